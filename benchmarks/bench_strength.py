@@ -20,7 +20,7 @@ cifar100_10k.npz.
 """
 
 import argparse
-import copy
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -106,20 +106,24 @@ def draw_pool(pool, size, unit, rng):
     """Draw pairs, or blocks, of the models of a pool; return them as a pool, and their numbers."""
     first = unit * rng.permutation(len(pool.membership_) // unit)[: size // unit]
     models = np.add.outer(first, np.arange(unit)).ravel()
-    drawn = copy.copy(pool.first(len(models)))
-    drawn.membership_, drawn.outputs_ = pool.membership_[models], pool.outputs_[models]
-    drawn.signals_, drawn._model_steps = pool.signals_[:, :, models], pool._model_steps[models]
-    drawn._n_inside = drawn.membership_.sum(axis=0)
-    return drawn, models
+    first = pool.first(len(models))
+    answers = replace(
+        first.to_answers(),
+        membership=pool.membership_[models],
+        outputs=pool.outputs_[models],
+        signals=pool.signals_[:, :, models],
+        steps=pool.to_answers().steps[models],
+    )
+    return first.with_answers(answers), models
 
 
 def draw_null(pool, rng):
-    """Replace the training sets of a pool by drawn pairs; return the membership of a victim."""
+    """Return a pool with drawn pairs as training sets, and the membership of a victim."""
     size, n_records = pool.membership_.shape
     first = rng.random((size // 2, n_records)) < 0.5
-    pool.membership_ = np.stack([first, ~first], axis=1).reshape(size, n_records)
-    pool._n_inside = pool.membership_.sum(axis=0)
-    return rng.permutation(n_records) < n_records // 2
+    drawn = np.stack([first, ~first], axis=1).reshape(size, n_records)
+    pool = pool.with_answers(replace(pool.to_answers(), membership=drawn))
+    return pool, rng.permutation(n_records) < n_records // 2
 
 
 def measure(membership, scores):
@@ -149,7 +153,7 @@ def run_kind(name, options):
             rng = np.random.default_rng([victim, size])
             drawn, models = draw_pool(pool, size, UNIT[options.design], rng)
             if options.null:
-                membership = draw_null(drawn, rng)
+                drawn, membership = draw_null(drawn, rng)
             results = {
                 hand: function(of_victims[:, victim], of_pool[:, models], drawn.membership_)
                 for hand, function in BY_HAND.items()

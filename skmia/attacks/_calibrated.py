@@ -24,6 +24,9 @@ class AwayFromOut(SidesComparison):
 
     least, online = (0, 1), False
 
+    def __init__(self, reads="auto"):
+        self.reads = reads
+
     def score_sides(self, target, sides):
         return self._compare(target, *sides[:2])
 
@@ -56,6 +59,9 @@ class OutRank(Comparison):
 
     least, neutral = (0, 1), 0.5
 
+    def __init__(self, reads="auto"):
+        self.reads = reads
+
     def score(self, target, shadows, inside, outside):
         below = ((shadows <= target[:, None]) & outside).sum(axis=1)
         return (below / outside.sum(axis=0)).mean(axis=0)
@@ -66,8 +72,8 @@ class PopulationRank(Comparison):
 
     neutral = 0.5
 
-    def __init__(self, population):
-        self.population = population
+    def __init__(self, population, reads):
+        self.population, self.reads = population, reads
 
     def score(self, target, shadows, inside, outside):
         rows = zip(self.population, target, strict=True)
@@ -210,9 +216,6 @@ class CalibratedAttack(PoolAttack):
         if self.reference == "population":
             check_records(self.population, targets=True)
             values = self.pool_.victim_values(self.victim, self.population, reads)
-            comparison = PopulationRank(np.sort(values, axis=1))
-        else:
-            kinds = {"out": AwayFromOut, "midpoint": AwayFromMiddle, "rank": OutRank}
-            comparison = kinds[self.reference]()
-        comparison.reads = reads
-        return comparison
+            return PopulationRank(np.sort(values, axis=1), reads)
+        kinds = {"out": AwayFromOut, "midpoint": AwayFromMiddle, "rank": OutRank}
+        return kinds[self.reference](reads)

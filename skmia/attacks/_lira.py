@@ -146,14 +146,14 @@ def count_voters(estimator):
     return None
 
 
-def choose_law(pool, reads, shrinks):
+def choose_law(answers, reads, shrinks):
     """Choose between votes, bits and a normal law for a signal of a pool."""
-    reading = pool.locate_signal(reads)
+    reading = answers.locate_signal(reads)
     if reading.signal == Correctness():
         return BitLaw(shrinks)
-    n_voters = count_voters(pool.estimator) if reading.signal == ScaledLogit() else None
+    n_voters = count_voters(answers.estimator) if reading.signal == ScaledLogit() else None
     if n_voters is not None and n_voters > 1:
-        return VoteLaw(n_voters, float(pool.resolution_[reading.place]), shrinks)
+        return VoteLaw(n_voters, float(answers.resolution[reading.place]), shrinks)
     return NormalLaw(shrinks)
 
 
@@ -300,12 +300,15 @@ class Printed(SidesComparison):
 
     likelihood = "normal"
 
-    def __init__(self, variance, online):
-        self.variance, self.online = variance, online
+    def __init__(self, reads, offset, variance, online):
+        self.reads, self.offset, self.variance, self.online = reads, offset, variance, online
+        n_models = 2 if variance == "example" else 1
+        self.least = n_models if online else 0, n_models
+        self.alternative = "online=False" if online else None
 
     def fit(self, reader, records):
         """Pool the variances within records."""
-        self.partners = reader.pool.design_.partners
+        self.partners = reader.answers.design.partners
         sides = (sides for _, sides in reader.sides(records))
         self.variances = _pool_variances(sides, self.variance == "conjugate")
 
@@ -359,6 +362,10 @@ class Joint(Printed):
 
     _score_records, _score_left_out = Comparison._score_records, Comparison._score_left_out
 
+    def __init__(self, reads, offset, n_models):
+        super().__init__(reads, offset, "example", online=True)
+        self.least, self.alternative = (n_models, n_models), 'variance="example"'
+
     def score(self, target, shadows, inside, outside):
         return joint_ratio(target, shadows, inside, outside, _RIDGE)
 
@@ -366,19 +373,22 @@ class Joint(Printed):
 class Trends(SidesComparison):
     """Laws whose variances and gaps are shrunk to trends over the level of a record."""
 
-    def __init__(self, variance, likelihood):
+    least, alternative = (1, 1), "online=False"
+
+    def __init__(self, reads, offset, variance, likelihood):
+        self.reads, self.offset = reads, offset
         self.shrinks, self.likelihood = variance == "shrunk", likelihood
 
     def fit(self, reader, records):
         """Choose the law, and fit its priors to a sample of the pool."""
         if not reader.can_judge(records).any():
             raise ValueError(reader.say_none_judged(records))
-        pool, columns = reader.pool, _draw_sample(reader)
-        self.partners, self.law = pool.design_.partners, NormalLaw(self.shrinks)
+        answers, columns = reader.answers, _draw_sample(reader)
+        self.partners, self.law = answers.design.partners, NormalLaw(self.shrinks)
         if self.likelihood == "auto":
-            self.law = choose_law(pool, self.reads, self.shrinks)
+            self.law = choose_law(answers, self.reads, self.shrinks)
         self.likelihood = "normal" if isinstance(self.law, NormalLaw) else "beta-binomial"
-        known = pool.moments(self.reads, self.law.change)
+        known = answers.moments(self.reads, self.law.change)
         if known is None:
             values, inside = reader.read_columns(columns)
             sides = compute_sides(self.law.read(values), inside, ~inside, self.partners)
@@ -397,7 +407,7 @@ class Trends(SidesComparison):
         return _average(self.law.log_ratio(self.law.read(target), laws))
 
     def _rate_offset(self, reader, records, rate):
-        if not isinstance(self.law, BitLaw) or reader.pool.signals_.shape[1] > 1:
+        if not isinstance(self.law, BitLaw) or reader.answers.signals.shape[1] > 1:
             return None
         # The law gives the rate of each threshold; few models have other scores when some leave.
         sides = reader.sides(records, self.change)
@@ -408,7 +418,7 @@ class Trends(SidesComparison):
     def _leave_out(self, reader, models):
         columns = _draw_sample(reader)
         values, inside = reader.read_columns(columns)
-        others = choose_others(reader.pool.design_, inside, columns, models)
+        others = choose_others(reader.answers.design, inside, columns, models)
         comparison = copy.copy(self)
         comparison.priors = {}
         for group, sides in self._leave_each(self.law.read(values), inside, models, others):
@@ -443,7 +453,7 @@ class Trends(SidesComparison):
 
 def _draw_sample(reader):
     """Return columns of records of the pool from which trends are estimated."""
-    _, n_queries, n_models, _ = reader.pool.signals_.shape
+    _, n_queries, n_models, _ = reader.answers.signals.shape
     n_most = min(_N_SAMPLE, _N_SAMPLE_VALUES // (n_queries * n_models))
     return reader.draw_columns(max(1, n_most))
 
@@ -612,29 +622,24 @@ class LiRA(PosteriorMixin, PoolAttack):
 
     def _compare(self, records):
         comparison = self._choose_comparison()
-        comparison.fit(PoolReader(self.pool_, comparison, type(self).__name__), records)
+        comparison.fit(
+            PoolReader(self.pool_.to_answers(), comparison, type(self).__name__), records
+        )
         self.variance_in_, self.variance_out_ = comparison.variances
         self.likelihood_ = comparison.likelihood
         return comparison
 
     def _choose_comparison(self):
-        n_models, alternative = 2 if self.variance == "example" else 1, "online=False"
+        reads, offset = self._reads(), logit(1 - self.prior) if self.online else None
         if self.variance == "joint":
             if not self.online:
                 raise ValueError('variance="joint" goes with online=True; got online=False.')
-            comparison, alternative = Joint("example", True), 'variance="example"'
-            n_models = self.pool_.signals_.shape[1] + 1
-        elif self.variance in ("example", "pooled"):
-            comparison = Printed(self.variance, self.online)
-        elif self.variance == "conjugate" or not self.online:
-            comparison = Printed("conjugate", self.online)
-        else:
-            comparison = Trends(self.variance, self.likelihood)
-        comparison.reads = self._reads()
-        comparison.least = n_models if self.online else 0, n_models
-        if self.online:
-            comparison.alternative, comparison.offset = alternative, logit(1 - self.prior)
-        return comparison
+            return Joint(reads, offset, 1 + self.pool_.signals_.shape[1])
+        if self.variance in ("shrunk", "trend") and self.online:
+            return Trends(reads, offset, self.variance, self.likelihood)
+        printed = ("example", "pooled")
+        variance = self.variance if self.variance in printed else "conjugate"
+        return Printed(reads, offset, variance, self.online)
 
     # Offline, there is no ratio of two likelihoods.
     predict_proba = available_if(lambda attack: attack.online)(PosteriorMixin.predict_proba)

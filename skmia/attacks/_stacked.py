@@ -60,7 +60,7 @@ _MOST_KEPT = 1 << 15
 def _compute_residuals(pool, victim, records):
     """Return the signal minus its level, of the victim and of each model without its pair."""
     comparison = AwayFromMiddle()
-    reader = PoolReader(pool, comparison, StackedAttack.__name__)
+    reader = PoolReader(pool.to_answers(), comparison, StackedAttack.__name__)
     columns = pool.locate(records)
     values, inside = reader.read_columns(columns)
     of_victim = comparison.score(reader.of_victim(victim, records), values, inside, ~inside)
@@ -371,9 +371,9 @@ def _get_folds(shadows, models):
     return np.broadcast_to(shadows[-1, 0].astype(int), (len(models), shadows.shape[2]))
 
 
-def ask_once(pool, victim, records):
+def ask_once(answers, victim, records):
     """Return no victim and records with its answers, unless it is asked about augmented copies."""
-    if victim is None or pool.augment is not None:
+    if victim is None or answers.augment is not None:
         return victim, records
     return None, records.with_fields(outputs=query(victim, records))
 
@@ -391,8 +391,8 @@ class StackReader(PoolReader):
         return max(1, super().count_rows() // n_parts)
 
     def blocks(self, records):
-        size, columns = self.count_rows(), self.pool.locate(records)
-        blocks = [self.pool.blocks(records, size, what) for what in self._comparison.readings]
+        size, columns = self.count_rows(), self.answers.locate(records)
+        blocks = [self.answers.blocks(records, size, what) for what in self._comparison.readings]
         for together in zip(*blocks, strict=True):
             rows, _, inside, n_in = together[0]
             around = self._surround(records[rows], columns[rows])
@@ -400,15 +400,15 @@ class StackReader(PoolReader):
             yield rows, shadows, inside, n_in
 
     def read_columns(self, columns, near):
-        values = [self.pool.values_at(columns, what) for what in self._comparison.readings]
+        values = [self.answers.values_at(columns, what) for what in self._comparison.readings]
         around = self.surround_columns(columns, near)
-        return self._join(values, columns, around), self.pool.inside(columns)
+        return self._join(values, columns, around), self.answers.inside(columns)
 
     def find_near(self, columns, records, numbers):
         """Return columns whose records are given, and the weights of similar ones there."""
         if self._comparison.around is None:
             return None
-        _, given, rows = np.intersect1d(columns, self.pool.locate(records), return_indices=True)
+        _, given, rows = np.intersect1d(columns, self.answers.locate(records), return_indices=True)
         return given, self._comparison.around.weigh(records, numbers, rows)
 
     def surround_columns(self, columns, near):
@@ -416,14 +416,14 @@ class StackReader(PoolReader):
         if near is None:
             return []
         around, (given, weights) = self._comparison.around, near
-        means = np.zeros((len(around), len(self.pool.membership_), len(columns)))
+        means = np.zeros((len(around), len(self.answers.membership), len(columns)))
         means[:, :, given] = around.of_models(weights, fold_records(columns[given]))
         return [means]
 
     def of_victim(self, victim, records):
-        victim, records = ask_once(self.pool, victim, records)
+        victim, records = ask_once(self.answers, victim, records)
         whole = self._comparison
-        values = [self.pool.victim_values(victim, records, what) for what in whole.readings]
+        values = [self.answers.victim_values(victim, records, what) for what in whole.readings]
         if whole.around is not None:
             # A single score that was chosen reads no other feature.
             is_read = whole.stack.chosen not in list_scores(whole.feature_names)
@@ -437,7 +437,7 @@ class StackReader(PoolReader):
         if around is None:
             return []
         if not self.surrounds_models:
-            return [np.zeros((len(around), len(self.pool.membership_), len(records)))]
+            return [np.zeros((len(around), len(self.answers.membership), len(records)))]
         return [around.of_models(around.weigh(records), fold_records(columns))]
 
     def _join(self, values, columns, around):
@@ -452,7 +452,7 @@ class Stack(Comparison):
 
     def __init__(self, pool, victim, records, prior):
         self.offset, self.n_queries = logit(1 - prior), pool.signals_.shape[1]
-        reader = StackReader(pool, self, StackedAttack.__name__)
+        reader = self._read(pool)
         judged = reader.can_judge(records)
         if not judged.any():
             raise ValueError(reader.say_none_judged(records))
@@ -463,10 +463,14 @@ class Stack(Comparison):
             self.around = Surroundings(pool, *self._asked)
         self.feature_names = [*self.parts, *([] if self.around is None else [SIMILAR])]
 
+    def _read(self, pool):
+        """Return what reads the answers of a pool."""
+        return StackReader(pool.to_answers(), self, StackedAttack.__name__)
+
     def learn(self, pool, records, boosted, rng):
         """Learn the stack from shadow models treated as the victim."""
         asked, self._asked = self._asked, None
-        reader, n_models = StackReader(pool, self, StackedAttack.__name__), len(pool.membership_)
+        reader, n_models = self._read(pool), len(pool.membership_)
         columns, joins = reader.draw_columns(_N_SAMPLE), n_models >= FEWEST_FOR_RATE
         numbers = {_N_NEIGHBORS, *(NUMBERS if joins else ())}
         near = reader.find_near(columns, records, numbers)
@@ -511,15 +515,15 @@ class Stack(Comparison):
 
     def _compare_in_place(self, reader, columns, shadows, inside, models):
         """Return features where models can be treated as the victim, and where that is."""
-        pool = reader.pool
-        others = choose_others(pool.design_, inside, columns, models)
-        judged = find_judged(reader, inside, pool.n_inside[columns], models, others)
+        answers = reader.answers
+        others = choose_others(answers.design, inside, columns, models)
+        judged = find_judged(reader, inside, answers.n_inside[columns], models, others)
         left = self._leave_out(reader, models)
         return left._collect_left_out(shadows, inside, models, others, judged)[judged], judged
 
     def _judge_victim(self, pool, victim, known):
         """Return posteriors of membership of the victim, from -1 to 1."""
-        reader = StackReader(pool, self, StackedAttack.__name__)
+        reader = self._read(pool)
         return np.tanh(self._score_records(reader, known, reader.of_victim(victim, known)) / 2)
 
     def _score_records(self, reader, records, target):
@@ -547,7 +551,7 @@ class Stack(Comparison):
     def _leave_out(self, reader, models):
         stack = copy.copy(self)
         rest = {
-            name: part._leave_out(PoolReader(reader.pool, part, name), models)
+            name: part._leave_out(PoolReader(reader.answers, part, name), models)
             for name, part in self.parts.items()
             if name not in _SHOWN
         }

@@ -104,7 +104,7 @@ class SmoothRank(Comparison):
     def __init__(self, pool, reads, level, records):
         self.reads, self.level = reads, level
         self.smallest = 1 / (1 + len(pool.membership_) - pool.n_inside.min())
-        reader = PoolReader(pool, self, VulnerableRecordsAttack.__name__)
+        reader = PoolReader(pool.to_answers(), self, VulnerableRecordsAttack.__name__)
         self.pooled = estimate_pooled_variance(reader.judged_blocks(records))
 
     def score(self, target, shadows, inside, outside):

@@ -151,23 +151,23 @@ def get_neutral(attack):
 
 
 class PoolReader:
-    """What a comparison reads of a pool, on the records that it can judge."""
+    """What a comparison reads of the answers of a pool, on the records that it can judge."""
 
-    def __init__(self, pool, comparison, name):
-        self.pool, self._comparison, self._name = pool, comparison, name
+    def __init__(self, answers, comparison, name):
+        self.answers, self._comparison, self._name = answers, comparison, name
 
     def blocks(self, records):
         """Yield rows, signal, training sets and numbers of IN models, block by block."""
-        return self.pool.blocks(records, self.count_rows(), self._comparison.reads)
+        return self.answers.blocks(records, self.count_rows(), self._comparison.reads)
 
     def count_rows(self):
         """Return the number of records in a block."""
-        _, n_queries, n_models, _ = self.pool.signals_.shape
+        _, n_queries, n_models, _ = self.answers.signals.shape
         return self._comparison.n_blocks * max(1, _BLOCK // (n_queries * n_models))
 
     def of_victim(self, victim, records):
         """Return what is read of the victim, as of the pool, of shape (n_queries, n)."""
-        return self.pool.victim_values(victim, records, self._comparison.reads)
+        return self.answers.victim_values(victim, records, self._comparison.reads)
 
     def are_enough(self, n_in, n_out):
         """Return where these numbers of IN and OUT models suffice, in their shape."""
@@ -176,10 +176,10 @@ class PoolReader:
 
     def can_judge(self, records):
         """Return which records have the models that the comparison needs."""
-        return self._have_enough(self.pool.count_inside(records))
+        return self._have_enough(self.answers.count_inside(records))
 
     def _have_enough(self, n_in):
-        n_models = len(self.pool.membership_)
+        n_models = len(self.answers.membership)
         return self.are_enough(n_in, n_models - n_in)
 
     def judged_blocks(self, records):
@@ -200,12 +200,14 @@ class PoolReader:
         """Yield rows and moments of both sides of the records that can be judged."""
         # The pool keeps the moments, so that attacks with other settings, and on other victims, do
         # not read it again.
-        columns = self.pool.locate_usable(records)
-        known = self.pool.moments(self._comparison.reads, change) if (columns >= 0).all() else None
+        columns = self.answers.locate_usable(records)
+        known = (
+            self.answers.moments(self._comparison.reads, change) if (columns >= 0).all() else None
+        )
         if known is None:
             for rows, shadows, inside in self.judged_blocks(records):
                 values = shadows if change is None else change(shadows)
-                yield rows, compute_sides(values, inside, ~inside, self.pool.design_.partners)
+                yield rows, compute_sides(values, inside, ~inside, self.answers.design.partners)
             return
         judged = self.are_enough(known.into.count[columns], known.out.count[columns])
         if not judged.any():
@@ -217,11 +219,11 @@ class PoolReader:
 
     def draw_columns(self, n_records):
         """Draw columns of records of the pool that can be judged."""
-        return self.pool.draw_columns(n_records, self._have_enough(self.pool.n_inside))
+        return self.answers.draw_columns(n_records, self._have_enough(self.answers.n_inside))
 
     def read_columns(self, columns):
         """Return signal and training sets at columns of the pool."""
-        return self.pool.values_at(columns, self._comparison.reads), self.pool.inside(columns)
+        return self.answers.values_at(columns, self._comparison.reads), self.answers.inside(columns)
 
     def say_too_few(self, n_records, place=""):
         """Say how many models the comparison needs, and how to get along with fewer."""
@@ -236,11 +238,11 @@ class PoolReader:
 
     def say_none_judged(self, records):
         """Say why no record has the models that the comparison needs."""
-        if not self._comparison.least[0] or (self.pool.locate(records) >= 0).any():
+        if not self._comparison.least[0] or (self.answers.locate(records) >= 0).any():
             return self.say_too_few(len(records))
         return (
             f"{self._name} needs IN shadow models, and {len(records)} of {len(records)} records "
-            f"are not in the shadow pool; {self.pool.how_to_know(records)}"
+            f"are not in the shadow pool; {self.answers.how_to_know(records)}"
         )
 
 
@@ -417,7 +419,9 @@ class PoolAttack(BaseAttack):
 
     @property
     def _reader(self):
-        return self._comparison.reader(self.pool_, self._comparison, type(self).__name__)
+        return self._comparison.reader(
+            self.pool_.to_answers(), self._comparison, type(self).__name__
+        )
 
     def _score_samples(self, records):
         # A victim with batches of its own is asked once.

@@ -2,12 +2,12 @@
 
 from .._core import name_by_room
 from .._core.moments import Sides
+from ._answers import Law, PoolAnswers, Reading
 from ._fit_once import fit_once
 from ._layouts import Shadows as Shadows
 from ._layouts import load_shadows, save_shadows
 from ._plot import RecordSeparationDisplay, RecordSignalsDisplay, record_separation
-from ._pool import ShadowPool, without  # the pool is public as skmia.ShadowPool
-from ._stored import Law, Reading
+from ._pool import ShadowPool  # the pool is public as skmia.ShadowPool
 from ._synthesis import MarginalSynthesizer, ModelBasedSynthesizer, NoisyRecords
 
 __all__ = [

@@ -14,12 +14,28 @@ from .._core.randomness import draw_integers
 from .._core.records import Records, has_column
 from .._core.sample_weights import weights_for
 from .._core.splits import BlockDraws, PairDraws, compute_strata
+from .._core.validation import check_records
 from .._training.frozen import make_recipe
 from .._training.identity import identify_values
 from .._training.job import Data, Job, Kept, settle_targets, warn_of_weights
 from ..signals import AnswerSignal, ScaledLogit, auto_of, get_signal
 from ..victims import is_trainable
-from ._lookup import augmented
+
+
+def augmented(records, augment):
+    """Return the records followed by their augmentations."""
+    if augment is None:
+        return [records]
+    further = augment(records)
+    further = [further] if hasattr(further, "fingerprint") else list(further)
+    for changed in further:
+        check_records(changed, targets=True)
+        if len(changed) != len(records):
+            raise ValueError(
+                f"augment must keep the number of records; it returned {len(changed)} of "
+                f"{len(records)}."
+            )
+    return [records, *further]
 
 
 def check_temperatures(temperatures):

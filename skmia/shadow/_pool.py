@@ -1,24 +1,24 @@
 """Shadow models, trained once and shared by all attacks."""
 
 import copy
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import wraps
 from numbers import Integral, Real
 from pathlib import Path
-from typing import Any, Literal, Self
+from typing import Any, Concatenate, Literal, ParamSpec, Self, TypeVar
 
 import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from .._core.asking import unwrap
+from .._core.asking import check_victim, unwrap
 from .._core.copies import CopiesParameters
-from .._core.needs import LABELS
 from .._core.records import Records
 from .._core.sklearn import N_JOBS, HasMethods, Interval, StrOptions, at_least, validate_params_of
 from .._core.splits import MOST_MODELS, check_room
 from .._core.trained_modules import refuse_trained_module
 from .._core.transactions import TransactionMixin
-from .._core.types import Seed
+from .._core.types import ArrayLike, Seed
 from .._core.validation import check_records
 from .._training.checkpoint import FolderCheckpoint, MemoryCheckpoint
 from .._training.job import note_failures, run_visibly, warn_once
@@ -30,10 +30,22 @@ from .._training.plan import (
     saying_what_is_kept,
 )
 from .._training.ways.torch_nets.plan import why_not_class
-from ..signals import Signal
+from ..signals import JointResidual, Signal
+from ..victims import get_kind
+from ._answers import PoolAnswers, name_kept
 from ._fit_once import fit_once, note_fit
-from ._imported import ImportedPools, gather
+from ._imported import (
+    GivenOutputs,
+    check_answerable,
+    check_scores,
+    check_training_sets,
+    gather,
+    import_models,
+    make_unfitted,
+)
 from ._job import (
+    Design,
+    augmented,
     check_settings,
     check_several_targets,
     describe_sampling,
@@ -43,8 +55,7 @@ from ._job import (
     make_job,
     signals_of,
 )
-from ._lookup import PoolLookup
-from ._stored import PoolMoments, StoredSignals, open_arrays
+from ._stored import make_answers, open_arrays
 
 try:
     from sklearn.callback import CallbackSupportMixin, with_callbacks
@@ -52,38 +63,36 @@ except ImportError:  # before scikit-learn 1.9, which has no callbacks
     CallbackSupportMixin, with_callbacks = type("NoCallbacks", (), {}), lambda method: method
 
 
-def without(pool, what, records):
-    """Return the pool without something that it keeps."""
-    # -> less: pool that keeps less. None if there is no such pool, as no signal would be left to
-    # compare
-    if what in ("gradients", LABELS):
-        return None  # the models have them
-    less = copy.copy(pool)
-    if what == "models":
-        if "outputs" in pool.keeps and pool.classes_ is not None and pool.outputs_ is None:
-            answers = pool.answers(records)
-            less.outputs_ = np.empty(answers.shape, np.float32)
-            less.outputs_[:, pool.locate(records)] = answers
-        less.estimators_ = None
-    elif what == "outputs":
-        less.outputs_ = less.estimators_ = None
-    else:
-        gone = pool.locate_signal(what).place
-        if len(pool.stored_) == 1:
-            return None
-        for name in ("stored_", "_smoothings"):
-            setattr(less, name, [part for k, part in enumerate(getattr(pool, name)) if k != gone])
-        less.signals_ = pool.signals_[[k for k in range(len(pool.stored_)) if k != gone]]
-    return less
+_P = ParamSpec("_P")
+_T = TypeVar("_T")
+
+
+def _ask_answers(
+    read: Callable[Concatenate[PoolAnswers, _P], _T],
+) -> Callable[Concatenate["ShadowPool", _P], _T]:
+    """Make a method of the pool of one of its answers."""
+
+    @wraps(read)
+    def ask(pool: "ShadowPool", *args: _P.args, **kwargs: _P.kwargs) -> _T:
+        return read(pool.to_answers(), *args, **kwargs)
+
+    return ask
+
+
+def _read_answers(name: str) -> Any:
+    """Make a fitted attribute of the pool of an attribute of its answers."""
+
+    def read(pool: "ShadowPool") -> Any:
+        if "_answers" not in vars(pool):
+            raise AttributeError(f"{type(pool).__name__} is not fitted, so it has no {name}.")
+        return getattr(pool._answers, name)
+
+    return property(read)
 
 
 class ShadowPool(
     TransactionMixin,
     CopiesParameters,
-    ImportedPools,
-    StoredSignals,
-    PoolLookup,
-    PoolMoments,
     CallbackSupportMixin,
     TransformerMixin,
     BaseEstimator,
@@ -337,6 +346,243 @@ class ShadowPool(
         self.random_state = random_state
         self.verbose = verbose
 
+    @classmethod
+    def from_outputs(
+        cls,
+        outputs: ArrayLike,
+        membership: ArrayLike,
+        records: Records,
+        *,
+        classes: ArrayLike | None = None,
+        kind: Literal[
+            "logits", "proba", "decision", "log_odds", "value", "values", "label"
+        ] = "logits",
+        estimator: BaseEstimator | None = None,
+        augment: Callable[..., Any] | None = None,
+        signals: Sequence[str | Signal] = ("auto",),
+        temperatures: Sequence[float] | None = None,
+        store: Literal["signals", "outputs"] = "signals",
+        resolution: Literal["auto"] | float = "auto",
+        verbose: int = 0,
+    ) -> Self:
+        """Create a fitted pool from outputs of models that were trained elsewhere.
+
+        The pool is the one that :meth:`fit` would have made from the same models. Equal records
+        count as one: a model trained on one of them counts as trained on all of them.
+
+        Parameters
+        ----------
+        outputs : array-like of shape (n_estimators, n, n_classes) or \
+                (n_estimators, n_queries, n, n_classes)
+            Outputs of each model for each record, and for augmentations of them after the first
+            query. The last axis is that of the targets for the kind ``"values"``, and missing for
+            ``"log_odds"``, ``"value"`` and ``"label"``.
+            It is read model by model, so it may be a memory-mapped array.
+        membership : array-like of shape (n_estimators, n)
+            1 where the model was trained on the record, else 0.
+        records : Records of n records
+            The records, in the order of the columns; see :meth:`skmia.Records.from_ids` if there
+            are no features.
+        classes : array-like of shape (n_classes,), default=None
+            Labels of the last axis. If None, the sorted labels of the records.
+        kind : {"logits", "proba", "decision", "log_odds", "value", "values", "label"}, \
+                default="logits"
+            Kind of the outputs, see :class:`~skmia.Outputs`.
+        estimator : estimator, default=None
+            How the models were trained, unfitted, if it is known. From a forest or from neighbors
+            that vote, :class:`~skmia.attacks.LiRA` takes the number of voters.
+        augment : callable, default=None
+            As in the constructor, for victims that are queried. Stored outputs of a victim for the
+            further queries are fields ``outputs_1``, ``outputs_2``, ... of the records.
+        signals : tuple of str or Signal, default=("auto",)
+            As in the constructor; only signals of outputs.
+        temperatures : tuple of float, default=None
+            As in the constructor, whose default is meant by None; log odds have only 1.0.
+        store : {"signals", "outputs"}, default="signals"
+            As in the constructor.
+        resolution : "auto" or float, default="auto"
+            As in the constructor.
+        verbose : int, default=0
+            Verbosity level. If positive, a progress bar is shown.
+
+        Returns
+        -------
+        pool : ShadowPool
+
+        Raises
+        ------
+        ValueError
+            If shapes do not agree, an output is NaN or a membership is neither 0 nor 1.
+
+        See Also
+        --------
+        skmia.shadow.load_shadows : Reads such arrays from the folders of other programs.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from skmia import Outputs, Records, ShadowPool
+        >>> from skmia.attacks import LiRA
+        >>> rng = np.random.default_rng(0)
+        >>> y, inside = rng.integers(3, size=200), rng.random((9, 200)) < 0.5
+        >>> logits = rng.normal(size=(9, 200, 3)) + 3 * inside[..., None] * np.eye(3)[y]
+        >>> records = Records.from_ids(np.arange(200), y)
+        >>> pool = ShadowPool.from_outputs(logits[:8], inside[:8], records)
+        >>> answers = Outputs(logits[8], [0, 1, 2], "logits")
+        >>> attack = LiRA(None, pool).fit(records.with_fields(outputs=answers))
+        >>> bool(attack.score(records.with_fields(outputs=answers), inside[8]) > 0.5)
+        True
+        """
+        given = GivenOutputs(outputs, check_records(records, targets=True), classes, kind)
+        if temperatures is None:
+            temperatures = (1.0,) if kind == "log_odds" else cls().temperatures
+        pool = make_unfitted(
+            cls,
+            n_estimators=given.n_models,
+            estimator=estimator,
+            augment=augment,
+            signals=signals,
+            temperatures=temperatures,
+            store=store,
+            resolution=resolution,
+            verbose=verbose,
+        )
+        check_answerable(pool, kind)
+        tables = [records.X] * given.n_queries
+        membership = check_training_sets(membership, len(records), given.n_models)
+        models = ((None, given.of_model(k)) for k in range(given.n_models))
+        return import_models(pool, records, tables, membership, models)
+
+    @classmethod
+    def from_models(
+        cls,
+        models: Iterable[BaseEstimator],
+        membership: ArrayLike,
+        records: Records,
+        *,
+        estimator: BaseEstimator | None = None,
+        augment: Callable[..., Any] | None = None,
+        signals: Sequence[str | Signal] = ("auto",),
+        temperatures: Sequence[float] = (1.0, 2.0),
+        store: Literal["signals", "outputs", "models"] = "signals",
+        output_kind: Literal["auto", "label"] = "auto",
+        resolution: Literal["auto"] | float = "auto",
+        verbose: int = 0,
+    ) -> Self:
+        """Create a fitted pool from models that were trained elsewhere.
+
+        The pool is the one that :meth:`fit` would have made from the same models.
+
+        Parameters
+        ----------
+        models : iterable of n_estimators fitted estimators
+            Models like the victim. A generator that loads one after the other needs the memory of
+            one model.
+        membership : array-like of shape (n_estimators, n)
+            1 where the model was trained on the record, else 0.
+        records : Records of n records
+            The records, in the order of the columns.
+        estimator : estimator, default=None
+            How the models were trained, unfitted, if it is known. From a forest or from neighbors
+            that vote, :class:`~skmia.attacks.LiRA` takes the number of voters.
+        augment : callable, default=None
+            As in the constructor.
+        signals : tuple of str or Signal, default=("auto",)
+            As in the constructor.
+        temperatures : tuple of float, default=(1.0, 2.0)
+            As in the constructor.
+        store : {"signals", "outputs", "models"}, default="signals"
+            As in the constructor.
+        output_kind : {"auto", "label"}, default="auto"
+            As in the constructor.
+        resolution : "auto" or float, default="auto"
+            As in the constructor.
+        verbose : int, default=0
+            Verbosity level. If positive, a progress bar is shown.
+
+        Returns
+        -------
+        pool : ShadowPool
+
+        Raises
+        ------
+        ValueError
+            If shapes do not agree or a membership is neither 0 nor 1.
+        TypeError
+            If one of the models is not an estimator.
+        NotFittedError
+            If one of the models is not fitted.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from sklearn.tree import DecisionTreeClassifier
+        >>> from skmia import ShadowPool
+        >>> from skmia.datasets import make_membership_problem
+        >>> records, _ = make_membership_problem(200, random_state=0)
+        >>> inside = np.random.default_rng(0).random((4, 200)) < 0.5
+        >>> trees = [DecisionTreeClassifier().fit(records.X[i], records.y[i]) for i in inside]
+        >>> ShadowPool.from_models(trees, inside, records).signals_.shape
+        (2, 1, 4, 200)
+        """
+        check_records(records, targets=True)
+        membership = check_training_sets(membership, len(records))
+        pool = make_unfitted(
+            cls,
+            n_estimators=len(membership),
+            estimator=estimator,
+            augment=augment,
+            signals=signals,
+            temperatures=temperatures,
+            store=store,
+            output_kind=output_kind,
+            resolution=resolution,
+            verbose=verbose,
+        )
+        tables = [copy.X for copy in augmented(records, augment)]
+        asked = ((check_victim(model), None) for model in models)
+        return import_models(pool, records, tables, membership, asked)
+
+    @classmethod
+    def from_scores(
+        cls,
+        scores: ArrayLike,
+        membership: ArrayLike,
+        records: Records,
+        *,
+        resolution: Literal["auto"] | float = "auto",
+    ) -> Self:
+        """Create a fitted pool from scaled logits that were computed elsewhere.
+
+        Short for :meth:`from_outputs` with ``kind="log_odds"``.
+
+        Parameters
+        ----------
+        scores : array-like of shape (n_estimators, n)
+            Scaled logits log p_y - log(1 - p_y), in nats, of each shadow model on each record;
+            infinite values are smoothed.
+        membership : array-like of shape (n_estimators, n)
+            1 where the model was trained on the record, else 0.
+        records : Records of n records
+            The records, in the order of the columns.
+        resolution : "auto" or float, default="auto"
+            As in the constructor.
+
+        Returns
+        -------
+        pool : ShadowPool
+            With the temperature 1.0 only.
+
+        Raises
+        ------
+        ValueError
+            If the shapes differ, a score is NaN, a membership is neither 0 nor 1 or the
+            resolution is negative.
+        """
+        check_records(records)
+        scores, membership = check_scores(scores, membership, len(records), resolution)
+        return cls.from_outputs(scores, membership, records, kind="log_odds", resolution=resolution)
+
     def fit(self, X: Records, y: Any = None) -> Self:
         """Train the shadow models.
 
@@ -402,7 +648,8 @@ class ShadowPool(
             As returned by :meth:`transform`.
         """
         records, settings = check_records(X), self.get_params(deep=False)
-        own = {name for name in vars(self) if not name.endswith("_")} | settings.keys()
+        fitted = {name for name in vars(self) if name.endswith("_") or name == "_answers"}
+        own = (vars(self).keys() | settings.keys()) - fitted
         pool = fit_once(self, records)
         vars(self).update({name: part for name, part in vars(pool).items() if name not in own})
         return self.transform(records)
@@ -458,24 +705,178 @@ class ShadowPool(
     def _set(self, got, arrays, records, plan, notes):
         """Set all fitted attributes."""
         warn_once(got.warnings, self.n_estimators)
-        self.backend_, self.backend_reason_ = describe_training(
-            plan, got.warnings, self.n_estimators
-        )
-        self.notes_ = [*notes, *note_failures(got.warnings, self.n_estimators)]
-        self._set_results(got, arrays, records)
-        self.design_ = drawn_design(self.n_estimators, self.design)
+        backend, reason = describe_training(plan, got.warnings, self.n_estimators)
+        notes = [*notes, *note_failures(got.warnings, self.n_estimators)]
+        design = drawn_design(self.n_estimators, self.design)
+        classes = got.last.arrays.get("classes")
+        self._set_answers(make_answers(self, got, arrays, records, design, classes), notes)
+        self.backend_, self.backend_reason_ = backend, reason
 
-    def _set_results(self, got, arrays, records):
-        self.signals_, self.outputs_, self.membership_ = arrays
-        facts, classes = got.last.facts, got.last.arrays.get("classes")
-        self.signal_, self.output_kind_, self.classes_ = facts["signal"], facts["kind"], classes
-        self.stored_ = signals_of(facts["kind"], self.signals, self.temperatures)
-        self.estimators_ = got.models if self.store == "models" else None
-        self._smooth_signals(np.dtype(facts["dtype"]), got.steps)
-        self._set_lookup(records)
+    def _set_answers(self, answers, notes):
+        """Set what every fitted pool has."""
+        self._answers, self.notes_ = answers, notes
 
-    # Defined in the class itself, because set_output does not wrap inherited methods.
-    transform = StoredSignals.transform
+    def to_answers(self) -> PoolAnswers:
+        """Return what the models answered: the value that attacks read.
+
+        Returns
+        -------
+        answers : PoolAnswers
+        """
+        if not hasattr(self, "_answers"):
+            check_is_fitted(self)
+        return self._answers
+
+    def first(self, n_estimators: int) -> Self:
+        """Return a pool of the first models only.
+
+        Parameters
+        ----------
+        n_estimators : int
+            Number of models, at most the size of the pool.
+
+        Returns
+        -------
+        pool : ShadowPool
+            Fitted pool that shares the arrays of this one. It holds nothing for a larger pool.
+        """
+        pool = self.with_answers(self.to_answers().first(n_estimators))
+        pool.n_estimators = n_estimators
+        return pool
+
+    def with_relatives(self, relatives: Records, records: Records) -> Self:
+        """Return a pool in which changed records have the training sets of their originals.
+
+        Parameters
+        ----------
+        relatives : Records of n records
+            Changed records, such as points around the records of the pool.
+        records : Records of n records
+            The original of each.
+
+        Returns
+        -------
+        pool : ShadowPool
+            Fitted pool that shares the arrays of this one. In :meth:`blocks` and
+            :meth:`count_inside`, a model counts as trained on a relative that is not itself in the
+            pool if it was trained on the original.
+        """
+        return self.with_answers(self.to_answers().with_relatives(relatives, records))
+
+    def part(self, columns: np.ndarray) -> Self:
+        """Return a pool of some records, for attacks that were fitted to the whole.
+
+        Parameters
+        ----------
+        columns : ndarray of shape (n,)
+            Columns, as returned by :meth:`locate`, none of them -1.
+
+        Returns
+        -------
+        pool : ShadowPool
+            Fitted pool of these records. Where they are neighbors, it shares the arrays of this
+            one, and signals in files stay there.
+        """
+        return self.with_answers(self.to_answers().part(columns))
+
+    def with_answers(self, answers: PoolAnswers) -> Self:
+        """Return a copy of the pool with other answers, which holds nothing for a larger pool.
+
+        Parameters
+        ----------
+        answers : PoolAnswers
+            Answers, such as those of some of the models.
+
+        Returns
+        -------
+        pool : ShadowPool
+            Fitted pool.
+        """
+        pool = copy.copy(self)
+        pool._answers, pool._memory = answers, None
+        return pool
+
+    # What attacks and users ask of a fitted pool.
+    membership_: np.ndarray = _read_answers("membership")
+    signals_: np.ndarray = _read_answers("signals")
+    outputs_: np.ndarray | None = _read_answers("outputs")
+    estimators_: list | None = _read_answers("estimators")
+    classes_: np.ndarray | None = _read_answers("classes")
+    stored_: list = _read_answers("stored")
+    signal_: str = _read_answers("signal")
+    output_kind_: str = _read_answers("kind")
+    temperatures_: tuple[float, ...] = _read_answers("temperatures")
+    resolution_: np.ndarray = _read_answers("resolution")
+    joint_residual_: JointResidual | None = _read_answers("joint_residual")
+    scale_: float | None = _read_answers("scale")
+    design_: Design = _read_answers("design")
+    n_records_: int = _read_answers("n_records")
+    n_inside: np.ndarray = _read_answers("n_inside")
+    locate = _ask_answers(PoolAnswers.locate)
+    locate_usable = _ask_answers(PoolAnswers.locate_usable)
+    locate_signal = _ask_answers(PoolAnswers.locate_signal)
+    how_to_know = _ask_answers(PoolAnswers.how_to_know)
+    count_inside = _ask_answers(PoolAnswers.count_inside)
+    inside = _ask_answers(PoolAnswers.inside)
+    draw_columns = _ask_answers(PoolAnswers.draw_columns)
+    blocks = _ask_answers(PoolAnswers.blocks)
+    answers = _ask_answers(PoolAnswers.answers)
+    values = _ask_answers(PoolAnswers.values)
+    values_at = _ask_answers(PoolAnswers.values_at)
+    victim_values = _ask_answers(PoolAnswers.victim_values)
+    get_law = _ask_answers(PoolAnswers.get_law)
+    moments = _ask_answers(PoolAnswers.moments)
+
+    def membership(self, records: Records) -> np.ndarray:
+        """Which models were trained on each record.
+
+        Parameters
+        ----------
+        records : Records of n records
+            Any records; those that are not in the pool were in no training set.
+
+        Returns
+        -------
+        inside : ndarray of shape (n, n_estimators), dtype bool
+        """
+        answers = self.to_answers()
+        check_records(records, targets=True)
+        return answers.inside(answers.locate(records)).T
+
+    @property
+    def keeps(self) -> frozenset:
+        """What is, or will be, kept of each shadow model, in the terms of :class:`Needs.keeps`."""
+        if hasattr(self, "_answers"):
+            return self._answers.keeps
+        kind, model = self._expected_kind(), self.estimator if self.store == "models" else None
+        signals = signals_of(kind, self.signals, self.temperatures)
+        return name_kept(signals, self.temperatures, kind, self.store != "signals", model)
+
+    def _expected_kind(self):
+        """Kind of the outputs of models that are yet to be trained."""
+        return "label" if self.output_kind == "label" else get_kind(unwrap(self.estimator))
+
+    def transform(self, X: Records) -> np.ndarray:
+        """Return the first stored signal of each shadow model on each record.
+
+        Parameters
+        ----------
+        X : Records of n records
+            Records of the pool; others need ``store="models"``.
+
+        Returns
+        -------
+        values : ndarray of shape (n, n_estimators)
+            Higher means more like a member.
+
+        Raises
+        ------
+        ValueError
+            If a record is not in the pool and the models were not kept.
+        """
+        check_is_fitted(self)
+        check_records(X, targets=True)
+        return self.values(X, self.stored_[0])[0].T.copy()
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
         """Return the names of the columns of :meth:`transform`, one per shadow model.

@@ -1,6 +1,7 @@
 """Evidence in a file larger than the memory is read block by block."""
 
 import tracemalloc
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -24,9 +25,8 @@ def mapped(tmp_path_factory):
     in_memory = ShadowPool.from_scores(scores, inside, records)
     path = tmp_path_factory.mktemp("pool") / "signals.npy"
     np.save(path, in_memory.signals_)
-    on_disk = in_memory.first(N_MODELS)
-    on_disk.signals_ = np.load(path, mmap_mode="r")
-    return records, in_memory, on_disk
+    answers = replace(in_memory.to_answers(), signals=np.load(path, mmap_mode="r"))
+    return records, in_memory, in_memory.with_answers(answers)
 
 
 def find_peak(function):
@@ -55,8 +55,8 @@ def test_a_file_is_not_taken_into_memory(mapped, monkeypatch, attack, order):
     # What is read at once and what a threshold rests on are bounded; here relative to the file.
     monkeypatch.setattr("skmia.base._pool_attack._BLOCK", 1 << 17)
     monkeypatch.setattr("skmia.attacks._lira._N_SAMPLE_VALUES", 1 << 17)
-    monkeypatch.setattr("skmia.shadow._stored._BLOCK", 1 << 17)
-    monkeypatch.setattr("skmia.shadow._stored._FEWEST_RECORDS", 1)
+    monkeypatch.setattr("skmia.shadow._answers._BLOCK", 1 << 17)
+    monkeypatch.setattr("skmia.shadow._answers._FEWEST_RECORDS", 1)
     monkeypatch.setattr("skmia.base._pool_attack._N_PSEUDO_VICTIMS", (1, 1))
     records, in_memory, on_disk = mapped
     if order != "of the pool":
@@ -74,8 +74,8 @@ def test_a_file_is_not_taken_into_memory(mapped, monkeypatch, attack, order):
 def test_memory_does_not_grow_with_the_number_of_models(mapped, monkeypatch):
     monkeypatch.setattr("skmia.base._pool_attack._BLOCK", 1 << 16)
     monkeypatch.setattr("skmia.attacks._lira._N_SAMPLE_VALUES", 1 << 16)
-    monkeypatch.setattr("skmia.shadow._stored._BLOCK", 1 << 16)
-    monkeypatch.setattr("skmia.shadow._stored._FEWEST_RECORDS", 1)
+    monkeypatch.setattr("skmia.shadow._answers._BLOCK", 1 << 16)
+    monkeypatch.setattr("skmia.shadow._answers._FEWEST_RECORDS", 1)
     records, _, on_disk = mapped
     peaks = []
     for n_models in (N_MODELS // 4, N_MODELS):

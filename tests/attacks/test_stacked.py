@@ -1,5 +1,7 @@
 """A stack of attacks that is learned on the pool's own models."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy import stats
@@ -99,7 +101,8 @@ def test_partner_that_stays_would_tell_the_members(draw_pool, shift):
     expected = measure_auc(world, attack) if shift else 0.5
     assert abs(area - expected) < 4 * np.hypot(error, error_of_chance(2000) if shift else 0)
     # The same pool without knowledge of its pairs: one more OUT model beside each member.
-    world.pool.design_ = drawn_design(8, "independent")
+    answers = replace(world.pool.to_answers(), design=drawn_design(8, "independent"))
+    world = world._replace(pool=world.pool.with_answers(answers))
     assert score_models(fit(world), world)[0] > area + 4 * error
 
 

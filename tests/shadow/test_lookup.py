@@ -1,5 +1,7 @@
 """A fitted pool finds its records again, in any order and in part."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from sklearn.frozen import FrozenEstimator
@@ -7,7 +9,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from skmia import Outputs, Records, ShadowPool
 from skmia.attacks import LiRA
-from skmia.shadow import _stored
+from skmia.shadow import _answers
 
 
 @pytest.fixture(scope="module")
@@ -101,8 +103,8 @@ def test_models_that_were_kept_are_asked_about_new_records_in_any_order():
 def test_memory_mapped_evidence_gives_plain_arrays(known, tmp_path):
     records, pool = known
     np.save(tmp_path / "signals.npy", pool.signals_)
-    mapped = pool.first(6)
-    mapped.signals_ = np.load(tmp_path / "signals.npy", mmap_mode="r")
+    signals = np.load(tmp_path / "signals.npy", mmap_mode="r")
+    mapped = replace(pool.to_answers(), signals=signals)
     for order in ORDERS.values():
         for _, evidence, _, _ in mapped.blocks(records[order], 4):
             assert type(evidence) is np.ndarray
@@ -145,7 +147,7 @@ def test_a_draw_sorts_the_hashes_that_it_takes(monkeypatch, n_copies):
     x[::10] = np.r_[np.full(n_copies, 5), x[::10][n_copies:]]
     records = Records(x[:, None], np.ones(300, dtype=int))
     pool = ShadowPool.from_scores(np.zeros((2, 300)), np.eye(2, 300, dtype=bool), records)
-    hashes, usable = pool._digests[0], np.arange(300) % 3 > 0
+    hashes, usable = pool.to_answers().columns.digests[0], np.arange(300) % 3 > 0
     some = np.flatnonzero(usable)
     expected = some[np.unique(hashes[some], return_index=True)[1]]
     seen, unique = [], np.unique
@@ -159,13 +161,14 @@ def test_lira_reads_each_signal_of_the_pool_once(monkeypatch):
     rng, records = np.random.default_rng(0), Records(np.arange(500)[:, None], np.ones(500, int))
     inside = rng.random((8, 500)) < 0.5
     pool = ShadowPool.from_scores(rng.normal(size=(8, 500)), inside, records)
-    read, take = np.zeros(500, dtype=int), _stored.take_columns
+    read, take = np.zeros(500, dtype=int), _answers.take_columns
 
     def counted(values, columns):
-        np.add.at(read, columns, 1)
+        if values.dtype == np.float32:  # signals, and not training sets
+            np.add.at(read, columns, 1)
         return take(values, columns)
 
-    monkeypatch.setattr(_stored, "take_columns", counted)
+    monkeypatch.setattr(_answers, "take_columns", counted)
     outputs = Outputs(np.column_stack([np.zeros(500), rng.normal(size=500)]), [0, 1], "logits")
     records = records.with_fields(outputs=outputs)
     LiRA(None, FrozenEstimator(pool)).fit(records).score_samples(records)

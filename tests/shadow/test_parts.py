@@ -16,7 +16,7 @@ from skmia.attacks import RMIA, LiRA, StackedAttack
 from skmia.base import _pool_attack
 from skmia.datasets import make_membership_problem
 from skmia.metrics import auc_interval, membership_roc_curve, operating_point
-from skmia.shadow import _stored
+from skmia.shadow import _answers
 
 N = 1500
 ORDERS = {
@@ -51,7 +51,7 @@ def in_parts(monkeypatch):
         monkeypatch.setattr(out_of_core, "_MOST_IN_MEMORY", 0)
         monkeypatch.setattr(moments, "_BLOCK_ROWS", 100)
 
-    monkeypatch.setattr(_stored, "_MOST_BYTES", 0)  # moments of many records are not kept
+    monkeypatch.setattr(_answers, "_MOST_BYTES", 0)  # moments of many records are not kept
     monkeypatch.setattr(_pool_attack, "_BLOCK", 1 << 11)
     return turn_on
 

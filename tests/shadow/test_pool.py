@@ -392,7 +392,7 @@ def test_models_are_asked_about_new_records(records, model):
 @pytest.mark.parametrize("temperature", [1.0, 2.0])
 def test_models_asked_again_say_what_they_said_in_fit(records, temperature):
     pool = fit_pool(RandomForestClassifier(5), records, store="models")
-    asked = pool._ask_models(records, pool.temperatures_.index(temperature))
+    asked = pool.to_answers()._ask_models(records, pool.temperatures_.index(temperature))
     np.testing.assert_allclose(asked, pool.values(records, ("auto", temperature)), rtol=1e-6)
 
 

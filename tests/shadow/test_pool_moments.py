@@ -2,6 +2,7 @@
 
 import copy
 import pickle
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -42,11 +43,11 @@ def test_scores_are_those_of_a_pool_too_large_to_keep_them(monkeypatch, attack, 
     records, pool = make_pool(paired=paired)
     attack = attack(shadows=FrozenEstimator(pool), **settings)
     scores = attack.fit(records).score_samples(records)
-    assert pool._kept_moments[2]
+    assert pool.to_answers()._moments
     shuffled = np.random.default_rng(1).permutation(N_RECORDS)
     again = attack.score_samples(records[shuffled])
     np.testing.assert_array_equal(again, scores[shuffled])
-    monkeypatch.setattr("skmia.shadow._stored._MOST_BYTES", 0)
+    monkeypatch.setattr("skmia.shadow._answers._MOST_BYTES", 0)
     assert pool.moments() is None
     blocks = attack.fit(records).score_samples(records)
     np.testing.assert_allclose(scores, blocks, rtol=1e-4, atol=1e-4)
@@ -62,8 +63,8 @@ def test_moments_are_those_of_the_signals_at_hand():
     )
     np.testing.assert_allclose(part.into.mean, expected.into.mean, rtol=1e-6)
     assert pool.moments() is sides
-    pool.signals_ = pool.signals_ + np.float32(1)
-    np.testing.assert_allclose(pool.moments().out.mean, sides.out.mean + 1, rtol=1e-5)
+    higher = replace(pool.to_answers(), signals=pool.signals_ + np.float32(1))
+    np.testing.assert_allclose(higher.moments().out.mean, sides.out.mean + 1, rtol=1e-5)
 
 
 def test_a_copy_of_a_pool_does_not_hold_them():
@@ -71,19 +72,19 @@ def test_a_copy_of_a_pool_does_not_hold_them():
     before = pickle.dumps(pool)
     pool.moments()
     assert len(pickle.dumps(pool)) == len(before)
-    assert not hasattr(copy.deepcopy(pool), "_kept_moments")
-    assert hasattr(pool, "_kept_moments")
+    assert not copy.deepcopy(pool).to_answers()._moments
+    assert pool.to_answers()._moments
 
 
 def test_few_records_whose_models_are_not_in_pairs_spoil_no_others(monkeypatch):
     records, pool = make_pool()
     regular = pool.moments()
-    pool.membership_ = pool.membership_.copy()
-    pool.membership_[:, 3] = [True, True, False, False, True, True, False, False]
+    inside = pool.membership_.copy()
+    inside[:, 3] = [True, True, False, False, True, True, False, False]
     for block in (1 << 20, 1):
-        monkeypatch.setattr("skmia.shadow._stored._BLOCK", block)
-        monkeypatch.setattr("skmia.shadow._stored._FEWEST_RECORDS", 100)
-        pool.membership_ = pool.membership_.copy()
+        monkeypatch.setattr("skmia.shadow._answers._BLOCK", block)
+        monkeypatch.setattr("skmia.shadow._answers._FEWEST_RECORDS", 100)
+        pool = pool.with_answers(replace(pool.to_answers(), membership=inside))
         sides = pool.moments()
         others = np.arange(N_RECORDS) != 3
         assert np.isnan(sides.product[0, 3])

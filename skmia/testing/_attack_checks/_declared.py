@@ -10,7 +10,6 @@ from ..._core.needs import ACCESS, BOTH, KNOWN, Needs
 from ..._core.outputs import KINDS, Outputs
 from ..._core.records import Records
 from ..._core.validation import query
-from ...shadow import without
 from ...signals import what_to_keep
 from ._helpers import (
     BATCH,
@@ -154,9 +153,10 @@ def check_attack_keeps(attack, records, membership):
         return
     needs, expected = attack.needs(), attack.score_samples(records)
     for what in sorted({what_to_keep(signal) for signal in pool.keeps}, key=str):
-        less = without(pool, what, records)
-        if less is None:
+        answers = pool.to_answers().without(what, records)
+        if answers is None:
             continue
+        less = pool.with_answers(answers)
         own, lost = fresh(attack), f"{what!r} of the shadow models"
         own.set_params(shadows=FrozenEstimator(less))
         # Outputs follow from models, so a pool without outputs has no models either.
