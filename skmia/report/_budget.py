@@ -71,7 +71,8 @@ def why_costly(name, cost, budget):
     if cost.n_bytes > budget.n_bytes:
         return (
             f"it would hold {format_bytes(cost.n_bytes)} for {cost.what}, and "
-            f"{format_bytes(budget.n_bytes)} are allowed; fewer columns or classes would do, or a larger max_bytes"
+            f"{format_bytes(budget.n_bytes)} are allowed; fewer columns or classes would do, or a "
+            "larger max_bytes"
         )
     if cost.seconds <= _FURTHER + (budget.loop or 0.0):
         return None
