@@ -25,7 +25,7 @@ from ._evidence import make_grounds, measure_level
 from ._examine import Findings
 from ._file_attack import fit_file_attack
 from ._measure import COLUMNS, measure
-from ._pace import CONTROL_OF_FILE
+from ._pace import CONTROL_OF_FILE, MOST_OF_COLUMN, MOST_OF_CONTROL
 from ._run import Run
 from ._text import name_unread
 from ._verdict import (
@@ -40,11 +40,6 @@ from .checks import PermutationCheck
 
 # Level of the interval that the expected AUC of the attack on a clone must lie in.
 _CONTROL_LEVEL = 0.99
-
-# The control attacks a clone with at most so many candidates, or so many for each column: what it
-# asks, whether the attack is as strong as it states, needs no more.
-_MOST_OF_CONTROL = 4_000
-_MOST_OF_COLUMN = 20
 
 # Candidates with a larger leverage are counted, as by MomentsAttack.
 _LEVERAGE = 0.1
@@ -288,7 +283,7 @@ def _control(case):
     """Attack a clone that was trained on a random half of the records, whoever was a member."""
     rng, queried = np.random.default_rng(case.seeds["checks"]), case.queried
     n_columns = int(np.prod(np.shape(queried.X)[1:], dtype=np.int64))
-    n_most = max(_MOST_OF_CONTROL, _MOST_OF_COLUMN * n_columns)
+    n_most = max(MOST_OF_CONTROL, MOST_OF_COLUMN * n_columns)
     if len(queried) > n_most:
         queried = queried[np.sort(rng.choice(len(queried), n_most, replace=False))]
     n = len(queried)

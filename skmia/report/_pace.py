@@ -205,15 +205,21 @@ def _size_up_case(case):
 # others take. What is guessed before that are seconds on one core of a laptop.
 _READING, _ARITHMETIC = "reading a file", "arithmetic"
 # Reading a file of trees takes so many times as long as their answers do.
-_ANSWERS_OF_TREES = 20
+_ANSWERS_OF_TREES = 50
 # Reading a file of another kind, of one number of one record for one class.
 _OF_A_CELL = 1e-7
-# Attacks and checks, of one record. What learns does so from some of many records.
-_OF_ATTACKS, _MOST_LEARNED = {"StackedAttack": 2.5e-4}, 8_000
-_OF_REPETITIONS = 2.5e-5
-_OF_ANOTHER, _AT_LEAST = 5e-6, 0.01
+# Attacks and checks, of one record, and what they take however few there are. What learns does so
+# from some of many records.
+_OF_ATTACKS, _MOST_LEARNED = {"StackedAttack": (1e-4, 0.2)}, 8_000
+_OF_REPETITIONS = 1e-5, 0.05
+_OF_ANOTHER, _OF_FILE = (1.5e-6, 0.01), 0.07
+# The baseline without the model learns from no more.
+_MOST_OF_CHECK = {"baseline": 20_000}
 # Models that are trained together take this share of the time that they take one by one.
 _TOGETHER = 0.5
+# The control attacks a clone with at most so many candidates, or so many for each column: what it
+# asks, whether the attack is as strong as it states, needs no more.
+MOST_OF_CONTROL, MOST_OF_COLUMN = 4_000, 20
 # Models of the check of drift, beside the one that is there, and of the folds of members.
 CONTROL_OF_FILE, REPETITIONS = "control of the file", "repetitions"
 _N_OF_DRIFT, _N_FOLDS = 3, 5
@@ -224,22 +230,28 @@ def expect_audit(size, pace, took=None):
     n, took = size.n_records, took or {}
     loop = pace.loop_on(n)
 
-    def guess(each, most=n):
-        return Step(pace.load * max(_AT_LEAST, each * min(n, most)), _ARITHMETIC)
+    def guess(each, least, most=n):
+        return Step(pace.load * (least + each * min(n, most)), _ARITHMETIC)
 
     file, together = _expect_file(size, pace), 1.0 if _is_one_by_one(size.model) else _TOGETHER
     stages = {
         OPENING: {
             "victim": pace.answer_on(n),
-            ModelAndTableCheck.name: (1 if is_skorch(size.model) else 2)
+            # A second clone is trained of a model that generalizes well, as linear ones do.
+            ModelAndTableCheck.name: (2 if is_linear_model(size.model) else 1)
             * (pace.fit_seconds + pace.answer_seconds),
         },
         AS_FILE: {
             "file": Step(file, _READING),
-            CONTROL_OF_FILE: Step(file + pace.fit_on(n / 2), _READING),
+            # It is asked unless the leak is severe, as that of trees mostly is.
+            CONTROL_OF_FILE: Step(
+                file * min(1.0, _count_of_control(size) / n) + pace.fit_on(n / 2),
+                _READING,
+                is_certain=not _has_trees(size.model),
+            ),
         },
         ALONE: {
-            name: Step(2.0 * loop) if name == "AnalyticLiRA" else guess(_OF_ANOTHER)
+            name: Step(2.0 * loop) if name == "AnalyticLiRA" else guess(*_OF_ANOTHER)
             for name in size.alone
         },
         SHADOWS: Step(
@@ -248,12 +260,17 @@ def expect_audit(size, pace, took=None):
             most_parts=SIZES[-1] if size.may_grow else 0,
         ),
         ATTACKS: {
-            name: guess(_OF_ATTACKS.get(name, _OF_ANOTHER), _MOST_LEARNED) for name in size.pooled
+            name: guess(*_OF_ATTACKS[name], _MOST_LEARNED)
+            if name in _OF_ATTACKS
+            else guess(*_OF_ANOTHER)
+            for name in size.pooled
         },
         CHECKS: {
-            REPETITIONS: guess(_OF_REPETITIONS),
+            REPETITIONS: guess(*_OF_REPETITIONS),
             **{
-                check.part: guess(check.record_seconds)
+                check.part: guess(
+                    check.record_seconds, check.least_seconds, _MOST_OF_CHECK.get(check.part, n)
+                )
                 for check in EACH_CHECK
                 if check.record_seconds is not None
             },
@@ -271,10 +288,20 @@ def expect_audit(size, pace, took=None):
 
 
 def _expect_file(size, pace):
-    if hasattr(size.model, "n_estimators") or "Boost" in type(size.model).__name__:
-        return _ANSWERS_OF_TREES * pace.answer_on(size.n_records)
+    least = pace.load * _OF_FILE
+    if _has_trees(size.model):
+        return least + _ANSWERS_OF_TREES * pace.answer_on(size.n_records)
     n_equations = size.n_classes if is_linear_model(size.model) else 1
-    return pace.load * max(_AT_LEAST, _OF_A_CELL * size.n_records * size.n_columns * n_equations)
+    return least + pace.load * _OF_A_CELL * size.n_records * size.n_columns * n_equations
+
+
+def _has_trees(model):
+    return hasattr(model, "n_estimators") or "Boost" in type(model).__name__
+
+
+def _count_of_control(size):
+    """Number of candidates of the control of a file."""
+    return min(size.n_records, max(MOST_OF_CONTROL, MOST_OF_COLUMN * size.n_columns))
 
 
 def _is_one_by_one(model):

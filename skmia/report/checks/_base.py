@@ -114,6 +114,8 @@ class BaseCheck(ABC):
     record_seconds : float or None
         Seconds that it takes for one record, about, on one core of a laptop; None if they follow
         from the time of a fit, or are of no account.
+    least_seconds : float
+        Seconds that it takes however few the records are, in the same unit.
     record_numbers : int
         Numbers of each record that it holds at once, about.
     copies_table : bool
@@ -139,6 +141,7 @@ class BaseCheck(ABC):
     step: Step | None = None
     interval: tuple | None = None
     record_seconds: float | None = None
+    least_seconds = 0.01
     record_numbers = 10
     copies_table = False
     presence = MOSTLY

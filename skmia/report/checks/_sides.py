@@ -90,7 +90,7 @@ class SidesCheck(BaseCheck):
     warned = "Members or non-members are not what they are called"
     reads = (PermutationCheck.name, TrainingRowsCheck.name)
     part = "sides"
-    record_seconds = 5e-6
+    record_seconds = 1e-7
 
     def ask(self, case, run, findings):
         null, side = findings.permutation.frame, (1 - case.level) / 2
