@@ -425,8 +425,9 @@ class ModelInspection(Shown):
     candidates : CandidateSearch or None
         What was found of candidate records, if there were any.
     structure : dict
-        ``n_nodes`` of trees, ``n_alone`` leaves of a single training row, ``n_edges`` of bins, and ``n_numbers`` of all
-        other parts: what is expected of the file follows from them if there are no candidates.
+        ``n_nodes`` of trees, ``n_alone`` leaves of a single training row, ``n_edges`` of bins, and
+        ``n_numbers`` of all other parts: what is expected of the file follows from them if there
+        are no candidates.
     """
 
     model: str
