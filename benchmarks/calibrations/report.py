@@ -1,6 +1,7 @@
 """Promises of the verdict of an audit, and of its checks."""
 
 import warnings
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -30,13 +31,15 @@ from skmia.report import (
     permutation_test,
 )
 from skmia.report._choice import mark_told
+from skmia.report._gaps import measure_gaps
 from skmia.report._run import Rounds
+from skmia.report._stand_in import why_gap_too_large
 from skmia.report.agreement._assignment import find_assignment
 from skmia.report.checks._baseline import measure_difficulty
 from skmia.report.checks._duplicates import _USUAL, Parts
 from skmia.report.checks._record_rates import flag_by_model, share_frequent_alarms
 from skmia.report.checks._results import _judge
-from skmia.signals import Signals
+from skmia.signals import Correctness, Signals
 
 from ._registry import promise
 
@@ -678,3 +681,46 @@ def shares_of_frequent_alarms_are_covered(rng, n_trials, n_models, a, b, n=1000)
         # Where nothing is said, nothing wrong is.
         covered += found is None or found.low <= law.sf(2 * law.mean()) <= found.high
     return covered, n_trials
+
+
+@promise(
+    "a model is said to fit its members better than models of its own recipe fit theirs",
+    nominal=0.01,
+    side="at most",
+    designs={
+        f"{name}, {n} records, {n_models} shadow models": {
+            "model": model,
+            "n": n,
+            "n_models": n_models,
+        }
+        for name, model in (
+            ("tree", DecisionTreeClassifier(min_samples_leaf=3)),
+            ("logistic regression", LogisticRegression()),
+            ("ridge regression", Ridge()),
+        )
+        for n, n_models in ((200, 8), (200, 16))
+    },
+    n_trials=300,
+)
+def own_recipes_differ(rng, n_trials, model, n, n_models):
+    is_value, found = isinstance(model, Ridge), 0
+    for _ in range(n_trials):
+        X = rng.normal(size=(n, 6))
+        y = X[:, 0] + rng.normal(size=n)
+        y = y if is_value else (y > 0).astype(int)
+        records, inside = Records(X, y), rng.permutation(n) % 2 == 1
+        victim = clone(model)
+        if not is_value:
+            victim.set_params(random_state=int(rng.integers(2**31)))
+        outputs = records.with_outputs(victim.fit(X[inside], y[inside]))["outputs"]
+        signals = ("auto",) if is_value else ("auto", Correctness())
+        seed = int(rng.integers(2**31))
+        pool = ShadowPool(model, n_models, signals=signals, random_state=seed).fit(records)
+        case = SimpleNamespace(
+            records=records, membership=inside, request=SimpleNamespace(outputs=outputs)
+        )
+        found += why_gap_too_large({"gap": measure_gaps(case, pool), **_OWN}) is not None
+    return found, n_trials
+
+
+_OWN = {"recipe": "own", "estimator": "the model"}

@@ -3,7 +3,11 @@
 import numpy as np
 import pytest
 from sklearn.datasets import make_classification
-from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier
+from sklearn.ensemble import (
+    GradientBoostingClassifier,
+    HistGradientBoostingClassifier,
+    RandomForestClassifier,
+)
 from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
@@ -91,3 +95,15 @@ def test_more_rows_make_the_same_numbers_tell_less():
     for n, word in ((60, "CLEAR"), (4000, "LITTLE")):
         told = inspect_model(GaussianNB().fit(large[:n], large[:n, 0] > 0)).summary()
         assert f"{word} LEAKAGE IS LIKELY" in told
+
+
+def test_edges_of_bins_tell_of_rows_as_candidates_do():
+    rows = np.random.default_rng(0).normal(size=(400, 4))
+    labels = (rows[:, 0] + np.random.default_rng(1).normal(size=400) > 0).astype(int)
+    model = HistGradientBoostingClassifier(max_iter=2, max_leaf_nodes=7).fit(
+        rows[:200], labels[:200]
+    )
+    told = inspect_model(model).summary()
+    assert "SEVERE LEAKAGE IS LIKELY" in told
+    assert "796 edges at values of 200 training rows" in " ".join(told.split())
+    assert "EXPECTED: SEVERE" in inspect_model(model, Records(rows, labels)).summary()
