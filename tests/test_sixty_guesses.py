@@ -10,7 +10,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 import skmia
 from skmia import ShadowPool, audit
-from skmia.attacks import RMIA, LiRA
+from skmia.attacks import RMIA, AttributeInferenceAttack, LiRA, ShadowAttack, ThresholdAttack
 from skmia.cli import _main, main
 from skmia.defenses import DPSGDClassifier
 from skmia.inspection import inspect_model
@@ -50,7 +50,17 @@ CALLS = [
     (f"{MODEL} --epsilon 3", "skmia audit --help lists the options"),
     ("inspect --model model.joblib", "skmia inspect MODEL DATA"),
     ("table --real train.csv --synthetic made.csv", "skmia table SYNTHETIC REAL HELD_OUT"),
-    (f"{MODEL} --policy cautions", "there is no file 'cautions'"),
+    (f"{MODEL} --policy cautions", "there is no file 'cautions'; did you mean 'cautious'?"),
+    (f"{MODEL} --cf configs.toml", "--config: file not found: configs.toml"),
+    (f"{MODEL} --num-ref-models 8", "did you mean '--shadows'?"),
+    (f"{MODEL} --sensitive-attribute site", "did you mean '--group'?"),
+    (f"{MODEL} --report-format json", "did you mean '--format'?"),
+    ("run model.joblib train.csv held_out.csv", "did you mean 'skmia audit'?"),
+    ("report outt", "did you mean 'out'?"),
+    ("report out/audti.json", "did you mean 'out/audit.json'?"),
+    ("compare out oot", "did you mean 'out'?"),
+    ("report .", "holds neither audit.json nor table.json; did you mean 'out'?"),
+    ("inspect model", "did you mean 'model.joblib'?"),
     (f"{MODEL} --format jsn", "did you mean 'json'?"),
     # Commands.
     ("attack model.joblib train.csv held_out.csv", "did you mean 'skmia audit'?"),
@@ -92,15 +102,25 @@ KEYWORDS = [
     (lambda: audit(TREE, seed=0), "did you mean 'random_state'?"),
     (lambda: audit(target_model=TREE), "did you mean 'victim'"),
     (lambda: audit(TREE, time_limit=60), "did you mean 'time_budget'?"),
+    (lambda: audit(TREE, target_fprs=[0.1]), "did you mean 'fprs'?"),
+    (lambda: audit(TREE, num_ref_models=4), "did you mean 'shadows'?"),
+    (lambda: audit(TREE, sensitive_attribute="sex"), "did you mean 'group'?"),
+    (lambda: audit(TREE, output_dir="out"), "writes files itself, as by save and to_html"),
     (lambda: audit_table(1, 2, holdout=3), "did you mean 'held_out'?"),
     (lambda: audit_table(ori=1, syn=2), "did you mean 'real'?"),
     (lambda: LiRA(TREE, n_shadow_models=16), "did you mean 'shadows'?"),
+    (lambda: LiRA(TREE, fix_variance=True), "did you mean 'variance'?"),
+    (lambda: ShadowAttack(attack_model_type="rf"), "did you mean 'attack_estimator'?"),
+    (lambda: ThresholdAttack(TREE, metric="loss"), "did you mean 'signal'?"),
+    (lambda: AttributeInferenceAttack(attack_feature=0), "did you mean 'sensitive'?"),
+    (lambda: ShadowPool(TREE, num_shadow_models=8), "did you mean 'n_estimators'?"),
     (lambda: RMIA(target_model=TREE), "did you mean 'victim'?"),
     (lambda: RMIA(TREE, temperatures=2.0), "did you mean 'temperature'?"),
     (lambda: ShadowPool(TREE, n_shadows=16), "did you mean 'n_estimators'?"),
     (lambda: DPSGDClassifier(TREE, sigma=1.0), "did you mean 'noise_multiplier'?"),
     (lambda: inspect_model(TREE, data=1), "did you mean 'records'?"),
     (lambda: tpr_at_fpr_score([0, 1], [0, 1], fpr=0.1), "did you mean 'max_fpr'?"),
+    (lambda: tpr_at_fpr_score([0, 1], [0, 1], fpr_threshold=0.1), "did you mean 'max_fpr'?"),
     (lambda: operating_point([0, 1], [0, 1], target_fpr=0.1), "did you mean 'max_fpr'?"),
 ]
 # Names of other libraries, and those of skmia elsewhere.
@@ -117,6 +137,14 @@ NAMES = [
     ("synthetic.SinglingOutEvaluator", "Anonymeter's SinglingOutEvaluator is SinglingOutRisk here"),
     ("synthetic.DCROverfittingProtection", "SDMetrics's DCROverfittingProtection is PrivacyLoss"),
     ("victims.PyTorchClassifier", "is not needed: pass the model itself"),
+    ("attacks.ReferenceAttack", "Privacy Meter's ReferenceAttack is LiRA here"),
+    ("attacks.LossAttack", 'ThresholdAttack(signal="loss") here'),
+    ("metrics.RocCurveDisplay", "scikit-learn's RocCurveDisplay is MembershipRocDisplay here"),
+    ("metrics.roc_auc_score", "takes attacks, their scores and Records as they are"),
+    ("datasets.load_adult", "did you mean 'fetch_adult'?"),
+    ("datasets.make_classification", "make_classification is make_membership_problem here"),
+    ("inspection.inspect", "did you mean 'inspect_model'?"),
+    ("synthetic.CTGAN", "SDV's CTGAN is SDVGenerator here"),
     ("attacks.Rmia", "did you mean 'RMIA'?"),
     ("RMIA", "it is skmia.attacks.RMIA"),
     ("metrics.LiRA", "it is skmia.attacks.LiRA"),

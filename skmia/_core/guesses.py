@@ -3,6 +3,7 @@
 Nothing here is loaded with a room but the functions; the tables are read when a name is wrong.
 """
 
+import re
 from contextlib import suppress
 from functools import lru_cache, wraps
 from itertools import islice
@@ -18,8 +19,14 @@ SYNONYMS = {
     "non_members unseen control_data reference_data x_test",
     "train": "training train_data training_data train_set member_data seen x_train",
     "shadows": "n_shadows num_shadows n_shadow_models num_shadow_models shadow_models n_shadow "
-    "shadow_model shadow_pool n_models",
-    "n_estimators": "n_shadows num_shadows n_shadow_models shadows n_models n_trees",
+    "shadow_model shadow_pool n_models reference_models num_ref_models n_ref_models "
+    "num_reference_models n_reference_models n_reference ref_models",
+    "n_estimators": "n_shadows num_shadows n_shadow_models num_shadow_models shadows n_models "
+    "n_trees num_ref_models n_reference_models",
+    "attack_estimator": "attack_model attack_model_type attack_classifier attack_clf "
+    "meta_classifier",
+    "signal": "metric statistic measure score",
+    "sensitive": "attack_feature sensitive_feature sensitive_attribute target_feature",
     "fprs": "fpr target_fpr max_fpr false_positive_rates rates",
     "fpr": "fprs target_fpr max_fpr false_positive_rate rate",
     "target_fpr": "fpr max_fpr alpha false_positive_rate",
@@ -41,7 +48,7 @@ SYNONYMS = {
     "memory_limit": "max_bytes max_memory memory_budget memory max_ram",
     "attacks": "attack methods",
     "confidence_level": "alpha confidence level ci conf",
-    "group": "groups sensitive protected sensitive_features slice",
+    "group": "groups sensitive protected sensitive_features sensitive_attribute slice",
     "group_by": "person persons person_id patient groups id_column",
     "person": "group_by person_id patient id_column",
     "out": "output output_dir output_path out_dir outdir report_dir dest",
@@ -103,6 +110,25 @@ def find_meant(guess, known, synonyms=True, cutoff=0.75):
 
     by_fold = {fold_name(name): name for name in known}
     return [by_fold[name] for name in get_close_matches(wanted, list(by_fold), n=2, cutoff=cutoff)]
+
+
+# Words that many names have, so that one alone says little.
+_USUAL = {"and", "attack", "attacks", "data", "fetch", "for", "load", "make", "model", "models"}
+_USUAL |= {"num", "score", "type"}
+
+
+def find_alike(guess, known):
+    """Return the names that share the most words with a guess, if they are one or two."""
+    shared = {name: len(_split_words(guess) & _split_words(name)) for name in known}
+    most = max(shared.values(), default=0)
+    found = [name for name, count in shared.items() if count == most > 0]
+    return found if len(found) < 3 else []
+
+
+def _split_words(name):
+    """The words of a name, which are parted by marks or begin with a capital."""
+    words = {word.lower() for word in re.findall("[A-Z]*[a-z0-9]+|[A-Z]+", name)}
+    return {word for word in words if len(word) > 2} - _USUAL
 
 
 def ask_whether(names):
@@ -170,9 +196,11 @@ def check_keywords(called, given, names):
     if guess is None:
         return
     listed = [name for name in names if name != "self"]
-    meant = find_meant(guess, listed)
+    meant = find_meant(guess, listed) or find_alike(guess, listed)
     more = ", ..." if len(listed) > _MOST_LISTED else ""
     hint = ask_whether(meant) if meant else f"it has {', '.join(listed[:_MOST_LISTED])}{more}"
+    if not meant and fold_name(guess) in _read_synonyms()["out"] | {"out"}:
+        hint = "what it returns writes files itself, as by save and to_html"
     raise TypeError(f"{called} got an unexpected keyword argument {guess!r}; {hint}")
 
 
@@ -241,7 +269,8 @@ def _find_cure(module, name, offered):
     if name in places:
         return f"it is {places[name]}.{name}"
     meant = find_meant(name, offered, synonyms=False)
-    if meant:
+    meant = meant or find_meant(name, places, synonyms=False)
+    meant = meant or find_alike(name, offered) or find_alike(name, places)
+    if set(meant) <= set(offered) and meant:
         return ask_whether(meant)
-    meant = find_meant(name, places, synonyms=False)
     return ask_whether([f"{places[found]}.{found}" for found in meant]) if meant else None

@@ -63,10 +63,11 @@ _TABLE = (
     ),
     ("Privacy Meter", "run_rmia", "attacks.RMIA"),
     ("Privacy Meter", "run_loss", 'attacks.ThresholdAttack(signal="loss")'),
-    ("Privacy Meter", "ReferenceMetric", "attacks.LiRA"),
+    ("Privacy Meter", "ReferenceMetric ReferenceAttack", "attacks.LiRA"),
+    ("Privacy Meter", "LossAttack", 'attacks.ThresholdAttack(signal="loss")'),
     (
         "Privacy Meter",
-        "PopulationMetric",
+        "PopulationMetric PopulationAttack",
         'attacks.CalibratedAttack(reference="population")',
     ),
     ("Privacy Meter", "ShadowMetric", "attacks.ShadowAttack"),
@@ -139,11 +140,21 @@ _TABLE = (
     ),
     (
         "SDV",
-        "GaussianCopulaSynthesizer CTGANSynthesizer TVAESynthesizer CopulaGANSynthesizer",
+        "GaussianCopulaSynthesizer CTGANSynthesizer TVAESynthesizer CopulaGANSynthesizer "
+        "CTGAN TVAE",
         "synthetic.SDVGenerator",
     ),
     ("Synth-MIA", "DOMIAS", 'synthetic.GeneratorAttack(statistic="domias")'),
     ("imbalanced-learn", "SMOTE", "synthetic.SmoteGenerator"),
+    ("scikit-learn", "RocCurveDisplay DetCurveDisplay", "metrics.MembershipRocDisplay"),
+    ("scikit-learn", "make_classification make_blobs", "datasets.make_membership_problem"),
+    (
+        "scikit-learn",
+        "accuracy_score auc cross_val_predict cross_val_score cross_validate make_scorer "
+        "precision_recall_curve roc_auc_score roc_curve GridSearchCV",
+        None,
+        "takes attacks, their scores and Records as they are: import it from sklearn",
+    ),
 )
 
 

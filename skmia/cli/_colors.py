@@ -16,7 +16,9 @@ COLORS = {
 _MARKS = {bars: filled for filled, bars in BARS.items()}
 _MARKS |= {bars.translate(ASCII): filled for filled, bars in BARS.items()}
 # A line of a level: its bars, which say without a color what the color does, and its words.
-_LEVEL = re.compile(rf"^  ({'|'.join(map(re.escape, _MARKS))})  \S.*?(?=   |$)", re.M)
+_MARK = f"({'|'.join(map(re.escape, _MARKS))})"
+# Where two audits are compared, the second one counts, as on the page.
+_LEVEL = re.compile(rf"^  (?:{_MARK} -> )?{_MARK}  \S.*?(?=   |$)", re.M)
 
 
 def color_levels(text, environment=os.environ):
@@ -26,7 +28,7 @@ def color_levels(text, environment=os.environ):
 
 
 def _color(found, codes):
-    return f"\x1b[{codes.get(_MARKS[found[1]], '1')}m{found[0]}\x1b[0m"
+    return f"\x1b[{codes.get(_MARKS[found[2]], '1')}m{found[0]}\x1b[0m"
 
 
 def _count_colors(environment):

@@ -4,7 +4,7 @@ import re
 import shlex
 from pathlib import Path
 
-from .._core.guesses import ask_whether, find_meant, fold_name
+from .._core.guesses import ask_whether, find_alike, find_meant, fold_name
 from ._options import CommandError
 from ._parser import list_options, list_places, make_parser
 
@@ -31,7 +31,7 @@ _ALIASES = {
     "--weights": "--sample-weight --sample-weights",
     "--trust-pickle": "--trust --allow-pickle",
     "--checkpoint": "--checkpoint-dir --resume",
-    "--config": "-c --configuration",
+    "--config": "-c --cf --cfg --configuration",
     "--quick": "--fast",
     "--format": "-f --output-format",
     "--format=json": "--json",
@@ -125,7 +125,8 @@ def _hint(option, command):
         order = " ".join(places.values())
         return f"it has no option in front of it: skmia {command} {order}"
     here = list_options(command)
-    meant = find_meant(name, [known.strip("-") for known in here])
+    names = [known.strip("-") for known in here]
+    meant = find_meant(name, names) or find_alike(name, names)
     if meant:
         return ask_whether([f"--{found}" for found in meant])
     others = [other for other in _COMMANDS if option in list_options(other)]

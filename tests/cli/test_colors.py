@@ -71,3 +71,9 @@ def test_clear_and_slight_differ_in_the_terminal(term, n_colors):
 def test_a_terminal_without_bars_has_the_same_colors():
     text = "  ▂▅█  SEVERE LEAKAGE   as a file".translate(ASCII)
     assert color_levels(text, {"COLORTERM": "truecolor"}).startswith(f"\x1b[{COLORS[256][3]}m  ###")
+
+
+def test_a_comparison_has_the_color_of_the_second_audit():
+    text = "  ▂▅█ -> ▂··  LESS LEAKAGE   as a service: severe -> slight"
+    line = color_levels(text, {"TERM": "xterm-256color"})
+    assert line.startswith(f"\x1b[{COLORS[256][1]}m  ▂▅█ -> ▂··  LESS LEAKAGE\x1b[0m   as")

@@ -107,7 +107,7 @@ def test_a_guess_stands_for_a_spelling_a_synonym_or_a_slip():
         ("out/audti.json", "out/audit.json"),
         ("outt/audit.json", "out/audit.json"),
         ("outt/adit.json", "out/audit.json"),
-        ("trian.csv", "train.csv"),
+        ("trainn.csv", "train.csv"),
         ("train", "train.csv"),
         ("Train.CSV", "train.csv"),
         ("train.parquet", "train.csv"),

@@ -282,7 +282,7 @@ def _draw_finding(rng, check, status, null):
         least = float(null["pvalue_adjusted"].min()) if len(null) else 1.0
         return PermutationResult(least, null, N_PERMUTATIONS, 100, 0)
     if check.role == KNOWN:
-        return {WARNING: str(rng.choice(["stop", "warn"]))}.get(status)
+        return {WARNING: str(rng.choice(["stop", "warn", "noise"]))}.get(status)
     if check.role == SIDES:
         return str(rng.choice(list(CAUSES))) if status == WARNING else None
     if check.role == RECIPE:

@@ -57,6 +57,7 @@ class BeyondShiftOfFileCheck(BeyondShiftCheck):
     """Whether the attack on the file finds members beyond a difference between the two sides."""
 
     name = "beyond the shift, of the file"
+    passed = "What the file reveals was measured apart from how the sides differ"
     role = BEYOND_OF_FILE
     of_file = KEPT
 
