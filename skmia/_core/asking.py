@@ -331,12 +331,13 @@ _ROUNDED_ORDER = 0.01
 
 
 def choose_order(outputs, y):
-    """Find an order of the classes with which outputs fit the labels significantly better."""
-    # The best order is found on half of the records. It is compared with the given order on the
-    # other half, by an exact test on the records that only one of the two orders predicts
-    # correctly.
-    # -> order (n_classes,): class of each column; None if the given order fits as well, or a label
-    # is unknown
+    """Find an order of the classes with which outputs fit the labels significantly better.
+
+    The best order is found on half of the records. It is compared with the given order on the other
+    half, by an exact test on the records that only one of the two orders predicts correctly. Return
+    the class of each column, of shape (n_classes,), and the shares of the labels that this order
+    and the given one predict; None and () if the given order fits as well, or a label is unknown.
+    """
     if outputs.kind not in ("proba", "logits", "decision") or len(outputs.classes) < 2:
         return None, ()
     try:

@@ -1,4 +1,4 @@
-"""Attacks on people by shadow models that have all records of a person or none."""
+"""User-level attacks, on people, by shadow models that have all records of a person or none."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -274,7 +274,7 @@ def attack_people(
     groups: ArrayLike | None = None,
     combine: Literal["sum", "standardized", "likelihood", "max"] = "sum",
 ) -> PeopleEvidence:
-    """Attack people, whose records are all members or all non-members.
+    """Attack people, whose records are all members or all non-members: a user-level attack.
 
     An attacker who knows several records of a person finds the person more surely than any of the
     records. The shadow models must have all records of a person or none, as a

@@ -1,7 +1,8 @@
 """Base classes of attacks, their declared needs, and how they are connected to a victim."""
 
 from .._core import name_by_room
-from .._core.needs import Needs, Offer
+from .._core.needs import Needs
+from .._core.needs import Offer as Offer
 from .._core.validation import query
 from ._attack import BaseAttack, PosteriorMixin, best_threshold, get_judged
 from ._cross_fitting import assign_folds, cross_fit, give_population, judge, learns, score
@@ -55,11 +56,9 @@ __all__ = [
     "Comparison",
     "LearnedAttack",
     "Needs",
-    "Offer",
     "PoolAttack",
     "SupervisedAttack",
     "connect",
-    "needs_of",
     "query",
 ]
 

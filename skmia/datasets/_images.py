@@ -255,7 +255,7 @@ def fetch_cifar100(
 
     Examples
     --------
-    >>> from skmia.datasets import fetch_cifar100
+    >>> from skmia.datasets.literature import fetch_cifar100
     >>> fetch_cifar100()  # doctest: +SKIP
     Records(60000 records, X=ndarray(60000, 3, 32, 32), uint8, y=int64, fields=split,superclass)
     """

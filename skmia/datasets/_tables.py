@@ -85,7 +85,7 @@ def fetch_purchase100(
 
     Examples
     --------
-    >>> from skmia.datasets import fetch_purchase100
+    >>> from skmia.datasets.literature import fetch_purchase100
     >>> fetch_purchase100()  # doctest: +SKIP
     Records(197324 records, X=ndarray(197324, 600), uint8, y=int64)
     """
@@ -128,7 +128,7 @@ def fetch_texas100(
 
     Examples
     --------
-    >>> from skmia.datasets import fetch_texas100
+    >>> from skmia.datasets.literature import fetch_texas100
     >>> fetch_texas100()  # doctest: +SKIP
     Records(67330 records, X=ndarray(67330, 6169), uint8, y=int64)
     """
@@ -329,7 +329,7 @@ def fetch_diabetes130(
 
     Examples
     --------
-    >>> from skmia.datasets import fetch_diabetes130
+    >>> from skmia.datasets.literature import fetch_diabetes130
     >>> fetch_diabetes130()  # doctest: +SKIP
     Records(101766 records, X=DataFrame(101766, 47), y=<U3, fields=group_by,race,gender)
     """

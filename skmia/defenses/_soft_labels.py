@@ -210,7 +210,7 @@ def move_to_labels(proba, codes, alpha, spread):
 
 
 def _part_of_way(numerator, denominator):
-    """Quotient of at most 1, and 1 where the way has length 0."""
+    """Return a quotient of at most 1, and 1 where the denominator is 0."""
     return np.divide(
         numerator, denominator, out=np.ones_like(denominator), where=numerator < denominator
     )

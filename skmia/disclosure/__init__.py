@@ -11,13 +11,13 @@ from ._recommend import (
     REFUSE,
     TO_MEASURE,
     UNKNOWN,
-    Condition,
     Measurement,
     check_provenance,
     judge_limits,
     list_failures,
     recommend,
 )
+from ._recommend import Condition as Condition
 from ._recommend import JudgedCheck as JudgedCheck
 from ._recommend import JudgedCondition as JudgedCondition
 from ._recommend import JudgedLimit as JudgedLimit
@@ -35,8 +35,6 @@ from ._sheet import DECISIONS, record_decision, render_sheet, summarize, write_s
 from ._structural_checks import check_decimals, check_model, structural_checks
 
 __all__ = [
-    "THRESHOLDS",
-    "Condition",
     "Measurement",
     "count_parameters",
     "load_policy",

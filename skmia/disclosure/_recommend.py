@@ -356,7 +356,7 @@ def list_failures(limits, checks):
 
 
 def list_unmet(requirements):
-    """What was not able to find anything though the policy asks for it, in sentences."""
+    """Return, in sentences, the required attacks that could not have found anything."""
     return [one.text for one in requirements if not one.is_met]
 
 

@@ -1,4 +1,4 @@
-"""Game between an attacker and a way of unlearning, in ready ways of forgetting."""
+"""Game between an attacker and an unlearning method, which may be one of the ready ones."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -294,7 +294,7 @@ def unlearning_game(
         ``train(X, y, seed)`` that returns a model, such as a torch module with logits, as of
         :class:`~skmia.victims.FunctionClassifier`.
     unlearn : str or callable
-        Way of forgetting: ``"retrain"``, ``"noop"``, ``"negative"``, ``"finetune"``, ``"relabel"``,
+        Unlearning method: ``"retrain"``, ``"noop"``, ``"negative"``, ``"finetune"``, ``"relabel"``,
         ``"noise"`` or ``"sisa"``, which stand for ``Retraining``, ``NoUnlearning``,
         ``NegativeWeights``, ``FineTuning``, ``Relabeling``, ``WeightNoise`` and ``SISA`` of
         :mod:`skmia.games.unlearning` with their defaults; or one of these objects; or a function

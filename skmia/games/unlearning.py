@@ -1,4 +1,4 @@
-"""Ways of unlearning for :func:`skmia.games.unlearning_game`, a small class each."""
+"""Unlearning methods (ways of forgetting) of :func:`skmia.games.unlearning_game`, a class each."""
 
 import copy
 import inspect
@@ -42,7 +42,7 @@ __all__ = [
 
 
 class Forgetting(ABC):
-    """Base class of ready ways of forgetting, which are functions with three more methods."""
+    """Base class of ready unlearning methods, which are functions with three more methods."""
 
     _parameter_constraints: ClassVar[dict] = {}
 

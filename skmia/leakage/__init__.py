@@ -31,9 +31,7 @@ __all__ = [
     "SubsampledMean",
     "WorstCaseVulnerability",
     "bandwidth_sensitivity",
-    "leverage_total_variation",
     "mean_log_likelihood_ratio",
-    "normal_total_variation",
     "total_variation",
 ]
 

@@ -7,7 +7,8 @@ from ._exposure import Exposure, skew_normal_exposure
 from ._extraction import ExtractionResult as ExtractionResult
 from ._extraction import shortest_path_extraction
 from ._format import CanaryFormat, insert_canaries
-from ._model import NGramModel, SequenceModel, log_perplexity
+from ._model import NGramModel, log_perplexity
+from ._model import SequenceModel as SequenceModel
 from ._texts import token_records
 from ._torch import TorchSequenceModel, TransformersModel
 from ._victims import FunctionSequenceVictim, SequenceVictim
@@ -17,7 +18,6 @@ __all__ = [
     "Exposure",
     "FunctionSequenceVictim",
     "NGramModel",
-    "SequenceModel",
     "SequenceVictim",
     "TokenOutputs",
     "TorchSequenceModel",

@@ -54,7 +54,6 @@ __all__ = [
     "compare_formats",
     "drift_test",
     "find_duplicates",
-    "list_measurements",
     "measure_conditions",
     "negative_control",
     "permutation_test",

@@ -6,7 +6,8 @@ from ._answers import Law, PoolAnswers, Reading
 from ._fit_once import fit_once
 from ._layouts import Shadows as Shadows
 from ._layouts import load_shadows, save_shadows
-from ._plot import RecordSeparationDisplay, RecordSignalsDisplay, record_separation
+from ._plot import RecordSeparationDisplay as RecordSeparationDisplay
+from ._plot import RecordSignalsDisplay, record_separation
 from ._pool import ShadowPool  # the pool is public as skmia.ShadowPool
 from ._synthesis import MarginalSynthesizer, ModelBasedSynthesizer, NoisyRecords
 
@@ -14,7 +15,6 @@ __all__ = [
     "MarginalSynthesizer",
     "ModelBasedSynthesizer",
     "NoisyRecords",
-    "RecordSeparationDisplay",
     "RecordSignalsDisplay",
     "load_shadows",
     "record_separation",

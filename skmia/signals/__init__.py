@@ -5,24 +5,23 @@ Those of texts are in :mod:`skmia.signals.sequences`.
 
 from .._core import name_by_room
 from . import sequences
-from ._base import AnswerSignal, Signal, VictimSignal
+from ._base import AnswerSignal
+from ._base import Signal as Signal
+from ._base import VictimSignal as VictimSignal
 from ._boundary import AdversarialDistance, BoundaryDistance, check_bounds, compute_margin
-from ._confidence import (
-    ODIN,
-    BrierScore,
-    Confidence,
-    Correctness,
-    Doctor,
-    Entropy,
-    Hinge,
-    LogResidual,
-    Loss,
-    MaxSoftmax,
-    ModifiedEntropy,
-    ScaledLogit,
-    SquaredError,
-)
-from ._gradient import GradientNorm, GradientStatistics
+from ._confidence import ODIN, Doctor, ScaledLogit
+from ._confidence import BrierScore as BrierScore
+from ._confidence import Confidence as Confidence
+from ._confidence import Correctness as Correctness
+from ._confidence import Entropy as Entropy
+from ._confidence import Hinge as Hinge
+from ._confidence import LogResidual as LogResidual
+from ._confidence import Loss as Loss
+from ._confidence import MaxSoftmax as MaxSoftmax
+from ._confidence import ModifiedEntropy as ModifiedEntropy
+from ._confidence import SquaredError as SquaredError
+from ._gradient import GradientNorm
+from ._gradient import GradientStatistics as GradientStatistics
 from ._joint_residual import JointResidual as JointResidual
 from ._perturbation import (
     LabelRobustness,
@@ -52,27 +51,14 @@ __all__ = [
     "AdversarialDistance",
     "AnswerSignal",
     "BoundaryDistance",
-    "BrierScore",
-    "Confidence",
-    "Correctness",
     "Doctor",
-    "Entropy",
     "GradientNorm",
-    "GradientStatistics",
-    "Hinge",
     "LabelRobustness",
-    "LogResidual",
-    "Loss",
-    "MaxSoftmax",
     "Merlin",
-    "ModifiedEntropy",
     "ScaledLogit",
-    "Signal",
     "Signals",
-    "SquaredError",
     "Trajectories",
     "Trajectory",
-    "VictimSignal",
     "get_signal_names",
 ]
 

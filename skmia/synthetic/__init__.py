@@ -13,7 +13,7 @@ from ._copy_test import CopyTest
 from ._dp_wgan import DPWassersteinGAN
 from ._generator_attack import GeneratorAttack
 from ._generators import BootstrapGenerator, SDVGenerator, SmoteGenerator, SyntheticDistance
-from ._neighbors import GowerEncoder
+from ._neighbors import GowerEncoder as GowerEncoder
 from ._risks import ExcessRisk as ExcessRisk
 from ._risks import InferenceRisk, LinkabilityRisk, excess_risk
 from ._singling_out import SinglingOutRisk
@@ -37,7 +37,6 @@ __all__ = [
     "CopyTest",
     "DPWassersteinGAN",
     "GeneratorAttack",
-    "GowerEncoder",
     "InferenceRisk",
     "LinkabilityRisk",
     "NearestNeighborAdversarialAccuracy",
@@ -47,7 +46,6 @@ __all__ = [
     "SmoteGenerator",
     "SyntheticDistance",
     "audit_table",
-    "excess_risk",
     "rare_class_rate",
 ]
 

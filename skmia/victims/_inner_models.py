@@ -94,7 +94,7 @@ class InnerModel(NamedTuple):
         return self.kept * (1 if self.fold is None else 1 - 1 / self.fold.n_folds)
 
     def child(self, place, model, **changes):
-        """A model directly inside this one, which it was fitted with the same X and y unless."""
+        """Return a model directly inside this one, fitted with its X and y but for ``changes``."""
         path = f"{self.path}.{place}" if self.path else place
         return self._replace(path=path, model=unwrap(model), view=None, **changes)
 

@@ -175,7 +175,7 @@ class Column:
         return values, found | (values <= lower) | (values >= upper)
 
     def _split(self, start, stop):
-        """Number of the first place above half of the weight of some."""
+        """Return the place between each start and stop that halves the weight between them best."""
         half = (self.below[start] + self.below[stop]) / 2
         split = np.searchsorted(self.below, half)
         before = np.maximum(split - 1, 0)

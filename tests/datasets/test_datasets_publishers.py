@@ -248,7 +248,12 @@ def test_every_file_comes_over_https_and_has_a_name_of_its_own():
     assert all(remote.url.startswith("https://") for remote in remotes)
 
 
-@pytest.mark.parametrize("name", [n for n in datasets.__all__ if n.startswith("fetch_")])
+FETCHERS = [
+    name for name in datasets.__all__ + datasets.literature.__all__ if name.startswith("fetch_")
+]
+
+
+@pytest.mark.parametrize("name", FETCHERS)
 def test_a_missing_data_set_is_not_downloaded_against_the_wish(name, tmp_path):
     with pytest.raises(OSError, match=r"is not in .*skmia and download_if_missing=False"):
         getattr(datasets, name)(data_home=tmp_path, download_if_missing=False)

@@ -130,7 +130,7 @@ def average_of(net):
 
 
 def stoppers_of(net):
-    """Return a copy of the EarlyStopping of an initialized net in a list; it is empty without."""
+    """Return a list with a copy of the EarlyStopping of an initialized net, empty without one."""
     return [copy.copy(one).initialize() for one in _find(net, "EarlyStopping")]
 
 
