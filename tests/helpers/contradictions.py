@@ -434,7 +434,8 @@ def _look_at_release(told):
     if is_released and report.service.evidence not in ("leak", "none"):
         yield f"{found.result} without a verdict"
     text = " ".join(told.text.split())
-    if is_released and re.search("Do not (hand out|offer)", text):
+    verb = {"file": "hand out", "service": "offer"}.get(found.release)
+    if is_released and f"Do not {verb} the {found.release}" in text:
         yield "released, and not to be handed out"
     if not is_released and "may be released" in text:
         yield "may be released"
