@@ -68,7 +68,7 @@ def _judge_way(findings):
 def judge_verdict(way, screen):
     """The finding on all numbers together: what its first screen tells, and if it is a verdict."""
     code = INCONCLUSIVE if screen.level == UNKNOWN else 0
-    return Finding(way, VERDICT, code, screen.told.rstrip("."), screen.level)
+    return Finding(way, VERDICT, code, screen.told, screen.level)
 
 
 def _list_way(report, way, found, limits):

@@ -288,5 +288,5 @@ def test_sarif_and_junit_say_the_level(level, kind, said):
     assert [(one["kind"], one["level"]) for one in run["results"]] == [(kind, said)]
     (case,) = ET.fromstring(format_result("junit", Found, {}, [finding], None)).find("testsuite")
     told = case.find("system-out").text
-    assert told == f"{found.heading}. Two of 100 records"
-    assert run["results"][0]["message"]["text"] == f"As a service: {told}."
+    assert told == f"{found.heading}. Two of 100 records."
+    assert run["results"][0]["message"]["text"] == f"As a service: {told}"

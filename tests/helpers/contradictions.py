@@ -438,7 +438,8 @@ def _look_at_release(told):
     if is_released and report.service.evidence not in ("leak", "none"):
         yield f"{found.result} without a verdict"
     text = " ".join(told.text.split())
-    if is_released and re.search("Do not (hand out|offer)", text):
+    verb = {"file": "hand out", "service": "offer"}.get(found.release)
+    if is_released and f"Do not {verb} the {found.release}" in text:
         yield "released, and not to be handed out"
     if not is_released and "may be released" in text:
         yield "may be released"
@@ -462,6 +463,8 @@ def _look_at_codes(told):
             findings = list_findings(report, limits, way)
             if report.recommendation is not None:
                 findings.append(as_finding(report.recommendation))
+            if len(told.ways) == 1 and told.sentence.rstrip(".") not in findings[0].text:
+                yield f"the gate says {findings[0].text} for {told.sentence}"
             code, reasons = judge(findings)
             yield from _compare_codes(told, way, findings, code)
             if bool(code) != bool(reasons):
