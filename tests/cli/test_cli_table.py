@@ -224,5 +224,5 @@ def test_a_dry_run_tells_the_cost_and_audits_nothing(run, tmp_path, monkeypatch)
     assert any(line.startswith("inference ") for line in lines) and "In all about" in out
     code, out, _ = run("made", "real", "--dry-run")
     assert code == 0 and "Without held-out rows" in out and "inference" not in out
-    code, _, err = run("made", "real", "--dry-run", "--target", "gone")
+    code, _, err = run("made", "real", "--dry-run", "--secrets", "gone")
     assert code == 2 and "gone" in err and err.count("\n") == 1
