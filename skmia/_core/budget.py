@@ -68,6 +68,15 @@ def format_bytes(n_bytes: float) -> str:
     return f"{n_bytes / 1e9:,.1f} GB"
 
 
+def format_duration(seconds: float) -> str:
+    """A time as ``0.4 s``, ``59 s``, ``20 min`` or ``2.0 h``; "unknown" if it is NaN."""
+    if np.isnan(seconds):
+        return "unknown"
+    if seconds < 600:
+        return f"{seconds:.1f} s" if seconds < 9.95 else f"{seconds:.0f} s"
+    return f"{seconds / 60:,.0f} min" if seconds < 7200 else f"{seconds / 3600:,.1f} h"
+
+
 def is_of_memory(error: BaseException) -> bool:
     """Whether work ended for lack of memory: it was refused, or its process was killed."""
     # TerminatedWorkerError of joblib is a BrokenProcessPool of its own copy of the module.

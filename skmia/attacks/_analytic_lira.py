@@ -1,6 +1,7 @@
 """LiRA for linear models, with the statistics of shadow models in closed form."""
 
 from numbers import Real
+from typing import Literal
 
 import numpy as np
 from scipy.sparse import issparse
@@ -15,7 +16,7 @@ from .._core.moments import SMALLEST_SPREAD
 from .._core.needs import Needs
 from .._core.normal_law import log_normal
 from .._core.records import Records
-from .._core.sklearn import Interval
+from .._core.sklearn import Interval, StrOptions
 from .._core.validation import check_outputs_source, query
 from ..base import BaseAttack, PosteriorMixin
 from ..signals import ScaledLogit
@@ -49,6 +50,9 @@ class AnalyticLiRA(PosteriorMixin, BaseAttack):
         Pipeline that ends in one. If None, a clone of the victim.
     prior : float, default=0.5
         Share of members among the records given to ``fit``, in (0, 1).
+    max_bytes : float or "auto", default="auto"
+        Memory that ``fit`` may hold beside the table; what would hold more is refused. "auto"
+        allows 500 MB, or ten times the table if that is more.
 
     Attributes
     ----------
@@ -108,10 +112,8 @@ class AnalyticLiRA(PosteriorMixin, BaseAttack):
         **BaseAttack._parameter_constraints,
         "estimator": "no_validation",
         "prior": [Interval(Real, 0, 1, closed="neither")],
+        "max_bytes": [Interval(Real, 0, None, closed="neither"), StrOptions({"auto"})],
     }
-
-    # Bytes that it may hold; as much as the table allows, unless another attack or audit has said.
-    _allowed = None
 
     def __init__(
         self,
@@ -119,10 +121,12 @@ class AnalyticLiRA(PosteriorMixin, BaseAttack):
         estimator: BaseEstimator | None = None,
         *,
         prior: float = 0.5,
+        max_bytes: float | Literal["auto"] = "auto",
     ) -> None:
         self.victim = victim
         self.estimator = estimator
         self.prior = prior
+        self.max_bytes = max_bytes
 
     def _needs(self):
         is_given = self.estimator is not None
@@ -194,8 +198,8 @@ class AnalyticLiRA(PosteriorMixin, BaseAttack):
         self._scatter = self._influence.scatter(X, drawn * slopes)
 
     def _refuse_large(self, cost, records):
-        allowed = allow_bytes(records.X) if self._allowed is None else self._allowed
-        why = why_over(cost, allowed)
+        is_given = self.max_bytes != "auto"
+        why = why_over(cost, self.max_bytes if is_given else allow_bytes(records.X))
         if why is not None:
             raise OverBudgetError(
                 f"AnalyticLiRA was not fitted: {why}; take LiRA, or fewer columns or classes."

@@ -377,6 +377,11 @@ _OPTIONS = {
                 _COLUMNS,
                 "columns that an attacker would infer (default: each column in turn)",
             ),
+            "--dry-run": (
+                _FLAG,
+                "print what the audit will take and hold, phase by phase, by the sizes of the "
+                "tables; audit nothing and write nothing",
+            ),
             **_SEED,
             "--out": (
                 _FOLDER,

@@ -8,6 +8,7 @@ from .._core.progress import show_stages
 from .._core.visible import visible
 from ..report import recommend_release
 from ..synthetic import as_document, audit_table, find_identifiers, save_table, show_table
+from ..synthetic.cost import estimate_table_cost
 from ._gate import Finding, compare_largest, judge_verdict, miss_number
 from ._options import NUMBERS, TABLE, CommandError, tell
 from ._output import check_folder, collect_warnings, conclude, finish
@@ -27,6 +28,8 @@ _SHARES |= {"holdout": 0.03, "utility": 0.01}
 
 def run_table(arguments, show):
     """Audit the synthetic table of the command line and write its files, as ``run_audit`` does."""
+    if arguments.dry_run:
+        return _estimate(arguments)
     check_folder("out", arguments.out)
     policy = read_policy(arguments.policy, TABLE)
     tables, notes = _read_tables(arguments)
@@ -57,6 +60,14 @@ def run_table(arguments, show):
         findings.append(Finding(TABLE, visible(limit.text), *_compare(report.results, limit)))
     outcome = conclude(report, document, findings, arguments, source, broken)
     return finish(outcome, save_table, arguments, show)
+
+
+def _estimate(arguments):
+    """What the audit will cost, as a text."""
+    tables = _read_tables(arguments)[0]
+    left_out = [*_choose_identifiers(tables, arguments), *filter(None, [arguments.person])]
+    kept = {name: one.drop(columns=left_out, errors="ignore") for name, one in tables.items()}
+    return estimate_table_cost(**kept).summary()
 
 
 def _read_tables(arguments):

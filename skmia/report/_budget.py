@@ -60,9 +60,11 @@ def leave_out_costly(case, plan):
 
 def with_memory(attack, case):
     """The attack on a victim with the memory that the case allows its parts."""
+    # What a user has set for an attack stays.
     for one in parts_of(attack):
-        if hasattr(one, "expect_cost"):
-            one._allowed = case.bytes_allowed
+        if "max_bytes" in (settings := one.get_params(deep=False)):
+            if isinstance(settings["max_bytes"], str):
+                one.set_params(max_bytes=case.max_bytes)
     return attack
 
 

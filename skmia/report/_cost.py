@@ -10,7 +10,7 @@ import pandas as pd
 from sklearn.base import BaseEstimator
 
 from .._core.asking import query_victim, unwrap
-from .._core.budget import Cost, count_bytes, format_bytes
+from .._core.budget import Cost, count_bytes, format_bytes, format_duration
 from .._core.circumstances import Clock
 from .._core.progress import Step
 from .._core.records import Records
@@ -74,7 +74,7 @@ class AuditCost:
     def _tell(self):
         about = "at least" if self.may_grow else "about"
         return (
-            f"{about} {_format_seconds(self.seconds)}, {format_bytes(self.n_bytes)}, "
+            f"{about} {format_duration(self.seconds)}, {format_bytes(self.n_bytes)}, "
             f"{self.n_shadows} shadow models"
         )
 
@@ -89,7 +89,7 @@ class AuditCost:
         cells = [("phase", "time", "memory")]
         for name, row in self.phases.iterrows():
             label = name if name == row["stage"] else f"{row['stage']}: {name}"
-            cells.append((label, _format_seconds(row["seconds"]), format_bytes(row["n_bytes"])))
+            cells.append((label, format_duration(row["seconds"]), format_bytes(row["n_bytes"])))
         width = max(len(row[0]) for row in cells) + 2
         lines = [f"{row[0]:<{width}}{row[1]:>9}{row[2]:>9}" for row in cells]
         told = [f"In all {self._tell()}.", *self._tell_most(), *self.left_out]
@@ -102,16 +102,8 @@ class AuditCost:
         most = self.seconds + of_shadows * (SIZES[-1] / self.n_shadows - 1)
         return [
             f"Up to {SIZES[-1]} shadow models are trained, as long as more of them change the "
-            f"result; with {SIZES[-1]} it is about {_format_seconds(most)}."
+            f"result; with {SIZES[-1]} it is about {format_duration(most)}."
         ]
-
-
-def _format_seconds(seconds):
-    if np.isnan(seconds):
-        return "unknown"
-    if seconds < 600:
-        return f"{seconds:.1f} s" if seconds < 9.95 else f"{seconds:.0f} s"
-    return f"{seconds / 60:,.0f} min" if seconds < 7200 else f"{seconds / 3600:,.1f} h"
 
 
 def estimate_cost(

@@ -211,3 +211,18 @@ def test_a_model_is_not_compared_with_a_table(run, tmp_path, capsys):
     path = str(tmp_path / "table.json")
     assert main(["compare", path, path]) == 2
     assert "was not written by skmia audit (schema 'skmia.table')" in capsys.readouterr().err
+
+
+def test_a_dry_run_tells_the_cost_and_audits_nothing(run, tmp_path, monkeypatch):
+    monkeypatch.setattr("skmia.cli._synthetic_table.audit_table", None)
+    code, out, err = run(
+        *SAFE, "--dry-run", "--out", tmp_path / "new", "--fail-above", "inference=0.1"
+    )
+    assert (code, err) == (0, "") and not (tmp_path / "new").exists()
+    lines = out.splitlines()
+    assert lines[0].split() == ["phase", "time"]
+    assert any(line.startswith("inference ") for line in lines) and "In all about" in out
+    code, out, _ = run("made", "real", "--dry-run")
+    assert code == 0 and "Without held-out rows" in out and "inference" not in out
+    code, _, err = run("made", "real", "--dry-run", "--secrets", "gone")
+    assert code == 2 and "gone" in err and err.count("\n") == 1

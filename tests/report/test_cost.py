@@ -7,6 +7,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.tree import DecisionTreeClassifier
 
 from skmia import Records
+from skmia._core.budget import format_duration
 from skmia.attacks import LiRA
 from skmia.report import _cost
 from skmia.report._case import SHADOWS
@@ -115,4 +116,4 @@ def test_arguments_are_checked_as_those_of_an_audit():
     [(0.04, "0.0 s"), (59, "59 s"), (1200, "20 min"), (7200, "2.0 h"), (np.nan, "unknown")],
 )
 def test_times_are_read_easily(seconds, text):
-    assert _cost._format_seconds(seconds) == text
+    assert format_duration(seconds) == text
