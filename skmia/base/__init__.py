@@ -27,6 +27,7 @@ from ._pool_attack import (
     PoolAttack,
     PoolReader,
     TooFewModelsError,
+    check_repeatable,
     compare_with,
     count_pseudo_victims,
     find_judged,

@@ -125,6 +125,15 @@ def treats_models_as_victims(attack):
     return hasattr(attack, "score_left_out")
 
 
+def check_repeatable(attack):
+    """Refuse an attack that cannot be repeated with each of its shadow models as the victim."""
+    if not treats_models_as_victims(attack):
+        raise TypeError(
+            "attack must be one that compares records with shadow models; got "
+            f"{type(attack).__name__}."
+        )
+
+
 def count_pseudo_victims(n_records, n_scores=_N_SCORES_FOR_RATE):
     """Return the number of shadow models that are treated as the victim."""
     return int(np.clip(n_scores // max(n_records, 1), *_N_PSEUDO_VICTIMS))

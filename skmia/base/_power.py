@@ -17,9 +17,9 @@ from .._core.validation import check_records
 from ._pool_attack import (
     PoolAttack,
     TooFewModelsError,
+    check_repeatable,
     count_pseudo_victims,
     get_pool,
-    treats_models_as_victims,
 )
 
 # False positive rate at which the power is reported if the AUC decides.
@@ -168,11 +168,7 @@ def _get_pools(attacks, records):
         raise ValueError("attack must be an attack or name at least one; got an empty mapping.")
     pools, fitted = {}, {}
     for name, attack in attacks.items():
-        if not treats_models_as_victims(attack):
-            raise TypeError(
-                f"attack must be one that compares records with shadow models; got "
-                f"{type(attack).__name__}."
-            )
+        check_repeatable(attack)
         own = unwrap(attack.shadows)
         key = name if isinstance(own, int) else id(own)
         if key not in fitted:

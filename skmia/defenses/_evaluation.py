@@ -22,7 +22,7 @@ from .._core.tasks import delayed
 from .._core.types import ArrayLike, Seed
 from .._core.validation import check_records
 from ..attacks import LiRA
-from ..base import PoolAttack, offer_of, settings_of_pool, treats_models_as_victims
+from ..base import PoolAttack, check_repeatable, offer_of, settings_of_pool
 from ..metrics import best_advantage_score, tpr_at_fpr_score
 from ..shadow import ShadowPool
 
@@ -258,11 +258,7 @@ def _check(candidates, records, n_estimators, n_targets):
 
 def _choose_settings(candidates, attack):
     """What the pools must keep for the attack, which must be able to read every candidate."""
-    if not treats_models_as_victims(attack):
-        raise TypeError(
-            "attack must be one that compares records with shadow models; got "
-            f"{type(attack).__name__}."
-        )
+    check_repeatable(attack)
     needs = attack.needs()
     for name, candidate in candidates.items():
         offer = offer_of(candidate)

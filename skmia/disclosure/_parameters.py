@@ -188,6 +188,14 @@ class ParameterCount:
     preprocessing: int = 0
 
 
+def refuse_unfitted(model):
+    """Refuse a model that was not fitted."""
+    try:
+        check_is_fitted(model)
+    except NotFittedError:
+        raise NotFittedError(f"model must be fitted; this {type(model).__name__} is not.") from None
+
+
 def count_parameters(model: object) -> ParameterCount:
     """Count the parameters of a fitted model.
 
@@ -237,10 +245,7 @@ def count_parameters(model: object) -> ParameterCount:
     found, steps = find_model(model)
     if found is None:
         return ParameterCount(None, "Pipelines inside of Pipelines are not counted")
-    try:
-        check_is_fitted(found)
-    except NotFittedError:
-        raise NotFittedError(f"model must be fitted; this {type(found).__name__} is not.") from None
+    refuse_unfitted(found)
     n_parameters, formula, *largest = _count(found)
     buffers = found.module_.buffers() if is_skorch(found) else ()
     n_buffers = int(sum(tensor.numel() for tensor in buffers))

@@ -7,9 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 from scipy.special import expit
-from sklearn.exceptions import NotFittedError
 from sklearn.tree import DecisionTreeClassifier
-from sklearn.utils.validation import check_is_fitted
 
 from .._core.asking import unwrap
 from .._core.checks import check_finite_vector
@@ -23,7 +21,12 @@ from .._core.validation import check_membership, check_records, query
 from ..attacks import StoredValuesAttack
 from ..inspection import inspect_model
 from ..victims import find_model, has_file, has_leaves, iter_leaves, read_state
-from ._parameters import ParameterCount, count_parameters, measure_effective_dof
+from ._parameters import (
+    ParameterCount,
+    count_parameters,
+    measure_effective_dof,
+    refuse_unfitted,
+)
 from ._result import (
     SOURCES,
     StructuralCheck,
@@ -49,10 +52,7 @@ def check_model(model):
         raise TypeError(
             f"model must be a fitted classifier or regressor with a method predict; got {name}."
         )
-    try:
-        check_is_fitted(unwrap(model))
-    except NotFittedError:
-        raise NotFittedError(f"model must be fitted; this {name} is not.") from None
+    refuse_unfitted(unwrap(model))
     n_outputs = getattr(find_model(model)[0], "n_outputs_", 1)
     if not hasattr(unwrap(model), "coefs_") and n_outputs > 1:
         raise ValueError(

@@ -11,7 +11,7 @@ import pandas as pd
 from scipy.optimize import brentq
 from scipy.special import betainc, betaincinv, expit, log_expit, logsumexp, ndtr, ndtri
 
-from .._core.checks import check_confidence_level
+from .._core.checks import check_confidence_level, check_option
 from .._core.numbers import SMALLEST, check_number, show
 from .._core.tradeoff import privacy_budget
 from .._core.types import ArrayLike
@@ -20,7 +20,6 @@ from ._result import (
     INDEPENDENT,
     ONE_RUN,
     EpsilonBound,
-    check_choice,
     check_coins,
     choose_delta,
 )
@@ -379,7 +378,7 @@ def needs_delta(bound, family):
 
 
 def _check_family(family, sample_rate):
-    check_choice(family, "family", FAMILIES)
+    check_option(family, "family", FAMILIES)
     check_number(sample_rate, "sample_rate", "above 0 and at most 1", SMALLEST, 1)
     if sample_rate != 1 and family != "gaussian":
         raise ValueError(f"sample_rate={sample_rate} needs family='gaussian'; got {family!r}.")
@@ -532,7 +531,7 @@ def one_run_epsilon_lower_bound(
     coins, scores = check_coins(y_true, y_score)
     level = check_confidence_level(confidence_level)
     _check_family(family, sample_rate)
-    is_mu = needs_delta(check_choice(bound, "bound", BOUNDS), family)
+    is_mu = needs_delta(check_option(bound, "bound", BOUNDS), family)
     delta = choose_delta(delta, is_mu)
     way = _WAYS[bound](len(coins), delta, FAMILIES[family](delta, sample_rate))
     guesses = Guesses(coins, scores)

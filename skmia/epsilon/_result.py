@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from .._core.checks import check_bits, check_finite_vector
-from .._core.numbers import SMALLEST, check_count, check_number, show
+from .._core.numbers import SMALLEST, check_count, check_number
 
 MULTI_RUN = (
     "runs are independent of each other; those with the canary differ from those without in the "
@@ -33,13 +33,6 @@ INDEPENDENT = (
 def check_delta(delta):
     """Return delta, a number in [0, 1)."""
     return float(check_number(delta, "delta", "0 or more and below 1", 0, np.nextafter(1, 0)))
-
-
-def check_choice(value, name, allowed):
-    """Return the name of a method, a bound or a family."""
-    if not isinstance(value, str) or value not in allowed:
-        raise ValueError(f"{name} must be one of {', '.join(allowed)}; got {show(value)}.")
-    return value
 
 
 def choose_delta(delta, is_gaussian):

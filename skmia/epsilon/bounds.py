@@ -19,6 +19,7 @@ from .._core.checks import (
     check_confidence_level,
     check_finite_vector,
     check_membership_scores,
+    check_option,
 )
 from .._core.numbers import check_number, show
 from .._core.randomness import check_random_state
@@ -29,7 +30,6 @@ from ._result import (
     GAUSSIAN,
     MULTI_RUN,
     EpsilonBound,
-    check_choice,
     check_copies,
     check_delta,
     choose_delta,
@@ -454,7 +454,7 @@ def epsilon_lower_bound(
     """
     membership, scores = check_membership_scores(y_true, y_score)
     level = check_confidence_level(confidence_level)
-    delta = choose_delta(delta, check_choice(method, "method", _METHODS) == "gaussian")
+    delta = choose_delta(delta, check_option(method, "method", _METHODS) == "gaussian")
     n_copies = check_copies(n_copies)
     measure = mu_of_rates
     if method != "gaussian":

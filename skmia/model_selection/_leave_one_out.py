@@ -13,12 +13,12 @@ from .._core.records import Records
 from .._core.validation import check_records
 from ..base import (
     PoolAttack,
+    check_repeatable,
     compute_auc,
     compute_tpr,
     get_pool,
     score_pseudo_victims,
     sort_sides,
-    treats_models_as_victims,
 )
 from ..metrics import check_resolution
 
@@ -223,11 +223,7 @@ def power_curve(
 
 def _prepare(attack, records):
     check_records(records, targets=True)
-    if not treats_models_as_victims(attack):
-        raise TypeError(
-            f"attack must be one that compares records with shadow models; got "
-            f"{type(attack).__name__}."
-        )
+    check_repeatable(attack)
     records = records.detached()
     pool = get_pool(attack, records)
     attack = clone(attack).set_params(shadows=pool)

@@ -405,6 +405,14 @@ def check_pool_settings(caller, **settings):
     validate_parameter_constraints(constraints, settings, caller)
 
 
+def check_trainable(estimator):
+    """Refuse an estimator that cannot be trained."""
+    if not hasattr(estimator, "fit"):
+        raise TypeError(
+            f"estimator must have a fit method to be trained; got {type(estimator).__name__}."
+        )
+
+
 def describe_held_back(victim):
     """Say that a model holds back rows of its training set, and by which parameter."""
     model = unwrap(victim)

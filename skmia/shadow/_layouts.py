@@ -7,6 +7,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from .._core.asking import unwrap
+from .._core.checks import check_option
 from .._core.files import make_private_folder, write_atomically
 from .._core.numbers import show
 from .._core.types import ArrayLike
@@ -106,8 +107,8 @@ def load_shadows(
     >>> pool.transform(records).shape
     (50, 8)
     """
-    _check_option(layout, "layout", _LAYOUTS)
-    _check_option(kind, "kind", ("auto", "logits", "log_odds"))
+    check_option(layout, "layout", _LAYOUTS)
+    check_option(kind, "kind", ("auto", "logits", "log_odds"))
     folder = Path(folder)
     if not folder.is_dir():
         raise FileNotFoundError(f"There is no folder {show(str(folder))}.")
@@ -167,7 +168,7 @@ def save_shadows(
     >>> load_shadows(folder, "carlini2022").outputs.shape
     (4, 1, 200)
     """
-    _check_option(layout, "layout", _LAYOUTS)
+    check_option(layout, "layout", _LAYOUTS)
     pool, folder = unwrap(pool), Path(folder)
     check_is_fitted(pool)
     if folder.exists() and any(folder.iterdir()):
@@ -176,11 +177,6 @@ def save_shadows(
         path = folder / name
         make_private_folder(path.parent)
         write_atomically(path, write)
-
-
-def _check_option(value, name, allowed):
-    if not isinstance(value, str) or value not in allowed:
-        raise ValueError(f"{name} must be one of {', '.join(allowed)}; got {show(value)}.")
 
 
 def _load(path):

@@ -412,7 +412,7 @@ def test_a_common_sureness_breaks_the_bound_of_independent_canaries_alone():
         (one_run_epsilon_lower_bound, {"delta": 0.2}, r"at most 1 / \(2 \* n_canaries\) = 0.125"),
         (one_run_gaussian_bound, {"delta": 0.0}, "no finite epsilon at delta=0"),
         (one_run_order_bound, {"delta": 0.0}, "no finite epsilon at delta=0"),
-        (one_run_order_bound, {"family": "normal"}, "family must be one of gaussian, laplace"),
+        (one_run_order_bound, {"family": "normal"}, "family must be one of 'gaussian', 'laplace'"),
         (one_run_order_bound, {"family": "laplace", "sample_rate": 0.5}, "needs family='gaussian'"),
         (one_run_order_bound, {"sample_rate": 0.0}, "above 0 and at most 1"),
         (one_run_order_bound, {"sample_rate": 1.01}, "above 0 and at most 1"),
@@ -420,7 +420,7 @@ def test_a_common_sureness_breaks_the_bound_of_independent_canaries_alone():
         (one_run_epsilon_lower_bound, {"n_guesses": "any", "n_in": 1}, "n_in=None"),
         (one_run_epsilon_lower_bound, {"n_guesses": "any", "delta": 0.1}, "needs a delta below"),
         (one_run_epsilon_lower_bound, {"n_in": 5}, "None or an integer from 0 to n_guesses, 4"),
-        (one_run_epsilon_lower_bound, {"bound": "all"}, "bound must be one of any, gdp"),
+        (one_run_epsilon_lower_bound, {"bound": "all"}, "bound must be one of 'any', 'gdp'"),
     ],
 )
 def test_bad_settings_are_refused(audit, settings, message):

@@ -27,6 +27,7 @@ from .._case import (
     Case,
     Request,
     check_pool_settings,
+    check_trainable,
     choose_attacks,
     draw_members,
     make_plan,
@@ -197,10 +198,7 @@ def negative_control(
     check_pool_settings("negative_control", n_jobs=n_jobs)
     membership = check_membership(membership, len(records))
     level = check_confidence_level(confidence_level)
-    if not hasattr(estimator, "fit"):
-        raise TypeError(
-            f"estimator must have a fit method to be trained; got {type(estimator).__name__}."
-        )
+    check_trainable(estimator)
     seed = check_random_state(random_state).randint(np.iinfo(np.int32).max)
     # Half of the members and half of the non-members, so training is independent of membership.
     strata = 2 * compute_strata(records.y, not is_regressor(estimator)) + membership

@@ -32,7 +32,7 @@ from ..._training.plan import plan_training
 from ...exceptions import TrainingError
 from ...signals import Loss
 from ...victims import is_trainable
-from .._case import check_pool_settings
+from .._case import check_pool_settings, check_trainable
 from ._base import DIFFERENCE, NOT_RUN, PASSED, SOMETIMES, WARNING, BaseCheck, Step
 from ._units import pick_draws
 
@@ -188,10 +188,7 @@ def drift_test(
     check_records(records, targets=True)
     check_pool_settings("drift_test", n_jobs=n_jobs)
     membership = check_membership(membership, len(records))
-    if not hasattr(estimator, "fit"):
-        raise TypeError(
-            f"estimator must have a fit method to be trained; got {type(estimator).__name__}."
-        )
+    check_trainable(estimator)
     how = {"n_splits": n_splits, "fit_params": fit_params, "n_jobs": n_jobs}
     return _test_drift(estimator, records, membership, random_state=random_state, **how)
 
