@@ -12,7 +12,12 @@ from ..victims import (
     read_gradients,
 )
 from ._candidates import expect_auc
-from ._equations import EquationsAttack
+from ._equations import NOISE, EquationsAttack
+
+
+# Variance of the number of members, in units of that of independent bits: whoever states the share
+# mostly knows it better, and a share that is off by four standard deviations costs little.
+_OF_COUNT = 0.25
 
 
 class StationarityAttack(EquationsAttack):
@@ -116,6 +121,10 @@ class StationarityAttack(EquationsAttack):
     0.58
     """
 
+    # Gradients may be exact, but no more than this many bits can be told apart by them. With more
+    # noise, an overdetermined belief settles where it would wander.
+    _noises, _n_steps = (NOISE, 0.03, 0.1, 0.3), 40
+
     def _needs(self):
         return Needs(ANY, access=frozenset({"file", "optimum"}))
 
@@ -138,8 +147,10 @@ class StationarityAttack(EquationsAttack):
         return super()._judge_further(records)
 
     def _read(self, records):
-        n_rows = self.prior * len(records) / (1 - self.outsiders)
-        return read_gradients(self.victim, records, n_rows)
+        n_members = self.prior * len(records)
+        n_rows = n_members / (1 - self.outsiders)
+        variance = _OF_COUNT * n_members * (1 - self.prior)
+        return read_gradients(self.victim, records, n_rows, variance)
 
     def _read_further(self, records):
         return read_further_gradients(self.victim, records, self._equations)
