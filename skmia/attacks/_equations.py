@@ -662,7 +662,9 @@ class EquationsAttack(CandidatesAttack):
         sure = _SURE if self._method == "propagation" else _SURE_OF_RIDGE
         prior = posterior_of(ratios, self.prior).clip(sure, 1 - sure)
         solution = self._solve_around(prior, self._solution)
-        if not measure_misfit(solution) <= max(measure_misfit(self._solution), 1):  # noise alone has a misfit of 1
+        if not measure_misfit(solution) <= max(
+            measure_misfit(self._solution), 1
+        ):  # noise alone has a misfit of 1
             return False
         self._solution = solution
         self._keep(solution.ratios)

@@ -14,7 +14,6 @@ from ..victims import (
 from ._candidates import expect_auc
 from ._equations import NOISE, EquationsAttack
 
-
 # Variance of the number of members, in units of that of independent bits: whoever states the share
 # mostly knows it better, and a share that is off by four standard deviations costs little.
 _OF_COUNT = 0.25

@@ -58,7 +58,7 @@ class Optimum(NamedTuple):
     slopes: np.ndarray  # (n, n_outputs): derivative of the loss of each candidate by its output
     pulls: np.ndarray  # (n_outputs, n_features + 1): gradient of the penalty, of the intercept last
     holds: np.ndarray  # (n_outputs, n_features + 1): whether the gradient is that of an optimum
-    error: float | np.ndarray  # what is left of each gradient, at most, such as by the solver
+    variances: np.ndarray  # (n_outputs, n_features + 1): of what is left of each gradient
     totals: tuple[Total, ...] = ()
 
 
@@ -75,10 +75,14 @@ class _Candidates(NamedTuple):
         return self.n_rows / len(self.y)
 
     def sum_squares(self):
-        """Sum over the training rows of the squared features, about, of shape (n_features,)."""
-        X = self.X
-        squares = X.multiply(X) if hasattr(X, "multiply") else X * X
-        return self.share * np.ravel(squares.sum(axis=0))
+        """Sum over the training rows of squared features, about, and of 1 for the intercept."""
+        return self.share * self.add_up(np.ones((len(self.y), 1)), 2)[0]
+
+    def add_up(self, slopes, power=1):
+        """Gradients of all candidates together, or their powers: (n_outputs, n_features + 1)."""
+        X = self.X if power == 1 else self.X**power
+        slopes = slopes**power
+        return np.column_stack([(X.T @ slopes).T, slopes.sum(axis=0)])
 
 
 def read_optimum(model, X, y, n_rows, *, differentiate, penalize, err):
@@ -86,29 +90,29 @@ def read_optimum(model, X, y, n_rows, *, differentiate, penalize, err):
     coef = np.atleast_2d(model.coef_)
     outputs = X @ coef.T + np.reshape(model.intercept_, (1, -1))
     candidates = _Candidates(X, y, outputs, n_rows)
-    slopes, totals = differentiate(model, candidates), ()
-    if isinstance(slopes, tuple):
-        slopes, totals = slopes
-    penalty = penalize(model, candidates)
+    slopes, totals = differentiate(model, candidates)
+    error = err(model, candidates, slopes)
+    slopes, unsure = _weigh_classes(model, candidates, slopes)
+    pulls, holds = _pull(model, coef, penalize(model, candidates))
+    # Solvers state what they leave at most.
+    return Optimum(slopes, pulls, holds, np.full(pulls.shape, error**2 / 3 + unsure), totals)
+
+
+def _pull(model, coef, penalty):
+    """Gradient of the penalty, and which gradients are those of an optimum; of intercepts last."""
     pulls = penalty.l2 * coef + penalty.l1 * np.sign(coef)
-    holds = coef != 0 if penalty.l1 or penalty.selects else np.ones(coef.shape, dtype=bool)
-    ends = np.zeros((len(coef), 1))
+    is_sparse = bool(penalty.l1) or penalty.selects
+    holds = coef != 0 if is_sparse else np.ones(coef.shape, dtype=bool)
+    ends, has_end = np.zeros((len(coef), 1)), np.full((len(coef), 1), bool(model.fit_intercept))
     if penalty.intercept_scaling is not None:
         own = np.reshape(model.intercept_, (-1, 1)) / penalty.intercept_scaling
         ends = (penalty.l2 * own + penalty.l1 * np.sign(own)) / penalty.intercept_scaling
-    error = err(model, candidates, slopes)
-    slopes, unsure = _weigh(model, candidates, slopes)
-    return Optimum(
-        slopes,
-        np.column_stack([pulls, ends]),
-        np.column_stack([holds, np.full((len(coef), 1), bool(model.fit_intercept))]),
-        np.sqrt(error**2 + unsure),
-        totals,
-    )
+        has_end = has_end & (own != 0) if is_sparse else has_end
+    return np.column_stack([pulls, ends]), np.column_stack([holds, has_end])
 
 
-def _weigh(model, candidates, slopes):
-    """Slopes times class weights, and the variance of the gradients from what weights are not known."""
+def _weigh_classes(model, candidates, slopes):
+    """Slopes times class weights, and the variance of the gradients due to unknown weights."""
     weights = getattr(model, "class_weight", None)
     if weights is None:
         return slopes, 0.0
@@ -116,28 +120,35 @@ def _weigh(model, candidates, slopes):
     if isinstance(weights, dict):
         of_class = np.array([weights.get(label, 1.0) for label in model.classes_])
         return slopes * of_class[y, None], 0.0
-    # Weights are balanced by the training rows. Those of the candidates are about the same.
-    counts = np.bincount(y, minlength=n_classes)
-    of_class = len(y) / (n_classes * np.maximum(counts, 1))
-    slopes = slopes * of_class[y, None]
-    share = candidates.share
-    variance = 0.0
+    # Weights are balanced by the training rows. Those of the candidates are about the same: a class
+    # that has a number of candidates has its share of them, up to a binomial variance.
+    counts = np.maximum(np.bincount(y, minlength=n_classes), 1)
+    slopes = slopes * (len(y) / (n_classes * counts))[y, None]
+    share, variance = candidates.share, 0.0
     for label, count in enumerate(counts):
-        own = candidates.share * (slopes * (y == label)[:, None])
-        away = np.column_stack([(candidates.X.T @ own).T, own.sum(axis=0)])
-        variance = variance + away**2 * max(1 - share, 0.0) / (share * max(count, 1))
+        own = slopes * (y == label)[:, None]
+        # The squared gradient of a class that is expected of the training rows.
+        away = (share * candidates.add_up(own)) ** 2
+        away += share * abs(1 - share) * candidates.add_up(own, 2)
+        variance = variance + away * abs(1 - share) / (share * count)
     return slopes, variance
 
 
-# Losses: functions of a model and candidates that return slopes of shape (n, n_outputs)
+# Relative change of the objective after which L-BFGS of scipy stops, which HuberRegressor leaves as
+# it is.
+_FLAT = 2.2e-9
+
+_POWERS = {PoissonRegressor: 1.0, GammaRegressor: 2.0}
+
+# Losses: functions of a model and candidates that return slopes of shape (n, n_outputs) and Totals
 
 
 def _of_squares(model, candidates):
-    return candidates.outputs - np.reshape(candidates.y, (len(candidates.y), -1))
+    return candidates.outputs - candidates.y[:, None], ()
 
 
 def _of_squares_of_classes(model, candidates):
-    return candidates.outputs - _as_signs(model, candidates.y)
+    return candidates.outputs - _as_signs(model, candidates.y), ()
 
 
 def _as_signs(model, y):
@@ -150,43 +161,51 @@ def _as_signs(model, y):
 def _of_log_loss(model, candidates):
     outputs, y = candidates.outputs, candidates.y
     if outputs.shape[1] == 1 or model.solver == "liblinear":  # one class against the rest
-        return expit(outputs) - (_as_signs(model, y) > 0)
+        return expit(outputs) - (_as_signs(model, y) > 0), ()
     slopes = softmax(outputs, axis=1)
     slopes[np.arange(len(y)), y] -= 1
-    return slopes
+    return slopes, ()
 
 
 def _of_squared_hinge(model, candidates):
     signs = _as_signs(model, candidates.y)
-    return -2 * model.C * signs * np.maximum(1 - signs * candidates.outputs, 0)
+    return -2 * model.C * signs * np.maximum(1 - signs * candidates.outputs, 0), ()
 
 
 def _of_squares_beyond(model, candidates):
     away = candidates.outputs - candidates.y[:, None]
-    return 2 * model.C * np.sign(away) * np.maximum(np.abs(away) - model.epsilon, 0)
+    return 2 * model.C * np.sign(away) * np.maximum(np.abs(away) - model.epsilon, 0), ()
 
 
-def _of_deviance(model, candidates, power=None):
-    power = model.power if power is None else power
+def _of_deviance(model, candidates):
     y, outputs = candidates.y[:, None], candidates.outputs
-    if getattr(model, "link", "auto") == "identity" or (power <= 0 and not _has_log(model)):
-        means, slope = outputs, 1.0
+    if find_link(model) == "identity":
+        means, bend = outputs, 1.0
     else:
-        means = np.exp(outputs)
-        slope = means
-    return (means - y) * means ** -float(power) * slope if power else (means - y) * slope
+        means = bend = np.exp(outputs)
+    return (means - y) * means ** -find_power(model) * bend, ()
 
 
-def _has_log(model):
-    return getattr(model, "link", "auto") == "log"
+def find_power(model):
+    """Power of the mean that the variance of a generalized linear model is proportional to."""
+    return _POWERS.get(type(model), float(getattr(model, "power", 0)))
+
+
+def find_link(model):
+    """Link of a generalized linear model, "log" or "identity"."""
+    link = getattr(model, "link", "log")
+    if link == "auto":
+        return "log" if model.power > 0 else "identity"
+    return link
 
 
 def _of_huber(model, candidates):
     scaled = (candidates.outputs[:, 0] - candidates.y) / model.scale_
     slopes = 2 * np.clip(scaled, -model.epsilon, model.epsilon)
-    # The scale is at its optimum as well.
+    # The scale is at its optimum, too, with a second derivative of about 2 n / scale.
     terms = 1 - np.minimum(scaled**2, model.epsilon**2)
-    return slopes[:, None], (Total(terms, 0.0, 0.0),)
+    left = 2 * candidates.n_rows * np.sqrt(_FLAT) + model.tol
+    return slopes[:, None], (Total(terms, 0.0, left**2 / 3),)
 
 
 # Penalties
@@ -259,7 +278,7 @@ def _exactly(model, candidates, slopes):
 def _by_gap(model, candidates, slopes):
     """Error of coordinate descent, which stores how far the objective is from its optimum."""
     gap = float(np.max(getattr(model, "dual_gap_", 0.0))) * candidates.n_rows
-    size = np.append(candidates.sum_squares(), candidates.n_rows)
+    size = candidates.sum_squares()
     return np.sqrt(2 * max(gap, 0.0) * size / max(np.count_nonzero(model.coef_), 1))[None]
 
 
@@ -267,55 +286,53 @@ def _by_mean_gradient(model, candidates, slopes):
     return model.tol * candidates.n_rows
 
 
-# Relative change of the objective after which L-BFGS of scipy stops, which
-# HuberRegressor leaves as it is.
-_FLAT = 2.2e-9
-
-
 def _by_flatness(model, candidates, slopes):
-    size = np.append(candidates.sum_squares(), candidates.n_rows) / model.scale_**2
+    size = candidates.sum_squares() / model.scale_**2
     loss = candidates.n_rows * model.scale_
     return np.sqrt(2 * _FLAT * loss * size)[None] + model.tol
 
 
 def _by_solver_of_logistic(model, candidates, slopes):
-    if model.solver == "liblinear":
-        first = 0.5 - (_as_signs(model, candidates.y) > 0)
-        return _by_first_gradient(model, candidates, first)
-    if model.solver in _SOLVERS:
+    if model.solver in _NEWTON:
         return _by_mean_gradient(model, candidates, slopes)
+    if model.solver == "liblinear":
+        return _by_first_gradient(model, candidates, _of_log_loss)
     # sag and saga stop when no coefficient moves by more than a share of the largest.
     moved = _N_STEPS_TO_GO * model.tol * np.max(np.abs(model.coef_))
     bend = np.mean(np.abs(slopes) * (1 - np.abs(slopes)), axis=0)[:, None]
-    size = np.append(candidates.sum_squares(), candidates.n_rows)
-    return moved * bend * size
+    return moved * bend * candidates.sum_squares()
 
 
-# How many steps like its last one sag is taken to be away from the optimum.
-_N_STEPS_TO_GO = 10
-
-
-def _by_first_gradient(model, candidates, first):
+def _by_first_gradient(model, candidates, differentiate):
     """Error of the Newton method of liblinear, in units of the gradient at 0."""
-    signs = _as_signs(model, candidates.y) if hasattr(model, "classes_") else np.ones(first.shape)
-    rarest = np.minimum((signs > 0).mean(axis=0), (signs < 0).mean(axis=0))
+    first = differentiate(model, candidates._replace(outputs=0.0 * candidates.outputs))[0]
+    norm = 1 if getattr(model, "penalty", "l2") == "l1" else 2
+    total = candidates.share * candidates.add_up(first)
+    length = np.linalg.norm(total, norm, axis=1, keepdims=True)
     if not hasattr(model, "classes_"):
-        rarest = np.ones(first.shape[1])
-    away = candidates.share * (candidates.X.T @ first)
-    length = np.sqrt((away**2).sum(axis=0) / away.shape[0])
-    return (model.tol * rarest * length)[:, None]
+        return model.tol * length
+    ones = np.mean(_as_signs(model, candidates.y) > 0, axis=0)
+    return model.tol * np.minimum(ones, 1 - ones)[:, None] * length
 
 
 def _by_margins(model, candidates, slopes):
-    n, d = candidates.X.shape
-    is_dual = model.dual if model.dual != "auto" else candidates.n_rows < d
-    if not is_dual:
-        zero = candidates._replace(outputs=np.zeros_like(candidates.outputs))
-        loss = _of_squared_hinge if hasattr(model, "classes_") else _of_squares_beyond
-        return _by_first_gradient(model, candidates, loss(model, zero))
-    size = np.append(candidates.sum_squares(), candidates.n_rows)
-    return (2 * model.C * model.tol * np.sqrt(size))[None]
+    if _is_dual(model, candidates.n_rows, candidates.X.shape[1]):  # margins are off by as much
+        return 2 * model.C * model.tol * np.sqrt(candidates.sum_squares())[None]
+    is_classifier = hasattr(model, "classes_")
+    return _by_first_gradient(
+        model, candidates, _of_squared_hinge if is_classifier else _of_squares_beyond
+    )
 
+
+def _is_dual(model, n_rows, n_features):
+    return n_rows < n_features if model.dual == "auto" else model.dual
+
+
+# How many steps like its last one sag is taken to be away from the optimum.
+_N_STEPS_TO_GO = 20
+
+# Solvers that stop when no element of the mean gradient is larger than tol.
+_NEWTON = "lbfgs", "newton-cg", "newton-cholesky"
 
 # Reasons
 
@@ -323,9 +340,6 @@ _POSITIVE = "coefficients that were kept at 0 are not at the optimum"
 
 # Solvers that come to the optimum, up to rounding.
 _EXACT = "svd", "cholesky"
-
-# Solvers that stop when no element of the gradient is larger than tol.
-_SOLVERS = "lbfgs", "newton-cg", "newton-cholesky"
 
 
 def why_not_least_squares(model):
@@ -365,6 +379,10 @@ def _why_not_converged(model):
     return _why_several(model) or _why_stopped(model)
 
 
+def _why_not_path(model):
+    return _POSITIVE if model.positive else _why_not_converged(model)
+
+
 def _why_not_logistic(model):
     if getattr(model, "multi_class", "deprecated") not in ("auto", "deprecated"):
         return f"multi_class={model.multi_class!r} has another loss"
@@ -379,6 +397,8 @@ def _why_not_logistic(model):
 def _why_not_margins(model):
     if model.loss not in ("squared_hinge", "squared_epsilon_insensitive"):
         return f"loss={model.loss!r} has no gradient where a margin is reached"
+    if model.loss == "squared_epsilon_insensitive" and model.dual is True:
+        return "dual=True stops at another point"
     if getattr(model, "multi_class", "ovr") != "ovr":
         return f"multi_class={model.multi_class!r} has another loss"
     return _why_stopped(model)
@@ -390,14 +410,12 @@ def _make_reader(differentiate, penalize=_no_penalty, err=_exactly, why=_why_sev
 
 
 _NET = _make_reader(_of_squares, _net_of_means, _by_gap, _why_not_converged)
-_PATH = _make_reader(_of_squares, _net_of_means, _exactly, _why_not_converged)
+_PATH = _make_reader(_of_squares, _net_of_means, _exactly, _why_not_path)
 _LOGISTIC = _make_reader(_of_log_loss, _of_logistic, _by_solver_of_logistic, _why_not_logistic)
 _BAYES = _make_reader(_of_squares, _bayes)
 _PURSUIT = _make_reader(_of_squares, _selected)
 _MARGINS = partial(_make_reader, penalize=_of_margins, err=_by_margins, why=_why_not_margins)
-_DEVIANCE = partial(
-    _make_reader, penalize=_ridge_of_means, err=_by_mean_gradient, why=_why_not_converged
-)
+_DEVIANCE = _make_reader(_of_deviance, _ridge_of_means, _by_mean_gradient, _why_not_converged)
 
 # ``read(model, X, y, n_rows)`` takes numbers of the classes or targets, and the number of training
 # rows. It returns an Optimum.
@@ -420,9 +438,9 @@ OPTIMA = {
     LassoLarsIC: _PATH,
     OrthogonalMatchingPursuit: _PURSUIT,
     OrthogonalMatchingPursuitCV: _PURSUIT,
-    PoissonRegressor: _DEVIANCE(partial(_of_deviance, power=1)),
-    GammaRegressor: _DEVIANCE(partial(_of_deviance, power=2)),
-    TweedieRegressor: _DEVIANCE(_of_deviance),
+    PoissonRegressor: _DEVIANCE,
+    GammaRegressor: _DEVIANCE,
+    TweedieRegressor: _DEVIANCE,
     HuberRegressor: _make_reader(_of_huber, _twice_ridge, _by_flatness, _why_not_converged),
     LinearSVC: _MARGINS(_of_squared_hinge),
     LinearSVR: _MARGINS(_of_squares_beyond),

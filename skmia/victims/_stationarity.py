@@ -201,11 +201,10 @@ def read_gradients(model, records, n_rows, variance):
     squares = rows.square_rows()
     kept = np.flatnonzero(squares > 0)  # an empty column has no equation
     rows, squares = rows.keep(kept), squares[kept]
-    error = np.broadcast_to(optimum.error, optimum.pulls.shape)
     blank = np.zeros((len(totals), optimum.pulls.shape[1] - 1))
     ends = np.column_stack([blank, [one.total for one in totals]])
     noise = np.column_stack([blank, [one.variance for one in totals]])
-    variances = np.concatenate([error**2 / 3, noise]).ravel()[kept] + DOUBLE**2 * squares
+    variances = np.concatenate([optimum.variances, noise]).ravel()[kept] + DOUBLE**2 * squares
     targets = np.concatenate([-optimum.pulls, ends]).ravel()[kept]
     blur = sparse.csr_array((len(kept), len(records)))  # nothing was rounded
     return Equations(rows, targets, variances, float(n_rows), [kept], blur, is_assumed=True)
