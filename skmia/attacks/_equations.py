@@ -548,6 +548,8 @@ class EquationsAttack(CandidatesAttack):
 
     # Relative noise of the equations: the first with which propagation settles is taken.
     _noises, _n_steps = (NOISE,), _N_STEPS
+    # Whether equations that hold up to missing rows are solved by propagation.
+    _propagates_outsiders = False
 
     _parameter_constraints = {
         **CandidatesAttack._parameter_constraints,
@@ -602,7 +604,7 @@ class EquationsAttack(CandidatesAttack):
         n_equations, n = self._rows.shape
         if self.solver != "auto":
             return self.solver
-        if is_contradicting or self.outsiders_:
+        if is_contradicting or (self.outsiders_ and not self._propagates_outsiders):
             return "ridge"
         if min(n_equations, n) * n <= _MOST_DENSE:
             return "propagation"
@@ -662,9 +664,8 @@ class EquationsAttack(CandidatesAttack):
         sure = _SURE if self._method == "propagation" else _SURE_OF_RIDGE
         prior = posterior_of(ratios, self.prior).clip(sure, 1 - sure)
         solution = self._solve_around(prior, self._solution)
-        if not measure_misfit(solution) <= max(
-            measure_misfit(self._solution), 1
-        ):  # noise alone has a misfit of 1
+        most = max(measure_misfit(self._solution), 1)  # noise alone has a misfit of 1
+        if not measure_misfit(solution) <= most:
             return False
         self._solution = solution
         self._keep(solution.ratios)
