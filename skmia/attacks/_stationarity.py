@@ -114,7 +114,8 @@ class StationarityAttack(EquationsAttack):
     element of the mean gradient exceeds ``tol``, and coordinate descent stores a ``dual_gap_``.
     Class weights that are balanced are known as far as the share of each class. If propagation does
     not settle, or leaves larger residuals, a relative noise of 0.03, 0.1 and 0.3 is tried in place
-    of 0.01. Sample weights are not stored in a file, and make the equations wrong. If the model was trained on scaled features, pass a Pipeline with its scaler.
+    of 0.01. Sample weights are not stored in a file, and make the equations wrong. If the model was
+    trained on scaled features, pass a Pipeline with its scaler.
 
     Candidates that are decided by a support vector machine have a score of :math:`\pm \log(n + 1)`
     for n candidates, the others 0. A stored row is evidence for every candidate that equals it.
@@ -128,7 +129,7 @@ class StationarityAttack(EquationsAttack):
     >>> members = records[membership == 1]
     >>> victim = LogisticRegression().fit(members.X, members.y)
     >>> attack = StationarityAttack(victim).fit(records)
-    >>> attack.n_equations_ == records.X.shape[1] + 1
+    >>> attack.n_equations_ == records.X.shape[1] + 2  # of the intercept and of the number
     True
     >>> round(attack.expected_auc_, 2)
     0.58
@@ -161,10 +162,12 @@ class StationarityAttack(EquationsAttack):
         return super()._judge_further(records)
 
     def _read(self, records):
+        return read_gradients(self.victim, records, *self._count(records))
+
+    def _count(self, records):
+        """Assumed number of training rows, and its variance."""
         n_members = self.prior * len(records)
-        n_rows = n_members / (1 - self.outsiders)
-        variance = _OF_COUNT * n_members * (1 - self.prior)
-        return read_gradients(self.victim, records, n_rows, variance)
+        return n_members / (1 - self.outsiders), _OF_COUNT * n_members * (1 - self.prior)
 
     def _read_further(self, records):
         return read_further_gradients(self.victim, records, self._equations)
