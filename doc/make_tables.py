@@ -38,7 +38,8 @@ def find_attack(name):
     import skmia.leakage
     import skmia.synthetic
 
-    attacks = skmia.attacks, skmia.attacks.white_box, skmia.attacks.equal_rates
+    rooms = ("white_box", "equal_rates", "recovered")
+    attacks = skmia.attacks, *(getattr(skmia.attacks, room) for room in rooms)
     packages = *attacks, skmia.games, skmia.leakage, skmia.synthetic
     return next(getattr(package, name) for package in packages if hasattr(package, name))
 

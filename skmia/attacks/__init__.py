@@ -2,13 +2,14 @@
 
 Those that need gradients or layers of the victim are in :mod:`skmia.attacks.white_box`, the ranges
 of :class:`RangeAttack` in :mod:`skmia.attacks.ranges`, the formulas of :class:`DiversityAttack` in
-:mod:`skmia.attacks.diversity`, and scores by which each record is mistaken at the same rate in
-:mod:`skmia.attacks.equal_rates`.
+:mod:`skmia.attacks.diversity`, scores by which each record is mistaken at the same rate in
+:mod:`skmia.attacks.equal_rates`, and the attack on a service whose coefficients follow from its
+answers in :mod:`skmia.attacks.recovered`.
 """
 
 from .._core import name_by_room
 from .._core.budget import Cost as Cost
-from . import diversity, equal_rates, ranges, white_box
+from . import diversity, equal_rates, ranges, recovered, white_box
 from ._analytic_lira import AnalyticLiRA
 from ._attack_people import PeopleEvidence as PeopleEvidence
 from ._attack_people import attack_people, shadow_nonmember_scores

@@ -212,6 +212,7 @@ class Solution(NamedTuple):
     # inverse: covariance of the bits; None if it was too large to compute
     # evidence (n,): precision of the evidence about each bit in propagation, or None
     # inverter: what propagation inverts, for further solutions of the same equations, or None
+    # is_settled: whether the iteration came to rest
 
     ratios: np.ndarray
     known: float
@@ -219,6 +220,7 @@ class Solution(NamedTuple):
     inverse: object = None
     evidence: np.ndarray | None = None
     inverter: object = None
+    is_settled: bool = True
 
     def judge(self, rows, columns):
         """Compute log likelihood ratios of further records, each as one more candidate."""
@@ -234,20 +236,25 @@ class Solution(NamedTuple):
         return columns.T @ self.residuals - spread / 2
 
 
-def scale(equations, outsiders, n_candidates):
-    """Scale equations to unit noise."""
+def measure_misfit(solution):
+    """Root mean square of the residuals, in units of their noise."""
+    return float(np.sqrt(np.mean(solution.residuals**2)))
+
+
+def scale(equations, outsiders, n_candidates, relative=NOISE):
+    """Scale equations to unit noise, of which a part is relative to what the candidates move."""
     # -> rows (n_equations, n_candidates)
     rows, targets = equations.rows, equations.targets
     squares = square_rows(rows)
     # Training rows that are not candidates are assumed to spread over the nodes like candidates.
     rate = outsiders * equations.n_rows / n_candidates
     targets = targets - rate * (rows @ np.ones(n_candidates))
-    noise = np.sqrt(equations.variances + rate * squares + NOISE**2 * squares)
+    noise = np.sqrt(equations.variances + rate * squares + relative**2 * squares)
     pulls = equations.blur.T @ noise**-2.0
     return multiply_rows(rows, 1 / noise), targets / noise, 1 / noise, pulls
 
 
-def propagate(rows, targets, prior, pulls=0.0, start=None):
+def propagate(rows, targets, prior, pulls=0.0, start=None, n_steps=_N_STEPS):
     """Solve equations by expectation propagation."""
     # The prior of each bit, which has two values, is replaced by a Gaussian. The Gaussians are
     # refined until their moments agree with those of the bits.
@@ -268,8 +275,8 @@ def propagate(rows, targets, prior, pulls=0.0, start=None):
         bits, wanted = _match_moments(start.ratios, start.evidence, prior)
         now, known = believe(wanted, bits, start.evidence), start.known
     # Damping keeps the iteration from oscillating.
-    step = 1 - _DAMPING
-    for _ in range(_N_STEPS - 1):
+    step, is_settled = 1 - _DAMPING, False
+    for _ in range(n_steps - 1):
         after = believe(now.sites + step * (now.wanted - now.sites), now.bits, now.evidence)
         if now.misfit <= 1 < after.misfit:
             # All bits that are nearly sure were moved at once, too far for equations that a smaller
@@ -277,10 +284,11 @@ def propagate(rows, targets, prior, pulls=0.0, start=None):
             step /= 2
             continue
         now, change = after, np.mean(np.abs(after.bits - now.bits))
-        if change < _SETTLED * step:
+        is_settled = bool(change < _SETTLED * step)
+        if is_settled:
             break
     ratios, evidence = believe.judge_all(now)
-    return Solution(ratios, known, now.residuals, now.inverse, evidence, inverter)
+    return Solution(ratios, known, now.residuals, now.inverse, evidence, inverter, is_settled)
 
 
 class _Iterate(NamedTuple):
@@ -538,6 +546,11 @@ class EquationsAttack(CandidatesAttack):
     # A subclass implements _read(records), which returns the Equations of the candidates, and
     # _read_further(records), which returns the columns that further records would have in them.
 
+    # Relative noise of the equations: the first with which propagation settles is taken.
+    _noises, _n_steps = (NOISE,), _N_STEPS
+    # Whether equations that hold up to missing rows are solved by propagation.
+    _propagates_outsiders = False
+
     _parameter_constraints = {
         **CandidatesAttack._parameter_constraints,
         "outsiders": [Interval(Real, 0, 1, closed="left")],
@@ -567,7 +580,7 @@ class EquationsAttack(CandidatesAttack):
         self._seed = check_random_state(self.random_state).randint(np.iinfo(np.int32).max)
         self.outsiders_ = 0.0 if self.outsiders == "auto" else float(self.outsiders)
         self._solution = self._solve()
-        self.misfit_ = float(np.sqrt(np.mean(self._solution.residuals**2)))
+        self.misfit_ = measure_misfit(self._solution)
         if self.misfit_ > _MOST_MISFIT or self._has_collapsed(self._solution, len(records)):
             self._solution = self._solve_contradicting()
         # Of the equations without scale, the coefficients are needed no more.
@@ -577,17 +590,21 @@ class EquationsAttack(CandidatesAttack):
         return self._solution.ratios
 
     def _solve(self, *, is_contradicting=False):
-        self._rows, self._targets, self._weights, self._pulls = scale(
-            self._equations, self.outsiders_, self._n_candidates
-        )
-        self._method = self._choose_solver(is_contradicting)
-        return self._solve_around(self.prior)
+        for noise in self._noises:
+            self._rows, self._targets, self._weights, self._pulls = scale(
+                self._equations, self.outsiders_, self._n_candidates, noise
+            )
+            self._method, self._noise = self._choose_solver(is_contradicting), noise
+            solution = self._solve_around(self.prior)
+            if solution.is_settled and measure_misfit(solution) <= 1:
+                break
+        return solution
 
     def _choose_solver(self, is_contradicting):
         n_equations, n = self._rows.shape
         if self.solver != "auto":
             return self.solver
-        if is_contradicting or self.outsiders_:
+        if is_contradicting or (self.outsiders_ and not self._propagates_outsiders):
             return "ridge"
         if min(n_equations, n) * n <= _MOST_DENSE:
             return "propagation"
@@ -596,7 +613,7 @@ class EquationsAttack(CandidatesAttack):
     def _solve_around(self, prior, start=None):
         given = self._rows, self._targets, prior
         if self._method == "propagation":
-            return propagate(*given, self._pulls, start)
+            return propagate(*given, self._pulls, start, self._n_steps)
         if self._method == "bounded":
             return bound(*given, self._seed, self._pulls, start)
         return regress(*given, self._seed, self._pulls)
@@ -647,9 +664,8 @@ class EquationsAttack(CandidatesAttack):
         sure = _SURE if self._method == "propagation" else _SURE_OF_RIDGE
         prior = posterior_of(ratios, self.prior).clip(sure, 1 - sure)
         solution = self._solve_around(prior, self._solution)
-        misfit = float(np.sqrt(np.mean(solution.residuals**2)))
-        plain = float(np.sqrt(np.mean(self._solution.residuals**2)))
-        if not misfit <= max(plain, 1):  # noise alone has a misfit of 1
+        most = max(measure_misfit(self._solution), 1)  # noise alone has a misfit of 1
+        if not measure_misfit(solution) <= most:
             return False
         self._solution = solution
         self._keep(solution.ratios)

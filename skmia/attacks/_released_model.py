@@ -58,7 +58,11 @@ _OF_TREES = {
     "tree_", "left_child", "right_child", "feature", "missing_go_to_left", "values",
     "n_node_samples", "weighted_n_node_samples",
 }  # fmt: skip
-_OF_OPTIMA = {"coef_", "intercept_", "n_iter_"}
+# Beside coefficients, an optimum determines its scale and its strength of the penalty. Gaps and
+# counts of rounds say how near the solver came.
+_OF_OPTIMA = {
+    "coef_", "intercept_", "n_iter_", "scale_", "alpha_", "lambda_", "l1_ratio_", "C_", "dual_gap_",
+}  # fmt: skip
 _OF_THRESHOLDS = {"threshold"}
 _VERBATIM = ("rows", "values")
 

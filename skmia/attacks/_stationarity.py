@@ -12,7 +12,11 @@ from ..victims import (
     read_gradients,
 )
 from ._candidates import expect_auc
-from ._equations import EquationsAttack
+from ._equations import NOISE, EquationsAttack
+
+# Variance of the number of members, in units of that of independent bits: whoever states the share
+# mostly knows it better, and a share that is off by four standard deviations costs little.
+_OF_COUNT = 0.25
 
 
 class StationarityAttack(EquationsAttack):
@@ -20,7 +24,8 @@ class StationarityAttack(EquationsAttack):
 
     A linear model was trained until the gradients of its training rows and of its penalty added to
     zero. The gradient of each candidate at the released coefficients is known, so this is a linear
-    equation in membership bits for each coefficient and the intercept. They are solved together.
+    equation in membership bits for each coefficient and the intercept, beside that of their number.
+    They are solved together.
     A support vector machine stores each training row with a margin below 1: a candidate with such a
     margin that is not stored was not a training row. An attacker who has the file needs no queries,
     shadow models or known members.
@@ -28,13 +33,23 @@ class StationarityAttack(EquationsAttack):
     Parameters
     ----------
     victim : fitted estimator
-        Model whose file is attacked: LogisticRegression, LinearRegression, Ridge, RidgeClassifier,
-        SVC or SVR, RidgeCV or RidgeClassifierCV with ``cv=None``, a Pipeline that ends in one or a
-        search that has chosen one.
+        Model whose file is attacked, a Pipeline that ends in it or a search that has chosen it:
+
+        - least squares: LinearRegression, Ridge, RidgeCV with ``cv=None``, BayesianRidge,
+          ARDRegression, Lasso, LassoCV, ElasticNet, ElasticNetCV, LassoLars, LassoLarsCV,
+          LassoLarsIC, OrthogonalMatchingPursuit and OrthogonalMatchingPursuitCV;
+        - other targets: PoissonRegressor, GammaRegressor, TweedieRegressor, HuberRegressor, and
+          LinearSVR with ``loss="squared_epsilon_insensitive"``;
+        - classes: LogisticRegression and LogisticRegressionCV with any penalty and solver,
+          RidgeClassifier, RidgeClassifierCV with ``cv=None``, LinearSVC with
+          ``loss="squared_hinge"``;
+        - SVC and SVR.
     outsiders : float, default=0.0
-        Share of the training rows that are not among the candidates, in [0, 1).
+        Share of the training rows that are not among the candidates, in [0, 1). If a few are
+        missing and it is 0, more noise is assumed until the equations agree.
     prior : float, default=0.5
-        Share of members among the candidates, in (0, 1).
+        Share of members among the candidates, in (0, 1). The number of members that follows is an
+        equation, with half of the standard deviation that independent bits would give it.
     solver : {"auto", "propagation", "bounded", "ridge"}, default="auto"
         Method that solves the equations, see :class:`NodeEquationsAttack`. Support vector machines
         have none.
@@ -56,7 +71,7 @@ class StationarityAttack(EquationsAttack):
         each other. 0 for a support vector machine.
     expected_auc_ : float
         Expected AUC, which does not require membership: the AUC that follows if the scores are log
-        likelihood ratios.
+        likelihood ratios; up to 0.1 too low with ``outsiders``.
     offset_ : float
         Threshold of the score; without ``membership`` the least one above 0 that at most 5% of the
         non-members reach, which ``predict`` flags, as far as scores are log likelihood ratios.
@@ -68,9 +83,9 @@ class StationarityAttack(EquationsAttack):
     TypeError
         If the victim is a model of another kind.
     ValueError
-        If the victim was trained with class weights, a penalty without a gradient, or a solver that
-        stops elsewhere, if the solver stopped early, or if a record has a label that the victim
-        does not know.
+        If the victim has a loss without a gradient, such as the hinge, coefficients that were
+        bounded, several targets, or a solver that stops elsewhere, if the solver stopped early, or
+        if a record has a label that the victim does not know.
 
     Warns
     -----
@@ -93,10 +108,14 @@ class StationarityAttack(EquationsAttack):
 
     .. math:: \sum_i b_i r_i x_i + \alpha w = 0, \quad \sum_i b_i r_i = 0,
 
-    for each class if there are more than two. The solvers ``lbfgs``, ``newton-cg`` and
-    ``newton-cholesky`` stop when no element of the mean gradient exceeds ``tol``; the attack takes
-    this for the noise of the equations. Sample weights are not stored in a file, and make the
-    equations wrong. If the model was trained on scaled features, pass a Pipeline with its scaler.
+    for each class if there are more than two. With an l1 penalty, coefficients of 0 have no
+    equation, and the others have :math:`\alpha \, \mathrm{sign}(w)`. What a solver leaves of the
+    gradients follows from how it stops, and is the noise of the equations: ``lbfgs`` stops when no
+    element of the mean gradient exceeds ``tol``, and coordinate descent stores a ``dual_gap_``.
+    Class weights that are balanced are known as far as the share of each class. If propagation does
+    not settle, or leaves larger residuals, a relative noise of 0.03, 0.1 and 0.3 is tried in place
+    of 0.01. Sample weights are not stored in a file, and make the equations wrong. If the model was
+    trained on scaled features, pass a Pipeline with its scaler.
 
     Candidates that are decided by a support vector machine have a score of :math:`\pm \log(n + 1)`
     for n candidates, the others 0. A stored row is evidence for every candidate that equals it.
@@ -110,11 +129,16 @@ class StationarityAttack(EquationsAttack):
     >>> members = records[membership == 1]
     >>> victim = LogisticRegression().fit(members.X, members.y)
     >>> attack = StationarityAttack(victim).fit(records)
-    >>> attack.n_equations_ == records.X.shape[1] + 1
+    >>> attack.n_equations_ == records.X.shape[1] + 2  # of the intercept and of the number
     True
     >>> round(attack.expected_auc_, 2)
     0.58
     """
+
+    # Gradients may be exact, but no more than this many bits can be told apart by them. With more
+    # noise, an overdetermined belief settles where it would wander.
+    _noises, _n_steps = (NOISE, 0.03, 0.1, 0.3), 40
+    _propagates_outsiders = True
 
     def _needs(self):
         return Needs(ANY, access=frozenset({"file", "optimum"}))
@@ -138,8 +162,12 @@ class StationarityAttack(EquationsAttack):
         return super()._judge_further(records)
 
     def _read(self, records):
-        n_rows = self.prior * len(records) / (1 - self.outsiders)
-        return read_gradients(self.victim, records, n_rows)
+        return read_gradients(self.victim, records, *self._count(records))
+
+    def _count(self, records):
+        """Assumed number of training rows, and its variance."""
+        n_members = self.prior * len(records)
+        return n_members / (1 - self.outsiders), _OF_COUNT * n_members * (1 - self.prior)
 
     def _read_further(self, records):
         return read_further_gradients(self.victim, records, self._equations)

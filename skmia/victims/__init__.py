@@ -41,6 +41,12 @@ from ._onnx import OnnxRegressor as OnnxRegressor
 from ._onnx import read_onnx_file
 from ._queried_thresholds import MOST_PASSED, Column, Table, bisect_thresholds, get_slack
 from ._queried_thresholds import FoundThresholds as FoundThresholds
+from ._recovered import (
+    count_coefficients_of_answers,
+    recover_model,
+    spread_gradients,
+    why_not_recovered,
+)
 from ._resampling import SELECTS, is_sampler, judge_sampler
 from ._split_thresholds import (
     Allowance,

@@ -8,21 +8,15 @@ import numpy as np
 from scipy import sparse
 from scipy.special import expit, logsumexp, softmax
 from sklearn.base import is_classifier
-from sklearn.linear_model import (
-    LinearRegression,
-    LogisticRegression,
-    Ridge,
-    RidgeClassifier,
-    RidgeClassifierCV,
-    RidgeCV,
-)
+from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
 from sklearn.svm import SVC, SVR
 
 from .._core.asking import check_victim
 from .._core.budget import Cost, count_bytes
 from .._core.coefficients import GradientRows
-from ._model_features import Reader, check_labels, find_model, open_model, read_features
+from ._model_features import check_labels, find_model, open_model, read_features
 from ._node_equations.equations import DOUBLE, Equations
+from ._optima import OPTIMA, Total, why_not_least_squares
 from ._resampling import why_not_resampled
 
 
@@ -117,111 +111,6 @@ def _others(outputs, y):
     return rest
 
 
-class Optimum(NamedTuple):
-    """What adds to 0 at the optimum of a linear model, for each of its outputs."""
-
-    slopes: np.ndarray  # (n, n_outputs): derivative of the loss of each candidate by its output
-    pulls: np.ndarray  # (n_outputs, n_features): gradient of the penalty
-    error: float  # what the solver may have left of a gradient, at most
-
-
-def optimum_of_squares(model, X, y, n_rows):
-    """Optimum of LinearRegression, Ridge and RidgeCV."""
-    alpha = getattr(model, "alpha_", getattr(model, "alpha", 0.0))
-    coefficients = np.atleast_2d(model.coef_)
-    outputs = X @ coefficients.T + model.intercept_
-    slopes = outputs - np.reshape(y, (X.shape[0], -1))
-    return Optimum(slopes, alpha * coefficients, 0.0)
-
-
-def optimum_of_squares_of_classes(model, X, y, n_rows):
-    """Optimum of a RidgeClassifier, whose targets are 1 and -1."""
-    n_classes = len(model.classes_)
-    wanted = y[:, None] == (np.arange(n_classes) if n_classes > 2 else np.array([1]))
-    return optimum_of_squares(model, X, np.where(wanted, 1.0, -1.0), n_rows)
-
-
-WEIGHTED = "class weights multiply its gradients by numbers that depend on who is a member"
-
-_POSITIVE = "coefficients that were kept at 0 are not at the optimum"
-
-# Solvers that come to the optimum, up to rounding.
-_EXACT = "svd", "cholesky"
-
-
-def why_not_least_squares(model):
-    if model.positive:
-        return _POSITIVE
-    return _why_several(model)
-
-
-def why_not_ridge(model):
-    if getattr(model, "class_weight", None) is not None:
-        return WEIGHTED
-    if model.positive:
-        return _POSITIVE
-    if model.solver_ not in _EXACT:
-        return (
-            f"solver={model.solver_!r} stops at another point, and only svd and cholesky are known"
-        )
-    return _why_several(model)
-
-
-def why_not_chosen_ridge(model):
-    if getattr(model, "class_weight", None) is not None:
-        return WEIGHTED
-    if model.cv is not None:
-        return f"cv={model.cv!r} leaves open by which solver it was fitted"
-    return _why_several(model)
-
-
-def _why_several(model):
-    is_classifier = hasattr(model, "classes_")
-    return "it has several outputs" if not is_classifier and model.coef_.ndim > 1 else None
-
-
-# Solvers that stop when no element of the gradient is larger than tol.
-_SOLVERS = "lbfgs", "newton-cg", "newton-cholesky"
-
-
-def why_not_smooth(model):
-    """Why the loss of a LogisticRegression and its penalty are not smooth or not known, or None."""
-    if model.class_weight is not None:
-        return WEIGHTED
-    penalty = model.penalty
-    if penalty not in ("l2", "deprecated", None):
-        return f"penalty={penalty!r} has no gradient where a coefficient is 0"
-    if penalty == "deprecated" and model.l1_ratio:
-        return f"l1_ratio={model.l1_ratio:g} has no gradient where a coefficient is 0"
-    if getattr(model, "multi_class", "deprecated") not in ("auto", "deprecated"):
-        return f"multi_class={model.multi_class!r} has another loss"
-    return None
-
-
-def why_not_logistic(model):
-    why = why_not_smooth(model)
-    if why is not None:
-        return why
-    if model.solver not in _SOLVERS:
-        known = ", ".join(_SOLVERS)
-        return f"solver={model.solver!r} stops at another point, and only {known} are known"
-    if np.max(model.n_iter_) >= model.max_iter:
-        return f"its solver stopped after max_iter={model.max_iter} rounds, before the optimum"
-    return None
-
-
-def optimum_of_log_loss(model, X, y, n_rows):
-    """Optimum of a LogisticRegression; its solver leaves up to ``tol`` of the mean gradient."""
-    outputs = X @ model.coef_.T + model.intercept_
-    if len(model.classes_) == 2:
-        slopes = expit(outputs) - y[:, None]
-    else:
-        slopes = softmax(outputs, axis=1)
-        slopes[np.arange(len(y)), y] -= 1
-    strength = 0.0 if model.penalty is None else 1 / model.C
-    return Optimum(slopes, strength * model.coef_, model.tol * n_rows)
-
-
 def is_machine(model):
     """Whether a model is a support vector machine, at the end of a Pipeline or chosen."""
     return type(find_model(model)[0]) in (SVC, SVR)
@@ -282,22 +171,12 @@ def _are_among(rows, stored):
     return np.isin(place.ravel()[len(stored) :], place.ravel()[: len(stored)])
 
 
-# ``read(model, X, y, n_rows)`` takes numbers of the classes or targets, and the number of training
-# rows. It returns an Optimum.
-_READERS = {
-    LogisticRegression: Reader(optimum_of_log_loss, why_not_logistic),
-    LinearRegression: Reader(optimum_of_squares, why_not_least_squares),
-    Ridge: Reader(optimum_of_squares, why_not_ridge),
-    RidgeClassifier: Reader(optimum_of_squares_of_classes, why_not_ridge),
-    RidgeCV: Reader(optimum_of_squares, why_not_chosen_ridge),
-    RidgeClassifierCV: Reader(optimum_of_squares_of_classes, why_not_chosen_ridge),
-}
-
-
 def has_stationarity(model):
     found = find_model(model)[0]
-    return type(found) in _READERS or is_machine(found)
+    return type(found) in OPTIMA or is_machine(found)
 
+
+_WANTED = f"The optimum is read of {', '.join(one.__name__ for one in OPTIMA)}, SVC and SVR"
 
 # Rows whose features tell how large those of all are.
 _N_SAMPLED = 50
@@ -314,16 +193,22 @@ def estimate_gradients(model, records):
     return Cost(2 * count_bytes(some) * n / some.shape[0] + 32 * n * n_outputs, what=what)
 
 
-def read_gradients(model, records, n_rows):
+def read_gradients(model, records, n_rows, variance):
     """Equations of the gradients at the optimum: over members, with the penalty, they add to 0."""
+    # The number of training rows is not stored. It is assumed, with this variance, and a further
+    # equation says so: without it, no member at all would explain models without a penalty.
     rows, optimum = _read(model, records, n_rows)
+    totals = [*optimum.totals, Total(np.ones(len(records)), n_rows, variance)]
     squares = rows.square_rows()
     kept = np.flatnonzero(squares > 0)  # an empty column has no equation
     rows, squares = rows.keep(kept), squares[kept]
-    variances = optimum.error**2 / 3 + DOUBLE**2 * squares
-    targets, n = -optimum.pulls.ravel()[kept], len(records)
-    blur = sparse.csr_array((len(kept), n))  # nothing was rounded
-    return Equations(rows, targets, variances, float(n_rows), [kept], blur)
+    blank = np.zeros((len(totals), optimum.pulls.shape[1] - 1))
+    ends = np.column_stack([blank, [one.total for one in totals]])
+    noise = np.column_stack([blank, [one.variance for one in totals]])
+    variances = np.concatenate([optimum.variances, noise]).ravel()[kept] + DOUBLE**2 * squares
+    targets = np.concatenate([-optimum.pulls, ends]).ravel()[kept]
+    blur = sparse.csr_array((len(kept), len(records)))  # nothing was rounded
+    return Equations(rows, targets, variances, float(n_rows), [kept], blur, is_assumed=True)
 
 
 def read_further_gradients(model, records, equations):
@@ -333,19 +218,20 @@ def read_further_gradients(model, records, equations):
 
 def _read(model, records, n_rows):
     """All gradients of the records, and the optimum with the pulls of all coefficients."""
+    # The terms of totals are the slopes of further outputs, without features.
     found, steps, reader = open_model(
-        model,
-        lambda found: _READERS.get(type(found)),
-        "The optimum is read of LogisticRegression, LinearRegression, Ridge, RidgeClassifier, "
-        "RidgeCV, RidgeClassifierCV, SVC and SVR",
-        "The optimum of this {} is not read",
+        model, lambda found: OPTIMA.get(type(found)), _WANTED, "The optimum of this {} is not read"
     )
     X = read_features(found, steps, records.X, role="The model has", keeps_sparse=True)
     optimum = reader.read(found, X, check_labels(found, records.y), n_rows)
-    if found.fit_intercept:
-        optimum = optimum._replace(pulls=np.pad(optimum.pulls, ((0, 0), (0, 1))))
-    return GradientRows(X, optimum.slopes, has_intercept=bool(found.fit_intercept)), optimum
+    terms = [one.terms for one in optimum.totals]
+    slopes = np.column_stack([optimum.slopes, *terms, np.ones(len(records))])
+    n_totals, width = len(terms) + 1, optimum.pulls.shape[1]
+    holds = np.concatenate([optimum.holds, np.arange(width) == np.full((n_totals, 1), width - 1)])
+    return GradientRows(X, slopes, weights=holds.astype(np.float64)), optimum
 
+
+WEIGHTED = "class weights multiply its gradients by numbers that depend on who is a member"
 
 _FAMILIES = LogisticRegression, LinearRegression, Ridge
 
@@ -414,9 +300,23 @@ class LinearModel:
         return LogisticLoss() if len(self._model.classes_) == 2 else SoftmaxLoss()
 
 
+def _why_not_smooth(model):
+    """Why the loss of a LogisticRegression and its penalty are not smooth or not known, or None."""
+    if model.class_weight is not None:
+        return WEIGHTED
+    penalty = model.penalty
+    if penalty not in ("l2", "deprecated", None):
+        return f"penalty={penalty!r} has no gradient where a coefficient is 0"
+    if penalty == "deprecated" and model.l1_ratio:
+        return f"l1_ratio={model.l1_ratio:g} has no gradient where a coefficient is 0"
+    if getattr(model, "multi_class", "deprecated") not in ("auto", "deprecated"):
+        return f"multi_class={model.multi_class!r} has another loss"
+    return None
+
+
 def _why_not_linear_model(model):
     if not isinstance(model, LogisticRegression):
         return why_not_least_squares(model)
     if model.solver == "liblinear" and model.fit_intercept:
         return "solver='liblinear' penalizes the intercept"
-    return why_not_smooth(model)
+    return _why_not_smooth(model)

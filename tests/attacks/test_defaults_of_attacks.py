@@ -57,7 +57,7 @@ JUDGED = {
     "DiversityAttack": ASKED,
     "ShadowAttack": SCORED - {"Ridge"},
     "StackedAttack": SCORED,
-    "StationarityAttack": {"SVC", "Ridge", "logistic"},
+    "StationarityAttack": {"LinearSVC", "SVC", "Ridge", "logistic"},
     "StoredValuesAttack": SCORED,
     "ThresholdAttack": ALL,
     "TransferredQueryAttack": SCORED - {"Ridge"},

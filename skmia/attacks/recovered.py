@@ -1,0 +1,188 @@
+"""Attack on a service whose coefficients follow from its answers."""
+
+from numbers import Real
+
+from sklearn.base import BaseEstimator
+
+from .._core.asking import unwrap
+from .._core.copies import copy_unfitted
+from .._core.needs import Needs
+from .._core.randomness import check_random_state
+from .._core.sklearn import Interval
+from .._core.types import Seed
+from .._core.validation import check_outputs_source, query
+from ..base import BaseAttack
+from ..victims import recover_model, spread_gradients, why_not_recovered
+from ._stationarity import StationarityAttack
+
+__all__ = ["RecoveredModelAttack"]
+
+_READS = frozenset({"proba", "logits", "decision", "value"})
+
+
+class RecoveredModelAttack(BaseAttack):
+    r"""Recover the coefficients of a service from its answers, and attack them as a file.
+
+    A linear model has one coefficient for each feature and class, and its answers about more
+    records than that determine them: log odds, decision values, and predictions through a known
+    link are linear in the features. One weighted least-squares solution gives the coefficients up
+    to the rounding of the answers. :class:`~skmia.attacks.StationarityAttack` solves the conditions
+    at their optimum, with the errors of the coefficients as further noise. The attacker needs the
+    recipe of the model, one query per record, and no shadow models or known members.
+
+    Parameters
+    ----------
+    victim : fitted estimator, default=None
+        Model under attack. If None, the outputs stored by :meth:`skmia.Records.with_outputs` are
+        used, and ``estimator`` must be given.
+    estimator : estimator, default=None
+        Recipe of the victim: an unfitted linear model that
+        :class:`~skmia.attacks.StationarityAttack` reads and whose penalty is a parameter, or a
+        Pipeline that ends in one. If None, a clone of the victim.
+    outsiders : float, default=0.0
+        Share of the training rows that are not among the candidates, in [0, 1).
+    prior : float, default=0.5
+        Share of members among the candidates, in (0, 1).
+    random_state : int, RandomState instance or None, default=None
+        Controls the draws that estimate the noise of the equations. Pass an int for reproducible
+        results.
+
+    Attributes
+    ----------
+    estimator_ : estimator
+        The recipe, fitted to the candidates, with the recovered coefficients in place of its own.
+    n_queries_ : int
+        Number of answers that were used, one for each candidate.
+    condition_ : float
+        Condition number of the least-squares problem. Errors of the coefficients are larger than
+        those of the answers by at most this factor.
+    error_ : float
+        Root mean squared residual of the answers, in units of their rounding; about 1 or less if
+        they are answers of the recipe.
+    known_ : float
+        Share of the information about the bits that the equations contain, in [0, 1).
+    expected_auc_ : float
+        Expected AUC, which does not require membership.
+    offset_ : float
+        Threshold of the score: without ``membership`` the least one above 0 that at most 5% of the
+        non-members reach.
+    classes_ : ndarray of shape (2,)
+        ``[0, 1]``.
+
+    Raises
+    ------
+    TypeError
+        If the recipe is of another kind.
+    ValueError
+        If there are fewer answers than coefficients, if the answers are labels, or if they are not
+        those of a model of the recipe, such as answers with noise.
+
+    See Also
+    --------
+    StationarityAttack : The attack on the file, which holds the coefficients.
+    AnalyticLiRA : The likelihood ratio of one answer of a linear model.
+
+    Notes
+    -----
+    Let :math:`w` be the coefficients and :math:`t_i = x_i^\top w` the log odds of record i. An
+    answer :math:`p_i` that is rounded to a unit u has log odds with the standard deviation
+    :math:`u / (\sqrt{12} \, p_i (1 - p_i))`, which is its weight. Probabilities below 3 u, and
+    answers that were clipped, are left out. For more than two classes, log probabilities are used,
+    up to a number that all classes of a record share. The covariance of the recovered coefficients,
+    by the slope of the gradients, is added to the variances of the equations.
+
+    The steps of a Pipeline are fitted to the candidates. Scalers, encoders and polynomial features
+    are the same up to a linear map, so the answers still have the form.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from skmia.attacks.recovered import RecoveredModelAttack
+    >>> from skmia.datasets import make_membership_problem
+    >>> records, membership = make_membership_problem(300, n_features=60, random_state=0)
+    >>> members = records[membership == 1]
+    >>> service = LogisticRegression().fit(members.X, members.y)
+    >>> attack = RecoveredModelAttack(service, random_state=0).fit(records)
+    >>> attack.n_queries_
+    300
+    >>> bool(abs(attack.estimator_.coef_ - service.coef_).max() < 1e-6)
+    True
+    """
+
+    _parameter_constraints = {
+        **BaseAttack._parameter_constraints,
+        "estimator": "no_validation",
+        "outsiders": [Interval(Real, 0, 1, closed="left")],
+        "prior": [Interval(Real, 0, 1, closed="neither")],
+        "random_state": ["random_state"],
+    }
+
+    def __init__(
+        self,
+        victim: BaseEstimator | None = None,
+        estimator: BaseEstimator | None = None,
+        *,
+        outsiders: float = 0.0,
+        prior: float = 0.5,
+        random_state: Seed = None,
+    ) -> None:
+        self.victim = victim
+        self.estimator = estimator
+        self.outsiders = outsiders
+        self.prior = prior
+        self.random_state = random_state
+
+    def _needs(self):
+        is_given = self.estimator is not None
+        return Needs(_READS, access=frozenset() if is_given else frozenset({"optimum"}))
+
+    def _fit(self, records, membership):
+        check_outputs_source(self.victim)
+        recipe = self._make_estimator()
+        why = why_not_recovered(recipe)
+        if why is not None:
+            raise TypeError(f"The coefficients are not recovered: {why}.")
+        outputs = query(self.victim, records)
+        if outputs.kind not in _READS:
+            raise ValueError(
+                f"The coefficients are not recovered from answers of kind {outputs.kind!r}; "
+                "probabilities, decision values or predictions are needed."
+            )
+        fitted = recipe.fit(records.X, records.y)
+        recovered = recover_model(fitted, records, outputs)
+        self.estimator_, self.n_queries_ = recovered.model, len(records)
+        self.condition_, self.error_ = float(recovered.condition), float(recovered.error)
+        rng = check_random_state(self.random_state)
+        self._attack = _RecoveredOptimum(
+            self.estimator_, outsiders=self.outsiders, prior=self.prior, random_state=rng
+        )
+        self._attack.recovered = recovered
+        self._attack.fit(records)
+        self.known_, self.expected_auc_ = self._attack.known_, self._attack.expected_auc_
+
+    def _make_estimator(self):
+        if self.estimator is not None:
+            return copy_unfitted(unwrap(self.estimator))
+        if self.victim is None:
+            raise ValueError("estimator must say how the victim was trained, as victim is None.")
+        model = unwrap(self.victim)
+        while hasattr(model, "best_estimator_"):
+            model = model.best_estimator_
+        return copy_unfitted(model)
+
+    def _score_samples(self, records):
+        return self._attack.score_samples(records)
+
+    def _natural_offset(self, records):
+        return self._attack._natural_offset(records)
+
+
+class _RecoveredOptimum(StationarityAttack):
+    """The attack on recovered coefficients, whose errors are noise of the equations."""
+
+    def _read(self, records):
+        equations, (n_rows, variance) = super()._read(records), self._count(records)
+        rng = check_random_state(self.random_state)
+        further = spread_gradients(self.recovered, records, n_rows, variance, rng)
+        del self.recovered  # needed no more
+        return equations._replace(variances=equations.variances + further)
