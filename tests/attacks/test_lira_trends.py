@@ -1,5 +1,7 @@
 """LiRA with variances and gaps shrunk to trends, against the formulas written out with scipy."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy import stats
@@ -56,6 +58,11 @@ def draw(make_world, design, n_models, n_records=240, shift=1.0, seed=0):
     return make_world(target, shadows.astype(np.float32), inside, membership)
 
 
+def let_vote(pool, n_trees):
+    """Return the pool with forests as its models."""
+    return pool.with_answers(replace(pool.to_answers(), estimator=RandomForestClassifier(n_trees)))
+
+
 def draw_votes(make_world, design, n_models, n_records=240, shift=0.2, seed=0):
     """A world of forests of 20 trees, which vote for the label or against it."""
     rng = np.random.default_rng(seed)
@@ -69,7 +76,7 @@ def draw_votes(make_world, design, n_models, n_records=240, shift=0.2, seed=0):
     records = Records(X, np.ones(n_records, int), outputs=answers)
     with np.errstate(divide="ignore"):
         pool = ShadowPool.from_scores(logit(shares), inside, records)
-    pool.estimator = RandomForestClassifier(N_TREES)
+    pool = let_vote(pool, N_TREES)
     return make_world(victim, shares, inside, membership)._replace(records=records, pool=pool)
 
 
@@ -381,7 +388,7 @@ def test_shares_of_large_leaves_are_parts_of_votes(make_world):
     rng = np.random.default_rng(0)
     shares = rng.uniform(0.01, 0.99, world.inside.shape)
     pool = ShadowPool.from_scores(logit(shares), world.inside, world.records)
-    pool.estimator = RandomForestClassifier(N_TREES)
+    pool = let_vote(pool, N_TREES)
     attack = attack_on(world._replace(pool=pool))
     assert attack.likelihood_ == "beta-binomial"
     assert np.isfinite(attack.score_samples(world.records)).all()

@@ -32,8 +32,8 @@ def options(data):
 # two tests has one signal in every run of the suite: that of a terminal, and the one that kills.
 ONE_OF_TWO = pytest.mark.slow
 
-# Fitted on halves of the members, to see whether model and table agree.
-N_CLONES = 2
+# Fitted on a half of the members, to see whether model and table agree.
+N_CLONES = 1
 
 
 def interrupt_after(n_models, monkeypatch):

@@ -159,7 +159,11 @@ def test_an_attack_that_is_weaker_than_it_states_is_an_obstacle(monkeypatch):
 
 
 CASE = SimpleNamespace(
-    records=RECORDS, queried=RECORDS, victim=GaussianNB(), seeds={"checks": 3, "attacks": 0}
+    records=RECORDS,
+    queried=RECORDS,
+    victim=GaussianNB(),
+    seeds={"checks": 3, "attacks": 0},
+    max_bytes="auto",
 )
 
 
