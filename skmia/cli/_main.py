@@ -116,7 +116,7 @@ def _main(argv):
         return _fail(argv, _describe_interruption(arguments, error), 128 + number)
     except GateClosed as error:
         _print(error.text)
-        return _fail(argv, f"exit code {error.code}, because {error}", error.code)
+        return _fail(argv, f"exit code {error.code}: {error}", error.code)
     except CommandError as error:
         return _refuse(argv, error, str(error), 2)
     except _BAD_INPUT as error:

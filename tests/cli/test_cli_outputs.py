@@ -16,7 +16,7 @@ from skmia.cli._gate import Finding, judge_verdict
 from skmia.cli._output import format_result
 from skmia.disclosure import load_policy
 
-REFUSED = "skmia audit: exit code 1, because the policy own says: do not release\n"
+REFUSED = "skmia audit: exit code 1: the policy own says: do not release\n"
 QUICK = ["--estimator", "logistic", "--shadows", "4", "--jobs", "1"]
 LIMITS = ["--fail-above", "auc=0.9", "advantage=0.01", "tpr@0.001=0.5"]
 
@@ -167,7 +167,7 @@ def test_a_policy_decides(printed, tmp_path):
     code, text, err = printed(*given)
     assert code == 4  # 120 non-members do not resolve a rate of 1%
     assert "by the policy cautious: cannot be said" in text
-    assert err == "skmia audit: exit code 4, because the policy cautious says: cannot be said\n"
+    assert err == "skmia audit: exit code 4: the policy cautious says: cannot be said\n"
     found = json.loads((tmp_path / "out" / "audit.json").read_text())["recommendation"]
     assert found["reasons"][0] == "To be measured: tpr_at_fpr_01 (all)."
     assert len(found["provenance"]["sha256 of table.csv"]) == 64

@@ -497,7 +497,7 @@ def test_copies_with_another_membership_are_noted(problem):
         attacks={"t": ThresholdAttack()},
         random_state=0,
     )
-    assert "2 of 401 records have an exact copy with the other" in result.checks["duplicates"].text
+    assert "2 of 401 records have an exact copy on the other" in result.checks["duplicates"].text
     twice = Records.concat([records, records])
     with pytest.raises(ValueError, match="hold the same 400 rows"):
         audit(victim, twice, np.repeat([1, 0], 400), random_state=0, shadows=4)

@@ -123,7 +123,7 @@ def be_few():
 
 DOUBTS = {
     "shift": (differ_in_a_column, "Take both sides from one population."),
-    "formats": (write_otherwise, "Export both sides in one way."),
+    "formats": (write_otherwise, "Export both sides in the same way."),
     "drift": (label_otherwise, "Take both sides from one"),
     "swapped": (swap, "Swap the two sides."),
     "in the model": (train_on_both, "Give held-out rows that the model has not seen."),
