@@ -2,20 +2,26 @@
 
 from numbers import Real
 
+import numpy as np
 from sklearn.base import BaseEstimator
 
 from .._core.asking import unwrap
+from .._core.budget import Cost
 from .._core.copies import copy_unfitted
 from .._core.needs import Needs
 from .._core.randomness import check_random_state
+from .._core.records import Records
 from .._core.sklearn import Interval
 from .._core.types import Seed
 from .._core.validation import check_outputs_source, query
 from ..base import BaseAttack
-from ..victims import recover_model, spread_gradients, why_not_recovered
+from ..victims import find_model, recover_model, spread_gradients, why_not_recovered
 from ._stationarity import StationarityAttack
 
 __all__ = ["RecoveredModelAttack"]
+
+# Multiplications on one core, about.
+_STEPS_PER_SECOND = 5e9
 
 _READS = frozenset({"proba", "logits", "decision", "value"})
 
@@ -135,6 +141,44 @@ class RecoveredModelAttack(BaseAttack):
     def _needs(self):
         is_given = self.estimator is not None
         return Needs(_READS, access=frozenset() if is_given else frozenset({"optimum"}))
+
+    def expect_cost(self, X: Records) -> Cost:
+        """What the attack will hold and take, told from the fitted victim before anything is done.
+
+        Parameters
+        ----------
+        X : Records of n records
+            Labeled records that :meth:`fit` would get.
+
+        Returns
+        -------
+        cost : Cost
+            Memory in bytes, and seconds on one core beside those of the one fit.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If the victim is None or not fitted.
+
+        Examples
+        --------
+        >>> from sklearn.linear_model import LinearRegression
+        >>> from skmia.attacks.recovered import RecoveredModelAttack
+        >>> from skmia.datasets import make_membership_problem
+        >>> records, membership = make_membership_problem(
+        ...     300, n_features=40, kind="regression", random_state=0
+        ... )
+        >>> victim = LinearRegression().fit(records.X, records.y)
+        >>> RecoveredModelAttack(victim).expect_cost(records).what
+        '41 coefficients of 300 answers'
+        """
+        found, _ = find_model(self.victim)
+        n_outputs = len(np.atleast_2d(found.coef_))
+        width, n = found.n_features_in_ + bool(found.fit_intercept), len(X)
+        n_numbers = 4 * n * width + 3 * (width * n_outputs) ** 2 + n**2
+        n_steps = n * (width * n_outputs) ** 2 + 10 * (width * n_outputs) ** 3 + 40 * n**2 * width
+        what = f"{width * n_outputs:,} coefficients of {n:,} answers"
+        return Cost(8 * n_numbers, n_steps / _STEPS_PER_SECOND, what)
 
     def _fit(self, records, membership):
         check_outputs_source(self.victim)

@@ -278,7 +278,8 @@ def audit(
         "default": a threshold on the loss, :class:`~skmia.attacks.LiRA` and
         :class:`~skmia.attacks.RMIA`, from 4 shadow models on
         :class:`~skmia.attacks.StackedAttack`, and :class:`~skmia.attacks.AnalyticLiRA` for linear
-        models.
+        models; for linear models of a fifth as many coefficients as members or more,
+        :class:`~skmia.attacks.recovered.RecoveredModelAttack`.
     shadows : "auto", int or ShadowPool, default="auto"
         Number of shadow models to train, even, or a pool of them fitted on the records. "auto"
         trains 8 models and doubles them, up to 64, as long as the next doubling is expected to

@@ -39,11 +39,19 @@ from .._core.trained_modules import refuse_trained_module
 from .._core.validation import check_membership, check_records, query
 from .._training.frozen import thaw
 from ..attacks import RMIA, AnalyticLiRA, LiRA, StackedAttack, ThresholdAttack
+from ..attacks.recovered import RecoveredModelAttack
 from ..base import is_open, list_keeps, needs_of, offer_of, parts_of, settings_of_pool, why_not
 from ..inspection import ModelInspection, inspect_model
 from ..shadow import ShadowPool
 from ..signals import Correctness, auto_of, kinds_of
-from ..victims import get_kind, is_linear_model, is_trainable
+from ..victims import (
+    count_coefficients_of_answers,
+    find_model,
+    get_kind,
+    is_linear_model,
+    is_trainable,
+    why_not_recovered,
+)
 from ._measure import list_subsets
 from ._permutations import count_permutations
 from ._pool_size import AUTO, SIZES
@@ -262,6 +270,39 @@ def default_attacks(request):
     if request.size_of_pool >= _FEWEST_FOR_STACK:
         attacks["StackedAttack"] = StackedAttack()
     return attacks
+
+
+# Coefficients say little of the members if there are fewer per member.
+_FEWEST_COEFFICIENTS = 0.2
+
+
+def count_coefficients(request, records):
+    """Number of coefficients for each answer, and of all, that follow from answers; 0 if none."""
+    model = request.model
+    if why_not_recovered(model) is not None or request.outputs.kind == "label":
+        return 0, 0
+    width = int(np.prod(getattr(records.X, "shape", ())[1:]))
+    # A fitted model knows how many there are after the steps.
+    n_features = getattr(find_model(model)[0], "n_features_in_", width)
+    n_answers = count_coefficients_of_answers(model, n_features, 2)
+    if n_answers >= len(records):
+        return 0, 0
+    classes = getattr(request.outputs, "classes", None)
+    return n_answers, n_answers * (1 if classes is None else max(len(classes) - 1, 1))
+
+
+def add_recovered(attacks, request, records, membership):
+    """Add the attack on recovered coefficients to the default ones, where it can say much."""
+    attack = RecoveredModelAttack(
+        estimator=request.model if request.has_own_recipe else None,
+        prior=float(np.clip(np.mean(membership), 0.01, 0.99)),
+    )
+    enough = _FEWEST_COEFFICIENTS * np.sum(membership)
+    if count_coefficients(request, records)[1] < max(enough, 1):
+        return attacks
+    if why_not(attack, _make_offer(request)) is not None:
+        return attacks
+    return attacks | {"RecoveredModelAttack": attack}
 
 
 def choose_attacks(attacks, request):
@@ -630,6 +671,8 @@ def open_case(
     pooling |= {"shadow_seed": seeds["shadows"], "attack_seed": seeds["attacks"]}
     request = Request(victim, queried["outputs"], **pooling)
     chosen = choose_attacks(attacks, request)
+    if isinstance(attacks, str):
+        chosen = add_recovered(chosen, request, queried, membership)
     return Case(
         *(records, queried, membership, request, chosen, level),
         subsets=subsets,

@@ -19,7 +19,7 @@ from ..attacks import ReleasedModelAttack
 from ..base import needs_of
 from ..metrics import auc_interval
 from ..victims import has_file
-from ._case import AS_FILE, is_recipe
+from ._case import AS_FILE, count_coefficients, is_recipe
 from ._choice import mark_told
 from ._evidence import make_grounds, measure_level
 from ._examine import Findings
@@ -46,7 +46,6 @@ _LEVERAGE = 0.1
 
 # What changes the result for models of every kind.
 _ALWAYS = (
-    "Behind a service, the model only reveals its answers.",
     "A model of this kind that is trained on public records, with the labels that this model "
     "predicts, reveals little of these records.",
 )
@@ -207,8 +206,23 @@ def _describe_state(case):
         findings = ()
     return {
         "stores": list(dict.fromkeys(one.stores for one in findings)),
-        "changes": [*dict.fromkeys(change for one in findings for change in one.changes), *_ALWAYS],
+        "changes": [
+            *dict.fromkeys(change for one in findings for change in one.changes),
+            _describe_service(case),
+            *_ALWAYS,
+        ],
     }
+
+
+def _describe_service(case):
+    """Say what the model would reveal behind a service."""
+    n_answers, _ = count_coefficients(case.request, case.queried)
+    if not n_answers:
+        return "Behind a service, the model only reveals its answers."
+    return (
+        f"Behind a service, {n_answers:,} exact answers give the coefficients of the model, which "
+        "reveal what they do in its file; labels alone do not."
+    )
 
 
 def _measure(case, attack, scores):

@@ -45,6 +45,7 @@ from skmia.attacks import (
     VulnerableRecordsAttack,
 )
 from skmia.attacks.equal_rates import EqualRateAttack
+from skmia.attacks.recovered import RecoveredModelAttack
 from skmia.attacks.white_box import (
     EnsembleAttack,
     FisherRaoAttack,
@@ -104,6 +105,7 @@ def make_attacks():
         "RMIA": RMIA(temperature=3.0),
         "EqualRateAttack": EqualRateAttack(attack=LiRA()),
         "RangeAttack": RangeAttack(attack=ThresholdAttack(signal="hinge"), n_samples=2),
+        "RecoveredModelAttack": RecoveredModelAttack(),
         "ReleasedModelAttack": ReleasedModelAttack(),
         "RenyiAttack": RenyiAttack(cv=2),
         "ShadowAttack": ShadowAttack(attack_estimator=TREE),
@@ -132,8 +134,10 @@ NO_GRADIENTS = {
     "WhiteBoxAttack",
 }
 NO_NODES = {"NodeEquationsAttack", "SplitThresholdAttack"}
-NO_OPTIMUM = {"AnalyticLiRA", "MomentsAttack", "StationarityAttack"}  # and no sums
+NO_SUMS = {"MomentsAttack"}
+NO_OPTIMUM = {"AnalyticLiRA", "RecoveredModelAttack", "StationarityAttack"} | NO_SUMS
 NO_PROBABILITIES = {
+    "AnalyticLiRA",
     "DensityAttack",
     "DiversityAttack",
     "MorganAttack",
@@ -146,7 +150,7 @@ NO_PROBABILITIES = {
     [
         (RandomForestClassifier(10, random_state=0), NO_GRADIENTS | NO_OPTIMUM),
         (MLPClassifier((4,), solver="lbfgs", max_iter=100, random_state=0), NO_NODES | NO_OPTIMUM),
-        (LinearSVC(random_state=0), NO_GRADIENTS | NO_NODES | NO_OPTIMUM | NO_PROBABILITIES),
+        (LinearSVC(random_state=0), NO_GRADIENTS | NO_NODES | NO_SUMS | NO_PROBABILITIES),
     ],
     ids=["forest", "perceptron", "margins"],
 )
