@@ -596,7 +596,8 @@ class EquationsAttack(CandidatesAttack):
             )
             self._method, self._noise = self._choose_solver(is_contradicting), noise
             solution = self._solve_around(self.prior)
-            if solution.is_settled and measure_misfit(solution) <= 1:
+            is_done = solution.is_settled and measure_misfit(solution) <= 1
+            if is_done or self._method != "propagation":
                 break
         return solution
 
@@ -625,9 +626,12 @@ class EquationsAttack(CandidatesAttack):
         if self.outsiders == "auto" and not self._equations.is_assumed:
             self.outsiders_ = estimate_outsiders(self._equations, self._n_candidates, self._seed)
             advice = f"{self.outsiders_:.0%} of its rows are estimated to be missing; {advice}"
+        found = f"misfit {self.misfit_:.1f}; at most {_MOST_MISFIT} is expected"
+        if self.misfit_ <= _MOST_MISFIT:
+            found = "they do not allow the number of members that prior states"
         warnings.warn(
             f"The equations of the {type(unwrap(self.victim)).__name__} contradict each other "
-            f"(misfit {self.misfit_:.1f}; at most {_MOST_MISFIT} is expected): it was trained on "
+            f"({found}): it was trained on "
             "rows that are not among the candidates, or with sample weights. Scores are weaker "
             f"than they could be; {advice}",
             UserWarning,
@@ -641,7 +645,7 @@ class EquationsAttack(CandidatesAttack):
         """Whether the number of members that were found is far from the assumed number of rows."""
         if not len(solution.residuals):
             return False
-        missing = solution.residuals[-1] * np.sqrt(n * self.prior * (1 - self.prior))
+        missing = solution.residuals[-1] / self._weights[-1]
         return self._equations.is_assumed and abs(missing) > n * self.prior / 2
 
     def solve_again(self, candidates: Records, ratios: np.ndarray) -> bool:
