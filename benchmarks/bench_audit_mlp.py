@@ -23,14 +23,14 @@ import torch
 from sklearn.neural_network import MLPClassifier
 from threadpoolctl import threadpool_limits
 
-from skmia._training.job import Data, Job
-from skmia._training.ways.perceptron.train import Training as PerceptronTraining
-from skmia._training.ways.perceptron.way import count_together, start_network
-from skmia._training.ways.torch_nets.prepare import prepare
-from skmia._training.ways.torch_nets.train import Training as NetTraining
+from skmia._training.backends.perceptron.backend import count_together, start_network
+from skmia._training.backends.perceptron.train import PerceptronTraining
+from skmia._training.backends.torch_nets.prepare import prepare_net
+from skmia._training.backends.torch_nets.train import NetTraining
+from skmia._training.job import Job, JobData
 from skmia.cli._model import make_estimator
+from skmia.cli._read_table import as_features, read_target
 from skmia.cli._reading import read_table
-from skmia.cli._table import as_features, read_target
 from skmia.shadow._job import PoolKeeper
 
 _RUN = """
@@ -83,7 +83,7 @@ def make_job(X, y, n_models):
         one[rng.permutation(len(y))[: len(y) // 2]] = True
     seeds = np.random.SeedSequence(0).spawn(n_models)
     keep = PoolKeeper(("auto",), (1.0,), "auto", "signals")
-    return Job(estimator, Data([X], y), membership, seeds, keep, 1)
+    return Job(estimator, JobData([X], y), membership, seeds, keep, 1)
 
 
 def time_epoch(run_to, n_models=1):
@@ -132,7 +132,7 @@ def compare_epochs(options):
     y = read_target(frame, options.target, "classification")
     X, y = as_features(frame.drop(columns=options.target)), np.unique(y, return_inverse=True)[1]
     job = make_job(X, y, options.shadows // 2)
-    prepared = [prepare(job, k, None) for k in range(options.shadows // 2)]
+    prepared = [prepare_net(job, k, None) for k in range(options.shadows // 2)]
     batched = time_epoch(NetTraining(prepared, None).run, len(prepared))
     net, inside = prepared[0].net, job.membership[0]
     Z = job.estimator[0].fit_transform(X[inside])

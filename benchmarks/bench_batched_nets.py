@@ -18,10 +18,10 @@ import numpy as np
 import torch
 from _nets import make_net
 
-from skmia._training.job import Data, Job
-from skmia._training.ways.torch_nets import TorchNetsWay
-from skmia._training.ways.way import OneByOneWay
-from skmia._training.where import JoblibWorkers
+from skmia._training.backends.backend import OneByOneWay
+from skmia._training.backends.torch_nets import TorchNetsWay
+from skmia._training.job import Job, JobData
+from skmia._training.workers import JoblibWorkers
 from skmia.shadow._job import PoolKeeper
 
 SHAPES = {
@@ -45,7 +45,7 @@ def make_job(shape, n_models, n_epochs, n_jobs=1, device="cpu"):
     net.set_params(iterator_train__shuffle=True, device=device)
     seeds = np.random.SeedSequence(0).spawn(n_models)
     keep = PoolKeeper(("auto",), (1.0, 2.0), "auto", "signals")
-    return Job(net, Data([X], y), membership, seeds, keep, n_jobs)
+    return Job(net, JobData([X], y), membership, seeds, keep, n_jobs)
 
 
 def time_run(way, job, n_models, clock):

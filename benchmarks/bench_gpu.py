@@ -23,7 +23,7 @@ from skorch import NeuralNetClassifier
 from torch import nn
 
 from skmia import Records, ShadowPool
-from skmia._training.ways.torch_nets import prepare, train
+from skmia._training.backends.torch_nets import prepare, train
 
 
 class Case(NamedTuple):

@@ -14,8 +14,8 @@ from _image_nets import ResidualNet, SmallConvNet
 from skorch import NeuralNetClassifier
 from torch import nn
 
-from skmia._training.job import Data, Job
-from skmia._training.ways.torch_nets import probe
+from skmia._training.backends.torch_nets import timing
+from skmia._training.job import Job, JobData
 
 NETS = {
     # name: module, its settings, shape of an image, rows of a batch
@@ -45,7 +45,7 @@ def make_job(module, settings, shape, n_rows, n_models):
         verbose=0,
     )
     seeds = np.random.SeedSequence(0).spawn(n_models)
-    return Job(net, Data([X], rng.integers(10, size=n_records)), subsets, seeds, None, 1)
+    return Job(net, JobData([X], rng.integers(10, size=n_records)), subsets, seeds, None, 1)
 
 
 def main():
@@ -59,8 +59,8 @@ def main():
     for name, case in NETS.items():
         times = []
         for n_models in options.groups:
-            probe.AT_ONCE = n_models
-            times.append(probe.measure_ways(make_job(*case, n_models)))
+            timing.AT_ONCE = n_models
+            times.append(timing.measure_ways(make_job(*case, n_models)))
         turns, alone = (min(getattr(t, way) for t in times) for way in ("in_turn", "alone"))
         cells = [1e3 * t.at_once for t in times] + [1e3 * turns, 1e3 * alone]
         print(f"| {name} | {' | '.join(f'{cell:.2f} ms' for cell in cells)} |", flush=True)

@@ -19,10 +19,10 @@ from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from skmia._training.job import Data, Job
-from skmia._training.ways.linear import LinearWay
-from skmia._training.ways.way import OneByOneWay
-from skmia._training.where import JoblibWorkers
+from skmia._training.backends.backend import OneByOneWay
+from skmia._training.backends.linear import LinearWay
+from skmia._training.job import Job, JobData
+from skmia._training.workers import JoblibWorkers
 from skmia.shadow._job import PoolKeeper
 
 TIGHT = {"tol": 1e-10, "max_iter": 10_000, "solver": "newton-cg"}
@@ -75,7 +75,7 @@ def make_job(X, y, estimator, n_models):
         inside[k + 1] = ~inside[k]
     seeds = np.random.SeedSequence(0).spawn(n_models)
     keep = PoolKeeper(("auto",), (1.0, 2.0), "auto", "signals")
-    return Job(estimator, Data([X], y), inside, seeds, keep)
+    return Job(estimator, JobData([X], y), inside, seeds, keep)
 
 
 def measure(way, job, models):

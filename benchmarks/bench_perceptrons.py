@@ -22,15 +22,15 @@ from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import make_pipeline
 from threadpoolctl import threadpool_limits
 
-from skmia._training.job import Data, Job
-from skmia._training.ways.perceptron import PerceptronWay
-from skmia._training.ways.perceptron.train import Training
-from skmia._training.ways.perceptron.way import count_together, start_network
-from skmia._training.ways.way import OneByOneWay
-from skmia._training.where import JoblibWorkers
+from skmia._training.backends.backend import OneByOneWay
+from skmia._training.backends.perceptron import PerceptronWay
+from skmia._training.backends.perceptron.backend import count_together, start_network
+from skmia._training.backends.perceptron.train import PerceptronTraining
+from skmia._training.job import Job, JobData
+from skmia._training.workers import JoblibWorkers
 from skmia.cli._model import make_estimator
+from skmia.cli._read_table import as_features, read_target
 from skmia.cli._reading import read_table
-from skmia.cli._table import as_features, read_target
 from skmia.shadow._job import PoolKeeper
 
 # Records, features, hidden units, records in a batch, epochs.
@@ -67,7 +67,7 @@ def train_together(X, y, models):
     together = count_together(networks[0], 1)
     start = process_time()
     for begin in range(0, len(networks), together):
-        Training(networks[begin : begin + together]).run_to_end()
+        PerceptronTraining(networks[begin : begin + together]).run_to_end()
     return together, (process_time() - start) / len(models)
 
 
@@ -109,7 +109,7 @@ def run_table(options):
         one[rng.permutation(len(y))[: len(y) // 2]] = True
     seeds = np.random.SeedSequence(0).spawn(n_models)
     keep = PoolKeeper(("auto",), (1.0,), "auto", "models")
-    job = Job(estimator, Data([X], y), inside, seeds, keep, 2)
+    job = Job(estimator, JobData([X], y), inside, seeds, keep, 2)
     seconds, results = {}, {}
     short = clone(estimator).set_params(**{f"{estimator.steps[-1][0]}__max_iter": 1})
     where = JoblibWorkers()

@@ -34,7 +34,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from skmia import Records, ShadowPool
 from skmia._training.checkpoint import FolderCheckpoint
-from skmia._training.where import DaskWorkers
+from skmia._training.workers import DaskWorkers
 
 LARGE = (50_000, 120)  # 48 MB
 

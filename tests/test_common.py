@@ -541,7 +541,8 @@ EXCLUDED = {
     "PrivacyLoss": "takes three tables, see tests/synthetic/test_privacy_loss.py",
     "Signals": "takes Records, see the tests of transformers below",
     "Trajectories": "takes Records, see the tests of transformers below",
-    "FunctionClassifier": "a function given by the user trains, see tests/victims/test_function.py",
+    "FunctionClassifier": "a function given by the user trains, see "
+    "tests/victims/test_training_function.py",
     "FunctionSequenceVictim": "takes tokens, see tests/memorization/test_sequence_victims.py",
     "SequenceVictim": "takes tokens, see tests/memorization/test_sequence_victims.py",
     "OnnxClassifier": "reads the file of a fitted model, see tests/victims/test_onnx.py",

@@ -50,7 +50,7 @@ from skmia.signals import (
 from skmia.signals._registry import get_signal
 from skmia.synthetic import GeneratorAttack
 from skmia.victims import CallableVictim
-from skmia.victims._offers import get_access, get_kind
+from skmia.victims._capabilities import get_access, get_kind
 
 pytestmark = pytest.mark.contract
 

@@ -16,7 +16,7 @@ from skmia.synthetic import (
     PrivacyLoss,
     SinglingOutRisk,
 )
-from skmia.synthetic._table._measure import _measure_loss, measure_membership
+from skmia.synthetic._table._measure import _measure_loss, measure_row_membership
 
 # How rows are drawn with a seed.
 DRAWS = {
@@ -93,7 +93,7 @@ def test_rows_of_an_audit_do_not_depend_on_the_seed_of_the_generator():
     settings, found = {"random_state": 0, "confidence_level": 0.95}, {}
     for seed in (0, 1):
         made = pd.concat([train.sample(2000, random_state=seed), fresh[:2000]], ignore_index=True)
-        numbers = measure_membership([train, test, made], settings, 0, None)
+        numbers = measure_row_membership([train, test, made], settings, 0, None)
         numbers |= {"privacy loss": _measure_loss([train, test, made], settings, 0, None)[0]}
         found[seed] = pd.DataFrame(numbers).T["estimate"]
     # Of 2,000 rows that are looked at 1,000 are copies, give or take 64.

@@ -174,7 +174,7 @@ def folder(tmp_path_factory):
 def test_a_call(folder, monkeypatch, capsys, call, told):
     monkeypatch.chdir(folder)
     if call.startswith(("audit", "table")) and told is FINE:  # an audit takes seconds
-        monkeypatch.setattr(_main, "_run", lambda arguments: "audited")
+        monkeypatch.setattr(_main, "_run_command", lambda arguments: "audited")
     code = main(call.split())
     out, err = capsys.readouterr()
     if told is FINE:

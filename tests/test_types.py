@@ -17,7 +17,7 @@ import pytest
 from public import PUBLIC, reference
 
 from skmia._core.sklearn import Interval, StrOptions
-from skmia._core.types import ArrayLike, Named, Seed
+from skmia._core.types import ArrayLike, NamedAlternatives, Seed
 
 ROOT = Path(__file__).parents[1]
 # Methods of Python that users call without their names.
@@ -133,7 +133,7 @@ def test_no_page_of_the_site_names_a_private_module():
 
 
 def iter_alternatives(annotation):
-    if isinstance(annotation, Named):
+    if isinstance(annotation, NamedAlternatives):
         yield from chain.from_iterable(map(iter_alternatives, annotation.parts))
     elif annotation is None:
         yield type(None)

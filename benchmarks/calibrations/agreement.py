@@ -19,7 +19,7 @@ from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
 
 from skmia import Outputs, Records
-from skmia._core.asking import query_victim
+from skmia._core.query import query_victim
 from skmia.report.agreement import check_agreement
 from skmia.victims import CallableVictim
 

@@ -6,7 +6,7 @@ import numpy as np
 from scipy.special import expit
 
 from skmia.epsilon import one_run_epsilon_lower_bound
-from skmia.epsilon._one_run import Gaussian
+from skmia.epsilon._one_run import GaussianNoiseLaw
 from skmia.epsilon.bounds import gaussian_epsilon
 
 from ._registry import promise
@@ -98,7 +98,7 @@ OWN = {
             (
                 f"sub-sampled Gaussian ({mu:g}, {rate})",
                 partial(normal, mu=mu, rate=rate),
-                Gaussian(float(rate)).epsilon(mu, DELTA),
+                GaussianNoiseLaw(float(rate)).epsilon(mu, DELTA),
                 {"sample_rate": rate},
             )
             for mu, rate in ((1.0, 0.5), (2.0, 0.2))

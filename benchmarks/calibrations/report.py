@@ -21,7 +21,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from skmia import Records, ShadowPool, audit
 from skmia.attacks import MomentsAttack, ThresholdAttack
-from skmia.base import assign_folds, compute_auc, compute_tpr, cross_fit
+from skmia.base import assign_folds, compute_auc_of_sorted, compute_tpr, cross_fit
 from skmia.metrics import auc_interval, operating_point
 from skmia.report import (
     blind_baseline,
@@ -32,13 +32,13 @@ from skmia.report import (
 )
 from skmia.report._choice import mark_told
 from skmia.report._gaps import measure_gaps
-from skmia.report._run import Rounds
-from skmia.report._stand_in import why_gap_too_large
+from skmia.report._run import ControlRounds
+from skmia.report._surrogate import why_gap_too_large
 from skmia.report.agreement._assignment import find_assignment
 from skmia.report.checks._baseline import measure_difficulty
-from skmia.report.checks._duplicates import _USUAL, Parts
+from skmia.report.checks._duplicates import _USUAL, ComparedParts
 from skmia.report.checks._record_rates import flag_by_model, share_frequent_alarms
-from skmia.report.checks._results import _judge
+from skmia.report.checks._results import _judge_rounds
 from skmia.signals import Correctness, Signals
 
 from ._registry import promise
@@ -464,7 +464,7 @@ def hidden_leaks_stay_open(rng, n_trials, auc, n=600, n_copied=120, n_attacks=4)
         )
         if of_all.pvalue <= 0.025 or of_rest.pvalue > 0.025:
             continue
-        found, parts = of_rest.frame, Parts(rest, membership, int(rng.integers(2**31)))
+        found, parts = of_rest.frame, ComparedParts(rest, membership, int(rng.integers(2**31)))
         found = found[found["pvalue_adjusted"] <= 0.025]
         shares = [parts.compare(scores[one], every, "auc", np.nan) for one in found["attack"]]
         successes, trials = successes + (min(shares) <= _USUAL), trials + 1
@@ -483,8 +483,8 @@ def small_groups_leak(rng, n_trials, n):
     everyone = np.ones(n, dtype=bool)
     for _ in range(n_trials):
         inside = np.array([rng.permutation(n) < n // 2 for _ in range(n)]).astype(int)
-        rounds = Rounds(rng.random((n, n)) < 0.5, inside)
-        found += _judge(rounds, everyone, None)[1] <= 0.025
+        rounds = ControlRounds(rng.random((n, n)) < 0.5, inside)
+        found += _judge_rounds(rounds, everyone, None)[1] <= 0.025
     return found, n_trials
 
 
@@ -610,7 +610,8 @@ def told_numbers_are_covered(rng, n_trials, n, means, rate):
             others, members = np.sort(draw_scores(rng, n, means))
             pairs = list(zip(members, others, strict=True))
             power += [
-                compute_auc(*pair) if rate is None else compute_tpr(*pair, rate) for pair in pairs
+                compute_auc_of_sorted(*pair) if rate is None else compute_tpr(*pair, rate)
+                for pair in pairs
             ]
         others, members = draw_scores(rng, n, means)
         order = list(np.argsort(-power, kind="stable"))

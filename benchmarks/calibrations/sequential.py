@@ -4,7 +4,7 @@ import numpy as np
 from scipy.optimize import brentq
 from scipy.special import expit
 
-from skmia.epsilon._epsilon_audit import bound_path, log_wealth, predict_coins
+from skmia.epsilon._epsilon_audit import bound_path, log_wealth_of_trainings, predict_coins
 from skmia.epsilon.bounds import gaussian_epsilon
 
 from ._registry import promise
@@ -52,7 +52,7 @@ def sequential_refutations(rng, n_trials, draw, epsilon, delta):
     refuted = 0
     for _ in range(n_trials):
         coins, scores = draw(rng, epsilon)
-        wealth = log_wealth(epsilon, delta, coins, predict_coins(coins, scores))
+        wealth = log_wealth_of_trainings(epsilon, delta, coins, predict_coins(coins, scores))
         refuted += int(wealth.max() >= np.log(20))
     return refuted, n_trials
 
@@ -76,7 +76,7 @@ def refutes_within(rng, claim, mu, n_trainings):
     """Whether bets refute a claim within a number of trainings."""
     coins = rng.random(n_trainings) < 0.5
     noise = 0.0 if mu == np.inf else rng.normal(size=n_trainings) / mu
-    wealth = log_wealth(claim, DELTA, coins, predict_coins(coins, coins + noise))
+    wealth = log_wealth_of_trainings(claim, DELTA, coins, predict_coins(coins, coins + noise))
     return bool(wealth.max() >= np.log(20))
 
 

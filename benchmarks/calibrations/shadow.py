@@ -8,7 +8,7 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import make_pipeline
 
 from skmia import Outputs, Records, audit
-from skmia._core.asking import choose_order
+from skmia._core.query import choose_order
 
 from ._registry import promise
 

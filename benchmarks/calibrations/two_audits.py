@@ -10,16 +10,16 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.tree import DecisionTreeClassifier
 
 from skmia import Records, audit
-from skmia._core.circumstances import Clock
 from skmia._core.levels import Level, as_plain_level
+from skmia._core.provenance import PartClock
 from skmia.attacks import RMIA, LiRA, ThresholdAttack
 from skmia.report import compare_audits
 from skmia.report._audit import OF_DATA
 from skmia.report._case import make_plan, open_case
-from skmia.report._examine import _measure_all
+from skmia.report._examine import _measure_all_attacks
 from skmia.report._file import attack_file
 from skmia.report._run import run_attacks
-from skmia.report._stand_in import describe_reference
+from skmia.report._surrogate import describe_reference
 
 from ._registry import promise
 
@@ -53,9 +53,9 @@ def audit_once(rng, model, records, membership, *, attacks, n_shadows, file):
     settings |= {"fprs": [RATE], "random_state": int(rng.integers(2**31))}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        case = open_case(model, records, membership, Clock(), **settings)
-        run = run_attacks(case, make_plan(case.attacks, case.request, case.records), Clock())
-        own = attack_file(case, Clock())
+        case = open_case(model, records, membership, PartClock(), **settings)
+        run = run_attacks(case, make_plan(case.attacks, case.request, case.records), PartClock())
+        own = attack_file(case, PartClock())
     level = {"evidence": "leak", "level": as_plain_level(Level("slight"))}
     return level | {
         "settings": {
@@ -67,7 +67,7 @@ def audit_once(rng, model, records, membership, *, attacks, n_shadows, file):
         "person_level": None,
         "permutation": None,
         "checks": [],
-        "results": _measure_all(case, run).to_dict("records"),
+        "results": _measure_all_attacks(case, run).to_dict("records"),
         "file": own and level | {"results": own.results.to_dict("records")},
     }
 

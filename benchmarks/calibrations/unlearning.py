@@ -5,10 +5,10 @@ from sklearn.linear_model import Ridge, SGDClassifier
 
 from skmia import Records
 from skmia.games import unlearning_game
-from skmia.games._unlearning_attacks import (
+from skmia.games._unlearning_result import (
     FORGOTTEN,
     NEVER,
-    Separation,
+    AttackSeparation,
     estimate_mean,
     estimate_tpr,
 )
@@ -131,7 +131,7 @@ def unlearning_tpr_intervals(rng, n_trials, n_targets, shift, share):
     truth, covered = (scores[sides == FORGOTTEN] > cut).mean(), 0
     judged = np.ones(scores.shape[1], dtype=bool)
     for _ in range(n_trials):
-        drawn = Separation(*draw_scores(rng, n_targets, shift, share), FORGOTTEN, judged)
+        drawn = AttackSeparation(*draw_scores(rng, n_targets, shift, share), FORGOTTEN, judged)
         interval = estimate_tpr(drawn, 0.95, 0.01)
         covered += interval.low <= truth <= interval.high
     return covered, n_trials

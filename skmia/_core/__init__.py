@@ -11,8 +11,10 @@ __version__ = "0.1.0"
 
 
 def name_by_room(room):
-    """Name what a room offers by the room, in help, tooltips and pickles, and not by its file."""
-    # Who guesses a name of it, or a keyword of a thing, is told the right one.
+    """Name what a room offers by the room, in help, tooltips and pickles, and not by its file.
+
+    Who guesses a name of it, or a keyword of a thing, is told the right one.
+    """
     module = sys.modules[room]
     for name, thing in list(vars(module).items()):
         is_offered = isinstance(thing, type) or name in module.__all__

@@ -39,10 +39,13 @@ _MOST_PRV_STEPS = 10**6
 
 
 def spent_epsilon(history, delta, name, pure=(), curves=()):
-    """Compute epsilon of a number of steps, and of releases with an epsilon and no delta."""
-    # history: noise, rate and number of steps; pure: epsilon and number of releases; curves: Rényi
-    # divergences of searches at the orders
-    # -> epsilon: at least 0; infinite with a step without noise, or with next to none
+    """Compute epsilon of a number of steps, and of releases with an epsilon and no delta.
+
+    history: noise, rate and number of steps; pure: epsilon and number of releases; curves: Rényi
+    divergences of searches at the orders.
+
+    Return epsilon: at least 0; infinite with a step without noise, or with next to none.
+    """
     steps = _add_up_steps(history)
     if any(noise < 1 / _MOST_COUNTED for noise, _, _ in steps):
         return math.inf
@@ -61,7 +64,7 @@ def spent_epsilon(history, delta, name, pure=(), curves=()):
 
 
 def _add_up_steps(history):
-    """Steps of the same noise and rate together, none without a step."""
+    """Return the steps of the same noise and rate together, none without a step."""
     numbers = {}
     for noise, rate, n in history:
         # More noise than can be computed with costs no more than a little less of it.
@@ -74,7 +77,7 @@ def _add_up_steps(history):
 # train a small net.
 @lru_cache(maxsize=4096)
 def _step_curve(noise, rate):
-    """Rényi divergence of a step at each order."""
+    """Return the Rényi divergence of a step at each order."""
     if rate == 1:
         return tuple(order / (2 * noise**2) for order in _ORDERS)
     module = import_optional("opacus.accountants.analysis.rdp", "dp")
@@ -84,8 +87,10 @@ def _step_curve(noise, rate):
 
 
 def _pure_curve(epsilon):
-    """Largest Rényi divergence at each order of a release with an epsilon and no delta."""
-    # It is that of randomized response (Bun and Steinke, 2016), and at most order * epsilon**2 / 2.
+    """Return the largest Rényi divergence at each order of a release with an epsilon and no delta.
+
+    It is that of randomized response (Bun and Steinke, 2016), and at most order * epsilon**2 / 2.
+    """
     orders = ORDERS
     most = np.minimum(epsilon, orders * epsilon**2 / 2)
     if epsilon < 0.01:  # where the terms below cancel, and it is next to that
@@ -95,7 +100,7 @@ def _pure_curve(epsilon):
 
 
 def convert_divergences(curve, delta):
-    """Epsilon at delta of Rényi divergences at all orders (Balle et al., 2020)."""
+    """Return the epsilon at delta of Rényi divergences at all orders (Balle et al., 2020)."""
     orders = ORDERS
     found = curve - np.log(delta * orders) / (orders - 1) + np.log1p(-1 / orders)
     # Where delta alone covers what the steps show, it goes below 0.
@@ -103,9 +108,11 @@ def convert_divergences(curve, delta):
 
 
 def total_epsilon(steps, releases, pure, delta, name, curves=()):
-    """Compute epsilon of steps of trainings and of releases of mechanisms together."""
-    # steps: noise, rate and number; releases: noise of the discrete normal law, and number; curves:
-    # Rényi divergences of searches at the orders
+    """Compute epsilon of steps of trainings and of releases of mechanisms together.
+
+    steps: noise, rate and number; releases: noise of the discrete normal law, and number; curves:
+    Rényi divergences of searches at the orders.
+    """
     history = [*steps, *((noise, 1, n) for noise, n in releases)]
     bound = spent_epsilon(history, delta, "rdp", pure, curves)
     # Rényi divergences of the discrete law are those of the normal one. Other accounting is about
@@ -126,7 +133,7 @@ def total_epsilon(steps, releases, pure, delta, name, curves=()):
 
 
 def _error_at(epsilon):
-    """Numerical error that costs little of an epsilon, and little time."""
+    """Return the numerical error that costs little of an epsilon, and little time."""
     return max(1e-4, min(0.01, epsilon / 100), epsilon / 1000)
 
 
@@ -134,13 +141,13 @@ def _ask_prv(steps, delta, error):
     if sum(n for _, _, n in steps) > _MOST_PRV_STEPS:
         return math.inf
     try:
-        return _ask("prv", steps, delta, eps_error=error)
+        return _ask_accountant("prv", steps, delta, eps_error=error)
     except (MemoryError, RuntimeError, ValueError):  # no grid of its own fits these steps
         return math.inf
 
 
 @lru_cache(maxsize=256)
-def _ask(name, steps, delta, **settings):
+def _ask_accountant(name, steps, delta, **settings):
     accountant = import_optional("opacus.accountants", "dp").create_accountant(mechanism=name)
     accountant.history = list(steps)
     with _without_false_alarms():
@@ -150,7 +157,7 @@ def _ask(name, steps, delta, **settings):
 
 
 def compute_divergences(history):
-    """Rényi divergences of a number of steps at the orders, shape (n_orders,)."""
+    """Return the Rényi divergences of a number of steps at the orders, shape (n_orders,)."""
     steps = _add_up_steps(history)
     if any(noise < 1 / _MOST_COUNTED for noise, _, _ in steps):
         return np.full(len(_ORDERS), np.inf)
@@ -158,8 +165,10 @@ def compute_divergences(history):
 
 
 def find_delta(divergences, epsilon):
-    """The smallest delta at which Rényi divergences at the orders show an epsilon."""
-    # epsilon (...,) -> delta (...,)
+    """Return the smallest delta at which Rényi divergences at the orders show an epsilon.
+
+    Take epsilon of shape (...,); return delta of shape (...,).
+    """
     epsilon = np.asarray(epsilon, dtype=np.float64)[..., None]
     with np.errstate(over="ignore"):
         logs = (ORDERS - 1) * (divergences - epsilon + np.log1p(-1 / ORDERS)) - np.log(ORDERS)

@@ -10,7 +10,7 @@ from sklearn.linear_model import LogisticRegression
 
 from .containers import in_memory
 from .copies import copy_unfitted
-from .features import as_matrix, split_columns
+from .features import as_feature_matrix, split_columns
 from .numbers import as_series
 from .records import Records
 from .splits import draw_halves, number_units
@@ -32,15 +32,17 @@ _WORDS = HashingVectorizer(n_features=1 << 12)
 
 
 def score_blindly(records, membership, seed, n_jobs=None):
-    """Learn membership on a random half of the records and score the other half."""
-    # -> found: the positions of the records that were scored, and their scores; None if one of the
-    # halves has no members or no non-members
-    sample = _draw_sample(records, membership, np.random.default_rng(seed))
-    train = _draw_half(*sample)
+    """Learn membership on a random half of the records and score the other half.
+
+    Return found: the positions of the records that were scored, and their scores; None if one of
+    the halves has no members or no non-members.
+    """
+    sample = _draw_blind_sample(records, membership, np.random.default_rng(seed))
+    train = _draw_both_sides(*sample)
     if train is None:
         return None
     rows, records, membership = sample.rows, sample.records, sample.membership
-    X = as_matrix(records)
+    X = as_feature_matrix(records)
     model = copy_unfitted(_MODEL).set_params(n_jobs=n_jobs, random_state=seed)
     if train.sum() > _MANY:
         model.set_params(**_OF_MANY)
@@ -51,15 +53,15 @@ def score_blindly(records, membership, seed, n_jobs=None):
 def score_words(records, membership, seed):
     """Learn membership from the words of texts, on several random halves of the records."""
     rng = np.random.default_rng(seed)
-    sample = _draw_sample(records, membership, rng)
+    sample = _draw_blind_sample(records, membership, rng)
     X = in_memory(sample.records.X)
     columns = [] if X.shape[-1] == 0 else split_columns(X) or []
-    texts = [texts for texts in map(_read_texts, columns) if texts is not None]
+    texts = [texts for texts in map(_read_text_cells, columns) if texts is not None]
     if not texts:
         return []
     words, found = _WORDS.transform([" ".join(parts) for parts in zip(*texts, strict=True)]), []
     for _ in range(_N_SPLITS):
-        train = _draw_half(*sample[:-1], rng)
+        train = _draw_both_sides(*sample[:-1], rng)
         if train is None:
             return []
         model = LogisticRegression(max_iter=1000).fit(words[train], sample.membership[train])
@@ -67,7 +69,7 @@ def score_words(records, membership, seed):
     return found
 
 
-class _Sample(NamedTuple):
+class _BlindSample(NamedTuple):
     """At most 20,000 records, and the generator that has drawn them."""
 
     rows: np.ndarray
@@ -76,15 +78,15 @@ class _Sample(NamedTuple):
     rng: np.random.Generator
 
 
-def _draw_sample(records, membership, rng):
+def _draw_blind_sample(records, membership, rng):
     if len(records) <= MOST_RECORDS:
-        return _Sample(np.arange(len(records)), records, membership, rng)
+        return _BlindSample(np.arange(len(records)), records, membership, rng)
     rows = np.sort(rng.choice(len(records), MOST_RECORDS, replace=False))
-    return _Sample(rows, records[rows], membership[rows], rng)
+    return _BlindSample(rows, records[rows], membership[rows], rng)
 
 
-def _draw_half(rows, records, membership, rng):
-    """A random half of the records; None if a half would lack members or non-members."""
+def _draw_both_sides(rows, records, membership, rng):
+    """Return a random half of the records; None if a half would lack members or non-members."""
     units = number_units(records.fingerprint, records.fields.get("group_by"))
     if units.max() == 0:
         return None
@@ -94,8 +96,8 @@ def _draw_half(rows, records, membership, rng):
     return train
 
 
-def _read_texts(column):
-    """The cells of a column as texts, "" where there is none; None if it does not hold texts."""
+def _read_text_cells(column):
+    """Return cells of a column as texts, "" where there is none; None if it does not hold texts."""
     column = as_series(column)
     if pd.api.types.is_numeric_dtype(column.dtype) or column.dtype.kind in "mM":
         return None

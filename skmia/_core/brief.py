@@ -39,10 +39,12 @@ def _show_field(value):
     if hasattr(value, "__dataclass_fields__") or hasattr(value, "_fields"):
         return f"<{type(value).__name__}>"
     if isinstance(value, list | tuple | dict | set | frozenset):
-        return f"<{type(value).__name__} of {len(value)}>" if _is_large(value) else repr(value)
+        return (
+            f"<{type(value).__name__} of {len(value)}>" if _is_large_value(value) else repr(value)
+        )
     return " ".join(_FIELDS.repr(value).split())
 
 
-def _is_large(values):
+def _is_large_value(values):
     parts = [*values, *(values.values() if isinstance(values, dict) else ())]
     return any(not isinstance(one, str | int | float | None) or len(str(one)) > 60 for one in parts)

@@ -36,8 +36,8 @@ class OverBudgetError(ValueError):
     """A piece of work would hold more than it may, and was not begun."""
 
 
-def count_bytes(X: Any) -> int:
-    """Memory of a table, of what it holds itself; 0 if it does not say."""
+def count_table_bytes(X: Any) -> int:
+    """Return the memory of a table, of what it holds itself; 0 if it does not say."""
     if sparse.issparse(X):
         parts = (getattr(X, name, None) for name in ("data", "indices", "indptr", "row", "col"))
         return sum(part.nbytes for part in parts if isinstance(part, np.ndarray))
@@ -47,12 +47,12 @@ def count_bytes(X: Any) -> int:
 
 
 def allow_bytes(X: Any) -> float:
-    """Memory that work on a table may hold beside it."""
-    return max(LEAST_BYTES, MOST_TABLES * count_bytes(X))
+    """Return the memory that work on a table may hold beside it."""
+    return max(LEAST_BYTES, MOST_TABLES * count_table_bytes(X))
 
 
 def why_over(cost: Cost, n_bytes: float) -> str | None:
-    """Why a piece of work is not begun, as a part of a sentence; None if memory suffices."""
+    """Return why a piece of work is not begun, as a part of a sentence; None if memory suffices."""
     if cost.n_bytes <= n_bytes:
         return None
     held = f" for {cost.what}" if cost.what else ""
@@ -62,14 +62,14 @@ def why_over(cost: Cost, n_bytes: float) -> str | None:
 
 
 def format_bytes(n_bytes: float) -> str:
-    """A size as ``74.4 GB`` or ``360 MB``."""
+    """Return a size as ``74.4 GB`` or ``360 MB``."""
     if n_bytes < 999.5e6:
         return f"{max(1, round(n_bytes / 1e6))} MB"
     return f"{n_bytes / 1e9:,.1f} GB"
 
 
 def format_duration(seconds: float) -> str:
-    """A time as ``0.4 s``, ``59 s``, ``20 min`` or ``2.0 h``; "unknown" if it is NaN."""
+    """Return a time as ``0.4 s``, ``59 s``, ``20 min`` or ``2.0 h``; "unknown" if it is NaN."""
     if np.isnan(seconds):
         return "unknown"
     if seconds < 600:
@@ -78,8 +78,10 @@ def format_duration(seconds: float) -> str:
 
 
 def is_of_memory(error: BaseException) -> bool:
-    """Whether work ended for lack of memory: it was refused, or its process was killed."""
-    # TerminatedWorkerError of joblib is a BrokenProcessPool of its own copy of the module.
+    """Return whether work ended for lack of memory: it was refused, or its process was killed.
+
+    TerminatedWorkerError of joblib is a BrokenProcessPool of its own copy of the module.
+    """
     names = {kind.__name__ for kind in type(error).__mro__}
     if isinstance(error, MemoryError | BrokenProcessPool):
         return True

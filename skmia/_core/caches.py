@@ -15,9 +15,11 @@ from .writers import copy_quietly
 
 
 def clone_to_train(estimator, said=None):
-    """Copy an estimator that is about to be trained so that it writes nothing of the user's."""
-    # -> model: every memory in it is None, at any depth, also among the candidates of a search.
-    # Sentences on callbacks and other parameters that were changed are added to the list said.
+    """Copy an estimator that is about to be trained so that it writes nothing of the user's.
+
+    Return model: every memory in it is None, at any depth, also among the candidates of a search.
+    Sentences on callbacks and other parameters that were changed are added to the list said.
+    """
     return remove_caches(copy_quietly(estimator, said))
 
 
@@ -25,7 +27,7 @@ def remove_caches(estimator):
     """Set every ``memory`` of an estimator to None."""
     for part in walk(estimator):
         if isinstance(part, dict):
-            part.update({name: [None] for name in _list_candidates(part)})
+            part.update({name: [None] for name in _list_cached_candidates(part)})
         elif _has_cache(part):
             part.set_params(memory=None)
     return estimator
@@ -45,7 +47,7 @@ def caches_removed(estimator):
         for part, memory in cached:
             part.set_params(memory=memory)
         for part, content in grids:
-            part.update({name: content[name] for name in _list_candidates(content)})
+            part.update({name: content[name] for name in _list_cached_candidates(content)})
 
 
 def walk(root):
@@ -73,12 +75,15 @@ def _has_cache(estimator):
 
 
 def _is_cache(value):
-    """Whether scikit-learn takes a value for a cache; other things may be called memory, too."""
+    """Return whether scikit-learn takes a value for a cache.
+
+    Other things may be called memory, too.
+    """
     return isinstance(value, str | PathLike) or hasattr(value, "cache")
 
 
-def _list_candidates(grid):
-    """Names under which a search, which sets parameters itself, would try caches."""
+def _list_cached_candidates(grid):
+    """Return names under which a search, which sets parameters itself, would try caches."""
     return [
         name
         for name, values in grid.items()

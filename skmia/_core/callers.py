@@ -4,7 +4,7 @@ from inspect import currentframe
 
 
 def level_of_user():
-    """The ``stacklevel`` by which a warning of the caller names the first line outside skmia."""
+    """Return ``stacklevel`` by which a warning of the caller names the first line outside skmia."""
     frame, level = currentframe().f_back, 1
     while frame.f_back is not None and _is_inside(frame):
         frame, level = frame.f_back, level + 1

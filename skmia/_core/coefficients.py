@@ -23,10 +23,10 @@ class GradientRows:
     ``weights[k, j] * slopes[i, k] * X[i, j]``. The last feature is 1 if there is an intercept. A
     product reads n (d + n_outputs) numbers where the matrix has n d n_outputs. It has the
     attributes that scipy asks of a linear operator.
-    """
 
-    # X (n, d): array or csr_array; slopes (n, n_outputs); weights (n_outputs, n_features); kept
-    # (n_equations,): which of the weights, read row by row, are equations; None if all are
+    X (n, d): array or csr_array; slopes (n, n_outputs); weights (n_outputs, n_features); kept
+    (n_equations,): which of the weights, read row by row, are equations; None if all are.
+    """
 
     def __init__(self, X, slopes, *, has_intercept=True, weights=None, kept=None):
         n_features = X.shape[1] + has_intercept
@@ -39,7 +39,7 @@ class GradientRows:
 
     @property
     def T(self):
-        return _Transposed(self)
+        return _TransposedGradients(self)
 
     @property
     def n_coefficients(self):
@@ -51,7 +51,7 @@ class GradientRows:
         return self.matvec(right)
 
     def matvec(self, bits):
-        """Left-hand sides of the equations for some bits."""
+        """Return the left-hand sides of the equations for some bits."""
         return self._flatten(self._add_up(np.ravel(bits), 1) * self.weights)
 
     def rmatvec(self, values):
@@ -59,16 +59,16 @@ class GradientRows:
         return self._judge(self._unflatten(np.ravel(values)) * self.weights, 1)
 
     def square_rows(self):
-        """Sum of the squared coefficients of each equation."""
+        """Return the sum of the squared coefficients of each equation."""
         return self._flatten(self._add_up(None, 2) * self.weights**2)
 
     def square_columns(self):
-        """Sum of the squared coefficients of each record."""
+        """Return the sum of the squared coefficients of each record."""
         used = self._unflatten(np.ones(self.shape[0], dtype=self.dtype))
         return self._judge(used * self.weights**2, 2)
 
     def keep(self, kept):
-        """Some of the equations, given their numbers, of a matrix that has all."""
+        """Return some of the equations, given their numbers, of a matrix that has all."""
         return self._replace(kept=None if len(kept) == self.shape[0] else kept)
 
     def multiply_rows(self, weights):
@@ -81,7 +81,7 @@ class GradientRows:
         return self._replace(slopes=self.slopes * np.reshape(weights, (-1, 1)))
 
     def take_columns(self, places):
-        """The coefficients of some records."""
+        """Return the coefficients of some records."""
         return self._replace(X=self.X[places], slopes=self.slopes[places])
 
     def astype(self, dtype):
@@ -105,7 +105,7 @@ class GradientRows:
                 yield (slope * weights[k, d])[None]
 
     def count_step(self):
-        """Number of features in a block of equations."""
+        """Return the number of features in a block of equations."""
         n, d = self.X.shape
         return max(1, d if sparse.issparse(self.X) else BLOCK // max(n, 1))
 
@@ -161,7 +161,7 @@ class GradientRows:
         return found
 
 
-class _Transposed:
+class _TransposedGradients:
     """The transpose of gradients."""
 
     def __init__(self, rows):
@@ -187,13 +187,13 @@ def multiply_columns(rows, weights):
     return sparse.csr_array((data, rows.indices, rows.indptr), shape=rows.shape)
 
 
-def take_columns(rows, places):
-    """The coefficients of some records."""
+def take_record_coefficients(rows, places):
+    """Return the coefficients of some records."""
     return rows.take_columns(places) if isinstance(rows, GradientRows) else rows[:, places]
 
 
 def square_rows(rows):
-    """Sum of the squared coefficients of each equation."""
+    """Return the sum of the squared coefficients of each equation."""
     if isinstance(rows, GradientRows):
         return rows.square_rows()
     ends = pairwise(rows.indptr.tolist())
@@ -201,20 +201,22 @@ def square_rows(rows):
 
 
 def square_columns(rows):
-    """Sum of the squared coefficients of each record."""
+    """Return the sum of the squared coefficients of each record."""
     if isinstance(rows, GradientRows):
         return rows.square_columns()
     return np.bincount(rows.indices, rows.data**2, minlength=rows.shape[1])
 
 
 def count_coefficients(rows):
-    """How many numbers a product with the equations stands for."""
+    """Return how many numbers a product with the equations stands for."""
     return rows.n_coefficients if isinstance(rows, GradientRows) else rows.nnz
 
 
 def count_work(rows):
-    """Numbers that a product reads, about, each of which takes the time of one of a matrix."""
-    # Products of factors are those of dense matrices, several times as fast.
+    """Return numbers that a product reads, about, each of which takes the time of one of a matrix.
+
+    Products of factors are those of dense matrices, several times as fast.
+    """
     return count_coefficients(rows) / (_SPEED if isinstance(rows, GradientRows) else 1)
 
 
@@ -247,7 +249,7 @@ def multiply_pairs(rows, columns):
 
 
 def as_dense(rows):
-    """All coefficients as an array."""
+    """Return all coefficients as an array."""
     is_full = (
         not isinstance(rows, GradientRows)
         and rows.nnz == np.prod(rows.shape)

@@ -12,9 +12,9 @@ import numpy as np
 import pandas as pd
 from scipy import sparse
 
+from .escaping import visible
 from .optional import import_optional
 from .out_of_core import empty_table, find_where, take_table
-from .visible import visible
 
 _TABLE_ROWS = 1 << 16  # that are read at once of a table that is not in memory
 
@@ -38,8 +38,11 @@ class Mapped(NamedTuple):
 
 
 def get_place(array):
-    """Return where the bytes of an array are in a file."""
-    # -> place: None if it is not mapped from a file, or not without gaps, or differs from the file
+    """Return where the bytes of an array are in a file.
+
+    Return place: None if it is not mapped from a file, or not without gaps, or differs from the
+    file.
+    """
     if not isinstance(array, np.ndarray) or not array.flags.c_contiguous or array.dtype.hasobject:
         return None
     source = array
@@ -129,9 +132,10 @@ class DaskRows(LazyRows):
 
 
 class TableRows(LazyRows):
-    """Rows of a table with named columns, of which blocks are read by its library."""
+    """Rows of a table with named columns, of which blocks are read by its library.
 
-    # What as_table gives of other tables, it has itself: columns, select, drop and to_native.
+    What as_table gives of other tables, it has itself: columns, select, drop and to_native.
+    """
 
     def __init__(self, table, blocks, lengths, columns):
         super().__init__(table)
@@ -182,7 +186,7 @@ class TableRows(LazyRows):
         return f"{type(self._table).__module__.partition('.')[0]}.{super().kind}"
 
     def append(self, others):
-        _check_tables([rows[:0] for rows in (self, *others)])
+        _check_joined_tables([rows[:0] for rows in (self, *others)])
         joined = copy(self)
         joined._blocks = [block for rows in (self, *others) for block in rows._blocks]
         lengths = [np.diff(rows._starts) for rows in (self, *others)]
@@ -354,22 +358,24 @@ def take_column(table, name):
 
 
 def is_foreign(X):
-    """Whether X is a table of a library other than pandas, such as polars or Arrow."""
+    """Return whether X is a table of a library other than pandas, such as polars or Arrow."""
     return as_foreign(X) is not None
 
 
-def refuse_foreign(X, who):
+def refuse_foreign_table(X, who):
     """Refuse tables of other libraries where rows are changed."""
     if is_foreign(X):
         raise ValueError(
             f"{who} changes values of records, in arrays and pandas tables; got "
-            f"{describe_rows(X)}. Convert it: Records(X.to_pandas(), y)."
+            f"{describe_container(X)}. Convert it: Records(X.to_pandas(), y)."
         )
 
 
 def to_pandas(foreign):
-    """Return a table as a DataFrame of pandas in which each number has the type that it had."""
-    # The methods of polars and Arrow make floats of integers if some are missing.
+    """Return a table as a DataFrame of pandas in which each number has the type that it had.
+
+    The methods of polars and Arrow make floats of integers if some are missing.
+    """
     columns = {name: to_series(foreign[name]) for name in foreign.columns}
     return pd.DataFrame(columns, index=pd.RangeIndex(len(foreign)))
 
@@ -417,9 +423,10 @@ def to_numpy(tensor):
 
 
 class PackedTensor(NamedTuple):
-    """A tensor as it travels: its own rows only, in bytes that depend on the content alone."""
+    """A tensor as it travels: its own rows only, in bytes that depend on the content alone.
 
-    # A tensor that is pickled takes along the whole storage that it is a view of, and its address.
+    A tensor that is pickled takes along the whole storage that it is a view of, and its address.
+    """
 
     values: np.ndarray
     shape: tuple
@@ -428,7 +435,7 @@ class PackedTensor(NamedTuple):
 
 
 def pack(rows):
-    """A form of the rows that pickles to equal bytes for equal content."""
+    """Return a form of the rows that pickles to equal bytes for equal content."""
     if not is_tensor(rows):
         return rows
     torch = sys.modules["torch"]
@@ -438,7 +445,7 @@ def pack(rows):
 
 
 def unpack(rows):
-    """The rows as they were before :func:`pack`, or where they are mapped from."""
+    """Return the rows as they were before :func:`pack`, or where they are mapped from."""
     if isinstance(rows, Mapped):
         return rows.open()
     if not isinstance(rows, PackedTensor):
@@ -451,7 +458,7 @@ def unpack(rows):
 
 
 def read_only(rows):
-    """A view of an array that cannot be written to; other containers as they are."""
+    """Return a view of an array that cannot be written to; other containers as they are."""
     if not isinstance(rows, np.ndarray):
         return rows
     view = rows.view()
@@ -535,7 +542,7 @@ def as_rows(X):
 
 
 def take_rows(rows, key):
-    """Rows ``key`` (a slice or an index array) of any supported container."""
+    """Return rows ``key`` (a slice or an index array) of any supported container."""
     if rows is None:
         return None
     if is_frame(rows):
@@ -597,7 +604,7 @@ def _get_family(dtype):
     return next((name for name, is_kind in _FAMILIES if is_kind(dtype)), str(dtype))
 
 
-def _check_tables(parts):
+def _check_joined_tables(parts):
     """Refuse tables that differ in their columns, or in the types of a column."""
     tables = [as_table(part) for part in parts]
     first = list(tables[0].columns)
@@ -610,7 +617,7 @@ def _check_tables(parts):
             raise ValueError(
                 f"Tables can be joined only if they have the same columns in the same order{which}."
             )
-        kinds = [_list_kinds(table) for table in (tables[0], table)]
+        kinds = [_list_column_kinds(table) for table in (tables[0], table)]
         for name, one, other in zip(first, *kinds, strict=True):
             if one != other:
                 raise ValueError(
@@ -619,7 +626,7 @@ def _check_tables(parts):
                 )
 
 
-def _list_kinds(table):
+def _list_column_kinds(table):
     if is_frame(table):
         return [_get_family(dtype) for dtype in table.dtypes]
     return [str(dtype) for dtype in table.schema.values()]
@@ -646,8 +653,10 @@ def _concat_frames(parts):
 
 
 def _join_frames(parts, n_rows):
-    """Join frames of pandas of equal types, each of which is dropped once it is copied."""
-    # Numbers of one type are one array, which a model can take without a further copy.
+    """Join frames of pandas of equal types, each of which is dropped once it is copied.
+
+    Numbers of one type are one array, which a model can take without a further copy.
+    """
     arrays, others, stop = {}, {}, 0
     for part in parts:
         start, stop = stop, stop + len(part)
@@ -676,12 +685,12 @@ def concat_rows(parts, what="rows"):
         kinds = ", ".join(dict.fromkeys(type(part).__name__ for part in parts))
         raise ValueError(f"Containers of different kinds cannot be joined: {kinds}.")
     if is_frame(first):
-        _check_tables(parts)
+        _check_joined_tables(parts)
         return _concat_frames(parts)
     if is_foreign(first):
         import narwhals.stable.v2 as nw
 
-        _check_tables(parts)
+        _check_joined_tables(parts)
         return nw.concat([as_foreign(part) for part in parts]).to_native()
     if len({tuple(part.shape[1:]) for part in parts}) > 1 and not hasattr(first, "concat"):
         shapes = ", ".join(f"{tuple(part.shape[1:])}" for part in parts)
@@ -705,14 +714,14 @@ def concat_rows(parts, what="rows"):
     return rows
 
 
-def describe_rows(rows):
-    """Kind, shape and type of a container, for messages and reprs."""
+def describe_container(rows):
+    """Return the kind, shape and type of a container, for messages and reprs."""
     dtype = f", {rows.dtype}" if hasattr(rows, "dtype") else ""
     return f"{name_kind(rows)}{tuple(rows.shape)}{dtype}"
 
 
 def name_kind(rows):
-    """Name of the class of a container, with its library where that is not plain."""
+    """Return the name of the class of a container, with its library where that is not plain."""
     if is_lazy(rows):
         return rows.kind
     name = type(rows).__name__

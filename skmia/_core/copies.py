@@ -14,10 +14,11 @@ from .sklearn import copy_configuration
 from .trained_modules import refuse_trained_module
 
 
-class Remembered(dict):
-    """What an object remembers of what was done with it, which is no part of what it is."""
+class RememberedFacts(dict):
+    """What an object remembers of what was done with it, which is no part of what it is.
 
-    # Pickles carry it; digests that tell whether two objects are the same leave it out.
+    Pickles carry it; digests that tell whether two objects are the same leave it out.
+    """
 
 
 class CopiesParameters:
@@ -76,7 +77,7 @@ def _as_changeable(value):
 
 
 def is_fitted(value):
-    """Whether a model is fitted; an object without ``fit`` counts as fitted."""
+    """Return whether a model is fitted; an object without ``fit`` counts as fitted."""
     try:
         check_is_fitted(value)
     except NotFittedError:
@@ -188,7 +189,9 @@ def _copy_parametrized(estimator, change):
     made = kind(**given)
     set_here = made.get_params(deep=False)
     lost = [
-        name for name in given if name in set_here and not _is_same(given[name], set_here[name])
+        name
+        for name in given
+        if name in set_here and not _is_same_parameter(given[name], set_here[name])
     ]
     if lost:
         made = _copy_whole(estimator, lost[0])
@@ -210,8 +213,8 @@ def _copy_whole(estimator, name):
     )
 
 
-def _is_same(given, found):
-    """Whether a constructor has kept the value of a parameter, or an equal one."""
+def _is_same_parameter(given, found):
+    """Return whether a constructor has kept the value of a parameter, or an equal one."""
     if given is found:
         return True
     if isinstance(given, np.ndarray) and isinstance(found, np.ndarray):

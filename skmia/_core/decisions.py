@@ -1,6 +1,6 @@
 """Recommendations of a policy as lines of text, and the names that people give with them."""
 
-from .text import escape, make_table, quote, show_share
+from .text import escape, format_rows_of_table, quote, show_share
 
 # Names in the provenance for what output checkers ask, beside what repeats the measurement.
 REQUEST = (
@@ -31,7 +31,7 @@ def note_numbers(limits):
 
 
 def list_decision(found):
-    """The head of a recommendation, and what it says in lines."""
+    """Return the head of a recommendation, and what it says in lines."""
     lines = [*found["reasons"], *found["remarks"]]
     lines += [f"Not run: {text}" for text in found["not_run"]]
     lines += [f"Condition: {name}" for name in found["conditions"]]
@@ -60,31 +60,39 @@ def format_decision(found):
 
 def _tabulate_limits(limits):
     rows = [
-        [row["name"], row["group"], f"{row['limit']:g}", _format(row["interval"]), row["status"]]
+        [
+            row["name"],
+            row["group"],
+            f"{row['limit']:g}",
+            _format_interval(row["interval"]),
+            row["status"],
+        ]
         for row in limits
     ]
     caption = "Limits, and the strongest attack in each group with the interval that is compared:"
     note = note_numbers(limits)
-    table = _tabulate(caption, ["number", "group", "limit", "measured", "result"], rows)
+    table = _format_captioned_table(
+        caption, ["number", "group", "limit", "measured", "result"], rows
+    )
     return [*table, *([escape(note), ""] if note else [])]
 
 
-def _format(interval):
+def _format_interval(interval):
     return "-" if interval is None else "{} [{}, {}]".format(*map(show_share, interval))
 
 
 def _tabulate_checks(checks):
     rows = [[row["name"], row["level"], row["status"], row["text"]] for row in checks]
     caption = "Structural checks; passing them does not say that a model can be released:"
-    return _tabulate(caption, ["check", "level", "result", "found"], rows)
+    return _format_captioned_table(caption, ["check", "level", "result", "found"], rows)
 
 
-def _tabulate(caption, head, rows):
-    return [caption, "", *make_table(head, rows), ""] if rows else []
+def _format_captioned_table(caption, head, rows):
+    return [caption, "", *format_rows_of_table(head, rows), ""] if rows else []
 
 
 def _tell_requirements(found):
-    """What a release needs by the policy, in a line; empty for tables."""
+    """Return what a release needs by the policy, in a line; empty for tables."""
     if found["release"] == "table":
         return ""
     able = {True: "able to find something", False: "not able to find anything"}
@@ -98,7 +106,10 @@ def _list_requirements(found):
 
 
 def _list_origin(provenance):
-    """What was given, each in a line: text of the request, and what is to be repeated as it is."""
+    """Return what was given, each in a line.
+
+    Text of the request, and what is to be repeated as it is.
+    """
     return [
         f"* {escape(name)}: {escape(text) if name in REQUEST else quote(text)}"
         for name, text in provenance.items()

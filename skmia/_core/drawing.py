@@ -34,19 +34,19 @@ def thin_frame(ax, grid=None, despine=True):
 
 
 def on_paper(ax, light, dark):
-    """The first of two for axes on light paper, the second for those on dark paper."""
+    """Return the first of two for axes on light paper, the second for those on dark paper."""
     *color, opacity = ax.get_facecolor()
     is_dark = sum(color if opacity else ax.figure.get_facecolor()[:3]) < 1.5
     return dark if is_dark else light
 
 
 def ink(ax):
-    """Color of marks that are read like text, as on the pages."""
+    """Return the color of marks that are read like text, as on the pages."""
     return on_paper(ax, "#14181f", "#e9edf2")
 
 
 def gray(ax):
-    """Color of lines that others are compared with, as on the pages."""
+    """Return the color of lines that others are compared with, as on the pages."""
     return on_paper(ax, "#55606d", "#a3afbc")
 
 
@@ -55,7 +55,7 @@ def shade(ax):
 
 
 def next_style(ax):
-    """The color that the fewest lines of the axes have, and the dashes of the next line."""
+    """Return the color that the fewest lines of the axes have, and the dashes of the next line."""
     from matplotlib.colors import to_rgb
 
     lines = [(line.get_color(), line.get_linestyle() != "None") for line in ax.lines]
@@ -99,12 +99,12 @@ def add_legend(ax, last=()):
         ncols=max(1, n_letters // (longest + _SYMBOL)),
         frameon=False,
     )
-    if figure.get_layout_engine() is None and not _make_room(ax, legend):
+    if figure.get_layout_engine() is None and not _make_room_for_legend(ax, legend):
         ax.legend(**style, loc="best", framealpha=0.9)
 
 
-def _make_room(ax, legend):
-    """Whether a legend fits below the axes, which are made shorter for it."""
+def _make_room_for_legend(ax, legend):
+    """Return whether a legend fits below the axes, which are made shorter for it."""
     figure, place = ax.figure, ax.get_subplotspec()
     if place is None or not place.is_last_row():
         return False
@@ -116,7 +116,7 @@ def _make_room(ax, legend):
 
 
 def attack_scores(attack, records):
-    """Scores of a fitted attack and the natural threshold on them."""
+    """Return the scores of a fitted attack and the natural threshold on them."""
     if hasattr(attack, "decision_function"):
         return attack.decision_function(records), 0.0
     if hasattr(attack, "predict_proba"):

@@ -4,23 +4,26 @@ import numpy as np
 import pandas as pd
 from scipy import sparse
 
-from .containers import describe_rows, in_memory, is_frame, is_tensor, to_numpy
+from .containers import describe_container, in_memory, is_frame, is_tensor, to_numpy
 from .numbers import as_series
 from .tokens import BagOfTokens, hold_tokens
 
 
-class _Column:
-    """Numbers as they are, times as seconds, anything else as codes in sorted order."""
+class _FeatureColumn:
+    """Numbers as they are, times as seconds, anything else as codes in sorted order.
 
-    # The order in which values come would reveal membership if members come first, and a tree finds
-    # a period of dates only where they are in order.
+    The order in which values come would reveal membership if members come first, and a tree finds a
+    period of dates only where they are in order.
+    """
 
     def __init__(self, values):
         values = as_series(values)
         self._start = values.min() if values.dtype.kind in "mM" else None
         is_number = pd.api.types.is_numeric_dtype(values.dtype) and values.dtype.kind != "c"
         has_codes = self._start is None and not is_number
-        self._known = pd.Index(_sort(values.dropna()), dtype=object) if has_codes else None
+        self._known = (
+            pd.Index(_sort_categories(values.dropna()), dtype=object) if has_codes else None
+        )
 
     def encode(self, values):
         values = as_series(values)
@@ -41,7 +44,7 @@ def code_cells(column):
         ) from None
 
 
-def _sort(values):
+def _sort_categories(values):
     distinct = list(code_cells(values.astype(object))[1])
     try:
         return sorted(distinct)
@@ -50,7 +53,7 @@ def _sort(values):
 
 
 def split_columns(X):
-    """Columns of a container whose columns differ in kind; None where all hold numbers."""
+    """Return columns of a container whose columns differ in kind; None where all hold numbers."""
     if is_frame(X):
         return [X.iloc[:, j] for j in range(X.shape[1])]
     if is_tensor(X) or sparse.issparse(X) or X.dtype.kind in "biuf":
@@ -60,26 +63,29 @@ def split_columns(X):
 
 
 class FeatureEncoder:
-    """Turns records like those given into a matrix: a column per feature, the labels last."""
+    """Turns records like those given into a matrix: a column per feature, the labels last.
 
-    # Values that were not among those given have the code -1, as missing ones have. Sequences of
-    # tokens become counts of their tokens, because a position of a text is not a feature.
+    Values that were not among those given have the code -1, as missing ones have. Sequences of
+    tokens become counts of their tokens, because a position of a text is not a feature.
+    """
 
     def __init__(self, records):
         self._bag = BagOfTokens(records.X) if hold_tokens(records) else None
         columns = split_columns(in_memory(records.X))
-        self._columns = None if columns is None else [_Column(column) for column in columns]
+        self._columns = None if columns is None else [_FeatureColumn(column) for column in columns]
         # One label, or those of several targets.
         self.n_labels = records.y.shape[1] if records.y.ndim == 2 else 1
-        self._labels = [_Column(column) for column in self._list_labels(records)]
+        self._labels = [_FeatureColumn(column) for column in self._list_labels(records)]
 
     def _list_labels(self, records):
         return records.y.reshape(len(records), self.n_labels).T
 
     def encode(self, records):
-        """Features and labels of each record."""
-        # -> matrix (n, n_features + n_labels): sparse where X is. Infinite values are missing: NaN,
-        # or 0 in a sparse matrix
+        """Return the features and labels of each record.
+
+        Return matrix of shape (n, n_features + n_labels): sparse where X is. Infinite values are
+        missing: NaN, or 0 in a sparse matrix.
+        """
         with np.errstate(over="ignore"):  # what is too large for float32 is infinite
             pairs = zip(self._labels, self._list_labels(records), strict=True)
             label = np.column_stack([known.encode(column) for known, column in pairs])
@@ -100,7 +106,8 @@ class FeatureEncoder:
         known = None if self._columns is None else len(self._columns)
         if known != (None if split is None else len(split)):
             raise ValueError(
-                f"The records hold {describe_rows(X)}, which has not the columns of those before; "
+                f"The records hold {describe_container(X)}, which has not the columns of those "
+                f"before; "
                 "give all records in containers of one kind."
             )
         if split is None:
@@ -111,6 +118,6 @@ class FeatureEncoder:
         return np.column_stack(columns) if columns else np.empty((len(X), 0))
 
 
-def as_matrix(records):
-    """Features and label of each record, see :meth:`FeatureEncoder.encode`."""
+def as_feature_matrix(records):
+    """Return the features and label of each record, see :meth:`FeatureEncoder.encode`."""
     return FeatureEncoder(records).encode(records)

@@ -9,7 +9,7 @@ _SPAN = 1 << 18
 _GAP = 1 << 14
 
 
-class Rows(ABC):
+class RowSource(ABC):
     """Source of rows of equal length, by number."""
 
     n_columns: int  # length of a row
@@ -21,7 +21,7 @@ class Rows(ABC):
         """Return the columns from ``start`` to ``stop`` of a row, shape (stop - start, *tail)."""
 
 
-class _Span(Rows):
+class _ColumnSpan(RowSource):
     """Some neighboring columns of all rows."""
 
     def __init__(self, rows, start, stop):
@@ -33,10 +33,11 @@ class _Span(Rows):
 
 
 class FiledArray:
-    """Read-only array that holds the numbers of its rows and reads their columns on request."""
+    """Read-only array that holds the numbers of its rows and reads their columns on request.
 
-    # Leading axes are indexed without reading. What is read is an ordinary array that the caller
-    # owns, so memory is needed for the columns that are asked for.
+    Leading axes are indexed without reading. What is read is an ordinary array that the caller
+    owns, so memory is needed for the columns that are asked for.
+    """
 
     def __init__(self, rows, numbers):
         # The source of the rows, and the number of the row at each place of the leading axes.
@@ -107,7 +108,7 @@ class FiledArray:
 
     def span(self, start, stop):
         """Return the array of neighboring columns, still in files."""
-        return FiledArray(_Span(self.rows, start, stop), self.numbers)
+        return FiledArray(_ColumnSpan(self.rows, start, stop), self.numbers)
 
     def _take_sorted(self, columns):
         taken = np.empty((*self.numbers.shape, len(columns), *self.rows.tail), self.dtype)
@@ -129,7 +130,7 @@ class FiledArray:
         return read
 
     def _split(self, key):
-        """Part a key into the leading axes, the columns, and the axes of an entry."""
+        """Return the part a key into the leading axes, the columns, and the axes of an entry."""
         key = key if isinstance(key, tuple) else (key,)
         n_lead = self.numbers.ndim
         if any(part is Ellipsis for part in key):

@@ -50,8 +50,10 @@ def write_atomically(path, write, once=False):
 
 
 def write_bytes(path, content):
-    """Write bytes so that a reader finds the old file or the whole new one, never a part."""
-    # Only the user can read the file.
+    """Write bytes so that a reader finds the old file or the whole new one, never a part.
+
+    Only the user can read the file.
+    """
     path = Path(path)
     try:
         write_atomically(path, lambda file: file.write(content))
@@ -90,10 +92,12 @@ def _host():
 
 
 def remove_leftovers(folder, all_done=False):
-    """Remove half-written files of processes that have ended."""
-    # Times of files are not used, because the clocks of machines differ. A file that is there under
-    # its final name shows that a half-written one is not needed. A process that is taken for dead
-    # by mistake writes its file again.
+    """Remove half-written files of processes that have ended.
+
+    Times of files are not used, because the clocks of machines differ. A file that is there under
+    its final name shows that a half-written one is not needed. A process that is taken for dead by
+    mistake writes its file again.
+    """
     for path in folder.glob(f"*{_SUFFIX}"):
         final, _, process = path.name.removesuffix(_SUFFIX).rpartition(".")
         host, _, rest = process.partition("-")
@@ -122,7 +126,7 @@ def _is_running(number):
 
 
 def digest_file(file):
-    """SHA-256 of an open binary file, which is read to its end, in hexadecimal digits."""
+    """Return SHA-256 of an open binary file, which is read to its end, in hexadecimal digits."""
     return hashlib.file_digest(file, "sha256").hexdigest()
 
 
@@ -172,14 +176,17 @@ PAGE, SHEET = "report.html", "decision.html"
 
 
 def split_place(path):
-    """The folder of the files of a report, and the name of its page, which may be given."""
+    """Return the folder of the files of a report, and the name of its page, which may be given."""
     path = Path(path)
     is_page = path.suffix.lower() in (".html", ".htm") and not path.is_dir()
     return (path.parent, path.name) if is_page else (path, PAGE)
 
 
 def name_beside(page, name):
-    """The name of a file beside a page: a page of another name shares it with all but the sheet."""
+    """Return the name of a file beside a page.
+
+    A page of another name shares it with all but the sheet.
+    """
     if PAGE == page or name == SHEET:
         return name
     return page if name == PAGE else f"{Path(page).stem}{Path(name).suffix}"

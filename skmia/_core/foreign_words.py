@@ -39,7 +39,7 @@ def describe_error(error):
 
 
 def name_package(error):
-    """Package of the code that raised an error."""
+    """Return the package of the code that raised an error."""
     where = error.__traceback__
     while where.tb_next is not None:
         where = where.tb_next

@@ -21,14 +21,14 @@ _ENOUGH = 200
 _FEWEST = 10
 
 
-class Shrinkage(NamedTuple):
+class ShrinkageWeights(NamedTuple):
     """Weights of the diagonal and of the sample covariance: share and 1 - share, times scale."""
 
     share: float
     scale: float
 
 
-UNCORRELATED = Shrinkage(1.0, 1.0)
+UNCORRELATED = ShrinkageWeights(1.0, 1.0)
 
 
 class ShrunkCovariance(NamedTuple):
@@ -52,11 +52,14 @@ class CovarianceMixin:
 
 
 def choose_shrinkage(X):
-    """Choose the share of the diagonal with the largest normal likelihood of held-out rows."""
-    # With the inverse of a covariance that was estimated from few rows, distances of new rows are
-    # too large or too small on average. The scale makes the mean squared distance of held-out rows
-    # equal to the mean under the diagonal.
-    # X (n, d)
+    """Choose the share of the diagonal with the largest normal likelihood of held-out rows.
+
+    With the inverse of a covariance that was estimated from few rows, distances of new rows are too
+    large or too small on average. The scale makes the mean squared distance of held-out rows equal
+    to the mean under the diagonal.
+
+    Shapes: X (n, d).
+    """
     n_rows = len(X)
     if n_rows < _FEWEST or (np.ptp(X, axis=0) > 0).sum() < 2:
         return UNCORRELATED
@@ -67,7 +70,7 @@ def choose_shrinkage(X):
     best = len(_SHARES) - 1 - likelihood[::-1].argmax()
     if _SHARES[best] == 1 or not distance[-1] > 0:
         return UNCORRELATED
-    return Shrinkage(float(_SHARES[best]), float(distance[best] / distance[-1]))
+    return ShrinkageWeights(float(_SHARES[best]), float(distance[best] / distance[-1]))
 
 
 def _compare_shares(X, held_out):
@@ -102,8 +105,10 @@ def _decompose(own, new):
 
 
 def shrink(deviations, variance, shrinkage):
-    """Compute the covariance from the deviations of rows from their mean."""
-    # deviations (n, d), variance (d,) -> covariance (d, d)
+    """Compute the covariance from the deviations of rows from their mean.
+
+    Take deviations of shape (n, d), variance of shape (d,); return covariance of shape (d, d).
+    """
     n_rows, n_columns = deviations.shape
     diagonal = shrinkage.scale * shrinkage.share * variance
     weight = shrinkage.scale * (1 - shrinkage.share) / (n_rows - 1)
@@ -121,7 +126,7 @@ _BLOCK = 2**22
 _SMALLEST_SPREAD, _LARGEST_SPREAD = 1e-150, 1e150
 
 
-class _Whitening:
+class _WhitenedMoments:
     """Base class of moments whose whitened rows are computed."""
 
     def inner(self, left, right):
@@ -130,7 +135,7 @@ class _Whitening:
         return np.einsum("ij,ij->i", white, white if left is right else self.whiten(right))
 
 
-class DiagonalMoments(_Whitening):
+class DiagonalMoments(_WhitenedMoments):
     """Mean and variances; columns without spread take no part in distances."""
 
     def __init__(self, mean, variance):
@@ -149,7 +154,7 @@ class DiagonalMoments(_Whitening):
         return deviation * self._scale**2
 
     def variance_along(self, direction):
-        """Variance of the scalar product of a row with a vector."""
+        """Return the variance of the scalar product of a row with a vector."""
         return float(direction**2 @ self.variance)
 
     def trace_of(self, variances):
@@ -157,7 +162,7 @@ class DiagonalMoments(_Whitening):
         return float(variances @ self._scale**2)
 
 
-class FullMoments(_Whitening):
+class FullMoments(_WhitenedMoments):
     """Mean and covariance matrix, factored once; columns without spread take no part."""
 
     def __init__(self, mean, covariance):
@@ -187,10 +192,11 @@ class FullMoments(_Whitening):
 
 
 class ShrunkMoments:
-    """Mean and the covariance ``diag(diagonal) + rows.T @ rows`` with few rows of many columns."""
+    """Mean and the covariance ``diag(diagonal) + rows.T @ rows`` with few rows of many columns.
 
-    # The inverse is the inverse of the diagonal minus a matrix of low rank (Woodbury), so that no
-    # matrix of columns is ever made. Columns without spread take no part.
+    The inverse is the inverse of the diagonal minus a matrix of low rank (Woodbury), so that no
+    matrix of columns is ever made. Columns without spread take no part.
+    """
 
     def __init__(self, mean, diagonal, rows):
         self.mean = mean
@@ -261,7 +267,10 @@ def make_moments(mean, covariance, noise_scale=0.0):
 
 
 def get_shrinkage(X, covariance):
-    """How ``covariance="auto"`` joins the diagonal and the sample covariance, None for others."""
+    """Return how ``covariance="auto"`` joins the diagonal and the sample covariance.
+
+    None for others.
+    """
     is_auto = isinstance(covariance, str) and covariance == "auto"
     return choose_shrinkage(X) if is_auto else None
 
@@ -282,7 +291,7 @@ def _estimate_from_rows(X, covariance, shrinkage):
     return mean, matrix
 
 
-def check_spread(X):
+def check_column_variance(X):
     """Refuse columns whose variance a float cannot hold, though they are not constant."""
     with np.errstate(over="ignore"):
         spread = X.max(axis=0) - X.min(axis=0)
@@ -295,8 +304,10 @@ def check_spread(X):
 
 
 def estimate_moments(X, covariance, shrinkage=None):
-    """Estimate mean and covariance from rows."""
-    # X (n, d)
+    """Estimate mean and covariance from rows.
+
+    Shapes: X (n, d).
+    """
     if isinstance(covariance, str):
         return _estimate_from_rows(X, covariance, shrinkage)
     fitted = copy_unfitted(covariance).fit(X, None)
@@ -344,14 +355,18 @@ def check_noise_scale(noise_scale, n_features):
 
 
 def squared_distances(X, moments):
-    """Squared Mahalanobis distance of each row from the mean."""
-    # It is infinite for a row that differs from the mean in a column without spread.
+    """Return the squared Mahalanobis distance of each row from the mean.
+
+    It is infinite for a row that differs from the mean in a column without spread.
+    """
     return inner_products(X, X, moments)
 
 
 def inner_products(X, Z, moments):
-    """Scalar product of each row of X with the same row of Z, both whitened, in blocks of rows."""
-    # It is infinite where either row differs from the mean in a column without spread.
+    """Scalar product of each row of X with the same row of Z, both whitened, in blocks of rows.
+
+    It is infinite where either row differs from the mean in a column without spread.
+    """
     products = np.empty(len(X))
     for rows in gen_batches(len(X), max(1, _BLOCK // max(1, X.shape[1]))):
         left, right = X[rows] - moments.mean, Z[rows] - moments.mean

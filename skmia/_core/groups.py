@@ -30,7 +30,10 @@ def number_groups(values, n_records, name="group_by"):
 
 
 def read_names(records, field):
-    """Values of a field that names the group of each record, NaN and None where it is unknown."""
+    """Return the values of a field that names the group of each record.
+
+    NaN and None where it is unknown.
+    """
     if not isinstance(field, str) or field not in records.fields:
         have = ", ".join(records.fields) or "none"
         raise ValueError(
@@ -77,7 +80,7 @@ def _take_group_column(X, group, fields, name):
 
 
 def _as_names(values):
-    """Numbers in the types that pandas has an index of."""
+    """Return numbers in the types that pandas has an index of."""
     if values.dtype == object:
         odd = [isinstance(value, np.float16 | np.longdouble) for value in values]
         odd = np.array(odd, dtype=bool)
@@ -89,7 +92,7 @@ def _as_names(values):
 
 
 def sorted_values(values, name, **kwargs):
-    """Distinct values, as :func:`numpy.unique` finds them."""
+    """Return distinct values, as :func:`numpy.unique` finds them."""
     try:
         return np.unique(values, **kwargs)
     except (TypeError, ValueError):  # text beside numbers; lists of different lengths
@@ -100,7 +103,7 @@ def sorted_values(values, name, **kwargs):
         ) from None
 
 
-def check_columns(classes):
+def check_class_labels(classes):
     """Return the labels of columns, which are of one type and all different."""
     allowed = "one or more different labels"
     labels = to_array(classes, "classes", f"be {allowed}")
@@ -111,7 +114,7 @@ def check_columns(classes):
 
 
 def mean_by_group(values, codes, n_groups):
-    """Mean of each group, NaN where it has no record."""
+    """Return the mean of each group, NaN where it has no record."""
     count = np.bincount(codes, minlength=n_groups)
     total = np.bincount(codes, weights=values, minlength=n_groups)
     return np.divide(total, count, out=np.full(n_groups, np.nan), where=count > 0)

@@ -97,8 +97,10 @@ def _read_synonyms():
 
 
 def find_meant(guess, known, synonyms=True, cutoff=0.75):
-    """Return the names that a guess stands for: another spelling, a synonym, or a slip."""
-    # cutoff: least similarity of a slip, of which 1 is the same name
+    """Return the names that a guess stands for: another spelling, a synonym, or a slip.
+
+    cutoff: least similarity of a slip, of which 1 is the same name.
+    """
     known, wanted = list(known), fold_name(guess)
     same = [name for name in known if fold_name(name) == wanted]
     if not same and synonyms:
@@ -126,7 +128,7 @@ def find_alike(guess, known):
 
 
 def _split_words(name):
-    """The words of a name, which are parted by marks or begin with a capital."""
+    """Return the words of a name, which are parted by marks or begin with a capital."""
     words = {word.lower() for word in re.findall("[A-Z]*[a-z0-9]+|[A-Z]+", name)}
     return {word for word in words if len(word) > 2} - _USUAL
 
@@ -148,12 +150,12 @@ def suggest_path(path):
 
 
 def _find_close_paths(path):
-    """Paths that are there and that one that is not may stand for."""
+    """Return paths that are there and that one that is not may stand for."""
     if path.exists() or path == path.parent:
         return [path]
     found = []
     for parent in _find_close_paths(path.parent):
-        names = _list_names(parent)
+        names = _list_known_names(parent)
         meant = [path.name] if path.name in names else []
         meant = meant or find_meant(path.name, names, synonyms=False, cutoff=_LIKE)
         if not meant:  # without its ending, or with another one
@@ -163,7 +165,7 @@ def _find_close_paths(path):
     return found
 
 
-def _list_names(folder):
+def _list_known_names(folder):
     with suppress(OSError), scandir(folder) as entries:
         return [entry.name for entry in islice(entries, _MOST_FILES)]
     return []
@@ -218,20 +220,20 @@ def name_keywords_of_class(kind):
 
 @lru_cache(maxsize=1)
 def list_public_names():
-    """The public names of skmia with the modules that offer them, read from their source."""
+    """Return the public names of skmia with the modules that offer them, read from their source."""
     root, places = Path(__file__).parents[1], {}
     for path in sorted(root.rglob("*.py"), key=lambda path: (len(path.parts), path)):
         parts = list(path.relative_to(root).with_suffix("").parts)
         parts = parts[:-1] if parts[-1] == "__init__" else parts
         if any(part.startswith("_") for part in parts) or parts[:1] == ["cli"]:
             continue
-        for name in _read_all(path):
+        for name in _read_public_names(path):
             places.setdefault(name, ".".join(["skmia", *parts]))
     return places
 
 
-def _read_all(path):
-    """The list ``__all__`` of a source file, without running it."""
+def _read_public_names(path):
+    """Return the list ``__all__`` of a source file, without running it."""
     import ast
 
     for node in ast.parse(path.read_text("utf-8")).body:

@@ -30,8 +30,10 @@ _LARGEST_CACHE = 1 << 17
 
 
 def number_bytes(values):
-    """Return the bytes of numbers of shape (n, d): -0.0 is 0.0, and all NaN are one."""
-    # -> cells (n, d * width), dtype uint8
+    """Return the bytes of numbers of shape (n, d): -0.0 is 0.0, and all NaN are one.
+
+    Return cells of shape (n, d * width), dtype uint8.
+    """
     if values.size == 0:
         return np.zeros((len(values), 0), dtype=np.uint8)
     if values.dtype.kind == "c":
@@ -51,17 +53,18 @@ def number_bytes(values):
     return values.reshape(len(values), -1).view(np.uint8)
 
 
-class Tokens:
-    """Sixteen bytes for each object: text, numbers, dates, lists."""
+class CellTokens:
+    """Sixteen bytes for each object: text, numbers, dates, lists.
 
-    # Text is text, however it is held. Numbers are compared as Python compares them, so that 1, 1.0
-    # and True are equal in a column of objects. All missing values are one.
+    Text is text, however it is held. Numbers are compared as Python compares them, so that 1, 1.0
+    and True are equal in a column of objects. All missing values are one.
+    """
 
     def __init__(self):
         self._known = {}
 
     def encode(self, cells):
-        """Tokens of an array of objects of shape (n, d), as uint8 of shape (n, d * 16)."""
+        """Return tokens of an array of objects of shape (n, d), as uint8 of shape (n, d * 16)."""
         found = b"".join([self._find(cell) for cell in cells.reshape(-1).tolist()])
         return np.frombuffer(found, dtype=np.uint8).reshape(len(cells), -1)
 
@@ -77,10 +80,10 @@ class Tokens:
 
 
 def _hash_object(cell):
-    return hashlib.blake2b(_describe(cell), digest_size=TOKEN_BYTES).digest()
+    return hashlib.blake2b(_encode_cell(cell), digest_size=TOKEN_BYTES).digest()
 
 
-def _describe(cell):
+def _encode_cell(cell):
     if isinstance(cell, str):
         return b"text " + cell.encode("utf-8", "surrogatepass")
     if isinstance(cell, bytes):
@@ -111,7 +114,7 @@ def _describe_float(cell):
     return b"number " + as_float.hex().encode()
 
 
-class Column(NamedTuple):
+class HashedColumn(NamedTuple):
     """Cells of one type. ``missing`` marks missing cells if the type of numbers has no NaN."""
 
     type: str
@@ -123,7 +126,7 @@ OBJECTS = "object"
 
 
 def as_column(column):
-    """The cells of a Series or an array under the name of their type."""
+    """Return the cells of a Series or an array under the name of their type."""
     if isinstance(column, pd.Series):
         return _from_series(column)
     if column.dtype.kind == "V":
@@ -131,11 +134,11 @@ def as_column(column):
             f"Records of a structured array ({column.dtype}) cannot be compared; use a DataFrame."
         )
     if column.dtype.kind not in _NUMBER_KINDS:
-        return Column(OBJECTS, column)
+        return HashedColumn(OBJECTS, column)
     if column.dtype.kind in "Mm":
         moments = column.astype(column.dtype.newbyteorder("="), copy=False)
-        return Column(column.dtype.name, moments.view(np.int64))
-    return Column(column.dtype.name, column)
+        return HashedColumn(column.dtype.name, moments.view(np.int64))
+    return HashedColumn(column.dtype.name, column)
 
 
 def _from_series(column):
@@ -148,18 +151,18 @@ def _from_series(column):
     # pandas' own types of numbers wrap numpy's types.
     held = getattr(dtype, "numpy_dtype", dtype)
     if not isinstance(held, np.dtype) or held.kind not in _NUMBER_KINDS:
-        return Column(OBJECTS, column)
+        return HashedColumn(OBJECTS, column)
     if held is dtype:
         return as_column(column.to_numpy())
     if held.kind not in "biu":
         missing = held.type("NaT" if held.kind in "Mm" else "nan")
         return as_column(column.to_numpy(dtype=held, na_value=missing))
     values = column.to_numpy(dtype=held, na_value=held.type(0))
-    return Column(held.name, values, column.isna().to_numpy())
+    return HashedColumn(held.name, values, column.isna().to_numpy())
 
 
 def take_objects(values, rows):
-    """Cells of a slice of rows, as an array of objects."""
+    """Return the cells of a slice of rows, as an array of objects."""
     if isinstance(values, pd.Series):
         return values.iloc[rows].to_numpy(dtype=object)
     return values[rows].astype(object)
@@ -173,22 +176,22 @@ _LAZY_ROWS = 1 << 16  # that are read at once of a table that is not of pandas
 _FEW = 4
 
 
-class _Numbers:
+class _HashedNumbers:
     """A table of numbers of one type, dense or sparse."""
 
     def __init__(self, columns, number_type):
         self._columns = columns
-        n_columns = sum(_count_columns(column.values) for column in columns)
+        n_columns = sum(_count_cell_columns(column.values) for column in columns)
         self.types = f"{number_type} x {n_columns}"
         self.row_bytes = _count_bytes(columns, n_columns)
         self._may_miss = any(column.missing is not None for column in columns)
 
     def forms(self, rows):
-        """Parts of a block: the form, which rows have it, and their bytes."""
+        """Yield the parts of a block: the form, which rows have it, and their bytes."""
         values = self._take(rows)
         holes, list_holes = self._list_holes(rows, values)
         few = ~holes & (_FEW * _count_non_zero(values) < values.shape[1])
-        yield "dense", ~(holes | few), lambda which: number_bytes(_as_dense(values, which))
+        yield "dense", ~(holes | few), lambda which: number_bytes(_take_dense(values, which))
         yield "sparse", few, lambda which: _list_sparse(values[which])
         yield "missing", holes, list_holes
 
@@ -196,7 +199,7 @@ class _Numbers:
         if not self._may_miss:
             return np.zeros(values.shape[0], dtype=bool), None
         missing = _stack_missing(self._columns, rows, len(values))
-        return missing.any(axis=1), lambda which: _list_missing(
+        return missing.any(axis=1), lambda which: _hash_missing_cells(
             number_bytes(values[which]), missing[which]
         )
 
@@ -206,11 +209,11 @@ class _Numbers:
         return np.stack([column.values[rows] for column in self._columns], axis=1)
 
 
-class _Cells:
+class _HashedCells:
     """A table of columns of several types, or of objects."""
 
     def __init__(self, columns):
-        self._columns, self._tokens = columns, Tokens()
+        self._columns, self._tokens = columns, CellTokens()
         runs = groupby(column.type for column in columns)
         self.types = ", ".join(f"{name} x {sum(1 for _ in run)}" for name, run in runs)
         self.row_bytes = TOKEN_BYTES * len(columns)
@@ -224,10 +227,10 @@ class _Cells:
         missing = _stack_missing(self._columns, rows, len(cells))
         holes = missing.any(axis=1)
         yield "dense", ~holes, lambda which: cells[which]
-        yield "missing", holes, lambda which: _list_missing(cells[which], missing[which])
+        yield "missing", holes, lambda which: _hash_missing_cells(cells[which], missing[which])
 
     def take(self, rows):
-        """Bytes of a block, including missing numbers."""
+        """Return the bytes of a block, including missing numbers."""
         parts = [self._encode(column, rows) for column in self._columns]
         return np.concatenate(parts, axis=1)
 
@@ -237,12 +240,12 @@ class _Cells:
         return number_bytes(column.values[rows, None])
 
 
-def _count_columns(values):
+def _count_cell_columns(values):
     return values.shape[1] if values.ndim == 2 else 1
 
 
 def _count_bytes(columns, n_columns):
-    """Bytes of a row as it is hashed, about."""
+    """Return the bytes of a row as it is hashed, about."""
     values = columns[0].values
     if sparse.issparse(values):
         return _FEW * values.dtype.itemsize * values.nnz // max(1, values.shape[0])
@@ -261,13 +264,13 @@ def _count_non_zero(values):
     return np.count_nonzero(values, axis=1)
 
 
-def _as_dense(values, which):
+def _take_dense(values, which):
     chosen = values if which.all() else values[which]
     return chosen.toarray() if sparse.issparse(chosen) else chosen
 
 
 def _list_sparse(values):
-    """Positions and values of the numbers of each row that are not zero."""
+    """Return the positions and values of the numbers of each row that are not zero."""
     if sparse.issparse(values):
         stops, places, numbers = values.indptr, values.indices, values.data
     else:
@@ -282,38 +285,38 @@ def _list_sparse(values):
     ]
 
 
-def _list_missing(cells, missing):
+def _hash_missing_cells(cells, missing):
     places = (np.flatnonzero(row).astype("<u4").tobytes() for row in missing)
     return [where + row.tobytes() for where, row in zip(places, cells, strict=True)]
 
 
-def _as_table(X):
+def _as_hashed_table(X):
     X = in_memory(X)
     if sparse.issparse(X):
         X = sparse.csr_array(X, copy=True)
         X.sum_duplicates()
         X.eliminate_zeros()
-        return _Numbers([Column(X.dtype.name, X)], X.dtype.name)
+        return _HashedNumbers([HashedColumn(X.dtype.name, X)], X.dtype.name)
     if is_frame(X) and X.shape[1]:
-        return _join([as_column(X.iloc[:, j]) for j in range(X.shape[1])])
+        return _join_hashed_columns([as_column(X.iloc[:, j]) for j in range(X.shape[1])])
     # numpy has no bfloat16, so such numbers come as float32.
     rounded = is_tensor(X) and str(X.dtype) == "torch.bfloat16"
     X = to_numpy(X) if is_tensor(X) else np.asarray(X)
     table = as_column(X.reshape(len(X), math.prod(X.shape[1:])))
     if table.type == OBJECTS:
-        return _Cells([Column(OBJECTS, column) for column in table.values.T])
-    return _Numbers([table], "bfloat16" if rounded else table.type)
+        return _HashedCells([HashedColumn(OBJECTS, column) for column in table.values.T])
+    return _HashedNumbers([table], "bfloat16" if rounded else table.type)
 
 
-def _join(columns):
+def _join_hashed_columns(columns):
     types = {column.type for column in columns}
     if len(types) == 1 and types != {OBJECTS}:
-        return _Numbers(columns, *types)
-    return _Cells(columns)
+        return _HashedNumbers(columns, *types)
+    return _HashedCells(columns)
 
 
 def _digest_rows(head, rows, labels):
-    """Digests of rows of bytes, each with its label behind it."""
+    """Return the digests of rows of bytes, each with its label behind it."""
     if isinstance(rows, np.ndarray):
         joined = np.ascontiguousarray(np.concatenate([rows, labels], axis=1))
         width = joined.shape[1]
@@ -329,19 +332,22 @@ def _digest_rows(head, rows, labels):
 
 
 def digest_records(X, y=None):
-    """Return 128-bit digests of the content of each row of ``(X, y)``."""
-    # Rows are taken as bytes, in the type of their numbers, and hashed by BLAKE2b, so that one
-    # cannot make two different rows with one digest. Text is text, missing values are one, and -0.0
-    # equals 0.0; columns are compared by position, not by name. A cell whose content cannot be told
-    # is a TypeError.
-    # -> digests (2, n), dtype uint64
+    """Return 128-bit digests of the content of each row of ``(X, y)``.
+
+    Rows are taken as bytes, in the type of their numbers, and hashed by BLAKE2b, so that one cannot
+    make two different rows with one digest. Text is text, missing values are one, and -0.0 equals
+    0.0; columns are compared by position, not by name. A cell whose content cannot be told is a
+    TypeError.
+
+    Return digests of shape (2, n), dtype uint64.
+    """
     n_rows = X.shape[0]
     digests = empty_table((2, n_rows), np.uint64)
     if n_rows > _LAZY_ROWS and (is_lazy(X) or is_foreign(X)):
         for rows in (slice(start, start + _LAZY_ROWS) for start in range(0, n_rows, _LAZY_ROWS)):
             digests[:, rows] = digest_records(take_rows(X, rows), take_rows(y, rows))
         return digests
-    table, labels = _as_table(X), None if y is None else _Cells(_list_label_columns(y))
+    table, labels = _as_hashed_table(X), None if y is None else _HashedCells(_list_label_columns(y))
     types = f"{table.types} | {'' if labels is None else labels.types}"
     step = max(1, _BLOCK_BYTES // max(1, table.row_bytes))
     for rows in (slice(start, start + step) for start in range(0, n_rows, step)):
@@ -356,18 +362,21 @@ def digest_records(X, y=None):
 
 
 def _list_label_columns(y):
-    """The column of the labels, or a column for each of several targets."""
+    """Return the column of the labels, or a column for each of several targets."""
     return [as_column(column) for column in (y.T if np.ndim(y) == 2 else [y])]
 
 
 def hash_records(X, y):
-    """The first 64 bits of :func:`digest_records`, shape (n,)."""
+    """Return the first 64 bits of :func:`digest_records`, shape (n,)."""
     return digest_records(X, y)[0]
 
 
 def describe_types(X, y):
-    """Types of the columns of X, and of y, as they count: ``"float64 x 20, labels int64"``."""
-    types = _as_table(take_rows(X, slice(0))).types
+    """Return the types of the columns of X, and of y, as they count.
+
+    ``"float64 x 20, labels int64"``.
+    """
+    types = _as_hashed_table(take_rows(X, slice(0))).types
     if y is None:
         return types
     several = f" x {np.shape(y)[1]}" if np.ndim(y) == 2 else ""
@@ -375,10 +384,12 @@ def describe_types(X, y):
 
 
 def check_fingerprints(digests):
-    """Refuse records with digests that agree in the first word but differ in the second."""
-    # Comparing fingerprints within one set of records is therefore as good as comparing all 128
-    # bits.
-    # digests (2, n)
+    """Refuse records with digests that agree in the first word but differ in the second.
+
+    Comparing fingerprints within one set of records is therefore as good as comparing all 128 bits.
+
+    Shapes: digests (2, n).
+    """
     second, first = find_copies(digests[0])
     is_forged = digests[1, first] != digests[1, second]
     if is_forged.any():

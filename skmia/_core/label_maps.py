@@ -22,8 +22,10 @@ def as_value(label):
 
 
 def match_labels(labels, classes):
-    """Return the class of each label by its value, or None unless each has one of its own."""
-    # Texts that differ in their case alone are the same, if no other text is.
+    """Return the class of each label by its value, or None unless each has one of its own.
+
+    Texts that differ in their case alone are the same, if no other text is.
+    """
     for worth in (as_value, lambda label: str(as_value(label)).casefold()):
         known = {}
         for name in classes:
@@ -58,14 +60,16 @@ _FAR = 0.1
 
 
 def try_maps(labels, predicted, classes):
-    """Try orders of the classes on the training rows; return the map that is right, or None."""
-    # labels, predicted (n,): of the table, and of the model. The order that fits best is found on
-    # half of the rows and tried on the others, beside those in which labels are usually numbered.
+    """Try orders of the classes on the training rows; return the map that is right, or None.
+
+    labels, predicted (n,): of the table, and of the model. The order that fits best is found on
+    half of the rows and tried on the others, beside those in which labels are usually numbered.
+    """
     names = list(dict.fromkeys(labels.tolist()))
     classes = list(classes)
     if len(names) != len(classes) or len(names) < 2:
         return None
-    row, guess = _find_places(labels, names), _find_places(predicted, classes)
+    row, guess = _find_name_places(labels, names), _find_name_places(predicted, classes)
     row, guess = row[guess >= 0], guess[guess >= 0]
     half = np.random.default_rng(0).permutation(len(row)) % 2 == 0
     counts = np.zeros((len(names), len(classes)))
@@ -87,13 +91,13 @@ def try_maps(labels, predicted, classes):
     return TriedMap(pairs, n_right / n, constant)
 
 
-def _find_places(values, names):
-    """The place of each value among names, -1 if it is none of them."""
+def _find_name_places(values, names):
+    """Return the place of each value among names, -1 if it is none of them."""
     places = {name: place for place, name in enumerate(names)}
     return np.array([places.get(value, -1) for value in values.tolist()], dtype=np.intp)
 
 
 def _is_above(right, other):
-    """Whether an order is right more often than another one by more than chance."""
+    """Return whether an order is right more often than another one by more than chance."""
     n_better, n_worse = int((right & ~other).sum()), int((other & ~right).sum())
     return bool(binom.sf(n_better - 1, n_better + n_worse, 0.5) < 0.05) if n_better else False

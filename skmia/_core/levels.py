@@ -2,7 +2,7 @@
 
 import operator
 
-from .visible import visible
+from .escaping import visible
 
 EVIDENCE = LEAK, NONE, SHIFT, REVERSED, UNKNOWN = "leak", "none", "shift", "reversed", "unknown"
 CONCLUSIVE = LEAK, NONE
@@ -71,7 +71,7 @@ class Level(str):
         overall: bool = True,
     ) -> "Level":
         if name not in _NAMES:
-            raise ValueError(_refuse(name))
+            raise ValueError(_refuse_level(name))
         self = super().__new__(cls, name)
         self.at_least, self.groups, self.overall = at_least, tuple(groups), overall
         self.numbers = {} if numbers is None else numbers
@@ -93,7 +93,7 @@ class Level(str):
         if not isinstance(other, str):
             return NotImplemented
         if other not in _NAMES:
-            raise ValueError(_refuse(other))
+            raise ValueError(_refuse_level(other))
         return holds(_NAMES.index(self), _NAMES.index(other))
 
     @property
@@ -102,11 +102,11 @@ class Level(str):
         return str(self)
 
     def as_dict(self):
-        """The word with all attributes, in plain values."""
+        """Return the word with all attributes, in plain values."""
         return {field: getattr(self, field) for field in self._fields}
 
     def change(self, **fields):
-        """The same level with other values of some attributes."""
+        """Return the same level with other values of some attributes."""
         return Level(**(self.as_dict() | fields))
 
     @property
@@ -138,7 +138,7 @@ class Level(str):
         return headings.get(self.name, f"{self.word} leakage")
 
 
-def _refuse(name):
+def _refuse_level(name):
     from .numbers import show  # not for the command line's help, which draws bars
 
     return f"A level must be one of {', '.join(map(repr, _NAMES))}; got {show(name)}."
@@ -163,26 +163,28 @@ def _grade(name, value):
 
 
 def reaches(word, name, value):
-    """Whether a number of a name reaches the limit of a level."""
-    # A limit that was computed as a quotient of rates, like .35 / .07, may be a rounding below.
+    """Return whether a number of a name reaches the limit of a level.
+
+    A limit that was computed as a quotient of rates, like .35 / .07, may be a rounding below.
+    """
     return value >= LIMITS[name][word] * (1 - 1e-12)
 
 
-def scale(level, stated):
-    """How much wider than the stated interval one of another level is, by the normal law."""
+def scale_interval(level, stated):
+    """Return how much wider than the stated interval one of another level is, by the normal law."""
     from scipy.special import ndtri  # not for the command line's help, which names roles
 
     return ndtri((1 + level) / 2) / ndtri((1 + stated) / 2)
 
 
 def as_plain_level(level, names=("ratio", "auc")):
-    """A level for a document, with the limits of the numbers that it was set by."""
+    """Return a level for a document, with the limits of the numbers that it was set by."""
     limits = {name: LIMITS[name] for name in names}
     return {**level.as_dict(), "groups": list(level.groups), "limits": limits}
 
 
 def read_level(plain):
-    """A level of a document, or that of one of its groups."""
+    """Return a level of a document, or that of one of its groups."""
     return Level(**{name: plain[name] for name in Level._fields if name in plain})
 
 

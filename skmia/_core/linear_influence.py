@@ -15,10 +15,11 @@ SMALLEST_RCOND = 1e-9
 _BLOCK = 4_000_000
 
 
-class Factor:
-    """Cholesky factor of a matrix after scaling its diagonal to ones."""
+class CholeskyFactor:
+    """Cholesky factor of a matrix after scaling its diagonal to ones.
 
-    # matrix (d, d), overwritten if that is allowed
+    matrix (d, d), overwritten if that is allowed.
+    """
 
     def __init__(self, matrix, overwrite=False):
         self._scale = np.sqrt(np.maximum(np.diagonal(matrix), np.finfo(float).tiny))
@@ -36,7 +37,7 @@ class Factor:
         return (cho_solve(self._factor, (right.T / self._scale).T).T / self._scale).T
 
     def invert(self):
-        """Inverse of the matrix, in the place of the factor."""
+        """Return the inverse of the matrix, in the place of the factor."""
         inverse, _ = dpotri(self._factor[0], lower=True, overwrite_c=True)
         for rows in gen_batches(len(inverse), 256):  # its other half was never written
             own = np.tril(inverse[rows, rows])
@@ -52,13 +53,15 @@ _PACE, _SPARSE_PACE = 5e10, 8e9
 
 
 def is_dual(n_records, penalty, n_outputs):
-    """Whether a matrix of the records is solved in place of one of the coefficients."""
+    """Return whether a matrix of the records is solved in place of one of the coefficients."""
     return n_outputs == 1 and len(penalty) > n_records and np.count_nonzero(penalty == 0) <= 1
 
 
 def expect_influence(n_records, n_stored, penalty, n_outputs, n_rounds, is_sparse=False):
-    """What so many rounds of an influence, a scatter and two projections take."""
-    # n_stored: numbers that the table stores, all of a dense one; penalty (n_features,)
+    """Return what so many rounds of an influence, a scatter and two projections take.
+
+    n_stored: numbers that the table stores, all of a dense one; penalty (n_features,).
+    """
     n_features = len(penalty)
     if is_dual(n_records, penalty, n_outputs):
         products, size, n_arrays, of = n_stored * n_records, n_records, 4, "records"
@@ -73,17 +76,21 @@ def expect_influence(n_records, n_stored, penalty, n_outputs, n_rounds, is_spars
 
 
 def make_influence(X, curve, weights, penalty):
-    """Influence of records by the coefficients, or by the records if there are fewer of them."""
-    # X (n, n_features) array or sparse, weights a number or (n,), penalty (n_features,)
+    """Influence of records by the coefficients, or by the records if there are fewer of them.
+
+    X (n, n_features) array or sparse, weights a number or (n,), penalty (n_features,).
+    """
     kind = DualInfluence if is_dual(X.shape[0], penalty, curve.n_outputs) else LinearInfluence
     return kind(X, curve, weights, penalty)
 
 
 class LinearInfluence:
-    """Influence of training records on the outputs of a linear model near its optimum."""
+    """Influence of training records on the outputs of a linear model near its optimum.
 
-    # A step of Newton's method from the optimum of a weighted loss, exact for the squared error.
-    # X (n, n_features) array or sparse, weights a number or (n,), penalty (n_features,)
+    A step of Newton's method from the optimum of a weighted loss, exact for the squared error.
+
+    X (n, n_features) array or sparse, weights a number or (n,), penalty (n_features,).
+    """
 
     def __init__(self, X, curve, weights, penalty):
         self._n_outputs = n_outputs = curve.n_outputs
@@ -97,51 +104,65 @@ class LinearInfluence:
             )
         hessian[np.diag_indices_from(hessian)] += np.tile(penalty, n_outputs)
         _refuse_infinite(hessian)
-        factor = Factor(hessian, overwrite=True)
+        factor = CholeskyFactor(hessian, overwrite=True)
         if factor.rcond < SMALLEST_RCOND:
             raise _make_not_unique()
         self.inverse = factor.invert()
 
     def scatter(self, X, pulls):
-        """Matrix of the squared moves that records make, each by its own pulls."""
-        # X (n, n_features), pulls (n, n_outputs)
+        """Return a matrix of the squared moves that records make, each by its own pulls.
+
+        Shapes: X (n, n_features), pulls (n, n_outputs).
+        """
         outer = _sum_outer(X, self._n_outputs, lambda a, b: pulls[:, a] * pulls[:, b])
         outer = self.inverse @ outer
         return outer @ self.inverse
 
     def leverage(self, X):
-        """Moves of each record's outputs for units of its own slopes, x' H^-1 x."""
-        # X (n, n_features) -> leverage (n, n_outputs, n_outputs)
+        """Move of each record's outputs for units of its own slopes, x' H^-1 x.
+
+        Take X of shape (n, n_features); return leverage of shape (n, n_outputs, n_outputs).
+        """
         forms = np.empty((X.shape[0], self._n_outputs, self._n_outputs))
         for rows, a, b, form in self._surround(self.inverse, X):
             forms[rows, a, b] = forms[rows, b, a] = form
         return forms
 
     def move_alone(self, X, curve, weights):
-        """Change of each record's outputs when weight is added to, or taken from, it alone."""
-        # X (n, n_features), weights (n,) -> change (n, n_outputs)
+        """Change of each record's outputs when weight is added to, or taken from, it alone.
+
+        Take X of shape (n, n_features), weights of shape (n,); return change of shape (n,
+        n_outputs).
+        """
         change = np.empty_like(curve.slopes)
-        for rows in gen_batches(X.shape[0], _count_rows(self._n_outputs**2)):
+        for rows in gen_batches(X.shape[0], _count_block_rows(self._n_outputs**2)):
             some = curve.take(rows)
             change[rows] = self.move(self.leverage(X[rows]), some, weights[rows])
         return change
 
     def move(self, leverage, curve, weight):
-        """Change of the outputs of records by their leverage."""
-        # leverage (n, n_outputs, n_outputs), weight (n,) -> change (n, n_outputs)
+        """Change of the outputs of records by their leverage.
+
+        Take leverage of shape (n, n_outputs, n_outputs), weight of shape (n,); return change of
+        shape (n, n_outputs).
+        """
         weight = weight[:, None, None]
         damping = np.eye(self._n_outputs) + weight * curve.bends @ leverage
         pull = np.linalg.solve(damping, weight * curve.slopes[..., None])
         return (leverage @ pull)[..., 0]
 
     def lever(self, X, directions):
-        """Leverage of a combination of each record's outputs, g' H^-1 g."""
-        # X (n, n_features), directions (n, n_outputs) -> (n,)
+        """Return the leverage of a combination of each record's outputs, g' H^-1 g.
+
+        Take X of shape (n, n_features), directions of shape (n, n_outputs); return (n,).
+        """
         return self.project(self.inverse, X, directions)
 
     def project(self, matrix, X, directions):
-        """Quadratic form of a matrix for a combination of each record's outputs."""
-        # X (n, n_features), directions (n, n_outputs) -> (n,)
+        """Return the quadratic form of a matrix for a combination of each record's outputs.
+
+        Take X of shape (n, n_features), directions of shape (n, n_outputs); return (n,).
+        """
         total = np.zeros(X.shape[0])
         for rows, a, b, form in self._surround(matrix, X):
             twice = 1.0 if a == b else 2.0
@@ -149,10 +170,10 @@ class LinearInfluence:
         return total
 
     def _surround(self, matrix, X):
-        """Quadratic forms of rows of X with each block of a symmetric matrix."""
+        """Yield the quadratic forms of rows of X with each block of a symmetric matrix."""
         k, d = self._n_outputs, X.shape[1]
         blocks = matrix.reshape(k, d, k, d)
-        for rows in gen_batches(X.shape[0], _count_rows(d)):
+        for rows in gen_batches(X.shape[0], _count_block_rows(d)):
             some = X[rows]
             for a in range(k):
                 for b in range(a + 1):
@@ -160,9 +181,10 @@ class LinearInfluence:
 
 
 class DualInfluence:
-    """The same of a model of one output with more coefficients than records, by pairs of these."""
+    """The same of a model of one output with more coefficients than records, by pairs of these.
 
-    # One coefficient, as that of a column of ones, may have no penalty.
+    One coefficient, as that of a column of ones, may have no penalty.
+    """
 
     def __init__(self, X, curve, weights, penalty):
         self._X, self._penalty = X, penalty
@@ -173,9 +195,9 @@ class DualInfluence:
         inner *= self._root[:, None]
         inner[np.diag_indices_from(inner)] += 1
         _refuse_infinite(inner)
-        self._factor = Factor(inner, overwrite=True)
+        self._factor = CholeskyFactor(inner, overwrite=True)
         self._free = self._list_free(X)
-        parts = gen_batches(X.shape[0], _count_rows(X.shape[0]))
+        parts = gen_batches(X.shape[0], _count_block_rows(X.shape[0]))
         left = [self._leave_free(self._near[rows], self._free[rows])[2] for rows in parts]
         self._left = np.concatenate(left)  # of the column without a penalty, (n, 0 or 1)
         self._pivot = self._free.T @ (self._bend[:, None] * self._left)
@@ -184,11 +206,11 @@ class DualInfluence:
             raise _make_not_unique()
 
     def scatter(self, X, pulls):
-        """Squared pulls of the records that the influence was made of."""
+        """Return the squared pulls of the records that the influence was made of."""
         return pulls[:, 0] ** 2
 
     def lever(self, X, directions):
-        """Leverage of a combination of each record's outputs."""
+        """Return the leverage of a combination of each record's outputs."""
         return directions[:, 0] ** 2 * np.concatenate([own for own, _ in self._reach(X)])
 
     def project(self, matrix, X, directions):
@@ -198,7 +220,7 @@ class DualInfluence:
 
     def _reach(self, X):
         """By blocks of rows x: x' H^-1 x, and x' H^-1 x_j for each of the records x_j."""
-        for rows in gen_batches(X.shape[0], _count_rows(self._X.shape[0])):
+        for rows in gen_batches(X.shape[0], _count_block_rows(self._X.shape[0])):
             some = X[rows]
             near = self._multiply(some)
             taken, reach, left = self._leave_free(near, self._list_free(some))
@@ -215,16 +237,16 @@ class DualInfluence:
         return taken, reach, free - reach @ (self._bend[:, None] * self._free)
 
     def _divide(self, X):
-        """Rows divided by the penalties, 0 in a column that has none."""
+        """Return rows divided by the penalties, 0 in a column that has none."""
         share = np.zeros(len(self._penalty))
         np.divide(1, self._penalty, out=share, where=self._penalty > 0)
         return X.multiply(share).tocsr() if sparse.issparse(X) else X * share
 
     def _multiply(self, X):
-        return _as_dense(self._divide(X) @ self._X.T)
+        return _densify_features(self._divide(X) @ self._X.T)
 
     def _list_free(self, X):
-        return _as_dense(X[:, np.flatnonzero(self._penalty == 0)])
+        return _densify_features(X[:, np.flatnonzero(self._penalty == 0)])
 
 
 def _refuse_infinite(matrix):
@@ -239,17 +261,17 @@ def _make_not_unique():
     )
 
 
-def _as_dense(X):
+def _densify_features(X):
     return X.toarray() if sparse.issparse(X) else X
 
 
-def _count_rows(n_numbers):
-    """Rows of a block, of each of which so many numbers are held."""
+def _count_block_rows(n_numbers):
+    """Return the rows of a block, of each of which so many numbers are held."""
     return max(1, _BLOCK // n_numbers)
 
 
 def _multiply_rows(X, others):
-    """Sums over the columns of the products of two tables."""
+    """Return sums over the columns of the products of two tables."""
     if sparse.issparse(X):
         return np.asarray(X.multiply(others).sum(axis=1), dtype=np.float64).ravel()
     return np.einsum("nd,nd->n", X, others)
@@ -266,8 +288,8 @@ def _sum_outer(X, n_outputs, weigh):
 
 
 def _sum_weighted(X, weights):
-    """X' W X for a diagonal matrix of weights."""
+    """Return X' W X for a diagonal matrix of weights."""
     if sparse.issparse(X):
-        return _as_dense(X.multiply(weights[:, None]).tocsr().T @ X)
-    rows = list(gen_batches(X.shape[0], _count_rows(X.shape[1])))
+        return _densify_features(X.multiply(weights[:, None]).tocsr().T @ X)
+    rows = list(gen_batches(X.shape[0], _count_block_rows(X.shape[1])))
     return sum((X[some].T * weights[some]) @ X[some] for some in rows)

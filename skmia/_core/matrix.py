@@ -34,7 +34,7 @@ def validate_matrix(estimator, X, *args, **checks):
     return checked
 
 
-def check_matrix(X, *, input_name="X", **checks):
+def check_feature_matrix(X, *, input_name="X", **checks):
     """Check X as :func:`sklearn.utils.check_array` does, with the messages of `validate_matrix`."""
     check_container(X, input_name)
     X = to_numpy(X) if is_tensor(X) else X
@@ -55,13 +55,13 @@ def _refuse_others(checked, X, name, checks):
 
 def check_matrix_and_labels(X, y):
     """Check a matrix of numbers and one class for each of its rows."""
-    X, y = check_matrix(X), check_classes(y, "y")
+    X, y = check_feature_matrix(X), check_class_column(y, "y")
     check_consistent_length(X, y)
     check_classification_targets(y)
     return X, y
 
 
-def check_classes(y, name, *, warn=False):
+def check_class_column(y, name, *, warn=False):
     """Check a class for each row, of one type, and return them as an array."""
     refuse_masked(y, name)
     try:
@@ -117,13 +117,13 @@ def _get_foreign(X):
         columns = enumerate(X.T) if X.ndim == 2 else [(None, np.atleast_1d(X))]
     for name, values in columns:
         for value in values:
-            if _is_foreign(value):
+            if _is_foreign_cell(value):
                 return name, value if isinstance(value, list | tuple | dict) else str(value)
     return None
 
 
-def _is_foreign(value):
-    """Whether numpy cannot convert a cell to a number."""
+def _is_foreign_cell(value):
+    """Return whether numpy cannot convert a cell to a number."""
     if isinstance(value, _FOREIGN) and not isinstance(value, str | np.ndarray):
         return True
     if value is None or isinstance(value, complex | np.complexfloating):

@@ -37,8 +37,10 @@ _LEAST_SHARE = 0.03
 
 
 def cut(n, size=None):
-    """Yield slices of ``range(n)``, of as many rows as are worked on at once without a size."""
-    # gen_batches of scikit-learn validates its parameters, which takes longer than a small block.
+    """Yield slices of ``range(n)``, of as many rows as are worked on at once without a size.
+
+    gen_batches of scikit-learn validates its parameters, which takes longer than a small block.
+    """
     size = _BLOCK_ROWS if size is None else size
     for start in range(0, n, size):
         yield slice(start, min(start + size, n))
@@ -64,11 +66,13 @@ def _without_copies():
 
 @_without_copies()
 def sum_chosen(values, chosen):
-    """Sum over the chosen models of each record."""
-    # values, chosen (n_estimators, n)
+    """Sum over the chosen models of each record.
+
+    Shapes: values, chosen (n_estimators, n).
+    """
     count, center = count_models(chosen), _compute_center(values, chosen)
     total, squares = np.zeros((2, values.shape[1]))
-    for models, records, room in _blocks(values, 1):
+    for models, records, room in _iter_moment_blocks(values, 1):
         deviations = np.subtract(values[models, records], center[records], out=room[0])
         _keep_where(deviations, chosen[models, records], deviations)
         total[records] += np.add.reduce(deviations, axis=0)
@@ -76,19 +80,19 @@ def sum_chosen(values, chosen):
     return count, center, total, squares
 
 
-def _blocks(values, n_rooms):
+def _iter_moment_blocks(values, n_rooms):
     """Yield models, records and scratch arrays of each block."""
     n_models, n_records = values.shape
     step = min(n_models, _N_MODELS)
     width = max(1, min(n_records, _N_RECORDS * _N_MODELS // max(1, step)))
-    room = _make_room((n_rooms, step, width), np.result_type(values, np.float32))
+    room = _allocate_aligned((n_rooms, step, width), np.result_type(values, np.float32))
     for records in cut(n_records, width):
         for models in cut(n_models, step):
             n_rows, n_columns = models.stop - models.start, records.stop - records.start
             yield models, records, room[:, :n_rows, :n_columns]
 
 
-def _make_room(shape, dtype):
+def _allocate_aligned(shape, dtype):
     """Return an array that begins at a line of the cache."""
     n_bytes = np.prod(shape) * dtype.itemsize
     room = np.empty(n_bytes + _LINE, np.uint8)
@@ -103,10 +107,12 @@ def _sum_sides(sides, out):
 
 
 def _compute_center(values, chosen):
-    """Mean over some of the chosen models of each record, as the origin of deviations."""
-    # With m of n values, it lies within sqrt(n / m) standard deviations of their mean, so single
-    # precision is enough for the deviations. With a common origin of both sides, the narrower side
-    # of a memorized record would lose its digits.
+    """Return the mean over some of the chosen models of each record, as the origin of deviations.
+
+    With m of n values, it lies within sqrt(n / m) standard deviations of their mean, so single
+    precision is enough for the deviations. With a common origin of both sides, the narrower side of
+    a memorized record would lose its digits.
+    """
     for some in (slice(None, None, max(1, len(values) // _N_CENTRAL)), slice(None)):
         weight = chosen[some].astype(np.result_type(values, np.float32))
         count = np.einsum("kn->n", weight)
@@ -117,18 +123,22 @@ def _compute_center(values, chosen):
 
 @_without_copies()
 def sum_both(values, inside):
-    """Sum over the IN and over the OUT models of each record."""
-    # Both sides have the signal of an IN model as their origin, which saves half of the work. Where
-    # that takes the digits of a side, because it is much narrower than its distance or than the
-    # other side, the sums are taken again with an origin of its own.
-    # values, inside (n_estimators, n) -> count, center, total, squares (2, n)
+    """Sum over the IN and over the OUT models of each record.
+
+    Both sides have the signal of an IN model as their origin, which saves half of the work. Where
+    that takes the digits of a side, because it is much narrower than its distance or than the other
+    side, the sums are taken again with an origin of its own.
+
+    Take values, inside of shape (n_estimators, n); return count, center, total, squares of shape
+    (2, n).
+    """
     n_models, n_records = values.shape
     n_in = count_models(inside)
     count, center = np.stack([n_in, n_models - n_in]), np.empty((2, n_records))
     origin = _take_member(values, inside)
     center[:] = origin
     sums = np.zeros((4, n_records))
-    for models, records, sides in _blocks(values, 2):
+    for models, records, sides in _iter_moment_blocks(values, 2):
         np.subtract(values[models, records], origin[records], out=sides[1])
         _keep_where(sides[1], inside[models, records], sides[0])
         parts = np.empty((4, sides.shape[2]), sides.dtype)
@@ -150,8 +160,10 @@ def sum_both(values, inside):
 
 
 def _take_member(values, inside):
-    """Return the value of an IN model of each record, or of any model where there is none."""
-    # It is exact for models that agree, where a rounded mean would leave a spread.
+    """Return the value of an IN model of each record, or of any model where there is none.
+
+    It is exact for models that agree, where a rounded mean would leave a spread.
+    """
     member, is_in = values[0].astype(np.result_type(values, np.float32)), inside[0].copy()
     rows = np.empty_like(member)
     for k in range(1, min(_N_SOUGHT, len(values))):
@@ -167,14 +179,16 @@ def _take_member(values, inside):
 
 @_without_copies()
 def sum_pairs(values, inside, product):
-    """Sum over the two sides of complementary pairs; each has one model of each pair."""
-    # values, inside (n_estimators, n) -> center, total, squares (2, n)
+    """Sum over the two sides of complementary pairs; each has one model of each pair.
+
+    Take values, inside of shape (n_estimators, n); return center, total, squares of shape (2, n).
+    """
     n_records = values.shape[1]
     center, sums = np.zeros((2, n_records)), np.zeros((4 + product, n_records))
-    for pairs, records, room in _blocks(values[::2], 3):
+    for pairs, records, room in _iter_moment_blocks(values[::2], 3):
         sides, change = room[:2], room[2]
         sides[0], sides[1] = values[::2][pairs, records], values[1::2][pairs, records]
-        _exchange(*sides, inside[1::2][pairs, records], change)
+        _exchange_where(*sides, inside[1::2][pairs, records], change)
         if pairs.start == 0:
             origin = np.add.reduce(sides, axis=1, keepdims=True) / sides.shape[1]
             center[:, records] = origin[:, 0]
@@ -189,12 +203,12 @@ def sum_pairs(values, inside, product):
 
 def exchange(first, second, where):
     """Exchange the values of two arrays in place where a mask is True."""
-    _exchange(first, second, where, np.empty(first.shape, first.dtype))
+    _exchange_where(first, second, where, np.empty(first.shape, first.dtype))
 
 
-def _exchange(first, second, where, change):
+def _exchange_where(first, second, where, change):
     # A selection by a random mask takes ten times as long as these operations on bits.
-    first, second, change = map(_as_bits, (first, second, change))
+    first, second, change = map(_view_bits, (first, second, change))
     np.bitwise_xor(first, second, out=change)
     change *= where.view(np.int8)
     first ^= change
@@ -203,10 +217,10 @@ def _exchange(first, second, where, change):
 
 def _keep_where(values, where, out):
     """Copy values where a mask is True, and 0 elsewhere."""
-    np.multiply(_as_bits(values), where.view(np.int8), out=_as_bits(out))
+    np.multiply(_view_bits(values), where.view(np.int8), out=_view_bits(out))
 
 
-def _as_bits(array):
+def _view_bits(array):
     return array.view(np.dtype(f"i{array.itemsize}"))
 
 
@@ -226,7 +240,7 @@ class Moments(NamedTuple):
         return np.maximum(self.squares / np.maximum(self.count, 1), SMALLEST_SPREAD**2)
 
 
-class Sides(NamedTuple):
+class SideMoments(NamedTuple):
     """Moments of the IN and of the OUT models, and what ties the two models of a pair."""
 
     into: Moments
@@ -237,22 +251,26 @@ class Sides(NamedTuple):
 
 
 def compute_moments(shadows, chosen):
-    """Compute moments over the chosen models."""
-    # shadows (n_queries, n_estimators, n), chosen (n_estimators, n)
+    """Compute moments over the chosen models.
+
+    Shapes: shadows (n_queries, n_estimators, n), chosen (n_estimators, n).
+    """
     sums = [sum_chosen(values, chosen) for values in shadows]
     count, *parts = (np.array(part) for part in zip(*sums, strict=True))
-    return Moments(count[0].astype(np.int64), *_shift(count, *parts))
+    return Moments(count[0].astype(np.int64), *_shift_to_center(count, *parts))
 
 
 def compute_both_moments(shadows, inside, outside):
-    """Compute moments over the IN models and over the OUT models."""
-    # shadows (n_queries, n_estimators, n), inside, outside (n_estimators, n)
+    """Compute moments over the IN models and over the OUT models.
+
+    Shapes: shadows (n_queries, n_estimators, n), inside, outside (n_estimators, n).
+    """
     if not are_pairs(inside, outside):
         if outside is not None and not _are_all(inside, outside):
             return compute_moments(shadows, inside), compute_moments(shadows, outside)
         sums = zip(*(sum_both(values, inside) for values in shadows), strict=True)
         counts, *parts = (np.stack(part, axis=1) for part in sums)
-        means, squares = _shift(counts, *parts)
+        means, squares = _shift_to_center(counts, *parts)
         return tuple(
             Moments(count[0].astype(np.int64), mean, square)
             for count, mean, square in zip(counts, means, squares, strict=True)
@@ -263,21 +281,27 @@ def compute_both_moments(shadows, inside, outside):
 
 
 def compute_sides(shadows, inside, outside, partners):
-    """Compute moments over the IN and the OUT models, and the products over complementary pairs."""
-    # shadows (n_queries, n_estimators, n), inside, outside (n_estimators, n), partners
-    # (n_estimators,)
+    """Compute moments over the IN and the OUT models, and the products over complementary pairs.
+
+    Shapes: shadows (n_queries, n_estimators, n), inside, outside (n_estimators, n), partners
+    (n_estimators,).
+    """
     order = _order_pairs(inside, outside, partners)
     if order is None:
-        return Sides(*compute_both_moments(shadows, inside, outside), None)
+        return SideMoments(*compute_both_moments(shadows, inside, outside), None)
     if not np.array_equal(order, np.arange(len(inside))):
         shadows, inside = shadows[:, order], inside[order]
     return _compute_pairs(shadows, inside, product=True)
 
 
 def compute_sides_of_each(shadows, inside, partners):
-    """Compute moments and products over pairs, also if the models of some records have none."""
-    # shadows (n_queries, n_estimators, n), inside (n_estimators, n), partners (n_estimators,) ->
-    # sides: with NaN as the product of records whose models are not in pairs
+    """Compute moments and products over pairs, also if the models of some records have none.
+
+    Take shadows of shape (n_queries, n_estimators, n), inside of shape (n_estimators, n), partners
+    of shape (n_estimators,); return .
+
+    sides: with NaN as the product of records whose models are not in pairs.
+    """
     sides = compute_sides(shadows, inside, None, partners)
     if sides.product is not None or (partners < 0).any():
         return sides
@@ -292,14 +316,14 @@ def compute_sides_of_each(shadows, inside, partners):
     return sides._replace(product=product)
 
 
-def take_records(sides, records):
+def take_moments(sides, records):
     """Return the moments of some records; products only if the models of all are in pairs."""
     into, out = (
         Moments(side.count[records], side.mean[:, records], side.squares[:, records])
         for side in sides[:2]
     )
     product = None if sides.product is None else sides.product[:, records]
-    return Sides(into, out, None if product is None or np.isnan(product).any() else product)
+    return SideMoments(into, out, None if product is None or np.isnan(product).any() else product)
 
 
 def _order_pairs(inside, outside, partners):
@@ -324,13 +348,13 @@ def _compute_pairs(shadows, inside, product):
     count = np.full(shadows.shape[2], n_pairs)
     sums = zip(*(sum_pairs(values, inside, product) for values in shadows), strict=True)
     center, total, *squares = (np.stack(part, axis=-2) for part in sums)
-    means, both = _shift(n_pairs, center, total, squares[0])
+    means, both = _shift_to_center(n_pairs, center, total, squares[0])
     sides = Moments(count, means[0], both[0]), Moments(count, means[1], both[1])
     product = squares[1] - total[0] * total[1] / n_pairs if len(squares) > 1 else None
-    return Sides(*sides, product)
+    return SideMoments(*sides, product)
 
 
-def _shift(count, center, total, squares):
+def _shift_to_center(count, center, total, squares):
     """Turn sums of deviations from a center, and of their squares, into means and squares."""
     rest = total / np.maximum(count, 1)
     mean = center + rest
@@ -348,5 +372,5 @@ def are_pairs(inside, outside=None):
 
 
 def _are_all(inside, outside):
-    """Whether each model is on one of the sides."""
+    """Return whether each model is on one of the sides."""
     return np.count_nonzero(inside) + np.count_nonzero(outside) == inside.size

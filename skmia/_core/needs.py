@@ -40,7 +40,7 @@ ACCESS = {
 }
 
 
-def _join(words, last):
+def _join_words(words, last):
     *first, final = dict.fromkeys(words)
     return f"{', '.join(first)} {last} {final}" if first else final
 
@@ -118,7 +118,7 @@ class Needs:
         return None
 
     def __and__(self, other):
-        """Needs of two parts that run together."""
+        """Return the needs of two parts that run together."""
         return Needs(
             reads=self.reads & other.reads,
             access=self.access | other.access,
@@ -177,7 +177,7 @@ def _why_no_answers(needs, offer):
 def _say_what_is_read(needs):
     # Log odds follow from probabilities; they stand for victims that cannot be asked.
     kinds = needs.reads - {"log_odds"} if "proba" in needs.reads else needs.reads
-    return _join([_ANSWERS[kind] for kind in KINDS if kind in kinds], "or")
+    return _join_words([_ANSWERS[kind] for kind in KINDS if kind in kinds], "or")
 
 
 def _why_no_access(needs, offer):
@@ -185,7 +185,7 @@ def _why_no_access(needs, offer):
     if not missing:
         return None
     reason = next((offer.withheld[word] for word in missing if word in offer.withheld), None)
-    wanted = _join([ACCESS[word] for word in missing], "and")
+    wanted = _join_words([ACCESS[word] for word in missing], "and")
     return f"it needs {wanted} of the victim, {reason or 'which it does not give'}"
 
 
@@ -200,14 +200,14 @@ def _why_no_shadows(needs, offer):
         # The models of a pool that is there may be of another kind than the victim.
         if what in offer.withheld and (what != "gradients" or offer.keeps is None):
             return f"it needs the {what} of the shadow models, {offer.withheld[what]}"
-        if offer.keeps is not None and not _is_kept(what, offer):
+        if offer.keeps is not None and not _is_kept_signal(what, offer):
             if what == "gradients" and "models" in offer.keeps:
                 return "it needs the gradients of the shadow models, which skmia cannot read"
             return _ask_for(LABELS if _is_auto(what) and offer.kind == "label" else what)
     return None
 
 
-def _is_kept(what, offer):
+def _is_kept_signal(what, offer):
     if offer.kind == "label" and _is_auto(what):
         return LABELS in offer.keeps
     if offer.kind in ("proba", "logits") or not _is_auto(what):
@@ -249,4 +249,4 @@ def _why_no_members(needs, offer):
     # Known records can be used as the population.
     given = () if needs.known == NOBODY else (_POPULATION,)
     lacks = [name for name in needs.lacks if name not in given]
-    return f"its parameter {_join(lacks, 'and')} must be given" if lacks else None
+    return f"its parameter {_join_words(lacks, 'and')} must be given" if lacks else None

@@ -8,11 +8,12 @@ from scipy.special import gammaln
 from .moments import SMALLEST_SPREAD, compute_moments
 
 
-class Law:
-    """Base class of distributions that are fitted and described query by query."""
+class QueryLaw:
+    """Base class of distributions that are fitted and described query by query.
 
-    # A subclass implements _fit_query(sides, query), _describe(sides, prior, query) and
-    # log_ratio(target, laws).
+    A subclass implements _fit_query(sides, query), _describe(sides, prior, query) and
+    log_ratio(target, laws).
+    """
 
     change = None  # values are compared as they are
 
@@ -43,15 +44,17 @@ def log_normal(x, mean, variance):
     return density
 
 
-def _shorten(count):
+def _shorten_counts(count):
     """Return one count if all records have the same, because less is computed then."""
     return count[:1] if count.min() == count.max() else count
 
 
 def log_student(x, mean, variance, count, prior_strength):
-    """Log density of a t distribution; ``variance`` is its squared scale."""
-    # There are few distinct counts and many records, so the slow function is tabulated.
-    count = _shorten(count)
+    """Return the log density of a t distribution; ``variance`` is its squared scale.
+
+    There are few distinct counts and many records, so the slow function is tabulated.
+    """
+    count = _shorten_counts(count)
     dofs = prior_strength - 1 + np.arange(count.min(), count.max() + 1)
     constants = gammaln((dofs + 1) / 2) - gammaln(dofs / 2) - 0.5 * np.log(dofs * np.pi)
     dof = prior_strength - 1 + count
@@ -78,7 +81,7 @@ def _log_normal_joint(target, shadows, chosen, ridge):
 
 
 def joint_ratio(target, shadows, inside, outside, ridge):
-    """Log ratio of the joint densities of all augmentations."""
+    """Return the log ratio of the joint densities of all augmentations."""
     into, out = (_log_normal_joint(target, shadows, side, ridge) for side in (inside, outside))
     return into - out
 
@@ -102,7 +105,7 @@ _ENOUGH_RECORDS = 4096
 LONE_DOF = 4
 
 
-class Place(NamedTuple):
+class BinPlace(NamedTuple):
     """Places of records between the centers of bins."""
 
     bins: np.ndarray  # the next center below
@@ -118,7 +121,7 @@ class Place(NamedTuple):
         return found
 
 
-class Levels:
+class LevelBins:
     """Bins of records of similar level, over which averages are taken."""
 
     def __init__(self, level):
@@ -136,8 +139,10 @@ class Levels:
         return np.bincount(self._bins, values, minlength=len(self._count))
 
     def locate(self, level):
-        """Return the places of levels between the centers of the bins."""
-        # With so few centers, this takes a fifth of the time of a binary search.
+        """Return the places of levels between the centers of the bins.
+
+        With so few centers, this takes a fifth of the time of a binary search.
+        """
         above = level >= self.centers[:, None]
         bins = np.add.reduce(above.view(np.uint8), axis=0, dtype=np.uint8).astype(np.intp) - 1
         steps = np.append(np.diff(self.centers), np.inf)
@@ -146,7 +151,7 @@ class Levels:
         part = level - self.centers.take(bins)
         part /= steps.take(bins)
         part[below] = 0
-        return Place(bins, part)
+        return BinPlace(bins, part)
 
     def trend(self, values, weight=None):
         """Return the smoothed mean of values, or ratio of two means, at the centers of the bins."""
@@ -158,7 +163,7 @@ class Levels:
         return (padded[:-2] + 2 * mean + padded[2:]) / 4
 
 
-class Spread(NamedTuple):
+class VariancePrior(NamedTuple):
     """Prior of a variance: a scaled inverse chi-squared distribution around a trend."""
 
     scale: np.ndarray
@@ -182,19 +187,21 @@ def fit_spread(levels, squares, dof):
     expected = np.maximum(levels.place(scale)[few], SMALLEST_SPREAD**2)
     # The ratio of the variance of a record to the trend has an F distribution.
     logs = _mean_log_f(squares[few] / expected, dof[few], _STRENGTHS[:, None])
-    return Spread(scale, float(_STRENGTHS[np.argmax(logs)]))
+    return VariancePrior(scale, float(_STRENGTHS[np.argmax(logs)]))
 
 
 def _mean_log_f(ratio, dof, strengths):
-    """Mean log densities of F distributions, without what does not depend on the strength."""
-    # The ratio divides a sum of squares by the expected variance. strengths (n, 1) -> (n,)
+    """Mean log densities of F distributions, without what does not depend on the strength.
+
+    The ratio divides a sum of squares by the expected variance. strengths (n, 1) -> (n,).
+    """
     table = gammaln((np.arange(dof.max() + 1) + strengths) / 2) - gammaln(strengths / 2)
     density = table @ np.bincount(dof) - dof.sum() / 2 * np.log(strengths[:, 0])
     density -= np.einsum("kn,kn->k", (dof + strengths) / 2, np.log1p(ratio / strengths))
     return density / len(dof)
 
 
-class Gap(NamedTuple):
+class GapPrior(NamedTuple):
     """Prior of the difference between IN and OUT models: a trend, and a variance around it."""
 
     center: np.ndarray
@@ -213,23 +220,23 @@ def fit_gap(levels, gap, noise, shrinks):
     squares = (gap - levels.place(center)) ** 2
     away = levels.trend(squares)
     if noise is None or not shrinks:
-        return Gap(center, np.zeros_like(away)), away
-    return Gap(center, levels.trend(squares - noise)), away
+        return GapPrior(center, np.zeros_like(away)), away
+    return GapPrior(center, levels.trend(squares - noise)), away
 
 
-class _Prior(NamedTuple):
+class _LevelPrior(NamedTuple):
     """What records of one level have in common, for one query."""
 
-    levels: Levels
-    gap: Gap | None
-    into: Spread | None
-    out: Spread | None
-    apart: Spread | None  # of the difference between the two models of a pair
-    middle: Spread | None  # of their mean
+    levels: LevelBins
+    gap: GapPrior | None
+    into: VariancePrior | None
+    out: VariancePrior | None
+    apart: VariancePrior | None  # of the difference between the two models of a pair
+    middle: VariancePrior | None  # of their mean
     alone: np.ndarray | None  # variance of a model where no side has two
 
 
-def _split(sides, query):
+def _split_sides(sides, query):
     """Return level and gap, and the numbers of each side, of one query."""
     into, out = ((side.count, side.mean[query], side.squares[query]) for side in sides[:2])
     return (into[1] + out[1]) / 2, into[1] - out[1], into, out
@@ -242,14 +249,15 @@ def _pair_squares(sides, query):
     return np.maximum(both - twice, 0), np.maximum(both + twice, 0) / 4
 
 
-class NormalLaw(Law):
-    """Distributions of a signal whose variance and IN-OUT gap are shrunk to their trends."""
+class NormalLaw(QueryLaw):
+    """Distributions of a signal whose variance and IN-OUT gap are shrunk to their trends.
 
-    # A distribution is described by the arguments of log_student.
+    A distribution is described by the arguments of log_student.
+    """
 
     def _fit_query(self, sides, query):
-        level, gap, into, out = _split(sides, query)
-        levels = Levels(level)
+        level, gap, into, out = _split_sides(sides, query)
+        levels = LevelBins(level)
         spreads = [fit_spread(levels, side[2], side[0] - 1) for side in (into, out)]
         # A side of single models varies like the other one.
         spreads = [spread or spreads[1 - k] for k, spread in enumerate(spreads)]
@@ -257,7 +265,7 @@ class NormalLaw(Law):
         if sides.product is not None:
             dof = sides.into.count - 1
             ties = [fit_spread(levels, part, dof) for part in _pair_squares(sides, query)]
-        prior = _Prior(levels, None, *spreads, *ties, None)
+        prior = _LevelPrior(levels, None, *spreads, *ties, None)
         noise = None
         if prior.into is not None:
             noise = self._noise(prior, levels.place, sides, query)[0]
@@ -266,7 +274,7 @@ class NormalLaw(Law):
 
     def _noise(self, prior, place, sides, query):
         """Return the sampling variances of the gap, of the level and of both sides."""
-        counts = [_shorten(side.count) for side in sides[:2]]
+        counts = [_shorten_counts(side.count) for side in sides[:2]]
         variances = [
             spread.estimate(place, side.squares[query], count - 1)
             for spread, side, count in zip((prior.into, prior.out), sides[:2], counts, strict=True)
@@ -282,7 +290,7 @@ class NormalLaw(Law):
         return *ties, variances
 
     def _describe(self, sides, prior, query):
-        level, gap, into, out = _split(sides, query)
+        level, gap, into, out = _split_sides(sides, query)
         place = prior.levels.locate(level)
         if prior.into is None:
             gap, _ = prior.gap.shrink(place, gap, 0.0)

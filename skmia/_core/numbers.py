@@ -7,7 +7,7 @@ import pandas as pd
 from scipy import sparse
 
 from .containers import is_tensor, refuse_masked, to_numpy
-from .visible import visible
+from .escaping import visible
 
 LARGEST = np.finfo(np.float64).max
 SMALLEST = np.finfo(np.float64).tiny
@@ -60,7 +60,7 @@ def are_consecutive(numbers):
 
 
 def as_series(values, infers=False):
-    """A column, with objects in the type that all of them have if it ``infers``."""
+    """Return a column, with objects in the type that all of them have if it ``infers``."""
     try:
         column = pd.Series(values)
         return column.infer_objects() if infers else column
@@ -68,7 +68,7 @@ def as_series(values, infers=False):
         return pd.Series(values, dtype=object)
 
 
-def as_plain(array):
+def denullify(array):
     """Convert objects of a nullable column to numbers, with NaN for missing values."""
     if array.dtype != object:
         return array
@@ -76,8 +76,8 @@ def as_plain(array):
     return as_series(filled, infers=True).to_numpy().reshape(array.shape)
 
 
-def are_among(array, allowed):
-    """Whether an array only holds numbers that are allowed."""
+def are_allowed_numbers(array, allowed):
+    """Return whether an array only holds numbers that are allowed."""
     return array.dtype.kind in "biuf" and bool(np.isin(array, allowed).all())
 
 

@@ -159,7 +159,7 @@ _TABLE = (
 
 
 def list_equivalents():
-    """Each name with its library, what is its equivalent, and the words behind."""
+    """Return each name with its library, what is its equivalent, and the words behind."""
     return {
         name: (library, place, *words)
         for library, names, place, *words in _TABLE

@@ -15,9 +15,11 @@ _BLOCK_VALUES = 1 << 20
 
 
 def empty_table(shape, dtype=np.float64):
-    """Return an array to be filled, which is in a temporary file without a name if it is large."""
-    # The system writes pages of the file to the disk, and drops them, when memory is short. The
-    # array is no np.memmap, which joblib would pass to its workers by the name of the file.
+    """Return an array to be filled, which is in a temporary file without a name if it is large.
+
+    The system writes pages of the file to the disk, and drops them, when memory is short. The array
+    is no np.memmap, which joblib would pass to its workers by the name of the file.
+    """
     dtype = np.dtype(dtype)
     size = int(np.prod(shape, dtype=object)) * dtype.itemsize
     if dtype.hasobject or size <= _MOST_IN_MEMORY:

@@ -7,7 +7,7 @@ from typing import Any, Literal, Self
 import numpy as np
 
 from .containers import empty_rows, read_only
-from .groups import check_columns
+from .groups import check_class_labels
 from .label_maps import match_labels, sort_by_value, try_maps
 from .moments import cut
 from .numbers import SMALLEST, check_number, show, to_array
@@ -15,8 +15,8 @@ from .probabilities import PROBABILITY_FLOOR, check_answered, log_sum_exp, round
 from .types import ArrayLike
 
 
-def _is_whole(key):
-    """Whether the parts of a slice are integers or None."""
+def _is_integer_slice(key):
+    """Return whether the parts of a slice are integers or None."""
     parts = (key.start, key.stop, key.step)
     return key.step != 0 and all(part is None or hasattr(part, "__index__") for part in parts)
 
@@ -25,7 +25,7 @@ def as_key(key, n_records):
     """Turn any row selection into a slice or an index array."""
     if isinstance(key, tuple) and len(key) == 2 and key[1] is Ellipsis:
         key = key[0]
-    if isinstance(key, slice) and _is_whole(key):
+    if isinstance(key, slice) and _is_integer_slice(key):
         # Tensors do not support slices with negative steps.
         return key if key.step is None or key.step > 0 else np.arange(n_records)[key]
     if isinstance(key, numbers.Integral) and not isinstance(key, bool | np.bool_):
@@ -57,11 +57,11 @@ def as_key(key, n_records):
 NUMBERS = {"value": "value", "values": "value for each of several targets", "log_odds": "number"}
 
 
-def check_classes(classes, kind):
+def check_output_classes(classes, kind):
     """Return the labels of columns, which must be given."""
     if classes is None:
         raise ValueError(f"Outputs of kind {kind!r} need the classes of their columns.")
-    return check_columns(classes)
+    return check_class_labels(classes)
 
 
 def check_single(values, kind):
@@ -86,7 +86,7 @@ def check_single(values, kind):
     return values
 
 
-def check_matrix(values, classes, kind):
+def check_output_matrix(values, classes, kind):
     """Return one number for each record and class, of shape (n, n_classes)."""
     if values.dtype.kind not in "biuf":
         raise ValueError(f"The model must return numbers; got an array of {values.dtype}.")
@@ -115,13 +115,16 @@ def _check_order_of_columns(values, classes):
 
 
 def show_classes(classes):
-    """The first classes as a list, for a message."""
+    """Return the first classes as a list, for a message."""
     shown = [repr(label) for label in classes[:10].tolist()]
     return f"[{', '.join(shown)}{', ...' if len(classes) > 10 else ''}]"
 
 
 def _say_classes(y, outputs):
-    """What to do with labels that are not the classes of a model: their values, or a tried map."""
+    """Return what to do with labels that are not the classes of a model.
+
+    Their values, or a tried map.
+    """
     labels, classes = sort_by_value(list(dict.fromkeys(y.tolist()))), outputs.classes.tolist()
     if len(labels) > len(classes):
         return ""
@@ -137,11 +140,11 @@ def _say_classes(y, outputs):
     return f" Pass the labels that the model was trained with: {show(pairs)}, {why}."
 
 
-class Resolution:
-    """Smallest positive p or 1 - p among probabilities; 0 if none of them is 0 or 1."""
+class ProbabilityResolution:
+    """Smallest positive p or 1 - p among probabilities; 0 if none of them is 0 or 1.
 
-    # The result is at least the spacing of floats next to 1, because a smaller 1 - p is rounded to
-    # 0.
+    The result is at least the spacing of floats next to 1, because a smaller 1 - p is rounded to 0.
+    """
 
     def __init__(self):
         self._saturated, self._smallest = False, 1.0
@@ -220,11 +223,11 @@ class Outputs:
         if kind not in NUMBERS and kind != "label":
             _check_order_of_columns(values, classes)
         values = to_array(values, "Answers", "hold one row or value for each record")
-        classes = None if kind in NUMBERS else check_classes(classes, kind)
+        classes = None if kind in NUMBERS else check_output_classes(classes, kind)
         if kind == "label" or kind in NUMBERS:
             values = check_single(values, kind)
         else:
-            values = check_matrix(values, classes, kind)
+            values = check_output_matrix(values, classes, kind)
         self.values, self.classes, self.kind = read_only(values), classes, kind
 
     @classmethod
@@ -306,7 +309,7 @@ class Outputs:
         return ~self._find_labels(to_array(y, "y", "hold one label for each answer"))[1]
 
     def _find_labels(self, y):
-        """The column of each label, and the labels that have none."""
+        """Return the column of each label, and the labels that have none."""
         order = np.argsort(self.classes)
         index, unknown = empty_rows(len(y), y, np.intp), np.empty(len(y), dtype=bool)
         try:
@@ -418,7 +421,7 @@ class Outputs:
         """
         if self.kind != "proba":
             return 0.0
-        resolution = Resolution()
+        resolution = ProbabilityResolution()
         resolution.add(self.values)
         return resolution.compute()
 
@@ -588,8 +591,10 @@ class Outputs:
 
 
 def measure_errors(outputs, y):
-    """Squared errors of a regressor, in variances of y; of several targets their mean."""
-    # -> errors (n,)
+    """Return the squared errors of a regressor, in variances of y; of several targets their mean.
+
+    Return errors of shape (n,).
+    """
     y = np.asarray(y, dtype=float).reshape(len(outputs), -1)
     scale = y.var(axis=0)
     errors = np.square(np.asarray(outputs.values, dtype=float).reshape(y.shape) - y)

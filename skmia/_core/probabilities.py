@@ -41,19 +41,21 @@ def log_sum_exp(z):
 
 
 def posterior_of(ratios, prior=0.5):
-    """Probability of the first of two hypotheses, from log likelihood ratios for it."""
+    """Return the probability of the first of two hypotheses, from log likelihood ratios for it."""
     return expit(ratios + logit(prior))
 
 
 def as_columns(member):
-    """Probabilities of the classes 0 and 1, of shape (n, 2), from the column of class 1."""
+    """Return probabilities of the classes 0 and 1, of shape (n, 2), from the column of class 1."""
     return np.column_stack([1 - member, member])
 
 
 def round_into_bounds(proba):
-    """Clip probabilities that lie outside [0, 1] because of rounding."""
-    # A softmax, and differences such as 1 - p, are off by a few roundings of the type in which the
-    # model computes. This may be single precision even if the outputs are in double precision.
+    """Clip probabilities that lie outside [0, 1] because of rounding.
+
+    A softmax, and differences such as 1 - p, are off by a few roundings of the type in which the
+    model computes. This may be single precision even if the outputs are in double precision.
+    """
     low, high = proba.min(), proba.max()
     if low >= 0 and high <= 1:
         return proba
@@ -68,8 +70,8 @@ def round_into_bounds(proba):
     return np.clip(proba, 0, 1)
 
 
-def renyi_divergence(log_p, log_q, alpha):
-    r"""Rényi divergence :math:`D_\alpha(p \| q)` along the last axis, in nats.
+def renyi_divergence_of_logs(log_p, log_q, alpha):
+    r"""Return the Rényi divergence :math:`D_\alpha(p \| q)` along the last axis, in nats.
 
     The formula uses the deviation of the sum from 1, which keeps its digits for orders close to 0
     and, with p and q exchanged, for those close to 1. Probabilities may be 0.
@@ -97,15 +99,19 @@ def _sum_known(terms):
 
 
 def fisher_rao_of_probabilities(p, q):
-    """Compute the Fisher-Rao distance of discrete distributions along the last axis."""
-    # The formula uses the difference, which keeps its digits if the two are close.
+    """Compute the Fisher-Rao distance of discrete distributions along the last axis.
+
+    The formula uses the difference, which keeps its digits if the two are close.
+    """
     chord = np.linalg.norm(np.sqrt(p) - np.sqrt(q), axis=-1)
     return 4 * np.arcsin(np.minimum(chord / 2, 1))
 
 
 def fisher_rao_of_normals(means, stds):
-    """Compute the Fisher-Rao distance of normal distributions with diagonal covariance."""
-    # means, stds (..., d)
+    """Compute the Fisher-Rao distance of normal distributions with diagonal covariance.
+
+    Shapes: means, stds (..., d).
+    """
     gap, spread = means[0] - means[1], stds[0] - stds[1]
     scale = 2 * np.sqrt(stds[0]) * np.sqrt(stds[1])
     # 2 arcsinh(sqrt(x / 2)) is arccosh(1 + x), which would lose a small x.

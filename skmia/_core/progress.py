@@ -19,13 +19,15 @@ _LINE = "{desc}: {n:.0f} of {total_fmt} ({elapsed} passed, {remaining} left{post
 
 
 def show_progress(results, verbose, desc, total=None):
-    """Return the results with a progress bar around them, or as they are if it is not wanted."""
-    # Without a bar tqdm is not called: even a bar that is disabled takes a lock that forked
-    # processes share, and if one of them is killed in that moment, the others wait for it forever.
-    return _draw(results, desc, total) if verbose else results
+    """Return the results with a progress bar around them, or as they are if it is not wanted.
+
+    Without a bar tqdm is not called: even a bar that is disabled takes a lock that forked processes
+    share, and if one of them is killed in that moment, the others wait for it forever.
+    """
+    return _iter_with_bar(results, desc, total) if verbose else results
 
 
-class _Nowhere(io.TextIOBase):
+class _NullStream(io.TextIOBase):
     """A stream that keeps nothing."""
 
     encoding = "utf-8"
@@ -39,7 +41,7 @@ class _ErrorStream:
 
     def __init__(self):
         file = sys.stderr  # None of a program without a terminal, as of a service
-        self._file = _Nowhere() if file is None or getattr(file, "closed", False) else file
+        self._file = _NullStream() if file is None or getattr(file, "closed", False) else file
 
     def write(self, text):
         with suppress(OSError, ValueError):
@@ -64,7 +66,7 @@ def say_on_stderr(text):
     stream.flush()
 
 
-def _draw(results, desc, total):
+def _iter_with_bar(results, desc, total):
     total = len(results) if total is None and hasattr(results, "__len__") else total
     with make_bar(desc, total) as bar:
         for result in results:
@@ -74,18 +76,20 @@ def _draw(results, desc, total):
 
 @contextmanager
 def make_bar(desc, total, bar_format=None):
-    """Open a bar in a terminal or a notebook, and one that writes a line at times elsewhere."""
-    # Its clock moves while the next result takes long. Within stages, it is a part of one of them.
+    """Open a bar in a terminal or a notebook, and one that writes a line at times elsewhere.
+
+    Its clock moves while the next result takes long. Within stages, it is a part of one of them.
+    """
     if _stages is not None:
-        yield _Part(_stages, total)
+        yield _InnerBar(_stages, total)
         return
     stream = _ErrorStream()
     if draws_bars(stream):
         settings = {"file": stream, "mininterval": _BETWEEN_MOVES, "bar_format": bar_format}
     else:
-        settings = {"file": _Lines(stream), "mininterval": BETWEEN_LINES, "bar_format": _LINE}
+        settings = {"file": _LineStream(stream), "mininterval": BETWEEN_LINES, "bar_format": _LINE}
         settings["delay"] = BETWEEN_LINES  # what takes less needs no line
-    with _Bar(desc=desc, total=total, maxinterval=10, **settings) as bar:
+    with _LockedBar(desc=desc, total=total, maxinterval=10, **settings) as bar:
         is_over = threading.Event()
         clock = threading.Thread(target=_tick, args=(bar, is_over), name="skmia-bar", daemon=True)
         clock.start()
@@ -101,7 +105,7 @@ def _tick(bar, is_over):
         bar.refresh()
 
 
-class _Bar(tqdm):
+class _LockedBar(tqdm):
     """A bar with a lock of its own: a process may fork while the clock holds it."""
 
     _lock = threading.RLock()
@@ -113,7 +117,7 @@ def draws_bars(file=None):
     return file.isatty() or getattr(file, "is_notebook", False)
 
 
-class _Lines:
+class _LineStream:
     """A file to which each state of a bar is written as a line."""
 
     def __init__(self, file):
@@ -146,7 +150,7 @@ _TAIL = 0.1
 _WEIGHT, _WEIGHT_OF_MEASURED = 0.1, 0.5
 
 
-class Step(NamedTuple):
+class StageStep(NamedTuple):
     """What a step of a stage is expected to take."""
 
     seconds: float
@@ -165,7 +169,7 @@ class Step(NamedTuple):
         return self.most_parts > self.n_parts
 
     def widen(self):
-        """The same with all parts that there may be."""
+        """Return the same with all parts that there may be."""
         if not self.is_open:
             return self
         seconds = self.seconds * self.most_parts / self.n_parts
@@ -179,7 +183,7 @@ def show_stages(expected, verbose=True):
     if not verbose or _stages is not None:
         yield
         return
-    _stages = Stages(expected, _ErrorStream())
+    _stages = StageTimes(expected, _ErrorStream())
     clock = threading.Thread(target=_stages.tick, name="skmia-stages", daemon=True)
     clock.start()
     is_whole = False
@@ -193,8 +197,10 @@ def show_stages(expected, verbose=True):
 
 
 def enter_stage(name):
-    """Begin a stage or a step of the stage at work, if there is one of this name."""
-    # A stage that is over is not begun again.
+    """Begin a stage or a step of the stage at work, if there is one of this name.
+
+    A stage that is over is not begun again.
+    """
     if _stages is not None:
         _stages.enter(name)
 
@@ -205,7 +211,7 @@ def expect_stages(seconds, line=""):
         _stages.expect(seconds, line)
 
 
-class _Work:
+class _StageAtWork:
     """A stage at work or over: its steps, and the parts of the step at work."""
 
     def __init__(self, name, now):
@@ -241,7 +247,7 @@ class _Work:
         self.n, self.total, self.n_parts = n, total, total
 
     def measure_parts(self, expected, now, n_parts=0):
-        """Seconds that the step at work takes still, as expected and by its parts."""
+        """Return seconds that the step at work takes still, as expected and by its parts."""
         here, total = now - self.step_begun, max(self.total, n_parts)
         if not self.total:
             return _outlast(expected, here)
@@ -259,7 +265,7 @@ class _Work:
         return _outlast(each, lasted) + each * (n_left - 1)
 
     def _measure_each(self, expected=None):
-        """Seconds of one part; what was expected counts as much as one that is over."""
+        """Return the seconds of one part; what was expected counts as much as one that is over."""
         n_done = max(self.n - self.n_before, 0)
         if expected is None:
             return (self.last - self.parts_begun) / n_done if n_done else None
@@ -267,21 +273,24 @@ class _Work:
 
 
 def _outlast(expected, lasted):
-    """Seconds that are left of what has lasted so long; some are as long as it is not over."""
-    # The more it overruns, the less is known of it: in the end it is as long again as it lasted.
+    """Return seconds that are left of what has lasted so long; some are as long as it is not over.
+
+    The more it overruns, the less is known of it: in the end it is as long again as it lasted.
+    """
     if lasted > expected:
         return lasted - (1 - _OVERRUN) * expected
     return max(expected - lasted, _OVERRUN * lasted)
 
 
-class Stages:
-    """What was done of some stages, how long it took, and how long the rest is expected to take."""
+class StageTimes:
+    """What was done of some stages, how long it took, and how long the rest is expected to take.
 
-    # At first the numbers that are expected are shares of an unknown whole; they are seconds once
-    # `expect` has said so.
+    At first the numbers that are expected are shares of an unknown whole; they are seconds once
+    `expect` has said so.
+    """
 
     def __init__(self, expected, file):
-        self._expected = {name: _as_steps(steps) for name, steps in expected.items()}
+        self._expected = {name: _as_stage_steps(steps) for name, steps in expected.items()}
         self._in_seconds = False
         self._file, self._draws = file, draws_bars(file)
         self._lock, self._is_over = threading.RLock(), threading.Event()
@@ -302,17 +311,17 @@ class Stages:
             ):
                 return
             self._leave()
-            self._at_work = _Work(name, now)
+            self._at_work = _StageAtWork(name, now)
             self._draw()
 
     def expect(self, seconds, line=""):
         with self._lock:
             known = [name for name in seconds if name in self._expected]
-            named = {name: _as_steps(seconds[name]) for name in known}
+            named = {name: _as_stage_steps(seconds[name]) for name in known}
             if not self._in_seconds:
                 # Of what is not named the shares are kept.
-                before = sum(_add_up(self._expected[name]) for name in named)
-                unit = sum(map(_add_up, named.values())) / before if before else 0.0
+                before = sum(_sum_seconds(self._expected[name]) for name in named)
+                unit = sum(map(_sum_seconds, named.values())) / before if before else 0.0
                 for name, steps in self._expected.items():
                     scaled = {
                         key: one._replace(seconds=unit * one.seconds) for key, one in steps.items()
@@ -358,10 +367,10 @@ class Stages:
         if None in self._expected[work.name]:
             work.steps[None] = work.took
         self._done.append(work)
-        self._say(f"  done   {_describe(work):38s}{format_seconds(work.took):>8}")
+        self._say(f"  done   {_describe_work(work):38s}{format_seconds(work.took):>8}")
 
     def _sum_up(self):
-        """The shares of the stages in this run, the largest first."""
+        """Return the shares of the stages in this run, the largest first."""
         whole = time.monotonic() - self._start
         line = f"  {format_seconds(whole)} in all:"
         for work in sorted(self._done, key=lambda work: -work.took):
@@ -372,7 +381,10 @@ class Stages:
         return line.rstrip(",:")
 
     def measure(self, at_most=False):
-        """Seconds since the beginning, and seconds that are left, None if nothing is known."""
+        """Return seconds since the beginning, and seconds that are left.
+
+        None if nothing is known.
+        """
         now = time.monotonic()
         unit, work = self._find_unit(now), self._at_work
         if unit is None:
@@ -381,31 +393,31 @@ class Stages:
         left = 0.0 if work is None else self._measure_work(work, unit, speeds, now, at_most)
         for name in self._list_later():
             for step in self._list_steps(name, at_most).values():
-                left += _count(step) * unit * speeds.get(step.kind, 1.0)
+                left += _count_certain_seconds(step) * unit * speeds.get(step.kind, 1.0)
         return now - self._start, left
 
     def _list_later(self):
-        """The stages that have not begun."""
+        """Return the stages that have not begun."""
         names, works = list(self._expected), [*self._done, self._at_work]
         begun = [names.index(work.name) for work in works if work is not None]
         return names[max(begun, default=-1) + 1 :]
 
     def _find_unit(self, now):
-        """Seconds of one unit of what is expected; None if nothing is known."""
+        """Return the seconds of one unit of what is expected; None if nothing is known."""
         if self._in_seconds:
             return 1.0
-        whole = sum(map(_add_up, self._expected.values()))
-        done = sum(_add_up(self._expected[work.name]) for work in self._done)
+        whole = sum(map(_sum_seconds, self._expected.values()))
+        done = sum(_sum_seconds(self._expected[work.name]) for work in self._done)
         if done >= _TELLING * whole:
             return sum(work.took for work in self._done) / done
         work = self._at_work
-        share = 0.0 if work is None else _add_up(self._expected[work.name])
+        share = 0.0 if work is None else _sum_seconds(self._expected[work.name])
         if share and 0 < work.n <= work.total:
             return (work.last - work.begun) * work.total / work.n / share
         return None
 
     def _find_speeds(self, unit):
-        """How many times as long as expected the steps of each kind take."""
+        """Return how many times as long as expected the steps of each kind take."""
         if not self._in_seconds:
             return {}  # the unit says it
         took, expected, every = {}, {}, {}
@@ -428,12 +440,12 @@ class Stages:
         }
 
     def _list_steps(self, name, at_most):
-        """The steps of a stage, with all parts that there may be if it is asked for the most."""
+        """Return steps of a stage, with all parts that there may be if it is asked for the most."""
         steps = self._expected[name]
         return {key: step.widen() for key, step in steps.items()} if at_most else steps
 
     def _measure_work(self, work, unit, speeds, now, at_most):
-        """Seconds that the stage at work takes still."""
+        """Return seconds that the stage at work takes still."""
         steps = self._list_steps(work.name, at_most)
 
         def expect(step):
@@ -441,7 +453,7 @@ class Stages:
 
         if None in steps:  # it has no steps of its own
             return work.measure_parts(expect(steps[None]), now, steps[None].n_parts)
-        step = steps.get(work.step, Step(0.0))
+        step = steps.get(work.step, StageStep(0.0))
         left = work.measure_parts(expect(step), now, step.n_parts)
         begun = {*work.steps, work.step}
         return left + sum(
@@ -458,17 +470,22 @@ class Stages:
         if self._draws:
             self._draw_bar(told)
         elif now - self._said >= BETWEEN_STATES and self._at_work is not None:
-            self._say(f"  now    {_describe(self._at_work)}: {told}")
+            self._say(f"  now    {_describe_work(self._at_work)}: {told}")
 
     def _tell_left(self, left):
-        """The time that is left; from the least to the most while it is open what follows."""
+        """Return the time that is left.
+
+        From the least to the most while it is open what follows.
+        """
         least, most = (format_seconds(one + 0.5) for one in (left, self.measure(at_most=True)[1]))
         return f"about {least}" if least == most else f"{least} to {most}"
 
     def _move_bar(self, now, passed, left):
-        """Move the bar as fast as it has to in order to end when the rest is over."""
-        # So it never stands and never goes back, whatever is found out about the rest. A bar that
-        # is ahead of the clock slows down until the clock has come to where it is.
+        """Move the bar as fast as it has to in order to end when the rest is over.
+
+        So it never stands and never goes back, whatever is found out about the rest. A bar that is
+        ahead of the clock slows down until the clock has come to where it is.
+        """
         moved, self._moved = now - self._moved, now
         if not moved:
             return
@@ -512,30 +529,32 @@ class Stages:
             self._file.flush()
 
 
-def _describe(work):
+def _describe_work(work):
     return f"{work.name}, {work.n_parts}" if work.n_parts else work.name
 
 
-def _as_steps(expected):
-    """The steps of a stage; None stands for a stage without them."""
+def _as_stage_steps(expected):
+    """Return the steps of a stage; None stands for a stage without them."""
     steps = expected if isinstance(expected, dict) else {None: expected}
-    return {name: one if isinstance(one, Step) else Step(one) for name, one in steps.items()}
+    return {
+        name: one if isinstance(one, StageStep) else StageStep(one) for name, one in steps.items()
+    }
 
 
-def _count(step):
+def _count_certain_seconds(step):
     return step.seconds if step.is_certain else 0.0
 
 
-def _add_up(steps):
-    return sum(map(_count, steps.values()))
+def _sum_seconds(steps):
+    return sum(map(_count_certain_seconds, steps.values()))
 
 
 def add_steps(expected):
-    """What is expected of a stage with all of its steps that are certain."""
-    return _add_up(_as_steps(expected))
+    """Return what is expected of a stage with all of its steps that are certain."""
+    return _sum_seconds(_as_stage_steps(expected))
 
 
-class _Part:
+class _InnerBar:
     """A bar inside a stage, which moves that of the stages."""
 
     mininterval = _BETWEEN_MOVES
@@ -557,14 +576,14 @@ class _Part:
 
 
 def format_seconds(seconds):
-    """A time as ``2:05``, or ``1:02:05``."""
+    """Return a time as ``2:05``, or ``1:02:05``."""
     minutes, rest = divmod(int(seconds), 60)
     hours, minutes = divmod(minutes, 60)
     return f"{hours}:{minutes:02d}:{rest:02d}" if hours else f"{minutes}:{rest:02d}"
 
 
 def can_write(file, text):
-    """Whether a file takes some characters."""
+    """Return whether a file takes some characters."""
     try:
         text.encode(getattr(file, "encoding", None) or "ascii")
     except (UnicodeEncodeError, LookupError):

@@ -28,7 +28,7 @@ def format_pvalue(pvalue, smallest, digits=2):
 
 
 def limit_rates(successes, trials, alpha):
-    """Limits of the rates that a beta mixture of bets has not rejected."""
+    """Return the limits of the rates that a beta mixture of bets has not rejected."""
     k, n = successes, trials
     inside = k / np.maximum(n, 1)
     least = np.log(alpha) + betaln(k + 0.5, n - k + 0.5) - betaln(0.5, 0.5)
@@ -37,7 +37,7 @@ def limit_rates(successes, trials, alpha):
         return xlogy(k, rates) + xlog1py(n - k, -rates) > least
 
     def search(end):
-        """Where the likelihood falls to the least, between the estimate and an end."""
+        """Return where the likelihood falls to the least, between the estimate and an end."""
         near, far = inside, np.full(len(k), end)
         reaches_end = is_in(far)
         for _ in range(60):

@@ -67,15 +67,17 @@ def draw_integers(random_state):
 
 
 def derive_random_state(random_state, name):
-    """A generator for one use of a seed, whose draws are not those of other uses of the seed."""
-    # Users split a table, or draw the rows that a model gets, with the seed that they pass on. What
-    # is drawn with the seed alone would then be the rows that they drew.
+    """A generator for one use of a seed, whose draws are not those of other uses of the seed.
+
+    Users split a table, or draw the rows that a model gets, with the seed that they pass on. What
+    is drawn with the seed alone would then be the rows that they drew.
+    """
     seeds = np.random.SeedSequence([*draw_integers(random_state), *name.encode()])
     return np.random.RandomState(np.random.MT19937(seeds))
 
 
 def derive_seed(random_state, name):
-    """An integer for one use of a seed, as :func:`derive_random_state`."""
+    """Return an integer for one use of a seed, as :func:`derive_random_state`."""
     return int(derive_random_state(random_state, name).randint(np.iinfo(np.int32).max))
 
 
@@ -106,10 +108,12 @@ def seed_estimator(estimator, seeds):
 
 @contextmanager
 def isolated_randomness(seeds):
-    """Seed the global generators of Python, numpy and torch, and restore them afterwards."""
-    # Estimators without a random_state (skorch nets, user code) draw from global generators. They
-    # get their own seed here, and the caller's streams are not changed.
-    # The child is constructed directly, because spawn() would change the seed of the next caller.
+    """Seed the global generators of Python, numpy and torch, and restore them afterwards.
+
+    Estimators without a random_state (skorch nets, user code) draw from global generators. They get
+    their own seed here, and the caller's streams are not changed. The child is constructed
+    directly, because spawn() would change the seed of the next caller.
+    """
     child = np.random.SeedSequence(seeds.entropy, spawn_key=(*seeds.spawn_key, 0))
     with PROCESS_LOCK, preserved_randomness():
         seed_everything(int(child.generate_state(1)[0]))

@@ -18,7 +18,7 @@ from .containers import (
     as_rows,
     as_table,
     concat_rows,
-    describe_rows,
+    describe_container,
     is_frame,
     is_lazy,
     is_tensor,
@@ -29,13 +29,13 @@ from .containers import (
     take_rows,
     unpack,
 )
+from .escaping import as_html, visible
 from .hashing import check_fingerprints, digest_records
 from .moments import cut
 from .numbers import LARGEST, as_series, show, to_array
 from .out_of_core import empty_table
 from .outputs import Outputs, as_key
 from .types import ArrayLike, LazyTable, PathLike, Rows
-from .visible import as_html, visible
 
 _MOST_NAMES = 30  # of columns, in a message
 _MOST_SHOWN = 12  # of columns or labels, in a notebook
@@ -45,7 +45,7 @@ _RESERVED = frozenset({"X", "y", "fields"})
 _SENDER = "QueueFeederThread"
 
 
-def as_array(values, name):
+def as_field_array(values, name):
     """Convert values to an array in which missing values can still be found."""
     array = to_array(values, name, "hold one value for each record")
     if array.dtype.kind in "US" and not isinstance(values, np.ndarray):
@@ -72,11 +72,11 @@ def check_one_type(y):
 
 
 def as_labels(y, n_records):
-    y = as_array(y, "y")
+    y = as_field_array(y, "y")
     if y.ndim == 2 and y.shape[1] == 1:
         y = y.ravel()
     if y.ndim == 2 and y.shape[1]:
-        columns = [_as_column(y[:, k], k, n_records) for k in range(y.shape[1])]
+        columns = [_as_target_column(y[:, k], k, n_records) for k in range(y.shape[1])]
         return read_only(np.column_stack(columns))
     if y.ndim != 1:
         raise ValueError(
@@ -97,7 +97,7 @@ def as_labels(y, n_records):
     return read_only(y)
 
 
-def _as_column(values, number, n_records):
+def _as_target_column(values, number, n_records):
     """Check one of several targets."""
     try:
         return as_labels(values, n_records)
@@ -107,7 +107,7 @@ def _as_column(values, number, n_records):
 
 def as_ids(ids):
     """Check identifiers; each record needs its own."""
-    ids = as_array(ids, "ids")
+    ids = as_field_array(ids, "ids")
     if ids.ndim != 1 or not len(ids) or pd.isna(ids).any():
         raise ValueError(f"ids must hold one identifier for each record; got {show(ids)}.")
     again = as_series(ids).duplicated()
@@ -125,22 +125,22 @@ def as_field(name, values, n_records):
     if values is None:
         raise ValueError(f"Field {name!r} is None; leave it out instead.")
     if not (isinstance(values, Outputs) or is_tensor(values)):
-        values = read_only(as_array(values, f"Field {name!r}"))
+        values = read_only(as_field_array(values, f"Field {name!r}"))
     if getattr(values, "ndim", 1) == 0 or len(values) != n_records:
         size = "is a scalar" if getattr(values, "ndim", 1) == 0 else f"has {len(values)} values"
         raise ValueError(f"X has {n_records} records and field {name!r} {size}.")
     return values
 
 
-def check_order(fields, y):
+def check_outputs_order(fields, y):
     """Warn if stored outputs seem to be of another kind or in another order."""
     if y is not None and isinstance(fields.get("outputs"), Outputs):
-        from .asking import warn_of_given
+        from .query import warn_of_given
 
         warn_of_given(fields["outputs"], y, stacklevel=4)
 
 
-def check_column(frame, column):
+def check_column_name(frame, column):
     try:
         known = column in frame.columns
     except TypeError:  # a list or an array, or a string if column names are dates
@@ -199,7 +199,7 @@ def as_side(kind, name, side):
 
 
 def _are_targets(X, y):
-    """Whether a table holds several targets of the rows of X, not features or indicators."""
+    """Return whether a table holds several targets of the rows of X, not features or indicators."""
     shape, own = (tuple(getattr(values, "shape", None) or np.shape(values)) for values in (X, y))
     if len(shape) < 2 or len(own) != 2 or shape[0] != own[0] or shape == own:
         return False
@@ -209,7 +209,7 @@ def _are_targets(X, y):
 
 
 def _count_axes(values):
-    """Number of axes, where a column is a vector."""
+    """Return the number of axes, where a column is a vector."""
     shape = getattr(values, "shape", None)
     if shape is None:
         return np.ndim(values) if isinstance(values, list | tuple) else 0
@@ -260,7 +260,7 @@ def _no_matrix():
     )
 
 
-class _Shape(tuple):
+class _RecordsShape(tuple):
     """Shape (n,), which says why the number of columns is missing to the caller."""
 
     def __getitem__(self, axis):
@@ -364,7 +364,7 @@ class Records:
         # Labels that are one for each record, in two dimensions, are a column.
         column = given is not None and len(getattr(given, "shape", None) or np.shape(given)) == 2
         column = column and y.ndim == 1
-        check_order(checked, y)
+        check_outputs_order(checked, y)
         self._assign((X, None), y, checked, None, column)
 
     @classmethod
@@ -419,7 +419,7 @@ class Records:
             )
         drop = list(drop) if np.iterable(drop) and not isinstance(drop, str | bytes) else [drop]
         for column in [*([] if target is None else [target]), *drop, *fields.values()]:
-            check_column(table, column)
+            check_column_name(table, column)
         leaving = drop if target is None else [target, *drop]
         labels = None if target is None else take_column(table, target)
         columns = {name: take_column(table, column) for name, column in fields.items()}
@@ -652,7 +652,7 @@ class Records:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        return _Shape((len(self),))
+        return _RecordsShape((len(self),))
 
     def with_fields(self, **fields: ArrayLike) -> Self:
         """Return the same records with fields added or replaced.
@@ -667,7 +667,7 @@ class Records:
         records : Records
         """
         checked = {name: as_field(name, values, len(self)) for name, values in fields.items()}
-        check_order(checked, self.y)
+        check_outputs_order(checked, self.y)
         return self._with_checked(checked)
 
     def _with_checked(self, fields):
@@ -703,11 +703,11 @@ class Records:
         >>> Records(X, y).with_outputs(victim)["outputs"]
         Outputs(150 answers, kind='proba', classes=[0, 1, 2])
         """
-        from .asking import check_order, check_targets, query_victim
+        from .query import check_class_order, check_targets, query_victim
 
         outputs = query_victim(victim, self.X)
         check_targets(victim, outputs, self.y)
-        check_order(victim, outputs, self.y)
+        check_class_order(victim, outputs, self.y)
         return self._with_checked({"outputs": outputs})
 
     def __len__(self) -> int:
@@ -802,26 +802,26 @@ class Records:
         y = "" if self.y is None else f", y={self.y.dtype}"
         y += f" x {self.y.shape[1]}" if self.y is not None and self.y.ndim == 2 else ""
         fields = f", fields={','.join(self._fields)}" if self._fields else ""
-        return f"Records({len(self)} records, X={describe_rows(self.X)}{y}{fields})"
+        return f"Records({len(self)} records, X={describe_container(self.X)}{y}{fields})"
 
     def _repr_html_(self):
         table = as_table(self.X)
         names = [] if table is None else list(table.columns)
-        parts = {"X": describe_rows(self.X) + _list_some(names), "y": _describe(self.y)}
-        parts |= {name: _describe(values) for name, values in self._fields.items()}
+        parts = {"X": describe_container(self.X) + _list_some(names), "y": _describe_labels(self.y)}
+        parts |= {name: _describe_labels(values) for name, values in self._fields.items()}
         width = max(map(len, parts))
         lines = [f"  {visible(name):{width}}  {text}" for name, text in parts.items()]
         return as_html("\n".join([f"Records: {len(self):,}", *lines]))
 
 
 def _list_some(values):
-    """Some of the values, as the end of a line."""
+    """Return some of the values, as the end of a line."""
     more = ", ..." if len(values) > _MOST_SHOWN else ""
     return f": {', '.join(map(visible, values[:_MOST_SHOWN]))}{more}" if len(values) else ""
 
 
-def _describe(values):
-    """Type of the labels or of a field, and how often each value occurs if they are few."""
+def _describe_labels(values):
+    """Return type of the labels or of a field, and how often each value occurs if they are few."""
     if isinstance(values, np.ndarray) and values.ndim == 2:
         return f"{values.dtype}, {values.shape[1]} columns"
     if not isinstance(values, np.ndarray) or values.ndim != 1:
@@ -838,18 +838,23 @@ def get_features(records):
 
 
 def has_column(records):
-    """Whether y of records was given with the shape (n, 1); it is flat in the records."""
+    """Return whether y of records was given with the shape (n, 1); it is flat in the records."""
     return records._was_column()
 
 
 def get_origin(records):
-    """The table that records were taken from; the records themselves if they are no slice."""
+    """Return the table that records were taken from.
+
+    The records themselves if they are no slice.
+    """
     return records._get_origin()
 
 
 def make_once(records, key, make, waiting=nullcontext):
-    """Return what ``make`` returns, which a table keeps by a key as long as it is there itself."""
-    # waiting: makes the context in which a thread waits for another one that makes it
+    """Return what ``make`` returns, which a table keeps by a key as long as it is there itself.
+
+    waiting: makes the context in which a thread waits for another one that makes it.
+    """
     return records._get_made().get(key, make, waiting)
 
 

@@ -15,9 +15,11 @@ def make_router(owner, estimator, methods=("fit",)):
 
 
 def route_params(owner, method, params):
-    """Return what the estimator inside of a meta-estimator gets of the parameters of a method."""
-    # Without routing, everything: the estimator refuses what it does not take. The classes of
-    # partial_fit say nothing of single rows, and are passed on as scikit-learn does.
+    """Return what the estimator inside of a meta-estimator gets of the parameters of a method.
+
+    Without routing, everything: the estimator refuses what it does not take. The classes of
+    partial_fit say nothing of single rows, and are passed on as scikit-learn does.
+    """
     known = {name: params[name] for name in params if (method, name) == ("partial_fit", "classes")}
     routed = {name: params[name] for name in params if name not in known}
     if routed and sklearn.get_config()["enable_metadata_routing"]:

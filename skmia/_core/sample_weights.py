@@ -8,8 +8,8 @@ import sklearn
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import has_fit_parameter
 
-from .asking import unwrap
 from .numbers import show, to_array
+from .query import unwrap
 from .writers import drop_writers_of_fit
 
 # Field of the records, and parameter of fit.
@@ -47,7 +47,7 @@ def name_parameter(estimator):
 
 
 def requests_weights(estimator):
-    """Whether an estimator, or a part of it, requests sample weights by metadata routing."""
+    """Return whether an estimator, or a part of it, requests sample weights by metadata routing."""
     parts = [estimator, *estimator.get_params(deep=True).values()]
     return any(_requests(part) for part in parts if hasattr(part, "get_metadata_routing"))
 
@@ -88,8 +88,10 @@ def fit_weighted(model, X, y, weights, fit_params=None):
 
 @contextmanager
 def routing_requests(estimator):
-    """Enable metadata routing while an estimator is fitted that requests sample weights."""
-    # Requests can be set only where routing is enabled. Worker processes do not know that it is.
+    """Enable metadata routing while an estimator is fitted that requests sample weights.
+
+    Requests can be set only where routing is enabled. Worker processes do not know that it is.
+    """
     enabled = sklearn.get_config()["enable_metadata_routing"]
     if enabled or estimator is None or not requests_weights(estimator):
         yield

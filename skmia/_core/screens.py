@@ -7,7 +7,7 @@ from .levels import BARS, Level
 from .text import escape, quote, wrap_short
 
 
-class Step(NamedTuple):
+class NextStep(NamedTuple):
     """An imperative, a reason, and a place with the words of its link."""
 
     imperative: str
@@ -52,7 +52,7 @@ class Screen:
 
 
 def write_headlines(screen):
-    """The headlines as lines of a terminal, the leading ones in capitals."""
+    """Return the headlines as lines of a terminal, the leading ones in capitals."""
     return [
         f"  {one.bars}  {one.words.upper() if one.leads else one.words.lower()}   {one.where}"
         for one in screen.headlines
@@ -60,7 +60,7 @@ def write_headlines(screen):
 
 
 def write_steps(screen, width=10):
-    """What to do next as lines of a terminal, below a heading of so many characters."""
+    """Return what to do next as lines of a terminal, below a heading of so many characters."""
     lines = []
     for place, step in enumerate(screen.steps, 1):
         head = f"{'  Next' if place == 1 else '':{width}s}{place}  "
@@ -69,13 +69,13 @@ def write_steps(screen, width=10):
 
 
 def write_as_markdown(screen):
-    """Headlines and sentence as paragraphs of Markdown."""
+    """Return headlines and sentence as paragraphs of Markdown."""
     lines = [f"**{escape(one.words)}** {escape(one.where)}" for one in screen.headlines]
     return [text for line in [*lines, escape(screen.plain)] for text in (line, "")]
 
 
 def write_steps_as_markdown(screen):
-    """What to do next as a numbered list of Markdown."""
+    """Return what to do next as a numbered list of Markdown."""
     told = [
         f"{place}. {_escape_but_code(f'{step.imperative} {step.why}')}"
         for place, step in enumerate(screen.steps, 1)
@@ -84,6 +84,6 @@ def write_steps_as_markdown(screen):
 
 
 def _escape_but_code(text):
-    """A text with its code, which stands between two single quotes of that kind."""
+    """Return a text with its code, which stands between two single quotes of that kind."""
     parts = text.split("`")
     return "".join(quote(one) if k % 2 else escape(one) for k, one in enumerate(parts))

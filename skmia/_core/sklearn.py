@@ -57,9 +57,10 @@ __all__ = [
 
 
 class HasMethods(_param_validation.HasMethods):
-    """Constraint that an estimator has methods, of which it may have `predict` after fit alone."""
+    """Constraint that an estimator has methods, of which it may have `predict` after fit alone.
 
-    # So has a StackingClassifier without a final estimator.
+    So has a StackingClassifier without a final estimator.
+    """
 
     def is_satisfied_by(self, val):
         """Return whether the estimator has all methods."""
@@ -176,12 +177,15 @@ _OF_EPOCHS = ("n_iter_", "t_", "loss_", "best_loss_", "loss_curve_", "_no_improv
 
 
 def fit_to_first_epoch(model, fit):
-    """Fit a perceptron up to its first epoch."""
-    # scikit-learn itself validates the input, encodes labels and draws the weights; only its loop
-    # over the epochs is left out. If a version of scikit-learn has another loop, the model is
-    # trained to the end.
-    # -> X (n, d): training records after validation. None if the model is trained to the end, as
-    # for sparse records; y (n, n_outputs)
+    """Fit a perceptron up to its first epoch.
+
+    scikit-learn itself validates the input, encodes labels and draws the weights; only its loop
+    over the epochs is left out. If a version of scikit-learn has another loop, the model is trained
+    to the end.
+
+    Return X of shape (n, d): training records after validation. None if the model is trained to the
+    end, as for sparse records; y of shape (n, n_outputs).
+    """
     found, ordinary = [], model._fit_stochastic
 
     def stop_here(X, y, *others, **settings):
@@ -212,7 +216,7 @@ def note_loss(model, loss):
 
 
 def has_stalled(model):
-    """Whether a perceptron ends its training because its loss no longer improves."""
+    """Return whether a perceptron ends its training because its loss no longer improves."""
     return model._no_improvement_count > model.n_iter_no_change
 
 
@@ -279,24 +283,28 @@ def read_trees_of_boosting(model):
 
 
 def read_edges_of_boosting(model):
-    """Edges of the bins of each feature, of a fitted histogram boosting."""
+    """Return the edges of the bins of each feature, of a fitted histogram boosting."""
     return [np.asarray(edges) for edges in model._bin_mapper.bin_thresholds_]
 
 
 def encode_for_boosting(model, X):
-    """Columns as the nodes of histogram boosting number them: codes of categories come first."""
-    # Categories that the model does not know become NaN.
+    """Return columns as the nodes of histogram boosting number them.
+
+    Codes of categories come first.
+
+    Categories that the model does not know become NaN.
+    """
     return np.asarray(model._preprocess_X(X, reset=False), dtype=np.float64)
 
 
 def read_categorical_columns(model):
-    """Which columns hold categories, in the order of the nodes of histogram boosting."""
+    """Return which columns hold categories, in the order of the nodes of histogram boosting."""
     found = model._is_categorical_remapped
     return np.zeros(model.n_features_in_, dtype=bool) if found is None else np.asarray(found)
 
 
 def read_known_categories_of_boosting(model):
-    """Number and categories of each column of categories of a fitted histogram boosting."""
+    """Return number and categories of each column of categories of a fitted histogram boosting."""
     if model.is_categorical_ is None:
         return []
     encoder = model._preprocessor.named_transformers_["encoder"]
@@ -304,10 +312,12 @@ def read_known_categories_of_boosting(model):
 
 
 def read_draws(model):
-    """What a forest or bag stores of the samples on which its trees were grown."""
-    # -> n_drawn, n_rows: number of draws of each tree and of training rows; 0 if the file does not
-    # state them; chances (n_rows,): probability of each training row at a draw; None if they are
-    # equal, or not stored
+    """Return what a forest or bag stores of the samples on which its trees were grown.
+
+    Return n_drawn, n_rows: number of draws of each tree and of training rows; 0 if the file does
+    not state them; chances of shape (n_rows,): probability of each training row at a draw; None if
+    they are equal, or not stored.
+    """
     n_rows = getattr(model, "_n_samples", None)
     n_drawn = getattr(model, "_n_samples_bootstrap", None) or getattr(model, "_max_samples", None)
     if n_rows is None:
@@ -317,10 +327,12 @@ def read_draws(model):
 
 
 def read_leaves_of_boosting(model, X):
-    """Yield the leaf of each row in each tree of histogram boosting, also for categories."""
-    # The compiled prediction is run on copies of the trees whose values are the numbers of the
-    # nodes.
-    # X (n, n_features), as encode_for_boosting returns them
+    """Yield the leaf of each row in each tree of histogram boosting, also for categories.
+
+    The compiled prediction is run on copies of the trees whose values are the numbers of the nodes.
+
+    X (n, n_features), as encode_for_boosting returns them.
+    """
     known, numbers = model._bin_mapper.make_known_categories_bitsets()
     _, predictor = load_tree_types()
     for tree in read_trees_of_boosting(model):
@@ -365,8 +377,10 @@ class SupportVectors(NamedTuple):
 
 
 def read_support_vectors(model):
-    """Return the numbers from which a fitted support vector machine predicts."""
-    # Public attributes hold the same numbers, but a forged file may set the two to different ones.
+    """Return the numbers from which a fitted support vector machine predicts.
+
+    Public attributes hold the same numbers, but a forged file may set the two to different ones.
+    """
     calibrations = model._probA, model._probB
     counts = np.asarray(model._n_support)
     return SupportVectors(counts, model._dual_coef_, model._intercept_, calibrations)

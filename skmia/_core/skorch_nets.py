@@ -36,7 +36,7 @@ def _forward_in_bulk(net, X, size):
     step = max(size, min(_RECORDS, _NUMBERS // max(1, int(np.prod(X.shape[1:])))))
     whole = ask(X[:step])
     # The answer to a record may depend on its batch, or be random.
-    if not _agree(whole, ask(X[:size])):
+    if not _are_close_tensors(whole, ask(X[:size])):
         yield from net.forward_iter(X)
         return
     yield whole
@@ -74,12 +74,14 @@ def _is_table(X):
     return isinstance(X, np.ndarray) and X.ndim > 1 and X.dtype.kind in "biuf"
 
 
-def _agree(whole, part):
+def _are_close_tensors(whole, part):
     import torch
 
     if not isinstance(whole, torch.Tensor):
         return (
-            isinstance(whole, tuple) and len(whole) == len(part) and all(map(_agree, whole, part))
+            isinstance(whole, tuple)
+            and len(whole) == len(part)
+            and all(map(_are_close_tensors, whole, part))
         )
     scale = float(part.abs().max()) if part.numel() and part.dtype.is_floating_point else 1.0
     first = whole[: len(part)]
@@ -93,7 +95,7 @@ _SUM_TOLERANCE = 0.01
 
 
 def is_skorch(model):
-    """Whether a model is a skorch net or an instance of a subclass."""
+    """Return whether a model is a skorch net or an instance of a subclass."""
     return any(base.__module__.startswith("skorch.") for base in type(model).__mro__)
 
 
@@ -122,9 +124,11 @@ def query_logits(net, X):
 
 
 def skorch_classes(net, n_columns):
-    """Return the labels of the columns of a net's outputs."""
-    # skorch lists the labels of the training rows. Labels are the numbers of the output units, so a
-    # class that is absent from these rows still has its unit.
+    """Return the labels of the columns of a net's outputs.
+
+    Skorch lists the labels of the training rows. Labels are the numbers of the output units, so a
+    class that is absent from these rows still has its unit.
+    """
     classes = np.asarray(net.classes_)
     return classes if len(classes) == n_columns else np.arange(n_columns)
 

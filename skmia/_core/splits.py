@@ -45,9 +45,11 @@ def check_room(n_models, n_records, n_temperatures):
 
 
 def number_units(fingerprint, group_by=None):
-    """Number the sets of records that must be in or out of a training set together."""
-    # Equal records form a unit, and so do all records with one value of group_by. Two groups with
-    # equal records become one unit, because these records cannot be in and out at once.
+    """Number the sets of records that must be in or out of a training set together.
+
+    Equal records form a unit, and so do all records with one value of group_by. Two groups with
+    equal records become one unit, because these records cannot be in and out at once.
+    """
     units = number_equal(fingerprint)
     if group_by is None:
         return units
@@ -62,8 +64,11 @@ def number_units(fingerprint, group_by=None):
 
 
 def join_copies(membership, fingerprint):
-    """Count a model that was trained on one of several equal records as trained on all of them."""
-    # membership (n_estimators, n), fingerprint (n,) -> membership (n_estimators, n)
+    """Count a model that was trained on one of several equal records as trained on all of them.
+
+    Take membership of shape (n_estimators, n), fingerprint of shape (n,); return membership of
+    shape (n_estimators, n).
+    """
     _, starts, record = np.unique(np.sort(fingerprint), return_index=True, return_inverse=True)
     order = np.argsort(fingerprint, kind="stable")
     joined = np.empty_like(membership)
@@ -94,10 +99,13 @@ def _sort_by_strata(units, read):
 
 
 def draw_halves(units, strata, n_samples, rng, first=None):
-    """Draw two disjoint sets of records for a pair of shadow models."""
-    # Units are shuffled within their stratum and assigned to the two halves in turn, so that the
-    # halves differ by at most one unit in every stratum and in total.
-    # -> inside (2, n)
+    """Draw two disjoint sets of records for a pair of shadow models.
+
+    Units are shuffled within their stratum and assigned to the two halves in turn, so that the
+    halves differ by at most one unit in every stratum and in total.
+
+    Return inside of shape (2, n).
+    """
     first = find_first(units) if first is None else first
     n_units = len(first)
     order = count_up(n_units)
@@ -120,9 +128,12 @@ def draw_halves(units, strata, n_samples, rng, first=None):
 
 
 def draw_block(units, strata, size, rng):
-    """Draw the training sets of a block of models so that each unit is in exactly half of them."""
-    # Each training set holds half of the units of every stratum, and of all, up to one unit.
-    # -> inside (size, n)
+    """Draw the training sets of a block of models so that each unit is in exactly half of them.
+
+    Each training set holds half of the units of every stratum, and of all, up to one unit.
+
+    Return inside of shape (size, n).
+    """
     first = np.unique(units, return_index=True)[1]
     strata, n_strata = strata[first], strata.max() + 1
     inside = np.zeros((size, len(first)), dtype=bool)
@@ -179,10 +190,13 @@ def _number_units_of(records):
 
 
 def draw_rows(n_records, n_wanted, seed, groups=(), n_fewest=0):
-    """Draw about so many records at random, and of each group at least some."""
-    # The draw depends on nothing else, so what holds for records that were assigned at random holds
-    # for the sample.
-    # groups: mask (n_records,) of each -> rows (k,): positions in order
+    """Draw about so many records at random, and of each group at least some.
+
+    The draw depends on nothing else, so what holds for records that were assigned at random holds
+    for the sample.
+
+    groups: mask (n_records,) of each -> rows (k,): positions in order.
+    """
     keys = empty_table(n_records)
     np.random.default_rng(seed).random(out=keys)
     chosen = keys <= _find_cut(keys, n_wanted)

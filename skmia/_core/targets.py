@@ -38,7 +38,7 @@ BROADCAST = (
 
 
 def is_broadcast(warning):
-    """Whether a text is the warning of torch that a loss compares all with all."""
+    """Return whether a text is the warning of torch that a loss compares all with all."""
     return "target size" in warning and "different to the input size" in warning
 
 
@@ -92,7 +92,7 @@ def choose_form(estimator, X, y, column=False):
     if not _takes_flat(estimator):
         return TargetForm(column=True)
     parts = [estimator, *estimator.get_params(deep=True).values()]
-    return TargetForm(column and any(map(_is_foreign, parts)))
+    return TargetForm(column and any(map(_is_foreign_part, parts)))
 
 
 def shape_targets(estimator, X, y, column=False):
@@ -100,25 +100,25 @@ def shape_targets(estimator, X, y, column=False):
     return choose_form(estimator, X, y, column).apply(y) if y is not None else None
 
 
-def _is_foreign(part):
+def _is_foreign_part(part):
     is_trained = hasattr(part, "fit") and not isinstance(part, type)
     return is_trained and type(part).__module__.partition(".")[0] not in _FLATTENING
 
 
 def _takes_flat(estimator):
-    """Whether an estimator takes a single output as a flat array."""
+    """Return whether an estimator takes a single output as a flat array."""
     try:
         return get_tags(estimator).target_tags.single_output
     except Exception:  # of an object without tags
         return True
 
 
-def _is_net(part):
+def _is_net_part(part):
     return is_skorch(part) and hasattr(part, "get_loss") and not isinstance(part, type)
 
 
 def _holds_net(estimator):
-    return any(map(_is_net, [estimator, *estimator.get_params(deep=True).values()]))
+    return any(map(_is_net_part, [estimator, *estimator.get_params(deep=True).values()]))
 
 
 def _pick_rows(X, y):
@@ -130,7 +130,7 @@ def _pick_rows(X, y):
 
 def _reach_net(estimator, X, y):
     """Return the net in an estimator, and rows as they reach it; None if that is not known."""
-    if _is_net(estimator):
+    if _is_net_part(estimator):
         return estimator, X, y
     if isinstance(estimator, FrozenEstimator):
         return None
@@ -157,14 +157,16 @@ def _quietly():
 
 
 def _choose_for_net(net, X, some, y, column):
-    """Choose the form in which the loss of a batch is made of the losses of its records."""
-    # Of a batch, a loss that compares every output with every label differs from the mean, and
-    # from the sum, of the losses of single records, and so does none that compares them one by one.
-    rows = _spread(some)
+    """Choose the form in which the loss of a batch is made of the losses of its records.
+
+    Of a batch, a loss that compares every output with every label differs from the mean, and from
+    the sum, of the losses of single records, and so does none that compares them one by one.
+    """
+    rows = _pick_different_labels(some)
     X, few = take_rows(X, rows), some[rows]
     with _quietly():
         try:
-            net = _initialize(net, X, few)
+            net = _initialize_net(net, X, few)
             outputs = _ask_net(net, X, few)
         except Exception:  # the training raises it again, with its own message
             return TargetForm(column)
@@ -179,7 +181,7 @@ def _choose_for_net(net, X, some, y, column):
     return found.get("separate") or found.get("joint") or TargetForm(column)
 
 
-def _initialize(net, X, y):
+def _initialize_net(net, X, y):
     """Initialize a copy of a net; callbacks may set its number of inputs before training."""
     net = copy_quietly(net).set_params(verbose=0).initialize()
     with contextlib.suppress(Exception):  # of callbacks that need more than this
@@ -187,8 +189,8 @@ def _initialize(net, X, y):
     return net
 
 
-def _spread(y):
-    """Positions of a few records with different labels."""
+def _pick_different_labels(y):
+    """Return the positions of a few records with different labels."""
     first = np.unique(y, return_index=True)[1]
     picked = first[np.unique(np.linspace(0, len(first) - 1, _N_TRIED).round().astype(int))]
     return np.r_[picked, [k for k in range(len(y)) if k not in picked]][:_N_TRIED].astype(int)
@@ -211,29 +213,29 @@ def _first(outputs):
 
 
 def _ask_net(net, X, y):
-    """Outputs of an initialized net, different for each record."""
-    Xb, _ = _collate(net, X, None)
+    """Return the outputs of an initialized net, different for each record."""
+    Xb, _ = _collate_net_rows(net, X, None)
     outputs = net.evaluation_step((Xb, None), training=False)
     if _first(outputs).shape[:1] != (len(y),):
         raise ValueError("outputs are not one for each record")
-    return _change(_vary, outputs)
+    return _map_nested(_vary_outputs, outputs)
 
 
-def _collate(net, X, y):
+def _collate_net_rows(net, X, y):
     loader = net.get_iterator(net.get_dataset(X, y), training=False)
     data = loader.dataset
     return loader.collate_fn([data[i] for i in range(len(data))])
 
 
-def _change(function, value):
+def _map_nested(function, value):
     if isinstance(value, tuple | list):
-        return tuple(_change(function, part) for part in value)
+        return tuple(_map_nested(function, part) for part in value)
     if isinstance(value, dict):
-        return {name: _change(function, part) for name, part in value.items()}
+        return {name: _map_nested(function, part) for name, part in value.items()}
     return function(value)
 
 
-def _vary(tensor):
+def _vary_outputs(tensor):
     """Scale the outputs of each record by another factor, so that no two are equal."""
     import torch
 
@@ -248,10 +250,10 @@ def _judge_form(net, X, y, outputs):
     with _quietly(), warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")
         try:
-            Xb, yb = _collate(net, X, y)
+            Xb, yb = _collate_net_rows(net, X, y)
             whole = _evaluate_loss(net, outputs, yb, Xb)
             alone = [
-                _evaluate_loss(net, *(_take(part, i) for part in (outputs, yb, Xb)))
+                _evaluate_loss(net, *(_take_single(part, i) for part in (outputs, yb, Xb)))
                 for i in range(len(y))
             ]
         except Exception:  # of whatever kind: such labels cannot be trained on
@@ -264,18 +266,18 @@ def _judge_form(net, X, y, outputs):
     return "separate" if is_separate else "joint"
 
 
-def _take(value, i):
-    return _change(lambda part: part[i : i + 1] if getattr(part, "ndim", 0) else part, value)
+def _take_single(value, i):
+    return _map_nested(lambda part: part[i : i + 1] if getattr(part, "ndim", 0) else part, value)
 
 
 def _evaluate_loss(net, outputs, y, X):
-    """Loss of some outputs, after a backward pass, which finds types that do not fit."""
+    """Return the loss of some outputs, after a backward pass, which finds types that do not fit."""
 
     def track(part):
         floats = getattr(part, "is_floating_point", bool)()
         return part.detach().clone().requires_grad_(floats) if hasattr(part, "detach") else part
 
-    loss = net.get_loss(_change(track, outputs), y, X=X, training=True)
+    loss = net.get_loss(_map_nested(track, outputs), y, X=X, training=True)
     loss.sum().backward()
     return float(loss.mean())
 

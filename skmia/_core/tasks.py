@@ -16,7 +16,7 @@ _SECONDS_BETWEEN_LOOKS = 1.0
 _WATCH = "skmia-watch"
 
 
-class _Task:
+class _WatchedTask:
     """A function whose process watches the program that sent it."""
 
     def __init__(self, function):
@@ -30,17 +30,18 @@ class _Task:
 
 def delayed(function):
     """Like :func:`joblib.delayed`, for tasks whose process ends when this program ends."""
-    return joblib.delayed(_Task(function))
+    return joblib.delayed(_WatchedTask(function))
 
 
 def end_with(program):
-    """End this process soon after the program that started it has ended for any reason."""
-    # Ctrl-C, which a terminal sends to all processes of a command, is left to the program. The
-    # program stops its workers itself, and each of them would print a traceback.
-    # The function does nothing in the program itself, in its threads, and on workers of a cluster,
-    # which other programs have started. The signal that Linux sends when a parent ends is not
-    # suitable: it is sent when the *thread* that started the process ends, and workers are reused
-    # by other threads.
+    """End this process soon after the program that started it has ended for any reason.
+
+    Ctrl-C, which a terminal sends to all processes of a command, is left to the program. The
+    program stops its workers itself, and each of them would print a traceback. The function does
+    nothing in the program itself, in its threads, and on workers of a cluster, which other programs
+    have started. The signal that Linux sends when a parent ends is not suitable: it is sent when
+    the *thread* that started the process ends, and workers are reused by other threads.
+    """
     is_watching = any(thread.name == _WATCH for thread in threading.enumerate())
     if os.getpid() == program or is_watching:
         return
@@ -48,13 +49,13 @@ def end_with(program):
         is_main = threading.current_thread() is threading.main_thread()
         if is_main and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
             # Processes started from here will not inherit it.
-            signal.signal(signal.SIGINT, _do_nothing)
+            signal.signal(signal.SIGINT, _ignore_signal)
         threading.Thread(target=_watch, args=(program,), name=_WATCH, daemon=True).start()
     elif current_process().name.startswith("LokyProcess"):
         _end()  # the program ended before its first task began
 
 
-def _do_nothing(number, frame):
+def _ignore_signal(number, frame):
     """Ignore the interrupt."""
 
 

@@ -4,7 +4,7 @@ import re
 import textwrap
 from datetime import datetime
 
-from .visible import visible
+from .escaping import visible
 
 WIDTH = 100
 
@@ -20,7 +20,7 @@ def wrap(text, indent=""):
 
 
 def wrap_lines(paragraphs):
-    """Lines of at most 100 characters, of paragraphs in which every character is visible."""
+    """Return lines of at most 100 characters, of paragraphs in which every character is visible."""
     lines = []
     for text in paragraphs:
         lines += textwrap.wrap(visible(text), WIDTH, subsequent_indent="  ")
@@ -28,13 +28,13 @@ def wrap_lines(paragraphs):
 
 
 def wrap_short(text, first="", later=0):
-    """Lines of a summary, which have at most 80 characters."""
+    """Return the lines of a summary, which have at most 80 characters."""
     indents = {"initial_indent": first, "subsequent_indent": " " * later}
     return textwrap.wrap(visible(text), 78, break_on_hyphens=False, **indents)
 
 
 def shorten(text, most, mark="..."):
-    """A text of so many characters at most."""
+    """Return a text of so many characters at most."""
     return text if len(text) <= most else f"{text[: most - len(mark)]}{mark}"
 
 
@@ -47,7 +47,7 @@ def choose_base(rate):
 
 
 def count_of(share, base):
-    """A share of so many records, in whole ones."""
+    """Return a share of so many records, in whole ones."""
     if share == 0:
         return "0"
     if share < 1 and round(base * share) == base:
@@ -71,12 +71,12 @@ def tell_condition(share, base):
 
 
 def show_share(value):
-    """A share in three digits, without an exponent."""
+    """Return a share in three digits, without an exponent."""
     return f"{value:.3g}" if value == 0 or abs(value) >= 1e-4 else f"{value:.4f}"
 
 
 def write_date(created):
-    """A time in ISO 8601 as one reads it."""
+    """Return a time in ISO 8601 as one reads it."""
     return f"{datetime.fromisoformat(created):%-d %B %Y, %H:%M} UTC"
 
 
@@ -97,7 +97,7 @@ def quote(text):
     return f"{fence}{space}{text}{space}{fence}"
 
 
-def make_table(head, rows):
+def format_rows_of_table(head, rows):
     """Return the lines of a table; the cells of its rows are escaped, its headings are not."""
     rows = [head, ["---"] * len(head), *([escape(cell) for cell in row] for row in rows)]
     return [f"| {' | '.join(row)} |" for row in rows]

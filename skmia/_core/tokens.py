@@ -27,8 +27,10 @@ _MOST_COUNTED = 1_000
 
 
 def stack_tokens(rows, counts, length=None):
-    """Stack rows of tokens, and which of them count, as one matrix."""
-    # -> X (n, length): with -1 behind the last token of each row
+    """Stack rows of tokens, and which of them count, as one matrix.
+
+    Return X of shape (n, length): with -1 behind the last token of each row.
+    """
     longest = max(map(len, rows))
     if length is not None:
         allowed = f"None or at least {longest}, the length of the longest sequence"
@@ -40,13 +42,16 @@ def stack_tokens(rows, counts, length=None):
 
 
 def show_given(X):
-    """All tokens of a matrix in plain numbers, those that do not count too."""
+    """Return all tokens of a matrix in plain numbers, those that do not count too."""
     return np.where(X <= -GIVEN // 2, X + GIVEN, X)
 
 
 def read_tokens(X):
-    """Tokens in plain numbers, the length of each row, and which tokens count."""
-    # X (n, length) -> tokens (n, length), lengths (n,), counts (n, length)
+    """Return tokens in plain numbers, the length of each row, and which tokens count.
+
+    Take X of shape (n, length); return tokens of shape (n, length), lengths of shape (n,), counts
+    of shape (n, length).
+    """
     X = to_array(X, "X", "be a matrix of tokens")
     if X.ndim != 2 or X.dtype.kind not in "iu":
         raise ValueError(
@@ -67,7 +72,7 @@ def read_tokens(X):
 
 
 def name_rows(is_wrong, what="Record"):
-    """The first positions of some rows, and how many more there are."""
+    """Return the first positions of some rows, and how many more there are."""
     rows = np.flatnonzero(is_wrong)
     more = f" and {len(rows) - 3} more" if len(rows) > 4 else ""
     shown = rows if len(rows) <= 4 else rows[:3]
@@ -77,7 +82,7 @@ def name_rows(is_wrong, what="Record"):
 
 
 def hold_tokens(records):
-    """Whether records hold sequences of tokens with their lengths."""
+    """Return whether records hold sequences of tokens with their lengths."""
     lengths, X = records.fields.get(LENGTHS), records.X
     if lengths is None or not isinstance(X, np.ndarray) or X.ndim != 2 or X.dtype.kind not in "iu":
         return False
@@ -85,9 +90,10 @@ def hold_tokens(records):
 
 
 class BagOfTokens:
-    """Counts of the most frequent tokens of some rows, and the length of each row."""
+    """Counts of the most frequent tokens of some rows, and the length of each row.
 
-    # X (n, length)
+    Shapes: X (n, length).
+    """
 
     def __init__(self, X):
         X = show_given(X)
@@ -192,7 +198,7 @@ class TokenOutputs(Outputs):
         n_given: int | ArrayLike = 0,
         base: float | None = None,
     ) -> None:
-        given = _read_numbers(log_proba, "log_proba") * _get_scale(base)
+        given = _read_token_numbers(log_proba, "log_proba") * _get_scale(base)
         _check_log_proba(given)
         moments = [_check_moment(*moment, given) for moment in ((mean, "mean"), (std, "std"))]
         moments = [None if one is None else one * _get_scale(base) for one in moments]
@@ -246,7 +252,7 @@ class TokenOutputs(Outputs):
             raise TypeError("TokenOutputs.concat takes a sequence of one or more TokenOutputs.")
         tokens = cast("list[TokenOutputs]", parts)
         moments = [
-            _stack([getattr(part, name) for part in tokens])
+            _stack_token_arrays([getattr(part, name) for part in tokens])
             for name in ("log_proba", "mean", "std")
         ]
         return cls(*moments)
@@ -275,7 +281,7 @@ _LEAST_LOG_CHANCE = np.log(1e6)
 
 
 def check_given(n_given, n_records):
-    """A number of tokens that do not count for each record."""
+    """Return a number of tokens that do not count for each record."""
     given = to_array(n_given, "n_given", "be an integer or one integer for each record")
     is_whole = given.dtype.kind in "iu" and given.min(initial=0) >= 0
     if not is_whole or given.shape not in ((), (n_records,)):
@@ -287,15 +293,15 @@ def check_given(n_given, n_records):
 
 
 def _get_scale(base):
-    """Nats per unit of a logarithm."""
+    """Return nats per unit of a logarithm."""
     if base is None:
         return 1.0
     check_number(base, "base", "None or a number above 1, such as 2 or 10", np.nextafter(1, 2))
     return float(np.log(base))
 
 
-def _read_numbers(values, name):
-    """Numbers of tokens as a matrix, rows of different lengths with NaN behind them."""
+def _read_token_numbers(values, name):
+    """Return the numbers of tokens as a matrix, rows of different lengths with NaN behind them."""
     if isinstance(values, list | tuple) and any(isinstance(row, list | tuple) for row in values):
         if _find_mapping(values) is not None:
             raise ValueError(
@@ -361,7 +367,7 @@ def _warn_of_sums(given):
 def _check_moment(moment, name, given):
     if moment is None:
         return None
-    moment = _read_numbers(moment, name)
+    moment = _read_token_numbers(moment, name)
     if moment.shape != given.shape or (np.isnan(moment) != np.isnan(given)).any():
         raise ValueError(
             f"{name} must have the shape {given.shape} of log_proba, with NaN at its places; got "
@@ -373,8 +379,10 @@ def _check_moment(moment, name, given):
 
 
 def arrange_outputs(outputs, inside, counts):
-    """Lay stored outputs out like records that were read from padded rows of tokens."""
-    # inside, counts (n, width): which places hold tokens, and which of those count
+    """Lay stored outputs out like records that were read from padded rows of tokens.
+
+    inside, counts (n, width): which places hold tokens, and which of those count.
+    """
     width = outputs.log_proba.shape[1]
     if len(outputs) != len(inside) or width not in (inside.shape[1], inside.shape[1] - 1):
         raise ValueError(
@@ -384,7 +392,7 @@ def arrange_outputs(outputs, inside, counts):
     is_first_missing = width < inside.shape[1]
     lengths = inside.sum(axis=1)
     # Left alone are those that have no number where a text of this length has no token.
-    if (lengths - is_first_missing == _count_columns(outputs.log_proba)).all():
+    if (lengths - is_first_missing == _count_row_lengths(outputs.log_proba)).all():
         inside, counts = (_move_left(one, inside) for one in (inside, counts))
     moments = []
     for name in ("log_proba", "mean", "std"):
@@ -397,19 +405,19 @@ def arrange_outputs(outputs, inside, counts):
     return TokenOutputs(*moments)
 
 
-def _count_columns(values):
-    """Number of columns up to the last number of each row."""
+def _count_row_lengths(values):
+    """Return the number of columns up to the last number of each row."""
     return np.where(np.isnan(values), 0, np.arange(1, values.shape[1] + 1)).max(axis=1)
 
 
 def _move_left(values, inside, fill=False):
-    """The values of each row at some places, from the first column on."""
+    """Return the values of each row at some places, from the first column on."""
     order = np.argsort(~inside, axis=1, kind="stable")
     moved = np.take_along_axis(values, order, axis=1)
     return np.where(np.arange(values.shape[1]) < inside.sum(axis=1)[:, None], moved, fill)
 
 
-def _stack(arrays):
+def _stack_token_arrays(arrays):
     held = [array for array in arrays if array is not None]
     if len(held) < len(arrays):
         return None

@@ -57,14 +57,14 @@ _FAMILIES = {
 }
 
 
-def layers_of(*families):
+def list_layer_classes(*families):
     """Return the classes of some families of layers in torch."""
     nn = import_optional("torch", "torch").nn
     return tuple(getattr(nn, name) for family in families for name in _FAMILIES[family])
 
 
 def has_hooks(module):
-    """Whether a module itself, not its children, has forward hooks."""
+    """Return whether a module itself, not its children, has forward hooks."""
     return bool(module._forward_hooks or module._forward_pre_hooks)
 
 

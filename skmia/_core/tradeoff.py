@@ -12,7 +12,7 @@ from scipy.special import erf, log_ndtr, ndtr, ndtri
 from .numbers import check_numbers
 
 
-class Subsampling(NamedTuple):
+class SubsamplingEffect(NamedTuple):
     """Effect of sub-sampling on a test: a leakage score m becomes the shift sqrt(m * scale)."""
 
     inclusion: float
@@ -22,11 +22,11 @@ class Subsampling(NamedTuple):
 def make_subsampling(sampling_ratio, kind="exact"):
     """Return the exact effect of sub-sampling, or the one that the paper prints."""
     if kind == "exact":
-        return Subsampling(sampling_ratio, 1 / sampling_ratio)
-    return Subsampling(1.0, sampling_ratio)
+        return SubsamplingEffect(sampling_ratio, 1 / sampling_ratio)
+    return SubsamplingEffect(1.0, sampling_ratio)
 
 
-def check_rates(fpr):
+def check_fpr_fractions(fpr):
     """Return false positive rates as an array of fractions."""
     return check_numbers(fpr, "fpr", "a fraction in [0, 1], not percent", 0, 1)
 
@@ -42,8 +42,10 @@ def beside(values, others):
 
 
 def power(fpr, shift, inclusion=1.0):
-    """True positive rate of the best test at a false positive rate."""
-    # At the rates 0 and 1 the quantile is infinite, too; an infinite shift outweighs it.
+    """Return True positive rate of the best test at a false positive rate.
+
+    At the rates 0 and 1 the quantile is infinite, too; an infinite shift outweighs it.
+    """
     certain = np.isinf(shift)
     detected = ndtr(ndtri(fpr) + np.where(certain, 0, shift))
     detected = np.where(certain, np.where(shift > 0, 1.0, fpr == 1), detected)
@@ -51,7 +53,7 @@ def power(fpr, shift, inclusion=1.0):
 
 
 def threshold(fpr, shift):
-    """Threshold of the log-likelihood ratio, in nats, at a false positive rate."""
+    """Return the threshold of the log-likelihood ratio, in nats, at a false positive rate."""
     certain = np.isinf(shift)
     shift = np.where(certain, 0.0, shift)
     quantiles = -ndtri(fpr)
@@ -60,8 +62,8 @@ def threshold(fpr, shift):
     return np.where(certain, 0.0, spread - shift**2 / 2)
 
 
-def advantage(shift, inclusion=1.0):
-    """Largest TPR - FPR over all thresholds, 2 Phi(|shift| / 2) - 1 without sub-sampling."""
+def advantage_of_shift(shift, inclusion=1.0):
+    """Return largest TPR - FPR over all thresholds, 2 Phi(|shift| / 2) - 1 without sub-sampling."""
     return inclusion * erf(np.abs(shift) / np.sqrt(8))
 
 
@@ -78,15 +80,19 @@ def _gaussian_profile(epsilon, shift):
 
 
 def _profile_with(epsilon, shift, inclusion):
-    """Smallest delta of the law with the target against the law without it."""
-    # This is log(1 + (exp(epsilon) - 1) / inclusion), in a form that does not overflow.
+    """Return the smallest delta of the law with the target against the law without it.
+
+    This is log(1 + (exp(epsilon) - 1) / inclusion), in a form that does not overflow.
+    """
     inside = epsilon + np.log1p((inclusion - 1) * np.exp(-epsilon)) - np.log(inclusion)
     return inclusion * _gaussian_profile(np.maximum(inside, 0), shift)
 
 
 def _profile_without(epsilon, shift, inclusion):
-    """Smallest delta of the law without the target against the law with it."""
-    # Beyond this epsilon the mixture exceeds exp(-epsilon) times the law without the target.
+    """Return the smallest delta of the law without the target against the law with it.
+
+    Beyond this epsilon the mixture exceeds exp(-epsilon) times the law without the target.
+    """
     rest = 1 - np.exp(np.minimum(epsilon, 700)) * (1 - inclusion)
     positive = np.where(rest > 0, rest, 1.0)
     outside = np.where(rest > 0, epsilon + np.log(inclusion) - np.log(positive), 0.0)
@@ -98,7 +104,7 @@ DIRECTIONS = ("both", "in/out", "out/in")
 
 
 def privacy_profile(epsilon, shift, inclusion=1.0, direction="both"):
-    """Smallest delta such that the two laws are (epsilon, delta)-close in a direction."""
+    """Return smallest delta such that the two laws are (epsilon, delta)-close in a direction."""
     if inclusion == 1:
         return _gaussian_profile(epsilon, shift)
     if direction == "in/out":
@@ -111,7 +117,10 @@ def privacy_profile(epsilon, shift, inclusion=1.0, direction="both"):
 
 
 def privacy_budget(delta, shift, inclusion=1.0, direction="both"):
-    """Smallest epsilon such that the two laws are (epsilon, delta)-close: the inverse."""
+    """Return the smallest epsilon such that the two laws are (epsilon, delta)-close.
+
+    The inverse.
+    """
     delta, shift = np.broadcast_arrays(np.asarray(delta, float), np.asarray(shift, float))
 
     def is_enough(epsilon):

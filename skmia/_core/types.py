@@ -8,26 +8,27 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.model_selection import BaseCrossValidator
 
 
-class Named:
-    """Alternatives in the words that people know, as ``help`` and tooltips show them."""
+class NamedAlternatives:
+    """Alternatives in the words that people know, as ``help`` and tooltips show them.
 
-    # What numpy calls array-like is six lines of nested types when it is printed, and classes of
-    # other libraries are printed with the file that they are in.
+    What numpy calls array-like is six lines of nested types when it is printed, and classes of
+    other libraries are printed with the file that they are in.
+    """
 
     def __init__(self, *parts):
         self.parts = parts
 
     def __or__(self, other):
-        return Named(*self.parts, other)
+        return NamedAlternatives(*self.parts, other)
 
     def __ror__(self, other):
-        return Named(other, *self.parts)
+        return NamedAlternatives(other, *self.parts)
 
     def __repr__(self):
-        return " | ".join(map(_name, self.parts))
+        return " | ".join(map(_name_type, self.parts))
 
 
-def _name(part):
+def _name_type(part):
     if part is None or isinstance(part, str):
         return str(part)
     return part.__name__ if isinstance(part, type) else repr(part).replace("typing.", "")
@@ -47,12 +48,12 @@ if TYPE_CHECKING:
     # What cv may be, apart from None.
     Splitter: TypeAlias = int | BaseCrossValidator
 else:
-    ArrayLike = Named("array-like")
-    Rows = Named("array-like", "sparse matrix", "Tensor")
-    DTypeLike = Named("dtype-like")
-    Frozen = Named(FrozenEstimator)
-    Generator = Named(np.random.Generator)
-    Splitter = Named(int, BaseCrossValidator)
+    ArrayLike = NamedAlternatives("array-like")
+    Rows = NamedAlternatives("array-like", "sparse matrix", "Tensor")
+    DTypeLike = NamedAlternatives("dtype-like")
+    Frozen = NamedAlternatives(FrozenEstimator)
+    Generator = NamedAlternatives(np.random.Generator)
+    Splitter = NamedAlternatives(int, BaseCrossValidator)
 
 # What random_state may be.
 Seed: TypeAlias = int | np.random.RandomState | None

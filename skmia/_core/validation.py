@@ -4,15 +4,17 @@ import numpy as np
 import pandas as pd
 from sklearn.base import BaseEstimator
 
-from .asking import check_order, check_targets, check_victim, query_victim
 from .numbers import as_series, show, to_array
 from .outputs import Outputs
+from .query import check_class_order, check_targets, check_victim, query_victim
 from .records import Records, get_features
 
 
 def check_records(records, *, labels=True, targets=False):
-    """Check that the input is a non-empty set of records, and of what kind their labels are."""
-    # targets says whether y may have several columns, of a regressor of several targets
+    """Check that the input is a non-empty set of records, and of what kind their labels are.
+
+    targets says whether y may have several columns, of a regressor of several targets.
+    """
     if not isinstance(records, Records):
         raise TypeError(
             f"Expected skmia.Records, got {type(records).__name__}; "
@@ -137,7 +139,7 @@ def query(victim: BaseEstimator | None, records: Records) -> Outputs:
     if victim is not None:
         outputs = query_victim(victim, records.X)
         check_targets(victim, outputs, records.y)
-        check_order(victim, outputs, records.y)
+        check_class_order(victim, outputs, records.y)
         return outputs
     if "outputs" not in records.fields:
         raise ValueError(

@@ -215,7 +215,7 @@ _EPERM, _ENOSYS = 1, 38
 _NUMBER, _PROCESSOR, _FIRST, _SECOND = 0, 4, 16, 24
 
 
-class _Instruction(ctypes.Structure):
+class _FilterInstruction(ctypes.Structure):
     _fields_ = (
         ("code", ctypes.c_uint16),
         ("if_true", ctypes.c_uint8),
@@ -224,12 +224,12 @@ class _Instruction(ctypes.Structure):
     )
 
 
-class _Program(ctypes.Structure):
-    _fields_ = (("length", ctypes.c_uint16), ("start", ctypes.POINTER(_Instruction)))
+class _FilterProgram(ctypes.Structure):
+    _fields_ = (("length", ctypes.c_uint16), ("start", ctypes.POINTER(_FilterInstruction)))
 
 
 def _write_filter(place, processor):
-    """Instructions of the filter for one kind of processor."""
+    """Return the instructions of the filter for one kind of processor."""
     refuse, allow = (_RETURN, 0, 0, _ERROR | _EPERM), (_RETURN, 0, 0, _ALLOW)
     lines = [
         (_LOAD, 0, 0, _PROCESSOR),
@@ -256,7 +256,7 @@ def _filter_calls():
     if platform.machine() not in _MACHINES or sys.maxsize < 2**32:
         return False
     lines = _write_filter(*_MACHINES[platform.machine()])
-    instructions = (_Instruction * len(lines))(*(_Instruction(*line) for line in lines))
-    program = _Program(len(lines), instructions)
+    instructions = (_FilterInstruction * len(lines))(*(_FilterInstruction(*line) for line in lines))
+    program = _FilterProgram(len(lines), instructions)
     filters = 2  # SECCOMP_MODE_FILTER
     return _load_system().prctl(_SET_SECCOMP, filters, ctypes.byref(program), 0, 0) == 0

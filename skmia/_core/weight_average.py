@@ -96,9 +96,9 @@ class WeightAverage(BaseEstimator):
 
     def __getattr__(self, name):
         if name in _OTHER_EVENTS:
-            return _do_nothing
+            return _skip_update
         raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")
 
 
-def _do_nothing(net, **kwargs):
+def _skip_update(net, **kwargs):
     pass

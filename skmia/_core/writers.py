@@ -193,19 +193,19 @@ def silence_fitted(net):
     net.callbacks_, net.verbose = kept, 0
 
 
-def _tell(told, sentence):
+def _tell_once(told, sentence):
     if sentence not in told:
         told.append(sentence)
 
 
-def _tell_left_out(told, name):
-    _tell(
+def _tell_callback_left_out(told, name):
+    _tell_once(
         told, f"The callback {name}, which writes files or logs, is left out of the shadow models."
     )
 
 
 def _tell_own_place(told, name):
-    _tell(
+    _tell_once(
         told, f"The callback {name} of each shadow model writes into a temporary folder of its own."
     )
 
@@ -225,7 +225,7 @@ def _change_catboost(model, parameters, told):
     named = [name for name in parameters if name in _OF_CATBOOST and parameters[name]]
     if named:
         names = ", ".join(sorted(named))
-        _tell(
+        _tell_once(
             told, f"The shadow models are trained without {names}, by which CatBoost writes files."
         )
     kept = {
@@ -247,7 +247,7 @@ def _change_list(callbacks, told):
         if name in _BOOSTER_PRINTS:
             continue
         if name in _BOOSTER_LOGS:
-            _tell_left_out(told, name)
+            _tell_callback_left_out(told, name)
             continue
         changed = _change_own(callback, {}, told)
         if changed is not None:
@@ -261,7 +261,7 @@ def _change_skorch(net, parameters, told):
     if not isinstance(entries, list | tuple):
         return parameters
     parameters, kept = dict(parameters), []
-    places = [_locate(_get_callback(entry)) for entry in entries]
+    places = [_locate_checkpoint(_get_callback(entry)) for entry in entries]
     for entry in entries:
         callback, name = _get_callback(entry), _get_name(entry)
         prefix = f"callbacks__{name}__"
@@ -291,15 +291,15 @@ def _get_name(entry):
     return (entry if isinstance(entry, type) else type(entry)).__name__
 
 
-def _list_kinds(callback):
+def _list_callback_kinds(callback):
     """Names of the classes of skorch that a callback, or a class of callbacks, derives from."""
     kind = callback if isinstance(callback, type) else type(callback)
     return {base.__name__ for base in kind.__mro__ if base.__module__.startswith("skorch.")}
 
 
-def _locate(callback):
-    """Where a checkpoint of a net saves its weights; None for other callbacks."""
-    if isinstance(callback, type) or not _list_kinds(callback) & {
+def _locate_checkpoint(callback):
+    """Return where a checkpoint of a net saves its weights; None for other callbacks."""
+    if isinstance(callback, type) or not _list_callback_kinds(callback) & {
         "Checkpoint",
         "TrainEndCheckpoint",
     }:
@@ -310,7 +310,7 @@ def _locate(callback):
 def _change_callback(callback, values, places, told):
     """Return what takes the place of a callback of a net, or None."""
     kind = callback if isinstance(callback, type) else type(callback)
-    kinds, is_own = _list_kinds(callback), not kind.__module__.startswith("skorch.")
+    kinds, is_own = _list_callback_kinds(callback), not kind.__module__.startswith("skorch.")
     if kinds & _PRINTS and not is_own:
         return None
     if "LoadInitState" in kinds and not isinstance(callback, type):
@@ -319,24 +319,24 @@ def _change_callback(callback, values, places, told):
         values = {**callback.get_params(deep=False), **values}
     if "Checkpoint" in kinds:
         loads = values.get("load_best") and values.get("monitor", "") is not None
-        if loads or (is_own and _Code(kind).learns):
+        if loads or (is_own and _UserCode(kind).learns):
             return _move_checkpoint(kind, values, told)
-    if kinds & (_LOGS | {"Checkpoint"}) and not (is_own and _Code(kind).learns):
-        _tell_left_out(told, kind.__name__)
+    if kinds & (_LOGS | {"Checkpoint"}) and not (is_own and _UserCode(kind).learns):
+        _tell_callback_left_out(told, kind.__name__)
         return None
     return _change_own(callback, values, told)
 
 
 def _change_start(callback, places, told):
     """Leave out that a training goes on where the last one ended, which is the victim's."""
-    if _locate(callback.checkpoint) in places:
-        _tell(
+    if _locate_checkpoint(callback.checkpoint) in places:
+        _tell_once(
             told,
             "The callback LoadInitState, which continues the training of the victim, is left out "
             "of the shadow models.",
         )
         return None
-    _tell(
+    _tell_once(
         told,
         "The shadow models start from the weights that LoadInitState reads: what these reveal "
         "about the records that they were trained on is not measured.",
@@ -347,7 +347,7 @@ def _change_start(callback, places, told):
 def _move_checkpoint(kind, values, told):
     """Make a checkpoint whose files are in a temporary folder."""
     files = {
-        name: value if value is None else _name_file(value, name)
+        name: value if value is None else _name_written_file(value, name)
         for name, value in values.items()
         if name.startswith("f_")
     }
@@ -357,8 +357,8 @@ def _move_checkpoint(kind, values, told):
     return kind(**moved)
 
 
-def _name_file(value, name):
-    """Name of a file in a folder, for a path or for an open file."""
+def _name_written_file(value, name):
+    """Return the name of a file in a folder, for a path or for an open file."""
     text = os.path.basename(str(value)) if isinstance(value, str | os.PathLike) else ""
     return text or f"{name.removeprefix('f_')}.pt"
 
@@ -366,7 +366,7 @@ def _name_file(value, name):
 def _change_own(callback, values, told):
     """Judge by its code whether a callback of a user writes, and where."""
     kind = callback if isinstance(callback, type | FunctionType) else type(callback)
-    code = _Code(kind)
+    code = _UserCode(kind)
     if not code.writes:
         return _with_values(callback, values)
     if not isinstance(callback, type | FunctionType):
@@ -374,7 +374,7 @@ def _change_own(callback, values, told):
     name = kind.__name__
     paths = {key: value for key, value in values.items() if _is_path(key, value)}
     if not code.learns and not paths:
-        _tell_left_out(told, name)
+        _tell_callback_left_out(told, name)
         return None
     if not paths and any(map(_PATH_NAME.search, values)):
         return _with_values(callback, {})  # without a path, nothing is written
@@ -385,7 +385,7 @@ def _change_own(callback, values, told):
             "parameter for the file or the folder, or pass estimator= without it."
         )
     _tell_own_place(told, name)
-    moved = {key: _move(value) for key, value in paths.items()}
+    moved = {key: _move_to_temporary(value) for key, value in paths.items()}
     if hasattr(callback, "get_params"):
         return kind(**{**values, **moved})
     changed = copy.copy(callback)
@@ -414,14 +414,14 @@ def _is_path(name, value):
     return isinstance(value, str) and bool(_PATH_NAME.search(name) or _PATH_TEXT.search(value))
 
 
-def _move(value):
+def _move_to_temporary(value):
     """Return a place of the same name, and of the same type, in a temporary folder."""
     name = os.path.basename(str(value))
     kind = OwnPath if isinstance(value, os.PathLike) else OwnPlace
     return kind(name if os.path.splitext(name)[1] else "")
 
 
-class _Code:
+class _UserCode:
     """What the code of a class or a function of a user does, as far as its names tell."""
 
     def __init__(self, kind):
@@ -439,7 +439,7 @@ class _Code:
         if not isinstance(function, FunctionType) or id(function) in self._seen:
             return
         self._seen.add(id(function))
-        for code in _list_codes(function.__code__):
+        for code in _list_code_objects(function.__code__):
             self.names |= set(code.co_names)
             self.learns |= _sets_attributes(code)
             for name in code.co_names:
@@ -467,13 +467,13 @@ _LIBRARIES = {
 }
 
 
-def _list_codes(code):
+def _list_code_objects(code):
     inner = [constant for constant in code.co_consts if isinstance(constant, CodeType)]
-    return [code, *(found for one in inner for found in _list_codes(one))]
+    return [code, *(found for one in inner for found in _list_code_objects(one))]
 
 
 def _sets_attributes(code):
-    """Whether code sets an attribute of something else than ``self``, such as the net."""
+    """Return whether code sets an attribute of something else than ``self``, such as the net."""
     last = None
     for step in dis.get_instructions(code):
         if step.opname == "STORE_ATTR" and not _is_self(last):
@@ -486,6 +486,9 @@ def _sets_attributes(code):
 
 
 def _is_self(step):
-    """Whether an instruction puts ``self`` on top of the stack; some load two variables at once."""
+    """Return whether an instruction puts ``self`` on top of the stack.
+
+    Some load two variables at once.
+    """
     loaded = step.argval if step is not None else None
     return (loaded[-1] if isinstance(loaded, tuple) and loaded else loaded) == "self"

@@ -12,6 +12,7 @@ from pathlib import Path
 import joblib
 import numpy as np
 
+from .._core.escaping import visible
 from .._core.files import (
     PRIVATE_FILE,
     digest_file,
@@ -20,34 +21,35 @@ from .._core.files import (
     set_aside,
     write_atomically,
 )
-from .._core.visible import visible
 from ..exceptions import CheckpointError
+from .checkpoint_arrays import map_parts
 from .digests import digest_arrays
 from .groups import TrainingStates
-from .job import Kept
+from .job import KeptResults
 from .manifest import POOL, check_identified, check_same_owner, digest_manifest
-from .stored import map_parts
 
 
 def parse(content):
-    """Read the arrays and facts of a file."""
-    # np.savez does not compress, so a compressed part was not written here and may unpack to any
-    # size.
+    """Read the arrays and facts of a file.
+
+    np.savez does not compress, so a compressed part was not written here and may unpack to any
+    size.
+    """
     with zipfile.ZipFile(io.BytesIO(content)) as parts:
         if any(part.compress_type != zipfile.ZIP_STORED for part in parts.infolist()):
             raise ValueError("it is compressed")
     with np.load(io.BytesIO(content), allow_pickle=False) as stored:
         arrays = {name: stored[name] for name in stored.files}
-    return arrays, _read_meta(arrays)
+    return arrays, _pop_meta(arrays)
 
 
 def parse_mapped(path):
     """Read the arrays and facts of a file as :func:`parse` does; arrays are mapped into memory."""
     arrays = map_parts(path)
-    return arrays, _read_meta(arrays)
+    return arrays, _pop_meta(arrays)
 
 
-def _read_meta(arrays):
+def _pop_meta(arrays):
     meta = json.loads(str(arrays.pop("meta")))
     kinds = {"digest": str, "arrays": str, "model": str | None, "facts": dict, "warnings": list}
     for name, kind in kinds.items():
@@ -62,11 +64,14 @@ def _read_meta(arrays):
 def as_kept(arrays, meta, model):
     """Return the results of a model, given what :func:`parse` read."""
     said = tuple((_warning_category(name), message) for name, message in meta["warnings"])
-    return Kept(meta["facts"], arrays, model, said)
+    return KeptResults(meta["facts"], arrays, model, said)
 
 
 def _warning_category(name):
-    """Category of a stored warning, if Python, scikit-learn or skmia has it; else UserWarning."""
+    """Return the category of a stored warning, if Python, scikit-learn or skmia has it.
+
+    Else UserWarning.
+    """
     for module in ("builtins", "sklearn.exceptions", "skmia.exceptions"):
         category = getattr(sys.modules[module], name, None)
         if isinstance(category, type) and issubclass(category, Warning):
@@ -92,7 +97,7 @@ class MemoryCheckpoint:
         return copied
 
     def read_entropy(self):
-        """Entropy of the pool, or None before its first fit."""
+        """Return the entropy of the pool, or None before its first fit."""
         return None if self._manifest is None else self._manifest["entropy"]
 
     def read_numbers(self):
@@ -122,7 +127,10 @@ class MemoryCheckpoint:
                 self._models[k] = kept._replace(arrays={**kept.arrays, name: row})
 
     def unfinished(self, models):
-        """Models that remain to be trained: all, because no other process shares the memory."""
+        """Return models that remain to be trained.
+
+        All, because no other process shares the memory.
+        """
         return models
 
     def describe_kept(self, n_models):
@@ -141,10 +149,11 @@ class MemoryCheckpoint:
 
 
 class FolderCheckpoint:
-    """The folder of a pool or an audit: a human-readable manifest and one file per model."""
+    """The folder of a pool or an audit: a human-readable manifest and one file per model.
 
-    # Only the user can read the files. Pickles are written and read only with store="models", and a
-    # pickle is only read if its digest is in the file of signals of the same model.
+    Only the user can read the files. Pickles are written and read only with store="models", and a
+    pickle is only read if its digest is in the file of signals of the same model.
+    """
 
     def __init__(self, folder, on_disk=False, owner=POOL):
         # Workers may have another working directory.
@@ -152,7 +161,7 @@ class FolderCheckpoint:
         self.on_disk, self._owner = on_disk, owner
 
     def read_entropy(self):
-        """Entropy of the models of the folder, or None for a new folder."""
+        """Return the entropy of the models of the folder, or None for a new folder."""
         manifest = self._read_manifest()
         entropy = None if manifest is None else manifest.get("entropy")
         known = entropy is None or isinstance(entropy, list)
@@ -215,8 +224,10 @@ class FolderCheckpoint:
             write_atomically(path, write, once)
 
     def _read(self, path, is_mapped=False):
-        """Content of a file, or nothing of it if it is mapped; None if it does not exist."""
-        # A file that cannot be read at the moment may be intact, so it is an error and not None.
+        """Return content of a file, or nothing of it if it is mapped; None if it does not exist.
+
+        A file that cannot be read at the moment may be intact, so it is an error and not None.
+        """
         try:
             if not is_mapped:
                 return path.read_bytes()
@@ -257,7 +268,7 @@ class FolderCheckpoint:
     def save_there(self, k, kept, subset):
         """Write the results of a finished model, and return what is left of them."""
         self.save(k, kept, subset)
-        return Kept(kept.facts, {}, None, kept.warnings)
+        return KeptResults(kept.facts, {}, None, kept.warnings)
 
     def load_written(self, k):
         """Return the results of a model that a worker has just written."""
@@ -305,9 +316,11 @@ class FolderCheckpoint:
             return digest_file(file)
 
     def unfinished(self, models):
-        """Yield the models that no process has finished when their turn comes."""
-        # Several processes may share the work in one folder. Models that another process has begun
-        # come last: they are trained again in case that process was killed, so none has to wait.
+        """Yield the models that no process has finished when their turn comes.
+
+        Several processes may share the work in one folder. Models that another process has begun
+        come last: they are trained again in case that process was killed, so none has to wait.
+        """
         own = set()
         for others_too in (False, True):
             for k in models:
@@ -341,8 +354,10 @@ class FolderCheckpoint:
         return TrainingStates(self.folder, self._digest, self._write)
 
     def load(self, k, subset):
-        """Return the results of a finished model; None if there are none."""
-        # Files that are certainly damaged are renamed, and the model is trained again.
+        """Return the results of a finished model; None if there are none.
+
+        Files that are certainly damaged are renamed, and the model is trained again.
+        """
         path = self._path(k)
         content = self._read(path, self.on_disk)
         if content is None:

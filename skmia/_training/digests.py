@@ -27,7 +27,7 @@ from sklearn.base import BaseEstimator
 
 from .._core import __version__
 from .._core.containers import (
-    describe_rows,
+    describe_container,
     in_memory,
     is_foreign,
     is_frame,
@@ -36,15 +36,15 @@ from .._core.containers import (
     pack,
     take_rows,
 )
-from .._core.copies import CopiesParameters, Remembered
-from .._core.hashing import OBJECTS, Tokens, as_column, number_bytes, take_objects
+from .._core.copies import CopiesParameters, RememberedFacts
+from .._core.hashing import OBJECTS, CellTokens, as_column, number_bytes, take_objects
 
 _READS = {"LOAD_GLOBAL", "LOAD_NAME", "LOAD_FROM_DICT_OR_GLOBALS"}
 _ATTRIBUTES = {"LOAD_ATTR", "LOAD_METHOD"}
 
 
 def digest_text(*parts):
-    """Digest of texts, short enough for people to read."""
+    """Return the digest of texts, short enough for people to read."""
     whole = sha256()
     for part in parts:
         whole.update(f"{len(part)}:{part}".encode("utf-8", "surrogatepass"))
@@ -52,9 +52,11 @@ def digest_text(*parts):
 
 
 def digest_code(code):
-    """Digest of the instructions of a code object."""
-    # File names, line numbers and docstrings are left out, because code that is moved or documented
-    # differently does the same.
+    """Return the digest of the instructions of a code object.
+
+    File names, line numbers and docstrings are left out, because code that is moved or documented
+    differently does the same.
+    """
     constants = list(code.co_consts)
     if _has_docstring(code):
         constants[0] = None
@@ -68,7 +70,7 @@ def digest_code(code):
 
 
 def _has_docstring(code):
-    """Whether the first constant is a string that no instruction of the function reads."""
+    """Return whether the first constant is a string that no instruction of the function reads."""
     is_function = code.co_flags & CO_OPTIMIZED and code.co_flags & CO_NEWLOCALS
     if not is_function or not code.co_consts or not isinstance(code.co_consts[0], str):
         return False
@@ -138,24 +140,26 @@ _OWN = __name__.partition(".")[0]
 _SITES = {"site-packages", "dist-packages"}
 
 
-class Package(NamedTuple):
+class InstalledPackage(NamedTuple):
     """An installed package, or Python itself."""
 
     name: str
     version: str
 
 
-PYTHON = Package("python", "{}.{}".format(*sys.version_info))
+PYTHON = InstalledPackage("python", "{}.{}".format(*sys.version_info))
 
 
 @cache
 def package_of(module):
-    """Return the installed package that a module belongs to."""
-    # -> package: None for the user's own code: scripts, notebooks, packages installed in editable
-    # mode
+    """Return the installed package that a module belongs to.
+
+    Return package: None for the user's own code: scripts, notebooks, packages installed in editable
+    mode.
+    """
     root = module.partition(".")[0]
     if root == _OWN:
-        return Package(_OWN, _get_own_version())
+        return InstalledPackage(_OWN, _get_own_version())
     file = _get_file(module) or _get_file(root)
     if root in sys.stdlib_module_names and (file is None or _is_of_python(file)):
         return PYTHON
@@ -164,13 +168,13 @@ def package_of(module):
         # The source folder of an editable install has other metadata, and its code can change.
         is_installed = found.read_text("METADATA") is not None or _SITES & set(folder.parts)
         if is_installed and folder in file.parents:
-            return Package(found.metadata["Name"], found.version)
+            return InstalledPackage(found.metadata["Name"], found.version)
     return None
 
 
 @cache
 def _get_own_version():
-    """Version of this package, with a digest of its files if it is not installed."""
+    """Return the version of this package, with a digest of its files if it is not installed."""
     folder = Path(sys.modules[_OWN].__file__).resolve().parent
     if _SITES & set(folder.parts):
         return __version__
@@ -182,8 +186,10 @@ def _get_own_version():
 
 @cache
 def _find_distributions(root):
-    """Distributions with a module, by their lists of names or of files."""
-    # As packages_distributions does, which parses the files of all distributions for a second.
+    """Return distributions with a module, by their lists of names or of files.
+
+    As packages_distributions does, which parses the files of all distributions for a second.
+    """
     files = tuple(f"\n{root}{end}" for end in ("/", ".py,", "."))
     found = []
     for one in distributions():
@@ -216,11 +222,13 @@ _LAZY_ROWS = 1 << 16  # that are read at once of a table that is not in memory
 
 
 def digest_table(X):
-    """Digest of an array, a DataFrame, a Series, a sparse matrix or a tensor."""
-    # Unlike fingerprints of records, it depends on the container, the order of the rows and the
-    # names of the columns.
+    """Return the digest of an array, a DataFrame, a Series, a sparse matrix or a tensor.
+
+    Unlike fingerprints of records, it depends on the container, the order of the rows and the names
+    of the columns.
+    """
     whole = sha256()
-    for text, values in _list_parts(X):
+    for text, values in _list_table_parts(X):
         whole.update(f"{len(text)}:{text}".encode("utf-8", "surrogatepass"))
         if values is not None:
             _update(whole, values)
@@ -228,18 +236,18 @@ def digest_table(X):
 
 
 def digest_arrays(arrays):
-    """Digest of named arrays, independent of their order."""
+    """Return the digest of named arrays, independent of their order."""
     named = sorted(arrays.items())
     return digest_text(*(f"{name} {digest_table(values)}" for name, values in named))
 
 
-def _list_parts(X):
+def _list_table_parts(X):
     """Yield descriptions of the parts of a table with their arrays."""
     if is_lazy(X) or is_foreign(X):
-        yield f"rows of {describe_rows(X)}", None
+        yield f"rows of {describe_container(X)}", None
         for start in range(0, len(X), _LAZY_ROWS):
             rows = slice(start, start + _LAZY_ROWS)
-            yield from _list_parts(in_memory(take_rows(X, rows)))
+            yield from _list_table_parts(in_memory(take_rows(X, rows)))
     elif is_frame(X):
         yield f"frame {X.shape} {[repr(name) for name in X.columns]}", None
         for j in range(X.shape[1]):
@@ -279,7 +287,7 @@ def _list_array(values):
     if values.dtype.kind in {"O", "T"}:
         cells = values.astype(object).reshape(-1, 1)
         kinds = " ".join(type(cell).__name__ for cell in cells[:, 0])
-        yield f"objects {values.shape} {kinds}", Tokens().encode(cells)
+        yield f"objects {values.shape} {kinds}", CellTokens().encode(cells)
     elif values.dtype.kind in "fc" and values.real.dtype.itemsize > 8:
         # Numbers in extended precision contain padding bytes with arbitrary content.
         yield f"{values.dtype.str} {values.shape}", number_bytes(values.reshape(1, -1))
@@ -345,12 +353,13 @@ class UnidentifiedError(TypeError):
     """Raised for a value whose content cannot be read, so that a change would go unnoticed."""
 
 
-class Walker:
-    """Walks through all parts of a value and notes a digest of each part by name."""
+class DigestWalker:
+    """Walks through all parts of a value and notes a digest of each part by name.
 
-    # Functions and classes of installed packages are identified by name, and their packages by
-    # version. All others are identified by their code and everything that the code reaches:
-    # defaults, variables of enclosing functions, globals, base classes, functions of other modules.
+    Functions and classes of installed packages are identified by name, and their packages by
+    version. All others are identified by their code and everything that the code reaches: defaults,
+    variables of enclosing functions, globals, base classes, functions of other modules.
+    """
 
     def __init__(self):
         # Digests of parts, which begin with "#", or short reprs, by name; versions of packages.
@@ -468,7 +477,7 @@ class Walker:
         return self._many("cached", [value.__wrapped__, value.cache_parameters()])
 
     def _digest_reduced(self, value):
-        """Digest of the state with which an object would be pickled."""
+        """Return the digest of the state with which an object would be pickled."""
         if _is_found(value):
             return self._by_name(value.__module__, value.__qualname__)
         reduce = copyreg.dispatch_table.get(type(value))
@@ -597,7 +606,7 @@ def _tables():
 
 
 def _functions_of(member):
-    """The functions of a member of a class; None if the member is not a method or property."""
+    """Return functions of a member of a class; None if the member is not a method or property."""
     if isinstance(member, types.FunctionType):
         return [member]
     if isinstance(member, staticmethod | classmethod):
@@ -610,7 +619,7 @@ def _functions_of(member):
 
 
 def _is_found(value):
-    """Whether a value can be imported by its own name from an installed package."""
+    """Return whether a value can be imported by its own name from an installed package."""
     module, name = getattr(value, "__module__", None), getattr(value, "__qualname__", None)
     if not isinstance(module, str) or not isinstance(name, str) or package_of(module) is None:
         return False
@@ -638,20 +647,20 @@ def _import(module, level, globals_):
 
 
 _METHODS = (
-    (types.FunctionType, Walker._digest_function),
-    (type, Walker._digest_class),
-    (types.ModuleType, Walker._digest_module),
-    ((types.MethodType, types.BuiltinMethodType), Walker._digest_bound),
-    (_CACHED, Walker._digest_cached),
-    (types.CellType, Walker._digest_cell),
-    (types.CodeType, Walker._digest_code),
-    (enum.Enum, Walker._digest_enum),
-    (np.ufunc, Walker._digest_compiled),
-    ((np.dtype, np.generic), Walker._digest_numpy),
-    ((list, tuple), Walker._digest_sequence),
-    (Remembered, Walker._digest_nothing),
-    ((dict, types.MappingProxyType), Walker._digest_dict),
-    ((set, frozenset), Walker._digest_set),
-    (weakref.ref, Walker._digest_reference),
-    ((*_LOCKS, *_SLOTS), Walker._digest_nothing),
+    (types.FunctionType, DigestWalker._digest_function),
+    (type, DigestWalker._digest_class),
+    (types.ModuleType, DigestWalker._digest_module),
+    ((types.MethodType, types.BuiltinMethodType), DigestWalker._digest_bound),
+    (_CACHED, DigestWalker._digest_cached),
+    (types.CellType, DigestWalker._digest_cell),
+    (types.CodeType, DigestWalker._digest_code),
+    (enum.Enum, DigestWalker._digest_enum),
+    (np.ufunc, DigestWalker._digest_compiled),
+    ((np.dtype, np.generic), DigestWalker._digest_numpy),
+    ((list, tuple), DigestWalker._digest_sequence),
+    (RememberedFacts, DigestWalker._digest_nothing),
+    ((dict, types.MappingProxyType), DigestWalker._digest_dict),
+    ((set, frozenset), DigestWalker._digest_set),
+    (weakref.ref, DigestWalker._digest_reference),
+    ((*_LOCKS, *_SLOTS), DigestWalker._digest_nothing),
 )

@@ -14,9 +14,9 @@ from sklearn.pipeline import FeatureUnion, Pipeline
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
-from .._core.asking import unwrap
 from .._core.caches import clone_to_train
 from .._core.copies import CopiesParameters, copy_parameters, copy_unfitted
+from .._core.query import unwrap
 from .._core.writers import drop_writers_of_fit
 from .recalled import recall_fit
 
@@ -62,10 +62,12 @@ class FitPartsFirst(CopiesParameters, MetaEstimatorMixin, BaseEstimator):
 
 
 def thaw(estimator, said=None):
-    """Clone an estimator so that its ``fit`` also fits the parts that were frozen."""
-    # Parts in a FrozenEstimator, at any depth, and the parts of an estimator with prefit are fitted
-    # on the records that are passed to the estimator around them. The clone writes nothing of the
-    # user's; the list said gets what was left out.
+    """Clone an estimator so that its ``fit`` also fits the parts that were frozen.
+
+    Parts in a FrozenEstimator, at any depth, and the parts of an estimator with prefit are fitted
+    on the records that are passed to the estimator around them. The clone writes nothing of the
+    user's; the list said gets what was left out.
+    """
     names = []
     thawed = _thaw(estimator, "", names, [] if said is None else said)
     shared = list_shared_parts(thawed)
@@ -145,12 +147,14 @@ def _thaw(estimator, prefix, names, said):
 
 
 def _direct_parts(estimator):
-    """Estimators among the parameters of an estimator, with the names of the parameters."""
+    """Return estimators among the parameters of an estimator, with the names of the parameters."""
     values = estimator.get_params(deep=True).items()
-    return [(name, value) for name, value in values if "__" not in name and _is_estimator(value)]
+    return [
+        (name, value) for name, value in values if "__" not in name and _is_inner_estimator(value)
+    ]
 
 
-def _is_estimator(value):
+def _is_inner_estimator(value):
     return hasattr(value, "get_params") and hasattr(value, "fit") and not isinstance(value, type)
 
 
@@ -166,7 +170,7 @@ def list_shared_parts(estimator):
     """List the fitted estimators that all clones of an estimator share."""
     values = copy_parameters(estimator).get_params(deep=True)
     # A part in a list, such as a step, also has its own parameter; that name comes first.
-    order = sorted(values, key=lambda name: not _is_estimator(values[name]))
+    order = sorted(values, key=lambda name: not _is_inner_estimator(values[name]))
     found = {}
     for name in order:
         for part in _reached_from(values[name]):
@@ -205,7 +209,7 @@ def _keeps_its_state(part):
 
 def _reached_from(value, depth=3):
     """List estimators that a value holds or calls, through containers, methods and functions."""
-    if _is_estimator(value):
+    if _is_inner_estimator(value):
         return [value]
     if depth == 0:
         return []

@@ -9,21 +9,22 @@ from time import monotonic, perf_counter
 import numpy as np
 from joblib import effective_n_jobs
 
+from .backends.backend import train_alone
 from .digests import digest_arrays
-from .ways.way import train_alone
-from .where import run_on_one_thread
+from .workers import run_on_one_thread
 
 # If the process is killed, at most this time and the current epoch are lost.
 SECONDS_BETWEEN_STATES = 60.0
 
 
 class TrainingStates:
-    """States of groups of models that are trained together, one file per group."""
+    """States of groups of models that are trained together, one file per group.
 
-    # If models are trained one by one, a killed process loses only one unfinished model. If many
-    # are trained at once, it would lose all of them, so the state of the training (weights,
-    # optimizer, random generators) is written now and then. A training that continues from a state
-    # gives bitwise the same models.
+    If models are trained one by one, a killed process loses only one unfinished model. If many are
+    trained at once, it would lose all of them, so the state of the training (weights, optimizer,
+    random generators) is written now and then. A training that continues from a state gives bitwise
+    the same models.
+    """
 
     def __init__(self, folder, digest, write):
         self.folder, self._digest, self._write = folder, digest, write
@@ -115,9 +116,11 @@ def run_from_kept(trainings, keeper, progress=None):
 
 
 def run_groups(job, models, where, count_together, train_group):
-    """Train models in groups and yield their results."""
-    # The arithmetic runs on one thread, because the rounding of sums would depend on the number of
-    # threads. Further cores are used by further processes.
+    """Train models in groups and yield their results.
+
+    The arithmetic runs on one thread, because the rounding of sums would depend on the number of
+    threads. Further cores are used by further processes.
+    """
     models = [int(k) for k in models]
     if not models:
         return
@@ -147,7 +150,7 @@ def split_models(job, models, n_together):
 
 
 def is_out_of_memory(error):
-    """Whether an error means that there was not enough memory."""
+    """Return whether an error means that there was not enough memory."""
     if isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryError":
         return True
     return isinstance(error, RuntimeError) and "can't allocate memory" in str(error)
@@ -159,7 +162,7 @@ def train_or_halve(job, train, finish):
     try:
         trained = train(job)
     except Exception as error:
-        reason, is_short = describe(error), is_out_of_memory(error)
+        reason, is_short = describe_training_error(error), is_out_of_memory(error)
     else:
         seconds = (perf_counter() - start) / job.n_models
         try:
@@ -167,7 +170,7 @@ def train_or_halve(job, train, finish):
         except Exception as error:
             if not is_out_of_memory(error):
                 raise  # an invalid output would also be invalid after training one by one
-            reason, is_short, trained = describe(error), True, None
+            reason, is_short, trained = describe_training_error(error), True, None
     # Only after the except clause: the exception holds references to the allocated memory.
     _release_memory()
     if not is_short or job.n_models == 1:
@@ -183,8 +186,8 @@ def _finish_all(job, finish, seconds):
             job.progress.show(job.n_models, "answers of model", i + 1, job.n_models)
 
 
-def describe(error):
-    """Class and first line of an error."""
+def describe_training_error(error):
+    """Return the class and first line of an error."""
     lines = str(error).strip().splitlines()
     return f"{type(error).__name__}: {lines[0][:200]}" if lines else type(error).__name__
 

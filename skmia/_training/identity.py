@@ -9,8 +9,8 @@ import numpy as np
 
 from .._core.copies import copy_parameters, copy_unfitted
 from .._core.randomness import isolated_randomness, seed_estimator
-from .digests import PYTHON, UnidentifiedError, Walker
-from .where import use_one_job
+from .digests import PYTHON, DigestWalker, UnidentifiedError
+from .workers import use_one_job
 
 # Packages that do the numerical work, in addition to the package of the estimator's class.
 _BENEATH = {"scikit-learn": ("numpy", "scipy"), "skorch": ("torch",)}
@@ -24,12 +24,14 @@ class Identity(NamedTuple):
 
 
 def identify(estimator):
-    """Return the identity of an estimator, which depends only on its code and parameters."""
-    # It is the same in every process. Seeds, numbers of jobs and fitted attributes are left out,
-    # because each shadow model is fitted with its own seeds.
+    """Return the identity of an estimator, which depends only on its code and parameters.
+
+    It is the same in every process. Seeds, numbers of jobs and fitted attributes are left out,
+    because each shadow model is fitted with its own seeds.
+    """
     neutral = use_one_job(copy_unfitted(estimator))
     seed_estimator(neutral, np.random.SeedSequence(0))
-    walker = Walker()
+    walker = DigestWalker()
     try:
         walker.add("the class of the estimator", type(neutral))
         parameters = neutral.get_params(deep=True)
@@ -46,7 +48,7 @@ def identify(estimator):
 
 def identify_values(values):
     """Return digests of values that the results of a pool depend on, such as signals."""
-    walker = Walker()
+    walker = DigestWalker()
     for name, value in values.items():
         walker.add(name, value)
     return walker.parts
@@ -64,7 +66,7 @@ def _iter_nets(estimator):
 
 
 def _initial_state(net):
-    """Initial parameters and buffers of a net under a fixed seed."""
+    """Return the initial parameters and buffers of a net under a fixed seed."""
     with isolated_randomness(np.random.SeedSequence(0)):
         try:
             net = copy_parameters(net).set_params(verbose=0).initialize()

@@ -12,10 +12,10 @@ import sklearn
 from sklearn.base import is_regressor
 from sklearn.utils import gen_batches
 
-from .._core.asking import CHUNK, query_aligned
 from .._core.callers import level_of_user
 from .._core.containers import get_place, pack, take_rows, unpack
 from .._core.progress import make_bar
+from .._core.query import CHUNK, query_aligned
 from .._core.randomness import isolated_randomness, preserved_randomness
 from .._core.sample_weights import WEIGHTS, name_parameter, requests_weights
 from .._core.targets import TargetForm, choose_form
@@ -73,7 +73,7 @@ _FORMAT = "{l_bar}{bar}| {n:.0f}/{total_fmt} [{elapsed}<{remaining}{postfix}]"
 _SECONDS_BETWEEN_MOVES = 1.0  # at least; a log gets fewer lines
 
 
-class Progress:
+class JobProgress:
     """The progress of a job, as far as this process knows of it."""
 
     def __init__(self, bar):
@@ -107,21 +107,23 @@ class Progress:
 
 
 def run_visibly(plan, job, verbose, desc, checkpoint=None):
-    """Run a plan with a progress bar, if it is wanted."""
-    # Without a bar tqdm is not called: even a bar that is disabled takes a lock that forked
-    # processes share, and if one of them is killed in that moment, the others wait for it forever.
+    """Run a plan with a progress bar, if it is wanted.
+
+    Without a bar tqdm is not called: even a bar that is disabled takes a lock that forked processes
+    share, and if one of them is killed in that moment, the others wait for it forever.
+    """
     return _with_bar(plan, job, desc, checkpoint) if verbose else plan.run(job, checkpoint)
 
 
 def _with_bar(plan, job, desc, checkpoint):
     with make_bar(desc, job.n_models, _FORMAT) as bar:
-        progress = Progress(bar)
+        progress = JobProgress(bar)
         for k, kept in plan.run(job._replace(progress=progress), checkpoint):
             progress.finish(k)
             yield k, kept
 
 
-class Data(NamedTuple):
+class JobData(NamedTuple):
     """The records of a job, as workers need them."""
 
     tables: list  # features of the records, then features of further queries
@@ -154,14 +156,15 @@ class Data(NamedTuple):
 
 
 class Job(NamedTuple):
-    """Clones of an estimator, each to be trained on its own subset of the same records."""
+    """Clones of an estimator, each to be trained on its own subset of the same records.
 
-    # keep takes a Trained and returns a Kept. It runs in the worker, so it has to be picklable. If
-    # fit is given, a model is trained by fit(model, rows) instead of its own method on the rows of
-    # the first table.
+    keep takes a Trained and returns a Kept. It runs in the worker, so it has to be picklable. If
+    fit is given, a model is trained by fit(model, rows) instead of its own method on the rows of
+    the first table.
+    """
 
     estimator: Any
-    data: Data
+    data: JobData
     subsets: Any  # ndarray of shape (n_models, n), dtype bool, or DrawnSets
     seeds: list | None  # one SeedSequence per model; None keeps the estimator's random_state
     keep: Any
@@ -204,7 +207,7 @@ def settle_targets(job):
     return job._replace(data=job.data._replace(form=form))
 
 
-class Kept(NamedTuple):
+class KeptResults(NamedTuple):
     """Results of a model: small facts, arrays by name, and the model itself if requested."""
 
     facts: dict
@@ -213,7 +216,7 @@ class Kept(NamedTuple):
     warnings: tuple = ()  # (category, text) from its training
 
 
-class Trained:
+class TrainedModel:
     """A model that was just trained, as passed to ``keep``."""
 
     def __init__(self, job, i, model, seconds, *, caught=(), answers=None, asking=nullcontext):
@@ -261,7 +264,7 @@ def keep(job, trained):
 
 def keep_model(trained):
     """Keep only the model itself, without querying it."""
-    return Kept({}, {}, trained.model)
+    return KeptResults({}, {}, trained.model)
 
 
 @contextmanager

@@ -6,15 +6,15 @@ from typing import NamedTuple
 
 from .._core import __version__
 from .._core.copies import copy_unfitted
+from .._core.escaping import visible
 from .._core.hashing import describe_types
 from .._core.sample_weights import WEIGHTS
-from .._core.visible import visible
 from ..exceptions import CheckpointError
 from .digests import UnidentifiedError, digest_table
 from .identity import identify, identify_values
 
 
-class Owner(NamedTuple):
+class OwnerNames(NamedTuple):
     """How messages name a pool or an audit, and its models."""
 
     name: str = "pool"
@@ -22,7 +22,7 @@ class Owner(NamedTuple):
     unless: str = "checkpoint and warm_start"  # parameters without which nothing is kept
 
 
-POOL = Owner()
+POOL = OwnerNames()
 
 _FORMAT = 4
 _WIDTH = 80  # of a value in a message
@@ -87,7 +87,7 @@ def describe_job(job, records, entropy, design, numbers):
 
 
 def digest_manifest(manifest):
-    """Digest of the entries that identify the owner; each file of a checkpoint holds it."""
+    """Return digest of the entries that identify the owner; each file of a checkpoint holds it."""
     binding = {name: value for name, value in manifest.items() if name not in _FOR_PEOPLE}
     return sha256(json.dumps(binding, sort_keys=True).encode()).hexdigest()[:32]
 
@@ -104,7 +104,7 @@ def check_identified(manifest, owner=POOL):
 
 def check_same_owner(known, manifest, where, owner=POOL):
     """Refuse to continue with the models of another pool or audit."""
-    for name, there, here in _list_differences(known, manifest):
+    for name, there, here in _list_manifest_differences(known, manifest):
         label = _LABELS.get(name, name)
         if name in _INNER_LABELS and isinstance(there, dict) and isinstance(here, dict):
             labels = _INNER_LABELS[name]
@@ -117,20 +117,21 @@ def check_same_owner(known, manifest, where, owner=POOL):
         shown = (
             ""
             if _is_digest(there) or _is_digest(here)
-            else f": {_shorten(there)} there, {_shorten(here)} here"
+            else f": {_shorten_entry(there)} there, {_shorten_entry(here)} here"
         )
         raise CheckpointError(
-            f"{where} belongs to another {owner.name}, which differs in {_shorten(label)}{shown}."
+            f"{where} belongs to another {owner.name}, which differs in "
+            f"{_shorten_entry(label)}{shown}."
         )
 
 
-def _shorten(value):
+def _shorten_entry(value):
     """Show a value of a manifest, which may be damaged, on one line of bounded length."""
     text = visible(value)
     return text if len(text) <= _WIDTH else f"{text[: _WIDTH - 3]}..."
 
 
-def _list_differences(known, manifest):
+def _list_manifest_differences(known, manifest):
     """Yield the entries that differ, a cause before its consequences."""
     versions = [source.get("versions", {}) for source in (known, manifest)]
     both = versions[0].keys() & versions[1].keys()

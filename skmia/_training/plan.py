@@ -8,20 +8,20 @@ from typing import NamedTuple
 import numpy as np
 from sklearn.base import is_regressor
 
-from .._core.advice import get_advice
 from .._core.caches import clone_to_train
 from .._core.containers import take_rows
 from .._core.copies import copy_unfitted
+from .._core.error_hints import get_advice
 from .._core.randomness import PROCESS_LOCK, isolated_randomness, seed_estimator
 from .._core.skorch_nets import gives_logits, why_not_probabilities
 from ..exceptions import JointTrainingWarning
+from .backends.backend import OneByOneWay, TrainingBackend
+from .backends.linear import LinearWay
+from .backends.perceptron import PerceptronWay
+from .backends.torch_nets import TorchNetsWay
+from .backends.torch_nets.plan import find_net
 from .job import count_failures, settle_targets
-from .ways.linear import LinearWay
-from .ways.perceptron import PerceptronWay
-from .ways.torch_nets import TorchNetsWay
-from .ways.torch_nets.plan import find_net
-from .ways.way import OneByOneWay, Way
-from .where import Workers, get_workers
+from .workers import TaskWorkers, get_workers
 
 
 @contextmanager
@@ -64,10 +64,12 @@ def run_or_resume(plan, job, checkpoint):
 
 
 def check_first_answers(job):
-    """Query a net with initial weights for two records, and refuse what no training can change."""
-    # Whether the outputs of a net are probabilities, and whether it accepts records of their type,
-    # depends on its settings and not on its weights. The check saves the time of training many nets
-    # that cannot be used.
+    """Query a net with initial weights for two records, and refuse what no training can change.
+
+    Whether the outputs of a net are probabilities, and whether it accepts records of their type,
+    depends on its settings and not on its weights. The check saves the time of training many nets
+    that cannot be used.
+    """
     net = find_net(job.estimator)
     # A net with its own predict_proba may need its training to predict.
     if net is None or not type(net).predict_proba.__module__.startswith("skorch."):
@@ -77,16 +79,16 @@ def check_first_answers(job):
     with isolated_randomness(job.seeds[0]), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
-            model, net, X = _initialize(job, rows, y)
+            model, net, X = _initialize_job_net(job, rows, y)
         except Exception:  # the training raises it again, with its own message
             return
-        refusal = _ask(model, net, X, rows)
+        refusal = _why_no_outputs(model, net, X, rows)
     if refusal:
         raise ValueError(refusal)
 
 
-def _initialize(job, rows, y):
-    from .ways.torch_nets.prepare import fit_transformers
+def _initialize_job_net(job, rows, y):
+    from .backends.torch_nets.prepare import fit_transformers
 
     model = copy_unfitted(job.estimator)
     seed_estimator(model, job.seeds[0])
@@ -96,7 +98,7 @@ def _initialize(job, rows, y):
     return model, net, take_rows(X, slice(2))
 
 
-def _ask(model, net, X, rows):
+def _why_no_outputs(model, net, X, rows):
     """Return the reason why the outputs of a net cannot be used, or None."""
     try:
         if gives_logits(net):  # they are read without the function that makes probabilities
@@ -111,11 +113,11 @@ def _ask(model, net, X, rows):
 _logger = logging.getLogger("skmia")
 
 
-class Plan(NamedTuple):
+class TrainingPlan(NamedTuple):
     """How and where models are trained; it holds for all jobs of the same kind."""
 
-    way: Way
-    where: Workers
+    way: TrainingBackend
+    where: TaskWorkers
     reason: str  # why this way was chosen
 
     @property
@@ -140,9 +142,11 @@ class Plan(NamedTuple):
 
 
 def plan_training(job, batched="auto", exact=False, known=None):
-    """Choose the fastest way to train the models of a job."""
-    # To find out, two models are trained for a few steps, and where it depends on the machine
-    # whether joint training takes less time, a few steps of some models are timed.
+    """Choose the fastest way to train the models of a job.
+
+    To find out, two models are trained for a few steps, and where it depends on the machine whether
+    joint training takes less time, a few steps of some models are timed.
+    """
     job = settle_targets(job._replace(estimator=clone_to_train(job.estimator)))
     where = get_workers()
     decided = batched is True or (known or "").startswith(TorchNetsWay.name)
@@ -150,7 +154,7 @@ def plan_training(job, batched="auto", exact=False, known=None):
     ways = [way for way in ways if way.exact or not exact]
     reasons = []
     for way in ways:
-        refusal = _why_not(way, job)
+        refusal = _why_not_together(way, job)
         if refusal is None:
             if exact:
                 check_first_answers(job)
@@ -158,7 +162,7 @@ def plan_training(job, batched="auto", exact=False, known=None):
             refusal = way.slower
         if refusal is None:
             reason = "it trains many of these models at once"
-            return _log(Plan(way, where, f"{reason}; {way.note}" if way.note else reason))
+            return _log(TrainingPlan(way, where, f"{reason}; {way.note}" if way.note else reason))
         reasons.append(f"{way.name}: {refusal}")
         if way.is_meant_for(job.estimator):
             reasons = [refusal]  # what the other ways are for is of no interest here
@@ -170,10 +174,10 @@ def plan_training(job, batched="auto", exact=False, known=None):
     reason = "; ".join(reasons) or "batched=False"
     if where.name != "joblib":
         reason = f"joblib has been told to use {where.name}"
-    return _log(Plan(OneByOneWay(), where, reason))
+    return _log(TrainingPlan(OneByOneWay(), where, reason))
 
 
-def _why_not(way, job):
+def _why_not_together(way, job):
     if job.fit is not None or job.seeds is None:
         return "The models are not trained by their own fit with seeds of ours."
     if job.data.weights is not None:

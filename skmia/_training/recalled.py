@@ -4,8 +4,8 @@ from typing import Any, NamedTuple
 
 from sklearn.pipeline import Pipeline
 
-from .._core.asking import unwrap
 from .._core.numbers import show
+from .._core.query import unwrap
 
 
 class RecalledSettings(NamedTuple):
@@ -61,7 +61,7 @@ def _recall_catboost(model):
             is_named = names != [str(j) for j in range(len(names))]
             given[f"{kind}_features"] = [names[j] if is_named else j for j in columns]
     if given:
-        notes.append(_describe_columns(given, []))
+        notes.append(_describe_categorical(given, []))
     n_rounds = model.get_all_params().get("iterations", model.tree_count_)
     if not model.tree_count_ < n_rounds or known.get("eval_fraction"):  # clones split rows as well
         return RecalledSettings(given or None, (), tuple(notes))
@@ -86,7 +86,7 @@ def _recall_lightgbm(model):
     if columns and not booster.pandas_categorical:
         names = model.feature_name_
         given["categorical_feature"] = [int(column) for column in columns]
-        notes.append(_describe_columns(given, [names[int(column)] for column in columns]))
+        notes.append(_describe_categorical(given, [names[int(column)] for column in columns]))
     best = model.best_iteration_
     if not best or not 0 < best < model.n_estimators:
         return RecalledSettings(given or None, (), tuple(notes))
@@ -97,7 +97,7 @@ def _recall_lightgbm(model):
     return RecalledSettings(given or None, settings, tuple(notes))
 
 
-def _describe_columns(given, names):
+def _describe_categorical(given, names):
     told = f": {show(names)}" if names else ""
     return (
         f"The shadow models are given fit_params={show(given)}, the categorical "

@@ -8,20 +8,20 @@ from scipy.sparse import issparse
 from scipy.special import expit, logit
 from sklearn.base import BaseEstimator, is_classifier
 
-from .._core.asking import unwrap
 from .._core.budget import Cost, OverBudgetError, allow_bytes, why_over
 from .._core.copies import copy_unfitted
 from .._core.linear_influence import expect_influence, make_influence
 from .._core.moments import SMALLEST_SPREAD
 from .._core.needs import Needs
 from .._core.normal_law import log_normal
+from .._core.query import unwrap
 from .._core.records import Records
 from .._core.sklearn import Interval, StrOptions
 from .._core.validation import check_outputs_source, query
 from ..base import BaseAttack, PosteriorMixin
 from ..signals import ScaledLogit
 from ..victims import LinearModel
-from ._candidates import find_known, sort_distinct
+from ._file_attack import find_known, sort_distinct
 
 _READS = frozenset(ScaledLogit.reads) | {"value"}
 
@@ -206,19 +206,21 @@ class AnalyticLiRA(PosteriorMixin, BaseAttack):
             )
 
     def _pull(self, signal, y):
-        """Residual as a function of the signal, and minus its derivative."""
+        """Return the residual as a function of the signal, and minus its derivative."""
         if self._model.loss.is_quadratic:
             return y - signal, np.ones(len(y))
         return expit(-signal), expit(signal) * expit(-signal)
 
     def _weigh(self, held):
-        """Weight of records in the mean of models that are trained on a random share of them."""
-        # held (n,): leverage times bend with this weight; the solution of w = p / (1 + (1 - p) c)
-        # and c = held / (1 - w held)
+        """Weight of records in the mean of models that are trained on a random share of them.
+
+        held (n,): leverage times bend with this weight; the solution of w = p / (1 + (1 - p) c) and
+        c = held / (1 - w held).
+        """
         return 2 * self.prior / (1 + held + np.sqrt((1 + held) ** 2 - 4 * self.prior * held))
 
     def _draw(self, pull, weight, held):
-        """Standard deviation of what the draw of each record pulls."""
+        """Return the standard deviation of what the draw of each record pulls."""
         return np.sqrt((1 - self.prior) / self.prior) * weight * pull / (1 - weight * held)
 
     def _make_estimator(self):

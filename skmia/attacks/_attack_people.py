@@ -7,8 +7,8 @@ import numpy as np
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted
 
-from .._core.checks import check_option
 from .._core.groups import number_groups
+from .._core.metric_inputs import check_option
 from .._core.numbers import show
 from .._core.outputs import Outputs
 from .._core.records import Records
@@ -26,7 +26,7 @@ _STRENGTH = 8
 _FEWEST = 3
 
 
-class People:
+class NumberedPeople:
     """People by the numbers of their records."""
 
     def __init__(self, numbers):
@@ -42,9 +42,11 @@ class People:
         return by.reduceat(values[:, self._order], self._starts, axis=1)
 
     def combine(self, scores, judged, how):
-        """Combine scores, of shape (k, n), by the sum or the largest of the judged records."""
-        # -> combined (k, n_people): NaN where the score of a judged record is, or if no record of
-        # the person is judged
+        """Combine scores, of shape (k, n), by the sum or the largest of the judged records.
+
+        Return combined of shape (k, n_people): NaN where the score of a judged record is, or if no
+        record of the person is judged.
+        """
         if how == "max":
             largest = self._reduce(np.maximum, np.where(judged, scores, -np.inf))
             return np.where(np.isneginf(largest), np.nan, largest)
@@ -52,9 +54,11 @@ class People:
         return np.where(self.sum(judged[None]) > 0, total, np.nan)
 
     def correlate(self, values, chosen):
-        """Estimate the mean correlation of two records of a person over the chosen models."""
-        # values (k, n), chosen (k, n_people) -> correlation: NaN if no person has two records, or
-        # two models for them
+        """Estimate the mean correlation of two records of a person over the chosen models.
+
+        Take values of shape (k, n), chosen of shape (k, n_people); return correlation: NaN if no
+        person has two records, or two models for them.
+        """
         usable = chosen[:, self.numbers] & np.isfinite(values)
         n_models = usable.sum(axis=0)
         held = np.where(usable, values, 0.0)
@@ -70,9 +74,12 @@ class People:
 
 
 def standardize(own, of_models, known, counts):
-    """Express scores of people in standard deviations of OUT models."""
-    # own (n_people,), of_models, known (k, n_people), counts (n_people,) -> scores (n_people,): NaN
-    # for people with fewer than three such models
+    """Express scores of people in standard deviations of OUT models.
+
+    Take own of shape (n_people,), of_models, known of shape (k, n_people), counts of shape
+    (n_people,); return scores of shape (n_people,): NaN for people with fewer than three such
+    models.
+    """
     n_models = known.sum(axis=0)
     able = n_models >= _FEWEST
     held = np.where(known, of_models, 0.0)
@@ -80,15 +87,15 @@ def standardize(own, of_models, known, counts):
     residuals = np.where(known, held - mean, 0.0)
     squares = (residuals**2).sum(axis=0)
     prior = _expect_variance(squares, n_models, counts)
-    scores = np.where(able, _compare(own - mean, squares, n_models, prior), np.nan)
+    scores = np.where(able, _compute_t_statistic(own - mean, squares, n_models, prior), np.nan)
     # Without one of n models, the distance from the mean grows by n / (n - 1).
     rest = np.maximum(n_models - 1, 1)
     distance = residuals * n_models / rest
     left = np.maximum(squares - residuals * distance, 0.0)
-    return scores, _compare(distance, left, rest, prior)[known & able]
+    return scores, _compute_t_statistic(distance, left, rest, prior)[known & able]
 
 
-def _compare(distance, squares, n_models, prior):
+def _compute_t_statistic(distance, squares, n_models, prior):
     variance = (squares + _STRENGTH * prior) / (n_models - 1 + _STRENGTH)
     with np.errstate(divide="ignore", invalid="ignore"):
         found = distance / np.sqrt(variance * (1 + 1 / np.maximum(n_models, 1)))
@@ -96,8 +103,12 @@ def _compare(distance, squares, n_models, prior):
 
 
 def _expect_variance(squares, n_models, counts):
-    """Variance expected of each person: a part that records share, and one that averages out."""
-    # A mean over n records has the variance a + b / n, fitted to people by least squares.
+    """Return the variance expected of each person.
+
+    A part that records share, and one that averages out.
+
+    A mean over n records has the variance a + b / n, fitted to people by least squares.
+    """
     freedom = np.maximum(n_models - 1, 0).astype(np.float64)
     if not freedom.any():
         return np.ones(len(counts))
@@ -371,7 +382,7 @@ def attack_people(
     check_option(combine, "combine", ("sum", "standardized", "likelihood", "max"))
     source = "group_by" if groups is None else "groups"
     names, numbers = number_groups(_get_groups(records, groups), len(records), source)
-    people = People(numbers)
+    people = NumberedPeople(numbers)
     inside = _read_training_sets(attack.pool_, records, people, names)
     compute = _attack_means if combine == "likelihood" else _attack_scores
     found = compute(attack, records, people, inside, combine)
@@ -389,7 +400,7 @@ def _get_groups(records, groups):
 
 
 def _read_training_sets(pool, records, people, names):
-    """Which models have all records of each person, where no model may have some of them."""
+    """Return which models have all records of each person, where no model may have some of them."""
     inside = people.sum(pool.inside(pool.locate_usable(records)))
     mixed = (inside > 0) & (inside < people.counts)
     if mixed.any():
@@ -403,7 +414,7 @@ def _read_training_sets(pool, records, people, names):
 
 
 def _attack_means(attack, records, people, inside, _):
-    """LiRA on the mean signals of people."""
+    """Return the LiRA on the mean signals of people."""
     if not isinstance(attack, LiRA):
         raise TypeError(
             f"combine='likelihood' is for LiRA; got {type(attack).__name__}. Use combine='sum'."
@@ -429,7 +440,7 @@ def _attack_means(attack, records, people, inside, _):
 
 
 def _attack_scores(attack, records, people, inside, combine):
-    """Scores of the records of each person, compared with those by shadow models."""
+    """Return the scores of the records of each person, compared with those by shadow models."""
     judged = attack.can_judge(records)
     models = choose_models(attack, len(records))
     of_models = np.full((len(models), len(records)), np.nan)

@@ -16,12 +16,12 @@ from sklearn.preprocessing import OrdinalEncoder
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from .._core.advice import with_advice
-from .._core.asking import check_victim, query_victim
-from .._core.checks import check_finite_vector
-from .._core.containers import is_frame, is_tensor, refuse_foreign, to_numpy
+from .._core.containers import is_frame, is_tensor, refuse_foreign_table, to_numpy
 from .._core.copies import CopiesParameters, copy_unfitted
+from .._core.error_hints import with_advice
+from .._core.metric_inputs import check_finite_vector
 from .._core.numbers import show, to_array
+from .._core.query import check_victim, query_victim
 from .._core.randomness import seed_estimator
 from .._core.records import Records
 from .._core.sklearn import HasMethods, StrOptions, validate_params_of
@@ -37,7 +37,7 @@ _MOST_VALUES = 100
 
 
 def _check_table(X):
-    refuse_foreign(X, "Attribute inference")
+    refuse_foreign_table(X, "Attribute inference")
     if sparse.issparse(X) or X.ndim != 2:
         raise ValueError(
             "Attribute inference needs X with rows and columns, a DataFrame, an array or a "
@@ -46,9 +46,10 @@ def _check_table(X):
 
 
 class SensitiveAttribute:
-    """One column with several values, or a block of one-hot columns."""
+    """One column with several values, or a block of one-hot columns.
 
-    # X (n, n_features), values (n_values,): candidates; for a block, the names or places of columns
+    X (n, n_features), values (n_values,): candidates; for a block, the names or places of columns.
+    """
 
     def __init__(self, X, sensitive, values):
         _check_table(X)

@@ -6,9 +6,9 @@ from typing import Literal
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from .._core.left_out import compare_left_out
 from .._core.moments import compute_both_moments, compute_moments
 from .._core.needs import NON_MEMBERS
+from .._core.pseudo_victims import compare_left_out
 from .._core.records import Records
 from .._core.sklearn import StrOptions
 from .._core.types import Frozen

@@ -10,8 +10,8 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import gen_batches
 from sklearn.utils.validation import check_is_fitted
 
-from .._core.asking import check_victim, log_label_scores, query_aligned, query_victim
 from .._core.outputs import Outputs
+from .._core.query import check_victim, log_label_scores, query_aligned, query_victim
 from .._core.records import Records
 from .._core.types import Frozen
 from .._core.validation import check_features, check_records, set_features
@@ -176,7 +176,7 @@ class LabelInferenceAttack(CandidateScores):
         self.weights_ = _fit_choice(np.concatenate(blocks), np.concatenate(chosen))
 
     def _wrap(self, values, is_hard=False):
-        """Outputs of a shadow model, or only its labels."""
+        """Return the outputs of a shadow model, or only its labels."""
         classes = self.pool_.classes_
         if is_hard:
             return Outputs(classes[values.argmax(axis=1)], classes, "label")
@@ -284,8 +284,10 @@ class LabelInferenceAttack(CandidateScores):
 
 
 def _fit_choice(features, chosen):
-    """Weights of a conditional logit of the chosen candidate, with a normal prior around (1, 0)."""
-    # features (n, n_candidates, n_weights), chosen (n,)
+    """Weights of a conditional logit of the chosen candidate, with a normal prior around (1, 0).
+
+    Shapes: features (n, n_candidates, n_weights), chosen (n,).
+    """
     start = np.zeros(features.shape[2])
     start[0] = 1.0
     taken = features[np.arange(len(chosen)), chosen]

@@ -12,19 +12,19 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import Pipeline
 from sklearn.utils.metaestimators import available_if
 
-from .._core.asking import unwrap
-from .._core.left_out import choose_others, compare_left_out, leave_sides, part_of
-from .._core.moments import SMALLEST_SPREAD, compute_moments, compute_sides, take_records
+from .._core.moments import SMALLEST_SPREAD, compute_moments, compute_sides, take_moments
 from .._core.normal_law import (
-    Gap,
-    Law,
-    Levels,
+    GapPrior,
+    LevelBins,
     NormalLaw,
+    QueryLaw,
     fit_gap,
     joint_ratio,
     log_normal,
     log_student,
 )
+from .._core.pseudo_victims import choose_others, compare_left_out, leave_sides, part_of
+from .._core.query import unwrap
 from .._core.sklearn import Interval, StrOptions
 from .._core.types import Frozen
 from ..base import Comparison, PoolAttack, PoolReader, PosteriorMixin
@@ -47,10 +47,10 @@ _STRENGTHS = 2.0 ** np.arange(12, -4, -1)
 _ROUNDING = 1e-9
 
 
-class _Prior(NamedTuple):
+class _BetaPrior(NamedTuple):
     """Beta prior of the share of one side, by the share of the other side."""
 
-    levels: Levels
+    levels: LevelBins
     share: np.ndarray  # at the centers of the levels, in (0, 1)
     strength: np.ndarray  # the prior counts for this many observations
 
@@ -60,12 +60,13 @@ class _Prior(NamedTuple):
         return place(self.share), np.exp(place(np.log(self.strength)))
 
 
-class BitLaw(Law):
-    """Shares of correct answers among IN and among OUT models."""
+class BitLaw(QueryLaw):
+    """Shares of correct answers among IN and among OUT models.
 
-    # The share of one side has a beta prior, a trend over the share of the other side. Without a
-    # leak this pools the bits of both sides, because the prior then counts for as many observations
-    # as the other side and the records are worth. A distribution is described by its share.
+    The share of one side has a beta prior, a trend over the share of the other side. Without a leak
+    this pools the bits of both sides, because the prior then counts for as many observations as the
+    other side and the records are worth. A distribution is described by its share.
+    """
 
     def _fit_query(self, sides, query):
         into, out = ((side.count, side.mean[query]) for side in sides[:2])
@@ -109,7 +110,7 @@ class BitLaw(Law):
 
 def _fit_side(count, mean, other):
     """Fit the prior of one side to the counts and shares of correct answers of many records."""
-    levels, right = Levels(other), count * mean
+    levels, right = LevelBins(other), count * mean
     usual = (right.sum() + 0.5) / (count.sum() + 1)  # neither 0 nor 1
     share = (levels.sum(right) + usual) / (levels.sum(count) + 1)
     expected = levels.place(share)
@@ -117,11 +118,11 @@ def _fit_side(count, mean, other):
     logs = [_log_probability(*rows.T, strength)[place.ravel()] for strength in _STRENGTHS]
     trends = np.array([levels.trend(log) for log in logs])
     strongest = (trends >= trends.max(axis=0) - _ROUNDING).argmax(axis=0)
-    return _Prior(levels, share, _STRENGTHS[strongest])
+    return _BetaPrior(levels, share, _STRENGTHS[strongest])
 
 
 def _log_probability(right, count, share, strength):
-    """Log probability of bits under a beta-binomial."""
+    """Return the log probability of bits under a beta-binomial."""
     yes, no = share * strength, (1 - share) * strength
     log = gammaln(right + yes) - gammaln(yes) + gammaln(count - right + no) - gammaln(no)
     return log - gammaln(count + strength) + gammaln(strength)
@@ -160,14 +161,14 @@ def choose_law(answers, reads, shrinks):
 class _PriorVoteLaw(NamedTuple):
     """What records of one level have in common, for one query."""
 
-    levels: Levels
-    gap: Gap | None
+    levels: LevelBins
+    gap: GapPrior | None
     into: np.ndarray | None  # variance of a share, in units of x (1 - x)
     out: np.ndarray | None
     alone: np.ndarray | None  # the same where no side has two models
 
 
-class Unsmoothed(NamedTuple):
+class UnsmoothedLabelLaw(NamedTuple):
     """Probability of the label for log odds that a pool has moved inside by half of a step."""
 
     step: float
@@ -185,16 +186,17 @@ class Unsmoothed(NamedTuple):
         return np.log(self.likelihood(values))
 
 
-class VoteLaw(Law):
-    """Distributions of the number of votes for the label."""
+class VoteLaw(QueryLaw):
+    """Distributions of the number of votes for the label.
 
-    # A distribution is described by the mean share and the correlation between votes. Leaves with
-    # several rows give shares that are no whole numbers of votes; the law is taken for these, too.
+    A distribution is described by the mean share and the correlation between votes. Leaves with
+    several rows give shares that are no whole numbers of votes; the law is taken for these, too.
+    """
 
     def __init__(self, n_voters, resolution, shrinks):
         super().__init__(shrinks)
         self.n_voters = n_voters
-        self.change = Unsmoothed(resolution)
+        self.change = UnsmoothedLabelLaw(resolution)
 
     def _cut(self, share):
         half = 0.5 / self.n_voters
@@ -207,7 +209,7 @@ class VoteLaw(Law):
     def _fit_query(self, sides, query):
         means = [side.mean[query] for side in sides[:2]]
         level = sum(means) / 2
-        levels, relative = Levels(level), []
+        levels, relative = LevelBins(level), []
         for side, mean in zip(sides[:2], means, strict=True):
             weight = (side.count - 1) * self._unit(mean)
             relative.append(levels.trend(side.squares[query], weight) if weight.any() else None)
@@ -260,7 +262,7 @@ class VoteLaw(Law):
         return log - gammaln(self.n_voters + strength) + gammaln(strength)
 
 
-def _average(values):
+def _average_queries(values):
     """Average over the queries; usually there is only one."""
     return values[0] if len(values) == 1 else values.mean(axis=0)
 
@@ -295,7 +297,7 @@ def _pool_variances(sides, less):
     return [np.maximum(part / np.maximum(n, 1), SMALLEST_SPREAD**2) for part, n in sums]
 
 
-class Printed(SidesComparison):
+class PrintedLaws(SidesComparison):
     """Normal or Student-t laws of single records: the attack as it is printed."""
 
     likelihood = "normal"
@@ -324,10 +326,10 @@ class Printed(SidesComparison):
         if not self.online:
             distance = target - out.mean
             distance /= np.sqrt(self._estimate_variance(out, self.variances[1]))
-            return _average(distance)
+            return _average_queries(distance)
         ratio = self._log_density(target, into, self.variances[0])
         ratio -= self._log_density(target, out, self.variances[1])
-        return _average(ratio)
+        return _average_queries(ratio)
 
     def _estimate_variance(self, moments, pooled):
         """Return the variance, or squared scale of the t distribution, of a new model's signal."""
@@ -357,7 +359,7 @@ class Printed(SidesComparison):
         return scores
 
 
-class Joint(Printed):
+class JointNormalLaw(PrintedLaws):
     """Normal laws of all queries of a record together, which the moments do not give."""
 
     _score_records, _score_left_out = Comparison._score_records, Comparison._score_left_out
@@ -370,7 +372,7 @@ class Joint(Printed):
         return joint_ratio(target, shadows, inside, outside, _RIDGE)
 
 
-class Trends(SidesComparison):
+class TrendLaws(SidesComparison):
     """Laws whose variances and gaps are shrunk to trends over the level of a record."""
 
     least, alternative = (1, 1), "online=False"
@@ -383,7 +385,7 @@ class Trends(SidesComparison):
         """Choose the law, and fit its priors to a sample of the pool."""
         if not reader.can_judge(records).any():
             raise ValueError(reader.say_none_judged(records))
-        answers, columns = reader.answers, _draw_sample(reader)
+        answers, columns = reader.answers, _draw_trend_records(reader)
         self.partners, self.law = answers.design.partners, NormalLaw(self.shrinks)
         if self.likelihood == "auto":
             self.law = choose_law(answers, self.reads, self.shrinks)
@@ -393,7 +395,7 @@ class Trends(SidesComparison):
             values, inside = reader.read_columns(columns)
             sides = compute_sides(self.law.read(values), inside, ~inside, self.partners)
         else:
-            sides = take_records(known, columns)
+            sides = take_moments(known, columns)
         self.priors = self.law.fit(sides)
         pooled = (side.squares.sum(axis=1) / max((side.count - 1).sum(), 1) for side in sides[:2])
         self.variances = [np.maximum(variance, SMALLEST_SPREAD**2) for variance in pooled]
@@ -404,7 +406,7 @@ class Trends(SidesComparison):
 
     def score_sides(self, target, sides):
         laws = self.law.describe(sides, self.priors)
-        return _average(self.law.log_ratio(self.law.read(target), laws))
+        return _average_queries(self.law.log_ratio(self.law.read(target), laws))
 
     def _rate_offset(self, reader, records, rate):
         if not isinstance(self.law, BitLaw) or reader.answers.signals.shape[1] > 1:
@@ -416,7 +418,7 @@ class Trends(SidesComparison):
         )
 
     def _leave_out(self, reader, models):
-        columns = _draw_sample(reader)
+        columns = _draw_trend_records(reader)
         values, inside = reader.read_columns(columns)
         others = choose_others(reader.answers.design, inside, columns, models)
         comparison = copy.copy(self)
@@ -424,7 +426,7 @@ class Trends(SidesComparison):
         for group, sides in self._leave_each(self.law.read(values), inside, models, others):
             judged = reader.are_enough(sides.into.count, sides.out.count)
             if judged.any():
-                priors = self.law.fit(take_records(sides, judged))
+                priors = self.law.fit(take_moments(sides, judged))
                 comparison.priors.update(dict.fromkeys(group.tolist(), priors))
         return comparison
 
@@ -447,11 +449,13 @@ class Trends(SidesComparison):
         for group, sides in self._leave_each(values, inside, models, others):
             laws = self.law.describe(sides, self.priors[group[0]])
             for model in group:
-                scores[models == model] = _average(self.law.log_ratio(values[:, model], laws))
+                scores[models == model] = _average_queries(
+                    self.law.log_ratio(values[:, model], laws)
+                )
         return scores
 
 
-def _draw_sample(reader):
+def _draw_trend_records(reader):
     """Return columns of records of the pool from which trends are estimated."""
     _, n_queries, n_models, _ = reader.answers.signals.shape
     n_most = min(_N_SAMPLE, _N_SAMPLE_VALUES // (n_queries * n_models))
@@ -634,12 +638,12 @@ class LiRA(PosteriorMixin, PoolAttack):
         if self.variance == "joint":
             if not self.online:
                 raise ValueError('variance="joint" goes with online=True; got online=False.')
-            return Joint(reads, offset, 1 + self.pool_.signals_.shape[1])
+            return JointNormalLaw(reads, offset, 1 + self.pool_.signals_.shape[1])
         if self.variance in ("shrunk", "trend") and self.online:
-            return Trends(reads, offset, self.variance, self.likelihood)
+            return TrendLaws(reads, offset, self.variance, self.likelihood)
         printed = ("example", "pooled")
         variance = self.variance if self.variance in printed else "conjugate"
-        return Printed(reads, offset, variance, self.online)
+        return PrintedLaws(reads, offset, variance, self.online)
 
     # Offline, there is no ratio of two likelihoods.
     predict_proba = available_if(lambda attack: attack.online)(PosteriorMixin.predict_proba)

@@ -10,13 +10,13 @@ from scipy.optimize import brentq
 from scipy.special import ndtr
 from sklearn.base import BaseEstimator
 
-from .._core.asking import unwrap
 from .._core.needs import ANY, Needs
+from .._core.query import unwrap
 from .._core.randomness import check_random_state
 from .._core.sklearn import Interval
 from .._core.types import Seed
 from ..victims import read_stored_sums
-from ._candidates import CandidatesAttack, find_known
+from ._file_attack import CandidatesAttack, find_known
 
 # More equations of the same candidates are replaced by so many random sums of them.
 _MOST_EQUATIONS = 2000
@@ -191,7 +191,7 @@ class MomentsAttack(CandidatesAttack):
         for system in _make_systems(sources):
             solved = solve(system, self._share + self._noise, self._seed)
             self._solved.append(solved)
-            own, fitted = judge(solved, system)
+            own, fitted = judge_bits(solved, system)
             spread = self._spread(own, solved)
             leverages[system.rows], squares[system.rows] = own, (own - alone).clip(0) / spread
             ratios[system.rows] = self._center(fitted, own) / spread
@@ -203,18 +203,20 @@ class MomentsAttack(CandidatesAttack):
         return ratios
 
     def _split_rows(self, n):
-        """Share of members among the candidates, and number of outsiders per candidate."""
+        """Return share of members among the candidates, and number of outsiders per candidate."""
         rate = self.prior / (1 - self.outsiders) if self.n_rows_ is None else self.n_rows_ / n
         share = float(np.clip((1 - self.outsiders) * rate, 0.01, 0.99))
         return share, max(rate - share, 0.0)
 
     def _spread(self, leverages, solved):
-        """Variance of what was found of each membership, divided by the leverage."""
+        """Return the variance of what was found of each membership, divided by the leverage."""
         return self._share * (1 - self._share) * (1 - leverages) + self._blur(solved)
 
     def _blur(self, solved):
-        """Variance that outsiders add, and the mean of candidates that stands for theirs."""
-        # The inverse of the candidates' own moments is larger than that of all records would be.
+        """Return variance that outsiders add, and the mean of candidates that stands for theirs.
+
+        The inverse of the candidates' own moments is larger than that of all records would be.
+        """
         return self._noise * (1 + self._noise) / (1 - solved.leverage)
 
     def _center(self, fitted, leverages):
@@ -244,7 +246,7 @@ class MomentsAttack(CandidatesAttack):
             system = by_label.get(solved.label)
             if system is None:
                 continue
-            own, fitted = judge(solved, system, _MOST_FURTHER)
+            own, fitted = judge_bits(solved, system, _MOST_FURTHER)
             # One more candidate takes a part of the sums for itself.
             own = own / (1 + own)
             fitted = fitted * (1 - own) - (self._share + self._noise) * own
@@ -252,7 +254,7 @@ class MomentsAttack(CandidatesAttack):
         return ratios
 
 
-class System(NamedTuple):
+class MomentSystem(NamedTuple):
     """Equations that concern the same candidates."""
 
     label: int | None  # number of the class; None if the equations concern all candidates
@@ -271,7 +273,7 @@ class System(NamedTuple):
         )
 
     def read(self, rows):
-        """Coefficients of the candidates at some positions, one row each."""
+        """Return the coefficients of the candidates at some positions, one row each."""
         return np.concatenate([self._read_part(*part, rows) for part in self.parts], axis=1)
 
     def _read_part(self, source, block, rows):
@@ -292,22 +294,22 @@ class System(NamedTuple):
 
 
 def _make_systems(sources):
-    """One system per class if all sums are of classes of the same model, else one of all."""
+    """Return one system per class if all sums are of classes of the same model, else one of all."""
     parts = [(source, block) for source in sources for block in source.blocks]
     parts = [part for part in parts if len(part[1].targets)]
     n = sources[0].X.shape[0]
     if len(sources) > 1 or any(block.label is None for _, block in parts):
-        return [System(None, np.arange(n), parts)]
+        return [MomentSystem(None, np.arange(n), parts)]
     systems = []
     for label in dict.fromkeys(block.label for _, block in parts):
         rows = np.flatnonzero(sources[0].y == label)
         if len(rows):
             own = [part for part in parts if part[1].label == label]
-            systems.append(System(label, rows, own))
+            systems.append(MomentSystem(label, rows, own))
     return systems
 
 
-class Solved(NamedTuple):
+class SolvedSystem(NamedTuple):
     """Solution of a system."""
 
     label: int | None
@@ -319,7 +321,7 @@ class Solved(NamedTuple):
     leverage: float  # mean of the candidates, less than 1
 
     def turn(self, features):
-        """Coefficients in the directions of the basis."""
+        """Return coefficients in the directions of the basis."""
         return self._add(features * self.weights) @ self.basis
 
     def _add(self, scaled):
@@ -333,7 +335,7 @@ def solve(system, rate, seed):
     size = _measure_size(system, some)
     weights = np.divide(1, size, out=np.zeros_like(size), where=size > system.floors)
     sketch = _draw_sums(len(targets), rng) if len(targets) > _MOST_EQUATIONS else None
-    solved = Solved(system.label, weights, sketch, None, None, 0.0)
+    solved = SolvedSystem(system.label, weights, sketch, None, None, 0.0)
     square, total = 0.0, 0.0
     for block in system.iter_blocks():
         used = solved._add(system.read(system.rows[block]) * weights)
@@ -349,7 +351,7 @@ def solve(system, rate, seed):
 
 
 def _measure_size(system, some):
-    """Root mean square of the coefficients of some candidates in each equation."""
+    """Return the root mean square of the coefficients of some candidates in each equation."""
     square, size = 0.0, max(_BLOCK // len(system.targets), 1)
     for start in range(0, len(some), size):
         square = square + (system.read(system.rows[some[start : start + size]]) ** 2).sum(axis=0)
@@ -362,7 +364,7 @@ def _draw_sums(n, rng):
     return sparse.csr_array((signs, (place, np.arange(n))), shape=(_MOST_EQUATIONS, n))
 
 
-def judge(solved, system, most=_MOST_LEVERAGE):
+def judge_bits(solved, system, most=_MOST_LEVERAGE):
     """Leverage of each candidate of a system, and the part of its membership that was found."""
     leverages, fitted = np.zeros(len(system.rows)), np.zeros(len(system.rows))
     for block in system.iter_blocks():
@@ -373,7 +375,7 @@ def judge(solved, system, most=_MOST_LEVERAGE):
 
 
 def expect_strength(squares):
-    """Expected AUC and TPR of log likelihood ratios that are normal, of various strength."""
+    """Return expected AUC and TPR of log likelihood ratios that are normal, of various strength."""
     if not squares.any():
         return 0.5, _FPR
     grid = (np.arange(_N_QUANTILES) + 0.5) / _N_QUANTILES

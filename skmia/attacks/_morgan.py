@@ -17,10 +17,12 @@ _N_BOUNDS = 64
 
 
 def _compute_edges(loss, rounding):
-    """Return candidate bounds between the losses, from minus to plus infinity."""
-    # With a bound at a loss, a rounding error would decide about the record. Each bound is
-    # therefore the midpoint of two losses that differ by more than rounding, next to a quantile if
-    # there are many.
+    """Return candidate bounds between the losses, from minus to plus infinity.
+
+    With a bound at a loss, a rounding error would decide about the record. Each bound is therefore
+    the midpoint of two losses that differ by more than rounding, next to a quantile if there are
+    many.
+    """
     order = np.argsort(loss, kind="stable")
     loss, rounding = loss[order], rounding[order]
     gaps = np.flatnonzero(np.diff(loss) > rounding[1:] + rounding[:-1])

@@ -10,7 +10,7 @@ from .._core.needs import ANY, Needs
 from .._core.sklearn import StrOptions
 from .._core.types import Seed
 from ..victims import read_further_columns, read_node_equations
-from ._equations import BYTES_PER_COEFFICIENT, EquationsAttack
+from ._bit_solver import BYTES_PER_COEFFICIENT, EquationsAttack
 
 # Coefficients of a record in the equations of one tree: its number, and its value for each class.
 _LEAST_PER_RECORD = 4

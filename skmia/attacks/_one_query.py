@@ -10,10 +10,10 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import gen_batches
 from sklearn.utils.validation import check_is_fitted
 
-from .._core.asking import check_victim
 from .._core.containers import take_rows
 from .._core.needs import Needs
 from .._core.numbers import show
+from .._core.query import check_victim
 from .._core.records import Records
 from .._core.sklearn import Interval, StrOptions, at_least
 from .._core.types import Frozen, Rows
@@ -61,10 +61,11 @@ def open_boxes(records, models, who):
 
 
 class QueryAttack(BaseAttack):
-    """Base class of attacks that ask the victim for the label of one query per record."""
+    """Base class of attacks that ask the victim for the label of one query per record.
 
-    # A subclass implements _can_judge(records) and _make_queries(records): the queries, and about
-    # which of them the victim is asked.
+    A subclass implements _can_judge(records) and _make_queries(records): the queries, and about
+    which of them the victim is asked.
+    """
 
     def _open_pool(self, records):
         """Check the settings, and set the pool, which must keep its models."""
@@ -135,7 +136,7 @@ _PENALTIES = 0.3, 1.0, 3.0, np.inf
 _FEWEST_TO_CHOOSE_BY, _N_RECORDS = 8, 1000
 
 
-class _Models:
+class _OpenedModels:
     """Opened shadow models, and for each record the weights of those that count as IN and OUT."""
 
     def __init__(self, boxes, units, inside, y):
@@ -145,8 +146,10 @@ class _Models:
         self.weights = np.where(inside, 1 / np.maximum(n_in, 1), -1 / np.maximum(n_out, 1))
 
     def pull(self, points):
-        """Return the objective of each point and its gradient."""
-        # A model with the record should give its label to the point and one without should not.
+        """Return the objective of each point and its gradient.
+
+        A model with the record should give its label to the point and one without should not.
+        """
         loss, gradient = np.zeros(len(points)), np.zeros(points.shape)
         for box, unit, weights in zip(self.boxes, self.units, self.weights, strict=True):
             known = np.flatnonzero(np.isin(self.y, box.classes))
@@ -186,7 +189,7 @@ class OneQueryAttack(QueryAttack):
     n_steps : int, default=50
         Number of steps of the search.
     step_size : float, default=0.1
-        Length of a step in units of ``scale``.
+        Length of a step in units of ``whiten_equations``.
     scale : float or sequence of float, default=1.0
         Unit of the features, one for all or one per feature; 1 for standardized features.
     bounds : tuple of two floats, default=None
@@ -231,9 +234,10 @@ class OneQueryAttack(QueryAttack):
         + \frac{1}{|OUT|} \sum_{k \in OUT} \log(1 + e^{m_k(x')})
         + \lambda \left\lVert \frac{x' - x}{s} \right\rVert^2
 
-    with ``penalty`` :math:`\lambda` and ``scale`` s, by steps of Adam that start at the record; the
-    best point on the way is used. Margins, their units, the squared distance and the choice of its
-    weight are choices of this package. A query is one bit, so the ROC curve has one corner.
+    with ``penalty`` :math:`\lambda` and ``whiten_equations`` s, by steps of Adam that start at the
+    record; the best point on the way is used. Margins, their units, the squared distance and the
+    choice of its weight are choices of this package. A query is one bit, so the ROC curve has one
+    corner.
 
     References
     ----------
@@ -353,7 +357,7 @@ class OneQueryAttack(QueryAttack):
         inside, queries = self.pool_.membership(records).T[models], np.empty_like(values)
         size = max(1, _CELLS // max(1, int(np.prod(values.shape[1:]))))
         for rows in gen_batches(len(values), size):
-            shadows = _Models(boxes, units, inside[:, rows], records.y[rows])
+            shadows = _OpenedModels(boxes, units, inside[:, rows], records.y[rows])
             queries[rows] = self._search(shadows, values[rows], penalty)
         return restore(queries)
 

@@ -10,10 +10,10 @@ from sklearn.base import BaseEstimator
 from sklearn.ensemble import ExtraTreesRegressor, HistGradientBoostingRegressor
 from sklearn.utils import check_random_state
 
-from .._core.asking import unwrap
 from .._core.copies import copy_unfitted
 from .._core.features import FeatureEncoder
 from .._core.needs import NOBODY, NON_MEMBERS, Needs
+from .._core.query import unwrap
 from .._core.randomness import seed_estimator
 from .._core.records import Records
 from .._core.sklearn import HasMethods, Interval, StrOptions, at_least
@@ -30,15 +30,17 @@ _LEAST_SCALE = 0.05
 
 
 def mix(values, seed):
-    """Permute 64-bit numbers as a seed determines (the finalizer of SplitMix64)."""
-    # An array wraps around silently; a scalar would warn.
+    """Permute 64-bit numbers as a seed determines (the finalizer of SplitMix64).
+
+    An array wraps around silently; a scalar would warn.
+    """
     values = values + np.array([seed], np.uint64) * np.uint64(0x9E3779B97F4A7C15)
     for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
         values = (values ^ (values >> np.uint64(shift))) * np.uint64(factor)
     return values ^ (values >> np.uint64(31))
 
 
-class _Regression(NamedTuple):
+class _FittedRegression(NamedTuple):
     """A regressor of records, and the codes of the categories that it was fitted on."""
 
     encoder: FeatureEncoder
@@ -51,11 +53,11 @@ class _Regression(NamedTuple):
             return np.asarray(self.model.predict(X)).reshape(len(records))  # nets return a column
 
 
-class _Usual(NamedTuple):
+class _NonmemberScale(NamedTuple):
     """Location and scale of non-members of one fold, learned from the other folds."""
 
-    location: _Regression
-    scale: _Regression
+    location: _FittedRegression
+    scale: _FittedRegression
     least_scale: float
     threshold: float = 0.0
 
@@ -266,7 +268,7 @@ class QuantileAttack(BaseAttack):
         return self._smoothing(raw)
 
     def _read(self, records):
-        """The records as the regressors read them."""
+        """Return the records as the regressors read them."""
         if self.features == "records":
             return records
         if self.victim is None:
@@ -293,7 +295,7 @@ class QuantileAttack(BaseAttack):
             encoder = FeatureEncoder(chosen)
             is_own, X = self.estimator is None, encoder.encode(chosen)
             with on_one_thread(is_own):
-                return _Regression(encoder, model.fit(X, target[rows]), is_own)
+                return _FittedRegression(encoder, model.fit(X, target[rows]), is_own)
 
         # With two folds left out, a residual is out of sample and independent of the fold it is
         # used for.
@@ -307,7 +309,7 @@ class QuantileAttack(BaseAttack):
         for fold, deviation in enumerate(residuals):
             held = folds == fold
             least = _LEAST_SCALE * deviation[~held].mean() or 1.0
-            usual = _Usual(regress(values, ~held), regress(deviation, ~held), least)
+            usual = _NonmemberScale(regress(values, ~held), regress(deviation, ~held), least)
             excess = np.sort(usual.standardize(population[held], values[held]))
             learned.append(usual._replace(threshold=excess[self._compute_rank(len(excess)) - 1]))
         return learned

@@ -13,8 +13,15 @@ from .._core.probabilities import posterior_of
 from .._core.randomness import check_random_state
 from .._core.sklearn import Interval, at_least
 from .._core.types import Seed
-from ..victims import MOST_PASSED, Column, Events, Table, bisect_thresholds, get_slack
-from ._candidates import CandidatesAttack, expect_auc
+from ..victims import (
+    MOST_PASSED,
+    SearchedColumn,
+    SearchedTable,
+    SplitEvents,
+    bisect_thresholds,
+    get_slack,
+)
+from ._file_attack import CandidatesAttack, expect_auc
 from ._split_threshold import ABSENT, DAMPING, N_PASSES, compute_messages
 
 # Share of the training rows that a bootstrap sample holds.
@@ -26,7 +33,7 @@ _LEAST_SHARE = 1e-6
 _MOST_ODDS = 500.0
 
 
-class Steps(NamedTuple):
+class DistinctThresholds(NamedTuple):
     """Thresholds, each once, and the rows that are known to be at their nodes."""
 
     columns: np.ndarray  # (n_thresholds,)
@@ -37,7 +44,7 @@ class Steps(NamedTuple):
 
 
 def merge_found(found):
-    """Thresholds whose intervals overlap are one, met with several rows."""
+    """Return thresholds whose intervals overlap are one, met with several rows."""
     order = np.lexsort((found.lower, found.columns))
     columns, lower, upper = (part[order] for part in (found.columns, found.lower, found.upper))
     new = np.ones(len(order), dtype=bool)
@@ -45,22 +52,26 @@ def merge_found(found):
     new[1:] = (columns[1:] != columns[:-1]) | (lower[1:] >= upper[:-1])
     first, which = np.flatnonzero(new), np.cumsum(new) - 1
     last = np.append(first[1:], len(order)) - 1 if len(order) else first
-    return Steps(columns[first], lower[last], upper[first], which, found.rows[order])
+    return DistinctThresholds(columns[first], lower[last], upper[first], which, found.rows[order])
 
 
-class Sources(NamedTuple):
+class ThresholdSources(NamedTuple):
     """What explains thresholds, and how sure that is."""
 
-    events: Events
+    events: SplitEvents
     present: np.ndarray  # (n_entries,): whether the candidate is known to be at the node
     passed: np.ndarray  # (n_pairs,): number of candidates between both values
 
 
 def list_sources(steps, values, n_candidates):
-    """Find the values of candidates that explain each threshold."""
-    # values (n, n_columns)
+    """Find the values of candidates that explain each threshold.
+
+    Shapes: values (n, n_columns).
+    """
     parts, n_slots = [], 0
-    sorted_columns = {j: _Sorted(values[:, j], n_candidates) for j in np.unique(steps.columns)}
+    sorted_columns = {
+        j: _SortedColumn(values[:, j], n_candidates) for j in np.unique(steps.columns)
+    }
     for event, (j, low, high) in enumerate(zip(*steps[:3], strict=True)):
         column = sorted_columns[j]
         lower, upper = column.explain(low, high)
@@ -80,19 +91,19 @@ def list_sources(steps, values, n_candidates):
         np.concatenate(one) for one in zip(empty, *parts, strict=True)
     )
     n = len(steps.columns)
-    events = Events(
+    events = SplitEvents(
         1.0, rows, slots, of_slot, np.zeros(n_slots), lower, upper, of_pair, n, len(parts)
     )
     known = np.unique(steps.of_row * len(values) + steps.rows)
-    return Sources(events, np.isin(of_entry * len(values) + rows, known), passed)
+    return ThresholdSources(events, np.isin(of_entry * len(values) + rows, known), passed)
 
 
-class _Sorted:
+class _SortedColumn:
     """A column by its distinct values: whose they are, and how many candidates come before."""
 
     def __init__(self, values, n_candidates):
-        self._values = Column(values).values
-        self._scale = Column(values[:n_candidates]).scale
+        self._values = SearchedColumn(values).values
+        self._scale = SearchedColumn(values[:n_candidates]).scale
         rows = np.flatnonzero(np.isfinite(values))
         slots = np.searchsorted(self._values, values[rows])
         order = np.argsort(slots, kind="stable")
@@ -101,7 +112,7 @@ class _Sorted:
         self.before = np.append(0, np.cumsum(self.rows < n_candidates))[self.starts]
 
     def explain(self, low, high):
-        """Places of both values of each explanation, the same twice for a value alone."""
+        """Return places of both values of each explanation, the same twice for a value alone."""
         values, slack = self._values, get_slack(max(abs(low), abs(high)), self._scale)
         low, high = low - slack, high + slack
         split = np.searchsorted(values, (low + high) / 2)
@@ -117,7 +128,7 @@ class _Sorted:
         return np.append(lower, alone), np.append(upper, alone)
 
 
-class Weights(NamedTuple):
+class ExplanationWeights(NamedTuple):
     """How likely kinds of explanations are, learned from all thresholds."""
 
     midpoint: float  # share of the thresholds that are midpoints
@@ -126,16 +137,18 @@ class Weights(NamedTuple):
     trust: float  # probability that an explained threshold was not explained by chance
 
 
-def weigh(steps, sources, values, prior):
-    """Learn how likely each kind of explanation is."""
-    # values (n_candidates, n_columns)
+def learn_explanation_weights(steps, sources, values, prior):
+    """Learn how likely each kind of explanation is.
+
+    Shapes: values (n_candidates, n_columns).
+    """
     events, n = sources.events, max(len(steps.columns), 1)
     alone = events.lower == events.upper
     kinds = [len(np.unique(events.of_pair[is_kind])) / n for is_kind in (~alone, alone)]
     share = _learn_share(events, sources.passed, np.where(alone, kinds[1], kinds[0]), prior)
     explained, chance = events.n_explained, _count_by_chance(steps, values)
     trust = max(0.0, 1 - chance / explained) if explained else 0.0
-    return Weights(*kinds, share, trust)
+    return ExplanationWeights(*kinds, share, trust)
 
 
 def _learn_share(events, passed, kind, prior):
@@ -152,10 +165,10 @@ def _learn_share(events, passed, kind, prior):
 
 
 def _count_by_chance(steps, values):
-    """How many of the thresholds would be explained if they were somewhere else nearby."""
+    """Return how many of the thresholds would be explained if they were somewhere else nearby."""
     found = []
     for sign in (-1, 1):
-        scale = np.array([Column(values[:, j]).scale for j in range(values.shape[1])])
+        scale = np.array([SearchedColumn(values[:, j]).scale for j in range(values.shape[1])])
         aside = sign * _ASIDE * get_slack(steps.upper, scale[steps.columns])
         moved = steps._replace(lower=steps.lower + aside, upper=steps.upper + aside)
         found.append(list_sources(moved, values, len(values)).events.n_explained)
@@ -163,7 +176,7 @@ def _count_by_chance(steps, values):
 
 
 def infer(sources, weights, n_candidates, prior, known=None):
-    """Log likelihood ratio of membership of each candidate and further record."""
+    """Return the log likelihood ratio of membership of each candidate and further record."""
     events = sources.events
     alone = events.lower == events.upper
     events = events._replace(weights=np.where(alone, weights.value, weights.midpoint))
@@ -318,9 +331,9 @@ class QueriedThresholdAttack(CandidatesAttack):
         )
         self.n_queries_, self.columns_ = found.n_queries, found.searched
         self._X, self._steps = records.X, merge_found(found)
-        values = Table(records.X).values
+        values = SearchedTable(records.X).values
         sources = list_sources(self._steps, values, len(values))
-        self._weights = weigh(self._steps, sources, values, self.prior)
+        self._weights = learn_explanation_weights(self._steps, sources, values, self.prior)
         self.n_thresholds_ = len(self._steps.columns)
         self.explained_ = sources.events.n_explained / max(self.n_thresholds_, 1)
         self._found = infer(sources, self._weights, len(values), self.prior)
@@ -328,7 +341,11 @@ class QueriedThresholdAttack(CandidatesAttack):
         return self._found
 
     def _judge_further(self, records):
-        n, known, further = len(self._found), Table(self._X).values, Table(records.X).values
+        n, known, further = (
+            len(self._found),
+            SearchedTable(self._X).values,
+            SearchedTable(records.X).values,
+        )
         if further.shape[1] != known.shape[1]:
             raise ValueError(
                 f"The records have {further.shape[1]} columns; the candidates given to fit have "

@@ -21,10 +21,10 @@ from sklearn.pipeline import Pipeline
 from sklearn.svm import SVC, SVR
 from sklearn.tree import BaseDecisionTree
 
-from .._core.asking import unwrap
 from .._core.budget import describe_lack, is_of_memory, why_over
 from .._core.needs import ANY, Needs
 from .._core.probabilities import posterior_of
+from .._core.query import unwrap
 from .._core.records import Records
 from .._core.sklearn import Interval, StrOptions
 from .._core.types import Seed
@@ -37,7 +37,7 @@ from ..victims import (
     iter_inner_models,
     read_state,
 )
-from ._candidates import allow_bytes_for_file, choose_offset, expect_auc
+from ._file_attack import allow_bytes_for_file, choose_offset, expect_auc
 from ._moments import MomentsAttack
 from ._node_equations import NodeEquationsAttack
 from ._split_threshold import SplitThresholdAttack
@@ -67,7 +67,7 @@ _OF_THRESHOLDS = {"threshold"}
 _VERBATIM = ("rows", "values")
 
 
-class Entry(NamedTuple):
+class FileEntry(NamedTuple):
     """Numbers of one name that a file stores, in all its estimators of one kind.
 
     Attributes
@@ -86,8 +86,10 @@ class Entry(NamedTuple):
 
 
 def make_ledger(victim, parts):
-    """List all stored arrays that depend on the data, and the part that reads each."""
-    # Parameters of constructors, labels of classes, names of columns and seeds are left out.
+    """List all stored arrays that depend on the data, and the part that reads each.
+
+    Parameters of constructors, labels of classes, names of columns and seeds are left out.
+    """
     state = read_state(victim)
     owners = {one.path: one.estimator for one in reversed(state.estimators)}
     whole = min(owners, key=len, default="")
@@ -102,7 +104,7 @@ def make_ledger(victim, parts):
     verbatim = "stored values" if "stored values" in parts else None
     sizes = {}
     for stored in state.arrays:
-        inside, attribute, name = _locate(stored.path, owners, whole)
+        inside, attribute, name = _locate_array(stored.path, owners, whole)
         owner = owners[inside]
         if stored.kind in _NOT_DATA or name in _COLUMNS or attribute in parameters[inside]:
             continue
@@ -113,17 +115,17 @@ def make_ledger(victim, parts):
             part = verbatim
         key = f"{name} of {type(owner).__name__}", part
         sizes[key] = sizes.get(key, 0) + int(np.prod(stored.array.shape))
-    entries = [Entry(place, size, part) for (place, part), size in sizes.items()]
-    entries += [Entry(place, 0, None) for place in state.unread]
-    return sorted(entries, key=_rank)
+    entries = [FileEntry(place, size, part) for (place, part), size in sizes.items()]
+    entries += [FileEntry(place, 0, None) for place in state.unread]
+    return sorted(entries, key=_rank_entry)
 
 
-def _rank(entry):
+def _rank_entry(entry):
     name = entry.place.split(" of ")[0]
     return name.startswith("_") or not name.endswith("_"), -entry.size, entry.place
 
 
-def _locate(path, owners, whole):
+def _locate_array(path, owners, whole):
     """Path of the innermost estimator that holds an array, its attribute, and the last name."""
     ends = [found.start() for found in re.finditer(r"[.\[]|\Z", path)]
     inside = next((path[:end] for end in reversed(ends) if path[:end] in owners), whole)
@@ -154,15 +156,15 @@ def _list_reads(part):
 
 
 def _list_read_trees(part):
-    """Trees that a part has read, without those that memory did not suffice for."""
+    """Yield trees that a part has read, without those that memory did not suffice for."""
     chosen = part._chosen.get("trees")
-    for number, tree in enumerate(_list_trees(find_model(part.victim)[0])):
+    for number, tree in enumerate(_list_equation_trees(find_model(part.victim)[0])):
         if chosen is None or number in chosen.read:
             yield tree
 
 
-def _list_trees(model):
-    """Trees whose counts, values and impurities all are equations of the nodes."""
+def _list_equation_trees(model):
+    """Yield trees whose counts, values and impurities all are equations of the nodes."""
     if isinstance(model, BaseDecisionTree):
         yield model, _OF_TREES | {"impurity"}
     elif isinstance(model, _FORESTS):
@@ -320,7 +322,7 @@ class ReleasedModelAttack(BaseAttack):
         self.parts_, self.left_out_ = {}, {}
         is_given = self.max_bytes != "auto"
         self._allowed = float(self.max_bytes) if is_given else allow_bytes_for_file(records)
-        whole = _Evidence(self, InnerModel("", unwrap(self.victim), records.X, records.y))
+        whole = _FileEvidence(self, InnerModel("", unwrap(self.victim), records.X, records.y))
         whole.fit(self.victim, records, _PARTS)
         self._inner = []
         self._look_inside(records)
@@ -337,16 +339,19 @@ class ReleasedModelAttack(BaseAttack):
         shares = [one.outsiders for one in equations]
         self.outsiders_ = float(np.mean(shares)) if shares else whole.outsiders
         sums = [one for one in fitted if _SUMS in one.attacks]
-        self.n_rows_ = _count_rows(equations, _EQUATIONS) or _count_rows(sums, _SUMS)
+        self.n_rows_ = _count_stated_rows(equations, _EQUATIONS) or _count_stated_rows(sums, _SUMS)
         for one in fitted:
             one.list_parts(self)
         ledger = make_ledger(self.victim, self.parts_)
-        columns = {name: [getattr(row, name) for row in ledger] for name in Entry._fields}
+        columns = {name: [getattr(row, name) for row in ledger] for name in FileEntry._fields}
         self.ledger_ = pd.DataFrame(columns, dtype=object)
         self.expected_auc_ = self._expect(records)
 
     def _expect(self, records):
-        """AUC that follows from the scores; None if a part that reads something states none."""
+        """Return the AUC that follows from the scores.
+
+        None if a part that reads something states none.
+        """
         names = set(self.ledger_["part"]) - {None}
         parts = [part for name, part in self.parts_.items() if name.partition(" in ")[0] in names]
         aucs = [getattr(part, "expected_auc_", None) for part in parts]
@@ -380,11 +385,11 @@ class ReleasedModelAttack(BaseAttack):
         allowed = _PARTS if inner.reads is None else [_NAME_OF[word] for word in inner.reads]
         for name in list(kinds):
             if name not in allowed:
-                self.left_out_[_name(name, inner.path)] = inner.why
+                self.left_out_[_name_in_path(name, inner.path)] = inner.why
                 del kinds[name]
         if not kinds:
             return
-        one = _Evidence(self, inner)
+        one = _FileEvidence(self, inner)
         y = inner.y
         if y is None:  # thresholds do not depend on labels
             y = np.zeros(inner.X.shape[0])
@@ -403,7 +408,7 @@ class ReleasedModelAttack(BaseAttack):
             for inner in models
             if inner.path in wanted
         }
-        return total + sum(_join(some, ratios) for some in _list_groups(self._inner))
+        return total + sum(_join_fold_ratios(some, ratios) for some in _list_groups(self._inner))
 
     def _natural_offset(self, records):
         stored = [part for name, part in self.parts_.items() if name.startswith(_STORED)]
@@ -434,14 +439,14 @@ class InnerAttack:
         return getattr(self.attack_, name)
 
     def score_samples(self, X: Records) -> np.ndarray:
-        """Log likelihood ratio of membership in the training data of the victim."""
+        """Return the log likelihood ratio of membership in the training data of the victim."""
         for inner in iter_inner_models(self._victim, X.X, X.y, only=self.path):
             if inner.path == self.path:
                 return self._evidence.spread(inner, len(X), self.attack_, alone=True)
         raise ValueError(f"The victim has no model at {self.path}.")
 
 
-class _Evidence:
+class _FileEvidence:
     """The attacks that read one fitted model, the victim or one inside it, and their sum."""
 
     def __init__(self, attack, inner):
@@ -473,7 +478,7 @@ class _Evidence:
         return part.set_params(random_state=settings.random_state) if has_seed else part
 
     def _try(self, name, part, records):
-        left_out, name_of = self._settings.left_out_, _name(name, self.path)
+        left_out, name_of = self._settings.left_out_, _name_in_path(name, self.path)
         try:
             why = why_over(part._estimate_cost(records), self._settings._allowed)
             if why is None:
@@ -506,7 +511,7 @@ class _Evidence:
             return equations.solve_again(records, _sum(others, records))
         except MemoryError as error:  # the solution without the other evidence stands
             name = f"{_EQUATIONS} with the other evidence"
-            self._settings.left_out_[_name(name, self.path)] = (
+            self._settings.left_out_[_name_in_path(name, self.path)] = (
                 f"{_capitalize(describe_lack(error))}."
             )
             return False
@@ -516,14 +521,16 @@ class _Evidence:
         del self._settings
         for name, part in self.attacks.items():
             inner = InnerAttack(part, self, attack.victim) if self.path else part
-            attack.parts_[_name(name, self.path)] = inner
+            attack.parts_[_name_in_path(name, self.path)] = inner
 
     def score(self, records):
         return _sum(self._used, records) if self._used else np.zeros(len(records))
 
     def spread(self, inner, n, attack=None, *, alone=False):
-        """What the model says of having been among its rows, for all of n records."""
-        # With alone, what it says of having been among the rows of the victim.
+        """Return what the model says of having been among its rows, for all of n records.
+
+        With alone, what it says of having been among the rows of the victim.
+        """
         y = np.zeros(inner.X.shape[0]) if inner.y is None else inner.y
         records, ratios = Records(inner.X, y), np.zeros(n)
         found = self.score(records) if attack is None else attack.score_samples(records)
@@ -544,13 +551,13 @@ def _starts_region(inner, regions):
 
 
 def _list_readable(model):
-    """Names of the attacks that read models of the kind of one, apart from stored values."""
+    """Return names of the attacks that read models of the kind of one, apart from stored values."""
     if isinstance(model, Pipeline) or hasattr(model, "best_estimator_"):
         return []  # the model at its end is one of its own
     return [_NAME_OF[word] for word, is_known in PARTS_OF_FILES.items() if is_known(model)]
 
 
-def _name(name, path):
+def _name_in_path(name, path):
     return f"{name} in {path}" if path else name
 
 
@@ -559,23 +566,25 @@ def _capitalize(sentence):
 
 
 def _from_sample(ratios, kept):
-    """Log likelihood ratio of membership from one of being among a share of the rows."""
+    """Return the log likelihood ratio of membership from one of being among a share of the rows."""
     if kept >= 1:
         return ratios
     return np.log(kept) + np.logaddexp(ratios, np.log1p(-kept) - np.log(kept))
 
 
 def _list_groups(evidence):
-    """Models of the folds of one cross-validation together, all others alone."""
+    """Return the models of the folds of one cross-validation together, all others alone."""
     groups = {}
     for one in evidence:
         groups.setdefault(one.path if one.fold is None else one.fold.group, []).append(one)
     return list(groups.values())
 
 
-def _join(group, ratios):
-    """Log likelihood ratio of membership from models that were fitted without one fold each."""
-    # A training row was left out by one of them, each with the same probability.
+def _join_fold_ratios(group, ratios):
+    """Log likelihood ratio of membership from models that were fitted without one fold each.
+
+    A training row was left out by one of them, each with the same probability.
+    """
     fold, kept = group[0].fold, group[0].kept
     if fold is None:
         return _from_sample(ratios[group[0].path], kept)
@@ -585,8 +594,8 @@ def _join(group, ratios):
     return _from_sample(logsumexp(left.sum(axis=0) - left, axis=0) - np.log(fold.n_folds), kept)
 
 
-def _count_rows(evidence, part):
-    """Number of training rows by the first models that state it to a part, or None."""
+def _count_stated_rows(evidence, part):
+    """Return the number of training rows by the first models that state it to a part, or None."""
     stated = [one for one in evidence if one.has_all and one.attacks[part].n_rows_]
     for group in _list_groups(stated):
         return round(np.mean([one.attacks[part].n_rows_ / one.share for one in group]))

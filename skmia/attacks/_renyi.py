@@ -7,7 +7,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import gen_batches
 
 from .._core.needs import BOTH, Needs
-from .._core.probabilities import PROBABILITY_FLOOR, renyi_divergence
+from .._core.probabilities import PROBABILITY_FLOOR, renyi_divergence_of_logs
 from .._core.sklearn import Interval
 from .._core.types import Seed
 from .._core.validation import query
@@ -115,6 +115,6 @@ class RenyiAttack(SupervisedAttack):
             rows = np.flatnonzero(labels == label)
             for some in gen_batches(len(rows), max(1, _CELLS // of_label.size)):
                 here = rows[some]
-                divergence = renyi_divergence(log_proba[here, None], of_label, self.alpha)
+                divergence = renyi_divergence_of_logs(log_proba[here, None], of_label, self.alpha)
                 scores[here] = -divergence.min(axis=1)
         return scores

@@ -7,8 +7,8 @@ from typing import Literal
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from .._core.left_out import part_of, values_of
 from .._core.moments import CACHED, count_models, cut
+from .._core.pseudo_victims import part_of, values_of
 from .._core.records import Records
 from .._core.sklearn import Interval, StrOptions
 from .._core.types import Frozen
@@ -16,7 +16,7 @@ from .._core.validation import check_records
 from ..base import Comparison, PoolAttack, TooFewModelsError, choose_by_power
 from ..shadow import ShadowPool
 from ..signals import COMPARED_JOINTLY, ScaledLogit, Signal, what_to_keep, what_to_read
-from ._lira import Unsmoothed
+from ._lira import UnsmoothedLabelLaw
 
 # Difference of log ratios, in nats, up to which two records of the population tie.
 _TIE = 1e-6
@@ -49,7 +49,7 @@ _LEAST_SHARE = 1e-9
 
 
 def _log_mean_exp(values, chosen):
-    """Log of the mean of exp(values) over the chosen models; axis 1 runs over models."""
+    """Return the log of the mean of exp(values) over the chosen models; axis 1 runs over models."""
     values = np.where(chosen, values, -np.inf)
     top = values.max(axis=1, keepdims=True)
     top = np.where(np.isfinite(top), top, 0)
@@ -58,7 +58,7 @@ def _log_mean_exp(values, chosen):
 
 
 def _log_mean_likelihood(law, shadows, chosen=None):
-    """Log of the mean probability over the chosen models, or all, shape (n_queries, n)."""
+    """Return log of the mean probability over the chosen models, or all, shape (n_queries, n)."""
     n_models, total = shadows.shape[1], np.zeros((len(shadows), shadows.shape[2]))
     count = n_models if chosen is None else count_models(chosen)
     for models in cut(n_models, max(1, _N_VALUES // shadows[:, 0].size)):
@@ -77,7 +77,7 @@ def _log_mean_likelihood(law, shadows, chosen=None):
     return log_mean
 
 
-class Ratio(Comparison):
+class ModelLikelihoodRatio(Comparison):
     """Log ratio of the victim's likelihood and the mean one of the shadow models."""
 
     n_blocks, parts = 2, True  # longer rows are read faster, and nothing else is kept
@@ -330,8 +330,8 @@ class RMIA(PoolAttack):
         law, reading = self.pool_.get_law(reads), self.pool_.locate_signal(reads)
         step = float(self.pool_.resolution_[reading.place])
         if step > _WIDE_STEP and reading.signal == ScaledLogit():
-            law = Unsmoothed(step)
-        return Ratio(law, reads, self.a_, self.online)
+            law = UnsmoothedLabelLaw(step)
+        return ModelLikelihoodRatio(law, reads, self.a_, self.online)
 
     def _fit(self, records, membership):
         super()._fit(records, membership)
@@ -361,9 +361,11 @@ class RMIA(PoolAttack):
 
 
 def _share_beaten(values, reference):
-    """Return the share of a sorted reference that each value reaches, strictly increasing."""
-    # It is linear between two reference values and approaches 0 and 1 beyond the ends. Without
-    # jumps, the rounding of a value that ties with the reference does not matter.
+    """Return the share of a sorted reference that each value reaches, strictly increasing.
+
+    It is linear between two reference values and approaches 0 and 1 beyond the ends. Without jumps,
+    the rounding of a value that ties with the reference does not matter.
+    """
     n = len(reference)
     first = np.flatnonzero(np.diff(reference, prepend=-np.inf) > _TIE)
     last = np.append(first[1:], n)

@@ -8,14 +8,14 @@ from scipy.special import expit, log_expit, logit
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from .._core.asking import unwrap
 from .._core.needs import ANY, Needs
 from .._core.probabilities import posterior_of
+from .._core.query import unwrap
 from .._core.records import Records
 from .._core.sklearn import Interval
 from .._core.validation import check_records
-from ..victims import Allowance, read_split_thresholds, replay_samples
-from ._candidates import CandidatesAttack, expect_auc, find_known
+from ..victims import ThresholdAllowance, read_split_thresholds, replay_samples
+from ._file_attack import CandidatesAttack, expect_auc, find_known
 
 # What one threshold can say, in nats: it can have come about in a way that is not foreseen.
 _MOST = 8.0
@@ -31,7 +31,7 @@ _LEAST_ODDS = -500.0
 
 
 def pass_messages(groups, n_candidates, prior, outsiders):
-    """Log likelihood ratio of each candidate from all thresholds."""
+    """Return the log likelihood ratio of each candidate from all thresholds."""
     messages = [np.zeros(len(group.candidates)) for group in groups]
     parts = [np.zeros(n_candidates) for _ in groups]
     total, start = np.zeros(n_candidates), logit(prior)
@@ -48,7 +48,7 @@ def pass_messages(groups, n_candidates, prior, outsiders):
 
 
 def _to_members(ratios, kept):
-    """Log likelihood ratio of membership from one of being in a sample."""
+    """Return the log likelihood ratio of membership from one of being in a sample."""
     return (
         np.log(kept) + np.logaddexp(ratios, np.log1p(-kept) - np.log(kept)) if kept < 1 else ratios
     )
@@ -62,8 +62,8 @@ def _to_sample(odds, kept):
     return np.log(share) - np.log1p(-share)
 
 
-def judge(groups, ratios, parts, n_further, prior, outsiders):
-    """Log likelihood ratio of further records, each as one more candidate."""
+def judge_further(groups, ratios, parts, n_further, prior, outsiders):
+    """Return the log likelihood ratio of further records, each as one more candidate."""
     n, found = len(ratios), np.zeros(n_further)
     for group, part in zip(groups, parts, strict=True):
         others = ratios - _to_members(part, group.kept)
@@ -76,7 +76,7 @@ def judge(groups, ratios, parts, n_further, prior, outsiders):
 
 
 def compute_messages(group, odds, outsiders):
-    """Log likelihood ratio of being in the sample, for each entry, from its threshold."""
+    """Return log likelihood ratio of being in the sample, for each entry, from its threshold."""
     n_slots, lower, upper = len(group.of_slot), group.lower, group.upper
     absent = log_expit(-np.clip(odds, ABSENT, _CERTAIN))
     none_there = np.bincount(group.slots, absent, minlength=n_slots).astype(np.float64)
@@ -99,7 +99,7 @@ def compute_messages(group, odds, outsiders):
 
 
 def _sum_weights(group, weight):
-    """Weight of the explanations that end at each value, pass over it, and do neither."""
+    """Return weight of the explanations that end at each value, pass over it, and do neither."""
     n_slots, alone = len(group.of_slot), group.lower == group.upper
     upper, lower = group.upper[~alone], group.lower
 
@@ -123,11 +123,14 @@ _LEAST_SHARE = 1e-12
 
 
 def locate(groups, drawn, n_candidates, prior, outsiders):
-    """Probability that each candidate is each training row."""
-    # What the thresholds of one tree say of a candidate belongs to the sample of this tree: they
-    # speak for the rows that it has drawn. In further rounds the probabilities tell in turn which
-    # candidates are in the sample.
-    # drawn (n_trees, n_rows) -> proba (n_candidates, n_rows)
+    """Return the probability that each candidate is each training row.
+
+    What the thresholds of one tree say of a candidate belongs to the sample of this tree: they
+    speak for the rows that it has drawn. In further rounds the probabilities tell in turn which
+    candidates are in the sample.
+
+    Take drawn of shape (n_trees, n_rows); return proba of shape (n_candidates, n_rows).
+    """
     drawn = drawn.astype(np.float32)
     for group in groups:
         if group.kept == 1:  # moved thresholds speak of all training rows
@@ -147,7 +150,7 @@ def locate(groups, drawn, n_candidates, prior, outsiders):
 
 
 def _compute_odds(parts, drawn, prior, outsiders):
-    """Log odds of each candidate to be in each sample."""
+    """Return the log odds of each candidate to be in each sample."""
     proba, untold = _match(parts, drawn, prior, outsiders)
     share = (proba @ drawn.T).astype(np.float64)
     with np.errstate(divide="ignore"):
@@ -156,10 +159,12 @@ def _compute_odds(parts, drawn, prior, outsiders):
 
 
 def _match(parts, drawn, prior, outsiders):
-    """Probability that each candidate is each row, and that it is a member in some other way."""
-    # A row is used at most once. What is said of a candidate may have nothing to do with the
-    # samples that were drawn, because it was computed from other people with equal values. Without
-    # this explanation, the row whose samples agree best by chance would be taken for the right one.
+    """Probability that each candidate is each row, and that it is a member in some other way.
+
+    A row is used at most once. What is said of a candidate may have nothing to do with the samples
+    that were drawn, because it was computed from other people with equal values. Without this
+    explanation, the row whose samples agree best by chance would be taken for the right one.
+    """
     kept, n_rows, odds = drawn.mean(axis=1), drawn.shape[1], prior / (1 - prior)
     ratios = parts.astype(np.float32) @ drawn
     with np.errstate(divide="ignore"):
@@ -354,7 +359,7 @@ class SplitThresholdAttack(CandidatesAttack):
         check_is_fitted(self)
         place, known = find_known(self._digests, check_records(X))
         drawn = replay_samples(self.victim)
-        allowance = Allowance(chosen=self._chosen)
+        allowance = ThresholdAllowance(chosen=self._chosen)
         groups = read_split_thresholds(self.victim, self._X, self.prior, allowance=allowance)
         proba = locate(groups, drawn, len(self._X), self.prior, self.outsiders)
         most = proba.max(axis=1)
@@ -368,7 +373,7 @@ class SplitThresholdAttack(CandidatesAttack):
     def _judge_candidates(self, records):
         self._X = records.X
         allowed = self._allow_bytes(records)
-        allowance = Allowance(allowed)
+        allowance = ThresholdAllowance(allowed)
         groups = read_split_thresholds(self.victim, self._X, self.prior, allowance=allowance)
         self._chosen = allowance.chosen
         rest = self._describe_rest(self._chosen, allowed)
@@ -405,7 +410,7 @@ class SplitThresholdAttack(CandidatesAttack):
         return np.concatenate(found)
 
     def _judge_beside(self, records):
-        allowance = Allowance(self._allow_bytes(records), self._chosen)
+        allowance = ThresholdAllowance(self._allow_bytes(records), self._chosen)
         groups = read_split_thresholds(self.victim, self._X, self.prior, records.X, allowance)
         n_further = len(records)
-        return judge(groups, self._found, self._parts, n_further, self.prior, self._others)
+        return judge_further(groups, self._found, self._parts, n_further, self.prior, self._others)

@@ -13,7 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 
 from .._core.threads import on_one_thread
-from ..base import compare_by_power, compute_auc, compute_tpr, sort_sides
+from ..base import compare_by_power, compute_auc_of_sorted, compute_tpr, sort_sides
 
 # Number of rows that the trees are fitted on. Four times as many raise the AUC by less than .001
 # and take a third of the time of the attack.
@@ -50,7 +50,7 @@ def _fit_quietly(model, features, is_member):
         return model.fit(features, is_member)
 
 
-class Scale:
+class MedianScale:
     """The inverse hyperbolic sine of features in units of their median size."""
 
     def __init__(self, features):
@@ -64,12 +64,14 @@ class Scale:
         return np.arcsinh(features / np.append(self._unit, np.ones(n_more)))
 
 
-class Linear:
-    """Logistic regression."""
+class LogisticStack:
+    """Logistic regression.
 
-    # Log odds of 0 stand for equal shares of members and non-members. Weights for both sides would
-    # make trees eight times as slow; the log odds of the shares are subtracted instead.
-    # features (n, n_features), is_member (n,); means over similar records may follow what is scored
+    Log odds of 0 stand for equal shares of members and non-members. Weights for both sides would
+    make trees eight times as slow; the log odds of the shares are subtracted instead.
+
+    features (n, n_features), is_member (n,); means over similar records may follow what is scored.
+    """
 
     def __init__(self, features, is_member):
         # Newton's steps take a fifth of the time of L-BFGS for a dozen features.
@@ -83,8 +85,8 @@ class Linear:
         )
 
 
-class Trees:
-    """Boosted trees; parameters and log odds as of :class:`Linear`."""
+class BoostedStack:
+    """Boosted trees; parameters and log odds as of :class:`LogisticStack`."""
 
     def __init__(self, features, is_member, rng):
         rows = slice(None)
@@ -110,7 +112,7 @@ class Trees:
             return self._model.decision_function(features) - self._shift
 
 
-class Single:
+class SingleFeature:
     """One feature as it is."""
 
     def __init__(self, features, is_member, column):
@@ -121,7 +123,7 @@ class Single:
         return features[:, self._column]
 
 
-class Rows(NamedTuple):
+class StackRows(NamedTuple):
     """What is known of records with shadow models treated as the victim.
 
     Attributes
@@ -142,7 +144,7 @@ class Rows(NamedTuple):
     folds: np.ndarray
 
 
-class _Calibrated(NamedTuple):
+class _CalibratedSum(NamedTuple):
     """Models whose sum of log odds becomes log odds by a slope and an intercept."""
 
     models: list
@@ -153,14 +155,15 @@ class _Calibrated(NamedTuple):
         return self.slope * sum(model.log_odds(features) for model in self.models) + self.intercept
 
 
-class Joint:
-    """Logistic regression on the log odds of another one and on means over similar records."""
+class NeighborhoodModel:
+    """Logistic regression on the log odds of another one and on means over similar records.
 
-    # features (n, n_features + n_means)
+    Shapes: features (n, n_features + n_means).
+    """
 
     def __init__(self, regression, features, is_member):
         self._regression = regression
-        self._outer = Linear(self._read(features), is_member)
+        self._outer = LogisticStack(self._read(features), is_member)
 
     def _read(self, features):
         return np.column_stack([self._regression.log_odds(features), features[:, -len(NUMBERS) :]])
@@ -179,11 +182,11 @@ class ChosenStack(NamedTuple):
         Name of the candidate with the largest AUC that is far enough ahead.
     power : DataFrame
         Power of all candidates, as of :func:`skmia.model_selection.choose_by_power`.
-    scale : Scale
+    scale : MedianScale
         Scale of the features.
-    whole : _Calibrated or Linear
+    whole : _CalibratedSum or LogisticStack
         Models learned from all rows.
-    of_fold : dict of int to _Calibrated or Linear
+    of_fold : dict of int to _CalibratedSum or LogisticStack
         Models learned without a fold of the records.
     joins : bool
         Whether any of them is that of means over similar records.
@@ -191,14 +194,16 @@ class ChosenStack(NamedTuple):
 
     chosen: str
     power: pd.DataFrame | None
-    scale: Scale
+    scale: MedianScale
     whole: object
     of_fold: dict
     joins: bool = False
 
     def log_odds(self, features, folds=None):
-        """Return log odds."""
-        # features (n, n_features), folds (n,)
+        """Return log odds.
+
+        Shapes: features (n, n_features), folds (n,).
+        """
         features = self.scale(features)
         if folds is None:
             return self.whole.log_odds(features)
@@ -209,26 +214,26 @@ class ChosenStack(NamedTuple):
         return total
 
 
-class Candidates:
-    """Single features, a logistic regression, and its sum with boosted trees, learned by folds."""
+class StackCandidates:
+    """Single features, a logistic regression, and its sum with boosted trees, learned by folds.
 
-    # The rows of a record with several models treated as the victim depend on each other: each of
-    # these models is among those that the others are compared with. Only what was learned from
-    # other records can be compared with a single feature, so folds are of records. What is chosen
-    # for a fold does not depend on its rows either, or the power of the chosen one would be too
-    # good.
-    # The sum of two log odds is too large to be one. Slope and intercept come from a logistic
-    # regression of membership on the log odds of models that did not see the rows.
+    The rows of a record with several models treated as the victim depend on each other: each of
+    these models is among those that the others are compared with. Only what was learned from other
+    records can be compared with a single feature, so folds are of records. What is chosen for a
+    fold does not depend on its rows either, or the power of the chosen one would be too good. The
+    sum of two log odds is too large to be one. Slope and intercept come from a logistic regression
+    of membership on the log odds of models that did not see the rows.
+    """
 
     def __init__(self, rows, singles, boosted, rng):
-        self._scale = Scale(rows.features)
+        self._scale = MedianScale(rows.features)
         self._rows = rows._replace(features=self._scale(rows.features))
-        self._kinds, self._parts = _list_candidates(singles)
+        self._kinds, self._parts = _list_stack_candidates(singles)
         folds = np.unique(rows.folds).tolist()
         self._fitted = {fold: self._fit(self._kinds, rows.folds != fold) for fold in folds}
         self._scores, self._pairs = {name: self._score_folds(name) for name in self._kinds}, {}
         if boosted:
-            self._add_trees(partial(Trees, rng=rng))
+            self._add_trees(partial(BoostedStack, rng=rng))
 
     def _add_trees(self, trees):
         """Add the sum with boosted trees as a candidate, unless a first fold says that it is idle.
@@ -252,7 +257,9 @@ class Candidates:
         alone = fitted[LINEAR].log_odds(features)
         both = alone + fitted[_TREES].log_odds(features)
         cells = [[np.flatnonzero(models == k)] for k in np.unique(models)]
-        before, after = (_measure(one, is_member, cells)[:, 0, 0] for one in (alone, both))
+        before, after = (
+            _measure_stack_power(one, is_member, cells)[:, 0, 0] for one in (alone, both)
+        )
         gains = (after - before)[~np.isnan(before)]
         return gains.mean() if len(gains) else np.nan
 
@@ -277,9 +284,12 @@ class Candidates:
         return ChosenStack(LINEAR, None, self._scale, self._regression, {})
 
     def judge(self, features, folds):
-        """Return posteriors, from -1 to 1, that each fold reads, and that all rows read (None)."""
-        # -> {fold or None: posteriors of shape (n,)}. They are learned without the fold that reads
-        # them, and without that of the row, whose copies would otherwise see their own membership.
+        """Return posteriors, from -1 to 1, that each fold reads, and that all rows read (None).
+
+        Return {fold or None: posteriors of shape (n,)}. They are learned without the fold that
+        reads them, and without that of the row, whose copies would otherwise see their own
+        membership.
+        """
         scaled, found = self._scale(features), {}
         for reads in (*self._fitted, None):
             found[reads] = np.zeros(len(features))
@@ -299,10 +309,12 @@ class Candidates:
         return self._pairs[pair]
 
     def join(self, means):
-        """Add the candidate that also learns from means over similar records."""
-        # means: {fold or None: (n_rows, n_means)}. All that is learned for a fold, the posteriors
-        # of which these are means included, is learned without it: if the weights of the means
-        # could follow its members, they would be too good on them.
+        """Add the candidate that also learns from means over similar records.
+
+        means: {fold or None: (n_rows, n_means)}. All that is learned for a fold, the posteriors of
+        which these are means included, is learned without it: if the weights of the means could
+        follow its members, they would be too good on them.
+        """
         self._means = means
         self._parts[JOINT] = (JOINT, _TREES) if _TREES in self._kinds else (JOINT,)
         for fold, models in self._fitted.items():
@@ -317,7 +329,9 @@ class Candidates:
 
     def _fit_joint(self, regression, fold):
         chosen = slice(None) if fold is None else self._rows.folds != fold
-        return Joint(regression, self._with_means(fold)[chosen], self._rows.is_member[chosen])
+        return NeighborhoodModel(
+            regression, self._with_means(fold)[chosen], self._rows.is_member[chosen]
+        )
 
     def choose(self, units, margin):
         """Return the strongest candidate."""
@@ -328,15 +342,17 @@ class Candidates:
         models = np.unique(rows.models)
         in_fold, units = [rows.folds == fold for fold in folds], units[models]
         cells = [[np.flatnonzero(here & (rows.models == k)) for here in in_fold] for k in models]
-        figures = np.array([_measure(one, rows.is_member, cells) for one in log_odds.values()])
+        figures = np.array(
+            [_measure_stack_power(one, rows.is_member, cells) for one in log_odds.values()]
+        )
 
         of_fold, names = {}, set()
         for k, fold in enumerate(folds):
-            name, _ = _choose(log_odds, np.delete(figures, k, axis=2), units, margin)
+            name, _ = _choose_candidate(log_odds, np.delete(figures, k, axis=2), units, margin)
             names.add(name)
             models = [self._fitted[fold][part] for part in self._parts[name]]
             of_fold[fold] = _calibrate(models, log_odds[name], rows, rows.folds != fold)
-        chosen, power = _choose(log_odds, figures, units, margin)
+        chosen, power = _choose_candidate(log_odds, figures, units, margin)
         models = self._fit([part for part in self._parts[chosen] if part != JOINT], slice(None))
         if chosen == JOINT:
             models[JOINT] = self._fit_joint(self._regression, None)
@@ -345,25 +361,28 @@ class Candidates:
         return ChosenStack(chosen, power, self._scale, whole, of_fold, JOINT in {chosen, *names})
 
 
-def _list_candidates(singles):
+def _list_stack_candidates(singles):
     """Return functions that fit models, and which of these each candidate sums, by name."""
-    kinds = {name: partial(Single, column=column) for name, column in singles.items()}
+    kinds = {name: partial(SingleFeature, column=column) for name, column in singles.items()}
     candidates = {name: (name,) for name in singles}
-    kinds[LINEAR], candidates[LINEAR] = Linear, (LINEAR,)
+    kinds[LINEAR], candidates[LINEAR] = LogisticStack, (LINEAR,)
     return kinds, candidates
 
 
-def _measure(log_odds, is_member, cells):
+def _measure_stack_power(log_odds, is_member, cells):
     """Return AUC and TPR of each model in each fold, of shape (n_models, n_folds, 2)."""
     figures = np.full((len(cells), len(cells[0]), 2), np.nan)
     for k, j in np.ndindex(figures.shape[:2]):
         members, others = sort_sides(log_odds[cells[k][j]], is_member[cells[k][j]], True)
         if len(members) and len(others):
-            figures[k, j] = compute_auc(members, others), compute_tpr(members, others, _RATE)
+            figures[k, j] = (
+                compute_auc_of_sorted(members, others),
+                compute_tpr(members, others, _RATE),
+            )
     return figures
 
 
-def _choose(candidates, figures, units, margin):
+def _choose_candidate(candidates, figures, units, margin):
     """Return the name of the strongest candidate and the power of all."""
     n_usable = (~np.isnan(figures)).sum(axis=2)
     means = np.nansum(figures, axis=2) / np.where(n_usable > 0, n_usable, np.nan)
@@ -402,4 +421,4 @@ def _calibrate(models, log_odds, rows, chosen):
     outer = LogisticRegression(class_weight="balanced", solver="newton-cholesky")
     _fit_quietly(outer, log_odds[chosen, None], rows.is_member[chosen])
     slope = max(float(outer.coef_[0, 0]), _LEAST_SLOPE)
-    return _Calibrated(models, slope, float(outer.intercept_[0]))
+    return _CalibratedSum(models, slope, float(outer.intercept_[0]))

@@ -11,10 +11,10 @@ from sklearn.base import BaseEstimator
 from sklearn.preprocessing import StandardScaler, normalize
 from sklearn.utils import check_random_state
 
-from .._core.asking import unwrap
 from .._core.features import FeatureEncoder
-from .._core.left_out import choose_others
 from .._core.normal_law import NormalLaw
+from .._core.pseudo_victims import choose_others
+from .._core.query import unwrap
 from .._core.sklearn import Interval
 from .._core.types import Frozen, Seed
 from .._core.validation import query
@@ -34,7 +34,7 @@ from ..signals import COMPARED_JOINTLY
 from ._calibrated import AwayFromMiddle, CalibratedAttack
 from ._lira import LiRA
 from ._rmia import RMIA
-from ._stack_models import NUMBERS, Candidates, Rows
+from ._stack_models import NUMBERS, StackCandidates, StackRows
 
 # Similar training records raise each other's scores. How far a model is from what is usual on the
 # neighbors of a record therefore tells what it would be on the record itself if it were no member.
@@ -71,7 +71,7 @@ def _compute_residuals(pool, victim, records):
     return of_victim, np.where(judged, left, 0)
 
 
-class _Features:
+class _NormalizedFeatures:
     """Standardized features as rows of length 1, and labels."""
 
     def __init__(self, records):
@@ -92,13 +92,14 @@ class _Features:
 
 
 class SimilarRecords:
-    """Weights of means over the most similar records of the same class."""
+    """Weights of means over the most similar records of the same class.
 
-    # The weight of a record is its cosine similarity minus that of the first one that is not
-    # averaged.
+    The weight of a record is its cosine similarity minus that of the first one that is not
+    averaged.
+    """
 
     def __init__(self, records):
-        self._features = _Features(records)
+        self._features = _NormalizedFeatures(records)
         self._known, self._labels = self._features(records)
         self._fingerprints = records.fingerprint
         self._kept = None
@@ -108,8 +109,9 @@ class SimilarRecords:
 
         With rows, only these are returned, and kept if they are not too many: what is learned from
         is scored next, and often without the others.
+
+        Return sparse of shape (n, n_known) for each number: rows of 0 where no record is similar.
         """
-        # -> sparse (n, n_known) for each number: rows of 0 where no record is similar
         if rows is not None:
             some = records[rows]
             weights = self._weigh(some, numbers)
@@ -126,7 +128,7 @@ class SimilarRecords:
         return self._fill(records, numbers, places, known[places] != records.fingerprint)
 
     def _fill(self, records, numbers, places, is_new):
-        """Weights of records, of which some were kept, at their places."""
+        """Return the weights of records, of which some were kept, at their places."""
         further = self._weigh(records[is_new], numbers) if is_new.any() else None
         rows, n_kept = np.where(is_new, 0, places), len(self._kept[0])
         rows[is_new] = n_kept + np.arange(is_new.sum())
@@ -138,7 +140,7 @@ class SimilarRecords:
         return found
 
     def _weigh(self, records, numbers):
-        parts, step = [], _count_rows(records)
+        parts, step = [], _count_encoded_records(records)
         for start in range(0, len(records), step):
             block = records[start : start + step]
             parts += [(start + rows, *found) for rows, *found in self._find_nearest(block, numbers)]
@@ -178,10 +180,11 @@ def _collect_weights(parts, number, shape):
     return sparse.csr_array((weights.astype(np.float32), places), shape=shape)
 
 
-class Surroundings:
-    """How far the victim, and each model of a pool, is from what is usual on similar records."""
+class SimilarityFeatures:
+    """How far the victim, and each model of a pool, is from what is usual on similar records.
 
-    # With `join`, also which of them are likely to be members.
+    With `join`, also which of them are likely to be members.
+    """
 
     def __init__(self, pool, victim, records):
         self._similar, self._columns = SimilarRecords(records), pool.locate(records)
@@ -192,9 +195,11 @@ class Surroundings:
         return len(self._means)
 
     def join(self, columns, of_victim, of_models):
-        """Return the same with means of values of models at sorted columns of the pool."""
-        # Other records have none. of_victim (n_known,), of_models (n_folds, n_estimators,
-        # n_columns): what records of a fold read
+        """Return the same with means of values of models at sorted columns of the pool.
+
+        Other records have none. of_victim (n_known,), of_models (n_folds, n_estimators, n_columns):
+        what records of a fold read.
+        """
         places = np.minimum(np.searchsorted(columns, self._columns), len(columns) - 1)
         known, joined = columns[places] == self._columns, copy.copy(self)
         values = of_victim * known, of_models[..., places] * known
@@ -218,14 +223,14 @@ class Surroundings:
         return np.stack(means)
 
 
-def _count_rows(records):
+def _count_encoded_records(records):
     """Return how many records are encoded at once."""
     return max(1, _MOST_CELLS // max(1, int(np.prod(np.shape(records.X)[1:], dtype=np.int64))))
 
 
-def _draw(records, usable):
+def _draw_usable_records(records, usable):
     rows = np.flatnonzero(usable)
-    n_most = min(_MOST_RECORDS, _count_rows(records))
+    n_most = min(_MOST_RECORDS, _count_encoded_records(records))
     if len(rows) > n_most:
         order = np.argsort(records.fingerprint[rows], kind="stable")
         rows = np.sort(rows[order[:n_most]])
@@ -297,10 +302,10 @@ def fit_parts(pool, records):
     }
     if parts["lira_votes"].likelihood == "normal":
         del parts["lira_votes"]
-    return parts | _show(parts["lira"])
+    return parts | _show_lira_priors(parts["lira"])
 
 
-def _show(lira):
+def _show_lira_priors(lira):
     """Return comparisons that show what LiRA estimates, with its priors."""
     shown = {name: copy.copy(lira) for name in _SHOWN}
     for name, part in shown.items():
@@ -320,7 +325,7 @@ _FEWEST_MODELS = 4
 FEWEST_FOR_RATE = 8
 
 
-def check_size(pool, rate):
+def check_pool_size(pool, rate):
     """Refuse a pool that is too small to learn a stack from, or to promise a rate."""
     n_models = getattr(pool, "n_estimators", pool)
     if not isinstance(n_models, Integral):
@@ -379,9 +384,10 @@ def ask_once(answers, victim, records):
 
 
 class StackReader(PoolReader):
-    """What the parts of a stack read of a pool, and the residuals of models on similar records."""
+    """What the parts of a stack read of a pool, and the residuals of models on similar records.
 
-    # They are joined on the axis of the queries: readings, similar records, folds of the records.
+    They are joined on the axis of the queries: readings, similar records, folds of the records.
+    """
 
     surrounds_models = True
 
@@ -445,7 +451,7 @@ class StackReader(PoolReader):
         return np.concatenate([*values, *around, np.broadcast_to(folds, (1, *values[0].shape[1:]))])
 
 
-class Stack(Comparison):
+class StackedComparison(Comparison):
     """Log odds of membership, learned from the scores of several comparisons."""
 
     least, reader = (1, 1), StackReader
@@ -459,8 +465,8 @@ class Stack(Comparison):
         self.parts, self.around, self._asked = fit_parts(pool, records), None, None
         self.readings = list(dict.fromkeys(part.reads for part in self.parts.values()))
         if pool.classes_ is not None and (victim is not None or "outputs" in records.fields):
-            self._asked = ask_once(pool, victim, _draw(records, judged))
-            self.around = Surroundings(pool, *self._asked)
+            self._asked = ask_once(pool, victim, _draw_usable_records(records, judged))
+            self.around = SimilarityFeatures(pool, *self._asked)
         self.feature_names = [*self.parts, *([] if self.around is None else [SIMILAR])]
 
     def _read(self, pool):
@@ -483,9 +489,9 @@ class Stack(Comparison):
                 place = " when another one is treated as the victim"
                 raise TooFewModelsError(reader.say_too_few(len(columns), place))
         some, places = np.nonzero(judged)
-        rows = Rows(features, is_member, models[some], folds)
+        rows = StackRows(features, is_member, models[some], folds)
         scores, units = list_scores(self.feature_names), number_pairs(pool.design_)
-        candidates = Candidates(rows, scores, boosted, rng)
+        candidates = StackCandidates(rows, scores, boosted, rng)
         if near is None or not joins:
             self.stack = candidates.choose(units, 0.0 if joins else _MARGIN)
             return
@@ -555,7 +561,7 @@ class Stack(Comparison):
             for name, part in self.parts.items()
             if name not in _SHOWN
         }
-        stack.parts = rest | _show(rest["lira"])
+        stack.parts = rest | _show_lira_priors(rest["lira"])
         return stack
 
     def _collect_left_out(self, shadows, inside, models, others, judged):
@@ -737,11 +743,11 @@ class StackedAttack(PosteriorMixin, PoolAttack):
         return replace(super()._needs(), uses=RMIA().needs().uses)
 
     def _fit(self, records, membership):
-        check_size(unwrap(self.shadows), self.target_fpr if membership is None else None)
+        check_pool_size(unwrap(self.shadows), self.target_fpr if membership is None else None)
         super()._fit(records, membership)
 
     def _compare(self, records):
-        comparison = Stack(self.pool_, self.victim, records, self.prior)
+        comparison = StackedComparison(self.pool_, self.victim, records, self.prior)
         rng = check_random_state(self.random_state)
         comparison.learn(self.pool_, records, self.boosted, rng)
         self.feature_names_ = comparison.feature_names

@@ -11,8 +11,8 @@ from ..victims import (
     read_further_gradients,
     read_gradients,
 )
-from ._candidates import expect_auc
-from ._equations import NOISE, EquationsAttack
+from ._bit_solver import NOISE, EquationsAttack
+from ._file_attack import expect_auc
 
 # Variance of the number of members, in units of that of independent bits: whoever states the share
 # mostly knows it better, and a share that is off by four standard deviations costs little.
@@ -165,7 +165,7 @@ class StationarityAttack(EquationsAttack):
         return read_gradients(self.victim, records, *self._count(records))
 
     def _count(self, records):
-        """Assumed number of training rows, and its variance."""
+        """Return the assumed number of training rows, and its variance."""
         n_members = self.prior * len(records)
         return n_members / (1 - self.outsiders), _OF_COUNT * n_members * (1 - self.prior)
 

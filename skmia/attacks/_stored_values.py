@@ -10,15 +10,14 @@ from sklearn.base import BaseEstimator
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder, TargetEncoder
 
-from .._core.asking import check_fitted, unwrap
 from .._core.budget import Cost
 from .._core.needs import ANY, Needs
 from .._core.numbers import as_series
+from .._core.query import check_fitted, unwrap
 from ..base import BaseAttack
 from ..victims import has_file, iter_inner_models, read_state
-from ._candidates import find_known, sort_distinct
-from ._stored_search import (
-    Hits,
+from ._array_search import (
+    ViewHits,
     ViewStats,
     compute_chance,
     list_columns,
@@ -27,6 +26,7 @@ from ._stored_search import (
     make_views,
     to_single,
 )
+from ._file_attack import find_known, sort_distinct
 
 # Memory per number of the candidates, in bytes.
 _PER_NUMBER = 20
@@ -38,14 +38,15 @@ _PLACES = ["place", "view", "n_values", "expected_values", "n_rows", "expected_r
 _FOUND = ["record", "place", "view", "columns", "whole_row", "score"]
 
 
-class Ledger:
+class FoundValues:
     """What was found of records in all views and places."""
 
     def __init__(self, views, places, stats, n_candidates, *, is_fit):
         self._places = places
         self._names = [(view.name, [*view.columns, "y"]) for view in views]
         self._hits = [
-            Hits(view, places, one, is_fit=is_fit) for view, one in zip(views, stats, strict=True)
+            ViewHits(view, places, one, is_fit=is_fit)
+            for view, one in zip(views, stats, strict=True)
         ]
         unit = np.log(n_candidates + 1)
         # The score of each record in each view, of shape (n_views, n).
@@ -199,8 +200,10 @@ class StoredValuesAttack(BaseAttack):
         return Needs(ANY, access=frozenset({"file"}))
 
     def _estimate_cost(self, records):
-        """What it holds of these candidates, known before it begins."""
-        # Columns in double precision, as they are and as they are searched, of each view.
+        """Return what it holds of these candidates, known before it begins.
+
+        Columns in double precision, as they are and as they are searched, of each view.
+        """
         n_numbers = np.prod(getattr(records.X, "shape", (len(records),)))
         return Cost(_PER_NUMBER * n_numbers, what=f"{n_numbers:,} numbers of the candidates")
 
@@ -217,8 +220,10 @@ class StoredValuesAttack(BaseAttack):
         found = self._lists.found
         listed = ledger.list_records()
         found = found[~found.index.duplicated() & ~found.index.isin(listed.index)]
-        self.found_ = _join(listed, found).sort_index()
-        self.places_ = _join(ledger.list_places(), self._lists.places, ignore_index=True)
+        self.found_ = _join_found_tables(listed, found).sort_index()
+        self.places_ = _join_found_tables(
+            ledger.list_places(), self._lists.places, ignore_index=True
+        )
         ratios, n_absent = self._lists.scores(records)
         self.absent_ = pd.Series(n_absent, name="n_absent")[n_absent > 0]
         order, self._digests, groups = sort_distinct(records)
@@ -226,7 +231,7 @@ class StoredValuesAttack(BaseAttack):
         self._scores[groups] = (ledger.scores.max(axis=0) + ratios)[order]
 
     def _search(self, views, *, is_fit=False):
-        return Ledger(views, self._places, self._stats, self._n_candidates, is_fit=is_fit)
+        return FoundValues(views, self._places, self._stats, self._n_candidates, is_fit=is_fit)
 
     def _score_samples(self, records):
         place, known = find_known(self._digests, records)
@@ -245,7 +250,7 @@ class StoredValuesAttack(BaseAttack):
         return np.log(self._n_candidates + 1) / 2
 
 
-def _join(table, more, **options):
+def _join_found_tables(table, more, **options):
     # Older versions of pandas warn of the types of tables without rows.
     tables = [one for one in (table, more) if len(one)]
     return pd.concat(tables, **options) if tables else table
@@ -274,7 +279,7 @@ def _read_victim(victim):
 # Lists of all words or categories of the training rows: what is in them, and what is not.
 
 
-class _Words(NamedTuple):
+class _TextWords(NamedTuple):
     """Words of texts, and how many candidates have each."""
 
     place: str
@@ -284,7 +289,7 @@ class _Words(NamedTuple):
     n: int
 
     def weigh(self, word):
-        """Log likelihood ratio of membership of a record with a word."""
+        """Return the log likelihood ratio of membership of a record with a word."""
         others, (low, high) = max(self.counts[word], 1) - 1, self.limits
         if word in self.known:
             if low <= 1 and high >= others + 1:
@@ -301,29 +306,30 @@ class _Words(NamedTuple):
         return float(np.clip(ratio, -most, most))
 
     def expect(self, word):
-        """Chance that a word of a record that was not used is in the list."""
+        """Return the chance that a word of a record that was not used is in the list."""
         others, (low, high) = max(self.counts[word], 1) - 1, self.limits
         return max(float(_between(others, low, high)), 1 / (self.n + 1))
 
 
 def _between(others, low, high):
-    """Chance that so many of other candidates, half of them members, are training rows."""
+    """Return chance that so many of other candidates, half of them members, are training rows."""
     return binom.cdf(high, others, 0.5) - binom.cdf(low - 1, others, 0.5)
 
 
 class _StoredLists:
-    """What lists of words and of categories say of candidates."""
+    """What lists of words and of categories say of candidates.
 
-    # A vocabulary lists the words of all training texts, an encoder all categories of its columns:
-    # a record with another one was not a training row.
+    A vocabulary lists the words of all training texts, an encoder all categories of its columns: a
+    record with another one was not a training row.
+    """
 
     def __init__(self, model, records):
         self._model, self._n = model, len(records)
         self._words, hits, pairs = {}, [], []
         for inner in _iter_lists(model, records.X):
             if isinstance(inner.model, CountVectorizer):
-                texts = _split(inner)
-                words = self._words[inner.path] = _read_words(inner, texts, self._n)
+                texts = _split_text_words(inner)
+                words = self._words[inner.path] = _count_stored_words(inner, texts, self._n)
                 weights = {word: words.weigh(word) for word in words.counts}
                 pairs += _describe_words(words, texts, weights)
                 hits += [_count_hits(words, texts)]
@@ -342,7 +348,7 @@ class _StoredLists:
                 n_absent += absent
                 continue
             weights = {}
-            for i, text in enumerate(_split(inner)):
+            for i, text in enumerate(_split_text_words(inner)):
                 for word in text:
                     if word not in weights:
                         weights[word] = words.weigh(word)
@@ -363,13 +369,13 @@ def _iter_lists(model, X):
             yield inner
 
 
-def _split(inner):
-    """Set of the words of each text."""
+def _split_text_words(inner):
+    """Return the set of the words of each text."""
     analyze = inner.model.build_analyzer()
     return [set(analyze(text)) for text in np.ravel(np.asarray(inner.X, dtype=object)).tolist()]
 
 
-def _read_words(inner, texts, n):
+def _count_stored_words(inner, texts, n):
     model, n_members = inner.model, n / 2
     low, high = (
         limit if isinstance(limit, int) else limit * n_members
@@ -379,7 +385,7 @@ def _read_words(inner, texts, n):
     place = f"{inner.path}.vocabulary_" if inner.path else "vocabulary_"
     counts = Counter(word for text in texts for word in text)
     limits = max(1, int(np.ceil(low))), int(high)
-    return _Words(place, frozenset(model.vocabulary_), counts, limits, n)
+    return _TextWords(place, frozenset(model.vocabulary_), counts, limits, n)
 
 
 def _count_hits(words, texts):
@@ -398,7 +404,7 @@ def _describe_words(words, texts, weights):
 
 
 def _count_unknown(inner):
-    """Number of categories of each record that an encoder does not know."""
+    """Return the number of categories of each record that an encoder does not know."""
     columns = make_columns(inner.X).values()
     known = (make_columns(np.asarray(one)[:, None])["0"] for one in inner.model.categories_)
     missing = [

@@ -12,10 +12,10 @@ from sklearn.base import BaseEstimator
 from sklearn.neighbors import NearestNeighbors
 from sklearn.utils import check_random_state, gen_batches
 
-from .._core.asking import log_label_scores, query_aligned
-from .._core.containers import concat_rows, is_frame, is_tensor, refuse_foreign, take_rows
+from .._core.containers import concat_rows, is_frame, is_tensor, refuse_foreign_table, take_rows
 from .._core.features import FeatureEncoder
 from .._core.needs import Needs
+from .._core.query import log_label_scores, query_aligned
 from .._core.sklearn import Interval, StrOptions, at_least
 from .._core.threads import on_one_thread
 from .._core.types import Frozen, Seed
@@ -28,7 +28,7 @@ _SMALL = 1e-12
 _WHO = "TransferredQueryAttack"
 
 
-class Walk(NamedTuple):
+class ConfidencePath(NamedTuple):
     """Confidence along the path of each record, and the points of the path."""
 
     # (n_steps + 1, n): mean probability of the label by models that were not trained on the record;
@@ -38,7 +38,7 @@ class Walk(NamedTuple):
 
 
 def measure_confidence(models, outside, rows, y, classes):
-    """Mean probability of the labels over the models that are outside of each record."""
+    """Return the mean probability of the labels over the models that are outside of each record."""
     total = np.zeros(len(y))
     for model, chosen in zip(models, outside, strict=True):
         places = np.flatnonzero(chosen)
@@ -53,7 +53,7 @@ class SwapSearch:
     """Replaces more and more features by those of records that models give another label."""
 
     def __init__(self, donors, predicted, n_partners, n_steps, random_state):
-        refuse_foreign(donors.X, 'search="swap"')
+        refuse_foreign_table(donors.X, 'search="swap"')
         if sparse.issparse(donors.X) or is_tensor(donors.X):
             raise ValueError(
                 'search="swap" takes features from an array or a table; got '
@@ -71,7 +71,7 @@ class SwapSearch:
         self._unit = np.maximum(np.nan_to_num(values - self._mean).std(axis=0), _SMALL)
 
     def _place(self, records):
-        """Standardized features; a missing value is the mean."""
+        """Return the standardized features; a missing value is the mean."""
         values = self._encoder.encode(records)[:, :-1]
         return np.nan_to_num((values - self._mean) / self._unit)
 
@@ -113,10 +113,10 @@ class SwapSearch:
             own = best[steps, np.arange(n)]
             return self._mix(records.X, partners[np.arange(n), own], own, steps)
 
-        return Walk(confidence, take)
+        return ConfidencePath(confidence, take)
 
     def _mix(self, X, partner, chosen, steps):
-        """Rows with the features of their partners where these come early in the order."""
+        """Return rows with the features of their partners where these come early in the order."""
         share = (steps / self._n_steps).reshape(-1, *[1] * (len(X.shape) - 1))
         swapped = self._order[chosen] < share
         donors = self._donors.X
@@ -132,9 +132,10 @@ class SwapSearch:
 
 
 class GradientSearch:
-    """Follows gradients of half of the models that were not trained on the record."""
+    """Follows gradients of half of the models that were not trained on the record.
 
-    # The other half says how confident such models still are.
+    The other half says how confident such models still are.
+    """
 
     def __init__(self, n_steps, step_size, scale, bounds):
         self._n_steps, self._step_size = n_steps, step_size
@@ -160,7 +161,7 @@ class GradientSearch:
         def take(steps):
             return restore(np.stack(path)[steps, np.arange(len(values))])
 
-        return Walk(np.array(confidence), take)
+        return ConfidencePath(np.array(confidence), take)
 
     def _step(self, points, momentum, boxes, is_source, y):
         slope = np.zeros(points.shape)
@@ -178,7 +179,7 @@ class GradientSearch:
 
 
 def _mean_size(values, of):
-    """Mean over the features of each record, shaped so that it divides them."""
+    """Return the mean over the features of each record, shaped so that it divides them."""
     return of(values).reshape(len(values), -1).mean(axis=1).reshape(-1, *[1] * (values.ndim - 1))
 
 
@@ -229,7 +230,7 @@ class TransferredQueryAttack(QueryAttack):
         Number of near records that are tried by ``"swap"``.
     step_size : float, default=0.1
         Length of a step by ``"gradient"``: root mean square of the changes of the features, in
-        units of ``scale``.
+        units of ``whiten_equations``.
     scale : float or sequence of float, default=1.0
         Unit of the features for ``"gradient"``, one for all or one per feature; 1 for standardized
         features.
@@ -435,7 +436,7 @@ class TransferredQueryAttack(QueryAttack):
         return (~self.pool_.membership(records)).sum(axis=1) >= self._fewest
 
     def _make_queries(self, records):
-        """Queries, and whether the path of each record ends."""
+        """Return queries, and whether the path of each record ends."""
         made, ended = [], []
         for rows in gen_batches(len(records), _N_AT_ONCE):
             some = records[rows]

@@ -41,14 +41,17 @@ def estimate_pooled_variance(blocks):
 
 
 def smooth_pvalues(target, shadows, outside, pooled):
-    """Compute p-values of the hypothesis that the target is one more OUT model."""
-    # If g of n OUT models lie above the target, p lies between g / (n + 1) and (g + 1) / (n + 1).
-    # It is linear between the two nearest OUT models, and the upper end if the target ties with
-    # one. Above all OUT models, it falls from 1 / (n + 1) like the upper tail of the predictive
-    # Student-t distribution of one more model; below all of them, it approaches 1 like the lower
-    # tail.
-    # target (n_queries, n), shadows (n_queries, n_estimators, n), outside (n_estimators, n), pooled
-    # (n_queries,) -> log_pvalues (n_queries, n)
+    """Compute p-values of the hypothesis that the target is one more OUT model.
+
+    If g of n OUT models lie above the target, p lies between g / (n + 1) and (g + 1) / (n + 1). It
+    is linear between the two nearest OUT models, and the upper end if the target ties with one.
+    Above all OUT models, it falls from 1 / (n + 1) like the upper tail of the predictive Student-t
+    distribution of one more model; below all of them, it approaches 1 like the lower tail.
+
+    Take target of shape (n_queries, n), shadows of shape (n_queries, n_estimators, n), outside of
+    shape (n_estimators, n), pooled of shape (n_queries,); return log_pvalues of shape (n_queries,
+    n).
+    """
     target = target.astype(np.float64)
     margin = _TIE * np.maximum(1, np.abs(target))
     above = (shadows > (target + margin)[:, None]) & outside

@@ -22,7 +22,7 @@ __all__ = [
 
 
 def diversity_coefficient(proba: ArrayLike, matrix: ArrayLike) -> FloatOrArray:
-    r"""Diversity coefficient of class probabilities.
+    r"""Return the diversity coefficient of class probabilities.
 
     It is the quadratic form :math:`p^T M p`.
 
@@ -132,7 +132,7 @@ def diversity_matrix(members: ArrayLike, nonmembers: ArrayLike) -> np.ndarray:
 
 
 def separate(members, nonmembers):
-    """Matrix that separates two groups of probability vectors best; 0 if none does."""
+    """Return a matrix that separates two groups of probability vectors best; 0 if none does."""
     products = [proba.T @ proba / len(proba) for proba in (members, nonmembers)]
     positive = np.maximum(products[0] - products[1], 0)
     norm = np.linalg.norm(positive)
@@ -158,7 +158,7 @@ def _balance(membership, rng):
     return rng.permutation(np.concatenate([side[:n_each] for side in sides]))
 
 
-def _descend(matrix, proba, sign, adam):
+def _step_adam(matrix, proba, sign, adam):
     """One step of Adam on the hinge loss of a batch, in place and back onto the sphere."""
     value = np.sum(proba @ matrix * proba, axis=1)
     active = sign * value < 0  # a hinge at 0: members should lie above it
@@ -176,7 +176,7 @@ def _count_epochs(membership, rate, batch_size, max_iter):
     return n_epochs, n_epochs * way
 
 
-def _train(proba, membership, rate, batch_size, n_epochs, rng):
+def _train_matrix(proba, membership, rate, batch_size, n_epochs, rng):
     """Train the matrix by gradient descent on the hinge loss, from a random start."""
     size = proba.shape[1]
     matrix = rng.normal(size=(size, size))
@@ -187,7 +187,7 @@ def _train(proba, membership, rate, batch_size, n_epochs, rng):
         for start in range(0, len(rows), batch_size):
             batch = rows[start : start + batch_size]
             sign = np.where(membership[batch], 1.0, -1.0)
-            _descend(matrix, proba[batch], sign, adam)
+            _step_adam(matrix, proba[batch], sign, adam)
     return matrix
 
 
@@ -334,7 +334,7 @@ class DiversityAttack(SupervisedAttack):
             return matrix if matrix.any() else None
         settings = self.learning_rate, self.batch_size
         n_epochs, _ = _count_epochs(membership, *settings, self.max_iter)
-        return _train(proba, membership, *settings, n_epochs, rng)
+        return _train_matrix(proba, membership, *settings, n_epochs, rng)
 
     def _judge(self, model, collected):
         proba, labels = collected

@@ -9,10 +9,10 @@ import pandas as pd
 from scipy import sparse
 from sklearn.base import BaseEstimator, clone
 
-from .._core.asking import check_victim
-from .._core.containers import is_frame, is_tensor, refuse_foreign
+from .._core.containers import is_frame, is_tensor, refuse_foreign_table
 from .._core.needs import BOTH
 from .._core.numbers import as_numbers, show
+from .._core.query import check_victim
 from .._core.randomness import check_random_state
 from .._core.records import Records, get_origin
 from .._core.sklearn import at_least
@@ -175,7 +175,7 @@ class UnknownValues:
 
     def _check(self, X, donors):
         for rows in (X, donors):
-            refuse_foreign(rows, "UnknownValues")
+            refuse_foreign_table(rows, "UnknownValues")
             if sparse.issparse(rows) or is_tensor(rows) or rows.ndim != 2:
                 raise ValueError(
                     "UnknownValues needs a table or an array of rows and columns; got "
@@ -209,7 +209,7 @@ def _check_trim(trim):
         )
 
 
-def _average(scores, low, high):
+def _average_quantiles(scores, low, high):
     """Return the mean of each column between two quantiles, of at least one score."""
     n = len(scores)
     first = min(round(low * n), n - 1)
@@ -411,7 +411,7 @@ class RangeAttack(BaseAttack):
             found.append(attack.score_samples(points))
             judged &= attack.can_judge(points)
         neutral = np.nextafter(self.attack_.offset_, -np.inf)
-        return np.where(judged, _average(np.array(found), *self.trim), neutral)
+        return np.where(judged, _average_quantiles(np.array(found), *self.trim), neutral)
 
     def _natural_offset(self, records):
         return self.attack_.offset_

@@ -5,10 +5,10 @@ from numbers import Real
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from .._core.asking import unwrap
 from .._core.budget import Cost
 from .._core.copies import copy_unfitted
 from .._core.needs import Needs
+from .._core.query import unwrap
 from .._core.randomness import check_random_state
 from .._core.records import Records
 from .._core.sklearn import Interval

@@ -456,15 +456,15 @@ class WhiteBoxAttack(PosteriorMixin, SupervisedAttack):
 
 
 class LayerDistanceAttack(SupervisedAttack):
-    """Base class of attacks that compare distances to members and non-members, layer by layer."""
+    """Base class of attacks that compare distances to members and non-members, layer by layer.
 
-    # The score is a weighted sum over layers of the distance to known non-members divided by the
-    # distance to known members, with the weights of a logistic regression. With cross_fit=True, the
-    # regression reads distances to the other half of the known records, because distances to the
-    # record's own half are too small.
-    # A subclass implements _read(white_box, inputs), a list of arrays, one for each layer;
-    # _describe(values, labels, is_last), what is learned from known members or non-members; and
-    # _measure(description, values, is_last), the distance to it.
+    The score is a weighted sum over layers of the distance to known non-members divided by the
+    distance to known members, with the weights of a logistic regression. With cross_fit=True, the
+    regression reads distances to the other half of the known records, because distances to the
+    record's own half are too small. A subclass implements _read(white_box, inputs), a list of
+    arrays, one for each layer; _describe(values, labels, is_last), what is learned from known
+    members or non-members; and _measure(description, values, is_last), the distance to it.
+    """
 
     def _needs(self):
         reads = frozenset({"proba", "logits"})
@@ -523,9 +523,11 @@ _RATE = 0.01
 
 
 def compute_centroids(p, group, start, temperature, max_iter):
-    """Compute the logits with the smallest mean distance to the rows of p, group by group."""
-    # Groups are numbered 0, 1, ..., and none is empty; start has one row per group. Groups share
-    # the steps of Adam and are otherwise independent.
+    """Compute the logits with the smallest mean distance to the rows of p, group by group.
+
+    Groups are numbered 0, 1, ..., and none is empty; start has one row per group. Groups share the
+    steps of Adam and are otherwise independent.
+    """
     order = np.argsort(group, kind="stable")
     root_p, group = np.sqrt(p[order]), group[order]
     begins = np.flatnonzero(np.diff(group, prepend=-1))
@@ -674,9 +676,10 @@ class FisherRaoAttack(LayerDistanceAttack):
 
 
 class ClassGaussians:
-    """Class means and one shared covariance matrix with divisor N."""
+    """Class means and one shared covariance matrix with divisor N.
 
-    # Directions without variance are left out, as in a pseudo-inverse.
+    Directions without variance are left out, as in a pseudo-inverse.
+    """
 
     def __init__(self, values, labels):
         classes, position = np.unique(labels, return_inverse=True)

@@ -5,8 +5,7 @@ from .._core.needs import Needs
 from .._core.needs import Offer as Offer
 from .._core.validation import query
 from ._attack import BaseAttack, PosteriorMixin, best_threshold, get_judged
-from ._cross_fitting import assign_folds, cross_fit, give_population, judge, learns, score
-from ._parts import (
+from ._connect import (
     connect,
     fit_own_pools,
     get_own_pools,
@@ -22,6 +21,7 @@ from ._parts import (
     takes_victim,
     why_not,
 )
+from ._cross_fitting import assign_folds, cross_fit, give_population, judge_records, learns, score
 from ._pool_attack import (
     Comparison,
     PoolAttack,
@@ -42,7 +42,7 @@ from ._power import (
     PowerChoice,
     choose_by_power,
     compare_by_power,
-    compute_auc,
+    compute_auc_of_sorted,
     compute_tpr,
     measure_models,
     measure_pseudo_victims,

@@ -9,12 +9,12 @@ from sklearn.base import clone
 from .._core.needs import BOTH, NOBODY
 from .._core.splits import number_units
 from ._attack import get_judged
-from ._parts import needs_of, parts_of
+from ._connect import needs_of, parts_of
 
 _N_FOLDS = 5
 
 
-class Judged(NamedTuple):
+class JudgedRecords(NamedTuple):
     """Scores and predictions of an attack for n records."""
 
     scores: np.ndarray  # higher means more likely a member
@@ -23,18 +23,18 @@ class Judged(NamedTuple):
 
 
 def learns(attack):
-    """Whether an attack learns from records whose membership is known."""
+    """Return whether an attack learns from records whose membership is known."""
     return needs_of(attack).known != NOBODY
 
 
-def judge(attack, records):
+def judge_records(attack, records):
     """Score and predict records with a fitted attack, or any classifier of records."""
     scores = score(attack, records)
     if hasattr(attack, "offset_"):  # scores say it all, and the victim is queried once
         guesses = scores >= attack.offset_
     else:
         guesses = np.asarray(attack.predict(records)) == 1
-    return Judged(scores, guesses, get_judged(attack, records))
+    return JudgedRecords(scores, guesses, get_judged(attack, records))
 
 
 def score(attack, records):
@@ -61,26 +61,30 @@ def give_population(attack, population):
 
 
 def cross_fit(attack, records, membership, seed):
-    """Score each record by an attack that has learned from other folds."""
-    # Records are split into five folds, or as many as there are members or non-members. Equal
-    # records and records with the same value of group_by share a fold. The records of a fold are
-    # scored by a clone that was fitted on the other folds, including its threshold. Clones of
-    # different folds may score on different scales, so the score of a record is the share of its
-    # fold with a lower score; ties count half.
+    """Score each record by an attack that has learned from other folds.
+
+    Records are split into five folds, or as many as there are members or non-members. Equal records
+    and records with the same value of group_by share a fold. The records of a fold are scored by a
+    clone that was fitted on the other folds, including its threshold. Clones of different folds may
+    score on different scales, so the score of a record is the share of its fold with a lower score;
+    ties count half.
+    """
     folds = assign_folds(records, membership, seed)
     scores = np.empty(len(records))
     guesses, judged = np.empty((2, len(records)), dtype=bool)
     for fold in range(folds.max() + 1):
         held = folds == fold
         fold_attack = fit_known(clone(attack), records[~held], membership[~held])
-        raw, guesses[held], judged[held] = judge(fold_attack, records[held])
+        raw, guesses[held], judged[held] = judge_records(fold_attack, records[held])
         scores[held] = (rankdata(raw) - 0.5) / held.sum()
-    return Judged(scores, guesses, judged)
+    return JudgedRecords(scores, guesses, judged)
 
 
 def assign_folds(records, membership, seed):
-    """Assign records to folds, stratified by membership; records that belong together share one."""
-    # Records are sorted by content, so that the result does not depend on their order.
+    """Assign records to folds, stratified by membership; records that belong together share one.
+
+    Records are sorted by content, so that the result does not depend on their order.
+    """
     order = np.argsort(records.fingerprint, kind="stable")
     groups = records.fields.get("group_by")
     units = number_units(records.fingerprint[order], None if groups is None else groups[order])

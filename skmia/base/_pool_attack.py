@@ -11,21 +11,21 @@ from scipy import stats
 from sklearn.base import is_regressor
 from sklearn.utils.validation import check_is_fitted
 
-from .._core.asking import unwrap
 from .._core.hashing import draw_by_content
-from .._core.left_out import choose_others, part_of, values_of
-from .._core.moments import compute_sides, cut, take_records
+from .._core.moments import compute_sides, cut, take_moments
 from .._core.needs import Needs
+from .._core.pseudo_victims import choose_others, part_of, values_of
+from .._core.query import unwrap
 from .._core.records import Records, get_origin
 from .._core.sklearn import Interval
 from .._core.types import ArrayLike
 from .._core.validation import check_outputs_source, check_records, query
-from .._training.where import get_workers
+from .._training.workers import get_workers
 from ..shadow import fit_once
 from ..signals import COMPARED, Signal, what_to_keep, what_to_read
 from ..victims import CallableVictim
 from ._attack import BaseAttack, best_threshold
-from ._parts import open_pool
+from ._connect import open_pool
 
 # Relative difference of one score that is computed in two ways.
 _TIE = 1e-6
@@ -39,9 +39,11 @@ _MOST_RECORDS = 2000
 
 
 def rate_threshold(scores, rate):
-    """Return a threshold that at most a given share of the scores reach."""
-    # It lies halfway between two scores. Scores that are equal up to rounding lie on the same side
-    # of it, so that a tie cannot exceed the share.
+    """Return a threshold that at most a given share of the scores reach.
+
+    It lies halfway between two scores. Scores that are equal up to rounding lie on the same side of
+    it, so that a tie cannot exceed the share.
+    """
     scores = np.sort(scores)
     n_allowed = int(rate * len(scores) * (1 + 1e-12))
     highest = scores[len(scores) - 1 - n_allowed]
@@ -52,9 +54,11 @@ def rate_threshold(scores, rate):
 
 
 def warn_unlike(pool, victim, records, rate):
-    """Warn if the victim fits the records unlike any shadow model."""
-    # The mean log-likelihood of the records under the victim is compared with the values under the
-    # shadow models. They differ if the victim was trained on more or fewer records.
+    """Warn if the victim fits the records unlike any shadow model.
+
+    The mean log-likelihood of the records under the victim is compared with the values under the
+    shadow models. They differ if the victim was trained on more or fewer records.
+    """
     stored = victim is None or isinstance(unwrap(victim), CallableVictim)
     if stored and "outputs" not in records.fields:
         return
@@ -121,7 +125,7 @@ def get_pool(attack, records):
 
 
 def treats_models_as_victims(attack):
-    """Whether the attack can be repeated with each of its shadow models as the victim."""
+    """Return whether the attack can be repeated with each of its shadow models as the victim."""
     return hasattr(attack, "score_left_out")
 
 
@@ -154,8 +158,10 @@ def compare_with(attack, pool, records):
 
 
 def get_neutral(attack):
-    """Return the score that is evidence neither for nor against membership; None if unknown."""
-    # Differences from it add up over the records of a person.
+    """Return the score that is evidence neither for nor against membership; None if unknown.
+
+    Differences from it add up over the records of a person.
+    """
     return attack._comparison.neutral if isinstance(attack, PoolAttack) else None
 
 
@@ -206,9 +212,11 @@ class PoolReader:
             raise ValueError(self.say_none_judged(records))
 
     def sides(self, records, change=None):
-        """Yield rows and moments of both sides of the records that can be judged."""
-        # The pool keeps the moments, so that attacks with other settings, and on other victims, do
-        # not read it again.
+        """Yield rows and moments of both sides of the records that can be judged.
+
+        The pool keeps the moments, so that attacks with other settings, and on other victims, do
+        not read it again.
+        """
         columns = self.answers.locate_usable(records)
         known = (
             self.answers.moments(self._comparison.reads, change) if (columns >= 0).all() else None
@@ -224,7 +232,7 @@ class PoolReader:
         whole = np.array_equal(columns, np.arange(len(known.into.count))) and judged.all()
         for part in cut(len(columns), _N_RECORDS):
             rows = part if whole else part.start + np.flatnonzero(judged[part])
-            yield rows, take_records(known, rows if whole else columns[rows])
+            yield rows, take_moments(known, rows if whole else columns[rows])
 
     def draw_columns(self, n_records):
         """Draw columns of records of the pool that can be judged."""
@@ -354,9 +362,11 @@ def find_judged(reader, inside, n_in, models, others):
 
 
 def score_in_place(comparison, shadows, inside, models, others, judged):
-    """Score a block with models treated as the victim; neutral where too few others remain."""
-    # shadows (n_queries, n_estimators, n), inside (n_estimators, n), models (n_chosen,), others,
-    # judged (n_chosen, n) -> scores (n_chosen, n)
+    """Score a block with models treated as the victim; neutral where too few others remain.
+
+    Take shadows of shape (n_queries, n_estimators, n), inside of shape (n_estimators, n), models of
+    shape (n_chosen,), others, judged of shape (n_chosen, n); return scores of shape (n_chosen, n).
+    """
     if judged.all():
         return comparison._score_left_out(shadows, inside, models, others)
     scores, whole = np.full(judged.shape, comparison._unjudged), judged.all(axis=0)
@@ -486,9 +496,11 @@ class PoolAttack(BaseAttack):
         return best_threshold(inside, scores)
 
     def _score_pseudo(self, records, n_scores):
-        """Score records with some shadow models treated as the victim; also return membership."""
-        # Only records that can be judged are returned, model after model. Of many records, a sample
-        # is scored that depends on their content alone.
+        """Score records with some shadow models treated as the victim; also return membership.
+
+        Only records that can be judged are returned, model after model. Of many records, a sample
+        is scored that depends on their content alone.
+        """
         if len(records) > n_scores:
             records = records[np.sort(draw_by_content(records.fingerprint, n_scores))]
         n_models = len(self.pool_.membership_)

@@ -8,9 +8,9 @@ import pandas as pd
 from sklearn.base import clone
 from sklearn.model_selection import ParameterGrid
 
-from .._core.asking import unwrap
-from .._core.checks import RATE_TOLERANCE, check_rate
+from .._core.metric_inputs import RATE_TOLERANCE, check_rate
 from .._core.numbers import show
+from .._core.query import unwrap
 from .._core.records import Records
 from .._core.sklearn import validate_params_of
 from .._core.validation import check_records
@@ -224,9 +224,11 @@ def _list_pseudo_victims(pool, n_records):
 
 
 def measure_models(attack, records, models, rate):
-    """Measure the power of an attack on some models of its pool, treated as the victim."""
-    # -> power (n_models, 2): AUC and TPR at the rate; NaN for a model without members or without
-    # non-members
+    """Measure the power of an attack on some models of its pool, treated as the victim.
+
+    Return power of shape (n_models, 2): AUC and TPR at the rate; NaN for a model without members or
+    without non-members.
+    """
     validate_params_of(attack)
     if not len(records):
         return np.full((len(models), 2), np.nan)
@@ -235,21 +237,25 @@ def measure_models(attack, records, models, rate):
 
 
 def measure_pseudo_victims(scored, rates):
-    """Measure power from scores, membership and judged records of models treated as the victim."""
-    # -> power (n_models, 1 + n_rates): AUC, and TPR at each rate; NaN for a model without members
-    # or without non-members
+    """Measure power from scores, membership and judged records of models treated as the victim.
+
+    Return power of shape (n_models, 1 + n_rates): AUC, and TPR at each rate; NaN for a model
+    without members or without non-members.
+    """
     found = np.full((len(scored[0]), 1 + len(rates)), np.nan)
     for k, parts in enumerate(zip(*scored, strict=True)):
         members, others = sort_sides(*parts)
         if len(members) and len(others):
             tprs = (compute_tpr(members, others, rate) for rate in rates)
-            found[k] = compute_auc(members, others), *tprs
+            found[k] = compute_auc_of_sorted(members, others), *tprs
     return found
 
 
 def compare_by_power(settings, figures, units, rate, decisive=0):
-    """Choose settings by their power on several models treated as the victim."""
-    # figures (n_candidates, n_models, 2), units (n_models,)
+    """Choose settings by their power on several models treated as the victim.
+
+    Shapes: figures (n_candidates, n_models, 2), units (n_models,).
+    """
     usable = ~np.isnan(figures).any(axis=(0, 2))
     if not usable.any():
         raise TooFewModelsError(
@@ -283,15 +289,17 @@ def sort_sides(scores, members, judged):
     return np.sort(scores[members & judged]), np.sort(scores[~members & judged])
 
 
-def compute_auc(members, others):
-    """Area from sorted scores of both sides, in a tenth of the time of the ROC curve."""
-    # Pairs that the attack puts in order, ties counting one half.
+def compute_auc_of_sorted(members, others):
+    """Return the area from sorted scores of both sides, in a tenth of the time of the ROC curve.
+
+    Pairs that the attack puts in order, ties counting one half.
+    """
     won = np.searchsorted(others, members, "left") + np.searchsorted(others, members, "right")
     return won.mean() / (2 * len(others))
 
 
 def compute_tpr(members, others, max_fpr):
-    """Share of the members above the highest non-member that must not be flagged."""
+    """Return the share of the members above the highest non-member that must not be flagged."""
     n_allowed = int((max_fpr + RATE_TOLERANCE) * len(others))
     if n_allowed >= len(others):
         return 1.0

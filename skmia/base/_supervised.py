@@ -16,7 +16,7 @@ from .._core.validation import check_outputs_source
 from ._attack import BaseAttack, PosteriorMixin, best_threshold
 
 
-def _take(collected, rows):
+def _take_collected(collected, rows):
     return [part[rows] for part in collected]
 
 
@@ -57,8 +57,8 @@ class SupervisedAttack(BaseAttack):
             self._known_scores = np.empty(len(records))
             for fold, seed in enumerate(seeds[2:]):
                 held = folds == fold
-                model = self._learn(_take(collected, ~held), membership[~held], seed)
-                self._known_scores[held] = self._judge(model, _take(collected, held))
+                model = self._learn(_take_collected(collected, ~held), membership[~held], seed)
+                self._known_scores[held] = self._judge(model, _take_collected(collected, held))
         else:
             self._known_scores = self._judge(self._model, collected)
         self._known_scores = self._known_scores[first]

@@ -6,9 +6,9 @@ import shlex
 import numpy as np
 import pandas as pd
 
+from .._core.escaping import join_names, visible
 from .._core.label_maps import as_value, match_labels, try_maps
 from .._core.outputs import Outputs
-from .._core.visible import join_names, visible
 from ._labels import show_labels
 from ._options import CommandError, tell
 from ._reading import AS_FOUND, read_table
@@ -30,8 +30,10 @@ _NUMBERED = re.compile(
 
 
 def read_answers(arguments, y, labels, membership=None, reading=AS_FOUND):
-    """Return the answers in a file as outputs, with notes on how they were read."""
-    # labels: class of the model by the text of each label of the table, {} of a regression
+    """Return the answers in a file as outputs, with notes on how they were read.
+
+    labels: class of the model by the text of each label of the table, {} of a regression.
+    """
     path, n_rows = arguments.answers, len(y)
     answers, notes = read_table(path, "--answers", reading)
     _check_length(path, answers, n_rows, membership)
@@ -46,8 +48,8 @@ def read_answers(arguments, y, labels, membership=None, reading=AS_FOUND):
             )
     try:
         if not labels:
-            return _as_values(path, answers, y), notes
-        outputs, told = _as_outputs(arguments, answers, labels, _Members(y, membership))
+            return _read_value_answers(path, answers, y), notes
+        outputs, told = _as_outputs(arguments, answers, labels, _MemberLabels(y, membership))
         return outputs, [*notes, *told]
     except (TypeError, ValueError) as error:
         raise CommandError(f"--answers: {path.name} is refused: {tell(error)}") from error
@@ -72,7 +74,7 @@ def _check_length(path, answers, n_rows, membership):
     raise CommandError(told)
 
 
-class _Members:
+class _MemberLabels:
     """Labels of the rows on which a model was trained, by which a proposal is tried."""
 
     def __init__(self, y, membership):
@@ -90,10 +92,10 @@ class _Members:
         return explain_refusal(known, self._labels, self._membership) is None
 
 
-def _as_values(path, answers, y):
+def _read_value_answers(path, answers, y):
     answers = _drop_numbers(answers, 1)
     if answers.shape[1] == 1:
-        return Outputs(_read_numbers(path, answers.iloc[:, 0]), kind="value")
+        return Outputs(_read_finite_numbers(path, answers.iloc[:, 0]), kind="value")
     told = f"--answers: {path.name} has {answers.shape[1]} columns, {show_labels(answers.columns)}"
     values = [f"{value:g}" for value in np.unique(y)[: answers.shape[1] + 1]]
     if len(_match_columns(answers.columns, values)) == len(values):
@@ -104,7 +106,7 @@ def _as_values(path, answers, y):
     )
 
 
-def _read_numbers(path, column):
+def _read_finite_numbers(path, column):
     numbers = pd.to_numeric(column, errors="coerce").to_numpy(dtype=float)
     bad = ~np.isfinite(numbers)
     if bad.any():
@@ -147,7 +149,7 @@ def _as_outputs(arguments, answers, labels, members):
         return _as_probabilities(path, answers[columns], labels, notes)
     answers = _drop_numbers(answers, 1)
     if answers.shape[1] == 1:
-        return _as_single(arguments, answers.iloc[:, 0], labels, members)
+        return _read_single_column(arguments, answers.iloc[:, 0], labels, members)
     if arguments.classes:
         ordered = match_labels(arguments.classes, texts)
         if ordered is None or len(ordered) != len(texts) or answers.shape[1] != len(texts):
@@ -197,7 +199,9 @@ def _say_columns(answers, columns, texts):
 
 
 def _as_probabilities(path, answers, labels, notes):
-    values = np.column_stack([_read_numbers(path, answers[name]) for name in answers.columns])
+    values = np.column_stack(
+        [_read_finite_numbers(path, answers[name]) for name in answers.columns]
+    )
     classes, sums = np.array(list(labels.values())), values.sum(axis=1)
     tolerance = _ROUNDED * len(labels)
     outside = (values < -tolerance).any(axis=1) | (values > _PERCENT + tolerance).any(axis=1)
@@ -220,7 +224,7 @@ def _as_probabilities(path, answers, labels, notes):
     return Outputs(values, classes), notes
 
 
-def _as_single(arguments, column, labels, members):
+def _read_single_column(arguments, column, labels, members):
     """Read one column: labels, or the probability of one of two classes."""
     path, texts = arguments.answers, list(labels)
     if arguments.classes:
@@ -236,7 +240,7 @@ def _as_single(arguments, column, labels, members):
     numbers = pd.to_numeric(column, errors="coerce").to_numpy(dtype=float)
     if not np.isfinite(numbers).all():
         if arguments.positive is not None:
-            _read_numbers(path, column)
+            _read_finite_numbers(path, column)
         unknown = next(label for label in found if match_labels([label], texts) is None)
         raise CommandError(
             f"--answers: '{visible(unknown)}' in {path.name} is not a label of the table, which "

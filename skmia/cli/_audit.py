@@ -11,9 +11,9 @@ import numpy as np
 from sklearn.base import is_classifier
 
 from .. import audit
-from .._core.apart import ModelEndedError
-from .._core.asking import query_victim, unwrap
 from .._core.progress import add_steps, enter_stage, expect_stages, show_stages
+from .._core.query import query_victim, unwrap
+from .._core.sandbox import ModelEndedError
 from .._core.walls import tell_open_doors
 from ..exceptions import TrainingError
 from ..report import (
@@ -22,7 +22,7 @@ from ..report import (
     OPENING,
     SHADOWS,
     ModelPace,
-    as_document,
+    as_audit_document,
     check_document,
     expect_audit,
     join_names,
@@ -34,12 +34,12 @@ from ..report import (
 )
 from ..report.cost import estimate_cost
 from ._gate import CODES, list_findings
+from ._inputs import make_problem, read_command_tables
 from ._model import OF_DAMAGE
 from ._options import CommandError, is_of_strangers, list_rates, tell
-from ._output import Outcome, check_folder, collect_warnings, conclude, finish
+from ._output import AuditOutcome, check_folder, collect_warnings, conclude_audit, finish
 from ._parser import as_settings
 from ._policy import CONDITIONS, POLICY, follow_policy, read_policy
-from ._problem import make_problem, read_tables
 from ._sandbox import check_sandbox, start_sandbox
 
 # Number of shadow models of a quick audit.
@@ -50,11 +50,11 @@ _MOST_NAMES = 8
 
 def run_audit(arguments, show):
     if arguments.dry_run:
-        return _estimate(arguments)
+        return _estimate_cost(arguments)
     for name in ("out", "checkpoint"):
         check_folder(name, getattr(arguments, name))
     check_sandbox(arguments)
-    steps = _Steps(
+    steps = _AuditSteps(
         arguments, list_rates(arguments), read_policy(arguments.policy, arguments.release)
     )
     if arguments.model is None or not is_of_strangers(arguments.model):
@@ -64,16 +64,19 @@ def run_audit(arguments, show):
         outcome = _audit_apart(steps, arguments)
 
     def save(document, folder):
-        values = read_tables(arguments)[0] if arguments.show_values else None
+        values = read_command_tables(arguments)[0] if arguments.show_values else None
         return save_report(document, folder, values)
 
     return finish(outcome, save, arguments, show)
 
 
-def _estimate(arguments):
-    """What the audit will cost, as a text; models of strangers are asked in their own process."""
+def _estimate_cost(arguments):
+    """Return what the audit will cost, as a text.
+
+    Models of strangers are asked in their own process.
+    """
     check_sandbox(arguments)
-    steps = _Steps(arguments, list_rates(arguments), None)
+    steps = _AuditSteps(arguments, list_rates(arguments), None)
     if arguments.model is None or not is_of_strangers(arguments.model):
         return steps("estimate")
     with start_sandbox(steps, arguments, (CommandError, TrainingError)) as process:
@@ -95,7 +98,7 @@ def _audit_apart(steps, arguments):
             raise CommandError(f"--model: {name} cannot answer: {told}") from error
         reply = process.ask("audit", is_limited=False)
     try:
-        outcome = Outcome(*reply)
+        outcome = AuditOutcome(*reply)
         if {str} != set(map(type, [outcome.text, *outcome.reasons])) or outcome.code not in CODES:
             raise TypeError("It is not an outcome.")
         document = _note_doors(check_document(outcome.document), told)
@@ -113,7 +116,7 @@ def _note_doors(document, told):
     return document
 
 
-class _Steps:
+class _AuditSteps:
     """The steps of an audit, which keep what they read and come in this order."""
 
     def __init__(self, arguments, fprs, policy):
@@ -181,11 +184,13 @@ class _Steps:
         # The model, or else the table, that the audit is about.
         named = (arguments.model, arguments.answers, arguments.data, arguments.train)
         source = next((path.name for path in named if path is not None), None)
-        return conclude(result, as_document(result), findings, arguments, source, broken)
+        return conclude_audit(
+            result, as_audit_document(result), findings, arguments, source, broken
+        )
 
 
 def _write_swapped(arguments, problem):
-    """The command with the two sides swapped, if the user named them."""
+    """Return the command with the two sides swapped, if the user named them."""
     if arguments.train is not None:
         sides = {"train": arguments.held_out, "held_out": arguments.train}
     elif problem.other_value is not None:
@@ -197,7 +202,7 @@ def _write_swapped(arguments, problem):
 
 
 def _list_shares(arguments):
-    """The stages of the command with their shares of the time, while nothing else is known."""
+    """Return stages of the command with their shares of the time, while nothing else is known."""
     shares = list_shares(not arguments.quick)
     if arguments.policy is not None:
         shares[POLICY] = 0.03
@@ -240,13 +245,13 @@ def _plan(problem, arguments):
         return expect_stages(expected)
     longest = max(seconds, key=seconds.get)
     tail = _SHORTER.get(longest)
-    tail = "" if tail is None else f", of which {_round(seconds[longest])} are {tail}"
+    tail = "" if tail is None else f", of which {_round_minutes(seconds[longest])} are {tail}"
     about = "At least" if size.may_grow else "About"
-    return expect_stages(expected, f"{about} {_round(whole)} minutes{tail}.")
+    return expect_stages(expected, f"{about} {_round_minutes(whole)} minutes{tail}.")
 
 
-def _round(seconds):
-    """Minutes as far as an estimate knows them."""
+def _round_minutes(seconds):
+    """Return minutes as far as an estimate knows them."""
     minutes = seconds / 60
     return f"{minutes:.0f}" if minutes < 10 else f"{5 * round(minutes / 5):,}"
 
@@ -257,7 +262,10 @@ def _count_classes(problem):
 
 
 def _find_pace(problem):
-    """What a fit and an answer take: as those of the victim took, or told from small fits."""
+    """Return what a fit and an answer take.
+
+    As those of the victim took, or told from small fits.
+    """
     recipe = problem.victim if problem.recipe is None else problem.recipe
     if problem.seconds is None:
         return measure_pace(recipe, problem.records, problem.fit_params)

@@ -22,7 +22,7 @@ _LEVEL = re.compile(rf"^  (?:{_MARK} -> )?{_MARK}  \S.*?(?=   |$)", re.M)
 
 
 def color_levels(text, environment=os.environ):
-    """Color the lines of levels for the terminal of an environment."""
+    """Return the color the lines of levels for the terminal of an environment."""
     codes = COLORS[_count_colors(environment)]
     return _LEVEL.sub(lambda found: _color(found, codes), text)
 
@@ -32,7 +32,7 @@ def _color(found, codes):
 
 
 def _count_colors(environment):
-    """Number of colors that a terminal is known to have."""
+    """Return the number of colors that a terminal is known to have."""
     term = environment.get("TERM", "")
     many = "256" in term or "direct" in term or "COLORTERM" in environment
     return 256 if many or "WT_SESSION" in environment else 16

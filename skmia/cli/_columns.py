@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from .._core.visible import join_names, visible
+from .._core.escaping import join_names, visible
 from ._numbers import (
     FORMATS,
     MISSING,
@@ -47,31 +47,33 @@ class SettledColumn(NamedTuple):
 
 
 def settle_column(columns, words, read_raw, options):
-    """Decide what a column is, of texts as they stand and of what was read as numbers."""
-    # read_raw(place): the texts of the column as they stand in the file of that place
+    """Decide what a column is, of texts as they stand and of what was read as numbers.
+
+    read_raw(place): the texts of the column as they stand in the file of that place.
+    """
     known, wanted = words.known, words.wanted
     same = SettledColumn(columns, [], [None] * len(columns))
     if wanted in ("str", "category"):
-        return _as_texts([read_raw(place) for place in range(len(columns))], words)
+        return _keep_as_texts([read_raw(place) for place in range(len(columns))], words)
     if wanted is None and is_known_text(known):
         return _as_known([read_raw(place) for place in range(len(columns))], words)
-    if not any(map(_holds_texts, columns)):
+    if not any(map(_is_text_column, columns)):
         return same
-    if not all(_holds_texts(one) or one.dtype.kind in "iuf" for one in columns):
+    if not all(_is_text_column(one) or one.dtype.kind in "iuf" for one in columns):
         return same
     of_model = wanted is not None or (known is not None and known.kind == "number")
     if not of_model and not _may_be_numbers(columns):
-        return _as_texts([read_raw(place) for place in range(len(columns))], words)
+        return _keep_as_texts([read_raw(place) for place in range(len(columns))], words)
     plain = _read_plain(columns, words)
     if plain is not None:
         return plain
-    found = _count_values(columns, words)
-    verdict = _judge(found, words, of_model, options)
+    found = _count_kinds_of_values(columns, words)
+    verdict = _judge_column(found, words, of_model, options)
     if verdict.form is None:
         raw = [read_raw(place) for place in range(len(columns))]
-        texts = _as_texts(raw, words)
+        texts = _keep_as_texts(raw, words)
         return texts._replace(notes=[*verdict.notes, *texts.notes])
-    converted = [_as_numbers(column, verdict) for column in columns]
+    converted = [_parse_numbers(column, verdict) for column in columns]
     return SettledColumn(converted, verdict.notes, same.missing)
 
 
@@ -83,15 +85,15 @@ def is_known_text(known):
     return known.kind == "text" or listed
 
 
-def _holds_texts(column):
+def _is_text_column(column):
     if column.dtype == object:
         return pd.api.types.infer_dtype(column, skipna=True) == "string"
     return isinstance(column.dtype, pd.StringDtype)
 
 
 def _may_be_numbers(columns):
-    """Whether a few values from all over the tables leave it open that they are numbers."""
-    texts = [column for column in columns if _holds_texts(column)]
+    """Return whether a few values from all over the tables leave it open that they are numbers."""
+    texts = [column for column in columns if _is_text_column(column)]
     some = pd.concat([one.iloc[:: max(len(one) // _FEW, 1)] for one in texts]).dropna()
     values = some.astype(str).unique()
     fits = [
@@ -107,7 +109,7 @@ def _read_plain(columns, words):
         return None
     read, marks, n_values = [], Counter(), 0
     for column, missing in zip(columns, words.missing, strict=True):
-        if not _holds_texts(column):
+        if not _is_text_column(column):
             read.append(column)
             n_values += int(column.notna().sum())
             continue
@@ -138,11 +140,11 @@ def _read_plain(columns, words):
 def _tell_marks(name, n_values, marks):
     return (
         f"column {name!r}: {n_values - marks.total():,} of {n_values:,} values are numbers; not: "
-        f"{_list_counts(marks)}, taken as missing."
+        f"{_show_value_counts(marks)}, taken as missing."
     )
 
 
-class _Counts(NamedTuple):
+class _ValueCounts(NamedTuple):
     """How often each kind of value stands in a column."""
 
     n_values: int  # that are not missing
@@ -157,13 +159,13 @@ class _Counts(NamedTuple):
     has_zeros: bool  # whether numbers begin with a zero, as codes do
 
 
-def _count_values(columns, words):
+def _count_kinds_of_values(columns, words):
     formats, marks, others, affixed, examples = Counter(), Counter(), Counter(), {}, {}
     n_read = n_distinct = 0
     has_zeros, decimals = False, set()
     for column, missing, sign in zip(columns, words.missing, words.decimals, strict=True):
-        decimals |= {sign} - {None} if _holds_texts(column) else set()
-        if not _holds_texts(column):
+        decimals |= {sign} - {None} if _is_text_column(column) else set()
+        if not _is_text_column(column):
             n_read += int(column.notna().sum())
             n_distinct += column.nunique()
             continue
@@ -187,12 +189,12 @@ def _count_values(columns, words):
                         decimals = {"."}
                 others[text] += count
     n_values = n_read + formats.total() + marks.total() + others.total()
-    return _Counts(
+    return _ValueCounts(
         n_values, n_read, n_distinct, formats, marks, others, affixed, examples, decimals, has_zeros
     )
 
 
-class _Verdict(NamedTuple):
+class _ColumnVerdict(NamedTuple):
     """How a column is read: as numbers of one format, or as texts if there is none."""
 
     form: Any
@@ -200,15 +202,15 @@ class _Verdict(NamedTuple):
     notes: list
 
 
-def _judge(found, words, of_model, options):
+def _judge_column(found, words, of_model, options):
     name, notes = words.name, []
-    texts = _Verdict(None, {}, notes)
+    texts = _ColumnVerdict(None, {}, notes)
     forms = found.formats.copy()
     for text, stripped in found.affixed.items():
         forms[list_formats(stripped.text)] += found.others[text]
     if not forms and not found.n_read:
-        return _Verdict(PLAIN, {}, []) if of_model and not found.others else texts
-    form, ambiguous = _choose_format(
+        return _ColumnVerdict(PLAIN, {}, []) if of_model and not found.others else texts
+    form, ambiguous = _choose_number_format(
         forms, [*found.examples.values(), *found.affixed], words, found.decimals
     )
     left = _count_left(found, form)
@@ -231,7 +233,7 @@ def _judge(found, words, of_model, options):
     if example is not None:
         value = _read_alone(example, form)
         notes.append(f"column {name!r}: '{visible(example)}' is read as {value:.15g}.")
-    return _Verdict(form, found.affixed, notes)
+    return _ColumnVerdict(form, found.affixed, notes)
 
 
 def _count_left(found, form):
@@ -253,23 +255,23 @@ def _judge_left(found, words, left, of_model, options):
     """Read a column in which values are left that are no numbers as texts, or refuse it."""
     name, n_present = words.name, found.n_values - found.marks.total()
     n_numbers = n_present - left.total()
-    listed, share = _list_counts(left), n_numbers / n_present
+    listed, share = _show_value_counts(left), n_numbers / n_present
     told = f"column {name!r}: {n_numbers:,} of {found.n_values:,} values are numbers"
     if of_model:
         who = "the model has numbers there" if words.wanted is None else "--read dtype asks for"
         raise CommandError(
             f"{options[0]}: column {name!r} holds {listed}, and {who}; "
-            f"{_propose(name, left, False)}"
+            f"{_propose_options(name, left, False)}"
         )
     is_category = found.n_distinct <= _MOST_OTHERS  # as children: '0', '1', '2', '3+'
     if share >= _MOSTLY and len(left) <= _MOST_OTHERS and not (found.has_zeros or is_category):
-        raise CommandError(f"{options[0]}: {told}; not: {listed}. {_propose(name, left)}")
+        raise CommandError(f"{options[0]}: {told}; not: {listed}. {_propose_options(name, left)}")
     notes = [f"{told}; not: {listed}. It is read as text."] if share >= 0.5 else []
-    return _Verdict(None, {}, notes)
+    return _ColumnVerdict(None, {}, notes)
 
 
-def _choose_format(forms, examples, words, decimals):
-    """The format that reads most values, and whether another one reads them otherwise."""
+def _choose_number_format(forms, examples, words, decimals):
+    """Return the format that reads most values, and whether another one reads them otherwise."""
     allowed = [form for form in FORMATS if _is_allowed(form, words)] or [PLAIN]
     counts = {
         form: sum(count for group, count in forms.items() if form in group) for form in allowed
@@ -289,14 +291,17 @@ def _choose_format(forms, examples, words, decimals):
 
 
 def _read_alone(text, form):
-    """The number of a text in a format, with a sign of money or without; None if it is not one."""
+    """Return the number of a text in a format, with a sign of money or without.
+
+    None if it is not one.
+    """
     inner = strip_affixes(text)
     number = text if inner is None or list_formats(text) else inner.text
     return read_number(number, form) if form in list_formats(number) else None
 
 
 def _is_allowed(form, words):
-    """Whether a format agrees with what is given."""
+    """Return whether a format agrees with what is given."""
     given = {sign for sign in words.thousands if sign}
     return not given or (form.thousands in ("", *given) and form.decimal not in given)
 
@@ -315,21 +320,21 @@ def _refuse_ambiguous(found, words, options):
 
 
 def _find_example(found, form):
-    """A text that is another number, or none, to those who do not know its format."""
+    """Return a text that is another number, or none, to those who do not know its format."""
     texts = [text for text in found.examples.values() if PLAIN not in list_formats(text)]
     texts = [text for text in [*texts, *found.affixed] if _read_alone(text, form) is not None]
     return max(texts, key=lambda text: (form.thousands in text, len(text)), default=None)
 
 
-def _list_counts(counts):
+def _show_value_counts(counts):
     shown = [f"'{visible(text)}' ({count:,})" for text, count in counts.most_common(_MOST_SHOWN)]
     return join_names(shown, _MOST_SHOWN) + (
         f" and {len(counts) - _MOST_SHOWN:,} others" if len(counts) > _MOST_SHOWN else ""
     )
 
 
-def _propose(name, left, may_be_text=True):
-    """The options that read a column with values that are not numbers."""
+def _propose_options(name, left, may_be_text=True):
+    """Return the options that read a column with values that are not numbers."""
     marks = " ".join(shlex.quote(f"na_values.{name}={text}") for text in left)
     ways = [f"--read {marks} takes them as missing"] if len(left) <= _MOST_SHOWN else []
     if may_be_text:
@@ -341,9 +346,9 @@ def _name_dtype(name):
     return shlex.quote(f"dtype.{name}=str")
 
 
-def _as_numbers(column, verdict):
-    """The numbers of a column, whole ones if all are."""
-    if not _holds_texts(column):
+def _parse_numbers(column, verdict):
+    """Return the numbers of a column, whole ones if all are."""
+    if not _is_text_column(column):
         return column
     texts = column.dropna().unique()
     values = {}
@@ -360,11 +365,11 @@ def _as_numbers(column, verdict):
     return numbers
 
 
-def _as_texts(columns, words):
-    """Texts to the last character, without words for missing ones."""
+def _keep_as_texts(columns, words):
+    """Return texts to the last character, without words for missing ones."""
     read, found = [], []
     for column, missing in zip(columns, words.missing, strict=True):
-        if words.wanted == "str" and not _holds_texts(column):
+        if words.wanted == "str" and not _is_text_column(column):
             column = column.map(str, na_action="ignore").astype(object)
         is_missing = column.isin([*missing])
         counts = Counter()
@@ -378,10 +383,10 @@ def _as_texts(columns, words):
 
 
 def _as_known(columns, words):
-    """Texts, or the values that a model knows where one stands for them."""
+    """Return texts, or the values that a model knows where one stands for them."""
     known, notes, settled, found = words.known, [], [], []
     values = [] if known.values is None else np.asarray(known.values).tolist()
-    lookup = _Lookup(values)
+    lookup = _ValueLookup(values)
     stripped, absent = Counter(), Counter()
     for column, missing in zip(columns, words.missing, strict=True):
         counts = column.astype(object).value_counts()
@@ -401,18 +406,20 @@ def _as_known(columns, words):
         found.append(lost or None)
     if stripped:
         notes.append(
-            f"column {words.name!r}: blanks around {_list_counts(stripped)} are left out, as the "
+            f"column {words.name!r}: blanks around {_show_value_counts(stripped)} are left out, "
+            f"as the "
             "model knows these values without."
         )
     if absent and known.dtype is not None:
         notes.append(
-            f"column {words.name!r}: the categories of the model lack {_list_counts(absent)}, "
+            f"column {words.name!r}: the categories of the model lack "
+            f"{_show_value_counts(absent)}, "
             "taken as missing."
         )
     return SettledColumn(settled, notes, found)
 
 
-class _Lookup:
+class _ValueLookup:
     """The values that a model knows, found by how they are written or what they mean."""
 
     def __init__(self, values):
@@ -422,8 +429,10 @@ class _Lookup:
             self._meant.setdefault(_mean(value), value)
 
     def find(self, value):
-        """Return the known value that a value stands for, or None, and whether it lost blanks."""
-        # True is 1 to a dict, and a text is never a number.
+        """Return the known value that a value stands for, or None, and whether it lost blanks.
+
+        True is 1 to a dict, and a text is never a number.
+        """
         if value in self._exact and type(self._exact[value]) is type(value):
             return self._exact[value], False
         if isinstance(value, str) and value.strip() in self._exact:
@@ -433,7 +442,7 @@ class _Lookup:
 
 
 def _mean(value):
-    """A number or a bool in any writing, as a key; None for another text."""
+    """Return a number or a bool in any writing, as a key; None for another text."""
     if isinstance(value, bool | np.bool_) or str(value).strip().lower() in ("true", "false"):
         return str(value).strip().lower()
     try:
@@ -443,7 +452,7 @@ def _mean(value):
 
 
 def _replace_values(column, changed, known):
-    """A column with other values, and with the categories of the model if it has them."""
+    """Return a column with other values, and with the categories of the model if it has them."""
     if known.dtype is not None:
         categories = {*known.dtype.categories}
         changed = {value: new if new in categories else np.nan for value, new in changed.items()}

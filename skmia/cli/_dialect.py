@@ -8,8 +8,8 @@ import re
 from collections import Counter
 from typing import NamedTuple
 
-from .._core.visible import visible
-from ._numbers import find_decimals, is_number
+from .._core.escaping import visible
+from ._numbers import find_decimals, is_number_text
 from ._options import CommandError
 
 _BYTES = 1 << 18  # of the beginning of a file, by which it is recognized
@@ -57,7 +57,9 @@ def recognize_dialect(path, option, given):
         if start.startswith(mark):
             raise CommandError(f"{option}: {path.name} cannot be read as text: it is {kind}")
     told = {}
-    encoding = _tell(told, "encoding", given, lambda: _recognize_encoding(start), "utf-8")
+    encoding = _tell_recognized(
+        told, "encoding", given, lambda: _recognize_encoding(start), "utf-8"
+    )
     text = decode(start, encoding, path, option)
     if len(start) == _BYTES:  # the last line may be cut off
         text = text[: max(text.rfind("\n"), text.rfind("\r"), 0) + 1] or text
@@ -77,12 +79,12 @@ def recognize_dialect(path, option, given):
     if shape.n_lines:
         told["skiprows"] = n_skipped
     begin = lines[shape.n_lines :]
-    rows = _split(begin, shape.sep, quotechar, False)
-    has_spaces = _tell(
+    rows = _split_lines(begin, shape.sep, quotechar, False)
+    has_spaces = _tell_recognized(
         told, "skipinitialspace", given, lambda: _has_spaces(rows, shape.sep, quotechar), False
     )
     has_spaces = str(has_spaces).lower() == "true"
-    rows = _split(begin, shape.sep, quotechar, has_spaces)
+    rows = _split_lines(begin, shape.sep, quotechar, has_spaces)
     header = None if given.get("header") == "none" else rows.pop(0)
     n_fields = shape.n_fields
     decimal = _OTHER.get(given.get("thousands"), given.get("decimal"))
@@ -95,7 +97,7 @@ def recognize_dialect(path, option, given):
     )
 
 
-def _tell(told, word, given, recognize, usual):
+def _tell_recognized(told, word, given, recognize, usual):
     """Return what is given for a word, or else what is recognized, which is noted if unusual."""
     if word in given:
         return given[word]
@@ -156,7 +158,7 @@ class _FileShape(NamedTuple):
 def _recognize_shape(lines, given, path, option):
     quotechar = _get_quotechar(given)
     separators = [given["sep"]] if "sep" in given else [*_SEPARATORS]
-    shapes = [_divide(lines, sep, quotechar) for sep in separators]
+    shapes = [_measure_division(lines, sep, quotechar) for sep in separators]
     regular = [one for one in shapes if one.n_fields > 1 and one.share >= _MOST_ROWS]
     exact = [one for one in regular if one.n_header == one.n_fields and one.share == 1]
     if len(exact) > 1:
@@ -175,18 +177,18 @@ def _recognize_shape(lines, given, path, option):
         shape = shape if shape.n_header > 1 else _divide_by_blanks(lines, shape, path, option)
     shape = _check_first_lines(lines, shape, path, option, given)
     if "quotechar" not in given and quotechar == '"':
-        first = next(iter(_split(lines[shape.n_lines :], shape.sep, '"', True)), [])
+        first = next(iter(_split_lines(lines[shape.n_lines :], shape.sep, '"', True)), [])
         if first and all(len(name) > 2 and name[0] == name[-1] == "'" for name in first):
-            single = _divide(lines[shape.n_lines :], shape.sep, "'")
+            single = _measure_division(lines[shape.n_lines :], shape.sep, "'")
             return single._replace(quotechar="'", n_lines=shape.n_lines)
     return shape
 
 
-def _split(lines, sep, quotechar, skipinitialspace):
-    """Rows of fields; those without a character are left out, as when the file is read."""
+def _split_lines(lines, sep, quotechar, skipinitialspace):
+    """Return rows of fields; those without a character are left out, as when the file is read."""
     if sep == _BLANKS:
         lines, sep, skipinitialspace = [f"{' '.join(line.split())}\n" for line in lines], " ", True
-    reader, rows = _read_rows(lines, sep, quotechar, skipinitialspace), []
+    reader, rows = _iter_csv_rows(lines, sep, quotechar, skipinitialspace), []
     try:
         for row in reader:
             if len(row) > 1 or (row and row[0].strip()):
@@ -198,7 +200,7 @@ def _split(lines, sep, quotechar, skipinitialspace):
     return rows
 
 
-def _read_rows(lines, sep, quotechar, skipinitialspace):
+def _iter_csv_rows(lines, sep, quotechar, skipinitialspace):
     quoting = csv.QUOTE_NONE if quotechar is None else csv.QUOTE_MINIMAL
     return csv.reader(
         lines,
@@ -209,8 +211,8 @@ def _read_rows(lines, sep, quotechar, skipinitialspace):
     )
 
 
-def _divide(lines, sep, quotechar):
-    rows = _split(lines, sep, quotechar, True)
+def _measure_division(lines, sep, quotechar):
+    rows = _split_lines(lines, sep, quotechar, True)
     lengths = [len(row) for row in rows]
     counts = Counter(lengths[1:] or lengths)
     # A cut-off last row must not be the one that decides.
@@ -221,12 +223,12 @@ def _divide(lines, sep, quotechar):
 
 def _divide_by_blanks(lines, shape, path, option):
     """Divide lines of numbers by blanks; a single column of texts may hold blanks as well."""
-    divided = _divide(lines, _BLANKS, shape.quotechar)
+    divided = _measure_division(lines, _BLANKS, shape.quotechar)
     n_fields = divided.n_fields
     if divided.share == 1 and 1 < divided.n_header and n_fields - divided.n_header in (0, 1):
-        rows = _split(lines, _BLANKS, shape.quotechar, True)[1:]
+        rows = _split_lines(lines, _BLANKS, shape.quotechar, True)[1:]
         fields = [field for row in rows for field in row]
-        n_numbers = sum(map(is_number, fields))
+        n_numbers = sum(map(is_number_text, fields))
         if n_numbers >= _MOST_ROWS * len(fields):
             return divided
         if n_numbers:
@@ -248,12 +250,12 @@ def _check_first_lines(lines, shape, path, option, given):
     if shape.share < _MOST_ROWS or shape.sep == _BLANKS:
         return shape
     n_fields = [
-        len(next(iter(_split([line], shape.sep, shape.quotechar, True)), []))
+        len(next(iter(_split_lines([line], shape.sep, shape.quotechar, True)), []))
         for line in lines[:_MOST_LINES]
     ]
     n_comments = _count_comments(lines, n_fields, shape)
     if n_comments:
-        found = _divide(lines[n_comments:], shape.sep, shape.quotechar)
+        found = _measure_division(lines[n_comments:], shape.sep, shape.quotechar)
         return found._replace(n_lines=n_comments)
     n_lines = next((k for k, n in enumerate(n_fields) if n == shape.n_fields), 0)
     # A header of another length than the rows is named later.
@@ -276,14 +278,14 @@ def _count_comments(lines, n_fields, shape):
     last = n_lines - 1
     # The last one can be the header, if no line of names follows.
     if n_lines and n_fields[last] == shape.n_fields > 1:
-        rows = _split(lines[n_lines : n_lines + 1], shape.sep, shape.quotechar, True)
-        if not rows or any(map(is_number, rows[0])):
+        rows = _split_lines(lines[n_lines : n_lines + 1], shape.sep, shape.quotechar, True)
+        if not rows or any(map(is_number_text, rows[0])):
             return last
     return n_lines
 
 
 def _has_spaces(rows, sep, quotechar):
-    """Whether nearly all fields but the first of each row begin with a blank."""
+    """Return whether nearly all fields but the first of each row begin with a blank."""
     if sep in (_BLANKS, " ", "\t"):
         return False
     fields = [field for row in rows for field in row[1:] if field.strip()]
@@ -293,13 +295,13 @@ def _has_spaces(rows, sep, quotechar):
 
 
 def count_fields(path, dialect):
-    """Lengths of the rows of a file, and by each length the first row that has it."""
+    """Return the lengths of the rows of a file, and by each length the first row that has it."""
     first, counts = {}, Counter()
     with open_bytes(path) as file:
         text = io.TextIOWrapper(file, dialect.encoding, errors="replace", newline="")
         for _ in range(dialect.n_skipped):
             text.readline()
-        reader = _read_rows(text, dialect.sep, dialect.quotechar, dialect.skipinitialspace)
+        reader = _iter_csv_rows(text, dialect.sep, dialect.quotechar, dialect.skipinitialspace)
         n_rows = 0 if dialect.header is None else -1
         try:
             for row in reader:

@@ -5,9 +5,9 @@ import os
 import reprlib
 from datetime import date
 
+from .._core.escaping import visible
 from .._core.guesses import ask_whether, suggest_path
 from .._core.pages.saving import write_json
-from .._core.visible import visible
 from ..disclosure import record_decision, render_sheet, write_sheet
 from ..report import (
     SCHEMA,
@@ -16,12 +16,12 @@ from ..report import (
     check_table_document,
     compare_audits,
     format_comparison,
-    render,
+    render_audit,
     render_comparison,
 )
 from ..synthetic import SCHEMA as TABLE_SCHEMA
 from ..synthetic import SCHEMA_VERSION as TABLE_VERSION
-from ..synthetic import render as render_table
+from ..synthetic import render_table
 from ._options import CommandError, tell
 from ._output import named, shown_after
 from ._written import check_is_no_source, describe_page, is_same_file, write_page
@@ -34,8 +34,8 @@ READERS = {
 }
 
 
-def _check(path, document, readers):
-    """The document, checked by the reader of its schema."""
+def _check_document(path, document, readers):
+    """Return the document, checked by the reader of its schema."""
     schema = document.get("schema") if isinstance(document, dict) else None
     if not isinstance(schema, str) or schema not in readers:
         writers = " or ".join(name.replace(".", " ") for name in readers)
@@ -55,7 +55,7 @@ def _check(path, document, readers):
         ) from error
 
 
-def _read_json(path):
+def _read_json_document(path):
     try:
         with open(path, "rb", opener=_open_at_once) as file:
             content = file.read(_MOST_BYTES + 1)
@@ -91,8 +91,8 @@ def run_report(arguments, show):
     beside = path.with_name("report.html") if arguments.result.is_dir() else None
     out = arguments.out or beside or path.with_suffix(".html")
     check_is_no_source(out, [path])
-    document = _check(path, _read_json(path), READERS)
-    draw = render_table if document["schema"] == TABLE_SCHEMA else render
+    document = _check_document(path, _read_json_document(path), READERS)
+    draw = render_table if document["schema"] == TABLE_SCHEMA else render_audit
     title = {} if arguments.title is None else {"title": arguments.title}
     write_page(out, draw(document, **title))
     if document["recommendation"] is None:
@@ -106,7 +106,7 @@ _DOCUMENTS = ("audit.json", "table.json")
 
 
 def find_document(path):
-    """The file of numbers that a folder holds, or the file that is named."""
+    """Return the file of numbers that a folder holds, or the file that is named."""
     if not path.is_dir():
         return _check_no_page(path)
     found = [path / name for name in _DOCUMENTS if (path / name).is_file()]
@@ -117,7 +117,7 @@ def find_document(path):
 
 
 def _ask_for_inner(path):
-    """Whether a folder inside of one was meant, or what to name."""
+    """Return whether a folder inside of one was meant, or what to name."""
     found = sorted(one.parent for name in _DOCUMENTS for one in path.glob(f"*/{name}"))
     return ask_whether(map(str, found[:2])) if found else "name the file of the audit"
 
@@ -136,8 +136,8 @@ def _check_no_page(path):
 def run_decide(arguments, show):
     """Record a decision in the document of an audit, and write its sheet again."""
     path = find_document(arguments.result)
-    document = _read_json(path)
-    _check(path, document, READERS)  # what is kept is the document as it was written
+    document = _read_json_document(path)
+    _check_document(path, document, READERS)  # what is kept is the document as it was written
     found = document.get("recommendation")
     if found is None:
         raise CommandError(f"{path} has no recommendation to decide on: audit with --policy")
@@ -172,7 +172,7 @@ def run_compare(arguments, show):
     if arguments.out is not None:
         check_is_no_source(arguments.out, paths)
     readers = {SCHEMA: READERS[SCHEMA]}
-    documents = [_check(path, _read_json(path), readers) for path in paths]
+    documents = [_check_document(path, _read_json_document(path), readers) for path in paths]
     tasks = [document["task"] for document in documents]
     if tasks[0] != tasks[1]:
         raise CommandError(f"one audit is of a {tasks[0]}, the other of a {tasks[1]}")
@@ -192,7 +192,7 @@ def run_compare(arguments, show):
 
 
 def _name_apart(paths):
-    """Names of two files without their folders, unless they are the same."""
+    """Return the names of two files without their folders, unless they are the same."""
     names = [path.name for path in paths]
     if names[0] == names[1]:
         names = [f"{path.parent.name}/{path.name}" for path in paths]

@@ -5,9 +5,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .._core.escaping import visible
 from .._core.levels import LEAK, UNKNOWN, read_level
 from .._core.text import choose_base
-from .._core.visible import visible
 from ..metrics import MIN_FALSE_POSITIVES
 from ..report import OK, OVERALL, column_name, join_names, list_leaks, name_part, show_way
 from ._options import LEVEL
@@ -18,7 +18,7 @@ SERVICE, FILE = "service", "file"
 VERDICT = "verdict"  # name of the finding on all numbers together
 
 
-class Finding(NamedTuple):
+class GateFinding(NamedTuple):
     """What was asked of an audit, and what came out."""
 
     way: str  # of release
@@ -29,9 +29,11 @@ class Finding(NamedTuple):
 
 
 def list_findings(report, limits, release=SERVICE):
-    """List whether the audit is conclusive, and whether each limit holds."""
-    # A limit without a scope holds for all records, and for each group in which leakage was found:
-    # a leak that the numbers over all records hide does not pass.
+    """List whether the audit is conclusive, and whether each limit holds.
+
+    A limit without a scope holds for all records, and for each group in which leakage was found: a
+    leak that the numbers over all records hide does not pass.
+    """
     ways = {SERVICE: report.service}
     ways |= {FILE: report.file} if release == FILE else {}
     return [
@@ -40,9 +42,11 @@ def list_findings(report, limits, release=SERVICE):
 
 
 def judge(findings):
-    """Return the exit code of an audit and the reasons for it."""
-    # -> code: 0 if every limit holds and the audit is conclusive, 1 if a limit is exceeded, 4 if
-    # the audit is inconclusive, in general or for a number with a limit
+    """Return the exit code of an audit and the reasons for it.
+
+    Return code: 0 if every limit holds and the audit is conclusive, 1 if a limit is exceeded, 4 if
+    the audit is inconclusive, in general or for a number with a limit.
+    """
     outcomes = [
         _judge_way([finding for finding in findings if finding.way == way])
         for way in dict.fromkeys(finding.way for finding in findings)
@@ -54,7 +58,7 @@ def judge(findings):
 
 
 def _judge_way(findings):
-    """The exit code and the reasons for the answers of a model, or for its file."""
+    """Return the exit code and the reasons for the answers of a model, or for its file."""
     verdict, *limits = findings
     exceeded = [finding.text for finding in limits if finding.code == EXCEEDED]
     unmeasured = [finding.text for finding in limits if finding.code == INCONCLUSIVE]
@@ -66,9 +70,12 @@ def _judge_way(findings):
 
 
 def judge_verdict(way, screen):
-    """The finding on all numbers together: what its first screen tells, and if it is a verdict."""
+    """Return the finding on all numbers together.
+
+    What its first screen tells, and if it is a verdict.
+    """
     code = INCONCLUSIVE if screen.level == UNKNOWN else 0
-    return Finding(way, VERDICT, code, screen.told, screen.level)
+    return GateFinding(way, VERDICT, code, screen.told, screen.level)
 
 
 def _list_way(report, way, found, limits):
@@ -77,20 +84,20 @@ def _list_way(report, way, found, limits):
             "the model has no file at hand, or its file was not attacked; give the file of the "
             "model, or ask for --release service"
         )
-        return [Finding(way, VERDICT, INCONCLUSIVE, text)]
+        return [GateFinding(way, VERDICT, INCONCLUSIVE, text)]
     findings = [judge_verdict(way, show_way(report, way))]
     for limit in limits:
-        for scope, group, needed in _list_parts(found, limit):
-            compare = _compare_level if limit.metric == LEVEL else _compare
+        for scope, group, needed in _list_limited_parts(found, limit):
+            compare = _compare_level if limit.metric == LEVEL else _compare_limit
             code, text = compare(found, limit, scope, group)
             if needed or code != INCONCLUSIVE:
                 where = "" if limit.scope or scope == OVERALL else f" in {name_part(scope, group)}"
-                findings.append(Finding(way, visible(limit.text) + where, code, text))
+                findings.append(GateFinding(way, visible(limit.text) + where, code, text))
     return findings
 
 
-def _list_parts(found, limit):
-    """The parts of the records to which a limit applies; whether it must be measured there."""
+def _list_limited_parts(found, limit):
+    """Return parts of the records to which a limit applies; whether it must be measured there."""
     if limit.scope is not None:
         return [(limit.scope, limit.group, True)]
     leaks = list_leaks(found.grounds) if found.evidence == LEAK else found.grounds.null[:0]
@@ -101,7 +108,7 @@ def _list_parts(found, limit):
 
 
 def _compare_level(found, limit, scope, group):
-    """Whether a level is at most the one of a limit, and a sentence if it does not."""
+    """Return whether a level is at most the one of a limit, and a sentence if it does not."""
     levels = {(one["scope"], one["group"]): read_level(one) for one in found.level.groups}
     levels[OVERALL, "all"] = found.level
     level = levels.get((scope, group))
@@ -113,8 +120,8 @@ def _compare_level(found, limit, scope, group):
     return EXCEEDED, f"the level{where} is {level.word.lower()}, above {limit.value}"
 
 
-def _compare(found, limit, scope, group):
-    """Whether a limit holds in a part of the records, and a sentence if it does not."""
+def _compare_limit(found, limit, scope, group):
+    """Return whether a limit holds in a part of the records, and a sentence if it does not."""
     frame = found.results
     rows = frame[(frame["scope"] == scope) & (frame["group"] == group)]
     rows = rows[rows["metric"] == limit.metric]
@@ -146,7 +153,7 @@ def _tell_measured(row):
 
 
 def _tell_needed(limit):
-    """What would measure a number that is missing, as a clause."""
+    """Return what would measure a number that is missing, as a clause."""
     if limit.max_fpr is None:
         return "audit with more members and non-members"
     least = math.ceil(MIN_FALSE_POSITIVES / limit.max_fpr * (1 - 1e-9))
@@ -154,7 +161,7 @@ def _tell_needed(limit):
 
 
 def miss_number(why, limit, needed=None):
-    """What is said of a limit whose number is not there, and what would measure it."""
+    """Return what is said of a limit whose number is not there, and what would measure it."""
     told = f"{why}, so {visible(limit.text)} cannot be said to hold"
     return INCONCLUSIVE, told if needed is None else f"{told}; {needed}"
 

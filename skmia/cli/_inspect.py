@@ -8,15 +8,15 @@ import numpy as np
 import pandas as pd
 from sklearn.base import is_regressor
 
+from .._core.escaping import visible
 from .._core.records import Records
-from .._core.visible import visible
 from ..inspection import inspect_model, render_inspection
 from ._model import OF_DAMAGE, load_model
 from ._model_input import as_model_input, know_columns
 from ._options import CommandError, is_of_strangers, tell
+from ._read_table import check_complete, check_option_column
 from ._reading import make_reading, read_table
 from ._sandbox import check_sandbox, start_sandbox
-from ._table import check_column, check_complete
 from ._written import check_is_no_source, describe_page, write_page
 
 _MODEL = "MODEL"
@@ -50,18 +50,20 @@ def _inspect(arguments):
         model = load_model(path, trust_pickle=trusted, option=_MODEL, onnx=False)
         records, notes = None, []
         if arguments.data is not None:
-            records, notes = _read_records(arguments, model)
+            records, notes = _read_inspected_records(arguments, model)
         inspection = inspect_model(model, records)
-    plain = json.dumps(inspection.to_dict(), indent=1, default=_as_plain, allow_nan=False)
+    plain = json.dumps(inspection.to_dict(), indent=1, default=_as_plain_value, allow_nan=False)
     return inspection.summary(arguments.verbose), plain, notes
 
 
-def _read_records(arguments, model):
+def _read_inspected_records(arguments, model):
     reading, known = make_reading(arguments), know_columns(model)
     frame, notes = read_table(arguments.data, reading=reading, known=known)
     for option in (arguments.target, *arguments.drop):
         if option is not None:
-            check_column(frame, option, "--target" if option == arguments.target else "--drop")
+            check_option_column(
+                frame, option, "--target" if option == arguments.target else "--drop"
+            )
     if arguments.target is None and is_regressor(model):
         raise CommandError(
             "--data needs --target for a regressor, whose file can hold values of its target"
@@ -73,12 +75,12 @@ def _read_records(arguments, model):
         frame, notes = read_table(arguments.data, reading=reading, known=known)
     others = frame if arguments.target is None else frame.drop(columns=arguments.target)
     X, told = as_model_input(model, others, features, _MODEL)
-    y = None if arguments.target is None else _read_labels(frame, arguments, model)
+    y = None if arguments.target is None else _read_inspected_labels(frame, arguments, model)
     return Records(X, y), [*notes, *told]
 
 
-def _read_labels(frame, arguments, model):
-    """The target as the model knows it: numbers, or classes of the type of its own."""
+def _read_inspected_labels(frame, arguments, model):
+    """Return the target as the model knows it: numbers, or classes of the type of its own."""
     column = frame[arguments.target]
     check_complete(column)
     is_text = not pd.api.types.is_numeric_dtype(column.dtype)
@@ -89,5 +91,5 @@ def _read_labels(frame, arguments, model):
     return column.astype(str).to_numpy(dtype=object) if is_text else column.to_numpy()
 
 
-def _as_plain(value):
+def _as_plain_value(value):
     return value.item() if isinstance(value, np.generic) else str(value)

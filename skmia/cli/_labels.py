@@ -4,8 +4,8 @@ import shlex
 
 import numpy as np
 
+from .._core.escaping import join_names, visible
 from .._core.label_maps import try_maps
-from .._core.visible import join_names, visible
 from ._options import CommandError
 
 
@@ -22,7 +22,7 @@ def say_matched(column, pairs):
 
 
 def can_be_numbered(column, classes):
-    """Whether a column has as many labels as a model has classes, which are 0, 1, 2, ..."""
+    """Return whether a column has as many labels as a model has classes, which are 0, 1, 2, ..."""
     labels = column.dropna().unique()
     return len(labels) == len(classes) and list(classes) == list(range(len(classes)))
 

@@ -8,8 +8,8 @@ from zipfile import BadZipFile, ZipFile
 import sklearn
 from sklearn.base import is_outlier_detector
 
-from .._core.asking import has_tags
-from .._core.visible import join_names
+from .._core.escaping import join_names
+from .._core.query import has_tags
 from ._options import CommandError, tell
 
 _MOST_PARTS = 5

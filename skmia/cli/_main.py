@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from importlib import import_module
 
+from .._core.escaping import visible, visible_lines
 from .._core.progress import can_write
 from .._core.text import ASCII
-from .._core.visible import visible, visible_lines
 from ..exceptions import TrainingError
 from ._colors import color_levels
 from ._options import CommandError, GateClosed, check, read_config, save_config, tell
@@ -27,12 +27,14 @@ _BAD_INPUT = (ValueError, TypeError, OSError, ImportError, TrainingError)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command line."""
-    # -> code: 0 where every limit of --fail-above holds and the audit found leakage or none, 1
-    # where a limit is exceeded, 2 for bad input, 3 for a fault of the program or a page that could
-    # not be made, 4 where nothing can be said about leakage, 130 when interrupted, 143 when
-    # terminated and 129 when the terminal was closed (SIGTERM, SIGHUP); but for 0 one line on the
-    # standard error says why
+    """Run the command line.
+
+    Return code: 0 where every limit of --fail-above holds and the audit found leakage or none, 1
+    where a limit is exceeded, 2 for bad input, 3 for a fault of the program or a page that could
+    not be made, 4 where nothing can be said about leakage, 130 when interrupted, 143 when
+    terminated and 129 when the terminal was closed of shape (SIGTERM, SIGHUP); but for 0 one line
+    on the standard error says why.
+    """
     argv = sys.argv[1:] if argv is None else list(argv)
     with _have_streams(), _signals_interrupt():
         return _main(argv)
@@ -41,7 +43,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 @contextmanager
 def _have_streams():
     """Give a program that was started without streams, as a service is, some that keep nothing."""
-    names = [name for name in ("stdout", "stderr") if _is_missing(getattr(sys, name))]
+    names = [name for name in ("stdout", "stderr") if _is_missing_stream(getattr(sys, name))]
     if not names:
         yield
         return
@@ -60,11 +62,11 @@ def _have_streams():
                 setattr(sys, name, given[name])
 
 
-def _is_missing(stream):
+def _is_missing_stream(stream):
     return stream is None or getattr(stream, "closed", False)
 
 
-class _Ended(KeyboardInterrupt):
+class _TerminatedBySignal(KeyboardInterrupt):
     """A signal that ends the program as Ctrl-C does."""
 
     def __init__(self, number):
@@ -85,7 +87,7 @@ def _signals_interrupt():
         if os.getpid() != program:  # a process that was forked from this one
             os.kill(os.getpid(), number)
             return
-        raise _Ended(number)
+        raise _TerminatedBySignal(number)
 
     names = [name for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
     numbers = [getattr(signal, name) for name in names]
@@ -103,13 +105,13 @@ def _signals_interrupt():
 def _main(argv):
     arguments = None
     try:
-        _check_words(argv)
+        _check_arguments(argv)
         if not argv:
             _print(make_parser().format_help().rstrip())
             return 0
         arguments = parse_words(read_config(spell(argv), spell))
         check(arguments)
-        _print(_run(arguments))
+        _print(_run_command(arguments))
         return 0
     except KeyboardInterrupt as error:
         number = getattr(error, "number", signal.SIGINT)
@@ -118,26 +120,26 @@ def _main(argv):
         _print(error.text)
         return _fail(argv, f"exit code {error.code}: {error}", error.code)
     except CommandError as error:
-        return _refuse(argv, error, str(error), 2)
+        return _refuse_call(argv, error, str(error), 2)
     except _BAD_INPUT as error:
-        return _refuse(argv, error, tell(error), 2)
+        return _refuse_call(argv, error, tell(error), 2)
     except Exception as error:
         from .._core.budget import describe_lack, is_of_memory
 
         if is_of_memory(error):
             told = f"{describe_lack(error)}; give a random sample of the rows of both sides"
-            return _refuse(argv, error, told, 2)
+            return _refuse_call(argv, error, told, 2)
         told = f"unexpected {type(error).__name__}: {tell(error)} (SKMIA_DEBUG=1 shows where)"
-        return _refuse(argv, error, told, 3)
+        return _refuse_call(argv, error, told, 3)
 
 
-def _check_words(argv):
+def _check_arguments(argv):
     for word in argv:
         if "\0" in word:
             raise CommandError(f"an argument holds a null character: {word!r}")
 
 
-def _run(arguments):
+def _run_command(arguments):
     if getattr(arguments, "save_config", None) is not None:
         save_config(arguments, make_parser().parse_args(["audit"]))
     # --help and --version need none of these modules.
@@ -183,7 +185,7 @@ def _close_output():
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def _refuse(argv, error, message, code):
+def _refuse_call(argv, error, message, code):
     if "--debug" in argv or os.environ.get("SKMIA_DEBUG"):
         raise error
     return _fail(argv, message, code)

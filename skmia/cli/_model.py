@@ -120,14 +120,14 @@ def make_estimator(name, X, task, seed, n_classes=2):
     if task == "regression":
         return make_pipeline(columns, MLPRegressor(random_state=seed))
     import_optional("skorch", extra="torch")
-    from ._net import make_net
+    from ._net import make_perceptron
 
     n_features = len(numbers) + sum(min(n, _MOST_CATEGORIES) for n in n_values)
-    return make_pipeline(columns, make_net(len(X) // 2, n_features, n_classes))
+    return make_pipeline(columns, make_perceptron(len(X) // 2, n_features, n_classes))
 
 
 def needs_numbered_labels(name, task):
-    """Whether a model takes the numbers of the classes in place of their names."""
+    """Return whether a model takes the numbers of the classes in place of their names."""
     return name == "mlp" and task == "classification"
 
 
@@ -137,15 +137,18 @@ def _make_scaler():
 
 
 def _make_columns_of_net(numbers, text, n_values):
-    """Features in single precision, as many for every half, and from codes: text takes longer."""
-    scaled = make_pipeline(_make_scaler(), FunctionTransformer(_as_single))
+    """Return features in single precision, as many for every half, and from codes.
+
+    Text takes longer.
+    """
+    scaled = make_pipeline(_make_scaler(), FunctionTransformer(_to_single_precision))
     categories = [np.arange(n) for n in n_values]
     encoder = OneHotEncoder(categories=categories, dtype=np.float32, **_ENCODING)
     encoded = make_pipeline(FunctionTransformer(_as_codes), encoder)
     return ColumnTransformer([("numbers", scaled, numbers), ("text", encoded, text)])
 
 
-def _as_single(X):
+def _to_single_precision(X):
     return np.asarray(X, dtype=np.float32)
 
 
@@ -157,19 +160,19 @@ def load_model(path, *, trust_pickle, option="--model", onnx=True, classes=None)
     refuse_other_model(path, option, reads_onnx=onnx)
     check_file(path, option)
     try:
-        model = _load(path, trust_pickle, classes)
+        model = _load_model_file(path, trust_pickle, classes)
         refuse_other_object(model)
         return model
     except CommandError as error:
         raise CommandError(f"{option}: {error}") from error
 
 
-def _load(path, trust_pickle, classes):
+def _load_model_file(path, trust_pickle, classes):
     if path.suffix == ".skops":
-        return _check(path, _load_skops(path))
+        return _check_loaded_model(path, _load_skops(path))
     if path.suffix in BOOSTERS:
-        _check(path, path, "check_booster_file")
-        return _check(path, _load_foreign(path, read_booster_file))
+        _check_loaded_model(path, path, "check_booster_file")
+        return _check_loaded_model(path, _load_foreign(path, read_booster_file))
     if path.suffix == ONNX:
         return _load_foreign(path, partial(read_onnx_file, classes=classes))
     if not trust_pickle:
@@ -177,7 +180,7 @@ def _load(path, trust_pickle, classes):
             f"{path.name} is a pickle, and loading it would run any code that is in it; "
             "save the model with skops, or give --trust-pickle if you trust where it comes from"
         )
-    return _check(path, _read(path, joblib.load))
+    return _check_loaded_model(path, _read_model_file(path, joblib.load))
 
 
 def _load_foreign(path, read):
@@ -190,12 +193,12 @@ def _load_foreign(path, read):
         raise CommandError(f"{path.name} cannot be read: {why}. {advise_on_model()}") from error
 
 
-def _check(path, model, check="check_foreign"):
-    from . import _foreign
+def _check_loaded_model(path, model, check="check_foreign"):
+    from . import _damaged_models
 
     try:
-        getattr(_foreign, check)(model)
-    except _foreign.DamagedModelError as error:
+        getattr(_damaged_models, check)(model)
+    except _damaged_models.DamagedModelError as error:
         raise CommandError(f"{path.name} is refused: {error}") from error
     except (json.JSONDecodeError, UnicodeDecodeError) as error:
         told = f"{path.name} is not a model of a booster"
@@ -208,7 +211,7 @@ def _check(path, model, check="check_foreign"):
     return model
 
 
-def _read(path, load):
+def _read_model_file(path, load):
     try:
         return load(path)
     except (BadZipFile, EOFError) as error:
@@ -230,18 +233,18 @@ def _load_skops(path):
             f"skops {installed} can be made to run code by a file; {needed} is the first "
             "version that cannot"
         )
-    found = set(_read(path, lambda file: skops.get_untrusted_types(file=file)))
+    found = set(_read_model_file(path, lambda file: skops.get_untrusted_types(file=file)))
     unknown = sorted(found - _SAFE_TYPES)
     if unknown:
         raise CommandError(
             f"{path.name} holds types that are not known to be safe: {_name_types(unknown)}. Of a "
             "model that you trust, a pickle with --trust-pickle is opened in any case"
         )
-    return _read(path, lambda file: skops.load(file, trusted=sorted(found)))
+    return _read_model_file(path, lambda file: skops.load(file, trusted=sorted(found)))
 
 
 def _name_types(types):
-    """The names of types, of which some were defined in a script or notebook."""
+    """Return the names of types, of which some were defined in a script or notebook."""
     names = [
         f"{name.removeprefix('__main__.')} of a script or notebook"
         if name.startswith("__main__.")

@@ -9,9 +9,9 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from .._core.asking import query_victim
 from .._core.containers import take_rows
-from .._core.visible import join_names, visible
+from .._core.escaping import join_names, visible
+from .._core.query import query_victim
 from ..victims import (
     NUMBER,
     TEXT,
@@ -48,9 +48,13 @@ class ModelInput(NamedTuple):
 
 
 def match_features(model, columns):
-    """Columns of a table by the model's names of its features, in its order; None without names."""
-    # A column that differs in case, blanks and signs alone is the feature, as LightGBM writes names
-    # without blanks. A name that the table lacks stands for itself.
+    """Return the columns of a table by the model's names of its features, in its order.
+
+    None without names.
+
+    A column that differs in case, blanks and signs alone is the feature, as LightGBM writes names
+    without blanks. A name that the table lacks stands for itself.
+    """
     names = list_feature_names(model)
     if names is None:
         return None
@@ -70,9 +74,11 @@ def _strip_name(name):
 
 
 def know_columns(model, features=None):
-    """What a model knows of its columns, by the names of a table, for those who read the table."""
-    # features: columns that are given to a model without names, in their order; None if they are
-    # not yet known. Categories are left to as_model_input, which says what is none.
+    """What a model knows of its columns, by the names of a table, for those who read the table.
+
+    features: columns that are given to a model without names, in their order; None if they are not
+    yet known. Categories are left to as_model_input, which says what is none.
+    """
     return {
         name: drop_cut_values(known)._replace(dtype=None)
         for name, known in _know(model, features).items()
@@ -94,7 +100,7 @@ def as_model_input(model, frame, features, option="--model"):
     known = _know(model, names)
     known = {name: complete_column(one, frame[name]) for name, one in known.items()}
     X = _change_columns(frame[names], known, _align_column)
-    notes += [_describe_unknown(one, len(frame)) for one in _list_unknown(model, X)]
+    notes += [_note_unknown_values(one, len(frame)) for one in _list_unknown(model, X)]
     X = _change_columns(X, known, _cast_column)
     notes += _note_open_categories(frame, known)
     if list_feature_names(model) is None:
@@ -165,13 +171,16 @@ def _change_columns(X, known, change):
 
 
 def _align_column(column, known):
-    """A column with its values in the form that the model knows: as texts, numbers or bools."""
+    """Return a column with its values in the form that the model knows.
+
+    As texts, numbers or bools.
+    """
     if column.dtype.kind in "mM":
         return column
     if known.values is None:
-        return _as_text(column) if known.kind == TEXT else column
+        return _as_model_texts(column) if known.kind == TEXT else column
     best = fewest = None
-    for form in (_keep_values, _as_numbers, _as_text, _as_bools):
+    for form in (_keep_values, _as_model_numbers, _as_model_texts, _as_bools):
         values = form(column)
         n_unknown = np.sum(~values.isin(known.values.tolist()) & values.notna())
         if best is None or n_unknown < fewest:
@@ -188,16 +197,16 @@ def _keep_values(column):
     return column
 
 
-def _as_numbers(column):
-    """A column as numbers, if all of its values are."""
+def _as_model_numbers(column):
+    """Return a column as numbers, if all of its values are."""
     if pd.api.types.is_numeric_dtype(column.dtype):
         return column
     numbers = pd.to_numeric(column.astype(object), errors="coerce")
     return column if (numbers.isna() & column.notna()).any() else numbers
 
 
-def _as_text(column):
-    """A column as texts, whole numbers without a fraction."""
+def _as_model_texts(column):
+    """Return a column as texts, whole numbers without a fraction."""
     if not pd.api.types.is_numeric_dtype(column.dtype):
         return column
     return column.astype(object).map(_write_value, na_action="ignore")
@@ -213,13 +222,16 @@ def _read_bool(value):
 
 
 def _as_bools(column):
-    """A column as bools, if all of its values are written so."""
+    """Return a column as bools, if all of its values are written so."""
     bools = column.astype(object).map(_read_bool, na_action="ignore")
     return column if (bools.isna() & column.notna()).any() else bools
 
 
 def _cast_column(column, known):
-    """A column of the type that the model takes it in; refuse text where it takes numbers."""
+    """Return a column of the type that the model takes it in.
+
+    Refuse text where it takes numbers.
+    """
     if known.dtype is not None:
         is_open = known.dtype.categories is None
         if is_open and isinstance(column.dtype, pd.CategoricalDtype):
@@ -233,7 +245,7 @@ def _cast_column(column, known):
         return pd.Series(pd.Categorical(values, dtype=known.dtype), name=column.name)
     if known.kind != NUMBER or pd.api.types.is_numeric_dtype(column.dtype):
         return column
-    numbers = _as_numbers(column)
+    numbers = _as_model_numbers(column)
     if numbers is column and known.values is None:
         _refuse_text(column, known)
     return numbers
@@ -273,8 +285,11 @@ def _list_unknown(model, X):
     return [one._replace(column=by_name[one.column]) for one in found]
 
 
-def _describe_unknown(unknown, n_rows):
-    """A note on values of a column that a model does not know; refuse if it knows hardly any."""
+def _note_unknown_values(unknown, n_rows):
+    """Return a note on values of a column that a model does not know.
+
+    Refuse if it knows hardly any.
+    """
     n_present = n_rows - unknown.n_missing
     which = "all" if unknown.share == 1 else f"{unknown.n_unknown} of {n_present}"
     examples, known = _show_values(unknown.unknown[:2]), _show_values(unknown.known[:3])
@@ -297,7 +312,7 @@ def _describe_unknown(unknown, n_rows):
 
 
 def _suggest_cure(unknown):
-    """How the values of a column become those that a model knows."""
+    """Return how the values of a column become those that a model knows."""
     column, found = unknown.column, str(unknown.unknown[0])
     close = [
         str(value) for value in unknown.known if normalize_value(value) == normalize_value(found)
@@ -347,7 +362,7 @@ def _match_selectors(model, X):
 
 
 def _choose_by(selector, X):
-    """Whether a selector chooses the column of a table; None if it cannot say."""
+    """Return whether a selector chooses the column of a table; None if it cannot say."""
     with warnings.catch_warnings(), suppress(Exception):  # any function may be a selector
         warnings.simplefilter("ignore")
         return len(X.loc[:, selector(X)].columns) == 1
@@ -383,8 +398,10 @@ def _check_choice(choice, X):
 
 
 def _as_nameless(model, X, known):
-    """Rows as a model without names takes them: an array, or a sequence of texts."""
-    # -> given, notes
+    """Return rows as a model without names takes them: an array, or a sequence of texts.
+
+    Return given, notes.
+    """
     if takes_texts(model):
         texts, name = X.iloc[:, 0], X.columns[0]
         is_empty, notes = texts.isna(), []
@@ -424,7 +441,7 @@ def _refuse_unknown_texts(X, known, option):
     texts = [
         name
         for name, found in known.items()
-        if found.kind is None and found.dtype is None and _holds_texts(X[name])
+        if found.kind is None and found.dtype is None and _may_hold_texts(X[name])
     ]
     if texts:
         raise CommandError(
@@ -434,13 +451,13 @@ def _refuse_unknown_texts(X, known, option):
         )
 
 
-def _holds_texts(column):
+def _may_hold_texts(column):
     is_category = isinstance(column.dtype, pd.CategoricalDtype)
     return not (is_category or pd.api.types.is_numeric_dtype(column.dtype))
 
 
 def _suggest_values(known, refused):
-    """What takes the place of values that a model does not take."""
+    """Return what takes the place of values that a model does not take."""
     if known.kind == TEXT and refused.isna().all():  # by models that store their values or none
         return (
             "write what the model was trained on in their place, as 'nan', or read empty fields "

@@ -22,7 +22,7 @@ class OneHiddenLayer(nn.Module):
         self.output = nn.Linear(self.n_hidden, n_classes)
 
     def forward(self, X):
-        """Logits of shape (n, n_classes)."""
+        """Return the logits of shape (n, n_classes)."""
         return self.output(torch.relu(self.hidden(X)))
 
 
@@ -35,8 +35,8 @@ class Perceptron(NeuralNetClassifier):
         return f"{type(self).__name__}({shape}, max_epochs={self.max_epochs})"
 
 
-def make_net(n_rows, n_features, n_classes):
-    """An unfitted net in single precision."""
+def make_perceptron(n_rows, n_features, n_classes):
+    """Return an unfitted net in single precision."""
     n_epochs = _STEPS // max(1, n_rows // _BATCH)
     return Perceptron(
         OneHiddenLayer,

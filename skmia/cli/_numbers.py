@@ -20,7 +20,7 @@ _MARKS = frozenset(
 
 
 def is_mark(text):
-    """Whether a text is a well-known mark of a missing number."""
+    """Return whether a text is a well-known mark of a missing number."""
     return text.strip().lower() in _MARKS
 
 
@@ -58,7 +58,7 @@ _HAS_DIGIT = re.compile("[0-9]|inf", re.IGNORECASE)
 
 @lru_cache(maxsize=1 << 14)  # the first rows are asked about several times
 def list_formats(text):
-    """Formats in which a text is a number."""
+    """Format in which a text is a number."""
     text = text.strip().translate(_MINUS)
     if text.isdecimal() and text.isascii():
         return FORMATS
@@ -67,8 +67,8 @@ def list_formats(text):
     return tuple(form for form, pattern in _PATTERNS.items() if pattern.fullmatch(text))
 
 
-def is_number(text):
-    """Whether a text is a number in some format."""
+def is_number_text(text):
+    """Return whether a text is a number in some format."""
     return bool(list_formats(text))
 
 

@@ -33,7 +33,7 @@ AUTO = "auto"
 
 
 def tell(error):
-    """The message of another package as one line, without the words of its inside."""
+    """Return the message of another package as one line, without the words of its inside."""
     return describe_error(error)
 
 
@@ -136,10 +136,10 @@ def _parse_setting(text):
     unknown = _UNKNOWN.search(value)
     if unknown:
         _refuse_word(unknown[1], text)
-    return file, word, column or None, _check_word(word, value)
+    return file, word, column or None, _check_option_word(word, value)
 
 
-def _check_word(word, value):
+def _check_option_word(word, value):
     """Return the value of a word as it is meant, without the quotation marks of a shell."""
     if len(value) > 2 and value[0] == value[-1] and value[0] in "\"'":
         value = value[1:-1]
@@ -182,7 +182,7 @@ FORM = (
 )
 
 
-class Limit(NamedTuple):
+class CommandLimit(NamedTuple):
     """Limit that must not be exceeded, as named on the command line."""
 
     text: str  # limit as given by the user
@@ -211,7 +211,7 @@ def parse_limit(text):
         if value not in LEVELS:
             known = ", ".join(LEVELS)
             raise OptionError(f"must have a level for a limit, one of {known}; got {text!r}")
-        return Limit(text, scope, group, LEVEL, None, "estimate", Level(value))
+        return CommandLimit(text, scope, group, LEVEL, None, "estimate", Level(value))
     name, column = split_end(name)
     metric, at, rate = name.partition("@")
     if metric not in _METRICS or (metric == "tpr") != bool(at):
@@ -221,7 +221,7 @@ def parse_limit(text):
     if not 0 <= as_float(value) <= 1:
         raise OptionError(f"must have a limit between 0 and 1; got {text!r}")
     max_fpr = float(rate) if at else None
-    return Limit(text, scope, group, metric, max_fpr, column, float(value))
+    return CommandLimit(text, scope, group, metric, max_fpr, column, float(value))
 
 
 def split_end(name):
@@ -379,17 +379,20 @@ def _check_kind(path, option, command):
 
 
 def is_of_strangers(path):
-    """Whether only a process of its own opens a file; a pickle runs code of its sender anyway."""
+    """Return whether only a process of its own opens a file.
+
+    A pickle runs code of its sender anyway.
+    """
     return path.suffix not in PICKLES
 
 
 def lacks_a_recipe(path):
-    """Whether no model like the one in a file can be trained from the file."""
+    """Return whether no model like the one in a file can be trained from the file."""
     return path.suffix in (*BOOSTERS, ONNX)
 
 
 def is_toy(arguments):
-    """Whether no table is named."""
+    """Return whether no table is named."""
     return arguments.data is None and arguments.train is None
 
 
@@ -432,7 +435,7 @@ def check(arguments):
     _check_given_once(read)
     if command == "audit":
         _check_audit(arguments)
-        _check_limits(arguments.fail_above, list_rates(arguments))
+        _check_limit_options(arguments.fail_above, list_rates(arguments))
     elif command == "inspect" and arguments.data is None:
         for name in ("target", "drop", "read"):
             if getattr(arguments, name):
@@ -548,7 +551,7 @@ def _check_audit(arguments):
         raise CommandError("--recipe goes with --policy, --estimator, and --answers or --model")
     if arguments.time_limit is not None and arguments.shadows != AUTO:
         raise CommandError("--time-limit limits the shadow models of --shadows auto")
-    _check_tables(arguments)
+    _check_table_options(arguments)
     if is_toy(arguments):
         for name in _WITH_A_TABLE:
             if getattr(arguments, name):
@@ -556,10 +559,10 @@ def _check_audit(arguments):
         return
     if arguments.target is None and arguments.model is None:
         raise CommandError("a table needs --target, the column that the model predicts")
-    _check_model(arguments)
+    _check_model_options(arguments)
 
 
-def _check_tables(arguments):
+def _check_table_options(arguments):
     if (arguments.train is None) != (arguments.held_out is None):
         raise CommandError("--train and --held-out go together: the members, and other rows")
     if arguments.train is not None:
@@ -570,7 +573,7 @@ def _check_tables(arguments):
         raise CommandError("--member-value goes with --members")
 
 
-def _check_model(arguments):
+def _check_model_options(arguments):
     """Refuse options that a model that is given, or its answers, would ignore."""
     foreign = arguments.model is not None and lacks_a_recipe(arguments.model)
     if arguments.model is not None:
@@ -606,7 +609,7 @@ def _check_model(arguments):
         raise CommandError("--classes goes with --answers, or with a --model in an ONNX file")
 
 
-def _check_limits(limits, fprs):
+def _check_limit_options(limits, fprs):
     for limit in limits:
         if limit.metric == "tpr" and limit.max_fpr not in fprs:
             have = ", ".join(f"{rate:g}" for rate in fprs)
@@ -645,7 +648,7 @@ def read_config(words, spell=list):
 
 
 def _list_words(table):
-    """The words of a table of TOML, in which those of a file or of columns are tables again."""
+    """Yield words of a table of TOML, in which those of a file or of columns are tables again."""
     for name, value in table.items():
         if isinstance(value, dict):
             yield from (f"{name}.{word}" for word in _list_words(value))
@@ -660,14 +663,18 @@ def save_config(arguments, usual):
     for name, value in vars(arguments).items():
         if name in ("command", "debug", "config", "save_config") or value == getattr(usual, name):
             continue
-        values = [as_plain(one) for one in value] if isinstance(value, list) else as_plain(value)
+        values = (
+            [as_option_text(one) for one in value]
+            if isinstance(value, list)
+            else as_option_text(value)
+        )
         # JSON's texts, numbers and bools are those of TOML.
         lines.append(f"{name.replace('_', '-')} = {json.dumps(values, ensure_ascii=False)}\n")
     arguments.save_config.write_text("".join(lines), "utf-8")
 
 
-def as_plain(value):
-    """The value of an option as it is typed, or as JSON takes it."""
+def as_option_text(value):
+    """Return the value of an option as it is typed, or as JSON takes it."""
     if isinstance(value, tuple):  # a limit, or a label and its class
         return getattr(value, "text", None) or "=".join(value)
     return str(value) if isinstance(value, Path) else value

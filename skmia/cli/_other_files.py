@@ -120,7 +120,7 @@ def read_suffix(path):
 
 
 def names_model(path):
-    """Whether a path is that of a model, of a kind that is opened or of another one."""
+    """Return whether a path is that of a model, of a kind that is opened or of another one."""
     if path.is_dir():
         return _tell_folder(path) is not None
     if path.suffix in MODELS:
@@ -133,7 +133,7 @@ def names_model(path):
 
 
 def is_known_table(path):
-    """Whether a path has the suffix of a table that is read."""
+    """Return whether a path has the suffix of a table that is read."""
     return read_suffix(path) in TABLES
 
 
@@ -192,7 +192,7 @@ def _tell_model(path, reads_onnx):
         suffix = read_suffix(path)
         kind = "a table" if suffix in TABLES else _MODELS.get(suffix) or _TABLES.get(suffix)
         kind = kind or "of a kind that is not known"
-    elif kind is None and suffix == ".txt" and _read_start(path)[:4] != b"tree":
+    elif kind is None and suffix == ".txt" and _read_file_start(path)[:4] != b"tree":
         kind = "text, and not a model of LightGBM"
     if kind is None:
         return None
@@ -205,7 +205,10 @@ _LANGUAGE = ("a language model", "a model of Hugging Face", "an adapter of a lan
 
 def advise_on_model(path=None, kind="", *, reads_onnx=True):
     """Return what is opened, and what to do with a model of another kind."""
-    formats = f".skops, {_join(PICKLES)} with --trust-pickle, {_join(BOOSTERS)} of boosters"
+    formats = (
+        f".skops, {_join_file_names(PICKLES)} with --trust-pickle, "
+        f"{_join_file_names(BOOSTERS)} of boosters"
+    )
     opens = f"skmia opens {formats}" + (f", and {ONNX}" if reads_onnx else "")
     if path is not None and path.is_dir() and (path / "model.pkl").is_file():
         opens += f", such as {path / 'model.pkl'} in this folder"
@@ -227,11 +230,11 @@ def advise_on_model(path=None, kind="", *, reads_onnx=True):
     return f"{opens}. Of any other model give {answers}"
 
 
-def _join(names):
+def _join_file_names(names):
     return f"{', '.join(names[:-1])} and {names[-1]}"
 
 
-def _read_start(path):
+def _read_file_start(path):
     try:
         with open(path, "rb") as file:
             return file.read(_MOST_READ)
@@ -241,7 +244,7 @@ def _read_start(path):
 
 def _tell_content(path):
     """Return what the first bytes of a file, or the names in an archive, say that it is."""
-    start = _read_start(path)
+    start = _read_file_start(path)
     if start[:4] == b"PK\x03\x04":
         # A skops file may come from a stranger, and is opened in a process of its own alone.
         return _SKOPS if path.suffix == ".skops" else _tell_archive(path)

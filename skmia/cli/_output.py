@@ -10,8 +10,8 @@ from typing import NamedTuple
 from xml.sax.saxutils import escape, quoteattr
 
 from .._core import __version__
+from .._core.escaping import visible
 from .._core.files import make_private_folder, split_place
-from .._core.visible import visible
 from ._gate import BROKEN, EXCEEDED, INCONCLUSIVE, VERDICT, judge
 from ._options import CommandError, GateClosed, tell
 from ._policy import as_finding
@@ -28,15 +28,15 @@ def format_result(kind, report, document, findings, source, command="audit", ver
     if kind == "text":
         return report.summary(verbose=True) if verbose else report.summary()
     if kind == "json":
-        return _as_text(document)
+        return _format_json(document)
     if kind == "markdown":
         return report.to_markdown()
     if kind == "junit":
         return _as_junit(report, findings, command)
-    return _as_text(_as_sarif(findings, source))
+    return _format_json(_as_sarif(findings, source))
 
 
-def _as_text(document):
+def _format_json(document):
     # The one control character that JSON may hold as it is.
     return json.dumps(document, indent=2, allow_nan=False).replace("\x7f", "\\u007f")
 
@@ -96,7 +96,7 @@ def _as_sarif_result(finding, source):
 _WIDTH = 100  # of a line in a terminal, as in the summary
 
 
-class Outcome(NamedTuple):
+class AuditOutcome(NamedTuple):
     """A finished audit as plain values."""
 
     document: dict  # of its report
@@ -105,18 +105,18 @@ class Outcome(NamedTuple):
     reasons: list  # for another code than 0
 
 
-def conclude(report, document, findings, arguments, source=None, broken=()):
+def conclude_audit(report, document, findings, arguments, source=None, broken=()):
     """Ask the gate about a report and its findings, and format it."""
     if report.recommendation is not None:
         findings = [*findings, as_finding(report.recommendation)]
     verbose = getattr(arguments, "verbose", False)
     given = report, document, findings, source, arguments.command, verbose
     text = format_result(arguments.format, *given)
-    return _break(Outcome(document, text, *judge(findings)), broken)
+    return _break(AuditOutcome(document, text, *judge(findings)), broken)
 
 
 def _break(outcome, broken):
-    """The outcome with further reasons, which are a fault of the program."""
+    """Return the outcome with further reasons, which are a fault of the program."""
     if not broken:
         return outcome
     reasons = [*outcome.reasons, *broken]
@@ -158,8 +158,10 @@ def shown_after(show, text, is_kept):
 
 
 def _save(save, document, directory):
-    """A line for each file that was written or not, and sentences on those that are a fault."""
-    # A file that is missing because its package is not installed is not a fault.
+    """Return a line for each file that was written or not, and sentences on those that are a fault.
+
+    A file that is missing because its package is not installed is not a fault.
+    """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         with named("out", directory):

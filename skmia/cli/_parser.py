@@ -15,7 +15,7 @@ from ._options import (
     ESTIMATORS,
     FORMATS,
     CommandError,
-    as_plain,
+    as_option_text,
     decimal_count,
     fraction,
     job_count,
@@ -136,7 +136,7 @@ _POLICY = {
 }
 
 
-def _choose_format(document):
+def _describe_format_option(document):
     return {
         "--format": (
             {"choices": FORMATS, "default": "text"},
@@ -302,7 +302,7 @@ _OPTIONS = {
                 "folder for audit.json, roc.png and report.html; a name with .html is that of the "
                 "page, and the others stand beside it",
             ),
-            **_choose_format("audit.json"),
+            **_describe_format_option("audit.json"),
             "--verbose": (_FLAG, "also print all attacks, numbers, checks and notes"),
             "--show-values": (
                 _FLAG,
@@ -388,7 +388,7 @@ _OPTIONS = {
                 "folder for table.json and report.html; a name with .html is that of the page, and "
                 "the numbers stand beside it",
             ),
-            **_choose_format("table.json"),
+            **_describe_format_option("table.json"),
             "--verbose": (_FLAG, "also print all numbers and checks"),
             **_POLICY,
             "--fail-above": (
@@ -523,7 +523,7 @@ _TEXTS = {
 _CHOICE = re.compile(r"invalid choice: '(.*)' \(choose from (.*)\)$")
 
 
-class _Parser(argparse.ArgumentParser):
+class _CommandParser(argparse.ArgumentParser):
     def error(self, message):
         choice = _CHOICE.search(message)
         if choice:
@@ -540,7 +540,7 @@ _PATHS = ("FILE", "DIR", "COL|FILE", "NAME|FILE", "MODEL", "SYNTHETIC", "REAL", 
 _FILES = {"bash": "_shtab_compgen_files", "zsh": "_files", "tcsh": "f"}
 
 
-class _Completion(argparse.Action):
+class _CompletionAction(argparse.Action):
     """Print a script of shtab, which completes commands, options and files."""
 
     def __call__(self, parser, namespace, values, option_string=None):
@@ -550,13 +550,13 @@ class _Completion(argparse.Action):
 
 
 def list_options(command):
-    """The options of a command."""
+    """Return the options of a command."""
     named = [name for group in _OPTIONS[command].values() for name in group]
     return [*(name for name in named if name.startswith("-")), "--help", "-h", "--debug"]
 
 
 def list_places(command):
-    """What a command takes by its place, with the word of the help for each."""
+    """Return what a command takes by its place, with the word of the help for each."""
     named = [item for group in _OPTIONS[command].values() for item in group.items()]
     return {
         name: settings.get("metavar", name.upper())
@@ -567,12 +567,12 @@ def list_places(command):
 
 @cache
 def make_parser():
-    """The parser of ``skmia``; it raises CommandError where argparse would end the process."""
-    parser = _Parser(prog="skmia", description=_DESCRIPTION, allow_abbrev=False)
+    """Return parser of ``skmia``; it raises CommandError where argparse would end the process."""
+    parser = _CommandParser(prog="skmia", description=_DESCRIPTION, allow_abbrev=False)
     parser.add_argument("--version", action="version", version=f"skmia {__version__}")
     parser.add_argument(
         "--print-completion",
-        action=_Completion,
+        action=_CompletionAction,
         default=argparse.SUPPRESS,
         choices=("bash", "zsh", "tcsh"),
         help="print what completes options in this shell",
@@ -598,12 +598,12 @@ def make_parser():
 
 
 def as_settings(arguments):
-    """The options of a command as values of JSON, and the command that repeats it."""
+    """Return the options of a command as values of JSON, and the command that repeats it."""
     left_out = "command", "debug", "files", "config", "save_config", "dry_run"
     given = {
         name: _as_setting(value) for name, value in vars(arguments).items() if name not in left_out
     }
-    return given | {"repeat": _write_command(arguments.command, given)}
+    return given | {"repeat": _write_differing_options(arguments.command, given)}
 
 
 def _as_setting(value):
@@ -611,11 +611,11 @@ def _as_setting(value):
         return [_as_setting(one) for one in value]
     # Folders are private, also those of --members and --policy, which may be files.
     is_file = isinstance(value, Path) or (isinstance(value, str) and os.path.isfile(value))
-    return Path(value).name if is_file else as_plain(value)
+    return Path(value).name if is_file else as_option_text(value)
 
 
-def _write_command(program, given):
-    """The command with the options that differ from the usual ones."""
+def _write_differing_options(program, given):
+    """Return the command with the options that differ from the usual ones."""
     by_order = "synthetic", "real"
     places = [given[name] for name in by_order if name in given]
     words = [program, *(f"./{name}" if name.startswith("-") else name for name in places)]

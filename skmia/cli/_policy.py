@@ -3,11 +3,11 @@
 from dataclasses import replace
 from hashlib import file_digest
 
+from .._core.escaping import visible
 from .._core.progress import enter_stage
-from .._core.visible import visible
 from ..disclosure import load_policy
 from ..report import RECIPE, is_recipe, measure_conditions, recommend_release
-from ._gate import EXCEEDED, INCONCLUSIVE, Finding
+from ._gate import EXCEEDED, INCONCLUSIVE, GateFinding
 from ._options import FILES, CommandError, tell
 from ._parser import as_settings
 
@@ -25,17 +25,17 @@ def read_policy(name, release):
     """Read a policy before the work begins; None if none is named."""
     if name is None:
         return None
-    policy = _load(name, "--policy")
+    policy = _load_named_policy(name, "--policy")
     if release not in policy.limits:
         raise CommandError(f"--policy: {policy.name} has no limits for a {release} (see --release)")
     return policy
 
 
 def run_policy(arguments, show):
-    return _load(arguments.policy, arguments.action).text.rstrip()
+    return _load_named_policy(arguments.policy, arguments.action).text.rstrip()
 
 
-def _load(name, option):
+def _load_named_policy(name, option):
     try:
         return load_policy(name)
     except (ValueError, OSError) as error:
@@ -49,7 +49,7 @@ def follow_policy(result, policy, problem, arguments):
     settings["policy"] = policy
     faults = []
     try:
-        origin = describe_origin(arguments) | dict(arguments.provenance)
+        origin = describe_command_origin(arguments) | dict(arguments.provenance)
         if arguments.recipe is not None:
             origin[RECIPE] = arguments.recipe
         asked = {"provenance": origin, **settings}
@@ -69,7 +69,7 @@ def follow_policy(result, policy, problem, arguments):
 
 
 def _measure_conditions(result, model, problem, arguments, settings):
-    """Conditions with what was measured under each, notes, and faults."""
+    """Return conditions with what was measured under each, notes, and faults."""
     if not arguments.measure_conditions:
         return [], [_NOT_MEASURED], []
     enter_stage(CONDITIONS)
@@ -97,10 +97,10 @@ def as_finding(recommendation):
     found = recommendation.result
     code = _CODES.get(found, EXCEEDED)
     text = f"the policy {recommendation.policy.name} says: {found}" if code else ""
-    return Finding(recommendation.release, f"policy {recommendation.policy.name}", code, text)
+    return GateFinding(recommendation.release, f"policy {recommendation.policy.name}", code, text)
 
 
-def describe_origin(arguments, files=FILES):
+def describe_command_origin(arguments, files=FILES):
     """The command without folders, which are private, and the hash of each file that it names."""
     origin = {"command": as_settings(arguments)["repeat"]}
     for name in files:

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from .._core.visible import join_names, visible
+from .._core.escaping import join_names, visible
 from ._columns import ColumnWords, is_known_text, settle_column
 from ._dialect import ENCODINGS, count_fields, count_separators, recognize_dialect
 from ._numbers import MISSING, NumberFormat, is_mark, list_formats
@@ -35,7 +35,7 @@ class TableReading(NamedTuple):
 
     def of_file(self, option):
         """Return what is given for a file: of all columns, and of single ones by word and name."""
-        file, given, of_columns = _name_file(option), {}, {"na_values": {}, "dtype": {}}
+        file, given, of_columns = _name_file_option(option), {}, {"na_values": {}, "dtype": {}}
         for setting in (one for words in self.words for one in words.settings):
             name, word, column, value = setting
             if name not in (None, file):
@@ -67,22 +67,24 @@ class ReadTable(NamedTuple):
 
 
 def read_table(path, option="--data", reading=AS_FOUND, known=None):
-    """Read a table from a file, with the names of its columns as text."""
-    # known: what a model knows (KnownColumn) of each column by its name. The names of all features
-    # belong in it, those without knowledge too, since they are kept as they stand in the file.
+    """Read a table from a file, with the names of its columns as text.
+
+    known: what a model knows (KnownColumn) of each column by its name. The names of all features
+    belong in it, those without knowledge too, since they are kept as they stand in the file.
+    """
     (frame,), notes = read_alike({option: path}, reading, known)
     return ReadTable(frame, notes)
 
 
-def _name_file(option):
-    """The word of a file in ``--read``, by the option that gives it."""
+def _name_file_option(option):
+    """Return the word of a file in ``--read``, by the option that gives it."""
     return option.strip("-").lower().replace("-", "_")
 
 
 def read_alike(paths, reading=AS_FOUND, known=None):
     """Read tables of the same columns, by the option of each, and decide on columns of all."""
     known = {str(name): one for name, one in (known or {}).items()}
-    files = [_read_file(path, option, reading, known) for option, path in paths.items()]
+    files = [_read_table_file(path, option, reading, known) for option, path in paths.items()]
     notes = [note for file in files for note in file.notes]
     names = dict.fromkeys(name for file in files for name in file.frame.columns)
     _check_named(files, reading, names)
@@ -113,7 +115,7 @@ class _TableFile:
         self.notes.append(f"{self.path.name}: {text}")
 
 
-def _read_file(path, option, reading, known):
+def _read_table_file(path, option, reading, known):
     check_file(path, option, or_folder=True)
     file = _TableFile(path, option, *reading.of_file(option))
     try:
@@ -122,7 +124,7 @@ def _read_file(path, option, reading, known):
         elif path.suffix in (".arrow", ".feather"):
             file.frame = pd.read_feather(path)
         elif path.name.endswith((".csv", ".csv.gz")):
-            _read_text(file, reading, known)
+            _read_text_file(file, reading, known)
         else:
             raise CommandError(
                 f"{option}: {path.name} is neither .csv, .csv.gz, .parquet, .arrow, .feather nor a "
@@ -139,7 +141,7 @@ def _read_file(path, option, reading, known):
         ) from error
     except (ValueError, OSError, EOFError, zlib.error) as error:
         raise CommandError(f"{option}: {path.name} cannot be read: {tell(error)}") from error
-    _check_width(file, file.frame.shape[1])
+    _check_file_width(file, file.frame.shape[1])
     file.frame.columns = [str(column) for column in file.frame.columns]
     if any(name.endswith("\0") for name in file.frame.columns):  # which arrays of text lose
         file.refuse("has a column whose name ends in a null character")
@@ -149,7 +151,7 @@ def _read_file(path, option, reading, known):
     return file
 
 
-def _check_width(file, n_columns):
+def _check_file_width(file, n_columns):
     if n_columns > _MOST_COLUMNS:
         file.refuse(
             f"has {n_columns:,} columns, and the command takes {_MOST_COLUMNS:,} at most; audit "
@@ -157,15 +159,15 @@ def _check_width(file, n_columns):
         )
 
 
-def _read_text(file, reading, known):
+def _read_text_file(file, reading, known):
     """Read a text file into the frame of its columns."""
     dialect = file.dialect = recognize_dialect(file.path, file.option, file.given)
-    _check_width(file, dialect.n_fields)
-    file.names, leaving = _name_columns(file, reading.named, known)
+    _check_file_width(file, dialect.n_fields)
+    file.names, leaving = _name_fields(file, reading.named, known)
     _check_has_header(file)
     kinds = _recognize_kinds(file, known)
     file.raw = {name for name, kind in kinds.items() if kind == "text"}
-    file.frame = _parse(file, kinds)
+    file.frame = _parse_file(file, kinds)
     if file.dialect.told:
         told = ", ".join(f"{word}={value!r}" for word, value in file.dialect.told.items())
         file.notes.insert(0, f"{file.path.name} was read with {told}; --read overrides.")
@@ -175,7 +177,7 @@ def _read_text(file, reading, known):
     _leave_out_index(file, {*known, *reading.left_out, *reading.named})
 
 
-def _name_columns(file, named, known):
+def _name_fields(file, named, known):
     """Names of the fields of each row, and those that hold nothing or the names of the rows."""
     header, n_fields, rows = file.dialect.header, file.dialect.n_fields, file.dialect.rows
     if header is None:
@@ -213,7 +215,7 @@ def _name_columns(file, named, known):
 
 
 def _are_numbers_of_rows(texts):
-    """Whether texts are whole numbers, each another one."""
+    """Return whether texts are whole numbers, each another one."""
     digits = all(text.isdecimal() for text in texts)
     return digits and len(set(map(int, texts))) == len(texts)
 
@@ -251,7 +253,7 @@ def _make_unique(file, names, named, known):
 
 
 def _columns_of(file):
-    """The texts of each column in the first rows."""
+    """Return the texts of each column in the first rows."""
     rows = [row for row in file.dialect.rows if len(row) == file.dialect.n_fields]
     return dict(zip(file.names, zip(*rows, strict=True))) if rows else {}
 
@@ -291,12 +293,12 @@ def _recognize_kinds(file, known):
     kinds, samples = {}, _columns_of(file)
     form = file.dialect.decimal or "."
     for name in file.names:
-        wanted = _get(file, "dtype", name)
+        wanted = _get_column_word(file, "dtype", name)
         what = known.get(name)
         if wanted in ("str", "category") or (wanted is None and is_known_text(what)):
             kinds[name] = "text"
             continue
-        missing, texts = _list_missing(file, name), {*samples.get(name, ())}
+        missing, texts = _list_missing_words(file, name), {*samples.get(name, ())}
         values = {text for text in texts if not (text in missing or is_mark(text))}
         is_plain = all(
             any(one.decimal == form and not one.thousands for one in list_formats(text))
@@ -308,25 +310,27 @@ def _recognize_kinds(file, known):
     return kinds
 
 
-def _get(file, word, name):
+def _get_column_word(file, word, name):
     of = file.of_columns[word]
     return of.get(name, of.get(None))
 
 
-def _list_missing(file, name):
-    """Words that are taken as missing in a column of texts."""
-    # Other files than text files have missing values of their own.
+def _list_missing_words(file, name):
+    """Return words that are taken as missing in a column of texts.
+
+    Other files than text files have missing values of their own.
+    """
     is_kept = file.given.get("keep_default_na") == "false" or file.dialect is None
     words = [] if is_kept else MISSING
     given = file.of_columns["na_values"]
     return {*words, *given.get(None, ()), *given.get(name, ())}
 
 
-def _parse(file, kinds, only=None):
+def _parse_file(file, kinds, only=None):
     """Read the columns of the file, or some: texts as they stand, and numbers as numbers."""
     dialect, given = file.dialect, file.given
     missing = ({} if only else {_BEYOND: [""]}) | {
-        name: [] if kinds[name] == "text" else [*MISSING, *_list_missing(file, name)]
+        name: [] if kinds[name] == "text" else [*MISSING, *_list_missing_words(file, name)]
         for name in file.names
     }
     options = {
@@ -363,7 +367,7 @@ def _parse(file, kinds, only=None):
         later = ("utf-8", *ENCODINGS).index(dialect.encoding) + 1
         file.dialect = dialect._replace(encoding=("utf-8", *ENCODINGS)[later])
         file.dialect.told["encoding"] = file.dialect.encoding
-        return _parse(file, kinds, only)
+        return _parse_file(file, kinds, only)
 
 
 def _refuse_open_quote(file, row):
@@ -473,7 +477,7 @@ def _leave_out_index(file, kept):
 
 
 def _describe_index(values):
-    """What makes values names of rows; None if nothing does."""
+    """Return what makes values names of rows; None if nothing does."""
     if values.isna().any() or values.dtype.kind in "fb":
         return None
     if values.dtype.kind in "iu" and len(values) > 1:
@@ -488,7 +492,7 @@ def _check_named(files, reading, names):
     if any(file.option in ("--answers", "--validation") for file in files):
         return
     settings = [one for words in reading.words for one in words.settings]
-    options = [_name_file(file.option) for file in files]
+    options = [_name_file_option(file.option) for file in files]
     for of, word, column, _ in settings:
         if column is not None and of in (None, *options) and column not in names:
             hint = suggest_columns(column, list(names))
@@ -499,8 +503,8 @@ def _read_raw(file, name):
     """Read a column once more, as the texts that stand in the file."""
     kinds = dict.fromkeys(file.names, "number") | {name: "text"}
     if file.given.get("on_bad_lines") != "warn":
-        return _parse(file, kinds, [name])[name]
-    frame = _parse(file, kinds)  # with what tells which rows are left out
+        return _parse_file(file, kinds, [name])[name]
+    frame = _parse_file(file, kinds)  # with what tells which rows are left out
     return frame.loc[frame[_BEYOND].isna(), name].reset_index(drop=True)
 
 
@@ -539,7 +543,7 @@ def _settle(name, files, known):
     """Decide what a column is in all tables, and return sentences on it."""
     words = ColumnWords(
         name,
-        _get(files[0], "dtype", name),
+        _get_column_word(files[0], "dtype", name),
         [file.dialect.decimal if file.dialect else None for file in files],
         [file.given.get("thousands") for file in files],
         all(
@@ -548,7 +552,7 @@ def _settle(name, files, known):
             or (file.dialect.sep == "," and file.dialect.decimal is None)
             for file in files
         ),
-        [_list_missing(file, name) for file in files],
+        [_list_missing_words(file, name) for file in files],
         known,
     )
     columns = [file.frame[name] for file in files]
@@ -575,7 +579,7 @@ def _settle(name, files, known):
 
 
 def _describe_missing(files):
-    """Sentences on words that were taken as missing in columns of texts."""
+    """Return sentences on words that were taken as missing in columns of texts."""
     notes = []
     for file in files:
         shown = [

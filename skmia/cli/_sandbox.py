@@ -2,7 +2,7 @@
 
 import sys
 
-from .._core.apart import Apart
+from .._core.sandbox import Sandbox
 from .._core.walls import tell_open_doors
 from ._options import CommandError, is_of_strangers
 
@@ -21,7 +21,7 @@ def check_sandbox(arguments):
 
 def start_sandbox(function, arguments, errors, folders=()):
     """Start the process, and say what is open; refuse it where all has to be closed."""
-    process = Apart(function, errors, folders)
+    process = Sandbox(function, errors, folders)
     told = tell_open_doors(process.open_doors)
     if told and arguments.require_sandbox:
         process.close()

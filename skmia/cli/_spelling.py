@@ -82,7 +82,7 @@ def _is_option(word):
 def parse_words(words):
     """Return the arguments of a command, whose files may stand between its options."""
     _check_command(words)
-    _check_known(words)
+    _check_known_options(words)
     arguments, rest = make_parser().parse_known_args(words)
     if rest and not hasattr(arguments, "files"):
         raise CommandError(f"unrecognized arguments: {shlex.join(rest)}; {_say_help(words[0])}")
@@ -108,7 +108,7 @@ def _check_command(words):
     )
 
 
-def _check_known(words):
+def _check_known_options(words):
     if words[0] not in _COMMANDS:
         return
     options, end = list_options(words[0]), words.index("--") if "--" in words else len(words)
@@ -119,7 +119,7 @@ def _check_known(words):
 
 
 def _hint(option, command):
-    """What an option that a command does not have may stand for."""
+    """Return what an option that a command does not have may stand for."""
     name, places = option.strip("-"), list_places(command)
     if name.replace("-", "_") in places:
         order = " ".join(places.values())

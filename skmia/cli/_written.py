@@ -2,8 +2,8 @@
 
 from contextlib import suppress
 
+from .._core.escaping import visible
 from .._core.files import write_bytes
-from .._core.visible import visible
 from ._options import CommandError
 
 
@@ -26,7 +26,7 @@ def check_is_no_source(out, sources):
 
 
 def is_same_file(first, other):
-    """Whether two names are of one file, through links or in another spelling."""
+    """Return whether two names are of one file, through links or in another spelling."""
     with suppress(OSError):  # of one that is not there
         return first.samefile(other)
     return first.resolve() == other.resolve()

@@ -19,7 +19,7 @@ from uuid import uuid4
 
 from sklearn.datasets import get_data_home
 
-from .._core.visible import visible
+from .._core.escaping import visible
 
 _TIMEOUT = 60  # seconds without a byte, not seconds in all
 _FIRST_BYTES = {".zip": b"PK\x03\x04", ".gz": b"\x1f\x8b", ".tgz": b"\x1f\x8b"}
@@ -44,8 +44,10 @@ class RemoteFile:
 
 
 def read_remote(remote, parsers, data_home=None, download_if_missing=True):
-    """Parse members of a publisher's file, which is downloaded if it is not in the cache."""
-    # The members are read in one pass and none of them is written to disk.
+    """Parse members of a publisher's file, which is downloaded if it is not in the cache.
+
+    The members are read in one pass and none of them is written to disk.
+    """
     folder = Path(get_data_home(data_home)) / "skmia"
     folder.mkdir(exist_ok=True)
     path = folder / remote.name
@@ -98,10 +100,10 @@ def _verify(remote, path, remedy, candidate=None):
         expected = record.read_text(encoding="utf-8").partition(" ")[0]
         source = f"recorded at its first use ({record.name}; delete that if the new file is right)"
     if expected:
-        _compare(path, _sha256(candidate or path), expected, source, remedy)
+        _compare_digest(path, _sha256(candidate or path), expected, source, remedy)
 
 
-def _compare(what, actual, expected, source, remedy):
+def _compare_digest(what, actual, expected, source, remedy):
     if actual != expected:
         raise OSError(
             f"{what} is corrupted or was changed: its sha256 is {actual}, the one {source} "
@@ -172,7 +174,7 @@ def _checked(remote, path, name, stream):
         return stream
     content, remedy = stream.read(), f"delete {path.name} to download it again"
     actual = hashlib.sha256(content).hexdigest()
-    _compare(f"{name} in {path}", actual, expected, "known for it", remedy)
+    _compare_digest(f"{name} in {path}", actual, expected, "known for it", remedy)
     return io.BytesIO(content)
 
 

@@ -79,7 +79,7 @@ def _fetch_idx(remotes, *cache):
 
 
 def _fetch_cifar(remote, members, n_labels, *cache):
-    """Labels (n, n_labels), images (n, 3, 32, 32) and split of the binary version."""
+    """Return labels (n, n_labels), images (n, 3, 32, 32) and split of the binary version."""
 
     def parse(stream):
         return np.frombuffer(stream.read(), np.uint8).reshape(-1, n_labels + 3072)

@@ -15,8 +15,10 @@ _ROWS_AT_ONCE = 4096
 
 
 def _read_small_integers(stream):
-    """Rows of comma-separated whole numbers below 256, bare or in quotes, as a uint8 array."""
-    # In pieces: Texas is 800 MB of text, and 400 MB as numbers.
+    """Rows of comma-separated whole numbers below 256, bare or in quotes, as a uint8 array.
+
+    In pieces: Texas is 800 MB of text, and 400 MB as numbers.
+    """
     pieces = pd.read_csv(
         stream, header=None, dtype=np.uint8, skipinitialspace=True, chunksize=_ROWS_AT_ONCE
     )
@@ -24,7 +26,7 @@ def _read_small_integers(stream):
         return np.concatenate([piece.to_numpy() for piece in pieces])
 
 
-def _as_bits(numbers):
+def _check_bits(numbers):
     if numbers.max() > 1:
         raise ValueError(f"features must be 0 or 1; got {numbers.max()}")
     return np.ascontiguousarray(numbers)
@@ -40,7 +42,7 @@ def _as_labels(numbers, n_classes):
 def _fetch_labeled_bits(remote, member, n_classes, *cache):
     def parse(stream):
         table = _read_small_integers(stream)
-        return Records(_as_bits(table[:, 1:]), _as_labels(table[:, 0], n_classes))
+        return Records(_check_bits(table[:, 1:]), _as_labels(table[:, 0], n_classes))
 
     return read_remote(remote, {member: parse}, *cache)[member]
 
@@ -133,7 +135,7 @@ def fetch_texas100(
     Records(67330 records, X=ndarray(67330, 6169), uint8, y=int64)
     """
     parsers = {
-        "100/feats": lambda stream: _as_bits(_read_small_integers(stream)),
+        "100/feats": lambda stream: _check_bits(_read_small_integers(stream)),
         "100/labels": lambda stream: _as_labels(_read_small_integers(stream).ravel(), 100),
     }
     parsed = read_remote(_TEXAS, parsers, data_home, download_if_missing)
@@ -224,7 +226,7 @@ def _read_adult(stream):
     return frame.assign(income=frame["income"].str.rstrip("."))
 
 
-def _as_text(column):
+def _fill_unknown_texts(column):
     return column.astype(object).where(column.notna(), "?").to_numpy(dtype=str)
 
 
@@ -236,7 +238,10 @@ def _with_categories(frame):
 def _read_law_school(stream):
     frame = _with_categories(_read_table(stream))
     records = Records.from_frame(frame, target="pass_bar", race="race", male="male")
-    fields = {"race": _as_text(records.X["race"]), "male": records["male"].astype(np.intp)}
+    fields = {
+        "race": _fill_unknown_texts(records.X["race"]),
+        "male": records["male"].astype(np.intp),
+    }
     return Records(records.X, records.y.astype(np.intp), **fields)
 
 
@@ -284,9 +289,9 @@ def fetch_adult(*, data_home: PathLike | None = None, download_if_missing: bool 
     train, test = (parts[f"adult.{name}"] for name in ("data", "test"))
     both = [train.assign(split="train"), test.assign(split="test")]
     frame = pd.concat(both, ignore_index=True)
-    fields = {name: _as_text(frame[name]) for name in ("race", "sex", "split")}
+    fields = {name: _fill_unknown_texts(frame[name]) for name in ("race", "sex", "split")}
     X = _with_categories(frame.drop(columns=["income", "split"]))
-    return Records(X, _as_text(frame["income"]), **fields)
+    return Records(X, _fill_unknown_texts(frame["income"]), **fields)
 
 
 def fetch_diabetes130(
@@ -337,10 +342,10 @@ def fetch_diabetes130(
     frame = read_remote(_DIABETES130, {name: _read_table}, data_home, download_if_missing)[name]
     return Records(
         _with_categories(frame.drop(columns=["encounter_id", "patient_nbr", "readmitted"])),
-        _as_text(frame["readmitted"]),
+        _fill_unknown_texts(frame["readmitted"]),
         group_by=frame["patient_nbr"].to_numpy(),
-        race=_as_text(frame["race"]),
-        gender=_as_text(frame["gender"]),
+        race=_fill_unknown_texts(frame["race"]),
+        gender=_fill_unknown_texts(frame["gender"]),
     )
 
 

@@ -8,7 +8,7 @@ from sklearn import datasets
 from sklearn.cluster import KMeans
 from sklearn.utils import check_random_state
 
-from .._core.checks import check_option
+from .._core.metric_inputs import check_option
 from .._core.records import Records
 from .._core.sklearn import Interval, StrOptions, at_least, validate_arguments
 from .._core.threads import on_one_thread
@@ -69,7 +69,10 @@ _CONSTRAINTS = {
 
 
 def _draw_membership(strata, fraction, rng):
-    """Systematic sample along the sorted strata: each gets its share, rounded up or down."""
+    """Return the systematic sample along the sorted strata.
+
+    Each gets its share, rounded up or down.
+    """
     order = np.lexsort((rng.uniform(size=len(strata)), strata))
     membership = np.empty(len(strata), dtype=np.intp)
     membership[order] = np.diff(np.round(fraction * np.arange(len(strata) + 1))).astype(np.intp)

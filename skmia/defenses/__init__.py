@@ -27,7 +27,7 @@ from .mechanisms import (
     DELTA,
     FINITE_POSITIVE,
     check_target,
-    choose_delta,
+    choose_target_delta,
     column_values,
     validate_rows,
 )

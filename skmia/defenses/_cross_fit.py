@@ -12,10 +12,10 @@ from scipy.special import softmax
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_memory
 
-from .._core.asking import query_victim
 from .._core.containers import take_rows
 from .._core.copies import copy_unfitted
 from .._core.hashing import hash_records
+from .._core.query import query_victim
 from .._core.randomness import (
     isolated_randomness,
     seed_estimator,
@@ -31,18 +31,21 @@ from .._core.sklearn import (
 )
 from .._core.splits import MOST_MODELS, compute_strata, number_units
 from .._core.types import Seed
-from .._training.job import Data, Job, Kept, run_visibly, warn_once
+from .._training.job import Job, JobData, KeptResults, run_visibly, warn_once
 from .._training.plan import plan_training
 from ._meta import SoftTargetDefense
 from ._output import renormalized
 
 
 def draw_left_out(units, strata, n_models, n_left_out, rng):
-    """Draw the models that are not trained on each row."""
-    # Units are assigned at random within their stratum, so that the numbers of units that models
-    # leave out of a stratum differ by at most one. Therefore all models see every stratum of two or
-    # more units if n_left_out is at most half of the models.
-    # -> left_out (n_models, n)
+    """Draw the models that are not trained on each row.
+
+    Units are assigned at random within their stratum, so that the numbers of units that models
+    leave out of a stratum differ by at most one. Therefore all models see every stratum of two or
+    more units if n_left_out is at most half of the models.
+
+    Return left_out of shape (n_models, n).
+    """
     _, first = np.unique(units, return_index=True)
     left_out = np.zeros((n_models, len(first)), dtype=bool)
     # So many units take each model equally often when models are assigned in turn.
@@ -58,8 +61,11 @@ def draw_left_out(units, strata, n_models, n_left_out, rng):
 
 
 def ask_left_out(estimator, data, left_out, seeds, *, targets=None, n_jobs=None, verbose=0):
-    """Train models and query each on the rows that it was not trained on."""
-    # left_out (n_models, n), targets (n, n_classes) -> proba (n_left_out, n, n_classes)
+    """Train models and query each on the rows that it was not trained on.
+
+    Take left_out of shape (n_models, n), targets of shape (n, n_classes); return proba of shape
+    (n_left_out, n, n_classes).
+    """
     left_out, answers, caught = train_left_out(
         estimator, data, left_out, seeds, targets=targets, n_jobs=n_jobs, verbose=verbose
     )
@@ -69,16 +75,18 @@ def ask_left_out(estimator, data, left_out, seeds, *, targets=None, n_jobs=None,
 
 
 def train_left_out(estimator, data, left_out, seeds, *, targets=None, n_jobs=None, verbose=0):
-    """Train models, with the parameters of :func:`ask_left_out`, and keep what they answer."""
-    # -> left_out (n_trained, n)
+    """Train models, with the parameters of :func:`ask_left_out`, and keep what they answer.
+
+    Return left_out of shape (n_trained, n).
+    """
     needed = np.flatnonzero(left_out.any(axis=1))
     left_out, seeds = left_out[needed], [seeds[k] for k in needed]
-    job = Job(estimator, Data([data.X], data.y), ~left_out, seeds, _keep_answers, n_jobs)
+    job = Job(estimator, JobData([data.X], data.y), ~left_out, seeds, _keep_answers, n_jobs)
     if targets is not None or data.sample_weight is not None:
-        job = job._replace(fit=_Fit(data, targets))
+        job = job._replace(fit=_WeightedFit(data, targets))
     plan = plan_training(job, exact=True)
     if not plan.together:
-        job = job._replace(fit=_Fit(data, targets))  # its errors come from the estimator
+        job = job._replace(fit=_WeightedFit(data, targets))  # its errors come from the estimator
     results = run_visibly(plan, job, verbose, "sub-models")
     kept = [result for _, result in sorted(results, key=lambda pair: pair[0])]
     answers = [result.facts["answers"] for result in kept]
@@ -86,8 +94,10 @@ def train_left_out(estimator, data, left_out, seeds, *, targets=None, n_jobs=Non
 
 
 def stack_left_out(left_out, answers):
-    """Answers by row: the k-th of the models that a row was left out of, for each k."""
-    # left_out (n_models, n) -> stacked (n_left_out, n, ...)
+    """Return answers by row: the k-th of the models that a row was left out of, for each k.
+
+    Take left_out of shape (n_models, n); return stacked of shape (n_left_out, n, ...).
+    """
     n_rows = left_out.shape[1]
     stacked = np.empty((left_out[:, 0].sum(), n_rows, *answers[0].shape[1:]))
     place = np.cumsum(left_out, axis=0) - 1
@@ -99,11 +109,11 @@ def stack_left_out(left_out, answers):
 def _keep_answers(trained):
     """Keep the answers to the rows that a model was not trained on."""
     rows = take_rows(trained.data.tables[0], np.flatnonzero(~trained.subset))
-    return Kept({"answers": query_victim(trained.model, rows)}, {})
+    return KeptResults({"answers": query_victim(trained.model, rows)}, {})
 
 
 @dataclass(frozen=True)
-class _Fit:
+class _WeightedFit:
     """Fits a model to labels or targets, with the weights of the rows."""
 
     data: object
@@ -123,7 +133,7 @@ def _as_proba(outputs):
 
 
 def number_equal_rows(data):
-    """Unit of each row; equal rows are one."""
+    """Return the unit of each row; equal rows are one."""
     try:
         return number_units(hash_records(data.X, data.y))
     except TypeError:
@@ -174,10 +184,11 @@ OF_SUB_MODELS = {
 
 
 class CrossFitDefense(SoftTargetDefense):
-    """Base class of defenses with targets from models that were not trained on the row."""
+    """Base class of defenses with targets from models that were not trained on the row.
 
-    # A subclass has parameters n_estimators, n_left_out, store_targets, memory, n_jobs,
-    # random_state and verbose, and implements _combine.
+    A subclass has parameters n_estimators, n_left_out, store_targets, memory, n_jobs, random_state
+    and verbose, and implements _combine.
+    """
 
     _parameter_constraints = {
         **SoftTargetDefense._parameter_constraints,
@@ -205,7 +216,7 @@ class CrossFitDefense(SoftTargetDefense):
         self.targets_ = targets[0] if self.store_targets else None
 
     def _ask(self, data, targets, left_out, seeds):
-        """Targets of the next round and the labels of their columns."""
+        """Return the targets of the next round and the labels of their columns."""
         ask = check_memory(self.memory).cache(ask_left_out, ignore=["n_jobs", "verbose"])
         proba, classes, caught = ask(
             copy_unfitted(self.estimator),
@@ -221,8 +232,10 @@ class CrossFitDefense(SoftTargetDefense):
 
     @abstractmethod
     def _combine(self, proba, codes, data):
-        """Targets of shape (n, n_classes) from the answers of left-out models."""
-        # proba (n_left_out, n, n_classes), codes (n,)
+        """Return the targets of shape (n, n_classes) from the answers of left-out models.
+
+        Shapes: proba (n_left_out, n, n_classes), codes (n,).
+        """
 
 
 class SELENADefense(CrossFitDefense):

@@ -13,8 +13,8 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d
 
 from .._core.accountant import choose_noise_multiplier, spent_epsilon
-from .._core.advice import with_advice
-from .._core.matrix import check_classes, validate_matrix
+from .._core.error_hints import with_advice
+from .._core.matrix import check_class_column, validate_matrix
 from .._core.optional import import_optional
 from .._core.probabilities import check_answered
 from .._core.randomness import isolated_randomness, preserved_randomness
@@ -30,7 +30,7 @@ from .mechanisms import (
     FINITE_POSITIVE,
     check_label_types,
     check_target,
-    choose_delta,
+    choose_target_delta,
     validate_rows,
 )
 from .schema import DeclaredSchema, name_features
@@ -291,9 +291,9 @@ class DPSGDClassifier(CountsPrivateFits, ClassifierMixin, BaseEstimator):
         X, y, classes = self._read_rows(X, y)
         given = self.random_state is not None
         seed = check_random_state(self.random_state).randint(2**31 - 1) if given else None
-        self.delta_ = choose_delta(self.target_delta, len(X))
+        self.delta_ = choose_target_delta(self.target_delta, len(X))
         with isolated_randomness(np.random.SeedSequence(seed)):
-            self.estimator_ = training.make_net(
+            self.estimator_ = training.make_private_net(
                 self.estimator,
                 X.shape[1],
                 len(classes),
@@ -339,7 +339,7 @@ class DPSGDClassifier(CountsPrivateFits, ClassifierMixin, BaseEstimator):
         X, _, classes = copy.copy(self)._read_rows(X, y)
         n_rows = len(X)
         with isolated_randomness(np.random.SeedSequence(0)):
-            net = training.make_net(
+            net = training.make_private_net(
                 self.estimator,
                 X.shape[1],
                 len(classes),
@@ -347,7 +347,7 @@ class DPSGDClassifier(CountsPrivateFits, ClassifierMixin, BaseEstimator):
                 self.public_weights,
             )
         training.check_trainable(net)
-        delta = choose_delta(self.target_delta, n_rows)
+        delta = choose_target_delta(self.target_delta, n_rows)
         privacy = self._plan(training, net, n_rows, delta)
         noise = float(privacy.noise_multiplier) if self._is_covered else 0.0
         return [(noise, privacy.sample_rate, privacy.n_steps * privacy.n_epochs)]
@@ -367,7 +367,10 @@ class DPSGDClassifier(CountsPrivateFits, ClassifierMixin, BaseEstimator):
         return training.plan(net, n_rows, noise, self.max_grad_norm, self.poisson_sampling)
 
     def _read_rows(self, X, y):
-        """Features, labels and all classes; with a schema, of labels the places among these."""
+        """Return features, labels and all classes.
+
+        With a schema, of labels the places among these.
+        """
         if self.schema is None:
             X, y = validate_rows(self, X, y, allow_nd=True)
             y = column_or_1d(y)
@@ -381,7 +384,7 @@ class DPSGDClassifier(CountsPrivateFits, ClassifierMixin, BaseEstimator):
 
     def _read_classes(self, y):
         if self.classes is not None:
-            classes = np.unique(check_classes(self.classes, "classes"))
+            classes = np.unique(check_class_column(self.classes, "classes"))
             if len(classes) < 2:
                 raise ValueError(f"classes must hold two labels or more; got {classes.tolist()}.")
             check_label_types(y, classes)
@@ -412,7 +415,7 @@ class DPSGDClassifier(CountsPrivateFits, ClassifierMixin, BaseEstimator):
         return np.float64 if "float64" in str(parameter.dtype) else np.float32
 
     def _name_units(self, row_shape, classes):
-        """Class labels in output order, found by predicting a dummy row."""
+        """Return the class labels in output order, found by predicting a dummy row."""
         rows = np.zeros((2, *row_shape), dtype=self._dtype())
         with with_advice(self.estimator_, rows):
             n_units, _ = _ask_units(self.estimator_, rows)
@@ -456,14 +459,14 @@ class DPSGDClassifier(CountsPrivateFits, ClassifierMixin, BaseEstimator):
             privacy,
             PrivateRandomness(self.noise_seed),
             together,
-            training.Extras(self.on_step, self.extra_gradients),
+            training.AuditorExtras(self.on_step, self.extra_gradients),
             net.verbose,
         )
         self.noise_multiplier_ = float(privacy.noise_multiplier)
         self.sample_rate_ = privacy.sample_rate
 
     def predict_proba(self, X: Rows) -> np.ndarray:
-        """Probabilities of the classes.
+        """Return the probabilities of the classes.
 
         Parameters
         ----------
@@ -491,7 +494,7 @@ class DPSGDClassifier(CountsPrivateFits, ClassifierMixin, BaseEstimator):
         return proba
 
     def predict(self, X: Rows) -> np.ndarray:
-        """Labels with the largest probability.
+        """Return labels with the largest probability.
 
         Parameters
         ----------

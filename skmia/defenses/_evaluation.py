@@ -51,7 +51,7 @@ class DefenseEvaluation:
     exposure: pd.DataFrame
 
     def to_frame(self) -> pd.DataFrame:
-        """Means over the attacked models with their standard errors.
+        """Return means over the attacked models with their standard errors.
 
         Returns
         -------
@@ -68,7 +68,7 @@ class DefenseEvaluation:
         return frame
 
     def match(self, undefended: Sequence[str]) -> pd.DataFrame:
-        """Each defense beside the undefended classifier of the nearest test accuracy.
+        """Return each defense beside the undefended classifier of the nearest test accuracy.
 
         A defense that costs accuracy competes with a weaker model, which leaks less as well.
 
@@ -182,14 +182,14 @@ def evaluate_defense(
     >>> evaluation.match(["tree", "small tree"])["match"].to_dict()
     {'labels only': 'tree'}
     """
-    _check(candidates, records, n_estimators, n_targets)
+    _check_candidates(candidates, records, n_estimators, n_targets)
     attack = LiRA() if attack is None else attack
     settings = _choose_settings(candidates, attack)
     measured = _as_mask(canaries, records)
     seed = int(check_random_state(random_state).randint(np.iinfo(np.int32).max))
     # Training sets are the same as in any pool with this seed.
     draw = ShadowPool(DummyClassifier(), n_estimators, random_state=seed).fit(records)
-    design = _Design(records, draw.membership_[:n_targets], measured, max_fpr)
+    design = _EvaluationDesign(records, draw.membership_[:n_targets], measured, max_fpr)
     tables, exposure = {}, {}
     for name, candidate in candidates.items():
         if hasattr(candidate, "predict_proba") or hasattr(candidate, "decision_function"):
@@ -206,7 +206,7 @@ def evaluate_defense(
 
 
 @dataclass(frozen=True)
-class _Design:
+class _EvaluationDesign:
     """What all candidates share: the training sets of the targets, and who is measured."""
 
     records: Records
@@ -215,7 +215,7 @@ class _Design:
     max_fpr: float
 
     def describe(self, target, guesses, proba):
-        """Accuracies, calibration and the attack on labels alone, for one target."""
+        """Return accuracies, calibration and the attack on labels alone, for one target."""
         inside, right = self.membership[target], guesses == self.records.y
         plain = ~self.measured if not self.measured.all() else self.measured
         outside = ~inside & plain
@@ -231,7 +231,7 @@ class _Design:
         return row
 
     def judge(self, target, scores, judged=True):
-        """Figures of the scores of an attack on one target, of records that it can judge."""
+        """Return figures of the scores of an attack on one target, of records that it can judge."""
         measured = self.measured & judged
         truth, scores = self.membership[target][measured], scores[measured]
         try:
@@ -242,7 +242,7 @@ class _Design:
         return {"auc": auc, "advantage": advantage, "tpr_at_fpr": tpr}
 
 
-def _check(candidates, records, n_estimators, n_targets):
+def _check_candidates(candidates, records, n_estimators, n_targets):
     check_records(records)
     if not isinstance(candidates, dict) or not candidates:
         raise ValueError("candidates must be a dict of names to unfitted classifiers.")
@@ -303,7 +303,7 @@ def _attack_labels(candidate, design, seed, n_jobs):
     records = design.records
     children = np.random.SeedSequence(seed).spawn(len(design.membership))
     models = Parallel(n_jobs=n_jobs)(
-        delayed(_train)(candidate, records[inside], child)
+        delayed(_train_candidate)(candidate, records[inside], child)
         for inside, child in zip(design.membership, children, strict=True)
     )
     return pd.DataFrame(
@@ -311,7 +311,7 @@ def _attack_labels(candidate, design, seed, n_jobs):
     )
 
 
-def _train(candidate, records, seeds):
+def _train_candidate(candidate, records, seeds):
     model = clone_to_train(candidate)
     seed_estimator(model, seeds)
     with isolated_randomness(seeds):
@@ -320,7 +320,7 @@ def _train(candidate, records, seeds):
 
 
 def _estimate_exposure(pool, records):
-    """Advantage of the best threshold on the signal of each record, taken as normal."""
+    """Return the advantage of the best threshold on the signal of each record, taken as normal."""
     values, inside = pool.transform(records).T[None], pool.membership(records).T
     into, out = compute_both_moments(values, inside, ~inside)
     spread = np.sqrt((into.variance + out.variance) / 2)
@@ -328,7 +328,7 @@ def _estimate_exposure(pool, records):
 
 
 def _compute_calibration_error(proba, right):
-    """Mean distance between confidence and accuracy over bins of equal confidence."""
+    """Return the mean distance between confidence and accuracy over bins of equal confidence."""
     confidence = proba.max(axis=1)
     place = np.minimum((confidence * _N_BINS).astype(int), _N_BINS - 1)
     sums = np.bincount(place, confidence - right, minlength=_N_BINS)

@@ -29,17 +29,17 @@ _CHUNK = 1 << 16
 
 
 def system_words(n):
-    """Random 64-bit words of the operating system, shape (n,)."""
+    """Return random 64-bit words of the operating system, shape (n,)."""
     return np.frombuffer(bytearray(os.urandom(8 * n)), dtype=np.uint64)
 
 
 def seeded_words(rng):
-    """A source of words that a seed repeats, and that therefore hides nothing."""
+    """Return a source of words that a seed repeats, and that therefore hides nothing."""
     return lambda n: rng.integers(0, 2**64, size=n, dtype=np.uint64)
 
 
 def below(words, limits):
-    """Uniform integers from 0 to ``limits - 1``, by rejection."""
+    """Return uniform integers from 0 to ``limits - 1``, by rejection."""
     masks = limits - np.uint64(1)
     for shift in (1, 2, 4, 8, 16, 32):
         masks |= masks >> np.uint64(shift)
@@ -50,9 +50,11 @@ def below(words, limits):
 
 
 def _series(succeeds, n):
-    """Whether runs of successes end after an even number, of shape (n,)."""
-    # With the probability g / k of a success in round k, an even run has the probability 1 - g +
-    # g^2 / 2 - ... = exp(-g). succeeds(rows, k) plays round k for some rows.
+    """Return whether runs of successes end after an even number, of shape (n,).
+
+    With the probability g / k of a success in round k, an even run has the probability 1 - g + g^2
+    / 2 - ... = exp(-g). succeeds(rows, k) plays round k for some rows.
+    """
     heads = np.zeros(n, dtype=bool)
     rows, k = np.arange(n), 1
     while len(rows):
@@ -63,7 +65,7 @@ def _series(succeeds, n):
 
 
 def exp_coins(words, numerators, denominators):
-    """Coins that show heads with probability ``exp(-numerator / denominator)``."""
+    """Return coins that show heads with probability ``exp(-numerator / denominator)``."""
     return _series(
         lambda rows, k: below(words, denominators[rows] * np.uint64(k)) < numerators[rows],
         len(numerators),
@@ -84,7 +86,7 @@ def _half_square_coins(words, numerators, denominators):
 
 
 def _all_heads(words, counts, numerators, denominators):
-    """Whether ``counts`` coins of :func:`exp_coins` all show heads, for each row."""
+    """Return whether ``counts`` coins of :func:`exp_coins` all show heads, for each row."""
     heads = np.ones(len(counts), dtype=bool)
     counts = counts.copy()
     while len(rows := np.flatnonzero(heads & (counts > 0))):
@@ -94,7 +96,10 @@ def _all_heads(words, counts, numerators, denominators):
 
 
 def _try_laplace(words, scales):
-    """One attempt a row at a discrete Laplace number: magnitudes, signs, and which succeeded."""
+    """Return one attempt a row at a discrete Laplace number.
+
+    Magnitudes, signs, and which succeeded.
+    """
     rest = below(words, scales)
     accepted = exp_coins(words, rest, scales)
     whole = np.zeros(len(scales), dtype=np.uint64)
@@ -110,7 +115,10 @@ def _try_laplace(words, scales):
 
 
 def _try_normal(words, scales):
-    """The same for a discrete normal number: a Laplace one of the same scale, thinned out."""
+    """Return the same for a discrete normal number.
+
+    A Laplace one of the same scale, thinned out.
+    """
     magnitudes, negative, accepted = _try_laplace(words, scales)
     rows = np.flatnonzero(accepted)
     scales = scales[rows]
@@ -125,7 +133,7 @@ def _try_normal(words, scales):
     return magnitudes, negative, accepted
 
 
-def _repeat(attempt, words, scales):
+def _repeat_attempts(attempt, words, scales):
     numbers = np.empty(len(scales), dtype=np.int64)
     rows = np.arange(len(scales))
     while len(rows):
@@ -137,21 +145,21 @@ def _repeat(attempt, words, scales):
     return numbers
 
 
-def _draw(attempt, scales, shape, words):
+def _draw_integer_noise(attempt, scales, shape, words):
     scales = np.broadcast_to(np.asarray(scales, dtype=np.uint64), shape).ravel()
     starts = range(0, len(scales), _CHUNK)
-    parts = [_repeat(attempt, words, scales[start : start + _CHUNK]) for start in starts]
+    parts = [_repeat_attempts(attempt, words, scales[start : start + _CHUNK]) for start in starts]
     return np.concatenate([np.empty(0, dtype=np.int64), *parts]).reshape(shape)
 
 
 def discrete_laplace(scales, shape, words=system_words):
     """Draw integers y with probability proportional to ``exp(-|y| / scale)``."""
-    return _draw(_try_laplace, scales, shape, words)
+    return _draw_integer_noise(_try_laplace, scales, shape, words)
 
 
 def discrete_normal(scales, shape, words=system_words):
     """Draw integers y with probability proportional to ``exp(-y**2 / (2 * scale**2))``."""
-    return _draw(_try_normal, scales, shape, words)
+    return _draw_integer_noise(_try_normal, scales, shape, words)
 
 
 # A hundred times the error of a quantile in double precision, and more than what the missing bits
@@ -166,9 +174,11 @@ _PI = Decimal(
 
 
 def rounded_normal(scales, shape, words=system_words):
-    """Draw normal numbers and round each to the nearest integer."""
-    # The law is exact, tails included. An integer plus such a number is a normal number added to it
-    # and rounded, so that what holds for normal noise holds for the sum as it stands.
+    """Draw normal numbers and round each to the nearest integer.
+
+    The law is exact, tails included. An integer plus such a number is a normal number added to it
+    and rounded, so that what holds for normal noise holds for the sum as it stands.
+    """
     scales = np.broadcast_to(np.asarray(scales, dtype=np.float64), shape).ravel()
     drawn = words(len(scales))
     tails = drawn >> np.uint64(1)
@@ -203,7 +213,7 @@ def _round_exactly(tail, scale, words):
 
 
 def _upper_tail(value, scale, digits):
-    """Probability that a normal number of a scale exceeds a value, to a number of digits."""
+    """Return probability that a normal number of a scale exceeds a value, to a number of digits."""
     with localcontext() as context:
         context.prec = digits
         squared = (value / scale) ** 2
@@ -235,7 +245,7 @@ _LARGEST_INTEGER = 2.0**62
 
 
 def choose_exponents(scales, what):
-    """Exponents k of grids ``2**k`` that have 2^39 to 2^40 steps to a scale of noise."""
+    """Return the exponents k of grids ``2**k`` that have 2^39 to 2^40 steps to a scale of noise."""
     scales = np.asarray(scales, dtype=np.float64)
     bad = scales[~((scales >= _SMALLEST) & (scales <= _LARGEST))]
     if bad.size:
@@ -246,14 +256,17 @@ def choose_exponents(scales, what):
     return np.frexp(scales)[1].astype(int) - GRID_BITS
 
 
-def count_steps(width, exponent):
-    """The most steps by which a value changes on its grid when it changes by at most a width."""
+def count_grid_steps(width, exponent):
+    """Return most steps by which a value changes on its grid when it changes by at most a width."""
     return int(Fraction(float(width)) / Fraction(2) ** int(exponent)) + 1
 
 
 def add_on_grid(X, noise, exponents):
-    """Round values to the grid and add a number of steps to each."""
-    # X, noise (n_releases, n_features), exponents (n_features,) -> sums (n_releases, n_features)
+    """Round values to the grid and add a number of steps to each.
+
+    Take X, noise of shape (n_releases, n_features), exponents of shape (n_features,); return sums
+    of shape (n_releases, n_features).
+    """
     with np.errstate(over="ignore"):
         steps = np.rint(np.ldexp(X, -exponents))
     is_large = ~(np.abs(steps) < _LARGEST_INTEGER)
@@ -262,11 +275,11 @@ def add_on_grid(X, noise, exponents):
     for row, column in np.argwhere(is_large):
         grid = Fraction(2) ** int(exponents[column])
         total = round(Fraction(float(X[row, column])) / grid) + int(noise[row, column])
-        sums[row, column] = _as_double(total * grid)
+        sums[row, column] = _round_to_double(total * grid)
     return sums
 
 
-def _as_double(value):
+def _round_to_double(value):
     try:
         return float(value)
     except OverflowError:
@@ -297,20 +310,22 @@ class PrivateRandomness:
         self._words = system_words if seed is None else seeded_words(np.random.default_rng(seed))
 
     def uniforms(self, n):
-        """Uniform numbers in [0, 1) of 53 bits, shape (n,)."""
+        """Return uniform numbers in [0, 1) of 53 bits, shape (n,)."""
         return (self._words(n) >> np.uint64(11)) * 2.0**-53
 
     def coins(self, n, rate):
-        """Independent coins that show heads with a probability, rounded down, shape (n,)."""
+        """Return independent coins that show heads with a probability, rounded down, shape (n,)."""
         words = self._words(n)
         limit = int(rate * 2**53) << 11  # exact: a rate in double precision times a power of two
         return np.ones(n, dtype=bool) if limit >> 64 else words < np.uint64(limit)
 
     @contextmanager
     def for_modules(self):
-        """Fresh states of the global generators, which are put back as they were."""
-        # A seed can be found by trying all of them, as far as its bits can be tried: torch and
-        # numpy make the 624 words of their state of 32 bits. So no state is made of a seed.
+        """Fresh states of the global generators, which are put back as they were.
+
+        A seed can be found by trying all of them, as far as its bits can be tried: torch and numpy
+        make the 624 words of their state of 32 bits. So no state is made of a seed.
+        """
         torch = import_optional("torch", "torch")
         with preserved_randomness():
             random.setstate((3, (*self._twister_words().tolist(), _TWISTER_SIZE), None))
@@ -325,18 +340,23 @@ class PrivateRandomness:
             yield
 
     def _twister_words(self):
-        """The words of a Mersenne twister, shape (624,)."""
+        """Return the words of a Mersenne twister, shape (624,)."""
         return (self._words(_TWISTER_SIZE) >> np.uint64(32)).astype(np.uint32)
 
     def _counter_state(self, torch):
-        """The state of a generator of a GPU, a key and a counter."""
-        # The counter goes up by fours, and must not come to its end.
+        """Return the state of a generator of a GPU, a key and a counter.
+
+        The counter goes up by fours, and must not come to its end.
+        """
         key, counter = self._words(2)
         words = np.array([key, counter >> np.uint64(1) & ~np.uint64(3)])
         return torch.from_numpy(words.view(np.uint8))
 
     def noise_in_steps(self, scales, grids):
-        """Normal noise rounded to whole steps of grids, dtype float64; 0 where the scale is."""
+        """Return normal noise rounded to whole steps of grids, dtype float64.
+
+        0 where the scale is.
+        """
         noise = np.zeros(len(scales))
         noisy = np.flatnonzero(scales)
         steps = (scales / grids)[noisy]
@@ -345,9 +365,11 @@ class PrivateRandomness:
 
 
 def set_twister(state, seed, words):
-    """The state of a CPU generator of torch with other words of its Mersenne twister."""
-    # state (5056,) bytes: the seed, from which nothing is drawn unless a module asks for it, the
-    # numbers of words that are left and used, the words in 64 bits each, normal numbers in store
+    """Return the state of a CPU generator of torch with other words of its Mersenne twister.
+
+    state (5056,) bytes: the seed, from which nothing is drawn unless a module asks for it, the
+    numbers of words that are left and used, the words in 64 bits each, normal numbers in store.
+    """
     found = state.copy()
     head = found[:24].view(np.int32)
     if len(state) != _TORCH_STATE or head[3] != 1:
@@ -360,9 +382,11 @@ def set_twister(state, seed, words):
 
 
 def choose_grids(scales):
-    """Powers of two that have 2^29 to 2^30 steps to each scale of noise."""
-    # Contributions and noise that are rounded to it add without error, so that the lowest digits of
-    # a noisy sum tell nothing of the exact one. Where the scale is 0 the grid is 1.
+    """Return the powers of two that have 2^29 to 2^30 steps to each scale of noise.
+
+    Contributions and noise that are rounded to it add without error, so that the lowest digits of a
+    noisy sum tell nothing of the exact one. Where the scale is 0 the grid is 1.
+    """
     scales = np.asarray(scales, dtype=np.float64)
     bad = scales[
         (scales != 0) & ~((scales >= _SMALLEST_DEVIATION) & (scales <= _LARGEST_DEVIATION))
@@ -377,5 +401,5 @@ def choose_grids(scales):
 
 
 def round_to(values, grids):
-    """Whole steps of grids."""
+    """Return the whole steps of grids."""
     return np.rint(values / grids)

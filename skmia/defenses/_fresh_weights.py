@@ -48,9 +48,11 @@ def _renew_layer(layer):
 
 
 def check_drawn(net, make):
-    """Refuse a net with weights that were not drawn while it was made."""
-    # Drawn weights differ between seeds and are the same for the same seed. Those of a module that
-    # was trained before, of a file and of any list of modules do one or the other.
+    """Refuse a net with weights that were not drawn while it was made.
+
+    Drawn weights differ between seeds and are the same for the same seed. Those of a module that
+    was trained before, of a file and of any list of modules do one or the other.
+    """
     with preserved_randomness():
         others = []
         for seed in (_SEEDS[0], _SEEDS[1], _SEEDS[1]):
@@ -95,7 +97,7 @@ def _patterns(values):
 
 
 def _is_reset(module, name, value):
-    """Whether a single number is what its layer sets it to, such as the slope of a PReLU."""
+    """Return whether a single number is what its layer sets it to, such as the slope of a PReLU."""
     place, _, own = name.rpartition(".")
     layer = dict(module.named_modules()).get(place)
     if value.numel() != 1 or not callable(getattr(layer, "reset_parameters", None)):
@@ -120,11 +122,13 @@ def _list_numbers(module):
             if value.dtype.kind in "biuf":
                 found[name] = torch.from_numpy(np.array(value, dtype=np.float64))
         else:
-            waiting += [(f"{name}.{key}".strip("."), part) for key, part in _list_parts(value)]
+            waiting += [
+                (f"{name}.{key}".strip("."), part) for key, part in _list_module_parts(value)
+            ]
     return dict(sorted(found.items()))
 
 
-def _list_parts(value):
+def _list_module_parts(value):
     if isinstance(value, torch.nn.Module):
         own = vars(value)
         registered = ("_parameters", "_buffers", "_modules")

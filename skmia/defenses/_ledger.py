@@ -16,12 +16,12 @@ import numpy as np
 import pandas as pd
 
 from .._core.accountant import ORDERS, total_epsilon
-from .._core.checks import check_option
-from .._core.copies import Remembered
+from .._core.copies import RememberedFacts
+from .._core.escaping import visible
 from .._core.files import locked, write_atomically, write_bytes
+from .._core.metric_inputs import check_option
 from .._core.numbers import check_count, check_number, show
 from .._core.types import ArrayLike
-from .._core.visible import visible
 
 # The file has a first line, two lines of a fixed width that take turns to say how many fits follow,
 # and a line for each fit with a digest of itself and of all lines before it. A fit is there when
@@ -45,7 +45,7 @@ _ROUNDING = 1e-9
 _TINY = float(np.nextafter(0, 1))
 
 
-class _Mark(NamedTuple):
+class _LedgerMark(NamedTuple):
     """What is remembered of a ledger, to notice that it is another one or has fewer fits."""
 
     identity: str
@@ -54,7 +54,7 @@ class _Mark(NamedTuple):
     digest: str
 
 
-class _Book(NamedTuple):
+class _LedgerContent(NamedTuple):
     """What a ledger holds."""
 
     identity: str
@@ -65,7 +65,7 @@ class _Book(NamedTuple):
     older: int  # place of the older of its two numbers
 
     def mark(self):
-        return _Mark(self.identity, self.began, len(self.fits), self.digests[-1])
+        return _LedgerMark(self.identity, self.began, len(self.fits), self.digests[-1])
 
 
 @dataclass(frozen=True)
@@ -138,8 +138,11 @@ class PrivacyLedger:
     path: Any
     max_epsilon: float | None = field(default=None, kw_only=True)
     delta: float | None = field(default=None, kw_only=True)
-    # The last _Mark that was seen. Clones share it, and copies in other processes take it along.
-    _seen: Remembered = field(default_factory=Remembered, init=False, repr=False, compare=False)
+    # The last _LedgerMark that was seen. Clones share it, and copies in other processes take it
+    # along.
+    _seen: RememberedFacts = field(
+        default_factory=RememberedFacts, init=False, repr=False, compare=False
+    )
 
     def __post_init__(self) -> None:
         text = self.path if isinstance(self.path, str | os.PathLike) else None
@@ -323,8 +326,8 @@ class PrivacyLedger:
 
     def _append(self, handle, book, fit):
         number = len(book.fits) + 1
-        line, digest = _write_line(number, fit, book.digests[-1])
-        mark = _Mark(book.identity, book.began, number, digest)
+        line, digest = _write_ledger_line(number, fit, book.digests[-1])
+        mark = _LedgerMark(book.identity, book.began, number, digest)
         count, place = _write_count(number, digest), book.older
         before, after = book.content[:place], book.content[place + _WIDTH :]
         try:
@@ -352,7 +355,7 @@ class PrivacyLedger:
 
     def _check(self, handle):
         """Read the file, and compare it with what is known of it."""
-        book = _read_book(_read_all(handle), self.path)
+        book = _read_book(_read_ledger_bytes(handle), self.path)
         for mark, source in self._known():
             if book.identity != mark.identity:
                 what = f"another one, begun at {book.began}"
@@ -370,8 +373,10 @@ class PrivacyLedger:
         return book
 
     def _is_new(self):
-        """Whether there has been no file yet; one that is not there any more is an error."""
-        # What is known is read first: another thread may begin the file between the two.
+        """Return whether there has been no file yet; one that is not there any more is an error.
+
+        What is known is read first: another thread may begin the file between the two.
+        """
         known = list(self._known())
         if self.path.exists():
             return False
@@ -385,13 +390,13 @@ class PrivacyLedger:
         return True
 
     def _known(self):
-        """What this object and the file beside the ledger know of it."""
+        """Yield what this object and the file beside the ledger know of it."""
         if "mark" in self._seen:
             yield self._seen["mark"], ""
         path = self._count_path()
         try:
             stored = json.loads(path.read_bytes())
-            mark = _Mark(**{**stored, "began": visible(str(stored["began"]))})
+            mark = _LedgerMark(**{**stored, "began": visible(str(stored["began"]))})
             check_count(mark.n_fits, "n_fits", 0)
         except FileNotFoundError:
             return
@@ -422,10 +427,10 @@ def _check_delta(delta):
 
 
 def _check_fit(kind, noise_multiplier, sample_rate, n_steps, n_rows, divergences=None):
-    """Values of a line, in the types in which they are written."""
+    """Return the values of a line, in the types in which they are written."""
     if kind == _SEARCH:
         return _check_search(n_rows, divergences)
-    noise_multiplier, sample_rate = _as_plain(noise_multiplier), _as_plain(sample_rate)
+    noise_multiplier, sample_rate = _as_plain_float(noise_multiplier), _as_plain_float(sample_rate)
     return {
         "kind": check_option(kind, "kind", (*_FITS, *_NOISES)),
         "noise_multiplier": float(
@@ -451,12 +456,12 @@ def _check_search(n_rows, divergences):
     }
 
 
-def _as_plain(value):
+def _as_plain_float(value):
     return value.item() if isinstance(value, np.floating) else value
 
 
 def _price(fits, delta, accountant):
-    """Epsilon of all fits together."""
+    """Return the epsilon of all fits together."""
     if any(fit["noise_multiplier"] < _LEAST_NOISE for fit in fits):
         return np.inf
     parts: dict[str, list] = {"fit": [], "normal": [], "laplace": []}
@@ -483,7 +488,7 @@ def _digest(*parts):
 
 
 def _sign(values):
-    """A line that has a digest of its values at its end."""
+    """Return a line that has a digest of its values at its end."""
     return json.dumps({**values, "digest": _digest(json.dumps(values))}).encode()
 
 
@@ -495,8 +500,8 @@ def _write_count(n_fits, digest):
     return _sign({"fits": n_fits, "last": digest}).ljust(_WIDTH - 1) + b"\n"
 
 
-def _write_line(number, fit, previous):
-    """A line, and the digest of it and all lines before it."""
+def _write_ledger_line(number, fit, previous):
+    """Return a line, and the digest of it and all lines before it."""
     values = {"fit": number, **fit}
     digest = _digest(previous, json.dumps(values))
     return json.dumps({**values, "digest": digest}).encode() + b"\n", digest
@@ -511,7 +516,7 @@ def _read_book(content, path):
         )
     first, _, rest = content.partition(b"\n")
     identity, began = _read_first_line(first, name)
-    n_fits, last, at = _read_counts(rest[: 2 * _WIDTH], name)
+    n_fits, last, at = _read_fit_counts(rest[: 2 * _WIDTH], name)
     *lines, _ = rest[2 * _WIDTH :].split(b"\n")
     fits: list[dict[str, Any]] = []
     digests = [identity]
@@ -528,19 +533,21 @@ def _read_book(content, path):
         raise ValueError(f"The fits of the ledger {name} are not those that it counted.")
     start = len(first) + 1
     whole = content[: start + 2 * _WIDTH + sum(len(line) + 1 for line in lines)]
-    return _Book(identity, began, fits, digests, whole, start + (_WIDTH if at == 0 else 0))
+    return _LedgerContent(identity, began, fits, digests, whole, start + (_WIDTH if at == 0 else 0))
 
 
 def _read_first_line(line, name):
-    """Identity of a ledger, and when it was begun."""
-    values = _parse(line)
+    """Return the identity of a ledger, and when it was begun."""
+    values = _parse_ledger_line(line)
     if isinstance(values, dict) and "ledger" not in values and {*_COLUMNS[1:]} <= set(values):
         raise ValueError(
             f"{name} is a ledger of an earlier version, which does not say how many fits it has. "
             "Pass the values of each line to record of a PrivacyLedger with a new path."
         )
     if not isinstance(values, dict) or values.get("ledger") != _FORMAT:
-        raise ValueError(f"{name} is not a ledger of private fits: {show(_as_text(line[:60]))}.")
+        raise ValueError(
+            f"{name} is not a ledger of private fits: {show(_decode_line(line[:60]))}."
+        )
     with suppress(KeyError, TypeError):
         if _write_first_line(values["id"], values["began"]) == line + b"\n":
             return values["id"], visible(str(values["began"]))
@@ -550,12 +557,12 @@ def _read_first_line(line, name):
     )
 
 
-def _read_counts(content, name):
+def _read_fit_counts(content, name):
     """The fewest fits that there must be, the digest of the last one or None, and where it is."""
     found = []
     for place in (0, 1):
         line = content[place * _WIDTH : (place + 1) * _WIDTH]
-        values = _parse(line)
+        values = _parse_ledger_line(line)
         with suppress(KeyError, TypeError):
             if _write_count(values["fits"], values["last"]) == line:
                 found.append((values["fits"], values["last"], place))
@@ -570,16 +577,16 @@ def _read_counts(content, name):
 
 
 def _read_line(line, number, previous, name):
-    """The fit of a line that is exactly what would be written, and its digest."""
-    values = _parse(line)
+    """Return the fit of a line that is exactly what would be written, and its digest."""
+    values = _parse_ledger_line(line)
     try:
         fit = _check_fit(*(values[column] for column in _COLUMNS), values.get("divergences"))
-        written, digest = _write_line(number, fit, previous)
+        written, digest = _write_ledger_line(number, fit, previous)
         if written == line + b"\n":
             return fit, digest
         what = "it was edited, or is not in its place"
     except (KeyError, TypeError):
-        what = show(_as_text(line[:60]))
+        what = show(_decode_line(line[:60]))
     except ValueError as error:
         what = str(error).rstrip(".")
     raise ValueError(
@@ -588,12 +595,12 @@ def _read_line(line, number, previous, name):
     )
 
 
-def _as_text(line):
+def _decode_line(line):
     return line.decode("utf-8", "replace").split("\n")[0]
 
 
-def _parse(line):
-    """What a line says; None if it is not JSON."""
+def _parse_ledger_line(line):
+    """Return what a line says; None if it is not JSON."""
     try:
         return json.loads(line)
     except (ValueError, RecursionError):
@@ -603,7 +610,7 @@ def _parse(line):
 # Bytes
 
 
-def _read_all(handle):
+def _read_ledger_bytes(handle):
     os.lseek(handle, 0, os.SEEK_SET)
     parts = []
     while part := os.read(handle, 1 << 20):

@@ -15,10 +15,10 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
-from .._core.advice import with_advice
 from .._core.containers import as_rows, take_rows
 from .._core.copies import CopiesParameters
-from .._core.matrix import check_classes
+from .._core.error_hints import with_advice
+from .._core.matrix import check_class_column
 from .._core.numbers import to_array
 from .._core.probabilities import check_answered
 from .._core.randomness import preserved_randomness
@@ -27,7 +27,7 @@ from .._core.sample_weights import fit_weighted, requests_weights, routing_reque
 from .._core.sklearn import HasMethods, InvalidParameterError, validate_params_of
 from .._core.transactions import TransactionMixin
 from .._core.types import ArrayLike
-from .._training.ways.torch_nets.plan import find_net
+from .._training.backends.torch_nets.plan import find_net
 
 
 class FeaturesOfFitted:
@@ -52,12 +52,13 @@ class FeaturesOfFitted:
         return getattr(getattr(self, self._fitted_part), name)
 
 
-class Defended(
+class DefendedEstimator(
     TransactionMixin, CopiesParameters, FeaturesOfFitted, MetaEstimatorMixin, BaseEstimator
 ):
-    """Base class of defenses that wrap an estimator."""
+    """Base class of defenses that wrap an estimator.
 
-    # A subclass sets estimator_, the fitted estimator.
+    A subclass sets estimator_, the fitted estimator.
+    """
 
     _parameter_constraints: dict = {"estimator": [HasMethods(["fit", "predict"])]}
 
@@ -77,7 +78,7 @@ class Defended(
         return make_router(self, self.estimator, self._routed)
 
     def predict(self, X: ArrayLike) -> np.ndarray:
-        """Labels or targets predicted by the estimator.
+        """Return labels or targets predicted by the estimator.
 
         Parameters
         ----------
@@ -104,20 +105,21 @@ class Defended(
         return tags
 
 
-class DefendedClassifier(ClassifierMixin, Defended):
-    """Base class of defenses that wrap a classifier."""
+class DefendedClassifier(ClassifierMixin, DefendedEstimator):
+    """Base class of defenses that wrap a classifier.
 
-    # A subclass sets estimator_, the fitted classifier, and classes_.
+    A subclass sets estimator_, the fitted classifier, and classes_.
+    """
 
     def _ask_proba(self, X):
-        """Probabilities of the classifier, none of them NaN."""
+        """Return the probabilities of the classifier, none of them NaN."""
         with self._asking(X):
             proba = np.asarray(self.estimator_.predict_proba(X))
         check_answered(proba)
         return proba
 
     def _widen(self, proba):
-        """Columns for all classes; those that ``estimator_`` does not know are 0."""
+        """Return columns for all classes; those that ``estimator_`` does not know are 0."""
         if proba.shape[1] == len(self.classes_):
             return proba
         wide = np.zeros((len(proba), len(self.classes_)), dtype=proba.dtype)
@@ -136,9 +138,10 @@ class DefendedClassifier(ClassifierMixin, Defended):
 
 def check_takes_targets(estimator, name):
     """Check that a classifier can be fitted on target probabilities."""
-    if _choose_trainer(_last_step(estimator)) is None:
+    if _choose_trainer(_get_last_step(estimator)) is None:
         raise InvalidParameterError(
-            f"{name} trains on probabilities of the classes, which {_describe(estimator)} does not "
+            f"{name} trains on probabilities of the classes, which {_describe_learner(estimator)} "
+            f"does not "
             "take; use a classifier whose fit takes sample_weight, or a skorch net with "
             "criterion=CrossEntropyLoss, alone or as the last step of a Pipeline."
         )
@@ -152,9 +155,12 @@ def continue_on_targets(model, data, targets, classes):
 
 
 def fit_on_targets(model, X, y, targets, classes, sample_weight=None):
-    """Fit a classifier on target probabilities, in place."""
-    # Steps of a Pipeline before the last are fitted once, on the plain rows and their labels.
-    # y (n,), targets (n, n_classes), classes (n_classes,), sample_weight (n,)
+    """Fit a classifier on target probabilities, in place.
+
+    Steps of a Pipeline before the last are fitted once, on the plain rows and their labels.
+
+    Shapes: y (n,), targets (n, n_classes), classes (n_classes,), sample_weight (n,).
+    """
     if type(model) is Pipeline:
         if len(model.steps) > 1:
             head = model[:-1]
@@ -176,14 +182,14 @@ def _weights_of_head(head, sample_weight):
     return {"sample_weight": sample_weight}
 
 
-def _last_step(estimator):
+def _get_last_step(estimator):
     while type(estimator) is Pipeline:
         estimator = estimator[-1]
     return estimator
 
 
-def _describe(estimator):
-    last = _last_step(estimator)
+def _describe_learner(estimator):
+    last = _get_last_step(estimator)
     where = f" at the end of the {type(estimator).__name__}" if last is not estimator else ""
     net = find_net(last)
     what = "" if net is None else f" with criterion={_criterion_name(net)}"
@@ -191,7 +197,10 @@ def _describe(estimator):
 
 
 def _choose_trainer(model):
-    """Function that fits classifiers of a kind on target probabilities; None if none is known."""
+    """Return a function that fits classifiers of a kind on target probabilities.
+
+    None if none is known.
+    """
     net = find_net(model)
     if net is not None:
         return _fit_net if _criterion_name(net) == "CrossEntropyLoss" else None
@@ -209,9 +218,11 @@ def _fit_copies(model, X, y, targets, classes, sample_weight):
 
 
 def _copy_rows(X, targets, classes, sample_weight):
-    """Return a copy of each row for each class, its label, and its weight."""
-    # A tree decides between equally good splits by the last bit of sums of weights. Rounded to
-    # a grid, the weight of a row and the copies of the row have the same sums to the last bit.
+    """Return a copy of each row for each class, its label, and its weight.
+
+    A tree decides between equally good splits by the last bit of sums of weights. Rounded to a
+    grid, the weight of a row and the copies of the row have the same sums to the last bit.
+    """
     targets = np.rint(targets / _GRID) * _GRID
     rows, columns = np.nonzero(targets)
     weight = targets[rows, columns]
@@ -249,7 +260,7 @@ def _criterion_name(net):
 
 
 def _ask_units(net, X):
-    """Number of output units, and the type of the logits."""
+    """Return the number of output units, and the type of the logits."""
     with preserved_randomness():
         answer = net.forward(take_rows(X, slice(0, 2)))
     logits = answer[0] if isinstance(answer, tuple) else answer
@@ -282,7 +293,7 @@ def _reading_probabilities(net, y):
             scoring.target_extractor = extractor
 
 
-class Labeled(NamedTuple):
+class LabeledRows(NamedTuple):
     """Training rows."""
 
     X: object
@@ -305,7 +316,7 @@ class Labeled(NamedTuple):
         return self.fit(model, one_hot(self.y, classes), classes)
 
 
-class Targeted(Labeled):
+class TargetRows(LabeledRows):
     """Training rows of a regression."""
 
     def fit_labels(self, model):
@@ -315,20 +326,20 @@ class Targeted(Labeled):
 
 
 def check_labeled(X, y, sample_weight):
-    """Training rows without rows of weight 0, which count as absent."""
+    """Return the training rows without rows of weight 0, which count as absent."""
     if not isinstance(X, np.ndarray) or X.ndim == 0:
         X = as_rows(X)
-    y = check_classes(y, "y", warn=True)
+    y = check_class_column(y, "y", warn=True)
     assert_all_finite(y, input_name="y")
     check_classification_targets(y)
     check_consistent_length(X, y)
     if len(y) == 0:
         raise ValueError("Expected at least 1 row; got 0.")
-    return weigh(Labeled(X, y, None), sample_weight)
+    return weigh_rows(LabeledRows(X, y, None), sample_weight)
 
 
-def weigh(data, sample_weight):
-    """Training rows with their weights, without rows of weight 0."""
+def weigh_rows(data, sample_weight):
+    """Return the training rows with their weights, without rows of weight 0."""
     if sample_weight is None:
         return data
     weight = to_array(sample_weight, "sample_weight", "hold one number for each row", np.float64)
@@ -346,7 +357,7 @@ def weigh(data, sample_weight):
 
 
 def one_hot(y, classes):
-    """Target probabilities that are the labels themselves, shape (n, n_classes)."""
+    """Return the target probabilities that are the labels themselves, shape (n, n_classes)."""
     return (y[:, None] == classes).astype(np.float64)
 
 
@@ -363,7 +374,7 @@ def can_continue_on_targets(defense):
 
 
 def inner_has(name):
-    """Condition that what a defense asks, fitted or not, has a method."""
+    """Return the condition that what a defense asks, fitted or not, has a method."""
     return lambda defense: hasattr(defense._asked, name)
 
 
@@ -372,7 +383,7 @@ class AnswersProba(DefendedClassifier):
 
     @available_if(inner_has("predict_proba"))
     def predict_proba(self, X: ArrayLike) -> np.ndarray:
-        """Probabilities predicted by the classifier.
+        """Return probabilities predicted by the classifier.
 
         Parameters
         ----------
@@ -394,9 +405,10 @@ class AnswersProba(DefendedClassifier):
 
 
 class SoftTargetDefense(AnswersProba):
-    """Base class of defenses that train on class probabilities instead of labels."""
+    """Base class of defenses that train on class probabilities instead of labels.
 
-    # A subclass implements _fit_targets.
+    A subclass implements _fit_targets.
+    """
 
     __metadata_request__fit = {"sample_weight": UNUSED}  # the estimator requests them
 

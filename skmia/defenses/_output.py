@@ -12,8 +12,8 @@ from sklearn.utils.metadata_routing import UNUSED
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from .._core.advice import with_advice
 from .._core.copies import copy_unfitted
+from .._core.error_hints import with_advice
 from .._core.numbers import to_array
 from .._core.probabilities import PROBABILITY_FLOOR
 from .._core.routing import route_params
@@ -32,9 +32,10 @@ def _has_probabilities(defense):
 
 
 class OutputDefense(DefendedClassifier):
-    """Base class of defenses that change the outputs of a classifier, but not its training."""
+    """Base class of defenses that change the outputs of a classifier, but not its training.
 
-    # Predicted labels come from the classifier. A fitted one is kept as it is in a FrozenEstimator.
+    Predicted labels come from the classifier. A fitted one is kept as it is in a FrozenEstimator.
+    """
 
     _takes_outputs = False  # several for each row
 
@@ -135,7 +136,7 @@ class ProbabilityDefense(ContinuedDefense):
 
     @available_if(_has_probabilities)
     def predict_proba(self, X: ArrayLike) -> np.ndarray:
-        """Changed probabilities.
+        """Return the changed probabilities.
 
         Parameters
         ----------
@@ -171,11 +172,11 @@ class ProbabilityDefense(ContinuedDefense):
 
     @abstractmethod
     def _change(self, proba):
-        """What is answered instead of these probabilities; the array may be written to."""
+        """Return what is answered instead of these probabilities; the array may be written to."""
 
 
 def renormalized(proba):
-    """Rows that sum to 1; a row of zeros becomes equal shares."""
+    """Return rows that sum to 1; a row of zeros becomes equal shares."""
     total = proba.sum(axis=1, keepdims=True)
     return np.where(total > 0, proba / np.where(total > 0, total, 1), 1 / proba.shape[1])
 

@@ -38,13 +38,13 @@ from .._core.types import ArrayLike, Rows, Seed
 from ._exact_noise import PrivateRandomness, choose_grids
 from ._meta import FeaturesOfFitted
 from ._trial_laws import NegativeBinomialTrials, PoissonTrials
-from .mechanisms import DELTA, choose_delta
+from .mechanisms import DELTA, choose_target_delta
 
 # Candidates of a search over lists alone, beyond which they are drawn as from distributions.
 _MOST_CANDIDATES = 1_000
 
 
-class _Comparison(NamedTuple):
+class _TrialComparison(NamedTuple):
     """The rows by which trials are compared, and how."""
 
     X: Any
@@ -53,7 +53,7 @@ class _Comparison(NamedTuple):
     noise: float | None  # on the number of rows that are right; None for public rows
 
 
-class _Trial(NamedTuple):
+class _SearchTrial(NamedTuple):
     """One fit with what decides between it and others."""
 
     score: float
@@ -63,7 +63,7 @@ class _Trial(NamedTuple):
 
 
 def _best_has(name):
-    """Whether the fitted estimator, or one that is to be fitted, has a method."""
+    """Return whether the fitted estimator, or one that is to be fitted, has a method."""
 
     def has(self):
         # The AttributeError of the estimator names what is missing.
@@ -265,15 +265,15 @@ class PrivateSearchCV(
             raise ValueError("X has 0 sample(s), and a search needs some to train on.")
         self._check_scoring()
         candidates = self._list_candidates()
-        delta = choose_delta(self.target_delta, len(y))
+        delta = choose_target_delta(self.target_delta, len(y))
         training, held_out = self._split(len(y))
         part = take_rows(X, training), y[training]
         divergences = self._bound_trial(candidates, part)
         if self.public is None:
             divergences, noise = _cover_score(divergences, delta)
-            comparison = _Comparison(take_rows(X, held_out), y[held_out], self.scoring, noise)
+            comparison = _TrialComparison(take_rows(X, held_out), y[held_out], self.scoring, noise)
         else:
-            comparison = _Comparison(self.public.X, self.public.y, self.scoring, None)
+            comparison = _TrialComparison(self.public.X, self.public.y, self.scoring, None)
         law = self._make_law()
         whole = law.spend(divergences) if np.isfinite(divergences).any() else divergences
         epsilon = np.inf if self.noise_seed is not None else convert_divergences(whole, delta)
@@ -313,7 +313,7 @@ class PrivateSearchCV(
         return list(ParameterSampler(given, self.n_candidates, random_state=self.random_state))
 
     def _split(self, n_rows):
-        """Rows of training and those that are held out, which no row decides."""
+        """Return the rows of training and those that are held out, which no row decides."""
         if self.public is not None:
             return np.arange(n_rows), np.arange(0)
         order = np.random.default_rng(self.noise_seed).permutation(n_rows)
@@ -332,7 +332,7 @@ class PrivateSearchCV(
         return made.set_params(ledger=None) if "ledger" in made.get_params(deep=False) else made
 
     def _bound_trial(self, candidates, part):
-        """Rényi divergences of a trial, the largest of all candidates at each order."""
+        """Return the Rényi divergences of a trial, the largest of all candidates at each order."""
         plans = set()
         for settings in candidates:
             with warnings.catch_warnings():
@@ -352,7 +352,7 @@ class PrivateSearchCV(
             ledger.record_search(divergences, n_rows=n_rows)
 
     def _run_trials(self, law, candidates, part, comparison):
-        """The best of a random number of trials."""
+        """Return the best of a random number of trials."""
         randomness = PrivateRandomness(self.noise_seed)
         n_trials = law.draw(float(randomness.uniforms(1)[0]))
         if not n_trials:
@@ -377,7 +377,7 @@ class PrivateSearchCV(
         self.best_score_, self.best_index_ = best.score, 0
         self.cv_results_ = {
             "params": [settings],
-            **{f"param_{name}": _as_column(value) for name, value in settings.items()},
+            **{f"param_{name}": _as_parameter_cell(value) for name, value in settings.items()},
             "mean_test_score": np.array([best.score]),
             "rank_test_score": np.array([1], dtype=np.int32),
         }
@@ -402,7 +402,7 @@ class PrivateSearchCV(
 
     @_best_has("predict_proba")
     def predict_proba(self, X: Rows) -> np.ndarray:
-        """Probabilities of the classes by the best estimator.
+        """Return the probabilities of the classes by the best estimator.
 
         Parameters
         ----------
@@ -418,7 +418,7 @@ class PrivateSearchCV(
 
     @_best_has("decision_function")
     def decision_function(self, X: Rows) -> np.ndarray:
-        """Decision values of the best estimator.
+        """Return the decision values of the best estimator.
 
         Parameters
         ----------
@@ -468,15 +468,17 @@ def _copy_settings(settings):
     }
 
 
-def _as_column(value):
+def _as_parameter_cell(value):
     column = np.ma.MaskedArray(np.empty(1, dtype=object), mask=False)
     column[0] = value
     return column
 
 
 def _cover_score(divergences, delta):
-    """Divergences of a trial with a score on rows that are held out, and the noise of the score."""
-    # A row takes part in one of the two. The noise is such that the score does not cost more.
+    """Divergences of a trial with a score on rows that are held out, and the noise of the score.
+
+    A row takes part in one of the two. The noise is such that the score does not cost more.
+    """
     spent = convert_divergences(divergences, delta)
     if spent == np.inf:
         return divergences, 0.0
@@ -495,7 +497,7 @@ def _run_trial(candidate, estimator, part, comparison, tie, seed):
         else:
             n_right = float(np.sum(np.asarray(estimator.predict(X)) == y))
             score = (n_right + _draw_noise(noise, seed)) / len(y)
-    return _Trial(-np.inf if np.isnan(score) else score, float(tie), candidate, estimator)
+    return _SearchTrial(-np.inf if np.isnan(score) else score, float(tie), candidate, estimator)
 
 
 def _draw_noise(scale, seed):

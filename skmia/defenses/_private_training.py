@@ -22,11 +22,11 @@ import skorch
 import torch
 from sklearn.base import clone
 
-from .._core.matrix import check_matrix
+from .._core.matrix import check_feature_matrix
 from .._core.numbers import check_count, show
 from .._core.progress import show_progress
 from .._core.randomness import preserved_randomness, seed_everything
-from .._core.torch_parts import layers_of
+from .._core.torch_parts import list_layer_classes
 from ._exact_noise import choose_grids
 from ._fresh_weights import check_drawn, renew_modules
 
@@ -100,7 +100,7 @@ _IN_CACHE = 1 << 16
 _TOLERANCE = 1e-4
 
 
-class Privacy(NamedTuple):
+class PrivacySettings(NamedTuple):
     """How a net is trained."""
 
     noise_multiplier: float
@@ -112,7 +112,7 @@ class Privacy(NamedTuple):
     poisson: bool
 
 
-class Extras(NamedTuple):
+class AuditorExtras(NamedTuple):
     """What an auditor adds to a training, or sees of it."""
 
     on_step: Callable[..., Any] | None = None
@@ -122,8 +122,8 @@ class Extras(NamedTuple):
 # The net
 
 
-def make_net(net, n_features, n_classes, poisson, public_weights=False):
-    """An initialized net with new weights, of a net or of a callable of the two numbers."""
+def make_private_net(net, n_features, n_classes, poisson, public_weights=False):
+    """Return an initialized net with new weights, of a net or of a callable of the two numbers."""
     make = partial(_make_once, net, n_features, n_classes, poisson, public_weights)
     made = make()
     if not public_weights and isinstance(made, skorch.NeuralNet):
@@ -132,7 +132,7 @@ def make_net(net, n_features, n_classes, poisson, public_weights=False):
 
 
 def _make_once(net, n_features, n_classes, poisson, public_weights):
-    """A copy of a net or of what a callable returns, initialized."""
+    """Return a copy of a net or of what a callable returns, initialized."""
     is_net = hasattr(net, "initialize")
     with _saying_what("makes no net of two numbers"):
         given = net if is_net else net(n_features, n_classes)
@@ -171,7 +171,7 @@ def check_trainable(net):
     _check_criterion(net.criterion_)
     list_schedules(net)
     for layer in net.module_.modules():
-        if isinstance(layer, layers_of("batch norm")):
+        if isinstance(layer, list_layer_classes("batch norm")):
             raise ValueError(
                 f"The net has a {type(layer).__name__}, which normalizes a row by the others of "
                 "its batch, so that clipping does not bound what one row changes; use GroupNorm or "
@@ -280,7 +280,7 @@ def _check_criterion(criterion):
 
 
 def list_schedules(net):
-    """Callbacks of a net that set learning rates by the number of the step or the epoch."""
+    """Return callbacks of a net that set learning rates by the number of the step or the epoch."""
     own = {name: type(callback) for name, callback in net.get_default_callbacks()}
     harmless = tuple(getattr(skorch.callbacks, name) for name in _PROGRESS)
     schedules = []
@@ -302,18 +302,23 @@ def list_schedules(net):
 
 
 def plan(net, n_rows, noise_multiplier, max_grad_norm, poisson):
-    """Sampling rate and number of steps; ``noise_multiplier`` may be a function of these two."""
+    """Return the sampling rate and number of steps.
+
+    ``noise_multiplier`` may be a function of these two.
+    """
     batch_size = _batch_size(net)
     lot = n_rows if batch_size == -1 else min(batch_size, n_rows)
     n_steps = math.ceil(n_rows / lot)
     rate = lot / n_rows
     if callable(noise_multiplier):
         noise_multiplier = noise_multiplier(rate, n_steps * net.max_epochs)
-    return Privacy(noise_multiplier, max_grad_norm, rate, lot, n_steps, net.max_epochs, poisson)
+    return PrivacySettings(
+        noise_multiplier, max_grad_norm, rate, lot, n_steps, net.max_epochs, poisson
+    )
 
 
 def encode(y, classes):
-    """Codes of labels; -1 for those that are not among the classes."""
+    """Return the codes of labels; -1 for those that are not among the classes."""
     known = np.isin(y, classes)
     codes = np.full(len(y), -1, dtype=np.int64)
     codes[known] = np.searchsorted(classes, y[known])
@@ -323,10 +328,11 @@ def encode(y, classes):
 # Rows and their gradients
 
 
-class Rows:
-    """Training rows as the net would get them, each one alone."""
+class PrivateRows:
+    """Training rows as the net would get them, each one alone.
 
-    # X (n_rows, ...), codes (n_rows,)
+    Shapes: X (n_rows, ...), codes (n_rows,).
+    """
 
     def __init__(self, net, X, codes):
         self._net, self._X, self._codes = net, X, codes
@@ -337,8 +343,10 @@ class Rows:
         self._is_plain &= not net.get_params_for("dataset")
 
     def take(self, rows):
-        """Features and codes of some rows."""
-        # -> features (n, ...)
+        """Return the features and codes of some rows.
+
+        Return features of shape (n, ...).
+        """
         if self._is_plain:
             chosen = self._X[rows], self._codes[rows]
             return tuple(torch.from_numpy(part).to(self._net.device) for part in chosen)
@@ -362,17 +370,18 @@ def _shapes(part):
 
 
 def _of_each(function, *parts):
-    """What a function makes of tensors, or of those of the same name in mappings."""
+    """Return what a function makes of tensors, or of those of the same name in mappings."""
     if isinstance(parts[0], Mapping):
         return {name: function(*(part[name] for part in parts)) for name in parts[0]}
     return function(*parts)
 
 
 class RowGradients:
-    """Gradients of the loss of single rows, by copies of a module and a criterion."""
+    """Gradients of the loss of single rows, by copies of a module and a criterion.
 
-    # together: whether the rows of a batch go through the module at once, each as a batch of its
-    # own, by torch.func.vmap; one after the other, if torch cannot do that with this module
+    together: whether the rows of a batch go through the module at once, each as a batch of its own,
+    by torch.func.vmap; one after the other, if torch cannot do that with this module.
+    """
 
     def __init__(self, module, criterion):
         self.module, self.criterion = copy.deepcopy(module).train(), copy.deepcopy(criterion)
@@ -391,7 +400,7 @@ class RowGradients:
         if self.together and not isinstance(features, list):
             found = self._vmapped(weights, _of_each(lambda x: x[:, None], features), codes[:, None])
             return [found[name].flatten(start_dim=1) for name in weights]
-        found = [self._alone(weights, *row) for row in _split(features, codes)]
+        found = [self._alone(weights, *row) for row in _split_rows(features, codes)]
         return [torch.stack([one[name].ravel() for one in found]) for name in weights]
 
     def _loss(self, weights, features, codes):
@@ -404,7 +413,7 @@ class RowGradients:
         return self.criterion(answer, codes)
 
 
-def _split(features, codes):
+def _split_rows(features, codes):
     if isinstance(features, list):
         yield from zip(features, codes, strict=True)
         return
@@ -425,8 +434,8 @@ def try_net(net, row_shape, n_units):
         try:
             with preserved_randomness(), warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                return _try_rows(net, Rows(net, X, np.arange(len(X)) % n_units))
-        except _Remembers as error:
+                return _try_rows(net, PrivateRows(net, X, np.arange(len(X)) % n_units))
+        except _KeepsRowsError as error:
             raise ValueError(str(error)) from None
         except _CANNOT_MAKE as error:  # values that the module does not take
             last = error
@@ -435,12 +444,12 @@ def try_net(net, row_shape, n_units):
     ) from last
 
 
-class _Remembers(ValueError):
+class _KeepsRowsError(ValueError):
     """Of a module that keeps something of the rows that it has seen."""
 
 
 def _make_rows(row_shape, dtype):
-    """Rows to try: of very different sizes, or zeros and ones as codes would be."""
+    """Yield rows to try: of very different sizes, or zeros and ones as codes would be."""
     rng = np.random.default_rng(0)
     wide = rng.normal(size=(8, *row_shape))
     wide[6], wide[7] = 1e6, 0
@@ -459,8 +468,8 @@ def _try_rows(net, rows):
     made = RowGradients(net.module_, net.criterion_)
     first = gradients(made, [0], False)
     gradients(made, [6, 7, 5], False)
-    if not _agree(first, gradients(made, [0], False)):
-        raise _Remembers(
+    if not _are_equal_gradients(first, gradients(made, [0], False)):
+        raise _KeepsRowsError(
             "The gradient of a row depends on rows that went through the net before it (an "
             "attribute of the module changes with the rows), so that clipping does not bound what "
             "one row changes."
@@ -474,11 +483,11 @@ def _try_rows(net, rows):
         return False
     seed_everything(1)
     again = torch.cat(RowGradients(net.module_, net.criterion_)(*rows.take(np.arange(1))), dim=1)
-    draws = not _agree(first, again.double().cpu().numpy())
-    return draws or _agree(*both)
+    draws = not _are_equal_gradients(first, again.double().cpu().numpy())
+    return draws or _are_equal_gradients(*both)
 
 
-def _agree(first, second):
+def _are_equal_gradients(first, second):
     limit = _TOLERANCE * np.nanmax([np.abs(first), np.abs(second)], initial=0)
     finite = np.isfinite(first) & np.isfinite(second)
     return bool((~finite | (np.abs(first - second) <= limit)).all())
@@ -489,11 +498,11 @@ def _check_buffers(net, rows):
     module = copy.deepcopy(net.module_).train()
     before = {name: value.clone() for name, value in module.named_buffers()}
     with torch.no_grad():
-        for row in _split(*rows.take(np.arange(3))):
+        for row in _split_rows(*rows.take(np.arange(3))):
             module(**row[0]) if isinstance(row[0], Mapping) else module(row[0])
     for name, value in module.named_buffers():
         if value.dtype.is_floating_point and not torch.equal(value, before[name]):
-            raise _Remembers(
+            raise _KeepsRowsError(
                 f"The buffer {name!r} of the net changes with the rows that it sees, which no "
                 "noise covers; use track_running_stats=False, or leave it out."
             )
@@ -503,9 +512,13 @@ def _check_buffers(net, rows):
 
 
 def train_privately(net, X, codes, privacy, randomness, together, extras=None, verbose=0):
-    """Train an initialized net: only its weights change."""
-    # X (n_rows, ...), codes (n_rows,)
-    training = _Training(net, X, codes, privacy, randomness, together, extras or Extras())
+    """Train an initialized net: only its weights change.
+
+    Shapes: X (n_rows, ...), codes (n_rows,).
+    """
+    training = _PrivateTraining(
+        net, X, codes, privacy, randomness, together, extras or AuditorExtras()
+    )
     lots = training.lots()
     for lot in show_progress(lots, verbose, "steps", privacy.n_steps * privacy.n_epochs):
         training.step(lot)
@@ -521,13 +534,13 @@ def train_privately(net, X, codes, privacy, randomness, together, extras=None, v
     return training.n_steps
 
 
-class _Training:
+class _PrivateTraining:
     """The state of a training: a copy of the module, an optimizer, and where it is."""
 
     def __init__(self, net, X, codes, privacy, randomness, together, extras):
         self.net, self.privacy, self.randomness = net, privacy, randomness
         self.extras = extras
-        self.rows, self.contributes = Rows(net, X, codes), codes >= 0
+        self.rows, self.contributes = PrivateRows(net, X, codes), codes >= 0
         self.gradients = RowGradients(net.module_, net.criterion_)
         self.gradients.together = together
         self.parameters = list(self.gradients.parameters.values())
@@ -562,7 +575,7 @@ class _Training:
             self._schedule("epoch")
 
     def _make_loader(self):
-        """The loader of the net, over numbers of rows."""
+        """Return the loader of the net, over numbers of rows."""
         settings = self.net.get_params_for("iterator_train") | {"collate_fn": list}
         settings.setdefault("batch_size", self.net.batch_size)
         if settings["batch_size"] == -1:
@@ -586,8 +599,8 @@ class _Training:
             totals = self._add(totals, self._draw_extra())
         self._release(totals)
         if self.extras.on_step is not None:
-            noisy = _flatten(parameter.grad for parameter in self.parameters)
-            self.extras.on_step(self.n_steps, noisy, _flatten(self.parameters))
+            noisy = _flatten_tensors(parameter.grad for parameter in self.parameters)
+            self.extras.on_step(self.n_steps, noisy, _flatten_tensors(self.parameters))
         self.optimizer.step()
         self.n_steps += 1
         self._schedule("batch")
@@ -612,7 +625,7 @@ class _Training:
         return added
 
     def _clip(self, gradients):
-        """What each row's gradient is multiplied by; 0 where it is not finite."""
+        """Return what each row's gradient is multiplied by; 0 where it is not finite."""
         squares = torch.zeros(len(gradients[0]), dtype=torch.float64)
         for gradient in gradients:
             size = max(1, _IN_CACHE // gradient.shape[1])
@@ -649,9 +662,9 @@ class _Training:
     # Gradients of an auditor
 
     def _draw_extra(self):
-        """Gradients of the auditor that take part in this step, as those of rows do."""
-        flat = _flatten(self.parameters)
-        made = check_matrix(
+        """Return the gradients of the auditor that take part in this step, as those of rows do."""
+        flat = _flatten_tensors(self.parameters)
+        made = check_feature_matrix(
             self.extras.gradients(self.n_steps, flat),
             ensure_min_samples=0,
             dtype=np.float64,
@@ -702,7 +715,7 @@ def _check_optimizer(optimizer, module):
 
 
 def _choose_grid(privacy, n_rows):
-    """Grid of the sums, which the settings alone determine; None without noise."""
+    """Return the grid of the sums, which the settings alone determine; None without noise."""
     if not privacy.noise_multiplier:
         return None
     scale = privacy.noise_multiplier * privacy.max_grad_norm
@@ -716,6 +729,6 @@ def _choose_grid(privacy, n_rows):
     return grid
 
 
-def _flatten(tensors):
+def _flatten_tensors(tensors):
     # cat makes a copy, so that what was shown does not change with the next step.
     return torch.cat([tensor.detach().ravel() for tensor in tensors]).cpu().numpy()

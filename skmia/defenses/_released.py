@@ -14,7 +14,7 @@ from sklearn.tree import BaseDecisionTree
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from .._core.asking import unwrap
+from .._core.query import unwrap
 from .._core.randomness import check_random_state
 from .._core.sklearn import Interval, load_tree_types, validate_parameter_constraints
 from .._core.skorch_nets import is_skorch
@@ -32,8 +32,10 @@ _OF_XGBOOST_TREES = "sum_hessian", "loss_changes", "base_weights"
 
 
 def strip_tree(tree, decimals=None):
-    """Set to 0 what a compiled tree of scikit-learn does not predict with, in place."""
-    # With decimals, values of its leaves are rounded.
+    """Set to 0 what a compiled tree of scikit-learn does not predict with, in place.
+
+    With decimals, values of its leaves are rounded.
+    """
     for numbers in (tree.impurity, tree.n_node_samples, tree.weighted_n_node_samples):
         numbers[:] = 0
     leaves = tree.children_left < 0
@@ -45,7 +47,7 @@ def strip_tree(tree, decimals=None):
 
 
 def _round_shares(shares, decimals):
-    """Rounded shares that still add to 1: the largest takes the rest."""
+    """Return the rounded shares that still add to 1: the largest takes the rest."""
     rounded = np.round(shares, decimals)
     most = rounded.argmax(axis=-1)[..., None]
     rest = 1 - rounded.sum(axis=-1, keepdims=True)
@@ -77,7 +79,7 @@ def strip_booster(booster, decimals=None):
     """Set to 0 what trees of XGBoost do not predict with, in place."""
     settings = booster.save_config()
     stored = json.loads(bytes(booster.save_raw("json")))
-    for tree in _list_trees(stored["learner"]["gradient_booster"]):
+    for tree in _list_booster_trees(stored["learner"]["gradient_booster"]):
         if int(tree["tree_param"].get("size_leaf_vector", 1)) > 1:
             continue  # leaves of several outputs are in other places
         for name in _OF_XGBOOST_TREES:
@@ -109,8 +111,8 @@ def _strip_line(line, decimals):
     return "" if name == "tree_sizes" else line
 
 
-def _list_trees(stored):
-    """Trees of a booster, which one with dropout keeps one level deeper."""
+def _list_booster_trees(stored):
+    """Return the trees of a booster, which one with dropout keeps one level deeper."""
     model = stored.get("gbtree", stored).get("model", {})
     return model.get("trees", ())
 
@@ -161,7 +163,7 @@ def _names_of_classes(kind):
 
 
 def get_unused(estimator):
-    """Names of attributes that no prediction of a fitted estimator uses."""
+    """Return the names of attributes that no prediction of a fitted estimator uses."""
     kinds = _names_of_classes(type(estimator))
     own = [name for kind in kinds for name in _IN_CLASSES.get(kind, "").split()]
     return [name for name in {*_ANYWHERE, *own} if name in vars(estimator)]
@@ -310,7 +312,7 @@ def _has_booster(value):
 
 
 def _iter_inside(value):
-    """What an object holds that can hold estimators."""
+    """Return what an object holds that can hold estimators."""
     if isinstance(value, dict):
         return value.values()
     if isinstance(value, list | tuple):
@@ -355,7 +357,7 @@ _SEEDS = (int, np.integer, np.random.RandomState, np.random.Generator)
 
 
 def _list_remaining(model):
-    """Kinds of stored arrays that depend on single records, as text."""
+    """Return the kinds of stored arrays that depend on single records, as text."""
     state = [one for one in read_state(model).arrays if _says_anything(one.array)]
     kinds = {one.kind for one in state}
     if any("split_conditions" in one.path for one in state):
@@ -451,10 +453,10 @@ def move_in_place(model, X, rng):
     if not len(X):
         raise ValueError("X must hold the rows that the model was trained on; got none.")
     for one in np.ravel(getattr(found, "estimators_", [found])):
-        _move(one.tree_, X, rng)
+        _move_tree_thresholds(one.tree_, X, rng)
 
 
-def _move(tree, X, rng):
+def _move_tree_thresholds(tree, X, rng):
     """Move the thresholds of one tree."""
     node, row = climb_tree(tree, tree.apply(X))
     values = X[row, tree.feature[node]].astype(np.float64)
@@ -554,7 +556,7 @@ class ReleasedFileDefense(AnswersProba, OutputDefense):
 
     @available_if(inner_has("decision_function"))
     def decision_function(self, X: ArrayLike) -> np.ndarray:
-        """Decision values of the stripped classifier.
+        """Return the decision values of the stripped classifier.
 
         Parameters
         ----------

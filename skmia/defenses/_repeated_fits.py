@@ -35,8 +35,10 @@ class CountsPrivateFits(TransactionMixin):
         return super().__getstate__()
 
     def _count_fit(self, steps, delta, accountant):
-        """Count a fit before its first step, and warn once that there were others before it."""
-        # -> n_fits, total_epsilon: of all fits until now
+        """Count a fit before its first step, and warn once that there were others before it.
+
+        Return n_fits, total_epsilon: of all fits until now.
+        """
         fits = self._get_fits()
         fits.append(steps)
         n_fits = len(fits) + fits.n_sent

@@ -12,9 +12,9 @@ from sklearn.utils.metadata_routing import UNUSED
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import column_or_1d
 
-from .._core.checks import check_option
 from .._core.containers import as_rows
 from .._core.copies import copy_unfitted
+from .._core.metric_inputs import check_option
 from .._core.numbers import check_numbers, to_array
 from .._core.randomness import isolated_randomness, seed_estimator, spawn_seeds
 from .._core.routing import route_weights
@@ -38,15 +38,15 @@ from ._cross_fit import (
     train_left_out,
 )
 from ._meta import (
-    Defended,
+    DefendedEstimator,
     SoftTargetDefense,
-    Targeted,
+    TargetRows,
     can_continue_on_targets,
     check_labeled,
     check_takes_targets,
     continue_on_targets,
     one_hot,
-    weigh,
+    weigh_rows,
 )
 
 
@@ -132,7 +132,7 @@ def soften(
 def soften_values(
     predictions: ArrayLike, y: ArrayLike, alpha: float | ArrayLike = 0.0
 ) -> np.ndarray:
-    r"""Soft targets of a regression from models that were not trained on the rows.
+    r"""Return the soft targets of a regression from models that were not trained on the rows.
 
     The soft target of a row starts at the mean of the predictions, and moves towards the target by
     ``alpha`` standard deviations of them, at most to the target itself.
@@ -538,7 +538,7 @@ class SoftLabelDefense(CrossFitDefense):
         return alpha
 
 
-class SoftRegressionDefense(RegressorMixin, Defended):
+class SoftRegressionDefense(RegressorMixin, DefendedEstimator):
     r"""Regressor trained on soft targets between out-of-sample predictions and the target.
 
     Sub-models are trained on parts of the rows, so that each row is left out of some of them. The
@@ -607,7 +607,7 @@ class SoftRegressionDefense(RegressorMixin, Defended):
 
     _usual_left_out = 5, 2
     _parameter_constraints: dict = {
-        **Defended._parameter_constraints,
+        **DefendedEstimator._parameter_constraints,
         "alpha": [Interval(Real, 0, np.inf, closed="both")],
         **OF_SUB_MODELS,
         "n_left_out": [at_least(2), StrOptions({"auto"})],
@@ -667,7 +667,7 @@ class SoftRegressionDefense(RegressorMixin, Defended):
             raise InvalidParameterError(
                 f"fit of {type(self.estimator).__name__} takes no sample_weight; leave it out."
             )
-        data = weigh(data, weights)
+        data = weigh_rows(data, weights)
         for_rows, for_models, for_estimator = spawn_seeds(self.random_state, 3)
         left_out = draw_for(self, data, for_rows, is_classification=False)
         left_out, answers, caught = train_left_out(
@@ -679,7 +679,7 @@ class SoftRegressionDefense(RegressorMixin, Defended):
             verbose=self.verbose,
         )
         warn_once(caught, self.n_estimators, "sub-models")
-        predictions = stack_left_out(left_out, [_read_values(part) for part in answers])
+        predictions = stack_left_out(left_out, [_take_value_outputs(part) for part in answers])
         targets = soften_values(predictions, data.y, self.alpha)
         estimator = copy_unfitted(self.estimator)
         seed_estimator(estimator, for_estimator)
@@ -702,10 +702,10 @@ def _check_rows(X, y):
     check_consistent_length(X, y)
     if len(y) == 0:
         raise ValueError("Expected at least 1 row; got 0.")
-    return Targeted(X, y, None)
+    return TargetRows(X, y, None)
 
 
-def _read_values(outputs):
+def _take_value_outputs(outputs):
     if outputs.kind != "value":
         raise InvalidParameterError(
             "estimator must be a regressor that predicts one number for each row; its answers are "

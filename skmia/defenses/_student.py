@@ -9,10 +9,10 @@ from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from .._core.advice import with_advice
-from .._core.asking import draw_samples
 from .._core.containers import as_rows, is_frame
 from .._core.copies import copy_unfitted
+from .._core.error_hints import with_advice
+from .._core.query import draw_samples
 from .._core.randomness import check_random_state
 from .._core.routing import route_params
 from .._core.sklearn import (
@@ -192,7 +192,7 @@ class StudentDefense(AnswersProba):
 
     @available_if(inner_has("decision_function"))
     def decision_function(self, X: ArrayLike) -> np.ndarray:
-        """Decision values of the student.
+        """Return the decision values of the student.
 
         Parameters
         ----------

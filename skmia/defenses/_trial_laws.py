@@ -40,14 +40,14 @@ class NegativeBinomialTrials:
         return float(np.exp(brentq(lambda log: self._compute_mean(log) - self.mean, low, high)))
 
     def _compute_mean(self, log_gamma):
-        """Mean number of trials at the logarithm of gamma."""
+        """Return the mean number of trials at the logarithm of gamma."""
         rest = -np.expm1(log_gamma)
         if self.eta == 0:
             return rest / (-log_gamma * np.exp(log_gamma))
         return self.eta * rest / (np.exp(log_gamma) * -np.expm1(self.eta * log_gamma))
 
     def draw(self, uniform):
-        """Number of trials for a uniform number in [0, 1)."""
+        """Return the number of trials for a uniform number in [0, 1)."""
         log_gamma, rest = np.log(self.gamma), 1 - self.gamma
         share = rest / -log_gamma
         if self.eta != 0:
@@ -59,8 +59,10 @@ class NegativeBinomialTrials:
         return n_trials
 
     def spend(self, divergences):
-        """Rényi divergences of the best of all trials from those of one, of shape (n_orders,)."""
-        # Theorem 2; its second order may be any, so the best of all is taken.
+        """Rényi divergences of the best of all trials from those of one, of shape (n_orders,).
+
+        Theorem 2; its second order may be any, so the best of all is taken.
+        """
         again = (1 - 1 / ORDERS) * divergences - np.log(self.gamma) / ORDERS
         return divergences + (1 + self.eta) * again.min() + np.log(self.mean) / (ORDERS - 1)
 
@@ -78,7 +80,7 @@ class PoissonTrials:
     mean: float
 
     def draw(self, uniform):
-        """Number of trials for a uniform number in [0, 1)."""
+        """Return the number of trials for a uniform number in [0, 1)."""
         share = np.exp(-self.mean)
         n_trials, left = 0, 1 - uniform - share
         while left > 0 and (share > _LEAST_TAIL or n_trials < self.mean):
@@ -88,7 +90,9 @@ class PoissonTrials:
         return n_trials
 
     def spend(self, divergences):
-        """Rényi divergences of the best of all trials from those of one, of shape (n_orders,)."""
-        # Theorem 6: one trial is (epsilon, delta)-private with exp(epsilon) = 1 + 1 / (order - 1).
+        """Rényi divergences of the best of all trials from those of one, of shape (n_orders,).
+
+        Theorem 6: one trial is (epsilon, delta)-private with exp(epsilon) = 1 + 1 / (order - 1).
+        """
         delta = find_delta(divergences, np.log1p(1 / (ORDERS - 1)))
         return divergences + self.mean * delta + np.log(self.mean) / (ORDERS - 1)

@@ -13,9 +13,9 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from .._core.accountant import MOST_COLUMNS
-from .._core.checks import check_option
 from .._core.containers import is_tensor, to_numpy
 from .._core.matrix import check_container
+from .._core.metric_inputs import check_option
 from .._core.numbers import check_number, to_array
 from .._core.sklearn import Interval, InvalidParameterError, StrOptions, validate_params_of
 from .._core.tradeoff import privacy_profile
@@ -27,14 +27,14 @@ from ._exact_noise import (
     LARGEST_SCALE,
     add_on_grid,
     choose_exponents,
-    count_steps,
+    count_grid_steps,
     discrete_laplace,
     discrete_normal,
     seeded_words,
     system_words,
 )
 from ._ledger import PrivacyLedger
-from .schema import DeclaredSchema, ValuesColumn, find_ends, name_features
+from .schema import DeclaredSchema, ValuesColumn, find_range_ends, name_features
 
 __all__ = [
     "GaussianMechanism",
@@ -70,9 +70,11 @@ def validate_rows(estimator, *arrays, **settings):
 
 
 def check_label_types(y, classes):
-    """Check that labels and classes are both numbers or both something else."""
-    # In a list of numbers a single string makes strings of all, so that no row would have a known
-    # label any more.
+    """Check that labels and classes are both numbers or both something else.
+
+    In a list of numbers a single string makes strings of all, so that no row would have a known
+    label any more.
+    """
     are_numbers = [labels.dtype.kind in "biuf" for labels in (y, classes)]
     if are_numbers[0] != are_numbers[1]:
         raise ValueError(
@@ -82,7 +84,7 @@ def check_label_types(y, classes):
 
 
 def column_values(name, values, n_features):
-    """One value for each column, of one for all or of as many as there are columns."""
+    """Return one value for each column, of one for all or of as many as there are columns."""
     values = to_array(values, name, "be a number or one for each column", np.float64)
     if values.shape not in ((), (n_features,)):
         raise ValueError(
@@ -94,8 +96,8 @@ def column_values(name, values, n_features):
     return np.broadcast_to(values, (n_features,)).copy()
 
 
-def choose_delta(target_delta, n_rows):
-    """Delta as given, or a tenth of one over the number of rows."""
+def choose_target_delta(target_delta, n_rows):
+    """Return the delta as given, or a tenth of one over the number of rows."""
     if target_delta is None:
         return 0.1 / n_rows
     if target_delta >= 1 / n_rows:
@@ -118,12 +120,13 @@ def check_target(estimator):
 
 
 class NoiseMechanism(TransactionMixin, OneToOneFeatureMixin, TransformerMixin, BaseEstimator, ABC):
-    """Base class of mechanisms whose ``transform`` adds fresh noise in every call."""
+    """Base class of mechanisms whose ``transform`` adds fresh noise in every call.
 
-    # A subclass implements _calibrate, which sets the grid 2**_exponents and the whole number
-    # _steps of its steps to the scale of the noise of each column (0 where a column gets none), and
-    # _sample, the law of the noise in steps. For the ledger it sets _noise_multiplier, the noise
-    # over the sensitivity, and _kind, which says what this is.
+    A subclass implements _calibrate, which sets the grid 2**_exponents and the whole number _steps
+    of its steps to the scale of the noise of each column (0 where a column gets none), and _sample,
+    the law of the noise in steps. For the ledger it sets _noise_multiplier, the noise over the
+    sensitivity, and _kind, which says what this is.
+    """
 
     _kind: Literal["normal", "laplace"]
 
@@ -190,7 +193,10 @@ class NoiseMechanism(TransactionMixin, OneToOneFeatureMixin, TransformerMixin, B
         return released
 
     def _read(self, X, reset):
-        """Numbers of the rows; with a schema in its ranges, and the lower end where one is none."""
+        """Return the numbers of the rows.
+
+        With a schema in its ranges, and the lower end where one is none.
+        """
         if self.schema is None:
             return validate_rows(self, X, dtype=np.float64, reset=reset)
         for name, column in self.schema.columns.items():
@@ -332,7 +338,7 @@ class LaplaceMechanism(NoiseMechanism):
     def _calibrate(self, n_features):
         exponent = choose_exponents(self.sensitivity / self.epsilon, "sensitivity / epsilon")
         # Each column can be rounded up by a step.
-        steps = count_steps(self.sensitivity, exponent) + n_features - 1
+        steps = count_grid_steps(self.sensitivity, exponent) + n_features - 1
         scale = math.ceil(steps / Fraction(float(self.epsilon)))
         if scale > LARGEST_SCALE:
             raise ValueError(
@@ -359,8 +365,10 @@ _MOST_ROUNDING = 2.0**-10
 
 
 def _largest_shift(epsilon, delta):
-    """The largest distance of two means, in standard deviations, whose profile stays at delta."""
-    # The profile grows from 0 to 1 with the shift; both ends are found by doubling.
+    """The largest distance of two means, in standard deviations, whose profile stays at delta.
+
+    The profile grows from 0 to 1 with the shift; both ends are found by doubling.
+    """
     low = high = 1.0
     while privacy_profile(epsilon, low) > delta:
         low /= 2
@@ -380,7 +388,7 @@ def gaussian_sigma(
     sensitivity: float = 1.0,
     method: Literal["exact", "classic"] = "exact",
 ) -> float:
-    """Standard deviation of normal noise that makes a release (epsilon, delta)-private.
+    """Return the standard deviation of normal noise that makes a release (epsilon, delta)-private.
 
     Parameters
     ----------
@@ -446,12 +454,13 @@ def gaussian_sigma(
 
 
 def discrete_multiplier(epsilon, delta, n_features, method):
-    """Noise multiplier of the discrete normal law on a grid of ``2**-GRID_BITS`` of its scale."""
-    # A normal variate that is added to a grid value and rounded to the grid keeps the guarantee of
-    # the variate, and the discrete normal law is within a known total variation of it, which is
-    # taken off delta. Where that is too much (of a tiny delta, or at a large epsilon, which
-    # multiplies it), the multiplier comes from the law's zero-concentrated privacy, which is exact
-    # on the grid.
+    """Noise multiplier of the discrete normal law on a grid of ``2**-GRID_BITS`` of its scale.
+
+    A normal variate that is added to a grid value and rounded to the grid keeps the guarantee of
+    the variate, and the discrete normal law is within a known total variation of it, which is taken
+    off delta. Where that is too much (of a tiny delta, or at a large epsilon, which multiplies it),
+    the multiplier comes from the law's zero-concentrated privacy, which is exact on the grid.
+    """
     rounding = n_features * _ROUNDING / 2.0 ** (2 * (GRID_BITS - 1))
     with np.errstate(over="ignore"):
         taken = (1 + np.exp(float(epsilon))) * rounding
@@ -462,7 +471,7 @@ def discrete_multiplier(epsilon, delta, n_features, method):
 
 
 def _concentrated_multiplier(epsilon, delta):
-    """The least multiplier z for which rho = 1 / (2 z^2) implies (epsilon, delta)."""
+    """Return the least multiplier z for which rho = 1 / (2 z^2) implies (epsilon, delta)."""
     gaps = np.logspace(-6, 8, 2000)  # the order of Renyi divergence, less 1; each gives a bound
     orders = 1 + gaps
     fixed = -np.log(gaps) + orders * np.log1p(-1 / orders) - gaps * epsilon
@@ -586,7 +595,7 @@ class GaussianMechanism(NoiseMechanism):
 
 
 def count_scale(sigma):
-    """Whole numbers of steps that are no less than standard deviations in steps."""
+    """Return the whole numbers of steps that are no less than standard deviations in steps."""
     steps = np.ceil(sigma)
     if np.max(steps, initial=0) > LARGEST_SCALE:
         raise ValueError("epsilon is too small for so many columns in one row.")
@@ -728,7 +737,7 @@ class NonSphericalGaussianMechanism(NoiseMechanism):
             unit * self._allocate(widths, n_features), "The standard deviation of the noise"
         )
         # What a column can move by on its grid, which is rounded up.
-        steps = [count_steps(width, k) for width, k in zip(widths, exponents)]
+        steps = [count_grid_steps(width, k) for width, k in zip(widths, exponents)]
         sigma = unit * self._allocate(np.ldexp(np.array(steps, float), exponents), n_features)
         self._exponents[noisy] = exponents
         self._steps[noisy] = count_scale(np.ldexp(sigma, -exponents))
@@ -737,14 +746,14 @@ class NonSphericalGaussianMechanism(NoiseMechanism):
         self.sigma_[noisy] = np.ldexp(self._steps[noisy].astype(np.float64), exponents)
 
     def _allocate(self, widths, n_features):
-        """Standard deviations for a noise multiplier of 1."""
+        """Return the standard deviations for a noise multiplier of 1."""
         if self.allocation == "proportional":
             return np.sqrt(n_features) * widths
         # The square roots are computed separately because the product can leave double precision.
         return np.sqrt(widths) * np.sqrt(widths.sum())
 
     def _check_bounds(self, n_features):
-        """The two ends of each column, or None when there are widths."""
+        """Return the two ends of each column, or None when there are widths."""
         given = (self.lower is not None, self.upper is not None, self.widths is not None)
         if given == (False, False, True):
             return None
@@ -753,7 +762,7 @@ class NonSphericalGaussianMechanism(NoiseMechanism):
         if self.schema is None and given != (True, True, False):
             raise ValueError("Pass either both lower and upper, or widths, or a schema.")
         if self.schema is not None:
-            ends = [find_ends(column) for column in self.schema.columns.values()]
+            ends = [find_range_ends(column) for column in self.schema.columns.values()]
             return tuple(np.transpose(ends))
         lower = column_values("lower", self.lower, n_features)
         upper = column_values("upper", self.upper, n_features)

@@ -57,7 +57,7 @@ class NumberColumn:
         most = _LARGEST_WHOLE if self.whole else np.finfo(float).max / 2
         for name in ("lower", "upper"):
             check_number(getattr(self, name), name, f"from {-most:g} to {most:g}", -most, most)
-        lower, upper = find_ends(self)
+        lower, upper = find_range_ends(self)
         if lower > upper:
             what = "hold a whole number" if self.whole else "not be empty"
             raise ValueError(f"The range must {what}; got {self.lower} to {self.upper}.")
@@ -66,12 +66,12 @@ class NumberColumn:
             check_number(self.missing, "missing", allowed, self.lower, self.upper)
 
     def _read(self, column):
-        """Numbers of a column, and which cells are numbers."""
-        numbers = _read_numbers(column)
+        """Return the numbers of a column, and which cells are numbers."""
+        numbers = _read_column_numbers(column)
         if self.missing is not None:
-            numbers[_is_missing(column)] = self.missing
+            numbers[_are_missing(column)] = self.missing
         fits = ~np.isnan(numbers)
-        lower, upper = find_ends(self)
+        lower, upper = find_range_ends(self)
         numbers = np.clip(np.where(fits, numbers, lower), lower, upper)
         return np.round(numbers) if self.whole else numbers, fits
 
@@ -102,8 +102,8 @@ class ValuesColumn:
         object.__setattr__(self, "values", _check_values(self.values, "values"))
 
     def _read(self, column):
-        """Places of values of a column, and which cells have one."""
-        places = _find_places(column, self.values)
+        """Return the places of values of a column, and which cells have one."""
+        places = _find_cell_places(column, self.values)
         return np.maximum(places, 0).astype(np.float64), places >= 0
 
 
@@ -259,7 +259,7 @@ class DeclaredSchema:
         for column, (found, fits) in zip(self.columns.values(), self._read_columns(X), strict=True):
             whole.append(fits)
             if isinstance(column, NumberColumn):
-                lower, upper = find_ends(column)
+                lower, upper = find_range_ends(column)
                 inputs.append(((found - lower) / (upper - lower or 1.0))[:, None])
             else:
                 made = found[:, None] == np.arange(len(column.values))
@@ -302,17 +302,17 @@ class DeclaredSchema:
             labels = np.ravel(labels)
         if np.ndim(labels) != 1:
             raise ValueError(f"y must have one label for each row; got shape {np.shape(labels)}.")
-        return _find_places(pd.Series(labels), np.asarray(classes, dtype=object))
+        return _find_cell_places(pd.Series(labels), np.asarray(classes, dtype=object))
 
     def _read_columns(self, X):
-        """What each column says, and which of its cells fit."""
+        """Return what each column says, and which of its cells fit."""
         check_container(X, "X")
         X = to_numpy(X) if is_tensor(X) else in_memory(X)
         if is_frame(X):
             parts = [_take_column(X, name) for name in self.columns]
         else:
             # numpy would make texts of all cells of a list that has one.
-            X = X if isinstance(X, np.ndarray) else np.array(_list_rows(X), dtype=object)
+            X = X if isinstance(X, np.ndarray) else np.array(_check_list_of_rows(X), dtype=object)
             if X.ndim != 2 or X.shape[1] != len(self.columns):
                 raise ValueError(
                     f"X must have the {len(self.columns)} columns of the schema; got an array of "
@@ -324,15 +324,15 @@ class DeclaredSchema:
         return [column._read(part) for column, part in zip(self.columns.values(), parts)]
 
 
-def find_ends(column):
-    """Ends of the range of a column of numbers, of whole ones if these are."""
+def find_range_ends(column):
+    """Return the ends of the range of a column of numbers, of whole ones if these are."""
     if column.whole:
         return float(np.ceil(column.lower)), float(np.floor(column.upper))
     return float(column.lower), float(column.upper)
 
 
 def find_type(column):
-    """The type of a declared column in a table that is released."""
+    """Return the type of a declared column in a table that is released."""
     if isinstance(column, ValuesColumn):
         return pd.Index(list(column.values)).dtype
     return np.dtype(np.int64 if column.whole else np.float64)
@@ -347,7 +347,7 @@ def name_features(estimator, schema):
 
 
 def _check_values(values, name):
-    """Values as a tuple, each once, also as they are read."""
+    """Return values as a tuple, each once, also as they are read."""
     is_listed = np.iterable(values) and not isinstance(values, str | bytes | Mapping | set)
     listed = [None if _is_gap(value) else value for value in values] if is_listed else []
     if not listed:
@@ -368,7 +368,7 @@ def _check_values(values, name):
     return tuple(seen.values())
 
 
-def _list_rows(X):
+def _check_list_of_rows(X):
     # An error names no cell.
     if not isinstance(X, list | tuple) or not all(np.iterable(row) for row in X):
         raise ValueError(f"X must be a dense table of rows; got {type(X).__name__}.")
@@ -383,26 +383,26 @@ def _take_column(X, name):
     return X.iloc[:, places[0]]
 
 
-def _read_numbers(column):
-    """Numbers of a column; NaN where a cell is none."""
-    if (numbers := _as_numbers(column)) is not None:
+def _read_column_numbers(column):
+    """Return the numbers of a column; NaN where a cell is none."""
+    if (numbers := _read_typed_numbers(column)) is not None:
         return numbers
-    keys = _read_cells(column)
+    keys = _parse_cells(column)
     return np.array([key if isinstance(key, float) else np.nan for key in keys], dtype=np.float64)
 
 
-def _find_places(column, values):
-    """Place of each cell among values; -1 where it has none of them."""
+def _find_cell_places(column, values):
+    """Return the place of each cell among values; -1 where it has none of them."""
     places = {_read_cell(value): place for place, value in enumerate(values)}
-    return np.array([places.get(key, -1) for key in _read_cells(column)], dtype=np.int64)
+    return np.array([places.get(key, -1) for key in _parse_cells(column)], dtype=np.int64)
 
 
-def _is_missing(column):
-    return np.array([key is None for key in _read_cells(column)], dtype=bool)
+def _are_missing(column):
+    return np.array([key is None for key in _parse_cells(column)], dtype=bool)
 
 
-def _as_numbers(column):
-    """Numbers of a column that has a type of numbers; None of another one."""
+def _read_typed_numbers(column):
+    """Return the numbers of a column that has a type of numbers; None of another one."""
     dtype = column.dtype
     if isinstance(dtype, pd.CategoricalDtype) or not pd.api.types.is_numeric_dtype(dtype):
         return None
@@ -412,9 +412,9 @@ def _as_numbers(column):
         return column.to_numpy(dtype=np.float64, na_value=np.nan).copy()
 
 
-def _read_cells(column):
-    """What the cells of a column say."""
-    if (numbers := _as_numbers(column)) is not None:
+def _parse_cells(column):
+    """Return what the cells of a column say."""
+    if (numbers := _read_typed_numbers(column)) is not None:
         return [None if number != number else number for number in numbers.tolist()]
     return [_read_cell(cell) for cell in column.astype(object)]
 
@@ -425,11 +425,14 @@ def _is_gap(cell):
 
 
 def _read_cell(cell):
-    """What a cell says, whatever type was guessed for its column: None, a number or a text."""
+    """Return what a cell says, whatever type was guessed for its column.
+
+    None, a number or a text.
+    """
     if _is_gap(cell):
         return None
     if isinstance(cell, str):
-        return _read_text(cell.strip())
+        return _parse_text_cell(cell.strip())
     if isinstance(cell, datetime.date | np.datetime64):
         return str(cell).replace("T", " ").removesuffix(" 00:00:00")
     if not isinstance(cell, Real | Decimal | np.bool_):
@@ -443,7 +446,7 @@ def _read_cell(cell):
     return None if number != number else number
 
 
-def _read_text(text):
+def _parse_text_cell(text):
     if text.lower() in ("true", "false"):
         return float(text.lower() == "true")
     try:

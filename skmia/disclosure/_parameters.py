@@ -33,19 +33,24 @@ _FORMULA = "2 per inner node, 1 per leaf"
 
 
 def count_tree_parameters(model):
-    """Number of parameters, formula, and parameters of the largest tree; None for other models."""
+    """Return the number of parameters, formula, and parameters of the largest tree.
+
+    None for other models.
+    """
     if isinstance(model, BaseDecisionTree):
         free = _count_free(model)
         return _count_tree(model), f"2 per inner node, {free} per leaf"
     if isinstance(model, FORESTS):
-        return _add_up([_count_tree(tree) for tree in model.estimators_], 0, "sum over all trees")
+        return _sum_ensemble(
+            [_count_tree(tree) for tree in model.estimators_], 0, "sum over all trees"
+        )
     if isinstance(model, BOOSTED):
         sizes = [_count_of_trees(tree.tree_.n_leaves) for tree in model.estimators_.ravel()]
-        return _add_up(sizes, model.estimators_.shape[1])
+        return _sum_ensemble(sizes, model.estimators_.shape[1])
     if isinstance(model, HISTOGRAMS):
         trees = read_trees_of_boosting(model)
         sizes = [_count_of_trees(int(tree.nodes["is_leaf"].sum())) for tree in trees]
-        return _add_up(sizes, read_baseline(model).size)
+        return _sum_ensemble(sizes, read_baseline(model).size)
     if is_xgboost(model):
         return _count_xgboost(model)
     if is_lightgbm(model):
@@ -54,7 +59,7 @@ def count_tree_parameters(model):
 
 
 def _count_free(model):
-    """Free numbers in a leaf of a single tree, over all of its outputs."""
+    """Return the free numbers in a leaf of a single tree, over all of its outputs."""
     if is_classifier(model):
         return int((model.tree_.n_classes - 1).sum())
     return int(model.tree_.n_outputs)
@@ -66,11 +71,14 @@ def _count_tree(model):
 
 
 def _count_of_trees(n_leaves):
-    """Parameters of a tree with one number in each leaf; it has one leaf more than inner nodes."""
+    """Return the parameters of a tree with one number in each leaf.
+
+    It has one leaf more than inner nodes.
+    """
     return int(2 * (n_leaves - 1) + n_leaves)
 
 
-def _add_up(sizes, n_starts, formula=f"{_FORMULA}, and start values"):
+def _sum_ensemble(sizes, n_starts, formula=f"{_FORMULA}, and start values"):
     return sum(sizes) + n_starts, formula, max(sizes, default=None)
 
 
@@ -89,7 +97,7 @@ def _count_xgboost(model):
     best = learner.get("attributes", {}).get("best_iteration")
     used = trees if best is None else trees[: (int(best) + 1) * per_round]
     leaves = [int((np.array(tree["left_children"]) < 0).sum()) for tree in used]
-    return _add_up([_count_of_trees(n) for n in leaves], 1)
+    return _sum_ensemble([_count_of_trees(n) for n in leaves], 1)
 
 
 def _count_lightgbm(model):
@@ -97,7 +105,7 @@ def _count_lightgbm(model):
     n_outputs = int(text.header.get("num_tree_per_iteration", 1))
     best = getattr(model, "best_iteration_", None) or getattr(model.booster_, "best_iteration", 0)
     used = text.trees[: best * n_outputs] if best and best > 0 else text.trees
-    return _add_up([_count_of_trees(len(tree["leaf_value"])) for tree in used], 0, _FORMULA)
+    return _sum_ensemble([_count_of_trees(len(tree["leaf_value"])) for tree in used], 0, _FORMULA)
 
 
 def _count_catboost(model):
@@ -108,7 +116,7 @@ def _count_catboost(model):
         2 * len(tree.get("splits") or ()) + len(tree["leaf_values"]) for tree in stored[OBLIVIOUS]
     ]
     formula = "2 per level, 1 per leaf and output, and start values"
-    return _add_up(sizes, int(np.size(stored["scale_and_bias"][1])), formula)
+    return _sum_ensemble(sizes, int(np.size(stored["scale_and_bias"][1])), formula)
 
 
 # Columns up to which the matrix of second derivatives is decomposed, which takes seconds.
@@ -116,10 +124,12 @@ _MOST_COLUMNS = 2_000
 
 
 def measure_effective_dof(model, X):
-    """Return the effective degrees of freedom of a fitted model, or None if they are not known."""
-    # A leaf predicts the mean of its rows, so a tree has as many as leaves and a forest their mean
-    # over its trees. Penalized linear models have the trace of X'WX (X'WX + penalty)^-1, with an
-    # intercept that is not penalized.
+    """Return the effective degrees of freedom of a fitted model, or None if they are not known.
+
+    A leaf predicts the mean of its rows, so a tree has as many as leaves and a forest their mean
+    over its trees. Penalized linear models have the trace of X'WX (X'WX + penalty)^-1, with an
+    intercept that is not penalized.
+    """
     found, steps = find_model(model)
     if isinstance(found, BaseDecisionTree):
         return float(found.tree_.n_leaves)
@@ -136,7 +146,7 @@ def measure_effective_dof(model, X):
 
 
 def _get_penalty(model):
-    """The factor of half the squared weights, or None if the model is of another kind."""
+    """Return the factor of half the squared weights, or None if the model is of another kind."""
     if type(model) is LinearRegression and not model.positive:
         return 0.0 if np.ndim(model.coef_) == 1 else None
     if type(model) is Ridge and not model.positive and np.ndim(model.alpha) == 0:
@@ -246,15 +256,15 @@ def count_parameters(model: object) -> ParameterCount:
     if found is None:
         return ParameterCount(None, "Pipelines inside of Pipelines are not counted")
     refuse_unfitted(found)
-    n_parameters, formula, *largest = _count(found)
+    n_parameters, formula, *largest = _count_parameters(found)
     buffers = found.module_.buffers() if is_skorch(found) else ()
     n_buffers = int(sum(tensor.numel() for tensor in buffers))
     n_learned = 0 if steps is None else _count_learned(steps)
     return ParameterCount(n_parameters, formula, *(largest or [None]), n_buffers, n_learned)
 
 
-def _count(model):
-    """Number, formula, and for ensembles the number of the largest tree."""
+def _count_parameters(model):
+    """Return the number, formula, and for ensembles the number of the largest tree."""
     for count in (count_tree_parameters, _count_linear, _count_net, _count_stored, _count_parts):
         found = count(model)
         if found is not None:
@@ -278,7 +288,7 @@ def _count_linear(model):
 
 
 def _is_softmax(model, own, n_rows):
-    """Whether the weights of all classes are determined up to a common vector."""
+    """Return whether the weights of all classes are determined up to a common vector."""
     is_logistic = own & {"LogisticRegression", "LogisticRegressionCV"}
     one_by_one = model.solver == "liblinear" if is_logistic else True
     return n_rows > 1 and not one_by_one and getattr(model, "multi_class", None) != "ovr"
@@ -298,7 +308,7 @@ _STORED = ("support_vectors_", "dual_coef_"), ("X_fit_", "dual_coef_"), ("X_trai
 
 
 def _count_stored(model):
-    """Models that store rows: the rows and their coefficients."""
+    """Return models that store rows: the rows and their coefficients."""
     formula = "stored rows x columns, and coefficients"
     for names in _STORED:
         if all(hasattr(model, name) for name in names):
@@ -312,12 +322,12 @@ def _count_stored(model):
 
 
 def _count_parts(model):
-    """Bagging, AdaBoost, votes and stacks: the sum over the models inside."""
+    """Return the bagging, AdaBoost, votes and stacks: the sum over the models inside."""
     parts = getattr(model, "estimators_", None)
     if not isinstance(parts, list | tuple) or not is_of_package(model, "sklearn"):
         return None
     parts = [*parts, *([model.final_estimator_] if hasattr(model, "final_estimator_") else [])]
-    counts = [_count(find_model(part)[0]) for part in parts if hasattr(part, "fit")]
+    counts = [_count_parameters(find_model(part)[0]) for part in parts if hasattr(part, "fit")]
     missing = next((count[1] for count in counts if count[0] is None), None)
     if missing is not None or not counts:
         return None, missing or "it holds no models"

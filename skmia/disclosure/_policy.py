@@ -37,7 +37,7 @@ def load_toml(given, name, shipped, folder, make):
 
 
 def _ask_for_other(path, shipped):
-    """The question whether a name that is shipped, or a file that is there, was meant."""
+    """Return the question whether a name that is shipped, or a file that is there, was meant."""
     meant = find_meant(str(path), shipped, synonyms=False)
     return f"; {ask_whether(meant)}" if meant else suggest_path(path)
 
@@ -219,7 +219,7 @@ def _make_policy(text):
 
 
 def _read_policy(text):
-    """The fields of a policy, apart from its text."""
+    """Return the fields of a policy, apart from its text."""
     stored = tomllib.loads(text)
     _check_keys(stored, _KEYS, "A policy")
     if not isinstance(stored.get("name"), str) or stored.get("version") != 1:
@@ -232,12 +232,12 @@ def _read_policy(text):
     stand_in = defaults.get("stand_in", False)
     if not isinstance(stand_in, bool):
         raise ValueError(f"stand_in must be true or false; got {show(stand_in)}.")
-    undecided = _check_word(defaults.get("undecided", UNDECIDED[0]), "undecided", UNDECIDED)
-    groups = _check_words(defaults.get("groups", ["all"]), "groups", ("all", "each"))
+    undecided = _check_policy_word(defaults.get("undecided", UNDECIDED[0]), "undecided", UNDECIDED)
+    groups = _check_policy_words(defaults.get("groups", ["all"]), "groups", ("all", "each"))
     for name, tables in (("limits", limits), ("structure", structure)):
         _check_keys(tables, {"file", "service"}, name)
     limits = limits | ({"table": stored["table"]} if "table" in stored else {})
-    ways = {key: _read_way(_get_table(limits, key), key) for key in limits}
+    ways = {key: _read_release_table(_get_table(limits, key), key) for key in limits}
     names = "limits", "required", "requires_attacks"
     return {
         "name": stored["name"],
@@ -251,8 +251,8 @@ def _read_policy(text):
     }
 
 
-def _read_way(table, release):
-    """Limits of a way of release, those that are required, and the attacks that are."""
+def _read_release_table(table, release):
+    """Return the limits of a way of release, those that are required, and the attacks that are."""
     of = f"of a {release}"
     numbers = {name: value for name, value in table.items() if name not in _LISTS}
     if not numbers:
@@ -261,7 +261,9 @@ def _read_way(table, release):
         name: float(check_number(value, f"{name} {of}", "a number"))
         for name, value in numbers.items()
     }
-    required = _check_words(table.get("required", list(limits)), f"required {of}", tuple(limits))
+    required = _check_policy_words(
+        table.get("required", list(limits)), f"required {of}", tuple(limits)
+    )
     if not required:
         raise ValueError(f"required {of} must name one or more of its limits.")
     # All of what may be asked for, unless the policy says otherwise.
@@ -271,7 +273,7 @@ def _read_way(table, release):
             raise ValueError(
                 f"A {release} knows no requires_attacks; it is for a service or a file."
             )
-        attacks = _check_words(table["requires_attacks"], f"requires_attacks {of}", attacks)
+        attacks = _check_policy_words(table["requires_attacks"], f"requires_attacks {of}", attacks)
     return limits, required, attacks
 
 
@@ -283,7 +285,7 @@ def _read_structure(table):
 def _make_limit(name, table):
     allowed = {"level"} | ({"min"} if name in _NUMBERS_OF_CHECKS else set())
     _check_keys(table, allowed | ({"file"} if name == "rules" else set()), f"structure: {name}")
-    level = _check_word(table.get("level"), f"the level of {name}", LEVELS)
+    level = _check_policy_word(table.get("level"), f"the level of {name}", LEVELS)
     least = table.get("min")
     if least is not None:
         check_number(least, f"min of {name}", "a number")
@@ -308,13 +310,13 @@ def _check_keys(table, known, name):
         )
 
 
-def _check_word(value, name, allowed):
+def _check_policy_word(value, name, allowed):
     if value not in allowed:
         raise ValueError(f"{name} must be one of {', '.join(allowed)}; got {show(value)}.")
     return value
 
 
-def _check_words(values, name, allowed):
+def _check_policy_words(values, name, allowed):
     if not isinstance(values, list):
         raise ValueError(f"{name} must be a list; got {show(values)}.")
-    return tuple(_check_word(value, name, allowed) for value in values)
+    return tuple(_check_policy_word(value, name, allowed) for value in values)

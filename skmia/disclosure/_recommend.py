@@ -5,12 +5,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from .._core.checks import check_option
 from .._core.decisions import REQUEST, ROLES, list_decision
-from .._core.levels import scale
+from .._core.escaping import SummaryMixin, visible
+from .._core.levels import scale_interval
+from .._core.metric_inputs import check_option
 from .._core.numbers import check_number, show
 from .._core.text import show_share
-from .._core.visible import Shown, visible
 from ..metrics import Interval
 from ._policy import LISTED, REFERENCE, RELEASES, STORED, Policy, list_required_attacks
 from ._result import StructuralCheck
@@ -61,15 +61,15 @@ class Measurement:
             If there is no interval with ordered ends.
         """
         if callable(self.interval):
-            return _check_interval(self.interval(level), self.name)
-        estimate, low, high = _check_interval(self.interval, self.name)
-        factor = scale(level, stated)
+            return _check_measured_interval(self.interval(level), self.name)
+        estimate, low, high = _check_measured_interval(self.interval, self.name)
+        factor = scale_interval(level, stated)
         return Interval(
             estimate, estimate - factor * (estimate - low), estimate + factor * (high - estimate)
         )
 
 
-def _check_interval(interval, name):
+def _check_measured_interval(interval, name):
     try:
         estimate, low, high = map(float, interval)
     except (TypeError, ValueError):
@@ -258,7 +258,10 @@ def _judge_limit(measurement, limit, has_failed, policy, n_tried):
 
 
 def _count_needed(measurement, interval, limit):
-    """Records with which the nearer end would reach the limit: half the width for four times."""
+    """Return records with which the nearer end would reach the limit.
+
+    Half the width for four times.
+    """
     distance = abs(limit - interval.estimate)
     below = interval.estimate < limit
     half = interval.high - interval.estimate if below else interval.estimate - interval.low
@@ -342,14 +345,14 @@ def _judge_condition(policy, release, condition, limits, checks, spoken, n_tried
 
 
 def list_missing(limits, checks):
-    """What has to be measured before anything can be said, in sentences."""
+    """Return what has to be measured before anything can be said, in sentences."""
     numbers = [f"{limit.name} ({limit.group})." for limit in limits if limit.status == MISSING]
     blocks = [check for check in checks if check.level == "block" and check.status == MISSING]
     return numbers + [f"{check.name}. {check.text}" for check in blocks]
 
 
 def list_failures(limits, checks):
-    """Numbers above their limits and checks that forbid a release, in sentences."""
+    """Return numbers above their limits and checks that forbid a release, in sentences."""
     numbers = [write(limit) for limit in limits if limit.status == FAIL]
     blocks = [check for check in checks if check.level == "block" and check.status == FAIL]
     return numbers + [f"{check.name}: {check.text}" for check in blocks]
@@ -361,7 +364,7 @@ def list_unmet(requirements):
 
 
 def write(judged):
-    """A sentence on a number and its limit."""
+    """Return a sentence on a number and its limit."""
     estimate, low, high = judged.interval
     return (
         f"{judged.name} ({judged.group}): {show_share(estimate)} [{show_share(low)}, "
@@ -394,7 +397,7 @@ _ACCESS = "access under agreement, reviewed when more records are known"
 
 
 @dataclass(frozen=True)
-class Recommendation(Shown):
+class Recommendation(SummaryMixin):
     """What a policy recommends for one way of release, as returned by :func:`recommend`.
 
     Attributes
@@ -468,7 +471,7 @@ class Recommendation(Shown):
         tried = [
             vars(condition)
             | {"text": _write_tried(condition), "reasons": list(condition.reasons)}
-            | {"limits": [*map(_as_plain, condition.limits)]}
+            | {"limits": [*map(_list_judged_fields, condition.limits)]}
             for condition in self.tried
         ]
         return {
@@ -477,8 +480,8 @@ class Recommendation(Shown):
             "not_asked": [way for way in RELEASES if way != self.release],
             "reasons": list(self.reasons),
             "conditions": list(self.conditions),
-            "limits": [*map(_as_plain, self.limits)],
-            "under_conditions": [*map(_as_plain, self.under_conditions)],
+            "limits": [*map(_list_judged_fields, self.limits)],
+            "under_conditions": [*map(_list_judged_fields, self.under_conditions)],
             "tried": tried,
             "checks": [vars(check).copy() for check in self.checks],
             "requirements": [vars(one).copy() for one in self.requirements],
@@ -495,14 +498,14 @@ class Recommendation(Shown):
 
 
 def _write_tried(condition):
-    """Why a condition does not suffice, or the number that is nearest to its limit."""
+    """Return why a condition does not suffice, or the number that is nearest to its limit."""
     if not condition.helps:
         return f"does not suffice. {condition.reasons[0]}"
     judged = [limit for limit in condition.limits if limit.interval is not None]
     return f"suffices. {write(max(judged, key=lambda limit: limit.interval[2] - limit.limit))}"
 
 
-def _as_plain(judged):
+def _list_judged_fields(judged):
     interval = judged.interval
     return vars(judged) | {"interval": None if interval is None else list(interval)}
 
@@ -638,15 +641,18 @@ _WAIVED = "The policy waives the rule on attacks (requires_attacks is empty)."
 
 
 def _decide(policy, limits, checks, unmet):
-    """The result without conditions, and why: no release where an attack was not able to speak."""
-    result, reasons = _compare(policy, limits, checks)
+    """Return the result without conditions, and why.
+
+    No release where an attack was not able to speak.
+    """
+    result, reasons = _compare_policy(policy, limits, checks)
     if result == REFUSE or not unmet:
         return result, reasons
     return UNKNOWN, unmet if result == RELEASE else [*reasons, *unmet]
 
 
-def _compare(policy, limits, checks):
-    """The result by the numbers and the checks alone, and why."""
+def _compare_policy(policy, limits, checks):
+    """Return the result by the numbers and the checks alone, and why."""
     missing = [f"{TO_MEASURE}{text}" for text in list_missing(limits, checks)]
     failures = list_failures(limits, checks)
     if failures:  # which no number that is still to be measured can mend

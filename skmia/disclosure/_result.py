@@ -7,9 +7,9 @@ from typing import Literal, NamedTuple
 import numpy as np
 import pandas as pd
 
+from .._core.escaping import SummaryMixin, visible
 from .._core.numbers import check_number, show
 from .._core.text import wrap
-from .._core.visible import Shown, visible
 from ..leakage import GeneralizationGapBound
 from ..metrics import Interval, auc_interval, conformal_pvalues
 from ._parameters import ParameterCount
@@ -79,7 +79,7 @@ _NEVER = (
 )
 
 
-def write_summary(report):
+def write_checks_summary(report):
     n_flagged = sum(check.status == "flagged" for check in report.checks)
     n_open = sum(check.status == "cannot be said" for check in report.checks)
     words = f"{n_flagged} of {len(report.checks)} checks are flagged"
@@ -141,7 +141,7 @@ class MembershipMeasure:
     n_nonmembers: int
 
 
-def measure_membership(answers, membership, people):
+def measure_from_confidence(answers, membership, people):
     """Return the membership measurement, and a p-value of each member from the non-members."""
     score = np.nan_to_num(answers.confidence)  # infinite log odds keep their order
     measure = MembershipMeasure(
@@ -155,7 +155,7 @@ def measure_membership(answers, membership, people):
 
 
 def _measure_gap(loss, membership, people):
-    """Welch's interval, of the means of people where they have several records."""
+    """Return Welch's interval, of the means of people where they have several records."""
     if people is not None:
         table = pd.DataFrame({"loss": loss, "member": membership, "person": people})
         table = table.groupby(["member", "person"], as_index=False).mean()
@@ -205,7 +205,7 @@ class StructuralCheck:
 
 
 @dataclass(frozen=True, eq=False)
-class StructuralReport(Shown):
+class StructuralReport(SummaryMixin):
     """Structural checks of a fitted model, as returned by :func:`structural_checks`.
 
     Attributes
@@ -329,8 +329,8 @@ class StructuralReport(Shown):
         return {name: getattr(self, name) for name in names} | {
             "published": dict(self.published),
             "parameters": vars(self.parameters).copy(),
-            "checks": [_as_plain(vars(check)) for check in self.checks],
-            "membership": None if membership is None else _as_plain(vars(membership)),
+            "checks": [_list_check_fields(vars(check)) for check in self.checks],
+            "membership": None if membership is None else _list_check_fields(vars(membership)),
             "notes": list(self.notes),
         }
 
@@ -341,10 +341,10 @@ class StructuralReport(Shown):
         -------
         text : str
         """
-        return write_summary(self)
+        return write_checks_summary(self)
 
 
-def _as_plain(fields):
+def _list_check_fields(fields):
     return {
         name: list(value) if isinstance(value, tuple) else value for name, value in fields.items()
     }

@@ -28,12 +28,12 @@ class ParameterCondition:
     text: str
 
     def holds(self, settings: dict) -> bool:
-        """Whether the condition holds; it does not if there is no such parameter."""
+        """Return whether the condition holds; it does not if there is no such parameter."""
         if self.parameter not in settings:
             return False
         negated, sign, wanted, word = _FORM.fullmatch(self.text).groups()
         value = settings[self.parameter]
-        holds = _is(word, value) if word else _compare(sign, value, wanted)
+        holds = _is(word, value) if word else _compare_value(sign, value, wanted)
         return holds != bool(negated)
 
 
@@ -58,7 +58,7 @@ def _is(word, value):
     return isinstance(value, Integral) and not isinstance(value, bool)
 
 
-def _compare(sign, value, wanted):
+def _compare_value(sign, value, wanted):
     is_number = isinstance(value, Real) and not isinstance(value, bool | np.bool_)
     if sign != "==":
         return is_number and bool(_COMPARISONS[sign](value, _as_number(wanted)))
@@ -96,7 +96,7 @@ _VALUES = {"int": "a whole number", "none": "not given", "all": "all of them"}
 
 
 def describe_flags(flags):
-    """What rules that hold say of each setting, in a sentence with its plain name."""
+    """Return what rules that hold say of each setting, in a sentence with its plain name."""
     found = {}
     for condition in (condition for rule in flags for condition in rule.conditions):
         found.setdefault(condition.parameter, {})[_tell_condition(condition)] = None
@@ -208,7 +208,10 @@ class RuleBook:
 
 
 def _has_lost_settings(model):
-    """Whether a booster was loaded from a file: it has other rounds than its settings say."""
+    """Return whether a booster was loaded from a file.
+
+    It has other rounds than its settings say.
+    """
     if not is_xgboost(model):
         return False
     if not model.__sklearn_is_fitted__() or model.early_stopping_rounds is not None:
@@ -258,10 +261,10 @@ def load_rules(rules: PathLike = "skmia") -> RuleBook:
 
 def _make_book(text):
     stored = tomllib.loads(text)
-    name, source = (_get(stored, key, str) for key in ("name", "source"))
-    rules = tuple(_make_rule(rule, source) for rule in _get(stored, "rules", list))
-    tables = [_check_tables(stored.get(key, {}), key) for key in ("missing", "zero")]
-    fractions = _get({"fractions": [], **stored}, "fractions", list)
+    name, source = (_get_rule_entry(stored, key, str) for key in ("name", "source"))
+    rules = tuple(_make_rule(rule, source) for rule in _get_rule_entry(stored, "rules", list))
+    tables = [_check_rule_tables(stored.get(key, {}), key) for key in ("missing", "zero")]
+    fractions = _get_rule_entry({"fractions": [], **stored}, "fractions", list)
     return RuleBook(name, source, rules, tuple(map(str, fractions)), *tables)
 
 
@@ -269,7 +272,7 @@ def _make_rule(stored, source):
     if not isinstance(stored, dict):
         raise ValueError(f"Each of rules must be a table; got {show(stored)}.")
     name, kinds, parts = (
-        _get(stored, key, kind)
+        _get_rule_entry(stored, key, kind)
         for key, kind in (("name", str), ("estimators", list), ("flag_if", dict))
     )
     if not parts:
@@ -280,14 +283,14 @@ def _make_rule(stored, source):
     return Rule(name, tuple(map(str, kinds)), conditions, str(stored.get("source", source)))
 
 
-def _check_tables(tables, key):
+def _check_rule_tables(tables, key):
     inner = tables.values() if isinstance(tables, dict) else [None]
     if not all(isinstance(table, dict) for table in inner):
         raise ValueError(f"{key} must hold a table for each class; got {show(tables)}.")
     return tables
 
 
-def _get(stored, key, kind):
+def _get_rule_entry(stored, key, kind):
     value = stored.get(key)
     if not isinstance(value, kind):
         words = {str: "text", list: "a list", dict: "a table"}

@@ -4,13 +4,13 @@ import math
 import re
 from datetime import date, datetime
 
-from .._core.checks import check_option
 from .._core.decisions import REQUEST, ROLES
+from .._core.escaping import visible
+from .._core.metric_inputs import check_option
 from .._core.numbers import show
 from .._core.pages import render_page
 from .._core.pages.saving import write_text
 from .._core.text import choose_base, shorten
-from .._core.visible import visible
 from ..metrics import MIN_FALSE_POSITIVES
 from ._recommend import CONDITIONS, FAIL, MISSING, OPEN, PASS, REFUSE, RELEASE, UNJUDGED, UNKNOWN
 
@@ -91,12 +91,12 @@ _WORDS = {
 
 
 def name_check(name):
-    """The plain name of a structural check."""
+    """Return the plain name of a structural check."""
     return CHECKS.get(name, (name.replace("_", " "),))[0]
 
 
 def _read_rate(name):
-    """The false positive rate in a name such as ``tpr_at_fpr_01``, or None."""
+    """Return the false positive rate in a name such as ``tpr_at_fpr_01``, or None."""
     found = re.fullmatch(r"tpr_at_fpr_(\d+)", name)
     if found is None:
         return None
@@ -105,7 +105,7 @@ def _read_rate(name):
 
 
 def _head(name, limit):
-    """The heading of a column of numbers, and its limit as it is written there."""
+    """Return the heading of a column of numbers, and its limit as it is written there."""
     rate = _read_rate(name)
     if rate is None:
         return "Member ranked above a non-member (AUC; 0.5 is guessing)", f"{limit:.3g}"
@@ -116,7 +116,7 @@ def _head(name, limit):
 
 
 def _label(name):
-    """The short heading of a column, beside each number where there is no room for columns."""
+    """Return short heading of a column, beside each number where there is no room for columns."""
     rate = _read_rate(name)
     return "AUC" if rate is None else f"of {choose_base(rate):,}"
 
@@ -138,15 +138,18 @@ def _make_cell(row):
     return {"kind": kind, "number": number, "span": span, "words": words}
 
 
-def _rank(rows):
-    """How bad a group is: numbers above their limits first, then the nearest to theirs."""
+def _rank_group(rows):
+    """Return how bad a group is: numbers above their limits first, then the nearest to theirs."""
     known = [row for row in rows if row["interval"] is not None]
     fails = sum(row["status"] == FAIL for row in known)
     return -fails, -max((row["interval"][1] - row["limit"] for row in known), default=-9.0)
 
 
 def make_matrix(limits):
-    """A row for each group and a column for each number; above eight groups the eight worst."""
+    """Return a row for each group and a column for each number.
+
+    Above eight groups the eight worst.
+    """
     by_group = {}
     for row in limits:
         by_group.setdefault(row["group"], []).append(row)
@@ -157,7 +160,7 @@ def make_matrix(limits):
     columns += [name for name in names if name in of_groups and name not in columns]
     others = [group for group in by_group if group != "all"]
     if len(others) > _MOST_GROUPS:
-        others = sorted(others, key=lambda group: _rank(by_group[group]))
+        others = sorted(others, key=lambda group: _rank_group(by_group[group]))
     shown = [*(["all"] if "all" in by_group else []), *others[:_MOST_GROUPS]]
     rows = []
     for group in shown if columns else ():
@@ -181,7 +184,7 @@ def make_matrix(limits):
 
 
 def _get_good(name):
-    """What a good reason for a flagged check says."""
+    """Return what a good reason for a flagged check says."""
     return CHECKS.get(name, ("", "", "why it does no harm"))[2]
 
 
@@ -204,8 +207,8 @@ def _make_check(row, reasons):
     }
 
 
-def _count(found):
-    """How many numbers and checks speak for and against, in sentences."""
+def _count_for_and_against(found):
+    """Return how many numbers and checks speak for and against, in sentences."""
     levels = [row["level"] for row in found["checks"] if row["status"] != PASS]
     n_block, n_review = levels.count("block"), levels.count("review")
     blocks = "check blocks" if n_block == 1 else "checks block"
@@ -214,7 +217,7 @@ def _count(found):
         f"{n_block} {blocks} the release.": n_block,
         f"Before a release, {n_review} {needs} a reason.": n_review,
     }
-    return _count_numbers(found) + [text for text, number in told.items() if number]
+    return _count_statuses(found) + [text for text, number in told.items() if number]
 
 
 _COUNTED = {
@@ -225,8 +228,8 @@ _COUNTED = {
 }
 
 
-def _count_numbers(found):
-    """How many numbers there are of each status, and what would measure the missing ones."""
+def _count_statuses(found):
+    """Return how many numbers there are of each status, and what would measure the missing ones."""
     statuses = [row["status"] for row in found["limits"] if row["status"] != UNJUDGED]
     if not statuses:
         return []
@@ -239,7 +242,7 @@ def _count_numbers(found):
 
 
 def _tell_missing(name):
-    """What is missing, in words, and what would measure it."""
+    """Return what is missing, in words, and what would measure it."""
     rate = _read_rate(name)
     if rate is not None:
         least = math.ceil(MIN_FALSE_POSITIVES / rate * (1 - 1e-9))
@@ -262,9 +265,11 @@ _MISSING = {
 }
 
 
-def summarize(found):
-    """What a policy says, without the names that only programs need, in sentences."""
-    # Reasons about single numbers and checks stand in the tables.
+def summarize_policy(found):
+    """Return what a policy says, without the names that only programs need, in sentences.
+
+    Reasons about single numbers and checks stand in the tables.
+    """
     known = tuple(
         f"{row['name']}{end}" for row in (*found["limits"], *found["checks"]) for end in " :."
     )
@@ -274,11 +279,11 @@ def summarize(found):
         for reason in found["reasons"]
         if not reason.removeprefix("To be measured: ").startswith(known) and reason not in general
     ]
-    return [*_count(found), *others, *found.get("remarks", [])]
+    return [*_count_for_and_against(found), *others, *found.get("remarks", [])]
 
 
 def describe_sheet(document, report="report.html"):
-    """What the sheet of a document shows, as plain values."""
+    """Return what the sheet of a document shows, as plain values."""
     found = document["recommendation"]
     provenance = found["provenance"]
     reasons = {row["check"]: row["reason"] for row in found["reviews"]}
@@ -301,7 +306,7 @@ def describe_sheet(document, report="report.html"):
         "report": report,
         "result": found["result"],
         "policy": policy["name"],
-        "told": [shorten(text, _CHARACTERS["text"]) for text in (*summarize(found), others)],
+        "told": [shorten(text, _CHARACTERS["text"]) for text in (*summarize_policy(found), others)],
         "decisions": [(name, name == decision["decision"]) for name in DECISIONS],
         "conditions": decision["conditions"] or "; ".join(found["conditions"]),
         "because": decision["because"],
@@ -327,14 +332,14 @@ def _get_decision(found):
 
 
 def _name_subject(document):
-    """The file that would be released, or the model."""
+    """Return the file that would be released, or the model."""
     command = document["settings"].get("command") or {}
     named = (command.get(name) for name in ("model", "answers", "synthetic"))
     return next(filter(None, named), document.get("victim_name", "synthetic table"))
 
 
 def write_day(moment):
-    """A date in words, ``23 November 2026``; a text that is none is kept."""
+    """Return a date in words, ``23 November 2026``; a text that is none is kept."""
     try:
         day = datetime.fromisoformat(moment)
     except ValueError:
@@ -343,7 +348,7 @@ def write_day(moment):
 
 
 def render_sheet(document, report="report.html"):
-    """The decision sheet of an audit: one page of A4, to be filled in without a script."""
+    """Return the decision sheet of an audit: one page of A4, to be filled in without a script."""
     content = describe_sheet(document, report)
     return render_page("sheet.html.j2", __package__, own_style="sheet.css", sheet=content)
 
@@ -353,8 +358,10 @@ def write_sheet(document, path, report="report.html"):
 
 
 def record_decision(document, *, decision, name, role, day, given):
-    """The document with a decision, or with a further signature under the one that it has."""
-    # given: "conditions", "because" and "reasons" (by check) as typed, and whether to "replace".
+    """Return the document with a decision, or with a further signature under the one that it has.
+
+    given: "conditions", "because" and "reasons" (by check) as typed, and whether to "replace".
+    """
     found = document["recommendation"]
     before, signatures = _get_decision(found), found["signatures"]
     if decision is not None:
@@ -402,7 +409,7 @@ def _check_text(text, what, n_words=_FEWEST_WORDS):
 
 
 def _give_reasons(found, chosen, reasons):
-    """The checks that need a reason, with those that were typed."""
+    """Return the checks that need a reason, with those that were typed."""
     known = [row["check"] for row in found["reviews"]]
     for name, text in reasons.items():
         if name not in known:

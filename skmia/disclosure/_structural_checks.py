@@ -9,11 +9,11 @@ import pandas as pd
 from scipy.special import expit
 from sklearn.tree import DecisionTreeClassifier
 
-from .._core.asking import unwrap
-from .._core.checks import check_finite_vector
 from .._core.groups import number_groups
+from .._core.metric_inputs import check_finite_vector
 from .._core.numbers import check_count
 from .._core.optional import is_of_package
+from .._core.query import unwrap
 from .._core.records import Records
 from .._core.skorch_nets import is_skorch
 from .._core.types import ArrayLike, PathLike
@@ -32,7 +32,7 @@ from ._result import (
     StructuralCheck,
     StructuralReport,
     choose_thresholds,
-    measure_membership,
+    measure_from_confidence,
 )
 from ._rules import RuleBook, describe_flags, load_rules
 
@@ -46,7 +46,7 @@ def check_decimals(decimals):
         check_count(decimals, "decimals", 0, _MOST_DECIMALS)
 
 
-def check_model(model):
+def check_predictor(model):
     name = type(unwrap(model)).__name__
     if not hasattr(model, "predict"):
         raise TypeError(
@@ -64,7 +64,7 @@ def check_model(model):
 _PROBABILITIES = ("proba", "logits")
 
 
-class Answers(NamedTuple):
+class ModelAnswers(NamedTuple):
     """Answers to some records."""
 
     columns: np.ndarray  # (n, n_columns): numbers that are released, as the model gives them
@@ -79,7 +79,7 @@ class Answers(NamedTuple):
     def take(self, rows):
         parts = (self.columns, self.confidence, self.loss, self.labels)
         taken = [None if part is None else part[rows] for part in parts]
-        return Answers(*taken, *self[4:])
+        return ModelAnswers(*taken, *self[4:])
 
 
 def round_answers(answers, decimals):
@@ -87,22 +87,22 @@ def round_answers(answers, decimals):
     return answers.columns if decimals is None else np.round(answers.columns, decimals)
 
 
-def read_answers(outputs, y):
-    confidence, loss, signal = _score(outputs, y)
-    columns = _list_columns(outputs)
+def summarize_answers(outputs, y):
+    confidence, loss, signal = _score_model_answers(outputs, y)
+    columns = _list_answer_columns(outputs)
     labels, n_classes = _number_labels(outputs, y)
     known = outputs.kind in _PROBABILITIES
-    return Answers(columns, confidence, loss, labels, n_classes, known, signal)
+    return ModelAnswers(columns, confidence, loss, labels, n_classes, known, signal)
 
 
-def _list_columns(outputs):
+def _list_answer_columns(outputs):
     if outputs.kind == "label":
         return pd.factorize(outputs.values)[0][:, None]
     values = np.exp(outputs.log_proba()) if outputs.kind == "logits" else outputs.values
     return np.reshape(np.asarray(values, dtype=np.float64), (len(outputs), -1))
 
 
-def _score(outputs, y):
+def _score_model_answers(outputs, y):
     if outputs.kind in _PROBABILITIES:
         own = outputs.label_index(y)[:, None]
         values = np.exp(outputs.log_proba()) if outputs.kind == "logits" else outputs.values
@@ -127,7 +127,7 @@ def _number_labels(outputs, y):
     return outputs.label_index(y), len(outputs.classes)
 
 
-class Case(NamedTuple):
+class ModelCase(NamedTuple):
     """A model and the n records with which it is checked."""
 
     model: Any
@@ -135,7 +135,7 @@ class Case(NamedTuple):
     members: np.ndarray  # (n,): whether it is a training record that counts
     outsiders: np.ndarray  # (n,): whether it is a non-member
     all_people: np.ndarray | None  # (n,): person of each record; None if each record is one
-    answers: Answers
+    answers: ModelAnswers
     thresholds: dict  # by name
     book: RuleBook
 
@@ -175,7 +175,7 @@ class Case(NamedTuple):
         return self.n_records if self.all_people is None else int(self.people.max()) + 1
 
 
-def open_case(model, records, membership, decimals, thresholds, rules, sample_weight):
+def open_model_case(model, records, membership, decimals, thresholds, rules, sample_weight):
     """Check the parameters of :func:`structural_checks` and query the model."""
     records = check_records(records)
     thresholds = choose_thresholds(thresholds)
@@ -183,20 +183,20 @@ def open_case(model, records, membership, decimals, thresholds, rules, sample_we
     check_decimals(decimals)
     n = len(records)
     is_member = np.ones(n, bool) if membership is None else check_membership(membership, n)
-    used = _check_weights(sample_weight, n)
+    used = _check_sample_weight(sample_weight, n)
     if not (is_member & used).any():
         raise ValueError("sample_weight must be above 0 for some member; got 0 for all.")
     if model is not None:
-        check_model(model)
+        check_predictor(model)
     outputs = query(None if "outputs" in records.fields else model, records)
     people = records.fields.get("group_by")
     people = None if people is None else number_groups(people, n)[1]
-    answers = read_answers(outputs, np.asarray(records.y))
+    answers = summarize_answers(outputs, np.asarray(records.y))
     members = is_member & used
-    return Case(model, records, members, ~is_member, people, answers, thresholds, book)
+    return ModelCase(model, records, members, ~is_member, people, answers, thresholds, book)
 
 
-def _check_weights(sample_weight, n_records):
+def _check_sample_weight(sample_weight, n_records):
     if sample_weight is None:
         return np.ones(n_records, dtype=bool)
     weights = check_finite_vector(sample_weight, "sample_weight")
@@ -209,7 +209,7 @@ def _check_weights(sample_weight, n_records):
 
 
 @dataclass
-class Findings:
+class CheckFindings:
     """Checks, columns of the table of members, and notes, in the order in which they are found."""
 
     checks: list = field(default_factory=list)
@@ -234,7 +234,7 @@ class GroupSizes(NamedTuple):
     smallest_cells: np.ndarray
 
 
-def number_rows(columns, n_rows, *, to_the_end=False):
+def number_equal_records(columns, n_rows, *, to_the_end=False):
     """Number records by their values in some columns; equal ones have the same number."""
     numbers, n_groups = np.zeros(n_rows, dtype=np.int64), 1
     for column in columns:
@@ -268,7 +268,7 @@ def count_leaves(places, people=None):
 
 
 def _count_distinct(places, people, n_places):
-    """Number of different people at each place."""
+    """Return the number of different people at each place."""
     n_people = people.max() + 1
     if n_people == len(people):
         return np.bincount(places, minlength=n_places)
@@ -281,16 +281,18 @@ _ZERO = 1e-8
 
 
 def count_as_published(case, answers):
-    """Count flagged members by shares of answers, which are not shares of people."""
-    # Groups are leaves of a decision tree, and members with exactly the same answer otherwise. A
-    # class with a share of 0 is ruled out, and a small cell is a share of a group that makes fewer
-    # people than the threshold.
+    """Count flagged members by shares of answers, which are not shares of people.
+
+    Groups are leaves of a decision tree, and members with exactly the same answer otherwise. A
+    class with a share of 0 is ruled out, and a small cell is a share of a group that makes fewer
+    people than the threshold.
+    """
     if not answers.has_probabilities:
         return {}
     columns = answers.columns.T
     if case.has_file and isinstance(find_model(case.model)[0], DecisionTreeClassifier):
         columns = [leaves.places for leaves in iter_leaves(case.model, case.training.X)]
-    numbers = number_rows(columns, case.n_records)
+    numbers = number_equal_records(columns, case.n_records)
     sizes = count_groups(numbers, answers.labels, case.people).sizes
     is_zero = answers.columns < _ZERO
     is_small = answers.columns * sizes[:, None] < case.thresholds["small_cells"].least
@@ -305,7 +307,7 @@ _OF_GROUPS = "k", "class_disclosure", "small_cells"
 _KINDS = {"service": "the same answer", "file": "the same leaves"}
 
 
-def check_groups(sizes, answers, release, thresholds):
+def check_answer_groups(sizes, answers, release, thresholds):
     """Check the groups of records with the same answer, or with the same leaves."""
     n_groups, kind = int(sizes.numbers.max()) + 1, _KINDS[release]
     least, source = thresholds["k"]
@@ -314,7 +316,7 @@ def check_groups(sizes, answers, release, thresholds):
         f"{n_groups:,} groups of members with {kind}; the smallest has {smallest:,}, and "
         f"{n_small:,} members are in one of fewer than {least:g}."
     )
-    k = _make("k", release, (smallest, least, n_small), text, source)
+    k = _make_structural_check("k", release, (smallest, least, n_small), text, source)
     if not answers.n_classes:
         return [k, *_list_undefined(release)]
     n_lacking = int((sizes.n_classes < answers.n_classes).sum())
@@ -323,19 +325,27 @@ def check_groups(sizes, answers, release, thresholds):
         "group rules it out."
     )
     name = "class_disclosure"
-    disclosure = _make(name, release, (n_lacking, None, n_lacking), text, SOURCES[name])
+    disclosure = _make_structural_check(
+        name, release, (n_lacking, None, n_lacking), text, SOURCES[name]
+    )
     least, source = thresholds["small_cells"]
     n_cells, fewest = int((sizes.smallest_cells < least).sum()), int(sizes.smallest_cells.min())
     text = (
         f"{n_cells:,} members are in a group in which fewer than {least:g} share a class that "
         f"occurs; the fewest are {fewest:,}."
     )
-    return [k, disclosure, _make("small_cells", release, (fewest, least, n_cells), text, source)]
+    return [
+        k,
+        disclosure,
+        _make_structural_check("small_cells", release, (fewest, least, n_cells), text, source),
+    ]
 
 
-def _make(name, release, found, text, source, status=None):
-    """A check; without a status, it is flagged if it is about some members."""
-    # found: value, threshold and number of flagged members
+def _make_structural_check(name, release, found, text, source, status=None):
+    """Return a check; without a status, it is flagged if it is about some members.
+
+    found: value, threshold and number of flagged members.
+    """
     status = status or (FLAGGED if found[2] else PASSED)
     return StructuralCheck(name, release, status, *found, text, source)
 
@@ -359,7 +369,7 @@ def check_rounding(answers, released, decimals, has_file):
     else:
         status = FLAGGED
         text = f"The service gives more than {decimals} digits after the point."
-    return _make("rounded_answers", "service", _NOTHING, text, source, status)
+    return _make_structural_check("rounded_answers", "service", _NOTHING, text, source, status)
 
 
 def check_groups_of_rows(sizes, answers, name, thresholds):
@@ -369,23 +379,29 @@ def check_groups_of_rows(sizes, answers, name, thresholds):
         f"{name} has no leaves that can be read, which would divide the members into groups. The "
         f"table has {n_groups:,} different rows, which says nothing of the model."
     )
-    sources = _list_sources(thresholds)
-    k, *others = (_make(one, "file", _NOTHING, text, sources[one], UNKNOWN) for one in _OF_GROUPS)
+    sources = _list_file_sources(thresholds)
+    k, *others = (
+        _make_structural_check(one, "file", _NOTHING, text, sources[one], UNKNOWN)
+        for one in _OF_GROUPS
+    )
     if not answers.n_classes:
         others = _list_undefined("file")
     return [replace(k, value=smallest), *others]
 
 
-def _list_sources(thresholds):
-    """Sources of the checks that read a file, in their order."""
+def _list_file_sources(thresholds):
+    """Return the sources of the checks that read a file, in their order."""
     sources = SOURCES | {name: threshold.source for name, threshold in thresholds.items()}
     return {name: sources[name] for name in (*_OF_GROUPS, "smallest_leaf", "keeps_rows")}
 
 
 def _list_undefined(release):
-    """Checks of classes, of a regressor."""
+    """Return the checks of classes, of a regressor."""
     text = "Regression has no classes that a group could rule out."
-    return [_make(name, release, _NOTHING, text, "no classes", NONE) for name in _OF_GROUPS[1:]]
+    return [
+        _make_structural_check(name, release, _NOTHING, text, "no classes", NONE)
+        for name in _OF_GROUPS[1:]
+    ]
 
 
 def check_leaves(leaves, name, may_have, thresholds):
@@ -394,13 +410,17 @@ def check_leaves(leaves, name, may_have, thresholds):
     if leaves is None:
         status = UNKNOWN if may_have else NONE
         text = f"{name} {'may have leaves that cannot be read' if may_have else 'has no leaves'}."
-        return _make("smallest_leaf", "file", (None, least, None), text, source, status)
+        return _make_structural_check(
+            "smallest_leaf", "file", (None, least, None), text, source, status
+        )
     n_records, smallest = int((leaves < least).sum()), int(leaves.min())
     text = (
         f"{n_records:,} members are in a leaf of fewer than {least:g} training records; the "
         f"smallest has {smallest:,}."
     )
-    return _make("smallest_leaf", "file", (smallest, least, n_records), text, source)
+    return _make_structural_check(
+        "smallest_leaf", "file", (smallest, least, n_records), text, source
+    )
 
 
 def check_freedom(count, n_members, effective, thresholds):
@@ -408,7 +428,9 @@ def check_freedom(count, n_members, effective, thresholds):
     least, source = thresholds["residual_dof"]
     if count.n_parameters is None:
         text = f"Cannot be said: {count.formula}."
-        return _make("residual_dof", "both", (None, least, None), text, source, UNKNOWN)
+        return _make_structural_check(
+            "residual_dof", "both", (None, least, None), text, source, UNKNOWN
+        )
     left = n_members - count.n_parameters
     text = (
         f"{n_members:,} members minus {count.n_parameters:,} parameters ({count.formula}) leave "
@@ -419,7 +441,7 @@ def check_freedom(count, n_members, effective, thresholds):
     if effective is not None:
         text += f" The effective degrees of freedom are {effective:,.1f}."
     status = FLAGGED if left < least else PASSED
-    return _make("residual_dof", "both", (left, least, None), text, source, status)
+    return _make_structural_check("residual_dof", "both", (left, least, None), text, source, status)
 
 
 def check_rules(book, flags):
@@ -437,10 +459,10 @@ def check_rules(book, flags):
         told = f"The settings are in the rules {book.name!r}: {names}."
         text = " ".join([told, *describe_flags(flags)])
         source = "; ".join(dict.fromkeys(rule.source for rule in flags))
-    return _make("rules", "both", (names, None, None), text, source, status)
+    return _make_structural_check("rules", "both", (names, None, None), text, source, status)
 
 
-def check_rows(n_rows, n_found, unread):
+def check_stored_rows(n_rows, n_found, unread):
     """Check whether the file stores training rows; ``unread`` are parts that could not be read."""
     source = SOURCES["keeps_rows"]
     if n_rows:
@@ -451,20 +473,25 @@ def check_rows(n_rows, n_found, unread):
         text = f"{len(unread):,} parts of the file could not be read, such as {unread[0]}."
     else:
         status, n_found, text = PASSED, 0, "No training rows were found in the file."
-    return _make("keeps_rows", "file", (n_rows, None, n_found), text, source, status)
+    return _make_structural_check(
+        "keeps_rows", "file", (n_rows, None, n_found), text, source, status
+    )
 
 
 def name_no_file(name, thresholds):
-    """Checks of the file of a model that is not at hand."""
-    text, sources = f"The file of {name} is not at hand.", _list_sources(thresholds).items()
-    return [_make(check, "file", _NOTHING, text, source, UNKNOWN) for check, source in sources]
+    """Return the checks of the file of a model that is not at hand."""
+    text, sources = f"The file of {name} is not at hand.", _list_file_sources(thresholds).items()
+    return [
+        _make_structural_check(check, "file", _NOTHING, text, source, UNKNOWN)
+        for check, source in sources
+    ]
 
 
 # Packages whose models keep rows under names that are known.
 _KNOWN = {"catboost", "imblearn", "lightgbm", "sklearn", "skorch", "xgboost"}
 
 
-def examine_file(case, answers, found):
+def examine_model_file(case, answers, found):
     """Add the checks of groups, leaves and stored rows to the findings."""
     inspection = inspect_model(case.model)
     stated, given = inspection.n_rows, case.n_records
@@ -480,14 +507,14 @@ def examine_file(case, answers, found):
     if is_stored is not None:
         found.columns["is_stored"] = is_stored
     n_found = None if is_stored is None else int(is_stored.sum())
-    found.checks.append(check_rows(n_rows, n_found, inspection.unread))
+    found.checks.append(check_stored_rows(n_rows, n_found, inspection.unread))
 
 
 def _examine_groups(case, answers, found):
     """Add the checks of groups; return the smallest leaf of each member, or None."""
     if not has_leaves(case.model):
         hashes = Records(case.training.X, np.zeros(case.n_records)).digests
-        numbers = number_rows(hashes, case.n_records)
+        numbers = number_equal_records(hashes, case.n_records)
         sizes = count_groups(numbers, answers.labels, case.people)
         checks = check_groups_of_rows(sizes, answers, case.name, case.thresholds)
         found.add_groups(checks, sizes, "structure")
@@ -495,32 +522,34 @@ def _examine_groups(case, answers, found):
     smallest = np.full(case.n_records, np.iinfo(np.int64).max)
 
     def watch():
-        """The leaves of each tree; the smallest number of training records in them is noted."""
+        """Yield leaves of each tree; the smallest number of training records in them is noted."""
         for places, counts in iter_leaves(case.model, case.training.X):
             np.minimum(smallest, count_leaves(places, case.people), out=smallest)
             if counts is not None and counts[places].all():
                 np.minimum(smallest, counts[places].astype(np.int64), out=smallest)
             yield places
 
-    numbers = number_rows(watch(), case.n_records, to_the_end=True)
+    numbers = number_equal_records(watch(), case.n_records, to_the_end=True)
     sizes = count_groups(numbers, answers.labels, case.people)
-    checks = check_groups(sizes, answers, "file", case.thresholds)
+    checks = check_answer_groups(sizes, answers, "file", case.thresholds)
     found.add_groups(checks, sizes, "structure")
     found.columns["smallest_leaf"] = smallest
     return smallest
 
 
 def _may_have_leaves(model):
-    """Whether there are trees inside of a model, or it is of a package that is not known."""
+    """Return whether there are trees inside of a model, or it is of a package that is not known."""
     known = is_of_package(find_model(model)[0], "sklearn") or is_skorch(find_model(model)[0])
     parts = (part.estimator for part in read_state(model).estimators)
     return not known or any(has_leaves(part) for part in parts)
 
 
 def _search_rows(case, inspection, found):
-    """Number of training rows that the file stores, and which members are among them."""
-    # Estimators of packages that are not known may keep rows under any name, so all that they store
-    # is searched.
+    """Return the number of training rows that the file stores, and which members are among them.
+
+    Estimators of packages that are not known may keep rows under any name, so all that they store
+    is searched.
+    """
     stored = inspection.stored
     named = stored[stored["kind"] == "rows"] if inspection.level == "rows" else stored[:0]
     homes = {type(part.estimator).__module__ for part in read_state(case.model).estimators}
@@ -624,21 +653,25 @@ def structural_checks(
     >>> report.get("residual_dof", "file").value
     5
     """
-    case = open_case(model, records, membership, decimals, thresholds, rules, sample_weight)
-    answers, found = case.answers.take(case.members), Findings()
+    case = open_model_case(model, records, membership, decimals, thresholds, rules, sample_weight)
+    answers, found = case.answers.take(case.members), CheckFindings()
     released = round_answers(answers, decimals)
-    sizes = count_groups(number_rows(released.T, case.n_records), answers.labels, case.people)
-    found.add_groups(check_groups(sizes, answers, "service", case.thresholds), sizes, "answers")
+    sizes = count_groups(
+        number_equal_records(released.T, case.n_records), answers.labels, case.people
+    )
+    found.add_groups(
+        check_answer_groups(sizes, answers, "service", case.thresholds), sizes, "answers"
+    )
     found.checks.append(check_rounding(answers, released, decimals, case.has_file))
     count, effective = ParameterCount(None, "the model is not at hand"), None
     if case.has_file:
-        examine_file(case, answers, found)
+        examine_model_file(case, answers, found)
         count, effective = count_parameters(model), measure_effective_dof(model, case.training.X)
     else:
         found.checks.extend(name_no_file(case.name, case.thresholds))
     found.checks.append(check_freedom(count, case.n_people, effective, case.thresholds))
     found.checks.append(check_rules(case.book, case.book.list_flags(model, case.n_records)))
-    measure, columns = _measure(case, answers)
+    measure, columns = _measure_from_answers(case, answers)
     return StructuralReport(
         model=case.name,
         n_members=case.n_people,
@@ -654,18 +687,20 @@ def structural_checks(
     )
 
 
-def _measure(case, answers):
+def _measure_from_answers(case, answers):
     columns = {"confidence": answers.confidence}
     if not case.outsiders.any():
         return None, columns
     chosen = case.members | case.outsiders
     people = None if case.all_people is None else case.all_people[chosen]
-    measure, pvalues = measure_membership(case.answers.take(chosen), case.members[chosen], people)
+    measure, pvalues = measure_from_confidence(
+        case.answers.take(chosen), case.members[chosen], people
+    )
     return measure, columns | {"p_value": pvalues}
 
 
 def _count_certain(answers, decimals):
-    """Members with a label whose probability is released as 1, after rounding."""
+    """Return members with a label whose probability is released as 1, after rounding."""
     if not answers.has_probabilities:
         return None
     sure = answers.confidence if decimals is None else np.round(answers.confidence, decimals)

@@ -7,7 +7,7 @@ import pandas as pd
 from sklearn.base import clone
 
 from .._core.groups import mean_by_group, number_groups
-from .._core.numbers import are_among, as_plain, to_array
+from .._core.numbers import are_allowed_numbers, denullify, to_array
 from .._core.splits import number_units
 from .._core.types import ArrayLike
 from ..base import get_pool, treats_models_as_victims
@@ -53,7 +53,7 @@ class GroupGuesses(NamedTuple):
     people: ArrayLike | None = None
 
 
-class Played(NamedTuple):
+class PlayedRounds(NamedTuple):
     """Checked guesses, with numbers in place of names."""
 
     guesses: np.ndarray
@@ -66,16 +66,16 @@ class Played(NamedTuple):
 def read_guesses(given):
     """Check guesses and number their groups and people."""
     must = "be an array of shape (n_rounds, n)"
-    guesses = as_plain(to_array(given.guesses, "guesses", must))
-    membership = as_plain(to_array(given.membership, "membership", must))
+    guesses = denullify(to_array(given.guesses, "guesses", must))
+    membership = denullify(to_array(given.membership, "membership", must))
     if guesses.ndim != 2 or guesses.shape != membership.shape or not len(guesses):
         raise ValueError(
             "guesses and membership must be arrays of one shape (n_rounds, n), with a round or "
             f"more; got {guesses.shape} and {membership.shape}."
         )
-    if not are_among(membership, (-1, 0, 1)):
+    if not are_allowed_numbers(membership, (-1, 0, 1)):
         raise ValueError("membership must be 1, 0, or -1 for a record that took no part.")
-    if not are_among(guesses[membership >= 0], (0, 1)):
+    if not are_allowed_numbers(guesses[membership >= 0], (0, 1)):
         raise ValueError("guesses must be 1 or 0 wherever a record took part.")
     n_records = guesses.shape[1]
     names, codes = number_groups(given.groups, n_records, "groups")
@@ -84,13 +84,15 @@ def read_guesses(given):
     people = np.arange(n_records)
     if given.people is not None:
         people = number_groups(given.people, n_records, "people")[1]
-    return Played(guesses, membership, names, codes, people)
+    return PlayedRounds(guesses, membership, names, codes, people)
 
 
 def number_people(records, groups):
-    """Number the sets of records that have a group together."""
-    # Records with one value of group_by are a person. Equal records are one person as well, but not
-    # if equal records have different groups: the group then does not follow from the record.
+    """Number the sets of records that have a group together.
+
+    Records with one value of group_by are a person. Equal records are one person as well, but not
+    if equal records have different groups: the group then does not follow from the record.
+    """
     group_by = records.fields.get("group_by")
     copies = number_units(records.fingerprint)
     codes = number_groups(groups, len(records), "groups")[1]
@@ -100,9 +102,13 @@ def number_people(records, groups):
     return np.arange(len(records)) if group_by is None else number_groups(group_by, len(records))[1]
 
 
-def tabulate(played):
-    """Vulnerability of each group in each round, NaN where it has no member or no non-member."""
-    # -> table (n_rounds, n_groups)
+def tabulate_groups(played):
+    """Return the vulnerability of each group in each round.
+
+    NaN where it has no member or no non-member.
+
+    Return table of shape (n_rounds, n_groups).
+    """
     n_groups = len(played.names)
     rates = []
     for role in (1, 0):
@@ -116,7 +122,7 @@ def tabulate(played):
 
 
 def read_exposures(played):
-    """Exposures of the records of each group, summed for each person."""
+    """Return the exposures of the records of each group, summed for each person."""
     exposure = compute_exposure(played.guesses, played.membership)
     known = np.bincount(played.codes[~np.isnan(exposure)], minlength=len(played.names))
     if not known.all():
@@ -157,9 +163,11 @@ def _train_and_play(test, records, groups):
 
 
 def play_pool(attack, records, n_rounds):
-    """Treat the models of a pool as the victim in turn, one of each complementary pair."""
-    # -> guesses, membership (n_rounds, n): as of GroupGuesses; -1 for records that the other models
-    # cannot judge
+    """Treat the models of a pool as the victim in turn, one of each complementary pair.
+
+    Return guesses, membership of shape (n_rounds, n): as of GroupGuesses; -1 for records that the
+    other models cannot judge.
+    """
     partners = attack.pool_.design_.partners
     models = np.arange(len(partners))
     # The other one of a pair has the same split.

@@ -25,7 +25,7 @@ _BLOCK = 250
 _ROUNDING = 1e-18
 
 
-class Exposures(NamedTuple):
+class PartExposures(NamedTuple):
     """Exposures of the parts, each the records of one person in one group."""
 
     # Total t and t^2; with parts of several records also their number s, ts, ss.
@@ -55,9 +55,11 @@ class GroupComparison(NamedTuple):
 
 
 def compute_exposure(guesses, membership):
-    """Compute the flagged share of rounds as a member minus the share as a non-member."""
-    # guesses, membership (n_rounds, n) -> exposure (n,): exposure from -1 to 1; NaN for a record
-    # that was not in both roles
+    """Compute the flagged share of rounds as a member minus the share as a non-member.
+
+    Take guesses, membership of shape (n_rounds, n); return exposure of shape (n,): exposure from -1
+    to 1; NaN for a record that was not in both roles.
+    """
     rates = []
     for role in (1, 0):
         count = np.count_nonzero(membership == role, axis=0)
@@ -84,24 +86,27 @@ def sum_parts(exposure, codes, people):
     free = n_parts[people] == 1
     order = np.argsort(first)  # of the records, so that the numbers of people do not matter
     columns = np.array(columns, dtype=float)[:, order]
-    return Exposures(columns, codes[order], free[order], n_kept, center, scale)
+    return PartExposures(columns, codes[order], free[order], n_kept, center, scale)
 
 
 def compare_exposures(exposures, n_permutations, rng):
-    """Test the equality of mean exposures by permutations of the groups among people."""
-    # A pair of groups is permuted among the people of these two. People with records in several
-    # groups keep their groups.
+    """Test the equality of mean exposures by permutations of the groups among people.
+
+    A pair of groups is permuted among the people of these two. People with records in several
+    groups keep their groups.
+    """
     counts = np.bincount(exposures.codes)
     sums = _sum_groups(exposures.columns, exposures.codes, exposures.n_groups)
-    unpacked = _unpack(sums, counts)
-    statistic, pvalue = _permute(exposures, n_permutations, None, rng)
+    unpacked = _unpack_sums(sums, counts)
+    statistic, pvalue = _permute_exposures(exposures, n_permutations, None, rng)
     every = list(combinations(range(exposures.n_groups), 2))
     pair_variance, pair_df = np.transpose([_estimate_pair(exposures, pair) for pair in every])
     if len(every) == 1:  # which has the same permutations
         pair_pvalues = np.array([pvalue])
     else:
         tests = [
-            _permute(_take_pair(exposures, pair), n_permutations, _ENOUGH, rng) for pair in every
+            _permute_exposures(_take_pair(exposures, pair), n_permutations, _ENOUGH, rng)
+            for pair in every
         ]
         pair_pvalues = np.array([one for _, one in tests])
     return GroupComparison(
@@ -125,19 +130,21 @@ def _take_pair(exposures, pair):
 
 
 def _estimate_pair(exposures, pair):
-    """Variance of the difference of a pair, and Welch's degrees of freedom."""
+    """Return the variance of the difference of a pair, and Welch's degrees of freedom."""
     two = _take_pair(exposures, pair)
     counts = np.bincount(two.codes)
     sums = _sum_groups(two.columns, two.codes, 2)
-    variance = _estimate_variance(_unpack(sums, counts), counts, _INTERVAL_WEIGHT)
+    variance = _estimate_variance(_unpack_sums(sums, counts), counts, _INTERVAL_WEIGHT)
     whole, df = variance.sum(), (variance**2 / (counts - 1 + _INTERVAL_WEIGHT)).sum()
     return whole, whole**2 / df if df > 0 else np.inf
 
 
-def _permute(exposures, n_permutations, n_enough, rng):
-    """The statistic, and the share of permutations, the identity among them, that reach it."""
-    # With n_enough, drawing stops after so many permutations that reach it, and the p-value is
-    # their share among the drawn ones, which is also valid (Besag and Clifford 1991).
+def _permute_exposures(exposures, n_permutations, n_enough, rng):
+    """Return the statistic, and the share of permutations, the identity among them, that reach it.
+
+    With n_enough, drawing stops after so many permutations that reach it, and the p-value is their
+    share among the drawn ones, which is also valid (Besag and Clifford 1991).
+    """
     n_groups, counts = exposures.n_groups, np.bincount(exposures.codes)
     real = _sum_groups(exposures.columns, exposures.codes, n_groups)
     statistic = float(compare_means(real, counts))
@@ -147,7 +154,7 @@ def _permute(exposures, n_permutations, n_enough, rng):
     least = statistic * (1 - 1e-9)  # what is equal but for the order of a sum counts as equal
     n_reached = 0
     for block in gen_batches(n_permutations, _BLOCK):
-        drawn = fixed + _draw(columns, moved, block.stop - block.start, rng)
+        drawn = fixed + _draw_group_sums(columns, moved, block.stop - block.start, rng)
         reached = compare_means(drawn, counts) >= least
         if n_enough is not None and n_reached + reached.sum() >= n_enough:
             last = np.flatnonzero(reached)[n_enough - n_reached - 1]
@@ -157,28 +164,34 @@ def _permute(exposures, n_permutations, n_enough, rng):
 
 
 def compare_means(sums, counts):
-    """Brown and Forsythe's statistic for the equality of the mean exposures of groups."""
-    # The sum of squares between the groups over its expectation for equal means and unequal
-    # variances. Of two groups it is the square of Welch's t.
-    # sums (..., n_columns, n_groups), counts (n_groups,) -> statistic (...): 0 if the groups have
-    # equal means, infinite if they do not and exposures do not vary within groups
-    unpacked = _unpack(sums, counts)
+    """Return the Brown and Forsythe's statistic for the equality of the mean exposures of groups.
+
+    The sum of squares between the groups over its expectation for equal means and unequal
+    variances. Of two groups it is the square of Welch's t.
+
+    Take sums of shape (..., n_columns, n_groups), counts of shape (n_groups,); return statistic of
+    shape (...): 0 if the groups have equal means, infinite if they do not and exposures do not vary
+    within groups.
+    """
+    unpacked = _unpack_sums(sums, counts)
     total, size = unpacked[0], unpacked[2]
     variance = _estimate_variance(unpacked, counts, _PRIOR_WEIGHT)
     whole = size.sum(axis=-1, keepdims=True)
     mean = total.sum(axis=-1, keepdims=True) / whole
     between = ((total - size * mean) ** 2 / size).sum(axis=-1)
-    return _divide(between, ((1 - size / whole) * size * variance).sum(axis=-1), counts.sum())
+    return _divide_variances(
+        between, ((1 - size / whole) * size * variance).sum(axis=-1), counts.sum()
+    )
 
 
-def _divide(between, expected, n_parts):
+def _divide_variances(between, expected, n_parts):
     between = np.where(between > _ROUNDING * n_parts, between, 0.0)
     certain = np.where(between > 0, np.inf, 0.0)
     return np.divide(between, expected, out=certain, where=expected > _ROUNDING)
 
 
-def _unpack(sums, counts):
-    """Sums of t, t^2, s, t s and s^2, each of shape (..., n_groups)."""
+def _unpack_sums(sums, counts):
+    """Return the sums of t, t^2, s, t s and s^2, each of shape (..., n_groups)."""
     if sums.shape[-2] > 2:
         return tuple(np.moveaxis(sums, -2, 0))
     total, squares = np.moveaxis(sums, -2, 0)
@@ -187,7 +200,10 @@ def _unpack(sums, counts):
 
 
 def _estimate_variance(unpacked, counts, weight):
-    """Variance of the mean exposure of each group; the common one counts as so many parts."""
+    """Return the variance of the mean exposure of each group.
+
+    The common one counts as so many parts.
+    """
     total, squares, size, products, size_squares = unpacked
     mean = total / size
     within = np.maximum(squares - 2 * mean * products + mean**2 * size_squares, 0)
@@ -197,12 +213,12 @@ def _estimate_variance(unpacked, counts, weight):
 
 
 def _sum_groups(columns, codes, n_groups):
-    """Sums over the parts of each group, (n_columns, n_groups)."""
+    """Return sums over the parts of each group, (n_columns, n_groups)."""
     return np.array([np.bincount(codes, column, minlength=n_groups) for column in columns])
 
 
-def _draw(columns, counts, n_draws, rng):
-    """Sums over groups of the same sizes that are drawn at random, (n_draws, ...)."""
+def _draw_group_sums(columns, counts, n_draws, rng):
+    """Return sums over groups of the same sizes that are drawn at random, (n_draws, ...)."""
     n_parts, last = columns.shape[1], counts.argmax()
     others = np.flatnonzero((counts > 0) & (np.arange(len(counts)) != last))
     drawn = np.zeros((n_draws, len(columns), len(counts)))

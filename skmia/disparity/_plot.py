@@ -7,10 +7,10 @@ import numpy as np
 import pandas as pd
 from sklearn.utils.validation import check_is_fitted
 
-from .._core.checks import check_confidence_level, check_option
 from .._core.drawing import COLORS, add_legend, get_axes, gray, ink, thin_frame
+from .._core.escaping import visible
+from .._core.metric_inputs import check_confidence_level, check_option
 from .._core.types import ArrayLike
-from .._core.visible import visible
 from ._test import DisparityTest, check_table, describe_groups, drop_incomplete
 
 if TYPE_CHECKING:

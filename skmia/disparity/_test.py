@@ -13,6 +13,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from .._core.containers import as_table
+from .._core.escaping import visible
 from .._core.groups import find_groups
 from .._core.numbers import to_array
 from .._core.pvalues import adjust_pvalues, format_pvalue
@@ -22,14 +23,15 @@ from .._core.sklearn import N_JOBS, HasMethods, Interval, StrOptions, at_least, 
 from .._core.transactions import TransactionMixin
 from .._core.types import ArrayLike, Rows, Seed
 from .._core.validation import check_records
-from .._core.visible import visible
-from ._game import GroupGuesses, play, read_exposures, read_guesses, tabulate
+from ._game import GroupGuesses, play, read_exposures, read_guesses, tabulate_groups
 from ._permutation import compare_exposures
 
 
 def check_table(table):
-    """Return a table of floats, NaN where a value is missing."""
-    # table (n_rounds, n_groups)
+    """Return a table of floats, NaN where a value is missing.
+
+    Shapes: table (n_rounds, n_groups).
+    """
     if not isinstance(table, pd.DataFrame):
         table = to_array(table, "The table", "have a row for each round")
         if table.ndim != 2:
@@ -80,7 +82,7 @@ class RepeatedMeasures(NamedTuple):
 
 
 def _rounding(values):
-    """Largest difference between two numbers of the table that is rounding alone."""
+    """Return the largest difference between two numbers of the table that is rounding alone."""
     return 16 * np.finfo(float).eps * np.abs(values).max()
 
 
@@ -95,10 +97,12 @@ def _sums_of_squares(values):
 
 
 def estimate_epsilon(values):
-    """Greenhouse and Geisser's estimate of how far the differences are from equal variances."""
-    # values (n_rounds, n_groups) -> epsilon: from 1 / (n_groups - 1) to 1. It is 1 if all
-    # differences between two groups have the same variance, and NaN if rounds differ only by a
-    # constant
+    """Greenhouse and Geisser's estimate of how far the differences are from equal variances.
+
+    Take values of shape (n_rounds, n_groups); return epsilon: from 1 / (n_groups - 1) to 1. It is 1
+    if all differences between two groups have the same variance, and NaN if rounds differ only by a
+    constant.
+    """
     n_groups = values.shape[1]
     centered = values - values.mean(axis=1, keepdims=True)  # the same as H S H of the covariance S
     covariance = np.atleast_2d(np.cov(centered, rowvar=False))
@@ -107,9 +111,11 @@ def estimate_epsilon(values):
 
 
 def analyze(values):
-    """Test whether all columns have one mean."""
-    # values (n_rounds, n_groups) -> result: without any residual, F is infinite and p is 0; both
-    # are NaN if the groups are also equal
+    """Test whether all columns have one mean.
+
+    Take values of shape (n_rounds, n_groups); return result: without any residual, F is infinite
+    and p is 0; both are NaN if the groups are also equal.
+    """
     n_rounds, n_groups = values.shape
     sums = _sums_of_squares(values)
     df = np.array([n_groups - 1, n_rounds - 1, (n_rounds - 1) * (n_groups - 1)])
@@ -124,7 +130,7 @@ def analyze(values):
 
 
 def tabulate_analysis(found):
-    """The usual table of an analysis of variance, with a row for each source."""
+    """Return the usual table of an analysis of variance, with a row for each source."""
     columns = {"sum_of_squares": found.sums, "df": found.df, "mean_square": found.sums / found.df}
     numbers = {"F": found.statistic, "pvalue": found.pvalue}
     numbers["pvalue_corrected"] = found.pvalue_corrected
@@ -133,15 +139,17 @@ def tabulate_analysis(found):
 
 
 def compute_eta_squared(found):
-    """Share of the groups in the sum of squares: partial, and generalized."""
+    """Return the share of the groups in the sum of squares: partial, and generalized."""
     groups, rounds, residual = found.sums
     wholes = (groups + residual, groups + rounds + residual)
     return tuple(float(groups / whole) if whole > 0 else np.nan for whole in wholes)
 
 
 def compare_pairs(table, correction, confidence_level):
-    """Dependent t-tests between all pairs of columns."""
-    # table (n_rounds, n_groups) -> pairs (n_pairs, 10)
+    """Return the dependent t-tests between all pairs of columns.
+
+    Take table of shape (n_rounds, n_groups); return pairs of shape (n_pairs, 10).
+    """
     values, n_rounds = table.to_numpy(), len(table)
     first, second = np.transpose(list(combinations(range(table.shape[1]), 2)))
     differences = values[:, first] - values[:, second]
@@ -171,8 +179,10 @@ def compare_pairs(table, correction, confidence_level):
 
 
 def adjust(pvalues, correction, alpha):
-    """Which hypotheses are rejected, and p-values adjusted for their number."""
-    # A p-value of NaN counts as not significant and stays NaN.
+    """Return which hypotheses are rejected, and p-values adjusted for their number.
+
+    A p-value of NaN counts as not significant and stays NaN.
+    """
     if len(pvalues) == 1:
         return pvalues <= alpha, pvalues
     known = np.nan_to_num(pvalues, nan=1.0)
@@ -182,13 +192,15 @@ def adjust(pvalues, correction, alpha):
 
 
 def compute_half_width(error, df, confidence_level):
-    """Half the width of Student's interval."""
+    """Return half the width of Student's interval."""
     return stats.t.isf((1 - confidence_level) / 2, df) * error
 
 
 def describe_groups(table, confidence_level):
-    """Mean of each column with its standard error and interval over rounds."""
-    # table (n_rounds, n_groups) -> groups (n_groups, 5)
+    """Return the mean of each column with its standard error and interval over rounds.
+
+    Take table of shape (n_rounds, n_groups); return groups of shape (n_groups, 5).
+    """
     mean, deviation = table.mean(), table.std(ddof=1)
     error = deviation / np.sqrt(len(table))
     half_width = compute_half_width(error, len(table) - 1, confidence_level)
@@ -197,8 +209,10 @@ def describe_groups(table, confidence_level):
 
 
 def describe_means(table, found, *, confidence_level):
-    """Mean vulnerability of each group, with its standard error and interval."""
-    # table (n_rounds, n_groups) -> groups (n_groups, 5)
+    """Return the mean vulnerability of each group, with its standard error and interval.
+
+    Take table of shape (n_rounds, n_groups); return groups of shape (n_groups, 5).
+    """
     groups = describe_groups(table, confidence_level)
     if found is not None:
         # A mean of shares can lie beyond them by rounding.
@@ -240,7 +254,7 @@ def read_asked_groups(X, group):
 
 
 def is_sequence_of_groups(X):
-    """Whether X has one value for each record, and not features."""
+    """Return whether X has one value for each record, and not features."""
     return as_table(X) is None and not sparse.issparse(X) and to_array(X, "X").ndim < 2
 
 
@@ -615,7 +629,7 @@ class DisparityTest(TransactionMixin, BaseEstimator):
         elif y is not None:
             raise ValueError("GroupGuesses hold the membership of each record; leave y out.")
         played = read_guesses(guesses)
-        return self._test(tabulate(played), played, game)
+        return self._test(tabulate_groups(played), played, game)
 
     @classmethod
     def from_table(

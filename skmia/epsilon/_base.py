@@ -16,7 +16,7 @@ from .._core.caches import clone_to_train
 from .._core.containers import accepting_read_only, take_rows
 from .._core.copies import CopiesParameters, copy_unfitted
 from .._core.groups import sorted_values
-from .._core.matrix import check_classes, check_matrix, validate_matrix
+from .._core.matrix import check_class_column, check_feature_matrix, validate_matrix
 from .._core.numbers import show, to_array
 from .._core.randomness import isolated_randomness, seed_estimator
 from .._core.records import Records, has_column
@@ -128,12 +128,14 @@ class EpsilonAuditBase(TransactionMixin, CopiesParameters, BaseEstimator, ABC):
         return clone_to_train(self.estimator)
 
     def _own_delta(self):
-        """The delta of the bound as far as the audit alone decides."""
+        """Return the delta of the bound as far as the audit alone decides."""
         return self._DELTA if self.delta is None else self.delta
 
     def _settle_delta(self, estimator, X, y):
-        """The delta of the bound, and the estimator set to it, so that both agree."""
-        # X (n, n_features), y (n,)
+        """Return the delta of the bound, and the estimator set to it, so that both agree.
+
+        Shapes: X (n, n_features), y (n,).
+        """
         settings = estimator.get_params(deep=False)
         if "target_delta" not in settings:
             return self._own_delta(), estimator
@@ -183,7 +185,7 @@ class EpsilonAuditBase(TransactionMixin, CopiesParameters, BaseEstimator, ABC):
             return model.fit(*data)
 
     def _make_attack(self):
-        """The attack without a victim; None for the loss alone."""
+        """Return the attack without a victim; None for the loss alone."""
         if self.attack is None:
             return None
         attack = clone(self.attack)
@@ -195,7 +197,7 @@ class EpsilonAuditBase(TransactionMixin, CopiesParameters, BaseEstimator, ABC):
         return attack
 
     def _make_canaries(self, kind, X, y, n_canaries, random_state):
-        """Canaries of a kind, checked if a user's function made them."""
+        """Return the canaries of a kind, checked if a user's function made them."""
         make, settings = (make_canaries, {"kind": kind}) if isinstance(kind, str) else (kind, {})
         if kind == "exposed" and hasattr(self.estimator, "predict_proba"):
             settings["estimator"] = self.estimator
@@ -210,17 +212,17 @@ class EpsilonAuditBase(TransactionMixin, CopiesParameters, BaseEstimator, ABC):
 
 
 def _check_canaries(made, n_canaries, X, classes):
-    """What a user's function made, as arrays."""
+    """Return what a user's function made, as arrays."""
     if not isinstance(made, tuple | list) or len(made) != 3:
         raise ValueError(f"Canaries must be a tuple of X, y and rows; got {show(made)}.")
-    X_made = check_matrix(made[0], input_name="X of canaries")
+    X_made = check_feature_matrix(made[0], input_name="X of canaries")
     y_made, rows = to_array(made[1], "y of canaries"), to_array(made[2], "rows of canaries")
     if X_made.shape != (n_canaries, X.shape[1]) or y_made.shape != (n_canaries,):
         raise ValueError(
             f"Canaries must be {n_canaries} rows of {X.shape[1]} features and as many labels; "
             f"got shapes {X_made.shape} and {y_made.shape}."
         )
-    y_made = check_classes(y_made, "y of canaries")
+    y_made = check_class_column(y_made, "y of canaries")
     if pd.isna(y_made).any() or not np.isin(y_made, classes).all():
         raise ValueError("Labels of canaries must occur in y; got others.")
     if rows.size and not (rows.dtype.kind in "iu" and 0 <= rows.min() <= rows.max() < len(X)):
@@ -229,8 +231,10 @@ def _check_canaries(made, n_canaries, X, classes):
 
 
 def read_claim(model):
-    """Return the epsilon that a private model claims, at its ``delta_``; None without a claim."""
-    # GaussianNB has an epsilon_ of another kind.
+    """Return the epsilon that a private model claims, at its ``delta_``; None without a claim.
+
+    GaussianNB has an epsilon_ of another kind.
+    """
     return getattr(model, "epsilon_", None) if hasattr(model, "delta_") else None
 
 
@@ -245,8 +249,8 @@ def score_canaries(attack, model, canaries):
     return np.asarray(scores, dtype=np.float64)
 
 
-def join(X, y, canaries, n_copies=1):
-    """Records of the data with the canaries at the end, and which of them are others."""
+def join_canaries(X, y, canaries, n_copies=1):
+    """Return the records of the data with the canaries at the end, and which of them are others."""
     X_all = np.concatenate([X, np.repeat(canaries.X, n_copies, axis=0)])
     y_all = np.concatenate([y, np.repeat(canaries.y, n_copies)])
     others = np.arange(len(X_all)) < len(X)
@@ -255,7 +259,7 @@ def join(X, y, canaries, n_copies=1):
 
 
 def as_number(n_canaries, n_records):
-    """A number of canaries that may be a share of the records."""
+    """Return a number of canaries that may be a share of the records."""
     if isinstance(n_canaries, Integral):
         return int(n_canaries)
     return max(1, int(n_canaries * n_records))

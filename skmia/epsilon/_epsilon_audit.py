@@ -24,10 +24,10 @@ from .._core.types import ArrayLike, Seed
 from .._training.checkpoint import FolderCheckpoint
 from .._training.digests import digest_arrays
 from .._training.identity import identify_values
-from .._training.job import Data, Job, Kept, run_visibly, warn_once
-from .._training.manifest import Owner, describe_job
+from .._training.job import Job, JobData, KeptResults, run_visibly, warn_once
+from .._training.manifest import OwnerNames, describe_job
 from .._training.plan import plan_training, saying_what_is_kept
-from ._base import CANARY_CONSTRAINT, EpsilonAuditBase, join, read_claim, score_canaries
+from ._base import CANARY_CONSTRAINT, EpsilonAuditBase, join_canaries, read_claim, score_canaries
 from ._result import COINS, EpsilonBound
 from .bounds import bayesian_epsilon_interval, epsilon_lower_bound, group_delta
 from .canaries import Canaries
@@ -48,9 +48,11 @@ _GRID = np.geomspace(0.02, _HIGHEST, _N_VALUES)
 
 
 def predict_coins(coins, scores, batch=1):
-    """Log odds that each training had the canary, from the trainings of earlier batches."""
-    # The scores of either kind are taken for normal with a common variance. The odds are 1 before
-    # there are two trainings of either kind. A wrong law costs power, not validity.
+    """Return the log odds that each training had the canary, from the trainings of earlier batches.
+
+    The scores of either kind are taken for normal with a common variance. The odds are 1 before
+    there are two trainings of either kind. A wrong law costs power, not validity.
+    """
     past = np.arange(len(scores)) // batch * batch
     center = scores - scores[0]
     sums = {}
@@ -70,8 +72,8 @@ def predict_coins(coins, scores, batch=1):
     return np.where(ready, logs[1] - logs[0], 0.0)
 
 
-def log_wealth(epsilon, delta, coins, log_odds):
-    """Logarithm of the wealth after each training, against one claim."""
+def log_wealth_of_trainings(epsilon, delta, coins, log_odds):
+    """Return the logarithm of the wealth after each training, against one claim."""
     sureness = np.abs(log_odds)
     started = sureness.cumsum() > 0
     right = coins == (log_odds > 0)
@@ -85,18 +87,18 @@ def log_wealth(epsilon, delta, coins, log_odds):
 
 
 def group_privacy(epsilon, delta, n_copies):
-    """What (epsilon, delta) for one record means for several."""
+    """Return what (epsilon, delta) for one record means for several."""
     with np.errstate(over="ignore"):
         whole = float(group_delta(np.asarray(epsilon), delta, n_copies))
     return n_copies * epsilon, min(1.0, whole)
 
 
 def bound_path(coins, log_odds, delta, alpha, n_copies=1):
-    """Lower bound of epsilon after each training, valid at all times at once."""
+    """Return the lower bound of epsilon after each training, valid at all times at once."""
     found = np.zeros(len(coins))
     standing = np.ones(len(coins), dtype=bool)  # all smaller values are rejected by then
     for epsilon in _GRID:
-        logs = log_wealth(*group_privacy(epsilon, delta, n_copies), coins, log_odds)
+        logs = log_wealth_of_trainings(*group_privacy(epsilon, delta, n_copies), coins, log_odds)
         standing &= np.maximum.accumulate(logs) >= -np.log(alpha)
         if not standing.any():
             break
@@ -105,9 +107,11 @@ def bound_path(coins, log_odds, delta, alpha, n_copies=1):
 
 
 def follow_rates(coins, scores, confidence_level):
-    """Rates of one threshold after each training, with intervals that hold at all times at once."""
-    # The first trainings of either kind choose the threshold, the middle between their means, and
-    # do not count. The rates are of independent trainings at a fixed threshold then.
+    """Rates of one threshold after each training, with intervals that hold at all times at once.
+
+    The first trainings of either kind choose the threshold, the middle between their means, and do
+    not count. The rates are of independent trainings at a fixed threshold then.
+    """
     columns, counted = {}, np.zeros(len(coins), dtype=bool)
     numbers = np.array([np.cumsum(~coins), np.cumsum(coins)])
     ready = (numbers >= _N_FIRST).all(axis=0)
@@ -129,13 +133,14 @@ def follow_rates(coins, scores, confidence_level):
 
 # Number of trainings by which the way of training is chosen.
 _MOST_PLANNED = 64
-_OWNER = Owner("audit", "trainings", "checkpoint")
+_OWNER = OwnerNames("audit", "trainings", "checkpoint")
 
 
 class SidesOfCoins:
-    """Training sets, one of two for each coin, that are made when they are needed."""
+    """Training sets, one of two for each coin, that are made when they are needed.
 
-    # sides (2, n), coins (n_models,)
+    Shapes: sides (2, n), coins (n_models,).
+    """
 
     def __init__(self, sides, coins):
         self._sides, self._coins = sides, coins.astype(np.intp)
@@ -147,7 +152,7 @@ class SidesOfCoins:
         return self._sides[self._coins[models]]
 
 
-class Trainings:
+class AuditTrainings:
     """Trainings of one audit; a checkpoint keeps each that is finished."""
 
     def __init__(self, job, records, checkpoint, entropy, design, verbose):
@@ -214,7 +219,7 @@ class CanaryKeeper:
         """Score the canary with a trained model."""
         scores = score_canaries(self.attack, trained.model, self.canary)[:1]
         claim = read_claim(trained.model)
-        return Kept({"claim": None if claim is None else float(claim)}, {"score": scores})
+        return KeptResults({"claim": None if claim is None else float(claim)}, {"score": scores})
 
     def describe(self):
         """Describe what the scores depend on, for the identity of a checkpoint."""
@@ -449,9 +454,9 @@ class EpsilonAudit(EpsilonAuditBase):
         if self.sequential:
             coins = rng.randint(2, size=2 * self.n_trials).astype(bool)
         keep = CanaryKeeper(self._make_attack(), Records(self.canary_.X, self.canary_.y))
-        data = Data([records.X], records.y, column=has_column(records))
+        data = JobData([records.X], records.y, column=has_column(records))
         job = Job(estimator, data, SidesOfCoins(sides, coins), seeds, keep, self.n_jobs)
-        trainings = Trainings(
+        trainings = AuditTrainings(
             job, records, checkpoint, [*entropy, *drawn], self._describe_design(), self.verbose
         )
         if self.sequential:
@@ -467,7 +472,10 @@ class EpsilonAudit(EpsilonAuditBase):
         return self
 
     def _describe_design(self):
-        """What trainings depend on beside the data; more of them may follow if sequential."""
+        """Return what trainings depend on beside the data.
+
+        More of them may follow if sequential.
+        """
         further = [] if self.sequential else ["n_trials"]
         names = ["sequential", "neighbors", "n_copies", *further]
         return {name: getattr(self, name) for name in names}
@@ -503,8 +511,8 @@ class EpsilonAudit(EpsilonAuditBase):
         return Canaries(X[row], y[row], row)
 
     def _design(self, X, y):
-        """All records, and which of them the trainings without and with the canary have."""
-        records, others = join(X, y, self.canary_, self.n_copies)
+        """Return all records, and which of them the trainings without and with the canary have."""
+        records, others = join_canaries(X, y, self.canary_, self.n_copies)
         inside = others.copy()
         inside[len(X) :] = True
         if self.neighbors == "replace":
@@ -552,4 +560,4 @@ class EpsilonAudit(EpsilonAuditBase):
     def _bet(self, coins, scores, claim, delta):
         claim = group_privacy(claim, delta, self.n_copies)
         with np.errstate(over="ignore"):
-            return np.exp(log_wealth(*claim, coins, predict_coins(coins, scores)))
+            return np.exp(log_wealth_of_trainings(*claim, coins, predict_coins(coins, scores)))

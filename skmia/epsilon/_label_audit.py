@@ -5,7 +5,7 @@ from typing import Literal, Self
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from .._core.asking import log_label_scores, query_aligned
+from .._core.query import log_label_scores, query_aligned
 from .._core.randomness import derive_random_state, draw_integers
 from .._core.records import Records
 from .._core.sklearn import StrOptions

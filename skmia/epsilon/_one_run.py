@@ -11,7 +11,7 @@ import pandas as pd
 from scipy.optimize import brentq
 from scipy.special import betainc, betaincinv, expit, log_expit, logsumexp, ndtr, ndtri
 
-from .._core.checks import check_confidence_level, check_option
+from .._core.metric_inputs import check_confidence_level, check_option
 from .._core.numbers import SMALLEST, check_number, show
 from .._core.tradeoff import privacy_budget
 from .._core.types import ArrayLike
@@ -21,7 +21,7 @@ from ._result import (
     ONE_RUN,
     EpsilonBound,
     check_coins,
-    choose_delta,
+    choose_audited_delta,
 )
 from .bounds import find_root, gaussian_epsilon, saying_direction, with_largest
 
@@ -35,7 +35,7 @@ _REACH = 10.0  # standard deviations beyond the means
 
 
 @dataclass(frozen=True)
-class Gaussian:
+class GaussianNoiseLaw:
     """Normal laws a distance of mu apart; a canary takes part with a probability of `rate`."""
 
     rate: float = 1.0
@@ -58,7 +58,7 @@ class Gaussian:
 
 
 @dataclass(frozen=True)
-class Laplace:
+class LaplaceNoiseLaw:
     """Laplace noise; the parameter is the shift by a canary, in scales of the noise."""
 
     name: ClassVar[str] = "a Laplace mechanism"
@@ -90,8 +90,8 @@ class EpsilonDelta:
 
 # Functions of delta and the rate of sampling.
 FAMILIES = {
-    "gaussian": lambda delta, rate: Gaussian(float(rate)),
-    "laplace": lambda delta, rate: Laplace(),
+    "gaussian": lambda delta, rate: GaussianNoiseLaw(float(rate)),
+    "laplace": lambda delta, rate: LaplaceNoiseLaw(),
     "epsilon_delta": lambda delta, rate: EpsilonDelta(delta),
 }
 
@@ -123,11 +123,12 @@ def split_guesses(n_in, n_guesses):
     return [int(n_in)] * len(n_guesses)
 
 
-class Guesses:
-    """Guesses of "in" for the highest scores and of "out" for the lowest."""
+class RankedGuesses:
+    """Guesses of "in" for the highest scores and of "out" for the lowest.
 
-    # Among equal scores, wrong guesses come first. Otherwise, an uninformative score would be a
-    # perfect attack if members are listed first.
+    Among equal scores, wrong guesses come first. Otherwise, an uninformative score would be a
+    perfect attack if members are listed first.
+    """
 
     def __init__(self, coins, scores):
         self.coins, self.scores = coins, scores
@@ -154,7 +155,7 @@ class Guesses:
 
 
 def best_over_guesses(guesses, tried, n_in, alpha, solve):
-    """The largest bound over numbers of guesses, each with its share of the error allowed."""
+    """Return largest bound over numbers of guesses, each with its share of the error allowed."""
     inside = split_guesses(n_in, tried)
     correct = [int(guesses.count_correct(k, r - k)) for k, r in zip(inside, tried, strict=True)]
     values = [solve(v, r, alpha / len(tried)) for v, r in zip(correct, tried, strict=True)]
@@ -173,7 +174,7 @@ _EDGES = np.geomspace(0.05, 8, 32)
 
 
 def one_run_pvalue(epsilon, n_correct, n_guesses, n_canaries, delta):
-    """Largest probability of this many correct guesses under (epsilon, delta)-privacy."""
+    """Return largest probability of this many correct guesses under (epsilon, delta)-privacy."""
     if n_correct == 0:
         return 1.0
     rate = expit(epsilon)
@@ -188,7 +189,7 @@ def one_run_pvalue(epsilon, n_correct, n_guesses, n_canaries, delta):
 
 @lru_cache(maxsize=4096)
 def one_run_epsilon(n_correct, n_guesses, n_canaries, delta, alpha):
-    """The largest epsilon that this many correct guesses reject."""
+    """Return the largest epsilon that this many correct guesses reject."""
 
     def excess(epsilon):
         return one_run_pvalue(epsilon, n_correct, n_guesses, n_canaries, delta) - alpha
@@ -197,11 +198,13 @@ def one_run_epsilon(n_correct, n_guesses, n_canaries, delta, alpha):
     return find_root(excess, xtol=1e-10)
 
 
-def log_wealth(epsilon, n_correct):
-    """Logarithm of the wealth of bets against epsilon, after each guess."""
-    # A guess is right with a probability of at most q = expit(epsilon), whatever came before. A bet
-    # multiplies the wealth by p / q if it is, and by (1 - p) / (1 - q) if not; the wealth is the
-    # mean over values of p, and exceeds 1 / alpha at any time with a probability of at most alpha.
+def log_wealth_of_guesses(epsilon, n_correct):
+    """Return the logarithm of the wealth of bets against epsilon, after each guess.
+
+    A guess is right with a probability of at most q = expit(epsilon), whatever came before. A bet
+    multiplies the wealth by p / q if it is, and by (1 - p) / (1 - q) if not; the wealth is the mean
+    over values of p, and exceeds 1 / alpha at any time with a probability of at most alpha.
+    """
     n_wrong = np.arange(1, len(n_correct) + 1) - n_correct
     expected = epsilon + _EDGES
     right = log_expit(expected) - log_expit(epsilon)
@@ -211,9 +214,11 @@ def log_wealth(epsilon, n_correct):
 
 
 def bet_on_canaries(guesses, delta, alpha):
-    """The largest epsilon that bets on the guesses, one after the other, reject."""
-    # The surest of either side come first, in turns. A canary is treated worse than epsilon alone
-    # allows with a probability of at most delta.
+    """Return the largest epsilon that bets on the guesses, one after the other, reject.
+
+    The surest of either side come first, in turns. A canary is treated worse than epsilon alone
+    allows with a probability of at most delta.
+    """
     n = len(guesses.coins)
     if n * delta >= alpha:
         raise ValueError(
@@ -225,13 +230,13 @@ def bet_on_canaries(guesses, delta, alpha):
     enough = -np.log(alpha - n * delta)
 
     def excess(epsilon):
-        return log_wealth(epsilon, n_correct).max() - enough
+        return log_wealth_of_guesses(epsilon, n_correct).max() - enough
 
     # The wealth falls with epsilon, because both factors of each bet do.
     if excess(0.0) <= 0:
         return 0.0, n
     found = float(brentq(excess, 0.0, np.log(n) + 2, xtol=1e-7))
-    return found, int(log_wealth(found, n_correct).argmax()) + 1
+    return found, int(log_wealth_of_guesses(found, n_correct).argmax()) + 1
 
 
 _RESOLUTION = 1e-7  # of mu
@@ -252,7 +257,7 @@ def rejects_mu(mu, n_correct, n_guesses, n_canaries, alpha):
 
 @lru_cache(maxsize=4096)
 def one_run_mu(n_correct, n_guesses, n_canaries, alpha):
-    """The largest mu that this many correct guesses reject."""
+    """Return the largest mu that this many correct guesses reject."""
 
     def rejected(mu):
         return rejects_mu(mu, n_correct, n_guesses, n_canaries, alpha)
@@ -273,7 +278,7 @@ _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(400)
 _FARTHEST = 64.0
 
 
-class _Errors:
+class _GuessErrors:
     """Posterior errors of the best guess about one canary, from the least sure answer on."""
 
     def __init__(self, error, mass):
@@ -283,18 +288,18 @@ class _Errors:
         self._beyond = np.append(np.cumsum((self._error * mass)[::-1])[::-1], 0.0)
 
     def mean_above(self, w):
-        """Mean error of the answers that are surer than a share of w."""
+        """Return the mean error of the answers that are surer than a share of w."""
         j = np.minimum(np.searchsorted(self._high, w, side="right"), len(self._high) - 1)
         total = self._error[j] * np.maximum(self._high[j] - w, 0) + self._beyond[j + 1]
         return np.minimum(total / (1 - w), 0.5)
 
 
 def order_pvalue(family, parameter, n_correct, n_guesses, n_canaries):
-    """Probability of this few wrong guesses about the surest canaries."""
+    """Return the probability of this few wrong guesses about the surest canaries."""
     n_wrong = n_guesses - n_correct
     if n_correct == 0:
         return 1.0
-    errors, left_out = _Errors(*family.law(parameter)), n_canaries - n_guesses
+    errors, left_out = _GuessErrors(*family.law(parameter)), n_canaries - n_guesses
     if left_out == 0:
         rate = errors.mean_above(np.zeros(1))
         return float(betainc(n_correct, n_wrong + 1, 1 - rate)[0])
@@ -306,7 +311,7 @@ def order_pvalue(family, parameter, n_correct, n_guesses, n_canaries):
 
 @lru_cache(maxsize=1024)
 def order_parameter(family, n_correct, n_guesses, n_canaries, alpha):
-    """The largest parameter of a family that this many correct guesses reject."""
+    """Return the largest parameter of a family that this many correct guesses reject."""
 
     def excess(parameter):
         return order_pvalue(family, parameter, n_correct, n_guesses, n_canaries) - alpha
@@ -319,10 +324,11 @@ BOUNDS = ("any", "gdp", "order_statistics")
 
 
 @dataclass(frozen=True)
-class _Way:
-    """How one of the bounds is computed."""
+class _BoundMethod:
+    """How one of the bounds is computed.
 
-    # Its parameter is epsilon for any mechanism, or that of a family of mechanisms.
+    Its parameter is epsilon for any mechanism, or that of a family of mechanisms.
+    """
 
     method: str
     assumption: str
@@ -340,7 +346,7 @@ def _make_any(m, delta, family):
         raise ValueError(
             f"delta must be at most 1 / (2 * n_canaries) = {1 / (2 * m):.3g}; got {delta}."
         )
-    return _Way(
+    return _BoundMethod(
         method="right guesses in one run against a binomial law",
         assumption=ONE_RUN,
         default=_surest_tenth(m),
@@ -350,7 +356,7 @@ def _make_any(m, delta, family):
 
 
 def _make_gdp(m, delta, family):
-    return _Way(
+    return _BoundMethod(
         method="right guesses in one run against the laws of Gaussian differential privacy",
         assumption=GAUSSIAN + ONE_RUN,
         default=_surest_tenth(m),
@@ -360,7 +366,7 @@ def _make_gdp(m, delta, family):
 
 
 def _make_order(m, delta, family):
-    return _Way(
+    return _BoundMethod(
         method="right guesses about the surest of many independent canaries in one run",
         assumption=INDEPENDENT.format(family=family.name) + ONE_RUN,
         default=max(1, m // 2),
@@ -373,7 +379,7 @@ _WAYS = {"any": _make_any, "gdp": _make_gdp, "order_statistics": _make_order}
 
 
 def needs_delta(bound, family):
-    """Whether a bound is one of mu, whose epsilon is infinite at a delta of 0."""
+    """Return whether a bound is one of mu, whose epsilon is infinite at a delta of 0."""
     return bound == "gdp" or (bound == "order_statistics" and family == "gaussian")
 
 
@@ -409,7 +415,7 @@ def one_run_epsilon_lower_bound(
     n_in: int | None = None,
     confidence_level: float = 0.95,
 ) -> EpsilonBound:
-    r"""Lower bound of epsilon from one run with many canaries.
+    r"""Return the lower bound of epsilon from one run with many canaries.
 
     A fair coin decides for each canary whether it takes part. Afterwards, the auditor guesses "in"
     for the canaries with the highest scores and "out" for the lowest, and abstains in between.
@@ -532,9 +538,9 @@ def one_run_epsilon_lower_bound(
     level = check_confidence_level(confidence_level)
     _check_family(family, sample_rate)
     is_mu = needs_delta(check_option(bound, "bound", BOUNDS), family)
-    delta = choose_delta(delta, is_mu)
+    delta = choose_audited_delta(delta, is_mu)
     way = _WAYS[bound](len(coins), delta, FAMILIES[family](delta, sample_rate))
-    guesses = Guesses(coins, scores)
+    guesses = RankedGuesses(coins, scores)
     if isinstance(n_guesses, str) and n_guesses == "any":
         value, counts, listed = _use_bets(guesses, n_in, bound, delta, 1 - level)
     else:

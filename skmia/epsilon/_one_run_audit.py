@@ -13,7 +13,14 @@ from .._core.randomness import draw_integers
 from .._core.records import Records
 from .._core.sklearn import Interval, StrOptions, at_least, validate_params_of
 from .._core.types import ArrayLike, Seed
-from ._base import CANARY_CONSTRAINT, EpsilonAuditBase, as_number, join, read_claim, score_canaries
+from ._base import (
+    CANARY_CONSTRAINT,
+    EpsilonAuditBase,
+    as_number,
+    join_canaries,
+    read_claim,
+    score_canaries,
+)
 from ._one_run import BOUNDS, needs_delta, one_run_epsilon_lower_bound
 from ._result import EpsilonBound, check_coins, check_delta
 
@@ -113,7 +120,7 @@ def one_run_epsilon_bounds(
     n_guesses: Literal["auto", "any"] | int | ArrayLike = "auto",
     confidence_level: float = 0.95,
 ) -> OneRunBounds:
-    """Lower bounds of epsilon from one run, under three assumptions.
+    """Return the lower bounds of epsilon from one run, under three assumptions.
 
     The assumptions, not the guesses, make most of the difference. The bound for any mechanism
     always holds. The other two hold under a model of the mechanism that the audit does not test.
@@ -323,7 +330,7 @@ default="random_label"
         self.canaries_ = self._make_canaries(self.canaries, X, y, n_canaries, rng)
         self.membership_ = rng.randint(2, size=n_canaries).astype(bool)
         entropy = draw_integers(rng)
-        records, inside = join(X, y, self.canaries_)
+        records, inside = join_canaries(X, y, self.canaries_)
         inside[len(X) :] = self.membership_
         estimator = self._make_estimator()
         delta, estimator = self._settle_delta(estimator, records.X.copy(), records.y)

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import pandas as pd
 
-from .._core.checks import check_bits, check_finite_vector
+from .._core.metric_inputs import check_bits, check_finite_vector
 from .._core.numbers import SMALLEST, check_count, check_number
 
 MULTI_RUN = (
@@ -35,7 +35,7 @@ def check_delta(delta):
     return float(check_number(delta, "delta", "0 or more and below 1", 0, np.nextafter(1, 0)))
 
 
-def choose_delta(delta, is_gaussian):
+def choose_audited_delta(delta, is_gaussian):
     """Return delta; a Gaussian trade-off has no finite epsilon at a delta of 0."""
     if delta is None:
         return 1e-5 if is_gaussian else 0.0

@@ -14,7 +14,7 @@ from scipy.optimize import brentq
 from scipy.special import ndtri
 from scipy.stats import rankdata
 
-from .._core.checks import (
+from .._core.metric_inputs import (
     check_bits,
     check_confidence_level,
     check_finite_vector,
@@ -32,7 +32,7 @@ from ._result import (
     EpsilonBound,
     check_copies,
     check_delta,
-    choose_delta,
+    choose_audited_delta,
 )
 
 __all__ = ["bayesian_epsilon_interval", "epsilon_lower_bound", "gaussian_epsilon"]
@@ -40,7 +40,7 @@ __all__ = ["bayesian_epsilon_interval", "epsilon_lower_bound", "gaussian_epsilon
 N_SPLITS = 100
 
 
-class Choice(NamedTuple):
+class BestBound(NamedTuple):
     """The largest bound, at which threshold, and what was counted there."""
 
     value: float
@@ -48,7 +48,7 @@ class Choice(NamedTuple):
     counts: dict
 
 
-class Sides(NamedTuple):
+class CanarySides(NamedTuple):
     """Scores of runs with and without the canary, each in ascending order."""
 
     members: np.ndarray
@@ -64,12 +64,12 @@ class Sides(NamedTuple):
         return false_positives, np.searchsorted(self.members, thresholds)
 
     def candidates(self):
-        """Thresholds between neighboring scores, and one above all."""
+        """Return thresholds between neighboring scores, and one above all."""
         scores = np.unique(np.concatenate(self))
         return np.append(scores[:1], np.append(scores[:-1] / 2 + scores[1:] / 2, np.inf))
 
     def count(self, threshold):
-        """What a threshold makes of the runs."""
+        """Return what a threshold makes of the runs."""
         false_positives, false_negatives = (int(n) for n in self.errors(threshold))
         return {
             "true_positives": len(self.members) - false_negatives,
@@ -79,17 +79,20 @@ class Sides(NamedTuple):
         }
 
     def halve(self, rng):
-        """Two random halves of both sides."""
+        """Return two random halves of both sides."""
         orders = [rng.permutation(len(side)) for side in self]
         halves = []
         for part in (slice(0, None, 2), slice(1, None, 2)):
             chosen = (side[np.sort(o[part])] for side, o in zip(self, orders, strict=True))
-            halves.append(Sides(*chosen))
+            halves.append(CanarySides(*chosen))
         return halves
 
 
 def find_root(excess, *, high=1.0, farthest=2.0**1022, xtol=2e-12):
-    """Where a function that grows from 0 on reaches 0; infinity if not up to twice ``farthest``."""
+    """Return where a function that grows from 0 on reaches 0.
+
+    Infinity if not up to twice ``farthest``.
+    """
     if excess(0.0) >= 0:
         return 0.0
     while excess(high) < 0:
@@ -115,12 +118,12 @@ def _measure_all(sides, thresholds, measure, tail):
     return measure(fpr, fnr)
 
 
-def best_threshold(sides, thresholds, measure, tail):
-    """The threshold with the largest bound, each limit too low with probability tail."""
+def best_bound_threshold(sides, thresholds, measure, tail):
+    """Return the threshold with the largest bound, each limit too low with probability tail."""
     values = _measure_all(sides, thresholds, measure, tail)
     best = values.argmax()
     threshold = float(thresholds[best])
-    return Choice(float(values[best]), threshold, sides.count(threshold))
+    return BestBound(float(values[best]), threshold, sides.count(threshold))
 
 
 def _at_all(sides, measure, alpha, rng):
@@ -128,31 +131,33 @@ def _at_all(sides, measure, alpha, rng):
     # of rank j + 1. The limit follows from the distribution of the latter: one statement per count,
     # for all thresholds.
     n_statements = len(sides.members) + len(sides.others)
-    return best_threshold(sides, sides.candidates(), measure, alpha / n_statements)
+    return best_bound_threshold(sides, sides.candidates(), measure, alpha / n_statements)
 
 
 def _at_split(sides, measure, alpha, rng):
     chosen_on, judged_on = sides.halve(rng)
-    threshold = best_threshold(chosen_on, chosen_on.candidates(), measure, alpha / 2).threshold
-    return best_threshold(judged_on, np.array([threshold]), measure, alpha / 2)
+    threshold = best_bound_threshold(
+        chosen_on, chosen_on.candidates(), measure, alpha / 2
+    ).threshold
+    return best_bound_threshold(judged_on, np.array([threshold]), measure, alpha / 2)
 
 
 def _at_many_splits(sides, measure, alpha, rng):
     # Half of the bounds are too high with probability 2 (alpha / 2) at most, by Markov.
     values = [_at_split(sides, measure, alpha / 2, rng).value for _ in range(N_SPLITS)]
     counts = {"n_members": len(sides.members), "n_nonmembers": len(sides.others)}
-    return Choice(float(np.sort(values)[(N_SPLITS - 1) // 2]), None, counts)
+    return BestBound(float(np.sort(values)[(N_SPLITS - 1) // 2]), None, counts)
 
 
 def _at_given(thresholds, sides, measure, alpha, rng):
-    return best_threshold(sides, thresholds, measure, alpha / 2 / len(thresholds))
+    return best_bound_threshold(sides, thresholds, measure, alpha / 2 / len(thresholds))
 
 
 _STRATEGIES = {"bonferroni": _at_all, "split": _at_split, "multisplit": _at_many_splits}
 
 
 def get_strategy(threshold):
-    """The way to a threshold that a parameter asks for."""
+    """Return the way to a threshold that a parameter asks for."""
     if isinstance(threshold, str):
         if threshold not in _STRATEGIES:
             raise ValueError(
@@ -167,7 +172,7 @@ def get_strategy(threshold):
 
 
 def describe_threshold(threshold):
-    """How the threshold was chosen, in words."""
+    """Return how the threshold was chosen, in words."""
     words = {
         "bonferroni": "corrected for all thresholds",
         "split": "chosen on half of the runs",
@@ -177,9 +182,9 @@ def describe_threshold(threshold):
 
 
 def choose_threshold(membership, scores, measure, threshold, confidence_level, random_state):
-    """The largest bound that a threshold gives, valid at a level of confidence."""
+    """Return the largest bound that a threshold gives, valid at a level of confidence."""
     strategy = get_strategy(threshold)
-    sides = Sides.of(membership, scores)
+    sides = CanarySides.of(membership, scores)
     if strategy in (_at_split, _at_many_splits) and (smallest := min(map(len, sides))) < 2:
         raise ValueError(
             f"threshold={threshold!r} needs 2 runs with the canary and 2 without; got "
@@ -205,9 +210,11 @@ _FAR_BELOW = 3.09
 
 
 def describe_reversal(bound, found, y_true, y_score, settings):
-    """Say that scores tell the runs apart the wrong way round, as a sentence, or None."""
-    # The bound of the scores as they are is not corrected for a second direction, so that it keeps
-    # its level. The other one is looked at with half of the error allowed.
+    """Say that scores tell the runs apart the wrong way round, as a sentence, or None.
+
+    The bound of the scores as they are is not corrected for a second direction, so that it keeps
+    its level. The other one is looked at with half of the error allowed.
+    """
     coins, scores = check_bits(y_true, "y_true"), check_finite_vector(y_score, "y_score")
     n_in, n_out = int(coins.sum()), int((~coins).sum())
     if not n_in or not n_out:
@@ -261,7 +268,7 @@ def _tell_apart(y_true, threshold):
 
 
 def gaussian_epsilon(mu: float, delta: float) -> float:
-    """Epsilon of mu-Gaussian differential privacy at a delta.
+    """Return the epsilon of mu-Gaussian differential privacy at a delta.
 
     Parameters
     ----------
@@ -298,7 +305,7 @@ def gaussian_epsilon(mu: float, delta: float) -> float:
 
 
 def mu_of_rates(fpr, fnr):
-    """The least mu with which error rates as high as these are compatible."""
+    """Return the least mu with which error rates as high as these are compatible."""
     return -ndtri(fpr) - ndtri(fnr)
 
 
@@ -309,14 +316,17 @@ _METHODS = {
 
 
 def group_delta(epsilon, delta, n_copies):
-    """Delta of a group: delta * (1 + exp(epsilon) + ... + exp((n_copies - 1) * epsilon))."""
+    """Return delta of a group: delta * (1 + exp(epsilon) + ... + exp((n_copies - 1) * epsilon))."""
     if delta == 0:
         return np.zeros_like(epsilon)
     return delta * np.exp(np.multiply.outer(epsilon, np.arange(n_copies))).sum(axis=-1)
 
 
 def _largest_epsilon(numerator, denominator, delta, n_copies):
-    """Epsilon at which numerator = exp(k epsilon) denominator + delta of the group; 0 if none."""
+    """Return the epsilon at which numerator = exp(k epsilon) denominator + delta of the group.
+
+    0 if none.
+    """
     high = np.log(np.maximum(numerator / denominator, 1.0)) / n_copies
     if n_copies == 1:
         return np.log(np.maximum((numerator - delta) / denominator, 1.0))
@@ -332,7 +342,7 @@ def _largest_epsilon(numerator, denominator, delta, n_copies):
 
 
 def epsilon_of_rates(fpr, fnr, delta=0.0, n_copies=1):
-    """The least epsilon with which error rates as high as these are compatible."""
+    """Return the least epsilon with which error rates as high as these are compatible."""
     return np.maximum(
         _largest_epsilon(1 - fnr, fpr, delta, n_copies),
         _largest_epsilon(1 - fpr, fnr, delta, n_copies),
@@ -352,7 +362,7 @@ def epsilon_lower_bound(
     confidence_level: float = 0.95,
     random_state: Seed = None,
 ) -> EpsilonBound:
-    r"""Lower bound of epsilon from the scores of many runs.
+    r"""Return the lower bound of epsilon from the scores of many runs.
 
     An (epsilon, delta)-private mechanism lets no attacker distinguish neighboring data sets with
     ``TPR > exp(epsilon) * FPR + delta``, nor with the rates of the other guess. From runs on both
@@ -454,7 +464,7 @@ def epsilon_lower_bound(
     """
     membership, scores = check_membership_scores(y_true, y_score)
     level = check_confidence_level(confidence_level)
-    delta = choose_delta(delta, check_option(method, "method", _METHODS) == "gaussian")
+    delta = choose_audited_delta(delta, check_option(method, "method", _METHODS) == "gaussian")
     n_copies = check_copies(n_copies)
     measure = mu_of_rates
     if method != "gaussian":
@@ -484,13 +494,13 @@ _NODES_ALONE, _NODES_TOGETHER = 400, 60
 
 @lru_cache(maxsize=2)
 def _compute_nodes(n_nodes):
-    """Quantiles, which lie symmetrically about one half, and their weights."""
+    """Return quantiles, which lie symmetrically about one half, and their weights."""
     nodes, weights = np.polynomial.legendre.leggauss(n_nodes)
     return (nodes + 1) / 2, weights / 2
 
 
 def _posterior_parameters(counts):
-    """Parameters of the beta laws of both error rates, from Jeffreys' prior."""
+    """Return the parameters of the beta laws of both error rates, from Jeffreys' prior."""
     false_negatives = counts["n_members"] - counts["true_positives"]
     true_negatives = counts["n_nonmembers"] - counts["false_positives"]
     fnr = (0.5 + false_negatives, 0.5 + counts["true_positives"])
@@ -498,8 +508,10 @@ def _posterior_parameters(counts):
 
 
 def _probability_within(epsilon, delta, rates, fpr_laws):
-    """Posterior probability that two rates are possible under (epsilon, delta)-privacy."""
-    # rates (n_laws, n_nodes), fpr_laws (2, n_laws, 1)
+    """Return the posterior probability that two rates are possible under (epsilon, delta)-privacy.
+
+    Shapes: rates (n_laws, n_nodes), fpr_laws (2, n_laws, 1).
+    """
     fnr, tpr = rates
     up, down = np.exp(epsilon), np.exp(-epsilon)
     low = np.maximum(np.maximum(0, 1 - delta - fnr * up), (tpr - delta) * down)
@@ -540,7 +552,7 @@ def bayesian_epsilon_interval(
     confidence_level: float = 0.95,
     random_state: Seed = None,
 ) -> EpsilonBound:
-    """Credible interval of epsilon from the scores of many runs.
+    """Return the credible interval of epsilon from the scores of many runs.
 
     Before the runs every pair of error rates is possible (Jeffreys' prior for each, independent);
     after them each rate has a beta law. Epsilon is at most some number with the posterior
@@ -605,10 +617,10 @@ def bayesian_epsilon_interval(
     membership, scores = check_membership_scores(y_true, y_score)
     level, delta = check_confidence_level(confidence_level), check_delta(delta)
     n_copies = check_copies(n_copies)
-    sides = Sides.of(membership, scores)
+    sides = CanarySides.of(membership, scores)
     if isinstance(threshold, str):
         always = 0 if threshold == "multisplit" and random_state is None else random_state
-        seen = _split(sides, threshold, delta, n_copies, check_random_state(always))
+        seen = _split_thresholds(sides, threshold, delta, n_copies, check_random_state(always))
     else:
         cut = float(check_finite_vector([threshold], "threshold")[0])
         seen = [(cut, sides.count(cut))]
@@ -630,8 +642,8 @@ def bayesian_epsilon_interval(
     )
 
 
-def _split(sides, threshold, delta, n_copies, rng):
-    """Thresholds that random halves chose, and what they make of the other halves."""
+def _split_thresholds(sides, threshold, delta, n_copies, rng):
+    """Return thresholds that random halves chose, and what they make of the other halves."""
     if threshold not in ("multisplit", "split") or min(map(len, sides)) < 2:
         raise ValueError(
             "threshold must be a number, or 'multisplit' or 'split' with at least 2 runs with the "
@@ -645,6 +657,6 @@ def _split(sides, threshold, delta, n_copies, rng):
     seen = []
     for _ in range(_N_SPLITS if threshold == "multisplit" else 1):
         first, second = sides.halve(rng)
-        cut = best_threshold(first, first.candidates(), measure, 0.025).threshold
+        cut = best_bound_threshold(first, first.candidates(), measure, 0.025).threshold
         seen.append((cut, second.count(cut)))
     return seen

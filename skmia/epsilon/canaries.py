@@ -13,9 +13,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from .._core.caches import clone_to_train
-from .._core.checks import check_option, refuse_foreign
 from .._core.gaussians import estimate_moments, make_moments
-from .._core.matrix import check_matrix, check_matrix_and_labels
+from .._core.matrix import check_feature_matrix, check_matrix_and_labels
+from .._core.metric_inputs import check_option, refuse_other_choice
 from .._core.numbers import SMALLEST, check_number, to_array
 from .._core.randomness import check_random_state, derive_random_state
 from .._core.records import Records
@@ -139,7 +139,7 @@ def make_canaries(
     """
     check_option(kind, "kind", KINDS)
     settings = {"estimator": estimator, "cv": cv, "norm": norm}
-    refuse_foreign("kind", kind, _OWNERS, settings)
+    refuse_other_choice("kind", kind, _OWNERS, settings)
     X, y = check_matrix_and_labels(X, y)
     most, what = (X.shape[1], "features") if kind == "clip_bkd" else (len(X), "records")
     allowed = f"an integer from 1 to {most}, the number of {what}"
@@ -170,7 +170,7 @@ def _rank_exposed(X, y, estimator, cv):
 
 
 def _make_clip_bkd(X, y, n_canaries, norm):
-    """Records in the directions of least variance, and their least likely labels."""
+    """Return records in the directions of least variance, and their least likely labels."""
     centered = np.asarray(X, dtype=np.float64) - X.mean(axis=0, dtype=np.float64)
     with np.errstate(over="ignore", invalid="ignore"):
         spread = centered.T @ centered
@@ -267,13 +267,13 @@ def trace_scores(
     >>> (scores > 0).astype(int)
     array([1, 0, 1, 1, 0, 0])
     """
-    released = check_matrix(noisy_gradients, input_name="noisy_gradients", dtype=np.float64)
-    canaries = _as_steps(canaries, released, "canaries")
+    released = check_feature_matrix(noisy_gradients, input_name="noisy_gradients", dtype=np.float64)
+    canaries = _as_gradient_steps(canaries, released, "canaries")
     check_option(aggregate, "aggregate", _OVER_STEPS)
     sample_rate = check_number(sample_rate, "sample_rate", "above 0 and at most 1", SMALLEST, 1)
     noise = noise_of_means(noise_multiplier, max_grad_norm, batch_size)
     if reference is not None:
-        reference = _as_steps(reference, released, "reference")
+        reference = _as_gradient_steps(reference, released, "reference")
     elif not noise > 0:
         raise ValueError(
             f"noise_multiplier must be above 0 without reference gradients; got {noise_multiplier}."
@@ -292,9 +292,9 @@ def trace_scores(
     return _OVER_STEPS[aggregate](total, axis=0)
 
 
-def _as_steps(gradients, released, name):
-    """Gradients in each step."""
-    gradients = check_matrix(
+def _as_gradient_steps(gradients, released, name):
+    """Return gradients in each step."""
+    gradients = check_feature_matrix(
         gradients, allow_nd=True, ensure_2d=False, dtype=np.float64, input_name=name
     )
     n_steps, n_parameters = released.shape
@@ -479,7 +479,7 @@ def make_gradient_canaries(
     arguments = locals()
     given = {name: arguments[name] for name in ("n_parameters", *_GRADIENT_OWNERS)}
     owners = _GRADIENT_OWNERS | {"n_parameters": "dirac" if kind == "selected" else kind}
-    refuse_foreign("kind", kind, owners, given)
+    refuse_other_choice("kind", kind, owners, given)
     needed = "gradients" if kind == "selected" else "n_parameters"
     if given[needed] is None:
         raise ValueError(f"kind={kind!r} needs {needed}; got None.")
@@ -511,7 +511,7 @@ def _make_dirac(n_canaries, n_parameters, rng):
 
 
 def _make_spread(n_canaries, n_parameters, rng):
-    """Rows of a uniformly random orthogonal matrix."""
+    """Return the rows of a uniformly random orthogonal matrix."""
     orthogonal, triangle = np.linalg.qr(rng.normal(size=(n_parameters, n_canaries)))
     signs = np.where(np.diag(triangle) < 0, -1.0, 1.0)  # the signs of qr are not random
     return (orthogonal * signs).T
@@ -527,7 +527,7 @@ def _select(
     reference=None,
     aggregate="mean",
 ):
-    steps = check_matrix(gradients, allow_nd=True, ensure_2d=False, input_name="gradients")
+    steps = check_feature_matrix(gradients, allow_nd=True, ensure_2d=False, input_name="gradients")
     if steps.ndim != 3:
         raise ValueError(
             f"gradients must have the shape (n_steps, n, n_parameters); got {steps.shape}."

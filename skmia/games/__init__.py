@@ -11,8 +11,8 @@ from ._leave_two_unlabeled import leave_two_unlabeled
 from ._mechanism import average_datum_game, per_datum_game
 from ._membership import membership_game
 from ._retraining_oracle import retraining_oracle
-from ._unlearning_attacks import UnlearningResult as UnlearningResult
 from ._unlearning_game import unlearning_game
+from ._unlearning_result import UnlearningResult as UnlearningResult
 
 __all__ = [
     "DensityAttack",

@@ -28,7 +28,7 @@ def _log_normal(target, values, chosen, moments):
 
 
 def _log_kernel(target, values, chosen, moments):
-    """Gaussian kernels of Scott's width around each value."""
+    """Return the Gaussian kernels of Scott's width around each value."""
     width = np.maximum(_sample_spread(moments) * moments.count**-0.2, SMALLEST_SPREAD)
     terms = np.where(chosen, -0.5 * ((target[:, None] - values) / width[:, None]) ** 2, -np.inf)
     return logsumexp(terms, axis=1) - np.log(moments.count * width) - _LOG_ROOT_2PI
@@ -37,7 +37,7 @@ def _log_kernel(target, values, chosen, moments):
 _DENSITIES = {"normal": _log_normal, "kde": _log_kernel}
 
 
-class DensityRatio(Comparison):
+class ModelDensityRatio(Comparison):
     """Log ratio of the densities of IN and of OUT models."""
 
     least, offset = (2, 2), 0.0
@@ -142,4 +142,4 @@ class DensityAttack(PosteriorMixin, PoolAttack):
         return "auto" if self.statistic == "auto" else Confidence()
 
     def _compare(self, records):
-        return DensityRatio(self._reads(), _DENSITIES[self.density])
+        return ModelDensityRatio(self._reads(), _DENSITIES[self.density])

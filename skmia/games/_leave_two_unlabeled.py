@@ -7,7 +7,7 @@ from joblib import Parallel, effective_n_jobs
 from sklearn.base import BaseEstimator, clone
 from sklearn.metrics import roc_auc_score
 
-from .._core.checks import check_membership_scores
+from .._core.metric_inputs import check_membership_scores
 from .._core.needs import BOTH
 from .._core.progress import show_progress
 from .._core.randomness import isolated_randomness, spawn_seeds
@@ -16,7 +16,7 @@ from .._core.sklearn import N_JOBS, HasMethods, at_least, validate_arguments
 from .._core.tasks import delayed
 from .._core.types import ArrayLike, Seed
 from .._core.validation import check_membership, check_records
-from .._training.where import use_one_job
+from .._training.workers import use_one_job
 from ..base import needs_of, score
 from ..metrics import mean_variance, placements
 from ._membership import ready_attack
@@ -181,7 +181,7 @@ def leave_two_unlabeled(
     if n_rounds is None:
         return _of_all_pairs(membership, scores)
     return compute_pair_privacy(
-        _compare(*scores[draw_pairs(membership, n_rounds, seeds[0])].T).mean(), n_rounds
+        _compare_pair(*scores[draw_pairs(membership, n_rounds, seeds[0])].T).mean(), n_rounds
     )
 
 
@@ -192,7 +192,7 @@ def draw_pairs(membership, n_rounds, seeds):
     return np.column_stack([rng.choice(side, n_rounds) for side in sides])
 
 
-def _compare(member, other):
+def _compare_pair(member, other):
     """1 where the member has the higher score, 1/2 where both have the same."""
     return (member > other) + 0.5 * (member == other)
 
@@ -222,4 +222,4 @@ def _refit(attack, records, membership, pair, seeds):
     with isolated_randomness(seeds):
         # No pool may be trained on the two records.
         attack.fit(records[rest].detached(), membership[rest].astype(int))
-        return _compare(*score(attack, records[pair]))
+        return _compare_pair(*score(attack, records[pair]))

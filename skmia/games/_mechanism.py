@@ -11,9 +11,9 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.frozen import FrozenEstimator
 from sklearn.utils import gen_batches
 
-from .._core.checks import check_confidence_level
 from .._core.copies import copy_unfitted
-from .._core.matrix import check_matrix
+from .._core.matrix import check_feature_matrix
+from .._core.metric_inputs import check_confidence_level
 from .._core.numbers import to_array
 from .._core.progress import show_progress
 from .._core.randomness import isolated_randomness, seed_estimator, spawn_seeds
@@ -97,7 +97,7 @@ class FromSampler:
         return np.inf
 
 
-class Game(NamedTuple):
+class MechanismGame(NamedTuple):
     """What is the same in all rounds."""
 
     mechanism: object
@@ -110,8 +110,8 @@ class Game(NamedTuple):
 
 
 def read_population(X):
-    """Where rows come from."""
-    return FromSampler(X) if callable(X) else FromRows(check_matrix(X, input_name="X"))
+    """Return where rows come from."""
+    return FromSampler(X) if callable(X) else FromRows(check_feature_matrix(X, input_name="X"))
 
 
 def check_enough(population, n_reference, n_samples):
@@ -144,7 +144,10 @@ def fit_attack(attack, reference, seeds):
 
 
 def play_all(game, seeds, n_jobs, verbose):
-    """Scores and guesses of all rounds, of shape (n_rounds, 2): without and with the target."""
+    """Return the scores and guesses of all rounds, of shape (n_rounds, 2).
+
+    Without and with the target.
+    """
     parts = [seeds[part] for part in gen_batches(len(seeds), _ROUNDS)]
     bar = show_progress(parts, verbose, f"parts of {_ROUNDS} rounds")
     results = Parallel(n_jobs=n_jobs)(delayed(_play_part)(game, part) for part in bar)
@@ -152,24 +155,24 @@ def play_all(game, seeds, n_jobs, verbose):
 
 
 def _play_part(game, seeds):
-    """Scores and guesses of some rounds, without and with the target."""
+    """Return the scores and guesses of some rounds, without and with the target."""
     rounds = [_draw_round(game, seed) for seed in seeds]
     released = [one for sides, _ in rounds for one in sides]
     attacks = [one for _, sides in rounds for one in sides]
     if attacks[0] is None:
-        scores, guesses = _ask(game.attack, np.concatenate(released))
+        scores, guesses = _ask_attack(game.attack, np.concatenate(released))
     else:
-        answers = [_ask(*pair) for pair in zip(attacks, released, strict=True)]
+        answers = [_ask_attack(*pair) for pair in zip(attacks, released, strict=True)]
         scores, guesses = (np.concatenate(column) for column in zip(*answers, strict=True))
     return scores.reshape(-1, 2), guesses.reshape(-1, 2)
 
 
-def _ask(attack, released):
+def _ask_attack(attack, released):
     return attack.score_samples(released), attack.predict(released)
 
 
 def _draw_round(game, seeds):
-    """Releases of a round without and with the target, and the attack on each."""
+    """Return the releases of a round without and with the target, and the attack on each."""
     for_rows, for_mechanism, for_attack = seeds.spawn(3)
     rng, sides = np.random.default_rng(for_rows), (False, True)
     parts = zip(sides, for_mechanism.spawn(2), for_attack.spawn(2), strict=True)
@@ -178,9 +181,11 @@ def _draw_round(game, seeds):
 
 
 def _play_side(game, inside, for_mechanism, for_attack, rng):
-    """Release with or without the target, and the attack of its own, None where all share one."""
-    # Both sides of the coin have rows, reference rows and, in the game about an average record, a
-    # target of their own, so that they are independent, as the intervals take them to be.
+    """Release with or without the target, and the attack of its own, None where all share one.
+
+    Both sides of the coin have rows, reference rows and, in the game about an average record, a
+    target of their own, so that they are independent, as the intervals take them to be.
+    """
     population, target = game.population, game.target
     if target is None:
         target = population.draw_target(rng)
@@ -199,7 +204,7 @@ def _play_side(game, inside, for_mechanism, for_attack, rng):
 
 
 def _release(mechanism, rows, seeds):
-    """One sample of a mechanism that was fitted on some rows."""
+    """Return one sample of a mechanism that was fitted on some rows."""
     mechanism = copy_unfitted(mechanism)
     seed_estimator(mechanism, seeds)
     with isolated_randomness(seeds):
@@ -308,7 +313,7 @@ def per_datum_game(
     See Also
     --------
     average_datum_game : The same game with a new target for each data set.
-    membership_game : Game about records on average.
+    membership_game : MechanismGame about records on average.
     skmia.leakage.MahalanobisLeakage : Leakage of a mean in closed form.
 
     Notes
@@ -352,13 +357,15 @@ def per_datum_game(
         reference = population.split(n_reference, np.random.default_rng(first))
         attack = fit_attack(attack, reference, first)
         n_reference = 0
-    game = Game(copy_unfitted(mechanism), attack, target, population, n_samples, n_reference)
+    game = MechanismGame(
+        copy_unfitted(mechanism), attack, target, population, n_samples, n_reference
+    )
     rounds = play_all(game, seeds, n_jobs, verbose)
     return assemble(*rounds, level)
 
 
 def _read_target(X, population, target):
-    """The target as a row."""
+    """Return the target as a row."""
     if isinstance(target, Integral) and not isinstance(target, bool):
         if callable(X):
             raise ValueError(
@@ -369,7 +376,7 @@ def _read_target(X, population, target):
                 f"target must be the number of one of {len(population.X)} rows of X; got {target}."
             )
         return population.X[target]
-    target = check_matrix(target, ensure_2d=False, input_name="target")
+    target = check_feature_matrix(target, ensure_2d=False, input_name="target")
     if target.ndim != 1:
         raise ValueError(f"target must be one row; got an array of shape {target.shape}.")
     if not callable(X) and len(target) != population.X.shape[1]:
@@ -447,7 +454,7 @@ def average_datum_game(
     See Also
     --------
     per_datum_game : The game about one record.
-    membership_game : Game about the records of trained models.
+    membership_game : MechanismGame about the records of trained models.
 
     Notes
     -----
@@ -497,7 +504,7 @@ def average_datum_game(
     if not (refit and reference_size):
         reference = population.split(reference_size, np.random.default_rng(first))
         n_reference = 0
-    game = Game(
+    game = MechanismGame(
         copy_unfitted(mechanism), attack, None, population, n_samples, n_reference, reference
     )
     return assemble(*play_all(game, seeds, n_jobs, verbose), level)

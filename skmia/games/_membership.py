@@ -14,11 +14,11 @@ from sklearn.base import BaseEstimator, clone, is_regressor
 from sklearn.frozen import FrozenEstimator
 from sklearn.metrics import r2_score
 
-from .._core.asking import unwrap
 from .._core.containers import accepting_read_only
 from .._core.copies import copy_unfitted
 from .._core.groups import find_groups, mean_by_group, number_groups
 from .._core.needs import BOTH
+from .._core.query import unwrap
 from .._core.randomness import (
     isolated_randomness,
     preserved_randomness,
@@ -32,9 +32,9 @@ from .._core.splits import number_units
 from .._core.types import ArrayLike, Seed
 from .._core.validation import check_records
 from .._training.frozen import name_shared_parts
-from .._training.job import Data, Job, Kept, run_visibly, warn_of_weights, warn_once
+from .._training.job import Job, JobData, KeptResults, run_visibly, warn_of_weights, warn_once
 from .._training.plan import plan_training
-from .._training.where import use_one_job
+from .._training.workers import use_one_job
 from ..base import (
     cross_fit,
     fit_own_pools,
@@ -50,7 +50,7 @@ from ..base import (
 _SIDES = ("train", "test", "reference")
 
 
-class Rounds(NamedTuple):
+class GameRounds(NamedTuple):
     """Side of each record in each round, and the seeds of victims and attacks."""
 
     sides: np.ndarray  # (n_rounds, n), int8: 1 + number of the side, 0 for none
@@ -58,11 +58,11 @@ class Rounds(NamedTuple):
     attack_seeds: list
 
     def find(self, k, side):
-        """Positions of the records of one side of a round, ascending."""
+        """Return the positions of the records of one side of a round, ascending."""
         return np.flatnonzero(self.sides[k] == 1 + _SIDES.index(side))
 
 
-class Game(NamedTuple):
+class MembershipGame(NamedTuple):
     """What is the same in all rounds."""
 
     estimator: object
@@ -82,7 +82,7 @@ def draw_rounds(n_records, units, sizes, seeds):
         for number, side in enumerate(drawn, 1):
             row[side] = number
     _, of_victims, of_attacks = zip(*spawned, strict=True)
-    return Rounds(sides, list(of_victims), list(of_attacks))
+    return GameRounds(sides, list(of_victims), list(of_attacks))
 
 
 def _draw_sides(n_records, units, sizes, rng):
@@ -113,14 +113,14 @@ def ready_attack(attack, seeds):
 
 
 @dataclass(frozen=True)
-class Player:
+class RoundPlayer:
     """Plays the round of each victim as soon as it is trained."""
 
-    game: Game
-    rounds: Rounds
+    game: MembershipGame
+    rounds: GameRounds
 
     def __call__(self, trained):
-        """The outcome of a round: its numbers by name."""
+        """Return the outcome of a round: its numbers by name."""
         k, victim = trained.number, trained.model
         attack = ready_attack(self.game.attack, self.rounds.attack_seeds[k])
         # Clones of an attack that is not of this package keep the victim only if it is frozen.
@@ -128,11 +128,11 @@ class Player:
         outcome["fit_time"] = trained.seconds
         if self.game.keep_models:
             outcome.update(estimator=victim, attack=attack)
-        return Kept(outcome, {})
+        return KeptResults(outcome, {})
 
 
 def _play(game, rounds, k, victim, attack):
-    """One round with its fitted victim."""
+    """Return one round with its fitted victim."""
     train, test, reference = (rounds.find(k, side) for side in _SIDES)
     rows = np.concatenate([train, test])
     asked, inside = game.records[rows], np.arange(len(rows)) < len(train)
@@ -140,21 +140,23 @@ def _play(game, rounds, k, victim, attack):
     with isolated_randomness(seeds):
         set_victim(attack, victim)
         reference = game.records[reference].detached()  # no pool may be trained on other records
-        guesses, judged = _judge(attack, reference, asked, inside, seeds)
+        guesses, judged = _judge_round(attack, reference, asked, inside, seeds)
     attack_time = perf_counter() - start
     group = game.group[rows]
     outcome = {"attack_time": attack_time, "n_unjudged": np.count_nonzero(~judged)}
     outcome.update(_rates(game, group[judged], inside[judged], guesses[judged]))
     if game.keep_guesses:
         both = {"guesses": guesses[judged], "membership": inside[judged]}
-        outcome.update({name: _spread(some, rows[judged], game) for name, some in both.items()})
+        outcome.update(
+            {name: _scatter_values(some, rows[judged], game) for name, some in both.items()}
+        )
     with preserved_randomness(), accepting_read_only():
         predictions = np.asarray(victim.predict(asked.X))
     return {**outcome, **_scores(game, group, inside, predictions, asked.y)}
 
 
-def _judge(attack, reference, asked, inside, seeds):
-    """Guesses of the attack about the records of both sides, and which it can judge."""
+def _judge_round(attack, reference, asked, inside, seeds):
+    """Return the guesses of the attack about the records of both sides, and which it can judge."""
     needs = needs_of(attack)
     if needs is None or needs.known != BOTH:
         give_population(attack, reference)  # the victim was trained on none of them
@@ -165,8 +167,8 @@ def _judge(attack, reference, asked, inside, seeds):
     return judged.guesses, judged.judged
 
 
-def _spread(values, rows, game):
-    """Values of some records among all, -1 for the others."""
+def _scatter_values(values, rows, game):
+    """Return the values of some records among all, -1 for the others."""
     everywhere = np.full(len(game.records), -1, dtype=np.int8)
     everywhere[rows] = values
     return everywhere
@@ -182,7 +184,7 @@ def _rates(game, group, inside, guesses):
 
 
 def _scores(game, group, inside, predictions, y):
-    """How well the victim does on either side, and the gap where that is an accuracy."""
+    """Return how well the victim does on either side, and the gap where that is an accuracy."""
     if is_regressor(game.estimator):
         train, test = (r2_score(y[side], predictions[side]) for side in (inside, ~inside))
         gap, group_gap = np.nan, np.full(game.n_groups, np.nan)
@@ -321,7 +323,7 @@ def membership_game(
     See Also
     --------
     leave_one_model_out : Power of an attack on a pool, without training further models.
-    per_datum_game : Game about one record and a mechanism.
+    per_datum_game : MembershipGame about one record and a mechanism.
 
     Notes
     -----
@@ -355,21 +357,21 @@ def membership_game(
     True
     """
     validate_arguments(_CONSTRAINTS, locals(), "membership_game")
-    records = _read_records(X, y)
+    records = _check_game_records(X, y)
     names, group = _read_groups(groups, records)
     sizes = _read_sizes(train_size, test_size, reference_size, len(records))
     rounds = draw_rounds(
-        len(records), _number_units(records), sizes, spawn_seeds(random_state, n_rounds)
+        len(records), _number_game_units(records), sizes, spawn_seeds(random_state, n_rounds)
     )
     estimator, attack = _check_players(estimator, attack, effective_n_jobs(n_jobs) > 1)
     warn_of_weights(estimator, records, "victims")
     kept = {"keep_models": return_estimator, "keep_guesses": return_guesses}
-    game = Game(estimator, attack, records, group, len(names), **kept)
-    outcomes = _play_all(game, rounds, n_jobs, verbose)
+    game = MembershipGame(estimator, attack, records, group, len(names), **kept)
+    outcomes = _play_rounds(game, rounds, n_jobs, verbose)
     return _assemble(outcomes, None if groups is None else names)
 
 
-def _read_records(X, y):
+def _check_game_records(X, y):
     if not isinstance(X, Records):
         X = Records(X, y)
     elif y is not None:
@@ -380,14 +382,14 @@ def _read_records(X, y):
 
 
 def _read_groups(groups, records):
-    """Names of the groups and the number of each record's."""
+    """Return the names of the groups and the number of each record's."""
     if groups is None:
         return np.array([None]), np.zeros(len(records), dtype=np.intp)
     return number_groups(find_groups(records, groups, "groups"), len(records), "groups")
 
 
-def _number_units(records):
-    """Unit of each record, or None where every record is a unit of its own."""
+def _number_game_units(records):
+    """Return the unit of each record, or None where every record is a unit of its own."""
     units = number_units(records.fingerprint, records.fields.get("group_by"))
     return None if units.max() + 1 == len(records) else units
 
@@ -430,14 +432,14 @@ def _check_players(estimator, attack, parallel):
     return (use_one_job(estimator), use_one_job(attack)) if parallel else (estimator, attack)
 
 
-def _play_all(game, rounds, n_jobs, verbose):
+def _play_rounds(game, rounds, n_jobs, verbose):
     """Return the outcomes of all rounds, in order."""
     weights = weights_for(game.estimator, game.records)
     data, subsets = (
-        Data([game.records.X], game.records.y, weights, column=has_column(game.records)),
+        JobData([game.records.X], game.records.y, weights, column=has_column(game.records)),
         rounds.sides == 1,
     )
-    keep = Player(game, rounds)
+    keep = RoundPlayer(game, rounds)
     job = Job(game.estimator, data, subsets, rounds.victim_seeds, keep, n_jobs)
     played = dict(run_visibly(plan_training(job, exact=True), job, verbose, "rounds"))
     caught = [warning for k in sorted(played) for warning in played[k].warnings]

@@ -10,15 +10,15 @@ import numpy as np
 from joblib import effective_n_jobs
 from sklearn.base import BaseEstimator
 
-from .._core.asking import check_victim, unwrap
 from .._core.caches import caches_removed, walk
+from .._core.query import check_victim, unwrap
 from .._core.randomness import draw_integers
 from .._core.records import Records, has_column
 from .._core.sample_weights import weights_for
 from .._core.sklearn import N_JOBS, HasMethods, at_least, validate_arguments
 from .._core.types import ArrayLike, Seed
 from .._core.validation import check_membership, check_records
-from .._training.job import Data, Job, Kept, run_visibly
+from .._training.job import Job, JobData, KeptResults, run_visibly
 from .._training.plan import plan_training
 from ._leave_two_unlabeled import PairPrivacy, compute_pair_privacy, draw_pairs
 
@@ -129,7 +129,7 @@ def retraining_oracle(
     inside = np.tile(membership.astype(bool), (1 + n_rounds, 1))
     for row, pair in zip(inside[1:], pairs, strict=True):
         row[pair] = [False, True]
-    data = Data(
+    data = JobData(
         [records.X],
         records.y,
         weights_for(estimator, records),
@@ -154,7 +154,7 @@ class _PrintKeeper:
     parameters: object
 
     def __call__(self, trained):
-        return Kept({"print": self.take(trained.model)}, {})
+        return KeptResults({"print": self.take(trained.model)}, {})
 
     def take(self, model):
         if self.parameters is not None:

@@ -12,10 +12,10 @@ from joblib import effective_n_jobs
 from sklearn.base import BaseEstimator
 from sklearn.metrics import r2_score
 
-from .._core.asking import query_aligned, unwrap
-from .._core.checks import check_confidence_level, check_rate
 from .._core.copies import copy_unfitted
+from .._core.metric_inputs import check_confidence_level, check_rate
 from .._core.numbers import show
+from .._core.query import query_aligned, unwrap
 from .._core.randomness import isolated_randomness, spawn_seeds
 from .._core.records import Records, has_column
 from .._core.sample_weights import weights_for
@@ -24,33 +24,33 @@ from .._core.splits import number_units
 from .._core.types import Seed
 from .._core.validation import call_given, check_records
 from .._training.job import (
-    Data,
     Job,
-    Kept,
+    JobData,
+    KeptResults,
     recorded_warnings,
     run_visibly,
     warn_of_weights,
     warn_once,
 )
 from .._training.plan import plan_training
-from .._training.where import use_one_job
+from .._training.workers import use_one_job
 from ..signals import COMPARED, auto_of
 from ..victims import FunctionClassifier
-from ._unlearning_attacks import (
+from ._unlearning_result import (
     ATTACKS,
     BOTH,
     FORGOTTEN,
     NEVER,
     RETAINED,
-    Separation,
+    AttackSeparation,
     UnlearningResult,
     draw_sides,
-    judge,
+    judge_unlearning,
 )
 from .unlearning import WAYS, Forgetting, NoUnlearning, Retraining
 
 
-class Measured(NamedTuple):
+class MeasuredUnlearning(NamedTuple):
     """How well each attack separates records, by state and attack."""
 
     forgotten: dict  # of each state, a dict of attacks
@@ -58,13 +58,13 @@ class Measured(NamedTuple):
     n_unjudged: int
 
 
-def measure(states, sides, units, n_shadows, attacks, both):
+def measure_unlearning(states, sides, units, n_shadows, attacks, both):
     # sides (n_all_models, n), units (n,)
     targets = sides[n_shadows:]
 
     def separate(name, values, side):
         scores, judged = ATTACKS[name](values, sides, n_shadows, side)
-        return Separation(scores, targets, side, judged, units)
+        return AttackSeparation(scores, targets, side, judged, units)
 
     forgotten = {}
     for state, answers in states.items():
@@ -76,10 +76,10 @@ def measure(states, sides, units, n_shadows, attacks, both):
     kept = ("before", "after")
     retained = {state: separate(lead, states[state].values, RETAINED) for state in kept}
     n_unjudged = int(np.count_nonzero(~forgotten["after"][lead].judged))
-    return Measured(forgotten, retained, n_unjudged)
+    return MeasuredUnlearning(forgotten, retained, n_unjudged)
 
 
-class Answers(NamedTuple):
+class StateAnswers(NamedTuple):
     """What all models answer in one state: before, after, or retrained."""
 
     values: np.ndarray  # (n_all_models, n), a signal
@@ -87,10 +87,11 @@ class Answers(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Player:
-    """Lets a model forget in several ways and keeps the signals of all records in each state."""
+class UnlearningPlayer:
+    """Lets a model forget in several ways and keeps the signals of all records in each state.
 
-    # sides (n_all_models, n)
+    Shapes: sides (n_all_models, n).
+    """
 
     ways: dict
     records: Records
@@ -99,7 +100,7 @@ class Player:
     opens: bool = False
 
     def __call__(self, trained):
-        """Signals and scores of a model in each state."""
+        """Return the signals and scores of a model in each state."""
         k, never = trained.number, self.sides[trained.number] == NEVER
         arrays, facts = {}, {"seconds": {"train": trained.seconds}}
         kind = self._note("before", trained.answers[0], never, arrays, facts)
@@ -116,13 +117,17 @@ class Player:
                     f"Models must answer alike before and after unlearning; got {kind} before and "
                     f"{found} after."
                 )
-        return Kept(facts, arrays)
+        return KeptResults(facts, arrays)
 
     def _forget(self, way, model, k, rng):
         keep, forget = (np.flatnonzero(self.sides[k] == side) for side in (RETAINED, FORGOTTEN))
         if isinstance(way, Forgetting) or not self.opens:
-            return _check_model(_call(way, model, self.records, keep, forget, rng))
-        return _put(model, _call(way, model.model_, self.records, keep, forget, rng))
+            return _check_unlearned_model(
+                _call_unlearn(way, model, self.records, keep, forget, rng)
+            )
+        return _wrap_forgotten(
+            model, _call_unlearn(way, model.model_, self.records, keep, forget, rng)
+        )
 
     def _note(self, name, outputs, never, arrays, facts):
         if outputs.kind not in COMPARED:
@@ -132,25 +137,25 @@ class Player:
             )
         y = self.records.y
         arrays[name] = auto_of(outputs.kind).raw(outputs, y).astype(np.float64)
-        arrays[f"{name}_score"] = np.array(_score(outputs, y, never))
+        arrays[f"{name}_score"] = np.array(_score_utility(outputs, y, never))
         facts.update(kind=outputs.kind, dtype=outputs.values.dtype.str)
         return outputs.kind
 
 
-def _call(way, *arguments):
+def _call_unlearn(way, *arguments):
     return call_given(way, "unlearn", "f(model, records, keep, forget, rng)", *arguments)
 
 
-def _put(model, forgotten):
+def _wrap_forgotten(model, forgotten):
     """A classifier like the one that was trained, around what a function of users returned."""
     if forgotten is None:
-        _check_model(forgotten)
+        _check_unlearned_model(forgotten)
     changed = FunctionClassifier(**model.get_params(deep=False))
     vars(changed).update({**vars(model), "model_": forgotten})
     return changed
 
 
-def _check_model(model):
+def _check_unlearned_model(model):
     if not hasattr(model, "predict"):
         raise TypeError(
             "unlearn must return the model that has forgotten the records; got "
@@ -159,8 +164,8 @@ def _check_model(model):
     return model
 
 
-def _score(outputs, y, rows):
-    """Accuracy, or coefficient of determination, on some records."""
+def _score_utility(outputs, y, rows):
+    """Return the accuracy, or coefficient of determination, on some records."""
     if outputs.kind == "value":
         return r2_score(y[rows], outputs.values[rows])
     return outputs[rows].is_correct(y[rows]).mean()
@@ -181,7 +186,7 @@ def complete(states):
     return {"before": states["before"], "after": after, "retrained": retrained}
 
 
-def join(played, n_shadows):
+def join_states(played, n_shadows):
     """Join the states of all models; infinite values are made finite by the shadow models' step."""
     first = played[0]
     names = [name for name in first.arrays if not name.endswith("_score")]
@@ -191,7 +196,7 @@ def join(played, n_shadows):
     nowhere = np.zeros(learned.shape, dtype=bool)
     smoothing = signal.fit_smoothing(learned[None], nowhere, np.dtype(first.facts["dtype"]))
     scores = {name: np.array([kept.arrays[f"{name}_score"] for kept in played]) for name in names}
-    return {name: Answers(smoothing(raw[name]), scores[name]) for name in names}
+    return {name: StateAnswers(smoothing(raw[name]), scores[name]) for name in names}
 
 
 def check_attacks(attacks):
@@ -207,9 +212,11 @@ def check_attacks(attacks):
 
 
 def check_players(train, unlearn, records, parallel):
-    """Return the way of forgetting, and the estimator of all models."""
-    # They start no workers if models are trained in parallel.
-    way, estimator = _read_way(unlearn), _read_estimator(train, records)
+    """Return the way of forgetting, and the estimator of all models.
+
+    They start no workers if models are trained in parallel.
+    """
+    way, estimator = _choose_unlearning(unlearn), _read_estimator(train, records)
     if isinstance(way, Forgetting):
         way.validate()
         reason = way.why_not(estimator)
@@ -220,13 +227,13 @@ def check_players(train, unlearn, records, parallel):
 
 
 def name(player):
-    """Name of a way of forgetting, of a function or of an estimator, as it is printed."""
+    """Return name of a way of forgetting, of a function or of an estimator, as it is printed."""
     if isinstance(player, Forgetting):
         return repr(player)
     return getattr(player, "__name__", type(unwrap(player)).__name__)
 
 
-def _read_way(unlearn):
+def _choose_unlearning(unlearn):
     if isinstance(unlearn, str) and unlearn in WAYS:
         return WAYS[unlearn]()
     if isinstance(unlearn, type) or not callable(unlearn):
@@ -387,14 +394,14 @@ def unlearning_game(
     units = number_units(records.fingerprint, records.fields.get("group_by"))
     for_sides, *seeds = spawn_seeds(random_state, 1 + n_shadows + n_targets)
     sides = draw_sides(units, forget, n_shadows, n_targets, for_sides)
-    player, job = _prepare(way, estimator, records, sides, seeds)
+    player, job = _prepare_play(way, estimator, records, sides, seeds)
     player = replace(player, opens=not hasattr(train, "fit"))
-    played = _play_all(job._replace(keep=player, n_jobs=n_jobs), verbose)
-    states = complete(join(played, n_shadows))
-    measured = measure(states, sides, units, n_shadows, attacks, both)
+    played = _play_models(job._replace(keep=player, n_jobs=n_jobs), verbose)
+    states = complete(join_states(played, n_shadows))
+    measured = measure_unlearning(states, sides, units, n_shadows, attacks, both)
     return UnlearningResult(
-        **judge(measured, max_fpr, level),
-        **_describe(states, played, sides, n_shadows),
+        **judge_unlearning(measured, max_fpr, level),
+        **_describe_play(states, played, sides, n_shadows),
         n_estimators=n_shadows,
         max_fpr=max_fpr,
         confidence_level=level,
@@ -402,12 +409,12 @@ def unlearning_game(
     )
 
 
-def _prepare(way, estimator, records, sides, seeds):
-    """What keeps the outcome of each model, and the job of training."""
+def _prepare_play(way, estimator, records, sides, seeds):
+    """Return what keeps the outcome of each model, and the job of training."""
     ways = list_states(way)
     spawned = [seed.spawn(1 + len(ways)) for seed in seeds]
-    player = Player(ways, records, sides, [rest for _, *rest in spawned])
-    data = Data(
+    player = UnlearningPlayer(ways, records, sides, [rest for _, *rest in spawned])
+    data = JobData(
         [records.X],
         records.y,
         weights_for(estimator, records),
@@ -416,16 +423,16 @@ def _prepare(way, estimator, records, sides, seeds):
     return player, Job(estimator, data, sides != NEVER, [first for first, *_ in spawned], player)
 
 
-def _play_all(job, verbose):
-    """Results of all models, in order."""
+def _play_models(job, verbose):
+    """Return the results of all models, in order."""
     found = dict(run_visibly(plan_training(job, exact=True), job, verbose, "models"))
     played = [found[k] for k in sorted(found)]
     warn_once([warning for kept in played for warning in kept.warnings], job.n_models, "models")
     return played
 
 
-def _describe(states, played, sides, n_shadows):
-    """Scores, times and numbers of records."""
+def _describe_play(states, played, sides, n_shadows):
+    """Return scores, times and numbers of records."""
     seconds = pd.DataFrame([kept.facts["seconds"] for kept in played]).mean()
     targets = sides[n_shadows:]
     scores = {name: each.scores[n_shadows:].mean() for name, each in states.items()}

@@ -14,11 +14,11 @@ from sklearn.neural_network import MLPClassifier, MLPRegressor
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
-from .._core.asking import query_aligned, query_victim, unwrap
 from .._core.caches import clone_to_train
 from .._core.containers import as_rows, take_rows
 from .._core.copies import CopiesParameters, copy_unfitted
 from .._core.outputs import Outputs
+from .._core.query import query_aligned, query_victim, unwrap
 from .._core.randomness import check_random_state, seed_estimator
 from .._core.records import Records, has_column
 from .._core.sample_weights import fit_weighted, name_parameter, weights_for
@@ -106,7 +106,7 @@ class Forgetting(ABC):
 _INSTEAD = "Pass a function unlearn(model, records, keep, forget, rng) instead."
 
 
-def last_step(model):
+def get_trained_step(model):
     """Return the model that is trained after the transformers of a Pipeline."""
     while isinstance(model, Pipeline):
         model = unwrap(model[-1])
@@ -114,8 +114,8 @@ def last_step(model):
 
 
 def why_not_further(estimator):
-    """Why an estimator cannot be trained further, or None."""
-    last = last_step(unwrap(estimator))
+    """Return why an estimator cannot be trained further, or None."""
+    last = get_trained_step(unwrap(estimator))
     if is_skorch(last) or hasattr(last, "partial_fit"):
         return None
     return (
@@ -125,8 +125,8 @@ def why_not_further(estimator):
 
 
 def why_not_back(estimator):
-    """Why an estimator cannot take steps in the opposite direction, or None."""
-    last = last_step(unwrap(estimator))
+    """Return why an estimator cannot take steps in the opposite direction, or None."""
+    last = get_trained_step(unwrap(estimator))
     if why_not_further(estimator) or is_skorch(last):
         return why_not_further(estimator)
     if isinstance(last, MLPClassifier | MLPRegressor):
@@ -140,7 +140,7 @@ def why_not_back(estimator):
 
 
 def _transform(model, X):
-    """Rows as the last step of a Pipeline gets them."""
+    """Return rows as the last step of a Pipeline gets them."""
     while isinstance(model, Pipeline):
         X = model[:-1].transform(X) if len(model) > 1 else X
         model = unwrap(model[-1])
@@ -148,9 +148,11 @@ def _transform(model, X):
 
 
 def train_further(model, X, y, n_epochs, rng, whole=False):
-    """Train a model further, in place, by passes over rows in random order."""
-    # A net of skorch sets rows apart for validation as in its training, unless it is to learn all.
-    last, X = last_step(model), _transform(model, X)
+    """Train a model further, in place, by passes over rows in random order.
+
+    A net of skorch sets rows apart for validation as in its training, unless it is to learn all.
+    """
+    last, X = get_trained_step(model), _transform(model, X)
     if is_skorch(last):
         silence_fitted(last)
         y = shape_targets(last, X, y)
@@ -172,7 +174,7 @@ def learn_kept(model, records, keep, n_epochs, rng):
 
 def step_back(model, X, y, rng):
     """Pass once over rows with weight -1, in place."""
-    last, X = last_step(model), _transform(model, X)
+    last, X = get_trained_step(model), _transform(model, X)
     order = rng.permutation(len(y))
     X, y = take_rows(X, order), y[order]
     if is_skorch(last):
@@ -369,7 +371,10 @@ class ShardedModel(TransactionMixin, CopiesParameters, BaseEstimator):
         return changed
 
     def query(self, X):
-        """Average of the outputs of all models: probabilities, decision values or numbers."""
+        """Return the average of the outputs of all models.
+
+        Probabilities, decision values or numbers.
+        """
         check_is_fitted(self, "models_")
         models = list(self.models_.values())
         if is_regressor(models[0]):
@@ -474,7 +479,7 @@ class WeightNoise(Forgetting):
 
     @staticmethod
     def _why_not(estimator):
-        last = last_step(unwrap(estimator))
+        last = get_trained_step(unwrap(estimator))
         package, *rooms = type(last).__module__.split(".")
         if package not in _KNOWN or set(rooms) & set(_WITH_WEIGHTS):
             return None
@@ -482,7 +487,7 @@ class WeightNoise(Forgetting):
 
     def _forget(self, model, records, keep, forget, rng):
         model = copy.deepcopy(unwrap(model))
-        last = last_step(model)
+        last = get_trained_step(model)
         if is_skorch(last):
             import torch
 

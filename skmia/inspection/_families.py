@@ -19,7 +19,7 @@ LEVELS = ("rows", "values", "per-record", "counts", "summaries")
 NEEDED_KINDS = {"rows": {"rows"}, "values": {"values", "targets", "edges", "thresholds"}}
 
 
-class Family(NamedTuple):
+class EstimatorFamily(NamedTuple):
     """Estimators that keep the same of their training rows."""
 
     names: str  # names of the classes
@@ -45,7 +45,7 @@ _OTHER_MODEL = "The model predicts from these rows: release a model of another k
 _CENTERS = {"cluster_centers_": "summaries", "centroids_": "summaries"}
 
 FAMILIES = (
-    Family(
+    EstimatorFamily(
         "DecisionTreeClassifier DecisionTreeRegressor",
         "counts",
         "Each node stores how many training rows came to it, with their class fractions or mean "
@@ -53,7 +53,7 @@ FAMILIES = (
         (f"Use fewer and larger leaves (min_samples_leaf, max_leaf_nodes): {_SHARED}",),
         has_nodes=True,
     ),
-    Family(
+    EstimatorFamily(
         "ExtraTreeClassifier ExtraTreeRegressor",
         "counts",
         "Each node stores how many training rows came to it, with their class fractions or mean "
@@ -62,7 +62,7 @@ FAMILIES = (
         has_nodes=True,
         is_random=True,
     ),
-    Family(
+    EstimatorFamily(
         "RandomForestClassifier RandomForestRegressor",
         "counts",
         "Each node of each tree stores how many training rows, or rows of its bootstrap sample, "
@@ -71,7 +71,7 @@ FAMILIES = (
         (_FEWER, _MANY_TREES),
         has_nodes=True,
     ),
-    Family(
+    EstimatorFamily(
         "ExtraTreesClassifier ExtraTreesRegressor",
         "counts",
         "Each node of each tree stores how many training rows came to it, exactly unless "
@@ -81,7 +81,7 @@ FAMILIES = (
         has_nodes=True,
         is_random=True,
     ),
-    Family(
+    EstimatorFamily(
         "GradientBoostingClassifier GradientBoostingRegressor",
         "counts",
         "Each node of each tree stores how many training rows came to it and a mean of their "
@@ -90,7 +90,7 @@ FAMILIES = (
         (_FEWER,),
         has_nodes=True,
     ),
-    Family(
+    EstimatorFamily(
         "HistGradientBoostingClassifier HistGradientBoostingRegressor",
         "values",
         "Each node of each tree stores how many training rows came to it, and each leaf a value "
@@ -103,7 +103,7 @@ FAMILIES = (
         ),
         has_nodes=True,
     ),
-    Family(
+    EstimatorFamily(
         "XGBModel",
         "values",
         "Each node of each tree stores the sum of the hessians of the training rows that came to "
@@ -112,7 +112,7 @@ FAMILIES = (
         (f"Train fewer rounds (n_estimators) of smaller trees (max_depth): {_SHARED}",),
         has_nodes=True,
     ),
-    Family(
+    EstimatorFamily(
         "LGBMModel LightGBMFile",
         "values",
         "Each node of each tree stores how many training rows came to it and the sum of their "
@@ -121,7 +121,7 @@ FAMILIES = (
         (f"Train fewer rounds (n_estimators) with larger leaves (min_child_samples): {_SHARED}",),
         has_nodes=True,
     ),
-    Family(
+    EstimatorFamily(
         "CatBoost CatBoostClassifier CatBoostRegressor",
         "counts",
         "Each leaf of each tree stores how many training rows came to it, and a value that is "
@@ -130,7 +130,7 @@ FAMILIES = (
         (f"Train fewer rounds (iterations) of smaller trees (depth): {_SHARED}",),
         has_nodes=True,
     ),
-    Family(
+    EstimatorFamily(
         "IsolationForest RandomTreesEmbedding",
         "counts",
         "Each node of each tree stores how many training rows, or rows of the sample of the tree, "
@@ -140,7 +140,7 @@ FAMILIES = (
         has_nodes=True,
         is_random=True,
     ),
-    Family(
+    EstimatorFamily(
         "KNeighborsClassifier KNeighborsRegressor KNeighborsTransformer RadiusNeighborsClassifier "
         "RadiusNeighborsRegressor RadiusNeighborsTransformer NearestNeighbors LocalOutlierFactor "
         "KNNImputer KernelDensity Isomap LocallyLinearEmbedding HDBSCAN GaussianProcessClassifier "
@@ -150,40 +150,40 @@ FAMILIES = (
         (_OTHER_MODEL,),
         {"data": "rows"},
     ),
-    Family(
+    EstimatorFamily(
         "DBSCAN",
         "rows",
         "Every training row in a dense region (core sample) is stored, and the label of every row.",
         ("Delete components_ if only the labels are to be released.",),
         {"components_": "rows"},
     ),
-    Family(
+    EstimatorFamily(
         "SVC NuSVC SVR NuSVR OneClassSVM",
         "rows",
         "The support vectors are training rows as they reached this part, and support_ has their "
         "row numbers.",
         ("LinearSVC, LinearSVR and SGDOneClassSVM store weights and no rows.",),
     ),
-    Family(
+    EstimatorFamily(
         "Nystroem",
         "rows",
         "The components are training rows, and component_indices_ has their row numbers.",
         ("RBFSampler approximates a kernel by random directions and stores no rows.",),
         {"components_": "rows", "component_indices_": "per-record"},
     ),
-    Family(
+    EstimatorFamily(
         "AffinityPropagation",
         "rows",
         "The cluster centers are training rows, and the labels are those of each row.",
         ("KMeans stores means of clusters.",),
     ),
-    Family(
+    EstimatorFamily(
         "MeanShift Birch",
         "rows",
         "Cluster centers are means of training rows; that of a single row is the row itself.",
         ("Use larger clusters (bandwidth, threshold), so that few centers are a single row.",),
     ),
-    Family(
+    EstimatorFamily(
         "KMeans MiniBatchKMeans BisectingKMeans NearestCentroid",
         "summaries",
         "Cluster centers or centroids are means of training rows; that of a single row is the row "
@@ -191,7 +191,7 @@ FAMILIES = (
         ("Use fewer and larger clusters, so that no center is a single row.",),
         _CENTERS,
     ),
-    Family(
+    EstimatorFamily(
         "OneHotEncoder OrdinalEncoder TargetEncoder",
         "values",
         "Every value of each column that occurred in the training data is stored, rare ones too.",
@@ -200,7 +200,7 @@ FAMILIES = (
             "in the output, and the file keeps them.",
         ),
     ),
-    Family(
+    EstimatorFamily(
         "CountVectorizer TfidfVectorizer DictVectorizer",
         "values",
         "Every word or value that occurred in the training data is stored, rare ones too.",
@@ -209,21 +209,21 @@ FAMILIES = (
             "takes a public list. HashingVectorizer and FeatureHasher store no words.",
         ),
     ),
-    Family(
+    EstimatorFamily(
         "LabelEncoder LabelBinarizer MultiLabelBinarizer",
         "values",
         "Every label that occurred in the training data is stored.",
         ("Fit it on a public list of labels.",),
         {"classes_": "values"},
     ),
-    Family(
+    EstimatorFamily(
         "QuantileTransformer IsotonicRegression",
         "values",
         "Quantiles or thresholds of the training data are stored: values of single rows, among "
         "them the smallest and the largest.",
         ("StandardScaler and PowerTransformer store moments and no values.",),
     ),
-    Family(
+    EstimatorFamily(
         "KBinsDiscretizer SplineTransformer MinMaxScaler MaxAbsScaler RobustScaler",
         "values",
         "Extremes, quantiles or the median of each column are stored: values of single rows, or "
@@ -231,20 +231,20 @@ FAMILIES = (
         ("Use public bounds of the columns, or StandardScaler, which stores moments.",),
         {"categories_": "structure"},  # numbers of bins
     ),
-    Family(
+    EstimatorFamily(
         "SimpleImputer",
         "values",
         "A statistic of each column is stored: the median and the most frequent value are values "
         "of training rows, or halfway between two, and the mean is not.",
         ('strategy="constant" stores a public value.',),
     ),
-    Family(
+    EstimatorFamily(
         "BernoulliNB MultinomialNB ComplementNB CategoricalNB",
         "counts",
         "Numbers of training rows are stored for each class, and sums or counts for each feature.",
         ("Merge rare values before the training: a count of 1 is a single row.",),
     ),
-    Family(
+    EstimatorFamily(
         "MLPClassifier MLPRegressor BernoulliRBM NeuralNet",
         "summaries",
         "The weights of a net are stored, and no rows. Weights can memorize records nevertheless.",
@@ -253,7 +253,7 @@ FAMILIES = (
             "the file, but not the steps before the net.",
         ),
     ),
-    Family(
+    EstimatorFamily(
         "LinearModel LinearClassifierMixin LinearRegression Ridge LogisticRegression LinearSVC "
         "LinearSVR SGDClassifier SGDRegressor SGDOneClassSVM PoissonRegressor GammaRegressor "
         "TweedieRegressor HuberRegressor TheilSenRegressor LinearDiscriminantAnalysis "
@@ -268,14 +268,14 @@ FAMILIES = (
         ("Use fewer columns or more training rows: each row then counts for less in a weight.",),
         {"outliers_": "per-record"},
     ),
-    Family(
+    EstimatorFamily(
         "QuantileRegressor",
         "values",
         "All weights are 0, so that the intercept is the target of a training row.",
         ("LinearRegression and Ridge store weights that depend on all rows.",),
         {"intercept_": "values"},
     ),
-    Family(
+    EstimatorFamily(
         "BaggingClassifier BaggingRegressor",
         "summaries",
         "The seeds of the members repeat the draws of their row numbers.",
@@ -341,7 +341,7 @@ def get_family(estimator):
         return None
     if _keeps_means(estimator):
         return _BY_NAME["StandardScaler"]
-    return _BY_NAME.get("Ridge" if _has_weights(estimator) else _find_name(estimator, _BY_NAME))
+    return _BY_NAME.get("Ridge" if _has_slopes(estimator) else _find_name(estimator, _BY_NAME))
 
 
 def get_kinds(estimator):
@@ -369,8 +369,8 @@ def _was_given(estimator):
     )
 
 
-def _has_weights(estimator):
-    """Whether a regression of quantiles is more than a constant."""
+def _has_slopes(estimator):
+    """Return whether a regression of quantiles is more than a constant."""
     weights = getattr(estimator, "__dict__", {}).get("coef_")
     is_quantile = _find_name(estimator, {"QuantileRegressor"}) is not None
     return is_quantile and weights is not None and bool(np.any(weights))
@@ -403,7 +403,7 @@ class OwnedArray(NamedTuple):
 
 
 def list_owned_arrays(state):
-    """The arrays of a state that come from training rows, as a list of OwnedArray."""
+    """Return the arrays of a state that come from training rows, as a list of OwnedArray."""
     places = {one.path: one for one in state.estimators}
     arrays = {one.path: one for one in state.arrays}
     owned = []
@@ -419,7 +419,7 @@ def list_owned_arrays(state):
 
 
 def _mark_targets(one, arrays):
-    """A regression tree with leaves of a single row keeps the targets of these rows."""
+    """Return a regression tree with leaves of a single row keeps the targets of these rows."""
     tree, _, name = one.stored.path.rpartition(".values")
     counts = arrays.get(f"{tree}.nodes['n_node_samples']")
     is_tree = one.kind == "leaf values" and not name and counts is not None
@@ -429,12 +429,12 @@ def _mark_targets(one, arrays):
 
 
 def keeps_targets(estimator):
-    """Whether the trees of an estimator are grown on the targets of a regression."""
+    """Return whether the trees of an estimator are grown on the targets of a regression."""
     return is_regressor(estimator) and not isinstance(estimator, _OF_OTHERS)
 
 
 def _get_owner(path, places):
-    """The innermost estimator whose path begins a path, or of its family the outermost one."""
+    """Return innermost estimator whose path begins a path, or of its family the outermost one."""
     ends = [k for k, letter in enumerate(path) if letter in ".["]
     around = [places[path[:end]] for end in ends if path[:end] in places]
     around = [places[""], *around] if "" in places else around
@@ -453,8 +453,8 @@ def _get_kind(stored, owner):
     return kinds.get(name, stored.kind)
 
 
-def is_fitted(estimator):
-    """Whether an estimator has learned anything; parameters hold some that have not."""
+def has_learned(estimator):
+    """Return whether an estimator has learned anything; parameters hold some that have not."""
     if not isinstance(estimator, BaseEstimator):
         return True
     try:
@@ -464,47 +464,51 @@ def is_fitted(estimator):
     return True
 
 
-def check_model(model):
+def check_fitted_model(model):
     """Refuse what has no file or was not fitted."""
     name = type(model).__name__
     if not has_file(model):
         raise TypeError(f"An inspection reads the file of a model; {name} has none.")
     if not hasattr(model, "fit"):
         raise TypeError(f"model must be a fitted estimator; got {name}.")
-    if not is_fitted(model):
+    if not has_learned(model):
         raise NotFittedError(f"model must be fitted; this {name} is not.")
 
 
 def is_inside(path, other):
-    """Whether a path leads through another one."""
+    """Return whether a path leads through another one."""
     return not other or path.startswith((f"{other}.", f"{other}["))
 
 
 def generalize(path):
-    """A path without the numbers of lists, so that the parts of an ensemble are one."""
+    """Return a path without the numbers of lists, so that the parts of an ensemble are one."""
     return _NUMBER.sub("[*]", path)
 
 
 def name_place(general, paths):
-    """The path itself where it is the only one, else the one for all."""
+    """Return the path itself where it is the only one, else the one for all."""
     return paths[0] if len(paths) == 1 else general
 
 
 def make_frame(owned):
-    """One row for each place, with arrays of one list together, the most telling first."""
+    """Return one row for each place, with arrays of one list together, the most telling first."""
     groups = {}
     for one in owned:
         groups.setdefault((generalize(one.stored.path), one.kind), []).append(one.stored)
     rows = [
-        (name_place(path, [one.path for one in some]), kind, *_measure([one.array for one in some]))
+        (
+            name_place(path, [one.path for one in some]),
+            kind,
+            *_measure_arrays([one.array for one in some]),
+        )
         for (path, kind), some in groups.items()
     ]
     rows.sort(key=lambda row: (_ORDER.index(row[1]), -row[-1]))
     return pd.DataFrame(rows, columns=_COLUMNS)
 
 
-def _measure(arrays):
-    """Number, common shape, number of values and bytes of some arrays."""
+def _measure_arrays(arrays):
+    """Return the number, common shape, number of values and bytes of some arrays."""
     shapes = {one.shape for one in arrays}
     sizes = [one.data if sparse.issparse(one) else one for one in arrays]
     return (
@@ -516,5 +520,5 @@ def _measure(arrays):
 
 
 def get_strongest(levels):
-    """The level of those given that tells most, or None."""
+    """Return the level of those given that tells most, or None."""
     return min(levels, key=LEVELS.index, default=None)

@@ -9,14 +9,14 @@ import numpy as np
 import pandas as pd
 from sklearn.base import is_regressor
 
-from .._core.asking import unwrap
+from .._core.escaping import SummaryMixin, visible
 from .._core.levels import LEAK, Level, set_level
 from .._core.pages import render_page
+from .._core.query import unwrap
 from .._core.records import Records
-from .._core.screens import Headline, Screen, Step, write_headlines, write_steps
+from .._core.screens import Headline, NextStep, Screen, write_headlines, write_steps
 from .._core.text import count_of, wrap_short
 from .._core.validation import check_records
-from .._core.visible import Shown, visible
 from ..victims import SELECTS, get_access, is_sampler, judge_sampler, read_state
 from ._families import (
     BY_KIND,
@@ -25,11 +25,11 @@ from ._families import (
     LEVELS,
     NEEDED_KINDS,
     STRIPPED,
-    check_model,
+    check_fitted_model,
     generalize,
     get_family,
     get_strongest,
-    is_fitted,
+    has_learned,
     list_owned_arrays,
     make_frame,
     name_place,
@@ -57,8 +57,8 @@ _SERVICE = (
 )
 
 
-def write_summary(inspection, verbose=False):
-    """The text of a ModelInspection: the answer, what the file holds, and what to do."""
+def write_inspection_summary(inspection, verbose=False):
+    """Return the text of a ModelInspection: the answer, what the file holds, and what to do."""
     screen = show_inspection(inspection.to_dict())
     lines = [*write_headlines(screen), "", *wrap_short(screen.plain), ""]
     lines += wrap_short(screen.subject)
@@ -87,7 +87,10 @@ _LONGEST = 30  # name of a part in the text
 
 
 def _lay_out(rows):
-    """Names and what is told of each, side by side; a name that is repeated stands there once."""
+    """Return names and what is told of each, side by side.
+
+    A name that is repeated stands there once.
+    """
     width = min(_LONGEST, max((len(visible(name)) for name, _ in rows), default=0))
     lines, last = [], None
     for name, told in rows:
@@ -150,7 +153,7 @@ _GROUNDS = {
 _FEW_NUMBERS = 100
 
 
-class Expected(NamedTuple):
+class ExpectedLeakage(NamedTuple):
     """The leakage that is expected of a file that was not attacked."""
 
     level: Level
@@ -171,11 +174,11 @@ def expect_leakage(document):
 def _expect_measured(numbers):
     numbers = {name: {"low": value, "estimate": value} for name, value in numbers.items()}
     level = set_level(LEAK, numbers)
-    return Expected(level, f"{_HARMS[level.name]}, expected: {level.name}")
+    return ExpectedLeakage(level, f"{_HARMS[level.name]}, expected: {level.name}")
 
 
 def _expect_by_structure(document):
-    """The level that is likely by how many numbers of the training rows there are."""
+    """Return the level that is likely by how many numbers of the training rows there are."""
     numbers = document["structure"] | {"n_rows": document["n_rows"]}
     n_rows, n_numbers, has_trees = numbers["n_rows"], numbers["n_numbers"], numbers["n_nodes"] > 0
     numbers["enough"] = round(n_numbers / _STRUCTURE["n_numbers"]["clear"])
@@ -191,7 +194,9 @@ def _expect_by_structure(document):
         word = max(levels.values()).name
         order = names[::-1] if word == "slight" else names
         ground = next(name for name in order if levels[name] == word)
-    return Expected(Level(word), _LIKELY.get(word, _UNKNOWN), _GROUNDS[ground].format(**numbers))
+    return ExpectedLeakage(
+        Level(word), _LIKELY.get(word, _UNKNOWN), _GROUNDS[ground].format(**numbers)
+    )
 
 
 def _grade_structure(name, share):
@@ -218,7 +223,7 @@ class InspectionScreen(Screen):
 
 
 def show_inspection(document):
-    """The first screen of an inspection, as a document."""
+    """Return the first screen of an inspection, as a document."""
     found, expected = document["candidates"], expect_leakage(document)
     is_stored = document["level"] == "rows" or (found is not None and found["n_rows"] > 0)
     stated = "the file does not state how many training rows"
@@ -243,7 +248,7 @@ def show_inspection(document):
 
 
 def _write_sentence(document, is_stored, ground):
-    """What the file holds, and how much it is expected to tell; nothing was attacked."""
+    """Return what the file holds, and how much it is expected to tell; nothing was attacked."""
     found = document["candidates"]
     told = _HEADLINES[document["level"]]
     if found is not None and found["n_rows"]:
@@ -261,18 +266,20 @@ def _write_sentence(document, is_stored, ground):
 
 def _advise(is_severe, found):
     steps = {
-        Step(
+        NextStep(
             "Do not hand out the file.", "Offer its answers instead.", "#parts", "Parts"
         ): is_severe,
-        Step("Look for candidates.", "`skmia inspect MODEL --data FILE`"): found is None,
-        Step("Store less.", "Each part names what would change it.", "#changes", "Changes"): True,
-        Step("Then audit.", "`skmia audit` attacks the file and gives a level."): True,
+        NextStep("Look for candidates.", "`skmia inspect MODEL --data FILE`"): found is None,
+        NextStep(
+            "Store less.", "Each part names what would change it.", "#changes", "Changes"
+        ): True,
+        NextStep("Then audit.", "`skmia audit` attacks the file and gives a level."): True,
     }
     return tuple(step for step, is_due in steps.items() if is_due)[:3]
 
 
 def _tell_candidates(found, unread):
-    """What was found of candidates, and what could not be read, each with its name."""
+    """Return what was found of candidates, and what could not be read, each with its name."""
     told = [("Not given", "No candidate records were given, so none was looked for.")]
     if found is not None:
         stored = f"{found['n_rows']:,} of {found['n_candidates']:,} candidates are stored as whole"
@@ -414,7 +421,7 @@ class CandidateSearch:
 
 
 @dataclass(frozen=True, eq=False)
-class ModelInspection(Shown):
+class ModelInspection(SummaryMixin):
     """What a fitted model stores of its training rows, as returned by :func:`inspect_model`.
 
     Attributes
@@ -454,7 +461,7 @@ class ModelInspection(Shown):
     structure: dict[str, int] = field(default_factory=dict)
 
     def to_frame(self) -> pd.DataFrame:
-        """Stored arrays that come from training rows.
+        """Return the stored arrays that come from training rows.
 
         Returns
         -------
@@ -466,7 +473,7 @@ class ModelInspection(Shown):
         return self.stored.copy()
 
     def to_dict(self) -> dict:
-        """All of it in plain numbers, texts and lists, as JSON takes them.
+        """Return all of it in plain numbers, texts and lists, as JSON takes them.
 
         Returns
         -------
@@ -502,7 +509,7 @@ class ModelInspection(Shown):
         -------
         text : str
         """
-        return write_summary(self, verbose)
+        return write_inspection_summary(self, verbose)
 
     def to_html(self) -> str:
         """Return the inspection as a page, one HTML file without a script.
@@ -527,8 +534,10 @@ _MOST_PROPAGATED = 1000
 
 
 def search_candidates(model, records):
-    """What the file attacks find of candidate records."""
-    # Imported on use: they need all that attacks share, and most files are inspected alone.
+    """Return what the file attacks find of candidate records.
+
+    Imported on use: they need all that attacks share, and most files are inspected alone.
+    """
     from ..attacks import (
         NodeEquationsAttack,
         SplitThresholdAttack,
@@ -563,7 +572,7 @@ def search_candidates(model, records):
 
 
 def _read_strength(attack, records, names, notes):
-    """What an attack on a file says of its strength, or None."""
+    """Return what an attack on a file says of its strength, or None."""
     own, name = attack.needs().access - {"file", "queries"}, type(attack).__name__
     if not own <= get_access(attack.victim)[0]:
         return None
@@ -593,13 +602,15 @@ _OF_TREES = ("leaf values", "thresholds", "covers", "counts", "edges")
 _LEAVES = "['leaf_weights']"
 
 
-def count_training_rows(owned, estimators):
-    """The largest number of training rows that a part of a model states, or None."""
-    # Parts that were fitted on a share of the rows, such as models of a cross-validation or trees
-    # on samples, state a smaller one. It is None if a sampler of imbalanced-learn has repeated
-    # rows, or made new ones, because other parts count them.
+def count_rows_of_model(owned, estimators):
+    """Return the largest number of training rows that a part of a model states, or None.
+
+    Parts that were fitted on a share of the rows, such as models of a cross-validation or trees on
+    samples, state a smaller one. It is None if a sampler of imbalanced-learn has repeated rows, or
+    made new ones, because other parts count them.
+    """
     samplers = (one.estimator for one in estimators if is_sampler(one.estimator))
-    if any(is_fitted(sampler) and judge_sampler(sampler) != SELECTS for sampler in samplers):
+    if any(has_learned(sampler) and judge_sampler(sampler) != SELECTS for sampler in samplers):
         return None
     stated = [_read_array(one.stored, one.kind) for one in owned]
     stated += [_read_notes(one.estimator) for one in estimators]
@@ -629,9 +640,9 @@ def count_structure(owned):
 
 
 def count_stated_rows(model):
-    """The number of training rows that a fitted model states, or None."""
+    """Return the number of training rows that a fitted model states, or None."""
     state = read_state(unwrap(model))
-    return count_training_rows(list_owned_arrays(state), state.estimators)
+    return count_rows_of_model(list_owned_arrays(state), state.estimators)
 
 
 def _read_array(stored, kind):
@@ -662,7 +673,7 @@ def _is_noted(value):
 
 
 def _as_count(number):
-    """A number as a count of rows, or 0 if it is none."""
+    """Return a number as a count of rows, or 0 if it is none."""
     if not isinstance(number, Real) or not np.isfinite(number) or not 0 < number < 2**63:
         return 0
     return int(number) if number == int(number) else 0
@@ -745,13 +756,13 @@ def inspect_model(model: object, records: Records | None = None) -> ModelInspect
     0  _fit_X  rows  (50, 3)
     """
     model = unwrap(model)
-    check_model(model)
+    check_fitted_model(model)
     state = read_state(model)
     owned = list_owned_arrays(state)
     findings = _list_findings(owned, state.estimators)
     return ModelInspection(
-        model=_describe(model),
-        n_rows=count_training_rows(owned, state.estimators),
+        model=_describe_pipeline(model),
+        n_rows=count_rows_of_model(owned, state.estimators),
         level=get_strongest({one.level for one in findings}),
         findings=findings,
         stored=make_frame(owned),
@@ -762,16 +773,16 @@ def inspect_model(model: object, records: Records | None = None) -> ModelInspect
     )
 
 
-def _describe(model):
+def _describe_pipeline(model):
     steps = getattr(model, "steps", None)
     name = type(model).__name__
     if not isinstance(steps, list):
         return name
-    return f"{name}({', '.join(_describe(step[1]) for step in steps)})"
+    return f"{name}({', '.join(_describe_pipeline(step[1]) for step in steps)})"
 
 
 def _list_findings(owned, estimators):
-    """Findings on the estimators that own arrays, alike ones together."""
+    """Return findings on the estimators that own arrays, alike ones together."""
     kinds = {}
     for one in owned:
         if one.owner is not None:
@@ -780,7 +791,7 @@ def _list_findings(owned, estimators):
     for one in estimators:
         tells = kinds.get(one.path, set()) & BY_KIND.keys()
         family = _choose_family(one.estimator, tells)
-        if one.path in kinds and (family is not None or tells) and is_fitted(one.estimator):
+        if one.path in kinds and (family is not None or tells) and has_learned(one.estimator):
             key = generalize(one.path), type(one.estimator).__name__
             groups.setdefault(key, []).append((*one, tells))
     findings = []
@@ -791,7 +802,7 @@ def _list_findings(owned, estimators):
 
 
 def _choose_family(estimator, kinds):
-    """The family of an estimator, unless nothing is stored of what the family is known for."""
+    """Return family of an estimator, unless nothing is stored of what the family is known for."""
     family = get_family(estimator)
     needed = None if family is None else NEEDED_KINDS.get(family.level)
     return family if needed is None or kinds & needed else None
@@ -812,12 +823,12 @@ def _make_finding(path, estimators, kinds):
     stores = " ".join([stores, *(BY_KIND[kind] for kind in told)]).strip()
     levels |= {LEVEL_OF_KIND[kind] for kind in told}
     changes = (*changes, *(change for kind in told for change in CHANGES_OF_KIND.get(kind, ())))
-    attacks = _list_attacks(estimators[0], kinds)
+    attacks = _list_file_attacks(estimators[0], kinds)
     return Finding(path, name, len(estimators), get_strongest(levels), stores, attacks, changes)
 
 
-def _list_attacks(estimator, kinds):
-    """The attacks that read an estimator of these kinds of arrays, by what they need of it."""
+def _list_file_attacks(estimator, kinds):
+    """Return attacks that read an estimator of these kinds of arrays, by what they need of it."""
     access, family = get_access(estimator)[0], get_family(estimator)
     access -= {"thresholds"} if family is not None and family.is_random else set()
     found = [name for word, name in _READERS.items() if word in access]

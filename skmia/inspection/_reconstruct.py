@@ -24,16 +24,16 @@ from sklearn.preprocessing import (
     StandardScaler,
 )
 
-from .._core.asking import unwrap
-from .._core.visible import Shown, visible
+from .._core.escaping import SummaryMixin, visible
+from .._core.query import unwrap
 from ..victims import read_state
-from ._families import check_model, is_fitted, is_inside, keeps_targets
+from ._families import check_fitted_model, has_learned, is_inside, keeps_targets
 
 # Columns of a table without names that are followed; a damaged file can name any number.
 _MOST_COLUMNS = 100_000
 
 
-class Column(NamedTuple):
+class PartColumn(NamedTuple):
     """A column as it reaches a part: ``scale`` times the table's column, plus ``shift``."""
 
     name: str
@@ -46,7 +46,7 @@ class Column(NamedTuple):
         return (self.scale, self.shift) != (1.0, 0.0)
 
     def undo(self, values):
-        """Values of the table behind those that reached the part."""
+        """Return the values of the table behind those that reached the part."""
         return (values - self.shift) / self.scale if self.is_scaled else values
 
     def then(self, scale, shift):
@@ -56,41 +56,41 @@ class Column(NamedTuple):
 
 
 def trace_columns(model):
-    """Columns that reach each part of a model."""
+    """Return columns that reach each part of a model."""
     found = {}
-    _follow(model, name_columns(model), found)
+    _follow_parts(model, name_columns(model), found)
     return found
 
 
 def name_columns(estimator):
-    """Columns of an estimator by the names that it was fitted with, or by numbers."""
+    """Return the columns of an estimator by the names that it was fitted with, or by numbers."""
     names = getattr(estimator, "feature_names_in_", None)
     if names is None:
         n_columns = getattr(estimator, "n_features_in_", 0)
         is_number = isinstance(n_columns, Integral) and 0 < n_columns <= _MOST_COLUMNS
         names = [f"x{k}" for k in range(n_columns if is_number else 0)]
-    return [Column(str(name)) for name in names]
+    return [PartColumn(str(name)) for name in names]
 
 
-def _follow(model, columns, found):
+def _follow_parts(model, columns, found):
     model = unwrap(model)
-    if isinstance(model, str) or model is None or id(model) in found or not is_fitted(model):
+    if isinstance(model, str) or model is None or id(model) in found or not has_learned(model):
         return
     found[id(model)] = columns if columns is not None else name_columns(model)
     if isinstance(model, Pipeline):
         for _, part in model.steps:
-            _follow(part, columns, found)
+            _follow_parts(part, columns, found)
             columns = None if columns is None else _pass(part, columns)
     elif isinstance(model, ColumnTransformer):
         for _, part, chosen in model.transformers_:
-            _follow(part, _choose(columns, chosen), found)
+            _follow_parts(part, _choose_part_columns(columns, chosen), found)
     else:
-        for part, chosen in _list_members(model):
+        for part, chosen in _list_inner_estimators(model):
             some = columns if chosen is None or columns is None else [columns[k] for k in chosen]
-            _follow(part, some, found)
+            _follow_parts(part, some, found)
 
 
-def _list_members(model):
+def _list_inner_estimators(model):
     """Models inside of one that get its records, and the numbers of the columns that they get."""
     if isinstance(model, FeatureUnion):
         yield from ((part, None) for _, part in model.transformer_list)
@@ -107,7 +107,7 @@ def _list_members(model):
     yield from ((one.estimator, None) for one in getattr(model, "calibrated_classifiers_", []))
 
 
-def _choose(columns, chosen):
+def _choose_part_columns(columns, chosen):
     """Columns that a ColumnTransformer hands to a part, by names, numbers, a mask or a slice."""
     if columns is None or callable(chosen):
         return None
@@ -121,7 +121,7 @@ def _choose(columns, chosen):
 
 
 def _pass(part, columns):
-    """Columns after a step, or None where they are not known."""
+    """Return columns after a step, or None where they are not known."""
     part = unwrap(part)
     if part is None or (isinstance(part, str) and part == "passthrough"):
         return columns
@@ -133,7 +133,7 @@ def _pass(part, columns):
         kept = [
             one for one in part.transformers_ if not (isinstance(one[1], str) and one[1] == "drop")
         ]
-        some = [(inner, _choose(columns, chosen)) for _, inner, chosen in kept]
+        some = [(inner, _choose_part_columns(columns, chosen)) for _, inner, chosen in kept]
         joined = [found and _pass(inner, found) for inner, found in some]
         return None if None in joined else [column for found in joined for column in found]
     moved = _get_scaling(part, len(columns))
@@ -166,7 +166,7 @@ def _name_output(part, columns):
         except Exception:  # names that the part was not fitted with, or of another number
             continue
         # An imputer leaves columns as they are, and names them as they were.
-        return columns if out == names else [Column(name, is_made=True) for name in out]
+        return columns if out == names else [PartColumn(name, is_made=True) for name in out]
     return None
 
 
@@ -176,12 +176,15 @@ _SLACK = 1e-6  # of a step of the grid
 
 
 def rebuild_values(middles):
-    """Reconstruct values from all middles between neighbors, if only one set of values fits."""
-    # The first value determines all others, each the mirror image of the one before at the middle
-    # between them. Values of so many digits leave a few first values, and most often one, for which
-    # all others are in order.
-    # -> values (n + 1,): None if none or several fit
-    decimals = _count_decimals(2 * middles)
+    """Reconstruct values from all middles between neighbors, if only one set of values fits.
+
+    The first value determines all others, each the mirror image of the one before at the middle
+    between them. Values of so many digits leave a few first values, and most often one, for which
+    all others are in order.
+
+    Return values of shape (n + 1,): None if none or several fit.
+    """
+    decimals = _count_rounded_decimals(2 * middles)
     if decimals is None or len(middles) < 2:
         return None
     step = 10.0**-decimals
@@ -205,7 +208,7 @@ def rebuild_values(middles):
 
 
 def snap(values, precision):
-    """Values that were rounded on the way, on the grid of decimals that all are close to."""
+    """Return values that were rounded on the way, on the grid of decimals that all are close to."""
     for digits in range(_MOST_DECIMALS + 1):
         near = np.round(values, digits)
         if np.all(np.abs(near - values) <= precision * 10.0**-digits):
@@ -213,7 +216,7 @@ def snap(values, precision):
     return values
 
 
-def _count_decimals(values):
+def _count_rounded_decimals(values):
     for digits in range(_MOST_DECIMALS + 1):
         if np.allclose(np.round(values, digits), values, rtol=0, atol=_SLACK * 10.0**-digits):
             return digits
@@ -230,7 +233,7 @@ _MOST_EDGES = 254
 TARGET = -1
 
 
-class Leak(NamedTuple):
+class ColumnLeak(NamedTuple):
     """Values of one column that are kept in one place."""
 
     column: int  # by its number among those that reach the estimator, or TARGET
@@ -240,7 +243,7 @@ class Leak(NamedTuple):
     counts: np.ndarray | None = None
 
 
-class Part:
+class EstimatorPart:
     """An estimator inside of a model, and its arrays by their names."""
 
     def __init__(self, path, estimator, arrays):
@@ -251,16 +254,16 @@ class Part:
         return f"{self._path}.{name}" if self._path else name
 
     def get(self, name, default=None):
-        """The array of an attribute, or what is given for one that is not stored."""
+        """Return the array of an attribute, or what is given for one that is not stored."""
         stored = self._arrays.get(self.place(name))
         return default if stored is None else stored.array
 
     def leak(self, column, name, values, how, counts=None):
-        """Values of a column that an attribute keeps."""
-        return Leak(column, values, how, self.place(name), counts)
+        """Return the values of a column that an attribute keeps."""
+        return ColumnLeak(column, values, how, self.place(name), counts)
 
     def list_columns(self, name):
-        """Arrays of a list with one for each column, with their numbers."""
+        """Yield the arrays of a list with one for each column, with their numbers."""
         start = f"{self.place(name)}["
         for path in self._arrays:
             number = path.removeprefix(start).removesuffix("]")
@@ -268,16 +271,16 @@ class Part:
                 yield int(number), f"{name}[{number}]"
 
 
-def list_leaks(part):
-    """What a part keeps, as a list of Leak."""
+def list_leaks_of_part(part):
+    """Return what a part keeps, as a list of Leak."""
     for kind in type(part.estimator).__mro__:
         if kind.__name__ in _RULES:
             return list(_RULES[kind.__name__](part))
     return []
 
 
-def _read_rows(name):
-    """Rows as they are, each value with the number of records that have it."""
+def _reveal_rows(name):
+    """Return rows as they are, each value with the number of records that have it."""
 
     def read(part):
         rows, targets = part.get(name), part.get("_y")
@@ -295,13 +298,13 @@ def _read_rows(name):
     return read
 
 
-def _read_categories(part):
+def _reveal_categories(part):
     if isinstance(part.estimator.categories, str):  # and not given by the user
         for k, name in part.list_columns("categories_"):
             yield part.leak(k, name, part.get(name), EXACT)
 
 
-def _read_words(part):
+def _reveal_words(part):
     words = part.get("vocabulary_.keys()")
     if words is not None and getattr(part.estimator, "vocabulary", None) is None:
         yield part.leak(0, "vocabulary_.keys()", words, EXACT)
@@ -322,7 +325,7 @@ def _read_bins(part):
 
 
 def _read_each(how, *names):
-    """One number for each column."""
+    """Return one number for each column."""
 
     def read(part):
         for name in names:
@@ -342,8 +345,8 @@ def _read_isotonic(part):
     yield part.leak(0, "X_thresholds_", np.unique(part.get("X_thresholds_", ())), EXACT)
 
 
-def _read_histograms(part):
-    """Edges between bins."""
+def _reveal_bin_edges(part):
+    """Yield edges between bins."""
     is_categorical = part.get("_bin_mapper.is_categorical_")
     if is_categorical is None or np.any(is_categorical):
         return  # columns are in another order then
@@ -373,7 +376,7 @@ def _read_booster(part):
 
 
 def _read_ranges(part):
-    """Smallest and largest value of each column, which LightGBM stores in its text."""
+    """Yield the smallest and largest value of each column, which LightGBM stores in its text."""
     places = "_Booster['feature_infos']", "booster['feature_infos']"
     name = next((one for one in places if part.get(one) is not None), "")
     for k, extremes in enumerate(part.get(name, np.empty((0, 0))).T):
@@ -381,7 +384,7 @@ def _read_ranges(part):
 
 
 def _read_targets(part):
-    """Targets of leaves with one record, or with records of one target."""
+    """Yield the targets of leaves with one record, or with records of one target."""
     counts, values = part.get("tree_.nodes['n_node_samples']"), part.get("tree_.values")
     if counts is None or not keeps_targets(part.estimator) or values.shape[1:] != (1, 1):
         return
@@ -403,25 +406,25 @@ _NEIGHBORS = (
     "KNNImputer"
 )
 _OF_KINDS = {
-    _NEIGHBORS: _read_rows("_fit_X"),
-    "KernelDensity": _read_rows("tree_.data"),
-    "GaussianProcessRegressor": _read_rows("X_train_"),
-    "GaussianProcessClassifier": _read_rows("base_estimator_.X_train_"),
-    "KernelRidge KernelPCA": _read_rows("X_fit_"),
-    "LabelPropagation LabelSpreading": _read_rows("X_"),
-    "HDBSCAN": _read_rows("_raw_data"),
-    "DBSCAN Nystroem": _read_rows("components_"),
-    "SVC NuSVC SVR NuSVR OneClassSVM": _read_rows("support_vectors_"),
-    "AffinityPropagation": _read_rows("cluster_centers_"),
-    "OneHotEncoder OrdinalEncoder TargetEncoder": _read_categories,
-    "CountVectorizer TfidfVectorizer DictVectorizer": _read_words,
+    _NEIGHBORS: _reveal_rows("_fit_X"),
+    "KernelDensity": _reveal_rows("tree_.data"),
+    "GaussianProcessRegressor": _reveal_rows("X_train_"),
+    "GaussianProcessClassifier": _reveal_rows("base_estimator_.X_train_"),
+    "KernelRidge KernelPCA": _reveal_rows("X_fit_"),
+    "LabelPropagation LabelSpreading": _reveal_rows("X_"),
+    "HDBSCAN": _reveal_rows("_raw_data"),
+    "DBSCAN Nystroem": _reveal_rows("components_"),
+    "SVC NuSVC SVR NuSVR OneClassSVM": _reveal_rows("support_vectors_"),
+    "AffinityPropagation": _reveal_rows("cluster_centers_"),
+    "OneHotEncoder OrdinalEncoder TargetEncoder": _reveal_categories,
+    "CountVectorizer TfidfVectorizer DictVectorizer": _reveal_words,
     "QuantileTransformer": _read_quantiles,
     "KBinsDiscretizer": _read_bins,
     "MinMaxScaler": _read_each(EXACT, "data_min_", "data_max_"),
     "RobustScaler": _read_each(EDGE, "center_"),
     "SimpleImputer": _read_statistics,
     "IsotonicRegression": _read_isotonic,
-    "HistGradientBoostingClassifier HistGradientBoostingRegressor": _read_histograms,
+    "HistGradientBoostingClassifier HistGradientBoostingRegressor": _reveal_bin_edges,
     "XGBModel": _read_booster,
     "LGBMModel LightGBMFile": _read_ranges,
     "DecisionTreeRegressor ExtraTreeRegressor": _read_targets,
@@ -447,7 +450,7 @@ _LIMITS = {
 
 
 @dataclass(frozen=True, eq=False)
-class Reconstruction(Shown):
+class Reconstruction(SummaryMixin):
     """Values of training data that a model keeps, as returned by :func:`reconstruct_values`.
 
     Attributes
@@ -462,7 +465,7 @@ class Reconstruction(Shown):
     limits: tuple[str, ...] = ()
 
     def to_frame(self) -> pd.DataFrame:
-        """Each value of each column once, with the place where it is known best.
+        """Return each value of each column once, with the place where it is known best.
 
         Returns
         -------
@@ -476,7 +479,7 @@ class Reconstruction(Shown):
         return self.values.copy()
 
     def count_by_column(self) -> pd.DataFrame:
-        """Number of values of each column.
+        """Return the number of values of each column.
 
         Returns
         -------
@@ -553,7 +556,7 @@ def reconstruct_values(model: object) -> Reconstruction:
     [21.0, 34.0, 35.0, 36.0, 62.0]
     """
     model = unwrap(model)
-    check_model(model)
+    check_fitted_model(model)
     state = read_state(model)
     found = list_values(model, state)
     kinds = {one.kind for one in state.arrays}
@@ -563,7 +566,7 @@ def reconstruct_values(model: object) -> Reconstruction:
 
 
 def write_counts(frame, most=None):
-    """Numbers of values by column."""
+    """Return the numbers of values by column."""
     lines = [f"{'exact':>9s}{'derived':>9s}{'edge':>9s}  column"]
     lines += [
         f"{one.exact:9,d}{one.derived:9,d}{one.edge:9,d}  {visible(one.Index)}"
@@ -572,7 +575,7 @@ def write_counts(frame, most=None):
     return lines + ([] if most is None or len(frame) <= most else [f"{len(frame) - most} more"])
 
 
-class Values(NamedTuple):
+class PlaceValues(NamedTuple):
     """Values of one column that one place gives."""
 
     column: str | None
@@ -583,14 +586,14 @@ class Values(NamedTuple):
 
 
 def list_values(model, state):
-    """All values that the parts of a model give, as a list of Values."""
+    """Return all values that the parts of a model give, as a list of Values."""
     arrays = {one.path: one for one in state.arrays}
     columns = trace_columns(model)
     hiding = [one.path for one in state.estimators if isinstance(one.estimator, _HIDING)]
     found = []
     for path, estimator in state.estimators:
         is_hidden = any(is_inside(path, other) for other in hiding if path != other)
-        if is_hidden or not is_fitted(estimator):
+        if is_hidden or not has_learned(estimator):
             continue
         some = columns.get(id(estimator)) or name_columns(estimator)
         around = [
@@ -598,13 +601,13 @@ def list_values(model, state):
             for one in state.estimators
             if isinstance(one.estimator, TransformedTargetRegressor) and is_inside(path, one.path)
         ]
-        leaks = list_leaks(Part(path, estimator, arrays))
+        leaks = list_leaks_of_part(EstimatorPart(path, estimator, arrays))
         found += [_resolve(_undo_target(leak, around), some) for leak in leaks]
     return [one for one in found if len(one.values)]
 
 
 def count_values(found):
-    """How many values there are of each column; of several places, where there are most."""
+    """Return how many values there are of each column; of several places, where there are most."""
     counts = {}
     for one in found:
         key = _TARGET_NAME if one.column is None else one.column
@@ -625,9 +628,9 @@ def _undo_target(leak, around):
 
 
 def _resolve(leak, columns):
-    """Values of a leak under the name, and on the scale, of the column of the table."""
+    """Return the values of a leak under the name, and on the scale, of the column of the table."""
     known = 0 <= leak.column < len(columns)
-    column = columns[leak.column] if known else Column(f"x{leak.column}")
+    column = columns[leak.column] if known else PartColumn(f"x{leak.column}")
     values, how = np.asarray(leak.values), leak.how
     if column.is_scaled and values.dtype.kind == "f":
         precision = _SINGLE if values.dtype == np.float32 else _DOUBLE
@@ -642,7 +645,7 @@ def _resolve(leak, columns):
     values = values.astype(np.float64) if values.dtype.kind in "biuf" else values
     name = None if leak.column == TARGET else column.name
     counts = None if leak.counts is None else leak.counts[kept]
-    return Values(name, values[kept], how, counts, leak.path)
+    return PlaceValues(name, values[kept], how, counts, leak.path)
 
 
 def _join_leaks(found):

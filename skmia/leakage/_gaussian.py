@@ -8,7 +8,7 @@ from scipy import special
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state, gen_batches
 
-from .._core.matrix import check_matrix
+from .._core.matrix import check_feature_matrix
 from .._core.needs import Needs
 from .._core.numbers import SMALLEST, check_broadcast, check_numbers
 from .._core.sklearn import Interval, StrOptions, at_least
@@ -30,7 +30,7 @@ def normal_total_variation(
     mean_2: float | ArrayLike,
     std_2: float | ArrayLike,
 ) -> FloatOrArray:
-    """Total variation of two normal distributions of one variable.
+    """Return the total variation of two normal distributions of one variable.
 
     It is the largest advantage, TPR - FPR, of an attack on scores that have the first distribution
     for members and the second for non-members.
@@ -95,7 +95,7 @@ def normal_total_variation(
 
 
 def leverage_total_variation(leverage: float | ArrayLike) -> FloatOrArray:
-    r"""Total variation between a least-squares fit with a record and one without it.
+    r"""Return the total variation between a least-squares fit with a record and one without it.
 
     It is the advantage of the best attack on one record of a Gaussian linear regression with a
     fixed design, for an attacker who knows the record, its place and the law of the data. It
@@ -139,11 +139,12 @@ def leverage_total_variation(leverage: float | ArrayLike) -> FloatOrArray:
 
 
 def vary_with_leverage(leverage):
-    """Total variation of a standard Gaussian pair and one with the correlation sqrt(leverage)."""
-    # In polar coordinates the radius integrates in closed form, and the angle, doubled, is left
-    # over: it runs from arccos(sqrt(leverage)), where the density ratio is 1 at all radii, to pi.
-    # There all derivatives vanish, which the squared variable of the Gauss-Legendre rule makes
-    # harmless.
+    """Total variation of a standard Gaussian pair and one with the correlation sqrt(leverage).
+
+    In polar coordinates the radius integrates in closed form, and the angle, doubled, is left over:
+    it runs from arccos(sqrt(leverage)), where the density ratio is 1 at all radii, to pi. There all
+    derivatives vanish, which the squared variable of the Gauss-Legendre rule makes harmless.
+    """
     nodes, weights = np.polynomial.legendre.leggauss(_N_NODES)
     nodes, weights = (1 + nodes) / 2, weights / 2
     correlation = np.sqrt(np.maximum(leverage, SMALLEST))[:, None]
@@ -167,7 +168,10 @@ _BLOCK = 2**20
 
 
 def _compute_whitening(design):
-    """Matrix that makes the columns of the design orthonormal: leverages are its squared rows."""
+    """Return a matrix that makes the columns of the design orthonormal.
+
+    Leverages are its squared rows.
+    """
     _, singular, directions = np.linalg.svd(design, full_matrices=False)
     rounding = singular[0] * max(design.shape) * np.finfo(np.float64).eps
     kept = singular > rounding
@@ -175,14 +179,18 @@ def _compute_whitening(design):
 
 
 def _log_likelihood_ratio(leverage, error, residual, noise_std):
-    """Log of the density of the model with the record over that without it, in nats."""
+    """Return the log of the density of the model with the record over that without it, in nats."""
     rest = np.maximum(1 - leverage, _RESOLUTION)
     return (np.square(error) - np.square(residual) / rest) / (2 * noise_std**2) - np.log(rest) / 2
 
 
 def _mix(log_ratios, errors, noise_std):
-    """Log ratio for a row that is not known: the mean, weighted by the response's density."""
-    # log_ratios, errors (n_samples, n_rows)
+    """Return the log ratio for a row that is not known.
+
+    The mean, weighted by the response's density.
+
+    Shapes: log_ratios, errors (n_samples, n_rows).
+    """
     log_weights = -np.square(errors / noise_std) / 2
     log_weights -= special.logsumexp(log_weights, axis=1, keepdims=True)
     return special.logsumexp(log_ratios + log_weights, axis=1)
@@ -377,10 +385,10 @@ class GaussianRegressionAttacker(BaseAttack):
         self.success_rate_error_ = float(shares.std(ddof=1) / np.sqrt(len(shares)) / 2)
 
     def _as_matrix(self, records):
-        return check_matrix(records.X, dtype=np.float64, input_name="X of the records")
+        return check_feature_matrix(records.X, dtype=np.float64, input_name="X of the records")
 
     def _predict_truth(self, X):
-        """Mean of the response of each row."""
+        """Return the mean of the response of each row."""
         if self.coef is None:
             raise ValueError(
                 "coef is None; the true coefficients are needed for scores, and where the "

@@ -30,7 +30,10 @@ _TAILED_BOUNDS = {
 
 
 def _welch_half_width(samples, alpha):
-    """Half width of Welch's interval of a difference of means; infinite for a single record."""
+    """Return half width of Welch's interval of a difference of means.
+
+    Infinite for a single record.
+    """
     sizes = np.array([len(sample) for sample in samples])
     if sizes.min() < 2:
         return np.full(samples[0].shape[1], np.inf)
@@ -43,8 +46,10 @@ def _welch_half_width(samples, alpha):
 
 
 def _bernstein_half_width(samples, alpha, width):
-    """The same from the empirical Bernstein inequality, for values in an interval."""
-    # Two means may each be off to two sides: every side errs with a quarter of alpha.
+    """Return the same from the empirical Bernstein inequality, for values in an interval.
+
+    Two means may each be off to two sides: every side errs with a quarter of alpha.
+    """
     log_term = np.log(8 / alpha)
     total = np.zeros(samples[0].shape[1])
     for sample in samples:
@@ -285,7 +290,7 @@ class GeneralizationGapBound(TransactionMixin, BaseEstimator):
             )
 
     def _compute_width(self, X):
-        """Width of the interval in which the values of each column lie."""
+        """Return the width of the interval in which the values of each column lie."""
         if self.assumption != "bounded":
             return np.full(X.shape[1], np.inf)
         if self.value_range is None:

@@ -10,13 +10,12 @@ from scipy.special import ndtr
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from .._core.checks import check_option
 from .._core.gaussians import (
     COVARIANCE_CONSTRAINT,
     CovarianceMixin,
+    check_column_variance,
     check_moments,
     check_noise_scale,
-    check_spread,
     estimate_moments,
     get_shrinkage,
     inner_products,
@@ -24,14 +23,15 @@ from .._core.gaussians import (
 )
 from .._core.hashing import hash_records
 from .._core.matrix import validate_matrix
+from .._core.metric_inputs import check_option
 from .._core.numbers import check_count, check_number, check_numbers
 from .._core.sklearn import Interval, StrOptions, at_least, validate_params_of
 from .._core.tradeoff import (
     DIRECTIONS,
-    advantage,
+    advantage_of_shift,
     beside,
     check_epsilons,
-    check_rates,
+    check_fpr_fractions,
     make_subsampling,
     power,
     privacy_budget,
@@ -43,12 +43,13 @@ from .._core.types import ArrayLike
 
 
 class KnownRows:
-    """Moments that leave out the row whose distance is measured."""
+    """Moments that leave out the row whose distance is measured.
 
-    # A row pulls the mean and the directions of a covariance towards itself; with more columns than
-    # rows its distance would be too small by a third or more. The variances of columns use all
-    # rows.
-    # X (n, d)
+    A row pulls the mean and the directions of a covariance towards itself; with more columns than
+    rows its distance would be too small by a third or more. The variances of columns use all rows.
+
+    Shapes: X (n, d).
+    """
 
     def __init__(self, X, moments, shrinkage):
         n_rows = len(X)
@@ -60,8 +61,10 @@ class KnownRows:
         self._weight = shrinkage.scale * (1 - shrinkage.share) * n_rows / (n_rows - 1) ** 2
 
     def inner_products(self, left, right, removed):
-        """Inner products like :func:`inner_products`, each without a row of the third argument."""
-        # left, right, removed (k, d)
+        """Inner products like :func:`inner_products`, each without a row of the third argument.
+
+        Shapes: left, right, removed (k, d).
+        """
         known = np.isin(hash_records(removed, None), self._known)
         products = inner_products(left, right, self._moments)
         if known.any():
@@ -95,7 +98,7 @@ class RowCurvesMixin:
     _subsampling: Any
 
     def power(self, X: ArrayLike, fpr: float | ArrayLike) -> np.ndarray:
-        """True positive rate of the best attacker who knows `covariance_`.
+        """Return True positive rate of the best attacker who knows `covariance_`.
 
         Parameters
         ----------
@@ -109,12 +112,12 @@ class RowCurvesMixin:
         tpr : ndarray of shape (n_rows,) or (n_rows, k)
             One row per target, one column per rate.
         """
-        rates = check_rates(fpr)
+        rates = check_fpr_fractions(fpr)
         shifts = beside(self._shifts(X), rates)
         return power(rates, shifts, self._subsampling.inclusion)
 
     def threshold(self, X: ArrayLike, fpr: float | ArrayLike) -> np.ndarray:
-        """Threshold of the log-likelihood ratio with a false positive rate.
+        """Return the threshold of the log-likelihood ratio with a false positive rate.
 
         Parameters
         ----------
@@ -130,7 +133,7 @@ class RowCurvesMixin:
             ratio are predicted as members. The advantage is largest at 0. A row of infinite score
             has the threshold 0.
         """
-        rates = check_rates(fpr)
+        rates = check_fpr_fractions(fpr)
         shifts = beside(self._shifts(X), rates)
         return threshold(rates, shifts)
 
@@ -193,7 +196,7 @@ class RowCurvesMixin:
     def leakage_table(
         self, X: ArrayLike, *, record_ids: ArrayLike | None = None, delta: float = 1e-5
     ) -> pd.DataFrame:
-        """What the mean gives away about each row, for people who ask about themselves.
+        """Return what the mean gives away about each row, for people who ask about themselves.
 
         Parameters
         ----------
@@ -294,12 +297,12 @@ class MisspecifiedTarget:
     @property
     def advantage(self) -> np.ndarray:
         """Advantage at the best threshold, with the sign of the test reversed if it is misled."""
-        return advantage(self._shift, self.inclusion)
+        return advantage_of_shift(self._shift, self.inclusion)
 
     @property
     def loss(self) -> np.ndarray:
         """Advantage that the wrong target costs, 0 or more."""
-        right = advantage(np.sqrt(self.scale * self.true_score), self.inclusion)
+        right = advantage_of_shift(np.sqrt(self.scale * self.true_score), self.inclusion)
         return np.maximum(right - self.advantage, 0.0)
 
     @property
@@ -309,7 +312,7 @@ class MisspecifiedTarget:
         return self.inclusion * (ndtr(self._shift - spread / 2) - ndtr(-spread / 2))
 
     def power(self, fpr: float | ArrayLike) -> np.ndarray:
-        """True positive rate at a false positive rate.
+        """Return True positive rate at a false positive rate.
 
         Parameters
         ----------
@@ -321,7 +324,7 @@ class MisspecifiedTarget:
         tpr : ndarray of shape (n,) or (n, k)
             True positive rates; below `fpr` if the test is misled.
         """
-        rates = check_rates(fpr)
+        rates = check_fpr_fractions(fpr)
         shift = self._shift
         return power(rates, shift if rates.ndim == 0 else shift[:, np.newaxis], self.inclusion)
 
@@ -506,7 +509,7 @@ class MahalanobisLeakage(TransactionMixin, RowCurvesMixin, CovarianceMixin, Base
         """
         validate_params_of(self)
         X = validate_matrix(self, X, dtype=np.float64, ensure_min_samples=2)
-        check_spread(X)
+        check_column_variance(X)
         shrinkage = get_shrinkage(X, self.covariance)
         mean, covariance = estimate_moments(X, self.covariance, shrinkage)
         n_samples = len(X) if self.n_samples is None else self.n_samples
@@ -536,7 +539,7 @@ class MahalanobisLeakage(TransactionMixin, RowCurvesMixin, CovarianceMixin, Base
         return self._known_rows.inner_products(left, right, targets) / self.n_samples_
 
     def _scores(self, X):
-        """Leakage scores of the mean of all rows."""
+        """Return the leakage scores of the mean of all rows."""
         X = self._check_rows(X)
         return self._products(X, X, X)
 
@@ -545,7 +548,7 @@ class MahalanobisLeakage(TransactionMixin, RowCurvesMixin, CovarianceMixin, Base
         return np.sqrt(self._subsampling.scale * scores)
 
     def score_samples(self, X: ArrayLike) -> np.ndarray:
-        """Leakage score of each row.
+        """Return the leakage score of each row.
 
         Parameters
         ----------
@@ -563,7 +566,7 @@ class MahalanobisLeakage(TransactionMixin, RowCurvesMixin, CovarianceMixin, Base
         return self.sampling_ratio * scores if self.subsampling == "published" else scores
 
     def advantage(self, X: ArrayLike) -> np.ndarray:
-        """Membership advantage of the best attacker who knows `covariance_`, TPR - FPR.
+        """Return the membership advantage of the best attacker who knows `covariance_`, TPR - FPR.
 
         Parameters
         ----------
@@ -577,7 +580,7 @@ class MahalanobisLeakage(TransactionMixin, RowCurvesMixin, CovarianceMixin, Base
             row.
         """
         shifts = self._shifts(X)
-        return advantage(shifts, self._subsampling.inclusion)
+        return advantage_of_shift(shifts, self._subsampling.inclusion)
 
     def predict(self, X: ArrayLike) -> np.ndarray:
         """Return which rows leak more than `level`.
@@ -590,7 +593,7 @@ class MahalanobisLeakage(TransactionMixin, RowCurvesMixin, CovarianceMixin, Base
         Returns
         -------
         leaks : ndarray of shape (n_rows,), dtype int
-            1 where the :meth:`advantage` is above `level`, otherwise 0.
+            1 where the :meth:`advantage_of_shift` is above `level`, otherwise 0.
         """
         return (self.advantage(X) > self.level).astype(int)
 
@@ -611,12 +614,12 @@ class MahalanobisLeakage(TransactionMixin, RowCurvesMixin, CovarianceMixin, Base
         Returns
         -------
         score : float
-            Mean of the :meth:`advantage` of the rows, in [0, 1].
+            Mean of the :meth:`advantage_of_shift` of the rows, in [0, 1].
         """
         return float(self.advantage(X).mean())
 
     def misspecified(self, X: ArrayLike, X_assumed: ArrayLike) -> MisspecifiedTarget:
-        """Leakage of targets to an attacker whose test was designed for other targets.
+        """Return the leakage of targets to an attacker whose test was designed for other targets.
 
         Parameters
         ----------

@@ -14,17 +14,17 @@ from sklearn.utils.validation import check_is_fitted
 from .._core.gaussians import (
     COVARIANCE_CONSTRAINT,
     CovarianceMixin,
+    check_column_variance,
     check_moments,
     check_noise_scale,
-    check_spread,
     estimate_moments,
     get_shrinkage,
     make_moments,
     squared_distances,
 )
-from .._core.matrix import check_classes, check_matrix, validate_matrix
+from .._core.matrix import check_class_column, check_feature_matrix, validate_matrix
 from .._core.sklearn import Interval, StrOptions, at_least, validate_params_of
-from .._core.tradeoff import check_rates, power
+from .._core.tradeoff import check_fpr_fractions, power
 from .._core.transactions import TransactionMixin
 from .._core.types import ArrayLike, FloatOrArray, Seed
 from .._core.validation import check_finite
@@ -43,13 +43,15 @@ class ProjectionLaw(NamedTuple):
     dof: float = np.inf  # degrees of freedom of the variance; infinite if the moments are known
 
     def threshold(self, rate, n_drawn):
-        """Projection that means of `n_drawn` new rows exceed at a rate."""
-        # With estimates it is the end of a prediction interval for a mean of new rows: the rate
-        # holds on average over draws of the reference rows.
+        """Return the projection that means of `n_drawn` new rows exceed at a rate.
+
+        With estimates it is the end of a prediction interval for a mean of new rows: the rate holds
+        on average over draws of the reference rows.
+        """
         return self.center + self.quantile(rate) * np.sqrt(self.variance / n_drawn + self.error)
 
     def quantile(self, rate):
-        """Standard deviations above the center that are exceeded at a rate."""
+        """Return the standard deviations above the center that are exceeded at a rate."""
         return -ndtri(rate) if np.isinf(self.dof) else student.isf(rate, self.dof)
 
 
@@ -65,8 +67,10 @@ class HeldOut(NamedTuple):
 
 
 def hold_out(X, compute_moments, compute_direction):
-    """Project each row on a direction that was estimated without it."""
-    # X (n, d)
+    """Project each row on a direction that was estimated without it.
+
+    Shapes: X (n, d).
+    """
     n_folds = min(_N_FOLDS, len(X))
     folds = np.arange(len(X)) % n_folds
     projections, squares = np.empty((2, len(X)))
@@ -83,8 +87,10 @@ def hold_out(X, compute_moments, compute_direction):
 
 
 def estimate_law(X, direction, held_out, noise):
-    """Law of the projection from reference rows."""
-    # X (n, d), direction, noise (d,)
+    """Return the law of the projection from reference rows.
+
+    Shapes: X (n, d), direction, noise (d,).
+    """
     variance = float(held_out.projections.var(ddof=1))
     return ProjectionLaw(
         center=float(direction @ X.mean(axis=0)) + held_out.pull,
@@ -106,12 +112,12 @@ class DistanceLaw(NamedTuple):
     dof: float = np.inf  # degrees of freedom of the variance
 
     def threshold(self, rate):
-        """Distance below which means of new rows lie at a rate, or less often."""
+        """Return the distance below which means of new rows lie at a rate, or less often."""
         return self.center - student.isf(rate, self.dof) * np.sqrt(self.variance)
 
 
 def estimate_distances(from_mean, held_out, law, noise, df, n_drawn):
-    """Law of the squared distance from reference rows."""
+    """Return the law of the squared distance from reference rows."""
     n_rows = len(held_out.squares)
     square, pull = held_out.squares.mean(), held_out.pull
     # The distance has a part that is linear in the mean of new rows, and its square: the variances
@@ -131,14 +137,15 @@ def estimate_distances(from_mean, held_out, law, noise, df, n_drawn):
 
 
 class BaseMeanAttack(TransactionMixin, CovarianceMixin, BaseEstimator, ABC):
-    """Base class of attacks that test whether a target is among the rows of a released mean."""
+    """Base class of attacks that test whether a target is among the rows of a released mean.
 
-    # Every attack projects released means on a direction. For k rows in the mean, the projection
-    # has the variance direction' covariance direction / k, and a member moves its mean by
-    # direction' (target - mean) / k. Mean and variance of the projection follow from known moments;
-    # with reference rows they are measured on held-out rows, see ._mean_law. A subclass gives the
-    # direction with _compute_direction and may transform the projection into another score with
-    # _score and _score_at.
+    Every attack projects released means on a direction. For k rows in the mean, the projection has
+    the variance direction' covariance direction / k, and a member moves its mean by direction'
+    (target - mean) / k. Mean and variance of the projection follow from known moments; with
+    reference rows they are measured on held-out rows, see ._mean_law. A subclass gives the
+    direction with _compute_direction and may transform the projection into another score with
+    _score and _score_at.
+    """
 
     _parameter_constraints: dict = {
         "target": ["array-like", None],
@@ -209,7 +216,7 @@ class BaseMeanAttack(TransactionMixin, CovarianceMixin, BaseEstimator, ABC):
         validate_params_of(self)
         X = validate_matrix(self, X, dtype=np.float64, ensure_min_samples=4)
         n_samples = len(X) if self.n_samples is None else self.n_samples
-        check_spread(X)
+        check_column_variance(X)
         shrinkage = get_shrinkage(X, self.covariance)
         if self.target is None:
             self._set_moments(*estimate_moments(X, self.covariance, shrinkage), n_samples)
@@ -261,7 +268,7 @@ class BaseMeanAttack(TransactionMixin, CovarianceMixin, BaseEstimator, ABC):
         return make_moments(*estimate_moments(X, self.covariance, shrinkage), self._noise)
 
     def _check_row(self, row, name):
-        row = check_matrix(row, dtype=np.float64, ensure_2d=False, input_name=name)
+        row = check_feature_matrix(row, dtype=np.float64, ensure_2d=False, input_name=name)
         if row.shape != (self.n_features_in_,):
             raise ValueError(
                 f"{name} must be one row of {self.n_features_in_} features; got shape {row.shape}."
@@ -347,13 +354,13 @@ class BaseMeanAttack(TransactionMixin, CovarianceMixin, BaseEstimator, ABC):
         advantage : float
             Membership advantage, in [-1, 1]; 0 is chance, 1 means that every prediction is correct.
         """
-        guesses, y = self.predict(X), check_classes(y, "y")
+        guesses, y = self.predict(X), check_class_column(y, "y")
         labels = np.unique(y)
         membership = y == labels[1] if len(labels) == 2 else y
         return membership_advantage_score(membership, guesses, sample_weight=sample_weight)
 
     def power(self, fpr: float | ArrayLike) -> FloatOrArray:
-        """True positive rate of the order of releases at a false positive rate, by theory.
+        """Return True positive rate of the order of releases at a false positive rate, by theory.
 
         Parameters
         ----------
@@ -368,7 +375,7 @@ class BaseMeanAttack(TransactionMixin, CovarianceMixin, BaseEstimator, ABC):
             the mean is estimated.
         """
         check_is_fitted(self)
-        rates = check_rates(fpr)
+        rates = check_fpr_fractions(fpr)
         tpr = power(rates, np.float64(self._shift), self.sampling_ratio)
         return tpr if rates.ndim else float(tpr)
 
@@ -378,7 +385,7 @@ class BaseMeanAttack(TransactionMixin, CovarianceMixin, BaseEstimator, ABC):
 
     @abstractmethod
     def _compute_direction(self, moments):
-        """Vector to project released means on."""
+        """Return the vector to project released means on."""
 
     def _score(self, X):
         scores = self._score_at(X @ self.direction_)

@@ -8,9 +8,9 @@ from scipy.stats import ncx2
 from sklearn.base import BaseEstimator
 from sklearn.utils import gen_batches
 
-from .._core.checks import check_option
 from .._core.gaussians import check_moments, make_moments
-from .._core.matrix import check_matrix
+from .._core.matrix import check_feature_matrix
+from .._core.metric_inputs import check_option
 from .._core.numbers import check_count, check_numbers
 from .._core.sklearn import StrOptions, at_least
 from .._core.types import ArrayLike
@@ -27,9 +27,11 @@ _FLOOR = 1e-300
 
 
 def ncx2_logcdf(x, df, nc):
-    """Log of Pr[chi'^2_df(nc) <= x], finite for all x of 0 and above."""
-    # Beyond 12 standard deviations it is the saddlepoint approximation of Lugannani and Rice; for
-    # the df and nc of a released mean its relative error is about 1e-6 of the probability.
+    """Return the log of Pr[chi'^2_df(nc) <= x], finite for all x of 0 and above.
+
+    Beyond 12 standard deviations it is the saddlepoint approximation of Lugannani and Rice; for the
+    df and nc of a released mean its relative error is about 1e-6 of the probability.
+    """
     x = np.maximum(x, _FLOOR)
     w, v = _saddlepoint(x, df, nc)
     if df + nc > _LARGE:
@@ -45,8 +47,10 @@ def ncx2_logcdf(x, df, nc):
 
 
 def _saddlepoint(x, df, nc):
-    """Signed root of the deviance at x, which is about normal, and its correction."""
-    # The slope of the cumulant generating function is x at e / (2 + 2 e).
+    """Return the signed root of the deviance at x, which is about normal, and its correction.
+
+    The slope of the cumulant generating function is x at e / (2 + 2 e).
+    """
     inverse = 2 * x / (df + np.sqrt(df**2 + 4 * x * nc))
     e = inverse - 1
     log = np.where(e < -0.5, np.log(inverse), np.log1p(np.maximum(e, -0.5)))
@@ -55,7 +59,7 @@ def _saddlepoint(x, df, nc):
 
 
 def _log_tail(w, v):
-    """Log of the probability beyond a positive signed root."""
+    """Return the log of the probability beyond a positive signed root."""
     mills = np.sqrt(np.pi / 2) * erfcx(w / np.sqrt(2))
     return -(w**2) / 2 - np.log(2 * np.pi) / 2 + np.log(mills - 1 / w + 1 / v)
 
@@ -135,7 +139,7 @@ def mean_log_likelihood_ratio(
     """
     check_option(family, "family", ("normal", "bernoulli"))
     n_samples = check_count(n_samples, "n_samples", 2)
-    released = check_matrix(released, dtype=np.float64, input_name="released")
+    released = check_feature_matrix(released, dtype=np.float64, input_name="released")
     d = released.shape[1]
     rows = {}
     for name, values in (("target", target), ("mean", mean)):
@@ -321,7 +325,7 @@ class MeanGLiRAttack(BaseMeanAttack):
         return estimate_distances(from_mean, self._held_out, self._law, noise, self._df, k)
 
     def _from_mean(self):
-        """Squared distance between the target and the mean of the rows."""
+        """Return the squared distance between the target and the mean of the rows."""
         return float(self.direction_ @ (self.target_ - self._moments.mean))
 
     def _score(self, X):
@@ -333,7 +337,7 @@ class MeanGLiRAttack(BaseMeanAttack):
         return self._score_distances(distances)
 
     def _score_distances(self, distances):
-        """Minus the log p-value of squared distances from the target."""
+        """Return minus the log p-value of squared distances from the target."""
         factor = self._n_drawn - 1 if self.factor == "n-1" else self._n_drawn
         noncentrality = self._n_drawn * self._from_mean()
         return -ncx2_logcdf(factor * distances, self._df, noncentrality)

@@ -7,10 +7,10 @@ import numpy as np
 import pandas as pd
 from scipy import sparse
 
-from .._core.checks import check_option, refuse_foreign
 from .._core.containers import is_frame, refuse_masked
 from .._core.groups import sorted_values
-from .._core.matrix import check_matrix
+from .._core.matrix import check_feature_matrix
+from .._core.metric_inputs import check_option, refuse_other_choice
 from .._core.numbers import SMALLEST, check_count, check_number, check_numbers, to_array
 from .._core.randomness import check_random_state
 from .._core.types import ArrayLike, Seed
@@ -19,10 +19,12 @@ from ._witness import PluginWitness, make_kernels
 
 
 def threshold_interval(members, values, confidence_level):
-    """Largest advantage of a threshold on one feature, in either direction, with its interval."""
-    # The two empirical distribution functions stay within the bands of Dvoretzky, Kiefer and
-    # Wolfowitz (with Massart's constant) at all thresholds at once, each with half of the error
-    # allowed, so that choosing the best threshold does not widen the interval.
+    """Largest advantage of a threshold on one feature, in either direction, with its interval.
+
+    The two empirical distribution functions stay within the bands of Dvoretzky, Kiefer and
+    Wolfowitz (with Massart's constant) at all thresholds at once, each with half of the error
+    allowed, so that choosing the best threshold does not widen the interval.
+    """
     inside, outside = np.sort(values[members]), np.sort(values[~members])
     sizes = np.array([len(inside), len(outside)])
     below = [np.searchsorted(side, values, side="right") for side in (inside, outside)]
@@ -32,9 +34,11 @@ def threshold_interval(members, values, confidence_level):
 
 
 def witness_bound(members, guesses, confidence_level):
-    """Lower bound of the total variation from a region that was chosen on other records."""
-    # Each rate may err on the unfavorable side with half of the error allowed (Clopper-Pearson), so
-    # that their difference holds at the requested level.
+    """Return the lower bound of the total variation from a region that was chosen on other records.
+
+    Each rate may err on the unfavorable side with half of the error allowed (Clopper-Pearson), so
+    that their difference holds at the requested level.
+    """
     low, high = clopper_pearson(
         [guesses[members].sum(), guesses[~members].sum()],
         [members.sum(), (~members).sum()],
@@ -44,8 +48,10 @@ def witness_bound(members, guesses, confidence_level):
 
 
 def summarize_null(estimate, null):
-    """Mean of the estimates without leakage, and the p-value of the estimate among them."""
-    # -> bias, pvalue: NaN without an estimate or without permutations
+    """Return the mean of the estimates without leakage, and the p-value of the estimate among them.
+
+    Return bias, pvalue: NaN without an estimate or without permutations.
+    """
     if len(null) == 0 or np.isnan(estimate):
         return float("nan"), float("nan")
     # Sums of the same terms in another order differ by rounding.
@@ -54,7 +60,7 @@ def summarize_null(estimate, null):
 
 
 def join_samples(members, nonmembers, dtype):
-    """Both samples as one matrix, and which rows are members."""
+    """Return both samples as one matrix, and which rows are members."""
     sides = []
     for values, name in ((members, "members"), (nonmembers, "nonmembers")):
         refuse_masked(values, name)
@@ -62,7 +68,7 @@ def join_samples(members, nonmembers, dtype):
             values = to_array(values, name, "hold rows of one length")
         if values.ndim == 1:
             values = np.reshape(values, (-1, 1))
-        values = check_matrix(values, dtype=dtype, input_name=name)
+        values = check_feature_matrix(values, dtype=dtype, input_name=name)
         if values.dtype == object and pd.isna(values).any():
             raise ValueError(f"Input {name} contains NaN.")
         sides.append(values)
@@ -91,7 +97,7 @@ def total_variation(
     n_draws: int | None = None,
     random_state: Seed = None,
 ) -> float:
-    r"""Total variation between the features of members and the features of non-members.
+    r"""Return the total variation between the features of members and the features of non-members.
 
     It is the largest advantage, TPR - FPR, of any prediction from these features. Both methods are
     estimates for the population with random error; ``"plugin"`` errs upwards.
@@ -168,7 +174,7 @@ def total_variation(
     """
     check_option(method, "method", ("plugin", "kde"))
     given = {"n_draws": n_draws, "bandwidth_factor": bandwidth_factor}
-    refuse_foreign("method", method, dict.fromkeys(given, "kde"), given)
+    refuse_other_choice("method", method, dict.fromkeys(given, "kde"), given)
     if method == "plugin":
         X, is_member = join_samples(members, nonmembers, dtype=None)
         return float(PluginWitness().estimate(X, is_member[None], None)[0])
@@ -194,7 +200,7 @@ def bandwidth_sensitivity(
     n_permutations: int = 100,
     random_state: Seed = None,
 ) -> pd.DataFrame:
-    """Total variation of two kernel densities for several bandwidths.
+    """Return the total variation of two kernel densities for several bandwidths.
 
     Narrow kernels follow the noise of the samples, wide ones smooth their differences away. The
     estimates with shuffled membership show how much of each is noise.

@@ -16,10 +16,13 @@ from .._core.tasks import delayed
 from .._core.threads import on_one_thread
 
 
-def spread(values):
-    """Standard deviation or interquartile range over 1.34 of each column, the smaller one."""
-    # Where the interquartile range is 0 it is the standard deviation.
-    # -> spread (): 0 where a column has one value only
+def measure_robust_spread(values):
+    """Standard deviation or interquartile range over 1.34 of each column, the smaller one.
+
+    Where the interquartile range is 0 it is the standard deviation.
+
+    Return spread (): 0 where a column has one value only.
+    """
     if len(values) < 2:
         return np.zeros(values.shape[1:])
     deviation = values.std(axis=0, ddof=1)
@@ -30,10 +33,10 @@ def spread(values):
     return np.where(np.ptp(values, axis=0) > 0, smaller, 0.0)
 
 
-def check_spread(X, members):
+def check_side_spread(X, members):
     """Refuse features that have one value only for all members or for all non-members."""
     for side, name in ((members, "members"), (~members, "non-members")):
-        constant = np.flatnonzero(spread(X[side]) == 0)
+        constant = np.flatnonzero(measure_robust_spread(X[side]) == 0)
         if len(constant):
             raise ValueError(
                 f"A kernel density needs values that differ, and feature {constant[0]} has one "
@@ -43,30 +46,34 @@ def check_spread(X, members):
 
 
 def balanced_posterior(inside, outside):
-    """Share of the members' density in the sum of both; one half where both are 0."""
+    """Return the share of the members' density in the sum of both; one half where both are 0."""
     total = inside + outside
     return np.divide(inside, total, out=np.full(total.shape, 0.5), where=total > 0)
 
 
 def log_ratio(inside, outside):
-    """Logarithm of the ratio of two densities; infinite where one is 0, and 0 where both are."""
+    """Return the logarithm of the ratio of two densities.
+
+    Infinite where one is 0, and 0 where both are.
+    """
     with np.errstate(divide="ignore", invalid="ignore"):
         ratios = np.log(inside) - np.log(outside)
     return np.where(inside + outside > 0, ratios, 0.0)
 
 
-def advantage(guesses, members):
-    """TPR - FPR of boolean guesses."""
+def advantage_of_guesses(guesses, members):
+    """Return the TPR - FPR of boolean guesses."""
     return guesses[members].mean() - guesses[~members].mean()
 
 
-class Witness(ABC):
-    """A region of the features where members are denser than non-members."""
+class DensityWitness(ABC):
+    """A region of the features where members are denser than non-members.
 
-    # The total variation between the two laws is the largest difference of the probabilities that
-    # they give to a region, and the region where the members' density is the larger one attains it.
-    # An implementation learns that region as a posterior probability of membership under equal
-    # priors, and estimates the difference.
+    The total variation between the two laws is the largest difference of the probabilities that
+    they give to a region, and the region where the members' density is the larger one attains it.
+    An implementation learns that region as a posterior probability of membership under equal
+    priors, and estimates the difference.
+    """
 
     def check(self, X, members):  # noqa: B027 - most ways take any features
         """Refuse features that this method does not support."""
@@ -80,19 +87,24 @@ class Witness(ABC):
         """Return the probability of membership given equal priors; above 1/2 in the region."""
 
     def weigh(self, X, members, rng):
-        """Points of the even mixture of both laws: their weights, and log ratios of densities."""
-        # Every divergence of the kind of the total variation is a mean over these points. Only
-        # estimates of densities have them.
+        """Points of the even mixture of both laws: their weights, and log ratios of densities.
+
+        Every divergence of the kind of the total variation is a mean over these points. Only
+        estimates of densities have them.
+        """
         raise NotImplementedError
 
     @abstractmethod
     def estimate(self, X, labelings, rng):
-        """Total variation under several labelings of the rows, the truth and its shuffles."""
-        # X (n, d), labelings (n_labelings, n) -> estimates (n_labelings,): estimates in [-1, 1];
-        # negative if the predictions of a rule are worse than random
+        """Total variation under several labelings of the rows, the truth and its shuffles.
+
+        Take X of shape (n, d), labelings of shape (n_labelings, n); return estimates of shape
+        (n_labelings,): estimates in [-1, 1]; negative if the predictions of a rule are worse than
+        random.
+        """
 
 
-def _fit(estimator, X, members, seed):
+def _fit_witness_model(estimator, X, members, seed):
     model = HistGradientBoostingClassifier() if estimator is None else copy_unfitted(estimator)
     seed_estimator(model, np.random.SeedSequence(seed))
     with on_one_thread(estimator is None):
@@ -100,14 +112,14 @@ def _fit(estimator, X, members, seed):
 
 
 def _predict(estimator, model, X, share):
-    """Posterior under equal priors of a model trained where `share` were members."""
+    """Return the posterior under equal priors of a model trained where `share` were members."""
     with on_one_thread(estimator is None):
         proba = model.predict_proba(X)
     return balanced_posterior(proba[:, 1] / share, proba[:, 0] / (1 - share))
 
 
 def _cross_fit(estimator, splits, X, members, seed):
-    """Posterior of each row by the model that was not trained on it."""
+    """Return the posterior of each row by the model that was not trained on it."""
     posterior = np.full(len(X), np.nan)
     for train, held_out in splits:
         if members[train].all() or not members[train].any():
@@ -115,12 +127,12 @@ def _cross_fit(estimator, splits, X, members, seed):
                 "A fold leaves only members, or only non-members, for training; use a stratified "
                 "cv."
             )
-        model = _fit(estimator, X[train], members[train], seed)
+        model = _fit_witness_model(estimator, X[train], members[train], seed)
         posterior[held_out] = _predict(estimator, model, X[held_out], members[train].mean())
     return posterior
 
 
-class ClassifierWitness(Witness):
+class ClassifierWitness(DensityWitness):
     """Advantage of a classifier's cross-fitted predictions."""
 
     def __init__(self, estimator, cv, n_jobs):
@@ -130,7 +142,7 @@ class ClassifierWitness(Witness):
 
     def learn(self, X, members, rng):
         self._share = members.mean()
-        self._model = _fit(self.estimator, X, members, int(rng.integers(2**31)))
+        self._model = _fit_witness_model(self.estimator, X, members, int(rng.integers(2**31)))
         return self
 
     def posterior(self, X):
@@ -147,7 +159,9 @@ class ClassifierWitness(Witness):
         # A splitter such as ShuffleSplit need not test every row.
         tested = [~np.isnan(posterior) for posterior in posteriors]
         parts = zip(posteriors, labelings, tested, strict=True)
-        return np.array([advantage(one[rows] > 0.5, members[rows]) for one, members, rows in parts])
+        return np.array(
+            [advantage_of_guesses(one[rows] > 0.5, members[rows]) for one, members, rows in parts]
+        )
 
     def _split(self, X, members, seed):
         cv = self.cv
@@ -164,7 +178,7 @@ class GroupedWitness:
 
     @staticmethod
     def _list_parts(members, groups):
-        """Rows of each group that has both members and non-members."""
+        """Return the rows of each group that has both members and non-members."""
         parts = {group: np.flatnonzero(groups == group) for group in np.unique(groups)}
         return {g: rows for g, rows in parts.items() if 0 < members[rows].sum() < len(rows)}
 
@@ -177,7 +191,7 @@ class GroupedWitness:
         return self
 
     def posterior(self, X, groups):
-        """Probability of membership of each row; one half where its group is unknown."""
+        """Return the probability of membership of each row; one half where its group is unknown."""
         posterior = np.full(len(X), 0.5)
         for group, witness in self._witnesses.items():
             rows = np.flatnonzero(groups == group)
@@ -186,9 +200,11 @@ class GroupedWitness:
         return posterior
 
     def estimate(self, X, members, groups, n_permutations, rng):
-        """Estimates for the truth and for shuffles within the groups."""
-        # -> estimates (n_groups, 1 + n_permutations): in [0, 1]; NaN for groups without members or
-        # without non-members
+        """Return estimates for the truth and for shuffles within the groups.
+
+        Return estimates of shape (n_groups, 1 + n_permutations): in [0, 1]; NaN for groups without
+        members or without non-members.
+        """
         estimates = np.full((groups.max() + 1, 1 + n_permutations), np.nan)
         for group, rows in self._list_parts(members, groups).items():
             witness = self._make()
@@ -208,11 +224,14 @@ _ROUNDING = 1e-12
 
 
 def _bandwidth(values, narrowest, factor):
-    """Silverman's rule of thumb; the limit serves shuffles in which a class has equal values."""
-    return max(factor * 0.9 * float(spread(values)) * len(values) ** -0.2, narrowest)
+    """Return Silverman's rule of thumb.
+
+    The limit serves shuffles in which a class has equal values.
+    """
+    return max(factor * 0.9 * float(measure_robust_spread(values)) * len(values) ** -0.2, narrowest)
 
 
-class _Grid:
+class _DensityGrid:
     """Nodes that carry a sample, each value shared by its two neighboring nodes."""
 
     def __init__(self, values, bandwidths):
@@ -229,7 +248,7 @@ class _Grid:
         self._angles = 2 * np.pi * fft.rfftfreq(len(self.nodes), self.step)
 
     def densities(self, members, bandwidths):
-        """Kernel densities of members and of non-members at every node."""
+        """Return the kernel densities of members and of non-members at every node."""
         sides = zip((members, ~members), bandwidths, strict=True)
         return [self._density(rows, bandwidth) for rows, bandwidth in sides]
 
@@ -242,16 +261,17 @@ class _Grid:
         return np.maximum(smooth, 0) / (len(left) * self.step)
 
 
-class _KernelWitness(Witness):
+class _KernelWitness(DensityWitness):
     def check(self, X, members):
-        check_spread(X, members)
+        check_side_spread(X, members)
 
 
 class GridKernelWitness(_KernelWitness):
-    """Half the integral of the absolute difference of two Gaussian kernel densities."""
+    """Half the integral of the absolute difference of two Gaussian kernel densities.
 
-    # The densities come from one fast Fourier transform each, so that a shuffle of 100,000 labels
-    # takes milliseconds.
+    The densities come from one fast Fourier transform each, so that a shuffle of 100,000 labels
+    takes milliseconds.
+    """
 
     def __init__(self, factor=1.0):
         self.factor = factor
@@ -264,7 +284,7 @@ class GridKernelWitness(_KernelWitness):
                 for labels in labelings
             ]
         )
-        return bandwidths, _Grid(values, bandwidths)
+        return bandwidths, _DensityGrid(values, bandwidths)
 
     def learn(self, X, members, rng):
         bandwidths, grid = self._prepare(X[:, 0], members[None])
@@ -308,7 +328,7 @@ class _ProductKernels:
     def __init__(self, rows, narrowest, factor):
         n_rows, n_features = rows.shape
         factor *= (4 / ((n_features + 2) * n_rows)) ** (1 / (n_features + 4))
-        self.bandwidths = np.maximum(factor * spread(rows), narrowest)
+        self.bandwidths = np.maximum(factor * measure_robust_spread(rows), narrowest)
         self._center = rows.mean(axis=0)
         self._points = self._scale(rows)
         self._half_squares = (self._points**2).sum(axis=1) / 2
@@ -368,9 +388,10 @@ _EXACT_NODES_PER_BANDWIDTH, _FEWEST_EXACT_NODES = 4, 2**8
 
 
 class ExactKernelWitness(SampledKernelWitness):
-    """The same integral in one dimension, by nodes whose log ratio is exact far in the tails."""
+    """The same integral in one dimension, by nodes whose log ratio is exact far in the tails.
 
-    # A transform leaves rounding there, of which a logarithm makes anything.
+    A transform leaves rounding there, of which a logarithm makes anything.
+    """
 
     def __init__(self):
         super().__init__(n_draws=None)
@@ -390,12 +411,13 @@ class ExactKernelWitness(SampledKernelWitness):
 _MOST_FEATURES_OF_A_TREE = 6
 
 
-class NeighborsWitness(Witness):
-    """Advantage of the majority vote of the nearest neighbors."""
+class NeighborsWitness(DensityWitness):
+    """Advantage of the majority vote of the nearest neighbors.
 
-    # Each row is classified by its neighbors without itself. The rule cannot be better than the
-    # best one, so its advantage errs downwards on average. It converges to the total variation as
-    # the number of rows grows.
+    Each row is classified by its neighbors without itself. The rule cannot be better than the best
+    one, so its advantage errs downwards on average. It converges to the total variation as the
+    number of rows grows.
+    """
 
     def __init__(self, n_neighbors, n_jobs):
         self.n_neighbors = n_neighbors
@@ -412,7 +434,7 @@ class NeighborsWitness(Witness):
         self._search.fit(X / self._scale)
 
     def _find(self, X, n_neighbors):
-        """Positions of the nearest neighbors, some rows of X at a time."""
+        """Yield the positions of the nearest neighbors, some rows of X at a time."""
         size = max(1, _CHUNK // n_neighbors)
         for start in range(0, len(X), size):
             rows = X[start : start + size] / self._scale
@@ -432,7 +454,7 @@ class NeighborsWitness(Witness):
         return balanced_posterior(inside / n_members, outside / (len(self._members) - n_members))
 
     def _count_members(self, X, labelings):
-        """Members among the neighbors of each row, which is not its own neighbor."""
+        """Return members among the neighbors of each row, which is not its own neighbor."""
         columns = labelings.T.astype(np.float32)
         counts, start = np.empty(columns.shape, dtype=np.float32), 0
         for found in self._find(X, self._n_neighbors + 1):
@@ -459,12 +481,16 @@ class NeighborsWitness(Witness):
         guesses = inside * (n_nonmembers - ~labelings) > (self._n_neighbors - inside) * (
             n_members - labelings
         )
-        return np.array([advantage(*each) for each in zip(guesses, labelings, strict=True)])
+        return np.array(
+            [advantage_of_guesses(*each) for each in zip(guesses, labelings, strict=True)]
+        )
 
 
-def number_rows(X):
-    """Number the distinct rows of a matrix from 0, in lexicographic order."""
-    # X (n, d)
+def number_distinct_rows(X):
+    """Number the distinct rows of a matrix from 0, in lexicographic order.
+
+    Shapes: X (n, d).
+    """
     codes = np.zeros(len(X), dtype=np.int64)
     # Column by column: a sort of integers is ten times as fast as one of rows.
     for column in X.T:
@@ -473,11 +499,11 @@ def number_rows(X):
     return codes
 
 
-class PluginWitness(Witness):
+class PluginWitness(DensityWitness):
     """Half the sum of the absolute differences of two frequencies."""
 
     def learn(self, X, members, rng):
-        codes = number_rows(X)
+        codes = number_distinct_rows(X)
         self._cells = X[np.unique(codes, return_index=True)[1]]
         shares = [
             np.bincount(codes[side], minlength=len(self._cells)) / side.sum()
@@ -489,13 +515,13 @@ class PluginWitness(Witness):
     def posterior(self, X):
         # Known cells and new rows are numbered together; rows of no known cell keep one half.
         n_cells = len(self._cells)
-        codes = number_rows(np.concatenate([self._cells, X]))
+        codes = number_distinct_rows(np.concatenate([self._cells, X]))
         answers = np.full(codes.max() + 1, 0.5)
         answers[codes[:n_cells]] = self._posterior
         return answers[codes[n_cells:]]
 
     def weigh(self, X, members, rng):
-        codes = number_rows(X)
+        codes = number_distinct_rows(X)
         inside, outside = (
             np.bincount(codes[side], minlength=codes.max() + 1) / side.sum()
             for side in (members, ~members)
@@ -503,7 +529,7 @@ class PluginWitness(Witness):
         return (inside + outside) / 2, log_ratio(inside, outside)
 
     def estimate(self, X, labelings, rng):
-        codes = number_rows(X)
+        codes = number_distinct_rows(X)
         everyone = np.bincount(codes)
         n_members = labelings[0].sum()
         inside = np.array([np.bincount(codes[row], minlength=len(everyone)) for row in labelings])
@@ -518,7 +544,7 @@ _N_DRAWS = 1000
 
 def choose_method(X, members, groups):
     """Return the name of the method that suits the features."""
-    if number_rows(X).max() + 1 <= max(2, np.sqrt(len(X))):
+    if number_distinct_rows(X).max() + 1 <= max(2, np.sqrt(len(X))):
         return "plugin"
     if X.shape[1] > 1:
         return "neighbors"
@@ -526,7 +552,7 @@ def choose_method(X, members, groups):
     parts = (groups == group for group in np.unique(groups))
     both = (part for part in parts if 0 < members[part].sum() < part.sum())
     sides = (X[part & side] for part in both for side in (members, ~members))
-    return "kde" if all((spread(side) > 0).all() for side in sides) else "neighbors"
+    return "kde" if all((measure_robust_spread(side) > 0).all() for side in sides) else "neighbors"
 
 
 def make_witness(method, n_features, *, bandwidth_factor, estimator, n_neighbors, cv, n_jobs):

@@ -14,8 +14,9 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from .._core.containers import is_frame, refuse_masked
+from .._core.escaping import to_plain, visible
 from .._core.groups import sorted_values
-from .._core.matrix import check_classes, check_matrix, validate_matrix
+from .._core.matrix import check_class_column, check_feature_matrix, validate_matrix
 from .._core.numbers import to_array
 from .._core.probabilities import as_columns
 from .._core.pvalues import format_pvalue
@@ -23,15 +24,16 @@ from .._core.sklearn import N_JOBS, HasMethods, Interval, StrOptions, at_least, 
 from .._core.splits import draw_halves
 from .._core.transactions import TransactionMixin
 from .._core.types import ArrayLike, Seed, Splitter
-from .._core.visible import as_plain, visible
 from ..metrics import membership_advantage_score
 from ._total_variation import summarize_null, threshold_interval, witness_bound
 from ._witness import GroupedWitness, choose_method, make_witness
 
 
-def take_column(X, column, parameter):
-    """Take one column out of a table or a matrix."""
-    # X (n, d) -> rest (n, d - 1)
+def drop_column(X, column, parameter):
+    """Take one column out of a table or a matrix.
+
+    Take X of shape (n, d); return rest of shape (n, d - 1).
+    """
     if not isinstance(X, pd.DataFrame):
         X = np.asarray(X)
         X = pd.DataFrame(X, dtype=X.dtype)  # objects are not made strings of pandas
@@ -67,7 +69,7 @@ _NAMES = {
 
 
 def describe_worst_case(worst):
-    """Lines about a fitted WorstCaseVulnerability."""
+    """Return lines about a fitted WorstCaseVulnerability."""
     level = f"{100 * worst.confidence_level:g}%"
     n_members, n_nonmembers = worst.n_members_, worst.n_nonmembers_
     rows = [
@@ -364,7 +366,7 @@ class WorstCaseVulnerability(TransactionMixin, ClassifierMixin, BaseEstimator):
             Membership advantage, in [-1, 1].
         """
         guesses = self.predict(X) == self.classes_[1]
-        truth = check_classes(y, "y") == self.classes_[1]
+        truth = check_class_column(y, "y") == self.classes_[1]
         return membership_advantage_score(truth, guesses, sample_weight=sample_weight)
 
     def __sklearn_tags__(self):
@@ -384,7 +386,7 @@ class WorstCaseVulnerability(TransactionMixin, ClassifierMixin, BaseEstimator):
         return describe_worst_case(self)
 
     def _check_membership(self, X, y):
-        y = check_classes(y, "y", warn=True)
+        y = check_class_column(y, "y", warn=True)
         assert_all_finite(y, input_name="y")
         check_consistent_length(X, y)
         check_classification_targets(y)
@@ -400,7 +402,7 @@ class WorstCaseVulnerability(TransactionMixin, ClassifierMixin, BaseEstimator):
         return codes == 1
 
     def _split_group_column(self, X, reset):
-        """The features as a matrix of floats, and the group of each row or None."""
+        """Return the features as a matrix of floats, and the group of each row or None."""
         if self.group_column is None:
             return validate_matrix(self, X, reset=reset, dtype=np.float64), None
         refuse_masked(X, "X")
@@ -409,10 +411,10 @@ class WorstCaseVulnerability(TransactionMixin, ClassifierMixin, BaseEstimator):
         if sparse.issparse(X) or X.ndim != 2:
             raise ValueError("X must be a table, or a dense matrix, if group_column is set.")
         validate_matrix(self, X, reset=reset, skip_check_array=True)
-        X, groups = take_column(X, self.group_column, "group_column")
+        X, groups = drop_column(X, self.group_column, "group_column")
         if getattr(groups.dtype, "kind", "") == "f":
             groups = groups.astype(np.float64)  # pandas has no index of other floats
-        return check_matrix(X, dtype=np.float64), groups
+        return check_feature_matrix(X, dtype=np.float64), groups
 
     def _make_witness(self, n_features):
         names = ("bandwidth_factor", "estimator", "n_neighbors", "cv", "n_jobs")
@@ -420,7 +422,7 @@ class WorstCaseVulnerability(TransactionMixin, ClassifierMixin, BaseEstimator):
         return GroupedWitness(partial(make_witness, self.method_, n_features, **settings))
 
     def _combine(self, estimates, sizes):
-        """Mean over the groups, weighted by their shares of members and of non-members."""
+        """Return mean over the groups, weighted by their shares of members and of non-members."""
         weights = (sizes / sizes.sum(axis=1, keepdims=True)).mean(axis=0)
         weights[np.isnan(estimates[:, 0])] = 0
         weights /= weights.sum()
@@ -454,7 +456,7 @@ class WorstCaseVulnerability(TransactionMixin, ClassifierMixin, BaseEstimator):
             "bias": null[:, 0],
             "pvalue": null[:, 1],
         }
-        names = [as_plain(name) if isinstance(name, str) else name for name in self._group_names]
+        names = [to_plain(name) if isinstance(name, str) else name for name in self._group_names]
         return pd.DataFrame(columns, index=pd.Index(names, name="group"))
 
     def _measure_single_feature(self, X, members):

@@ -6,7 +6,7 @@ from typing import Literal
 import numpy as np
 from scipy import special
 
-from .._core.checks import check_bits, check_finite_vector, check_option
+from .._core.metric_inputs import check_bits, check_finite_vector, check_option
 from .._core.numbers import SMALLEST, check_broadcast, check_number, check_numbers, show
 from .._core.probabilities import check_sums
 from .._core.types import ArrayLike, FloatOrArray
@@ -58,7 +58,7 @@ def bounded_loss_success_bound(
     baseline: float | ArrayLike = 0.5,
     nonnegative: bool = False,
 ) -> FloatOrArray:
-    """Lower bound of the best attacker's success from the gap of a bounded loss.
+    """Return the lower bound of the best attacker's success from the gap of a bounded loss.
 
     An attacker who knows the distribution of the loss on members and non-members can distinguish
     them at least as well as the difference of the means allows. The bound is ``max(b, 1 - b * (1 -
@@ -122,9 +122,11 @@ def bounded_loss_success_bound(
 
 
 def _variation_from_tail(gap, scale, power, baseline, cutoff):
-    """Lower bound of the total variation if P(|R| >= r) <= 2 exp(-(r/scale)**power)."""
-    # The loss is cut at R = scale * t**(1/power). What is cut off changes each of the two means by
-    # no more than a constant times exp(-t).
+    """Return the lower bound of the total variation if P(|R| >= r) <= 2 exp(-(r/scale)**power).
+
+    The loss is cut at R = scale * t**(1/power). What is cut off changes each of the two means by no
+    more than a constant times exp(-t).
+    """
     smallest = scale * np.log(2) ** (1 / power)
     relative_gap, rare = np.abs(gap) / scale, 1 - baseline
 
@@ -144,8 +146,12 @@ def _variation_from_tail(gap, scale, power, baseline, cutoff):
 
 
 def _maximize(function, ndim):
-    """Largest value over t in [log 2, 700], of every element: a logarithmic grid, then sections."""
-    # Any t gives a valid bound, so an imperfect maximum is a valid bound too.
+    """Return the largest value over t in [log 2, 700], of every element.
+
+    A logarithmic grid, then sections.
+
+    Any t gives a valid bound, so an imperfect maximum is a valid bound too.
+    """
     grid = np.geomspace(np.log(2), 700.0, 200).reshape(-1, *[1] * ndim)
     values = function(grid)
     best = values.argmax(axis=0)
@@ -181,7 +187,7 @@ def subgaussian_loss_success_bound(
     baseline: float | ArrayLike = 0.5,
     cutoff: float | ArrayLike | None = None,
 ) -> FloatOrArray:
-    """Lower bound of the best attacker's success from the gap of a sub-Gaussian loss.
+    """Return the lower bound of the best attacker's success from the gap of a sub-Gaussian loss.
 
     The loss R of a record, member or not, must have tails of at most
     ``P(|R| >= r) <= 2 * exp(-r**2 / (2 * proxy_variance))``.
@@ -236,7 +242,7 @@ def subexponential_loss_success_bound(
     baseline: float | ArrayLike = 0.5,
     cutoff: float | ArrayLike | None = None,
 ) -> FloatOrArray:
-    """Lower bound of the best attacker's success from the gap of a squared loss.
+    """Return the lower bound of the best attacker's success from the gap of a squared loss.
 
     The loss R of a record, member or not, must have tails of at most
     ``P(|R| >= r) <= 2 * exp(-r / (2 * proxy_variance))``, which the square of a sub-Gaussian
@@ -290,7 +296,7 @@ def dp_advantage_bound(
     *,
     form: Literal["tight", "printed"] = "tight",
 ) -> FloatOrArray:
-    """Membership advantage that no attack on a differentially private model can exceed.
+    """Return the membership advantage that no attack on a differentially private model can exceed.
 
     It also bounds the disparity of two groups of records, the difference between the advantages on
     them: of the best attacks on each group by this number, which is theorem 8 of O'Dell, and of one
@@ -345,8 +351,10 @@ def dp_advantage_bound(
 
 
 def _binary_divergence(baseline, excess):
-    """Kullback-Leibler divergence of a coin with probability baseline + excess from baseline."""
-    # In terms of the excess, which keeps its digits where it is small.
+    """Kullback-Leibler divergence of a coin with probability baseline + excess from baseline.
+
+    In terms of the excess, which keeps its digits where it is small.
+    """
 
     def part(share, change):
         # (share + change) * log((share + change) / share) - change; the changes cancel in the sum.
@@ -359,7 +367,7 @@ def _binary_divergence(baseline, excess):
 def mutual_information_success_bound(
     mutual_information: float | ArrayLike, *, baseline: float | ArrayLike = 0.5
 ) -> FloatOrArray:
-    """Upper bound of any attacker's success from the information that a model carries.
+    """Return the upper bound of any attacker's success from the information that a model carries.
 
     It is the largest P in [baseline, 1] with ``d(P || baseline) <= mutual_information``, where d
     is the divergence of two coins, and 1 if no P solves this.
@@ -425,7 +433,7 @@ def mutual_information_success_bound(
 def required_mutual_information(
     success: float | ArrayLike, *, baseline: float | ArrayLike = 0.5
 ) -> FloatOrArray:
-    """Lower bound of the information about the attribute that a given success requires.
+    """Return the lower bound of the information about the attribute that a given success requires.
 
     Parameters
     ----------
@@ -611,7 +619,7 @@ _GOLDEN = (np.sqrt(5) - 1) / 2
 
 
 def cramer_rate(gap: float | ArrayLike, cumulant: Callable[[float], float]) -> FloatOrArray:
-    r"""Rate of large deviations: the convex conjugate of a cumulant generating function.
+    r"""Return the rate of large deviations: the convex conjugate of a cumulant generating function.
 
     It is :math:`\psi^*(\epsilon) = \sup_{\lambda \ge 0} \lambda \epsilon - \psi(\lambda)` for
     :math:`\psi(\lambda) = \log \mathbb{E}\, e^{\lambda R}`, where R is the expected loss of a model
@@ -658,7 +666,7 @@ def cramer_rate(gap: float | ArrayLike, cumulant: Callable[[float], float]) -> F
     array([0.1308, 0.4946])
     """
     gap = check_numbers(gap, "gap", "positive and finite", SMALLEST)
-    start = _evaluate(cumulant, 0.0)
+    start = _evaluate_cumulant(cumulant, 0.0)
     if not abs(start) < 1e-9:
         raise ValueError(f"cumulant must be 0 at 0; got {start}.")
     rate = np.array([_conjugate(epsilon, cumulant) for epsilon in gap.ravel().tolist()]).reshape(
@@ -667,7 +675,7 @@ def cramer_rate(gap: float | ArrayLike, cumulant: Callable[[float], float]) -> F
     return float(rate) if rate.ndim == 0 else rate
 
 
-def _evaluate(cumulant, slope):
+def _evaluate_cumulant(cumulant, slope):
     value = call_given(cumulant, "cumulant", "f(number)", slope)
     try:
         return float(value)
@@ -678,7 +686,7 @@ def _evaluate(cumulant, slope):
 def _conjugate(gap, cumulant):
     def height(slope):
         with np.errstate(over="ignore"):
-            value = _evaluate(cumulant, slope)
+            value = _evaluate_cumulant(cumulant, slope)
         if np.isnan(value):
             raise ValueError(f"cumulant must return numbers; got NaN at {slope:g}.")
         return slope * gap - value
@@ -702,7 +710,7 @@ def _conjugate(gap, cumulant):
 def bounded_loss_accuracy(
     membership: ArrayLike, losses: ArrayLike, *, bound: float | None = None
 ) -> float:
-    """Accuracy of an attacker who decides "non-member" with probability loss / bound.
+    """Return the accuracy of an attacker who decides "non-member" with probability loss / bound.
 
     The attacker picks one record of a pair and decides that it is the non-member with a probability
     proportional to its loss. This is correct with probability ``1/2 + (e_R - e_D) / (2 * bound)``,

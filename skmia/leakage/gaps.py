@@ -8,7 +8,7 @@ from scipy import special, stats
 from scipy.spatial.distance import cdist
 from sklearn.utils import gen_batches
 
-from .._core.checks import check_option
+from .._core.metric_inputs import check_option
 from .._core.numbers import check_count, check_number
 from .._core.randomness import check_random_state
 from .._core.types import ArrayLike, Seed
@@ -84,7 +84,7 @@ def _wasserstein(members, nonmembers):
 
 
 def _energy(members, nonmembers):
-    """Root of twice the mean distance between sides less the mean distances within them."""
+    """Return root of twice the mean distance between sides less the mean distances within them."""
     if members.shape[1] == 1:
         return stats.energy_distance(members[:, 0], nonmembers[:, 0])
     pairs = (members, nonmembers), (members, members), (nonmembers, nonmembers)
@@ -93,7 +93,7 @@ def _energy(members, nonmembers):
 
 
 def _mean_distance(rows, others):
-    """Mean Euclidean distance of two rows, some rows at a time."""
+    """Return the mean Euclidean distance of two rows, some rows at a time."""
     batches = gen_batches(len(rows), max(1, _CHUNK // len(others)))
     return sum(cdist(rows[batch], others).sum() for batch in batches) / (len(rows) * len(others))
 
@@ -112,7 +112,7 @@ def distributional_gap(
     n_resamples: int = 100,
     random_state: Seed = None,
 ) -> DistributionalGap:
-    r"""Distance between a property of members and the same property of non-members.
+    r"""Return the distance between a property of members and the same property of non-members.
 
     A property is any function of a model's answers and a record, such as the loss or all
     probabilities. It has one law, :math:`\mu_1`, where the record is a training record, and
@@ -258,7 +258,7 @@ def _estimate_again(measure, X, is_member, rng):
 
 
 def _choose_density(X, is_member, distance, method):
-    """How a distance of densities is measured."""
+    """Return how a distance of densities is measured."""
     contrast, finish = _OF_DENSITIES[distance]
     if method == "auto":
         few = choose_method(X, is_member, np.zeros(len(X), dtype=np.intp)) == "plugin"
@@ -280,7 +280,7 @@ def _choose_density(X, is_member, distance, method):
 
 
 def _choose_statistic(X, distance):
-    """How a distance of samples is measured."""
+    """Return how a distance of samples is measured."""
     if distance == "wasserstein" and X.shape[1] > 1:
         raise ValueError(
             f"distance='wasserstein' compares properties of one column; got {X.shape[1]} columns. "

@@ -10,8 +10,8 @@ from scipy import optimize, special, stats
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from .._core.checks import check_finite_vector
 from .._core.copies import CopiesParameters
+from .._core.metric_inputs import check_finite_vector
 from .._core.numbers import as_numbers, check_numbers, show
 from .._core.randomness import check_random_state
 from .._core.sklearn import HasMethods, StrOptions, at_least, validate_params_of
@@ -24,8 +24,8 @@ from ..metrics import Interval as Estimate
 from ._format import CanaryFormat
 from ._model import (
     CHUNK,
-    check_model,
-    check_rows,
+    check_sequence_model,
+    check_token_rows,
     is_model,
     next_bits,
     sum_bits,
@@ -38,16 +38,17 @@ MOST_CANDIDATES = 100_000_000
 
 
 class CandidateList:
-    """Explicit list of candidates, with the methods of a format."""
+    """Explicit list of candidates, with the methods of a format.
 
-    # Rows of candidates that differ in length end with -1.
+    Rows of candidates that differ in length end with -1.
+    """
 
     def __init__(self, candidates):
-        self._rows = np.unique(check_rows(read_matrix(candidates, "candidates")), axis=0)
+        self._rows = np.unique(check_token_rows(read_matrix(candidates, "candidates")), axis=0)
         self.n_candidates = len(self._rows)
 
     def encode(self, sequences):
-        rows = check_rows(read_matrix(sequences))
+        rows = check_token_rows(read_matrix(sequences))
         missing = self._rows.shape[1] - rows.shape[1]
         if missing <= 0:
             return rows
@@ -71,12 +72,12 @@ class CandidateList:
 
 
 def as_candidates(candidates):
-    """A format as it is, anything else as a list of candidates."""
+    """Return a format as it is, anything else as a list of candidates."""
     return candidates if isinstance(candidates, CanaryFormat) else CandidateList(candidates)
 
 
-def measure(model, sequences):
-    """Log-perplexity of sequences under a model, or by a function of the user."""
+def measure_log_perplexity(model, sequences):
+    """Return the log-perplexity of sequences under a model, or by a function of the user."""
     if is_model(model):
         return sum_bits(model, sequences)
     bits = as_numbers(model(sequences), "What log_perplexity returns", "an array of numbers")
@@ -89,7 +90,7 @@ def measure(model, sequences):
 
 
 def measure_all(model, candidates):
-    """Log-perplexity of every candidate, in the order of their positions."""
+    """Return the log-perplexity of every candidate, in the order of their positions."""
     if candidates.n_candidates > MOST_CANDIDATES:
         raise ValueError(
             f"The {candidates.n_candidates} candidates are too many to query each of them; choose "
@@ -99,11 +100,11 @@ def measure_all(model, candidates):
         return _walk_tree(model, candidates)
     starts = range(0, candidates.n_candidates, CHUNK)
     parts = (candidates.candidates(start, start + CHUNK) for start in starts)
-    return np.concatenate([measure(model, part) for part in parts])
+    return np.concatenate([measure_log_perplexity(model, part) for part in parts])
 
 
 def _walk_tree(model, secrets):
-    """Bits of all candidates, with one question for each beginning that they share."""
+    """Return the bits of all candidates, with one question for each beginning that they share."""
     given = np.array([[choice[0] for choice in secrets.choices[: secrets.n_given]]], dtype=np.intp)
     bits = token_bits(model, given, 0).sum(axis=1) if secrets.n_given else np.zeros(1)
     last = max(i for i, choice in enumerate(secrets.choices) if len(choice) > 1)
@@ -141,12 +142,12 @@ def _log_density(z, shape):
 
 
 def _hazard(z):
-    """Density over distribution function of the normal."""
+    """Return the density over distribution function of the normal."""
     return np.exp(-(z**2) / 2 - _LOG_ROOT_2PI - special.log_ndtr(z))
 
 
 def skew_normal_logcdf(x, shape, loc, scale):
-    """Logarithm of the distribution function, in nats, also where it underflows."""
+    """Return the logarithm of the distribution function, in nats, also where it underflows."""
     z = (np.asarray(x, dtype=np.float64) - loc) / scale
     with np.errstate(divide="ignore", invalid="ignore"):
         logcdf = np.log(stats.skewnorm.cdf(z, shape))
@@ -186,7 +187,7 @@ def _negative_likelihood(parameters, z):
 
 
 def fit_skew_normal(values):
-    """Maximum likelihood, from the moments on."""
+    """Return the maximum likelihood, from the moments on."""
     mean, spread = values.mean(), values.std()
     if not np.isfinite(spread) or spread <= 1e-12 * max(1.0, abs(mean)):
         raise ValueError(
@@ -212,7 +213,7 @@ _FEWEST = 8
 
 
 def skew_normal_exposure(log_perplexity: ArrayLike, sample: ArrayLike) -> FloatOrArray:
-    r"""Exposure of canaries from the log-perplexities of a sample of candidates.
+    r"""Return the exposure of canaries from the log-perplexities of a sample of candidates.
 
     A skew-normal distribution with the distribution function F is fitted to the sample by maximum
     likelihood. The exposure is :math:`-\log_2 F(x)`, also far below the smallest value of the
@@ -405,7 +406,7 @@ class Exposure(TransactionMixin, CopiesParameters, BaseEstimator):
         """
         validate_params_of(self)
         if is_model(self.log_perplexity):
-            check_model(self.log_perplexity)
+            check_sequence_model(self.log_perplexity)
         self._candidates = as_candidates(self.candidates)
         self.n_candidates_ = self._candidates.n_candidates
         self.max_exposure_ = math.log2(self.n_candidates_)
@@ -414,7 +415,7 @@ class Exposure(TransactionMixin, CopiesParameters, BaseEstimator):
         else:
             rng = check_random_state(self.random_state)
             sample = self._candidates.sample(self.n_samples, random_state=rng)
-            self.log_perplexities_ = measure(self.log_perplexity, sample)
+            self.log_perplexities_ = measure_log_perplexity(self.log_perplexity, sample)
         self._sorted = np.sort(self.log_perplexities_)
         if self.method == "skew_normal":
             self.skew_normal_ = fit_skew_normal(self.log_perplexities_)
@@ -423,7 +424,7 @@ class Exposure(TransactionMixin, CopiesParameters, BaseEstimator):
         return self
 
     def score_samples(self, X: ArrayLike) -> np.ndarray:
-        """Exposure of each canary.
+        """Return the exposure of each canary.
 
         Parameters
         ----------
@@ -482,7 +483,7 @@ class Exposure(TransactionMixin, CopiesParameters, BaseEstimator):
         return float(np.where(np.isposinf(exposure), most, exposure).mean())
 
     def exposure(self, canary: str | ArrayLike) -> float:
-        """Exposure of a single canary.
+        """Return the exposure of a single canary.
 
         Parameters
         ----------
@@ -497,7 +498,7 @@ class Exposure(TransactionMixin, CopiesParameters, BaseEstimator):
         return float(self.score_samples([canary])[0])
 
     def rank(self, X: ArrayLike) -> np.ndarray:
-        """Rank of each canary among all candidates, with ``method="exact"``.
+        """Return the rank of each canary among all candidates, with ``method="exact"``.
 
         Parameters
         ----------
@@ -522,7 +523,7 @@ class Exposure(TransactionMixin, CopiesParameters, BaseEstimator):
     def exposure_interval(
         self, canary: str | ArrayLike, *, confidence_level: float = 0.95
     ) -> Interval:
-        """Exposure of a single canary with the uncertainty of the sample.
+        """Return the exposure of a single canary with the uncertainty of the sample.
 
         Parameters
         ----------
@@ -553,7 +554,7 @@ class Exposure(TransactionMixin, CopiesParameters, BaseEstimator):
 
     def _measure_canaries(self, canaries):
         self._candidates.position(canaries)  # refuses what is not a candidate
-        return measure(self.log_perplexity, self._candidates.encode(canaries))
+        return measure_log_perplexity(self.log_perplexity, self._candidates.encode(canaries))
 
     def _count_below(self, bits):
         return np.searchsorted(self._sorted, bits, side="right")

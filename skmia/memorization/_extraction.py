@@ -10,7 +10,7 @@ from sklearn.base import BaseEstimator
 from .._core.sklearn import at_least, validate_arguments
 from .._core.types import TokenModel
 from ._format import CanaryFormat
-from ._model import check_model, log_perplexity, next_bits
+from ._model import check_sequence_model, log_perplexity, next_bits
 
 _CONSTRAINTS = {
     "secrets": [CanaryFormat],
@@ -46,7 +46,7 @@ class ExtractionResult:
     lower_bound: float
 
 
-class _Frontier:
+class _SearchFrontier:
     """Beginnings of sequences that wait for being continued, cheapest first."""
 
     def __init__(self, length):
@@ -61,7 +61,7 @@ class _Frontier:
         return self._heap[0][0] if self._heap else np.inf
 
     def pop(self, most, whole):
-        """The cheapest ones, as long as they are whole sequences, or beginnings."""
+        """Return the cheapest ones, as long as they are whole sequences, or beginnings."""
         popped = []
         while self._heap and len(popped) < most and (-self._heap[0][1] == self._length) == whole:
             bits, _, _, prefix = heapq.heappop(self._heap)
@@ -69,7 +69,7 @@ class _Frontier:
         return popped
 
 
-def _expand(model, secrets, popped, frontier):
+def _expand_frontier(model, secrets, popped, frontier):
     """Push all continuations of some beginnings, asking once for each length among them."""
     for length in {len(prefix) for _, prefix in popped}:
         some = [entry for entry in popped if len(entry[1]) == length]
@@ -150,9 +150,9 @@ def shortest_path_extraction(
     >>> secrets.decode(result.sequences), result.n_expanded
     (['pin 1234'], 9)
     """
-    check_model(model)
+    check_sequence_model(model)
     validate_arguments(_CONSTRAINTS, locals(), "shortest_path_extraction")
-    frontier, found, n_expanded = _Frontier(len(secrets)), [], 0
+    frontier, found, n_expanded = _SearchFrontier(len(secrets)), [], 0
     # What all candidates share, and what it costs.
     given = tuple(int(choice[0]) for choice in secrets.choices[: secrets.n_given])
     frontier.push(float(log_perplexity(model, [given])[0]) if given else 0.0, given)
@@ -164,7 +164,7 @@ def shortest_path_extraction(
         if not popped:
             break
         n_expanded += len(popped)
-        _expand(model, secrets, popped, frontier)
+        _expand_frontier(model, secrets, popped, frontier)
     sequences = np.array([sequence for _, sequence in found], dtype=np.intp)
     return ExtractionResult(
         sequences=sequences.reshape(-1, len(secrets)),

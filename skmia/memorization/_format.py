@@ -98,7 +98,7 @@ class CanaryFormat:
         self.n_candidates = len(filling) ** sum(is_hole)
 
     def _tokens(self, sequence):
-        """One sequence, a text or tokens, as tokens."""
+        """Return one sequence, a text or tokens, as tokens."""
         if all(isinstance(token, str) for token in sequence) and len(sequence):
             if self.alphabet is None:
                 raise ValueError("A text needs the alphabet that its tokens are numbered by.")
@@ -119,7 +119,7 @@ class CanaryFormat:
         return f"CanaryFormat({self.template!r}, {self.n_candidates} candidates)"
 
     def encode(self, sequences: ArrayLike) -> np.ndarray:
-        """Tokens of texts of one length.
+        """Return the tokens of texts of one length.
 
         Parameters
         ----------
@@ -141,7 +141,7 @@ class CanaryFormat:
         return np.array(rows)
 
     def decode(self, tokens: ArrayLike) -> list[str]:
-        """Texts of tokens.
+        """Return the texts of tokens.
 
         Parameters
         ----------
@@ -206,7 +206,7 @@ class CanaryFormat:
         return position
 
     def _read_choices(self, tokens):
-        """Which of the choices each token is."""
+        """Return which of the choices each token is."""
         wrong, digits = np.full(len(tokens), tokens.shape[1:] != (len(self),)), []
         for choice, column in zip(self.choices, tokens.T, strict=False):
             at = np.minimum(np.searchsorted(choice, column), len(choice) - 1)
@@ -218,7 +218,7 @@ class CanaryFormat:
         return np.column_stack(digits)
 
     def candidates(self, start: int = 0, stop: int | None = None) -> np.ndarray:
-        """Some of the candidates, in the order of :meth:`position`.
+        """Return some of the candidates, in the order of :meth:`position`.
 
         Parameters
         ----------

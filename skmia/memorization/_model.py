@@ -9,8 +9,8 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from .._core.asking import check_fitted
 from .._core.numbers import as_numbers, check_number, show, to_array
+from .._core.query import check_fitted
 from .._core.sklearn import Interval, at_least, validate_params_of
 from .._core.tokens import PAD, check_given, read_tokens
 from .._core.transactions import TransactionMixin
@@ -59,11 +59,11 @@ class SequenceModel(ABC):
 
 
 def is_model(model):
-    """Whether something can be asked for the next token, a frozen estimator included."""
+    """Return whether something can be asked for the next token, a frozen estimator included."""
     return hasattr(model, "next_log_proba")
 
 
-def check_model(model):
+def check_sequence_model(model):
     """Check that something is a sequence model, and a fitted one if it is an estimator."""
     if not is_model(model):
         is_module = hasattr(model, "forward")
@@ -79,7 +79,7 @@ def check_model(model):
 
 
 def check_sequences(sequences, *, least=1):
-    """Sequences of one length, one token or as many as ``least``, as an array of tokens."""
+    """Return sequences of one length, one token or as many as ``least``, as an array of tokens."""
     tokens = to_array(sequences, "Sequences", "be an array of whole numbers")
     is_whole = tokens.dtype.kind in "iu" or not tokens.size
     if tokens.ndim != 2 or not is_whole or tokens.size < least:
@@ -93,22 +93,24 @@ def check_sequences(sequences, *, least=1):
 
 
 def next_bits(model, prefixes):
-    """What each next token costs, -log2 of its probability."""
-    # -> bits (n, n_tokens)
+    """Return what each next token costs, -log2 of its probability.
+
+    Return bits of shape (n, n_tokens).
+    """
     log_proba = _as_log_proba(model.next_log_proba(prefixes))
     if log_proba.ndim != 2 or len(log_proba) != len(prefixes):
         raise ValueError(
             f"next_log_proba must return {len(prefixes)} prefixes with an array of shape "
             f"({len(prefixes)}, n_tokens); got {log_proba.shape}."
         )
-    return _as_bits(log_proba)
+    return _nats_to_bits(log_proba)
 
 
 def _as_log_proba(answer):
     return as_numbers(answer, "What the model answers", "an array of log-probabilities")
 
 
-def _as_bits(log_proba):
+def _nats_to_bits(log_proba):
     if np.isnan(log_proba).any() or log_proba.max(initial=0) > 1e-5:
         raise ValueError("The model's log-probabilities must be numbers of at most 0.")
     # A rounding error above 0 would be a negative cost; + 0.0 turns -0.0 into 0.0.
@@ -116,9 +118,9 @@ def _as_bits(log_proba):
 
 
 def token_bits(model, tokens, n_given):
-    """What each token after the given ones costs."""
+    """Return what each token after the given ones costs."""
     if hasattr(model, "token_log_proba"):
-        return _as_bits(_as_log_proba(model.token_log_proba(tokens, n_given)))
+        return _nats_to_bits(_as_log_proba(model.token_log_proba(tokens, n_given)))
     rows = np.arange(len(tokens))
     columns = [
         next_bits(model, tokens[:, :i])[rows, tokens[:, i]] for i in range(n_given, tokens.shape[1])
@@ -127,8 +129,10 @@ def token_bits(model, tokens, n_given):
 
 
 def token_moments(model, tokens):
-    """Log-probability of each token, and their mean and standard deviation over the vocabulary."""
-    # -> moments (3, n, length)
+    """Log-probability of each token, and their mean and standard deviation over the vocabulary.
+
+    Return moments of shape (3, n, length).
+    """
     if hasattr(model, "token_moments"):
         found = np.asarray(model.token_moments(tokens), dtype=np.float64)
         if found.shape != (3, *tokens.shape):
@@ -150,8 +154,10 @@ def token_moments(model, tokens):
 
 
 def sum_bits(model, X, n_given=0):
-    """What the tokens of each row that count cost together; -1 stands behind shorter ones."""
-    # X (n, length), n_given (n,) or a number
+    """Return what the tokens of each row that count cost together; -1 stands behind shorter ones.
+
+    X (n, length), n_given (n,) or a number.
+    """
     is_plain = np.ndim(n_given) == 0 and X.min(initial=0) >= 0
     tokens = counts = None
     if not is_plain:
@@ -175,9 +181,11 @@ def log_perplexity(
     *,
     n_given: int | ArrayLike = 0,
 ) -> np.ndarray:
-    """Log-perplexity of sequences: the bits that it takes to write them down, given the model.
+    """Return the log-perplexity of sequences.
 
     The sum of -log2 Pr(token | tokens before it). Low means that the model expects the sequence.
+
+    The bits that it takes to write them down, given the model.
 
     Parameters
     ----------
@@ -221,8 +229,8 @@ def log_perplexity(
     >>> log_perplexity(coin, [[1, 1], [0, 1]]).round(3)
     array([4.   , 2.415])
     """
-    check_model(model)
-    X = check_rows(read_matrix(sequences))
+    check_sequence_model(model)
+    X = check_token_rows(read_matrix(sequences))
     if np.ndim(n_given) == 1 and len(n_given) == len(X):
         return sum_bits(model, X, check_given(n_given, len(X)))
     allowed = f"between 0 and the {X.shape[1]} tokens of a sequence"
@@ -230,7 +238,7 @@ def log_perplexity(
     return sum_bits(model, X, n_given)
 
 
-def check_rows(X):
+def check_token_rows(X):
     """Check a matrix of tokens, which may end with -1 if its rows differ in length."""
     is_padded = X.ndim == 2 and X.size and X.dtype.kind in "iu" and X[:, -1].min() == PAD
     if is_padded or (X.ndim == 2 and X.dtype.kind == "i" and X.min(initial=0) < PAD):
@@ -240,18 +248,18 @@ def check_rows(X):
 
 
 def _read_sequences(X):
-    """Each sequence as an array of tokens."""
+    """Return each sequence as an array of tokens."""
     try:
         sequences = [to_array(sequence, "A sequence") for sequence in X]
     except (TypeError, ValueError):
         sequences = [None]
-    if isinstance(X, str | bytes) or not all(map(_is_whole, sequences)):
+    if isinstance(X, str | bytes) or not all(map(_are_whole_tokens, sequences)):
         raise ValueError(f"X must be a sequence of sequences of whole numbers; got {show(X)}.")
     return [sequence.astype(np.intp) for sequence in sequences]
 
 
-def _is_whole(tokens):
-    """Whether something is a row of whole numbers."""
+def _are_whole_tokens(tokens):
+    """Return whether something is a row of whole numbers."""
     if tokens is None or tokens.ndim != 1:
         return False
     largest = np.iinfo(np.intp).max
@@ -367,12 +375,12 @@ class NGramModel(TransactionMixin, BaseEstimator):
         return np.unique(np.concatenate([self._number(runs) for runs in ends]), return_counts=True)
 
     def _count_contexts(self, runs, counts):
-        """Sorted numbers of what comes before the last token of a run, and their counts."""
+        """Return sorted numbers of what comes before the last token of a run, and their counts."""
         contexts, first = np.unique(runs // (self.n_tokens_ + 1), return_index=True)
         return contexts, np.add.reduceat(counts, first)
 
     def _number(self, runs):
-        """Runs as the digits of one number each."""
+        """Run as the digits of one number each."""
         number = np.zeros(len(runs), dtype=np.int64)
         for column in runs.T:
             number = number * (self.n_tokens_ + 1) + column
@@ -419,7 +427,7 @@ class NGramModel(TransactionMixin, BaseEstimator):
         return float(found.mean())
 
     def next_log_proba(self, prefixes: ArrayLike) -> np.ndarray:
-        """Log-probabilities of what comes next.
+        """Return the log-probabilities of what comes next.
 
         Parameters
         ----------
@@ -437,7 +445,7 @@ class NGramModel(TransactionMixin, BaseEstimator):
         return self._log_proba(contexts, np.arange(self.n_tokens_)[None])
 
     def token_log_proba(self, sequences: ArrayLike, n_given: int = 0) -> np.ndarray:
-        """Log-probabilities of the tokens of whole sequences.
+        """Return the log-probabilities of the tokens of whole sequences.
 
         Parameters
         ----------
@@ -470,21 +478,21 @@ class NGramModel(TransactionMixin, BaseEstimator):
         return np.concatenate([np.tile(self._start(), (len(tokens), 1)), tokens], axis=1)
 
     def _log_proba(self, contexts, tokens):
-        """Log-probabilities of some tokens after each context, shortest context first."""
+        """Return log-probabilities of some tokens after each context, shortest context first."""
         shape = np.broadcast_shapes((len(contexts), 1), tokens.shape)
         proba = np.full(shape, 1 / self.n_tokens_)
         for length in range(1, self.order + 1):
             context = self._number(contexts[:, self.order - length :])
             runs = context[:, None] * (self.n_tokens_ + 1) + tokens
-            counts = _look_up(self._counts[length - 1], runs)
-            total = _look_up(self._totals[length - 1], context)[:, None] + self.smoothing
+            counts = _look_up_counts(self._counts[length - 1], runs)
+            total = _look_up_counts(self._totals[length - 1], context)[:, None] + self.smoothing
             np.divide(counts + self.smoothing * proba, total, out=proba, where=total > 0)
         with np.errstate(divide="ignore"):
             return np.log(proba)
 
 
-def _look_up(table, wanted):
-    """Counts of some numbers, 0 for those that did not occur."""
+def _look_up_counts(table, wanted):
+    """Return the counts of some numbers, 0 for those that did not occur."""
     numbers, counts = table
     at = np.minimum(np.searchsorted(numbers, wanted), len(numbers) - 1)
     return np.where(numbers[at] == wanted, counts[at], 0)

@@ -50,12 +50,12 @@ class TokenTexts(NamedTuple):
 def read_texts(sequences, attention_mask=None, labels=None, n_given=None):
     """Read tokens of texts, without padding and with what does not count."""
     given = {"attention_mask": attention_mask, "labels": labels}
-    ids, masks = _unpack(sequences)
+    ids, masks = _unpack_masks(sequences)
     masks |= {name: mask for name, mask in given.items() if mask is not None}
-    rows = _list_rows(ids)
+    rows = _list_sequences(ids)
     inside = _read_mask(masks, "attention_mask", rows)
     _check_inside(inside)
-    counts = _read_counts(masks, rows, inside)
+    counts = _read_counted_tokens(masks, rows, inside)
     texts = [row[own] for row, own in zip(rows, inside, strict=True)]
     _check_tokens(texts)
     counts = [one[own] for one, own in zip(counts, inside, strict=True)]
@@ -78,12 +78,12 @@ def refuse_uncounted(counts, why="n_given, labels"):
         )
 
 
-def _unpack(sequences):
-    """Token ids and the masks that come with them."""
+def _unpack_masks(sequences):
+    """Return the token ids and the masks that come with them."""
     if _is_mapping(sequences):
         held = sequences
     elif isinstance(sequences, list | tuple) and sequences and _is_mapping(sequences[0]):
-        held = _collate(sequences)
+        held = _collate_dicts(sequences)
     elif isinstance(sequences, list | tuple) and sequences and hasattr(sequences[0], "ids"):
         # Encodings of the package tokenizers.
         names = {"input_ids": "ids", "attention_mask": "attention_mask"}
@@ -103,8 +103,8 @@ def _is_mapping(value):
     return isinstance(value, Mapping)
 
 
-def _collate(dicts):
-    """Rows of a data set, a dictionary each, as one dictionary."""
+def _collate_dicts(dicts):
+    """Return the rows of a data set, a dictionary each, as one dictionary."""
     names = ("input_ids", *_MASKS)
     lacking = next((i for i, one in enumerate(dicts) if "input_ids" not in one), None)
     if lacking is not None:
@@ -112,7 +112,7 @@ def _collate(dicts):
     return {name: [one[name] for one in dicts] for name in names if name in dicts[0]}
 
 
-def _list_rows(sequences):
+def _list_sequences(sequences):
     if isinstance(sequences, str | bytes) or not np.iterable(sequences):
         raise ValueError(f"{_MUST}; got {show(sequences)}.")
     if isinstance(sequences, np.ndarray) and sequences.ndim == 1 and sequences.dtype.kind in "iu":
@@ -142,7 +142,7 @@ def _list_rows(sequences):
 
 
 def _read_rows_like(values, name, rows):
-    """A row of numbers for each row of tokens, of its length."""
+    """Return a row of numbers for each row of tokens, of its length."""
     must = f"{name} must have a row for each text and a number for each of its tokens"
     found = list(values) if np.iterable(values) else []
     if name == "labels" and not any(map(np.ndim, found)):
@@ -160,7 +160,7 @@ def _read_rows_like(values, name, rows):
 
 
 def _read_mask(masks, name, rows):
-    """Where a mask of zeros and ones is 1; everywhere without it."""
+    """Return where a mask of zeros and ones is 1; everywhere without it."""
     if name not in masks:
         return [np.ones(len(row), dtype=bool) for row in rows]
     found = _read_rows_like(masks[name], name, rows)
@@ -195,8 +195,8 @@ def _check_tokens(texts):
             )
 
 
-def _read_counts(masks, rows, inside):
-    """Which tokens count, by the labels of a training or the mask of a chat."""
+def _read_counted_tokens(masks, rows, inside):
+    """Return which tokens count, by the labels of a training or the mask of a chat."""
     counts = inside
     if "assistant_masks" in masks:
         own = _read_mask(masks, "assistant_masks", rows)
@@ -208,13 +208,13 @@ def _read_counts(masks, rows, inside):
         counts = [one & other for one, other in zip(counts, own, strict=True)]
     if "labels" in masks:
         labels = _read_rows_like(masks["labels"], "labels", rows)
-        _check_labels(labels, rows, inside)
+        _check_token_labels(labels, rows, inside)
         kept = [one != _IGNORED for one in labels]
         counts = [one & other for one, other in zip(counts, kept, strict=True)]
     return counts
 
 
-def _check_labels(labels, rows, inside):
+def _check_token_labels(labels, rows, inside):
     """Refuse labels that are not the tokens themselves at their own places."""
     n_wrong = n_next = 0
     for label, row, own in zip(labels, rows, inside, strict=True):
@@ -235,7 +235,7 @@ def _check_labels(labels, rows, inside):
 
 
 def _count_runs(rows):
-    """The most frequent first token, and how often each text repeats it at its start."""
+    """Return the most frequent first token, and how often each text repeats it at its start."""
     tokens, n_rows = np.unique([row[0] for row in rows], return_counts=True)
     token = tokens[n_rows.argmax()]
     if n_rows.max() * 2 <= len(rows):  # most texts begin otherwise, whatever they repeat
@@ -248,8 +248,10 @@ def _count_run(is_other):
 
 
 def warn_of_padding(rows, *, longest=_LONGEST_RUN, can_share=False):
-    """Say that one repeated token behind, or before, most texts is counted as text."""
-    # can_share: whether all rows may have an end in common, as candidates of a canary have
+    """Say that one repeated token behind, or before, most texts is counted as text.
+
+    can_share: whether all rows may have an end in common, as candidates of a canary have.
+    """
     for end, sides in (("end in", [row[::-1] for row in rows]), ("begin with", rows)):
         if len(rows) < 2:
             return
@@ -302,7 +304,7 @@ def warn_of_cuts(lengths, longest):
 
 
 def make_records(texts, length=None, **fields):
-    """Records of texts that were read."""
+    """Return the records of texts that were read."""
     X = stack_tokens(texts.rows, texts.counts, length)
     outputs = fields.get("outputs")
     is_partial = not all(own.all() for own in (*texts.counts, *texts.inside))
@@ -401,7 +403,7 @@ def token_records(
 
 
 def read_matrix(sequences, name="Sequences"):
-    """Tokens of sequences of one length or several, as a matrix like that of records."""
+    """Return the tokens of sequences of one length or several, as a matrix like that of records."""
     if _is_mapping(sequences) or _is_ragged(sequences):
         texts = read_texts(sequences)
         return stack_tokens(texts.rows, texts.counts)

@@ -88,7 +88,7 @@ class TorchSequenceModel:
         return self
 
     def next_log_proba(self, prefixes: ArrayLike) -> np.ndarray:
-        """Log-probabilities of what comes next.
+        """Return the log-probabilities of what comes next.
 
         Parameters
         ----------
@@ -107,7 +107,7 @@ class TorchSequenceModel:
         return self._run(known, lambda logits, rows: logits[:, -1].log_softmax(1))
 
     def token_log_proba(self, sequences: ArrayLike, n_given: int = 0) -> np.ndarray:
-        """Log-probabilities of the tokens of whole sequences, in one pass.
+        """Return the log-probabilities of the tokens of whole sequences, in one pass.
 
         Parameters
         ----------
@@ -151,7 +151,7 @@ class TorchSequenceModel:
         sequences = check_sequences(sequences)
         known, moments = self._with_start(sequences), np.zeros((3, len(sequences), 0))
         if known.shape[1] > 1:
-            moments = self._run(known[:, :-1], _measure, known).transpose(1, 0, 2)
+            moments = self._run(known[:, :-1], _measure_token_logits, known).transpose(1, 0, 2)
         if self.start_token is not None:
             return moments
         first = self._guess_first(len(sequences))[:, :1]
@@ -173,7 +173,7 @@ class TorchSequenceModel:
         return np.full((n_sequences, n_tokens), -np.log(n_tokens))
 
     def _run(self, tokens, pick, rows=None):
-        """What ``pick`` takes of the logits after each token."""
+        """Return what ``pick`` takes of the logits after each token."""
         torch, module = import_optional("torch", "torch"), self.module
         device = self.device or next((parameter.device for parameter in module.parameters()), "cpu")
         modes, parts = [(part, part.training) for part in module.modules()], []
@@ -219,8 +219,8 @@ class TorchSequenceModel:
         return logits
 
 
-def _measure(logits, rows):
-    """Log-probabilities of tokens and their moments, a tensor of shape (n, 3, length)."""
+def _measure_token_logits(logits, rows):
+    """Return log-probabilities of tokens and their moments, a tensor of shape (n, 3, length)."""
     torch, parts = import_optional("torch", "torch"), []
     step = max(1, _MOST_LOGITS // (logits.shape[1] * logits.shape[2]))
     for some, tokens in zip(logits.split(step), rows.split(step), strict=True):
@@ -388,7 +388,7 @@ class TransformersModel(TorchSequenceModel):
         return self.tokenizer(list(texts))
 
     def _count_shared(self, found, texts, prompts):
-        """Number of tokens at the start of each text that are those of its prompt."""
+        """Return the number of tokens at the start of each text that are those of its prompt."""
         wrong = [i for i, (text, p) in enumerate(zip(texts, prompts)) if not text.startswith(p)]
         if wrong:
             raise ValueError(
@@ -434,7 +434,7 @@ def _refuse_other_tasks(model):
 
 
 def _leave_adapters_out(model):
-    """A context in which a model has no adapters, or None if it cannot be had."""
+    """Return a context in which a model has no adapters, or None if it cannot be had."""
     if hasattr(model, "disable_adapter"):  # peft
         return model.disable_adapter
     if getattr(model, "_hf_peft_config_loaded", False):  # adapters within transformers
@@ -457,7 +457,7 @@ def _get_config(model):
 
 
 def _find_longest(model, tokenizer, start_token):
-    """Number of tokens that fit, or None if neither model nor tokenizer says."""
+    """Return the number of tokens that fit, or None if neither model nor tokenizer says."""
     held = [getattr(_get_config(model), name, None) for name in _POSITIONS]
     held = [next((n for n in held if isinstance(n, int) and n > 0), None)]
     held.append(getattr(tokenizer, "model_max_length", None))
@@ -466,7 +466,7 @@ def _find_longest(model, tokenizer, start_token):
 
 
 def _count_vocabulary(model):
-    """Number of tokens that a model knows, or None if it does not say."""
+    """Return the number of tokens that a model knows, or None if it does not say."""
     with suppress(AttributeError, NotImplementedError):
         return model.get_input_embeddings().num_embeddings
     found = getattr(_get_config(model), "vocab_size", None)

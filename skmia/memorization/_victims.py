@@ -10,22 +10,23 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state, gen_batches
 from sklearn.utils.validation import check_is_fitted
 
-from .._core.asking import GivenModel
 from .._core.copies import CopiesParameters
 from .._core.numbers import show
+from .._core.query import GivenModel
 from .._core.sklearn import HasMethods, at_least, validate_params_of
 from .._core.tokens import TokenOutputs, name_rows, read_tokens
 from .._core.transactions import TransactionMixin
 from .._core.types import ArrayLike, Seed, TokenModel
-from ._model import check_model, token_moments
+from ._model import check_sequence_model, token_moments
 from ._texts import warn_of_cuts, warn_of_padded_query
 
 
 class _AnswersByTokens(TransactionMixin, BaseEstimator):
-    """Queries of a sequence model about padded sequences."""
+    """Queries of a sequence model about padded sequences.
 
-    # A subclass has the parameters n_given and batch_size and returns its fitted model from
-    # _get_model.
+    A subclass has the parameters n_given and batch_size and returns its fitted model from
+    _get_model.
+    """
 
     # Queries of victims take the outputs of the method query.
     answers_queries = True
@@ -33,7 +34,7 @@ class _AnswersByTokens(TransactionMixin, BaseEstimator):
     kind = "log_odds"
 
     def query(self, X: ArrayLike) -> TokenOutputs:
-        """Log-probabilities of the tokens of sequences.
+        """Return the log-probabilities of the tokens of sequences.
 
         Parameters
         ----------
@@ -66,7 +67,7 @@ class _AnswersByTokens(TransactionMixin, BaseEstimator):
         return TokenOutputs(*asked)
 
     def predict(self, X: ArrayLike) -> np.ndarray:
-        """Mean log-probability of the tokens of each sequence.
+        """Return the mean log-probability of the tokens of each sequence.
 
         Parameters
         ----------
@@ -187,7 +188,7 @@ class SequenceVictim(CopiesParameters, GivenModel, _AnswersByTokens):
         self.batch_size = batch_size
 
     def _check_model(self):
-        check_model(self.model)
+        check_sequence_model(self.model)
 
     def _get_model(self):
         return self.fit().model

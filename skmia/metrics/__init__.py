@@ -9,14 +9,14 @@ from ._comparison import PairedDifference as PairedDifference
 from ._comparison import RankingTest, paired_difference
 from ._intervals import Interval as Interval
 from ._intervals import (
-    People,
+    PeopleOfSide,
     advantage_interval,
     auc_interval,
-    check_people,
     clopper_pearson,
     difference_interval,
     mean_interval,
     mean_variance,
+    number_side_people,
     rate_sequence,
     share_interval,
     sizes_of_sides,

@@ -13,16 +13,16 @@ from scipy.stats import friedmanchisquare, rankdata
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from .._core.checks import check_confidence_level, check_membership_scores
+from .._core.escaping import visible
 from .._core.matrix import validate_matrix
+from .._core.metric_inputs import check_confidence_level, check_membership_scores
 from .._core.numbers import check_number
 from .._core.pvalues import adjust_pvalues
 from .._core.sklearn import Interval, StrOptions, validate_params_of
 from .._core.transactions import TransactionMixin
 from .._core.types import ArrayLike
-from .._core.visible import visible
 from ..exceptions import ResolutionWarning
-from ._intervals import FEW, check_people, join_variances, split_people
+from ._intervals import FEW, join_variances, number_side_people, split_people
 from ._membership import tpr_at_fpr_score
 from ._ranks import placements
 
@@ -62,7 +62,7 @@ def paired_difference(
     groups: ArrayLike | None = None,
     confidence_level: float = 0.95,
 ) -> PairedDifference:
-    """Difference of AUC, or of TPR at an FPR, between two attacks on the same victims.
+    """Return the difference of AUC, or of TPR at an FPR, between two attacks on the same victims.
 
     For a single victim, the two AUCs are compared by DeLong's test, which takes into account that
     they rest on the same records [1]_, with Student's t distribution below 20 members or 20
@@ -138,7 +138,9 @@ def paired_difference(
     if max_fpr is not None:
         check_number(max_fpr, "max_fpr", "a number in [0, 1]", 0, 1)
     victims = _list_victims(y_true, first_score, second_score)
-    rows = [[_measure(truth, score, max_fpr) for score in scores] for truth, *scores in victims]
+    rows = [
+        [_measure_attack(truth, score, max_fpr) for score in scores] for truth, *scores in victims
+    ]
     first, second = np.array(rows).T
     gaps = first - second
     if groups is not None and len(victims) > 1:
@@ -181,7 +183,7 @@ def _list_victims(y_true, *scores):
 
 
 def _holds_vectors(values):
-    """Whether values are one vector for each victim, of any length."""
+    """Return whether values are one vector for each victim, of any length."""
     try:
         first = next(iter(values), None)
         return np.ndim(first) > 0
@@ -191,19 +193,19 @@ def _holds_vectors(values):
         return True
 
 
-def _measure(membership, scores, max_fpr):
+def _measure_attack(membership, scores, max_fpr):
     if max_fpr is None:
         return placements(membership, scores)[0].mean()
     return tpr_at_fpr_score(membership, scores, max_fpr=max_fpr, on_unresolvable="ignore")
 
 
 def _delong_error(membership, first, second, groups):
-    """Standard error of the difference of two AUCs on the same records, and its freedom."""
+    """Return standard error of the difference of two AUCs on the same records, and its freedom."""
     pairs = zip(placements(membership, first), placements(membership, second), strict=True)
     gaps = [placed - other for placed, other in pairs]
     if not any(gap.any() for gap in gaps):  # both attacks rank alike
         return 0.0, np.inf
-    sides = split_people(check_people(groups, len(membership)), membership)
+    sides = split_people(number_side_people(groups, len(membership)), membership)
     few = min(map(len, gaps)) < FEW
     # Gaps lie in [-1, 1].
     variance, freedom = join_variances(sides, gaps, lambda gap: 1 - gap.mean() ** 2, few)
@@ -234,9 +236,13 @@ _CORRECTIONS = {
 
 
 def _signed_rank_test(first, second):
-    """Two-sided exact signed-rank test of Wilcoxon: return the smaller rank sum and p-value."""
-    # Zero differences are dropped and ties share their average rank. The distribution is computed
-    # for these ranks under all signs, because the tables for untied ranks do not hold.
+    """Return the two-sided exact signed-rank test of Wilcoxon.
+
+    Return the smaller rank sum and p-value.
+
+    Zero differences are dropped and ties share their average rank. The distribution is computed for
+    these ranks under all signs, because the tables for untied ranks do not hold.
+    """
     difference = first - second
     difference = difference[difference != 0]
     # Average ranks are multiples of one half: doubled, they are positions in an array.
@@ -252,7 +258,7 @@ def _signed_rank_test(first, second):
 
 
 def _list_cliques(ranks, rejected):
-    """Maximal runs of methods, by rank, without a significant difference."""
+    """Return the maximal runs of methods, by rank, without a significant difference."""
     order = np.argsort(ranks, kind="stable")
     cliques = []
     for start in range(len(order)):
@@ -441,7 +447,7 @@ class RankingTest(TransactionMixin, BaseEstimator):
         return float(np.divide(product, spread, out=np.zeros(len(ranks)), where=spread > 0).mean())
 
     def _rank(self, values):
-        """Ranks of the methods in each scenario, 1 = best."""
+        """Return the ranks of the methods in each scenario, 1 = best."""
         return rankdata(-values if self.higher_is_better else values, axis=1)
 
     def _compare_pairs(self, values, names):

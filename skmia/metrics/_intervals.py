@@ -7,24 +7,24 @@ from typing import NamedTuple
 import numpy as np
 from scipy import optimize, special, stats
 
-from .._core.checks import (
+from .._core.groups import number_groups
+from .._core.metric_inputs import (
     check_confidence_level,
     check_membership_predictions,
     check_membership_scores,
 )
-from .._core.groups import number_groups
 from .._core.numbers import as_numbers, check_broadcast, check_count, check_number, show
 from .._core.pvalues import limit_rates
 from .._core.types import ArrayLike, FloatOrArray
 from ._ranks import placements
 
 
-def check_people(groups, n_records):
+def number_side_people(groups, n_records):
     """Number the people behind the records; None without groups, if each record is a person."""
     return None if groups is None else number_groups(groups, n_records, name="groups")[1]
 
 
-class People:
+class PeopleOfSide:
     """People of one side, members or non-members, by their rows; None for one person a row."""
 
     def __init__(self, people, n_rows):
@@ -49,14 +49,18 @@ class People:
 
     @cached_property
     def worth(self):
-        """Number of people with equally many rows that would vary as much."""
-        # It is the effective size if all rows of a person agree, and so the smallest possible one.
+        """Number of people with equally many rows that would vary as much.
+
+        It is the effective size if all rows of a person agree, and so the smallest possible one.
+        """
         return self.n_rows**2 / float(self.counts @ self.counts)
 
     def shifts(self, values):
-        """Return the change of the mean over rows if each person is left out, without its sign."""
-        # The changes are scaled so that their sum of squares is the variance of the mean: the
-        # jackknife, which does not underestimate the influence of a person with many rows.
+        """Return the change of the mean over rows if each person is left out, without its sign.
+
+        The changes are scaled so that their sum of squares is the variance of the mean: the
+        jackknife, which does not underestimate the influence of a person with many rows.
+        """
         n_people, changes = len(self.counts), values - values.mean()
         if self.alone:
             share = 1 / self.n_rows
@@ -94,7 +98,7 @@ class People:
         return np.inf if self.alone else max(self.worth - 1, 1.0)
 
 
-class Sizes(NamedTuple):
+class EffectiveSizes(NamedTuple):
     """Effective sizes, and the degrees of freedom that they were estimated with."""
 
     values: np.ndarray
@@ -107,13 +111,13 @@ class Sizes(NamedTuple):
         return self.values * (special.ndtri(tail) / special.stdtrit(self.freedom, tail)) ** 2
 
     def take(self, places):
-        return Sizes(self.values[places], self.freedom)
+        return EffectiveSizes(self.values[places], self.freedom)
 
 
 def split_people(people, membership):
     """Split people into the people of members and of non-members."""
     return tuple(
-        People(None if people is None else people[side], np.count_nonzero(side))
+        PeopleOfSide(None if people is None else people[side], np.count_nonzero(side))
         for side in (membership, ~membership)
     )
 
@@ -162,12 +166,14 @@ def effective_sizes(scores, people, thresholds):
             above = (scores >= threshold).astype(np.float64)
             rate = above.mean()
             sizes[place] = people.effective_size(above, rate * (1 - rate))
-    return Sizes(sizes, people.freedom)
+    return EffectiveSizes(sizes, people.freedom)
 
 
 def sizes_of_sides(scores, membership, sides, thresholds):
-    """Compute effective sizes of the rates of both sides, members first, at each threshold."""
-    # Of independent records, the scores are not read.
+    """Compute effective sizes of the rates of both sides, members first, at each threshold.
+
+    Of independent records, the scores are not read.
+    """
     parts = (
         None if side.alone else scores[chosen]
         for chosen, side in zip((membership, ~membership), sides, strict=True)
@@ -182,7 +188,7 @@ def thinned_sizes(scores, membership, sides, thresholds, *, most=200):
         # Points are dense where few records are at or above the threshold.
         places = np.unique(np.geomspace(1, len(thresholds), most).astype(int) - 1)
     return [
-        Sizes(np.interp(np.arange(len(thresholds)), places, some.values), some.freedom)
+        EffectiveSizes(np.interp(np.arange(len(thresholds)), places, some.values), some.freedom)
         for some in sizes_of_sides(scores, membership, sides, thresholds[places])
     ]
 
@@ -210,7 +216,7 @@ class Interval(NamedTuple):
 def clopper_pearson(
     successes: int | ArrayLike, trials: int | ArrayLike, *, confidence_level: float = 0.95
 ) -> tuple[FloatOrArray, FloatOrArray]:
-    """Exact (Clopper-Pearson) two-sided interval of a binomial proportion.
+    """Return the exact (Clopper-Pearson) two-sided interval of a binomial proportion.
 
     The error probability of each side is at most ``(1 - confidence_level) / 2``, also if the other
     side is trivial: with 0 successes in n trials the upper limit at 95% is ``1 - 0.025 ** (1 /
@@ -263,8 +269,10 @@ def clopper_pearson(
 
 
 def beta_limits(k, n, tail):
-    """Return Clopper and Pearson's limits for real numbers of successes and trials."""
-    # The beta quantile is not defined for a parameter of 0; the ones only fill unused branches.
+    """Return Clopper and Pearson's limits for real numbers of successes and trials.
+
+    The beta quantile is not defined for a parameter of 0; the ones only fill unused branches.
+    """
     low = np.where(k > 0, stats.beta.ppf(tail, np.where(k > 0, k, 1), n - k + 1), 0.0)
     high = np.where(k < n, stats.beta.isf(tail, k + 1, np.where(k < n, n - k, 1)), 1.0)
     return low, high
@@ -273,7 +281,7 @@ def beta_limits(k, n, tail):
 def difference_interval(
     first: Sequence[float], second: Sequence[float], *, correlation: float = 0.0
 ) -> Interval:
-    """Difference of two estimates with an interval that follows from their intervals.
+    """Return the difference of two estimates with an interval that follows from their intervals.
 
     The method of variance estimates recovery uses the distances from the estimates to their limits
     in place of standard errors, on the side where each matters. Intervals that are asymmetric, or
@@ -317,15 +325,15 @@ def difference_interval(
     >>> [round(limit, 3) for limit in difference_interval(before, after)]
     [0.1, 0.043, 0.15]
     """
-    (a, a_low, a_high), (b, b_low, b_high) = map(_check_interval, (first, second))
+    (a, a_low, a_high), (b, b_low, b_high) = map(_check_interval_ends, (first, second))
     check_number(correlation, "correlation", "a number in [-1, 1]", -1, 1)
     gap = a - b
-    low = gap - _join(a - a_low, b_high - b, correlation)
-    high = gap + _join(a_high - a, b - b_low, correlation)
+    low = gap - _join_distances(a - a_low, b_high - b, correlation)
+    high = gap + _join_distances(a_high - a, b - b_low, correlation)
     return Interval(gap, low, high)
 
 
-def _check_interval(interval):
+def _check_interval_ends(interval):
     try:
         estimate, low, high = (float(value) for value in interval)
     except (TypeError, ValueError, OverflowError):
@@ -340,7 +348,7 @@ def _check_interval(interval):
     return min(max(estimate, low), high), low, high
 
 
-def _join(first, other, correlation):
+def _join_distances(first, other, correlation):
     """Return the distance of a difference from its limit, given the distances of its two terms."""
     return max(first**2 + other**2 - 2 * correlation * first * other, 0.0) ** 0.5
 
@@ -352,7 +360,7 @@ def advantage_interval(
     groups: ArrayLike | None = None,
     confidence_level: float = 0.95,
 ) -> Interval:
-    """Membership advantage, TPR - FPR, with Newcombe's hybrid score interval.
+    """Return the membership advantage, TPR - FPR, with Newcombe's hybrid score interval.
 
     The two rates are proportions of two independent samples. Newcombe's interval combines their
     Wilson intervals. Unlike the normal interval, it has a positive width if both rates are 0 or 1.
@@ -412,7 +420,7 @@ def advantage_interval(
     """
     tail = (1 - check_confidence_level(confidence_level)) / 2
     membership, predicted = check_membership_predictions(y_true, y_pred)
-    people = check_people(groups, len(membership))
+    people = number_side_people(groups, len(membership))
     sides = split_people(people, membership)
     guesses = [predicted[side] for side in (membership, ~membership)]
     sizes = [effective_sizes(*one, [1.0]).trusted(tail)[0] for one in zip(guesses, sides)]
@@ -432,21 +440,26 @@ def _wilson(rate, size, tail):
 
 
 def share_interval(hits, groups=None, *, confidence_level=0.95):
-    """Return the share of hits, with Clopper-Pearson limits for an effective number of records."""
-    # -> interval: NaN with the limits 0 and 1 without records
+    """Return the share of hits, with Clopper-Pearson limits for an effective number of records.
+
+    Return interval: NaN with the limits 0 and 1 without records.
+    """
     tail = (1 - check_confidence_level(confidence_level)) / 2
     if not len(hits):
         return Interval(np.nan, 0.0, 1.0)
-    share, people = float(np.mean(hits)), People(check_people(groups, len(hits)), len(hits))
+    share, people = (
+        float(np.mean(hits)),
+        PeopleOfSide(number_side_people(groups, len(hits)), len(hits)),
+    )
     size = people.effective_size(np.asarray(hits, dtype=float), share * (1 - share))
-    size = Sizes(np.array([size]), people.freedom).trusted(tail)[0]
+    size = EffectiveSizes(np.array([size]), people.freedom).trusted(tail)[0]
     return Interval(share, *map(float, beta_limits(share * size, size, tail)))
 
 
 def mean_interval(values, groups=None, *, confidence_level=0.95):
     """Return the mean with a normal interval, or with Student's t distribution over people."""
     tail = (1 - check_confidence_level(confidence_level)) / 2
-    people = People(check_people(groups, len(values)), len(values))
+    people = PeopleOfSide(number_side_people(groups, len(values)), len(values))
     mean = float(np.mean(values))
     if people.alone:
         reach = -special.ndtri(tail) * np.std(values) / np.sqrt(len(values))
@@ -456,7 +469,7 @@ def mean_interval(values, groups=None, *, confidence_level=0.95):
 
 
 def rate_sequence(successes: int, trials: int, *, confidence_level: float = 0.95) -> Interval:
-    r"""Confidence sequence of a rate: an interval that holds after every trial at once.
+    r"""Return the confidence sequence of a rate: an interval that holds after every trial at once.
 
     An interval of Clopper-Pearson holds for a number of trials that was fixed beforehand. The
     intervals of a confidence sequence all hold together with the confidence level, so that you may
@@ -514,9 +527,11 @@ _FEW_OUT_OF_ORDER = 5
 
 
 def mean_variance(values, auc):
-    """Estimate the variance of the mean placement of one class, for independent records."""
-    # A single record has no spread; its variance is set to the largest possible one of values in
-    # [0, 1] with mean auc.
+    """Estimate the variance of the mean placement of one class, for independent records.
+
+    A single record has no spread; its variance is set to the largest possible one of values in [0,
+    1] with mean auc.
+    """
     if len(values) == 1:
         return auc * (1 - auc)
     return values.var(ddof=1) / len(values)
@@ -615,7 +630,7 @@ def auc_interval(
     """
     tail = (1 - check_confidence_level(confidence_level)) / 2
     membership, scores = check_membership_scores(y_true, y_score)
-    sides = split_people(check_people(groups, len(membership)), membership)
+    sides = split_people(number_side_people(groups, len(membership)), membership)
     ranked = placements(membership, scores)
     auc = float(ranked[0].mean())
     if np.ptp(ranked[0]) == 0 and np.ptp(ranked[1]) == 0:
@@ -635,7 +650,7 @@ def _size(values, people, tail):
     if people.alone:
         return people.n_rows
     variance = values.var(ddof=int(len(values) > 1))
-    return Sizes(people.effective_size(values, variance), people.freedom).trusted(tail)
+    return EffectiveSizes(people.effective_size(values, variance), people.freedom).trusted(tail)
 
 
 def _logit_limits(auc, ranked, sides, tail, few):

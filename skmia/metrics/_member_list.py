@@ -4,14 +4,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .._core.checks import check_finite_vector
+from .._core.metric_inputs import check_finite_vector
 from .._core.numbers import SMALLEST, check_number
 from .._core.pvalues import adjust_pvalues
 from .._core.types import ArrayLike
 
 
 def conformal_pvalues(y_score: ArrayLike, nonmember_score: ArrayLike) -> np.ndarray:
-    """P-values of membership from the scores of known non-members.
+    """Return the P-values of membership from the scores of known non-members.
 
     Scores of file attacks and of many others rank records, but are not calibrated probabilities. If
     some non-members are known that are exchangeable with the other non-members, and the attack

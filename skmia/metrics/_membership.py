@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.metrics import make_scorer
 
 from .._core.callers import level_of_user
-from .._core.checks import (
+from .._core.metric_inputs import (
     RATE_TOLERANCE,
     check_membership_predictions,
     check_membership_scores,
@@ -137,10 +137,12 @@ def membership_roc_curve(
 
 
 def point_at_fpr(fpr, max_fpr):
-    """Return the index of the last operating point whose FPR is at most `max_fpr`."""
-    # Among points with equal TPR it has the largest FPR: its threshold is an order statistic of the
-    # non-member scores and does not depend on the members. Therefore binomial intervals hold at a
-    # threshold chosen on the same records.
+    """Return the index of the last operating point whose FPR is at most `max_fpr`.
+
+    Among points with equal TPR it has the largest FPR: its threshold is an order statistic of the
+    non-member scores and does not depend on the members. Therefore binomial intervals hold at a
+    threshold chosen on the same records.
+    """
     return np.searchsorted(fpr, max_fpr + RATE_TOLERANCE, side="right") - 1
 
 

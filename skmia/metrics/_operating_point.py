@@ -7,14 +7,14 @@ from typing import Literal
 import numpy as np
 from scipy import special, stats
 
-from .._core.checks import (
+from .._core.metric_inputs import (
     RATE_TOLERANCE,
     check_confidence_level,
     check_membership_scores,
     check_rate,
 )
 from .._core.types import ArrayLike
-from ._intervals import beta_limits, check_people, sizes_of_sides, split_people
+from ._intervals import beta_limits, number_side_people, sizes_of_sides, split_people
 from ._membership import check_resolution, point_at_fpr
 from ._ranks import count_points, realizable_points
 
@@ -29,16 +29,20 @@ _UP = 1 + _TOLERANCE
 
 
 def tpr_limits(counts, rates, tail, *, sizes=None, n_nodes=64):
-    """Compute limits of the TPR at the cuts that given shares of all non-members exceed."""
-    # The number J of non-members above that cut is binomial for any distribution of the scores.
-    # Given J the cut lies between two neighboring non-members, and the members above either of them
-    # give a beta distribution of the TPR, as for the limits of Clopper and Pearson. The limits are
-    # quantiles of these distributions, mixed over J.
+    """Compute limits of the TPR at the cuts that given shares of all non-members exceed.
+
+    The number J of non-members above that cut is binomial for any distribution of the scores. Given
+    J the cut lies between two neighboring non-members, and the members above either of them give a
+    beta distribution of the TPR, as for the limits of Clopper and Pearson. The limits are quantiles
+    of these distributions, mixed over J.
+    """
     n_members, n_nonmembers = counts.members[-1], counts.nonmembers[-1]
     worth = (n_members, n_nonmembers) if sizes is None else [size.trusted(tail) for size in sizes]
     members = np.broadcast_to(np.asarray(worth[0], dtype=np.float64), rates.shape)
     nonmembers = np.broadcast_to(np.maximum(np.floor(worth[1]), 1.0), rates.shape)
-    first, last, weights = _blocks(nonmembers, rates, min(_LEFT_OUT, tail / 1000), n_nodes)
+    first, last, weights = _iter_binomial_blocks(
+        nonmembers, rates, min(_LEFT_OUT, tail / 1000), n_nodes
+    )
     stretch = (n_nonmembers / nonmembers)[:, None]
     at_least = _mean_above(counts, [np.floor(j * stretch * _UP) for j in (first, last)])
     at_most = _mean_above(counts, [np.ceil((j + 1) * stretch / _UP) for j in (first, last)])
@@ -54,7 +58,7 @@ def tpr_limits(counts, rates, tail, *, sizes=None, n_nodes=64):
     return np.minimum(low, estimate), np.maximum(high, estimate)
 
 
-def _blocks(n, rates, left_out, n_nodes):
+def _iter_binomial_blocks(n, rates, left_out, n_nodes):
     """Return first and last value of blocks of a binomial variable, and their masses."""
     start, stop = stats.binom.ppf(left_out, n, rates), stats.binom.isf(left_out, n, rates) + 1
     n_blocks = int(min(n_nodes, (stop - start).max()))
@@ -254,7 +258,7 @@ def operating_point(
     max_fpr = check_rate(max_fpr, "max_fpr")
     tail = (1 - check_confidence_level(confidence_level)) / 2
     membership, scores = check_membership_scores(y_true, y_score)
-    sides = split_people(check_people(groups, len(membership)), membership)
+    sides = split_people(number_side_people(groups, len(membership)), membership)
     fpr, tpr, thresholds = realizable_points(membership, scores)
     index = point_at_fpr(fpr, max_fpr)
     tpr_there, fpr_there, threshold = (float(array[index]) for array in (tpr, fpr, thresholds))

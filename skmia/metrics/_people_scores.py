@@ -4,8 +4,8 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from .._core.checks import check_bits, check_option
 from .._core.groups import number_groups
+from .._core.metric_inputs import check_bits, check_option
 from .._core.numbers import show, to_array
 from .._core.types import ArrayLike
 

@@ -7,8 +7,8 @@ import numpy as np
 import pandas as pd
 from sklearn.base import BaseEstimator
 
-from .._core.checks import check_option
 from .._core.drawing import add_legend, get_axes, gray, ink, next_style, thin_frame
+from .._core.metric_inputs import check_option
 from .._core.searches import mark_scored
 from .._core.types import ArrayLike
 from ._comparison import PairedDifference, paired_difference

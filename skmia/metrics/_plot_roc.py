@@ -8,18 +8,18 @@ import pandas as pd
 from sklearn.base import BaseEstimator
 from sklearn.metrics import auc
 
-from .._core.checks import (
+from .._core.drawing import add_legend, attack_scores, get_axes, gray, next_style, shade, thin_frame
+from .._core.metric_inputs import (
     check_confidence_level,
     check_judged,
     check_membership_scores,
     check_pos_label,
     check_rate,
 )
-from .._core.drawing import add_legend, attack_scores, get_axes, gray, next_style, shade, thin_frame
 from .._core.numbers import show
 from .._core.records import Records
 from .._core.types import ArrayLike
-from ._intervals import check_people, split_people, thinned_sizes
+from ._intervals import number_side_people, split_people, thinned_sizes
 from ._membership import MIN_FALSE_POSITIVES, check_resolution, point_at_fpr
 from ._operating_point import tpr_limits
 from ._ranks import count_points, realizable_points
@@ -61,12 +61,12 @@ def _label_axes(ax, x_floor, y_floor, n_members, n_nonmembers, despine):
 _MOST_POINTS = 200_000
 
 
-def compute_curves(y_true, named, groups, judged):
+def compute_attack_curves(y_true, named, groups, judged):
     """Compute the ROC curve of each attack."""
     curves, sizes, counts = {}, {}, {}
     for key, each in named.items():
         membership, scores = check_membership_scores(y_true, each)
-        people = check_people(groups, len(membership))
+        people = number_side_people(groups, len(membership))
         n_members, n_nonmembers = int(membership.sum()), int((~membership).sum())
         masks = check_judged(judged, named, len(membership))
         if masks is not None:
@@ -74,14 +74,14 @@ def compute_curves(y_true, named, groups, judged):
             membership, scores = check_membership_scores(membership[rows], scores[rows])
             people = None if people is None else people[rows]
         sides = split_people(people, membership)
-        curves[key] = _thin(realizable_points(membership, scores))
+        curves[key] = _thin_curve(realizable_points(membership, scores))
         sizes[key] = thinned_sizes(scores, membership, sides, curves[key][2])
         counts[key] = tuple(side.n_rows for side in sides)
     totals = {"n_members": n_members, "n_nonmembers": n_nonmembers}
     return {"curves": curves, "sizes": sizes, "counts": counts, **totals}
 
 
-def _thin(curve):
+def _thin_curve(curve):
     """Keep some of the points of a very long curve, among them the first and the last."""
     n_points = len(curve[0])
     if n_points <= _MOST_POINTS:
@@ -306,7 +306,7 @@ class MembershipRocDisplay:
             attack can judge only members or only non-members.
         """
         y_true = check_pos_label(y_true, pos_label)
-        display = cls(**compute_curves(y_true, _by_name(y_score, name), groups, judged))
+        display = cls(**compute_attack_curves(y_true, _by_name(y_score, name), groups, judged))
         return display.plot(ax=ax, **kwargs)
 
     def frame(self, *, confidence_level: float = 0.95) -> pd.DataFrame:

@@ -7,8 +7,8 @@ import numpy as np
 import pandas as pd
 from sklearn.base import BaseEstimator
 
-from .._core.checks import check_finite_vector, check_membership_scores, check_pos_label
 from .._core.drawing import COLORS, add_legend, attack_scores, get_axes, ink, thin_frame
+from .._core.metric_inputs import check_finite_vector, check_membership_scores, check_pos_label
 from .._core.numbers import show
 from .._core.records import Records
 from .._core.types import ArrayLike
@@ -191,7 +191,7 @@ class ScoreDistributionDisplay:
         display = cls(
             member_scores=scores[membership],
             nonmember_scores=scores[~membership],
-            bin_edges=_divide(scores, bins),
+            bin_edges=_divide_into_bins(scores, bins),
             threshold=threshold,
             name=name,
         )
@@ -288,8 +288,8 @@ class ScoreDistributionDisplay:
         add_legend(self.ax_)
 
 
-def _divide(scores, bins):
-    """Edges of the bins; numbers that are huge and nearly equal leave no room for them."""
+def _divide_into_bins(scores, bins):
+    """Return edges of the bins; numbers that are huge and nearly equal leave no room for them."""
     try:
         return np.histogram_bin_edges(scores, bins)
     except (TypeError, ValueError) as error:

@@ -40,8 +40,10 @@ def compute_auc(membership, scores):
 
 
 def placements(membership, scores):
-    """Return for each record the share of the other class that it outranks; ties count half."""
-    # Members are compared with the non-members below them, non-members with the members above.
+    """Return for each record the share of the other class that it outranks; ties count half.
+
+    Members are compared with the non-members below them, non-members with the members above.
+    """
     sides = _split_scores(membership, scores)
     below, above = (count_below(*pair) for pair in (sides, sides[::-1]))
     below /= 2 * len(above)
@@ -50,9 +52,10 @@ def placements(membership, scores):
 
 
 def realizable_points(membership, scores):
-    """Compute the ROC curve of input that was checked."""
-    # For some hundred records scikit-learn's function takes many times as long: it checks them
-    # again.
+    """Compute the ROC curve of input that was checked.
+
+    For some hundred records scikit-learn's function takes many times as long: it checks them again.
+    """
     members, ordered = take_where(membership, scores), sorted_table(scores)
     members.sort()
     n, n_members = len(ordered), len(members)
@@ -79,7 +82,7 @@ def realizable_points(membership, scores):
     return fpr, tpr, thresholds
 
 
-class Counts(NamedTuple):
+class CornerCounts(NamedTuple):
     """Corners of a ROC curve as numbers of records, from none to all."""
 
     nonmembers: np.ndarray  # at or above each threshold
@@ -88,7 +91,7 @@ class Counts(NamedTuple):
 
 def count_points(fpr, tpr, n_members, n_nonmembers):
     """Return the numbers of records behind the points of a ROC curve."""
-    counts = Counts(*(empty_table(len(rates)) for rates in (fpr, tpr)))
+    counts = CornerCounts(*(empty_table(len(rates)) for rates in (fpr, tpr)))
     for count, rates, n in zip(counts, (fpr, tpr), (n_nonmembers, n_members), strict=True):
         np.rint(np.multiply(rates, n, out=count), out=count)
     return counts

@@ -16,7 +16,7 @@ __all__ = [
 
 
 def renyi_divergence(p: ArrayLike, q: ArrayLike, alpha: float) -> FloatOrArray:
-    r"""Rényi divergence of discrete distributions.
+    r"""Return the Rényi divergence of discrete distributions.
 
     It is :math:`D_\alpha(p \| q) = \frac{1}{\alpha - 1} \log \sum_k p_k^\alpha q_k^{1 - \alpha}`,
     with the Kullback-Leibler divergence as its limit for ``alpha=1``. Nothing is lost for orders
@@ -58,21 +58,21 @@ def renyi_divergence(p: ArrayLike, q: ArrayLike, alpha: float) -> FloatOrArray:
 
     Examples
     --------
-    >>> from skmia.metrics.distances import renyi_divergence
-    >>> round(renyi_divergence([0.9, 0.1], [0.5, 0.5], 2.0), 4)
+    >>> from skmia.metrics.distances import renyi_divergence_of_logs
+    >>> round(renyi_divergence_of_logs([0.9, 0.1], [0.5, 0.5], 2.0), 4)
     0.4947
-    >>> renyi_divergence([[0.9, 0.1], [0.5, 0.5]], [0.5, 0.5], 0.5).round(4)
+    >>> renyi_divergence_of_logs([[0.9, 0.1], [0.5, 0.5]], [0.5, 0.5], 0.5).round(4)
     array([0.2231, 0.    ])
     """
     p, q = _check_pair(p, q)
     alpha = check_number(alpha, "alpha", "a number above 0", SMALLEST)
     with np.errstate(divide="ignore"):
         logs = np.log(p), np.log(q)
-        return _unpack(np.maximum(probabilities.renyi_divergence(*logs, alpha), 0))
+        return _unpack_scalar(np.maximum(probabilities.renyi_divergence_of_logs(*logs, alpha), 0))
 
 
 def hockey_stick_divergence(p: ArrayLike, q: ArrayLike, epsilon: float) -> FloatOrArray:
-    r"""Smallest delta with which p exceeds q by no more than a factor exp(epsilon).
+    r"""Return the smallest delta with which p exceeds q by no more than a factor exp(epsilon).
 
     It is :math:`\sum_k \max(0, p_k - e^\varepsilon q_k)`, the largest value of
     :math:`p(T) - e^\varepsilon q(T)` over all events T. A mechanism with finitely many outcomes is
@@ -99,7 +99,7 @@ def hockey_stick_divergence(p: ArrayLike, q: ArrayLike, epsilon: float) -> Float
 
     See Also
     --------
-    renyi_divergence : The divergence of Rényi differential privacy.
+    renyi_divergence_of_logs : The divergence of Rényi differential privacy.
     skmia.leakage.bounds.dp_advantage_bound : Advantage of attacks on such a mechanism.
 
     References
@@ -125,11 +125,11 @@ def hockey_stick_divergence(p: ArrayLike, q: ArrayLike, epsilon: float) -> Float
     # exp(epsilon) may be infinite, where q is 0 or not.
     with np.errstate(over="ignore", invalid="ignore"):
         exceeded = np.where(q > 0, p - np.exp(epsilon) * q, p)
-    return _unpack(np.clip(np.maximum(exceeded, 0).sum(axis=-1), 0, 1))
+    return _unpack_scalar(np.clip(np.maximum(exceeded, 0).sum(axis=-1), 0, 1))
 
 
 def fisher_rao_distance(p: ArrayLike, q: ArrayLike) -> FloatOrArray:
-    r"""Fisher-Rao distance of discrete distributions.
+    r"""Return the Fisher-Rao distance of discrete distributions.
 
     It is :math:`2 \arccos \sum_k \sqrt{p_k q_k}`, the length of the shortest path between the two
     in the geometry of the Fisher information. The distance of close distributions keeps its digits.
@@ -166,13 +166,13 @@ def fisher_rao_distance(p: ArrayLike, q: ArrayLike) -> FloatOrArray:
     >>> fisher_rao_distance([[1, 0], [0.5, 0.5]], [0, 1]).round(4)
     array([3.1416, 1.5708])
     """
-    return _unpack(probabilities.fisher_rao_of_probabilities(*_check_pair(p, q)))
+    return _unpack_scalar(probabilities.fisher_rao_of_probabilities(*_check_pair(p, q)))
 
 
 def normal_fisher_rao_distance(
     mean_1: ArrayLike, std_1: ArrayLike, mean_2: ArrayLike, std_2: ArrayLike
 ) -> FloatOrArray:
-    """Fisher-Rao distance of normal distributions with diagonal covariance.
+    """Return the Fisher-Rao distance of normal distributions with diagonal covariance.
 
     Parameters
     ----------
@@ -222,7 +222,7 @@ def normal_fisher_rao_distance(
     ]
     parts = dict(zip(("mean_1", "mean_2", "std_1", "std_2"), [*means, *stds], strict=True))
     parts = check_broadcast(**{name: np.atleast_1d(part) for name, part in parts.items()})
-    return _unpack(probabilities.fisher_rao_of_normals(parts[:2], parts[2:]))
+    return _unpack_scalar(probabilities.fisher_rao_of_normals(parts[:2], parts[2:]))
 
 
 def _pair(first, second):
@@ -230,7 +230,7 @@ def _pair(first, second):
 
 
 def _check_pair(p, q):
-    """Both as arrays of probabilities of one shape."""
+    """Return both as arrays of probabilities of one shape."""
     sides = []
     for values, name in ((p, "p"), (q, "q")):
         proba = np.atleast_1d(check_numbers(values, name, "probabilities in [0, 1]", 0, 1))
@@ -244,5 +244,5 @@ def _check_pair(p, q):
     return check_broadcast(p=sides[0], q=sides[1])
 
 
-def _unpack(values):
+def _unpack_scalar(values):
     return float(values) if np.ndim(values) == 0 else values

@@ -4,7 +4,7 @@ from .._core import name_by_room
 from ..base import PowerChoice as PowerChoice
 from ..base import choose_by_power
 from ._leakage_scorer import best_below_leakage, make_leakage_scorer
-from ._leave_one_out import leave_one_model_out, power_curve
+from ._power import leave_one_model_out, power_curve
 from ._remember_training import RememberTraining
 
 __all__ = [

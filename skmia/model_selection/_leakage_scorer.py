@@ -19,7 +19,7 @@ from ..base import (
     cross_fit,
     fit_own_pools,
     get_own_pools,
-    judge,
+    judge_records,
     learns,
     needs_of,
     offer_of,
@@ -39,7 +39,7 @@ class LeakageScorer:
         self.metric = metric
 
     def __call__(self, estimator, X, y=None, sample_weight=None):
-        """Minus the leakage of a model, or what raises if it is read as a number."""
+        """Return minus the leakage of a model, or what raises if it is read as a number."""
         try:
             score = self._measure(estimator, Records(X, y), sample_weight)
             if not np.isfinite(score):
@@ -66,7 +66,7 @@ class LeakageScorer:
             fit_own_pools(attack, records)
             judged = cross_fit(attack, records, membership == 1, seed=0)
         else:
-            judged = judge(attack.fit(records), records)
+            judged = judge_records(attack.fit(records), records)
         if self.metric == "advantage":
             return -float(membership_advantage_score(membership, judged.guesses))
         metric = roc_auc_score if self.metric == "auc" else self.metric
@@ -102,17 +102,20 @@ class LeakageScorer:
 
 
 class UnmeasuredLeakage:
-    """Score of a model whose leakage was not measured; reading it as a number raises the reason."""
+    """Score of a model whose leakage was not measured; reading it as a number raises the reason.
 
-    # A search turns an exception of a scorer into NaN and answers with a best candidate all the
-    # same. What a scorer returns it reads as a number, which ends the search at the first fold.
+    A search turns an exception of a scorer into NaN and answers with a best candidate all the same.
+    What a scorer returns it reads as a number, which ends the search at the first fold.
+    """
 
     def __init__(self, error):
         self._error = error
 
     def item(self):
-        """Raise the reason, when scikit-learn reads the score."""
-        # A ValueError is one that scikit-learn expects here, of an array of several numbers.
+        """Raise the reason, when scikit-learn reads the score.
+
+        A ValueError is one that scikit-learn expects here, of an array of several numbers.
+        """
         raise RuntimeError(repr(self)) from self._error
 
     def _raise_reason(self, *_, **__):
@@ -128,8 +131,10 @@ class UnmeasuredLeakage:
 
 
 def _choose_nonmembers(records, tested, trained):
-    """Return the records of the test fold that the model was not trained on."""
-    # The fold of a training score has none; all other records take their place.
+    """Return the records of the test fold that the model was not trained on.
+
+    The fold of a training score has none; all other records take their place.
+    """
     is_test_fold = (tested & ~trained).any()
     others = tested & ~trained if is_test_fold else ~trained
     if "group_by" in records.fields:
@@ -269,7 +274,7 @@ class _BestBelowLeakage:
         return f"best_below_leakage({self.max_leakage!r}, {names})"
 
     def _read(self, cv_results, parameter):
-        """Mean over the folds of the scorer that a parameter names."""
+        """Return the mean over the folds of the scorer that a parameter names."""
         name = getattr(self, parameter)
         if f"mean_test_{name}" not in cv_results:
             columns = [key for key in cv_results if key.startswith("mean_test_")]

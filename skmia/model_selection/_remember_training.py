@@ -98,7 +98,7 @@ class RememberTraining(TransactionMixin, CopiesParameters, MetaEstimatorMixin, B
         """
         validate_params_of(self)
         model, routed = copy_unfitted(self.estimator), route_params(self, "fit", fit_params)
-        rows = _list_rows(model.fit, X, y, routed)
+        rows = _list_trained_rows(model.fit, X, y, routed)
         self.estimator_ = model.fit(X, y, **routed)
         self.training_rows_ = rows
         return self
@@ -125,7 +125,7 @@ class RememberTraining(TransactionMixin, CopiesParameters, MetaEstimatorMixin, B
         known = "estimator_" in vars(self)
         model = self.estimator_ if known else copy_unfitted(self.estimator)
         routed = route_params(self, "partial_fit", fit_params)
-        rows = _list_rows(model.partial_fit, X, y, routed)
+        rows = _list_trained_rows(model.partial_fit, X, y, routed)
         self.estimator_ = model.partial_fit(X, y, **routed)
         self.training_rows_ = np.union1d(self.training_rows_, rows) if known else rows
         return self
@@ -148,7 +148,7 @@ class RememberTraining(TransactionMixin, CopiesParameters, MetaEstimatorMixin, B
         return deepcopy(get_tags(self.estimator))
 
 
-def _list_rows(fit, X, y, fit_params):
+def _list_trained_rows(fit, X, y, fit_params):
     """Return the fingerprints of the rows that a call of `fit` trains on, sorted."""
     try:
         rows = as_rows(X)

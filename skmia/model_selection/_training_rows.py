@@ -10,11 +10,11 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
-from .._core.asking import query_victim, unwrap
 from .._core.containers import as_rows
 from .._core.copies import copy_unfitted
 from .._core.foreign_words import describe_error
 from .._core.hashing import hash_records
+from .._core.query import query_victim, unwrap
 from .._core.randomness import preserved_randomness
 from ..inspection import count_stated_rows
 from ._remember_training import RememberTraining
@@ -60,7 +60,7 @@ def _find_memory(estimator, records):
     return estimator, None, None
 
 
-class _Side(NamedTuple):
+class _FoldSide(NamedTuple):
     """One of the two parts of the records: those outside of the scored fold, and those in it."""
 
     rows: np.ndarray  # positions
@@ -74,7 +74,7 @@ def _prove_training(estimator, model, records, tested):
         raise _make_refusal(estimator, "it is in a FrozenEstimator, which no fold trains")
     # A scorer is called with a test fold, and the model was trained on all other records, or for a
     # training score with the training fold. Anything else cannot be proved.
-    sides, count = _divide(records, tested), _count_rows(model)
+    sides, count = _divide_records(records, tested), _count_model_rows(model)
     # Folds are disjoint, and a model states no more rows than it was trained on. If it states as
     # many as the larger side has, these are the rows.
     rows = next((one.rows for one in sides if one.is_larger and len(one.rows) == count), None)
@@ -89,18 +89,20 @@ def _is_frozen_model(value):
     return isinstance(value, FrozenEstimator) and hasattr(value, "predict")
 
 
-def _divide(records, tested):
-    """Return the records outside of the scored fold and those in it, if they are any."""
-    # Of equal records, as many are in the fold as are scored.
+def _divide_records(records, tested):
+    """Return the records outside of the scored fold and those in it, if they are any.
+
+    Of equal records, as many are in the fold as are scored.
+    """
     known = pd.Series(records.fingerprint)
     n_scored = known.map(pd.Series(tested.fingerprint).value_counts()).fillna(0)
     scored = (known.groupby(known).cumcount() < n_scored).to_numpy()
     sides = np.flatnonzero(~scored), np.flatnonzero(scored)
     smallest = min(map(len, sides))
-    return [_Side(rows, len(rows) > smallest) for rows in sides if len(rows)]
+    return [_FoldSide(rows, len(rows) > smallest) for rows in sides if len(rows)]
 
 
-def _count_rows(model):
+def _count_model_rows(model):
     """Return the number of training rows that a model states, or None."""
     try:
         return count_stated_rows(model)
@@ -119,7 +121,7 @@ def _compare_with_clones(model, count, sides, records):
             reasons.append(f"a clone of it cannot be trained ({describe_error(error)})")
             continue
         # Early stopping and samples make a model state fewer rows, and a clone of it as few.
-        count_of_clone = _count_rows(clone)
+        count_of_clone = _count_model_rows(clone)
         if is_same or (side.is_larger and count is not None and count == count_of_clone):
             return side.rows, None
         reasons.append(_describe_difference(model, len(side.rows), count, count_of_clone))
@@ -146,7 +148,7 @@ def _train_clone(model, records):
 
 
 def _are_same(outputs, others):
-    """Whether two models make the same predictions."""
+    """Return whether two models make the same predictions."""
     if outputs.kind != others.kind or outputs.values.shape != others.values.shape:
         return False
     if outputs.kind == "label":

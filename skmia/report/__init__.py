@@ -7,8 +7,8 @@ from ._case import (
     CHECKS,
     OPENING,
     SHADOWS,
-    Request,
     StoredAnswers,
+    VictimRequest,
     draw_members,
     is_recipe,
     list_shares,
@@ -16,23 +16,29 @@ from ._case import (
 from ._case import Case as Case
 from ._comparison import compare_audits
 from ._comparison_words import format_comparison, render_comparison
+from ._document import (
+    SCHEMA,
+    SCHEMA_VERSION,
+    as_audit_document,
+    check_document,
+    check_table_document,
+)
 from ._evidence import list_leaks
 from ._examine import Findings as Findings
 from ._file import FileFindings as FileFindings
 from ._measure import CLASS_NAME, OK, OVERALL, list_subsets
 from ._pace import ModelPace as ModelPace
 from ._pace import expect_audit, measure_pace, size_up
-from ._page import render
+from ._page import render_audit
 from ._release import list_measurements, measure_conditions, recommend_release
 from ._report import AuditReport as AuditReport
 from ._report import ServiceFindings as ServiceFindings
 from ._report import save_report
-from ._run import Repetitions
+from ._run import AttackRepetitions
 from ._run import Run as Run
-from ._schema import SCHEMA, SCHEMA_VERSION, as_document, check_document, check_table_document
 from ._screen import show_way
 from ._shared_rows import find_shared_rows
-from ._stand_in import RECIPE
+from ._surrogate import RECIPE
 from ._text import column_name
 from ._unknown_labels import LARGEST_SHARE, explain_refusal
 from ._verdict import name_part

@@ -14,12 +14,12 @@ from sklearn.base import BaseEstimator, is_regressor
 from sklearn.metrics import r2_score
 from sklearn.pipeline import Pipeline
 
-from .._core.asking import unwrap
-from .._core.circumstances import Clock, list_versions, tell_time
 from .._core.guesses import check_keywords
 from .._core.numbers import to_array
 from .._core.outputs import PREDICTIONS
 from .._core.progress import show_stages
+from .._core.provenance import PartClock, list_versions, tell_time
+from .._core.query import unwrap
 from .._core.records import Records
 from .._core.threads import all_on_one_thread
 from .._core.types import ArrayLike, Frozen, Rows, Seed
@@ -30,11 +30,11 @@ from ..victims import CallableVictim
 from ._case import SIDES, choose_records, is_light, list_shares, make_plan, open_case
 from ._choice import rank_attacks_on_models
 from ._examine import examine, withhold
-from ._file import attack_file, examine_file, list_unread_files
+from ._file import attack_file, examine_audited_file, list_unread_files
 from ._pace import tell_pace
 from ._report import AuditReport
 from ._run import make_empty_run, repeat_attack, run_attacks
-from ._stand_in import describe_reference, with_stand_in
+from ._surrogate import describe_reference, with_stand_in
 from .agreement import with_agreement
 
 _P = ParamSpec("_P")
@@ -45,8 +45,8 @@ _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+(?=>)")
 _FULL_PATH = re.compile(r"""(['"])(?:/|[A-Za-z]:[/\\])[^'"]*?([^'"/\\]+)[/\\]*\1""")
 
 
-def describe(case, run, clock, n_before):
-    """The circumstances of an audit."""
+def describe_circumstances(case, run, clock, n_before):
+    """Return the circumstances of an audit."""
     notes = [*case.notes, *run.notes, *_name_other_victims(run.attacks, case.victim)]
     notes += [*_add_up_private_fits(case), *_name_declared_weights(case)]
     notes += getattr(run.pool, "notes_", [])
@@ -54,16 +54,16 @@ def describe(case, run, clock, n_before):
     n_records, n_members = len(case.membership), int(case.membership.sum())
     sizes = {"n_members": n_members, "n_nonmembers": n_records - n_members}
     if n_before is not None:
-        sizes["n_queries"] = _count(case.victim) - n_before
+        sizes["n_queries"] = _count_service_queries(case.victim) - n_before
     if case.left_out is not None:
         sizes["unknown_classes"] = case.left_out.count()
     return {
-        "victim": _show(case.victim),
-        "victim_name": _name(case.victim),
+        "victim": _show_on_one_line(case.victim),
+        "victim_name": _name_victim(case.victim),
         "task": "regression" if is_regressor(case.victim) else "classification",
         "data": {"n_records": n_records, **sizes},
         "performance": _measure_performance(case),
-        "settings": _describe_settings(case, run.pool),
+        "settings": _list_audit_settings(case, run.pool),
         "seeds": case.seeds,
         "seconds": clock.read(),
         "versions": list_versions(),
@@ -104,16 +104,18 @@ def _name_declared_weights(case):
     return []
 
 
-def _count(victim):
-    """Rows that a service was asked for so far; None for other victims."""
+def _count_service_queries(victim):
+    """Return rows that a service was asked for so far; None for other victims."""
     return getattr(unwrap(victim), "n_queries_", None)
 
 
 def _measure_performance(case):
-    """Fit of the victim on members and non-members, computed from its stored outputs."""
-    # A classifier is assumed to predict the class of its largest probability or decision value; if
-    # only log odds of the labels are known, their mean probability is taken. R2 needs two records
-    # and is NaN for fewer.
+    """Fit of the victim on members and non-members, computed from its stored outputs.
+
+    A classifier is assumed to predict the class of its largest probability or decision value; if
+    only log odds of the labels are known, their mean probability is taken. R2 needs two records and
+    is NaN for fewer.
+    """
     outputs, y = case.request.outputs, case.records.y
     sides = {"members": case.membership, "nonmembers": ~case.membership}
     if outputs.kind in PREDICTIONS:
@@ -131,37 +133,43 @@ def _measure_performance(case):
 
 
 def _name_other_victims(attacks, victim):
-    """Notes on attacks with their own victim: their numbers do not describe the audited model."""
+    """Yield notes on attacks with their own victim.
+
+    Their numbers do not describe the audited model.
+    """
     for name, attack in attacks.items():
         settings = attack.get_params().items()
         held = [unwrap(model) for key, model in settings if key.split("__")[-1] == "victim"]
-        others = [model for model in held if model is not None and not _is_same(model, victim)]
+        others = [
+            model for model in held if model is not None and not _is_same_victim(model, victim)
+        ]
         if others:
             yield (
-                f"{name} attacks a model that it holds itself, {_show(others[0])}, and not the "
+                f"{name} attacks a model that it holds itself, {_show_on_one_line(others[0])}, "
+                f"and not the "
                 "audited one; its numbers describe that model."
             )
 
 
-def _is_same(model, other):
+def _is_same_victim(model, other):
     if isinstance(model, CallableVictim) and isinstance(other, CallableVictim):
         return model.function is other.function  # its clones query the same model
     return model is other
 
 
-def _describe_settings(case, pool):
+def _list_audit_settings(case, pool):
     return {
-        "attacks": {name: _show(attack) for name, attack in case.attacks.items()},
+        "attacks": {name: _show_on_one_line(attack) for name, attack in case.attacks.items()},
         "n_shadows": 0 if pool is None else len(pool.membership_),
-        "shadow_estimator": None if pool is None else _show(pool.estimator),
+        "shadow_estimator": None if pool is None else _show_on_one_line(pool.estimator),
         "group": case.group,
         "fprs": case.fprs,
         "confidence_level": case.level,
     }
 
 
-def _name(model):
-    """The class of what predicts, and what it is in."""
+def _name_victim(model):
+    """Return the class of what predicts, and what it is in."""
     where = ""
     while isinstance(model, Pipeline) or hasattr(model, "best_estimator_"):
         inner = isinstance(model, Pipeline)
@@ -175,8 +183,8 @@ _MOST_CHARACTERS = 10_000
 _UNSET = re.compile(r"\w+=(?:None|nan), |, \w+=(?:None|nan)|, \.\.\.")
 
 
-def _show(estimator):
-    """The representation on one line, without addresses, and with paths cut to their name."""
+def _show_on_one_line(estimator):
+    """Return representation on one line, without addresses, and with paths cut to their name."""
     text = repr(estimator)
     if "XGB" in text and isinstance(estimator, BaseEstimator):
         text = estimator.__repr__(N_CHAR_MAX=_MOST_CHARACTERS)
@@ -395,7 +403,7 @@ def audit(
     """
     settings = {name: value for name, value in locals().items() if name not in OF_DATA}
     with show_stages(list_shares(file), verbose), ExitStack() as limits:
-        clock, n_before = Clock(), _count(victim)
+        clock, n_before = PartClock(), _count_service_queries(victim)
         records, membership = choose_records(records, membership, train, held_out)
         case = open_case(victim, records, membership, clock, **settings)
         limits.enter_context(all_on_one_thread(is_light(case)))
@@ -415,7 +423,7 @@ def audit(
         ids = ids if case.left_out is None else ids[case.left_out.kept]
         return AuditReport(
             findings=findings,
-            file=examine_file(case, of_file, findings),
+            file=examine_audited_file(case, of_file, findings),
             growth=run.growth,
             reference=describe_reference(case, run),
             scores=run.scores,
@@ -423,7 +431,7 @@ def audit(
             membership=case.membership,
             record_ids=to_array(ids, "record_id"),
             people=case.people,
-            **describe(case, run, clock, n_before),
+            **describe_circumstances(case, run, clock, n_before),
         )
 
 

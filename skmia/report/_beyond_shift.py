@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._core.circumstances import Clock
+from .._core.provenance import PartClock
 from .._core.randomness import check_random_state
 from .._core.splits import number_units
 from ..base import has_own_victim
@@ -48,11 +48,12 @@ class BeyondShift(NamedTuple):
 
 
 class UnseenMembers:
-    """Models of the victim's recipe, each trained on the members but for a fold of them."""
+    """Models of the victim's recipe, each trained on the members but for a fold of them.
 
-    # A difference between the sides makes members look like members to an attack whether the model
-    # was trained on them or not. So each member is also scored by the same attack on a model that
-    # was trained on other members, and the difference of both is what training adds.
+    A difference between the sides makes members look like members to an attack whether the model
+    was trained on them or not. So each member is also scored by the same attack on a model that was
+    trained on other members, and the difference of both is what training adds.
+    """
 
     def __init__(self, case, seed):
         self._case, self._seed = case, seed
@@ -66,7 +67,7 @@ class UnseenMembers:
         self._cases = []
 
     def train(self):
-        """A case for each fold, with its model as the victim."""
+        """Return a case for each fold, with its model as the victim."""
         if not self._cases:
             case = self._case
             for k in range(_N_FOLDS):
@@ -105,8 +106,8 @@ class UnseenMembers:
             aucs[k] = _place(own[members], own[~members])[0].mean()
         auc, auc_unseen = above.mean(), above_unseen.mean()
         units = self._units
-        sampling = _vary(above - above_unseen, units[members])
-        sampling += _vary(below - below_unseen, units[~members])
+        sampling = _mean_variance(above - above_unseen, units[members])
+        sampling += _mean_variance(below - below_unseen, units[~members])
         # Models vary with their training sets: by the jackknife over the folds, for the victim and,
         # as if it were trained on other records, for the models that it is compared with.
         models = 2 * (_N_FOLDS - 1) * aucs.var()
@@ -132,7 +133,10 @@ class UnseenMembers:
 
 
 def _place(members, others):
-    """Share of the others below each member, and of the members above each other; ties are half."""
+    """Return the share of the others below each member, and of the members above each other.
+
+    Ties are half.
+    """
     by_others, by_members = np.sort(others), np.sort(members)
     below = np.searchsorted(by_others, members, "left") + np.searchsorted(
         by_others, members, "right"
@@ -143,14 +147,14 @@ def _place(members, others):
     return below / (2 * len(others)), 1 - above / (2 * len(members))
 
 
-def _vary(values, units):
-    """Variance of a mean over independent units."""
+def _mean_variance(values, units):
+    """Return the variance of a mean over independent units."""
     sums = np.bincount(np.unique(units, return_inverse=True)[1], values - values.mean())
     return float(np.square(sums).sum() / len(values) ** 2)
 
 
 def compare_answers(case, run, seed):
-    """What the strongest attack on the answers finds beyond a shift; None without one."""
+    """Return what the strongest attack on the answers finds beyond a shift; None without one."""
     for name in rank_attacks(run.scores, case.membership, run.judged):
         is_whole = name in run.fitted and run.judged[name].all()
         if is_whole and not has_own_victim(case.attacks[name]):
@@ -160,14 +164,14 @@ def compare_answers(case, run, seed):
 
 
 def compare_file(case, run, seed):
-    """What the attack on the file finds beyond a shift."""
+    """Return what the attack on the file finds beyond a shift."""
     return UnseenMembers(case, seed).compare("the file attack", run.file_scores, score_as_file)
 
 
 def _score_answers(case, name, pool):
-    """Scores of one attack on the model of a case, with the pool of the audit."""
+    """Return the scores of one attack on the model of a case, with the pool of the audit."""
     shadows = {} if pool is None else {"shadows": pool}
     request = case.request._replace(**shadows)
     case = replace(case, attacks={name: case.attacks[name]}, request=request)
     plan = make_plan(case.attacks, request, case.records)
-    return np.asarray(run_attacks(case, plan, Clock()).scores[name], dtype=float)
+    return np.asarray(run_attacks(case, plan, PartClock()).scores[name], dtype=float)

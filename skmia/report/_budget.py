@@ -20,7 +20,7 @@ class AuditBudget(NamedTuple):
 
 
 def make_budget(case):
-    """The budget of an audit, by its table and by the fit and the answer of a clone."""
+    """Return the budget of an audit, by its table and by the fit and the answer of a clone."""
     pace, n_models = getattr(case.agreement, "pace", None), case.request.size_of_pool
     # Other work on the machine shall not decide what is left out.
     loop = None if pace is None else n_models * pace.loop_on(len(case.records)) / pace.load
@@ -28,7 +28,10 @@ def make_budget(case):
 
 
 def expect_alone(attack, case):
-    """What an attack without shadow models will hold and take; None if that is small or unknown."""
+    """Return what an attack without shadow models will hold and take.
+
+    None if that is small or unknown.
+    """
     if needs_of(attack).keeps or not any(hasattr(one, "expect_cost") for one in parts_of(attack)):
         return None
     connected = connect(clone(attack), case.request.victim, None, stored=True)
@@ -44,8 +47,10 @@ def expect_alone(attack, case):
 
 
 def leave_out_costly(case, plan):
-    """The plan without default attacks that hold or take more than they are worth, and why."""
-    # Attacks that a user names run however long they take. What they would hold, they refuse.
+    """Return the plan without default attacks that hold or take more than they are worth, and why.
+
+    Attacks that a user names run however long they take. What they would hold, they refuse.
+    """
     if not case.are_default:
         return plan
     budget, attacks, notes = make_budget(case), dict(plan.attacks), list(plan.notes)
@@ -59,8 +64,10 @@ def leave_out_costly(case, plan):
 
 
 def with_memory(attack, case):
-    """The attack on a victim with the memory that the case allows its parts."""
-    # What a user has set for an attack stays.
+    """Return the attack on a victim with the memory that the case allows its parts.
+
+    What a user has set for an attack stays.
+    """
     for one in parts_of(attack):
         if "max_bytes" in (settings := one.get_params(deep=False)):
             if isinstance(settings["max_bytes"], str):
@@ -69,7 +76,7 @@ def with_memory(attack, case):
 
 
 def why_costly(name, cost, budget):
-    """Why an attack without shadow models is not worth its cost, or None."""
+    """Return why an attack without shadow models is not worth its cost, or None."""
     if cost.n_bytes > budget.n_bytes:
         return (
             f"it would hold {format_bytes(cost.n_bytes)} for {cost.what}, and "

@@ -12,16 +12,16 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
 from sklearn.utils import ClassifierTags, RegressorTags
 
-from .._core.advice import with_advice
-from .._core.asking import refuse_class, unwrap
 from .._core.budget import allow_bytes, describe_lack, is_of_memory
-from .._core.checks import check_confidence_level, check_rates
 from .._core.containers import take_rows
 from .._core.copies import is_fitted, list_parameters
+from .._core.error_hints import with_advice
+from .._core.metric_inputs import check_confidence_level, check_fpr_resolution
 from .._core.needs import ACCESS
 from .._core.numbers import check_number, show
 from .._core.outputs import PREDICTIONS, Outputs
 from .._core.progress import enter_stage
+from .._core.query import refuse_class, unwrap
 from .._core.randomness import check_random_state, isolated_randomness
 from .._core.records import Records, has_column, warn_of_rows
 from .._core.sample_weights import fit_weighted, weights_for
@@ -93,8 +93,10 @@ class StoredAnswers(BaseEstimator):
 
 
 def is_recipe(victim):
-    """Whether a victim is an unfitted estimator, to be trained here or used for shadow models."""
-    # A frozen model does not count: if it is not fitted, clone has reset it by mistake.
+    """Whether a victim is an unfitted estimator, to be trained here or used for shadow models.
+
+    A frozen model does not count: if it is not fitted, clone has reset it by mistake.
+    """
     return not is_fitted(victim) and not isinstance(victim, FrozenEstimator)
 
 
@@ -155,7 +157,7 @@ def prepare_victim(victim, records, membership, seed, fit_params=None):
 def query_prepared(victim, records):
     """Add the outputs of a victim to the records, with notes on outputs that were stored before."""
     is_stored = is_recipe(victim)
-    queried = records if is_stored else _ask(victim, records)
+    queried = records if is_stored else _query_victim(victim, records)
     outputs, stored = query(None, queried), records.fields.get("outputs")
     if is_stored or stored is None or _are_equal(stored, outputs):
         return queried, []
@@ -165,7 +167,7 @@ def query_prepared(victim, records):
     ]
 
 
-def _ask(victim, records):
+def _query_victim(victim, records):
     try:
         return records.with_outputs(victim)
     except Exception as error:
@@ -203,7 +205,7 @@ _NAMES = {
 }
 
 
-class Request(NamedTuple):
+class VictimRequest(NamedTuple):
     """The victim, its outputs, and the parameters of the shadow models."""
 
     victim: object
@@ -248,7 +250,7 @@ class Request(NamedTuple):
         return unwrap(self.victim) if self.estimator is None else unwrap(self.estimator)
 
 
-class Plan(NamedTuple):
+class AttackPlan(NamedTuple):
     """What is known about the attacks before the first of them runs."""
 
     attacks: dict  # those that can run
@@ -257,7 +259,10 @@ class Plan(NamedTuple):
 
 
 def default_attacks(request):
-    """One attack of each kind: on the loss alone, in closed form, and relative to shadow models."""
+    """Return one attack of each kind.
+
+    On the loss alone, in closed form, and relative to shadow models.
+    """
     signal = _SIGNAL_OF.get(request.outputs.kind, "loss")
     attacks = {f"threshold ({signal})": ThresholdAttack(signal=signal)}
     analytic = AnalyticLiRA(estimator=request.model if request.has_own_recipe else None)
@@ -277,7 +282,10 @@ _FEWEST_COEFFICIENTS = 0.2
 
 
 def count_coefficients(request, records):
-    """Number of coefficients for each answer, and of all, that follow from answers; 0 if none."""
+    """Return the number of coefficients for each answer, and of all, that follow from answers.
+
+    0 if none.
+    """
     model = request.model
     if why_not_recovered(model) is not None or request.outputs.kind == "label":
         return 0, 0
@@ -348,7 +356,7 @@ def make_plan(attacks, request, records):
         # The accuracy of models of another recipe is compared with the victim's.
         if request.trains_pool and request.has_own_recipe:
             keeps |= {Correctness()} if request.outputs.kind in _WITH_CORRECTNESS else set()
-    return Plan(possible, keeps, notes)
+    return AttackPlan(possible, keeps, notes)
 
 
 def _make_offer(request):
@@ -376,7 +384,7 @@ def _make_offer(request):
 
 
 def _why_not_comparable(request):
-    """Why no shadow models can be compared with the victim, or None."""
+    """Return why no shadow models can be compared with the victim, or None."""
     kind, pool = request.outputs.kind, unwrap(request.shadows)
     signal = getattr(pool, "signal_", None)
     if request.trains_pool:
@@ -423,7 +431,7 @@ def make_pool(request, keeps):
     )
 
 
-def prepare(attack, request):
+def prepare_attack(attack, request):
     """Clone an attack, and give a seed to each part that has none."""
     attack, rng = clone(attack), np.random.RandomState(request.attack_seed)
     for name, value in sorted(list_parameters(attack).items(), key=lambda item: item[0]):
@@ -498,7 +506,7 @@ class Case:
     queried : Records of n records
         The same records with the victim's outputs.
     membership : ndarray of shape (n,), dtype bool
-    request : Request
+    request : VictimRequest
         The victim, and the parameters of the shadow models.
     attacks : dict of str to attack
         Requested attacks, unfitted.
@@ -535,7 +543,7 @@ class Case:
     records: Any
     queried: Any
     membership: np.ndarray
-    request: Request
+    request: VictimRequest
     attacks: dict
     level: float
     subsets: list = ()
@@ -564,8 +572,10 @@ class Case:
 
     @property
     def candidates(self) -> Records:
-        """The queried records, and behind them members that are left out and were trained on."""
-        # A file holds traces of them, which are not put down to other records.
+        """The queried records, and behind them members that are left out and were trained on.
+
+        A file holds traces of them, which are not put down to other records.
+        """
         if self.unmatched is None:
             return self.queried
         return Records.concat([self.queried, self.unmatched])
@@ -622,7 +632,7 @@ _SHARES = {OPENING: 0.05, AS_FILE: 0.2, ALONE: 0.05, SHADOWS: 0.4, ATTACKS: 0.1,
 
 
 def list_shares(file=True):
-    """The stages of an audit with their shares of the time, while nothing else is known."""
+    """Return the stages of an audit with their shares of the time, while nothing else is known."""
     return {name: share for name, share in _SHARES.items() if file or name != AS_FILE}
 
 
@@ -649,7 +659,7 @@ def open_case(
     if not (isinstance(max_bytes, str) and max_bytes == AUTO):
         check_number(max_bytes, "max_bytes", '"auto" or a positive number of bytes', _LEAST)
     check_pool_settings("audit", controls=controls, file=file)
-    fprs, level = check_rates(fprs, "fprs"), check_confidence_level(confidence_level)
+    fprs, level = check_fpr_resolution(fprs, "fprs"), check_confidence_level(confidence_level)
     count_permutations(level)  # refused before anything is trained
     seeds = _draw_seeds(random_state)
     if isinstance(membership, pd.Series):
@@ -669,7 +679,7 @@ def open_case(
             membership, remarks = membership[left_out.kept], [*remarks, *left_out.describe()]
     subsets = list_subsets(records, group, classes=not is_regressor(unwrap(victim)))
     pooling |= {"shadow_seed": seeds["shadows"], "attack_seed": seeds["attacks"]}
-    request = Request(victim, queried["outputs"], **pooling)
+    request = VictimRequest(victim, queried["outputs"], **pooling)
     chosen = choose_attacks(attacks, request)
     if isinstance(attacks, str):
         chosen = add_recovered(chosen, request, queried, membership)
@@ -691,7 +701,7 @@ def open_case(
 
 
 def _find_left_out(queried, membership):
-    """Records whose labels the victim does not know, None if it knows all."""
+    """Return records whose labels the victim does not know, None if it knows all."""
     outputs = queried["outputs"]
     if getattr(outputs, "classes", None) is None:
         return None
@@ -718,8 +728,10 @@ def _check_pooling(*, shadows, checkpoint, time_budget, **settings):
 
 
 def _draw_seeds(random_state):
-    """One integer for each source of randomness, reported with the result."""
-    # A new source comes last, so that the seeds of the others stay what they are.
+    """Return one integer for each source of randomness, reported with the result.
+
+    A new source comes last, so that the seeds of the others stay what they are.
+    """
     names = ("shadows", "attacks", "baseline", "victim", "checks", "agreement")
     drawn = check_random_state(random_state).randint(np.iinfo(np.int32).max, size=len(names))
     given = int(random_state) if isinstance(random_state, Integral) else None
@@ -732,7 +744,7 @@ _LIGHT = {"sklearn", "xgboost", "lightgbm", "catboost"}
 
 
 def is_light(case):
-    """Whether an audit of a small table trains no nets and no models of unknown kinds."""
+    """Return whether an audit of a small table trains no nets and no models of unknown kinds."""
     if np.prod(np.shape(case.records.X), dtype=np.float64) > _MOST_LIGHT:
         return False
     models = {id(one): one for one in (case.victim, case.request.model)}

@@ -1,7 +1,7 @@
 """Which checks of an audit keep a model from being released while they warn, and what ends that."""
 
 from ._evidence import has_noise, why_unlisted
-from ._stand_in import why_gap_too_large
+from ._surrogate import why_gap_too_large
 from .checks import get_check
 from .checks._base import (
     BEYOND,
@@ -41,7 +41,7 @@ _SHIFTED = (
 
 
 def list_warnings(checks, reference, provenance):
-    """Sentences on each check that keeps low numbers from leading to a release."""
+    """Return sentences on each check that keeps low numbers from leading to a release."""
     found = {}
     for name, check in checks.items():
         role = get_check(name).role

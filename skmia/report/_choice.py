@@ -20,7 +20,7 @@ from ..base import (
 )
 from ..signals import ScaledLogit
 from ._measure import OK
-from ._run import draw_sample, take_records
+from ._run import draw_sample, take_sampled_records
 
 # More records take longer, and where there are as many the choice matters little.
 _MOST_RECORDS = 20_000
@@ -31,7 +31,7 @@ def rank_attacks_on_models(case, run, clock):
     if run.pool is None or len(run.scores) < 2:
         return run
     rows = draw_sample(len(case.records), case.subsets, _MOST_RECORDS, case.seeds["checks"])
-    records = take_records(case.records, rows)
+    records = take_sampled_records(case.records, rows)
     with clock("repetitions"):
         n_models = min(count_pseudo_victims(len(records)), len(run.pool.membership_))
         found = {}
@@ -48,12 +48,12 @@ def rank_attacks_on_models(case, run, clock):
 
 
 def _sort_by(found, figure):
-    """Names of the attacks, the strongest first; of equal ones the first that was named."""
+    """Return names of the attacks, the strongest first; of equal ones the first that was named."""
     return sorted(found, key=lambda name: figure(found[name]), reverse=True)
 
 
 def _score_models(attack, pool, records, models):
-    """Scores, membership and judged records of each model as the victim, or None."""
+    """Return scores, membership and judged records of each model as the victim, or None."""
     try:
         if treats_models_as_victims(attack):
             return score_pseudo_victims(attack, records, models)
@@ -98,9 +98,11 @@ def mark_told(rows, orders):
 
 
 def _choose_first(rows):
-    """The first row that was measured, unless another one is above it without doubt."""
-    # Intervals that lie apart are rare where attacks are equally strong, so that an attack that
-    # could not be compared on shadow models, or is stronger on the victim, is not lost.
+    """Return the first row that was measured, unless another one is above it without doubt.
+
+    Intervals that lie apart are rare where attacks are equally strong, so that an attack that could
+    not be compared on shadow models, or is stronger on the victim, is not lost.
+    """
     rows = [row for row in rows if row["status"] == OK]
     best = None
     for row in rows:

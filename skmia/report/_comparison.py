@@ -12,11 +12,19 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from .._core.levels import CONCLUSIVE, LEAK, NONE, read_level, scale
+from .._core.levels import CONCLUSIVE, LEAK, NONE, read_level, scale_interval
 from ..metrics import Interval, difference_interval
-from ._evidence import FILE, SERVICE, Route, choose_rate, is_told, list_leaks, measure_level
+from ._document import as_audit_document, read_grounds
+from ._evidence import (
+    FILE,
+    SERVICE,
+    ReleaseRoute,
+    choose_rate,
+    is_told,
+    list_leaks,
+    measure_audit_level,
+)
 from ._measure import COLUMNS, INTERVAL, OK, OVERALL
-from ._schema import as_document, read_grounds
 
 # Scope of the numbers about people, who count once for all their records.
 PEOPLE = "people with all their records"
@@ -29,7 +37,7 @@ COUNTED, NOT_ATTACKED = "numbers of shadow models", "not attacked in"
 LESS, MORE, SAME, BOTH, UNSAID = "less", "more", "same", "mixed", "unsaid"
 
 
-class Difference(NamedTuple):
+class AttackDifference(NamedTuple):
     """A number of one attack that both audits have, with pointwise intervals."""
 
     scope: str  # part of the records
@@ -43,7 +51,7 @@ class Difference(NamedTuple):
     way: str = SERVICE  # or FILE: what the attack reads
 
 
-class Change(NamedTuple):
+class NumberChange(NamedTuple):
     """A number of the strongest attack of each audit, and whether it changed."""
 
     way: str
@@ -95,20 +103,22 @@ class AuditComparison(NamedTuple):
 
 def compare_audits(first, second):
     """Compare two audits: documents, as they are read, or reports."""
-    documents = [one if isinstance(one, dict) else as_document(one) for one in (first, second)]
+    documents = [
+        one if isinstance(one, dict) else as_audit_document(one) for one in (first, second)
+    ]
     level = documents[0]["settings"]["confidence_level"]
     shared, left_out = _list_shared(documents)
-    sides = [_list_parts(document, shared) for document in documents]
+    sides = [_list_shared_routes(document, shared) for document in documents]
     pairs = {way: tuple(side[way] for side in sides) for way in (FILE, SERVICE)}
     pairs = {way: pair for way, pair in pairs.items() if pair != (None, None)}
     why = {way: _find_obstacle(*pair) for way, pair in pairs.items()}
-    numbers, people = [], _read_people(documents, shared)
+    numbers, people = [], _compare_people_aucs(documents, shared)
     for way, pair in pairs.items():
         if why[way] is None:
             numbers += _pair_numbers(way, *pair)
             if way == SERVICE and people is not None:
                 part = way, PEOPLE, "", "auc", None
-                numbers.append(_Pair(*part, people, None, len(shared)))
+                numbers.append(_SharedNumbers(*part, people, None, len(shared)))
     changes = _find_changes(numbers, level)
     routes = [
         _make_route(way, pair, why[way], [one for one in changes if one.way == way])
@@ -117,7 +127,7 @@ def compare_audits(first, second):
     routes.sort(key=lambda route: (route.outcome == UNSAID, route.outcome == SAME))
     differences = [] if people is None else [_compare_people(people)]
     for way, pair in pairs.items():
-        differences += [] if None in pair else _list_differences(way, *pair)
+        differences += [] if None in pair else _list_attack_differences(way, *pair)
     differences.sort(key=lambda difference: difference.scope != OVERALL)
     given = map(tuple, (routes, differences, shared, left_out))
     return AuditComparison(*given, len(numbers), level)
@@ -139,7 +149,7 @@ def _list_shared(documents):
     return shared, left_out
 
 
-class _Setting(NamedTuple):
+class _AttackSetting(NamedTuple):
     """How an audit ran an attack."""
 
     n_models: int | None  # shadow models; None if it uses none
@@ -148,7 +158,7 @@ class _Setting(NamedTuple):
 
 
 def _describe_attacks(document):
-    """The setting of each attack that has a number."""
+    """Return the setting of each attack that has a number."""
     settings, reference, file = (document[name] for name in ("settings", "reference", "file"))
     counts, recipe = {}, None
     if reference is not None:
@@ -163,7 +173,7 @@ def _describe_attacks(document):
                 if reference is None and part is document:  # it may use all of them
                     n_models = settings["n_shadows"]
                 own = None if n_models is None else recipe
-                ran[name] = _Setting(n_models, own, settings["attacks"].get(name))
+                ran[name] = _AttackSetting(n_models, own, settings["attacks"].get(name))
     return ran
 
 
@@ -179,8 +189,8 @@ def _tell_difference(first, second):
     return "other parameters"
 
 
-def _list_parts(document, shared):
-    """The routes of a document, each with the rows and the level of the shared attacks alone."""
+def _list_shared_routes(document, shared):
+    """Return routes of a document, each with the rows and the level of the shared attacks alone."""
     found = {SERVICE: document, FILE: document["file"]}
     return {way: part and _keep_shared(way, part, document, shared) for way, part in found.items()}
 
@@ -196,12 +206,12 @@ def _keep_shared(way, part, document, shared):
             for frame in (grounds.results, grounds.null)
         )
         grounds = grounds._replace(results=results, null=null, asked=shared)
-        level = measure_level(grounds, LEAK if len(list_leaks(grounds)) else NONE)
-    return Route(way, level, rows)
+        level = measure_audit_level(grounds, LEAK if len(list_leaks(grounds)) else NONE)
+    return ReleaseRoute(way, level, rows)
 
 
 def _find_obstacle(first, second):
-    """Why nothing can be said of a route, or None."""
+    """Return why nothing can be said of a route, or None."""
     sides = {"A": first, "B": second}
     missing = [name for name, one in sides.items() if one is None]
     if missing:
@@ -214,7 +224,7 @@ def _find_obstacle(first, second):
     return None
 
 
-class _Pair(NamedTuple):
+class _SharedNumbers(NamedTuple):
     """The numbers of all shared attacks in one part of the records, of both audits."""
 
     way: str
@@ -228,7 +238,7 @@ class _Pair(NamedTuple):
 
 
 def _pair_numbers(way, first, second):
-    """The AUC of each part of the records, and the TPR at the rate that both measured."""
+    """Yield the AUC of each part of the records, and the TPR at the rate that both measured."""
     routes = first, second
     rates = set.intersection(*map(_list_rates, routes))
     rate = choose_rate([first._replace(rows=[r for r in first.rows if r["max_fpr"] in rates])])
@@ -243,11 +253,11 @@ def _pair_numbers(way, first, second):
             rows = [_list_rows(route, part, metric) for route in routes]
             sides = _choose_told(rows) or _choose_common(rows)
             if sides:
-                yield _Pair(way, *part, *metric, sides, levels, len(sides[0]))
+                yield _SharedNumbers(way, *part, *metric, sides, levels, len(sides[0]))
 
 
 def _choose_told(rows):
-    """The number that each audit tells, if both ran both attacks; or None."""
+    """Return the number that each audit tells, if both ran both attacks; or None."""
     told = [[row for row in some if is_told(row)] for some in rows]
     names = [{row["attack"] for row in some} for some in rows]
     if not all(told) or not {one["attack"] for (one,) in told} <= names[0] & names[1]:
@@ -256,7 +266,7 @@ def _choose_told(rows):
 
 
 def _choose_common(rows):
-    """The numbers of all attacks that both audits ran, or None."""
+    """Return the numbers of all attacks that both audits ran, or None."""
     sides = list(map(_read_intervals, rows))
     common = [name for name in sides[0] if name in sides[1]]
     return tuple({name: side[name] for name in common} for side in sides) if common else None
@@ -271,7 +281,7 @@ def _list_rates(route):
 
 
 def _list_rows(route, part, metric):
-    """Results of a number in a part of the records."""
+    """Return the results of a number in a part of the records."""
     return [
         row
         for row in route.rows
@@ -282,12 +292,12 @@ def _list_rows(route, part, metric):
 
 
 def _read_intervals(rows):
-    """Intervals of a number, by attack."""
+    """Return the intervals of a number, by attack."""
     return {row["attack"]: tuple(row[name] for name in INTERVAL) for row in rows}
 
 
-def _read_people(documents, shared):
-    """The AUC of the strongest attack on people in each audit, if it is of shared ones."""
+def _compare_people_aucs(documents, shared):
+    """Return the AUC of the strongest attack on people in each audit, if it is of shared ones."""
     people = [document["person_level"] for document in documents]
     if any(one is None or one["auc"] is None or one["attack"] not in shared for one in people):
         return None
@@ -298,10 +308,12 @@ def _read_people(documents, shared):
 
 
 def _find_changes(pairs, level):
-    """The change of each number, with intervals that are corrected for all of them."""
-    # A change is said wrongly with a probability of at most half of what an interval may err, so
-    # that more leakage, or less, is said as seldom as one end of a single interval errs. The
-    # numbers of all records have half of it, so that many groups do not hide them.
+    """Return the change of each number, with intervals that are corrected for all of them.
+
+    A change is said wrongly with a probability of at most half of what an interval may err, so that
+    more leakage, or less, is said as seldom as one end of a single interval errs. The numbers of
+    all records have half of it, so that many groups do not hide them.
+    """
     share = (1 - level) / 2
     whole = [pair for pair in pairs if pair.scope in (OVERALL, PEOPLE)]
     groups = [pair for pair in pairs if pair.scope not in (OVERALL, PEOPLE)]
@@ -311,7 +323,7 @@ def _find_changes(pairs, level):
 
 
 def _apply_holm(pairs, level, share):
-    """The changes by Holm's procedure, each with the interval by which it was judged."""
+    """Return the changes by Holm's procedure, each with the interval by which it was judged."""
     changes, left, again = [None] * len(pairs), list(range(len(pairs))), True
     while left and again:
         for k in left:
@@ -329,15 +341,17 @@ def _make_change(pair, stated, level):
     shown = [side[name] for side, name in zip(pair.sides, best)]
     sign = int(gap.low > 0) - int(gap.high < 0)
     part = pair.way, pair.scope, pair.group, pair.metric, pair.max_fpr
-    return Change(*part, tuple(best), *shown, tuple(gap), sign, pair.levels)
+    return NumberChange(*part, tuple(best), *shown, tuple(gap), sign, pair.levels)
 
 
 def _bound_strongest(side, stated, level, n_attacks):
-    """The interval of the largest number of several attacks."""
-    # As in a policy: any of the lower ends may be too high, so they share the error; the upper end
-    # of the attack that is truly the strongest is as often too low as that of any single one.
-    lower = scale(1 - (1 - level) / n_attacks, stated)
-    upper = scale(level, stated)
+    """Return the interval of the largest number of several attacks.
+
+    As in a policy: any of the lower ends may be too high, so they share the error; the upper end of
+    the attack that is truly the strongest is as often too low as that of any single one.
+    """
+    lower = scale_interval(1 - (1 - level) / n_attacks, stated)
+    upper = scale_interval(level, stated)
     numbers = side.values()
     return Interval(
         max(estimate for estimate, _, _ in numbers),
@@ -364,8 +378,8 @@ def _make_route(way, pair, why, changes):
 # --- every number of every attack
 
 
-def _list_differences(way, first, second):
-    """The numbers of single attacks that two audits have in common."""
+def _list_attack_differences(way, first, second):
+    """Yield the numbers of single attacks that two audits have in common."""
     key = ["scope", "group", "attack", "metric", "max_fpr"]
     frames = []
     for route in (first, second):
@@ -377,11 +391,11 @@ def _list_differences(way, first, second):
     both = frames[0].add_suffix("_a").join(frames[1].add_suffix("_b"), how="inner")
     for names, row in both.iterrows():
         sides = [tuple(row[[f"{name}_{side}" for name in INTERVAL]]) for side in "ab"]
-        yield Difference(*names, *sides, difference_interval(*sides[::-1]), way)
+        yield AttackDifference(*names, *sides, difference_interval(*sides[::-1]), way)
 
 
 def _compare_people(people):
     names = dict.fromkeys(name for side in people for name in side)
     ends = [next(iter(side.values())) for side in people]
     gap = difference_interval(*ends[::-1])
-    return Difference(PEOPLE, "", " / ".join(names), "auc", np.nan, *ends, gap)
+    return AttackDifference(PEOPLE, "", " / ".join(names), "auc", np.nan, *ends, gap)

@@ -2,11 +2,11 @@
 
 from dataclasses import dataclass
 
+from .._core.escaping import visible
 from .._core.levels import Level
 from .._core.pages import render_page
-from .._core.screens import Headline, Screen, Step, write_headlines, write_steps
+from .._core.screens import Headline, NextStep, Screen, write_headlines, write_steps
 from .._core.text import choose_base, count_of, shorten, wrap_short
-from .._core.visible import visible
 from ._comparison import (
     BOTH,
     COUNTED,
@@ -44,7 +44,7 @@ _WORDS = {
 _MOST_GROUPS = 8
 
 
-def _write_heading(found):
+def _write_comparison_heading(found):
     """What became of all routes that were compared, with the way if another route differs."""
     changed = [route for route in found.routes if route.outcome not in (SAME, UNSAID)]
     if not changed or len(changed) == len(found.routes):
@@ -122,16 +122,18 @@ class ComparisonScreen(Screen):
 
 
 def show_comparison(found, documents):
-    """The first screen of a comparison."""
+    """Return the first screen of a comparison."""
     said = [route.levels[1] for route in found.routes if route.outcome != UNSAID]
-    level, heading = max(said, default=Level("unknown")), _write_heading(found)
+    level, heading = max(said, default=Level("unknown")), _write_comparison_heading(found)
     if found.outcome == LESS and level.rank >= 0:
         heading += f", still {level.word.lower()}"
     sentences = [_write_route(route) for route in _list_told(found.routes)]
     return ComparisonScreen(
         level=level,
         heading=heading,
-        headlines=tuple(_make_headline(route, place) for place, route in enumerate(found.routes)),
+        headlines=tuple(
+            _make_route_headline(route, place) for place, route in enumerate(found.routes)
+        ),
         sentence=" ".join(sentences),
         steps=tuple(_list_steps(found)),
         sentences=sentences,
@@ -142,12 +144,15 @@ def show_comparison(found, documents):
 
 
 def _list_told(routes):
-    """The routes of which a sentence is told; where nothing changed, the first says it for all."""
+    """Return the routes of which a sentence is told.
+
+    Where nothing changed, the first says it for all.
+    """
     return routes[:1] if {route.outcome for route in routes} == {SAME} else routes
 
 
-def _make_headline(route, place):
-    """What became of the route, and its level in both audits."""
+def _make_route_headline(route, place):
+    """Return what became of the route, and its level in both audits."""
     levels = tuple(level for level in route.levels if level is not None)
     where = MEANS[route.way]
     decisive = [one for one in route.changes if one.sign]
@@ -174,7 +179,7 @@ def format_comparison(found, documents, names):
         lines += ["", *wrap_short(sentence.replace("**", ""), "  ", 2)]
     brackets = f"{100 * found.level:g}% intervals; those of a change are wider, because they hold "
     brackets += f"for {_count_numbers(found)} and the choice of the strongest attack. {READ_SO}"
-    lines += ["", *_tabulate(found), ""]
+    lines += ["", *_tabulate_changes(found), ""]
     lines += wrap_short(screen.compared, "  Compared  ", 12)
     lines += wrap_short(brackets, "  Brackets  ", 12)
     for side, name, told in zip("AB", names, screen.audits, strict=True):
@@ -187,9 +192,9 @@ _CELLS = (20, 19, 19)
 _NOT_SHOWN = "not shown to change"
 
 
-def _tabulate(found):
-    """The numbers that decide, of all records and of the groups that changed."""
-    lines = [_lay("", "A", "B", "change")]
+def _tabulate_changes(found):
+    """Return the numbers that decide, of all records and of the groups that changed."""
+    lines = [_lay_comparison_row("", "A", "B", "change")]
     routes = [route for route in found.routes if route.changes]
     for route in routes:
         if len(routes) > 1:
@@ -201,11 +206,11 @@ def _tabulate(found):
             lines.append(f"  {len(groups) - _MOST_GROUPS} more groups changed: --out")
         n_groups = len({one.group for one in route.changes if not one.is_overall})
         if n_groups and not groups:
-            lines.append(_lay("each of the groups", "", "", _NOT_SHOWN))
+            lines.append(_lay_comparison_row("each of the groups", "", "", _NOT_SHOWN))
     return lines
 
 
-def _lay(*cells):
+def _lay_comparison_row(*cells):
     padded = "".join(f"{cell:{width}s}" for cell, width in zip(cells, _CELLS))
     return f"  {padded}{cells[-1]}".rstrip()
 
@@ -217,24 +222,24 @@ def _write_row(one):
         change = _short(*one.difference, sign="+")
     else:
         name = f"recognized of {base:,}"
-        cells = [_count(base, *ends) for ends in (one.first, one.second)]
-        change = _count(base, *one.difference, sign="+")
+        cells = [_format_count(base, *ends) for ends in (one.first, one.second)]
+        change = _format_count(base, *one.difference, sign="+")
     if one.scope == PEOPLE:
         name = "people (AUC)"
     elif not one.is_overall:
         unit = "AUC" if one.metric == "auc" else f"of {base:,}"
         name = f"{shorten(name_group(one._asdict()), 20 - len(unit) - 3)} ({unit})"
-    return _lay(name, *cells, change if one.sign else _NOT_SHOWN)
+    return _lay_comparison_row(name, *cells, change if one.sign else _NOT_SHOWN)
 
 
 def _short(estimate, low, high, sign=""):
-    """An interval of shares without zeros before the point."""
+    """Return an interval of shares without zeros before the point."""
     texts = [f"{value:{sign}.3f}".replace("0.", ".", 1) for value in (estimate, low, high)]
     texts = [text.replace("1.000", "1.00") for text in texts]
     return "{} [{}, {}]".format(*texts)
 
 
-def _count(base, estimate, low, high, sign=""):
+def _format_count(base, estimate, low, high, sign=""):
     estimate, low, high = (f"{base * value:{sign}.0f}" for value in (estimate, low, high))
     return f"{estimate:>3} [{low}, {high}]"
 
@@ -244,9 +249,9 @@ def _count_numbers(found):
 
 
 def _tell_scope(found):
-    """Which attacks are compared, and which are not."""
+    """Return which attacks are compared, and which are not."""
     listed = join_names(map(visible, found.attacks), 6) or "none"
-    left = f" Not compared: {join_names(_tell_left_out(found))}." if found.left_out else ""
+    left = f" Not compared: {join_names(_tell_not_compared(found))}." if found.left_out else ""
     return f"Attacks that both audits ran alike: {listed}.{left}"
 
 
@@ -258,30 +263,30 @@ def _describe_model(document):
 
 
 def _tell_verdicts(document):
-    """The level of each route of an audit, by all of its attacks."""
+    """Return the level of each route of an audit, by all of its attacks."""
     routes = list_document_routes(document)
     return [f"{one.level.heading} {MEANS[one.way]}" for one in routes]
 
 
 def _list_steps(found):
-    """What would let more be compared."""
+    """Return what would let more be compared."""
     steps, counts = [], [name for name, why in found.left_out if COUNTED in why]
     if counts:
         why = f"`--shadows`, for {join_names(map(visible, counts))}."
-        steps.append(Step("Audit both with one number of shadow models.", why))
+        steps.append(NextStep("Audit both with one number of shadow models.", why))
     if len(counts) < len(found.left_out):
-        steps.append(Step("Audit both with the same attacks.", "Only these can be compared."))
+        steps.append(NextStep("Audit both with the same attacks.", "Only these can be compared."))
     for route in found.routes:
         if route.why.startswith(NOT_ATTACKED):
             side = route.why[-1]
-            steps.append(Step(f"Audit {side} again.", _MISSING[route.way]))
+            steps.append(NextStep(f"Audit {side} again.", _MISSING[route.way]))
         elif route.outcome == UNSAID:
-            steps.append(Step("Ask for a verdict first.", f"{route.why.capitalize()}."))
+            steps.append(NextStep("Ask for a verdict first.", f"{route.why.capitalize()}."))
     return steps
 
 
-def _tell_left_out(found):
-    """The attacks that are not compared, by the reason."""
+def _tell_not_compared(found):
+    """Return the attacks that are not compared, by the reason."""
     reasons = {}
     for name, why in found.left_out:
         reasons.setdefault(why, []).append(visible(name))
@@ -311,11 +316,11 @@ def render_comparison(first, second, names, title="Two audits of membership infe
         title=f"{screen.heading}: {title}",
         kind=title,
         screen=screen,
-        audits=[_describe(*audit) for audit in zip(names, documents, strict=True)],
+        audits=[_describe_audit(*audit) for audit in zip(names, documents, strict=True)],
         routes=[_describe_route(route) for route in found.routes],
         changes=[_make_change_row(one) for one in changes if one.is_overall or one.sign],
         rows=[_make_row(one) for one in found.numbers if one.scope in (OVERALL, PEOPLE)],
-        groups=[_describe_group(*part, rows, changes) for part, rows in groups.items()],
+        groups=[_describe_group_change(*part, rows, changes) for part, rows in groups.items()],
         interval=f"{100 * found.level:g}%",
         read_so=READ_SO,
     )
@@ -346,7 +351,7 @@ def _make_change_row(one):
 
 
 def _tell_unchanged(changes):
-    """How many groups are shown to have changed, in a sentence."""
+    """Return how many groups are shown to have changed, in a sentence."""
     groups = {}
     for one in changes:
         if not one.is_overall:
@@ -358,7 +363,7 @@ def _tell_unchanged(changes):
     return f"{told}, after Holm's correction for all of them."
 
 
-def _describe(name, document):
+def _describe_audit(name, document):
     data, found = document["data"], document["recommendation"]
     return {
         "name": name,
@@ -374,8 +379,8 @@ def _describe(name, document):
     }
 
 
-def _describe_group(scope, group, rows, changes):
-    """The numbers of a group, with its levels in both audits."""
+def _describe_group_change(scope, group, rows, changes):
+    """Return the numbers of a group, with its levels in both audits."""
     levels = {
         MEANS[one.way]: one.levels
         for one in changes

@@ -9,10 +9,10 @@ import numpy as np
 import pandas as pd
 from sklearn.base import BaseEstimator
 
-from .._core.asking import query_victim, unwrap
-from .._core.budget import Cost, count_bytes, format_bytes, format_duration
-from .._core.circumstances import Clock
-from .._core.progress import Step
+from .._core.budget import Cost, count_table_bytes, format_bytes, format_duration
+from .._core.progress import StageStep
+from .._core.provenance import PartClock
+from .._core.query import query_victim, unwrap
 from .._core.records import Records
 from .._core.types import ArrayLike, Frozen, Rows, Seed
 from ..shadow import ShadowPool
@@ -29,7 +29,7 @@ from ._case import (
     train_victim,
 )
 from ._file import is_sequence_victim
-from ._pace import REPETITIONS, ModelPace, Stopwatch, expect_audit, size_up
+from ._pace import REPETITIONS, LapWatch, ModelPace, expect_audit, size_up
 from ._pool_size import SIZES
 from .agreement import Agreement
 from .checks import CHECKS as EACH_CHECK
@@ -187,22 +187,22 @@ def estimate_cost(
     records, membership = choose_records(records, membership, train, held_out)
     pace, settings = None, {"fit_params": fit_params, "estimator": estimator}
     if victim is not None and is_recipe(victim) and "outputs" not in records.fields:
-        inside = _draw_half(records, random_state) if membership is None else membership
-        victim, pace = _train_and_time(victim, records, inside, random_state, fit_params)
+        inside = _draw_half_of_records(records, random_state) if membership is None else membership
+        victim, pace = _time_training(victim, records, inside, random_state, fit_params)
         membership = inside
     case = open_case(
         victim,
         records,
         membership,
-        Clock(),
+        PartClock(),
         **{"attacks": attacks, "shadows": shadows, "time_budget": time_budget, **settings},
         **{"file": file, "n_jobs": n_jobs, "random_state": random_state, "max_bytes": max_bytes},
         **_OF_NO_COST,
     )
     if pace is None and is_trainable(unwrap(case.request.model)):
-        inside = _draw_half(case.records, random_state)
+        inside = _draw_half_of_records(case.records, random_state)
         model = case.request.model
-        pace = _train_and_time(model, case.records, inside, random_state, fit_params)[1]
+        pace = _time_training(model, case.records, inside, random_state, fit_params)[1]
     return _make_cost(case, pace)
 
 
@@ -217,7 +217,7 @@ _OF_NO_COST = {
 }
 
 
-def _draw_half(records, random_state):
+def _draw_half_of_records(records, random_state):
     strata = np.zeros(len(records), dtype=int)
     return draw_members(records, strata, np.random.default_rng(_as_seed(random_state)))
 
@@ -226,8 +226,8 @@ def _as_seed(random_state):
     return random_state if isinstance(random_state, int) else 0
 
 
-def _train_and_time(model, records, inside, random_state, fit_params):
-    watch = Stopwatch()
+def _time_training(model, records, inside, random_state, fit_params):
+    watch = LapWatch()
     mask = np.asarray(inside) == 1
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the audit warns again
@@ -258,7 +258,7 @@ def _make_cost(case, pace):
     timed = ModelPace(np.nan, np.nan, 1, 1) if pace is None else pace
     rows = []
     for stage, steps in expect_audit(size, timed).items():
-        for name, step in _list_steps(steps, stage).items():
+        for name, step in _list_stage_steps(steps, stage).items():
             if step.seconds == 0 or not step.is_certain:
                 continue
             cost = known.get(name)
@@ -273,10 +273,13 @@ def _make_cost(case, pace):
     return AuditCost(phases.set_index("phase"), left_out, size.n_shadows, size.may_grow)
 
 
-def _list_steps(steps, stage):
-    """The steps of a stage by name; a stage that is one step has its own name."""
+def _list_stage_steps(steps, stage):
+    """Return the steps of a stage by name; a stage that is one step has its own name."""
     named = steps if isinstance(steps, Mapping) else {stage: steps}
-    return {name: one if isinstance(one, Step) else Step(float(one)) for name, one in named.items()}
+    return {
+        name: one if isinstance(one, StageStep) else StageStep(float(one))
+        for name, one in named.items()
+    }
 
 
 # Numbers of a record that the parts of an audit hold at once, about, and what all of them hold.
@@ -297,7 +300,7 @@ def _allow_file(case):
 
 
 def _expect_equations(case):
-    """Bytes of the equations of all trees of a model, 0 for models of other kinds."""
+    """Return the bytes of the equations of all trees of a model, 0 for models of other kinds."""
     found = find_model(case.victim)[0]
     trees = np.ravel(getattr(found, "estimators_", []))
     n_trees = len(trees)
@@ -323,7 +326,7 @@ def _list_unread(case, size):
 
 def _expect_bytes(name, stage, case, size):
     """About what a part of an audit holds at once."""
-    n, table = size.n_records, count_bytes(case.records.X)
+    n, table = size.n_records, count_table_bytes(case.records.X)
     answers = 8.0 * n * size.n_classes
     if name == stage == SHADOWS:
         # Signals of all models, twice while they may grow; a training set and the answers of one.

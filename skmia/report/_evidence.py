@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 
 from .._core.brief import show_briefly
+from .._core.escaping import visible
 from .._core.levels import (
     LEAK,
     NONE,
@@ -15,12 +16,11 @@ from .._core.levels import (
     Level,
     reaches,
     read_level,
-    scale,
+    scale_interval,
     set_level,
 )
 from .._core.text import count_of as count_of
 from .._core.text import count_words as count_words
-from .._core.visible import visible
 from ._measure import OK, OVERALL, get_overall
 from ._training_rows import ELSEWHERE, LOOKS_ALIKE
 from .checks import find_outcome, get_check, list_checks
@@ -67,13 +67,15 @@ def make_grounds(results, permutation, checks, level, asked):
 
 
 def list_leaks(grounds):
-    """The numbers that are above chance, after correction for all that were tested."""
-    # Each side gets half of the significance level, as in a two-sided interval.
+    """Return the numbers that are above chance, after correction for all that were tested.
+
+    Each side gets half of the significance level, as in a two-sided interval.
+    """
     return grounds.null[grounds.null["pvalue_adjusted"] <= (1 - grounds.level) / 2]
 
 
 def list_reversals(grounds):
-    """The AUCs that are below chance, after correction for all AUCs."""
+    """Return the AUCs that are below chance, after correction for all AUCs."""
     return grounds.null[grounds.null["pvalue_below"] <= (1 - grounds.level) / 2]
 
 
@@ -86,7 +88,7 @@ def choose_evidence(grounds):
         return REVERSED if cause == SWAPPED else UNKNOWN
     if get_difference(checks) is not None and get_excess(grounds) is None:
         return SHIFT
-    if _get_error(checks, GUARDS) is not None:
+    if _find_failed_check(checks, GUARDS) is not None:
         return UNKNOWN
     if len(list_leaks(grounds)):
         return LEAK
@@ -96,7 +98,7 @@ def choose_evidence(grounds):
 
 
 def is_stopped(checks):
-    """Whether the audit ended because the model does not know the table."""
+    """Return whether the audit ended because the model does not know the table."""
     found = find_outcome(checks, KNOWN)
     return found is not None and found.is_warning and found.finding == STOP
 
@@ -117,7 +119,7 @@ def get_cause(grounds):
 
 
 def get_excess(grounds):
-    """The limits of what training adds to the AUC of a shift, if it is above 0; or None."""
+    """Return the limits of what training adds to the AUC of a shift, if it is above 0; or None."""
     check = find_outcome(grounds.checks, BEYOND)
     if get_difference(grounds.checks) is None or check is None or check.finding is None:
         return None
@@ -132,33 +134,35 @@ def get_difference(checks):
 
 
 def _get_warning(checks, *roles):
-    """The name of the first check of these roles whose warning hinders, or None."""
+    """Return the name of the first check of these roles whose warning hinders, or None."""
     found = (one.name for one in list_checks(*roles) if one.name in checks)
     return next((name for name in found if get_check(name).hinders(checks[name])), None)
 
 
-def _get_error(checks, roles):
-    """The name of the first check of these roles that failed, or None."""
+def _find_failed_check(checks, roles):
+    """Return the name of the first check of these roles that failed, or None."""
     found = (one.name for one in list_checks(*roles) if one.name in checks)
     return next((name for name in found if checks[name].is_error), None)
 
 
 def get_blindness(checks):
-    """Return the check that prevents a conclusion about this model, or None."""
-    # If attacks succeed on shadow models in a group that is too small to be judged on one model,
-    # nothing can be said about that group. If people are found though no record is, the numbers of
-    # records do not tell. A check that failed could have been any of these.
+    """Return the check that prevents a conclusion about this model, or None.
+
+    If attacks succeed on shadow models in a group that is too small to be judged on one model,
+    nothing can be said about that group. If people are found though no record is, the numbers of
+    records do not tell. A check that failed could have been any of these.
+    """
     if is_stopped(checks):
         return find_outcome(checks, KNOWN).name
     return (
         _get_warning(checks, SIDES)
-        or _get_error(checks, (*GUARDS, *GUARDS_OF_NOTHING))
+        or _find_failed_check(checks, (*GUARDS, *GUARDS_OF_NOTHING))
         or _get_warning(checks, BLIND, RECIPE, SMALL, PERSONS)
     )
 
 
 def why_unlisted(checks, provenance):
-    """Why the members are not all training rows, with what would change it, or None."""
+    """Return why the members are not all training rows, with what would change it, or None."""
     sides, rows = (find_outcome(checks, role) for role in (SIDES, UNLISTED))
     if sides is not None and sides.is_warning:
         return f"{sides.text} Give held-out rows that no part of the model has seen."
@@ -177,20 +181,22 @@ SERVICE, FILE = "service", "file"
 
 
 def list_told(rows):
-    """Of each number the row of the attack that is told, or those of all if none was chosen."""
-    # The strongest of several by their own numbers is too strong by chance, so that an attack is
-    # chosen without them. Documents of before do not say which.
+    """Of each number the row of the attack that is told, or those of all if none was chosen.
+
+    The strongest of several by their own numbers is too strong by chance, so that an attack is
+    chosen without them. Documents of before do not say which.
+    """
     chosen = {_get_number(row) for row in rows if is_told(row)}
     return [row for row in rows if is_told(row) or _get_number(row) not in chosen]
 
 
 def is_told(row):
-    """Whether the attack of a row is the one that is told of its number."""
+    """Return whether the attack of a row is the one that is told of its number."""
     return row.get("told") == 1  # missing in documents of before
 
 
-def measure_level(grounds, evidence):
-    """The level of all records and of each group, by what is beyond doubt of the strongest."""
+def measure_audit_level(grounds, evidence):
+    """Return level of all records and of each group, by what is beyond doubt of the strongest."""
     excess = get_excess(grounds)
     if excess is not None and evidence == LEAK:
         # Only what training adds counts, and no number of a group is known without the shift.
@@ -222,11 +228,11 @@ def measure_level(grounds, evidence):
 
 
 def _find_largest(rows, level, n_parts):
-    """The highest corrected lower end of an AUC and of a ratio, and the highest estimate."""
+    """Return the highest corrected lower end of an AUC and of a ratio, and the highest estimate."""
     n_attacks = 1 if all(map(is_told, rows)) else len({row["attack"] for row in rows})
     n_compared, numbers = n_parts * n_attacks, {}
     for row in rows:
-        wider = scale(1 - (1 - level) / n_compared, level)
+        wider = scale_interval(1 - (1 - level) / n_compared, level)
         low = max(0.0, row["estimate"] - wider * (row["estimate"] - row["low"]))
         is_auc = row["metric"] == "auc"
         name = "auc" if is_auc else "ratio"
@@ -244,16 +250,17 @@ def _find_largest(rows, level, n_parts):
 
 
 def get_fpr(row):
-    """The false positive rate that was measured for a TPR."""
+    """Return the false positive rate that was measured for a TPR."""
     fpr = row.get("fpr")
     return row["max_fpr"] if fpr is None or np.isnan(fpr) else fpr
 
 
 def find_unit(row, wider=1.0):
-    """The false positive rate by which a TPR is divided, so that the ratio is not exaggerated."""
-    # Where scores are tied, the rate that was measured can be far below the one that was asked for.
-    # It may be 0, so the upper end of its interval counts, which is as much wider as that of the
-    # TPR.
+    """The false positive rate by which a TPR is divided, so that the ratio is not exaggerated.
+
+    Where scores are tied, the rate that was measured can be far below the one that was asked for.
+    It may be 0, so the upper end of its interval counts, which is as much wider as that of the TPR.
+    """
     high = row.get("fpr_high")
     if high is None or np.isnan(high):
         return row["max_fpr"]
@@ -261,12 +268,12 @@ def find_unit(row, wider=1.0):
 
 
 def _get_number(row):
-    """What a number is of, whichever attack it is by."""
+    """Return what a number is of, whichever attack it is by."""
     return _get_key(row)[1:]
 
 
-def _list_keys(rows):
-    """What tells numbers apart: attack, scope, group, metric and rate."""
+def _list_number_keys(rows):
+    """Return what tells numbers apart: attack, scope, group, metric and rate."""
     return frozenset(map(_get_key, rows))
 
 
@@ -275,7 +282,7 @@ def _get_key(row):
     return row["attack"], row["scope"], row["group"], row["metric"], rate
 
 
-class Route(NamedTuple):
+class ReleaseRoute(NamedTuple):
     """A way of release with its level and its numbers."""
 
     way: str  # service or file
@@ -284,7 +291,7 @@ class Route(NamedTuple):
     leaks: frozenset | None = None  # keys of the numbers that are beyond chance, if tested
 
     def is_shown(self, row):
-        """Whether a number is beyond chance; without a test, whether its interval is."""
+        """Return whether a number is beyond chance; without a test, whether its interval is."""
         if self.leaks is not None:
             return _get_key(row) in self.leaks
         return row["low"] > (0.5 if row["metric"] == "auc" else get_fpr(row))
@@ -296,8 +303,10 @@ class Route(NamedTuple):
         return Level("none") if is_of_groups else self.level
 
     def find_best(self, metric, max_fpr=None, scope=OVERALL, group="all", end="estimate"):
-        """The row of the attack that is told of a part of the records, or None."""
-        # end: the number by which one is chosen if that was not done without the rows
+        """Return the row of the attack that is told of a part of the records, or None.
+
+        end: the number by which one is chosen if that was not done without the rows.
+        """
         rows = [
             row
             for row in self.rows
@@ -315,32 +324,34 @@ def list_routes(report):
     """The routes of a report that were attacked, the file first, if nothing hinders a verdict."""
     ways = {FILE: report.file, SERVICE: report.service}
     return [
-        Route(way, found.level, found.results.to_dict("records"), list_shown(found.grounds))
+        ReleaseRoute(way, found.level, found.results.to_dict("records"), list_shown(found.grounds))
         for way, found in ways.items()
         if found is not None
     ]
 
 
 def list_shown(grounds):
-    """Keys of the numbers that are beyond chance."""
-    return _list_keys(list_leaks(grounds).to_dict("records"))
+    """Return the keys of the numbers that are beyond chance."""
+    return _list_number_keys(list_leaks(grounds).to_dict("records"))
 
 
 def list_shown_of_document(found, level):
-    """The same of the part of a document on answers, or on the file."""
+    """Return the same of the part of a document on answers, or on the file."""
     rows = found["permutation"]["numbers"] if found["permutation"] else ()
-    return _list_keys(row for row in rows if row["pvalue_adjusted"] <= (1 - level) / 2)
+    return _list_number_keys(row for row in rows if row["pvalue_adjusted"] <= (1 - level) / 2)
 
 
 def get_highest(routes):
-    """The route that the headline is about: of equal ones the file, where they leak."""
+    """Return the route that the headline is about: of equal ones the file, where they leak."""
     best = max(routes, key=lambda route: route.level.order)
     return best if best.level.rank >= 0 else routes[-1]
 
 
 def choose_rate(routes):
-    """The false positive rate of sentence and picture, or None if none was measured."""
-    # The smallest one from 1% on, else the largest, unless it shows nothing of what was found.
+    """Return the false positive rate of sentence and picture, or None if none was measured.
+
+    The smallest one from 1% on, else the largest, unless it shows nothing of what was found.
+    """
     rates = {
         row["max_fpr"]
         for route in routes
@@ -371,7 +382,7 @@ def _choose_shown(route, rates, usual):
 
 
 def _choose_decisive(route, usual):
-    """The rate that the level follows from, where neither ranks nor the usual rate give it."""
+    """Return rate that the level follows from, where neither ranks nor the usual rate give it."""
     level, row = route.level, route.find_best("tpr", usual)
     ranks, ratio = (level.numbers.get(name) for name in ("auc", "ratio"))
     if ratio is None or (ranks is not None and reaches(level, "auc", ranks["low"])):
@@ -386,7 +397,10 @@ def name_group(part):
 
 
 def find_worst_group(routes):
-    """The group with the highest level, if it is above that of all records; its route, or None."""
+    """Return the group with the highest level, if it is above that of all records.
+
+    Its route, or None.
+    """
     pairs = [(group, route) for route in routes for group in route.level.groups]
     pairs = [(g, route) for g, route in pairs if read_level(g).order > route.own_level.order]
     return max(pairs, key=lambda pair: read_level(pair[0]).order, default=None)

@@ -20,14 +20,14 @@ from ._measure import (
     MOST_EXPOSED,
     OVERALL,
     list_judged,
-    measure,
+    measure_attack,
     rank_attacks,
     widen,
 )
 from ._people import MEAN, SUM
 from ._permutations import count_permutations
-from ._run import take_records
-from ._words import describe_error
+from ._run import take_sampled_records
+from ._words import describe_with_class
 from .checks._base import ERROR, KNOWN, NOT_RUN, SOMETIMES, Check
 from .checks._control import NegativeControlCheck, PositiveControlCheck
 from .checks._permutation import PermutationCheck, permutation_test
@@ -41,17 +41,17 @@ def compare_groups(rounds, records, subsets, confidence_level, seed):
     tests = []
     for scope in dict.fromkeys(scope for scope, _, _ in subsets if scope != OVERALL):
         masks = {group: mask for name, group, mask in subsets if name == scope}
-        kept = {group: mask for group, mask in masks.items() if _is_large(rounds, mask)}
+        kept = {group: mask for group, mask in masks.items() if _is_large_group(rounds, mask)}
         if len(masks) > _MOST_GROUPS or len(kept) < 2 or len(rounds.guesses) < 2:
             continue
         test = _test(rounds, records, kept, confidence_level, seed)
         left_out = [group for group in masks if group not in kept]
-        tests.append({"scope": scope, **_describe(test), "left_out": left_out})
+        tests.append({"scope": scope, **_describe_disparity(test), "left_out": left_out})
     return tests
 
 
-def _is_large(rounds, mask):
-    """Whether a group has enough records of either kind, some of which were both."""
+def _is_large_group(rounds, mask):
+    """Return whether a group has enough records of either kind, some of which were both."""
     inside = rounds.membership[:, mask] == 1
     n_inside = inside.sum(axis=1)
     enough = min(n_inside.min(), (inside.shape[1] - n_inside).min()) >= FEWEST
@@ -75,7 +75,7 @@ def _test(rounds, records, masks, confidence_level, seed):
         return DisparityTest(confidence_level=confidence_level, random_state=seed).fit(guesses)
 
 
-def _describe(test):
+def _describe_disparity(test):
     for frame in (test.group_vulnerability_, test.pairwise_):
         frame[["low", "high"]] = frame[["low", "high"]].clip(-1, 1)  # Student's may lie beyond
     columns = ["group", "other", "difference", "low", "high", "pvalue_adjusted", "reject"]
@@ -95,7 +95,7 @@ def _describe(test):
     }
 
 
-class _People(NamedTuple):
+class _WholePeople(NamedTuple):
     """People whose records are all on one side."""
 
     names: np.ndarray
@@ -106,15 +106,18 @@ class _People(NamedTuple):
 
 
 def measure_people(case, run):
-    """Measure the attacks on people instead of records."""
-    # Records that an attack cannot judge are left out, and so are people with records on both
-    # sides, who are neither members nor non-members. Attacks that are cross-fitted are left out,
-    # because their scores of one person depend on the membership of others.
-    # -> found: the strongest attack. None without people, if each of them has a single record, or
-    # if all attacks are cross-fitted
+    """Measure the attacks on people instead of records.
+
+    Records that an attack cannot judge are left out, and so are people with records on both sides,
+    who are neither members nor non-members. Attacks that are cross-fitted are left out, because
+    their scores of one person depend on the membership of others.
+
+    Return found: the strongest attack. None without people, if each of them has a single record, or
+    if all attacks are cross-fitted.
+    """
     if case.people is None or not run.fitted:
         return None
-    people = _read_people(case)
+    people = _list_whole_people(case)
     if len(people.names) == len(people.numbers):
         return None
     ways, scores, judged = {}, {}, {}
@@ -138,19 +141,22 @@ def measure_people(case, run):
         "combine": ways[attack],
         "n_mixed": people.n_mixed,
         "n_permutations": count_permutations(case.level),
-        **_judge(case, people, scores, judged, attack),
+        **_judge_people(case, people, scores, judged, attack),
     }
 
 
-def _read_people(case):
+def _list_whole_people(case):
     names, numbers = number_groups(case.people, len(case.membership))
     n_records, n_inside = np.bincount(numbers), np.bincount(numbers, case.membership)
     is_whole = (n_inside == 0) | (n_inside == n_records)
-    return _People(names, numbers, is_whole, n_inside[is_whole] > 0, int((~is_whole).sum()))
+    return _WholePeople(names, numbers, is_whole, n_inside[is_whole] > 0, int((~is_whole).sum()))
 
 
-def _judge(case, people, scores, judged, attack):
-    """Sizes, AUC and p-value of the attack, and who is exposed most; None where too few remain."""
+def _judge_people(case, people, scores, judged, attack):
+    """Return sizes, AUC and p-value of the attack, and who is exposed most.
+
+    None where too few remain.
+    """
     rows = np.arange(len(people.inside))[list_judged(judged, attack, people.inside)]
     sides, own = people.inside[rows], scores[attack][rows]
     n_members = int(sides.sum())
@@ -174,12 +180,12 @@ def _judge(case, people, scores, judged, attack):
     return found | {
         **dict(zip(("auc", "low", "high"), limits, strict=True)),
         "pvalue": float(adjusted[attack]),
-        "exposed": _list_exposed(people, rows, own),
+        "exposed": _rank_exposed_members(people, rows, own),
     }
 
 
-def _list_exposed(people, rows, scores):
-    """The members with the highest scores, and how rarely a non-member scores as high."""
+def _rank_exposed_members(people, rows, scores):
+    """Return the members with the highest scores, and how rarely a non-member scores as high."""
     sides = people.inside[rows]
     members, others = rows[sides], scores[~sides]
     order = np.argsort(-scores[sides], kind="stable")[:MOST_EXPOSED]
@@ -255,12 +261,12 @@ class Findings:
 
 def examine(case, run, clock):
     """Measure how well the attacks did, and check whether the numbers can be trusted."""
-    numbers = _measure_all(case, run), *_measure_repetitions(case, run, clock)
+    numbers = _measure_all_attacks(case, run), *_measure_repetitions(case, run, clock)
     with clock("people"):
         findings = _add_people(Findings(*numbers), case, run)
     for check in sort_by_reads(checks.CHECKS):
         with clock(check.part):
-            answer = _ask(check, case, run, findings)
+            answer = _ask_check(check, case, run, findings)
         if answer is not None:
             findings = replace(findings, checks={**findings.checks, check.name: answer})
     names = [check.name for check in checks.CHECKS if check.name in findings.checks]
@@ -273,14 +279,14 @@ def _add_people(findings, case, run):
     except Exception as error:
         if not is_of_memory(error):
             raise
-        return replace(findings, lacks={"person level": describe_error(error)})
+        return replace(findings, lacks={"person level": describe_with_class(error)})
 
 
 def withhold(case):
-    """The findings of an audit that ends because the model does not know the table."""
+    """Return the findings of an audit that ends because the model does not know the table."""
     findings, why = Findings(pd.DataFrame(columns=list(COLUMNS))), "The audit ended before."
     answers = {
-        check.name: _ask(check, case, None, findings)
+        check.name: _ask_check(check, case, None, findings)
         if check.role == KNOWN
         else Check(check.name, NOT_RUN, why)
         for check in checks.CHECKS
@@ -303,10 +309,12 @@ def sort_by_reads(listed):
     return done
 
 
-def _ask(check, case, run, findings):
-    """The outcome of a check, which is an error if the check raises."""
-    # The numbers are measured by then, so they are reported; a verdict that needs the check stays
-    # open (choose_evidence).
+def _ask_check(check, case, run, findings):
+    """Return the outcome of a check, which is an error if the check raises.
+
+    The numbers are measured by then, so they are reported; a verdict that needs the check stays
+    open (choose_evidence).
+    """
     for name in check.reads:
         if name in findings.checks and findings.checks[name].is_error:
             return check.answer(ERROR, f"The check failed because it needs {name}, which failed.")
@@ -315,25 +323,25 @@ def _ask(check, case, run, findings):
     try:
         return check.ask(case, run, findings)
     except Exception as error:  # whatever it is, the other checks can still answer
-        return check.answer(ERROR, f"The check failed: {describe_error(error)}")
+        return check.answer(ERROR, f"The check failed: {describe_with_class(error)}")
 
 
-def _measure_all(case, run):
+def _measure_all_attacks(case, run):
     rows = []
     for name, scores in run.scores.items():
         subsets = ((*names, mask & run.judged[name]) for *names, mask in case.subsets)
-        numbers = measure(name, scores, run.guesses[name], replace(case, subsets=subsets))
+        numbers = measure_attack(name, scores, run.guesses[name], replace(case, subsets=subsets))
         rows += numbers if name in run.fitted else map(widen, numbers)
     return pd.DataFrame(mark_told(rows, run.orders), columns=list(COLUMNS))
 
 
 def _measure_repetitions(case, run, clock):
-    """Power and disparity; None and None if no attack could be repeated."""
+    """Return the power and disparity; None and None if no attack could be repeated."""
     attack, rounds, numbers, obstacle, _ = run.repetitions
     if obstacle is not None:
         return None, None
     with clock("repetitions"):
-        records = take_records(case.records, rounds.rows)
+        records = take_sampled_records(case.records, rounds.rows)
         subsets = [(*names, mask[rounds.rows]) for *names, mask in case.subsets]
         try:
             scopes = compare_groups(rounds, records, subsets, case.level, case.seeds["checks"])

@@ -9,10 +9,10 @@ import pandas as pd
 from sklearn.base import is_regressor
 from sklearn.metrics import roc_auc_score
 
-from .._core.asking import unwrap
 from .._core.caches import clone_to_train
 from .._core.levels import Level
 from .._core.progress import enter_stage
+from .._core.query import unwrap
 from .._core.records import has_column
 from .._core.targets import shape_targets
 from ..attacks import ReleasedModelAttack
@@ -21,10 +21,10 @@ from ..metrics import auc_interval
 from ..victims import has_file
 from ._case import AS_FILE, count_coefficients, is_recipe
 from ._choice import mark_told
-from ._evidence import make_grounds, measure_level
+from ._evidence import make_grounds, measure_audit_level
 from ._examine import Findings
 from ._file_attack import fit_file_attack
-from ._measure import COLUMNS, measure
+from ._measure import COLUMNS, measure_attack
 from ._pace import CONTROL_OF_FILE, MOST_OF_COLUMN, MOST_OF_CONTROL
 from ._run import Run
 from ._text import name_unread
@@ -35,7 +35,7 @@ from ._verdict import (
     keep_shared_checks,
     write_file_verdict,
 )
-from ._words import describe_error
+from ._words import describe_with_class
 from .checks import PermutationCheck
 
 # Level of the interval that the expected AUC of the attack on a clone must lie in.
@@ -119,28 +119,30 @@ class FileFindings:
     @property
     def level(self) -> Level:
         """How much the file leaks, as :attr:`AuditReport.level`."""
-        return measure_level(self.grounds, self.evidence)
+        return measure_audit_level(self.grounds, self.evidence)
 
 
 def attack_file(case, clock):
-    """Attack the file of the victim, which takes no shadow models."""
-    # -> file: without grounds; None if it was not asked for, or the model has no file at hand: a
-    # service, or stored predictions
+    """Attack the file of the victim, which takes no shadow models.
+
+    Return file: without grounds; None if it was not asked for, or the model has no file at hand: a
+    service, or stored predictions.
+    """
     victim = case.request.victim
     if not case.file or is_recipe(victim) or not has_file(victim) or is_sequence_victim(victim):
         return None
     enter_stage(AS_FILE)
     with clock("file"):
-        return _run(case)
+        return _run_file_attack(case)
 
 
 def is_sequence_victim(victim):
-    """Whether a victim is a model of texts, whose stored numbers no attack reads."""
+    """Return whether a victim is a model of texts, whose stored numbers no attack reads."""
     return getattr(unwrap(victim), "gives_tokens", False)
 
 
 def list_unread_files(case):
-    """Why the file of a model of texts is not attacked, as a note."""
+    """Yield why the file of a model of texts is not attacked, as a note."""
     if case.file and is_sequence_victim(case.request.victim):
         yield (
             "The stored numbers of the model were not attacked: no attack reads those of a model "
@@ -148,7 +150,7 @@ def list_unread_files(case):
         )
 
 
-def examine_file(case, file, findings):
+def examine_audited_file(case, file, findings):
     """Give a file the grounds of its conclusion."""
     if file is None:
         return None
@@ -159,7 +161,7 @@ def examine_file(case, file, findings):
     return replace(file, grounds=grounds)
 
 
-def _run(case):
+def _run_file_attack(case):
     facts = {
         "n_records": len(case.records),
         "n_members": int(case.membership.sum()),
@@ -173,23 +175,23 @@ def _run(case):
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             attack, scores, known = fit_file_attack(case)
-        found = _measure(case, attack, scores)
+        found = _measure_file_attack(case, attack, scores)
     except Exception as error:  # of whatever kind: the audit of the answers stands
-        facts |= dict.fromkeys(("reason", "obstacle"), describe_error(error))
+        facts |= dict.fromkeys(("reason", "obstacle"), describe_with_class(error))
         return FileFindings(None, None, pd.DataFrame(columns=list(COLUMNS)), None, facts, [], None)
-    facts |= known | {"sources": _list_sources(case, attack)}
+    facts |= known | {"sources": _list_part_results(case, attack)}
     facts |= {"ledger": attack.ledger_.to_dict("records"), "expected_auc": attack.expected_auc_}
     facts["obstacle"] = find_obstacle(case, attack, is_severe(found.numbers))
     notes = list(dict.fromkeys(" ".join(str(one.message).split()) for one in caught))
-    notes += _list_left_out(attack.left_out_)
+    notes += _list_unread_parts(attack.left_out_)
     return FileFindings(attack, scores, found.numbers, found.permutation, facts, notes, None)
 
 
 _NAME = ReleasedModelAttack.__name__
 
 
-def _list_left_out(left_out):
-    """Why parts were not read, those with the same reason together."""
+def _list_unread_parts(left_out):
+    """Yield why parts were not read, those with the same reason together."""
     groups = {}
     for name, why in left_out.items():
         groups.setdefault((name.partition(" in ")[0], why), []).append(name)
@@ -199,7 +201,7 @@ def _list_left_out(left_out):
 
 
 def _describe_state(case):
-    """What the file stores, and what would change it."""
+    """Return what the file stores, and what would change it."""
     try:
         findings = case.inspection.findings
     except Exception:  # of whatever kind: it is a help for readers, and no number
@@ -225,18 +227,20 @@ def _describe_service(case):
     )
 
 
-def _measure(case, attack, scores):
+def _measure_file_attack(case, attack, scores):
     guesses, every = scores > attack.offset_, np.ones(len(scores), dtype=bool)
     of_run = ({_NAME: one} for one in (attack, attack, scores, guesses, every, every))
     run = Run(*of_run, None, [])
     found = Findings(
-        pd.DataFrame(mark_told(measure(_NAME, scores, guesses, case), {}), columns=list(COLUMNS))
+        pd.DataFrame(
+            mark_told(measure_attack(_NAME, scores, guesses, case), {}), columns=list(COLUMNS)
+        )
     )
     check = PermutationCheck().ask(case, run, found)
     return Findings(found.numbers, checks={check.name: check})
 
 
-def _list_sources(case, attack):
+def _list_part_results(case, attack):
     sources, member = [], case.membership
     for name, part in attack.parts_.items():
         scores, hits = part.score_samples(case.candidates)[: len(member)], None
@@ -254,7 +258,7 @@ _FACTS = ("n_equations", "expected_auc", "expected_tpr", "misfit", "n_exposed")
 
 
 def _measure_exposed(case, part, scores):
-    """AUC among the candidates of large leverage in sums, or None if one side has none."""
+    """Return AUC among the candidates of large leverage in sums, or None if one side has none."""
     leverage = getattr(part, "leverage_", ())
     if len(leverage) != len(case.candidates):  # of some of the records, or of none
         return None
@@ -265,10 +269,13 @@ def _measure_exposed(case, part, scores):
 
 
 def find_obstacle(case, attack, has_found):
-    """Why it would say nothing if the attack on a file found nothing, as a sentence, or None."""
-    # has_found: whether it has found so much that no control could change the conclusion
-    # -> obstacle: None if the attack reads all that depends on the data, its expected strength is
-    # known, and the attack on a model of the same recipe is as strong as expected
+    """Why it would say nothing if the attack on a file found nothing, as a sentence, or None.
+
+    has_found: whether it has found so much that no control could change the conclusion.
+
+    Return obstacle: None if the attack reads all that depends on the data, its expected strength is
+    known, and the attack on a model of the same recipe is as strong as expected.
+    """
     unread = name_unread(attack.ledger_.to_dict("records"))
     if unread is not None:
         return unread
@@ -282,11 +289,11 @@ def find_obstacle(case, attack, has_found):
             warnings.simplefilter("ignore")
             return _control(case)
     except Exception as error:  # of whatever kind: without a control nothing is known
-        return f"A model of the same recipe could not be attacked: {describe_error(error)}"
+        return f"A model of the same recipe could not be attacked: {describe_with_class(error)}"
 
 
 def _list_silent(attack):
-    """Parts that read something and do not state how much is to be expected of it."""
+    """Return parts that read something and do not state how much is to be expected of it."""
     found = {}
     for name, part in attack.parts_.items():
         found.setdefault(name.partition(" in ")[0], []).append(getattr(part, "expected_auc_", None))

@@ -5,7 +5,7 @@ import warnings
 import numpy as np
 from sklearn.base import clone
 
-from .._core.asking import unwrap
+from .._core.query import unwrap
 from ..attacks import ReleasedModelAttack
 
 # A smaller share may be rounding, or a row that a model counts in another way.
@@ -13,7 +13,7 @@ _FEWEST_OUTSIDERS = 0.005
 
 
 def fit_file_attack(case):
-    """The fitted attack, its scores, and how many training rows are not among the records."""
+    """Return fitted attack, its scores, and how many training rows are not among the records."""
     victim, n_members = unwrap(case.request.victim), case.n_listed
     candidates = case.candidates
     attack = ReleasedModelAttack(
@@ -37,5 +37,5 @@ def fit_file_attack(case):
 
 
 def score_as_file(case):
-    """Scores of the attack on the file of the victim of a case."""
+    """Return the scores of the attack on the file of the victim of a case."""
     return fit_file_attack(case)[1]

@@ -8,12 +8,14 @@ from ..signals import Correctness, LogResidual
 
 
 def measure_gaps(case, pool):
-    """By how much the victim fits its members better than its models fit theirs."""
-    # The gap is the accuracy on the training records minus that on others; of a regression it is
-    # the mean squared error on others minus that on the training records, in variances of the
-    # targets.
-    # -> gap: victim and standard_error; mean and sd of the n_models models; z. None if the pool
-    # does not keep what it takes
+    """By how much the victim fits its members better than its models fit theirs.
+
+    The gap is the accuracy on the training records minus that on others; of a regression it is the
+    mean squared error on others minus that on the training records, in variances of the targets.
+
+    Return gap: victim and standard_error; mean and sd of the n_models models; z. None if the pool
+    does not keep what it takes.
+    """
     fits = _measure_fits(case, pool)
     if fits is None:
         return None
@@ -30,11 +32,14 @@ def measure_gaps(case, pool):
 
 
 def _measure_fits(case, pool):
-    """How well the victim fits each record, and the gap of each model; None if it is not kept."""
+    """Return how well the victim fits each record, and the gap of each model.
+
+    None if it is not kept.
+    """
     outputs, y, records = case.request.outputs, case.records.y, case.records
     if not isinstance(outputs, Outputs):
         return None
-    if outputs.kind == "values" and _is_kept(pool, LogResidual()):
+    if outputs.kind == "values" and _is_located(pool, LogResidual()):
         answered, signal = records.with_fields(outputs=outputs), LogResidual()
         fit = lambda values: -np.exp(-2 * np.asarray(values, np.float64))  # noqa: E731
         own = fit(pool.victim_values(None, answered, signal)[0])
@@ -46,10 +51,12 @@ def _measure_fits(case, pool):
         own, signal, fit = expit(outputs.values), "auto", expit
     else:
         own, signal, fit = outputs.is_correct(y).astype(float), Correctness(), np.asarray
-        if not _is_kept(pool, signal) and (len(outputs.classes) == 2 or outputs.kind == "decision"):
+        if not _is_located(pool, signal) and (
+            len(outputs.classes) == 2 or outputs.kind == "decision"
+        ):
             # The log odds or the margin of the label.
             signal, fit = "auto", lambda values: (values > 0).astype(float)
-    if not _is_kept(pool, signal):
+    if not _is_located(pool, signal):
         return None
     n_models = len(pool.membership_)
     sums, counts = np.zeros((2, n_models)), np.zeros((2, n_models))
@@ -64,7 +71,7 @@ def _measure_fits(case, pool):
     return own, inside - outside
 
 
-def _is_kept(pool, signal):
+def _is_located(pool, signal):
     try:
         pool.locate_signal(signal)
     except (ValueError, TypeError, KeyError):

@@ -4,19 +4,19 @@ import numpy as np
 import pandas as pd
 from scipy.special import expit, logit
 
+from .._core.escaping import to_plain
 from .._core.groups import read_names
 from .._core.hashing import find_repeated_prints
 from .._core.numbers import show
 from .._core.splits import number_units
-from .._core.visible import as_plain
 from ..metrics import (
     advantage_interval,
     auc_interval,
-    check_people,
     compute_auc,
     count_points,
     find_highest,
     membership_roc_curve,
+    number_side_people,
     operating_point,
     sizes_of_sides,
     split_people,
@@ -38,11 +38,12 @@ _MOST_GROUPS = 100
 _MOST_CLASSES = 20
 
 
-class Subsets:
-    """Parts of the records: (scope, group, mask), the records as a whole first."""
+class RecordSubsets:
+    """Parts of the records: (scope, group, mask), the records as a whole first.
 
-    # Masks of many groups would take many times the memory of their numbers, so a mask is made when
-    # its turn comes.
+    Masks of many groups would take many times the memory of their numbers, so a mask is made when
+    its turn comes.
+    """
 
     def __init__(self, n_records):
         self._n_records, self._scopes = n_records, []
@@ -64,7 +65,7 @@ class Subsets:
 
 def list_subsets(records, group, *, classes=False):
     """List the records as a whole, by the values of fields, and by class."""
-    subsets = Subsets(len(records))
+    subsets = RecordSubsets(len(records))
     fields = [group] if isinstance(group, str) else [] if group is None else group
     if not isinstance(fields, list | tuple) or not all(isinstance(name, str) for name in fields):
         raise TypeError(f"group must name a field of the records, or several; got {show(group)}.")
@@ -78,14 +79,14 @@ def list_subsets(records, group, *, classes=False):
     if classes and CLASS not in fields:
         labels = np.unique(records.y)
         if 2 <= len(labels) <= _MOST_CLASSES:
-            texts = as_plain(_name_classes(records, labels))
+            texts = to_plain(_name_classes(records, labels))
             names, places = np.unique(texts, return_inverse=True)
             subsets.add(CLASS, names, places[np.searchsorted(labels, records.y)])
     return subsets
 
 
 def _name_classes(records, labels):
-    """The words of the user for each label, or the labels as the model has them."""
+    """Return the words of the user for each label, or the labels as the model has them."""
     words = records.fields.get(CLASS_NAME)
     if words is None:
         return list(map(str, labels))
@@ -94,12 +95,12 @@ def _name_classes(records, labels):
 
 
 def _number_names(records, field):
-    """Sorted names of the groups of a field, and the number of the group of each record."""
+    """Return sorted names of the groups of a field, and the number of the group of each record."""
     values = pd.Series(read_names(records, field), dtype=object)
     missing = values.isna().to_numpy()
     if missing.all():
         raise ValueError(f"The field {field!r} has no value for any record.")
-    names = as_plain([MISSING if none else str(value) for value, none in zip(values, missing)])
+    names = to_plain([MISSING if none else str(value) for value, none in zip(values, missing)])
     names, codes = np.unique(names, return_inverse=True)
     if len(names) > _MOST_GROUPS:
         raise ValueError(
@@ -110,10 +111,13 @@ def _number_names(records, field):
 
 
 def get_people(records, membership):
-    """Return the person of each record if whole people were assigned to one side."""
-    # People are the values of group_by. Without this field, equal records count as one person if
-    # none of them is on both sides: if records had been assigned one by one, some copies would be.
-    # -> people (n,): person of each record; None if records were assigned one by one
+    """Return the person of each record if whole people were assigned to one side.
+
+    People are the values of group_by. Without this field, equal records count as one person if none
+    of them is on both sides: if records had been assigned one by one, some copies would be.
+
+    Return people of shape (n,): person of each record; None if records were assigned one by one.
+    """
     if "group_by" in records.fields:
         return records["group_by"]
     copied, is_mixed = find_repeated_prints(records.fingerprint, membership)
@@ -136,12 +140,12 @@ FEWEST = 2
 
 
 def get_overall(results, metric):
-    """The results of a metric over all records, where it could be measured."""
+    """Return the results of a metric over all records, where it could be measured."""
     is_it = (results["scope"] == OVERALL) & (results["metric"] == metric)
     return results[is_it & (results["status"] == OK)]
 
 
-def measure(name, scores, guesses, case):
+def measure_attack(name, scores, guesses, case):
     """Measure one attack on all records and on each group."""
     rows, people = [], case.records.fields.get("group_by")
     for scope, group, mask in case.subsets:
@@ -162,10 +166,12 @@ def measure(name, scores, guesses, case):
 
 
 def widen(row):
-    """Widen the intervals of a cross-fitted attack, as with half as many records."""
-    # Each fold is judged by an attack that has learned from the others. Two folds that are alike by
-    # chance therefore count twice, and the numbers vary as with half as many records. Limits are
-    # moved on the log-odds scale; if the estimate is 0 or 1, by the binomial law instead.
+    """Widen the intervals of a cross-fitted attack, as with half as many records.
+
+    Each fold is judged by an attack that has learned from the others. Two folds that are alike by
+    chance therefore count twice, and the numbers vary as with half as many records. Limits are
+    moved on the log-odds scale; if the estimate is 0 or 1, by the binomial law instead.
+    """
     start, span = (-1, 2) if row["metric"] == "advantage" else (0, 1)
     estimate, low, high = ((row[name] - start) / span for name in INTERVAL)
     if estimate == 0:
@@ -205,10 +211,10 @@ MOST_POINTS = 120
 MOST_EXPOSED = 20
 
 
-def compute_curves(scores, membership, confidence_level, groups=None, judged=None):
+def compute_thin_curves(scores, membership, confidence_level, groups=None, judged=None):
     """Compute ROC curves, thinned evenly on logarithmic axes, each with a pointwise band."""
     tail = (1 - confidence_level) / 2
-    people = check_people(groups, len(membership))
+    people = number_side_people(groups, len(membership))
     curves = []
     for attack, values in scores.items():
         rows = list_judged(judged, attack, membership)
@@ -218,7 +224,7 @@ def compute_curves(scores, membership, confidence_level, groups=None, judged=Non
         sides = split_people(None if people is None else people[rows], truth)
         n_members, n_nonmembers = (side.n_rows for side in sides)
         fpr, tpr, thresholds = membership_roc_curve(truth, values)
-        kept = _thin(fpr, n_nonmembers)
+        kept = _thin_rates(fpr, n_nonmembers)
         counts = count_points(fpr, tpr, n_members, n_nonmembers)
         fpr, tpr, thresholds = fpr[kept], tpr[kept], thresholds[kept]
         sizes = sizes_of_sides(values, truth, sides, thresholds)
@@ -229,8 +235,8 @@ def compute_curves(scores, membership, confidence_level, groups=None, judged=Non
     return curves
 
 
-def _thin(fpr, n_nonmembers):
-    """Places of points at evenly spaced log rates, from one false positive to all."""
+def _thin_rates(fpr, n_nonmembers):
+    """Return the places of points at evenly spaced log rates, from one false positive to all."""
     wanted = np.geomspace(1 / n_nonmembers, 1, MOST_POINTS)
     places = np.searchsorted(fpr, wanted * (1 + 1e-9), side="right") - 1
     places = np.unique(places)

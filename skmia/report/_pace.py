@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from joblib import effective_n_jobs
 
-from .._core.asking import query_victim, unwrap
 from .._core.caches import clone_to_train
-from .._core.progress import Step, expect_stages
+from .._core.progress import StageStep, expect_stages
+from .._core.query import query_victim, unwrap
 from .._core.randomness import preserved_randomness
 from .._core.records import has_column
 from .._core.sample_weights import fit_weighted, weights_for
@@ -55,7 +55,7 @@ class ModelPace(NamedTuple):
     load: float = 1.0
 
     def fit_on(self, n: float) -> float:
-        """Seconds of a fit on so many records.
+        """Return the seconds of a fit on so many records.
 
         Parameters
         ----------
@@ -69,7 +69,7 @@ class ModelPace(NamedTuple):
         return self.fit_seconds * (max(n, 1) / self.n_fitted) ** self.power
 
     def answer_on(self, n: float) -> float:
-        """Seconds of a query about so many records.
+        """Return the seconds of a query about so many records.
 
         Parameters
         ----------
@@ -83,7 +83,9 @@ class ModelPace(NamedTuple):
         return self.answer_seconds * n / self.n_answered
 
     def loop_on(self, n: float) -> float:
-        """Seconds of one shadow model: a fit on half of so many records, and all their answers.
+        """Return the seconds of one shadow model.
+
+        A fit on half of so many records, and all their answers.
 
         Parameters
         ----------
@@ -98,14 +100,16 @@ class ModelPace(NamedTuple):
 
 
 def measure_pace(model, records, fit_params=None):
-    """The pace of a model by small fits on some records, or None if it cannot be told."""
-    # Only of packages whose models do nothing else when they are fitted, such as write a ledger.
+    """Return the pace of a model by small fits on some records, or None if it cannot be told.
+
+    Only of packages whose models do nothing else when they are fitted, such as write a ledger.
+    """
     model = unwrap(model)
     parts = [model, *getattr(model, "get_params", dict)().values()]
     homes = {type(part).__module__.partition(".")[0] for part in parts if hasattr(part, "fit")}
     if not homes or not homes <= {"sklearn", "xgboost", "lightgbm", "catboost"}:
         return None
-    n, took, watch = len(records), [], Stopwatch()
+    n, took, watch = len(records), [], LapWatch()
     sizes = [min(_FEW, n // 2), min(2 * _FEW, n)]
     try:
         with warnings.catch_warnings(), preserved_randomness():
@@ -126,7 +130,7 @@ def measure_pace(model, records, fit_params=None):
     return ModelPace(took[1], answer, sizes[1], sizes[1], power, watch.load)
 
 
-class Stopwatch:
+class LapWatch:
     """Seconds of each lap, and how busy the machine was with other work."""
 
     def __init__(self):
@@ -134,7 +138,7 @@ class Stopwatch:
         self._worked = time.process_time()
 
     def lap(self):
-        """Seconds since the last call."""
+        """Return seconds since the last call."""
         before, self._last = self._last, time.perf_counter()
         return self._last - before
 
@@ -161,7 +165,7 @@ class AuditSize(NamedTuple):
 
 
 def size_up(model, records, *, n_classes, shadows, n_jobs, file, time_budget=None, attacks=None):
-    """The size of an audit; of the default attacks, if none are named."""
+    """Return the size of an audit; of the default attacks, if none are named."""
     is_auto = isinstance(shadows, str)
     first = SIZES[1] if time_budget is None else SIZES[0]
     n_shadows = first if is_auto else shadows if isinstance(shadows, int | np.integer) else 0
@@ -226,12 +230,12 @@ _N_OF_DRIFT, _N_FOLDS = 3, 5
 
 
 def expect_audit(size, pace, took=None):
-    """The seconds of each stage of an audit by its steps; took has those of what is over."""
+    """Return the seconds of each stage of an audit by its steps; took has those of what is over."""
     n, took = size.n_records, took or {}
     loop = pace.loop_on(n)
 
     def guess(each, least, most=n):
-        return Step(pace.load * (least + each * min(n, most)), _ARITHMETIC)
+        return StageStep(pace.load * (least + each * min(n, most)), _ARITHMETIC)
 
     file, together = _expect_file(size, pace), 1.0 if _is_one_by_one(size.model) else _TOGETHER
     stages = {
@@ -242,19 +246,19 @@ def expect_audit(size, pace, took=None):
             * (pace.fit_seconds + pace.answer_seconds),
         },
         AS_FILE: {
-            "file": Step(file, _READING),
+            "file": StageStep(file, _READING),
             # It is asked unless the leak is severe, as that of trees mostly is.
-            CONTROL_OF_FILE: Step(
+            CONTROL_OF_FILE: StageStep(
                 file * min(1.0, _count_of_control(size) / n) + pace.fit_on(n / 2),
                 _READING,
                 is_certain=not _has_trees(size.model),
             ),
         },
         ALONE: {
-            name: Step(2.0 * loop) if name == "AnalyticLiRA" else guess(*_OF_ANOTHER)
+            name: StageStep(2.0 * loop) if name == "AnalyticLiRA" else guess(*_OF_ANOTHER)
             for name in size.alone
         },
-        SHADOWS: Step(
+        SHADOWS: StageStep(
             size.n_shadows * loop * together / size.n_workers,
             n_parts=size.n_shadows,
             most_parts=SIZES[-1] if size.may_grow else 0,
@@ -280,9 +284,9 @@ def expect_audit(size, pace, took=None):
     slowest = max((took.get(name, 0.0) for name in (*size.alone, *size.pooled)), default=0.0)
     again = _N_FOLDS * (loop + slowest + (took.get("file", 0.0) / 2 if size.has_file else 0.0))
     stages[CHECKS] |= {
-        DriftCheck.name: Step(of_drift if is_trainable(size.model) else 0.0),
+        DriftCheck.name: StageStep(of_drift if is_trainable(size.model) else 0.0),
         # It is asked where the sides differ.
-        BeyondShiftCheck.name: Step(again, is_certain=False),
+        BeyondShiftCheck.name: StageStep(again, is_certain=False),
     }
     return stages if size.has_file else stages | {AS_FILE: 0.0}
 
@@ -300,7 +304,7 @@ def _has_trees(model):
 
 
 def _count_of_control(size):
-    """Number of candidates of the control of a file."""
+    """Return the number of candidates of the control of a file."""
     return min(size.n_records, max(MOST_OF_CONTROL, MOST_OF_COLUMN * size.n_columns))
 
 

@@ -2,12 +2,12 @@
 
 import pandas as pd
 
+from .._core.escaping import visible
 from .._core.levels import LEAK, LIMITS, REVERSED, SHIFT, UNKNOWN, read_level
 from .._core.pages import render_page
 from .._core.pages.curves import draw_roc
 from .._core.pvalues import format_pvalue
 from .._core.text import choose_base, count_of, count_words, tell_condition, write_date
-from .._core.visible import visible
 from ..metrics import MIN_FALSE_POSITIVES, precision_at_prior
 from ._evidence import (
     FILE,
@@ -22,7 +22,7 @@ from ._measure import INTERVAL, OK, OVERALL, TOO_FEW
 from ._pool_size import describe_growth
 from ._screen import MEANS, show_document
 from ._screen import list_document_routes as list_document_routes
-from ._stand_in import CHOSEN
+from ._surrogate import CHOSEN
 from ._text import (
     column_name,
     describe_disparity,
@@ -34,7 +34,7 @@ from ._text import (
 from ._verdict import describe_candidates
 from ._words import join_names
 from .checks import CHECKS, get_check
-from .checks._base import Step as Step
+from .checks._base import NextStep as NextStep
 from .checks._base import (
     read_checks,
 )
@@ -44,7 +44,7 @@ _LONGEST_SUBJECT = 60
 _PRIORS = 0.5, 0.1
 
 
-def render(document, title=None, values=None):
+def render_audit(document, title=None, values=None):
     screen = show_document(document)
     named, level = cut_name(document["victim_name"]), screen.level
     return render_page(
@@ -59,13 +59,13 @@ def render(document, title=None, values=None):
         way="" if level == "unknown" else MEANS[screen.way],
         same_recipe=document["settings"]["shadow_estimator"] == document["victim"],
         audit=document,
-        **_describe(document, screen),
-        **_list_exposed(document, values),
+        **_describe_page(document, screen),
+        **_list_exposed_records(document, values),
     )
 
 
 def cut_name(name, longest=_LONGEST_SUBJECT):
-    """A name of one line, cut between words."""
+    """Return a name of one line, cut between words."""
     name = visible(name)
     if len(name) <= longest:
         return name
@@ -73,7 +73,7 @@ def cut_name(name, longest=_LONGEST_SUBJECT):
     return f"{whole if len(whole) > longest // 2 else name[:longest]}…"
 
 
-def _describe(document, screen):
+def _describe_page(document, screen):
     routes, checks = screen.routes, read_checks(document["checks"])
     settings, growth = document["settings"], document["growth"]
     return {
@@ -85,16 +85,16 @@ def _describe(document, screen):
         "person_level": document["person_level"],
         "trust": screen.trust,
         "warnings": screen.warnings,
-        "attacks": [*_list_attacks(routes)],
+        "attacks": [*_list_attack_rows(routes)],
         "n_attacks": count_words(sum(len({r["attack"] for r in route.rows}) for route in routes)),
         "others": _list_other_groups(document, routes),
         "levels": _list_levels(routes),
-        "file": document["file"] and _describe_file(document["file"]),
+        "file": document["file"] and _describe_file_box(document["file"]),
         "knows": _describe_knowledge(document),
         "growth": growth and describe_growth(growth),
         "performance": describe_performance(document["performance"]),
         "interval": f"{100 * settings['confidence_level']:g}%",
-        "command": _write_command(settings, document["seeds"]),
+        "command": _write_repeating_call(settings, document["seeds"]),
         "fewest_false": MIN_FALSE_POSITIVES,
     }
 
@@ -108,7 +108,7 @@ def _describe_panel(document, screen, checks):
         note = "How often a member ranks above a non-member, with intervals."
         warned = [name for name, check in checks.items() if check.is_warning or check.is_error]
         note += f" Checks that warn: {join_names(warned)}." if warned else ""
-        return {"rows": _list_doubts(document, routes), "note": note}
+        return {"rows": _list_opposing_numbers(document, routes), "note": note}
     grids, curves, rate = describe_picture(document, routes)
     mark = rate
     if rate is not None:
@@ -126,8 +126,10 @@ def _describe_panel(document, screen, checks):
 
 
 def describe_picture(document, routes):
-    """Counts of a hundred, curves, and the rate at which members are counted, or None."""
-    # Without a verdict there are no counts, and the curves are those of what was measured.
+    """Return the counts of a hundred, curves, and the rate at which members are counted, or None.
+
+    Without a verdict there are no counts, and the curves are those of what was measured.
+    """
     rate, shown = choose_rate(routes), [one for one in routes if one.level != "unknown"]
     grids = [_describe_grid(route, rate) for route in shown]
     if rate is not None:
@@ -137,7 +139,7 @@ def describe_picture(document, routes):
 
 
 def _describe_others(routes, rate):
-    """How many others are mistaken for members: once if they are as many in all routes."""
+    """Return how many others are mistaken for members: once if they are as many in all routes."""
     rows = [(route, route.find_best("tpr", rate)) for route in routes]
     shares = [(route, get_fpr(row)) for route, row in rows if row is not None]
     base, text = choose_base(rate), "others mistaken for members"
@@ -152,7 +154,7 @@ def _describe_others(routes, rate):
 
 
 def _count_dots(share, base):
-    """A share as the number above its dots."""
+    """Return a share as the number above its dots."""
     words = {"fewer than ": "< ", "more than ": "> "}
     number = count_of(share, base)
     for long, short in words.items():
@@ -175,7 +177,7 @@ def _describe_grid(route, rate):
 
 
 def _find_curve(document, route, rate):
-    """The curve of the strongest attack of a route, with the point that is reported."""
+    """Return the curve of the strongest attack of a route, with the point that is reported."""
     best = None if rate is None else route.find_best("tpr", rate)
     listed = (document if route.way == SERVICE else document["file"])["curves"]
     attack = best and best["attack"]
@@ -237,8 +239,8 @@ def _note_numbers(document, routes, shown, rate):
     return notes
 
 
-def _list_doubts(document, routes):
-    """The number that forbids a verdict, and those beside it: words, AUC and ends."""
+def _list_opposing_numbers(document, routes):
+    """Return the number that forbids a verdict, and those beside it: words, AUC and ends."""
     best, rows = routes[-1].find_best("auc"), {}
     if best:
         rows["attack"] = ("best attack on the model", *(best[k] for k in INTERVAL))
@@ -263,7 +265,7 @@ def _list_doubts(document, routes):
 
 
 def _describe_groups(document, routes):
-    """Rows of all records and of each group, and sentences on where the most is found."""
+    """Return rows of all records and of each group, and sentences on where the most is found."""
     parts, small = {(OVERALL, "all"): None}, []
     for row in routes[-1].rows:
         if row["metric"] == "auc" and row["status"] == TOO_FEW:
@@ -282,7 +284,7 @@ def _describe_groups(document, routes):
         metric, base = ("tpr", rate), choose_base(rate)
         what = f"Members recognized of {base:,}, {_tell_rate(shown, parts, rate)}"
     rows = [_describe_part(document, part, row, shown, metric, base) for part, row in parts.items()]
-    worst = _name_worst(rows, base)
+    worst = _name_worst_groups(rows, base)
     return {
         "caption": what,
         "ways": [MEANS[route.way].capitalize() for route in shown],
@@ -294,13 +296,16 @@ def _describe_groups(document, routes):
             for name, numbers in worst.items()
         ),
         "worst": next(iter(worst), None),
-        "tests": [*map(_compare, (document["disparity"] or {"scopes": []})["scopes"])],
+        "tests": [*map(_describe_group_test, (document["disparity"] or {"scopes": []})["scopes"])],
         "disparity": describe_disparity(document["disparity"]),
     }
 
 
 def _tell_rate(routes, parts, rate):
-    """How many others are mistaken in the rows of a table: as many as measured, or at most."""
+    """Return how many others are mistaken in the rows of a table.
+
+    As many as measured, or at most.
+    """
     base, asked = choose_base(rate), round(choose_base(rate) * rate)
     rows = [route.find_best("tpr", rate, *part) for route in routes for part in parts]
     measured = {round(base * get_fpr(row)) for row in rows if row is not None}
@@ -326,7 +331,7 @@ def _describe_part(document, part, row, routes, metric, base):
 
 
 def _write_cell(row, base):
-    """A number with its ends: members of so many, or an AUC."""
+    """Return a number with its ends: members of so many, or an AUC."""
     share, low, high = (row[name] for name in INTERVAL)
     cell, digits = {"share": share, "low": low, "high": high}, 3
     if base is not None:
@@ -335,7 +340,7 @@ def _write_cell(row, base):
     return cell | {"number": number, "ends": " to ".join(ends)}
 
 
-def _name_worst(rows, base):
+def _name_worst_groups(rows, base):
     """Of each group that has the highest number of a route, what is found in it."""
     told = {}
     for place, cell in enumerate(rows[0]["cells"]):
@@ -351,15 +356,15 @@ def _name_worst(rows, base):
     return told
 
 
-def _compare(test):
-    """Whether the groups of a scope differ more than by chance."""
+def _describe_group_test(test):
+    """Return whether the groups of a scope differ more than by chance."""
     p = format_pvalue(test["pvalue"], 1 / (1 + test["n_permutations"]))
     differ = "differ more than" if test["reject"] else "do not differ more than"
     return f"As a service, the groups of {test['scope']} {differ} chance explains ({p})."
 
 
 def _list_other_groups(document, routes):
-    """The AUC of each attack in each group, as a table."""
+    """Return the AUC of each attack in each group, as a table."""
     names, rows = [], {}
     for route in routes:
         for row in route.rows:
@@ -371,7 +376,7 @@ def _list_other_groups(document, routes):
     return {"names": names, "rows": cells} if len(names) > 1 or len(cells) else None
 
 
-def _list_exposed(document, values):
+def _list_exposed_records(document, values):
     """The most exposed records of each route that leaks, with their values if these are given."""
     ways, n_records = {FILE: document["file"], SERVICE: document}, document["data"]["n_records"]
     if values is not None and len(values) != n_records:
@@ -393,8 +398,8 @@ def _list_exposed(document, values):
     return {"exposed": exposed, "n_both": n_both, "columns": list(map(str, table.columns))}
 
 
-def _list_attacks(routes):
-    """A row for each attack on all records: its route, and its numbers by their heading."""
+def _list_attack_rows(routes):
+    """Yield a row for each attack on all records: its route, and its numbers by their heading."""
     for route in routes:
         rows = {}
         for row in route.rows:
@@ -407,7 +412,7 @@ def _list_attacks(routes):
 
 
 def _list_levels(routes):
-    """The limits of the levels, and the numbers that the levels of the routes rest on."""
+    """Return the limits of the levels, and the numbers that the levels of the routes rest on."""
     told = []
     for route in routes:
         listed = route.level.numbers.items()
@@ -420,12 +425,12 @@ def _list_levels(routes):
 
 
 def _write_low(low):
-    """The lower end of an AUC or of a ratio in three digits, or as a whole number."""
+    """Return the lower end of an AUC or of a ratio in three digits, or as a whole number."""
     return f"{low:.3g}" if low < 100 else f"{low:,.0f}"
 
 
-def _describe_file(file):
-    """What the page shows of the file of the model."""
+def _describe_file_box(file):
+    """Return what the page shows of the file of the model."""
     return {
         "text": describe_candidates(file) if file["evidence"] == LEAK else file["verdict"],
         "sources": describe_sources(file),
@@ -440,7 +445,7 @@ def _describe_file(file):
 
 
 def _describe_knowledge(document):
-    """What the attacker knows, what was trained, and how well the model fits both sides."""
+    """Return what the attacker knows, what was trained, and how well the model fits both sides."""
     settings, reference = document["settings"], document["reference"]
     is_chosen = reference is not None and reference["recipe"] == CHOSEN
     n, like = settings["n_shadows"], f": {settings['shadow_estimator']}"
@@ -467,8 +472,8 @@ def _describe_knowledge(document):
     return facts
 
 
-def _write_command(settings, seeds):
-    """The command, or the call, that repeats the audit."""
+def _write_repeating_call(settings, seeds):
+    """Return the command, or the call, that repeats the audit."""
     command = settings.get("command")
     if isinstance(command, dict) and "repeat" in command:
         return str(command["repeat"])

@@ -2,10 +2,10 @@
 
 from typing import NamedTuple
 
+from .._core.escaping import visible
 from .._core.levels import LEAK
 from .._core.pvalues import format_pvalue
 from .._core.text import shorten
-from .._core.visible import visible
 from ._measure import OK, OVERALL
 
 SUM, MEAN = "sum", "mean"
@@ -25,7 +25,7 @@ class PeopleFound(NamedTuple):
 
 
 def find_people(found, rows, evidence):
-    """What is told of people, beside the numbers of records; None if nobody was told of."""
+    """Return what is told of people, beside the numbers of records; None if nobody was told of."""
     if found is None:
         return None
     exposed = found["exposed"] if evidence == LEAK else []
@@ -58,7 +58,7 @@ def _describe_people(found, rows):
 
 
 def _compare_with_records(found, rows):
-    """The AUC of the same attack on single records, as a clause."""
+    """Return the AUC of the same attack on single records, as a clause."""
     wanted = (found["attack"], OVERALL, "auc", OK)
     for row in rows:
         if (row["attack"], row["scope"], row["metric"], row["status"]) == wanted:

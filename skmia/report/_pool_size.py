@@ -1,6 +1,6 @@
 """What a report says about the number of its shadow models, if the audit has chosen it."""
 
-from .._core.visible import visible
+from .._core.escaping import visible
 
 # Value of the parameter ``shadows`` for which the audit chooses the number of shadow models.
 AUTO = "auto"
@@ -14,10 +14,12 @@ SIZES = (4, 8, 16, 32, 64)
 
 
 def expect_gain(step):
-    """What the next doubling is expected to add to the power, or None."""
-    # What is lacking to the power of many models is taken to be inversely proportional to the
-    # number of models that a victim is compared with. A shadow model in its place is compared with
-    # two fewer, because the model that was drawn in a pair with it leaves as well.
+    """Return what the next doubling is expected to add to the power, or None.
+
+    What is lacking to the power of many models is taken to be inversely proportional to the number
+    of models that a victim is compared with. A shadow model in its place is compared with two
+    fewer, because the model that was drawn in a pair with it leaves as well.
+    """
     n = step["n_shadows"]
     if step["gain"] is None or n <= 4:
         return None
@@ -32,8 +34,10 @@ def is_enough(steps):
 
 
 def foresee_size(steps, size, most=SIZES[-1]):
-    """Number of models with which the training of more will probably end."""
-    # What a doubling is expected to add is half of what the one before it was expected to add.
+    """Return the number of models with which the training of more will probably end.
+
+    What a doubling is expected to add is half of what the one before it was expected to add.
+    """
     if not steps or steps[-1]["n_shadows"] < size:
         return min(2 * size, most)  # nothing is known
     gain, spread = expect_gain(steps[-1]), steps[-1]["sd"]
@@ -85,7 +89,7 @@ def describe_growth(growth):
 
 
 def _describe_power(growth):
-    """A sentence on what the last doubling brought, or none if it was not measured."""
+    """Return a sentence on what the last doubling brought, or none if it was not measured."""
     if not growth["steps"]:
         return []
     last = growth["steps"][-1]
@@ -95,19 +99,19 @@ def _describe_power(growth):
     power = f"the {name} of {last['attack']} on shadow models treated as the victim"
     if last["gain"] is None:
         return [f"With {last['n_shadows']}, {power} is {level}."]
-    gain, error = (_format(growth, last[key]) for key in ("gain", "gain_standard_error"))
+    gain, error = (_format_growth(growth, last[key]) for key in ("gain", "gain_standard_error"))
     sign = "-" if last["gain"] < 0 else "+"
     unit = " percentage points" if growth["metric"] == "tpr" else ""
     return [f"The last doubling changed {power} by {sign}{gain} ± {error}{unit} to {level}."]
 
 
-def _format(growth, value):
+def _format_growth(growth, value):
     """Format a difference without its sign, in percentage points if it is one of rates."""
     return f"{abs(value):.3f}" if growth["metric"] == "auc" else f"{100 * abs(value):.1f}"
 
 
 def _describe_next(growth):
-    """A sentence on what the next doubling would cost and bring, and why it was left out."""
+    """Return a sentence on what the next doubling would cost and bring, and why it was left out."""
     steps, reason = growth["steps"], growth["reason"]
     if reason == UNMEASURED:
         return "No attack can be repeated on them, so their number does not depend on its power."
@@ -115,9 +119,9 @@ def _describe_next(growth):
     gain = expect_gain(steps[-1]) if steps else None
     if gain is not None:
         unit = " points" if growth["metric"] == "tpr" else ""
-        would += f", for an expected gain of {_format(growth, gain)}{unit}"
+        would += f", for an expected gain of {_format_growth(growth, gain)}{unit}"
     if reason == ENOUGH:
-        spread = _format(growth, steps[-1]["sd"])
+        spread = _format_growth(growth, steps[-1]["sd"])
         return f"{would}, within the standard deviation between models, {spread}."
     if reason == MOST:
         return f"{would}; {SIZES[-1]} is the most that are trained."

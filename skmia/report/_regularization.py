@@ -24,6 +24,8 @@ _OTHERS = "A simpler model, or a stronger penalty"
 
 
 def advise_by_kind(name):
-    """What makes a model of a class memorize less, or what holds for each kind."""
-    # Of a net the name of its wrapper is known, such as NeuralNetClassifier.
+    """Return what makes a model of a class memorize less, or what holds for each kind.
+
+    Of a net the name of its wrapper is known, such as NeuralNetClassifier.
+    """
     return next((text for kind, text in _KINDS.items() if re.search(kind, name)), _OTHERS)

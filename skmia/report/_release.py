@@ -10,13 +10,13 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from sklearn.base import BaseEstimator, is_regressor
 
-from .._core.asking import unwrap
-from .._core.checks import check_option
-from .._core.circumstances import Clock
 from .._core.copies import copy_unfitted
-from .._core.levels import CONCLUSIVE, LEAK, scale
+from .._core.levels import CONCLUSIVE, LEAK, scale_interval
+from .._core.metric_inputs import check_option
 from .._core.numbers import show
 from .._core.outputs import Outputs
+from .._core.provenance import PartClock
+from .._core.query import unwrap
 from .._core.records import Records
 from .._core.types import PathLike
 from .._core.validation import check_records, query
@@ -31,7 +31,7 @@ from ..disclosure import (
     Policy,
     Recommendation,
     check_decimals,
-    check_model,
+    check_predictor,
     check_provenance,
     judge_limits,
     list_failures,
@@ -47,10 +47,10 @@ from ._audit import OF_DATA, audit
 from ._case import LARGEST_OUTPUTS, check_pool_settings, open_case
 from ._checks_of_release import list_warnings
 from ._evidence import is_stopped, list_told, why_unlisted
-from ._file import attack_file, examine_file
+from ._file import attack_file, examine_audited_file
 from ._measure import OK, OVERALL
 from ._report import AuditReport
-from ._stand_in import describe_stand_in, why_no_reference, why_not_undecided
+from ._surrogate import describe_stand_in, why_no_reference, why_not_undecided
 from ._unknown_labels import take_audited
 
 # Names of the numbers in policies, and how the numbers begin that each is the largest of.
@@ -65,7 +65,7 @@ _NUMBERS = {
 
 def recommend_table(report, policy, conditions, provenance):
     policy = policy if isinstance(policy, Policy) else load_policy(policy)
-    origin = describe_origin(report, *report.seeds) | provenance
+    origin = describe_audit_origin(report, *report.seeds) | provenance
     numbers = measure_table(report)
     found = recommend(policy, "table", numbers, conditions=conditions, provenance=origin)
     if report.evidence in CONCLUSIVE:
@@ -73,15 +73,15 @@ def recommend_table(report, policy, conditions, provenance):
     return replace(found, result="cannot be said", reasons=(report.verdict,))
 
 
-def describe_origin(report, *seeds):
-    """What a second person needs to repeat an audit, with the seeds of these names."""
+def describe_audit_origin(report, *seeds):
+    """Return what a second person needs to repeat an audit, with the seeds of these names."""
     versions = ", ".join(f"{name} {version}" for name, version in report.versions.items())
     given = {name: str(report.seeds[name]) for name in seeds}
     return {"created": report.created, "versions": versions, **given}
 
 
 def measure_table(report):
-    """The numbers of an audit of a table that policies limit, each the largest of its kind."""
+    """Return numbers of an audit of a table that policies limit, each the largest of its kind."""
     measurements, bound = [], partial(_bound_excess, report.settings["confidence_level"])
     known = report.results[report.results["estimate"].notna()]
     for name, start in _NUMBERS.items():
@@ -94,7 +94,7 @@ def measure_table(report):
 
 
 def _bound_largest(bound, numbers, level):
-    """The interval of the largest number of several, by its level."""
+    """Return the interval of the largest number of several, by its level."""
     above = [bound(number, level) for number in numbers]
     # Any of the lower ends may be too high, so they share the error.
     below = [bound(number, 1 - (1 - level) / len(numbers)) for number in numbers]
@@ -106,8 +106,8 @@ def _bound_largest(bound, numbers, level):
 
 
 def _bound(stated, number, level):
-    """An interval of a stated level, widened or narrowed to another one."""
-    factor, (estimate, low, high) = scale(level, stated), number
+    """Return an interval of a stated level, widened or narrowed to another one."""
+    factor, (estimate, low, high) = scale_interval(level, stated), number
     return Interval(
         estimate, estimate - factor * (estimate - low), estimate + factor * (high - estimate)
     )
@@ -229,7 +229,7 @@ def recommend_release(
     checks = withdraw_passes(structure.checks) if stopped else structure.checks
     gap = measure_gap(structure)
     numbers = [*list_measurements(report, release), *([] if stopped else gap)]
-    origin = describe_origin(report, "random_state") | provenance
+    origin = describe_audit_origin(report, "random_state") | provenance
     settings = {"conditions": conditions, "provenance": origin}
     ask = partial(recommend, policy, release, numbers, checks, **settings)
     spoken = tell_spoken(report, policy.stand_in, provenance)
@@ -244,7 +244,7 @@ def recommend_release(
         untold = JudgedLimit("gap", "all", policy.limits[release]["gap"], None, "missing")
         found = replace(found, limits=(*found.limits, untold))
     remarks = *describe_stand_in(report.reference, provenance), *_connect(report, found)
-    left_out = _list_left_out(report, release)
+    left_out = _list_attacks_left_out(report, release)
     return replace(found, remarks=found.remarks + remarks, not_run=left_out)
 
 
@@ -256,7 +256,7 @@ _OF_RECORDS = {
 
 
 def withdraw_passes(checks):
-    """The checks, of which none passes for records that the model does not know."""
+    """Return the checks, of which none passes for records that the model does not know."""
     text = "The audit ended because model and table do not agree, so these records say nothing."
     return tuple(
         replace(check, status="cannot be said", text=text)
@@ -276,8 +276,8 @@ def tell_spoken(report, stand_in, provenance):
     }
 
 
-def _list_left_out(report, release):
-    """Attacks that did not run and why, of the file as well where it would be released."""
+def _list_attacks_left_out(report, release):
+    """Return attacks that did not run and why, of the file as well where it would be released."""
     left_out = [] if report.reference is None else list(report.reference["left_out"])
     if release == "file" and report.file is not None:
         reason = report.file.facts["reason"]
@@ -287,7 +287,7 @@ def _list_left_out(report, release):
 
 
 def _connect(report, found):
-    """A sentence on leakage that was found and is no reason against the release."""
+    """Return a sentence on leakage that was found and is no reason against the release."""
     ways = {"the audit": report}
     if found.release == "file" and report.file is not None:
         ways["the attack on the file"] = report.file
@@ -306,7 +306,7 @@ def check_structure(report, model, records, policy, release, decimals):
 
 
 def measure_gap(structure):
-    """The generalization gap of all records, in a list that is empty if there is none."""
+    """Return the generalization gap of all records, in a list that is empty if there is none."""
     found = structure.membership
     if found is None or found.gap is None:
         return []
@@ -327,7 +327,7 @@ def check_request(report, model, records, policy, release, decimals):
             f"records must be the {len(report.membership)} of the audit; got {n_records}."
         )
     if model is not None:
-        check_model(model)
+        check_predictor(model)
     elif "outputs" not in records.fields:
         raise ValueError(
             "model is None and the records hold no outputs; pass the model that was audited, or "
@@ -388,7 +388,7 @@ def list_measurements(
 
 
 def _measure_largest(report, frames):
-    """The numbers that are told of some attacks; of several ways of release the largest."""
+    """Return the numbers that are told of some attacks; of several ways of release the largest."""
     bound, found = partial(_bound, report.settings["confidence_level"]), {}
     for frame in frames:
         frame = frame[(frame["status"] == OK) & (frame["metric"] != "advantage")]
@@ -408,7 +408,7 @@ def _measure_largest(report, frames):
 
 def _withhold(found, report, policy, release, provenance):
     """Keep a release from an inconclusive audit, and from low numbers that a check warns of."""
-    doubts = _list_doubts(report, release)
+    doubts = _list_release_doubts(report, release)
     if doubts:
         # A number above its limit decides, of the service too where the file was to be released.
         failed = _list_failed(report, policy, release)
@@ -428,8 +428,8 @@ def _withhold(found, report, policy, release, provenance):
     )
 
 
-def _list_doubts(report, release):
-    """Why nothing can be said, whatever the numbers are."""
+def _list_release_doubts(report, release):
+    """Return why nothing can be said, whatever the numbers are."""
     ways = [report] if release == "service" else [report, report.file]
     doubts = [way.verdict for way in ways if way is not None and way.evidence not in CONCLUSIVE]
     if None in ways:
@@ -438,7 +438,7 @@ def _list_doubts(report, release):
 
 
 def _list_failed(report, policy, release):
-    """Numbers above their limits by what is conclusive, in sentences."""
+    """Return numbers above their limits by what is conclusive, in sentences."""
     ways = {"service": report} | ({"file": report.file} if release == "file" else {})
     frames = [way.results for way in ways.values() if way is not None and way.evidence == LEAK]
     limits = judge_limits(policy, release, _measure_largest(report, frames))
@@ -533,14 +533,14 @@ def measure_conditions(
     records = take_audited(report, records)
     settings = {"batched": batched, "n_jobs": n_jobs, "verbose": verbose, "fit_params": fit_params}
     check_pool_settings("measure_conditions", estimator=estimator, **settings)
-    case = _Case(report, model, records, policy, decimals)
+    case = _ReleaseCase(report, model, records, policy, decimals)
     recipe = unwrap(model if estimator is None else estimator)
     found = [] if release == "service" else [_measure_stripped(case), _measure_service(case)]
     found += _measure_changes(case, recipe, release, settings)
     return [condition for condition in found if condition is not None]
 
 
-class _Case(NamedTuple):
+class _ReleaseCase(NamedTuple):
     """The model that was audited and how it is checked."""
 
     report: AuditReport
@@ -550,7 +550,7 @@ class _Case(NamedTuple):
     decimals: int | None
 
     def describe(self, name, way="service", **settings):
-        """A condition with the numbers of the audit and the structural checks under it."""
+        """Return a condition with the numbers of the audit and the structural checks under it."""
         report, model, records, policy, decimals = self
         structure = check_structure(report, model, records, policy, way, decimals)
         numbers = [*list_measurements(report, way), *measure_gap(structure)]
@@ -559,7 +559,7 @@ class _Case(NamedTuple):
 
 
 def _measure_stripped(case):
-    """The file without the state that predictions do not use; its answers are the same."""
+    """Return the file without the state that predictions do not use; its answers are the same."""
     report, model = case.report, case.model
     if model is None or report.file is None or not has_file(model):
         return None
@@ -577,30 +577,30 @@ def _measure_stripped(case):
 
 
 def _attack_file(case, model):
-    report, clock = case.report, Clock()
+    report, clock = case.report, PartClock()
     # Those of an audit; no shadow model is trained.
     settings = {name: one.default for name, one in signature(audit).parameters.items()}
     settings = {name: settings[name] for name in settings if name not in OF_DATA}
     settings |= _repeat_settings(report)
     opened = open_case(model, case.records, report.membership, clock, **settings)
-    return examine_file(opened, attack_file(opened, clock), report.findings)
+    return examine_audited_file(opened, attack_file(opened, clock), report.findings)
 
 
 def _repeat_settings(report):
-    """Settings of the audit by which its numbers are measured again."""
+    """Return the settings of the audit by which its numbers are measured again."""
     kept = {name: report.settings[name] for name in ("group", "fprs", "confidence_level")}
     return kept | {"random_state": report.seeds["shadows"]}
 
 
 def _measure_service(case):
-    """The answers of the model as they are, without its file, as the audit has measured them."""
+    """Return answers of the model as they are, without its file, as the audit has measured them."""
     if case.report.evidence not in CONCLUSIVE or "service" not in case.policy.limits:
         return None
     return case.describe(_AS_A_SERVICE, cost=_COST_OF_NO_FILE, release="service")
 
 
 def _measure_changes(case, recipe, release, settings):
-    """A condition for each change of the answers, with shadow models that change theirs."""
+    """Return a condition for each change of the answers, with shadow models that change theirs."""
     outputs = query(case.model, case.records)
     changes = _list_changes(outputs, recipe, case.decimals)
     n_models = case.report.settings["n_shadows"]
@@ -656,14 +656,16 @@ def _list_changes(outputs, recipe, decimals):
             if decimals is None or digits < decimals:
                 name = f"answers rounded to {digits} decimal{'s' if digits > 1 else ''}"
                 defense = RoundingDefense(recipe, decimals=digits, renormalize=False)
-                changes.append((name, partial(_change, defense), digits))
+                changes.append((name, partial(_defend_outputs, defense), digits))
         if len(outputs.classes) > 2:
             defense = TopKDefense(recipe, k=1)
-            changes.append(("the largest probability alone", partial(_change, defense), None))
+            changes.append(
+                ("the largest probability alone", partial(_defend_outputs, defense), None)
+            )
     return [*changes, ("labels alone", Outputs.as_labels, None)]
 
 
-def _change(defense, outputs):
+def _defend_outputs(defense, outputs):
     return Outputs(defense.change_proba(_compute_proba(outputs)), outputs.classes, "proba")
 
 
@@ -672,7 +674,10 @@ def _compute_proba(outputs):
 
 
 def _measure_cost(outputs, changed):
-    """Mean share of the probability that moves; all of it where there were decision values."""
+    """Return the mean share of the probability that moves.
+
+    All of it where there were decision values.
+    """
     if outputs.kind not in _PROBABILITIES:
         return 1.0
     proba = _compute_proba(outputs).astype(np.float64)

@@ -13,41 +13,41 @@ import pandas as pd
 
 from .._core.decisions import format_decision
 from .._core.drawing import gray, ink, on_paper, shade
+from .._core.escaping import visible
 from .._core.files import PAGE, SHEET, split_place, write_bytes
 from .._core.levels import Level
 from .._core.optional import import_optional
 from .._core.pages import frame_page
 from .._core.pages.saving import save_documents, warn_of_failures, write_json, write_text
 from .._core.screens import write_as_markdown, write_steps_as_markdown
-from .._core.text import escape, make_table
+from .._core.text import escape, format_rows_of_table
 from .._core.types import PathLike
-from .._core.visible import visible
 from ..disclosure import write_sheet
 from ..metrics import Interval
+from ._document import as_audit_document
 from ._evidence import (
     choose_evidence,
     get_highest,
     list_routes,
     make_grounds,
-    measure_level,
+    measure_audit_level,
 )
 from ._examine import Findings
 from ._measure import TOO_FEW
-from ._page import describe_picture, render
+from ._page import describe_picture, render_audit
 from ._pool_size import describe_growth
-from ._schema import as_document
 from ._screen import list_document_routes, show_report
 from ._text import (
     describe_disparity,
     describe_performance,
     describe_reading,
     describe_sources,
+    format_audit_summary,
     format_short,
-    format_summary,
     name_way,
-    tabulate,
+    tabulate_attacks,
 )
-from ._verdict import write_verdict
+from ._verdict import write_audit_verdict
 from .checks._base import ERROR, NOT_RUN, PASSED, WARNING
 from .checks._baseline import BaselineCheck, DifficultyCheck
 from .checks._drift import DriftCheck
@@ -120,7 +120,7 @@ def _draw_dots(ax, grids, level):
 _STATUS = {PASSED: "passed", WARNING: "**warning**", NOT_RUN: "not run", ERROR: "**failed**"}
 
 
-def format_markdown(report, title):
+def format_audit_markdown(report, title):
     """Format an audit as Markdown, in tables of the extended syntax of GitHub and GitLab."""
     data, n_shadows = report.data, report.settings["n_shadows"]
     found = report.recommendation
@@ -135,10 +135,10 @@ def format_markdown(report, title):
         f"* {escape(describe_performance(report.performance))}",
         f"* Made by skmia {report.versions['skmia']}, {report.created}",
     ]
-    for part in _list_parts(report.results):
+    for part in _list_report_tables(report.results):
         lines += ["", *part]
     lines += ["", f"Brackets: {100 * report.settings['confidence_level']:g}% intervals, pointwise."]
-    lines += [] if screen.people is None else _list_people(screen.people)
+    lines += [] if screen.people is None else _list_people_sections(screen.people)
     for heading, paragraphs in _list_sections(report).items():
         if paragraphs:
             lines += ["", f"## {heading}", "", *(f"* {text}" for text in paragraphs)]
@@ -146,7 +146,7 @@ def format_markdown(report, title):
 
 
 def _list_verdicts(report):
-    """What each way of release was found to be, after all numbers."""
+    """Return what each way of release was found to be, after all numbers."""
     file = report.file
     if file is None:
         return [f"**{report.evidence}**: {escape(report.verdict)}"]
@@ -154,8 +154,8 @@ def _list_verdicts(report):
     return [*lines, "", f"**As a file: {file.evidence}**. {escape(file.verdict)}"]
 
 
-def _list_parts(frame):
-    """A heading and a table for all records, and for each group."""
+def _list_report_tables(frame):
+    """Yield a heading and a table for all records, and for each group."""
     for (scope, group), part in frame.groupby(["scope", "group"], sort=False):
         first = part.iloc[0]
         name = "All records" if scope == "overall" else f"{escape(scope)} = {escape(group)}"
@@ -164,12 +164,16 @@ def _list_parts(frame):
         if first["status"] == TOO_FEW:
             yield [*lines, f"{TOO_FEW}."]
         else:
-            columns = tabulate(part)
-            yield [*lines, "", *make_table(list(columns), zip(*columns.values(), strict=True))]
+            columns = tabulate_attacks(part)
+            yield [
+                *lines,
+                "",
+                *format_rows_of_table(list(columns), zip(*columns.values(), strict=True)),
+            ]
 
 
-def _list_people(people):
-    """How well people are found, and a table of those who are exposed most."""
+def _list_people_sections(people):
+    """Return how well people are found, and a table of those who are exposed most."""
     lines = ["", "## People", "", escape(people.text)]
     if not people.exposed:
         return lines
@@ -179,7 +183,7 @@ def _list_people(people):
         + [f"{row['pvalue']:.2g}"]
         for row in people.exposed
     ]
-    return [*lines, "", *make_table(head, rows)]
+    return [*lines, "", *format_rows_of_table(head, rows)]
 
 
 def _list_sections(report):
@@ -204,15 +208,15 @@ def _list_sections(report):
 def save_report(document, directory, values=None):
 
     def write_page(noted, path):
-        write_text(render(noted, values=values), path)
+        write_text(render_audit(noted, values=values), path)
 
-    others = {"roc.png": _draw, PAGE: write_page}
+    others = {"roc.png": _draw_report, PAGE: write_page}
     if document["recommendation"] is not None:
         others[SHEET] = partial(write_sheet, report=split_place(directory)[1])
     return save_documents(document, directory, "audit.json", others)
 
 
-def _draw(document, path):
+def _draw_report(document, path):
     # A figure made without pyplot opens no window and leaves the caller's backend and state alone.
     module = import_optional("matplotlib.figure", extra="plot")
     figure = module.Figure(figsize=(10, 4), layout="constrained")
@@ -262,12 +266,12 @@ class ServiceFindings:
     @property
     def verdict(self) -> str:
         """The same in words, after a headline."""
-        return write_verdict(self.grounds, self.evidence)
+        return write_audit_verdict(self.grounds, self.evidence)
 
     @property
     def level(self) -> Level:
         """How much the answers reveal, a word with an order as :attr:`AuditReport.level`."""
-        return measure_level(self.grounds, self.evidence)
+        return measure_audit_level(self.grounds, self.evidence)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -489,7 +493,7 @@ class AuditReport:
         return get_highest(list_routes(self)).level
 
     def to_frame(self) -> pd.DataFrame:
-        """The numbers as a table with one row for each attack, group and metric.
+        """Return the numbers as a table with one row for each attack, group and metric.
 
         Returns
         -------
@@ -505,7 +509,7 @@ class AuditReport:
         return self.results.copy()
 
     def to_json(self, path: PathLike | None = None) -> str:
-        """The audit as a JSON document.
+        """Return the audit as a JSON document.
 
         Its ``schema`` is "skmia.audit" and its ``schema_version`` 1. It holds the attributes of
         the report, with an object in ``results`` for each row of :meth:`to_frame`; the user guide
@@ -522,7 +526,7 @@ class AuditReport:
         text : str
             The report as JSON.
         """
-        return write_json(as_document(self), path)
+        return write_json(as_audit_document(self), path)
 
     def to_html(
         self,
@@ -531,7 +535,7 @@ class AuditReport:
         title: str | None = None,
         values: pd.DataFrame | None = None,
     ) -> str:
-        """The audit as a page that needs no other file and no network.
+        """Return the audit as a page that needs no other file and no network.
 
         It begins with the level, and holds no script: its content security policy allows only the
         page's own style.
@@ -558,10 +562,10 @@ class AuditReport:
         ValueError
             If `values` does not have one row for each record.
         """
-        return write_text(render(as_document(self), title, values), path)
+        return write_text(render_audit(as_audit_document(self), title, values), path)
 
     def summary(self, verbose: bool = False) -> str:
-        """The audit as text, in lines of at most 80 characters, in the order of the page.
+        """Return the audit as text, in lines of at most 80 characters, in the order of the page.
 
         Parameters
         ----------
@@ -577,12 +581,12 @@ class AuditReport:
         return "\n".join(
             [
                 *format_short(self, screen),
-                *(["", format_summary(self, screen)] if verbose else []),
+                *(["", format_audit_summary(self, screen)] if verbose else []),
             ]
         )
 
     def to_markdown(self, title: str = "Membership-inference audit") -> str:
-        """The audit as Markdown, for a merge request or a model card.
+        """Return the audit as Markdown, for a merge request or a model card.
 
         Parameters
         ----------
@@ -594,7 +598,7 @@ class AuditReport:
         text : str
             Verdicts, tables of the numbers, checks and notes; names are escaped.
         """
-        return format_markdown(self, title)
+        return format_audit_markdown(self, title)
 
     def plot(self, axes: "Sequence[Axes] | None" = None) -> "np.ndarray":
         """Draw the first picture of the page: counts of a hundred as dots, and ROC curves.
@@ -624,7 +628,7 @@ class AuditReport:
         both = np.ravel(np.asarray(axes, dtype=object))
         if len(both) != 2:
             raise ValueError(f"axes must be two, as of pyplot.subplots(1, 2); got {len(both)}.")
-        draw_picture(as_document(self), both)
+        draw_picture(as_audit_document(self), both)
         return both
 
     def save(self, directory: PathLike, *, values: pd.DataFrame | None = None) -> list[Path]:
@@ -652,7 +656,7 @@ class AuditReport:
         RuntimeWarning
             If the figure or the page could not be made though its package is installed.
         """
-        return warn_of_failures(save_report(as_document(self), directory, values))
+        return warn_of_failures(save_report(as_audit_document(self), directory, values))
 
     def _repr_html_(self):
         return frame_page(self, "Membership-inference audit")

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 from sklearn.pipeline import Pipeline
 
-from .._core.asking import unwrap
+from .._core.query import unwrap
 
 # Drawing with replacement leaves out a few rows of small ensembles, which are not worth a note.
 _NEARLY_ALL = 0.95
@@ -58,7 +58,7 @@ def find_used_rows(model, n_rows):
     """Find the rows of the training set that a fitted model was trained on."""
     if isinstance(model, Pipeline) or hasattr(model, "steps"):
         return _follow_steps(model, n_rows)
-    own = _read_rows(model, n_rows)
+    own = _read_kept_positions(model, n_rows)
     if own is not None:
         return UsedRows(own, model, getattr(model, "estimator_", model))
     if hasattr(model, "samplers_"):  # a forest of imbalanced-learn, with a sampler for each tree
@@ -74,7 +74,7 @@ def _follow_steps(pipeline, n_rows):
     """Follow the rows through the steps of a pipeline."""
     used = UsedRows(None)
     for _, step in pipeline.steps[:-1]:
-        kept = None if isinstance(step, str) or step is None else _read_rows(step, n_rows)
+        kept = None if isinstance(step, str) or step is None else _read_kept_positions(step, n_rows)
         if kept is not None:
             used = UsedRows(kept, step).within(used.rows)
             n_rows = len(kept)
@@ -85,8 +85,8 @@ def _follow_steps(pipeline, n_rows):
     return used._replace(receiver=last)
 
 
-def _read_rows(step, n_rows):
-    """Positions of the rows that a fitted step has kept, if it tells."""
+def _read_kept_positions(step, n_rows):
+    """Return the positions of the rows that a fitted step has kept, if it tells."""
     for name, value in vars(step).items():
         if not _OF_ROWS.search(name) or name.startswith("_"):
             continue

@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.base import clone
 
 from .._core.budget import describe_lack, is_of_memory
-from .._core.progress import Step, enter_stage, expect_stages
+from .._core.progress import StageStep, enter_stage, expect_stages
 from .._core.splits import draw_rows
 from .._training.checkpoint import FolderCheckpoint
 from ..base import (
@@ -18,7 +18,7 @@ from ..base import (
     cross_fit,
     get_pool,
     is_open,
-    judge,
+    judge_records,
     learns,
     list_repeatable,
     measure_models,
@@ -30,7 +30,7 @@ from ..exceptions import CheckpointError
 from ..metrics import check_resolution as is_resolved
 from ..model_selection import power_curve
 from ._budget import leave_out_costly, with_memory
-from ._case import ALONE, ATTACKS, CHECKS, SHADOWS, make_pool, prepare
+from ._case import ALONE, ATTACKS, CHECKS, SHADOWS, make_pool, prepare_attack
 from ._measure import OVERALL, rank_attacks
 from ._pool_size import (
     ENOUGH,
@@ -42,7 +42,7 @@ from ._pool_size import (
     foresee_size,
     is_enough,
 )
-from ._words import describe_error
+from ._words import describe_with_class
 
 # Attacks are repeated on up to 32 shadow models, and groups are compared over all of them.
 MOST_REPEATED = 200_000
@@ -51,16 +51,19 @@ ALL = slice(None)
 
 
 def draw_sample(n_records, subsets, most, seed):
-    """Draw records at random, so that no group is short of records."""
-    # About most records are drawn, and further ones of small groups, half as many at most.
-    # -> rows (k,): positions in order; slice(None) for all records
+    """Draw records at random, so that no group is short of records.
+
+    About most records are drawn, and further ones of small groups, half as many at most.
+
+    Return rows of shape (k,): positions in order; slice(None) for all records.
+    """
     if n_records <= most:
         return ALL
     groups = (mask for scope, _, mask in subsets if scope != OVERALL)
     return draw_rows(n_records, most, seed, groups, most // (2 * len(subsets)))
 
 
-def take_records(records, rows):
+def take_sampled_records(records, rows):
     """Return the records of a sample; all of them as they are, for a selection would read X."""
     return records if isinstance(rows, slice) and rows == ALL else records[rows]
 
@@ -70,7 +73,7 @@ _N_TARGETS = 8
 
 
 def measure_power(attack, records):
-    """AUC of an attack by the number of its shadow models."""
+    """Return the AUC of an attack by the number of its shadow models."""
     repeated = clone(attack).set_params(shadows=attack.pool_)
     curve = power_curve(repeated, records, n_targets=_N_TARGETS, max_fprs=())
     rows = curve["auc"].groupby("n_estimators").agg(["mean", "std", "count"])
@@ -88,21 +91,22 @@ def measure_power(attack, records):
 _MOST_ROUNDS = 32
 
 
-class Rounds(NamedTuple):
-    """Guesses about the records of each model, and its training set, of shape (n_rounds, k)."""
+class ControlRounds(NamedTuple):
+    """Guesses about the records of each model, and its training set, of shape (n_rounds, k).
 
-    # Both are those of GroupGuesses, for the records at rows.
+    Both are those of GroupGuesses, for the records at rows.
+    """
 
     guesses: np.ndarray
     membership: np.ndarray
     rows: np.ndarray | slice = ALL
 
 
-class Repetitions(NamedTuple):
+class AttackRepetitions(NamedTuple):
     """An attack on shadow models that are treated as the victim, or why there is none."""
 
     attack: str | None = None  # its name
-    rounds: Rounds | None = None  # on one model of each pair
+    rounds: ControlRounds | None = None  # on one model of each pair
     power: list | None = None  # as returned by measure_power
     obstacle: str | None = None  # why there is none
     is_failure: bool = False  # whether they would have been possible, had memory sufficed
@@ -114,7 +118,7 @@ def repeat_attack(case, run, clock):
     rows = draw_sample(n_records, case.subsets, MOST_REPEATED, case.seeds["checks"])
     enter_stage(CHECKS)
     with clock("repetitions"):
-        repetitions = _repeat(case, run, rows)
+        repetitions = _repeat_attacks(case, run, rows)
     notes, n_drawn = list(run.notes), n_records if isinstance(rows, slice) else len(rows)
     if repetitions.obstacle is None and n_drawn < n_records:
         drawn = f"{n_drawn:,} of {n_records:,} records, drawn at random"
@@ -122,24 +126,26 @@ def repeat_attack(case, run, clock):
     return replace(run, repetitions=repetitions, notes=notes)
 
 
-def _repeat(case, run, rows):
+def _repeat_attacks(case, run, rows):
     ranked = rank_attacks(run.scores, case.membership, run.judged)
     able = list_repeatable({name: run.fitted[name] for name in ranked if name in run.fitted})
     if run.lack is not None:
-        return Repetitions(obstacle=run.lack, is_failure=True)
+        return AttackRepetitions(obstacle=run.lack, is_failure=True)
     if not able:
-        return Repetitions(obstacle="No attack compares the victim with shadow models.")
+        return AttackRepetitions(obstacle="No attack compares the victim with shadow models.")
     name, attack = next(iter(able.items()))
-    records = take_records(case.records, rows)
+    records = take_sampled_records(case.records, rows)
     try:
-        rounds = Rounds(*play_pool(attack, records, _MOST_ROUNDS), rows)
-        return Repetitions(name, rounds, measure_power(attack, records))
+        rounds = ControlRounds(*play_pool(attack, records, _MOST_ROUNDS), rows)
+        return AttackRepetitions(name, rounds, measure_power(attack, records))
     except Exception as error:
         if is_of_memory(error):
-            return Repetitions(obstacle=_UNREPEATED.format(describe_lack(error)), is_failure=True)
+            return AttackRepetitions(
+                obstacle=_UNREPEATED.format(describe_lack(error)), is_failure=True
+            )
         if not isinstance(error, ValueError):
             raise  # a pool may have too few models in, or out, for some records
-        return Repetitions(obstacle=f"Shadow models cannot be treated as the victim: {error}")
+        return AttackRepetitions(obstacle=f"Shadow models cannot be treated as the victim: {error}")
 
 
 _UNREPEATED = "Shadow models were not treated as the victim: {}; audit fewer records."
@@ -183,7 +189,7 @@ class GrowingPool:
             self._seconds += perf_counter() - start
 
     def fits(self, size, seconds):
-        """Whether the further models are expected to take at most so many seconds."""
+        """Return whether the further models are expected to take at most so many seconds."""
         start = perf_counter()
         if self._n_trained == 0 and self._count_missing(size) > 0:
             # All models so far come from a checkpoint: the next ones show how long one takes.
@@ -210,10 +216,12 @@ class GrowingPool:
 
 
 def grow_pool(case, plan, clock):
-    """Train shadow models until further ones would hardly change what the audit finds."""
-    # After each doubling, the attacks are repeated on the pool's own models, whose training sets
-    # are known. The victim, its outputs and its membership play no part, so that the numbers of the
-    # audit need no correction for the choice.
+    """Train shadow models until further ones would hardly change what the audit finds.
+
+    After each doubling, the attacks are repeated on the pool's own models, whose training sets are
+    known. The victim, its outputs and its membership play no part, so that the numbers of the audit
+    need no correction for the choice.
+    """
     growing = GrowingPool(make_pool(case.request, plan.keeps), case.records)
     meter = _PowerMeter(case, plan)
     growing.grow(SIZES[1] if case.time_budget is None else SIZES[0])
@@ -222,7 +230,7 @@ def grow_pool(case, plan, clock):
         for size in SIZES[: SIZES.index(growing.size) + 1]:
             if size not in powers:
                 powers[size] = meter.measure(growing.pool.first(size))
-        steps = _list_steps(powers, meter.choose_figure(powers))
+        steps = _list_growth_steps(powers, meter.choose_figure(powers))
         reason = _why_stop(steps, growing.size)
         if reason is None and case.time_budget is not None:
             left = case.time_budget - clock.elapsed()
@@ -245,12 +253,12 @@ def _tell_growth(growing, steps):
     """Say how long the models take that will probably be trained, if the stages are shown."""
     if growing.seconds_per_model is not None:
         size = foresee_size(steps, growing.size)
-        expected = Step(size * growing.seconds_per_model, n_parts=size, most_parts=SIZES[-1])
+        expected = StageStep(size * growing.seconds_per_model, n_parts=size, most_parts=SIZES[-1])
         expect_stages({SHADOWS: expected})
 
 
 def _can_grow(growing):
-    """Double the models, or keep those that there are if memory does not suffice."""
+    """Return the double the models, or keep those that there are if memory does not suffice."""
     try:
         growing.grow(2 * growing.size)
     except Exception as error:
@@ -291,7 +299,7 @@ class _PowerMeter:
         models = np.arange(min(n_wanted // 2 * 2, len(pool.membership_)))
         found = {}
         for name, attack in self._attacks.items():
-            attack = prepare(attack, self._request)
+            attack = prepare_attack(attack, self._request)
             attack.set_params(victim=None, shadows=pool)
             try:
                 found[name] = measure_models(
@@ -304,8 +312,8 @@ class _PowerMeter:
         return {name: values for name, values in found.items() if not np.isnan(values).any()}
 
 
-def _list_steps(powers, figure):
-    """What each number of models brought to the strongest attack, where it was measured."""
+def _list_growth_steps(powers, figure):
+    """Return what each number of models brought to the strongest attack, where it was measured."""
     steps, before = [], None
     for size, power in powers.items():
         if not power:
@@ -321,7 +329,7 @@ def _list_steps(powers, figure):
                 "power": float(here.mean()),
                 "sd": float(here.std(ddof=1)),
                 "n_models": len(here),
-                **_compare(here, before),
+                **_compare_growth(here, before),
             }
         )
         before = here
@@ -329,7 +337,7 @@ def _list_steps(powers, figure):
 
 
 def _why_stop(steps, size):
-    """Why no further models are needed, or None."""
+    """Return why no further models are needed, or None."""
     if size >= SIZES[-1]:
         return MOST
     if not steps or steps[-1]["n_shadows"] < size:
@@ -337,8 +345,8 @@ def _why_stop(steps, size):
     return ENOUGH if is_enough(steps) else None
 
 
-def _compare(here, before):
-    """Mean growth over the models that were attacked before, and its standard error."""
+def _compare_growth(here, before):
+    """Return the mean growth over the models that were attacked before, and its standard error."""
     if before is None:
         return {"gain": None, "gain_standard_error": None}
     n_common = min(len(here), len(before))
@@ -369,7 +377,7 @@ class Run:
         A sentence on each attack that did not run.
     growth : dict or None
         How the audit chose the number of shadow models, see :func:`grow_pool`.
-    repetitions : Repetitions or None
+    repetitions : AttackRepetitions or None
         The best attack on shadow models, once :func:`repeat_attack` has run it.
     orders : dict
         By metric and false positive rate, the attacks from the strongest on shadow models on.
@@ -389,21 +397,23 @@ class Run:
     notes: list
     growth: dict | None = None
     left_out: list = ()
-    repetitions: Repetitions | None = None
+    repetitions: AttackRepetitions | None = None
     orders: dict = field(default_factory=dict)
     file_scores: np.ndarray | None = None
     lack: str | None = None
 
 
 def make_empty_run():
-    """The run of an audit that ended before its first attack."""
+    """Return the run of an audit that ended before its first attack."""
     return Run({}, {}, {}, {}, {}, {}, None, [])
 
 
 def run_attacks(case, plan, clock):
-    """Attack a victim in several ways with one pool of shadow models."""
-    # Attacks without shadow models run first. An attack that fails is left out. Attacks that learn
-    # from known members learn from other records than those that they score.
+    """Attack a victim in several ways with one pool of shadow models.
+
+    Attacks without shadow models run first. An attack that fails is left out. Attacks that learn
+    from known members learn from other records than those that they score.
+    """
     plan = leave_out_costly(case, plan)
     pooled, found, failures = _run_all(plan, case, clock)
     notes = [*plan.notes, *pooled.notes, *failures]
@@ -427,7 +437,7 @@ def run_attacks(case, plan, clock):
 
 
 def _run_all(plan, case, clock):
-    """The shadow models, the result of each attack that ran, a sentence on each that failed."""
+    """Return shadow models, the result of each attack that ran, a sentence on each that failed."""
     with_pool = {name: bool(needs_of(attack).keeps) for name, attack in plan.attacks.items()}
     pooled, found, failures = None, {}, []
     enter_stage(ALONE)
@@ -443,13 +453,13 @@ def _run_all(plan, case, clock):
             continue
         try:
             with clock(name):
-                attack, pool = prepare(attack, case.request), pooled and pooled.pool
+                attack, pool = prepare_attack(attack, case.request), pooled and pooled.pool
                 attack = connect(attack, case.request.victim, pool, stored=True)
-                found[name] = _judge(case, with_memory(attack, case))
+                found[name] = _judge_victim(case, with_memory(attack, case))
         except Exception as error:  # whatever it is, the other attacks can still run
-            why = _say_undeclared(error, case.request.victim) or describe_error(error)
+            why = _say_undeclared(error, case.request.victim) or describe_with_class(error)
             failures.append(f"{name} was left out: {why}")
-    return pooled or Pooled(), found, failures
+    return pooled or SharedPool(), found, failures
 
 
 def _is_open(attack):
@@ -457,8 +467,12 @@ def _is_open(attack):
 
 
 def _say_undeclared(error, victim):
-    """What cures an attack that queries its victim and does not say so; None for other errors."""
-    # An attack without access to the victim gets stored outputs, and None for the victim.
+    """Return what cures an attack that queries its victim and does not say so.
+
+    None for other errors.
+
+    An attack without access to the victim gets stored outputs, and None for the victim.
+    """
     name = getattr(error, "name", None)
     if getattr(error, "obj", error) is not None or not hasattr(victim, name or ""):
         return None
@@ -469,7 +483,7 @@ def _say_undeclared(error, victim):
     )
 
 
-class Pooled(NamedTuple):
+class SharedPool(NamedTuple):
     """The shadow models that the attacks share."""
 
     pool: Any = None
@@ -479,16 +493,16 @@ class Pooled(NamedTuple):
 
 
 def _get_pool(plan, case, clock):
-    """The fitted pool that the attacks share, and how it grew; nothing without a pool."""
+    """Return the fitted pool that the attacks share, and how it grew; nothing without a pool."""
     request = case.request
     if not plan.keeps:
-        return Pooled()
+        return SharedPool()
     if not request.trains_pool:
-        return Pooled(get_pool(request, case.records))
+        return SharedPool(get_pool(request, case.records))
     try:
         if request.chooses_size:
-            return Pooled(*grow_pool(case, plan, clock))
-        return Pooled(make_pool(request, plan.keeps).fit(case.records))
+            return SharedPool(*grow_pool(case, plan, clock))
+        return SharedPool(make_pool(request, plan.keeps).fit(case.records))
     except Exception as error:
         if not is_of_memory(error):
             raise
@@ -507,22 +521,22 @@ def _train_fewer(case, plan, error):
         if not is_of_memory(again):
             raise
         why = describe_lack(again)
-        return Pooled(lack=f"No shadow models could be trained: {why}; audit fewer records.")
+        return SharedPool(lack=f"No shadow models could be trained: {why}; audit fewer records.")
     note = (
         f"{fewest} shadow models were trained, one after the other: for more at once, "
         f"{describe_lack(error)}."
     )
-    return Pooled(pool, notes=(note,))
+    return SharedPool(pool, notes=(note,))
 
 
-def _judge(case, attack):
-    """The fitted attack, or None if it is cross-fitted, and its judgment of the records."""
+def _judge_victim(case, attack):
+    """Return the fitted attack, or None if it is cross-fitted, and its judgment of the records."""
     queried, seed = case.queried, case.request.attack_seed
     if learns(attack):
         fitted, judged = None, cross_fit(attack, queried, case.membership, seed)
     else:
         fitted = attack.fit(queried)
-        judged = judge(fitted, queried)
+        judged = judge_records(fitted, queried)
     if not np.isfinite(judged.scores).all():
         raise ValueError(
             f"{np.sum(~np.isfinite(judged.scores))} of {len(queried)} scores are not finite."
@@ -531,10 +545,12 @@ def _judge(case, attack):
 
 
 def _choose_tested(case, fitted, judged):
-    """Records whose scores do not depend on how membership was assigned to them."""
-    # Attacks that learn from known members are cross-fitted: the scores of one fold depend on the
-    # membership of the others, so the scores of all folds vary by more than permutations show. The
-    # scores of a single fold come from one attack that has not seen the membership of its records.
+    """Return records whose scores do not depend on how membership was assigned to them.
+
+    Attacks that learn from known members are cross-fitted: the scores of one fold depend on the
+    membership of the others, so the scores of all folds vary by more than permutations show. The
+    scores of a single fold come from one attack that has not seen the membership of its records.
+    """
     if fitted is not None:
         return judged.judged
     folds = assign_folds(case.queried, case.membership, case.request.attack_seed)

@@ -5,15 +5,15 @@ from pathlib import PurePath
 
 import numpy as np
 
+from .._core.escaping import visible
 from .._core.levels import CONCLUSIVE, REVERSED, SHIFT, UNKNOWN, read_level
-from .._core.screens import Headline, Screen, Step
+from .._core.screens import Headline, NextStep, Screen
 from .._core.text import choose_base, count_of, count_words, shorten, tell_condition
-from .._core.visible import visible
-from ..disclosure import summarize
+from ..disclosure import summarize_policy
 from ._evidence import (
     FILE,
     SERVICE,
-    Route,
+    ReleaseRoute,
     choose_rate,
     find_worst_group,
     get_blindness,
@@ -59,26 +59,26 @@ class AuditScreen(Screen):
     routes: tuple  # each Route that was attacked, the file first
     way: str  # the route that the headline is about
     rate: float | None  # largest false positive rate at which members are counted
-    trust: dict  # whether the numbers can be trusted, see `describe_trust`
+    trust: dict  # whether the numbers can be trusted, see `list_trust`
     caution: str  # on intervals above chance where nothing is shown, or empty
     warnings: list  # statements of checks that warn, but for what the sentence says
     people: PeopleFound | None  # what was found of people with several records
 
 
 def make_screen(document, routes, checks):
-    """What is told first of a document, or of the parts of one that a report has."""
+    """Return what is told first of a document, or of the parts of one that a report has."""
     highest, verdict = get_highest(routes), document["verdict"].partition(". ")[2]
     evidence, baseline = document["evidence"], document["baseline"]
     files = _name_files(document)
     sentence = write_sentence(routes, evidence, checks, baseline, verdict, files)
     sentence += _tell_noise(routes, checks)
-    trust = describe_trust(checks, evidence in CONCLUSIVE)
+    trust = list_trust(checks, evidence in CONCLUSIVE)
     return AuditScreen(
         level=highest.level,
         heading=_write_heading(highest, checks),
         headlines=tuple(_make_headline(one, highest, checks) for one in routes),
         sentence=sentence,
-        steps=tuple(advise(document, routes, checks)),
+        steps=tuple(advise_on_audit(document, routes, checks)),
         routes=tuple(routes),
         way=highest.way,
         rate=choose_rate(routes),
@@ -94,7 +94,7 @@ _LONGEST_GROUP = 20
 
 
 def _write_heading(route, checks):
-    """The heading of a page: whose leakage, and whether of answers that an attacker averages."""
+    """Return heading of a page: whose leakage, and whether of answers that an attacker averages."""
     heading = route.level.heading
     heading += "" if route.level.overall or route.level.rank < 0 else " in a group"
     return f"{heading}{' in noisy answers' if _is_of_noise(route, checks) else ''}"
@@ -105,7 +105,7 @@ def _is_of_noise(route, checks):
 
 
 def _tell_noise(routes, checks):
-    """A sentence on answers that differ when the model is queried again; or no text."""
+    """Return a sentence on answers that differ when the model is queried again; or no text."""
     if not any(_is_of_noise(route, checks) for route in routes):
         return ""
     return (
@@ -115,12 +115,12 @@ def _tell_noise(routes, checks):
 
 
 def _list_untold(statements, sentence):
-    """The statements of checks that a sentence does not hold."""
+    """Return the statements of checks that a sentence does not hold."""
     return [text for text in statements if text not in sentence]
 
 
 def _make_headline(route, highest, checks):
-    """What was found of a route, with the group in which it is more."""
+    """Return what was found of a route, with the group in which it is more."""
     where, group = f"as a {route.way}", find_worst_group([route])
     where += ", in noisy answers" if _is_of_noise(route, checks) else ""
     if group is not None:
@@ -131,7 +131,7 @@ def _make_headline(route, highest, checks):
 
 
 def show_way(report, way):
-    """The first screen of the answers alone, or of the file."""
+    """Return the first screen of the answers alone, or of the file."""
     found = {FILE: report.file, SERVICE: report.service}[way]
     [route] = [one for one in list_routes(report) if one.way == way]
     checks, verdict = found.grounds.checks, found.verdict.partition(". ")[2]
@@ -149,7 +149,7 @@ def show_way(report, way):
 
 
 def _name_files(document):
-    """The names of the files of both sides, if the user gave two files; or None."""
+    """Return the names of the files of both sides, if the user gave two files; or None."""
     command = document["settings"].get("command")
     given = command if isinstance(command, dict) else {}
     files = [given.get(name) for name in ("train", "held_out", "heldout")]
@@ -158,7 +158,7 @@ def _name_files(document):
 
 
 def _describe_report(report):
-    """The fields of a document that its first screen needs."""
+    """Return the fields of a document that its first screen needs."""
     found, file = report.recommendation, report.file
     return {
         "recommendation": found and found.to_dict(),
@@ -172,20 +172,20 @@ def _describe_report(report):
 
 
 def show_report(report):
-    """The first screen of a report."""
+    """Return the first screen of a report."""
     return make_screen(_describe_report(report), list_routes(report), report.checks)
 
 
 def show_document(document):
-    """The first screen of a document."""
+    """Return the first screen of a document."""
     return make_screen(document, list_document_routes(document), read_checks(document["checks"]))
 
 
 def list_document_routes(document):
-    """The routes of a document, the file first."""
+    """Return the routes of a document, the file first."""
     ways = {FILE: document["file"], SERVICE: document}
     return [
-        Route(
+        ReleaseRoute(
             way,
             read_level(found["level"]),
             found["results"],
@@ -204,8 +204,10 @@ _NOT_OF_MODEL = (
 
 
 def write_sentence(routes, evidence, checks, baseline, verdict, files=None):
-    """What was found in whole people, with what is stressed between two asterisks."""
-    # checks: by name; verdict: its text after the headline
+    """Return what was found in whole people, with what is stressed between two asterisks.
+
+    checks: by name; verdict: its text after the headline.
+    """
     highest = get_highest(routes)
     if highest.level.name == "unknown":
         return _write_doubt(evidence, checks, baseline, verdict, files, find_lone_class(routes))
@@ -223,7 +225,7 @@ def write_sentence(routes, evidence, checks, baseline, verdict, files=None):
 
 
 def _write_of_group(highest):
-    """What is found where only groups leak: in the one with the highest level."""
+    """Return what is found where only groups leak: in the one with the highest level."""
     text, found = "Over all records, attacks recognize no more than chance explains.", ""
     worst = find_worst_group([highest])
     if worst is None:
@@ -245,30 +247,30 @@ def _write_leak(highest, routes):
     best = highest.find_best("tpr", rate) if rate is not None else None
     ranks = _write_ranks(highest, highest.find_best("auc"))
     if best is None and highest.level == "slight":
-        return _write_slight(highest, None, 100)
+        return _write_slight_audit(highest, None, 100)
     if best is None:
         return f"{ranks} There are too few others to say how many can be recognized surely."
     base = choose_base(rate)
     if highest.level == "slight":
-        return _write_slight(highest, best, base)
+        return _write_slight_audit(highest, best, base)
     if best["estimate"] <= get_fpr(best):
         return f"{ranks} None can be recognized surely: {_count_both(best, base)}."
     if best["estimate"] < 0.05:
         return f"{ranks} Few can be recognized surely: {_count_both(best, base)}."
     who = "has the **model file**" if highest.way == FILE else "gets the **answers** of the model"
     tail = "".join(_tell_other(one, best, base) for one in routes if one is not highest)
-    return f"Whoever {who} can recognize {_tell_mistaken(best, base)}{tail}"
+    return f"Whoever {who} can recognize {_tell_recognized_members(best, base)}{tail}"
 
 
 def _write_ranks(route, row):
-    """How often a member ranks higher, by a row of the AUC or None."""
+    """Return how often a member ranks higher, by a row of the AUC or None."""
     with_file = "With the **model file**, a" if route.way == FILE else "A"
     times = "" if row is None else f"{count_of(row['estimate'], 100)} "
     return f"{with_file} random member ranks above a random non-member {times}of 100 times."
 
 
-def _tell_mistaken(row, base):
-    """How many members are recognized, and how many others are mistaken for one."""
+def _tell_recognized_members(row, base):
+    """Return how many members are recognized, and how many others are mistaken for one."""
     n, mistaken = count_of(row["estimate"], base), get_fpr(row)
     if mistaken > 0:
         m = count_of(mistaken, base)
@@ -280,7 +282,7 @@ def _tell_mistaken(row, base):
 
 
 def _tell_most(row, base):
-    """At most how many others may be mistaken where none was."""
+    """Return at most how many others may be mistaken where none was."""
     high = row.get("fpr_high")
     if high is None or np.isnan(high):
         return ""
@@ -288,7 +290,7 @@ def _tell_most(row, base):
 
 
 def _count_both(row, base):
-    """How many are recognized beside how many others are mistaken, in a few words."""
+    """Return how many are recognized beside how many others are mistaken, in a few words."""
     n, m = (count_of(share, base) for share in (row["estimate"], get_fpr(row)))
     return f"{n} of {base:,} members, and {m} of {base:,} others are taken for one"
 
@@ -296,8 +298,8 @@ def _count_both(row, base):
 _LITTLE = "It is more than chance, and too little to be sure of anybody."
 
 
-def _write_slight(route, best, base):
-    """The strongest number that is beyond chance, as members recognized or as ranks."""
+def _write_slight_audit(route, best, base):
+    """Return the strongest number that is beyond chance, as members recognized or as ranks."""
     shown = [row for row in route.rows if row["scope"] == OVERALL and row["status"] == OK]
     shown = [row for row in shown if route.is_shown(row)]
     rates = [row for row in shown if row["metric"] == "tpr"]
@@ -318,12 +320,12 @@ def _write_slight(route, best, base):
 
 
 def _exceeds(row, base):
-    """Whether more members are recognized than others mistaken, in whole ones too."""
+    """Return whether more members are recognized than others mistaken, in whole ones too."""
     return round(base * row["estimate"]) > round(base * get_fpr(row))
 
 
 def _tell_other(route, first, base):
-    """What the other route gives, beside the row of the first."""
+    """Return what the other route gives, beside the row of the first."""
     best = route.find_best("tpr", first["max_fpr"])
     what = "From the **model file**," if route.way == FILE else "From the **answers** alone,"
     if route.level == "unknown" or best is None:
@@ -363,7 +365,10 @@ def _write_nothing(highest, routes):
 
 
 def find_lone_class(routes):
-    """A sentence's clause on the one class of a side where the other has several; or None."""
+    """Return a sentence's clause on the one class of a side where the other has several.
+
+    Or None.
+    """
     counts = {
         row["group"]: (row["n_members"], row["n_nonmembers"])
         for row in routes[-1].rows
@@ -377,7 +382,7 @@ def find_lone_class(routes):
 
 
 def _write_doubt(evidence, checks, baseline, verdict, files, lone):
-    """Why there is no verdict."""
+    """Return why there is no verdict."""
     cause = find_outcome(checks, SIDES)
     if cause is not None and cause.is_warning and evidence in (REVERSED, UNKNOWN):
         return tell_cause(cause, files)
@@ -431,34 +436,34 @@ def _tell_intervals(routes):
 
 
 # What to do where there is no verdict, if the check that prevents it does not say.
-_ALIKE = Step(
+_ALIKE = NextStep(
     "Take both sides from one population.", "Set a random part of the data aside before training."
 )
-_BOTH_CLASSES = Step(
+_BOTH_CLASSES = NextStep(
     "Give rows of all classes on both sides.",
     "Set a random part of all rows aside before training, as --held-out.",
 )
-_FAILED = Step(
+_FAILED = NextStep(
     "Remove what made a check fail.",
     "Its message is below; the verdict depends on it.",
     "#trust",
     "Checks",
 )
-_AGAIN = Step("Then audit again.", "The numbers of all attacks are below, without a level.")
-_ASK_AGAIN = Step("Then audit again.", "No shadow model was trained, and no attack was run.")
+_AGAIN = NextStep("Then audit again.", "The numbers of all attacks are below, without a level.")
+_ASK_AGAIN = NextStep("Then audit again.", "No shadow model was trained, and no attack was run.")
 
 _MOST_STEPS = 3
 
 
-def advise(document, routes, checks):
-    """At most three steps on what to do next."""
+def advise_on_audit(document, routes, checks):
+    """Return at most three steps on what to do next."""
     steps, found = [], document["recommendation"]
     if found is not None:
         by = f"By the policy {found['policy']['name']}: {found['result']}."
         by += _tell_open(found) if found["result"] == "cannot be said" else ""
         verb = {FILE: "hand out", SERVICE: "offer"}[found["release"]]
         imperative = _RESULTS[found["result"]].format(verb=verb, way=found["release"])
-        steps.append(Step(imperative.capitalize(), by, "#decision", "Recommendation"))
+        steps.append(NextStep(imperative.capitalize(), by, "#decision", "Recommendation"))
     unlisted, sides = (find_outcome(checks, role) for role in (UNLISTED, SIDES))
     # Rows of the model that are listed as members cannot be held out as well.
     in_doubt = sides is not None and sides.is_warning
@@ -480,7 +485,7 @@ def advise(document, routes, checks):
     return steps[:_MOST_STEPS]
 
 
-_OPEN_FILE = Step(
+_OPEN_FILE = NextStep(
     "Do not hand out the file yet.",
     "Nobody knows yet what it stores of training records; offer the answers of the model instead, "
     "which `--release service` judges.",
@@ -490,14 +495,14 @@ _OPEN_FILE = Step(
 
 
 def is_open_file(routes):
-    """Whether the answers of a model were judged and its file could not be."""
+    """Return whether the answers of a model were judged and its file could not be."""
     levels = {route.way: route.level for route in routes}
     return levels.get(FILE) == "unknown" and levels[SERVICE] != "unknown"
 
 
 def _tell_open(found):
-    """Why a policy cannot say, in its first sentence without the names of programs."""
-    told = summarize(found)
+    """Return why a policy cannot say, in its first sentence without the names of programs."""
+    told = summarize_policy(found)
     missing = [text for text in told if text.startswith("Not measured: ")]
     return f" {(missing or told or found['reasons'])[0].partition('. ')[0].rstrip('.')}."
 
@@ -516,10 +521,12 @@ def _advise_against_leaks(document, routes, has_policy):
     file, service = levels.get(FILE), levels[SERVICE]
     if file is not None and file.rank >= 0:
         if file.rank > 0 and not has_policy:
-            yield Step("Do not hand out the file.", "Offer its answers instead.", "#stores", "Why")
+            yield NextStep(
+                "Do not hand out the file.", "Offer its answers instead.", "#stores", "Why"
+            )
         changes = document["file"]["changes"][:2]
         text = " ".join(changes) if sum(map(len, changes)) < 160 else changes[0]
-        yield Step("Train a model that stores less.", text, "#stores", "Why")
+        yield NextStep("Train a model that stores less.", text, "#stores", "Why")
     worst = find_worst_group(routes[-1:])
     if service.rank > 0:
         text = f"{advise_by_kind(document['victim_name'])}, or a defense."
@@ -527,19 +534,19 @@ def _advise_against_leaks(document, routes, has_policy):
             text = f"It leaks {_ADVERBS[service.name]} too."
         text += f" Most in {name_group(worst[0])}." if worst else ""
         link = ("#groups", "Groups") if worst else ()
-        yield Step("Defend the service, then compare.", text, *link)
+        yield NextStep("Defend the service, then compare.", text, *link)
     if service.rank == 0 and document["settings"].get("group") and worst:
-        yield Step("Look at the worst group.", f"{name_group(worst[0])}.", "#groups", "Groups")
+        yield NextStep("Look at the worst group.", f"{name_group(worst[0])}.", "#groups", "Groups")
     if file is None:
         yield _UNASKED
     if service.rank == 0:
         text = f"{advise_by_kind(document['victim_name'])}, or a defense; then compare."
-        yield Step("Let the model memorize less.", text)
+        yield NextStep("Let the model memorize less.", text)
     yield _look_harder(document)
-    yield Step("Compare after each change.", "`skmia compare old new`")
+    yield NextStep("Compare after each change.", "`skmia compare old new`")
 
 
-_UNASKED = Step(
+_UNASKED = NextStep(
     "Attack the file before you hand it out.",
     "This audit read answers only: the level says nothing of the file.",
 )
@@ -548,7 +555,7 @@ _UNASKED = Step(
 def _look_harder(document):
     n = document["settings"]["n_shadows"]
     text = f"{n} shadow models were trained; more may find more." if n else "With shadow models."
-    return Step("Look harder before a release.", text)
+    return NextStep("Look harder before a release.", text)
 
 
 def _advise_to_look(document, routes):
@@ -558,7 +565,7 @@ def _advise_to_look(document, routes):
     yield _look_harder(document)
     rate = choose_rate(routes)
     limit = "auc.high=0.6" if rate is None else f"tpr@{rate:g}.high={2 * rate:g}"
-    yield Step("Keep the audit in your tests.", f"`--fail-above {limit}`")
+    yield NextStep("Keep the audit in your tests.", f"`--fail-above {limit}`")
 
 
 def _advise_in_doubt(document, checks, lone):
@@ -573,8 +580,10 @@ def _advise_in_doubt(document, checks, lone):
         yield _AGAIN
         return
     if document["evidence"] == REVERSED:
-        yield Step("Check the membership column.", "1 or true is for records of the training set.")
-        yield Step("Check the signs of your own attacks.", "Higher has to mean a member.")
+        yield NextStep(
+            "Check the membership column.", "1 or true is for records of the training set."
+        )
+        yield NextStep("Check the signs of your own attacks.", "Higher has to mean a member.")
         yield _AGAIN
         return
     if any(check.is_error for check in checks.values()):
@@ -584,8 +593,8 @@ def _advise_in_doubt(document, checks, lone):
             yield _BOTH_CLASSES
         yield get_check(get_difference(checks)).step or _ALIKE
         differ = "A date, an age, a filter, another source."
-        yield Step("See in what they differ.", differ, "#trust", "Checks")
-        yield Step("Or let skmia choose.", "An unfitted model is trained on a random half.")
+        yield NextStep("See in what they differ.", differ, "#trust", "Checks")
+        yield NextStep("Or let skmia choose.", "An unfitted model is trained on a random half.")
     else:
         yield get_check(get_blindness(checks)).step or PositiveControlCheck.step
     yield _ASK_AGAIN if is_stopped(checks) else _AGAIN
@@ -595,8 +604,8 @@ def _advise_in_doubt(document, checks, lone):
 _ORDER = (ERROR, WARNING, PASSED, STATED)
 
 
-def describe_trust(checks, is_conclusive):
-    """A line, the checks as statements, failed first, and what was not run."""
+def list_trust(checks, is_conclusive):
+    """Return a line, the checks as statements, failed first, and what was not run."""
     rows, not_run = [], {}
     for check in checks.values():
         words = get_check(check.name).state(check)

@@ -29,7 +29,7 @@ class SharedRows(NamedTuple):
     n_shared_held_out: int
 
     def describe(self, train="the training data", held_out="the held-out data"):
-        """What is shared, in a sentence without its period."""
+        """Return what is shared, in a sentence without its period."""
         n, m = self.n_shared_held_out, self.n_held_out
         if n == m and self.n_shared_train == self.n_train:
             same = f"the same {n:,} rows" if m == self.n_train else "the same rows"
@@ -44,10 +44,13 @@ class SharedRows(NamedTuple):
 
 
 def find_shared_rows(prints, membership):
-    """Find out by hashes of rows whether two sides were made of the same rows."""
-    # Tables of few values have copies by nature, on one side as often as across both. So pairs of
-    # equal rows across the sides are compared with those of rows that are dealt at random.
-    # -> shared: None if few rows are on both sides, or no more than by nature
+    """Find out by hashes of rows whether two sides were made of the same rows.
+
+    Tables of few values have copies by nature, on one side as often as across both. So pairs of
+    equal rows across the sides are compared with those of rows that are dealt at random.
+
+    Return shared: None if few rows are on both sides, or no more than by nature.
+    """
     membership = np.asarray(membership, dtype=bool)
     is_shared, sides = mark_shared_prints(prints, membership), (membership, ~membership)
     among = [int(np.count_nonzero(is_shared[side])) for side in sides]
@@ -64,7 +67,7 @@ def find_shared_rows(prints, membership):
 
 
 def _pair_counts(counts):
-    """Numbers of copies of each distinct row on each side."""
+    """Return the numbers of copies of each distinct row on each side."""
     distinct = np.union1d(counts[0][0], counts[1][0])
     paired = np.zeros((2, len(distinct)))
     for side, (values, numbers) in enumerate(counts):

@@ -7,9 +7,9 @@ from typing import NamedTuple
 import numpy as np
 from sklearn.frozen import FrozenEstimator
 
-from .._core.asking import unwrap
 from .._core.copies import copy_parameters
 from .._core.outputs import PREDICTIONS, measure_errors
+from .._core.query import unwrap
 from .._core.randomness import isolated_randomness
 from .._core.sample_weights import fit_weighted, weights_for
 from .._core.trained_modules import refuse_trained_module
@@ -50,7 +50,7 @@ class SidesReading(NamedTuple):
 
 
 def describe_answers(outputs, y):
-    """The answers to all records as rows of numbers, and how well each fits its label."""
+    """Return the answers to all records as rows of numbers, and how well each fits its label."""
     if outputs.kind in PREDICTIONS:
         values = np.asarray(outputs.values, dtype=float).reshape(len(y), -1)
         return TrainedAnswers(values, -measure_errors(outputs, y))
@@ -67,7 +67,7 @@ def describe_answers(outputs, y):
 
 
 def name_fitted_step(victim):
-    """The class of a model around a fitted one, whose last step alone fit trains, or None."""
+    """Return class of a model around a fitted one, whose last step alone fit trains, or None."""
     model = unwrap(victim)
     if not hasattr(model, "get_params"):
         return None
@@ -99,7 +99,7 @@ class SidesReader:
         return None
 
     def read_last_step(self):
-        """The rows on which the last step of a model around a fitted one was trained."""
+        """Return the rows on which the last step of a model around a fitted one was trained."""
         step = name_fitted_step(self._case.victim)
         if step is None:
             return SidesReading(None)
@@ -107,9 +107,11 @@ class SidesReader:
         return SidesReading(rows, rows is not None, step)
 
     def read(self, has_more=False):
-        """The rows on which the model was trained."""
-        # has_more: whether it was trained on rows beyond the members, so that its fit of the sides
-        # cannot be compared with that of models of the members
+        """Return the rows on which the model was trained.
+
+        has_more: whether it was trained on rows beyond the members, so that its fit of the sides
+        cannot be compared with that of models of the members.
+        """
         trained = {MEMBERS: self._train(MEMBERS)}
         if trained[MEMBERS] is None:
             return SidesReading(None)
@@ -128,7 +130,10 @@ class SidesReader:
         return self._answer(self._train_last_step, rows)
 
     def _answer(self, train, rows):
-        """What a model that is trained on some rows answers; None if it cannot be trained."""
+        """Return what a model that is trained on some rows answers.
+
+        None if it cannot be trained.
+        """
         records = self._case.records
         try:
             with warnings.catch_warnings():
@@ -168,7 +173,7 @@ class SidesReader:
         return float(np.sqrt(np.mean(np.square(answers - others))))
 
     def _find_same(self, trained):
-        """The rows of the model that gives the same answers as the victim, if only one does."""
+        """Return rows of the model that gives the same answers as the victim, if only one does."""
         known = {rows: one for rows, one in trained.items() if one is not None}
         if len(known) < 2:
             return None
@@ -178,7 +183,7 @@ class SidesReader:
         return best if apart > 1e-6 and distances[best] <= _SAME * apart else None
 
     def _weigh(self, trained):
-        """The rows by how well the victim fits each side, where no answers are the same."""
+        """Return the rows by how well the victim fits each side, where no answers are the same."""
         gaps = None if self._pool is None else measure_gaps(self._case, self._pool)
         if gaps is None:
             return None

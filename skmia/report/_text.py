@@ -2,12 +2,12 @@
 
 import numpy as np
 
+from .._core.escaping import visible
 from .._core.levels import read_level
 from .._core.pvalues import format_pvalue
 from .._core.screens import write_headlines, write_steps
 from .._core.text import WIDTH, choose_base, shorten, wrap_lines, wrap_short
-from .._core.visible import visible
-from ..disclosure import summarize
+from ..disclosure import summarize_policy
 from ..metrics import resolvable_fpr
 from ._evidence import find_worst_group, get_fpr
 from ._measure import CLASS, FEWEST, INTERVAL, NOT_RESOLVABLE, OK, OVERALL, TOO_FEW
@@ -90,8 +90,11 @@ def column_name(metric, max_fpr):
     return {"auc": "AUC", "advantage": "advantage"}[metric]
 
 
-def tabulate(part):
-    """One row per attack and one column per metric: the cells by the heading of the column."""
+def tabulate_attacks(part):
+    """Return one row per attack and one column per metric.
+
+    The cells by the heading of the column.
+    """
     names = list(dict.fromkeys(part["attack"]))
     columns = {"attack": [shorten(visible(name), _LONGEST_NAME) for name in names]}
     for (metric, max_fpr), rows in part.groupby(["metric", "max_fpr"], sort=False, dropna=False):
@@ -125,7 +128,7 @@ def format_table(frame):
     if frame.empty:
         return []
     parts = [part for _, part in frame.groupby(["scope", "group"], sort=False)]
-    tables = [tabulate(part) for part in parts]
+    tables = [tabulate_attacks(part) for part in parts]
     widths = {
         heading: max(len(text) for table in tables for text in (heading, *table[heading]))
         for heading in tables[0]
@@ -156,7 +159,7 @@ def format_short(result, screen):
     lines = [*write_headlines(screen), "", *wrap_short(screen.plain)]
     if screen.level != "unknown":
         level = result.settings["confidence_level"]
-        lines += ["", *_tabulate(screen.routes, screen.rate, level)]
+        lines += ["", *_tabulate_routes(screen.routes, screen.rate, level)]
         lines += wrap_short(screen.caution, "  ", 2)
     people = [] if screen.people is None else wrap_short(screen.people.line, "  People  ", 10)
     lines += ["", *people, *_list_trust(result, screen.trust), "", *write_steps(screen)]
@@ -174,7 +177,7 @@ def format_short(result, screen):
 
 
 def _describe_sizes(result):
-    """Members, others, shadow models, and queries of a service."""
+    """Return members, others, shadow models, and queries of a service."""
     data, n_shadows = result.data, result.settings["n_shadows"]
     pool = f"{n_shadows} shadow models" if n_shadows else "no shadow models"
     asked = f"; {data['n_queries']:,} queries" if "n_queries" in data else ""
@@ -184,17 +187,17 @@ def _describe_sizes(result):
 _COLUMNS = (9, 16, 15, 22)
 
 
-def _lay(*cells):
+def _lay_audit_row(*cells):
     padded = (f"{cell:{width - 1}s} " for cell, width in zip(cells, _COLUMNS))
     return f"  {''.join(padded)}{cells[-1]}".rstrip()
 
 
-def _tabulate(routes, rate, level):
-    """The strongest attack of each route, on all records and on the groups with the most."""
+def _tabulate_routes(routes, rate, level):
+    """Return the strongest attack of each route, on all records and on the groups with the most."""
     base = 100 if rate is None else choose_base(rate)
     lines = [
-        _lay("", "", "recognized", "how often a member", ""),
-        _lay("", "", f"of {base:,}", "ranks higher (AUC)", "level"),
+        _lay_audit_row("", "", "recognized", "how often a member", ""),
+        _lay_audit_row("", "", f"of {base:,}", "ranks higher (AUC)", "level"),
     ]
     # Classes, which nobody asked for, are shown if one has another level than the whole.
     shows_classes = find_worst_group(routes) is not None
@@ -214,18 +217,18 @@ def _tabulate(routes, rate, level):
                 number, low, high = (f"{base * tpr[end]:.0f}" for end in INTERVAL)
                 count = f"{number:>3} [{low:>2}, {high:>2}]"
             way = "" if place else route.way
-            lines.append(_lay(way, name, count, rank, found.word.lower()))
+            lines.append(_lay_audit_row(way, name, count, rank, found.word.lower()))
         if len(groups) > _MOST_GROUPS:
             lines.append(f"{'':11s}{len(groups) - _MOST_GROUPS} more groups: --verbose")
     told = f"Brackets: {100 * level:g}% intervals."
-    mistaken, when = _tell_mistaken(routes, rate, base)
-    lines.append(_lay("guessing", "", mistaken, "0.5", "none shown"))
+    mistaken, when = _tell_mistaken_others(routes, rate, base)
+    lines.append(_lay_audit_row("guessing", "", mistaken, "0.5", "none shown"))
     told = f"{when} {told}" if when else told
     return [*lines, *wrap_short(told, "  ", 2)]
 
 
-def _tell_mistaken(routes, rate, base):
-    """How many others are mistaken in the rows of a table, in its last row and below it."""
+def _tell_mistaken_others(routes, rate, base):
+    """Return how many others are mistaken in the rows of a table, in its last row and below it."""
     if rate is None:
         return "  -", ""
     rows = [(route.way, route.find_best("tpr", rate)) for route in routes]
@@ -239,7 +242,10 @@ def _tell_mistaken(routes, rate, base):
 
 
 def _list_trust(result, trust):
-    """Whether the numbers can be trusted: what passed and failed, and what was not measured."""
+    """Return whether the numbers can be trusted.
+
+    What passed and failed, and what was not measured.
+    """
     line = trust["line"]
     if trust["bad"]:
         line += f" {'; '.join(trust['bad'])}."
@@ -254,9 +260,12 @@ def _list_trust(result, trust):
 
 
 def _list_policy(found):
-    """What a policy recommends, without the names that only programs need."""
+    """Return what a policy recommends, without the names that only programs need."""
     said = f"As a {found.release}, by the policy {found.policy.name}: {found.result}."
-    told = [*summarize(found.to_dict()), *(f"Condition: {name}." for name in found.conditions)]
+    told = [
+        *summarize_policy(found.to_dict()),
+        *(f"Condition: {name}." for name in found.conditions),
+    ]
     lines = wrap_short(said, "  Policy  ", 10)
     for text in told:
         lines += wrap_short(text, " " * 10, 10)
@@ -267,11 +276,11 @@ def _list_policy(found):
 
 
 def list_leading(checks):
-    """The outcomes that stand at the head of the summary."""
+    """Return the outcomes that stand at the head of the summary."""
     return [check for name, check in checks.items() if get_check(name).leads]
 
 
-def format_summary(result, screen):
+def format_audit_summary(result, screen):
     """Format all attacks and all numbers as text."""
     frame = result.results
     if CLASS not in np.atleast_1d(result.settings["group"]).tolist():
@@ -289,13 +298,16 @@ def format_summary(result, screen):
     policy = [] if found is None else str(found).split("\n")
     lines = [*wrap_lines(head), *format_table(frame)]
     ways = _describe_ways(result)
-    for paragraphs in (unequal, people, _describe_numbers(result, frame), ways, policy):
+    for paragraphs in (unequal, people, _list_caveats(result, frame), ways, policy):
         lines += ["", *wrap_lines(paragraphs)] if paragraphs else []
     return "\n".join(lines)
 
 
-def _describe_numbers(result, frame):
-    """What to know of the numbers: intervals, rates that were not measured, warnings and notes."""
+def _list_caveats(result, frame):
+    """Return what to know of the numbers.
+
+    Intervals, rates that were not measured, warnings and notes.
+    """
     level = f"{100 * result.settings['confidence_level']:g}%"
     foot = [] if frame.empty else [f"Brackets: pointwise {level} confidence intervals."]
     if (frame["status"] == NOT_RESOLVABLE).any():
@@ -314,7 +326,7 @@ def _describe_numbers(result, frame):
 
 
 def _describe_ways(result):
-    """What was found of the answers, and of the file apart if it was attacked."""
+    """Return what was found of the answers, and of the file apart if it was attacked."""
     if result.file is None:
         return [result.verdict]
     file = result.file
@@ -329,7 +341,7 @@ def _describe_ways(result):
 
 
 def name_way(facts):
-    """What the verdict beside that on the file is about."""
+    """Return what the verdict beside that on the file is about."""
     return "As a service" if facts["answers_only"] else "By the attacks that were asked for"
 
 
@@ -366,8 +378,10 @@ def _describe_exposed(source):
 
 
 def name_unread(ledger):
-    """Name what no part of the attack reads, as a sentence."""
-    # -> sentence: None if everything is read
+    """Name what no part of the attack reads, as a sentence.
+
+    Return sentence: None if everything is read.
+    """
     unread = [one for one in ledger if one["part"] is None]
     if not unread:
         return None

@@ -5,8 +5,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._core.asking import unwrap
 from .._core.copies import copy_parameters
+from .._core.query import unwrap
 from ..inspection import inspect_model
 from ..victims import has_file, is_trainable
 from ._case import describe_held_back, is_recipe, train_victim
@@ -49,11 +49,14 @@ class RowCount(NamedTuple):
         return excess if excess > least else 0
 
 
-def count_training_rows(case):
-    """Compare the number of training rows in the file of the victim with that of the members."""
-    # Early stopping sets rows apart, samples hold some of them and weights count others twice: a
-    # model of the same recipe that is trained on the members counts as the victim does.
-    # -> count: None if there is no file, or it states no number
+def compare_training_rows(case):
+    """Compare the number of training rows in the file of the victim with that of the members.
+
+    Early stopping sets rows apart, samples hold some of them and weights count others twice: a
+    model of the same recipe that is trained on the members counts as the victim does.
+
+    Return count: None if there is no file, or it states no number.
+    """
     victim = case.victim
     if is_recipe(case.request.victim) or not has_file(victim):
         return None
@@ -69,7 +72,7 @@ def count_training_rows(case):
 
 
 def _count_of_clone(case, n_members):
-    """What a model of the same recipe states that was trained on the members, or None."""
+    """Return what a model of the same recipe states that was trained on the members, or None."""
     if not is_trainable(case.victim) or not hasattr(case.victim, "get_params"):
         return None
     try:
@@ -85,7 +88,10 @@ def _count_of_clone(case, n_members):
 
 
 def take_recipe(victim):
-    """The unfitted estimator by which a victim was trained; of a search, the one it has chosen."""
+    """Return the unfitted estimator by which a victim was trained.
+
+    Of a search, the one it has chosen.
+    """
     model = unwrap(victim)
     while hasattr(model, "best_estimator_"):
         model = unwrap(model.best_estimator_)

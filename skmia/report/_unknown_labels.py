@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._core.visible import visible
+from .._core.escaping import visible
 
 # A larger share of a side is left out only if chance explains it.
 LARGEST_SHARE = 0.1
@@ -23,7 +23,7 @@ class UnknownLabels(NamedTuple):
     examples: tuple  # the first unknown label of each side, and where it is
 
     def describe(self):
-        """Notes on what was left out."""
+        """Return notes on what was left out."""
         told = []
         if self.n_members:
             told.append(
@@ -50,7 +50,7 @@ class UnknownLabels(NamedTuple):
         )
 
     def count(self):
-        """The numbers for the document of an audit."""
+        """Return the numbers for the document of an audit."""
         return {
             "unknown_members": self.n_members,
             "unknown_nonmembers": self.n_nonmembers,
@@ -59,7 +59,7 @@ class UnknownLabels(NamedTuple):
 
 
 def explain_refusal(known, y, membership):
-    """Why records of unknown labels are too many to be left out, or None."""
+    """Return why records of unknown labels are too many to be left out, or None."""
     for side, name in ((membership, "members"), (~membership, "non-members")):
         n, size = int((~known & side).sum()), int(side.sum())
         if n <= LARGEST_SHARE * size or (name == "non-members" and n <= _allow(y, membership)):
@@ -74,9 +74,11 @@ def explain_refusal(known, y, membership):
 
 
 def _allow(y, membership):
-    """How many non-members of classes without a member there may be by chance."""
-    # Each record is taken to be a non-member with the share that non-members have. A class of k
-    # records then has no member with probability share ** k.
+    """Return how many non-members of classes without a member there may be by chance.
+
+    Each record is taken to be a non-member with the share that non-members have. A class of k
+    records then has no member with probability share ** k.
+    """
     _, sizes = np.unique(y, return_counts=True)
     absent = (1 - membership.mean()) ** sizes
     spread = np.sqrt((sizes**2 * absent * (1 - absent)).sum())
@@ -90,7 +92,7 @@ def find_unknown_labels(outputs, y, membership):
         return None
     why = explain_refusal(known, y, membership)
     if why is not None:
-        _refuse(outputs, y, why)
+        _refuse_unknown_labels(outputs, y, why)
     # Classes without a member are unknown to the model. What is left out on one side is left out on
     # the other: classes that only members have would tell the sides apart by the label alone.
     is_lost = (~known & ~membership & ~np.isin(y, y[membership])).any()
@@ -98,7 +100,9 @@ def find_unknown_labels(outputs, y, membership):
     unmatched &= bool(is_lost)
     kept = known & ~unmatched
     if not (kept & membership).any() or not (kept & ~membership).any():
-        _refuse(outputs, y, "No class is left that both members and non-members have.")
+        _refuse_unknown_labels(
+            outputs, y, "No class is left that both members and non-members have."
+        )
     return UnknownLabels(
         kept=np.flatnonzero(kept),
         unmatched=np.flatnonzero(unmatched),
@@ -109,7 +113,7 @@ def find_unknown_labels(outputs, y, membership):
     )
 
 
-def _refuse(outputs, y, why):
+def _refuse_unknown_labels(outputs, y, why):
     try:
         outputs.label_index(y)
     except ValueError as error:
@@ -125,7 +129,7 @@ def _name_first(y, unknown):
 
 
 def take_audited(report, records):
-    """The records that a report is about, of those that the audit was given."""
+    """Return the records that a report is about, of those that the audit was given."""
     if len(records) == len(report.membership) or "unknown_classes" not in report.data:
         return records
     ids = np.asarray(records.fields.get("record_id", np.arange(len(records))))

@@ -5,8 +5,8 @@ import math
 import numpy as np
 from sklearn.metrics import mean_squared_error, roc_auc_score
 
-from .._core.asking import unwrap
 from .._core.outputs import PREDICTIONS
+from .._core.query import unwrap
 from .._core.records import Records
 
 # Share of the held-out rows that have to be validation rows.
@@ -17,13 +17,16 @@ _SAME = 2e-5
 
 
 def stops_on_held_out(case):
-    """How it is known that training was stopped by the held-out rows, in words, or None."""
+    """Return how it is known that training was stopped by the held-out rows, in words, or None."""
     if _are_given(case):
         return "they are among the validation rows that fit is given (fit_params)"
     noted = _list_noted(unwrap(case.victim))
     if not noted:
         return None
-    own = _measure(case, ~case.membership), _measure(case, case.membership)
+    own = (
+        _measure_validation_side(case, ~case.membership),
+        _measure_validation_side(case, case.membership),
+    )
     for value in noted:
         near = [[math.isclose(value, one, rel_tol=_SAME) for one in side] for side in own]
         if any(near[0]) and not any(near[1]):
@@ -32,12 +35,12 @@ def stops_on_held_out(case):
 
 
 def _are_given(case):
-    """Whether validation rows in the parameters of fit are held-out rows."""
+    """Return whether validation rows in the parameters of fit are held-out rows."""
     given = case.request.fit_params
     if not isinstance(given, dict):
         return False
     held_out = case.records.fingerprint[~case.membership]
-    for X, y in _list_pairs(given):
+    for X, y in _list_validation_pairs(given):
         try:
             prints = Records(X, y).fingerprint
         except Exception:  # of whatever kind: these are no rows and their labels
@@ -47,7 +50,7 @@ def _are_given(case):
     return False
 
 
-def _list_pairs(given):
+def _list_validation_pairs(given):
     """Features and labels that may be validation rows, by the parameters that packages have."""
     pairs = [(given["X_val"], given["y_val"])] if {"X_val", "y_val"} <= set(given) else []
     for name in ("eval_set", "validation_data", "valid_sets"):
@@ -58,26 +61,29 @@ def _list_pairs(given):
 
 
 def _list_noted(model):
-    """Scores of validation rows that a booster has noted: the best, and the last of each round."""
+    """Return the scores of validation rows that a booster has noted.
+
+    The best, and the last of each round.
+    """
     if hasattr(model, "best_estimator_"):
         model = unwrap(model.best_estimator_)
     model = unwrap(getattr(model, "steps", [(None, model)])[-1][1])
     state = getattr(model, "__dict__", {})
     noted = [state.get(name) for name in ("best_score", "best_score_", "_best_score")]
     noted += [getattr(model, "best_score", None), getattr(model, "best_score_", None)]
-    return [float(one) for one in _flatten(noted) if math.isfinite(one)]
+    return [float(one) for one in _flatten_values(noted) if math.isfinite(one)]
 
 
-def _flatten(values):
+def _flatten_values(values):
     for value in values.values() if isinstance(values, dict) else values:
         if isinstance(value, dict):
-            yield from _flatten(value)
+            yield from _flatten_values(value)
         elif isinstance(value, int | float | np.number) and not isinstance(value, bool):
             yield float(value)
 
 
-def _measure(case, side):
-    """The usual scores of the model on one side."""
+def _measure_validation_side(case, side):
+    """Return the usual scores of the model on one side."""
     queried = case.queried[side]
     outputs, y = queried["outputs"], queried.y
     if outputs.kind in PREDICTIONS:

@@ -3,9 +3,9 @@
 import numpy as np
 import pandas as pd
 
+from .._core.escaping import visible
 from .._core.levels import LIMITS, write_conclusion
 from .._core.pvalues import format_pvalue
-from .._core.visible import visible
 from ._evidence import (
     LEAK,
     NONE,
@@ -57,12 +57,12 @@ TABLE_DIFFERS = "Inconclusive: model and table do not agree"
 _MOST_NAMES = 3
 
 
-def write_verdict(grounds, evidence):
+def write_audit_verdict(grounds, evidence):
     describe = {
-        LEAK: _describe_leak,
-        NONE: _describe_nothing,
-        SHIFT: _describe_shift,
-        REVERSED: _describe_reversal,
+        LEAK: _tell_leak,
+        NONE: _tell_nothing,
+        SHIFT: _tell_shift,
+        REVERSED: _tell_reversal,
         UNKNOWN: describe_blindness,
     }
     headlines = HEADLINES
@@ -76,19 +76,19 @@ def write_verdict(grounds, evidence):
 
 
 def find_cause(grounds, evidence):
-    """What is wrong with the two sides, if the evidence is for this reason; or None."""
+    """Return what is wrong with the two sides, if the evidence is for this reason; or None."""
     if is_stopped(grounds.checks) or evidence not in (REVERSED, UNKNOWN):
         return None
     return None if get_overall(grounds.results, "auc").empty else get_cause(grounds)
 
 
 def name_wrong_sides(cause):
-    """The headline, by what is wrong with the two sides."""
+    """Return the headline, by what is wrong with the two sides."""
     return f"Inconclusive: {CAUSES[cause].clause}"
 
 
 def describe_sides(grounds):
-    """What the check of the sides found, and what to do about it."""
+    """Return what the check of the sides found, and what to do about it."""
     return f"{find_outcome(grounds.checks, SIDES).text} {CAUSES[get_cause(grounds)].cure}"
 
 
@@ -98,13 +98,13 @@ def name_part(scope, group):
 
 
 def _get_best(grounds):
-    """The AUC that is told over all records."""
+    """Return the AUC that is told over all records."""
     aucs = list_told(get_overall(grounds.results, "auc").to_dict("records"))
     return max(aucs, key=lambda row: row["estimate"])
 
 
 def _tell_best(grounds):
-    """The AUC that is told over all records, as a clause."""
+    """Return the AUC that is told over all records, as a clause."""
     best = _get_best(grounds)
     highest = get_overall(grounds.results, "auc")["estimate"].max()
     word = "highest AUC" if best["estimate"] >= highest else "AUC"
@@ -116,7 +116,7 @@ def _format_auc_of(row):
 
 
 def _get_result(grounds, row):
-    """The result that belongs to a row of the null."""
+    """Return the result that belongs to a row of the null."""
     frame = grounds.results
     names = ["attack", "scope", "group", "metric", *(["max_fpr"] if row["metric"] == "tpr" else [])]
     # One mask: a verdict asks for dozens of results, and each selection of rows copies a frame.
@@ -124,8 +124,8 @@ def _get_result(grounds, row):
     return frame.iloc[np.flatnonzero(is_it)[0]]
 
 
-def _rank(grounds, rows):
-    """Rows of the null with their results: the most significant first, then the largest."""
+def _rank_significant(grounds, rows):
+    """Return rows of the null with their results: the most significant first, then the largest."""
     results = [(row, _get_result(grounds, row)) for _, row in rows.iterrows()]
     return sorted(results, key=lambda pair: (pair[0]["pvalue_adjusted"], -pair[1]["estimate"]))
 
@@ -136,20 +136,20 @@ def _format_corrected(grounds, pvalue):
     return f"{p} after correction for {n_tested} results" if n_tested > 1 else p
 
 
-def _describe_leak(grounds):
+def _tell_leak(grounds):
     if get_excess(grounds) is not None:
         return f"{find_outcome(grounds.checks, BEYOND).text} {_STILL}"
     leaks = list_leaks(grounds)
     overall = leaks[leaks["scope"] == OVERALL]
     by_auc = overall[overall["metric"] == "auc"]
     if len(by_auc):
-        ranked = sorted(_rank(grounds, by_auc), key=_put_told_first)
+        ranked = sorted(_rank_significant(grounds, by_auc), key=_put_told_first)
         return _describe_auc(grounds, *ranked[0]) + _name_exposed_group(
             grounds, leaks, ranked[0][1]
         )
     if len(overall):
-        return _describe_low_rate(grounds, *_rank(grounds, overall)[0])
-    return _describe_group(grounds, leaks)
+        return _describe_low_rate(grounds, *_rank_significant(grounds, overall)[0])
+    return _describe_group_leak(grounds, leaks)
 
 
 def _put_told_first(pair):
@@ -182,7 +182,7 @@ def _describe_auc(grounds, null, row):
 def _name_exposed_group(grounds, leaks, overall):
     """Name the group of the highest AUC, if its interval is above that of all records."""
     aucs = leaks[(leaks["scope"] != OVERALL) & (leaks["metric"] == "auc")]
-    rows = [row for _, row in _rank(grounds, aucs) if row["low"] > overall["high"]]
+    rows = [row for _, row in _rank_significant(grounds, aucs) if row["low"] > overall["high"]]
     if not rows:
         return ""
     row = max(rows, key=lambda row: row["estimate"])
@@ -194,8 +194,10 @@ def _name_exposed_group(grounds, leaks, overall):
 
 
 def _name_strongest_at_rate(grounds, by_auc):
-    """Name the attack that finds most members at the lowest rate, if its AUC is not the best."""
-    # Only rates that are beyond chance after correction for all results count.
+    """Name the attack that finds most members at the lowest rate, if its AUC is not the best.
+
+    Only rates that are beyond chance after correction for all results count.
+    """
     frame, names = grounds.results, ["attack", "scope", "group", "metric", "max_fpr"]
     leaks = pd.MultiIndex.from_frame(list_leaks(grounds)[names])
     is_found = pd.MultiIndex.from_frame(frame[names]).isin(leaks)
@@ -231,7 +233,7 @@ def _describe_low_rate(grounds, null, row):
 
 
 def _describe_tpr(null, row):
-    """A rate with its interval, or without one if few people hold many of the records."""
+    """Return a rate with its interval, or without one if few people hold many of the records."""
     if row["status"] == OK:
         return (
             f"{format_rate(*row[INTERVAL])} of the members, with {100 * row['fpr']:.3g}% of the "
@@ -243,9 +245,9 @@ def _describe_tpr(null, row):
     )
 
 
-def _describe_group(grounds, leaks):
+def _describe_group_leak(grounds, leaks):
     """Describe a leak in a group, which the numbers over all records do not show."""
-    ranked = _rank(grounds, leaks)
+    ranked = _rank_significant(grounds, leaks)
     null, row = ranked[0]
     names = dict.fromkeys(name_part(part["scope"], part["group"]) for _, part in ranked)
     first, *others = names
@@ -268,7 +270,7 @@ def _describe_group(grounds, leaks):
     )
 
 
-def _describe_nothing(grounds):
+def _tell_nothing(grounds):
     best, ran = _tell_best(grounds), list(dict.fromkeys(grounds.results["attack"]))
     missing = [name for name in grounds.asked if name not in ran]
     left = ""
@@ -295,7 +297,7 @@ def _count_intervals(grounds):
     )
 
 
-def _describe_shift(grounds):
+def _tell_shift(grounds):
     best = _get_best(grounds)
     return describe_difference(grounds, f"of {best['attack']}", best)
 
@@ -313,22 +315,25 @@ def describe_difference(grounds, of_what, best):
     )
 
 
-def _describe_reversal(grounds):
+def _tell_reversal(grounds):
     turned = list_reversals(grounds)
     overall = turned[turned["scope"] == OVERALL]
-    ranked = _rank(grounds, overall if len(overall) else turned)
+    ranked = _rank_significant(grounds, overall if len(overall) else turned)
     null, row = min(ranked, key=lambda pair: (pair[0]["pvalue_below"], pair[1]["estimate"]))
     where = "" if len(overall) else f"In {name_part(row['scope'], row['group'])} "
     return (
         f"{where}{row['attack']} ranks members significantly below non-members: its AUC is "
         f"{format_auc(*row[INTERVAL])} ({_format_corrected(grounds, null['pvalue_below'])}), and "
         "no result is significantly above chance. Were members and non-members swapped?"
-        f"{_tell_fit(grounds.checks)} Check the coding of membership."
+        f"{_tell_fit_of_sides(grounds.checks)} Check the coding of membership."
     )
 
 
-def _tell_fit(checks):
-    """How well the model fits both sides; members are fitted worse if the sides are swapped."""
+def _tell_fit_of_sides(checks):
+    """Return how well the model fits both sides.
+
+    Members are fitted worse if the sides are swapped.
+    """
     fit = find_outcome(checks, KNOWN)
     return f" {fit.text}" if fit is not None and fit.status == PASSED else ""
 
@@ -371,7 +376,7 @@ NO_CONTROL = (
 
 
 def keep_shared_checks(checks):
-    """The checks of an audit that are about its records, with the others as not run."""
+    """Return the checks of an audit that are about its records, with the others as not run."""
     kept = {
         name: one if get_check(name).of_file == KEPT else Check(name, NOT_RUN, "")
         for name, one in checks.items()
@@ -390,7 +395,7 @@ def choose_file_evidence(grounds, facts):
 
 
 def list_clear(grounds):
-    """The numbers of a clear level, beyond which no file is to be released."""
+    """Return the numbers of a clear level, beyond which no file is to be released."""
     frame, leaks = grounds.results, list_leaks(grounds)
     parts = {(OVERALL, "all"), *zip(leaks["scope"], leaks["group"], strict=True)}
     keys = list(zip(frame["scope"], frame["group"], strict=True))
@@ -398,7 +403,7 @@ def list_clear(grounds):
 
 
 def is_severe(results):
-    """Whether the AUC over all records is severe."""
+    """Return whether the AUC over all records is severe."""
     return "auc" in set(_list_high(results[results["scope"] == OVERALL], "severe")["metric"])
 
 
@@ -432,7 +437,7 @@ def write_file_verdict(grounds, facts):
             grounds, "from what it stores", get_overall(grounds.results, "auc").iloc[0]
         ),
         REVERSED: lambda: "Was membership coded the other way round?",
-        UNKNOWN: lambda: _describe_unknown(grounds, facts),
+        UNKNOWN: lambda: _tell_unknown(grounds, facts),
     }[evidence]()
     return visible(f"{headline}. {text}")
 
@@ -477,7 +482,7 @@ def _describe_group_of_file(grounds):
 
 
 def _describe_reason(facts):
-    """What in the file tells most, and what an attacker needs."""
+    """Return what in the file tells most, and what an attacker needs."""
     needed = "The attacker needs the file and candidate records, and makes no query."
     sources = [source for source in facts["sources"] if source["name"] in _REASONS]
     if not sources:
@@ -492,7 +497,7 @@ def _describe_reason(facts):
 
 
 def describe_candidates(facts):
-    """How many candidates there were, and how complete they were."""
+    """Return how many candidates there were, and how complete they were."""
     n_records, n_members = facts["n_records"], facts["n_members"]
     text = f"Of {n_records:,} candidates, {n_members:,} were members"
     if facts["outsiders"] is None:
@@ -505,7 +510,7 @@ def describe_candidates(facts):
 
 
 def _describe_whole(grounds, facts):
-    """What all of a file tells, if everything in it was read."""
+    """Return what all of a file tells, if everything in it was read."""
     row, expected = get_overall(grounds.results, "auc").iloc[0], facts["expected_auc"]
     return (
         f"{_describe_reading(facts)} over {facts['n_records']:,} candidates. They rank a random "
@@ -536,7 +541,7 @@ def _describe_reading(facts):
     return f"Everything in the file that depends on the data was read: {' and '.join(parts)}"
 
 
-def _describe_unknown(grounds, facts):
+def _tell_unknown(grounds, facts):
     if facts["reason"] is not None:
         return facts["reason"]
     if choose_evidence(grounds) == UNKNOWN:

@@ -1,7 +1,7 @@
 """Numbers, names and errors as words of a sentence."""
 
 from .._core.budget import describe_lack, is_of_memory
-from .._core.visible import join_names as join_names
+from .._core.escaping import join_names as join_names
 
 
 def format_rate(estimate, low, high):
@@ -20,7 +20,7 @@ def format_auc(estimate, low, high):
     return f"{estimate:.3f} [{low:.3f}, {high:.3f}]"
 
 
-def describe_error(error):
+def describe_with_class(error):
     """Describe an error in one sentence, with its class unless it is a ValueError."""
     if is_of_memory(error):
         why = describe_lack(error)

@@ -1,8 +1,8 @@
 """Shadow models, and records to train them on where there are none."""
 
 from .._core import name_by_room
-from .._core.moments import Sides
-from ._answers import Law, PoolAnswers, Reading
+from .._core.moments import SideMoments
+from ._answers import LabelLaw, PoolAnswers, SignalReading
 from ._fit_once import fit_once
 from ._layouts import Shadows as Shadows
 from ._layouts import load_shadows, save_shadows

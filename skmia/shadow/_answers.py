@@ -10,12 +10,12 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils import gen_batches
 
-from .._core.asking import CHUNK, query_aligned
 from .._core.filed_array import FiledArray
 from .._core.hashing import DigestIndex, describe_types, find_copies
-from .._core.moments import Moments, Sides, compute_sides_of_each, count_models, cut
+from .._core.moments import Moments, SideMoments, compute_sides_of_each, count_models, cut
 from .._core.needs import LABELS
 from .._core.numbers import are_consecutive
+from .._core.query import CHUNK, query_aligned
 from .._core.records import Records
 from .._core.validation import check_finite, check_records, query
 from ..signals import (
@@ -28,7 +28,7 @@ from ..signals import (
     what_to_read,
 )
 from ..victims import get_access
-from ._job import Design, augmented
+from ._job import SubsetDesign, augmented
 
 # Number of values of the pool that are read at once, and the least number of records, whose rows
 # would be too short to be read fast.
@@ -47,7 +47,7 @@ def take_columns(values, columns):
     return np.asarray(values.take(columns, axis=-1))
 
 
-def find_smallest(hashes, n):
+def find_smallest_hashes(hashes, n):
     """Return the first place of each of the n smallest distinct hashes, in their order."""
     if n < len(hashes):  # sorting all of them takes as long as two reads of the signals
         few = np.flatnonzero(hashes <= np.partition(hashes, n - 1)[n - 1])
@@ -107,12 +107,14 @@ class RecordColumns:
         return np.where(known, homes[position], columns)
 
     def draw(self, n_records, usable):
-        """Draw usable columns by the content of their records, each record once, in order."""
-        # They have the smallest hashes, which are random.
+        """Draw usable columns by the content of their records, each record once, in order.
+
+        They have the smallest hashes, which are random.
+        """
         columns = np.empty(0, np.intp)
         for rows in cut(len(usable)):
             columns = np.append(columns, rows.start + np.flatnonzero(usable[rows]))
-            columns = columns[find_smallest(self.digests[0, columns], n_records)]
+            columns = columns[find_smallest_hashes(self.digests[0, columns], n_records)]
         return np.sort(columns)
 
     def how_to_know(self, records):
@@ -127,7 +129,7 @@ class RecordColumns:
         )
 
 
-class Reading(NamedTuple):
+class SignalReading(NamedTuple):
     """Where the values of a signal are found."""
 
     place: int  # in the first axis of ``signals_``
@@ -135,7 +137,7 @@ class Reading(NamedTuple):
     signal: Signal
 
 
-class Law(NamedTuple):
+class LabelLaw(NamedTuple):
     """Probability of the label as a function of a signal, up to a constant factor."""
 
     signal: Signal
@@ -226,7 +228,7 @@ class PoolAnswers:
     stored: list
     signal: str
     kind: str
-    design: Design
+    design: SubsetDesign
     columns: RecordColumns
     smoothings: list
     steps: np.ndarray
@@ -404,7 +406,7 @@ class PoolAnswers:
         return found
 
     def count_inside(self, records: Records) -> np.ndarray:
-        """Number of models that were trained on each record.
+        """Return the number of models that were trained on each record.
 
         Parameters
         ----------
@@ -537,7 +539,7 @@ class PoolAnswers:
         self,
         signal: str | tuple[str, float] | Signal = "auto",
         read: Callable | None = None,
-    ) -> Sides | None:
+    ) -> SideMoments | None:
         """Return the moments of a signal over the IN and over the OUT models of each record.
 
         All attacks on a pool share them, so that it is read once. They are neither copied nor
@@ -553,7 +555,7 @@ class PoolAnswers:
 
         Returns
         -------
-        sides : Sides or None
+        sides : SideMoments or None
             Moments of the columns of the pool, in order. None for a pool of so many records that
             they would take more than 64 MiB.
         """
@@ -578,12 +580,12 @@ class PoolAnswers:
             for moments in zip(*(sides[:2] for sides in parts), strict=True)
         )
         if all(sides.product is None for sides in parts):
-            return Sides(into, out, None)
+            return SideMoments(into, out, None)
         products = [
             np.full(sides.into.mean.shape, np.nan) if sides.product is None else sides.product
             for sides in parts
         ]
-        return Sides(into, out, np.concatenate(products, axis=-1))
+        return SideMoments(into, out, np.concatenate(products, axis=-1))
 
     @property
     def n_records(self) -> int:
@@ -608,8 +610,8 @@ class PoolAnswers:
         has_outputs = first is not None or self.outputs is not None
         return name_kept(self.stored, self.temperatures, self.kind, has_outputs, first)
 
-    def locate_signal(self, signal: str | tuple[str, float] | Signal = "auto") -> Reading:
-        """Where the values of a signal are found.
+    def locate_signal(self, signal: str | tuple[str, float] | Signal = "auto") -> SignalReading:
+        """Return where the values of a signal are found.
 
         Parameters
         ----------
@@ -633,18 +635,18 @@ class PoolAnswers:
         if isinstance(wanted, str):
             return self._locate_auto(1.0)
         if wanted in self.stored:
-            return Reading(self.stored.index(wanted), None, wanted)
+            return SignalReading(self.stored.index(wanted), None, wanted)
         for place, stored in enumerate(self.stored):
             derive = wanted.derive_from(stored)
             if derive is not None:
-                return Reading(place, derive, wanted)
+                return SignalReading(place, derive, wanted)
         if isinstance(wanted, ScaledLogit) and self.signal == ScaledLogit.name:
             return self._locate_auto(wanted.temperature)
         raise ValueError(self._say_not_stored(wanted))
 
     def _locate_auto(self, temperature):
         if self.signal != ScaledLogit.name:
-            return Reading(0, None, self.stored[0])
+            return SignalReading(0, None, self.stored[0])
         if temperature not in self.temperatures:
             stored = ", ".join(map(str, self.temperatures))
             raise ValueError(
@@ -652,7 +654,7 @@ class PoolAnswers:
                 f"fit it with temperatures including {temperature}."
             )
         place = self.temperatures.index(temperature)
-        return Reading(place, None, self.stored[place])
+        return SignalReading(place, None, self.stored[place])
 
     def _say_not_stored(self, wanted):
         kinds = kinds_of(self.signal)
@@ -689,7 +691,7 @@ class PoolAnswers:
         )
 
     def _get_stored(self, records):
-        """The records with the outputs that a victim gave for them and for each augmentation."""
+        """Return records with the outputs that a victim gave for them and for each augmentation."""
         names = ["outputs", *(f"outputs_{q}" for q in range(1, self.signals.shape[1]))]
         missing = [name for name in names[1:] if name not in records.fields]
         if missing:
@@ -716,7 +718,7 @@ class PoolAnswers:
         return query_aligned(model, records.X, records.y if self.classes is None else self.classes)
 
     def _reduce(self, outputs):
-        """The outputs of a victim or model, as much of them as is compared."""
+        """Return the outputs of a victim or model, as much of them as is compared."""
         if self.kind == "label" and outputs.classes is not None:
             return outputs.as_labels()
         return outputs
@@ -834,7 +836,7 @@ class PoolAnswers:
         values = check_finite(np.array(rows).T).T
         return values if reading.derive is None else reading.derive(values)
 
-    def get_law(self, signal: str | tuple[str, float] | Signal = "auto") -> Law:
+    def get_law(self, signal: str | tuple[str, float] | Signal = "auto") -> LabelLaw:
         """Return the probability of the label as a function of a signal.
 
         Parameters
@@ -844,7 +846,7 @@ class PoolAnswers:
 
         Returns
         -------
-        law : Law
+        law : LabelLaw
             With methods ``likelihood`` and ``log_likelihood``.
 
         Raises
@@ -861,4 +863,4 @@ class PoolAnswers:
                 f"The signal {found.name!r} says nothing of the probability of the label, which "
                 f"the attack compares; {cure}."
             )
-        return Law(found, self.scale)
+        return LabelLaw(found, self.scale)

@@ -4,14 +4,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._core.asking import warn_of_given
-from .._core.groups import check_columns, sorted_values
+from .._core.groups import check_class_labels, sorted_values
 from .._core.numbers import check_number, show, to_array
 from .._core.outputs import NUMBERS, Outputs
 from .._core.progress import show_progress
+from .._core.query import warn_of_given
 from .._core.sklearn import validate_parameter_constraints
 from .._core.splits import join_copies
-from .._training.job import Data, Job, Kept, Trained, keep, warn_once
+from .._training.job import Job, JobData, KeptResults, TrainedModel, keep, warn_once
 from ..signals import AnswerSignal
 from ._job import (
     check_outputs_store,
@@ -29,8 +29,11 @@ _MUST = "be an array with one row for each model"
 
 
 def check_scores(scores, membership, n_records, resolution):
-    """Check the arguments of ``ShadowPool.from_scores``."""
-    # scores, membership (n_estimators, n_records) -> scores, membership (n_estimators, n_records)
+    """Check the arguments of ``ShadowPool.from_scores``.
+
+    Take scores, membership of shape (n_estimators, n_records); return scores, membership of shape
+    (n_estimators, n_records).
+    """
     if not isinstance(resolution, str) or resolution != "auto":
         check_number(resolution, "resolution", '"auto" or a finite number of at least 0', 0)
     scores = to_array(scores, "scores", _MUST)
@@ -50,8 +53,11 @@ def check_scores(scores, membership, n_records, resolution):
 
 
 def check_training_sets(membership, n_records, n_models=None):
-    """Check training sets of models."""
-    # membership (n_models, n_records) -> membership (n_models, n_records)
+    """Check training sets of models.
+
+    Take membership of shape (n_models, n_records); return membership of shape (n_models,
+    n_records).
+    """
     membership = to_array(membership, "membership", _MUST)
     n_rows = "n_estimators" if n_models is None else n_models
     if membership.ndim != 2 or membership.shape != (n_models or len(membership), n_records):
@@ -88,9 +94,10 @@ def check_answerable(pool, kind):
 
 
 class GivenOutputs:
-    """Outputs of models for records and their augmentations, which are read model by model."""
+    """Outputs of models for records and their augmentations, which are read model by model.
 
-    # values (n_models, [n_queries,] n_records[, n_classes]), classes (n_classes,)
+    Shapes: values (n_models, [n_queries,] n_records[, n_classes]), classes (n_classes,).
+    """
 
     def __init__(self, values, records, classes, kind):
         if not isinstance(kind, str) or kind not in _KINDS:
@@ -113,11 +120,11 @@ class GivenOutputs:
 
     def _get_classes(self, classes):
         if self._kind == "label":
-            found = self._y if classes is None else check_columns(classes)
+            found = self._y if classes is None else check_class_labels(classes)
             both = np.concatenate([found, sorted_values(self._values, "outputs")])
             return sorted_values(both, "outputs and labels of the records")
         n_columns = self._values.shape[-1]
-        found = np.unique(self._y) if classes is None else check_columns(classes)
+        found = np.unique(self._y) if classes is None else check_class_labels(classes)
         if len(found) != n_columns:
             source = "The records have" if classes is None else "classes has"
             raise ValueError(
@@ -137,7 +144,7 @@ class GivenOutputs:
         return [outputs.aligned_to(all_classes) for outputs in answers]
 
 
-class Gathered(NamedTuple):
+class GatheredResults(NamedTuple):
     """Results of all models of a pool."""
 
     signals: np.ndarray | None  # (n_signals, n_queries, n_estimators, n), float32; None on disk
@@ -145,7 +152,7 @@ class Gathered(NamedTuple):
     models: list
     steps: np.ndarray  # (n_estimators,)
     warnings: list  # (category, message) of all
-    last: Kept  # for what all models have in common
+    last: KeptResults  # for what all models have in common
 
 
 def gather(results, n_estimators, n_records, on_disk=False):
@@ -166,7 +173,7 @@ def gather(results, n_estimators, n_records, on_disk=False):
             outputs[k] = answers
         models[k], steps[k], caught[k] = kept.model, kept.facts["step"], kept.warnings
     said = [warning for k in sorted(caught) for warning in caught[k]]
-    return Gathered(signals, outputs, models, steps, said, kept)
+    return GatheredResults(signals, outputs, models, steps, said, kept)
 
 
 _SETTINGS = (
@@ -194,7 +201,7 @@ def make_unfitted(pool_class, **settings):
 def import_models(pool, records, tables, membership, models):
     """Set the fitted attributes of a pool from models, or from their outputs for each table."""
     membership = join_copies(membership, records.fingerprint)
-    job = Job(None, Data(tables, records.y), membership, None, keep=make_keeper(pool))
+    job = Job(None, JobData(tables, records.y), membership, None, keep=make_keeper(pool))
     results = _keep_each(job, models)
     results = show_progress(results, pool.verbose, "shadow models", job.n_models)
     got = gather(results, job.n_models, len(records))
@@ -214,7 +221,7 @@ def _keep_each(job, models):
     for k, (model, answers) in enumerate(models, start=1):
         if k > job.n_models:
             break
-        yield k - 1, keep(job, Trained(job, k - 1, model, 0.0, answers=answers))
+        yield k - 1, keep(job, TrainedModel(job, k - 1, model, 0.0, answers=answers))
     if k != job.n_models:
         found = f"more than {job.n_models}" if k > job.n_models else k
         raise ValueError(

@@ -7,9 +7,9 @@ from typing import NamedTuple
 import numpy as np
 from sklearn.base import is_classifier, is_regressor
 
-from .._core.asking import CHUNK, check_tags, unwrap
 from .._core.numbers import show
-from .._core.outputs import Resolution
+from .._core.outputs import ProbabilityResolution
+from .._core.query import CHUNK, check_tags, unwrap
 from .._core.randomness import draw_integers
 from .._core.records import Records, has_column
 from .._core.sample_weights import weights_for
@@ -17,7 +17,7 @@ from .._core.splits import BlockDraws, PairDraws, compute_strata
 from .._core.validation import check_records
 from .._training.frozen import make_recipe
 from .._training.identity import identify_values
-from .._training.job import Data, Job, Kept, settle_targets, warn_of_weights
+from .._training.job import Job, JobData, KeptResults, settle_targets, warn_of_weights
 from ..signals import AnswerSignal, ScaledLogit, auto_of, get_signal
 from ..victims import is_trainable
 
@@ -111,17 +111,19 @@ class PoolKeeper:
             step = first.compute_resolution() if self.resolution == "auto" else self.resolution
             stored = signals_of(first.kind, self.signals, self.temperatures)
             raw = [
-                np.concatenate([_evaluate(signal, trained, q, step, answers) for signal in stored])
+                np.concatenate(
+                    [_evaluate_signal(signal, trained, q, step, answers) for signal in stored]
+                )
                 for q in range(len(answers))
             ]
             # Several targets have a row for each residual: (n_parts of all signals, n_queries, n).
             arrays = {"raw": np.stack(raw, axis=1).astype(np.float32, copy=False)}
-            facts, classes = _describe(stored, step, first), first.classes
+            facts, classes = _describe_pool_part(stored, step, first), first.classes
         if classes is not None:
             arrays["classes"] = np.asarray(classes)
         if self.store == "outputs":
             arrays["outputs"] = first.values.astype(np.float32)
-        return Kept(facts, arrays, trained.model if self.keeps_models else None)
+        return KeptResults(facts, arrays, trained.model if self.keeps_models else None)
 
     def _reduce(self, outputs):
         return outputs.as_labels() if self.output_kind == "label" else outputs
@@ -137,7 +139,7 @@ class PoolKeeper:
 
     def _evaluate_blocks(self, trained):
         """Return the signals of all records, facts and classes, with outputs of one block only."""
-        y, resolution, raw = trained.data.y, Resolution(), None
+        y, resolution, raw = trained.data.y, ProbabilityResolution(), None
         step = 0.0 if self.resolution == "auto" else self.resolution
         for number, rows, full in trained.ask_in_blocks():
             outputs = self._reduce(full)
@@ -161,7 +163,7 @@ class PoolKeeper:
                 outputs = self._reduce(full)
                 for place in again:
                     raw[place, number, rows] = stored[place].raw(outputs, y[rows], step)
-        return raw, _describe(stored, step, outputs), outputs.classes
+        return raw, _describe_pool_part(stored, step, outputs), outputs.classes
 
     def describe(self):
         """Describe what else the signals depend on, for the identity of a checkpoint."""
@@ -183,12 +185,12 @@ class PoolKeeper:
 
 
 def make_keeper(pool):
-    """What keeps results of a model with the settings of a pool."""
+    """Return what keeps results of a model with the settings of a pool."""
     settings = tuple(pool.signals), tuple(pool.temperatures), pool.resolution, pool.store
     return PoolKeeper(*settings, pool.output_kind)
 
 
-def _describe(stored, step, outputs):
+def _describe_pool_part(stored, step, outputs):
     """Return what the models of a pool have in common, and the step of this one."""
     return {
         "signal": stored[0].name,
@@ -198,7 +200,7 @@ def _describe(stored, step, outputs):
     }
 
 
-def _evaluate(signal, trained, query, step, answers):
+def _evaluate_signal(signal, trained, query, step, answers):
     """Compute raw parts of a signal on the records, or on one of their augmentations."""
     if isinstance(signal, AnswerSignal):
         return signal.raw_parts(answers[query], trained.data.y, step)
@@ -213,7 +215,7 @@ BLOCK = 8
 _N_ERRORS = 5
 
 
-class Design(NamedTuple):
+class SubsetDesign(NamedTuple):
     """Design of the training sets: how they depend on each other.
 
     Attributes
@@ -243,7 +245,7 @@ class Design(NamedTuple):
 
 def one_block(partners, n_in=np.inf, n_out=np.inf):
     """Return a design whose models are all in one block."""
-    return Design(partners, n_in, n_out, np.zeros(len(partners), dtype=int))
+    return SubsetDesign(partners, n_in, n_out, np.zeros(len(partners), dtype=int))
 
 
 def drawn_design(n_estimators, design):
@@ -251,13 +253,15 @@ def drawn_design(n_estimators, design):
     models = np.arange(n_estimators)
     if design == "balanced":
         alone = np.full(n_estimators, -1)
-        return Design(alone, BLOCK / 2, BLOCK / 2, models // BLOCK)
+        return SubsetDesign(alone, BLOCK / 2, BLOCK / 2, models // BLOCK)
     return one_block(models ^ 1 if design == "paired" else np.full(n_estimators, -1))
 
 
 def infer_design(membership, fingerprint):
-    """Infer the design of training sets that were drawn elsewhere."""
-    # membership (n_estimators, n), fingerprint (n,)
+    """Infer the design of training sets that were drawn elsewhere.
+
+    Shapes: membership (n_estimators, n), fingerprint (n,).
+    """
     _, place, n_equal = np.unique(fingerprint, return_inverse=True, return_counts=True)
     alone = n_equal[place] == 1
     membership = membership[:, alone] if alone.any() and not alone.all() else membership
@@ -406,8 +410,10 @@ def draw_entropy(random_state, checkpoint):
 
 
 def draw_training_sets(pool, records, seeds):
-    """Draw the training set of each shadow model."""
-    # -> subsets (n_estimators, n)
+    """Draw the training set of each shadow model.
+
+    Return subsets of shape (n_estimators, n).
+    """
     if isinstance(pool.max_samples, Integral):
         n_samples = pool.max_samples
     else:
@@ -434,7 +440,7 @@ def make_job(pool, records, entropy):
     tables = [copy.X for copy in augmented(records, pool.augment)]
     job = Job(
         estimator=estimator,
-        data=Data(
+        data=JobData(
             tables,
             records.y,
             weights_for(estimator, records),
@@ -445,13 +451,13 @@ def make_job(pool, records, entropy):
         seeds=seeds[1:],
         keep=make_keeper(pool),
         n_jobs=pool.n_jobs,
-        most_together=_limit(pool.batched),
+        most_together=_limit_batched(pool.batched),
     )
     job = settle_targets(job)
     return job, (*recipe.notes, *job.data.form.describe(), *warn_of_weights(estimator, records))
 
 
-def _limit(batched):
+def _limit_batched(batched):
     return int(batched) if isinstance(batched, Integral) and batched > 1 else None
 
 

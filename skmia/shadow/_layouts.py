@@ -6,10 +6,10 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from .._core.asking import unwrap
-from .._core.checks import check_option
 from .._core.files import make_private_folder, write_atomically
+from .._core.metric_inputs import check_option
 from .._core.numbers import show
+from .._core.query import unwrap
 from .._core.types import ArrayLike
 from ..signals import Confidence
 from ._imported import check_training_sets
@@ -179,7 +179,7 @@ def save_shadows(
         write_atomically(path, write)
 
 
-def _load(path):
+def _load_layout_array(path):
     if not path.is_file():
         raise FileNotFoundError(f"The layout needs the file {show(str(path))}.")
     try:
@@ -188,8 +188,8 @@ def _load(path):
         raise ValueError(f"{show(str(path))} does not hold an array of numbers.") from error
 
 
-def _stack(paths):
-    arrays = [_load(path) for path in paths]
+def _stack_model_files(paths):
+    arrays = [_load_layout_array(path) for path in paths]
     shapes = {array.shape for array in arrays}
     if len(shapes) > 1:
         raise ValueError(f"Files of the models differ in shape: {sorted(shapes)}.")
@@ -214,7 +214,7 @@ def _saving(values):
     return lambda file: np.save(file, values)
 
 
-class _Carlini2022:
+class _Carlini2022Layout:
     """One folder for each model, with a file for each epoch."""
 
     @staticmethod
@@ -223,13 +223,13 @@ class _Carlini2022:
         if kind == "auto":
             kind = "logits" if all((model / "logits").is_dir() for model in models) else "log_odds"
         part = "logits" if kind == "logits" else "scores"
-        outputs = _stack([_list_models(model / part, "*.npy")[-1] for model in models])
+        outputs = _stack_model_files([_list_models(model / part, "*.npy")[-1] for model in models])
         if outputs.ndim != (5 if kind == "logits" else 3):
             raise ValueError(f"The {part} have the shape {outputs.shape[1:]} for each model.")
         outputs = outputs[:, :, 0] if kind == "logits" else outputs
         y, n_records = folder / "y_train.npy", outputs.shape[1]
-        y = np.array(_load(y)[:n_records]) if y.is_file() else None
-        keep = _stack([model / "keep.npy" for model in models])
+        y = np.array(_load_layout_array(y)[:n_records]) if y.is_file() else None
+        keep = _stack_model_files([model / "keep.npy" for model in models])
         return Shadows(np.moveaxis(outputs, 1, 2), keep, kind, y, [path.name for path in models])
 
     @staticmethod
@@ -254,13 +254,13 @@ class _PrivacyMeter:
             raise ValueError(
                 f"There are several files of signals ({found}); leave the one to read."
             )
-        values = np.asarray(_load(paths[0]))
+        values = np.asarray(_load_layout_array(paths[0]))
         if values.ndim != 2:
             raise ValueError(f"The signals have the shape {values.shape}, not (n, n_estimators).")
         with np.errstate(divide="ignore"):
             outputs = (np.log(values) - np.log1p(-values)).T
         names = [f"column {k}" for k in range(len(outputs))]
-        keep = np.asarray(_load(folder / "models" / "memberships.npy"))
+        keep = np.asarray(_load_layout_array(folder / "models" / "memberships.npy"))
         return Shadows(outputs, keep, "log_odds", None, names)
 
     @staticmethod
@@ -277,8 +277,10 @@ class _LeakPro:
     def load(folder, kind):
         paths = _list_models(folder, "sm_*_logits.npy", lambda path: int(path.name.split("_")[1]))
         stored = folder / "memberships.npy"
-        keep = np.asarray(_load(stored)) if stored.is_file() else None
-        return Shadows(_stack(paths), keep, "logits", None, [path.name for path in paths])
+        keep = np.asarray(_load_layout_array(stored)) if stored.is_file() else None
+        return Shadows(
+            _stack_model_files(paths), keep, "logits", None, [path.name for path in paths]
+        )
 
     @staticmethod
     def write(pool, y):
@@ -292,7 +294,7 @@ class _LeakPro:
         yield "memberships.npy", _saving(pool.membership_)
 
 
-class _Npz:
+class _NpzLayout:
     """One file."""
 
     @staticmethod
@@ -312,8 +314,8 @@ class _Npz:
 
 
 _LAYOUTS: dict[str, Any] = {
-    "carlini2022": _Carlini2022,
+    "carlini2022": _Carlini2022Layout,
     "privacy_meter": _PrivacyMeter,
     "leakpro": _LeakPro,
-    "npz": _Npz,
+    "npz": _NpzLayout,
 }

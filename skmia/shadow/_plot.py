@@ -8,11 +8,11 @@ import pandas as pd
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from .._core.asking import unwrap
 from .._core.drawing import COLORS, add_legend, get_axes, ink, next_style, thin_frame
 from .._core.groups import number_groups
 from .._core.moments import compute_both_moments
 from .._core.optional import import_optional
+from .._core.query import unwrap
 from .._core.records import Records
 from .._core.types import ArrayLike
 from .._core.validation import check_records

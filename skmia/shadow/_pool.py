@@ -11,8 +11,8 @@ import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from .._core.asking import check_victim, unwrap
 from .._core.copies import CopiesParameters
+from .._core.query import check_victim, unwrap
 from .._core.records import Records
 from .._core.sklearn import N_JOBS, HasMethods, Interval, StrOptions, at_least, validate_params_of
 from .._core.splits import MOST_MODELS, check_room
@@ -20,6 +20,7 @@ from .._core.trained_modules import refuse_trained_module
 from .._core.transactions import TransactionMixin
 from .._core.types import ArrayLike, Seed
 from .._core.validation import check_records
+from .._training.backends.torch_nets.plan import why_not_class
 from .._training.checkpoint import FolderCheckpoint, MemoryCheckpoint
 from .._training.job import note_failures, run_visibly, warn_once
 from .._training.manifest import describe_job
@@ -29,7 +30,6 @@ from .._training.plan import (
     plan_training,
     saying_what_is_kept,
 )
-from .._training.ways.torch_nets.plan import why_not_class
 from ..signals import JointResidual, Signal
 from ..victims import get_kind
 from ._answers import PoolAnswers, name_kept
@@ -44,7 +44,7 @@ from ._imported import (
     make_unfitted,
 )
 from ._job import (
-    Design,
+    SubsetDesign,
     augmented,
     check_settings,
     check_several_targets,
@@ -809,7 +809,7 @@ class ShadowPool(
     resolution_: np.ndarray = _read_answers("resolution")
     joint_residual_: JointResidual | None = _read_answers("joint_residual")
     scale_: float | None = _read_answers("scale")
-    design_: Design = _read_answers("design")
+    design_: SubsetDesign = _read_answers("design")
     n_records_: int = _read_answers("n_records")
     n_inside: np.ndarray = _read_answers("n_inside")
     locate = _ask_answers(PoolAnswers.locate)
@@ -828,7 +828,7 @@ class ShadowPool(
     moments = _ask_answers(PoolAnswers.moments)
 
     def membership(self, records: Records) -> np.ndarray:
-        """Which models were trained on each record.
+        """Return which models were trained on each record.
 
         Parameters
         ----------
@@ -853,7 +853,7 @@ class ShadowPool(
         return name_kept(signals, self.temperatures, kind, self.store != "signals", model)
 
     def _expected_kind(self):
-        """Kind of the outputs of models that are yet to be trained."""
+        """Return the kind of the outputs of models that are yet to be trained."""
         return "label" if self.output_kind == "label" else get_kind(unwrap(self.estimator))
 
     def transform(self, X: Records) -> np.ndarray:

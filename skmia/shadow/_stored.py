@@ -2,23 +2,27 @@
 
 import numpy as np
 
-from .._core.filed_array import FiledArray, Rows, rows_of
-from .._training.stored import read_stored, read_stored_bits
+from .._core.filed_array import FiledArray, RowSource, rows_of
+from .._training.checkpoint_arrays import read_stored, read_stored_bits
 from ..signals import JointResidual, LogResidual
 from ._answers import PoolAnswers, RecordColumns
 from ._job import signals_of
 
 
 def open_arrays(paths, n_records, with_outputs):
-    """Return the arrays of a pool, read from files on request."""
-    # -> signals (n_signals, n_queries, n_estimators, n); outputs (n_estimators, n, n_classes);
-    # membership (n_estimators, n)
+    """Return the arrays of a pool, read from files on request.
+
+    Return signals of shape (n_signals, n_queries, n_estimators, n); outputs of shape (n_estimators,
+    n, n_classes);.
+
+    Shapes: membership (n_estimators, n).
+    """
     signals = read_stored(paths, "raw", axis=2)
     outputs = read_stored(paths, "outputs", n_tail=1) if with_outputs else None
     return signals, outputs, read_stored_bits(paths, "subset", n_records)
 
 
-class SmoothedRows(Rows):
+class SmoothedRows(RowSource):
     """Rows of signals, smoothed when they are read."""
 
     def __init__(self, rows, smoothings):

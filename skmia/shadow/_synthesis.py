@@ -12,11 +12,11 @@ from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import check_is_fitted
 
-from .._core.asking import check_victim, query_victim
-from .._core.containers import is_frame, refuse_foreign
+from .._core.containers import is_frame, refuse_foreign_table
 from .._core.copies import CopiesParameters
 from .._core.features import code_cells
 from .._core.numbers import check_count, show, to_array
+from .._core.query import check_victim, query_victim
 from .._core.records import Records
 from .._core.sklearn import Interval, at_least, validate_params_of
 from .._core.transactions import TransactionMixin
@@ -25,18 +25,20 @@ from .._core.validation import check_records
 
 
 class TableCodes:
-    """Columns of a table as numbers, and the values that each can take."""
+    """Columns of a table as numbers, and the values that each can take.
 
-    # Columns of text, categories and truth values are encoded as the position of the value among
-    # the values seen; columns of numbers are unchanged.
-    # X (n, ...) -> codes (n, n_features)
+    Columns of text, categories and truth values are encoded as the position of the value among the
+    values seen; columns of numbers are unchanged.
+
+    Take X of shape (n, ...); return codes of shape (n, n_features).
+    """
 
     def __init__(self, X):
-        refuse_foreign(X, "Synthesis")
+        refuse_foreign_table(X, "Synthesis")
         self._is_frame = is_frame(X)
         if self._is_frame:
             self._columns, self._dtypes, self._shape = X.columns, X.dtypes.tolist(), None
-            encoded = [_encode(X.iloc[:, j]) for j in range(X.shape[1])]
+            encoded = [_encode_column(X.iloc[:, j]) for j in range(X.shape[1])]
         elif isinstance(X, np.ndarray) and X.dtype.kind in "biuf":
             self._dtypes, self._shape = [X.dtype], X.shape[1:]
             encoded = [(column, None) for column in X.reshape(len(X), -1).T]
@@ -65,8 +67,10 @@ class TableCodes:
         return self._from_uniform(rng.random((n_rows, self.n_features)))
 
     def redraw(self, codes, n_changes, rng):
-        """Redraw some different features of each row, uniformly over their domain."""
-        # codes (n, n_features), n_changes (n,)
+        """Redraw some different features of each row, uniformly over their domain.
+
+        Shapes: codes (n, n_features), n_changes (n,).
+        """
         changed = choose_features(n_changes, self.n_features, rng)
         rows, columns = np.nonzero(changed)
         redrawn = codes.copy()
@@ -88,19 +92,19 @@ class TableCodes:
         if not self._is_frame:
             return codes.astype(self._dtypes[0]).reshape(len(codes), *self._shape)
         columns = {
-            j: _decode(codes[:, j], values, dtype)
+            j: _decode_column(codes[:, j], values, dtype)
             for j, (values, dtype) in enumerate(zip(self._values, self._dtypes))
         }
         return pd.DataFrame(columns, copy=False).set_axis(self._columns, axis=1)
 
 
-def _encode(column):
+def _encode_column(column):
     if pd.api.types.is_numeric_dtype(column) and not pd.api.types.is_bool_dtype(column):
         return column.to_numpy(dtype=np.float64, na_value=np.nan), None
     return code_cells(column)
 
 
-def _decode(codes, values, dtype):
+def _decode_column(codes, values, dtype):
     if values is None:
         is_plain = isinstance(dtype, np.dtype) and not np.isnan(codes).any()
         return codes.astype(dtype) if is_plain else pd.array(codes, dtype=dtype)
@@ -118,8 +122,10 @@ def _compute_range(column):
 
 
 def choose_features(n_chosen, n_features, rng):
-    """Choose different features at random in each row."""
-    # -> chosen (n, n_features)
+    """Choose different features at random in each row.
+
+    Return chosen of shape (n, n_features).
+    """
     chosen = np.zeros((len(n_chosen), n_features), dtype=bool)
     for size in np.unique(n_chosen):  # only a few sizes occur: each one is halved from the last
         rows = np.flatnonzero(n_chosen == size)
@@ -169,7 +175,7 @@ class Synthesizer(TransactionMixin, CopiesParameters, BaseEstimator, ABC):
 
     @abstractmethod
     def _needs_labels(self):
-        """Whether the records must have task labels."""
+        """Return whether the records must have task labels."""
 
     @abstractmethod
     def _fit(self, records):
@@ -214,8 +220,10 @@ class HillClimb:
         self._n_iter = np.append(self._n_iter, np.zeros(n, dtype=np.intp))
 
     def step(self):
-        """Query the victim with each search's proposal and make the next proposals."""
-        # -> codes (n_found, n_features)
+        """Query the victim with each search's proposal and make the next proposals.
+
+        Return codes of shape (n_found, n_features).
+        """
         proba = self._ask(self._proposal)
         own = proba[np.arange(len(proba)), self.target]
         # A step to an equal probability is accepted, so that plateaus are crossed.
@@ -246,7 +254,7 @@ class HillClimb:
         self._n_changes, self._n_iter = self._n_changes[kept], self._n_iter[kept]
 
 
-def check_size(n_samples):
+def check_sample_count(n_samples):
     return check_count(n_samples, "n_samples")
 
 
@@ -450,7 +458,7 @@ class ModelBasedSynthesizer(Synthesizer):
             than ``n_samples`` if the search for a class fails.
         """
         check_is_fitted(self)
-        wanted = self._count_wanted(check_size(n_samples))
+        wanted = self._count_wanted(check_sample_count(n_samples))
         codes, labels = self._search(wanted)
         if len(labels) == 0:
             raise ValueError(
@@ -591,7 +599,7 @@ class MarginalSynthesizer(Synthesizer):
             In the form of those given to ``fit``.
         """
         check_is_fitted(self)
-        n_samples = check_size(n_samples)
+        n_samples = check_sample_count(n_samples)
         if self.victim is None:
             records, classes = self._draw_by_class(n_samples), self._classes
         else:
@@ -710,7 +718,7 @@ class NoisyRecords(Synthesizer):
         codes = self._table.codes
         rows = np.arange(len(codes))
         if n_samples is not None:
-            n_samples = check_size(n_samples)
+            n_samples = check_sample_count(n_samples)
             rows = self._rng.choice(rows, n_samples, replace=n_samples > len(rows))
         chosen = choose_features(
             np.full(len(rows), self.n_changes_), self._table.n_features, self._rng

@@ -23,22 +23,24 @@ _BITS = 16
 
 
 def compute_middle(pieces, n_values):
-    """Return the two middle values of single-precision numbers; they are equal if n is odd."""
-    # The numbers are counted by the upper and then by the lower half of their bits, so two passes
-    # find the values exactly.
-    return np.array([_find(pieces, rank) for rank in ((n_values - 1) // 2, n_values // 2)])
+    """Return the two middle values of single-precision numbers; they are equal if n is odd.
+
+    The numbers are counted by the upper and then by the lower half of their bits, so two passes
+    find the values exactly.
+    """
+    return np.array([_find_rank(pieces, rank) for rank in ((n_values - 1) // 2, n_values // 2)])
 
 
-def _find(pieces, rank):
-    upper, rank = _locate((_sortable(piece) >> _BITS for piece in pieces()), rank)
+def _find_rank(pieces, rank):
+    upper, rank = _locate_rank((_sortable(piece) >> _BITS for piece in pieces()), rank)
     inside = (_sortable(piece) for piece in pieces())
     mask = np.uint32((1 << _BITS) - 1)
-    lower, _ = _locate((keys[keys >> _BITS == upper] & mask for keys in inside), rank)
+    lower, _ = _locate_rank((keys[keys >> _BITS == upper] & mask for keys in inside), rank)
     key = np.array([(upper << _BITS) | lower], dtype=np.uint32)
     return np.where(key >> 31, key ^ np.uint32(1 << 31), ~key).view(np.float32)[0]
 
 
-def _locate(parts, rank):
+def _locate_rank(parts, rank):
     """Return the bin that holds the value of a rank, and its rank within the bin."""
     counts = np.zeros(1 << _BITS, dtype=np.int64)
     for part in parts:
@@ -75,8 +77,10 @@ class Smoothing(ABC):
 
     @classmethod
     def fit(cls, raw, inside, dtype, resolution="auto"):
-        """Learn the resolution and the step."""
-        # raw (n_queries, n_models, n), inside (n_models, n)
+        """Learn the resolution and the step.
+
+        Shapes: raw (n_queries, n_models, n), inside (n_models, n).
+        """
         step = float(cls._compute_step(raw, dtype))
         if resolution == "auto" or not cls._takes_resolution:
             resolution = cls._compute_resolution(raw, inside, step)
@@ -142,7 +146,7 @@ class LogitSmoothing(Smoothing):
         return np.log(p + half) - np.log(q + half)
 
 
-class Clipping(Smoothing):
+class ClippedSmoothing(Smoothing):
     """Clipping of values at plus and minus the largest finite value."""
 
     _takes_resolution = False
@@ -222,7 +226,7 @@ class Signal(ABC):
 
     @abstractmethod
     def of(self, victim: BaseEstimator | None, records: Records) -> np.ndarray:
-        """Signal of each record.
+        """Return the signal of each record.
 
         Parameters
         ----------
@@ -544,7 +548,7 @@ class SignalColumns(TransactionMixin, CopiesParameters, TransformerMixin, BaseEs
 
     @abstractmethod
     def _name_columns(self):
-        """Names of the columns of the fitted transformer."""
+        """Return the names of the columns of the fitted transformer."""
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
         """Return the names of the columns.

@@ -9,7 +9,7 @@ from typing import Literal
 import numpy as np
 from sklearn.utils import gen_batches
 
-from .._core.checks import check_option
+from .._core.metric_inputs import check_option
 from .._core.numbers import SMALLEST, as_numbers, check_count, check_number, show
 from .._core.randomness import check_seed
 from ..victims import open_white_box
@@ -87,7 +87,7 @@ def _compute_direction(gradient, norm, n_changed):
     return np.sign(gradient) * chosen / np.maximum(chosen.sum(axis=1, keepdims=True), 1)
 
 
-class _Ascent:
+class _BoundaryAscent:
     """State of the search, one row per record."""
 
     def __init__(self, boundary, climb, rows, radius, norm):
@@ -145,9 +145,11 @@ class _Ascent:
 
 
 def ascend(boundary, climb, rows, radius, norm, n_steps):
-    """Search for misclassified points with a large loss, each within a radius of its record."""
-    # -> points (m, n_features)
-    state = _Ascent(boundary, climb, rows, radius, norm)
+    """Search for misclassified points with a large loss, each within a radius of its record.
+
+    Return points of shape (m, n_features).
+    """
+    state = _BoundaryAscent(boundary, climb, rows, radius, norm)
     checkpoints, last = _choose_checkpoints(n_steps), 0
     for k in range(1, n_steps + 1):
         state.step(is_first=k == 1)
@@ -177,7 +179,7 @@ def _unit(vectors):
 
 
 @dataclass
-class _Search:
+class _BoundarySearch:
     """Steps from records to misclassified points, in units of the scale, and the queries so far."""
 
     victim: object
@@ -199,8 +201,10 @@ class _Search:
         return np.linalg.norm(self.step, axis=1)
 
     def is_wrong(self, steps, rows):
-        """Whether each of the same number of points around each record is misclassified."""
-        # steps has the shape (n_rows, n_points, n_features).
+        """Return whether each of the same number of points around each record is misclassified.
+
+        steps has the shape (n_rows, n_points, n_features).
+        """
         wrong = np.empty(steps.shape[:2], dtype=bool)
         batches = gen_batches(len(rows), max(1, _ROWS // steps.shape[1])) if len(rows) else ()
         for some in batches:
@@ -329,7 +333,7 @@ class BoundaryDistance(VictimSignal):
         scale = as_scale(self.scale, X.shape[1:], f"signal {self.name!r}").ravel()
         dtype = X.dtype if X.dtype.kind == "f" else np.dtype(float)
         origin = X.reshape(len(X), -1)
-        search = _Search(victim, restore, X.shape[1:], scale, dtype, origin, records.y)
+        search = _BoundarySearch(victim, restore, X.shape[1:], scale, dtype, origin, records.y)
         rng = np.random.RandomState(self.random_state)
         # At least as fine as the published tolerance of d^(-3/2), and finer for few features.
         n_halvings = max(10, int(np.ceil(1.5 * np.log2(max(1, origin.shape[1])))))
@@ -381,7 +385,7 @@ def compute_margin(white_box, points, label, other=None):
     return own - logits[row, other], white_box.logit_gradient(points, weights)
 
 
-class _Boundary:
+class _DecisionBoundary:
     """Flattened records of one chunk, and queries about points around them."""
 
     def __init__(self, white_box, inputs, y, bounds):
@@ -521,7 +525,7 @@ class AdversarialDistance(VictimSignal):
         distance = np.zeros(len(inputs))
         size = max(1, _CELLS // max(1, int(np.prod(inputs.shape[1:]))))
         for rows in gen_batches(len(inputs), size):
-            boundary = _Boundary(white_box, inputs[rows], records.y[rows], self.bounds)
+            boundary = _DecisionBoundary(white_box, inputs[rows], records.y[rows], self.bounds)
             right = np.flatnonzero(~boundary.is_wrong(boundary.origin))
             if len(right):
                 distance[rows][right] = search(boundary, right, eps)

@@ -14,7 +14,7 @@ from .._core.types import ArrayLike, DTypeLike
 from ._base import (
     SMALLEST_RESIDUAL,
     AnswerSignal,
-    Clipping,
+    ClippedSmoothing,
     LogitSmoothing,
     ResidualSmoothing,
     Signal,
@@ -22,7 +22,7 @@ from ._base import (
 
 
 def _mean_square(y, outputs):
-    """Mean over the targets of the squared residuals of each record, of shape (n,)."""
+    """Return the mean over the targets of the squared residuals of each record, of shape (n,)."""
     squares = np.square(np.asarray(y, np.float64) - outputs.values)
     return squares if squares.ndim == 1 else squares.mean(axis=1)
 
@@ -98,7 +98,7 @@ _LARGEST_LOGIT = -np.log(PROBABILITY_FLOOR)
 
 
 def log_sigmoid(z):
-    """Logarithm of 1 / (1 + exp(-z)), exact at both ends."""
+    """Return the logarithm of 1 / (1 + exp(-z)), exact at both ends."""
     return np.minimum(z, 0) - np.log1p(np.exp(-np.abs(z)))
 
 
@@ -370,7 +370,7 @@ class Hinge(AnswerSignal):
     name = "hinge"
     reads = (*_PROBABILITIES, "decision")
 
-    _smoothing = Clipping
+    _smoothing = ClippedSmoothing
 
     def _evaluate(self, outputs, y):
         return outputs.margin(y)

@@ -7,7 +7,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from .._core.checks import check_option
+from .._core.metric_inputs import check_option
 from .._core.needs import Needs
 from .._core.records import Records
 from .._core.sklearn import StrOptions, validate_params_of

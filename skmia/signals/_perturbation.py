@@ -9,10 +9,10 @@ import pandas as pd
 from scipy import sparse
 from sklearn.utils import gen_batches
 
-from .._core.asking import query_victim
-from .._core.checks import check_option
-from .._core.containers import is_frame, is_tensor, refuse_foreign, to_numpy
+from .._core.containers import is_frame, is_tensor, refuse_foreign_table, to_numpy
+from .._core.metric_inputs import check_option
 from .._core.numbers import SMALLEST, check_count, check_number, check_numbers, show, to_array
+from .._core.query import query_victim
 from .._core.randomness import check_seed
 from .._core.records import Records
 from ._base import VictimSignal
@@ -21,7 +21,7 @@ from ._confidence import Correctness, Loss
 
 def as_rows_of_numbers(X, who):
     """Return the numbers in a container of rows, and a function that restores the container."""
-    refuse_foreign(X, who)
+    refuse_foreign_table(X, who)
     changes = f"{who} changes every feature by a number"
     if sparse.issparse(X):
         raise ValueError(f"{changes}; X must not be sparse.")
@@ -41,7 +41,7 @@ def as_rows_of_numbers(X, who):
 
 
 def as_scale(scale, shape, who):
-    """One positive unit for each feature, of the shape of one record."""
+    """Return one positive unit for each feature, of the shape of one record."""
     scale, size = np.ravel(check_scale(scale)), int(np.prod(shape))
     if len(scale) not in (1, size):
         raise ValueError(
@@ -57,7 +57,7 @@ def check_scale(scale):
 
 
 def is_right(victim, rows, y, who):
-    """Whether the predicted class is the label."""
+    """Return whether the predicted class is the label."""
     answers = query_victim(victim, rows)
     if answers.kind == "value":
         raise ValueError(f"{who} needs a classifier; got a regressor.")
@@ -87,7 +87,7 @@ def loss_rounding(outputs, y):
 _ROWS = 50_000
 
 
-class _Noise:
+class _GaussianNoise:
     """Gaussian noise with a standard deviation that is a multiple of the scale."""
 
     magnitudes = (0.1, 0.2, 0.5, 1.0)
@@ -106,7 +106,7 @@ class _Noise:
         return self.restore(changed.reshape(-1, *self.X.shape[1:]).astype(self.dtype))
 
 
-class _Flip:
+class _BitFlip:
     """Flip each feature of 0 or 1 with some probability."""
 
     magnitudes = (0.01, 0.02, 0.05, 0.1)
@@ -126,7 +126,7 @@ class _Flip:
         return self.restore(changed.reshape(-1, *self.X.shape[1:]).astype(self.X.dtype))
 
 
-class _Swap:
+class _FeatureSwap:
     """Replace each feature, with some probability, by its value in a random record."""
 
     magnitudes = (0.05, 0.1, 0.2, 0.4)
@@ -134,7 +134,7 @@ class _Swap:
     def __init__(self, X, signal):
         self.name, donors = signal.name, signal.population.X
         for rows in (X, donors):
-            refuse_foreign(rows, f"Signal {self.name!r}")
+            refuse_foreign_table(rows, f"Signal {self.name!r}")
             if sparse.issparse(rows) or is_tensor(rows):
                 raise ValueError(
                     f'Signal {self.name!r} with change="swap" needs an array or a table; '
@@ -169,7 +169,7 @@ class _Swap:
         return pd.DataFrame(columns)
 
 
-_CHANGES = {"noise": _Noise, "flip": _Flip, "swap": _Swap}
+_CHANGES = {"noise": _GaussianNoise, "flip": _BitFlip, "swap": _FeatureSwap}
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from .._core.checks import check_option
+from .._core.metric_inputs import check_option
 from .._core.needs import Needs
 from .._core.numbers import check_count, show
 from .._core.outputs import KINDS, Outputs
@@ -169,7 +169,7 @@ class Trajectory(Signal):
         return _list_access(self.checkpoints)
 
     def of(self, victim: BaseEstimator | None, records: Records) -> np.ndarray:
-        values = _follow(
+        values = _follow_signal(
             victim, check_records(records, targets=True), self.checkpoints, self.signal
         )
         return values[-1] - values[0] if self.summary == "gain" else values.mean(axis=0)
@@ -247,12 +247,14 @@ class Trajectories(SignalColumns):
         records = check_records(X, targets=True)
         check_outputs_source(self.victim)
         self.n_times_ = _check_times(self.checkpoints)
-        _follow(self.victim, records[:1], self.checkpoints, self.signal)
+        _follow_signal(self.victim, records[:1], self.checkpoints, self.signal)
         return self
 
     def transform(self, X: Records) -> np.ndarray:
         check_is_fitted(self)
-        values = _follow(self.victim, check_records(X, targets=True), self.checkpoints, self.signal)
+        values = _follow_signal(
+            self.victim, check_records(X, targets=True), self.checkpoints, self.signal
+        )
         return check_finite(values.T)
 
     def _name_columns(self):
@@ -277,11 +279,11 @@ def _get_answer_signal(signal):
 
 
 def _list_access(checkpoints):
-    """What is needed of the victim: the rounds of boosted trees are in its file."""
+    """Return what is needed of the victim: the rounds of boosted trees are in its file."""
     return () if isinstance(checkpoints, tuple) else ("file",)
 
 
-def _follow(victim, records, checkpoints, signal):
+def _follow_signal(victim, records, checkpoints, signal):
     """Compute a signal of each record at each time, shape (n_times, n)."""
     if isinstance(checkpoints, tuple):
         outputs = [_ask_checkpoint(one, records) for one in checkpoints]

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from .._core.asking import query_victim
 from .._core.numbers import SMALLEST, check_count, check_number, show
+from .._core.query import query_victim
 from .._core.randomness import check_seed
 from .._core.records import Records
 from .._core.tokens import PAD, TokenOutputs, name_rows
@@ -45,17 +45,17 @@ def check_tokens(outputs, name, *, moments=False):
 
 
 def mean_log_proba(outputs):
-    """Mean log-probability of the tokens of each sequence, in nats."""
+    """Return the mean log-probability of the tokens of each sequence, in nats."""
     return np.nanmean(outputs.log_proba, axis=1)
 
 
 def count_lowest(values, share):
-    """Number of tokens of each row that are its lowest share: rounded down, at least one."""
+    """Return number of tokens of each row that are its lowest share: rounded down, at least one."""
     return np.maximum(1, np.floor(share * (~np.isnan(values)).sum(axis=1) + 1e-9)).astype(int)
 
 
 def mean_of_lowest(values, share):
-    """Mean of the lowest share of each row; NaN stands for no token."""
+    """Return the mean of the lowest share of each row; NaN stands for no token."""
     n_lowest = count_lowest(values, share)
     lowest = np.sort(values, axis=1)  # NaN comes last
     inside = np.arange(values.shape[1]) < n_lowest[:, None]
@@ -63,9 +63,10 @@ def mean_of_lowest(values, share):
 
 
 class TokenSignal(AnswerSignal):
-    """Base class of signals that are computed from the log-probabilities of tokens alone."""
+    """Base class of signals that are computed from the log-probabilities of tokens alone.
 
-    # A subclass sets its name and computes one number per sequence in _measure(outputs).
+    A subclass sets its name and computes one number per sequence in _measure(outputs).
+    """
 
     reads = ("log_odds",)
     access = ("tokens",)
@@ -83,10 +84,11 @@ class TokenSignal(AnswerSignal):
 
 
 class TokenRecordSignal(Signal):
-    """Base class of signals of tokens that need something beside the victim's answers."""
+    """Base class of signals of tokens that need something beside the victim's answers.
 
-    # A subclass sets its name and computes one number per sequence in _compare(outputs, ask,
-    # records); ask(X) are the victim's outputs for other sequences.
+    A subclass sets its name and computes one number per sequence in _compare(outputs, ask,
+    records); ask(X) are the victim's outputs for other sequences.
+    """
 
     reads = ("log_odds",)
     access = ("tokens",)
@@ -110,11 +112,15 @@ class TokenRecordSignal(Signal):
 
 
 def ask_reference(reference, outputs, records, name):
-    """Outputs of another sequence model for the same tokens as the victim's."""
-    # -> victim, reference (n, length): log-probabilities of the tokens that both have
+    """Return the outputs of another sequence model for the same tokens as the victim's.
+
+    Return victim, reference of shape (n, length): log-probabilities of the tokens that both have.
+    """
     other = check_tokens(query_victim(reference, records.X), f"{name} of the reference")
     own, theirs = outputs.log_proba, other.log_proba
-    if own.shape != theirs.shape or not np.array_equal(find_ends(own), find_ends(theirs)):
+    if own.shape != theirs.shape or not np.array_equal(
+        find_row_lengths(own), find_row_lengths(theirs)
+    ):
         raise ValueError(
             f"Signal {name!r} compares tokens one by one, so the victim and the reference must "
             "count the same tokens: give both the same n_given and tokenizer."
@@ -128,8 +134,8 @@ def ask_reference(reference, outputs, records, name):
     return np.where(missing, np.nan, own), np.where(missing, np.nan, theirs)
 
 
-def find_ends(values):
-    """Number of columns up to the last token of each row that counts."""
+def find_row_lengths(values):
+    """Return the number of columns up to the last token of each row that counts."""
     return np.where(np.isnan(values), 0, np.arange(1, values.shape[1] + 1)).max(axis=1, initial=0)
 
 
@@ -453,7 +459,7 @@ class WindowVotes(TokenRecordSignal):
 
     @staticmethod
     def _vote(sums, lengths, width):
-        """Share of windows of one width that vote for a member; NaN for shorter texts."""
+        """Return share of windows of one width that vote for a member; NaN for shorter texts."""
         n_windows = np.maximum(0, lengths - width + 1)
         if not n_windows.any():
             return np.full(len(sums), np.nan)

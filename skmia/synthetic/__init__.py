@@ -22,15 +22,15 @@ from ._table import audit_table, save_table
 from ._table._columns import find_identifiers
 from ._table._evidence import (
     FIRST,
-    Grounds,
-    choose_evidence,
+    TableGrounds,
+    choose_table_evidence,
     correct,
     count_units,
-    list_reversals,
-    measure_level,
-    write_verdict,
+    list_table_reversals,
+    measure_table_level,
+    write_table_verdict,
 )
-from ._table._report import SCHEMA, SCHEMA_VERSION, as_document, render, show_table
+from ._table._report import SCHEMA, SCHEMA_VERSION, as_table_document, render_table, show_table
 
 __all__ = [
     "BootstrapGenerator",

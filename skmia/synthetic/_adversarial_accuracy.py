@@ -28,7 +28,7 @@ VERSIONS = ("tie_corrected", "unbiased", "original")
 _TIES = {"tie_corrected": 0.5, "unbiased": 0.0, "original": 0.0}
 
 
-class Terms(NamedTuple):
+class AccuracyTerms(NamedTuple):
     """Shares of rows in an adversarial accuracy."""
 
     real: np.ndarray  # (n,): of either side, whose means are the two sides of the accuracy
@@ -58,8 +58,12 @@ class Terms(NamedTuple):
 
 
 def count_farther(own, cross, version, n=None):
-    """What each row adds to its side: 1 where rows of the other kind are farther than its own."""
-    # own (..., n), cross (..., n, 2) -> terms (..., n)
+    """Return what each row adds to its side.
+
+    1 where rows of the other kind are farther than its own.
+
+    Take own of shape (..., n), cross of shape (..., n, 2); return terms of shape (..., n).
+    """
     first = is_farther(cross[..., 0], own, _TIES[version])
     if version == "original":
         return first
@@ -70,11 +74,13 @@ def count_farther(own, cross, version, n=None):
 
 
 def estimate_standard_error(shares, edges):
-    """Standard error of a sum of shares that depend on each other where rows are neighbors."""
-    # The variance is the sum of the products of all shares with themselves, with the shares of
-    # their neighbors and of rows with a neighbor in common. Resampling goes wrong here: a bootstrap
-    # draws rows twice, which then are each other's nearest, and leaving rows out changes the
-    # neighbors of the rest.
+    """Standard error of a sum of shares that depend on each other where rows are neighbors.
+
+    The variance is the sum of the products of all shares with themselves, with the shares of their
+    neighbors and of rows with a neighbor in common. Resampling goes wrong here: a bootstrap draws
+    rows twice, which then are each other's nearest, and leaving rows out changes the neighbors of
+    the rest.
+    """
     rows, neighbors = (np.concatenate(ends) for ends in zip(*edges))
     n = len(shares)
     graph = sparse.coo_array((np.ones(len(rows)), (rows, neighbors)), shape=(n, n)).tocsr()
@@ -92,19 +98,27 @@ _N_KEPT = 40
 
 
 def deal_rows(n):
-    """Deal 2 n rows into two tables of n rows."""
-    # The deals are the same in each call, so that a standard error does not depend on a seed.
-    # -> first (199, 2 n)
+    """Deal 2 n rows into two tables of n rows.
+
+    The deals are the same in each call, so that a standard error does not depend on a seed.
+
+    Return first of shape (199, 2 n).
+    """
     rng = np.random.default_rng(0)
     return rng.permuted(np.tile(np.arange(2 * n) < n, (_N_DEALS, 1)), axis=1)
 
 
 def estimate_least_error(real, synthetic, metric, version, n_jobs):
-    """Smallest standard error of the accuracy of two tables; 0 unless they have few rows."""
-    # The standard deviation if the kinds of the rows are exchanged: nearly all rows of small tables
-    # are neighbors of each other, so that the sum over neighbors has nothing left to estimate a
-    # variance from. The deals keep ties and distances as they are.
-    # real, synthetic (n, d)
+    """Return the smallest standard error of the accuracy of two tables.
+
+    0 unless they have few rows.
+
+    The standard deviation if the kinds of the rows are exchanged: nearly all rows of small tables
+    are neighbors of each other, so that the sum over neighbors has nothing left to estimate a
+    variance from. The deals keep ties and distances as they are.
+
+    Shapes: real, synthetic (n, d).
+    """
     n = len(real)
     if n >= FEW_ROWS:
         return 0.0
@@ -118,8 +132,10 @@ def estimate_least_error(real, synthetic, metric, version, n_jobs):
 
 
 def take_first(distances, wanted, k):
-    """Distances of the first k wanted neighbors, of shape (n_deals, n_rows, k)."""
-    # The nearest neighbor stands for one that is not among the neighbors that were kept.
+    """Return the distances of the first k wanted neighbors, of shape (n_deals, n_rows, k).
+
+    The nearest neighbor stands for one that is not among the neighbors that were kept.
+    """
     rank = np.cumsum(wanted, axis=2, dtype=np.int8)
     rows = np.arange(len(distances))
     return np.stack([distances[rows, np.argmax(rank == j, axis=2)] for j in range(1, k + 1)], 2)
@@ -165,7 +181,7 @@ def compare_tables(real, synthetic, metric, version, n_jobs=None):
     )
     cross_real, c = find_nearest(real, synthetic, 2, metric, n_jobs)
     cross_synthetic, d = find_nearest(synthetic, real, 2, metric, n_jobs)
-    return Terms(
+    return AccuracyTerms(
         count_farther(own_real[:, 0], cross_real, version),
         count_farther(own_synthetic[:, 0], cross_synthetic, version),
         rows,
@@ -174,8 +190,8 @@ def compare_tables(real, synthetic, metric, version, n_jobs=None):
     )
 
 
-def summarize(terms, least_error):
-    """The accuracy that rows add up to; an :class:`AdversarialAccuracy` of one draw."""
+def summarize_terms(terms, least_error):
+    """Return the accuracy that rows add up to; an :class:`AdversarialAccuracy` of one draw."""
     error = max(estimate_standard_error(terms.shares, terms.edges), least_error)
     return AdversarialAccuracy(terms.mean, *terms.sides, error, len(terms.rows), 1)
 
@@ -189,7 +205,7 @@ def check_sizes(tables, names):
     return sizes[smallest]
 
 
-def draw_rows(table, n_rows, random_state):
+def draw_or_keep_rows(table, n_rows, random_state):
     """Return all rows in order, or a draw without replacement."""
     if len(table) == n_rows:
         return table
@@ -332,10 +348,10 @@ class NearestNeighborAdversarialAccuracy(TransactionMixin, BaseEstimator):
         random_state = derive_random_state(self.random_state, "AdversarialAccuracy")
         draws = []
         for _ in range(n_draws):
-            drawn = [draw_rows(table, n_rows, random_state) for table in tables]
+            drawn = [draw_or_keep_rows(table, n_rows, random_state) for table in tables]
             settings = metric, self.version, self.n_jobs
             terms = compare_tables(*drawn, *settings)
-            draws.append(summarize(terms, estimate_least_error(*drawn, *settings)))
+            draws.append(summarize_terms(terms, estimate_least_error(*drawn, *settings)))
         means = [
             float(np.mean([getattr(draw, name) for draw in draws]))
             for name in ("mean", "real", "synthetic", "standard_error")
@@ -398,10 +414,11 @@ _N_FIRST = 6
 _N_AT_ONCE = 100
 
 
-class Halves:
-    """Adversarial accuracy against any half of the real rows, from neighbors found once."""
+class HalfAccuracy:
+    """Adversarial accuracy against any half of the real rows, from neighbors found once.
 
-    # real (2 n, d), synthetic (n, d)
+    Shapes: real (2 n, d), synthetic (n, d).
+    """
 
     def __init__(self, real, synthetic, metric, version, n_jobs):
         n = len(synthetic)
@@ -417,7 +434,7 @@ class Halves:
         own, own_place = _find_first(*self._of_real, chosen, 1, rows)
         cross, cross_place = _find_first(*self._of_synthetic, chosen, 2, made)
         n_real = len(chosen)
-        return Terms(
+        return AccuracyTerms(
             count_farther(own[:, 0], self._cross[0][rows], self._version),
             count_farther(self._own[0][:, 0], cross, self._version),
             rows,
@@ -431,8 +448,10 @@ class Halves:
         )
 
     def compare_deals(self, first):
-        """Privacy losses for many choices of the training rows."""
-        # first (n_deals, 2 n)
+        """Return the privacy losses for many choices of the training rows.
+
+        Shapes: first (n_deals, 2 n).
+        """
         n, made, chosen = len(self._own[0]), self._own[0], np.ascontiguousarray(first.T)
         distances, places = self._of_real
         terms = count_farther(distances, self._cross[0][:, None], self._version, n)
@@ -454,10 +473,12 @@ class Halves:
 
 
 def _iter_steps(terms, places, chosen, own=None):
-    """Changes of terms with the rank of a neighbor, and how many chosen rows are before it."""
-    # terms, places (n, K); chosen, own (n_rows, n_deals): whether a neighbor counts, with own
-    # if it is as the row itself. -> k; rows whose terms change at k or later; changes at k (n,);
-    # neighbors among the first k that count (n, n_deals)
+    """Changes of terms with the rank of a neighbor, and how many chosen rows are before it.
+
+    Take terms, places of shape (n, K); chosen, own of shape (n_rows, n_deals): whether a neighbor
+    counts, with own if it is as the row itself.; return k; rows whose terms change at k or later;
+    changes at k of shape (n,); neighbors among the first k that count of shape (n, n_deals).
+    """
     steps = np.diff(terms, axis=1)
     last = np.max(np.arange(1, steps.shape[1] + 1) * (steps != 0), axis=1, initial=0)
     rows = np.arange(len(terms))
@@ -635,8 +656,10 @@ class PrivacyLoss(TablesEstimator):
         tables, metric = as_points(given, self.metric, names)
         n = self.n_rows_ = check_sizes(tables, names)
         random_state = derive_random_state(self.random_state, "PrivacyLoss")
-        train, test, synthetic = (draw_rows(table, n, random_state) for table in tables)
-        halves = Halves(np.concatenate([train, test]), synthetic, metric, self.version, self.n_jobs)
+        train, test, synthetic = (draw_or_keep_rows(table, n, random_state) for table in tables)
+        halves = HalfAccuracy(
+            np.concatenate([train, test]), synthetic, metric, self.version, self.n_jobs
+        )
         is_train = np.arange(2 * n) < n
         errors = [
             estimate_least_error(real, synthetic, metric, self.version, self.n_jobs)
@@ -668,7 +691,7 @@ class PrivacyLoss(TablesEstimator):
         given = X, self._test, self._others[0]
         (rows, *others), metric = as_points(given, self.metric, names)
         rng = derive_random_state(self.random_state, "PrivacyLoss.predict")
-        test, made = (draw_rows(table, self.n_rows_, rng) for table in others)
+        test, made = (draw_or_keep_rows(table, self.n_rows_, rng) for table in others)
         first, second = find_nearest(rows, test, 2, metric, self.n_jobs)[0].T
         cross = find_nearest(rows, made, 1, metric, self.n_jobs)[0][:, 0]
         own = np.where(first == 0, second, first)
@@ -679,8 +702,8 @@ class PrivacyLoss(TablesEstimator):
 
     def _estimate(self, halves, is_train, least_errors):
         train, test = halves.compare(is_train), halves.compare(~is_train)
-        self.train_accuracy_ = summarize(train, least_errors[0])
-        self.test_accuracy_ = summarize(test, least_errors[1])
+        self.train_accuracy_ = summarize_terms(train, least_errors[0])
+        self.test_accuracy_ = summarize_terms(test, least_errors[1])
         self.statistic_ = self.test_accuracy_.mean - self.train_accuracy_.mean
         error = estimate_standard_error(test.shares - train.shares, train.edges + test.edges)
         if self.n_rows_ < FEW_ROWS:

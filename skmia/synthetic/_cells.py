@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from ._neighbors import as_frame, check_columns, is_number
+from ._neighbors import as_frame, check_table_widths, is_number_dtype
 
 # Distances by column lie in [0, 1], so that smaller differences of a sum are rounding.
 TIE = 1e-9
@@ -17,20 +17,23 @@ _FEWEST, _SHARE = 2000, 0.1
 _MANY = 0.1
 
 
-class Cells:
-    """Three tables as arrays: numbers, codes of categories, NaN where a number lacks."""
+class TableCells:
+    """Three tables as arrays: numbers, codes of categories, NaN where a number lacks.
 
-    # A missing category is a category, and one that is not in the last table has the code -1.
+    A missing category is a category, and one that is not in the last table has the code -1.
+    """
 
     def __init__(self, tables, names):
-        frames = _align([as_frame(table, name) for table, name in zip(tables, names)], names)
+        frames = _align_tables([as_frame(table, name) for table, name in zip(tables, names)], names)
         self.columns = list(frames[-1].columns)
-        self.is_number = [all(is_number(frame[c].dtype) for frame in frames) for c in self.columns]
+        self.is_number = [
+            all(is_number_dtype(frame[c].dtype) for frame in frames) for c in self.columns
+        ]
         self.sizes = [len(frame) for frame in frames]
         encoded = [
-            _read_numbers([frame[c] for frame in frames], c, names)
+            _read_number_cells([frame[c] for frame in frames], c, names)
             if number
-            else _read_categories([frame[c] for frame in frames], c)
+            else _code_categories([frame[c] for frame in frames], c)
             for c, number in zip(self.columns, self.is_number)
         ]
         # Each column is one array, of which those of the tables are parts.
@@ -41,11 +44,11 @@ class Cells:
         self.kinds = [kind for _, kind in encoded]
 
     def join_first(self, n_tables):
-        """Cells of the first tables, one after the other, without a copy."""
+        """Return the cells of the first tables, one after the other, without a copy."""
         return take(self._columns, slice(sum(self.sizes[:n_tables])))
 
     def measure_gap(self, column, own, other):
-        """Distances of values of one column from others, of any shapes that fit."""
+        """Return the distances of values of one column from others, of any shapes that fit."""
         if not self.is_number[column]:
             return own != other
         gap = own - other
@@ -58,7 +61,7 @@ class Cells:
         return gap
 
     def sum_distances(self, columns, rows, others):
-        """Distances of rows from others, summed over columns, of shape (n, m)."""
+        """Return the distances of rows from others, summed over columns, of shape (n, m)."""
         total = self._count_words(columns, rows, others).astype(float)
         for column in self._list_numbers(columns):
             total += self.measure_gap(column, rows[column][:, None], others[column])
@@ -68,7 +71,7 @@ class Cells:
         return [column for column in columns if self.is_number[column]]
 
     def _count_words(self, columns, rows, others):
-        """Number of the categories that differ."""
+        """Return the number of the categories that differ."""
         words = [column for column in columns if not self.is_number[column]]
         shape = len(rows[columns[0]]), len(others[columns[0]])
         count = np.zeros(shape, dtype=np.min_scalar_type(len(words)))
@@ -77,8 +80,10 @@ class Cells:
         return count
 
     def find_near(self, columns, rows, others, limit):
-        """Pairs of rows and others whose distance is within the limit of the row."""
-        # Most pairs differ in too many categories, which are counted in bytes.
+        """Return the pairs of rows and others whose distance is within the limit of the row.
+
+        Most pairs differ in too many categories, which are counted in bytes.
+        """
         numbers, n_others = self._list_numbers(columns), len(others[columns[0]])
         total = self._count_words(columns, rows, others)
         most = np.floor(np.minimum(limit, np.iinfo(total.dtype).max)).astype(total.dtype)
@@ -105,29 +110,32 @@ class NearRows(NamedTuple):
     distance: np.ndarray
 
     def select(self, pairs):
-        """Some of the pairs."""
+        """Return some of the pairs."""
         return NearRows(*(part[pairs] for part in self))
 
     def split(self):
-        """Distances of each row, where pairs are in the order of the rows."""
+        """Return the distances of each row, where pairs are in the order of the rows."""
         return np.split(self.distance, np.flatnonzero(np.diff(self.row)) + 1)
 
 
 def take(table, rows):
-    """Cells of some rows."""
+    """Return the cells of some rows."""
     return [column[rows] for column in table]
 
 
 def iter_blocks(table, n_others):
-    """Blocks of the rows of a table for which pairs with all others fit into memory."""
+    """Yield the blocks of the rows of a table for which pairs with all others fit into memory."""
     step = int(np.clip(_MOST_PAIRS // n_others, 1, 64))
     for start in range(0, len(table[0]), step):
         yield take(table, slice(start, start + step))
 
 
 def find_nearest_rows(cells, columns, rows, others, k=1):
-    """All others that are as near to a row as its k-th nearest, which may have ties."""
-    # -> pairs, at least k of each row, in the order of the rows; distances of the k-th nearest (n,)
+    """Return all others that are as near to a row as its k-th nearest, which may have ties.
+
+    Return pairs, at least k of each row, in the order of the rows; distances of the k-th nearest of
+    shape (n,).
+    """
     bound = np.partition(_measure_some(cells, columns, rows, others, k), k - 1, axis=1)[:, k - 1]
     near = find_rows_within(cells, columns, rows, others, bound + 2 * TIE)
     last = np.array([np.partition(part, k - 1)[k - 1] for part in near.split()])
@@ -141,9 +149,11 @@ def _measure_some(cells, columns, rows, others, k=1):
 
 
 def iter_nearest_without(cells, columns, rows, others, left_out):
-    """All others that are nearest to a row, once without each of some columns, or without none."""
-    # left_out: a list of columns and None -> for each of them the rows, and places of others
-    # Without a column, another row comes nearer by at most its largest distance in that column.
+    """All others that are nearest to a row, once without each of some columns, or without none.
+
+    left_out: a list of columns and None -> for each of them the rows, and places of others Without
+    a column, another row comes nearer by at most its largest distance in that column.
+    """
     some = _measure_some(cells, columns, rows, others)
     gaps = [_find_largest_gap(cells, c, rows, others) for c in left_out if c is not None]
     limit = some.min(axis=1) + np.max(gaps, axis=0, initial=0.0) + 2 * TIE
@@ -173,7 +183,7 @@ def _iter_nearest_of_all(cells, columns, rows, others, left_out):
 
 
 def _find_largest_gap(cells, column, rows, others):
-    """Largest distance of each row from others in a column, at least 1."""
+    """Return the largest distance of each row from others in a column, at least 1."""
     if not cells.is_number[column]:
         return np.ones(len(rows[column]))
     ends = np.array([np.fmin.reduce(others[column]), np.fmax.reduce(others[column])])
@@ -181,7 +191,7 @@ def _find_largest_gap(cells, column, rows, others):
 
 
 def find_rows_within(cells, columns, rows, others, limit):
-    """All others within a limit of the distance of each row, in the order of the rows."""
+    """Return all others within a limit of the distance of each row, in the order of the rows."""
     n_rows, n_others = len(rows[0]), len(others[0])
     step = max(1, _BLOCK // n_rows)
     found = []
@@ -193,8 +203,8 @@ def find_rows_within(cells, columns, rows, others, limit):
     return pairs.select(np.argsort(pairs.row.astype(np.min_scalar_type(n_rows)), kind="stable"))
 
 
-def _align(frames, names):
-    check_columns(frames, names)
+def _align_tables(frames, names):
+    check_table_widths(frames, names)
     for frame, name in zip(frames, names):
         if len(frame) == 0 or frame.shape[1] == 0:
             raise ValueError(f"{name} needs at least 1 row and 1 column; got shape {frame.shape}.")
@@ -208,7 +218,7 @@ def _align(frames, names):
     return [frame[columns] for frame in frames]
 
 
-def _read_numbers(parts, column, names):
+def _read_number_cells(parts, column, names):
     cells = [part.to_numpy(dtype=float, na_value=np.nan) for part in parts]
     for part, name in zip(cells, names):
         if np.isinf(part).any():
@@ -218,7 +228,7 @@ def _read_numbers(parts, column, names):
     return np.concatenate(cells), scale if 0 < scale < np.inf else 1.0
 
 
-def _read_categories(parts, column):
+def _code_categories(parts, column):
     parts = [part.astype(object) for part in parts]
     try:
         known = pd.Index(parts[-1].dropna().unique())

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from .._core.groups import number_groups
-from .._core.matrix import check_classes
+from .._core.matrix import check_class_column
 from .._core.numbers import show
 from .._core.types import ArrayLike
 from ..metrics import clopper_pearson
@@ -84,7 +84,7 @@ def rare_class_rate(
 
 
 def _read_classes(values, name):
-    values = check_classes(values, name)
+    values = check_class_column(values, name)
     if len(values) == 0:
         raise ValueError(f"{name} must hold at least 1 row; got 0.")
     classes, numbers = number_groups(values, len(values), name)  # of one type, and none missing

@@ -14,9 +14,9 @@ from .._core.pvalues import format_pvalue
 from .._core.randomness import derive_random_state
 from .._core.sklearn import Interval, validate_params_of
 from .._core.types import ArrayLike, Seed
-from ._cells import TIE, Cells, find_rows_within, iter_blocks, take
+from ._cells import TIE, TableCells, find_rows_within, iter_blocks, take
 from ._neighbors import draw_places
-from ._risks import TablesEstimator, check_groups, excess_risk
+from ._risks import TablesEstimator, excess_risk, number_persons
 
 # Rows of each table whose nearest rows are looked for, and real rows among which they are.
 _MOST_ROWS, _MOST_OTHERS = 2000, 5000
@@ -156,13 +156,13 @@ class CopyTest(TablesEstimator):
         if reference is None:
             del given["reference"]
         self._known = deepcopy([train, test] if reference is None else [reference])
-        cells = Cells(list(given.values()), list(given))
+        cells = TableCells(list(given.values()), list(given))
         return self._fit_cells(cells, groups)
 
     def _fit_cells(self, cells, groups=None):
         """Fit to tables that are encoded already, and are neither changed nor kept."""
         sizes = cells.sizes[:2]
-        persons = np.arange(sum(sizes)) if groups is None else check_groups(groups, sizes)
+        persons = np.arange(sum(sizes)) if groups is None else number_persons(groups, sizes)
         self._n_train_rows, self._persons = sizes[0], persons
         self.n_train_, self.n_test_ = (
             len(np.unique(part)) for part in np.split(persons, [sizes[0]])
@@ -170,7 +170,7 @@ class CopyTest(TablesEstimator):
         rng = derive_random_state(self.random_state, "CopyTest")
         real = cells.join_first(2)
         known = cells.tables[2] if len(cells.tables) == 4 else None
-        near = _Nearest(cells, real, known, rng, None if groups is None else persons)
+        near = _NearestReal(cells, real, known, rng, None if groups is None else persons)
         found = self._count_exact(cells, real, known) | self._count_near(cells, real, near, rng)
         self.result_ = pd.DataFrame(found).T
         self.pvalue_ = found["rare copies"]["pvalue"]
@@ -193,17 +193,17 @@ class CopyTest(TablesEstimator):
         """
         check_is_fitted(self)
         tables = [X, *self._known, self._others[0]]
-        cells = Cells(tables, ["X", *["a table of fit"] * len(self._known), "synthetic"])
+        cells = TableCells(tables, ["X", *["a table of fit"] * len(self._known), "synthetic"])
         own, *known, made = cells.tables
         known = [np.concatenate(parts) for parts in zip(*known)]
         rows, others = _RowHashes(own), _RowHashes(known)
         is_own = rows.are_in(others) & (len(self._known) > 1)
-        expected = _Chance(own, known, cells.sizes[-1], is_own).expect(rows, others)
+        expected = _ChanceCopies(own, known, cells.sizes[-1], is_own).expect(rows, others)
         is_rare = expected <= self._most_expected
         return (rows.are_in(_RowHashes(made)) & is_rare).astype(int)
 
     def _compute_leakage(self):
-        """Share of rare copies among training rows, less their share among held-out rows."""
+        """Return share of rare copies among training rows, less their share among held-out rows."""
         rare = self.result_.loc["rare copies"]
         return float(rare["train"] / rare["n_train"] - rare["test"] / rare["n_test"])
 
@@ -211,7 +211,9 @@ class CopyTest(TablesEstimator):
         sizes, made = (self.n_train_, self.n_test_), cells.tables[-1]
         rows = _RowHashes(real)
         others = rows if known is None else _RowHashes(known)
-        chance = _Chance(real, real if known is None else known, cells.sizes[-1], known is None)
+        chance = _ChanceCopies(
+            real, real if known is None else known, cells.sizes[-1], known is None
+        )
         self.is_copied_ = rows.are_in(_RowHashes(made))
         expected = chance.expect(rows, others)
         is_rare = (expected <= _IMPROBABLE) | (expected < min(np.median(expected), 1.0))
@@ -235,7 +237,9 @@ class CopyTest(TablesEstimator):
             expected = chance.count_equal(own, known_parts)
             expected = np.maximum(chance.without(column), expected)
             shares.append(np.mean(expected <= _IMPROBABLE_WITHOUT))
-            changed |= (expected <= _IMPROBABLE_WITHOUT) & _are_among(own, made.without(column))
+            changed |= (expected <= _IMPROBABLE_WITHOUT) & _are_among_hashed(
+                own, made.without(column)
+            )
         one = self._summarize(np.flatnonzero(changed), sizes, np.mean(shares))
         return found | {"copies but one cell": one}
 
@@ -245,7 +249,7 @@ class CopyTest(TablesEstimator):
         rows = np.append(first, n_train + draw_places(n_test, _MOST_ROWS, rng))
         others = near.measure(rows)
         alone = others > TIE
-        stuck = _find_close(cells, real, rows[alone], _NEAR * others[alone] + TIE)
+        stuck = _find_close_rows(cells, real, rows[alone], _NEAR * others[alone] + TIE)
         drawn = np.split(self._persons[rows], [len(first)])
         sizes = tuple(len(np.unique(part)) for part in drawn)
         return {"near copies": self._summarize(stuck, sizes, np.mean(alone))}
@@ -301,7 +305,7 @@ class CopyTest(TablesEstimator):
 
 
 def compute_smallest_share(found, share_counted, alpha):
-    """Smallest share of the training rows whose copies a test of a level finds."""
+    """Return the smallest share of the training rows whose copies a test of a level finds."""
     n_train, n_test, k_test = found["n_train"], found["n_test"], found["test"]
     odds, chance = n_train / (n_train + n_test), k_test / n_test * n_train
     smallest = count_smallest_number(chance, k_test, share_counted, odds, alpha)
@@ -309,7 +313,7 @@ def compute_smallest_share(found, share_counted, alpha):
 
 
 def count_smallest_number(chance, chance_test, share, odds, alpha):
-    """Smallest number of copies that the test finds with a probability of 0.8."""
+    """Return the smallest number of copies that the test finds with a probability of 0.8."""
     if share == 0:
         return np.inf
     matches = np.arange(int(poisson.ppf(1 - 1e-6, chance_test)) + 1)
@@ -329,9 +333,11 @@ def count_smallest_number(chance, chance_test, share, odds, alpha):
 
 
 def choose_cut(expected, is_copied):
-    """Number of equal rows that is expected by chance, up to which copies show best."""
-    # The rarest rows have the fewest matches by chance, but also the fewest copies. Matches of both
-    # tables together choose the cut, so that the test of how they are divided is exact.
+    """Return the number of equal rows that is expected by chance, up to which copies show best.
+
+    The rarest rows have the fewest matches by chance, but also the fewest copies. Matches of both
+    tables together choose the cut, so that the test of how they are divided is exact.
+    """
     if not len(expected):
         return -np.inf
     order = np.argsort(expected, kind="stable")
@@ -352,16 +358,19 @@ class _RowHashes:
             self.whole += _hash_column(column, place)  # wraps, which loses nothing
 
     def without(self, column):
-        """Numbers of the rows without a column."""
+        """Return the numbers of the rows without a column."""
         return self.whole - _hash_column(self._table[column], column)
 
     def are_in(self, others):
-        """Which rows are among others."""
-        return _are_among(self.whole, others.whole)
+        """Return which rows are among others."""
+        return _are_among_hashed(self.whole, others.whole)
 
 
 def _hash_column(column, place):
-    """Numbers that are equal have the same hash, as 0 and -0; columns differ from each other."""
+    """Return numbers that are equal have the same hash, as 0 and -0.
+
+    Columns differ from each other.
+    """
     column = np.where(np.isnan(column), np.nan, column + 0.0)
     return pd.util.hash_array(pd.util.hash_array(column) + np.uint64(place))
 
@@ -370,10 +379,10 @@ def count_unchanged(real, synthetic, holdout=None):
     """Real rows that are in a synthetic table, and those of them that no other real row equals."""
     given = {"real": real, "holdout": holdout, "synthetic": synthetic}
     given = {name: table for name, table in given.items() if table is not None}
-    cells = Cells(list(given.values()), list(given))
+    cells = TableCells(list(given.values()), list(given))
     rows = _RowHashes(cells.join_first(len(given) - 1))
     copied = rows.are_in(_RowHashes(cells.tables[-1]))
-    alone = copied & (_count_values(rows.whole, rows.whole) == 1)
+    alone = copied & (_count_occurrences(rows.whole, rows.whole) == 1)
     n = len(real)
     found = {"train": copied[:n].sum(), "n_train": n, "alone": alone[:n].sum()}
     found = {name: int(number) for name, number in found.items()}
@@ -381,14 +390,14 @@ def count_unchanged(real, synthetic, holdout=None):
     return found | dict(zip(("test", "n_test"), held))
 
 
-class _Chance:
+class _ChanceCopies:
     """Synthetic rows that equal a real row by chance, if columns were independent."""
 
     def __init__(self, real, known, n_made, is_own):
         # is_own: which of the real rows are among the known ones, where they do not count.
         self._n_made, self._is_own = n_made, is_own
         self._n_known = np.maximum(len(known[0]) - np.asarray(is_own, dtype=int), 1)
-        self._parts = [_Frequency(*pair, is_own) for pair in zip(real, known, strict=True)]
+        self._parts = [_ValueFrequency(*pair, is_own) for pair in zip(real, known, strict=True)]
         self._total = np.full(len(real[0]), np.log(n_made))
         for part in self._parts:
             self._total += part.log()
@@ -403,22 +412,22 @@ class _Chance:
         return np.maximum(self.whole, self.count_equal(rows.whole, others.whole))
 
     def without(self, column):
-        """Expected number of synthetic rows that equal each row but for a column."""
+        """Return the expected number of synthetic rows that equal each row but for a column."""
         return np.exp(self._total - self._parts[column].log())
 
     def count_equal(self, rows, others):
-        """Expected number if synthetic rows are drawn from the other real rows."""
-        counts = _count_values(rows, others) - np.asarray(self._is_own, dtype=int)
+        """Return the expected number if synthetic rows are drawn from the other real rows."""
+        counts = _count_occurrences(rows, others) - np.asarray(self._is_own, dtype=int)
         return self._n_made * counts / self._n_known
 
 
-def _are_among(values, others):
-    """Which values are among others, by a table of hashes, which is faster than sorting."""
+def _are_among_hashed(values, others):
+    """Return which values are among others, by a table of hashes, which is faster than sorting."""
     return pd.Series(values).isin(others).to_numpy()
 
 
-def _count_values(values, among):
-    """How often each value occurs among others."""
+def _count_occurrences(values, among):
+    """Return how often each value occurs among others."""
     if values is among:
         codes = pd.factorize(values, use_na_sentinel=False)[0]
         return np.bincount(codes)[codes]
@@ -430,12 +439,12 @@ def _count_values(values, among):
     return np.where(same, counts[places], 0)
 
 
-class _Frequency:
+class _ValueFrequency:
     """Frequency of each value among other rows; by Turing's estimate if it does not occur there."""
 
     def __init__(self, values, among, is_own):
         is_own, n = np.asarray(is_own, dtype=int), len(among)
-        counts = _count_values(values, among) - is_own
+        counts = _count_occurrences(values, among) - is_own
         self._counts, self._n_others = (
             counts.astype(np.min_scalar_type(n)),
             np.maximum(n - is_own, 1),
@@ -446,12 +455,12 @@ class _Frequency:
         self._least = min(2 * max(n_twice, 0.5) / (max(n_once, 1) * n), 1 / n)
 
     def log(self):
-        """Logarithm of the frequency."""
+        """Return the logarithm of the frequency."""
         return np.log(np.maximum(self._counts / self._n_others, self._least))
 
 
-def _find_close(cells, real, rows, limits):
-    """Those of some real rows that a synthetic row is within a limit of."""
+def _find_close_rows(cells, real, rows, limits):
+    """Return those of some real rows that a synthetic row is within a limit of."""
     columns, made, found = range(len(cells.columns)), cells.tables[-1], [rows[:0]]
     for places, limit in iter_blocks([rows, limits], len(made[0])):
         near = find_rows_within(cells, columns, take(real, places), made, limit)
@@ -459,7 +468,7 @@ def _find_close(cells, real, rows, limits):
     return np.concatenate(found)
 
 
-class _Nearest:
+class _NearestReal:
     """Distances of real rows from the nearest other real row, or from the nearest given row."""
 
     def __init__(self, cells, real, given, rng, persons):
@@ -470,7 +479,7 @@ class _Nearest:
             self._given = take(real, self._places)
 
     def measure(self, rows):
-        """Distances of the rows at some places, of shape (n,)."""
+        """Return the distances of the rows at some places, of shape (n,)."""
         columns, found = range(len(self._cells.columns)), []
         for block in iter_blocks([rows], len(self._given[0])):
             own = take(self._real, block[0])

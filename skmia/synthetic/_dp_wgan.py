@@ -25,7 +25,7 @@ from ..defenses import (
     PrivacyLedger,
     PrivateRandomness,
     check_target,
-    choose_delta,
+    choose_target_delta,
     column_values,
     validate_rows,
 )
@@ -33,7 +33,7 @@ from ..defenses.schema import (
     DeclaredSchema,
     NumberColumn,
     ValuesColumn,
-    find_ends,
+    find_range_ends,
     find_type,
     name_features,
 )
@@ -42,7 +42,7 @@ from ..defenses.schema import (
 MOST_VALUES = 128
 
 
-class Columns:
+class GeneratedColumns:
     """How the columns of a table are read, and how drawn rows become such a table."""
 
     def __init__(self, X, estimator, may_look):
@@ -89,20 +89,26 @@ class Columns:
         self._scale(coded, lower, upper)
 
     def _scale(self, coded, lower, upper):
-        from ._gan_training import Layout  # torch is an extra
+        from ._gan_training import ColumnLayout  # torch is an extra
 
         self.lower, self.span = lower, upper - lower
-        self.layout = Layout([1 if v is None else len(v) for v in self.values])
+        self.layout = ColumnLayout([1 if v is None else len(v) for v in self.values])
         scaled = np.divide(coded - lower, self.span, out=np.zeros_like(coded), where=self.span > 0)
         # A column of one value is a number that is always 0.
         self._rows = np.where(self.layout.is_number, np.clip(scaled, 0, 1), coded)
 
     def take_rows(self):
-        """The table in the form of the layout, and which rows contribute; neither is kept."""
+        """Return the table in the form of the layout, and which rows contribute.
+
+        Neither is kept.
+        """
         return self.__dict__.pop("_rows"), self.__dict__.pop("contributes")
 
     def _whole(self, place, lower, upper):
-        """The whole numbers of the range of a column of whole numbers; None if there are many."""
+        """Return the whole numbers of the range of a column of whole numbers.
+
+        None if there are many.
+        """
         dtype = self._dtypes if self._names is None else self._dtypes[place]
         if dtype is None or not pd.api.types.is_integer_dtype(dtype):
             return None
@@ -113,7 +119,7 @@ class Columns:
         return pd.Index(np.arange(first, last + 1))
 
     def restore(self, rows):
-        """A table like the one given, of rows in the form of the layout."""
+        """Return a table like the one given, of rows in the form of the layout."""
         numbers = self.lower + self.span * rows
         columns = []
         for place, values in enumerate(self.values):
@@ -123,7 +129,7 @@ class Columns:
                 codes = rows[:, place].round().astype(int) if len(values) > 1 else 0
                 columns.append(values[np.broadcast_to(codes, len(rows))])
         if self._names is not None:
-            typed = [_as_type(*parts) for parts in zip(columns, self._dtypes)]
+            typed = [_as_column_type(*parts) for parts in zip(columns, self._dtypes)]
             made = pd.concat(typed, axis=1)
             made.columns = self._names
             return made
@@ -132,7 +138,7 @@ class Columns:
         return made.round().astype(self._dtypes) if is_whole else made
 
 
-class DeclaredColumns(Columns):
+class DeclaredColumns(GeneratedColumns):
     """Columns of a declared schema; of a table nothing counts but what its cells say."""
 
     def __init__(self, X, estimator):
@@ -147,7 +153,7 @@ class DeclaredColumns(Columns):
         for place, column in enumerate(declared):
             self.values.append(_list_values(column))
             if isinstance(column, NumberColumn):
-                lower[place], upper[place] = find_ends(column)
+                lower[place], upper[place] = find_range_ends(column)
             if (values := self.values[-1]) is not None:
                 coded[:, place] -= lower[place]
                 lower[place], upper[place] = 0, len(values) - 1
@@ -155,17 +161,17 @@ class DeclaredColumns(Columns):
 
 
 def _list_values(column):
-    """The values of a declared column, also of one of few whole numbers; None for numbers."""
+    """Return values of a declared column, also of one of few whole numbers; None for numbers."""
     if isinstance(column, ValuesColumn):
         return pd.Index(list(column.values), tupleize_cols=False)
-    first, last = find_ends(column)
+    first, last = find_range_ends(column)
     if column.whole and last - first < MOST_VALUES:
         return pd.Index(np.arange(first, last + 1))
     return None
 
 
 def _read_named(X, columns, names):
-    """Values of columns by place, None for numbers, as the user names them."""
+    """Return the values of columns by place, None for numbers, as the user names them."""
     if isinstance(columns, str):
         return {}
     names, named = list(names), {}
@@ -174,11 +180,11 @@ def _read_named(X, columns, names):
         n_columns = len(names) or np.inf
         if isinstance(place, bool) or not isinstance(place, Integral) or not 0 <= place < n_columns:
             raise ValueError(f"columns has {show(column)}, which is not a column of X.")
-        named[int(place)] = _read_values(values, column)
+        named[int(place)] = _check_column_values(values, column)
     return named
 
 
-def _read_values(values, column):
+def _check_column_values(values, column):
     if isinstance(values, str):
         if values == "number":
             return None
@@ -193,7 +199,7 @@ def _read_values(values, column):
 
 
 def _look(X, named, may_look):
-    """Values of columns that are not numbers, where they may be read off."""
+    """Return the values of columns that are not numbers, where they may be read off."""
     found = {}
     for place, dtype in enumerate(X.dtypes):
         if place in named:
@@ -235,7 +241,7 @@ def _replace_by_codes(X, named):
 
 
 def _codes(column, values, name):
-    """Place of each row's value among the values of a column."""
+    """Return the place of each row's value among the values of a column."""
     codes = values.get_indexer(pd.Index(column))
     if (lacks := values.isna()).any():
         codes = np.where(column.isna(), lacks.argmax(), codes)
@@ -261,7 +267,7 @@ def _validate(estimator, X, named):
 
 
 def _ends(name, ends, is_number, names):
-    """One end of the range of each column, of a number, one for each, or by name."""
+    """Return one end of the range of each column, of a number, one for each, or by name."""
     if not isinstance(ends, Mapping):
         return column_values(name, ends, len(is_number))
     places = {names.index(key) if key in names else key: end for key, end in ends.items()}
@@ -290,8 +296,8 @@ def _check_ranges(X, lower, upper):
         )
 
 
-def _as_type(column, dtype):
-    """A column of the type of the training table."""
+def _as_column_type(column, dtype):
+    """Return a column of the type of the training table."""
     if isinstance(dtype, pd.CategoricalDtype):
         return pd.Series(pd.Categorical(column, dtype=dtype))
     is_whole = pd.api.types.is_integer_dtype(dtype) or pd.api.types.is_bool_dtype(dtype)
@@ -612,14 +618,14 @@ class DPWassersteinGAN(CountsPrivateFits, BaseEstimator):
         X = to_numpy(X) if is_tensor(X) else X
         # With noise all that the nets are made for has to be public.
         if self.schema is None:
-            self._columns = Columns(X, self, may_look=self.privacy is None)
+            self._columns = GeneratedColumns(X, self, may_look=self.privacy is None)
         else:
             self._columns = DeclaredColumns(X, self)
         rows, contributes = self._columns.take_rows()
         seed = None
         if self.random_state is not None:
             seed = check_random_state(self.random_state).randint(2**31 - 1)
-        self.delta_ = choose_delta(self.target_delta, len(rows))
+        self.delta_ = choose_target_delta(self.target_delta, len(rows))
         self.sample_rate_ = min(self.batch_size, len(rows)) / len(rows)
         self.n_steps_ = self.max_iter * self.n_critic
         self.noise_multiplier_ = float(self.noise_multiplier or 0.0)
@@ -671,11 +677,11 @@ class DPWassersteinGAN(CountsPrivateFits, BaseEstimator):
             )
 
     def _train(self, rows, contributes, noise_seed):
-        from ._gan_training import Training
+        from ._gan_training import GanTraining
 
         settings = {**self.get_params(deep=False), "noise_multiplier": self.noise_multiplier_}
         plan, randomness = SimpleNamespace(**settings), PrivateRandomness(noise_seed)
-        training = Training(rows, plan, randomness, self._columns.layout, contributes)
+        training = GanTraining(rows, plan, randomness, self._columns.layout, contributes)
         training.run()
         self.generator_, self.critic_ = training.generator, training.critic
         columns = ["gradient_bound", "penalty_bound", "noise"]

@@ -15,12 +15,12 @@ from .critic_bounds import gradient_bounds, penalty_bounds
 _TEMPERATURE = 0.5
 
 
-class Layout:
-    """Columns side by side: a number takes one place, a column of m values a block of m."""
+class ColumnLayout:
+    """Columns side by side: a number takes one place, a column of m values a block of m.
 
-    # Rows are kept with one entry a column, a number in [0, 1] or the place of a value. A critic
-    # gets them expanded: in the block of a column, the place of its value is 1 and all others are
-    # 0.
+    Rows are kept with one entry a column, a number in [0, 1] or the place of a value. A critic gets
+    them expanded: in the block of a column, the place of its value is 1 and all others are 0.
+    """
 
     def __init__(self, sizes):
         self.sizes = tuple(int(size) for size in sizes)
@@ -29,7 +29,7 @@ class Layout:
         self.is_number = np.array(self.sizes) == 1
 
     def expand(self, rows):
-        """Inputs of a critic, of shape (n, n_places)."""
+        """Return the inputs of a critic, of shape (n, n_places)."""
         if self.is_number.all():
             return rows
         eye = nn.functional.one_hot
@@ -40,9 +40,11 @@ class Layout:
         return torch.cat(parts, dim=1)
 
     def draw(self, outputs):
-        """Inputs of a critic drawn from outputs of a generator, with slopes for the outputs."""
-        # The slope of a number is the slope of its sigmoid. A value is drawn, and has the slope of
-        # a softmax with the same random numbers (straight-through Gumbel softmax).
+        """Inputs of a critic drawn from outputs of a generator, with slopes for the outputs.
+
+        The slope of a number is the slope of its sigmoid. A value is drawn, and has the slope of a
+        softmax with the same random numbers (straight-through Gumbel softmax).
+        """
         if self.is_number.all():
             return torch.sigmoid(outputs)
         noisy = outputs - torch.log(-torch.log(torch.rand_like(outputs)))
@@ -60,8 +62,10 @@ class Layout:
         return torch.cat(parts, dim=1)
 
     def draw_rows(self, outputs, rng):
-        """Rows with one entry a column, drawn from outputs of a generator."""
-        # outputs (n, n_places) -> rows (n, n_columns)
+        """Return rows with one entry a column, drawn from outputs of a generator.
+
+        Take outputs of shape (n, n_places); return rows of shape (n, n_columns).
+        """
         columns = []
         for size, start in zip(self.sizes, self.starts, strict=True):
             output = outputs[:, start : start + size]
@@ -74,25 +78,25 @@ class Layout:
 
 def make_critic(n_features, widths, negative_slope):
     """A critic; its answer has no bias, which would be the same for real and made-up rows."""
-    hidden = _stack(n_features, widths, lambda: nn.LeakyReLU(negative_slope))
+    hidden = _stack_hidden_layers(n_features, widths, lambda: nn.LeakyReLU(negative_slope))
     return nn.Sequential(*hidden, nn.Linear(widths[-1], 1, bias=False)).double()
 
 
 def make_generator(n_latent, widths, n_outputs):
-    """A generator; what its outputs mean is up to a layout of columns."""
-    hidden = _stack(n_latent, widths, nn.ReLU)
+    """Return a generator; what its outputs mean is up to a layout of columns."""
+    hidden = _stack_hidden_layers(n_latent, widths, nn.ReLU)
     return nn.Sequential(*hidden, nn.Linear(widths[-1], n_outputs)).double()
 
 
-def _stack(n_in, widths, activate):
-    """Hidden layers of these widths, each with its activation."""
+def _stack_hidden_layers(n_in, widths, activate):
+    """Yield the hidden layers of these widths, each with its activation."""
     for width in widths:
         yield from (nn.Linear(n_in, width), activate())
         n_in = width
 
 
-def layers_of(critic):
-    """Weights and biases of a critic as lists of ndarrays."""
+def list_critic_layers(critic):
+    """Return the weights and biases of a critic as lists of ndarrays."""
     linear = [layer for layer in critic if hasattr(layer, "weight")]
     weights = [layer.weight.detach().numpy() for layer in linear]
     return weights, [layer.bias.detach().numpy() for layer in linear[:-1]]
@@ -106,7 +110,7 @@ def penalize(critic, rows):
 
 
 def flat_gradient(loss, module):
-    """Gradient of a number with respect to all parameters of a module, as one vector."""
+    """Return the gradient of a number with respect to all parameters of a module, as one vector."""
     parameters = list(module.parameters())
     # The penalty does not depend on biases.
     gradients = torch.autograd.grad(loss, parameters, allow_unused=True, materialize_grads=True)
@@ -114,9 +118,11 @@ def flat_gradient(loss, module):
 
 
 def clipped_gradient(critic, real, made, mixed, penalty, max_norm):
-    """Sum over real rows of a gradient that is clipped to a norm."""
-    # The loss is the critic's on one real row, one made-up row and one between them. Clipped
-    # together they lose the same; real rows alone would lose to made-up ones that need no clipping.
+    """Sum over real rows of a gradient that is clipped to a norm.
+
+    The loss is the critic's on one real row, one made-up row and one between them. Clipped together
+    they lose the same; real rows alone would lose to made-up ones that need no clipping.
+    """
     parameters = dict(critic.named_parameters())
     if len(real) == 0:
         n_components = sum(parameter.numel() for parameter in parameters.values())
@@ -139,12 +145,13 @@ def clipped_gradient(critic, real, made, mixed, penalty, max_norm):
     return (gradients * (max_norm / norms.clamp(min=max_norm))).sum(dim=0).detach()
 
 
-class Alternatives:
-    """Which components of a vector exclude each other."""
+class ExclusiveComponents:
+    """Which components of a vector exclude each other.
 
-    # Components are in members, and members in groups: of each group, the components of a single
-    # member differ from 0 at a time. What one row changes is such a vector: of the weights of a
-    # block of values, it moves only those of its own value.
+    Components are in members, and members in groups: of each group, the components of a single
+    member differ from 0 at a time. What one row changes is such a vector: of the weights of a block
+    of values, it moves only those of its own value.
+    """
 
     def __init__(self, member, group):
         self.member, self.group = member, group
@@ -162,22 +169,24 @@ class Alternatives:
         return cls(member, np.concatenate([[0], blocks]))
 
     def largest_sum(self, values):
-        """Largest sum of components, none negative, that can differ from 0 together."""
+        """Return the largest sum of components, none negative, that can differ from 0 together."""
         largest = np.zeros(self.group.max() + 1)
         np.maximum.at(largest, self.group, self.sum_members(values))
         return largest.sum()
 
     def sum_members(self, values):
-        """Sum of the components of each member."""
+        """Return the sum of the components of each member."""
         return np.bincount(self.member, values, len(self.group))
 
 
 def unit_scales(widths, shape, alternatives=None):
-    """Standard deviations that make a Gaussian mechanism with the noise multiplier 1."""
-    # A vector whose components are at most widths in absolute value, each divided by its standard
-    # deviation, then has a norm of at most 1.
+    """Return the standard deviations that make a Gaussian mechanism with the noise multiplier 1.
+
+    A vector whose components are at most widths in absolute value, each divided by its standard
+    deviation, then has a norm of at most 1.
+    """
     if alternatives is None:
-        alternatives = Alternatives(np.zeros(len(widths), int), np.zeros(1, int))
+        alternatives = ExclusiveComponents(np.zeros(len(widths), int), np.zeros(1, int))
     if shape == "spherical":
         return np.where(widths > 0, np.sqrt(alternatives.largest_sum(widths**2)), 0.0)
     if shape == "proportional":
@@ -192,30 +201,33 @@ def unit_scales(widths, shape, alternatives=None):
 
 
 def share_noise(first, second):
-    """Scale the noise of two vectors so that releasing both has the noise multiplier 1."""
-    # Multipliers z of the two, released together, make one of (z1**-2 + z2**-2)**-0.5. Of all that
-    # make 1, those with the smallest sum of variances are taken.
+    """Scale the noise of two vectors so that releasing both has the noise multiplier 1.
+
+    Multipliers z of the two, released together, make one of (z1**-2 + z2**-2)**-0.5. Of all that
+    make 1, those with the smallest sum of variances are taken.
+    """
     sizes = np.array([np.linalg.norm(first), np.linalg.norm(second)])
     squares = np.divide(sizes.sum(), sizes, out=np.ones(2), where=sizes > 0)
     return np.sqrt(squares[0] * first**2 + squares[1] * second**2)
 
 
-class Training:
-    """A generator and its critic in training."""
+class GanTraining:
+    """A generator and its critic in training.
 
-    # rows (n_rows, n_features); plan has the parameters of DPWassersteinGAN
+    rows (n_rows, n_features); plan has the parameters of DPWassersteinGAN.
+    """
 
     # contributes (n_rows,): a row that does not is never drawn, and counts in sizes and rates
 
     def __init__(self, rows, plan, randomness, layout=None, contributes=None):
         self._contributes = np.ones(len(rows), bool) if contributes is None else contributes
         self.rows, self.plan, self.randomness = torch.tensor(rows), plan, randomness
-        self.layout = layout or Layout([1] * rows.shape[1])
+        self.layout = layout or ColumnLayout([1] * rows.shape[1])
         n_places = self.layout.n_places
         self.critic = make_critic(n_places, plan.critic_layers, plan.negative_slope)
         self.generator = make_generator(plan.n_latent, plan.generator_layers, n_places)
         n_components = sum(parameter.numel() for parameter in self.critic.parameters())
-        self._alternatives = Alternatives.of_first_layer(
+        self._alternatives = ExclusiveComponents.of_first_layer(
             self.layout.sizes, plan.critic_layers[0], n_components
         )
         self._optimizers = [
@@ -266,7 +278,7 @@ class Training:
             return self.layout.draw(self.generator(self._draw_latent(n)))
 
     def _release(self, real):
-        """Sum of the gradients of real rows and of their penalties, with noise."""
+        """Return the sum of the gradients of real rows and of their penalties, with noise."""
         plan = self.plan
         scales = self._plan_noise()
         # Each real row gets a made-up one, between which and itself the penalty is taken. They are
@@ -292,7 +304,10 @@ class Training:
         return torch.from_numpy((round_to(total.detach().numpy(), grids) + noise) * grids)
 
     def _plan_noise(self):
-        """Standard deviation of the noise on each component of the sum; None without noise."""
+        """Return the standard deviation of the noise on each component of the sum.
+
+        None without noise.
+        """
         plan = self.plan
         if plan.privacy is None:
             return None
@@ -317,13 +332,15 @@ class Training:
         return scales
 
     def _rounding_factor(self, n_components):
-        """By how much noise grows, as each component moves by one step more on its grid."""
-        # The grid is at most 2^-29 of the noise before it grows, or both would grow together.
+        """By how much noise grows, as each component moves by one step more on its grid.
+
+        The grid is at most 2^-29 of the noise before it grows, or both would grow together.
+        """
         return 1 + self.plan.noise_multiplier * np.sqrt(n_components) * 2.0 ** (1 - COIN_BITS)
 
     def _bound(self):
-        """The most that a row changes each component of the two sums, from the weights alone."""
-        weights, biases = layers_of(self.critic)
+        """Return most that a row changes each component of the two sums, from the weights alone."""
+        weights, biases = list_critic_layers(self.critic)
         ends = gradient_bounds(weights, biases, self.plan.negative_slope, self.layout.sizes)
         answer = [np.maximum(abs(low), abs(high)).ravel() for low, high in ends]
         penalty = [np.zeros_like(part) for part in answer]

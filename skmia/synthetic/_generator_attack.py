@@ -12,14 +12,14 @@ from scipy.stats import norm
 from sklearn.base import BaseEstimator
 from sklearn.ensemble import RandomForestClassifier
 
-from .._core.asking import check_generator, draw_samples
 from .._core.needs import ANY, Needs
+from .._core.query import check_generator, draw_samples
 from .._core.randomness import derive_random_state
 from .._core.records import Records
 from .._core.sklearn import Interval, StrOptions, at_least
 from .._core.types import Seed
 from ..base import BaseAttack
-from ._neighbors import TIE, GowerEncoder, as_frame, as_points, check_columns, find_nearest
+from ._neighbors import TIE, GowerEncoder, as_frame, as_points, check_table_widths, find_nearest
 
 _N_TREES = 100
 
@@ -55,13 +55,13 @@ class CopulaScore:
                 "tables with categories."
             )
         widths = [_choose_width(column) for column in space.reference.T]
-        self._made, self._known = (_Copula(rows, widths) for rows in space.tables)
+        self._made, self._known = (_TableCopula(rows, widths) for rows in space.tables)
 
     def __call__(self, points):
         return self._made.log_density(points) - self._known.log_density(points)
 
 
-class _Copula:
+class _TableCopula:
     """Density of one table."""
 
     def __init__(self, rows, widths):
@@ -75,7 +75,7 @@ class _Copula:
         self._form = np.linalg.inv(correlation) - np.eye(len(correlation))
 
     def log_density(self, points):
-        """Logarithm of the density, up to a constant that both tables share."""
+        """Return the logarithm of the density, up to a constant that both tables share."""
         normal = self._as_normal(points)
         bent = np.einsum("ni,ij,nj->n", normal, self._form, normal)
         total = -(self._log_volume + bent) / 2
@@ -87,7 +87,7 @@ class _Copula:
         return total - len(self._columns) * np.log(len(self._columns[0]))
 
     def _as_normal(self, points):
-        """Normal scores of the mid-ranks among the rows of the table."""
+        """Return normal scores of the mid-ranks among the rows of the table."""
         scores = []
         for column, values in zip(self._columns, points.T):
             rank = np.searchsorted(column, values) + np.searchsorted(column, values, "right")
@@ -96,16 +96,17 @@ class _Copula:
 
 
 def _choose_width(values):
-    """Silverman's width of a normal kernel; 1 for a constant column."""
+    """Return Silverman's width of a normal kernel; 1 for a constant column."""
     low, high = np.quantile(values, [0.25, 0.75])
     spreads = [spread for spread in (values.std(), (high - low) / 1.34) if spread > 0]
     return 0.9 * min(spreads) * len(values) ** -0.2 if spreads else 1.0
 
 
 class DistanceDifference:
-    """Distance to the nearest reference row minus the distance to the nearest synthetic row."""
+    """Distance to the nearest reference row minus the distance to the nearest synthetic row.
 
-    # Both tables have as many rows, since distances to the nearest row depend on their number.
+    Both tables have as many rows, since distances to the nearest row depend on their number.
+    """
 
     def __init__(self, space):
         n = min(len(space.synthetic), len(space.reference))
@@ -120,7 +121,7 @@ class DistanceDifference:
         return known - made
 
 
-class Neighborhood:
+class NeighborhoodShare:
     """Share of the synthetic rows minus share of the reference rows within a radius.
 
     The radius is the median distance of reference rows from the nearest synthetic row.
@@ -152,10 +153,11 @@ class RareCopies:
 
 
 class DensityRatio:
-    """Logarithm of the ratio of the densities of synthetic and of reference rows."""
+    """Logarithm of the ratio of the densities of synthetic and of reference rows.
 
-    # One bandwidth for both. The published form, a ratio of densities, is 0 / 0 for records far
-    # from all rows.
+    One bandwidth for both. The published form, a ratio of densities, is 0 / 0 for records far from
+    all rows.
+    """
 
     def __init__(self, space):
         self._space = space
@@ -167,10 +169,11 @@ class DensityRatio:
 
 
 class LikelihoodRatio:
-    """Likelihood of the nearest synthetic rows with the record among the reference rows, or not."""
+    """Likelihood of the nearest synthetic rows with the record among the reference rows, or not.
 
-    # A kernel density of n rows and the record is n / (n + 1) of the density of the n rows, plus
-    # the kernel of the record: nothing is refitted.
+    A kernel density of n rows and the record is n / (n + 1) of the density of the n rows, plus the
+    kernel of the record: nothing is refitted.
+    """
 
     def __init__(self, space):
         self._space = space
@@ -188,7 +191,7 @@ class LikelihoodRatio:
 
 
 def _log_sums(space, points, rows):
-    """Logarithm of the sum of the kernels of rows at each point."""
+    """Return the logarithm of the sum of the kernels of rows at each point."""
     blocks = space.iter_from(points, rows)
     return np.concatenate([logsumexp(space.log_kernel(block), axis=1) for block in blocks])
 
@@ -198,7 +201,7 @@ def _log_sums(space, points, rows):
 _NAMES = {"gower": "cityblock", "manhattan": "cityblock", "l1": "cityblock", "l2": "euclidean"}
 
 
-class Space:
+class RowSpace:
     """Synthetic and reference rows as points; other rows have no part in the encoding."""
 
     names = "The table of synthetic rows", "reference"
@@ -209,7 +212,7 @@ class Space:
         self._encoder = None
         if metric == "gower":
             frames = [as_frame(t, name) for t, name in zip((synthetic, reference), self.names)]
-            check_columns(frames, self.names)
+            check_table_widths(frames, self.names)
             self._encoder = GowerEncoder().fit(pd.concat(frames, ignore_index=True))
         self._frame = synthetic
         self.tables = self.encode(synthetic), self.encode(reference, 1)
@@ -218,11 +221,11 @@ class Space:
         self._bandwidth = bandwidth
 
     def encode(self, X, place=None):
-        """Points of a table; ``place`` is its name."""
+        """Return the points of a table; ``place`` is its name."""
         name = "The table of records" if place is None else self.names[place]
         if self._encoder is not None:
             frame = as_frame(X, name)
-            check_columns((self._frame, frame), (self.names[0], name))
+            check_table_widths((self._frame, frame), (self.names[0], name))
             return self._encoder.transform(frame)
         tables, _ = as_points((self._frame, X), "manhattan", (self.names[0], name))
         return np.asarray(tables[1], dtype=float)
@@ -239,18 +242,21 @@ class Space:
         return self._bandwidth
 
     def iter_from(self, points, others=None):
-        """Blocks of distances of points from others, by default from the reference."""
+        """Yield the blocks of distances of points from others, by default from the reference."""
         others = self.reference if others is None else others
         step = max(1, _BLOCK // len(others))
         for start in range(0, len(points), step):
             yield cdist(points[start : start + step], others, self._metric)
 
     def nearest(self, points, others):
-        """Distance of each point from the nearest of the others."""
+        """Return the distance of each point from the nearest of the others."""
         return np.concatenate([block.min(axis=1) for block in self.iter_from(points, others)])
 
     def log_kernel(self, distances):
-        """Logarithm of the kernel, 0 at distance 0: normal, or exponential in Gower's distance."""
+        """Return the logarithm of the kernel, 0 at distance 0.
+
+        Normal, or exponential in Gower's distance.
+        """
         if self.metric == "gower":
             return -distances / self.bandwidth
         return -((distances / self.bandwidth) ** 2) / 2
@@ -259,7 +265,7 @@ class Space:
 # By the name of the statistic; an entry is a class whose instances are called with points.
 SCORES = {
     "distance_difference": DistanceDifference,
-    "neighborhood": Neighborhood,
+    "neighborhood": NeighborhoodShare,
     "rare_copies": RareCopies,
     "domias": DensityRatio,
     "gen_lra": LikelihoodRatio,
@@ -447,7 +453,7 @@ class GeneratorAttack(BaseAttack):
                 "neither training records nor records to attack."
             )
         settings = self.metric, self.bandwidth, self.n_neighbors, random_state
-        self._space = Space(self.synthetic_, self.reference.X, *settings)
+        self._space = RowSpace(self.synthetic_, self.reference.X, *settings)
         if self.statistic in SCORES:
             self._score = SCORES[self.statistic](self._space)
 
@@ -464,7 +470,10 @@ class GeneratorAttack(BaseAttack):
         return -nearest[:, 0] / np.maximum(nearest[:, 1], _TINY)
 
     def _break_ties(self, records):
-        """Differences too small to change the order of other distances; 0 without reference."""
+        """Return differences too small to change the order of other distances.
+
+        0 without reference.
+        """
         if self._space is None:
             return 0.0
         return TIE * self._space.nearest(self._space.encode(records.X), self._space.reference)

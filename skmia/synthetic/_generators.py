@@ -8,24 +8,25 @@ import pandas as pd
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
-from .._core.asking import draw_samples
 from .._core.copies import copy_unfitted
 from .._core.matrix import validate_matrix
 from .._core.numbers import check_count
 from .._core.optional import import_optional
+from .._core.query import draw_samples
 from .._core.randomness import check_random_state, isolated_randomness
 from .._core.sdv_parts import seed_synthesizer
 from .._core.sklearn import HasMethods, StrOptions, at_least, validate_params_of
 from .._core.transactions import TransactionMixin
 from .._core.types import ArrayLike, Seed
-from ._neighbors import GowerEncoder, as_frame, find_nearest, is_number
+from ._neighbors import GowerEncoder, as_frame, find_nearest, is_number_dtype
 
 
 class BaseGenerator(TransactionMixin, BaseEstimator):
-    """Base of generators that make tables like the table given to fit."""
+    """Base of generators that make tables like the table given to fit.
 
-    # Subclasses have _fit(table, random_state) and _draw(n_samples, random_state), which get and
-    # return a DataFrame.
+    Subclasses have _fit(table, random_state) and _draw(n_samples, random_state), which get and
+    return a DataFrame.
+    """
 
     def fit(self, X: ArrayLike, y: Any = None) -> Self:
         """Fit the generator.
@@ -191,7 +192,7 @@ class SmoteGenerator(BaseGenerator):
                 f"n_neighbors={self.n_neighbors} needs more rows than neighbors; got {len(table)}."
             )
         import_optional("imblearn.over_sampling", "smote")
-        self._is_category = [not is_number(dtype) for dtype in table.dtypes]
+        self._is_category = [not is_number_dtype(dtype) for dtype in table.dtypes]
         for place in np.flatnonzero(~np.array(self._is_category)):
             column = table.iloc[:, place].to_numpy(dtype=float, na_value=np.nan)
             if not np.abs(column).max() < _LARGEST:
@@ -314,9 +315,9 @@ class SDVGenerator(BaseGenerator):
     def _fit(self, table):
         single_table = import_optional("sdv.single_table", "sdv")
         self._names = table.columns
-        table = _prepare(table)
+        table = _prepare_sdv_table(table)
         make = getattr(single_table, _NAMES[self.synthesizer])
-        metadata, is_named = _describe(table)
+        metadata, is_named = _make_sdv_metadata(table)
         self.synthesizer_ = make(metadata, **(self.settings or {}))
         with _seeded(self.random_state):
             self.synthesizer_.fit({"table": table} if is_named else table)
@@ -330,25 +331,25 @@ class SDVGenerator(BaseGenerator):
         return made.set_axis(self._names, axis=1)
 
 
-def _prepare(table):
-    """Columns with names that are strings, and types that all versions of SDV read alike."""
+def _prepare_sdv_table(table):
+    """Return columns with names that are strings, and types that all versions of SDV read alike."""
     table = table.set_axis([str(name) for name in table.columns], axis=1)
     for name, dtype in table.dtypes.items():
-        if _kind(dtype) == "categorical":
+        if _name_sdv_type(dtype) == "categorical":
             table[name] = table[name].astype(object)
     return table
 
 
-def _kind(dtype):
+def _name_sdv_type(dtype):
     if pd.api.types.is_bool_dtype(dtype) and not isinstance(dtype, pd.CategoricalDtype):
         return "boolean"
     return "numerical" if pd.api.types.is_numeric_dtype(dtype) else "categorical"
 
 
-def _describe(table):
-    """Metadata of a table, and whether tables have to be given by name."""
+def _make_sdv_metadata(table):
+    """Return the metadata of a table, and whether tables have to be given by name."""
     module = import_optional("sdv.metadata", "sdv")
-    columns = {name: {"sdtype": _kind(dtype)} for name, dtype in table.dtypes.items()}
+    columns = {name: {"sdtype": _name_sdv_type(dtype)} for name, dtype in table.dtypes.items()}
     is_first = hasattr(module, "SingleTableMetadata")  # version 1
     if not hasattr(module, "Metadata"):  # before 1.17
         return module.SingleTableMetadata.load_from_dict({"columns": columns}), False
@@ -357,7 +358,7 @@ def _describe(table):
 
 
 def _seeded(random_state):
-    """Global generators seeded for a while; fresh ones if random_state is None."""
+    """Return the global generators seeded for a while; fresh ones if random_state is None."""
     seed = None
     if random_state is not None:
         seed = int(check_random_state(random_state).randint(np.iinfo(np.int32).max))
@@ -476,13 +477,13 @@ class SyntheticDistance(TransactionMixin, MetaEstimatorMixin, RegressorMixin, Ba
         return self
 
     def _checks(self, X, **checks):
-        """Settings of the validation: with Gower's distance cells need not be numbers."""
+        """Return settings of the validation: with Gower's distance cells need not be numbers."""
         if self.metric == "gower" and isinstance(X, pd.DataFrame):
             return {**checks, "skip_check_array": True}
         return checks
 
     def predict(self, X: ArrayLike) -> np.ndarray:
-        """Distance to the nearest row that the generator returned.
+        """Return the distance to the nearest row that the generator returned.
 
         Parameters
         ----------

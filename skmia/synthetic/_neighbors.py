@@ -12,21 +12,21 @@ from sklearn.neighbors import NearestNeighbors
 from sklearn.preprocessing import MinMaxScaler, OneHotEncoder
 from sklearn.utils.validation import check_is_fitted
 
-from .._core.advice import with_advice
-from .._core.matrix import check_container, check_matrix, validate_matrix
+from .._core.error_hints import with_advice
+from .._core.matrix import check_container, check_feature_matrix, validate_matrix
 from .._core.numbers import check_number, show, to_array
 from .._core.sklearn import StrOptions, validate_params_of
 from .._core.transactions import TransactionMixin
 from .._core.types import ArrayLike
 
 
-def is_number(dtype):
-    """Whether a type is of numbers; truth values are categories."""
+def is_number_dtype(dtype):
+    """Return whether a type is of numbers; truth values are categories."""
     return pd.api.types.is_numeric_dtype(dtype) and not pd.api.types.is_bool_dtype(dtype)
 
 
 def draw_places(n, most, random_state):
-    """Places of at most so many of n rows, in their order."""
+    """Return the places of at most so many of n rows, in their order."""
     return np.arange(n) if n <= most else np.sort(random_state.choice(n, most, replace=False))
 
 
@@ -119,7 +119,7 @@ class GowerEncoder(TransactionMixin, TransformerMixin, BaseEstimator):
         return self
 
     def transform(self, X: ArrayLike) -> np.ndarray:
-        """Points of the rows.
+        """Return the points of the rows.
 
         Parameters
         ----------
@@ -159,7 +159,7 @@ class GowerEncoder(TransactionMixin, TransformerMixin, BaseEstimator):
 
     def _read_categorical(self, table):
         if isinstance(self.categorical_features, str):
-            return np.array([not is_number(dtype) for dtype in table.dtypes], dtype=bool)
+            return np.array([not is_number_dtype(dtype) for dtype in table.dtypes], dtype=bool)
         is_categorical = np.zeros(table.shape[1], dtype=bool)
         names = list(getattr(self, "feature_names_in_", ()))
         if not np.iterable(self.categorical_features):
@@ -184,17 +184,20 @@ _LARGEST = 1e150
 
 
 def as_points(tables, metric, names):
-    """Points of several tables, and the metric in which to compare them."""
-    # With metric="gower" ranges and categories come from all tables together.
+    """Return the points of several tables, and the metric in which to compare them.
+
+    With metric="gower" ranges and categories come from all tables together.
+    """
     if metric == "gower":
         frames = [as_frame(table, name) for table, name in zip(tables, names)]
-        check_columns(frames, names)
+        check_table_widths(frames, names)
         encoder = GowerEncoder().fit(pd.concat(frames, ignore_index=True))
         return [encoder.transform(frame) for frame in frames], "manhattan"
     points = [
-        _as_floats(check_matrix(table, input_name=name)) for table, name in zip(tables, names)
+        _as_floats(check_feature_matrix(table, input_name=name))
+        for table, name in zip(tables, names)
     ]
-    check_columns(points, names)
+    check_table_widths(points, names)
     if metric == "euclidean":
         # Squares of large numbers would leave nothing of small differences. A value that occurs
         # is subtracted without rounding from others of its size.
@@ -220,12 +223,12 @@ def as_frame(table, name):
 
 
 def _as_floats(points):
-    """Numbers whose differences neither wrap nor overflow; long integers stay exact."""
+    """Return numbers whose differences neither wrap nor overflow; long integers stay exact."""
     is_short = points.dtype.kind in "bu" or points.dtype.itemsize < 8
     return points.astype(np.float64) if is_short else points
 
 
-def check_columns(tables, names):
+def check_table_widths(tables, names):
     widths = [table.shape[1] for table in tables]
     for width, name in zip(widths, names):
         if width != widths[0]:
@@ -235,8 +238,11 @@ def check_columns(tables, names):
 
 
 def find_nearest(rows, others, k, metric, n_jobs=None):
-    """The k nearest of ``others`` for each row, nearest first."""
-    # rows (n, d), others (m, d) -> distances (n, k); places (n, k)
+    """Return the k nearest of ``others`` for each row, nearest first.
+
+    Take rows of shape (n, d), others of shape (m, d); return distances of shape (n, k); places of
+    shape (n, k).
+    """
     if callable(metric):
         _check_metric(metric, rows[0])
     searched = rows if others is None else others
@@ -264,6 +270,6 @@ def _check_metric(metric, row):
 
 
 def is_farther(distances, than, ties):
-    """Whether distances are larger: 1, 0, or what ``ties`` says where they are equal."""
+    """Return whether distances are larger: 1, 0, or what ``ties`` says where they are equal."""
     reach = TIE * than
     return np.where(np.abs(distances - than) <= reach, ties, (distances > than).astype(float))

@@ -20,7 +20,7 @@ from .._core.randomness import derive_random_state
 from .._core.sklearn import Interval, at_least, validate_params_of
 from .._core.transactions import TransactionMixin
 from .._core.types import ArrayLike, Seed
-from ._cells import TIE, Cells, find_nearest_rows, iter_blocks, iter_nearest_without, take
+from ._cells import TIE, TableCells, find_nearest_rows, iter_blocks, iter_nearest_without, take
 from ._neighbors import as_frame
 
 # A rate of failure below this one has no ratio.
@@ -46,7 +46,7 @@ class ExcessRisk(NamedTuple):
 
 
 def wilson(successes, trials, confidence_level):
-    """Wilson's limits of a rate; the number of successes may be an expected number."""
+    """Return Wilson's limits of a rate; the number of successes may be an expected number."""
     if trials == 0:
         return 0.0, 1.0
     rate, z = successes / trials, norm.ppf((1 + confidence_level) / 2)
@@ -127,7 +127,7 @@ def excess_risk(
 
 
 def _ratio_limits(q, q0, limits, limits0):
-    """Limits of q / q0 by the method of variance estimates recovery."""
+    """Return the limits of q / q0 by the method of variance estimates recovery."""
     (l1, u1), (l0, u0) = limits, limits0
     low, high = 0.0, np.inf
     if 2 * q0 > u0:
@@ -139,7 +139,7 @@ def _ratio_limits(q, q0, limits, limits0):
     return low, high
 
 
-class Attempts(NamedTuple):
+class AttackAttempts(NamedTuple):
     """Success of the attacks of one kind, in [0, 1] each, and of guesses without the attack."""
 
     train: np.ndarray
@@ -148,7 +148,7 @@ class Attempts(NamedTuple):
     pvalue: float
 
 
-def check_groups(groups, sizes):
+def number_persons(groups, sizes):
     """Number the persons of training rows and control rows; nobody may be in both."""
     if not isinstance(groups, tuple | list) or len(groups) != 2:
         raise ValueError(
@@ -170,7 +170,10 @@ _SIDES = {1: "training rows", 0: "held-out rows", -1: "synthetic rows"}
 
 
 def split_sides(X, y, needed):
-    """Training, held-out and synthetic rows of X by what y says of each; some may be missing."""
+    """Return the training, held-out and synthetic rows of X by what y says of each.
+
+    Some may be missing.
+    """
     names = ", ".join(f"{side} for {_SIDES[side]}" for side in _SIDES)
     if y is None:
         raise ValueError(f"y must say of each row of X what it is: {names}; got None.")
@@ -193,10 +196,10 @@ def split_sides(X, y, needed):
 
 
 def join_unseen(table, rows):
-    """A table with the rows that it does not hold yet."""
+    """Return a table with the rows that it does not hold yet."""
     if not len(rows):
         return table
-    pair = Cells((rows, table), ("X", "synthetic")).tables
+    pair = TableCells((rows, table), ("X", "synthetic")).tables
     frames = [pd.DataFrame({place: c + 0.0 for place, c in enumerate(cells)}) for cells in pair]
     given, known = (pd.util.hash_pandas_object(frame, index=False) for frame in frames)
     frame = as_frame(table, "synthetic")
@@ -207,9 +210,10 @@ def join_unseen(table, rows):
 
 
 class TablesEstimator(TransactionMixin, BaseEstimator):
-    """Base of the estimators that compare real rows with a synthetic table."""
+    """Base of the estimators that compare real rows with a synthetic table.
 
-    # A subclass computes its leakage from what it found in fit in _compute_leakage().
+    A subclass computes its leakage from what it found in fit in _compute_leakage().
+    """
 
     def _read_tables(self, X, y, synthetic, *others):
         """Keep what a later score is about, and return training, held-out and synthetic rows."""
@@ -301,7 +305,7 @@ class TableRisk(TablesEstimator):
             Fitted estimator.
         """
         validate_params_of(self)
-        cells = Cells(self._read_tables(X, y, synthetic), ("train", "test", "synthetic"))
+        cells = TableCells(self._read_tables(X, y, synthetic), ("train", "test", "synthetic"))
         self._warn_of(cells)
         return self._fit_cells(cells, groups)
 
@@ -310,7 +314,7 @@ class TableRisk(TablesEstimator):
         random_state = derive_random_state(self.random_state, self._name_draws())
         sides = np.arange(sum(cells.sizes[:2]))
         if groups is not None:
-            sides = check_groups(groups, cells.sizes[:2])
+            sides = number_persons(groups, cells.sizes[:2])
         self._persons = np.split(sides, [cells.sizes[0]])
         attempts = self._attack(cells, random_state)
         self.result_ = pd.DataFrame(
@@ -333,7 +337,7 @@ class TableRisk(TablesEstimator):
             otherwise 0.
         """
         check_is_fitted(self)
-        cells = Cells((X, self._others[0]), ("X", "synthetic"))
+        cells = TableCells((X, self._others[0]), ("X", "synthetic"))
         return (self._attack_rows(cells) > 0.5).astype(int)
 
     def _warn_of(self, cells):
@@ -382,7 +386,7 @@ class TableRisk(TablesEstimator):
 
 
 def draw_targets(table, persons, n_attacks, random_state):
-    """Cells and persons of at most ``n_attacks`` rows, drawn without replacement."""
+    """Return the cells and persons of at most ``n_attacks`` rows, drawn without replacement."""
     n_rows = len(table[0])
     if n_rows <= n_attacks:
         return table, persons
@@ -391,7 +395,10 @@ def draw_targets(table, persons, n_attacks, random_state):
 
 
 def average_by_person(success, persons):
-    """Mean success of the attacks on each person; the successes of rows of different persons."""
+    """Return the mean success of the attacks on each person.
+
+    The successes of rows of different persons.
+    """
     _, first, codes = np.unique(persons, return_index=True, return_inverse=True)
     if len(first) == len(success):
         return success
@@ -399,7 +406,7 @@ def average_by_person(success, persons):
 
 
 def permute_rows(train, test, n_permutations, random_state):
-    """P-value of a larger success on training records, by exchanges with control records."""
+    """Return P-value of a larger success on training records, by exchanges with control records."""
     if not n_permutations:
         return np.nan
     values, n = np.concatenate([train, test]), len(train)
@@ -511,10 +518,10 @@ class LinkabilityRisk(TableRisk):
         train, test = linked
         naive = 1 - np.exp(_log_choose(n_synthetic - k, k) - _log_choose(n_synthetic, k))
         pvalue = permute_rows(train, test, self.n_permutations, random_state)
-        return {"linkability": Attempts(train, test, float(naive), pvalue)}
+        return {"linkability": AttackAttempts(train, test, float(naive), pvalue)}
 
     def _attack_rows(self, cells):
-        """Probability that each row of the first table is linked."""
+        """Return the probability that each row of the first table is linked."""
         return self._link_rows(cells, self._split(cells), cells.tables[0])
 
     def _link_rows(self, cells, parts, rows):
@@ -543,7 +550,7 @@ class LinkabilityRisk(TableRisk):
 
 
 def find_columns(wanted, columns, name):
-    """Positions of columns that are given by name or by position, at least one."""
+    """Return the positions of columns that are given by name or by position, at least one."""
     wanted = [wanted] if isinstance(wanted, str) or not np.iterable(wanted) else list(wanted)
     positions = []
     for column in wanted:
@@ -559,8 +566,10 @@ def find_columns(wanted, columns, name):
 
 
 def link(one, other, k):
-    """Probability that the k nearest rows of the two parts have a row in common."""
-    # one, other: near rows of each part, with the distances of the k-th nearest
+    """Return the probability that the k nearest rows of the two parts have a row in common.
+
+    one, other: near rows of each part, with the distances of the k-th nearest.
+    """
     (sure, tied), (sure_other, tied_other) = (_nearest(*part) for part in (one, other))
     n_rows = len(one[1])
 
@@ -592,7 +601,7 @@ def link(one, other, k):
 
 
 def _nearest(near, last):
-    """Rows that are certainly among the k nearest, and rows tied for the last places."""
+    """Return rows that are certainly among the k nearest, and rows tied for the last places."""
     last = last[near.row]
     return (
         near.select(near.distance < last - TIE),
@@ -601,7 +610,7 @@ def _nearest(near, last):
 
 
 def _log_choose(n, k):
-    """Logarithm of the number of ways to choose k of n; minus infinity if there is none."""
+    """Return logarithm of the number of ways to choose k of n; minus infinity if there is none."""
     n, k = np.broadcast_arrays(np.asarray(n, dtype=float), np.asarray(k, dtype=float))
     fine = (k >= 0) & (n >= k)
     n, k = np.where(fine, n, 0), np.where(fine, k, 0)
@@ -717,7 +726,7 @@ class InferenceRisk(TableRisk):
             right.append({s: average_by_person(found[s], persons) for s in known})
             targets.append(drawn)
         return {
-            cells.columns[secret]: Attempts(
+            cells.columns[secret]: AttackAttempts(
                 right[0][secret],
                 right[1][secret],
                 self._guess_blindly(cells, secret, targets[0][secret]),
@@ -730,17 +739,17 @@ class InferenceRisk(TableRisk):
         _warn_of_determined(cells, self._choose(cells))
 
     def _attack_rows(self, cells):
-        """Share of the secrets of each row of the first table that are inferred."""
+        """Return the share of the secrets of each row of the first table that are inferred."""
         found = self._infer_rows(cells, self._choose(cells), cells.tables[0])
         return np.mean(list(found.values()), axis=0)
 
     def _infer_rows(self, cells, known, rows):
-        """Share of right guesses of each secret for rows of a table."""
+        """Return the share of right guesses of each secret for rows of a table."""
         blocks = [self._guess(cells, known, block) for block in iter_blocks(rows, cells.sizes[-1])]
         return {secret: np.concatenate([b[secret] for b in blocks]) for secret in known}
 
     def _choose(self, cells):
-        """Known columns of each secret."""
+        """Return the known columns of each secret."""
         everything = range(len(cells.columns))
         if len(everything) < 2:
             raise ValueError("Inference needs at least 2 columns; got 1.")
@@ -759,7 +768,7 @@ class InferenceRisk(TableRisk):
         return dict.fromkeys(secrets, known)
 
     def _guess(self, cells, known, rows):
-        """Share of right guesses of each secret for a block of records."""
+        """Return the share of right guesses of each secret for a block of records."""
         made, found = cells.tables[-1], {}
         shared = sorted(set().union(*known.values()))
         left_out = [secret if secret in shared else None for secret in known]
@@ -774,7 +783,7 @@ class InferenceRisk(TableRisk):
         return found
 
     def _guess_blindly(self, cells, secret, values):
-        """Expected success of guesses drawn from the synthetic column."""
+        """Return the expected success of guesses drawn from the synthetic column."""
         made = cells.tables[-1][secret]
         if not cells.is_number[secret]:
             counts = np.append(np.bincount(made, minlength=len(cells.kinds[secret])), 0)

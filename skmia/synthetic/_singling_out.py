@@ -9,7 +9,7 @@ from .._core.sklearn import StrOptions, at_least
 from .._core.types import Seed
 from ._cells import take
 from ._neighbors import draw_places
-from ._risks import Attempts, TableRisk
+from ._risks import AttackAttempts, TableRisk
 
 # Draws of a predicate until it holds for a single synthetic row.
 _N_TRIES = 50
@@ -17,7 +17,7 @@ _N_TRIES = 50
 _N_FIRST = (1000, 30_000)
 
 
-class Condition(NamedTuple):
+class CellCondition(NamedTuple):
     """A condition on one column: ``==``, ``<=`` or ``>=`` a value, or ``is missing``."""
 
     column: int
@@ -41,8 +41,8 @@ class Condition(NamedTuple):
         return f"{name} {self.operation} {value}"
 
 
-def find_rows(predicate, table):
-    """Places of the rows for which all conditions of a predicate hold."""
+def find_rows_of_predicate(predicate, table):
+    """Return the places of the rows for which all conditions of a predicate hold."""
     rows = slice(None)
     for condition in predicate:
         is_so = np.flatnonzero(condition.holds(table[condition.column][rows]))
@@ -53,32 +53,32 @@ def find_rows(predicate, table):
 def holds_once(predicate, tables):
     """Whether a predicate holds for one row of the last table and at most one of the others."""
     for table in tables[:-1]:
-        if len(find_rows(predicate, table)) > 1:
+        if len(find_rows_of_predicate(predicate, table)) > 1:
             return False
-    return len(find_rows(predicate, tables[-1])) == 1
+    return len(find_rows_of_predicate(predicate, tables[-1])) == 1
 
 
 def list_single_values(cells):
-    """Predicates of one column: values that occur once, the extremes, one missing value."""
+    """Return predicates of one column: values that occur once, the extremes, one missing value."""
     predicates = []
     for column, values in enumerate(cells.tables[-1]):
         if not cells.is_number[column]:
             codes, counts = np.unique(values, return_counts=True)
-            predicates += [(Condition(column, "==", code),) for code in codes[counts == 1]]
+            predicates += [(CellCondition(column, "==", code),) for code in codes[counts == 1]]
             continue
         lacks = np.isnan(values)
         if lacks.sum() == 1:
-            predicates.append((Condition(column, "is missing", 0.0),))
+            predicates.append((CellCondition(column, "is missing", 0.0),))
         numbers, counts = np.unique(values[~lacks], return_counts=True)
-        predicates += [(Condition(column, "==", number),) for number in numbers[counts == 1]]
+        predicates += [(CellCondition(column, "==", number),) for number in numbers[counts == 1]]
         if len(numbers):
             ends = zip(("<=", ">="), (numbers[0], numbers[-1]))
-            predicates += [(Condition(column, *end),) for end in ends]
+            predicates += [(CellCondition(column, *end),) for end in ends]
     return predicates
 
 
 def draw_single_rows(cells, n_columns, n_predicates, random_state):
-    """Predicates of several columns of a synthetic row that hold for this row alone."""
+    """Return the predicates of several columns of a synthetic row that hold for this row alone."""
     table = cells.tables[-1]
     middles = compute_middles(cells)
     # The first rows refute most predicates.
@@ -88,7 +88,9 @@ def draw_single_rows(cells, n_columns, n_predicates, random_state):
         for _ in range(_N_TRIES):
             row = random_state.randint(len(table[0]))
             columns = np.sort(random_state.choice(len(table), n_columns, replace=False))
-            predicate = tuple(_describe(cells, column, row, middles) for column in columns)
+            predicate = tuple(
+                _make_cell_condition(cells, column, row, middles) for column in columns
+            )
             if predicate not in predicates and holds_once(predicate, tables):
                 predicates[predicate] = None
                 break
@@ -96,7 +98,7 @@ def draw_single_rows(cells, n_columns, n_predicates, random_state):
 
 
 def draw_blindly(cells, n_columns, n_predicates, random_state):
-    """Predicates of random values that ignore which of them occur together."""
+    """Return the predicates of random values that ignore which of them occur together."""
     table, n_columns = cells.tables[-1], min(n_columns, len(cells.columns))
     predicates = []
     for _ in range(n_predicates):
@@ -105,32 +107,32 @@ def draw_blindly(cells, n_columns, n_predicates, random_state):
             value = table[column][random_state.randint(len(table[column]))]
             is_number = cells.is_number[column]
             operation = (">=", "<=")[random_state.randint(2)] if is_number else "=="
-            predicate.append(_make(cells, column, operation, value))
+            predicate.append(_make_condition(cells, column, operation, value))
         predicates.append(tuple(predicate))
     return predicates
 
 
 def compute_middles(cells):
-    """Median of each column of numbers of the synthetic table."""
+    """Return the median of each column of numbers of the synthetic table."""
     return [
         np.median(known) if number and len(known := values[~np.isnan(values)]) else np.nan
         for values, number in zip(cells.tables[-1], cells.is_number)
     ]
 
 
-def _describe(cells, column, row, middles):
+def _make_cell_condition(cells, column, row, middles):
     value = cells.tables[-1][column][row]
     operation = "=="
     if cells.is_number[column]:
         operation = ">=" if value >= middles[column] else "<="
-    return _make(cells, column, operation, value)
+    return _make_condition(cells, column, operation, value)
 
 
-def _make(cells, column, operation, value):
+def _make_condition(cells, column, operation, value):
     if cells.is_number[column] and np.isnan(value):
         # No NaN here: predicates are compared with each other.
-        return Condition(int(column), "is missing", 0.0)
-    return Condition(int(column), operation, value)
+        return CellCondition(int(column), "is missing", 0.0)
+    return CellCondition(int(column), operation, value)
 
 
 # A predicate that holds for more rows isolates one of a random half with a chance below 1e-10.
@@ -259,25 +261,32 @@ class SinglingOutRisk(TableRisk):
             " and ".join(condition.show(cells) for condition in predicate)
             for predicate in predicates
         ]
-        matches = [np.unique(person[find_rows(predicate, real)]) for predicate in predicates]
+        matches = [
+            np.unique(person[find_rows_of_predicate(predicate, real)]) for predicate in predicates
+        ]
         isolates = np.array([[np.sum(m < n) == 1, np.sum(m >= n) == 1] for m in matches])
         isolates = isolates.reshape(-1, 2).astype(float)
-        blind = [_is_one(person[find_rows(one, take(real, slice(n_train)))]) for one in naive]
-        draws = _exchange(matches, n, self.n_permutations, random_state)
+        blind = [
+            _is_one(person[find_rows_of_predicate(one, take(real, slice(n_train)))])
+            for one in naive
+        ]
+        draws = _exchange_sides(matches, n, self.n_permutations, random_state)
         kinds = {self.mode: np.full(len(predicates), True)}
         if self.mode == "univariate":
             columns = np.array([predicate[0].column for predicate in predicates], dtype=int)
             kinds |= {cells.columns[c]: columns == c for c in np.unique(columns)}
         return {
-            name: Attempts(*isolates[kind].T, float(np.mean(blind)), _pvalue(isolates, draws, kind))
+            name: AttackAttempts(
+                *isolates[kind].T, float(np.mean(blind)), _pvalue(isolates, draws, kind)
+            )
             for name, kind in kinds.items()
         }
 
     def _attack_rows(self, cells):
-        """Which rows of the first table a predicate isolates among all rows of it."""
+        """Return which rows of the first table a predicate isolates among all rows of it."""
         isolated = np.zeros(cells.sizes[0])
         for predicate in self._predicates:
-            rows = find_rows(predicate, cells.tables[0])
+            rows = find_rows_of_predicate(predicate, cells.tables[0])
             if len(rows) == 1:
                 isolated[rows] = 1.0
         return isolated
@@ -296,13 +305,15 @@ class SinglingOutRisk(TableRisk):
 
 
 def _is_one(persons):
-    """Whether all of some rows, at least one, are of one person."""
+    """Return whether all of some rows, at least one, are of one person."""
     return len(persons) > 0 and bool((persons == persons[0]).all())
 
 
-def _exchange(matches, n, n_permutations, random_state):
-    """Predicates that isolate a training record but no control record, less the reverse."""
-    # Returns an array of shape (n_predicates, n_permutations) of 1, 0 and -1.
+def _exchange_sides(matches, n, n_permutations, random_state):
+    """Return predicates that isolate a training record but no control record, less the reverse.
+
+    Returns an array of shape (n_predicates, n_permutations) of 1, 0 and -1.
+    """
     few = [m if len(m) <= _MOST_ROWS else m[:0] for m in matches]
     involved, places = np.unique(np.concatenate([*few, []]).astype(int), return_inverse=True)
     starts = np.cumsum([0, *(len(m) for m in few)])

@@ -6,7 +6,7 @@ from typing import Literal
 
 import numpy as np
 
-from .._core.checks import check_option
+from .._core.metric_inputs import check_option
 from .._core.numbers import check_number, check_numbers
 from .._core.types import ArrayLike
 
@@ -17,11 +17,15 @@ SLACK = 1e-9
 
 
 def gradient_bounds(weights, biases, negative_slope, sizes=None):
-    """Bounds of the gradient of a critic's answer to one row, by interval propagation."""
-    # A block of a row adds one of its weights to a sum of the first layer, so that it reaches from
-    # the smallest to the largest of them; their number plays no part.
-    # weights (n_out, n_in), biases (n_out,) -> bounds: lower and upper ends for each parameter, in
-    # the order weight, bias, weight, bias, ..., weight and in the shapes given
+    """Return the bounds of the gradient of a critic's answer to one row, by interval propagation.
+
+    A block of a row adds one of its weights to a sum of the first layer, so that it reaches from
+    the smallest to the largest of them; their number plays no part.
+
+    Take weights of shape (n_out, n_in), biases of shape (n_out,); return bounds: lower and upper
+    ends for each parameter, in the order weight, bias, weight, bias, ..., weight and in the shapes
+    given.
+    """
     sizes = np.ones(weights[0].shape[1], int) if sizes is None else np.asarray(sizes)
     first = _FirstLayer(weights[0], biases[0], sizes)
     inputs, slopes = _forward(first, weights, biases, negative_slope)
@@ -31,7 +35,7 @@ def gradient_bounds(weights, biases, negative_slope, sizes=None):
         bias = _multiply(slopes[layer], above)
         if layer:
             weight = _multiply([end[None] for end in inputs[layer]], [end[:, None] for end in bias])
-            above = _linear(weights[layer].T, bias)
+            above = _multiply_interval(weights[layer].T, bias)
         else:
             weight = first.bound(negative_slope, above)
         bounds[:0] = [weight, bias]
@@ -56,9 +60,13 @@ class _FirstLayer:
         self.is_in_block = np.repeat(~self.is_number, sizes)
 
     def bound(self, negative_slope, above):
-        """Bounds for the weights: an input in [0, 1] times a slope, times the gradient above."""
-        # The input and the slope are not free of each other. Where the weight of a number is
-        # negative, the sum stays above 0 only as long as the number is below high / -weight.
+        """Return bounds for the weights.
+
+        An input in [0, 1] times a slope, times the gradient above.
+
+        The input and the slope are not free of each other. Where the weight of a number is
+        negative, the sum stays above 0 only as long as the number is below high / -weight.
+        """
         high = self.high[:, None]
         with np.errstate(divide="ignore", over="ignore"):
             free = np.where(self.weight < 0, high / np.maximum(-self.weight, 0), 1.0)
@@ -71,13 +79,13 @@ class _FirstLayer:
 
 
 def _forward(first, weights, biases, negative_slope):
-    """Intervals of what enters each layer but the first, and of the slopes there."""
+    """Return the intervals of what enters each layer but the first, and of the slopes there."""
     inputs, slopes = [None], []
     ends = first.low, first.high
     for layer in range(len(biases)):
         if layer:
             weight, bias = weights[layer], biases[layer]
-            low, high = _linear(weight, inputs[-1])
+            low, high = _multiply_interval(weight, inputs[-1])
             size = abs(weight) @ np.maximum(*np.abs(inputs[-1])) + abs(bias)
             ends = _widen(low + bias, high + bias, size)
         # A slope of 1 for sure only where the sum is above 0: at 0 it is the other one.
@@ -86,15 +94,15 @@ def _forward(first, weights, biases, negative_slope):
     return inputs, slopes
 
 
-def _linear(weight, interval):
-    """Interval of ``weight @ x`` for x in an interval."""
+def _multiply_interval(weight, interval):
+    """Return the interval of ``weight @ x`` for x in an interval."""
     low, high = interval
     positive, negative = np.maximum(weight, 0), np.minimum(weight, 0)
     return positive @ low + negative @ high, positive @ high + negative @ low
 
 
 def _multiply(first, second):
-    """Interval of the product of numbers in two intervals."""
+    """Return the interval of the product of numbers in two intervals."""
     products = [factor * other for factor in first for other in second]
     return np.minimum.reduce(products), np.maximum.reduce(products)
 
@@ -104,9 +112,12 @@ def _widen(low, high, size):
 
 
 def penalty_bounds(weights, norm):
-    """The largest Frobenius norm of the penalty's gradient, for each layer."""
-    # The formula is that of gradient_penalty_bounds.
-    # weights (n_out, n_in)
+    """Return the largest Frobenius norm of the penalty's gradient, for each layer.
+
+    The formula is that of gradient_penalty_bounds.
+
+    Shapes: weights (n_out, n_in).
+    """
     kind = 2 if norm == "spectral" else None
     norms = np.array([np.linalg.norm(weight, kind) for weight in weights])
     slopes = 1.0 if norm == "spectral" else np.prod([len(layer) ** 0.5 for layer in weights[:-1]])
@@ -122,7 +133,7 @@ def critic_gradient_bounds(
     negative_slope: float = 0.2,
     sizes: Sequence[int] | None = None,
 ) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Bounds of the gradient of a critic's answer to one row, for all rows.
+    """Return the bounds of the gradient of a critic's answer to one row, for all rows.
 
     They follow from the weights alone, by interval arithmetic. ``DPWassersteinGAN`` scales its
     noise by them instead of clipping gradients.
@@ -173,7 +184,7 @@ def critic_gradient_bounds(
     >>> low.round(6), high.round(6)
     (array([[-0.1]]), array([[2.5]]))
     """
-    weights = _check_weights(weights)
+    weights = _check_critic_weights(weights)
     negative_slope = check_number(negative_slope, "negative_slope", "a number in [0, 1]", 0, 1)
     biases = [check_numbers(bias, "biases", "finite numbers") for bias in biases]
     hidden = [(len(weight),) for weight in weights[:-1]]
@@ -242,11 +253,11 @@ def gradient_penalty_bounds(
     array([30., 20.])
     """
     check_option(norm, "norm", ("spectral", "frobenius"))
-    return penalty_bounds(_check_weights(weights), norm)
+    return penalty_bounds(_check_critic_weights(weights), norm)
 
 
-def _check_weights(weights):
-    """Weights as matrices; each takes what the one before gives."""
+def _check_critic_weights(weights):
+    """Return weights as matrices; each takes what the one before gives."""
     weights = [check_numbers(weight, "weights", "finite numbers") for weight in weights]
     shapes = [weight.shape for weight in weights]
     chained = all(len(shape) == 2 and min(shape) > 0 for shape in shapes) and all(

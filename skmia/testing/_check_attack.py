@@ -12,8 +12,8 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils import check_random_state
 
-from .._core.asking import refuse_class
 from .._core.copies import copy_unfitted
+from .._core.query import refuse_class
 from .._core.records import Records
 from .._core.types import ArrayLike, Frozen, Seed
 from ..shadow import ShadowPool
@@ -126,7 +126,7 @@ class _BoundCheck:
 
 
 def _bind_checks(records, membership, expected_failed_checks):
-    """All checks, and the reasons why some of them are expected to fail."""
+    """Return all checks, and the reasons why some of them are expected to fail."""
     expected = dict(expected_failed_checks or {})
     known = [function.__name__ for function in ATTACK_CHECKS]
     for name in expected:
@@ -198,7 +198,7 @@ def parametrize_with_attack_checks(
     *,
     expected_failed_checks: Callable[[BaseEstimator], dict[str, str]] | None = None,
 ) -> "pytest.MarkDecorator":
-    """Decorator that makes one test of each attack and check, for pytest.
+    """Return a decorator that makes one test of each attack and check, for pytest.
 
     Parameters
     ----------
@@ -240,13 +240,13 @@ def parametrize_with_attack_checks(
         for check in checks:
             reason = expected.get(check.name)
             marks = () if reason is None else pytest.mark.xfail(reason=reason)
-            identifier = f"{_describe(attack)}-{check.name}"
+            identifier = f"{_name_attack(attack)}-{check.name}"
             cases.append(pytest.param(attack, check, marks=marks, id=identifier))
     return pytest.mark.parametrize("attack, check", cases)
 
 
-def _describe(attack):
-    """Class and changed settings of an attack, short enough for the name of a test."""
+def _name_attack(attack):
+    """Return the class and changed settings of an attack, short enough for the name of a test."""
     shown = []
     for name, parameter in inspect.signature(type(attack)).parameters.items():
         value, default = getattr(attack, name), parameter.default

@@ -13,11 +13,9 @@ from ._boosters import (
     query_stages,
     read_booster_file,
 )
-from ._callable import CallableVictim
+from ._capabilities import PARTS_OF_FILES, get_access, get_kind, has_file, is_trainable
 from ._column_numbers import list_column_numbers
-from ._function import FunctionClassifier
 from ._inner_models import SCORES, TRANSFORMED_TARGET, InnerModel, iter_inner_models
-from ._joint_outputs import JointOutputs, OneOutput
 from ._known_values import (
     NUMBER,
     TEXT,
@@ -34,12 +32,18 @@ from ._known_values import (
     takes_texts,
 )
 from ._model_features import BOOSTED, FORESTS, HISTOGRAMS, check_labels, find_model, read_features
+from ._multioutput import JointOutputs, OneOutput
 from ._node_equations.read import read_further_columns, read_node_equations
-from ._offers import PARTS_OF_FILES, get_access, get_kind, has_file, is_trainable
 from ._onnx import OnnxClassifier as OnnxClassifier
 from ._onnx import OnnxRegressor as OnnxRegressor
 from ._onnx import read_onnx_file
-from ._queried_thresholds import MOST_PASSED, Column, Table, bisect_thresholds, get_slack
+from ._queried_thresholds import (
+    MOST_PASSED,
+    SearchedColumn,
+    SearchedTable,
+    bisect_thresholds,
+    get_slack,
+)
 from ._queried_thresholds import FoundThresholds as FoundThresholds
 from ._recovered import (
     count_coefficients_of_answers,
@@ -48,9 +52,10 @@ from ._recovered import (
     why_not_recovered,
 )
 from ._resampling import SELECTS, is_sampler, judge_sampler
+from ._service import CallableVictim
 from ._split_thresholds import (
-    Allowance,
-    Events,
+    SplitEvents,
+    ThresholdAllowance,
     climb_tree,
     read_split_thresholds,
     replay_samples,
@@ -68,7 +73,8 @@ from ._stationarity import (
     read_further_gradients,
     read_gradients,
 )
-from ._stored_sums import has_stored_sums, read_stored_sums
+from ._sufficient_statistics import has_stored_sums, read_stored_sums
+from ._training_function import FunctionClassifier
 from ._tree_leaves import has_leaves, iter_leaves
 from ._white_box import WhiteBox as WhiteBox
 from ._white_box import open_white_box

@@ -11,11 +11,11 @@ from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, is_regr
 from sklearn.pipeline import Pipeline
 from sklearn.utils import gen_batches
 
-from .._core.asking import CHUNK, check_victim, unwrap
 from .._core.containers import take_rows
 from .._core.guesses import suggest_path
 from .._core.optional import import_optional, is_of_package
 from .._core.outputs import Outputs
+from .._core.query import CHUNK, check_victim, unwrap
 
 # Name of the list of trees that split alike at each level; other trees are stored elsewhere.
 OBLIVIOUS = "oblivious_trees"
@@ -116,7 +116,7 @@ class LightGBMText(NamedTuple):
 
 
 def is_lightgbm(model):
-    """Whether a model holds a booster of LightGBM, as its own estimators do."""
+    """Return whether a model holds a booster of LightGBM, as its own estimators do."""
     own = is_of_package(model, "lightgbm") or is_of_package(model, __package__)
     return own and hasattr(type(model), "booster_")
 
@@ -201,7 +201,7 @@ class LightGBMTree:
         return np.where(left, self._children[1][node], self._children[0][node])
 
     def _is_listed(self, node, values):
-        """Whether categories go left: their bits are set, and missing ones have none."""
+        """Return whether categories go left: their bits are set, and missing ones have none."""
         bounds, words = self._words
         split = self._threshold[node].astype(np.intp)
         code = np.where(values >= 0, values, -1).astype(np.intp)  # NaN has no code
@@ -277,7 +277,7 @@ _OF_CLASSES = {"Logloss", "CrossEntropy", "MultiClass", "MultiClassOneVsAll"}
 
 
 def is_xgboost(model):
-    """Whether a model holds a booster of XGBoost, as its own estimators do."""
+    """Return whether a model holds a booster of XGBoost, as its own estimators do."""
     return is_of_package(model, "xgboost") and hasattr(model, "get_booster")
 
 
@@ -333,7 +333,7 @@ def read_booster_file(path: str | PathLike) -> BaseEstimator:
         raise FileNotFoundError(f"There is no file {path}{suggest_path(path) or '.'}")
     if path.suffix not in SUFFIXES:
         raise ValueError(f"The file must end in one of {', '.join(SUFFIXES)}; got {path.name}.")
-    keys = _read_json(path) if path.suffix == ".json" else ()
+    keys = _read_json_booster(path) if path.suffix == ".json" else ()
     if path.suffix == ".txt":
         return _load_lightgbm(path)
     if path.suffix == ".ubj" or "learner" in keys:
@@ -343,7 +343,7 @@ def read_booster_file(path: str | PathLike) -> BaseEstimator:
     raise ValueError(f"{path.name} is neither a model of XGBoost nor of CatBoost.")
 
 
-def _read_json(path):
+def _read_json_booster(path):
     try:
         stored = json.loads(path.read_text(encoding="utf-8"))
     except ValueError as error:
@@ -394,11 +394,11 @@ def query_stages(victim, X, n_stages):
         part = take_rows(X, rows)
         for step in steps:
             part = step.transform(part)
-        parts.append(_ask(model, part, n_stages))
+        parts.append(_query_stages_of(model, part, n_stages))
     return [Outputs.concat(of_stage) for of_stage in zip(*parts, strict=True)]
 
 
-def _ask(model, X, n_stages):
+def _query_stages_of(model, X, n_stages):
     by_value = is_regressor(model)
     if hasattr(model, "get_booster"):
         # Up to the best round if it stopped early; without early stopping there is no such number.

@@ -70,8 +70,10 @@ class ColumnSplits(NamedTuple):
 
 
 def list_column_numbers(model, X):
-    """List what a fitted model remembers of its columns, beside the columns of some records."""
-    # A part that cannot be read, or that refuses the records, is left out.
+    """List what a fitted model remembers of its columns, beside the columns of some records.
+
+    A part that cannot be read, or that refuses the records, is left out.
+    """
     scales, splits = [], []
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -91,7 +93,7 @@ def list_column_numbers(model, X):
     return scales, splits
 
 
-def _name_columns(inner, n_columns):
+def _name_inner_columns(inner, n_columns):
     names = getattr(inner.model, "feature_names_in_", None)
     if names is None and is_frame(inner.X):
         names = list(in_memory(inner.X).columns)
@@ -108,7 +110,7 @@ def _read_scales(inner):
     X = as_numbers(in_memory(inner.X), "X", "numbers")
     if X.ndim != 2 or X.shape[1] != len(center):
         return
-    names = _name_columns(inner, len(center))
+    names = _name_inner_columns(inner, len(center))
     for j in np.flatnonzero(np.isfinite(center) & np.isfinite(spread) & (spread > 0)):
         values = X[:, j][np.isfinite(X[:, j])]
         told = names[j], type(inner.model).__name__, center[j], spread[j], values
@@ -141,7 +143,7 @@ def _read_splits(inner):
         return
     features, thresholds = found
     X = read_features(inner.model, None, inner.X)
-    names = _name_columns(inner, X.shape[1])
+    names = _name_inner_columns(inner, X.shape[1])
     of_categories = getattr(inner.model, "is_categorical_", None)
     if of_categories is not None:  # histogram boosting puts them first
         names = [*np.array(names)[of_categories], *np.array(names)[~of_categories]]
@@ -152,9 +154,9 @@ def _read_splits(inner):
 
 
 def _find_thresholds(model):
-    """Columns and thresholds of all splits on numbers, or None of a model without trees."""
+    """Return columns and thresholds of all splits on numbers, or None of a model without trees."""
     if isinstance(model, (*_OF_TREES, *_BOOSTED)):
-        return _join(_list_trees(model))
+        return _join_thresholds(_list_tree_thresholds(model))
     if isinstance(model, HISTOGRAMS):
         of_categories = np.asarray(read_categorical_columns(model))
         nodes = np.concatenate([one.nodes for one in read_trees_of_boosting(model)])
@@ -162,14 +164,14 @@ def _find_thresholds(model):
         return nodes["feature_idx"].astype(np.intp), nodes["num_threshold"]
     if is_xgboost(model):
         stored = load_booster(model)[0]["gradient_booster"]["model"]["trees"]
-        return _join(
+        return _join_thresholds(
             (np.array(tree["split_indices"])[s], np.array(tree["split_conditions"])[s])
             for tree, s in ((tree, find_numbers(tree)) for tree in stored)
         )
     if is_lightgbm(model):
         trees = load_lightgbm(model).trees
         used = [~LightGBMTree(one).of_category & (np.abs(one["threshold"]) > ZERO) for one in trees]
-        return _join(
+        return _join_thresholds(
             (one["split_feature"][s], one["threshold"][s])
             for one, s in zip(trees, used, strict=True)
         )
@@ -177,14 +179,14 @@ def _find_thresholds(model):
         stored = load_catboost(model)
         numbers = stored["features_info"]["float_features"]
         trees = [CatBoostTree(tree, numbers) for tree in stored[OBLIVIOUS]]
-        features, borders = _join((tree.columns, tree.borders) for tree in trees)
+        features, borders = _join_thresholds((tree.columns, tree.borders) for tree in trees)
         used = np.abs(borders) < np.finfo(np.float32).max
         return features[used], borders[used]
     return None
 
 
-def _list_trees(model):
-    """Columns and thresholds of each tree of scikit-learn."""
+def _list_tree_thresholds(model):
+    """Yield the columns and thresholds of each tree of scikit-learn."""
     members = getattr(model, "estimators_", [model])
     members = members.ravel().tolist() if isinstance(members, np.ndarray) else list(members)
     chosen = getattr(model, "estimators_features_", [None] * len(members))
@@ -197,7 +199,7 @@ def _list_trees(model):
         yield features if columns is None else np.asarray(columns)[features], tree.threshold[used]
 
 
-def _join(pairs):
+def _join_thresholds(pairs):
     pairs = list(pairs)
     if not pairs:
         return np.empty(0, dtype=np.intp), np.empty(0)

@@ -28,10 +28,10 @@ from sklearn.pipeline import FeatureUnion, Pipeline
 from sklearn.semi_supervised import SelfTrainingClassifier
 from sklearn.tree import BaseDecisionTree
 
-from .._core.asking import unwrap
 from .._core.containers import in_memory, is_frame, take_rows
-from ._joint_outputs import OneOutput
+from .._core.query import unwrap
 from ._model_features import BAGS
+from ._multioutput import OneOutput
 from ._resampling import BY_FOLDS, MAKES, REPEATS, encodes_by_folds, is_sampler, judge_sampler
 
 # What can be read of a model whose training rows were weighted or repeated: thresholds do not
@@ -55,7 +55,7 @@ _REPEATED = "the step {} repeats training rows"
 _ROUNDING = 1e-10
 
 
-class Fold(NamedTuple):
+class FoldModels(NamedTuple):
     """Models of a cross-validation: each training row was left out by exactly one of them."""
 
     group: str  # path of the model around them
@@ -76,7 +76,7 @@ class InnerModel(NamedTuple):
     rows: np.ndarray | None = None
     # Probability that a training row of the whole model was one of this one, apart from folds.
     kept: float = 1.0
-    fold: Fold | None = None  # which fold of a cross-validation it was fitted without
+    fold: FoldModels | None = None  # which fold of a cross-validation it was fitted without
     # What can be read of it: kinds of :class:`skmia.base.Needs`, None for all.
     reads: frozenset | None = None
     why: str | None = None  # why the others are not, as a part of a sentence
@@ -99,25 +99,28 @@ class InnerModel(NamedTuple):
         return self._replace(path=path, model=unwrap(model), view=None, **changes)
 
     def transformed(self, X, step):
-        """The same with features after a step."""
+        """Return the same with features after a step."""
         trail = step if self.trail == "raw" else f"{self.trail}, {step}"
         return self._replace(X=X, trail=trail)
 
 
 def iter_inner_models(model, X, y=None, *, only=None):
-    """Yield a fitted model and all fitted estimators inside it, as candidates reach them."""
-    # Trees of forests and other parts of models that are read as a whole are not listed.
-    # X (n, ...), y (n,)
+    """Yield a fitted model and all fitted estimators inside it, as candidates reach them.
+
+    Trees of forests and other parts of models that are read as a whole are not listed.
+
+    Shapes: X (n, ...), y (n,).
+    """
     n_source = X.shape[1] if len(X.shape) > 1 else 1
-    yield from _walk(InnerModel("", unwrap(model), X, y, n_source=n_source), only)
+    yield from _walk_inner_models(InnerModel("", unwrap(model), X, y, n_source=n_source), only)
 
 
 def opens(model):
-    """Whether a model is of a kind inside which other fitted models are looked for."""
+    """Return whether a model is of a kind inside which other fitted models are looked for."""
     return any(isinstance(model, kinds) for kinds, _ in _RULES) or hasattr(model, "best_estimator_")
 
 
-def _walk(inner, only):
+def _walk_inner_models(inner, only):
     if only is not None and not only.startswith(inner.path):
         return
     yield inner
@@ -125,11 +128,11 @@ def _walk(inner, only):
         return
     rules = (rule for kinds, rule in _RULES if isinstance(inner.model, kinds))
     for child in next(rules, _list_attribute("best_estimator_"))(inner, inner.model):
-        yield from _walk(child, only)
+        yield from _walk_inner_models(child, only)
 
 
 def _list_attribute(name, **changes):
-    """Rule of models that hold one other in an attribute, which may be absent."""
+    """Return the rule of models that hold one other in an attribute, which may be absent."""
 
     def list_children(inner, model):
         if hasattr(model, name):
@@ -138,14 +141,14 @@ def _list_attribute(name, **changes):
     return list_children
 
 
-def _list_steps(inner, model):
+def _list_pipeline_steps(inner, model):
     steps, inner = model.steps, inner._replace(view=None)
     before = f"{inner.path}." if inner.path else ""
     for k, (name, step) in enumerate(steps):
         if step is None or isinstance(step, str):
             continue
         if is_sampler(step):
-            inner = _limit(inner, step)
+            inner = _limit_after_sampler(inner, step)
             continue
         yield inner.child(f"steps[{k}]", step)._replace(view=inner.view)
         if k + 1 < len(steps) and hasattr(step, "transform"):
@@ -156,8 +159,8 @@ def _list_steps(inner, model):
                 inner = inner._replace(reads=frozenset(), why=BY_FOLDS)
 
 
-def _limit(inner, sampler):
-    """What can be read of steps after one that changes the training rows."""
+def _limit_after_sampler(inner, sampler):
+    """Return what can be read of steps after one that changes the training rows."""
     kind, name = judge_sampler(sampler), type(sampler).__name__
     if kind == MAKES:
         return inner._replace(reads=frozenset(), why=_MADE.format(name))
@@ -168,7 +171,7 @@ def _limit(inner, sampler):
 
 def _list_column_transformers(inner, model):
     for k, (name, transformer, chosen) in enumerate(model.transformers_):
-        some = choose_columns(inner.X, chosen)
+        some = take_chosen_columns(inner.X, chosen)
         if some is not None and some.shape[1] and not isinstance(transformer, str):
             n_source = some.shape[1]
             if np.ndim(chosen) == 0 and not isinstance(chosen, slice):  # texts
@@ -190,12 +193,12 @@ def _list_each(inner, labels=None):
         yield inner.child(f"estimators_[{k}]", member, y=y)
 
 
-def _list_members(inner, model):
-    """Members of a vote, which are given numbers of the classes."""
-    return _list_each(inner._replace(y=_encode(inner.y, getattr(model, "le_", None))))
+def _list_voters(inner, model):
+    """Return the members of a vote, which are given numbers of the classes."""
+    return _list_each(inner._replace(y=_encode_labels(inner.y, getattr(model, "le_", None))))
 
 
-def _encode(y, encoder):
+def _encode_labels(y, encoder):
     return y if y is None or encoder is None else encoder.transform(y)
 
 
@@ -204,7 +207,7 @@ def _list_stack(inner, model):
     if isinstance(encoder, list):
         inner = inner._replace(y=None, reads=THRESHOLDS, why=_COLUMNS)
         encoder = None
-    inner = inner._replace(y=_encode(inner.y, encoder))
+    inner = inner._replace(y=_encode_labels(inner.y, encoder))
     yield from _list_each(inner)
     final = inner.child("final_estimator_", model.final_estimator_)
     if isinstance(model.cv, str):  # "prefit": predictions of the models that the file holds
@@ -220,7 +223,7 @@ def _list_calibrated(inner, model):
     for k, member in enumerate(members):
         fold, kept = inner.fold, inner.kept
         if len(members) > 1 and fold is None and _is_partition(model.cv):
-            fold = Fold(inner.path, k, len(members))
+            fold = FoldModels(inner.path, k, len(members))
         elif len(members) > 1:
             kept *= 1 - 1 / len(members)
         path = f"calibrated_classifiers_[{k}]"
@@ -241,14 +244,14 @@ def _list_calibrated(inner, model):
 
 
 def _is_partition(cv):
-    """Whether each row is in exactly one test fold."""
+    """Return whether each row is in exactly one test fold."""
     if cv is None or np.isscalar(cv):
         return True
     return isinstance(cv, BaseCrossValidator) and "Repeated" not in type(cv).__name__
 
 
 def _compute_scores(model, X):
-    """Scores that a calibration takes, one column for each calibrator."""
+    """Return scores that a calibration takes, one column for each calibrator."""
     if hasattr(model, "decision_function"):
         scores = np.asarray(model.decision_function(X))
     else:
@@ -268,13 +271,13 @@ def _snap(values, stored):
 
 
 def _list_rests(inner, model):
-    """Models of one class against all others."""
+    """Return the models of one class against all others."""
     wanted = None if inner.y is None else model.label_binarizer_.transform(inner.y)
     return _list_each(inner, wanted.toarray() if sparse.issparse(wanted) else wanted)
 
 
-def _list_pairs(inner, model):
-    """Models of one class against another, which were fitted on the rows of both."""
+def _list_one_vs_one(inner, model):
+    """Yield the models of one class against another, which were fitted on the rows of both."""
     first, second = np.triu_indices(len(model.classes_), 1)
     for k, member in enumerate(model.estimators_):
         part = inner.child(f"estimators_[{k}]", member)
@@ -287,7 +290,7 @@ def _list_pairs(inner, model):
         yield part
 
 
-def _list_codes(inner, model):
+def _list_class_models(inner, model):
     codes = None
     if inner.y is not None:
         if not np.isin(inner.y, model.classes_).all():
@@ -314,7 +317,7 @@ def _list_output(inner, model):
 
 
 def _list_outputs(inner, model):
-    """Models of one column of labels each; the records may hold one of these columns."""
+    """Yield the models of one column of labels each; the records may hold one of these columns."""
     unknown = inner._replace(y=None, reads=THRESHOLDS, why=_COLUMNS)
     for k, member in enumerate(model.estimators_):
         part = inner if k == inner.output else unknown
@@ -336,7 +339,7 @@ def _list_bagged(inner, model):
     ):
         part = inner.child(f"estimators_[{k}]", member)
         if not np.array_equal(chosen, np.arange(model.n_features_in_)):
-            part = part.transformed(choose_columns(inner.X, chosen), f"estimators_[{k}]")
+            part = part.transformed(take_chosen_columns(inner.X, chosen), f"estimators_[{k}]")
             part = part._replace(view=f"columns of {part.trail}", n_source=len(chosen))
         yield part
 
@@ -354,15 +357,15 @@ def _list_with_threshold(inner, model):
 
 
 _RULES = (
-    (Pipeline, _list_steps),
+    (Pipeline, _list_pipeline_steps),
     (ColumnTransformer, _list_column_transformers),
     (FeatureUnion, _list_union),
-    ((VotingClassifier, VotingRegressor), _list_members),
+    ((VotingClassifier, VotingRegressor), _list_voters),
     ((StackingClassifier, StackingRegressor), _list_stack),
     (CalibratedClassifierCV, _list_calibrated),
     (OneVsRestClassifier, _list_rests),
-    (OneVsOneClassifier, _list_pairs),
-    (OutputCodeClassifier, _list_codes),
+    (OneVsOneClassifier, _list_one_vs_one),
+    (OutputCodeClassifier, _list_class_models),
     (TransformedTargetRegressor, _list_regressor),
     (OneOutput, _list_output),
     ((MultiOutputClassifier, MultiOutputRegressor), _list_outputs),
@@ -374,8 +377,8 @@ _RULES = (
 )
 
 
-def choose_columns(X, chosen):
-    """Columns of a table, by name, position, mask or slice; None of what has no columns."""
+def take_chosen_columns(X, chosen):
+    """Return columns of a table, by name, position, mask or slice; None of what has no columns."""
     if isinstance(chosen, str | Integral):
         chosen = [chosen]
     if isinstance(chosen, UserList):  # scikit-learn before 1.7 warns when its items are read

@@ -14,9 +14,9 @@ from sklearn.preprocessing import FunctionTransformer
 from sklearn.tree import BaseDecisionTree
 from sklearn.utils import get_tags
 
-from .._core.asking import unwrap
 from .._core.containers import in_memory, is_frame
 from .._core.optional import is_of_package
+from .._core.query import unwrap
 from .._core.sklearn import read_known_categories_of_boosting
 from ._boosters import is_catboost, is_lightgbm, is_xgboost, load_lightgbm
 from ._model_features import HISTOGRAMS, CutText, complete_categories, read_categories_of_xgboost
@@ -59,7 +59,7 @@ class UnknownColumnValues(NamedTuple):
     is_text: bool = False  # whether texts without any known word are counted
 
 
-class _Statement(NamedTuple):
+class _ColumnStatement(NamedTuple):
     """What one part of a model says of one column."""
 
     place: int  # of the column among those of the whole model
@@ -75,20 +75,22 @@ class ColumnChoice(NamedTuple):
     chosen: frozenset  # places of those that it chose
 
 
-class _Reading(NamedTuple):
+class _KnownReading(NamedTuple):
     """What was found on a walk through a model."""
 
     statements: list
     choices: list
 
 
-class _Changed(int):
+class _ChangedPlace(int):
     """Place of a column whose values a function has changed."""
 
 
 def list_known_columns(model, names=None):
-    """Return by the name of each column what a fitted model knows of it."""
-    # Places take the part of names in a model that was fitted without them, if names is None.
+    """Return by the name of each column what a fitted model knows of it.
+
+    Places take the part of names in a model that was fitted without them, if names is None.
+    """
     found = {}
     for said in _walk_through(model, names).statements:
         before = found.get(said.place)
@@ -102,7 +104,10 @@ def list_known_columns(model, names=None):
 
 
 def list_feature_names(model):
-    """Names of the columns that a model was fitted with, in its order; None if it has none."""
+    """Return the names of the columns that a model was fitted with, in its order.
+
+    None if it has none.
+    """
     model, names = unwrap(model), None
     with suppress(Exception):  # an attribute of a foreign class can be anything
         names = getattr(model, "feature_names_in_", None)
@@ -118,8 +123,10 @@ def list_feature_names(model):
 
 
 def list_unknown_values(model, X):
-    """List the values of a table that encoders and vectorizers of a fitted model do not know."""
-    # X (n, n_features): table, or array if the model has no names; others have no columns
+    """List the values of a table that encoders and vectorizers of a fitted model do not know.
+
+    X (n, n_features): table, or array if the model has no names; others have no columns.
+    """
     X = in_memory(X)
     if isinstance(X, pd.Series):
         X = X.to_frame()
@@ -127,7 +134,7 @@ def list_unknown_values(model, X):
     if names is None and (not isinstance(X, np.ndarray) or X.ndim > 2):
         return []
     X = X.reshape(len(X), -1) if names is None else X
-    places = _find_places(model, names, X.shape[1])
+    places = _find_column_places(model, names, X.shape[1])
     found, seen = [], set()
     for said in _walk_through(model, names).statements:
         place = places.get(int(said.place))
@@ -145,8 +152,8 @@ def list_unknown_values(model, X):
     return found
 
 
-def _find_places(model, names, n_columns):
-    """The place in a table of each column of a model, by name if both have names."""
+def _find_column_places(model, names, n_columns):
+    """Return the place in a table of each column of a model, by name if both have names."""
     labels = list_feature_names(model)
     if names is None or labels is None:
         return {place: place for place in range(n_columns)}
@@ -155,8 +162,8 @@ def _find_places(model, names, n_columns):
 
 
 def _has_values(said):
-    """Whether values of the table can be compared with those of a part."""
-    is_listed = said.known.values is not None and not isinstance(said.place, _Changed)
+    """Return whether values of the table can be compared with those of a part."""
+    is_listed = said.known.values is not None and not isinstance(said.place, _ChangedPlace)
     return said.vectorizer is not None or is_listed
 
 
@@ -193,7 +200,10 @@ def _compare_column(name, column, said):
 
 
 def normalize_value(value):
-    """A value without what differs between tables that mean the same: blanks, case, fractions."""
+    """Return a value without what differs between tables that mean the same.
+
+    Blanks, case, fractions.
+    """
     text = str(value).strip().casefold()
     try:
         return float(text)
@@ -202,13 +212,13 @@ def normalize_value(value):
 
 
 def _join_known_columns(first, second):
-    """What two parts say of one column: the values that at least one of them knows."""
+    """Return what two parts say of one column: the values that at least one of them knows."""
     values, part = first.values, first.part
     if values is None:
         values, part = second.values, first.part if second.values is None else second.part
     elif second.values is not None:  # as of the models of a cross-validation
         joined = dict.fromkeys([*values.tolist(), *second.values.tolist()])
-        values = _as_values(list(joined))
+        values = _drop_missing_values(list(joined))
     dtype = second.dtype if first.dtype is None else first.dtype
     has_none = first.has_none or second.has_none
     return KnownColumn(first.kind or second.kind, values, dtype, part, has_none)
@@ -220,15 +230,15 @@ def list_column_choices(model):
 
 
 def _walk_through(model, names=None):
-    model, said = unwrap(model), _Reading([], [])
+    model, said = unwrap(model), _KnownReading([], [])
     # Vectorizers of texts count no columns.
     n_columns = count_features(model) or len(names or [0])
-    _read_part(model, list(range(n_columns)), said)
+    _know_part(model, list(range(n_columns)), said)
     return said
 
 
 def count_features(model):
-    """Number of columns that a model takes; None if it does not say."""
+    """Return the number of columns that a model takes; None if it does not say."""
     with suppress(Exception):  # an attribute of a foreign class can be anything
         # CatBoost has numbers for names, and no number in its files.
         stated = getattr(model, "n_features_in_", None)
@@ -237,17 +247,19 @@ def count_features(model):
 
 
 def takes_texts(model):
-    """Whether a model takes a sequence of texts in place of columns."""
+    """Return whether a model takes a sequence of texts in place of columns."""
     model = unwrap(model)
     if list_feature_names(model) is not None or count_features(model) is not None:
         return False
     return any(said.known.kind == TEXT for said in _walk_through(model).statements)
 
 
-def _read_part(part, columns, said):
-    """Add what a fitted part says of the columns that reach it; return those that leave it."""
-    # columns: places of the columns that reach it, None for one that was computed of others; None
-    # if it is not known how many there are
+def _know_part(part, columns, said):
+    """Add what a fitted part says of the columns that reach it; return those that leave it.
+
+    columns: places of the columns that reach it, None for one that was computed of others; None if
+    it is not known how many there are.
+    """
     part = unwrap(part)
     if part is None or isinstance(part, str):  # "passthrough"
         return columns
@@ -264,13 +276,15 @@ def _add_statements(part, columns, said, knowns):
     """Add a statement for each column whose place is known."""
     for place, known in zip(columns or (), knowns, strict=False):
         if place is not None:
-            said.statements.append(_Statement(place, known._replace(part=type(part).__name__)))
+            said.statements.append(
+                _ColumnStatement(place, known._replace(part=type(part).__name__))
+            )
 
 
 def _read_steps(pipeline, columns, said):
     for _, step in pipeline.steps:
         if not is_sampler(step):
-            columns = _read_part(step, columns, said)
+            columns = _know_part(step, columns, said)
     return columns
 
 
@@ -284,14 +298,14 @@ def _read_column_transformer(transformer, columns, said):
         if isinstance(part, str) and part == "drop":
             continue
         some = [columns[place] for place in _choose_places(chosen, names, len(columns))]
-        out, place = _read_part(part, some, said), ends.get(name, slice(0, 0))
+        out, place = _know_part(part, some, said), ends.get(name, slice(0, 0))
         if out is not None and len(out) == place.stop - place.start:
             leaving[place] = out
     return leaving
 
 
 def _add_choices(transformer, names, columns, said):
-    if any(place is None or isinstance(place, _Changed) for place in columns):
+    if any(place is None or isinstance(place, _ChangedPlace) for place in columns):
         return
     for given, fitted in zip(transformer.transformers, transformer.transformers_, strict=False):
         if callable(given[2]):
@@ -301,7 +315,7 @@ def _add_choices(transformer, names, columns, said):
 
 
 def _choose_places(chosen, names, n_columns):
-    """Places of columns that are given by name, place, mask or slice."""
+    """Return the places of columns that are given by name, place, mask or slice."""
     if isinstance(chosen, slice) and isinstance(chosen.start or chosen.stop, str):
         first = 0 if chosen.start is None else names.index(chosen.start)
         last = n_columns if chosen.stop is None else names.index(chosen.stop) + 1
@@ -317,7 +331,7 @@ def _choose_places(chosen, names, n_columns):
 
 
 def _read_union(union, columns, said):
-    parts = [_read_part(part, columns, said) for _, part in union.transformer_list]
+    parts = [_know_part(part, columns, said) for _, part in union.transformer_list]
     return None if any(part is None for part in parts) else [*chain(*parts)]
 
 
@@ -325,17 +339,17 @@ def _read_models_inside(model, columns, said):
     """Read the models that a model holds, each of which gets its columns."""
     for name in ("best_estimator_", "estimator_", "regressor_"):
         if hasattr(model, name):
-            _read_part(getattr(model, name), columns, said)
+            _know_part(getattr(model, name), columns, said)
             return None
     for member in getattr(model, "calibrated_classifiers_", ()):
-        _read_part(member.estimator, columns, said)
+        _know_part(member.estimator, columns, said)
     members = _list_fitted_members(model)
     subsets = getattr(model, "estimators_features_", None)
     for k, member in enumerate(members):
         some = columns if subsets is None else [columns[place] for place in subsets[k]]
-        _read_part(member, some, said)
+        _know_part(member, some, said)
     if not members and not hasattr(model, "calibrated_classifiers_"):
-        _read_part(model.estimator, columns, said)
+        _know_part(model.estimator, columns, said)
     return None
 
 
@@ -365,7 +379,7 @@ def _is_of_one_output(part):
 
 def _read_selection(selector, columns, said):
     """Read a step that hands on some of its columns as they are."""
-    _read_numbers(selector, columns, said)
+    _know_numbers(selector, columns, said)
     return None if columns is None else [columns[k] for k in selector.get_support(indices=True)]
 
 
@@ -374,20 +388,23 @@ def _read_function(step, columns, said):
     if step.func is None or columns is None:
         return columns
     if isinstance(step.func, np.ufunc):
-        return _read_numbers(step, columns, said)
-    return [_Changed(columns[0])] if len(columns) == 1 and columns[0] is not None else None
+        return _know_numbers(step, columns, said)
+    return [_ChangedPlace(columns[0])] if len(columns) == 1 and columns[0] is not None else None
 
 
-def _read_imputer(imputer, columns, said):
+def _know_imputer(imputer, columns, said):
     filled = np.asarray(imputer.statistics_)
-    knowns = [KnownColumn(_name_kind_of_values(_as_values([value]))) for value in filled.tolist()]
+    knowns = [
+        KnownColumn(_name_kind_of_values(_drop_missing_values([value])))
+        for value in filled.tolist()
+    ]
     _add_statements(imputer, columns, said, knowns)
     if columns is None or imputer.add_indicator or pd.isna(filled).any():
         return None  # a column without values is left out
     return columns
 
 
-def _read_categories(encoder, columns, said):
+def _know_encoder(encoder, columns, said):
     """Read an encoder that stores the categories of each of its columns."""
     stored = encoder.categories_
     if columns is None or len(stored) != len(columns):
@@ -395,20 +412,22 @@ def _read_categories(encoder, columns, said):
     knowns = [_know_values(values) for values in stored]
     # Values that a function has made of a column say nothing of its own.
     pairs = zip(columns, knowns, strict=True)
-    knowns = [KnownColumn() if isinstance(place, _Changed) else known for place, known in pairs]
+    knowns = [
+        KnownColumn() if isinstance(place, _ChangedPlace) else known for place, known in pairs
+    ]
     _add_statements(encoder, columns, said, knowns)
     return None
 
 
 def _know_values(values):
     has_none = any(value is None for value in np.asarray(values).tolist())
-    values = _as_values(values)
+    values = _drop_missing_values(values)
     return KnownColumn(_name_kind_of_values(values), values, has_none=has_none)
 
 
-def _read_labels(encoder, columns, said):
-    values = _as_values(encoder.classes_)
-    if columns is not None and len(columns) == 1 and not isinstance(columns[0], _Changed):
+def _know_labels(encoder, columns, said):
+    values = _drop_missing_values(encoder.classes_)
+    if columns is not None and len(columns) == 1 and not isinstance(columns[0], _ChangedPlace):
         _add_statements(encoder, columns, said, [KnownColumn(_name_kind_of_values(values), values)])
 
 
@@ -417,18 +436,18 @@ def _read_vectorizer(vectorizer, columns, said):
     if columns is None or len(columns) != 1 or columns[0] is None:
         return
     _add_statements(vectorizer, columns, said, [KnownColumn(TEXT)])
-    if hasattr(vectorizer, "vocabulary_") and not isinstance(columns[0], _Changed):
+    if hasattr(vectorizer, "vocabulary_") and not isinstance(columns[0], _ChangedPlace):
         said.statements[-1] = said.statements[-1]._replace(vectorizer=vectorizer)
 
 
-def _read_numbers(part, columns, said):
-    places = [None if isinstance(place, _Changed) else place for place in columns or ()]
+def _know_numbers(part, columns, said):
+    places = [None if isinstance(place, _ChangedPlace) else place for place in columns or ()]
     _add_statements(part, places, said, [KnownColumn(NUMBER)] * len(places))
     return [None] * len(places) if hasattr(part, "inverse_transform") else None
 
 
 def _takes_numbers(part):
-    """Whether a part of a known package takes numbers alone."""
+    """Return whether a part of a known package takes numbers alone."""
     if not _is_of_known_package(part):
         return False
     tags = get_tags(part)
@@ -436,7 +455,7 @@ def _takes_numbers(part):
     return not (tags.no_validation or given.string or given.categorical or given.dict)
 
 
-def _read_histograms(model, columns, said):
+def _know_histograms(model, columns, said):
     knowns = [KnownColumn(NUMBER)] * model.n_features_in_
     by_dtype = str(model.categorical_features) == "from_dtype"
     for column, values in read_known_categories_of_boosting(model):
@@ -445,7 +464,10 @@ def _read_histograms(model, columns, said):
 
 
 def _know_categories(values, *, always=True):
-    """A column of categories; numbers that stand for categories need no type unless always."""
+    """Return a column of categories.
+
+    Numbers that stand for categories need no type unless always.
+    """
     known = _know_values(values)
     if _are_cut(known.values):  # so that several may be the same
         return known._replace(dtype=pd.CategoricalDtype())
@@ -453,7 +475,7 @@ def _know_categories(values, *, always=True):
     return known._replace(dtype=pd.CategoricalDtype(known.values)) if is_needed else known
 
 
-def _read_xgboost(model, columns, said):
+def _know_xgboost(model, columns, said):
     types = model.get_booster().feature_types or [""] * model.n_features_in_
     stored = read_categories_of_xgboost(model) if "c" in types else {}
     knowns = [KnownColumn(NUMBER)] * len(types)
@@ -467,7 +489,7 @@ def _read_xgboost(model, columns, said):
     _add_statements(model, columns, said, knowns)
 
 
-def _read_lightgbm(model, columns, said):
+def _know_lightgbm(model, columns, said):
     n_features = model.booster_.num_feature()
     knowns = [KnownColumn(NUMBER)] * n_features
     for column, values in read_categories_of_lightgbm(model).items():
@@ -476,8 +498,10 @@ def _read_lightgbm(model, columns, said):
 
 
 def read_categories_of_lightgbm(model):
-    """Categories of each column that was of pandas' category type, by its number."""
-    # LightGBM stores the lists of these columns in their order, and not which columns they were.
+    """Return the categories of each column that was of pandas' category type, by its number.
+
+    LightGBM stores the lists of these columns in their order, and not which columns they were.
+    """
     stored = model.booster_.pandas_categorical or []
     if not stored:
         return {}
@@ -492,8 +516,10 @@ def read_categories_of_lightgbm(model):
 
 
 def _assign_lists(sizes, text):
-    """The only columns that can have so many categories each, in order; None if several can."""
-    # Ordered categories are split like numbers, and their range is that of their codes.
+    """Return the only columns that can have so many categories each, in order; None if several can.
+
+    Ordered categories are split like numbers, and their range is that of their codes.
+    """
     low, high = text.ranges.T if len(text.ranges) else np.empty((2, 0))
     of_category = text.n_categories > 0
     ways = [[]]
@@ -508,7 +534,7 @@ def _assign_lists(sizes, text):
     return ways[0] if len(ways) == 1 else None
 
 
-def _read_catboost(model, columns, said):
+def _know_catboost(model, columns, said):
     # Whole numbers in a column of categories are taken for their digits.
     knowns = [KnownColumn(NUMBER)] * len(model.feature_names_)
     for column in (*model.get_cat_feature_indices(), *model.get_text_feature_indices()):
@@ -528,12 +554,14 @@ def complete_column(known, column):
     """The same with categories that their file has cut off, as the values of a column have them."""
     if known.dtype is None or known.values is None or not _are_cut(known.values):
         return known
-    values = _as_values(complete_categories(known.values.tolist(), column.dropna().unique()))
+    values = _drop_missing_values(
+        complete_categories(known.values.tolist(), column.dropna().unique())
+    )
     return known._replace(values=values, dtype=pd.CategoricalDtype(values))
 
 
 def drop_cut_values(known):
-    """The same without values of which their file has lost the end."""
+    """Return the same without values of which their file has lost the end."""
     if known.values is None or not _are_cut(known.values):
         return known
     whole = [str(one) for one in known.values if not isinstance(one, CutText) or one.is_whole]
@@ -544,14 +572,17 @@ def _are_cut(values):
     return any(isinstance(value, CutText) for value in values)
 
 
-def _as_values(values):
-    """Values as an array, without missing ones."""
+def _drop_missing_values(values):
+    """Return values as an array, without missing ones."""
     values = np.array(values, dtype=object) if _are_cut(values) else np.asarray(values)
     return values[~pd.isna(values)]
 
 
 def _name_kind_of_values(values):
-    """Whether values are numbers or texts; None if they are both, something else or none at all."""
+    """Return whether values are numbers or texts.
+
+    None if they are both, something else or none at all.
+    """
     kinds = {str if isinstance(value, str) else type(value) for value in values.tolist()}
     if kinds and kinds <= {int, float}:
         return NUMBER
@@ -563,17 +594,17 @@ _READERS = (
     (lambda part: isinstance(part, Pipeline), _read_steps),
     (lambda part: isinstance(part, ColumnTransformer), _read_column_transformer),
     (lambda part: isinstance(part, FeatureUnion), _read_union),
-    (lambda part: isinstance(part, HISTOGRAMS), _read_histograms),
-    (is_xgboost, _read_xgboost),
-    (is_lightgbm, _read_lightgbm),
-    (is_catboost, _read_catboost),
+    (lambda part: isinstance(part, HISTOGRAMS), _know_histograms),
+    (is_xgboost, _know_xgboost),
+    (is_lightgbm, _know_lightgbm),
+    (is_catboost, _know_catboost),
     (is_onnx, _read_onnx),
     (_has_models_inside, _read_models_inside),
     (lambda part: isinstance(part, FunctionTransformer), _read_function),
-    (lambda part: isinstance(part, SimpleImputer), _read_imputer),
-    (lambda part: hasattr(part, "categories_"), _read_categories),
+    (lambda part: isinstance(part, SimpleImputer), _know_imputer),
+    (lambda part: hasattr(part, "categories_"), _know_encoder),
     (lambda part: hasattr(part, "build_analyzer"), _read_vectorizer),
-    (lambda part: hasattr(part, "classes_") and not hasattr(part, "predict"), _read_labels),
+    (lambda part: hasattr(part, "classes_") and not hasattr(part, "predict"), _know_labels),
     (lambda part: hasattr(part, "get_support"), _read_selection),
-    (_takes_numbers, _read_numbers),
+    (_takes_numbers, _know_numbers),
 )

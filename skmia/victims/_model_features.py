@@ -25,9 +25,9 @@ from sklearn.ensemble import (
 )
 from sklearn.pipeline import Pipeline
 
-from .._core.asking import check_victim, unwrap
 from .._core.containers import in_memory
 from .._core.numbers import as_numbers, show
+from .._core.query import check_victim, unwrap
 from .._core.sklearn import encode_for_boosting
 from ._boosters import is_catboost, is_lightgbm, is_xgboost
 from ._resampling import is_sampler, why_not_resampled
@@ -44,8 +44,10 @@ UNLABELED = (IsolationForest,)
 
 
 def find_model(model):
-    """The model behind searches and the steps of a Pipeline, and these steps."""
-    # -> last: None if Pipelines are nested
+    """Return the model behind searches and the steps of a Pipeline, and these steps.
+
+    Return last: None if Pipelines are nested.
+    """
     model = unwrap(model)
     if hasattr(model, "best_estimator_"):
         return find_model(model.best_estimator_)
@@ -60,23 +62,27 @@ def find_model(model):
 
 
 def read_features(model, steps, X, *, absent=0.0, role="The trees split by", keeps_sparse=False):
-    """Features as a model at the end of some steps gets them, a matrix of float64."""
-    # Categories become the codes that the model splits by, and NaN if it does not know them.
-    # X (n, ...) -> X (n, n_features), a csr_array if it was sparse and ``keeps_sparse``
+    """Return features as a model at the end of some steps gets them, a matrix of float64.
+
+    Categories become the codes that the model splits by, and NaN if it does not know them.
+
+    Take X of shape (n, ...); return X of shape (n, n_features), a csr_array if it was sparse and
+    ``keeps_sparse``.
+    """
     X = in_memory(X if steps is None else steps.transform(X))
     if sparse.issparse(X) and keeps_sparse:
-        _check_width(model, X, role)
+        _check_model_width(model, X, role)
         return sparse.csr_array(X, dtype=np.float64)
     if sparse.issparse(X):
         stored, X = X.tocoo(), np.full(X.shape, absent)
         X[stored.row, stored.col] = stored.data
     X = _encode_categories(model, X)
     X = as_numbers(X, "X", "features that are numbers, as the model reads them")
-    _check_width(model, X, role)
+    _check_model_width(model, X, role)
     return X
 
 
-def _check_width(model, X, role):
+def _check_model_width(model, X, role):
     # CatBoost forgets n_features_in_ in its files.
     n_features = len(model.feature_names_) if is_catboost(model) else model.n_features_in_
     if X.ndim != 2 or X.shape[1] != n_features:
@@ -113,12 +119,15 @@ def _list_categories(model, columns):
 
 
 def read_categories_of_xgboost(model):
-    """Categories that a booster stores of its columns, by their numbers; from version 3.1 on."""
+    """Return categories that a booster stores of its columns, by their numbers.
+
+    From version 3.1 on.
+    """
     learner = json.loads(bytes(model.get_booster().save_raw("json")))["learner"]
     stored = learner["gradient_booster"]
     stored = stored.get("gbtree", stored).get("model", {})  # the trees of dart
     stored = stored.get("cats", {}).get("enc", [])
-    return {j: _decode(one) for j, one in enumerate(stored) if one["values"]}
+    return {j: _decode_categories(one) for j, one in enumerate(stored) if one["values"]}
 
 
 class CutText(str):
@@ -145,8 +154,11 @@ class CutText(str):
         return len(value) == self.n_characters and value.startswith(self)
 
 
-def _decode(stored):
-    """Categories of a column in a file of XGBoost: numbers, or one list of bytes for all texts."""
+def _decode_categories(stored):
+    """Return the categories of a column in a file of XGBoost.
+
+    Numbers, or one list of bytes for all texts.
+    """
     values, offsets = stored["values"], stored.get("offsets")
     if not offsets:
         return values
@@ -160,7 +172,7 @@ def _decode(stored):
 
 
 def complete_categories(categories, values):
-    """Categories in their order, where those that may be cut off are values of a column."""
+    """Return categories in their order, where those that may be cut off are values of a column."""
     values = {value for value in values if isinstance(value, str)}
     if not any(isinstance(one, CutText) for one in categories):
         return categories
@@ -177,7 +189,7 @@ def complete_categories(categories, values):
 
 
 def check_labels(model, y):
-    """Numbers of the classes, or float targets, of labels that a model knows."""
+    """Return the numbers of the classes, or float targets, of labels that a model knows."""
     if is_outlier_detector(model):
         return np.zeros(len(y))
     if not is_classifier(model):
@@ -197,11 +209,13 @@ _ROUNDING = 1e-9
 
 
 def are_midpoints(edges, values):
-    """Whether all edges of a column can be midpoints of consecutive values of one list."""
-    # A column with at most as many values as bins has an edge between any two of them; else edges
-    # are quantiles without duplicates. If edges are midpoints, one value determines all others. The
-    # list is taken to exist if half of it or more is found among the candidates' values.
-    # The k-th value lies sign_k * u + shift_k below the k-th edge, for the same u > 0 of all k.
+    """Return whether all edges of a column can be midpoints of consecutive values of one list.
+
+    A column with at most as many values as bins has an edge between any two of them; else edges are
+    quantiles without duplicates. If edges are midpoints, one value determines all others. The list
+    is taken to exist if half of it or more is found among the candidates' values. The k-th value
+    lies sign_k * u + shift_k below the k-th edge, for the same u > 0 of all k.
+    """
     gaps, sign = np.diff(edges), (-1.0) ** np.arange(len(edges))
     shift = sign * np.append(0, np.cumsum(gaps * sign[1:]))
     values = np.unique(values)
@@ -220,7 +234,7 @@ def are_midpoints(edges, values):
     return bool(steps[1].max() >= len(edges) / 2)
 
 
-class Reader(NamedTuple):
+class ModelReader(NamedTuple):
     """How models of one kind are read, or why one is not."""
 
     read: object  # function of the fitted model, and of the features as they reach it
@@ -229,7 +243,10 @@ class Reader(NamedTuple):
 
 
 def choose_reader(model, readers):
-    """The reader of the first kind that a model is of: classes, or a function; None without one."""
+    """Return the reader of the first kind that a model is of: classes, or a function.
+
+    None without one.
+    """
     for kind, reader in readers.items():
         if isinstance(model, kind) if isinstance(kind, tuple) else kind(model):
             return reader
@@ -237,9 +254,11 @@ def choose_reader(model, readers):
 
 
 def open_model(model, choose, wanted, refused, *, repeats=False):
-    """Return the model at the end of a Pipeline or search, the steps before it, and its reader."""
-    # wanted says what is read of which models, in the error on a model without a reader; refused
-    # says what is not read of {}. Training rows may be repeated if repeats is true.
+    """Return the model at the end of a Pipeline or search, the steps before it, and its reader.
+
+    wanted says what is read of which models, in the error on a model without a reader; refused says
+    what is not read of {}. Training rows may be repeated if repeats is true.
+    """
     found, steps = find_model(model)
     reader = choose(found)
     if reader is None:

@@ -9,13 +9,13 @@ import numpy as np
 from scipy.special import softmax
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 
-from .._core.asking import GivenModel, choose_order
 from .._core.containers import as_rows
 from .._core.foreign_words import describe_error
-from .._core.groups import check_columns
+from .._core.groups import check_class_labels
 from .._core.guesses import suggest_path
 from .._core.optional import import_optional
 from .._core.outputs import Outputs
+from .._core.query import GivenModel, choose_order
 from .._core.sklearn import StrOptions, validate_params_of
 from .._core.types import ArrayLike, PathLike, Rows
 from ._onnx_labels import read_stated_labels
@@ -90,11 +90,11 @@ class _OnnxModel(GivenModel, BaseEstimator, ABC):
         """
 
     def _ask(self, X):
-        """The outputs of the model by their position, with the descriptions of them."""
+        """Return the outputs of the model by their position, with the descriptions of them."""
         session, X = self._session, as_rows(X)
         inputs = session.get_inputs()
-        parts = [(entry, _take(X, i, entry, len(inputs))) for i, entry in enumerate(inputs)]
-        feeds = {entry.name: _as_type(part, entry) for entry, part in parts}
+        parts = [(entry, _take_input(X, i, entry, len(inputs))) for i, entry in enumerate(inputs)]
+        feeds = {entry.name: _as_input_type(part, entry) for entry, part in parts}
         try:
             return session.get_outputs(), session.run(None, feeds)
         except Exception as error:  # of a class of the package's own
@@ -103,17 +103,17 @@ class _OnnxModel(GivenModel, BaseEstimator, ABC):
 
 
 def is_onnx(model):
-    """Whether a model is in an ONNX file."""
+    """Return whether a model is in an ONNX file."""
     return isinstance(model, _OnnxModel)
 
 
 def list_input_types(model):
-    """Type of each input of a model in an ONNX file, as onnxruntime names it."""
+    """Return the type of each input of a model in an ONNX file, as onnxruntime names it."""
     return [entry.type for entry in model._session.get_inputs()]
 
 
-def _take(X, i, entry, n_inputs):
-    """What an input takes: a column each if there are several, else all."""
+def _take_input(X, i, entry, n_inputs):
+    """Return what an input takes: a column each if there are several, else all."""
     if n_inputs == 1:
         return X
     if X.shape[1] != n_inputs:
@@ -125,7 +125,7 @@ def _take(X, i, entry, n_inputs):
     return X[:, [i]]
 
 
-def _as_type(values, entry):
+def _as_input_type(values, entry):
     dtype = _DTYPES.get(entry.type)
     if dtype is None:
         raise ValueError(f"Inputs of type {entry.type}, such as {entry.name}, are not supported.")
@@ -227,7 +227,7 @@ class OnnxClassifier(ClassifierMixin, _OnnxModel):
     @property
     def classes_(self) -> np.ndarray:
         if self.classes is not None:
-            return check_columns(self.classes)
+            return check_class_labels(self.classes)
         if "_labels" not in vars(self):  # before the first query
             try:
                 answered = self._ask(self._make_row())
@@ -255,8 +255,10 @@ class OnnxClassifier(ClassifierMixin, _OnnxModel):
         return labels
 
     def _fit_order(self, labels, numbers, given):
-        """Whether the labels that a file answers are known and fit no other order better."""
-        # Where a model decides by another rule than its probabilities, most labels fit still.
+        """Return whether the labels that a file answers are known and fit no other order better.
+
+        Where a model decides by another rule than its probabilities, most labels fit still.
+        """
         if labels.dtype.kind != given.dtype.kind and labels.dtype.kind not in "UO":
             return False
         if not np.isin(given, labels).all():
@@ -276,7 +278,7 @@ class OnnxClassifier(ClassifierMixin, _OnnxModel):
         return np.zeros((1, *shape))
 
     def _split(self, outputs, values):
-        """The numbers of the classes, a matrix or a dict for each row, and the labels if any."""
+        """Return numbers of the classes, a matrix or a dict for each row, and the labels if any."""
         numbers = label = None
         for output, value in zip(outputs, values, strict=True):
             if isinstance(value, list) or (value.ndim == 2 and value.dtype.kind == "f"):

@@ -31,18 +31,20 @@ _MOST_STEPS = 50
 
 
 def read_stated_labels(data: bytes, outputs: list[str]) -> np.ndarray | None:
-    """Return the labels that the file states for the columns, or None if it states no order."""
-    # -> labels (n_classes,), of the first of the outputs that leads to some
+    """Return the labels that the file states for the columns, or None if it states no order.
+
+    Return labels of shape (n_classes,), of the first of the outputs that leads to some.
+    """
     try:
-        graph = _read_fields(_read_fields(memoryview(data))[_GRAPH][0])
+        graph = _read_message_fields(_read_message_fields(memoryview(data))[_GRAPH][0])
         nodes = {
-            _as_text(name): node
-            for node in map(_read_fields, graph.get(_NODE, []))
+            _decode_label(name): node
+            for node in map(_read_message_fields, graph.get(_NODE, []))
             for name in node.get(_OUTPUT, [])
         }
         tensors = {}
-        for tensor in map(_read_fields, graph.get(_INITIALIZER, [])):
-            tensors[_as_text(tensor.get(_TENSOR_NAME, [b""])[0])] = tensor
+        for tensor in map(_read_message_fields, graph.get(_INITIALIZER, [])):
+            tensors[_decode_label(tensor.get(_TENSOR_NAME, [b""])[0])] = tensor
         found = (_trace_labels(name, nodes, tensors) for name in outputs)
         labels = next((labels for labels in found if labels is not None and len(labels)), None)
     except (KeyError, IndexError, TypeError, ValueError, struct.error):
@@ -55,24 +57,24 @@ def _trace_labels(name, nodes, tensors):
     encoders = []
     for _ in range(_MOST_STEPS):
         if name in tensors:
-            return _encode(_read_tensor(tensors[name]), encoders)
+            return _encode_answers(_read_tensor(tensors[name]), encoders)
         node = nodes.get(name)
         if node is None:
             return None
-        kind = _as_text(node[_OP_TYPE][0])
+        kind = _decode_label(node[_OP_TYPE][0])
         attributes = _read_attributes(node)
         stated = [attributes[key] for key in _CLASS_LABELS if len(attributes.get(key, ()))]
         if stated and kind != "LabelEncoder":
-            return _encode(stated[0], encoders)
+            return _encode_answers(stated[0], encoders)
         if kind == "LabelEncoder":
             encoders.append(_read_encoder(attributes))
         elif kind not in _SAME_ORDER and kind not in _INDEXED:
             return None
-        name = _as_text(node[_INPUT][0])
+        name = _decode_label(node[_INPUT][0])
     return None
 
 
-def _encode(labels, encoders):
+def _encode_answers(labels, encoders):
     """Return what the encoders make of the labels; the last one that was met comes first."""
     if labels is None or any(encoder is None for encoder in encoders):
         return None
@@ -90,18 +92,18 @@ def _read_encoder(attributes):
 
 
 def _read_attributes(node):
-    """The attributes of a node that are lists of whole numbers, texts, or tensors of them."""
+    """Return attributes of a node that are lists of whole numbers, texts, or tensors of them."""
     attributes = {}
-    for attribute in map(_read_fields, node.get(_ATTRIBUTE, [])):
-        name = _as_text(attribute[_NAME][0])
+    for attribute in map(_read_message_fields, node.get(_ATTRIBUTE, [])):
+        name = _decode_label(attribute[_NAME][0])
         if not name.startswith(("classlabels", "classes", "keys_", "values_")):
             continue
         if _STRINGS in attribute:
-            attributes[name] = np.array([_as_text(text) for text in attribute[_STRINGS]])
+            attributes[name] = np.array([_decode_label(text) for text in attribute[_STRINGS]])
         elif _INTS in attribute:
             attributes[name] = _read_integers(attribute[_INTS])
         elif _TENSOR in attribute:
-            attributes[name] = _read_tensor(_read_fields(attribute[_TENSOR][0]))
+            attributes[name] = _read_tensor(_read_message_fields(attribute[_TENSOR][0]))
         else:
             attributes[name] = None
     return {name: values for name, values in attributes.items() if values is not None}
@@ -109,7 +111,7 @@ def _read_attributes(node):
 
 def _read_tensor(tensor):
     if _STRING_DATA in tensor:
-        return np.array([_as_text(text) for text in tensor[_STRING_DATA]])
+        return np.array([_decode_label(text) for text in tensor[_STRING_DATA]])
     kind = tensor[_DATA_TYPE][0]
     if kind not in (_INT32, _INT64):
         return None
@@ -119,7 +121,7 @@ def _read_tensor(tensor):
 
 
 def _read_integers(values):
-    """Whole numbers that stand one by one, or packed in one piece."""
+    """Return the whole numbers that stand one by one, or packed in one piece."""
     numbers = []
     for value in values:
         if isinstance(value, int):
@@ -132,8 +134,8 @@ def _read_integers(values):
     return np.array([number - (number >> 63 << 64) for number in numbers], dtype=np.int64)
 
 
-def _read_fields(data):
-    """The values of each field of a message by its number: whole numbers, or pieces of bytes."""
+def _read_message_fields(data):
+    """Return values of each field of a message by its number: whole numbers, or pieces of bytes."""
     fields, place, end = {}, 0, len(data)
     while place < end:
         key, place = _read_varint(data, place)
@@ -162,5 +164,5 @@ def _read_varint(data, place):
             raise ValueError("A number has too many bytes.")
 
 
-def _as_text(value):
+def _decode_label(value):
     return bytes(value).decode("utf-8")

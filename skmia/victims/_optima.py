@@ -31,7 +31,7 @@ from sklearn.linear_model import (
 )
 from sklearn.svm import LinearSVC, LinearSVR
 
-from ._model_features import Reader
+from ._model_features import ModelReader
 
 
 class Total(NamedTuple):
@@ -52,7 +52,7 @@ class Penalty(NamedTuple):
     selects: bool = False  # coefficients of 0 are not at an optimum of their own
 
 
-class Optimum(NamedTuple):
+class LinearOptimum(NamedTuple):
     """What adds to 0 at the optimum of a linear model, for each of its outputs."""
 
     slopes: np.ndarray  # (n, n_outputs): derivative of the loss of each candidate by its output
@@ -79,7 +79,10 @@ class _Candidates(NamedTuple):
         return self.share * self.add_up(np.ones((len(self.y), 1)), 2)[0]
 
     def add_up(self, slopes, power=1):
-        """Gradients of all candidates together, or their powers: (n_outputs, n_features + 1)."""
+        """Return the gradients of all candidates together, or their powers.
+
+        (n_outputs, n_features + 1).
+        """
         X = self.X if power == 1 else self.X**power
         slopes = slopes**power
         return np.column_stack([(X.T @ slopes).T, slopes.sum(axis=0)])
@@ -95,11 +98,14 @@ def read_optimum(model, X, y, n_rows, *, differentiate, penalize, err):
     slopes, unsure = _weigh_classes(model, candidates, slopes)
     pulls, holds = _pull(model, coef, penalize(model, candidates))
     # Solvers state what they leave at most.
-    return Optimum(slopes, pulls, holds, np.full(pulls.shape, error**2 / 3 + unsure), totals)
+    return LinearOptimum(slopes, pulls, holds, np.full(pulls.shape, error**2 / 3 + unsure), totals)
 
 
 def _pull(model, coef, penalty):
-    """Gradient of the penalty, and which gradients are those of an optimum; of intercepts last."""
+    """Return the gradient of the penalty, and which gradients are those of an optimum.
+
+    Of intercepts last.
+    """
     pulls = penalty.l2 * coef + penalty.l1 * np.sign(coef)
     is_sparse = bool(penalty.l1) or penalty.selects
     holds = coef != 0 if is_sparse else np.ones(coef.shape, dtype=bool)
@@ -228,7 +234,7 @@ def _bayes(model, candidates):
 
 
 def _net_of_means(model, candidates):
-    """Penalty of models whose loss is a mean."""
+    """Return the penalty of models whose loss is a mean."""
     strength = candidates.n_rows * getattr(model, "alpha_", getattr(model, "alpha", 0.0))
     ratio = getattr(model, "l1_ratio_", getattr(model, "l1_ratio", 1.0))
     return Penalty(strength * ratio, strength * (1 - ratio))
@@ -260,7 +266,7 @@ def _read_strength(model):
 
 
 def _read_l1_ratio(model):
-    """Share of the l1 penalty of a logistic regression, in any version."""
+    """Return the share of the l1 penalty of a logistic regression, in any version."""
     named = {"l1": 1.0, "l2": 0.0, None: 0.0}
     if model.penalty in named:
         return named[model.penalty]
@@ -304,7 +310,7 @@ def _by_solver_of_logistic(model, candidates, slopes):
 
 
 def _by_first_gradient(model, candidates, differentiate):
-    """Error of the Newton method of liblinear, in units of the gradient at 0."""
+    """Return the error of the Newton method of liblinear, in units of the gradient at 0."""
     first = differentiate(model, candidates._replace(outputs=0.0 * candidates.outputs))[0]
     norm = 1 if getattr(model, "penalty", "l2") == "l1" else 2
     total = candidates.share * candidates.add_up(first)
@@ -342,13 +348,13 @@ _POSITIVE = "coefficients that were kept at 0 are not at the optimum"
 _EXACT = "svd", "cholesky"
 
 
-def why_not_least_squares(model):
+def why_no_least_squares_optimum(model):
     if model.positive:
         return _POSITIVE
     return _why_several(model)
 
 
-def why_not_ridge(model):
+def why_no_ridge_optimum(model):
     if model.positive:
         return _POSITIVE
     if model.solver_ not in _EXACT:
@@ -406,7 +412,7 @@ def _why_not_margins(model):
 
 def _make_reader(differentiate, penalize=_no_penalty, err=_exactly, why=_why_several):
     read = partial(read_optimum, differentiate=differentiate, penalize=penalize, err=err)
-    return Reader(read, why)
+    return ModelReader(read, why)
 
 
 _NET = _make_reader(_of_squares, _net_of_means, _by_gap, _why_not_converged)
@@ -422,10 +428,10 @@ _DEVIANCE = _make_reader(_of_deviance, _ridge_of_means, _by_mean_gradient, _why_
 OPTIMA = {
     LogisticRegression: _LOGISTIC,
     LogisticRegressionCV: _LOGISTIC,
-    LinearRegression: _make_reader(_of_squares, why=why_not_least_squares),
-    Ridge: _make_reader(_of_squares, _ridge, why=why_not_ridge),
+    LinearRegression: _make_reader(_of_squares, why=why_no_least_squares_optimum),
+    Ridge: _make_reader(_of_squares, _ridge, why=why_no_ridge_optimum),
     RidgeCV: _make_reader(_of_squares, _ridge, why=_why_not_chosen_ridge),
-    RidgeClassifier: _make_reader(_of_squares_of_classes, _ridge, why=why_not_ridge),
+    RidgeClassifier: _make_reader(_of_squares_of_classes, _ridge, why=why_no_ridge_optimum),
     RidgeClassifierCV: _make_reader(_of_squares_of_classes, _ridge, why=_why_not_chosen_ridge),
     BayesianRidge: _BAYES,
     ARDRegression: _BAYES,

@@ -8,9 +8,16 @@ import pandas as pd
 from scipy import sparse
 from sklearn.base import BaseEstimator
 
-from .._core.asking import query_victim
-from .._core.containers import as_rows, is_frame, is_tensor, refuse_foreign, take_rows, to_numpy
+from .._core.containers import (
+    as_rows,
+    is_frame,
+    is_tensor,
+    refuse_foreign_table,
+    take_rows,
+    to_numpy,
+)
 from .._core.numbers import check_count, show
+from .._core.query import query_victim
 from .._core.randomness import check_random_state
 from .._core.types import Rows, Seed
 
@@ -18,7 +25,7 @@ from .._core.types import Rows, Seed
 _ROUNDING = 1e-9
 
 
-class Lines:
+class QueryLines:
     """Answers of a model about rows in which one number is replaced; none is asked for twice."""
 
     def __init__(self, victim, table, max_queries):
@@ -31,9 +38,10 @@ class Lines:
         return self.max_queries - self.n_queries
 
     def query(self, rows, columns, values):
-        """Answers about rows in which one number each is replaced."""
-        # -> answers (m, n_outputs)
-        # All lines through a row meet in the row itself.
+        """Return answers about rows in which one number each is replaced.
+
+        Return answers of shape (m, n_outputs) All lines through a row meet in the row itself.
+        """
         columns = np.where(self.table.values[rows, columns] == values, -1, columns)
         values = np.where(columns < 0, 0.0, values)
         keys = list(zip(rows.tolist(), columns.tolist(), values.tolist(), strict=True))
@@ -56,20 +64,21 @@ class Lines:
 
 
 def differ(some, others):
-    """Whether answers differ by more than rounding."""
+    """Return whether answers differ by more than rounding."""
     size = np.maximum(np.abs(some), np.abs(others)).max(axis=1)
     return np.abs(some - others).max(axis=1) > _ROUNDING * size
 
 
-class Table:
-    """Numeric columns of some rows, and copies of the rows with other numbers."""
+class SearchedTable:
+    """Numeric columns of some rows, and copies of the rows with other numbers.
 
-    # X (n, n_columns) -> values (n, n_columns): numbers in single precision, as float64; NaN in
-    # columns that hold something else
+    Take X of shape (n, n_columns); return values of shape (n, n_columns): numbers in single
+    precision, as float64; NaN in columns that hold something else.
+    """
 
     def __init__(self, X):
         X = as_rows(X)
-        refuse_foreign(X, "A search for thresholds")
+        refuse_foreign_table(X, "A search for thresholds")
         if sparse.issparse(X) or X.ndim != 2:
             kind = "a sparse matrix" if sparse.issparse(X) else f"an array of shape {X.shape}"
             raise ValueError(
@@ -91,8 +100,10 @@ class Table:
         self.values[~np.isfinite(self.values)] = np.nan
 
     def replace(self, rows, columns, values):
-        """Rows in which one number each is another one."""
-        # -> X (m, n_columns)
+        """Return rows in which one number each is another one.
+
+        Return X of shape (m, n_columns).
+        """
         if is_frame(self._rows):
             changed = self._rows.iloc[rows].reset_index(drop=True)
             for j in np.unique(columns[columns >= 0]):
@@ -126,13 +137,15 @@ _MARGIN = 1.5
 
 
 def get_slack(values, scale):
-    """Half of the distance within which a threshold and a midpoint count as equal."""
-    # Models split values, or scaled ones, in single precision; a scaler often subtracts something
-    # like the mean.
+    """Return half of the distance within which a threshold and a midpoint count as equal.
+
+    Models split values, or scaled ones, in single precision; a scaler often subtracts something
+    like the mean.
+    """
     return _ROUNDING_COLUMNS * (np.abs(values) + scale)
 
 
-class Column:
+class SearchedColumn:
     """Distinct values of a column, and all places that a threshold between them may have."""
 
     def __init__(self, values):
@@ -154,9 +167,11 @@ class Column:
         return self
 
     def choose(self, lower, upper):
-        """Choose where to query next between two numbers that a threshold lies between."""
-        # The weight of places below and above is the same. If one place is left, the queries are
-        # made just above it and just below. If none is left, the interval is halved.
+        """Choose where to query next between two numbers that a threshold lies between.
+
+        The weight of places below and above is the same. If one place is left, the queries are made
+        just above it and just below. If none is left, the interval is halved.
+        """
         places, slack = self.places, get_slack(np.maximum(np.abs(lower), np.abs(upper)), self.scale)
         start, stop = np.searchsorted(places, lower - slack), np.searchsorted(places, upper + slack)
         last = len(places) - 1
@@ -189,8 +204,8 @@ _REACH = 16
 _LEAST_DISTINCT = 0.25
 
 
-def choose_columns(table, columns):
-    """Places of the columns that are searched."""
+def locate_searched_columns(table, columns):
+    """Return the places of the columns that are searched."""
     n_distinct = [len(np.unique(one[np.isfinite(one)])) for one in table.values.T]
     if columns is None:
         places = [j for j, n in enumerate(n_distinct) if n >= _LEAST_DISTINCT * len(table.values)]
@@ -204,7 +219,7 @@ def choose_columns(table, columns):
         return places
     if isinstance(columns, str) or not np.iterable(columns):
         raise ValueError(f"columns must be a list of columns of X; got {show(columns)}.")
-    places = sorted({_find(name, table.names) for name in columns})
+    places = sorted({_find_column(name, table.names) for name in columns})
     for j in places:
         if n_distinct[j] < 2:
             raise ValueError(
@@ -215,7 +230,7 @@ def choose_columns(table, columns):
     return places
 
 
-def _find(name, names):
+def _find_column(name, names):
     try:
         return names.index(name)
     except (TypeError, ValueError):  # unknown, or nothing that can be compared with a name
@@ -224,7 +239,7 @@ def _find(name, names):
         ) from None
 
 
-class Starts:
+class SearchStarts:
     """Intervals beside the value of each row, in random order, the near ones of all rows first."""
 
     def __init__(self, table, columns, rng):
@@ -256,7 +271,7 @@ class Starts:
             near = far
 
     def _go(self, values, columns, rows, chosen, near, far):
-        """Intervals from the near-th to the far-th value below and above a row's own."""
+        """Return intervals from the near-th to the far-th value below and above a row's own."""
         ends = np.full((2, 2, len(rows)), np.nan)
         for j, column in columns.items():
             mine = np.flatnonzero((chosen == j) & np.isfinite(values[rows, j]))
@@ -307,7 +322,7 @@ class FoundThresholds(NamedTuple):
     has_steps: bool
 
 
-class _Intervals(NamedTuple):
+class _AnswerIntervals(NamedTuple):
     """Intervals with another answer at each end."""
 
     rows: np.ndarray
@@ -318,23 +333,23 @@ class _Intervals(NamedTuple):
     answers_above: np.ndarray
 
     def take(self, chosen):
-        return _Intervals(*(part[chosen] for part in self))
+        return _AnswerIntervals(*(part[chosen] for part in self))
 
     def keep_steps(self):
         return self.take(differ(self.answers_below, self.answers_above))
 
     def split(self, values, answers):
-        """Both parts of each interval at a number between, as far as they hold a step."""
+        """Return both parts of each interval at a number between, as far as they hold a step."""
         below = self._replace(upper=values, answers_above=answers)
         above = self._replace(lower=values, answers_below=answers)
-        return _join([below.keep_steps(), above.keep_steps()])
+        return _join_intervals([below.keep_steps(), above.keep_steps()])
 
 
-def _join(parts):
-    return _Intervals(*(np.concatenate(part) for part in zip(*parts, strict=True)))
+def _join_intervals(parts):
+    return _AnswerIntervals(*(np.concatenate(part) for part in zip(*parts, strict=True)))
 
 
-class _Search:
+class _ThresholdSearch:
     """All intervals that are being searched, and the thresholds found so far."""
 
     def __init__(self, lines, columns, starts, batch):
@@ -355,7 +370,7 @@ class _Search:
             if n:
                 answers = self.lines.query(now.rows, now.columns, values[:n])
                 now = now.split(values[:n], answers)
-            self.active = _join([now, later])
+            self.active = _join_intervals([now, later])
         return self
 
     def _begin(self):
@@ -369,8 +384,8 @@ class _Search:
             rows, columns, lower, upper = new
             below = self.lines.query(rows, columns, lower)
             above = self.lines.query(rows, columns, upper)
-            new = _Intervals(rows, columns, lower, upper, below, above).keep_steps()
-            self.active = new if self.active is None else _join([self.active, new])
+            new = _AnswerIntervals(rows, columns, lower, upper, below, above).keep_steps()
+            self.active = new if self.active is None else _join_intervals([self.active, new])
             if len(self.active.rows):
                 return True
 
@@ -461,15 +476,17 @@ def bisect_thresholds(
     array([1.5, 5.5])
     """
     max_queries = check_count(max_queries, "max_queries")
-    table, rng = Table(X), check_random_state(random_state)
-    places = choose_columns(table, columns)
-    searched = {j: Column(table.values[:, j]).find_places() for j in places}
-    lines = Lines(victim, table, max_queries)
-    starts = Starts(table, searched, rng)
-    search = _Search(lines, searched, starts, max(_LEAST_BATCH, max_queries // _BATCHES)).run()
+    table, rng = SearchedTable(X), check_random_state(random_state)
+    places = locate_searched_columns(table, columns)
+    searched = {j: SearchedColumn(table.values[:, j]).find_places() for j in places}
+    lines = QueryLines(victim, table, max_queries)
+    starts = SearchStarts(table, searched, rng)
+    search = _ThresholdSearch(
+        lines, searched, starts, max(_LEAST_BATCH, max_queries // _BATCHES)
+    ).run()
     parts = search.found if search.has_steps and len(search.continuous) else []
     if parts:
-        found = _join(parts)
+        found = _join_intervals(parts)
         found = found.columns, found.rows, found.lower, found.upper
     else:
         found = *np.empty((2, 0), dtype=np.intp), *np.empty((2, 0))

@@ -68,7 +68,7 @@ class _Answers(NamedTuple):
 
 
 def why_not_recovered(model):
-    """Why answers do not give the coefficients of a model of some recipe, or None."""
+    """Return why answers do not give the coefficients of a model of some recipe, or None."""
     found = find_model(model)[0]
     name = type(found).__name__
     if type(found) not in OPTIMA:
@@ -79,15 +79,17 @@ def why_not_recovered(model):
 
 
 def count_coefficients_of_answers(model, n_features, n_classes):
-    """Number of coefficients that answers of a model about so many features hold."""
+    """Return the number of coefficients that answers of a model about so many features hold."""
     found = find_model(model)[0]
     n_outputs = n_classes - 1 if is_classifier(found) else 1
     return (n_features + bool(getattr(found, "fit_intercept", True))) * n_outputs
 
 
 def recover_model(model, records, outputs):
-    """Solve the answers about some records for the coefficients of the model that gave them."""
-    # model: fitted by the recipe to other records, whose coefficients are replaced
+    """Solve the answers about some records for the coefficients of the model that gave them.
+
+    model: fitted by the recipe to other records, whose coefficients are replaced.
+    """
     found, steps = find_model(model)
     X = read_features(found, steps, records.X, role="The model has")
     answers = _linearize(found, outputs, records.y)
@@ -111,7 +113,7 @@ def recover_model(model, records, outputs):
 
 
 def spread_gradients(recovered, records, n_rows, variance, rng):
-    """Variance of the equations of the gradients due to the errors of the coefficients."""
+    """Return variance of the equations of the gradients due to the errors of the coefficients."""
     model, share = recovered.model, n_rows / len(records)
     found, steps = find_model(model)
 
@@ -135,7 +137,7 @@ def spread_gradients(recovered, records, n_rows, variance, rng):
 
 
 def _is_sparse(model):
-    """Whether a penalty keeps coefficients at 0."""
+    """Return whether a penalty keeps coefficients at 0."""
     if isinstance(model, LogisticRegression):
         return model.penalty in ("l1", "elasticnet") or bool(model.l1_ratio)
     if hasattr(model, "penalty"):
@@ -164,7 +166,7 @@ def _replace_coefficients(model, steps, coef):
 
 
 def _linearize(model, outputs, y):
-    """Answers of a model in the form in which they are linear in the features."""
+    """Return the answers of a model in the form in which they are linear in the features."""
     kind = outputs.kind
     values = np.asarray(outputs.values, dtype=np.float64)
     unit = _find_rounding(np.asarray(outputs.values))
@@ -214,13 +216,16 @@ def find_link_of(model):
 
 
 def _weigh(values, unit, slope):
-    """Precision of values whose derivative by the rounded answers is a slope."""
+    """Return the precision of values whose derivative by the rounded answers is a slope."""
     least = _UNROUNDED * max(float(np.std(values)), np.finfo(float).tiny)
     return np.broadcast_to(1 / ((unit * slope) ** 2 / 12 + least**2), values.shape)
 
 
 def _find_rounding(values):
-    """Unit to which all answers are rounded: a power of ten, or that of floating point."""
+    """Return the unit to which all answers are rounded.
+
+    A power of ten, or that of floating point.
+    """
     if values.dtype.kind in "biu":
         return 1.0
     size = float(np.max(np.abs(values), initial=0.0))
@@ -232,7 +237,10 @@ def _find_rounding(values):
 
 
 def _are_at_bounds(values):
-    """Answers that were clipped: far more are equal to the last value than to the one before."""
+    """Return answers that were clipped.
+
+    Far more are equal to the last value than to the one before.
+    """
     clipped = np.zeros(values.shape, dtype=bool)
     for column in range(values.shape[1]):
         distinct, counts = np.unique(values[:, column], return_counts=True)
@@ -268,7 +276,10 @@ def _solve_one(rows, values, precision, cost, is_sparse):
 
 
 def _fit_weighted(rows, values, scale, cost):
-    """Weighted least squares: coefficients, a root of their covariance, condition and residual."""
+    """Return the weighted least squares.
+
+    Coefficients, a root of their covariance, condition and residual.
+    """
     left, sizes, right = np.linalg.svd(rows * scale[:, None], full_matrices=False)
     rank = np.count_nonzero(sizes > _NULL * sizes[0])
     coef = right[:rank].T @ (left[:, :rank].T @ (scale * values) / sizes[:rank])
@@ -280,8 +291,10 @@ def _fit_weighted(rows, values, scale, cost):
 
 
 def _make_smallest(null, cost):
-    """Move coefficients along those that change no answer, to the least sum of squares."""
-    # null (n_coefficients, n_free), cost (n_coefficients,): of each coefficient
+    """Move coefficients along those that change no answer, to the least sum of squares.
+
+    null (n_coefficients, n_free), cost (n_coefficients,): of each coefficient.
+    """
     if not null.shape[1]:
         return lambda coef: coef
     by = np.linalg.pinv(cost[:, None] * null)
@@ -317,7 +330,7 @@ def _solve_together(rows, answers, cost, is_sparse):
 
 
 def _multiply_out(rows, precision, total, basis):
-    """Matrix of the normal equations of all classes."""
+    """Return a matrix of the normal equations of all classes."""
     n_directions, width = basis.shape[1], rows.shape[1]
     matrix, shared = np.empty((n_directions, width, n_directions, width)), precision @ basis
     for a in range(n_directions):

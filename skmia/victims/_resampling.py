@@ -3,7 +3,7 @@
 import numpy as np
 from sklearn.preprocessing import TargetEncoder
 
-from .._core.asking import unwrap
+from .._core.query import unwrap
 
 # What a step makes of the training rows: it selects some, repeats some, or makes new ones.
 SELECTS, REPEATS, MAKES = "selects", "repeats", "makes"
@@ -23,12 +23,15 @@ def encodes_by_folds(step):
 
 
 def is_sampler(step):
-    """Whether a step of a Pipeline changes the training rows, and no others."""
+    """Return whether a step of a Pipeline changes the training rows, and no others."""
     return hasattr(step, "fit_resample")
 
 
 def judge_sampler(sampler):
-    """Whether a fitted sampler selects, repeats or makes rows; the last if it is not known."""
+    """Return whether a fitted sampler selects, repeats or makes rows.
+
+    The last if it is not known.
+    """
     chosen = getattr(sampler, "sample_indices_", None)
     if chosen is None:
         return MAKES

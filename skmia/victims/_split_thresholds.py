@@ -37,7 +37,7 @@ from ._model_features import (
     HISTOGRAMS,
     REDRAWN,
     REWEIGHTED,
-    Reader,
+    ModelReader,
     are_midpoints,
     choose_reader,
     find_model,
@@ -49,8 +49,10 @@ from ._node_equations.equations import UNBALANCED, SpreadParts
 
 
 def list_edges(model, X):
-    """Edges of each column, and whether they are midpoints, judged by values of candidates."""
-    # Of a file that was stripped of the edges, those that trees split at: they can be of any kind.
+    """Edges of each column, and whether they are midpoints, judged by values of candidates.
+
+    Of a file that was stripped of the edges, those that trees split at: they can be of any kind.
+    """
     trees = read_trees_of_boosting(model)
     used = np.concatenate([one.nodes[one.nodes["is_leaf"] == 0] for one in trees])
     edges, kinds, of_categories = [], [], read_categorical_columns(model)
@@ -72,7 +74,7 @@ _LEAST_EXPLAINED = 0.1
 _SIGHT = 30.0
 
 
-class Rule(NamedTuple):
+class ThresholdRule(NamedTuple):
     """What a threshold is."""
 
     midpoints: bool  # whether it can be the midpoint of two consecutive values
@@ -80,21 +82,24 @@ class Rule(NamedTuple):
     tolerance: float = 0.0  # relative error of midpoints
 
 
-MIDPOINT = Rule(midpoints=True, values=False)
-VALUE = Rule(midpoints=False, values=True)
+MIDPOINT = ThresholdRule(midpoints=True, values=False)
+VALUE = ThresholdRule(midpoints=False, values=True)
 # Edges of histogram boosting; NumPy interpolates with a rounding of its own.
 _ROUNDED = 4 * np.finfo(np.float64).eps
-INNER_EDGE = Rule(midpoints=True, values=False, tolerance=_ROUNDED)
-QUANTILE = Rule(midpoints=True, values=True, tolerance=_ROUNDED)
+INNER_EDGE = ThresholdRule(midpoints=True, values=False, tolerance=_ROUNDED)
+QUANTILE = ThresholdRule(midpoints=True, values=True, tolerance=_ROUNDED)
 # Borders of CatBoost, whose midpoints are rounded to single precision.
-SINGLE_MIDPOINT = Rule(midpoints=True, values=False, tolerance=np.finfo(np.float32).eps / 2)
+SINGLE_MIDPOINT = ThresholdRule(
+    midpoints=True, values=False, tolerance=np.finfo(np.float32).eps / 2
+)
 
 
-class Events(NamedTuple):
-    """Thresholds of trees that were grown on one sample, and all that explains them."""
+class SplitEvents(NamedTuple):
+    """Thresholds of trees that were grown on one sample, and all that explains them.
 
-    # A threshold is explained by two values, or by one. Rows in the sample have these values, and
-    # no row in the sample has a value between them.
+    A threshold is explained by two values, or by one. Rows in the sample have these values, and no
+    row in the sample has a value between them.
+    """
 
     kept: float  # probability that a training row is in the sample
     # (n_entries,): candidate of each entry, and the place of its value among all.
@@ -133,14 +138,14 @@ def explain(nodes, rule, kept, columns, prior):
     # Only a value that some candidate at the node has is one that other people may have there.
     known = np.bincount(slots, rows < columns.n_candidates) > 0
     others = columns.alike[entry[first]] * share[of_slot] * known
-    lower, upper = _list_pairs(values[first], of_slot, nodes.thresholds, rule)
+    lower, upper = _list_threshold_places(values[first], of_slot, nodes.thresholds, rule)
     n_explained, weights = len(np.unique(of_slot[lower])), 1.0
     if rule == MIDPOINT and n_explained < _LEAST_EXPLAINED * n_thresholds:
         # Predictions on all training rows stay only if none of them is passed over.
         lower, upper, weights = _list_gaps(values[first], of_slot, nodes.thresholds, known)
         kept = 1.0
     found = lower, upper, of_slot[lower], n_thresholds, n_explained, weights
-    return _trim(Events(kept, rows, slots, of_slot, others, *found))
+    return _trim(SplitEvents(kept, rows, slots, of_slot, others, *found))
 
 
 def _trim(events):
@@ -162,7 +167,7 @@ def _trim(events):
 
 
 def join_events(events):
-    """Events of thresholds of one sample in different columns, joined."""
+    """Return the events of thresholds of one sample in different columns, joined."""
     if len(events) == 1:
         return events[0]
     of_slots = np.cumsum([0] + [len(one.of_slot) for one in events[:-1]])
@@ -191,12 +196,12 @@ def _look_around(nodes, columns, reach):
     nearest, reach = before[nodes.splits], np.ceil(reach)
     low = np.maximum(nodes.starts, np.searchsorted(before, nearest - reach, side="right") - 1)
     stops = np.minimum(nodes.stops, np.searchsorted(before, nearest + reach))
-    event, entry = np.repeat(np.arange(len(low)), stops - low), _expand(low, stops)
+    event, entry = np.repeat(np.arange(len(low)), stops - low), _expand_ranges(low, stops)
     return event, nodes.places[entry], (before[nodes.stops] - before[nodes.starts]) / n_known
 
 
-def _list_pairs(values, event, thresholds, rule):
-    """Places of the values that explain thresholds, lower and upper."""
+def _list_threshold_places(values, event, thresholds, rule):
+    """Return the places of the values that explain thresholds, lower and upper."""
     above = values > thresholds[event]
     n_slots = np.bincount(event, minlength=len(thresholds))
     n_below = np.bincount(event, ~above, minlength=len(thresholds)).astype(np.int64)
@@ -227,34 +232,39 @@ def _list_pairs(values, event, thresholds, rule):
 
 
 def _list_gaps(values, event, thresholds, known):
-    """All pairs of values on either side of thresholds that were moved within a gap."""
-    # A threshold that is uniform in the gap between two values has the density of one over it.
+    """Return all pairs of values on either side of thresholds that were moved within a gap.
+
+    A threshold that is uniform in the gap between two values has the density of one over it.
+    """
     above = values > thresholds[event]
     n_slots = np.bincount(event, minlength=len(thresholds))
     stop = np.cumsum(n_slots)
     start, split = stop - n_slots, stop - np.bincount(event, above, len(thresholds)).astype(int)
     before = np.append(0, np.cumsum(known))  # further records do not count for others
-    lower = _expand(np.maximum(start, np.searchsorted(before, before[split] - _MOST_PASSED)), split)
+    lower = _expand_ranges(
+        np.maximum(start, np.searchsorted(before, before[split] - _MOST_PASSED)), split
+    )
     reach = before[split[event[lower]]] - before[lower + 1]
     beyond = before[split[event[lower]]] + _MOST_PASSED - reach + 1
     last = np.minimum(stop[event[lower]], np.searchsorted(before, beyond))
-    upper = _expand(split[event[lower]], last)
+    upper = _expand_ranges(split[event[lower]], last)
     lower = np.repeat(lower, np.maximum(last - split[event[lower]], 0))
     gaps, least = values[upper] - values[lower], np.full(len(thresholds), np.inf)
     np.minimum.at(least, event[lower], gaps)
     return lower, upper, least[event[lower]] / gaps
 
 
-def _expand(starts, stops):
-    """All whole numbers of some ranges, one range after the other."""
+def _expand_ranges(starts, stops):
+    """Return all whole numbers of some ranges, one range after the other."""
     sizes = np.maximum(stops - starts, 0)
     return np.arange(sizes.sum()) + np.repeat(starts - np.cumsum(sizes) + sizes, sizes)
 
 
-class Columns:
-    """Columns of a table, each sorted; the k-th value of column j has the place j n + k."""
+class SortedColumns:
+    """Columns of a table, each sorted; the k-th value of column j has the place j n + k.
 
-    # X (n, n_columns)
+    Shapes: X (n, n_columns).
+    """
 
     def __init__(self, X, n_candidates):
         self.n, self.X, self.n_candidates = len(X), X, n_candidates
@@ -276,7 +286,7 @@ class Columns:
         return np.maximum(np.bincount(value, order < self.n_candidates)[value] - 1, 0)
 
     def locate_splits(self, features, thresholds):
-        """Number of values of a column up to a threshold."""
+        """Return the number of values of a column up to a threshold."""
         splits = np.empty(len(features), dtype=np.intp)
         for j in np.unique(features):
             column, chosen = self._sorted[j, : self.n_present[j]], features == j
@@ -284,7 +294,7 @@ class Columns:
         return splits
 
 
-class Nodes(NamedTuple):
+class SplitNodes(NamedTuple):
     """What some thresholds were chosen among."""
 
     # One segment of places in the sorted columns for each threshold, in ascending order.
@@ -298,8 +308,10 @@ class Nodes(NamedTuple):
 
 
 def read_nodes(tree, columns, chosen=None):
-    """Candidates at each inner node of a tree of scikit-learn, sorted by what it splits on."""
-    # chosen are the columns that the tree was given, all by default.
+    """Return candidates at each inner node of a tree of scikit-learn, sorted by what it splits on.
+
+    chosen are the columns that the tree was given, all by default.
+    """
     chosen = np.arange(columns.X.shape[1]) if chosen is None else np.asarray(chosen)
     node, row = climb_tree(tree, tree.apply(columns.X[:, chosen]))
     features = chosen[np.maximum(tree.feature, 0)]
@@ -313,7 +325,7 @@ def read_nodes(tree, columns, chosen=None):
     bounds = np.searchsorted(key, np.arange(tree.node_count + 1) * columns.n)
     inner = np.flatnonzero(np.diff(bounds))
     node = np.repeat(np.arange(tree.node_count), np.diff(bounds))
-    return Nodes(
+    return SplitNodes(
         key + (features - np.arange(tree.node_count))[node] * columns.n,
         bounds[inner],
         np.searchsorted(key, cuts[inner]),
@@ -324,8 +336,10 @@ def read_nodes(tree, columns, chosen=None):
 
 
 def climb_tree(tree, leaves):
-    """All pairs of an inner node and a row that came through it, from the leaf of each row."""
-    # decision_path does not follow missing values in the oldest scikit-learn.
+    """Return all pairs of an inner node and a row that came through it, from the leaf of each row.
+
+    decision_path does not follow missing values in the oldest scikit-learn.
+    """
     parent = np.full(tree.node_count, -1)
     inner = np.flatnonzero(tree.children_left >= 0)
     parent[tree.children_left[inner]] = parent[tree.children_right[inner]] = inner
@@ -341,10 +355,10 @@ def climb_tree(tree, leaves):
 
 
 def read_edges(features, thresholds, columns):
-    """All candidates, for thresholds that were chosen among all training rows."""
+    """Return all candidates, for thresholds that were chosen among all training rows."""
     features, thresholds = np.asarray(features, dtype=np.intp), np.asarray(thresholds)
     starts = features * columns.n
-    return Nodes(
+    return SplitNodes(
         np.arange(columns.values.size),
         starts,
         starts + columns.locate_splits(features, thresholds),
@@ -364,17 +378,17 @@ def drop_repeated(nodes, columns):
     among = total[nodes.stops] - total[nodes.starts]
     same = np.rec.fromarrays([nodes.features, nodes.thresholds, among])
     _, first = np.unique(same, return_index=True)
-    return Nodes(nodes.places, *(part[first] for part in nodes[1:]))
+    return SplitNodes(nodes.places, *(part[first] for part in nodes[1:]))
 
 
-def join(nodes):
-    """Nodes of several trees, joined."""
+def join_nodes(nodes):
+    """Return the nodes of several trees, joined."""
     shift = np.cumsum([0] + [len(one.places) for one in nodes[:-1]])
     moved = [
         part._replace(starts=part.starts + s, splits=part.splits + s, stops=part.stops + s)
         for part, s in zip(nodes, shift, strict=True)
     ]
-    return Nodes(*(np.concatenate(part) for part in zip(*moved, strict=True)))
+    return SplitNodes(*(np.concatenate(part) for part in zip(*moved, strict=True)))
 
 
 _DRAWN = "they are drawn at random between the values of a node, and not computed from values"
@@ -403,12 +417,12 @@ def why_not_trees(model):
     return None
 
 
-def why_not_histogram(model):
+def why_no_histogram_splits(model):
     found = model.is_categorical_
     return _CATEGORIES if found is not None and all(found) else None
 
 
-def why_not_xgboost(model):
+def why_no_xgboost_splits(model):
     learner, _ = load_booster(model)
     kind = learner["gradient_booster"]["name"]
     if kind != "gbtree":
@@ -422,13 +436,13 @@ def why_not_xgboost(model):
     return _CATEGORIES if of_categories and not of_numbers else None
 
 
-def why_not_lightgbm(model):
+def why_no_lightgbm_splits(model):
     text = load_lightgbm(model)
     of_numbers = any(tree["num_cat"] < len(tree["threshold"]) for tree in text.trees)
     return None if of_numbers or not any(t["num_cat"] for t in text.trees) else _CATEGORIES
 
 
-def why_not_catboost(model):
+def why_no_catboost_splits(model):
     stored = load_catboost(model)
     if OBLIVIOUS not in stored:
         return "its grow_policy is not 'SymmetricTree'"
@@ -444,11 +458,13 @@ _FORESTS = (RandomForestClassifier, RandomForestRegressor)
 
 
 def replay_samples(model):
-    """Draw the samples of a forest's trees again."""
-    # -> drawn (n_trees, n_rows)
+    """Draw the samples of a forest's trees again.
+
+    Return drawn of shape (n_trees, n_rows).
+    """
     model, _ = find_model(model)
     why = _why_not_sampled_replay(model)
-    samples = None if why else _draw_again(model)
+    samples = None if why else _replay_tree_samples(model)
     if samples is None:
         why = why or "it does not store its seeds and the number of its training rows"
     # A tree may have been grown on a sample of its size; stripped trees state none.
@@ -473,9 +489,11 @@ def _why_not_sampled_replay(model):
     return None
 
 
-def _draw_again(model):
-    """Rows of each sample, or None if the model does not store from what they were drawn."""
-    # Without a seed, a forest would draw other samples than its trees had.
+def _replay_tree_samples(model):
+    """Return rows of each sample, or None if the model does not store from what they were drawn.
+
+    Without a seed, a forest would draw other samples than its trees had.
+    """
     if isinstance(model, _FORESTS) and not all(
         isinstance(tree.random_state, Integral) for tree in model.estimators_
     ):
@@ -494,7 +512,7 @@ def has_split_thresholds(model):
     return _choose_reader(find_model(model)[0]) is not None
 
 
-class Allowance:
+class ThresholdAllowance:
     """What the thresholds of a model may hold, and which of its trees were read."""
 
     def __init__(self, most=np.inf, chosen=None):
@@ -510,7 +528,7 @@ class Allowance:
         return number in choice.read if self._is_fixed else choice.takes(number, n_bytes)
 
     def split(self, columns, n):
-        """Columns in blocks whose sorted values fit, given the number of rows."""
+        """Return columns in blocks whose sorted values fit, given the number of rows."""
         size = self.most * _OF_COLUMNS / _BYTES_PER_CELL / max(n, 1)
         size = max(1, int(min(size, len(columns))))
         return [columns[start : start + size] for start in range(0, len(columns), size)]
@@ -524,9 +542,11 @@ _OF_COLUMNS, _OF_NODES, _OF_EVENTS = 0.2, 0.2, 0.4
 
 
 def read_split_thresholds(model, X, prior, further=None, allowance=None):
-    """Thresholds of a model's trees, and the candidates' values that explain them."""
-    # X (n, ...), further (n_further, ...)
-    allowance = Allowance() if allowance is None else allowance
+    """Return the thresholds of a model's trees, and the candidates' values that explain them.
+
+    Shapes: X (n, ...), further (n_further, ...).
+    """
+    allowance = ThresholdAllowance() if allowance is None else allowance
     found, steps, reader = open_model(
         model,
         _choose_reader,
@@ -542,15 +562,18 @@ def read_split_thresholds(model, X, prior, further=None, allowance=None):
     return [events for events in groups if events.n_thresholds]
 
 
-def _read_trees(model, X, n, prior, allowance):
+def _split_sampled_trees(model, X, n, prior, allowance):
     """Events of trees that each had their own sample, or all together if they had the same rows."""
-    columns, stages = Columns(X.astype(np.float32), n), list(getattr(model, "estimators_", [model]))
+    columns, stages = (
+        SortedColumns(X.astype(np.float32), n),
+        list(getattr(model, "estimators_", [model])),
+    )
     chosen = getattr(model, "estimators_features_", [None] * len(stages))
     kept, read, n_bytes = _find_share(model), [], 0
     for k, (stage, some) in enumerate(zip(stages, chosen, strict=True)):
         if not allowance.open(k, len(stages), n_bytes, _OF_NODES if kept == 1 else _OF_EVENTS):
             continue
-        nodes = join([read_nodes(tree.tree_, columns, some) for tree in np.ravel(stage)])
+        nodes = join_nodes([read_nodes(tree.tree_, columns, some) for tree in np.ravel(stage)])
         if kept < 1:
             nodes = drop_repeated(nodes, columns)
             found = explain(nodes, MIDPOINT, kept, columns, prior)._replace(sample=k)
@@ -561,11 +584,11 @@ def _read_trees(model, X, n, prior, allowance):
         read.append(found)
     if kept < 1:
         return read
-    return [explain(drop_repeated(join(read), columns), MIDPOINT, 1.0, columns, prior)]
+    return [explain(drop_repeated(join_nodes(read), columns), MIDPOINT, 1.0, columns, prior)]
 
 
 def _find_share(model):
-    """Probability that a training row was in the sample of a tree."""
+    """Return the probability that a training row was in the sample of a tree."""
     if isinstance(model, BOOSTED):
         return model.subsample
     if isinstance(model, REDRAWN):  # as many draws as rows, nearly as likely for one as another
@@ -595,13 +618,13 @@ def _explain_columns(features, thresholds, rule, kept, table, prior, allowance):
     (X, n), events = table, []
     used = np.unique(features) if len(features) else np.arange(1)
     for some in allowance.split(used, len(X)):
-        columns, inside = Columns(X[:, some], n), np.isin(features, some)
+        columns, inside = SortedColumns(X[:, some], n), np.isin(features, some)
         nodes = read_edges(np.searchsorted(some, features[inside]), thresholds[inside], columns)
         events.append(explain(nodes, rule, kept, columns, prior))
     return join_events(events)
 
 
-def _read_xgboost(model, X, n, prior, allowance):
+def _split_xgboost(model, X, n, prior, allowance):
     trees = load_booster(model)[0]["gradient_booster"]["model"]["trees"]
     splits = [find_numbers(tree) for tree in trees]
     features, conditions = (
@@ -614,13 +637,13 @@ def _read_xgboost(model, X, n, prior, allowance):
 
 
 def _explain_edges(features, thresholds, rule, kept, table, prior, allowance):
-    """Events of thresholds that were chosen among all training rows, each once."""
+    """Return the events of thresholds that were chosen among all training rows, each once."""
     features, thresholds = np.unique(np.stack([features, thresholds]), axis=1)
     features = features.astype(np.intp)
     return _explain_columns(features, thresholds, rule, kept, table, prior, allowance)
 
 
-def _read_lightgbm(model, X, n, prior, allowance):
+def _split_lightgbm(model, X, n, prior, allowance):
     text = load_lightgbm(model)
     trees, n_binned = text.trees, int(text.settings["bin_construct_sample_cnt"])
     features, thresholds = (
@@ -633,7 +656,7 @@ def _read_lightgbm(model, X, n, prior, allowance):
     return [_explain_edges(*given, (X, n), prior, allowance)]
 
 
-def _read_catboost(model, X, n, prior, allowance):
+def _split_catboost(model, X, n, prior, allowance):
     stored = load_catboost(model)
     numbers = stored["features_info"]["float_features"]
     trees = [CatBoostTree(tree, numbers) for tree in stored[OBLIVIOUS]]
@@ -649,10 +672,12 @@ def _read_catboost(model, X, n, prior, allowance):
 # ``read(model, X, n, prior, allowance)`` takes features of n candidates first. It returns a list
 # of Events, one for each sample that trees were grown on.
 _READERS = {
-    (BaseDecisionTree, *FORESTS, *BOOSTED, *_OF_MEMBERS): Reader(_read_trees, why_not_trees),
-    HISTOGRAMS: Reader(_read_histogram, why_not_histogram),
-    is_xgboost: Reader(_read_xgboost, why_not_xgboost, absent=np.nan),
-    is_lightgbm: Reader(_read_lightgbm, why_not_lightgbm),
-    is_catboost: Reader(_read_catboost, why_not_catboost),
+    (BaseDecisionTree, *FORESTS, *BOOSTED, *_OF_MEMBERS): ModelReader(
+        _split_sampled_trees, why_not_trees
+    ),
+    HISTOGRAMS: ModelReader(_read_histogram, why_no_histogram_splits),
+    is_xgboost: ModelReader(_split_xgboost, why_no_xgboost_splits, absent=np.nan),
+    is_lightgbm: ModelReader(_split_lightgbm, why_no_lightgbm_splits),
+    is_catboost: ModelReader(_split_catboost, why_no_catboost_splits),
 }
 _choose_reader = partial(choose_reader, readers=_READERS)

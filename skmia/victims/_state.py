@@ -10,9 +10,9 @@ import numpy as np
 import pandas as pd
 from scipy import sparse
 
-from .._core.asking import unwrap
 from .._core.containers import is_tensor, read_only, to_numpy
 from .._core.optional import is_of_package
+from .._core.query import unwrap
 from .._core.skorch_nets import is_skorch
 from ._boosters import is_catboost, list_arrays_of_catboost, parse_lightgbm
 
@@ -76,7 +76,7 @@ _GENERATORS = (np.random.RandomState, np.random.Generator, np.random.BitGenerato
 _NEIGHBORS = "data", "idx_array", "node_data", "node_bounds"
 
 
-class Part(NamedTuple):
+class ModelPart(NamedTuple):
     """An object inside a model, with its path and the name under which it is stored."""
 
     value: object
@@ -86,21 +86,23 @@ class Part(NamedTuple):
 
     def attribute(self, name, value):
         """Return the part in an attribute."""
-        return Part(value, f"{self.path}.{name}" if self.path else str(name), name, self.columns)
+        return ModelPart(
+            value, f"{self.path}.{name}" if self.path else str(name), name, self.columns
+        )
 
     def item(self, key, value):
         """Return the part at a key or position, with the name of the whole unless a key has one."""
         is_known = isinstance(key, str) and get_kind_of_array(key) != "other"
         name = key if is_known else self.name
-        return Part(value, f"{self.path}[{key!r}]", name, self.columns)
+        return ModelPart(value, f"{self.path}[{key!r}]", name, self.columns)
 
 
 def are_plain(values):
-    """Whether values are only numbers, text and None."""
+    """Return whether values are only numbers, text and None."""
     return all(isinstance(value, (*_NUMBERS, str, type(None))) for value in values)
 
 
-def as_array(value):
+def as_stored_array(value):
     """Return a value as an array or sparse matrix of numbers or text, or None if it is not one."""
     if sparse.issparse(value):
         return value.tocsr()
@@ -149,7 +151,7 @@ def _iter_items(part):
         isinstance(item, Integral) and not isinstance(item, bool) for item in items.values()
     )
     if is_vocabulary:  # the keys are values of training records
-        yield Part(list(items), f"{part.path}.keys()", part.name, part.columns)
+        yield ModelPart(list(items), f"{part.path}.keys()", part.name, part.columns)
         return
     yield from (part.item(key, item) for key, item in items.items())
 
@@ -206,9 +208,11 @@ def _iter_attributes(part, state):
 
 
 def _iter_edges(part, n_bins):
-    """Yield the edges of the bins of histogram boosting by column, which may be midpoints."""
-    # If a column has fewer distinct values than bins, its edges are midpoints between these values
-    # and not values of records. A midpoint of integers is often an integer that did not occur.
+    """Yield the edges of the bins of histogram boosting by column, which may be midpoints.
+
+    If a column has fewer distinct values than bins, its edges are midpoints between these values
+    and not values of records. A midpoint of integers is often an integer that did not occur.
+    """
     for k, edges in enumerate(part.value):
         inner = part.item(k, edges)
         # One bin is for missing values, and n bins have n - 1 edges.
@@ -279,17 +283,17 @@ class ModelState(NamedTuple):
             Table with the columns ``path``, ``kind``, ``shape``, ``dtype`` and ``bytes``.
         """
         rows = [
-            (path, kind, array.shape, str(array.dtype), count_bytes(array))
+            (path, kind, array.shape, str(array.dtype), count_array_bytes(array))
             for path, array, kind, _ in self.arrays
         ]
         return pd.DataFrame(rows, columns=["path", "kind", "shape", "dtype", "bytes"])
 
     def __repr__(self):
-        n_bytes = sum(count_bytes(stored.array) for stored in self.arrays)
+        n_bytes = sum(count_array_bytes(stored.array) for stored in self.arrays)
         return f"ModelState({len(self.arrays)} arrays, {n_bytes} bytes)"
 
 
-def count_bytes(array):
+def count_array_bytes(array):
     """Return the bytes of an array; for objects, only the pointers count."""
     return int(array.data.nbytes if sparse.issparse(array) else array.nbytes)
 
@@ -340,7 +344,7 @@ def read_state(model: object) -> ModelState:
     ...         steps[1]._fit_X  (50, 3)
     """
     arrays, unread, estimators, seen = [], [], [], {}
-    queue = deque([Part(unwrap(model))])
+    queue = deque([ModelPart(unwrap(model))])
     while queue:
         part = queue.popleft()
         is_whole = isinstance(part.value, Integral) and not isinstance(part.value, bool)
@@ -355,7 +359,7 @@ def read_state(model: object) -> ModelState:
         if hasattr(type(part.value), "fit"):
             estimators.append(StoredEstimator(part.path, part.value))
         try:
-            array = as_array(part.value)
+            array = as_stored_array(part.value)
             if array is None:
                 queue.extend(iter_parts(part))
             elif 0 not in array.shape:

@@ -11,16 +11,16 @@ from sklearn.base import is_classifier
 from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
 from sklearn.svm import SVC, SVR
 
-from .._core.asking import check_victim
-from .._core.budget import Cost, count_bytes
+from .._core.budget import Cost, count_table_bytes
 from .._core.coefficients import GradientRows
+from .._core.query import check_victim
 from ._model_features import check_labels, find_model, open_model, read_features
 from ._node_equations.equations import DOUBLE, Equations
-from ._optima import OPTIMA, Total, why_not_least_squares
+from ._optima import OPTIMA, Total, why_no_least_squares_optimum
 from ._resampling import why_not_resampled
 
 
-class Curve(NamedTuple):
+class LossCurve(NamedTuple):
     """Loss of each record as a function of the outputs of a linear model, to the second order."""
 
     # (n, n_outputs): minus its derivatives: the residual, or label minus probability.
@@ -35,7 +35,7 @@ class Curve(NamedTuple):
         return self.slopes.shape[1]
 
     def bend(self, a, b):
-        """Second derivative by a pair of outputs, of shape (n,)."""
+        """Return the second derivative by a pair of outputs, of shape (n,)."""
         own = self.diagonal[:, a] if a == b else 0.0
         return own if self.pairs is None else own - self.pairs[:, a] * self.pairs[:, b]
 
@@ -46,8 +46,8 @@ class Curve(NamedTuple):
         return own if self.pairs is None else own - self.pairs[:, :, None] * self.pairs[:, None]
 
     def take(self, rows):
-        """The loss of some records."""
-        return Curve(*(part if part is None else part[rows] for part in self))
+        """Return the loss of some records."""
+        return LossCurve(*(part if part is None else part[rows] for part in self))
 
 
 class SquaredLoss:
@@ -56,15 +56,15 @@ class SquaredLoss:
     is_quadratic = True  # so that formulas to the second order are exact
 
     def curve(self, outputs, y):
-        """Loss of each record near given outputs."""
-        return Curve(y[:, None] - outputs, np.ones((len(y), 1)))
+        """Return the loss of each record near given outputs."""
+        return LossCurve(y[:, None] - outputs, np.ones((len(y), 1)))
 
     def signal(self, outputs, y):
-        """The number that a model is judged by."""
+        """Return the number that a model is judged by."""
         return outputs[:, 0]
 
     def slope(self, outputs, y):
-        """Derivatives of the signal by the outputs."""
+        """Return the derivatives of the signal by the outputs."""
         return np.ones_like(outputs)
 
 
@@ -75,7 +75,7 @@ class LogisticLoss:
 
     def curve(self, outputs, y):
         proba = expit(outputs)
-        return Curve(y[:, None] - proba, proba * (1 - proba))
+        return LossCurve(y[:, None] - proba, proba * (1 - proba))
 
     def signal(self, outputs, y):
         return np.where(y == 1, outputs[:, 0], -outputs[:, 0])
@@ -93,7 +93,7 @@ class SoftmaxLoss:
         proba = softmax(outputs, axis=1)
         slopes = -proba
         slopes[np.arange(len(y)), y] += 1
-        return Curve(slopes, proba, proba)
+        return LossCurve(slopes, proba, proba)
 
     def signal(self, outputs, y):
         return outputs[np.arange(len(y)), y] - logsumexp(_others(outputs, y), axis=1)
@@ -105,27 +105,30 @@ class SoftmaxLoss:
 
 
 def _others(outputs, y):
-    """Outputs with minus infinity in the place of the label's."""
+    """Return outputs with minus infinity in the place of the label's."""
     rest = outputs.copy()
     rest[np.arange(len(y)), y] = -np.inf
     return rest
 
 
 def is_machine(model):
-    """Whether a model is a support vector machine, at the end of a Pipeline or chosen."""
+    """Return whether a model is a support vector machine, at the end of a Pipeline or chosen."""
     return type(find_model(model)[0]) in (SVC, SVR)
 
 
 def decide_by_margins(model, records):
-    """Who must have been in the training data of a support vector machine, and who cannot."""
-    # At the optimum, each training row with a margin below 1, or a residual beyond epsilon, is a
-    # support vector, and support vectors are stored. Who has such a margin and is not stored was
-    # not in the training data.
-    # -> decided (n,): 1 for who is stored, -1 for who cannot have been a training row, 0 for the
-    # others
+    """Return who must have been in the training data of a support vector machine, and who cannot.
+
+    At the optimum, each training row with a margin below 1, or a residual beyond epsilon, is a
+    support vector, and support vectors are stored. Who has such a margin and is not stored was not
+    in the training data.
+
+    Return decided of shape (n,): 1 for who is stored, -1 for who cannot have been a training row, 0
+    for the others.
+    """
     found, steps = find_model(model)
     check_victim(model)
-    why = _why_not(found) or why_not_resampled(model)
+    why = _why_not_machine(found) or why_not_resampled(model)
     if why is not None:
         raise ValueError(f"The optimum of this {type(found).__name__} is not read: {why}.")
     X = read_features(found, steps, records.X, role="The model has")
@@ -133,14 +136,16 @@ def decide_by_margins(model, records):
     if isinstance(found, SVC):
         near = _smallest_margin(found, X, y) < 1 - found.tol
         owners = np.repeat(np.arange(len(found.classes_)), found.n_support_)
-        stored = _are_among(np.column_stack([X, y]), np.column_stack([_list_rows(found), owners]))
+        stored = _are_stored_rows(
+            np.column_stack([X, y]), np.column_stack([_list_support_rows(found), owners])
+        )
     else:
         near = np.abs(y - found.predict(X)) > found.epsilon + found.tol
-        stored = _are_among(X, _list_rows(found))
+        stored = _are_stored_rows(X, _list_support_rows(found))
     return np.where(stored, 1, np.where(near, -1, 0))
 
 
-def _why_not(model):
+def _why_not_machine(model):
     if model.kernel == "precomputed":
         return "with a precomputed kernel it stores no rows"
     if model.fit_status_ or np.any(model.n_iter_ == model.max_iter):
@@ -149,7 +154,7 @@ def _why_not(model):
 
 
 def _smallest_margin(model, X, y):
-    """Smallest margin of each row in the problems of two classes that its class is in."""
+    """Return smallest margin of each row in the problems of two classes that its class is in."""
     n_classes = len(model.classes_)
     if n_classes == 2:
         return model.decision_function(X) * np.where(y == 1, 1, -1)
@@ -159,13 +164,13 @@ def _smallest_margin(model, X, y):
     return np.where(signs != 0, pairs * signs, np.inf).min(axis=1)
 
 
-def _list_rows(model):
+def _list_support_rows(model):
     rows = model.support_vectors_
     return rows.toarray() if sparse.issparse(rows) else np.asarray(rows)
 
 
-def _are_among(rows, stored):
-    """Whether each row is one of those stored; 0 and -0 are the same."""
+def _are_stored_rows(rows, stored):
+    """Return whether each row is one of those stored; 0 and -0 are the same."""
     both = np.concatenate([stored, rows]) + 0.0
     _, place = np.unique(both, axis=0, return_inverse=True)
     return np.isin(place.ravel()[len(stored) :], place.ravel()[: len(stored)])
@@ -183,21 +188,25 @@ _N_SAMPLED = 50
 
 
 def estimate_gradients(model, records):
-    """What gradients of candidates hold: features, twice, and slopes of each output."""
+    """Return what gradients of candidates hold: features, twice, and slopes of each output."""
     (found, steps), n = find_model(model), len(records)
     some = read_features(
         found, steps, records[:_N_SAMPLED].X, role="The model has", keeps_sparse=True
     )
     n_outputs = np.size(getattr(found, "intercept_", 0.0))
     what = f"{n:,} records, {some.shape[1]:,} columns and {n_outputs:,} outputs"
-    return Cost(2 * count_bytes(some) * n / some.shape[0] + 32 * n * n_outputs, what=what)
+    return Cost(2 * count_table_bytes(some) * n / some.shape[0] + 32 * n * n_outputs, what=what)
 
 
 def read_gradients(model, records, n_rows, variance):
-    """Equations of the gradients at the optimum: over members, with the penalty, they add to 0."""
-    # The number of training rows is not stored. It is assumed, with this variance, and a further
-    # equation says so: without it, no member at all would explain models without a penalty.
-    rows, optimum = _read(model, records, n_rows)
+    """Return the equations of the gradients at the optimum.
+
+    Over members, with the penalty, they add to 0.
+
+    The number of training rows is not stored. It is assumed, with this variance, and a further
+    equation says so: without it, no member at all would explain models without a penalty.
+    """
+    rows, optimum = _read_pulls(model, records, n_rows)
     totals = [*optimum.totals, Total(np.ones(len(records)), n_rows, variance)]
     squares = rows.square_rows()
     kept = np.flatnonzero(squares > 0)  # an empty column has no equation
@@ -212,13 +221,15 @@ def read_gradients(model, records, n_rows, variance):
 
 
 def read_further_gradients(model, records, equations):
-    """Coefficients that further records would have in the equations of the candidates."""
-    return _read(model, records, equations.n_rows)[0].keep(equations.places[0])
+    """Return coefficients that further records would have in the equations of the candidates."""
+    return _read_pulls(model, records, equations.n_rows)[0].keep(equations.places[0])
 
 
-def _read(model, records, n_rows):
-    """All gradients of the records, and the optimum with the pulls of all coefficients."""
-    # The terms of totals are the slopes of further outputs, without features.
+def _read_pulls(model, records, n_rows):
+    """Return all gradients of the records, and the optimum with the pulls of all coefficients.
+
+    The terms of totals are the slopes of further outputs, without features.
+    """
     found, steps, reader = open_model(
         model, lambda found: OPTIMA.get(type(found)), _WANTED, "The optimum of this {} is not read"
     )
@@ -237,7 +248,7 @@ _FAMILIES = LogisticRegression, LinearRegression, Ridge
 
 
 def is_linear_model(model):
-    """Whether a model is of a kind that :class:`LinearModel` takes, fitted or not."""
+    """Return whether a model is of a kind that :class:`LinearModel` takes, fitted or not."""
     return type(find_model(model)[0]) in _FAMILIES
 
 
@@ -265,8 +276,11 @@ class LinearModel:
             raise ValueError(f"This {type(self._model).__name__} has no closed form: {why}.")
 
     def read(self, X, y):
-        """Features as they reach the fitted model, with a column of ones, and targets or codes."""
-        # X (n, ...), y (n,) -> X (n, n_columns), sparse if the steps make a sparse matrix
+        """Features as they reach the fitted model, with a column of ones, and targets or codes.
+
+        Take X of shape (n, ...), y of shape (n,); return X of shape (n, n_columns), sparse if the
+        steps make a sparse matrix.
+        """
         X = read_features(self._model, self._steps, X, role="The model has", keeps_sparse=True)
         y = check_labels(self._model, y)
         if self._model.fit_intercept:
@@ -276,7 +290,7 @@ class LinearModel:
         return X, y
 
     def outputs(self, X):
-        """Outputs, of shape (n, n_outputs), for features as :meth:`read` returns them."""
+        """Return outputs, of shape (n, n_outputs), for features as :meth:`read` returns them."""
         coef = np.atleast_2d(self._model.coef_)
         if self._model.fit_intercept:
             coef = np.column_stack([coef, np.reshape(self._model.intercept_, -1)])
@@ -316,7 +330,7 @@ def _why_not_smooth(model):
 
 def _why_not_linear_model(model):
     if not isinstance(model, LogisticRegression):
-        return why_not_least_squares(model)
+        return why_no_least_squares_optimum(model)
     if model.solver == "liblinear" and model.fit_intercept:
         return "solver='liblinear' penalizes the intercept"
     return _why_not_smooth(model)

@@ -21,7 +21,7 @@ from ._model_features import BOOSTED, FORESTS, HISTOGRAMS, find_model, read_feat
 _OF_PARTS = AdaBoostClassifier, AdaBoostRegressor, BaggingClassifier, BaggingRegressor
 
 
-class Leaves(NamedTuple):
+class TreeLeaves(NamedTuple):
     """Where some records arrive in one tree."""
 
     places: np.ndarray  # (n,): leaf of each record
@@ -31,7 +31,7 @@ class Leaves(NamedTuple):
 
 
 def has_leaves(model):
-    """Whether a fitted model consists of trees whose leaves can be read."""
+    """Return whether a fitted model consists of trees whose leaves can be read."""
     found = find_model(model)[0]
     if isinstance(found, _OF_PARTS):
         return all(has_leaves(member) for member in getattr(found, "estimators_", ()))
@@ -42,7 +42,7 @@ def has_leaves(model):
 
 
 def iter_leaves(model, X):
-    """Yield where records arrive in each tree of a model, as :class:`Leaves`."""
+    """Yield where records arrive in each tree of a model, as :class:`TreeLeaves`."""
     found, steps = find_model(model)
     if isinstance(found, _OF_PARTS):
         X = _as_matrix(found, steps, X)
@@ -53,13 +53,13 @@ def iter_leaves(model, X):
     elif isinstance(found, (BaseDecisionTree, *FORESTS, *BOOSTED)):
         X = _as_matrix(found, steps, X)
         for one in np.ravel(getattr(found, "estimators_", found)):
-            yield Leaves(one.tree_.apply(X), _keep_counts(one.tree_.n_node_samples))
+            yield TreeLeaves(one.tree_.apply(X), _keep_counts(one.tree_.n_node_samples))
     else:
         yield from _iter_boosted(found, X if steps is None else steps.transform(X))
 
 
 def _iter_boosted(model, X):
-    """Leaves in the trees of histogram boosting and of other packages."""
+    """Yield leaves in the trees of histogram boosting and of other packages."""
     if isinstance(model, HISTOGRAMS):
         X = encode_for_boosting(model, X.toarray() if sparse.issparse(X) else X)
         places = read_leaves_of_boosting(model, X)
@@ -73,11 +73,11 @@ def _iter_boosted(model, X):
     else:  # XGBoost states no counts
         places, counts = _as_columns(np.asarray(model.apply(X))), ()
     for column, of_tree in zip_longest(places, counts, fillvalue=()):
-        yield Leaves(column.astype(np.intp), _keep_counts(of_tree))
+        yield TreeLeaves(column.astype(np.intp), _keep_counts(of_tree))
 
 
 def _as_matrix(model, steps, X):
-    """Features as the compiled trees of scikit-learn take them."""
+    """Return features as the compiled trees of scikit-learn take them."""
     X = X if steps is None else steps.transform(X)
     if sparse.issparse(X) and X.shape[1] == model.n_features_in_:
         return X.tocsr().astype(np.float32)
@@ -89,6 +89,6 @@ def _as_columns(places):
 
 
 def _keep_counts(counts):
-    """Counts of rows, or None if the file was stripped or weights take their place."""
+    """Return the counts of rows, or None if the file was stripped or weights take their place."""
     counts = np.asarray(counts)
     return counts if counts.any() and np.array_equal(counts, np.rint(counts)) else None

@@ -10,7 +10,12 @@ from sklearn.metrics import roc_auc_score
 from skmia import Outputs, Records
 from skmia._core.sklearn import start_adam
 from skmia.attacks import DiversityAttack
-from skmia.attacks.diversity import _descend, _train, diversity_coefficient, diversity_matrix
+from skmia.attacks.diversity import (
+    _step_adam,
+    _train_matrix,
+    diversity_coefficient,
+    diversity_matrix,
+)
 
 RNG = np.random.default_rng(0)
 
@@ -103,7 +108,7 @@ def test_a_step_follows_the_gradient_of_the_hinge():
         sides = hinge(matrix + step, proba, member), hinge(matrix - step, proba, member)
         slope[place] = (sides[0] - sides[1]) / 2e-6
     adam = start_adam([matrix], 1e-3)
-    _descend(matrix, proba, np.where(member, 1.0, -1.0), adam)
+    _step_adam(matrix, proba, np.where(member, 1.0, -1.0), adam)
     np.testing.assert_allclose(adam.ms[0] / 0.1, slope, atol=1e-6)
 
 
@@ -111,7 +116,8 @@ def test_training_lowers_the_hinge_and_keeps_the_norm():
     records, membership = make_answers()
     proba, member = np.exp(records["outputs"].log_proba()), membership == 1
     short, long = (
-        _train(proba, member, 0.01, 128, epochs, np.random.RandomState(0)) for epochs in (1, 100)
+        _train_matrix(proba, member, 0.01, 128, epochs, np.random.RandomState(0))
+        for epochs in (1, 100)
     )
     assert np.linalg.norm(long) == pytest.approx(1)
     assert hinge(long, proba, member) < hinge(short, proba, member)

@@ -26,7 +26,7 @@ from skmia.attacks import (
     StationarityAttack,
 )
 from skmia.victims import read_node_equations, read_split_thresholds
-from skmia.victims._split_thresholds import Allowance
+from skmia.victims._split_thresholds import ThresholdAllowance
 
 RNG = np.random.default_rng(0)
 N = 400
@@ -171,7 +171,7 @@ def test_trees_that_are_not_read_stay_in_the_ledger():
 def test_thresholds_keep_to_the_memory(model):
     every = read_split_thresholds(model, X, 0.5)
     for most in (1e9, 3e4):
-        allowance = Allowance(most)
+        allowance = ThresholdAllowance(most)
         some = read_split_thresholds(model, X, 0.5, allowance=allowance)
         if model is FOREST:
             read = allowance.chosen["trees"].read

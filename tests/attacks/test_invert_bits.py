@@ -3,8 +3,8 @@ import pytest
 from scipy import sparse
 from scipy.special import logit
 
-from skmia.attacks import _equations
-from skmia.attacks._equations import DenseInverter, LowRankInverter, multiply_transposed, propagate
+from skmia.attacks import _bit_solver
+from skmia.attacks._bit_solver import DenseInverter, LowRankInverter, multiply_transposed, propagate
 
 N = 200
 
@@ -33,9 +33,9 @@ def test_products_do_not_depend_on_the_density_of_rows():
     assert multiply_transposed(rows[::2], np.float32).dtype == np.float32  # sparse rows alone
 
 
-@pytest.mark.parametrize("most, error", [(0, 1e-7), (_equations._MOST_ROUNDING, 25e-3)])
+@pytest.mark.parametrize("most, error", [(0, 1e-7), (_bit_solver._MOST_ROUNDING, 25e-3)])
 def test_moments_of_a_dense_system_are_those_of_its_inverse(most, error, monkeypatch):
-    monkeypatch.setattr(_equations, "_MOST_ROUNDING", most)
+    monkeypatch.setattr(_bit_solver, "_MOST_ROUNDING", most)
     rows = draw_rows(300)
     precision, field = np.linspace(1, 9, N), np.arange(float(N))
     whole = np.linalg.inv((rows.T @ rows).toarray() + np.diag(precision))
@@ -96,7 +96,7 @@ def test_ratios_do_not_depend_on_what_saves_time(name, monkeypatch):
     rows, targets, _ = draw_trees()
     quick = propagate(rows, targets, 0.5)
     assert len(quick.inverse.bits) < N  # some bits are taken for known
-    monkeypatch.setattr(_equations, name, 0)
+    monkeypatch.setattr(_bit_solver, name, 0)
     slow = propagate(rows, targets, 0.5)
     np.testing.assert_allclose(quick.ratios, slow.ratios, rtol=0.02, atol=0.02)
     assert quick.known == pytest.approx(slow.known, abs=1e-4)
@@ -116,13 +116,13 @@ def test_a_solution_with_another_prior_is_a_start(monkeypatch):
     plain = propagate(rows, targets, 0.5)
     prior = np.where(bits != (np.random.default_rng(0).random(N) < 0.3), 0.7, 0.3)
     steps = []
-    match = _equations._match_moments
-    monkeypatch.setattr(_equations, "_match_moments", lambda *a: steps.append(0) or match(*a))
+    match = _bit_solver._match_moments
+    monkeypatch.setattr(_bit_solver, "_match_moments", lambda *a: steps.append(0) or match(*a))
     anew = propagate(rows, targets, prior)
     n_anew = len(steps)
     again = propagate(rows, targets, prior, start=plain)
     assert len(steps) - n_anew < n_anew
     assert again.known == plain.known
-    first, second = (_equations.posterior_of(one.ratios, prior) for one in (anew, again))
-    assert np.mean(np.abs(first - second)) < 5 * _equations._SETTLED
+    first, second = (_bit_solver.posterior_of(one.ratios, prior) for one in (anew, again))
+    assert np.mean(np.abs(first - second)) < 5 * _bit_solver._SETTLED
     assert np.corrcoef(anew.ratios + logit(prior), again.ratios + logit(prior))[0, 1] > 0.999

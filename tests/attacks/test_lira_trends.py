@@ -14,10 +14,10 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from skmia import Outputs, Records, ShadowPool
-from skmia._core.left_out import choose_others
 from skmia._core.moments import compute_sides
+from skmia._core.pseudo_victims import choose_others
 from skmia.attacks import LiRA
-from skmia.attacks._lira import _draw_sample, count_voters
+from skmia.attacks._lira import _draw_trend_records, count_voters
 
 # Worlds in which the victim is wrong about every record.
 pytestmark = pytest.mark.filterwarnings("ignore:.* of the labels are predicted if")
@@ -275,7 +275,7 @@ def test_left_out_models_are_not_seen(make_world, make, design):
         # Smoothed values are finite, so the smaller pool does not smooth them again.
         reduced = LiRA(shadows=FrozenEstimator(pool)).fit(world.records)
         law, comparison = attack._comparison.law, reduced._comparison
-        values, inside = reduced._reader.read_columns(_draw_sample(reduced._reader))
+        values, inside = reduced._reader.read_columns(_draw_trend_records(reduced._reader))
         sides = compute_sides(law.read(values), inside, ~inside, comparison.partners)
         comparison.law, comparison.priors = law, law.fit(sides)
         known &= reduced.can_judge(world.records)

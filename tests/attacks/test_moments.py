@@ -40,7 +40,7 @@ from skmia import Records
 from skmia.attacks import MomentsAttack, ReleasedModelAttack
 from skmia.attacks._moments import expect_strength
 from skmia.metrics import auc_interval
-from skmia.victims._stored_sums import read_stored_sums
+from skmia.victims._sufficient_statistics import read_stored_sums
 
 N_COLUMNS = 10
 

@@ -18,8 +18,8 @@ from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import GridSearchCV
 
 from skmia import Records, audit
-from skmia.attacks import NodeEquationsAttack, _equations
-from skmia.attacks._equations import bound, estimate_outsiders, propagate, regress
+from skmia.attacks import NodeEquationsAttack, _bit_solver
+from skmia.attacks._bit_solver import bound, estimate_outsiders, propagate, regress
 from skmia.defenses import strip_state
 from skmia.victims._node_equations.equations import Equations
 
@@ -82,12 +82,12 @@ def test_above_one_half_binary_bits_are_found_where_numbers_are_not():
 def test_propagation_stops_when_it_has_settled(share, monkeypatch):
     rows, targets, bits = draw_system(share, n=200)
     steps = []
-    match = _equations._match_moments
-    monkeypatch.setattr(_equations, "_match_moments", lambda *a: steps.append(0) or match(*a))
+    match = _bit_solver._match_moments
+    monkeypatch.setattr(_bit_solver, "_match_moments", lambda *a: steps.append(0) or match(*a))
     early = propagate(rows, targets, 0.5)
-    assert len(steps) < _equations._N_STEPS
-    settled = _equations._SETTLED
-    monkeypatch.setattr(_equations, "_SETTLED", 0)
+    assert len(steps) < _bit_solver._N_STEPS
+    settled = _bit_solver._SETTLED
+    monkeypatch.setattr(_bit_solver, "_SETTLED", 0)
     late = propagate(rows, targets, 0.5)
     # Steps are halved, so that all that were left out move bits about as much as the last one.
     difference = np.mean(np.abs(expit(early.ratios) - expit(late.ratios)))
@@ -114,15 +114,15 @@ def test_the_solver_follows_from_the_size_and_from_contradictions(monkeypatch):
     def attack(candidates, **options):
         return NodeEquationsAttack(victim, random_state=0, **options).fit(candidates)
 
-    monkeypatch.setattr(_equations, "_MOST_DENSE", 0)
+    monkeypatch.setattr(_bit_solver, "_MOST_DENSE", 0)
     aucs = {}
     for most, solver in ((N, "bounded"), (N - 1, "ridge")):
-        monkeypatch.setattr(_equations, "_MOST_BOUNDED", most)
+        monkeypatch.setattr(_bit_solver, "_MOST_BOUNDED", most)
         chosen, same = attack(RECORDS), attack(RECORDS, solver=solver)
         np.testing.assert_array_equal(chosen.score_samples(RECORDS), same.score_samples(RECORDS))
         aucs[solver] = roc_auc_score(member, chosen.score_samples(RECORDS))
     assert aucs["bounded"] > aucs["ridge"]
-    monkeypatch.setattr(_equations, "_MOST_BOUNDED", N)
+    monkeypatch.setattr(_bit_solver, "_MOST_BOUNDED", N)
     candidates = RECORDS[drop_members(member, 0.2)]
     with pytest.warns(UserWarning, match="contradict"):
         found = attack(candidates)
@@ -210,7 +210,7 @@ def test_strangers_among_the_training_rows_cost_power_and_are_allowed_for():
 
 @pytest.mark.parametrize("share, many", [(0.05, 8000), (0.2, 8000), (0.2, 0)])
 def test_the_share_of_strangers_is_estimated_from_the_equations(share, many, monkeypatch):
-    monkeypatch.setattr(_equations, "_MANY", many)  # more candidates get a shorter computation
+    monkeypatch.setattr(_bit_solver, "_MANY", many)  # more candidates get a shorter computation
     found, n = [], 300
     for seed in range(3):
         rng = np.random.default_rng(seed)

@@ -38,7 +38,7 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from skmia import Records
 from skmia._core.probabilities import posterior_of
 from skmia.attacks import NodeEquationsAttack, ReleasedModelAttack
-from skmia.attacks._candidates import expect_auc
+from skmia.attacks._file_attack import expect_auc
 from skmia.datasets import make_membership_problem
 from skmia.victims import CallableVictim, OneOutput, read_booster_file
 

@@ -87,9 +87,9 @@ def test_features_of_any_kind(known, convert):
 def test_few_records_are_searched_where_each_is_large(known, monkeypatch):
     monkeypatch.setattr(_stacked, "_MOST_CELLS", 6)
     usable = np.arange(12) % 2 == 0
-    few = _stacked._draw(known, usable)
+    few = _stacked._draw_usable_records(known, usable)
     assert len(few) == 3 and np.isin(few.fingerprint, known.fingerprint[usable]).all()
-    again = _stacked._draw(known[::-1], usable[::-1])
+    again = _stacked._draw_usable_records(known[::-1], usable[::-1])
     assert np.array_equal(again.fingerprint, few.fingerprint[::-1])
 
 

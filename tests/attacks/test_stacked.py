@@ -10,7 +10,7 @@ from sklearn.metrics import roc_auc_score
 
 from skmia import ShadowPool
 from skmia.attacks import LiRA, StackedAttack, _stack_models, _stacked
-from skmia.attacks._stack_models import Candidates, Rows
+from skmia.attacks._stack_models import StackCandidates, StackRows
 from skmia.attacks._stacked import choose_pseudo_victims, fold_records
 from skmia.model_selection import leave_one_model_out
 from skmia.shadow._job import drawn_design
@@ -224,8 +224,8 @@ def test_what_is_learned_from_a_record_does_not_judge_it():
     )
     is_member = (rng.random_sample(n_records) < 0.5)[records]
     features = np.column_stack([records, rng.normal(size=len(records))])
-    rows = Rows(features, is_member, models, fold_records(records).astype(int))
-    candidates = Candidates(rows, {"noise": 1}, True, rng)
+    rows = StackRows(features, is_member, models, fold_records(records).astype(int))
+    candidates = StackCandidates(rows, {"noise": 1}, True, rng)
     means = rng.normal(size=(len(records), 2))
     candidates.join(dict.fromkeys((*range(4), None), means))
     stack = candidates.choose(models[::n_records] // 2, 0.0)
@@ -285,18 +285,18 @@ def make_rows(is_crossed, n=4000):
     if is_crossed:
         features[:, 1] = np.abs(features[:, 1]) * np.where(is_member, 1, -1)
         features[:, 1] *= np.sign(features[:, 2])
-    return Rows(features, is_member, rng.integers(8, size=n), np.arange(n) % 4)
+    return StackRows(features, is_member, rng.integers(8, size=n), np.arange(n) % 4)
 
 
 def test_trees_are_fitted_for_a_single_fold_where_they_gain_nothing(count_trees):
-    stack = Candidates(make_rows(False), {"first": 0}, True, np.random.RandomState(0))
+    stack = StackCandidates(make_rows(False), {"first": 0}, True, np.random.RandomState(0))
     chosen = stack.choose(np.arange(8) // 2, 0.0)
     assert len(count_trees) == 1
     assert list(chosen.power["score"]) == ["first", "logistic regression"]
 
 
 def test_trees_are_fitted_for_all_folds_where_they_gain(count_trees):
-    stack = Candidates(make_rows(True), {"first": 0}, True, np.random.RandomState(0))
+    stack = StackCandidates(make_rows(True), {"first": 0}, True, np.random.RandomState(0))
     assert stack.choose(np.arange(8) // 2, 0.0).chosen == "logistic regression + trees"
     assert len(count_trees) == 4 + 1  # the last ones on all rows
 

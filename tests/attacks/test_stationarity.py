@@ -13,9 +13,9 @@ from sklearn.preprocessing import scale
 from sklearn.svm import SVC
 
 from skmia import Records, audit
-from skmia.attacks import StationarityAttack, _equations
-from skmia.attacks._candidates import expect_auc
-from skmia.attacks._equations import propagate
+from skmia.attacks import StationarityAttack, _bit_solver
+from skmia.attacks._bit_solver import propagate
+from skmia.attacks._file_attack import expect_auc
 
 pytestmark = pytest.mark.contract
 
@@ -94,7 +94,7 @@ def test_margins_judge_any_record():
 
 
 def test_few_equations_are_solved_as_many_are(monkeypatch):
-    monkeypatch.setattr(_equations, "_MOST_ROUNDING", 0)  # few are solved in double precision
+    monkeypatch.setattr(_bit_solver, "_MOST_ROUNDING", 0)  # few are solved in double precision
     rng = np.random.default_rng(0)
     rows = rng.normal(size=(40, 100))
     bits = draw_half(0, 100)

@@ -11,9 +11,9 @@ import pandas as pd
 import pytest
 
 import skmia
-from skmia.cli import _audit, _model, _problem
+from skmia.cli import _audit, _inputs, _model
 from skmia.cli._model import make_estimator
-from skmia.cli._table import as_features, read_members, read_target
+from skmia.cli._read_table import as_features, read_members, read_target
 from skmia.exceptions import TrainingError
 
 N = 240
@@ -132,7 +132,7 @@ def test_random_half_is_stratified(table):
     from skmia import Records
 
     records = Records(np.arange(N)[:, None], table["income"])
-    membership = _problem._draw_members(records, True, 0)
+    membership = _inputs._draw_members(records, True, 0)
     counts = pd.crosstab(table["income"], membership)
     assert (counts[False] - counts[True]).abs().max() <= 1
 
@@ -163,7 +163,7 @@ def test_digits_without_any_option(run, tmp_path, monkeypatch):
 
     X = np.random.default_rng(0).normal(size=(220, 3))
     toy = Records(X, (X[:, 0] > 0).astype(int))
-    monkeypatch.setattr(_problem, "load_sklearn", lambda name: toy)
+    monkeypatch.setattr(_inputs, "load_sklearn", lambda name: toy)
     code, text, err = run("--out", tmp_path, "--shadows", "4", "--jobs", "1", "--verbose")
     assert (code, err) == (0, "")
     assert "RandomForestClassifier" in text

@@ -14,7 +14,7 @@ from sklearn.tree import DecisionTreeClassifier
 from skmia import Records, audit
 from skmia.attacks import LiRA, ThresholdAttack
 from skmia.cli import _documents, main
-from skmia.report import render
+from skmia.report import render_audit
 
 # What may be anything of its kind: another text, or another number in its range, is no damage.
 FREE = {
@@ -91,9 +91,9 @@ def draw_once_a_part(monkeypatch):
         if part in drawn:
             return "a page"
         drawn.add(part)
-        return render(document)
+        return render_audit(document)
 
-    return lambda part: monkeypatch.setattr(_documents, "render", partial(draw, part=part))
+    return lambda part: monkeypatch.setattr(_documents, "render_audit", partial(draw, part=part))
 
 
 @pytest.mark.parametrize("kind", KINDS)

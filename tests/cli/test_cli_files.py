@@ -107,7 +107,7 @@ def test_what_could_not_be_made_is_said_and_in_the_exit_code(
 
 
 def test_an_exceeded_limit_comes_before_a_missing_page(run, options, tmp_path, monkeypatch):
-    monkeypatch.setattr(_report, "render", lambda *_, **__: 1 / 0)
+    monkeypatch.setattr(_report, "render_audit", lambda *_, **__: 1 / 0)
     code, _, error = run(*options, "--out", tmp_path, "--fail-above", "auc.high=0.5")
     assert code in (1, 4) and "report.html could not be made" in error
 

@@ -10,8 +10,8 @@ import pytest
 from sklearn.ensemble import RandomForestClassifier
 
 from skmia.cli._gate import judge, list_findings
-from skmia.cli._options import Limit, parse_limit
-from skmia.report._evidence import Grounds, measure_level
+from skmia.cli._options import CommandLimit, parse_limit
+from skmia.report._evidence import Grounds, measure_audit_level
 
 QUICK = ["--estimator", "logistic", "--shadows", "4", "--jobs", "1"]
 ROWS = [
@@ -40,7 +40,7 @@ def make_report(evidence="none", group_p=0.5, **changes):
         permutation=SimpleNamespace(frame=null),
         evidence=evidence,
         verdict="The verdict.",
-        level=measure_level(grounds, evidence),
+        level=measure_audit_level(grounds, evidence),
     )
     rest = dict.fromkeys(("baseline", "file", "person_level", "recommendation"))
     named = {"settings": {}, "victim_name": "Victim", "checks": {}}
@@ -72,7 +72,7 @@ def code(report, *limits):
     ],
 )
 def test_limits_are_read(text, expected):
-    assert parse_limit(text) == Limit(text, *expected)
+    assert parse_limit(text) == CommandLimit(text, *expected)
 
 
 @pytest.mark.parametrize(

@@ -7,10 +7,10 @@ import pandas as pd
 import pytest
 
 import skmia
-from skmia.cli import _problem, main
+from skmia.cli import _inputs, main
 from skmia.cli._model import make_estimator
+from skmia.cli._read_table import as_features, infer_task
 from skmia.cli._reading import read_table
-from skmia.cli._table import as_features, infer_task
 
 N = 240
 QUICK = ["--estimator", "logistic", "--shadows", "4", "--jobs", "1"]
@@ -169,7 +169,7 @@ def test_members_file_that_cannot_be_used(refuse, data, tmp_path, content, messa
 
 
 def test_output_that_cannot_be_written_is_known_before_the_work(refuse, tmp_path, monkeypatch):
-    monkeypatch.setattr(_problem, "load_sklearn", lambda _: pytest.fail("worked for nothing"))
+    monkeypatch.setattr(_inputs, "load_sklearn", lambda _: pytest.fail("worked for nothing"))
     (tmp_path / "file").write_text("")
     assert "--out: cannot write into" in refuse("--out", tmp_path / "file")
 
@@ -188,7 +188,7 @@ def test_fault_of_the_program_is_told_from_bad_input(run, monkeypatch):
     def fail(_):
         raise KeyError("lost")
 
-    monkeypatch.setattr(_problem, "load_sklearn", fail)
+    monkeypatch.setattr(_inputs, "load_sklearn", fail)
     code, _, err = run()
     assert (code, err.count("\n")) == (3, 1)
     assert "unexpected KeyError" in err
@@ -203,7 +203,7 @@ def test_interrupt(run, monkeypatch):
     def interrupt(_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(_problem, "load_sklearn", interrupt)
+    monkeypatch.setattr(_inputs, "load_sklearn", interrupt)
     code, out, err = run()
     assert (code, out) == (130, "")
     assert err.startswith("skmia audit: interrupted; no shadow model was kept")

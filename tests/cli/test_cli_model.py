@@ -16,7 +16,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import FunctionTransformer
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-from skmia._core import circumstances
+from skmia._core import provenance
 from skmia.cli import _audit, _model
 from skmia.cli._model_input import as_model_input
 
@@ -239,8 +239,8 @@ def test_the_process_of_a_model_changes_no_byte(
         pytest.importorskip("onnxruntime")
         convert = pytest.importorskip("skl2onnx").to_onnx
         path.write_bytes(convert(model, X[:1].astype(np.float32)).SerializeToString())
-    monkeypatch.setattr(circumstances, "time", SimpleNamespace(perf_counter=lambda: 0.0))
-    monkeypatch.setattr(circumstances, "datetime", NoTime)
+    monkeypatch.setattr(provenance, "time", SimpleNamespace(perf_counter=lambda: 0.0))
+    monkeypatch.setattr(provenance, "datetime", NoTime)
     options = [*model_options(path, numeric_data)[:-1], "2", *FORMATS[suffix], "--show-values"]
     found = []
     for is_apart in (True, False):

@@ -23,9 +23,9 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, OrdinalEncoder, TargetEncoder
 
+from skmia.cli._inputs import make_problem
 from skmia.cli._options import CommandError, check
 from skmia.cli._parser import make_parser
-from skmia.cli._problem import make_problem
 
 N = 160
 RNG = np.random.default_rng(0)

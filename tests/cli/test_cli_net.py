@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from skmia.cli._model import make_estimator
-from skmia.cli._table import as_features
+from skmia.cli._read_table import as_features
 
 NET = ["--estimator", "mlp", "--shadows", "4", "--jobs", "1", "--verbose"]
 
@@ -35,7 +35,7 @@ def net():
 
 @pytest.mark.usefixtures("no_drawing")
 def test_batched_and_one_by_one_are_the_same_audit(run, data, tmp_path, net, monkeypatch):
-    from skmia._training.ways.torch_nets import TorchNetsWay
+    from skmia._training.backends.torch_nets import TorchNetsWay
 
     monkeypatch.setattr("skmia.cli._net._MOST_EPOCHS", 3)
     train_together, together = TorchNetsWay.run, []
@@ -81,17 +81,17 @@ def test_every_half_gives_the_net_as_many_columns(table, net):
     ("n_rows", "n_epochs"), [(100, 200), (6_000, 200), (24_421, 49), (1_000_000, 20)]
 )
 def test_epochs_are_those_in_which_a_net_learns(net, n_rows, n_epochs):
-    from skmia.cli._net import make_net
+    from skmia.cli._net import make_perceptron
 
-    assert make_net(n_rows, 5, 2).max_epochs == n_epochs
+    assert make_perceptron(n_rows, 5, 2).max_epochs == n_epochs
 
 
 def test_a_net_comes_out_of_a_clone_as_it_was(net):
     from sklearn.base import clone
 
-    from skmia.cli._net import make_net
+    from skmia.cli._net import make_perceptron
 
-    made = make_net(100, 5, 3)
+    made = make_perceptron(100, 5, 3)
     X = np.random.default_rng(0).normal(size=(40, 5)).astype(np.float32)
     assert repr(clone(made)) == "Perceptron(5-100-3, max_epochs=200)"
     assert clone(made).fit(X, np.arange(40) % 3).predict_proba(X).shape == (40, 3)

@@ -12,7 +12,7 @@ from skmia._core.levels import Level
 from skmia._core.screens import Screen
 from skmia.cli import _main, main
 from skmia.cli._colors import COLORS
-from skmia.cli._gate import Finding, judge_verdict
+from skmia.cli._gate import GateFinding, judge_verdict
 from skmia.cli._output import format_result
 from skmia.disclosure import load_policy
 
@@ -140,7 +140,7 @@ def test_names_cannot_write_markup():
     assert format_result("markdown", Report(), {}, [], None) == (
         "\\<img src=x\\>\\|\\`a\\`\\\\n\\# b"
     )
-    finding = Finding("service", "auc<&\x01", 1, 'a "quoted" <name>\x1b')
+    finding = GateFinding("service", "auc<&\x01", 1, 'a "quoted" <name>\x1b')
 
     class Timed:
         seconds = {"total": 1.0}

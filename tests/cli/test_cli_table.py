@@ -44,7 +44,7 @@ def run(folder, capsys, monkeypatch, reports):
             reports[key] = audit_table(**given)
         return reports[key]
 
-    monkeypatch.setattr("skmia.cli._synthetic_table.audit_table", audit_once)
+    monkeypatch.setattr("skmia.cli._table.audit_table", audit_once)
 
     def run(*words):
         words = [str(folder / f"{word}.csv") if word in FILES else str(word) for word in words]
@@ -81,9 +81,11 @@ def test_files_and_the_page_again(run, tmp_path):
 
 def test_one_bar_shows_each_part(run, monkeypatch):
     seen = []
-    monkeypatch.setattr(progress.Stages, "enter", lambda self, name: seen.append(name))
+    monkeypatch.setattr(progress.StageTimes, "enter", lambda self, name: seen.append(name))
     shares = []
-    monkeypatch.setattr(progress.Stages, "__init__", _note_shares(shares, progress.Stages.__init__))
+    monkeypatch.setattr(
+        progress.StageTimes, "__init__", _note_shares(shares, progress.StageTimes.__init__)
+    )
     code, _, _ = run(*LEAKY, "--target", "city", "--seed", "3")
     assert code == 0 and list(shares[0]) == list(dict.fromkeys(seen)) and len(shares) == 1
     assert all(shares[0].values())
@@ -214,7 +216,7 @@ def test_a_model_is_not_compared_with_a_table(run, tmp_path, capsys):
 
 
 def test_a_dry_run_tells_the_cost_and_audits_nothing(run, tmp_path, monkeypatch):
-    monkeypatch.setattr("skmia.cli._synthetic_table.audit_table", None)
+    monkeypatch.setattr("skmia.cli._table.audit_table", None)
     code, out, err = run(
         *SAFE, "--dry-run", "--out", tmp_path / "new", "--fail-above", "inference=0.1"
     )

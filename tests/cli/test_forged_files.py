@@ -49,7 +49,7 @@ from sklearn.tree import DecisionTreeClassifier
 from skmia import Records, audit
 from skmia.attacks import ReleasedModelAttack, ThresholdAttack
 from skmia.cli import _inspect, _model, main
-from skmia.report import as_document
+from skmia.report import as_audit_document
 
 N = 80
 BIG = 2**30
@@ -684,13 +684,13 @@ def make_document():
     model = DecisionTreeClassifier(random_state=0).fit(X[:40], Y[:40])
     settings = {"attacks": {"loss": ThresholdAttack()}, "fprs": [0.1], "file": False}
     membership = np.arange(N) < 40
-    return as_document(audit(model, Records(X, Y), membership, random_state=0, **settings))
+    return as_audit_document(audit(model, Records(X, Y), membership, random_state=0, **settings))
 
 
 def reply_with(reply, tmp_path, monkeypatch):
     """The exit code of an audit whose process replies this."""
     options = list_options(tmp_path, *valid("skops"))
-    monkeypatch.setattr("skmia.cli._audit._Steps.audit", lambda _: reply)
+    monkeypatch.setattr("skmia.cli._audit._AuditSteps.audit", lambda _: reply)
     return main([*map(str, options)])
 
 
@@ -727,14 +727,14 @@ def test_the_program_itself_opens_nothing(kind, command, tmp_path, capsys, monke
     options = list_options(tmp_path, file, content)
     if command == "inspect":
         options = ["inspect", tmp_path / file]
-    program, load = os.getpid(), _model._load
+    program, load = os.getpid(), _model._load_model_file
 
     def load_elsewhere(*arguments):
         if os.getpid() == program:
             pytest.fail("the program opened the file")
         return load(*arguments)
 
-    monkeypatch.setattr(_model, "_load", load_elsewhere)
+    monkeypatch.setattr(_model, "_load_model_file", load_elsewhere)
     if kind != "skops":  # what follows the first questions is the same for all files
         monkeypatch.setattr("skmia.cli._audit.audit", stop)
     code = main([*map(str, options)])

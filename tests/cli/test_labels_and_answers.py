@@ -9,7 +9,7 @@ import pytest
 from sklearn.ensemble import RandomForestClassifier
 
 from skmia._core.label_maps import match_labels, sort_by_value, try_maps
-from skmia.cli import _problem, main
+from skmia.cli import _inputs, main
 
 N = 240
 MEMBERS = np.arange(N) % 2 == 1
@@ -37,7 +37,7 @@ def stopped(monkeypatch):
         read.append(make(arguments))
         raise Stop
 
-    make = _problem.make_problem
+    make = _inputs.make_problem
     monkeypatch.setattr("skmia.cli._audit.make_problem", stop)
 
     def run(call):

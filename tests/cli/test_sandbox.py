@@ -47,7 +47,7 @@ def test_each_command_says_what_is_open(command, arguments, model, open_files, c
 
 def test_nothing_is_said_where_all_is_closed(model, monkeypatch, capsys):
     monkeypatch.setattr(walls, "build_walls", lambda places: [])
-    monkeypatch.setattr("skmia._core.apart.build_walls", lambda places: [])
+    monkeypatch.setattr("skmia._core.sandbox.build_walls", lambda places: [])
     assert main(["inspect", str(model), "--require-sandbox"]) == 0
     assert capsys.readouterr().err == ""
 

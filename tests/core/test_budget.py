@@ -11,7 +11,7 @@ from scipy import sparse
 from skmia._core.budget import (
     Cost,
     allow_bytes,
-    count_bytes,
+    count_table_bytes,
     describe_lack,
     format_bytes,
     is_of_memory,
@@ -23,12 +23,15 @@ from skmia.exceptions import TrainingError
 def test_a_table_is_measured_by_what_it_stores():
     X = np.zeros((100, 1000))
     X[:, 0] = 1
-    assert count_bytes(X) == 800_000
+    assert count_table_bytes(X) == 800_000
     stored = sparse.csr_array(X)
-    assert count_bytes(stored) == stored.data.nbytes + stored.indices.nbytes + stored.indptr.nbytes
-    assert count_bytes(sparse.coo_array(X)) >= 800
-    assert count_bytes(pd.DataFrame(X)) == 800_000
-    assert count_bytes(["a text"]) == 0
+    assert (
+        count_table_bytes(stored)
+        == stored.data.nbytes + stored.indices.nbytes + stored.indptr.nbytes
+    )
+    assert count_table_bytes(sparse.coo_array(X)) >= 800
+    assert count_table_bytes(pd.DataFrame(X)) == 800_000
+    assert count_table_bytes(["a text"]) == 0
 
 
 def test_work_may_hold_ten_tables_or_half_a_gigabyte():

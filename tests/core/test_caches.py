@@ -18,7 +18,7 @@ from skmia.attacks import ThresholdAttack
 from skmia.datasets import make_membership_problem
 from skmia.defenses import evaluate_defense
 from skmia.defenses._cross_fit import ask_left_out
-from skmia.defenses._meta import Labeled
+from skmia.defenses._meta import LabeledRows
 from skmia.epsilon import EpsilonAudit, OneRunAudit
 from skmia.epsilon.canaries import make_canaries
 from skmia.games import membership_game, retraining_oracle
@@ -88,7 +88,7 @@ def find_canaries(model):
 
 def defend(model):
     # Its sub-models; the model that it fits once, in the end, is the user's own.
-    data = Labeled(X, Y, None)
+    data = LabeledRows(X, Y, None)
     left_out = np.arange(80) % 4 == np.arange(4)[:, None]
     ask_left_out(model, data, left_out, np.random.SeedSequence(0).spawn(4))
 

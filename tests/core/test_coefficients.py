@@ -14,7 +14,7 @@ from skmia._core.coefficients import (
     multiply_transposed,
     square_columns,
     square_rows,
-    take_columns,
+    take_record_coefficients,
 )
 
 N, D, K = 40, 7, 3
@@ -73,8 +73,10 @@ def test_products_are_those_of_the_matrix(pair, block, monkeypatch):
 def test_some_records_have_their_columns(pair):
     rows, matrix = pair
     some = np.array([3, 1, 30])
-    np.testing.assert_allclose(as_dense(take_columns(rows, some)), matrix[:, some], atol=1e-12)
-    found = multiply_pairs(rows, take_columns(rows, some))
+    np.testing.assert_allclose(
+        as_dense(take_record_coefficients(rows, some)), matrix[:, some], atol=1e-12
+    )
+    found = multiply_pairs(rows, take_record_coefficients(rows, some))
     np.testing.assert_allclose(found, matrix.T @ matrix[:, some], atol=1e-12)
     single = rows.astype(np.float32)
     assert (single @ np.ones(N, dtype=np.float32)).dtype == np.float32
@@ -89,7 +91,8 @@ def test_a_sparse_matrix_has_the_same_functions(pair):
     for one in (square_rows, square_columns, as_dense):
         np.testing.assert_allclose(*map(one, both), atol=1e-12)
     np.testing.assert_allclose(
-        *(multiply_pairs(some, take_columns(some, np.arange(5))) for some in both), atol=1e-12
+        *(multiply_pairs(some, take_record_coefficients(some, np.arange(5))) for some in both),
+        atol=1e-12,
     )
     moved = [as_dense(multiply_columns(some, np.linspace(0, 1, N))) for some in both]
     np.testing.assert_allclose(*moved, atol=1e-12)

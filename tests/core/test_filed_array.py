@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from skmia._core.filed_array import FiledArray, Rows, rows_of
+from skmia._core.filed_array import FiledArray, RowSource, rows_of
 from skmia.signals._base import compute_middle
 
 
-class CountedRows(Rows):
+class CountedRows(RowSource):
     """Rows of an array in memory that note which columns were read."""
 
     def __init__(self, array, n_lead):

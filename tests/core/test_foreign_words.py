@@ -27,7 +27,7 @@ def test_what_is_left_of_a_message(text, plain):
 
 
 def test_sentences_of_this_package_stay_as_they_are():
-    from skmia._core.asking import check_victim
+    from skmia._core.query import check_victim
 
     with pytest.raises(TypeError) as caught:
         check_victim(lambda X: X)

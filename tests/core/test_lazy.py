@@ -79,7 +79,7 @@ def test_pools_and_scores_are_those_in_memory(problem, convert, tmp_path, monkey
         return rows
 
     monkeypatch.setattr(place, name, watch)
-    for module in ("_core.asking", "_training.job", "shadow._job", "shadow._answers"):
+    for module in ("_core.query", "_training.job", "shadow._job", "shadow._answers"):
         monkeypatch.setattr(f"skmia.{module}.CHUNK", 50)
     monkeypatch.setattr("skmia._core.hashing._LAZY_ROWS", 50)
     monkeypatch.setattr("skmia._training.digests._LAZY_ROWS", 50)

@@ -6,8 +6,8 @@ from scipy import sparse
 
 from skmia._core import linear_influence
 from skmia._core.linear_influence import (
+    CholeskyFactor,
     DualInfluence,
-    Factor,
     LinearInfluence,
     expect_influence,
     make_influence,
@@ -72,7 +72,7 @@ def test_a_factor_inverts_a_matrix_of_any_scale():
     half = rng.normal(size=(600, 600))
     matrix = half @ half.T + np.eye(600)
     matrix *= np.outer(*[10.0 ** rng.uniform(-3, 3, 600)] * 2)
-    inverse = Factor(matrix).invert()
+    inverse = CholeskyFactor(matrix).invert()
     np.testing.assert_allclose(inverse, inverse.T, rtol=1e-14)
     np.testing.assert_allclose(inverse @ matrix, np.eye(600), atol=1e-6)
 

@@ -5,7 +5,7 @@ import pytest
 
 from skmia import Records
 from skmia._core.containers import get_place
-from skmia._training.job import Data
+from skmia._training.job import JobData
 
 
 @pytest.fixture
@@ -49,7 +49,7 @@ def test_what_was_written_is_found_in_the_file(path):
 
 
 def test_data_go_and_come_back(path):
-    data = Data([np.load(path, mmap_mode="r"), np.eye(20)], np.arange(20))
+    data = JobData([np.load(path, mmap_mode="r"), np.eye(20)], np.arange(20))
     packed = data.by_place()
     assert packed.tables[1] is data.tables[1]
     for one, other in zip(packed.unpacked().tables, data.tables, strict=True):

@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-from skmia._core.left_out import leave_out
 from skmia._core.moments import (
     Moments,
     are_pairs,
@@ -12,6 +11,7 @@ from skmia._core.moments import (
     count_models,
     exchange,
 )
+from skmia._core.pseudo_victims import leave_out_model
 
 N_RECORDS = 60
 
@@ -183,7 +183,7 @@ def test_moments_without_a_model_are_those_of_the_others(all_chosen):
     values = rng.normal(4, 1, size=(2, 9, N_RECORDS))
     whole = known_moments(values, chosen)
     whole = Moments(whole.count, whole.mean[:, None], whole.squares[:, None])
-    rest = leave_out(whole, values, True if all_chosen else chosen)
+    rest = leave_out_model(whole, values, True if all_chosen else chosen)
     for k in range(9):
         others = chosen & (np.arange(9) != k)[:, None]
         expected = known_moments(values, others)

@@ -108,7 +108,7 @@ def read_percents(stages):
 
 
 def test_stages_say_what_is_over_and_how_long_the_rest_takes(clock):
-    stages = progress.Stages(SHARES, Terminal())
+    stages = progress.StageTimes(SHARES, Terminal())
     stages.enter("first")
     assert stages.measure() == (0.0, None)  # nothing is known yet
     clock(10.0)
@@ -139,7 +139,7 @@ def test_stages_say_what_is_over_and_how_long_the_rest_takes(clock):
 
 
 def test_times_that_are_expected_replace_shares(clock):
-    stages = progress.Stages(SHARES | {"last": 2.0}, Terminal())
+    stages = progress.StageTimes(SHARES | {"last": 2.0}, Terminal())
     stages.enter("first")
     stages.expect({"first": 10.0, "second": {"a": 4.0, "b": 8.0}, "third": 58.0})
     # Seven times as many seconds as shares were named, and the last keeps its share.
@@ -157,7 +157,7 @@ def test_times_that_are_expected_replace_shares(clock):
 
 
 def test_a_machine_that_gets_busier_takes_longer_for_the_rest(clock):
-    stages = progress.Stages(SHARES, Terminal())
+    stages = progress.StageTimes(SHARES, Terminal())
     stages.expect({"first": 10.0, "second": 30.0, "third": 40.0})
     stages.enter("first")
     clock(20.0)
@@ -167,7 +167,7 @@ def test_a_machine_that_gets_busier_takes_longer_for_the_rest(clock):
 
 
 def test_a_stage_that_overruns_makes_the_whole_longer(clock):
-    stages = progress.Stages(SHARES, Terminal())
+    stages = progress.StageTimes(SHARES, Terminal())
     stages.expect({"first": 10.0, "second": 30.0, "third": 40.0})
     stages.enter("first")
     wholes = []
@@ -181,9 +181,9 @@ def test_a_stage_that_overruns_makes_the_whole_longer(clock):
 
 
 def test_steps_of_a_kind_are_as_much_slower_as_those_that_are_over(clock):
-    each = progress.Step(10.0, "arithmetic")
-    steps = {"a": each, "b": each, "c": progress.Step(10.0)}
-    stages = progress.Stages({"first": steps}, Terminal())
+    each = progress.StageStep(10.0, "arithmetic")
+    steps = {"a": each, "b": each, "c": progress.StageStep(10.0)}
+    stages = progress.StageTimes({"first": steps}, Terminal())
     stages.expect({"first": steps})
     stages.enter("first")
     stages.enter("a")
@@ -194,8 +194,8 @@ def test_steps_of_a_kind_are_as_much_slower_as_those_that_are_over(clock):
 
 
 def test_a_step_that_may_be_left_out_counts_once_it_has_begun(clock):
-    steps = {"sure": 5.0, "rare": progress.Step(30.0, is_certain=False)}
-    stages = progress.Stages({"first": steps}, Terminal())
+    steps = {"sure": 5.0, "rare": progress.StageStep(30.0, is_certain=False)}
+    stages = progress.StageTimes({"first": steps}, Terminal())
     stages.expect({"first": steps})
     stages.enter("first")
     stages.enter("sure")
@@ -206,8 +206,8 @@ def test_a_step_that_may_be_left_out_counts_once_it_has_begun(clock):
 
 
 def test_time_left_is_a_range_while_more_may_follow(clock):
-    stages = progress.Stages(SHARES, Terminal())
-    may_grow = progress.Step(30.0, n_parts=2, most_parts=8)  # 15 s for each part
+    stages = progress.StageTimes(SHARES, Terminal())
+    may_grow = progress.StageStep(30.0, n_parts=2, most_parts=8)  # 15 s for each part
     stages.expect({"first": 10.0, "second": may_grow, "third": 40.0})
     stages.enter("first")
     stages._draw()
@@ -220,8 +220,8 @@ def test_time_left_is_a_range_while_more_may_follow(clock):
 
 
 def test_parts_that_the_bar_does_not_show_yet_are_counted(clock):
-    stages = progress.Stages(SHARES, Terminal())
-    may_grow = progress.Step(20.0, n_parts=2, most_parts=16)
+    stages = progress.StageTimes(SHARES, Terminal())
+    may_grow = progress.StageStep(20.0, n_parts=2, most_parts=16)
     stages.expect({"first": may_grow, "second": 5.0, "third": 0})
     stages.enter("first")
     stages.move(0, 2)
@@ -229,7 +229,7 @@ def test_parts_that_the_bar_does_not_show_yet_are_counted(clock):
         clock(10.0)
         stages.move(n, 2)
     # Eight parts are foreseen: six of ten seconds are left of this stage.
-    stages.expect({"first": progress.Step(80.0, n_parts=8, most_parts=8)})
+    stages.expect({"first": progress.StageStep(80.0, n_parts=8, most_parts=8)})
     assert stages.measure()[1] == pytest.approx(65.0)
     stages.move(2, 4)
     for n in (3, 4):
@@ -241,7 +241,7 @@ def test_parts_that_the_bar_does_not_show_yet_are_counted(clock):
 @pytest.mark.parametrize("seconds", [None, 80.0, 800.0, 8.0])
 @pytest.mark.parametrize("times", [(30.0, 5.0, 200.0), (1.0, 300.0, 2.0), (10.0, 30.0, 40.0)])
 def test_the_bar_never_stands_never_goes_back_and_ends_at_the_whole(clock, times, seconds):
-    stages = progress.Stages(SHARES, Terminal())
+    stages = progress.StageTimes(SHARES, Terminal())
     shown = [0.0]
     for name, took in zip(SHARES, times, strict=True):
         stages.enter(name)
@@ -261,7 +261,7 @@ def test_the_bar_never_stands_never_goes_back_and_ends_at_the_whole(clock, times
 
 @pytest.mark.parametrize("times", [(20.0, 60.0, 80.0), (5.0, 60.0, 40.0), (25.0, 70.0, 20.0)])
 def test_what_takes_twice_as_long_moves_the_bar_in_each_tenth_of_it(clock, times):
-    stages = progress.Stages(SHARES, Terminal())
+    stages = progress.StageTimes(SHARES, Terminal())
     stages.expect({"first": 10.0, "second": 30.0, "third": 40.0})
     shown = [0.0]
     for name, took in zip(SHARES, times, strict=True):
@@ -276,7 +276,7 @@ def test_what_takes_twice_as_long_moves_the_bar_in_each_tenth_of_it(clock, times
 
 
 def test_the_bar_is_where_the_clock_is_if_all_is_as_expected(clock):
-    stages = progress.Stages(SHARES, Terminal())
+    stages = progress.StageTimes(SHARES, Terminal())
     stages.expect({"first": 10.0, "second": 30.0, "third": 40.0})
     for name, took in (("first", 10), ("second", 30), ("third", 40)):
         stages.enter(name)
@@ -289,7 +289,7 @@ def test_the_bar_is_where_the_clock_is_if_all_is_as_expected(clock):
 
 
 def test_models_of_a_second_bar_are_expected_to_take_as_long(clock):
-    stages = progress.Stages({"first": 1.0, "second": 1.0}, Terminal())
+    stages = progress.StageTimes({"first": 1.0, "second": 1.0}, Terminal())
     stages.expect({"first": 80.0, "second": 10.0})
     stages.enter("first")
     for k in range(1, 9):
@@ -320,13 +320,13 @@ def test_an_error_leaves_a_clean_line(monkeypatch, error):
 
 
 def test_stages_in_a_log_are_lines_and_a_short_task_has_none(clock):
-    short = progress.Stages(SHARES, io.StringIO())
+    short = progress.StageTimes(SHARES, io.StringIO())
     for name in SHARES:
         short.enter(name)
         clock(1.0)
     short.close()
     assert short._file.getvalue() == ""
-    long = progress.Stages(SHARES, io.StringIO())
+    long = progress.StageTimes(SHARES, io.StringIO())
     long.expect({"first": 100.0, "second": 300.0, "third": 400.0}, "About 13 minutes.")
     long.enter("first")
     clock(60.0)
@@ -345,7 +345,7 @@ def test_a_terminal_without_blocks_gets_other_characters(clock):
         encoding = "latin-1"
 
     file = Latin()
-    stages = progress.Stages(SHARES, file)
+    stages = progress.StageTimes(SHARES, file)
     stages.expect({"first": 80.0, "second": 1.0, "third": 1.0})
     stages.enter("first")
     clock(40.0)

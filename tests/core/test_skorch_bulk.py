@@ -9,7 +9,7 @@ skorch = pytest.importorskip("skorch")
 from torch import nn  # noqa: E402
 
 from skmia._core import skorch_nets  # noqa: E402
-from skmia._core.asking import query_victim  # noqa: E402
+from skmia._core.query import query_victim  # noqa: E402
 
 N = 100
 

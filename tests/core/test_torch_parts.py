@@ -7,7 +7,7 @@ torch = pytest.importorskip("torch")
 
 from torch import nn  # noqa: E402
 
-from skmia._core.torch_parts import has_hooks, layers_of, uncompiled  # noqa: E402
+from skmia._core.torch_parts import has_hooks, list_layer_classes, uncompiled  # noqa: E402
 
 pytestmark = pytest.mark.contract
 
@@ -50,4 +50,7 @@ def test_families_have_every_layer_of_torch(family, module, base):
     if base is None:
         pytest.skip("this torch has no such base")
     exported = [one for one in vars(nn).values() if isinstance(one, type) and issubclass(one, base)]
-    assert exported and {one for one in exported if not issubclass(one, layers_of(family))} == set()
+    assert (
+        exported
+        and {one for one in exported if not issubclass(one, list_layer_classes(family))} == set()
+    )

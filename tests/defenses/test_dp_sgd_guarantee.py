@@ -473,13 +473,13 @@ def test_augmentations_draw_from_states_that_no_seed_gives():
 def test_a_generator_pairs_rows_with_draws_from_states_that_no_seed_gives(monkeypatch):
     from skmia.synthetic import _gan_training
 
-    states, real = [], _gan_training.Training._draw
+    states, real = [], _gan_training.GanTraining._draw
 
     def draw(training, n):
         states.append(torch.get_rng_state().numpy()[24:5016].view(np.uint64).copy())
         return real(training, n)
 
-    monkeypatch.setattr(_gan_training.Training, "_draw", draw)
+    monkeypatch.setattr(_gan_training.GanTraining, "_draw", draw)
     rows = np.random.default_rng(0).random((30, 2))
     for _ in range(2):
         DPWassersteinGAN(
@@ -613,7 +613,7 @@ def test_nothing_but_the_weights_of_a_generator_differs_between_neighbors(privac
 def test_steps_that_were_not_planned_are_an_error(monkeypatch):
     from skmia.defenses import _private_training as training
 
-    monkeypatch.setattr(training._Training, "lots", lambda self: iter([np.arange(3)] * 2))
+    monkeypatch.setattr(training._PrivateTraining, "lots", lambda self: iter([np.arange(3)] * 2))
     with pytest.raises(RuntimeError, match="2 steps were made, and 1 planned"):
         DPSGDClassifier(net(perceptron), **PRIVATE).fit(X, Y)
 

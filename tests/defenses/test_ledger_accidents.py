@@ -19,7 +19,7 @@ import numpy as np
 import pytest
 
 from skmia._core import files
-from skmia._training.digests import Walker
+from skmia._training.digests import DigestWalker
 from skmia.defenses import PrivacyLedger, _ledger
 
 DELTA = 1e-5
@@ -252,7 +252,9 @@ def test_values_are_checked_before_they_are_written(ledger, value):
 
 def test_a_forged_line_with_a_right_digest_is_checked_too(ledger):
     book = _ledger._read_book(ledger.path.read_bytes(), ledger.path)
-    line, digest = _ledger._write_line(5, {**book.fits[0], "n_steps": -100}, book.digests[-1])
+    line, digest = _ledger._write_ledger_line(
+        5, {**book.fits[0], "n_steps": -100}, book.digests[-1]
+    )
     count, after = _ledger._write_count(5, digest), book.content[book.older + 128 :]
     ledger.path.write_bytes(book.content[: book.older] + count + after + line)
     with pytest.raises(ValueError, match="Fit 5 of the ledger .*n_steps must be an integer"):
@@ -571,8 +573,8 @@ def test_what_it_remembers_does_not_make_it_another_ledger(tmp_path):
     # Or a checkpoint of models that are trained with it could not go on.
     def digest(path):
         ledger = PrivacyLedger(path)
-        yield Walker().digest(ledger)
-        yield Walker().digest(write(ledger))
+        yield DigestWalker().digest(ledger)
+        yield DigestWalker().digest(write(ledger))
 
     first, second = digest(tmp_path / "fits.jsonl")
     assert first == second

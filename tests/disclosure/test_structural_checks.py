@@ -218,7 +218,7 @@ def test_rows_that_are_stored_are_found(model):
 
 
 def test_rows_that_are_too_wide_to_be_searched_are_noted(monkeypatch):
-    monkeypatch.setattr("skmia.attacks._stored_search._LARGEST", 10)
+    monkeypatch.setattr("skmia.attacks._array_search._LARGEST", 10)
     records = Records(sparse.csr_matrix(np.eye(12)), TWELVE.y)
     report = structural_checks(KNeighborsClassifier().fit(records.X, records.y), records)
     assert report.get("keeps_rows", "file").value == 12

@@ -11,7 +11,7 @@ from statsmodels.stats.oneway import anova_oneway
 from skmia import Records
 from skmia.attacks import ThresholdAttack
 from skmia.disparity import DisparityTest, GroupGuesses, _permutation
-from skmia.disparity._game import number_people, read_exposures, read_guesses, tabulate
+from skmia.disparity._game import number_people, read_exposures, read_guesses, tabulate_groups
 from skmia.disparity._permutation import (
     compare_exposures,
     compare_means,
@@ -63,7 +63,7 @@ def test_groups_at_random_are_not_found_unequal():
         return make_guesses(rng.beta(1, 2, size=150), groups, 60, rng)
 
     assert find_level(N_RUNS, make).max() <= at_most(0.05, N_RUNS)
-    rounds = [tabulate(read_guesses(make(np.random.default_rng(i)))) for i in range(20)]
+    rounds = [tabulate_groups(read_guesses(make(np.random.default_rng(i)))) for i in range(20)]
     by_rounds = [analyze(table.dropna().to_numpy()).pvalue_corrected for table in rounds]
     assert np.mean(np.array(by_rounds) <= 0.05) > 0.5
 
@@ -298,11 +298,11 @@ def test_bad_guesses_are_named(played, changes, message):
 
 @pytest.mark.parametrize(("n_groups", "n_tests"), [(2, 1), (3, 4), (4, 7)])
 def test_two_groups_are_permuted_once(n_groups, n_tests, monkeypatch):
-    rng, calls, permute = np.random.default_rng(5), [], _permutation._permute
+    rng, calls, permute = np.random.default_rng(5), [], _permutation._permute_exposures
     groups = np.resize(np.arange(n_groups), 80)
     guesses = make_guesses(rng.random(80), groups, 15, rng)
     monkeypatch.setattr(
-        _permutation, "_permute", lambda *given: calls.append(given) or permute(*given)
+        _permutation, "_permute_exposures", lambda *given: calls.append(given) or permute(*given)
     )
     found = compare_exposures(read_exposures(read_guesses(guesses)), 99, rng)
     assert len(calls) == n_tests and len(found.pair_pvalues) == max(1, n_tests - 1)

@@ -8,7 +8,7 @@ from draws import few_and_many, most_by_chance
 from scipy.stats import binom
 
 from skmia.epsilon import one_run_epsilon_bounds, one_run_epsilon_lower_bound
-from skmia.epsilon._one_run import Gaussian, order_parameter
+from skmia.epsilon._one_run import GaussianNoiseLaw, order_parameter
 from skmia.epsilon.bounds import gaussian_epsilon
 
 one_run_gaussian_bound = partial(one_run_epsilon_lower_bound, bound="gdp")
@@ -140,13 +140,13 @@ def test_golden_epsilons_of_families(r, wrong, family, expected):
     ],
 )
 def test_golden_parameters(r, wrong, mu):
-    found = order_parameter(Gaussian(1.0), r - wrong, r, 1000, 0.05)
+    found = order_parameter(GaussianNoiseLaw(1.0), r - wrong, r, 1000, 0.05)
     assert round(found, 4) == mu
 
 
 @pytest.mark.parametrize("mu, rate, expected", [(1, 1, 4.3772), (1, 0.5, 3.5340), (2, 0.2, 7.6204)])
 def test_golden_epsilons_of_gaussian_mechanisms(mu, rate, expected):
-    family = Gaussian(rate)
+    family = GaussianNoiseLaw(rate)
     assert round(float(family.epsilon(mu, 1e-5)), 4) == expected
 
 

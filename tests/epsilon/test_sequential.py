@@ -20,7 +20,7 @@ from skmia.epsilon._epsilon_audit import (
     bound_path,
     follow_rates,
     group_privacy,
-    log_wealth,
+    log_wealth_of_trainings,
     predict_coins,
 )
 from skmia.exceptions import CheckpointError
@@ -40,7 +40,7 @@ def test_a_true_claim_is_rarely_refuted_at_the_worst_time(epsilon):
     rng, n_audits, refuted = np.random.default_rng(0), 300, 0
     for _ in range(n_audits):
         coins, scores = respond(rng, 500, epsilon)
-        wealth = log_wealth(epsilon, 1e-5, coins, predict_coins(coins, scores))
+        wealth = log_wealth_of_trainings(epsilon, 1e-5, coins, predict_coins(coins, scores))
         refuted += wealth.max() >= np.log(20)
     assert refuted <= binom.ppf(0.999, n_audits, 0.05)
 
@@ -76,7 +76,7 @@ def test_a_false_claim_is_refuted_early(claim, mu, fixed):
     for _ in range(40):
         coins = rng.random(2 * fixed) < 0.5
         scores = coins.astype(float) if mu == np.inf else rng.normal(size=2 * fixed) + mu * coins
-        wealth = log_wealth(claim, 1e-5, coins, predict_coins(coins, scores))
+        wealth = log_wealth_of_trainings(claim, 1e-5, coins, predict_coins(coins, scores))
         refuted = wealth >= np.log(20)
         needed.append(refuted.argmax() + 1 if refuted.any() else np.inf)
     assert np.median(needed) <= 0.75 * fixed
@@ -85,7 +85,10 @@ def test_a_false_claim_is_refuted_early(claim, mu, fixed):
 def test_missing_noise_is_found_in_a_twentieth_of_an_audit_planned_for_a_milder_flaw():
     # 1286 trainings succeed in 9 of 10 audits if scores are one standard deviation apart.
     coins = np.random.default_rng(0).random((40, 1286 // 20)) < 0.5
-    found = [log_wealth(1.0, 1e-5, row, predict_coins(row, row.astype(float))) for row in coins]
+    found = [
+        log_wealth_of_trainings(1.0, 1e-5, row, predict_coins(row, row.astype(float)))
+        for row in coins
+    ]
     assert np.mean([(wealth >= np.log(20)).any() for wealth in found]) == 1.0
 
 
@@ -94,7 +97,7 @@ def test_the_wealth_by_hand():
     coins = np.array([1, 0, 1, 0, 1, 0, 0], dtype=bool)
     log_odds = predict_coins(coins, coins.astype(float))
     assert (log_odds[:4] == 0).all() and ((log_odds[4:] > 0) == coins[4:]).all()
-    wealth = np.exp(log_wealth(1.0, 0.0, coins, log_odds))
+    wealth = np.exp(log_wealth_of_trainings(1.0, 0.0, coins, log_odds))
     assert wealth[:4].tolist() == [1, 1, 1, 1]
     np.testing.assert_allclose(wealth[4:], (1 + np.exp(-1)) ** np.arange(1, 4), rtol=2e-3)
 

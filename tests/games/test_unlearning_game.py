@@ -14,26 +14,26 @@ from sklearn.metrics import roc_auc_score
 from sklearn.tree import DecisionTreeClassifier
 
 from skmia import Outputs, Records, ShadowPool
-from skmia._training.job import Kept
+from skmia._training.job import KeptResults
 from skmia.attacks import LiRA
 from skmia.games import (
     UnlearningResult,
     unlearning_game,
 )
-from skmia.games._unlearning_attacks import (
+from skmia.games._unlearning_game import join_states
+from skmia.games._unlearning_result import (
     FORGOTTEN,
     NEVER,
     RETAINED,
-    Separation,
+    AttackSeparation,
     _leave_targets_out,
     check_controls,
     draw_sides,
     estimate_mean,
     estimate_tpr,
     score_ulira,
-    tabulate,
+    tabulate_separations,
 )
-from skmia.games._unlearning_game import join
 from skmia.metrics import tpr_at_fpr_score
 
 SMALL = {"forget": 0.3, "n_estimators": 16, "n_targets": 8, "random_state": 0}
@@ -248,12 +248,12 @@ def test_attacks_are_tested_together_by_holms_correction():
     # Alone, both would be found, as with a share of false findings; Bonferroni's second is 0.08.
     wanted, separations = {"population": 0.03, "ulira": 0.04, "both": 0.04}, {}
     for name, pvalue in wanted.items():
-        found = Separation(rng.normal(size=(20, 60)), sides, FORGOTTEN, np.ones(60, bool))
+        found = AttackSeparation(rng.normal(size=(20, 60)), sides, FORGOTTEN, np.ones(60, bool))
         spread = rng.normal(scale=0.01, size=20)
         error = spread.std(ddof=1) / 20**0.5
         found.aucs = 0.5 + spread - spread.mean() + error * stats.t(19).isf(pvalue / 2)
         separations[name] = found
-    table = tabulate(separations, 0.95, 0.1)
+    table = tabulate_separations(separations, 0.95, 0.1)
     np.testing.assert_allclose(table["pvalue"], list(wanted.values()))
     np.testing.assert_allclose(table["pvalue_adjusted"], [0.06, 0.06, 0.04])
     assert table["evidence"].tolist() == ["none", "none", "leak"]
@@ -269,8 +269,8 @@ def join_votes(n_votes, of_target):
     with np.errstate(divide="ignore"):
         odds = np.log(shares) - np.log1p(-shares)
     facts = {"kind": "proba", "dtype": "<f8"}
-    played = [Kept(facts, {"before": row, "before_score": np.array(1.0)}) for row in odds]
-    return join(played, 4)["before"].values
+    played = [KeptResults(facts, {"before": row, "before_score": np.array(1.0)}) for row in odds]
+    return join_states(played, 4)["before"].values
 
 
 def test_infinite_values_are_made_finite_by_the_shadow_models_alone():
@@ -309,7 +309,7 @@ def test_ulira_leaves_out_records_without_models_on_either_side():
     scores, judged = score_ulira(values, sides, 8, FORGOTTEN)
     assert judged.tolist() == [False, True, True, False]
     assert scores[0, [0, 3]].tolist() == [0, 0]
-    assert Separation(scores, sides[8:], FORGOTTEN, judged).inside.tolist() == [True, False]
+    assert AttackSeparation(scores, sides[8:], FORGOTTEN, judged).inside.tolist() == [True, False]
 
 
 def test_sides_are_halves_with_parts_that_are_forgotten():
@@ -339,9 +339,9 @@ def test_people_with_many_records_do_not_make_exact_forgetting_look_found():
     sides = draw_sides(units, 0.3, 0, 500, np.random.SeedSequence(0))
     scores = np.tile(np.repeat(-1.0 * (sizes > 1), sizes), (500, 1))
     everywhere = np.ones(len(units), dtype=bool)
-    fair = Separation(scores, sides, FORGOTTEN, everywhere, units).aucs
+    fair = AttackSeparation(scores, sides, FORGOTTEN, everywhere, units).aucs
     assert abs(fair.mean() - 0.5) < 4 * fair.std() / 500**0.5
-    by_record = Separation(scores, sides, FORGOTTEN, everywhere).aucs
+    by_record = AttackSeparation(scores, sides, FORGOTTEN, everywhere).aucs
     assert by_record.mean() - 0.5 > 4 * by_record.std() / 500**0.5
 
 
@@ -349,7 +349,7 @@ def test_auc_and_its_interval_are_over_targets():
     rng = np.random.default_rng(0)
     scores, sides = rng.normal(size=(5, 40)), rng.integers(3, size=(5, 40))
     scores += sides == FORGOTTEN
-    found = Separation(scores, sides, FORGOTTEN, np.ones(40, dtype=bool))
+    found = AttackSeparation(scores, sides, FORGOTTEN, np.ones(40, dtype=bool))
     expected = [
         roc_auc_score(side[side != RETAINED] == FORGOTTEN, score[side != RETAINED])
         for score, side in zip(scores, sides, strict=True)
@@ -366,7 +366,7 @@ def test_interval_of_the_tpr_is_the_jackknife_over_targets_at_least():
     rng = np.random.default_rng(0)
     sides = np.tile(np.repeat([FORGOTTEN, NEVER], 200), (6, 1))
     scores = rng.normal(size=(6, 400)) + np.linspace(0, 3, 6)[:, None] * (sides == FORGOTTEN)
-    found = Separation(scores, sides, FORGOTTEN, np.ones(400, dtype=bool))
+    found = AttackSeparation(scores, sides, FORGOTTEN, np.ones(400, dtype=bool))
     interval = estimate_tpr(found, 0.95, 0.05)
     cut = np.sort(scores[sides == NEVER])[-61]
     assert interval.estimate == (scores[sides == FORGOTTEN] > cut).mean()

@@ -13,8 +13,8 @@ from skmia.cli._options import parse_limit
 from skmia.cli._output import format_result
 from skmia.cli._policy import as_finding
 from skmia.disclosure import render_sheet
-from skmia.report._page import render
-from skmia.report._schema import as_document
+from skmia.report._document import as_audit_document
+from skmia.report._page import render_audit
 
 _LIMITS = {"auc": (0.6, 0.8), "ratio": (5, 20)}
 _GATE = ("auc.high=0.6", "level=slight")
@@ -52,8 +52,8 @@ class Told(NamedTuple):
 
 def tell(report):
     """The document, the text, the page and the Markdown of a report."""
-    document = json.loads(json.dumps(as_document(report)))
-    return Told(report, document, report.summary(), render(document), report.to_markdown())
+    document = json.loads(json.dumps(as_audit_document(report)))
+    return Told(report, document, report.summary(), render_audit(document), report.to_markdown())
 
 
 def list_contradictions(told):

@@ -4,12 +4,12 @@ from types import SimpleNamespace
 
 import numpy as np
 
-from skmia._training.job import Data, Job
-from skmia._training.ways.linear import LinearWay
-from skmia._training.ways.perceptron import PerceptronWay
-from skmia._training.ways.torch_nets import TorchNetsWay
-from skmia._training.ways.way import OneByOneWay
-from skmia._training.where import JoblibWorkers
+from skmia._training.backends.backend import OneByOneWay
+from skmia._training.backends.linear import LinearWay
+from skmia._training.backends.perceptron import PerceptronWay
+from skmia._training.backends.torch_nets import TorchNetsWay
+from skmia._training.job import Job, JobData
+from skmia._training.workers import JoblibWorkers
 from skmia.shadow._job import PoolKeeper
 
 
@@ -19,7 +19,7 @@ def make_job(
     """A job whose models are kept as a pool keeps them."""
     seeds = np.random.SeedSequence(seed).spawn(len(subsets))
     keep = PoolKeeper(("auto",), temperatures, "auto", store)
-    return Job(estimator, Data(list(tables), y), subsets, seeds, keep, n_jobs)
+    return Job(estimator, JobData(list(tables), y), subsets, seeds, keep, n_jobs)
 
 
 def run(way, job, models=None):

@@ -6,7 +6,7 @@ from scipy.special import erf
 
 from skmia._core import gaussians as _moments
 from skmia._core.gaussians import (
-    Shrinkage,
+    ShrinkageWeights,
     ShrunkCovariance,
     ShrunkMoments,
     choose_shrinkage,
@@ -141,7 +141,7 @@ def test_wide_tables_with_repeated_rows_have_the_share_of_the_whole_matrix():
                 likelihood[i] -= (square + len(new) * np.linalg.slogdet(mixed)[1]) / 2
                 squares[i] += square
         best = len(shares) - 1 - likelihood[::-1].argmax()
-        expected = Shrinkage(shares[best], squares[best] / squares[-1])
+        expected = ShrinkageWeights(shares[best], squares[best] / squares[-1])
         assert choose_shrinkage(X) == pytest.approx(expected)
 
 
@@ -150,8 +150,10 @@ def test_the_mixture_is_one_of_the_covariance_and_its_diagonal():
     X = rng.normal(size=(9, 4)) @ rng.normal(size=(4, 4))
     sample, variance = np.cov(X, rowvar=False), X.var(axis=0, ddof=1)
     expected = 1.1 * (0.3 * np.diag(variance) + 0.7 * sample)
-    np.testing.assert_allclose(shrink(X - X.mean(axis=0), variance, Shrinkage(0.3, 1.1)), expected)
-    low = shrink((X - X.mean(axis=0))[:3], variance, Shrinkage(0.3, 1.1))
+    np.testing.assert_allclose(
+        shrink(X - X.mean(axis=0), variance, ShrinkageWeights(0.3, 1.1)), expected
+    )
+    low = shrink((X - X.mean(axis=0))[:3], variance, ShrinkageWeights(0.3, 1.1))
     np.testing.assert_allclose(np.diag(low.to_matrix()) > 0.3 * 1.1 * variance, True)
 
 
@@ -165,7 +167,7 @@ def test_constant_columns_and_few_rows_are_no_reason_to_fail():
     assert np.isfinite(leakage.score_samples(X)).all()
     assert leakage.score_samples(X[:1] + (np.arange(60) == 5)).tolist() == [np.inf]
     for rows in (X[:9], np.ones((40, 3)), rng.normal(size=(40, 1)), np.eye(40)):
-        assert choose_shrinkage(rows) == Shrinkage(1.0, 1.0)
+        assert choose_shrinkage(rows) == ShrinkageWeights(1.0, 1.0)
 
 
 def test_many_correlated_columns_need_no_matrix_of_columns():

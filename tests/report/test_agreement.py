@@ -26,7 +26,7 @@ from sklearn.tree import DecisionTreeClassifier
 from skmia import Outputs, Records, audit
 from skmia.cli._gate import judge, list_findings
 from skmia.report import recommend_release
-from skmia.report._schema import check_document
+from skmia.report._document import check_document
 from skmia.report.agreement import check_agreement
 from skmia.victims import CallableVictim
 

@@ -13,7 +13,7 @@ from sklearn.tree import DecisionTreeClassifier
 from skmia import Outputs, Records, audit
 from skmia._core.splits import number_units
 from skmia.cli._gate import judge, list_findings
-from skmia.report._schema import check_document
+from skmia.report._document import check_document
 from skmia.report.agreement import _assignment as labels
 from skmia.report.agreement._answered_rows import AnsweredRows
 from skmia.report.agreement._repairs import LabelsQuestion

@@ -14,7 +14,7 @@ from sklearn.utils import check_random_state
 from skmia import Records, audit
 from skmia.attacks import ThresholdAttack
 from skmia.report.agreement import check_agreement
-from skmia.report.agreement._answered_rows import Repetition, measure_repetition
+from skmia.report.agreement._answered_rows import AnswerRepetition, measure_repetition
 from skmia.report.agreement._skill import AnswerScores
 from skmia.victims import CallableVictim, FunctionClassifier
 
@@ -174,13 +174,17 @@ def test_the_mean_of_as_many_answers_as_are_named_is_told_nothing(kind, wrap):
 
 
 def test_how_many_answers_are_averaged_by_hand():
-    assert Repetition(0.05, 0.5).suffices(2) and not Repetition(0.05, 0).suffices(1)
-    assert Repetition(0.02, 0).count_missing(1) == 100
+    assert AnswerRepetition(0.05, 0.5).suffices(2) and not AnswerRepetition(0.05, 0).suffices(1)
+    assert AnswerRepetition(0.02, 0).count_missing(1) == 100
     # Noise of four times what may be left takes 16 times as many answers, and twice these.
-    assert Repetition(0.2, 0).count_missing(10) == 400  # 2 * 10 * 16, in hundreds
-    assert Repetition(0, 0.2).count_missing(10) == 400
-    assert Repetition(np.inf, 1).count_missing(1) == Repetition(9, 1).count_missing(1) == 1000
-    assert Repetition(9, 1).suffices(1000) and not Repetition(9, 1).suffices(999)
+    assert AnswerRepetition(0.2, 0).count_missing(10) == 400  # 2 * 10 * 16, in hundreds
+    assert AnswerRepetition(0, 0.2).count_missing(10) == 400
+    assert (
+        AnswerRepetition(np.inf, 1).count_missing(1)
+        == AnswerRepetition(9, 1).count_missing(1)
+        == 1000
+    )
+    assert AnswerRepetition(9, 1).suffices(1000) and not AnswerRepetition(9, 1).suffices(999)
 
 
 def test_the_queries_of_a_service_are_counted():

@@ -21,8 +21,8 @@ from skmia.metrics import (
     auc_interval,
     operating_point,
 )
-from skmia.report import _case, as_document, blind_baseline, check_document
-from skmia.report._measure import compute_curves
+from skmia.report import _case, as_audit_document, blind_baseline, check_document
+from skmia.report._measure import compute_thin_curves
 from skmia.signals import Merlin
 from skmia.victims import CallableVictim
 
@@ -125,7 +125,7 @@ def test_records_of_people_have_intervals_by_people():
     point = operating_point(membership, scores, 0.4, groups=people, on_unresolvable="ignore")
     assert (rows.loc["tpr", "status"] == "ok") == point.resolvable
     (curve,) = json.loads(result.to_json())["curves"]
-    by_rows = compute_curves(result.scores, membership == 1, 0.95)[0]
+    by_rows = compute_thin_curves(result.scores, membership == 1, 0.95)[0]
     widths = [np.subtract(one["high"], one["low"]).sum() for one in (curve, by_rows)]
     assert widths[0] > widths[1]
     pytest.importorskip("matplotlib").use("Agg")
@@ -266,13 +266,13 @@ def test_victim_is_asked_once(problem):
     result = audit(asked, records, membership, estimator=TREE, shadows=4, random_state=0)
     assert calls == [400, 50]  # some are asked again, for noise
     assert list(result.scores) == ["threshold (loss)", "LiRA", "RMIA", "StackedAttack"]
-    assert as_document(result)["data"]["n_queries"] == 450
+    assert as_audit_document(result)["data"]["n_queries"] == 450
     more = {"Merlin": ThresholdAttack(signal=Merlin(n_changes=3))}
     again = audit(asked, records, membership, attacks=more, random_state=0)
     assert again.data["n_queries"] == sum(calls) - 450 > 400
     assert f"{sum(calls) - 450:,} queries." in again.summary()
     assert f"queries the model {sum(calls) - 450:,} times" in again.to_html()
-    forged = as_document(again)
+    forged = as_audit_document(again)
     forged["data"]["n_queries"] = "<b>"
     with pytest.raises(ValueError, match="n_queries must be a whole number"):
         check_document(forged)

@@ -214,7 +214,7 @@ def test_picture_and_page_have_the_same_colors(result, paper):
 
 def test_addresses_are_not_shown():
     columns = make_column_transformer((StandardScaler(), make_column_selector()))
-    shown = _audit._show(make_pipeline(columns, LogisticRegression()))
+    shown = _audit._show_on_one_line(make_pipeline(columns, LogisticRegression()))
     assert " at 0x" not in shown
     assert "make_column_selector object>" in shown
 

@@ -13,8 +13,8 @@ from skmia import Records, audit
 from skmia.attacks import LiRA, ThresholdAttack
 from skmia.disclosure import load_policy
 from skmia.report import recommend_release
+from skmia.report._document import as_audit_document, check_document
 from skmia.report._evidence import list_leaks
-from skmia.report._schema import as_document, check_document
 
 N = 400
 
@@ -60,7 +60,7 @@ def test_its_texts_say_both_numbers_and_its_document_is_read(leaking):
     told = " ".join(leaking.summary().split())
     assert "The model leaks beyond the difference between the sides." in told
     assert "If the model has not seen the member, it does so" in told
-    document = json.loads(json.dumps(as_document(leaking)))
+    document = json.loads(json.dumps(as_audit_document(leaking)))
     checked = check_document(document)
     assert checked["evidence"] == "leak" and checked["file"]["evidence"] == "leak"
     forged = [

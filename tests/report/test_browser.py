@@ -17,7 +17,7 @@ from skmia import audit
 from skmia.datasets import make_membership_problem
 from skmia.inspection import inspect_model
 from skmia.report import render_comparison
-from skmia.report._page import render
+from skmia.report._page import render_audit
 from skmia.synthetic import audit_table
 
 pytest.importorskip("jinja2")
@@ -60,7 +60,7 @@ def pages(result):
             way["evidence"], way["level"]["name"] = evidence, name
             for group in way["level"]["groups"]:
                 group["name"] = name
-        found[name] = render(document)
+        found[name] = render_audit(document)
     return found | make_tables() | make_others(result)
 
 
@@ -288,7 +288,7 @@ def test_long_names_do_not_stick_out_of_a_phone(open_page, result, kind):
     document["victim_name"] = "A" * 200
     real, made, holdout = np.random.default_rng(0).normal(size=(3, 60, 3))
     made_pages = {
-        "one audit": lambda: render(document),
+        "one audit": lambda: render_audit(document),
         "two audits": lambda: render_comparison(document, document, ("before", "after")),
         "a table": lambda: audit_table(real, made, holdout, random_state=0).to_html(),
         "a file": lambda: inspect_model(KNeighborsClassifier().fit(real, made[:, 0] > 0)).to_html(),

@@ -18,10 +18,10 @@ from skmia._core.budget import Cost
 from skmia.attacks import AnalyticLiRA, LiRA
 from skmia.base import BaseAttack, Needs
 from skmia.disclosure import load_policy
-from skmia.report import _examine, _run, as_document, recommend_release
+from skmia.report import _examine, _run, as_audit_document, recommend_release
 from skmia.report._budget import AuditBudget, why_costly
+from skmia.report._document import check_document
 from skmia.report._run import GrowingPool
-from skmia.report._schema import check_document
 from skmia.report.checks._drift import DriftCheck
 
 _LIMITED = """
@@ -258,7 +258,7 @@ def test_a_part_that_fails_keeps_its_question_open(
     assert report.evidence == "unknown"
     texts = " ".join(one.text for one in report.checks.values() if one.is_error)
     assert "emory did not suffice: 8.6 GB could not be had at once" in texts
-    check_document(as_document(report))
+    check_document(as_audit_document(report))
 
 
 def test_groups_that_cannot_be_compared_change_no_verdict(leaky, monkeypatch):
@@ -277,7 +277,7 @@ def test_a_pool_that_cannot_grow_keeps_its_models(leaky, monkeypatch):
     report = audit(leaky, RECORDS, MEMBERS, time_budget=1e6, **SETTINGS)
     assert report.growth["reason"] == "memory" and report.settings["n_shadows"] == 4
     assert "memory did not suffice for them" in report.summary(verbose=True)
-    check_document(as_document(report))
+    check_document(as_audit_document(report))
 
 
 def test_answers_that_do_not_fit_memory_are_one_sentence(leaky, monkeypatch):

@@ -11,8 +11,8 @@ from sklearn.tree import DecisionTreeClassifier
 import skmia
 from skmia.datasets import make_membership_problem
 from skmia.report import checks
-from skmia.report._page import render
-from skmia.report._schema import check_document
+from skmia.report._document import check_document
+from skmia.report._page import render_audit
 from skmia.report.checks._base import NOT_RUN, STATED, WARNING, BaseCheck
 
 # What audits say of a released file is in test_file.py.
@@ -66,7 +66,7 @@ def test_an_added_check_is_asked_after_those_that_it_reads_and_reported_at_its_p
     assert document["results"] == without["results"]
     assert "Warning (too high): 4 attacks, 0.95." in report.summary(verbose=True)
     assert last["text"] in report.to_html()
-    assert render(check_document(document)) == report.to_html()
+    assert render_audit(check_document(document)) == report.to_html()
 
 
 def test_checks_that_cannot_be_put_in_order_are_named(monkeypatch):
@@ -147,7 +147,7 @@ def test_a_check_that_raises_is_a_line_and_the_audit_goes_on(name, monkeypatch):
     assert f"Error ({name}): {text}" in report.summary(verbose=True)
     document = json.loads(report.to_json())
     assert (document["permutation"] is None) == (name == "permuted membership")
-    page = render(check_document(document))
+    page = render_audit(check_document(document))
     assert page == report.to_html()
     assert ("Remove what made a check fail." in page) == (evidence == "unknown")
 

@@ -15,7 +15,7 @@ from skmia import Records, audit
 from skmia.disclosure import load_policy
 from skmia.report import recommend_release
 from skmia.report._checks_of_release import REMEDIES, WITHOUT_BEARING
-from skmia.report._schema import check_document
+from skmia.report._document import check_document
 from skmia.report._screen import show_report
 from skmia.report._training_rows import ELSEWHERE
 from skmia.report.checks import CHECKS

@@ -14,7 +14,7 @@ from skmia.attacks import LiRA, ThresholdAttack
 from skmia.base import connect
 from skmia.report._choice import mark_told, rank_attacks_on_models
 from skmia.report._comparison import compare_audits
-from skmia.report._evidence import Route, list_told
+from skmia.report._evidence import ReleaseRoute, list_told
 from skmia.report._release import list_measurements
 from skmia.report._run import Run
 
@@ -64,10 +64,10 @@ def test_each_rate_has_its_own_choice_and_groups_have_that_of_all():
 def test_rows_of_documents_of_before_are_all_told():
     rows = [make_row("a", 0.61), make_row("b", 0.64)]
     assert list_told(rows) == rows
-    assert Route("service", None, rows).find_best("auc")["attack"] == "b"
+    assert ReleaseRoute("service", None, rows).find_best("auc")["attack"] == "b"
     rows = mark_told(rows, {})
     assert list_told(rows) == rows[:1]
-    assert Route("service", None, rows).find_best("auc")["attack"] == "a"
+    assert ReleaseRoute("service", None, rows).find_best("auc")["attack"] == "a"
 
 
 def make_audit(seed=0, n=200, model=None, **settings):

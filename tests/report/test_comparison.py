@@ -11,7 +11,7 @@ from sklearn.ensemble import RandomForestClassifier
 
 from skmia import Records, audit
 from skmia.attacks import LiRA, ThresholdAttack
-from skmia.report import as_document, compare_audits, format_comparison, render_comparison
+from skmia.report import as_audit_document, compare_audits, format_comparison, render_comparison
 
 N = 300
 LOSS = {"threshold (loss)": ThresholdAttack(signal="loss")}
@@ -35,7 +35,7 @@ def make_report(leaf=1, seed=0, **settings):
 
 
 def make_document(*args, **settings):
-    return json.loads(json.dumps(as_document(make_report(*args, **settings))))
+    return json.loads(json.dumps(as_audit_document(make_report(*args, **settings))))
 
 
 @pytest.fixture(scope="module")

@@ -13,8 +13,8 @@ from sklearn.tree import DecisionTreeClassifier
 from skmia import Records, ShadowPool, audit
 from skmia.disclosure import load_policy
 from skmia.report import measure_conditions, recommend_release
-from skmia.report._page import render
-from skmia.report._schema import check_document
+from skmia.report._document import check_document
+from skmia.report._page import render_audit
 
 N = 300
 RNG = np.random.default_rng(0)
@@ -92,7 +92,7 @@ def test_what_was_measured_stands_in_each_form(leaky):
     assert [part["helps"] for part in document["recommendation"]["tried"]] == [False] * 4 + [True]
     for text in (report.summary(), report.to_markdown()):
         assert "labels alone: suffices." in " ".join(text.split())
-    page = pytest.importorskip("jinja2") and render(document)
+    page = pytest.importorskip("jinja2") and render_audit(document)
     assert "Conditions under which this model was measured again" in page
     document["recommendation"]["tried"][-1]["limits"][0]["limit"] = 0.1
     with pytest.raises(ValueError, match="auc does not pass its limit"):

@@ -58,7 +58,7 @@ def test_the_phases_are_those_of_the_audit_that_is_asked_for():
 
 def test_shadow_models_take_as_long_as_so_many_clones(monkeypatch):
     pace = ModelPace(2.0, 1.0, 200, 400)  # of half of the records, and of all
-    monkeypatch.setattr(_cost, "_train_and_time", lambda *given: (None, pace))
+    monkeypatch.setattr(_cost, "_time_training", lambda *given: (None, pace))
     assert [make(shadows=n).phases.loc[SHADOWS, "seconds"] for n in (8, 64)] == [24.0, 192.0]
     with_64 = make().seconds + 168.0
     assert f"with 64 it is about {with_64:.0f} s" in make().summary()

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from skmia.report._measure import compute_curves, list_exposed, rank_attacks
+from skmia.report._measure import compute_thin_curves, list_exposed, rank_attacks
 
 
 def test_records_that_an_attack_cannot_judge_are_in_no_curve():
@@ -13,7 +13,7 @@ def test_records_that_an_attack_cannot_judge_are_in_no_curve():
     spoiled = np.where(judged, scores, np.where(membership, -99.0, 99.0))
     part = {"a": spoiled}, membership, 0.95, None, {"a": judged}
     alone = {"a": scores[judged]}, membership[judged], 0.95
-    assert compute_curves(*part) == compute_curves(*alone)
+    assert compute_thin_curves(*part) == compute_thin_curves(*alone)
     ids = np.arange(200)
     exposed = list_exposed({"a": spoiled}, membership, ids, {"a": judged})
     again = list_exposed({"a": scores[judged]}, membership[judged], ids[judged])
@@ -31,5 +31,5 @@ def test_an_attack_that_can_judge_one_side_only_has_no_curve():
     judged = {"a": membership, "b": np.ones(20, dtype=bool)}
     assert list(rank_attacks(scores, membership, judged)) == ["b", "a"]
     assert [
-        curve["attack"] for curve in compute_curves(scores, membership, 0.95, None, judged)
+        curve["attack"] for curve in compute_thin_curves(scores, membership, 0.95, None, judged)
     ] == ["b"]

@@ -28,7 +28,7 @@ from skmia.attacks import ThresholdAttack
 from skmia.report import blind_baseline, drift_test
 from skmia.report.agreement._answered_rows import HalfModel
 from skmia.report.checks import _drift as drift
-from skmia.report.checks._drift import _number_draws, _number_units, _rank
+from skmia.report.checks._drift import _number_draws, _number_sets, _rank_left_out
 from skmia.victims import CallableVictim
 
 LINE = LogisticRegression()
@@ -116,7 +116,7 @@ def test_a_warning_is_at_half_a_percent_of_splits_that_correlate_by_one_half(
     records, membership = make_alike(200)
     for shift, is_warning in ((1e-6, True), (-1e-6, False)):
         z = (norm.isf(0.005) + shift) * np.sqrt(variance)
-        monkeypatch.setattr(drift, "_rank", lambda *given, z=z: (z, 0.5, 0.5))
+        monkeypatch.setattr(drift, "_rank_left_out", lambda *given, z=z: (z, 0.5, 0.5))
         found = drift_test(LINE, records, membership, n_splits=n_splits, random_state=0)
         assert found.is_warning == is_warning
 
@@ -125,11 +125,13 @@ def test_splits_end_where_the_others_cannot_lead_to_a_warning(monkeypatch):
     """The power that this costs is below 1%, and no warning rests on fewer splits than five."""
     records, membership = make_alike(200)
     rng, n_made, warned, warned_of_all = np.random.default_rng(0), [], 0, 0
-    monkeypatch.setattr(drift, "_compare", lambda *given: [None] * len(given[2]))
+    monkeypatch.setattr(drift, "_compare_halves", lambda *given: [None] * len(given[2]))
     for shift in np.repeat([0.0, 2.0], 300):
         z = shift + 0.5 * rng.normal() + np.sqrt(0.75) * rng.normal(size=5)
         left = iter(z)
-        monkeypatch.setattr(drift, "_rank", lambda *given, left=left: (next(left), 0.5, 0.5))
+        monkeypatch.setattr(
+            drift, "_rank_left_out", lambda *given, left=left: (next(left), 0.5, 0.5)
+        )
         found = drift_test(LINE, records, membership, random_state=0)
         n_made.append(found.n_splits)
         assert found.n_splits == 5 or not found.is_warning
@@ -141,7 +143,7 @@ def test_splits_end_where_the_others_cannot_lead_to_a_warning(monkeypatch):
 
 def test_no_probability_is_below_one_percent():
     outputs = Outputs(np.array([[1 - 1e-9, 1e-9], [0.98, 0.02]]), [0, 1])
-    np.testing.assert_allclose(np.exp(drift._score(outputs, np.array([1, 1]))), [0.01, 0.02])
+    np.testing.assert_allclose(np.exp(drift._score_labels(outputs, np.array([1, 1]))), [0.01, 0.02])
 
 
 def test_a_side_needs_forty_independent_records():
@@ -216,7 +218,7 @@ def test_the_statistic_is_that_of_permuted_people():
     people = np.repeat(np.arange(30), rng.integers(1, 6, 30))
     membership = (rng.permutation(30) % 2 == 1)[people]
     scores = rng.normal(size=(2, len(people))) + rng.normal(size=(2, 30))[:, people]
-    z, auc, loss_auc = _rank(scores, membership, people)
+    z, auc, loss_auc = _rank_left_out(scores, membership, people)
     ranks = np.argsort(np.argsort(scores[0] - scores[1])) + 1.0
     sums = np.bincount(people, ranks - ranks.mean())
     sides = np.array([membership[people == one][0] for one in range(30)])
@@ -236,13 +238,13 @@ def test_the_statistic_is_that_of_permuted_people():
 def test_the_statistic_of_single_records_is_the_rank_sum_test():
     rng = np.random.default_rng(0)
     scores, membership = np.round(rng.normal(size=(2, 300)), 1), rng.random(300) < 0.3
-    z = _rank(scores, membership, np.arange(300))[0]
+    z = _rank_left_out(scores, membership, np.arange(300))[0]
     values = scores[0] - scores[1]
     pvalue = mannwhitneyu(
         values[membership], values[~membership], False, "greater", method="asymptotic"
     ).pvalue
     assert abs(norm.sf(z) - pvalue) < 1e-3
-    assert _rank(np.ones((2, 300)), membership, np.arange(300))[0] == 0
+    assert _rank_left_out(np.ones((2, 300)), membership, np.arange(300))[0] == 0
 
 
 def number_draws(X, membership, **fields):
@@ -271,7 +273,7 @@ def test_copies_of_one_side_count_once_and_equal_records_of_both_sides_each():
 def test_units_are_in_one_half_with_their_copies_on_either_side():
     records, membership = make_alike(200)
     twice = Records(np.vstack([records.X] * 2), np.tile(records.y, 2))
-    units = _number_units(twice, np.concatenate([membership, 1 - membership]) == 1)
+    units = _number_sets(twice, np.concatenate([membership, 1 - membership]) == 1)
     np.testing.assert_array_equal(units[:200], units[200:])
 
 
@@ -410,7 +412,9 @@ def test_a_class_may_be_in_one_half_alone_in_few_splits(n_bad, is_refused):
 
     def split(*rows):
         half = np.isin(np.arange(8), rows)
-        return drift.Split(np.stack([half & membership, half & ~membership]), np.flatnonzero(~half))
+        return drift.HalvesSplit(
+            np.stack([half & membership, half & ~membership]), np.flatnonzero(~half)
+        )
 
     splits = [split(0, 2, 4, 5)] * n_bad + [split(0, 1, 4, 5)] * (5 - n_bad)
     if not is_refused:
@@ -448,7 +452,7 @@ def test_records_that_equal_a_member_go_with_it():
     records, membership = make_alike(400, 3)
     records = Records(np.vstack([records.X, records.X[:80]]), np.append(records.y, records.y[:80]))
     membership = np.append(membership, 1 - membership[:80]).astype(bool)
-    units = drift._number_units(records, membership)
+    units = drift._number_sets(records, membership)
     inside = membership & (units % 2 == 0)
     given = HalfModel(inside, np.zeros(480))
     split = drift._draw_split(LINE, records, membership, units, np.random.SeedSequence(0), given)

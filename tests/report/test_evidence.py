@@ -11,8 +11,8 @@ from skmia.report._verdict import (
     choose_file_evidence,
     get_best_at_lowest_rate,
     keep_shared_checks,
+    write_audit_verdict,
     write_file_verdict,
-    write_verdict,
 )
 from skmia.report.checks._base import ERROR, NOT_RUN, PASSED, WARNING, Check
 
@@ -66,7 +66,7 @@ FOUND = make_null(["a", "auc", np.nan, 0.001, 1.0])
 def judge(frame, null, asked=("a",), level=0.95, **statuses):
     grounds = Grounds(frame, null, 999, make_checks(**statuses), level, list(asked))
     evidence = choose_evidence(grounds)
-    verdict = write_verdict(grounds, evidence)
+    verdict = write_audit_verdict(grounds, evidence)
     assert verdict.startswith(HEADLINES[evidence] + ". ")
     return evidence, verdict
 
@@ -156,7 +156,7 @@ def test_the_verdict_on_a_file_names_the_difference_as_that_on_the_answers_does(
     checks = make_checks(**{name.replace(" ", "_"): WARNING})
     grounds = Grounds(MUCH, FOUND, 999, checks, 0.95, ["a"])
     verdict = write_file_verdict(grounds, FILE_FACTS)
-    answers = write_verdict(grounds, "shift")
+    answers = write_audit_verdict(grounds, "shift")
     assert verdict == answers.replace("the AUC of a,", "the AUC from what it stores,")
     assert ("text" in verdict) == (name == "drift")
 
@@ -169,7 +169,7 @@ def test_a_model_that_does_not_know_the_table_comes_before_all_else():
                 *case, 999, make_checks(model_and_table=WARNING, **others), 0.95, ["a"]
             )
             assert choose_evidence(grounds) == "unknown"
-            assert write_verdict(grounds, "unknown") == headline
+            assert write_audit_verdict(grounds, "unknown") == headline
             assert write_file_verdict(grounds, FILE_FACTS) == headline
 
 

@@ -25,7 +25,7 @@ from skmia.datasets import make_membership_problem
 from skmia.defenses import strip_state
 from skmia.metrics import auc_interval
 from skmia.report import AuditReport, _file
-from skmia.report._schema import check_document
+from skmia.report._document import check_document
 from skmia.report._text import describe_reading, describe_sources
 from skmia.victims import CallableVictim
 

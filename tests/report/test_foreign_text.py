@@ -16,8 +16,8 @@ from skmia import Records, audit
 from skmia.disparity import DisparityTest
 from skmia.leakage import WorstCaseVulnerability
 from skmia.metrics import RankingTest
-from skmia.report._page import render
-from skmia.report._schema import check_document
+from skmia.report._document import check_document
+from skmia.report._page import render_audit
 
 pytest.importorskip("jinja2")
 
@@ -79,7 +79,7 @@ def test_an_audit_with_such_names_is_written_and_read_again(result, tmp_path):
     document = json.loads((tmp_path / "audit.json").read_text(encoding="utf-8"))
     groups = {row["group"] for row in document["results"] if row["scope"] == "kind"}
     assert groups == {FORGED, TITLE, TURNED, "half \\ud800", HEBREW}
-    assert render(check_document(document)) == result.to_html()
+    assert render_audit(check_document(document)) == result.to_html()
 
 
 def test_the_page_isolates_them(result):
@@ -93,7 +93,7 @@ def test_the_page_isolates_them(result):
 def test_letters_from_right_to_left_do_not_turn_a_sentence(result):
     document = json.loads(result.to_json())
     document["notes"] = [f"In {HEBREW} {HEBREW} (12 records) <b>"]
-    page = render(document)
+    page = render_audit(document)
     assert f"In <bdi>{HEBREW} {HEBREW}</bdi> (12 records) &lt;b&gt;" in page
 
 

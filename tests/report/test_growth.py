@@ -11,11 +11,11 @@ from sklearn.preprocessing import FunctionTransformer
 from sklearn.tree import DecisionTreeClassifier
 
 import skmia
-from skmia._core.circumstances import Clock
+from skmia._core.provenance import PartClock
 from skmia.attacks import RMIA, LiRA, ShadowAttack
 from skmia.report import _run
+from skmia.report._document import check_document
 from skmia.report._pool_size import describe_growth, expect_gain, foresee_size, is_enough
-from skmia.report._schema import check_document
 from skmia.report.checks import DriftCheck
 
 # What audits say of a released file is in test_file.py.
@@ -168,7 +168,7 @@ def clock(monkeypatch):
     monkeypatch.setattr(DecisionTreeClassifier, "fit", fit_slowly)
     monkeypatch.setattr(DriftCheck, "ask", lambda check, case, run, findings: None)
     monkeypatch.setattr(_run, "perf_counter", lambda: now[0])
-    monkeypatch.setattr(Clock, "elapsed", lambda clock: now[0])
+    monkeypatch.setattr(PartClock, "elapsed", lambda clock: now[0])
     return now
 
 

@@ -458,7 +458,7 @@ def test_the_records_without_a_copy_are_judged(n_left, n_equal, pvalue, hides, w
         return 0.1
 
     monkeypatch.setattr(duplicates, "permutation_test", test)
-    monkeypatch.setattr(duplicates.Parts, "compare", compare)
+    monkeypatch.setattr(duplicates.ComparedParts, "compare", compare)
     tested = {"a": np.ones(400, dtype=bool)}
     run = SimpleNamespace(scores={"a": scores[0]}, tested=tested, file_scores=scores[1])
     found, text = duplicates._judge_rest(make_case(X, np.arange(400), group_by=people), run)
@@ -483,7 +483,7 @@ def draw_scores(rng, n, strength, strength_of_copies):
 )
 def test_parts_tell_whether_copies_explain_what_is_not_found(strength, of_copies, lowest, highest):
     scores, membership, rest = draw_scores(np.random.default_rng(2), 400, strength, of_copies)
-    every, parts = np.ones(len(scores), dtype=bool), duplicates.Parts(rest, membership, 0)
+    every, parts = np.ones(len(scores), dtype=bool), duplicates.ComparedParts(rest, membership, 0)
     for metric, max_fpr in (("auc", np.nan), ("tpr", 0.1)):
         share = parts.compare(scores, every, metric, max_fpr)
         assert lowest <= share <= highest, metric
@@ -510,7 +510,7 @@ def test_copies_hide_nothing_where_other_records_are_found_as_well(reached, hide
     X = np.arange(400.0)
     X[150:200] = X[200:250] = -1
     scores = np.arange(400) < 200
-    monkeypatch.setattr(duplicates.Parts, "compare", lambda *given: reached)
+    monkeypatch.setattr(duplicates.ComparedParts, "compare", lambda *given: reached)
     run = SimpleNamespace(scores={"a": scores}, tested={"a": np.ones(400, bool)}, file_scores=None)
     found, text = duplicates._judge_rest(make_case(X), run)
     assert found == hides

@@ -192,7 +192,7 @@ def test_the_p_value_is_that_of_the_exact_test(n_missing):
 )
 def test_the_p_value_of_a_draw_that_stops(places, n_drawn, pvalue, is_warning, monkeypatch):
     reached = np.isin(np.arange(n_drawn), list(places))
-    monkeypatch.setattr(formats, "_draw", lambda *given: reached)
+    monkeypatch.setattr(formats, "_draw_permutations", lambda *given: reached)
     found = compare_formats(Records(FLAT), np.arange(N) % 2, random_state=0)
     assert (found.pvalue, found.is_warning) == (pytest.approx(pvalue, rel=1e-12), is_warning)
 

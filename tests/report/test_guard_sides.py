@@ -23,7 +23,7 @@ from sklearn.pipeline import make_pipeline
 from skmia import Records, audit
 from skmia.attacks import LiRA, ThresholdAttack
 from skmia.report import recommend_release
-from skmia.report._schema import as_document, check_document
+from skmia.report._document import as_audit_document, check_document
 from skmia.victims import CallableVictim
 
 X, Y = make_classification(800, 10, n_informative=5, flip_y=0.2, random_state=0)
@@ -43,7 +43,7 @@ def run(model, train=TRAIN, held_out=HELD_OUT, **settings):
 
 def show(report):
     """The summary as one line, and the document as it is read again."""
-    check_document(json.loads(json.dumps(as_document(report))))
+    check_document(json.loads(json.dumps(as_audit_document(report))))
     return " ".join(report.summary().split())
 
 

@@ -25,7 +25,7 @@ from sklearn.tree import DecisionTreeClassifier
 from skmia import Records, audit
 from skmia.inspection import inspect_model
 from skmia.report import recommend_release
-from skmia.report._training_rows import ELSEWHERE, count_training_rows
+from skmia.report._training_rows import ELSEWHERE, compare_training_rows
 
 X, Y = make_classification(1200, 8, n_informative=5, flip_y=0.1, random_state=0)
 N, N_HIDDEN = 600, 200
@@ -64,7 +64,7 @@ def count(model):
         n_listed=int(MEMBERSHIP.sum()),
         inspection=inspect_model(model),
     )
-    return count_training_rows(case)
+    return compare_training_rows(case)
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")

@@ -32,7 +32,7 @@ from sklearn.svm import SVC, SVR, LinearSVC
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from skmia import Records
-from skmia._core.circumstances import Clock
+from skmia._core.provenance import PartClock
 from skmia.defenses import LabelOnlyDefense
 from skmia.report._case import make_plan, open_case
 from skmia.report._run import run_attacks
@@ -115,7 +115,7 @@ def attack(victim, records, estimator=None):
         victim,
         records,
         MEMBERS,
-        Clock(),
+        PartClock(),
         attacks="default",
         shadows=4,
         time_budget=None,
@@ -132,7 +132,7 @@ def attack(victim, records, estimator=None):
         verbose=0,
     )
     plan = make_plan(case.attacks, case.request, case.records)
-    run = run_attacks(case, plan, Clock())
+    run = run_attacks(case, plan, PartClock())
     assert all(np.isfinite(scores).all() for scores in run.scores.values())
     return set(run.scores), run.notes
 

@@ -12,7 +12,7 @@ from sklearn.naive_bayes import GaussianNB
 
 import skmia
 from skmia import Records, ShadowPool
-from skmia._core import asking, blind, moments, out_of_core
+from skmia._core import blind, moments, out_of_core, query
 from skmia._core.containers import LazyRows
 from skmia.attacks import LiRA
 from skmia.report import _run as rounds
@@ -73,7 +73,7 @@ def few_rows(monkeypatch):
     monkeypatch.setattr(duplicates, "_MOST_KNOWN", 300)
     monkeypatch.setattr(duplicates, "_QUERIES", (200, 200))
     monkeypatch.setattr(duplicates, "_BLOCK_QUERIES", 4 * 500)  # of four columns
-    monkeypatch.setattr(asking, "CHUNK", 500)
+    monkeypatch.setattr(query, "CHUNK", 500)
     monkeypatch.setattr(blind, "MOST_RECORDS", 500)
     monkeypatch.setattr(control, "_MOST_RECORDS", 500)
     monkeypatch.setattr(drift, "_MOST_RECORDS", 500)
@@ -185,7 +185,7 @@ def test_an_audit_is_the_same_with_all_tables_in_files(made, monkeypatch, kind):
     monkeypatch.setattr(labelings, "MOST_UNITS", 500)
     monkeypatch.setattr(labelings, "_N_BUNDLES", 200)
     monkeypatch.setattr(rounds, "MOST_REPEATED", 800)
-    monkeypatch.setattr(asking, "CHUNK", 500)
+    monkeypatch.setattr(query, "CHUNK", 500)
 
     def run():
         report = audit(victim, records, membership, shadows=8)

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from skmia._core.levels import LIMITS, Level, set_level
-from skmia.report._evidence import Route, make_grounds, measure_level
+from skmia.report._evidence import ReleaseRoute, make_grounds, measure_audit_level
 from skmia.report._measure import COLUMNS
 from skmia.report._screen import write_sentence
 from skmia.report.checks._base import Check
@@ -109,9 +109,9 @@ def make_rows(rows):
 
 def test_the_lower_end_is_corrected_for_the_attacks():
     one = [("a", "overall", "all", "auc", np.nan, 0.82, 0.8001)]
-    assert measure_level(make_rows(one), "leak").name == "severe"
+    assert measure_audit_level(make_rows(one), "leak").name == "severe"
     two = [*one, ("b", "overall", "all", "auc", np.nan, 0.5, 0.49)]
-    level = measure_level(make_rows(two), "leak")
+    level = measure_audit_level(make_rows(two), "leak")
     # By hand: 0.82 - 2.2414 / 1.96 * 0.0199, with the 98.75% point of the normal law.
     assert level.numbers["auc"]["low"] == pytest.approx(
         0.82 - 2.241403 / 1.959964 * 0.0199, abs=1e-6
@@ -125,7 +125,7 @@ def test_the_ratio_is_the_largest_of_all_rates():
         ("a", "overall", "all", "tpr", 0.1, 0.3, 0.28),
         ("a", "overall", "all", "tpr", 0.01, 0.07, 0.06),
     ]
-    level = measure_level(make_rows(rows), "leak")
+    level = measure_audit_level(make_rows(rows), "leak")
     assert level.name == "clear"
     assert level.numbers["ratio"] == pytest.approx(
         {"low": 6.0, "estimate": 7.0, "attack": "a", "max_fpr": 0.01}
@@ -140,7 +140,7 @@ def test_a_group_has_its_own_level_only_where_it_leaks():
     ]
     grounds = make_rows(rows)
     grounds.null.loc[2, "pvalue_adjusted"] = 0.5
-    level = measure_level(grounds, "leak")
+    level = measure_audit_level(grounds, "leak")
     assert level.name == "clear"
     assert [(one["group"], one["name"]) for one in level.groups] == [("f", "severe"), ("m", "none")]
 
@@ -167,7 +167,7 @@ def test_a_check_that_forbids_a_verdict_forbids_a_level(check):
     grounds = make_rows([("a", "overall", "all", "auc", np.nan, 0.9, 0.88)])
     grounds.checks[check] = Check(check, "warning", "", "stop")
     evidence = {"model and table": "unknown", "blind baseline": "shift"}[check]
-    assert measure_level(grounds, evidence).word == "No verdict"
+    assert measure_audit_level(grounds, evidence).word == "No verdict"
 
 
 def test_a_leak_of_a_group_alone_is_told_of_the_group():
@@ -178,9 +178,9 @@ def test_a_leak_of_a_group_alone_is_told_of_the_group():
     ]
     grounds = make_rows(rows)
     grounds.null.loc[[0, 2], "pvalue_adjusted"] = 0.5
-    level = measure_level(grounds, "leak")
+    level = measure_audit_level(grounds, "leak")
     assert not level.overall and level.word == "At least slight"
-    route = Route("service", level, grounds.results.to_dict("records"))
+    route = ReleaseRoute("service", level, grounds.results.to_dict("records"))
     assert write_sentence([route], "leak", {}, None, "") == (
         "Over all records, attacks recognize no more than chance explains. In **sex: f**, a random "
         "member ranks above a random non-member 64 of 100 times: the leakage is at least slight."
@@ -191,7 +191,7 @@ def write(level, tpr, auc, fpr=0.01, way="service", others=()):
     """The sentence on a route with these numbers, without emphasis."""
     rows = [("a", "overall", "all", "auc", np.nan, auc, auc - 0.01)]
     rows += [] if tpr is None else [("a", "overall", "all", "tpr", fpr, tpr, tpr - 0.001)]
-    route = Route(way, Level(level), make_rows(rows).results.to_dict("records"))
+    route = ReleaseRoute(way, Level(level), make_rows(rows).results.to_dict("records"))
     routes = sorted([route, *others], key=lambda route: route.way)
     return write_sentence(routes, "leak", {}, None, "").replace("**", ""), route
 
@@ -260,6 +260,6 @@ def test_without_a_verdict_the_reason_comes_first(evidence, check, begins):
         check: Check(check, "warning", "", "stop"),
         "shadow models": Check("shadow models", "", ""),
     }
-    route = Route("service", Level("unknown"), [])
+    route = ReleaseRoute("service", Level("unknown"), [])
     text = write_sentence([route], evidence, checks, {"auc": 0.99}, "The reason.")
     assert text.replace("**", "").startswith(begins)

@@ -18,7 +18,7 @@ from skmia import Records, audit
 from skmia._core.pages.curves import draw_roc
 from skmia.attacks import ThresholdAttack
 from skmia.datasets import make_membership_problem
-from skmia.report._page import render
+from skmia.report._page import render_audit
 
 pytest.importorskip("jinja2")
 
@@ -103,9 +103,9 @@ def test_the_sections_have_their_order_and_a_failed_check_moves_one_up(leaky):
 
     document = json.loads(leaky.to_json())
     usual = ["result", "groups", "records", "trust", "how", "repeat"]
-    assert list_sections(render(document)) == usual
+    assert list_sections(render_audit(document)) == usual
     next(one for one in document["checks"] if one["name"] == "duplicates")["status"] = "warning"
-    page = render(document)
+    page = render_audit(document)
     assert list_sections(page) == ["result", "trust", "groups", "records", "how", "repeat"]
     text, _ = read(page)
     warning = "! Many records are on both sides. Checks"
@@ -121,7 +121,7 @@ def test_each_level_has_its_first_words(counted):
             "none": "none",
             "unknown": "shift",
         }.get(name, "leak")
-        page = render(document)
+        page = render_audit(document)
         shown[name] = re.search("<h1>(.*?)</h1>", page)[1]
         # Members of both routes, and others once or twice: as many as are mistaken in each.
         n_grids = re.search(r'"evidence of(\d)"', page)
@@ -212,7 +212,7 @@ def test_a_difference_of_the_records_themselves_is_a_warning():
 def test_the_page_is_that_of_the_document(leaky, tmp_path):
     page = leaky.to_html(tmp_path / "page.html")
     assert (tmp_path / "page.html").read_text(encoding="utf-8") == page
-    assert render(json.loads(leaky.to_json())) == page
+    assert render_audit(json.loads(leaky.to_json())) == page
 
 
 def test_values_of_exposed_records_are_shown_only_when_they_are_given(leaky):
@@ -250,7 +250,7 @@ def test_a_page_of_few_records_and_equal_numbers_is_made(leaky):
     document["performance"] |= {"metric": "r2", "nonmembers": None, "gap": None}
     for test in document["disparity"]["scopes"]:
         test["statistic"] = None  # infinite
-    text, _ = read(render(document))
+    text, _ = read(render_audit(document))
     assert "nan on non-members" in text
 
 
@@ -262,7 +262,7 @@ def test_groups_that_resolve_nothing_are_one_line(leaky):
             row |= dict.fromkeys(names) | {"status": "too few records"}
     for way in (document, document["file"]):
         way["level"]["groups"] = [one for one in way["level"]["groups"] if one["group"] != "Rome"]
-    text, _ = read(render(document))
+    text, _ = read(render_audit(document))
     assert "Too few records to measure: city: Rome." in text
     assert "city: Rome" not in text.replace("measure: city: Rome", "")
 
@@ -270,7 +270,7 @@ def test_groups_that_resolve_nothing_are_one_line(leaky):
 def test_dots_are_whole_and_have_one_denominator(counted):
     document = json.loads(counted.to_json())
     grids = re.findall(
-        r'<p class="n">(\S+) <small>of 100.*?class="dot" d="(.*?)"', render(document), re.S
+        r'<p class="n">(\S+) <small>of 100.*?class="dot" d="(.*?)"', render_audit(document), re.S
     )
     assert len(grids) in (3, 4)  # others once or twice, as many as are mistaken in each route
     for number, path in grids:
@@ -324,7 +324,7 @@ def test_shadow_models_of_the_same_recipe_are_like_the_model():
 
 def test_a_long_name_is_cut_between_words(leaky):
     document = json.loads(leaky.to_json()) | {"victim_name": "a long name of a model " * 10}
-    page = render(document)
+    page = render_audit(document)
     subject = re.search('<p class="subject">(.*?)</p>', page)[1]
     assert (
         "a long name of a model a long name of a model a long name…" in subject
@@ -347,20 +347,23 @@ def test_twenty_groups_of_many_records_make_a_page_below_60_kilobytes(leaky):
         (level,) = (one for one in way["level"]["groups"] if one["group"] == "Rome")
         way["level"]["groups"] += [level | {"group": f"a city of number {k}"} for k in range(19)]
     document["data"] = {"n_records": 20_000, "n_members": 10_000, "n_nonmembers": 10_000}
-    page = render(document)
+    page = render_audit(document)
     assert page.count("a city of number") >= 19 * 2
     assert len(page.encode()) < 60 * 1024
 
 
 def test_a_policy_is_the_first_step_and_changes_no_level(leaky):
     document = json.loads(leaky.to_json())
-    before = render(document)
+    before = render_audit(document)
     words = {"do not release": "Do not hand out the file.", "release": "The file may be released."}
     for result, step in words.items():
         document["recommendation"] = RECOMMENDATION | {"result": result}
-        text, _ = read(render(document))
+        text, _ = read(render_audit(document))
         assert f"What to do next {step} By the policy cautious: {result}." in text
-        assert re.search("<h1>.*</h1>", render(document))[0] == re.search("<h1>.*</h1>", before)[0]
+        assert (
+            re.search("<h1>.*</h1>", render_audit(document))[0]
+            == re.search("<h1>.*</h1>", before)[0]
+        )
 
 
 RECOMMENDATION = {

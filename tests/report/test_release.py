@@ -13,9 +13,9 @@ from sklearn.tree import DecisionTreeClassifier
 from skmia import Records, audit
 from skmia.disclosure import load_policy, render_sheet, structural_checks
 from skmia.report import list_measurements, recommend_release
-from skmia.report._page import render
+from skmia.report._document import check_document
+from skmia.report._page import render_audit
 from skmia.report._release import _bound, _bound_largest, measure_gap
-from skmia.report._schema import check_document
 
 RNG = np.random.default_rng(0)
 N = 400
@@ -167,7 +167,7 @@ def test_it_stands_on_top_of_each_form(leaky):
     document = check_document(json.loads(report.to_json()))
     assert document["recommendation"]["result"] == "do not release"
     assert document["recommendation"]["provenance"]["command"] == "skmia x"
-    page = pytest.importorskip("jinja2") and render(document)
+    page = pytest.importorskip("jinja2") and render_audit(document)
     assert page.index("leakage: privacy audit") < page.index("do not release")
     for text in (report.summary(verbose=True), report.to_markdown()):
         assert "by the policy research (changed): do not release" in text
@@ -194,7 +194,7 @@ def test_the_sheet_names_what_is_requested(leaky):
     given = {"purpose": "a study <i>", "command": "skmia x"}
     report = replace(leaky[1], recommendation=recommend(leaky, provenance=given))
     document = json.loads(report.to_json())
-    page = pytest.importorskip("jinja2") and render(document)
+    page = pytest.importorskip("jinja2") and render_audit(document)
     assert '<a href="decision.html">Decision sheet</a>' in page and "a study" not in page
     page = render_sheet(document)
     assert page.count('rows="1">a study &lt;i&gt;</textarea>') == page.count("a study") == 1

@@ -11,7 +11,7 @@ from skmia import Outputs, Records, audit
 from skmia.disclosure import load_policy
 from skmia.disclosure._sheet import describe_sheet, render_sheet
 from skmia.report import recommend_release
-from skmia.report._schema import check_document
+from skmia.report._document import check_document
 
 pytest.importorskip("jinja2")
 

@@ -13,7 +13,7 @@ from skmia import Records, ShadowPool
 from skmia.attacks import CalibratedAttack, LiRA, StackedAttack, ThresholdAttack
 from skmia.metrics import auc_interval
 from skmia.report._examine import compare_groups
-from skmia.report._run import Rounds
+from skmia.report._run import ControlRounds
 from skmia.report.checks._baseline import measure_difficulty
 
 # What audits say of a released file is in test_file.py.
@@ -95,7 +95,7 @@ def test_groups_at_random_are_not_called_unequal():
         guesses = np.where(rng.random((32, 200)) < right, inside, ~inside)
         first = rng.random(200) < 0.5
         subsets = [("scope", "a", first), ("scope", "b", ~first)]
-        rounds = Rounds(guesses.astype(int), inside.astype(int))
+        rounds = ControlRounds(guesses.astype(int), inside.astype(int))
         (test,) = compare_groups(rounds, records, subsets, 0.95, seed)
         by_rounds += test["anova_pvalue"] <= 0.05
         by_permutation += test["reject"]
@@ -112,7 +112,7 @@ def test_people_with_several_rows_are_permuted_as_a_whole():
     right = np.isin(people, [0, 1, 2, 3, 4, 5, 6, 10, 11, 12])
     first = (np.arange(20) < 10)[people]
     subsets = [("scope", "a", first), ("scope", "b", ~first)]
-    rounds = Rounds(np.where(right, inside, ~inside).astype(int), inside.astype(int))
+    rounds = ControlRounds(np.where(right, inside, ~inside).astype(int), inside.astype(int))
     (test,) = compare_groups(rounds, records, subsets, 0.95, 0)
     alone = Records(records.X, records.y)
     (rows,) = compare_groups(rounds, alone, subsets, 0.95, 0)
@@ -126,7 +126,7 @@ def test_group_of_nobody_and_records_that_cannot_be_judged_take_no_part():
     inside[:, :5] = -1
     third = np.arange(200) % 3
     subsets = [("scope", str(code), third == code) for code in range(2)]
-    rounds = Rounds(rng.integers(2, size=(8, 200)), inside)
+    rounds = ControlRounds(rng.integers(2, size=(8, 200)), inside)
     (test,) = compare_groups(rounds, records, subsets, 0.95, 0)
     assert [group["group"] for group in test["groups"]] == ["0", "1"]
     assert 0 < test["pvalue"] <= 1

@@ -16,8 +16,8 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from skmia import Records, audit
 from skmia.disparity._test import describe_means
 from skmia.report import AuditReport, check_document
-from skmia.report._fields import number
-from skmia.report._schema import check_table_document
+from skmia.report._document import check_table_document
+from skmia.report._json_schema import number
 from skmia.synthetic import TableReport, audit_table
 
 CLASSES = {

@@ -11,13 +11,13 @@ from skmia._core.levels import Level
 from skmia.cli._gate import list_findings
 from skmia.cli._options import OptionError, parse_limit
 from skmia.report._evidence import (
-    Route,
+    ReleaseRoute,
     choose_rate,
     count_of,
     find_unit,
     get_highest,
     make_grounds,
-    measure_level,
+    measure_audit_level,
 )
 from skmia.report._measure import COLUMNS
 from skmia.report._page import _describe_groups, _note_numbers, describe_picture
@@ -31,7 +31,7 @@ from skmia.report._screen import (
     find_lone_class,
     write_sentence,
 )
-from skmia.report._text import _list_trust, _tabulate
+from skmia.report._text import _list_trust, _tabulate_routes
 from skmia.report.checks._model_and_table import NOISE, ModelAndTableCheck
 
 
@@ -48,7 +48,7 @@ def make_route(way, level, auc, *rates, leaks=None, **fields):
     rows = [make_row("auc", auc, auc - 0.05, auc + 0.05)]
     for tpr, fpr, fpr_high in rates:
         rows.append(make_row("tpr", tpr, 0.087, 0.22, max_fpr=0.2, fpr=fpr, fpr_high=fpr_high))
-    return Route(way, Level(level, **fields), rows, leaks)
+    return ReleaseRoute(way, Level(level, **fields), rows, leaks)
 
 
 # A tree: its scores are tied, so far fewer others are mistaken than the 20 of 100 that may be.
@@ -74,7 +74,9 @@ def test_the_sentence_tells_the_rate_that_was_measured():
 
 def test_a_ratio_is_of_the_rate_that_was_measured():
     grounds = make_grounds(pd.DataFrame(FILE.rows), None, {}, 0.95, ["a"])
-    assert measure_level(grounds, "leak").numbers["ratio"]["low"] == pytest.approx(0.087 / 0.0362)
+    assert measure_audit_level(grounds, "leak").numbers["ratio"]["low"] == pytest.approx(
+        0.087 / 0.0362
+    )
     # Never the measured rate itself, which is 0 here, nor more than what was asked for.
     assert find_unit({"max_fpr": 0.01, "fpr": 0.01, "fpr_high": 0.013}) == 0.01
     assert find_unit({"max_fpr": 0.01, "fpr": None, "fpr_high": None}) == 0.01
@@ -92,7 +94,7 @@ def test_dots_curves_and_table_take_the_same_row():
         ("5", 5, "others"),
     ]
     assert [one["at"] for one in curves] == [(0.0, 0.14), (0.05, 0.12)] and rate == 0.2
-    lines = "\n".join(_tabulate([FILE, SERVICE], rate, 0.95))
+    lines = "\n".join(_tabulate_routes([FILE, SERVICE], rate, 0.95))
     told = "Recognized when so many of 100 others are mistaken: 0 as a file and 5 as a service."
     assert told in " ".join(lines.split())
     assert not re.search(r"\b20\b", lines)
@@ -143,7 +145,7 @@ def test_the_group_that_leaks_is_named_where_the_whole_does_not():
     assert tell(FILE, service).endswith(
         "From the **answers** alone, only **sex: f** is beyond chance. It is slight for **sex: f**."
     )
-    lines = _tabulate([service], 0.2, 0.95)
+    lines = _tabulate_routes([service], 0.2, 0.95)
     assert lines[2].split()[-2:] == ["none", "shown"] and lines[3].split()[-1] == "slight"
 
 
@@ -227,7 +229,7 @@ def test_an_interval_above_chance_where_nothing_is_shown_is_named():
 def test_columns_of_the_table_do_not_touch():
     row = make_row("tpr", 1.0, 0.9921, 1.0, max_fpr=1e-4, fpr=0.0, fpr_high=1e-4)
     route = make_route("service", "severe", 1.0)
-    line = _tabulate([route._replace(rows=[*route.rows, row])], 1e-4, 0.95)[2]
+    line = _tabulate_routes([route._replace(rows=[*route.rows, row])], 1e-4, 0.95)[2]
     assert "10000 [9921, 10000] 1.000 [" in line
 
 
@@ -255,7 +257,10 @@ def test_the_level_of_a_report_is_that_of_its_page(result):
     assert result.level == max(result.service.level, result.file.level)
     assert f"<h1>{result.level.heading}</h1>" in result.to_html()
     assert result.service.evidence == result.evidence and result.service.verdict == result.verdict
-    routes = [Route("file", result.file.level, []), Route("service", result.service.level, [])]
+    routes = [
+        ReleaseRoute("file", result.file.level, []),
+        ReleaseRoute("service", result.service.level, []),
+    ]
     assert get_highest(routes).level == result.level
 
 
@@ -290,7 +295,7 @@ def make_two_rates(level, ratio=None, leaks=(), auc=0.53):
     ]
     numbers = {} if ratio is None else {"ratio": ratio}
     keys = frozenset(("a", "overall", "all", "tpr", rate) for rate in leaks)
-    return Route("service", Level(level, numbers=numbers), rows, keys)
+    return ReleaseRoute("service", Level(level, numbers=numbers), rows, keys)
 
 
 def test_a_slight_leak_is_told_and_drawn_at_a_rate_that_shows_it():
@@ -316,9 +321,9 @@ def test_a_leak_of_groups_alone_has_the_level_of_the_worst():
     rows += [make_row("auc", 0.9, 0.88, 0.92, scope="sex", group=group) for group in "fm"]
     grounds = make_grounds(pd.DataFrame(rows), None, {}, 0.95, ["a"])
     null = pd.DataFrame(rows[1:2]).assign(pvalue_adjusted=0.001, pvalue_below=1.0)
-    level = measure_level(grounds._replace(null=null), "leak")
+    level = measure_audit_level(grounds._replace(null=null), "leak")
     assert level == "severe" and not level.overall
-    route = Route("service", level, rows)
+    route = ReleaseRoute("service", level, rows)
     assert _write_heading(route, {}) == "Severe leakage in a group"
     assert _make_headline(route, route, {}).where == "as a service; only for sex: f"
     assert tell(route).endswith("90 of 100 times: the leakage is severe.")

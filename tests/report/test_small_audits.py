@@ -9,8 +9,8 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from skmia import Records, audit
-from skmia.report._page import render
-from skmia.report._schema import check_document
+from skmia.report._document import check_document
+from skmia.report._page import render_audit
 
 pytest.importorskip("jinja2")
 pytest.importorskip("matplotlib")
@@ -40,12 +40,12 @@ def test_every_audit_has_its_files(case, tmp_path):
     names = [path.name for path in result.save(tmp_path)]
     assert names == ["audit.json", "roc.png", "report.html"]
     document = json.loads((tmp_path / "audit.json").read_text(encoding="utf-8"))
-    assert render(check_document(document)) == (tmp_path / "report.html").read_text("utf-8")
+    assert render_audit(check_document(document)) == (tmp_path / "report.html").read_text("utf-8")
     assert "nan" not in result.checks["shadow models"].text
 
 
 def test_a_file_that_could_not_be_made_is_a_warning(result, tmp_path, monkeypatch):
-    monkeypatch.setattr("skmia.report._report.render", lambda *_, **__: 1 / 0)
+    monkeypatch.setattr("skmia.report._report.render_audit", lambda *_, **__: 1 / 0)
     notes = list(result.notes)
     with pytest.warns(RuntimeWarning, match="report.html could not be made: ZeroDivisionError"):
         paths = result.save(tmp_path)

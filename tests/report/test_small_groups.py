@@ -8,8 +8,8 @@ from sklearn.linear_model import LogisticRegression
 
 import skmia
 from skmia import Records
-from skmia.report._run import Rounds
-from skmia.report.checks._results import _judge
+from skmia.report._run import ControlRounds
+from skmia.report.checks._results import _judge_rounds
 
 # What audits say of a released file is in test_file.py.
 audit = partial(skmia.audit, file=False)
@@ -85,16 +85,18 @@ def test_the_bound_holds_for_blind_guesses():
     for _ in range(n_draws):
         inside = np.array([(rng.permutation(6) < 3)[people] for _ in range(4)]).astype(int)
         guesses = (rng.random((4, 6)) < 0.5)[:, people]
-        rounds = Rounds(guesses, inside)
-        found += _judge(rounds, np.ones(12, dtype=bool), people)[1] <= 0.05
+        rounds = ControlRounds(guesses, inside)
+        found += _judge_rounds(rounds, np.ones(12, dtype=bool), people)[1] <= 0.05
     assert found / n_draws <= 0.05
 
 
 def test_right_guesses_are_counted_by_person():
     inside = np.array([[1, 1, 0, 0]] * 4)
-    rounds = Rounds(inside, inside)
+    rounds = ControlRounds(inside, inside)
     everyone = np.ones(4, dtype=bool)
-    advantage, by_record = _judge(rounds, everyone, None)
+    advantage, by_record = _judge_rounds(rounds, everyone, None)
     assert advantage == 1
     assert by_record == pytest.approx(np.exp(-8))  # 16 guesses
-    assert _judge(rounds, everyone, [0, 0, 1, 1])[1] == pytest.approx(np.exp(-4))  # 8 guesses
+    assert _judge_rounds(rounds, everyone, [0, 0, 1, 1])[1] == pytest.approx(
+        np.exp(-4)
+    )  # 8 guesses

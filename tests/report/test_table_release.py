@@ -9,7 +9,7 @@ import pytest
 
 from skmia.disclosure import load_policy
 from skmia.report import list_measurements, recommend_release
-from skmia.report._schema import check_table_document
+from skmia.report._document import check_table_document
 from skmia.synthetic import audit_table, excess_risk
 
 

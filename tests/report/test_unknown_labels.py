@@ -10,7 +10,7 @@ from sklearn.tree import DecisionTreeClassifier
 from skmia import Outputs, Records, ShadowPool, audit
 from skmia.attacks import LiRA, ThresholdAttack
 from skmia.metrics import auc_interval
-from skmia.report import as_document, recommend_release
+from skmia.report import as_audit_document, recommend_release
 from skmia.report._unknown_labels import explain_refusal, find_unknown_labels
 
 N_CLASSES, N_EACH = 60, 6
@@ -57,15 +57,15 @@ def test_records_of_unknown_classes_are_left_out_counted_and_said(table, report)
     short = " ".join(report.summary().split())
     assert note in short
     assert f"{n} of 180 non-members have a label" in report.to_html()
-    assert note in as_document(report)["notes"]
-    assert as_document(report)["data"]["unknown_classes"] == counts
+    assert note in as_audit_document(report)["notes"]
+    assert as_audit_document(report)["data"]["unknown_classes"] == counts
 
 
 def test_positions_are_those_of_the_table(table, report):
     _, _, inside, is_lost = table
     np.testing.assert_array_equal(report.record_ids, np.flatnonzero(~is_lost))
     np.testing.assert_array_equal(report.membership, inside[report.record_ids])
-    for row in as_document(report)["exposed"]:
+    for row in as_audit_document(report)["exposed"]:
         assert inside[row["record"]] and not is_lost[row["record"]]
         assert report.record_ids[row["position"]] == row["record"]
 

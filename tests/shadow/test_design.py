@@ -6,7 +6,7 @@ from sklearn.dummy import DummyClassifier
 from sklearn.tree import DecisionTreeClassifier
 
 from skmia import Records, ShadowPool
-from skmia._core.left_out import choose_others
+from skmia._core.pseudo_victims import choose_others
 from skmia._core.splits import draw_block
 from skmia.shadow._job import infer_design
 

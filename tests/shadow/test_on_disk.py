@@ -216,7 +216,7 @@ def test_blocks_of_answers_change_nothing(problem, tmp_path, monkeypatch):
         ShadowPool(DecisionTreeRegressor(max_depth=3), 4, random_state=0),
     ]
     whole = [clone(pool).fit(problem[0]) for pool in pools]
-    for module in ("_core.asking", "_training.job", "shadow._job", "shadow._answers"):
+    for module in ("_core.query", "_training.job", "shadow._job", "shadow._answers"):
         monkeypatch.setattr(f"skmia.{module}.CHUNK", 30)
     for pool, known in zip(pools, whole, strict=True):
         assert_same(pool.fit(problem[0]), known)

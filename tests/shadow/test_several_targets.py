@@ -79,7 +79,7 @@ def test_further_signals_augmentations_and_blocks(monkeypatch):
     whole = clone(pool).fit(RECORDS)
     assert whole.signals_.shape == (2, 2, 4, N)
     assert whole.stored_[0] == LogResidual()
-    for module in ("_core.asking", "_training.job", "shadow._job", "shadow._answers"):
+    for module in ("_core.query", "_training.job", "shadow._job", "shadow._answers"):
         monkeypatch.setattr(f"skmia.{module}.CHUNK", 30)
     np.testing.assert_allclose(pool.fit(RECORDS).signals_, whole.signals_, rtol=1e-5)
 

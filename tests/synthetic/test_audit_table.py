@@ -7,7 +7,12 @@ import pandas as pd
 import pytest
 
 from skmia.synthetic import audit_table
-from skmia.synthetic._table._evidence import Grounds, choose_evidence, correct, write_verdict
+from skmia.synthetic._table._evidence import (
+    TableGrounds,
+    choose_table_evidence,
+    correct,
+    write_table_verdict,
+)
 
 
 def draw(rng, n):
@@ -70,8 +75,12 @@ def test_without_a_holdout_nothing_can_be_said(tables):
     assert report.utility.loc["columns", "estimate"] == 1
     assert report.notes == ["No model was trained, because there is no holdout to measure it on."]
     assert f"Note: {report.notes[0]}" in report.summary(verbose=True).splitlines()
-    few = Grounds(report.results, {"real": 19, "synthetic": 50, "holdout": 50}, 0.95, 0.1, None)
-    assert choose_evidence(few) == "unknown" and "has 19 rows" in write_verdict(few, "unknown")
+    few = TableGrounds(
+        report.results, {"real": 19, "synthetic": 50, "holdout": 50}, 0.95, 0.1, None
+    )
+    assert choose_table_evidence(few) == "unknown" and "has 19 rows" in write_table_verdict(
+        few, "unknown"
+    )
 
 
 def test_tables_in_which_copies_could_not_be_found():
@@ -130,13 +139,13 @@ def test_weighted_holm_by_hand():
 def test_a_verdict_needs_what_it_says():
     results = pd.DataFrame({"leak": [False], "pvalue_below": [0.5], "pvalue_holm": [1.0]}, ["x"])
     rows = dict.fromkeys(("real", "synthetic", "holdout"), 50)
-    grounds = Grounds(results, rows, 0.95, 0.02, None)
-    assert choose_evidence(grounds) == "none" and "2%" in write_verdict(grounds, "none")
-    assert choose_evidence(grounds._replace(smallest_share=np.inf)) == "unknown"
-    assert choose_evidence(grounds._replace(n_rows=rows | {"real": 19})) == "unknown"
-    assert choose_evidence(grounds._replace(results=results.assign(leak=True))) == "leak"
+    grounds = TableGrounds(results, rows, 0.95, 0.02, None)
+    assert choose_table_evidence(grounds) == "none" and "2%" in write_table_verdict(grounds, "none")
+    assert choose_table_evidence(grounds._replace(smallest_share=np.inf)) == "unknown"
+    assert choose_table_evidence(grounds._replace(n_rows=rows | {"real": 19})) == "unknown"
+    assert choose_table_evidence(grounds._replace(results=results.assign(leak=True))) == "leak"
     shifted = grounds._replace(results=results.assign(leak=True), shift="They do.")
-    assert choose_evidence(shifted) == "shift"
+    assert choose_table_evidence(shifted) == "shift"
 
 
 def test_training_rows_as_holdout_are_named_as_a_cause(tables):

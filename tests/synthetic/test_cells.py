@@ -3,7 +3,7 @@ import pandas as pd
 import pytest
 
 from skmia.synthetic._cells import (
-    Cells,
+    TableCells,
     find_nearest_rows,
     find_rows_within,
     iter_blocks,
@@ -43,7 +43,7 @@ def test_nearest_rows_are_those_of_all_pairs(kind):
     rng = np.random.default_rng(0)
     rows, others = draw_table(rng, 30, kind), draw_table(rng, 70, kind)
     rows.iloc[0, 0] = 50.0 if kind != "words" else "unknown"
-    cells = Cells((rows, others), ("X", "synthetic"))
+    cells = TableCells((rows, others), ("X", "synthetic"))
     expected = measure_by_hand(rows, others)
     columns = range(rows.shape[1])
     np.testing.assert_allclose(cells.sum_distances(columns, *cells.tables), expected, atol=1e-12)
@@ -64,7 +64,7 @@ def test_nearest_rows_without_a_column_are_those_of_a_table_without_it(kind, man
     rng = np.random.default_rng(2)
     rows, others = draw_table(rng, 30, kind), draw_table(rng, 70, kind)
     rows.iloc[0, 0] = 50.0 if kind != "words" else "unknown"
-    cells = Cells((rows, others), ("X", "synthetic"))
+    cells = TableCells((rows, others), ("X", "synthetic"))
     columns = range(rows.shape[1])
     left_out = [*columns, None]
     nearest = iter_nearest_without(cells, columns, *cells.tables, left_out)
@@ -79,7 +79,7 @@ def test_nearest_rows_without_a_column_are_those_of_a_table_without_it(kind, man
 def test_rows_within_a_limit_are_found_in_blocks(monkeypatch):
     rng = np.random.default_rng(1)
     rows, others = draw_table(rng, 9, "missing"), draw_table(rng, 200, "missing")
-    cells = Cells((rows, others), ("X", "synthetic"))
+    cells = TableCells((rows, others), ("X", "synthetic"))
     limit, columns = rng.random(9) * 5, range(rows.shape[1])
     whole = find_rows_within(cells, columns, *cells.tables, limit)
     monkeypatch.setattr("skmia.synthetic._cells._BLOCK", 70)
@@ -94,7 +94,7 @@ def test_rows_within_a_limit_are_found_in_blocks(monkeypatch):
 def test_many_categories_are_counted_without_wrapping():
     table = pd.DataFrame(np.zeros((2, 300), dtype=int)).astype(str)
     table.iloc[1] = "1"
-    cells = Cells((table, table), ("X", "synthetic"))
+    cells = TableCells((table, table), ("X", "synthetic"))
     distances = cells.sum_distances(range(300), *cells.tables)
     assert distances.tolist() == [[0.0, 300.0], [300.0, 0.0]]
     near = find_rows_within(cells, range(300), *cells.tables, np.array([299.0, 300.0]))

@@ -7,7 +7,7 @@ from draws import few_and_many, most_by_chance
 from scipy.stats import binom, poisson
 
 from skmia.synthetic import CopyTest
-from skmia.synthetic._copy_test import _Chance, count_smallest_number
+from skmia.synthetic._copy_test import _ChanceCopies, count_smallest_number
 
 
 def draw(rng, n):
@@ -41,7 +41,7 @@ def test_matches_by_hand():
 def test_expected_matches_by_hand():
     train = pd.DataFrame({"a": [1, 1, 1, 2], "b": list("xyxz")})
     real = [train["a"].to_numpy(), np.array([0, 1, 0, 2])]
-    expected = _Chance(real, real, 10, True)
+    expected = _ChanceCopies(real, real, 10, True)
     # Of the three other rows two have 1 and one has x. By Turing 2 has 2 * 0.5 / (1 * 4), as no
     # number occurs twice, and y and z have 2 * 1 / (2 * 4).
     by_hand = 10 * np.array([2 / 3 / 3, 2 / 3 / 4, 2 / 3 / 3, 1 / 4 / 4])

@@ -20,7 +20,7 @@ torch = pytest.importorskip("torch")
 pytest.importorskip("opacus")
 
 from skmia.synthetic._gan_training import (  # noqa: E402
-    Training,
+    GanTraining,
     clipped_gradient,
     flat_gradient,
     penalize,
@@ -109,7 +109,7 @@ def test_two_releases_share_the_noise_in_the_best_way():
 def test_no_row_moves_a_step_by_more_than_its_noise_allows(shape, penalty_bound):
     plan = make_plan(noise=shape, penalty_bound=penalty_bound, noise_multiplier=1.0)
     torch.manual_seed(0)
-    training = Training(X, plan, PrivateRandomness(0))
+    training = GanTraining(X, plan, PrivateRandomness(0))
     rng = np.random.default_rng(1)
     for _ in range(10):
         training.step_critic()
@@ -127,7 +127,7 @@ def test_no_row_moves_a_step_by_more_than_its_noise_allows(shape, penalty_bound)
 @pytest.mark.parametrize("privacy", ["bounds", "clipping"])
 def test_a_step_on_no_row_releases_noise_of_the_planned_size(privacy):
     torch.manual_seed(0)
-    training = Training(X, make_plan(privacy=privacy, critic_layers=(3,)), PrivateRandomness(0))
+    training = GanTraining(X, make_plan(privacy=privacy, critic_layers=(3,)), PrivateRandomness(0))
     nobody = training.rows[:0]
     n = 200
     released = np.array([training._release(nobody).numpy() for _ in range(n)])
@@ -141,7 +141,7 @@ def test_a_step_on_no_row_releases_noise_of_the_planned_size(privacy):
 
 def test_clipping_is_row_by_row():
     torch.manual_seed(0)
-    critic = Training(X, make_plan(), PrivateRandomness(0)).critic
+    critic = GanTraining(X, make_plan(), PrivateRandomness(0)).critic
     real, made, mixed = torch.tensor(X.reshape(3, 20, 3))
     alone = []
     for row in range(20):
@@ -156,7 +156,7 @@ def test_clipping_is_row_by_row():
 
 
 def test_a_row_with_a_gradient_that_is_not_finite_contributes_nothing():
-    training = Training(X, make_plan(), PrivateRandomness(0))
+    training = GanTraining(X, make_plan(), PrivateRandomness(0))
     rows = training.rows[:4].clone()
     parts = training.critic, rows, rows.flip(1), rows / 2, 2.0, 0.7
     expected = clipped_gradient(parts[0], *(part[:3] for part in parts[1:4]), *parts[4:])
@@ -168,7 +168,7 @@ def test_a_row_with_a_gradient_that_is_not_finite_contributes_nothing():
 
 
 def test_a_critic_without_slope_has_finite_gradients():
-    training = Training(X, make_plan(penalty=1.0), PrivateRandomness(0))
+    training = GanTraining(X, make_plan(penalty=1.0), PrivateRandomness(0))
     with torch.no_grad():
         for parameter in training.critic.parameters():
             parameter.zero_()
@@ -346,7 +346,7 @@ def test_the_number_of_real_rows_does_not_show_in_a_stream_that_can_be_known(pri
     states, sums = [], []
     for n_rows in (7, 6, 7):
         torch.manual_seed(0)
-        training = Training(
+        training = GanTraining(
             X, make_plan(privacy=privacy, noise_multiplier=1e-9), PrivateRandomness()
         )
         sums.append(training._release(training.rows[:n_rows]).numpy())
@@ -368,12 +368,12 @@ def test_seeded_noise_is_no_privacy():
 @pytest.mark.parametrize("noise", [1.5, 300.0, 1e6])
 def test_a_step_shows_whole_steps_of_a_grid_that_its_noise_covers(privacy, noise):
     plan = make_plan(privacy=privacy, noise_multiplier=noise)
-    training = Training(X, plan, PrivateRandomness(0))
+    training = GanTraining(X, plan, PrivateRandomness(0))
     scales = training._plan_noise()
     moves = scales > 0
     released = training._release(training.rows[:7]).numpy()[moves]
     # What a row moves, with a step of the grid more in each component, is a multiplier's share.
-    bare = Training(X, make_plan(privacy=privacy, noise_multiplier=1e-9), PrivateRandomness(0))
+    bare = GanTraining(X, make_plan(privacy=privacy, noise_multiplier=1e-9), PrivateRandomness(0))
     bare.critic = training.critic
     widths = 1e9 * bare._plan_noise()[moves]  # the noise of the multiplier 1
     grids = np.exp2(np.floor(np.log2(noise * widths)) - 29)

@@ -10,11 +10,11 @@ torch = pytest.importorskip("torch")
 
 from skmia.defenses._exact_noise import PrivateRandomness  # noqa: E402
 from skmia.synthetic._gan_training import (  # noqa: E402  # noqa: E402  # noqa: E402
-    Alternatives,
-    Layout,
-    Training,
+    ColumnLayout,
+    ExclusiveComponents,
+    GanTraining,
     flat_gradient,
-    layers_of,
+    list_critic_layers,
     make_critic,
     penalize,
     unit_scales,
@@ -22,7 +22,7 @@ from skmia.synthetic._gan_training import (  # noqa: E402  # noqa: E402  # noqa:
 from skmia.synthetic.critic_bounds import gradient_bounds  # noqa: E402
 
 SIZES = (3, 1, 4, 2, 1)
-LAYOUT = Layout(SIZES)
+LAYOUT = ColumnLayout(SIZES)
 SHAPES = ["spherical", "proportional", "minimum_trace"]
 
 
@@ -45,7 +45,7 @@ def critic_of(depth, slope, seed):
 
 
 def bounds_of(critic, slope, sizes=SIZES):
-    ends = zip(*gradient_bounds(*layers_of(critic), slope, sizes), strict=True)
+    ends = zip(*gradient_bounds(*list_critic_layers(critic), slope, sizes), strict=True)
     return [np.concatenate([part.ravel() for part in end]) for end in ends]
 
 
@@ -81,7 +81,7 @@ def test_bounds_of_one_hidden_layer_are_attained(slope):
     # Without numbers there are few rows, and all of them can be tried.
     sizes = (3, 4, 2)
     codes = np.stack(np.meshgrid(*map(np.arange, sizes)), axis=-1).reshape(-1, 3).astype(float)
-    rows = Layout(sizes).expand(torch.tensor(codes))
+    rows = ColumnLayout(sizes).expand(torch.tensor(codes))
     for seed in range(10):
         torch.manual_seed(seed)
         critic = make_critic(9, (6,), slope)
@@ -122,7 +122,7 @@ def row_changes(widths, alternatives, rng):
 @pytest.mark.parametrize("shape", SHAPES)
 def test_scales_have_the_noise_multiplier_one(shape):
     rng = np.random.default_rng(0)
-    alternatives = Alternatives.of_first_layer(SIZES, 5, 5 * LAYOUT.n_places + 20)
+    alternatives = ExclusiveComponents.of_first_layer(SIZES, 5, 5 * LAYOUT.n_places + 20)
     widths = rng.gamma(0.5, size=len(alternatives.member))
     widths[::7] = 0
     scales = unit_scales(widths, shape, alternatives)
@@ -135,7 +135,7 @@ def test_scales_have_the_noise_multiplier_one(shape):
 
 def test_minimum_trace_is_the_least_and_less_than_without_blocks():
     rng = np.random.default_rng(0)
-    alternatives = Alternatives.of_first_layer((2, 3, 1), 2, 15)
+    alternatives = ExclusiveComponents.of_first_layer((2, 3, 1), 2, 15)
     widths = rng.gamma(1, size=15)
     least = np.sum(unit_scales(widths, "minimum_trace", alternatives) ** 2)
     for _ in range(2000):
@@ -148,7 +148,7 @@ def test_minimum_trace_is_the_least_and_less_than_without_blocks():
 def test_noise_of_a_block_by_hand():
     # Two values with one weight each, which a row moves by at most 3 or 4: 5 in all for the block
     # beside 5 for the bias, so that each gets half of the squared norm.
-    alternatives = Alternatives.of_first_layer((2,), 1, 3)
+    alternatives = ExclusiveComponents.of_first_layer((2,), 1, 3)
     scales = unit_scales(np.array([3.0, 4.0, 5.0]), "minimum_trace", alternatives)
     assert_allclose(scales, np.sqrt(2) * np.array([3, 4, 5]))
     assert_allclose(unit_scales(np.array([3.0, 4.0, 5.0]), "spherical", alternatives), np.sqrt(41))
@@ -178,13 +178,13 @@ def test_no_row_moves_a_step_by_more_than_its_noise_allows(shape, spectral):
         max_spectral_norm=spectral,
     )
     torch.manual_seed(0)
-    training = Training(draw_rows(60, 0).numpy(), plan, PrivateRandomness(0), LAYOUT)
+    training = GanTraining(draw_rows(60, 0).numpy(), plan, PrivateRandomness(0), LAYOUT)
     rng = np.random.default_rng(1)
     for _ in range(5):
         training.step_critic()
         training.step_generator()
         if spectral:
-            norms = [np.linalg.norm(weight, 2) for weight in layers_of(training.critic)[0]]
+            norms = [np.linalg.norm(weight, 2) for weight in list_critic_layers(training.critic)[0]]
             assert max(norms) <= 1 + 1e-12
         scales = training._plan_noise()
         rows, made = draw_rows(30, rng.integers(1000)), draw_rows(30, rng.integers(1000))
@@ -211,9 +211,9 @@ def test_drawn_blocks_are_hard_and_have_slopes():
 def test_values_are_drawn_in_proportion_to_their_odds():
     odds = np.log([[0.5, 0.3, 0.2]])
     n = 20_000
-    codes = Layout([3]).draw_rows(np.repeat(odds, n, axis=0), np.random.default_rng(0))[:, 0]
+    codes = ColumnLayout([3]).draw_rows(np.repeat(odds, n, axis=0), np.random.default_rng(0))[:, 0]
     shares = np.bincount(codes.astype(int)) / n
     assert_allclose(shares, [0.5, 0.3, 0.2], atol=4.5 * np.sqrt(0.25 / n))
     torch.manual_seed(0)
-    drawn = Layout([3]).draw(torch.tensor(np.repeat(odds, n, axis=0))).mean(dim=0).numpy()
+    drawn = ColumnLayout([3]).draw(torch.tensor(np.repeat(odds, n, axis=0))).mean(dim=0).numpy()
     assert_allclose(drawn, [0.5, 0.3, 0.2], atol=4.5 * np.sqrt(0.25 / n))

@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose
 
 torch = pytest.importorskip("torch")
 
-from skmia.synthetic._gan_training import flat_gradient, layers_of, make_critic, penalize  # noqa: E402
+from skmia.synthetic._gan_training import flat_gradient, list_critic_layers, make_critic, penalize  # noqa: E402
 from skmia.synthetic.critic_bounds import critic_gradient_bounds, gradient_penalty_bounds  # noqa: E402
 
 N_FEATURES = 4
@@ -24,7 +24,9 @@ def critic_of(depth, slope, seed=0):
 
 def bounds_of(critic, slope):
     """Lower and upper ends as two vectors."""
-    ends = zip(*critic_gradient_bounds(*layers_of(critic), negative_slope=slope), strict=True)
+    ends = zip(
+        *critic_gradient_bounds(*list_critic_layers(critic), negative_slope=slope), strict=True
+    )
     return [np.concatenate([one.ravel() for one in end]) for end in ends]
 
 
@@ -70,7 +72,7 @@ def attained(critic, low, high):
     """How much of the largest of each component some row attains, as a share of its bound."""
     # Rows that climb towards each end: the corner at which each hidden unit is largest or smallest,
     # with each value in turn set to the ends or just inside of where the unit switches.
-    (first, *_), (bias, *_) = layers_of(critic)
+    (first, *_), (bias, *_) = list_critic_layers(critic)
     corners = np.concatenate([first > 0, first <= 0]).astype(float)
     rows = [corners]
     for column in range(N_FEATURES):
@@ -132,7 +134,7 @@ def test_a_unit_that_no_row_switches_on_has_no_gradient():
 def test_no_gradient_of_the_penalty_is_longer_than_its_bound(depth, norm):
     for seed in range(5):
         critic = critic_of(depth, 0.2, seed)
-        weights, _ = layers_of(critic)
+        weights, _ = list_critic_layers(critic)
         found = gradients(critic, draw_rows(2_000, seed), penalty=True)
         start, bounds = 0, gradient_penalty_bounds(weights, norm=norm)
         for layer, parameter in enumerate(critic.parameters()):
@@ -156,7 +158,7 @@ def test_the_spectral_bound_is_attained_where_layers_are_aligned():
 
 def test_the_spectral_bound_is_several_times_smaller():
     for depth in WIDTHS:
-        weights, _ = layers_of(critic_of(depth, 0.2))
+        weights, _ = list_critic_layers(critic_of(depth, 0.2))
         printed = gradient_penalty_bounds(weights, norm="frobenius")
         assert (printed > 2 * gradient_penalty_bounds(weights)).all()
 
@@ -192,7 +194,7 @@ def test_the_gradient_of_the_penalty_is_the_closed_form():
     # 2 (norm(J) - 1) A' u B' for J = W1' F W2', u = J / norm(J).
     critic = critic_of(1, 0.2)
     row = draw_rows(1, 0)
-    (first, last), (bias,) = layers_of(critic)
+    (first, last), (bias,) = list_critic_layers(critic)
     slopes = np.where(first @ row[0].numpy() + bias > 0, 1, 0.2)
     J = first.T @ (slopes * last[0])
     unit, factor = J / np.linalg.norm(J), 2 * (np.linalg.norm(J) - 1)

@@ -8,7 +8,7 @@ from sklearn.base import clone
 
 from skmia._core.randomness import derive_random_state
 from skmia.synthetic import NearestNeighborAdversarialAccuracy, PrivacyLoss
-from skmia.synthetic._adversarial_accuracy import Halves, deal_rows
+from skmia.synthetic._adversarial_accuracy import HalfAccuracy, deal_rows
 
 
 def measure(real, synthetic, **settings):
@@ -113,7 +113,7 @@ def test_bad_input():
 @pytest.mark.parametrize("version", ["original", "tie_corrected"])
 def test_deals_are_compared_at_once(version):
     rows = np.random.default_rng(6).integers(0, 6, size=(39, 3)).astype(float)
-    halves = Halves(rows[:26], rows[26:], "euclidean", version, None)
+    halves = HalfAccuracy(rows[:26], rows[26:], "euclidean", version, None)
     deals = deal_rows(13)
     expected = [halves.compare(~first).mean - halves.compare(first).mean for first in deals]
     np.testing.assert_allclose(halves.compare_deals(deals), expected, atol=1e-12)

@@ -6,9 +6,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from skmia.report._schema import check_table_document
+from skmia.report._document import check_table_document
 from skmia.synthetic import BootstrapGenerator, audit_table
-from skmia.synthetic._table._measure import read_tables, unify
+from skmia.synthetic._table._measure import unify, unify_tables
 
 N = 40
 
@@ -20,7 +20,7 @@ def draw(seed):
 
 def unify_column(*columns):
     names = ("real", "synthetic", "holdout")[: len(columns)]
-    tables = read_tables(dict(zip(names, (pd.DataFrame({"x": column}) for column in columns))))[0]
+    tables = unify_tables(dict(zip(names, (pd.DataFrame({"x": column}) for column in columns))))[0]
     return [table["x"] for table in unify(tables).values()]
 
 

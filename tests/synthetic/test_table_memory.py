@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from skmia.synthetic import CopyTest, audit_table
-from skmia.synthetic._cells import Cells
+from skmia.synthetic._cells import TableCells
 
 LIMITED = """
     import resource
@@ -56,7 +56,7 @@ def draw_table(rng, n_rows):
 def test_encoded_tables_are_neither_copied_nor_changed():
     rng = np.random.default_rng(0)
     tables = [draw_table(rng, n) for n in (60, 50, 40)]
-    cells = Cells(tables, ("real", "holdout", "synthetic"))
+    cells = TableCells(tables, ("real", "holdout", "synthetic"))
     joined = cells.join_first(2)
     assert all(np.shares_memory(whole, part) for whole, part in zip(joined, cells.tables[1]))
     for whole, first, second in zip(joined, *cells.tables[:2]):

@@ -6,10 +6,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from skmia.report._schema import check_table_document
+from skmia.report._document import check_table_document
 from skmia.synthetic import InferenceRisk, LinkabilityRisk, SinglingOutRisk, audit_table
 from skmia.synthetic._risks import average_by_person
-from skmia.synthetic._table._people import find_people
+from skmia.synthetic._table._people import find_repeated_persons
 
 
 def draw_visits(rng, n_people, n_rows=5):
@@ -69,7 +69,7 @@ def test_persons_who_are_copied_are_a_leak(visits):
 
 def test_persons_are_found_by_what_they_have_in_one_table_alone(visits):
     rest = [table.drop(columns="who") for table in visits]
-    people = find_people({"real": rest[0], "holdout": rest[2]}, 0)
+    people = find_repeated_persons({"real": rest[0], "holdout": rest[2]}, 0)
     assert set(people.columns) >= {"born", "zip"} and not {"amount", "kind"} & {*people.columns}
     report = audit_table(*rest, random_state=0)
     check = report.checks["rows of one person"]
@@ -98,7 +98,7 @@ def test_persons_are_found_where_two_have_equal_values(n_people, n_rows):
     for seed in range(30):
         rng = np.random.default_rng(seed)
         real, holdout = (draw_earners(rng, n_people, n_rows) for _ in range(2))
-        people = find_people({"real": real, "holdout": holdout}, seed)
+        people = find_repeated_persons({"real": real, "holdout": holdout}, seed)
         assert people.groups is not None, seed
         assert "income" in people.columns and not {"amount", "kind"} & {*people.columns}, seed
         found = [len(np.unique(people.groups[name])) for name in ("real", "holdout")]
@@ -114,7 +114,7 @@ def test_a_table_of_one_region_is_not_taken_for_persons():
         table = table.assign(age=rng.integers(18, 90, 2 * n)).sort_values("zip", kind="stable")
         parts = {"real": table[:n], "holdout": table[n:]}
         parts = {name: part.reset_index(drop=True) for name, part in parts.items()}
-        assert find_people(parts, 0).groups is None
+        assert find_repeated_persons(parts, 0).groups is None
 
 
 def test_rows_of_many_persons_are_not_taken_for_one_persons():
@@ -132,7 +132,7 @@ def test_rows_of_many_persons_are_not_taken_for_one_persons():
         )
 
     for shift in (0, 200):  # a holdout of other years of birth is a shift
-        people = find_people({"real": draw(400), "holdout": draw(400) + shift}, 0)
+        people = find_repeated_persons({"real": draw(400), "holdout": draw(400) + shift}, 0)
         assert people.groups is None and people.repeated == ()
 
 
@@ -159,7 +159,9 @@ def test_persons_split_by_rows_are_warned_of():
     rng = np.random.default_rng(4)
     visits = draw_visits(rng, 200).drop(columns="who")
     rows = rng.permutation(len(visits))
-    people = find_people({"real": visits.iloc[rows[:500]], "holdout": visits.iloc[rows[500:]]}, 0)
+    people = find_repeated_persons(
+        {"real": visits.iloc[rows[:500]], "holdout": visits.iloc[rows[500:]]}, 0
+    )
     assert people.groups is None and {"born", "zip"} <= {*people.repeated}
     assert people.share_repeated > 0.9
 

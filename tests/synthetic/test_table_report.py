@@ -10,10 +10,10 @@ from scipy.special import ndtri
 from sklearn.neighbors import KernelDensity
 
 from skmia._core.levels import LEAK, NONE
-from skmia.report._schema import check_table_document
-from skmia.synthetic import Grounds, audit_table, measure_level
+from skmia.report._document import check_table_document
+from skmia.synthetic import TableGrounds, audit_table, measure_table_level
 from skmia.synthetic._table import save_table
-from skmia.synthetic._table._report import render
+from skmia.synthetic._table._report import render_table
 
 NAME = "a\n<script>window.ran = true</script>"
 
@@ -95,7 +95,7 @@ def test_every_field(document, kind):
             continue
         changed = change(document, place, new)
         try:
-            render(check_table_document(changed))
+            render_table(check_table_document(changed))
         except ValueError:
             continue
         if place[-1] != "leak" or new is not True:  # which it was
@@ -127,8 +127,8 @@ def test_files(report, tmp_path, monkeypatch):
     def fail(*_, **__):
         raise ImportError("jinja2 is not installed.")
 
-    monkeypatch.setattr("skmia.synthetic._table._report.render", fail)
-    monkeypatch.setattr("skmia.synthetic._table._audit.render", fail)
+    monkeypatch.setattr("skmia.synthetic._table._report.render_table", fail)
+    monkeypatch.setattr("skmia.synthetic._table._audit.render_table", fail)
     saved = save_table(json.loads(report.to_json()), tmp_path / "again")
     assert [path.name for path in saved.paths] == ["table.json"]
     assert "report.html could not be made" in json.loads(saved.paths[0].read_text())["notes"][0]
@@ -179,7 +179,7 @@ def make_grounds(evidence=LEAK, loss=None, **numbers):
     if loss is not None:
         frame.loc["privacy loss"] = loss, loss
     frame["leak"] = evidence == LEAK
-    return Grounds(frame, {}, 0.95, 0.01, None)
+    return TableGrounds(frame, {}, 0.95, 0.01, None)
 
 
 @pytest.mark.parametrize(
@@ -196,16 +196,19 @@ def make_grounds(evidence=LEAK, loss=None, **numbers):
 )
 def test_limits_of_the_levels(low, estimate, word):
     # Of a single number, nothing is corrected.
-    level = measure_level(make_grounds(linkability=(estimate, low)), LEAK)
+    level = measure_table_level(make_grounds(linkability=(estimate, low)), LEAK)
     assert level.word == word and level.groups[0]["number"] == "linkability"
     for evidence in ("shift", "reversed", "unknown"):
-        assert measure_level(make_grounds(linkability=(estimate, low)), evidence).name == "unknown"
-    assert measure_level(make_grounds(NONE, linkability=(estimate, low)), NONE).name == "none"
+        assert (
+            measure_table_level(make_grounds(linkability=(estimate, low)), evidence).name
+            == "unknown"
+        )
+    assert measure_table_level(make_grounds(NONE, linkability=(estimate, low)), NONE).name == "none"
 
 
 def test_lower_ends_are_corrected_for_all_numbers_and_the_highest_counts():
     numbers = {"near_copies": (0.4, 0.34), "rare_copies": (0.02, 0.01), "linkability": (0.1, 0.08)}
-    found = measure_level(make_grounds(**numbers), LEAK)
+    found = measure_table_level(make_grounds(**numbers), LEAK)
     low = found.numbers["excess"]["low"]
     assert found.word == "At least clear" and found.numbers["excess"]["attack"] == "near copies"
     # Rare copies have 0.63 of the significance level, and the two others share the rest.
@@ -214,16 +217,16 @@ def test_lower_ends_are_corrected_for_all_numbers_and_the_highest_counts():
     # Of a number that is not beyond chance, nothing is shown; a loss is no share of attacks.
     grounds = make_grounds(**numbers, loss=0.4)
     grounds.results.loc["near copies", "leak"] = False
-    levels = {one["number"]: one["name"] for one in measure_level(grounds, LEAK).groups}
+    levels = {one["number"]: one["name"] for one in measure_table_level(grounds, LEAK).groups}
     assert levels == {"near copies": "none", "rare copies": "clear", "linkability": "slight"}
     grounds.results["leak"] = grounds.results.index == "privacy loss"
-    assert measure_level(grounds, LEAK).word == "Slight"
+    assert measure_table_level(grounds, LEAK).word == "Slight"
 
 
 def test_a_level_never_falls_with_a_number_or_a_narrower_interval():
     def rank(estimate, width):
         grounds = make_grounds(linkability=(estimate, estimate - width), singling_out=(0.1, 0.05))
-        return measure_level(grounds, LEAK).rank
+        return measure_table_level(grounds, LEAK).rank
 
     grid = np.linspace(0, 1, 41)
     for width in grid:
@@ -264,7 +267,7 @@ def test_each_evidence_has_its_words_and_steps(document, evidence):
     document["level"] |= {"name": name, "at_least": False}
     for one in document["level"]["groups"]:
         one |= {"name": name, "at_least": False}
-    page = render(document)
+    page = render_table(document)
     told = {
         "none": "would have been found with a probability of 80%. A stronger attack may still",
         "shift": "Training rows and rows never seen differ even without the table.",

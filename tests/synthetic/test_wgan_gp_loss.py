@@ -14,7 +14,7 @@ from skmia.defenses._exact_noise import PrivateRandomness
 torch = pytest.importorskip("torch")
 pytest.importorskip("opacus")
 
-from skmia.synthetic._gan_training import Training, clipped_gradient, penalize  # noqa: E402
+from skmia.synthetic._gan_training import GanTraining, clipped_gradient, penalize  # noqa: E402
 
 SLOPE, PENALTY = 0.2, 3.0
 X = np.random.default_rng(0).beta(2, 5, size=(12, 3))
@@ -40,7 +40,7 @@ def make_training(penalty=PENALTY, **settings):
         "max_spectral_norm": None,
     }
     torch.manual_seed(0)
-    return Training(X, SimpleNamespace(**plan | settings), PrivateRandomness(0))
+    return GanTraining(X, SimpleNamespace(**plan | settings), PrivateRandomness(0))
 
 
 def split(vector, shapes):

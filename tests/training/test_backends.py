@@ -15,8 +15,8 @@ from sklearn.tree import DecisionTreeClassifier
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from skmia import Records, ShadowPool
+from skmia._training.backends.backend import train_alone
 from skmia._training.checkpoint import FolderCheckpoint
-from skmia._training.ways.way import train_alone
 from skmia.datasets import make_membership_problem
 from skmia.shadow._job import PoolKeeper
 

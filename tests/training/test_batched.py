@@ -25,21 +25,21 @@ from skorch.dataset import Dataset, ValidSplit  # noqa: E402
 from torch import nn  # noqa: E402
 from torch.utils.data import DataLoader  # noqa: E402
 
+from skmia._training import backends  # noqa: E402
 from skmia._training import job as _job  # noqa: E402
-from skmia._training import ways  # noqa: E402
-from skmia._training.job import Data  # noqa: E402
-from skmia._training.ways.torch_nets import TorchNetsWay  # noqa: E402
-from skmia._training.ways.torch_nets.mlp import as_chain  # noqa: E402
-from skmia._training.ways.torch_nets.plan import find_net  # noqa: E402
-from skmia._training.ways.torch_nets.prepare import (  # noqa: E402
+from skmia._training.backends.backend import OneByOneWay  # noqa: E402
+from skmia._training.backends.torch_nets import TorchNetsWay  # noqa: E402
+from skmia._training.backends.torch_nets.mlp import as_chain  # noqa: E402
+from skmia._training.backends.torch_nets.plan import find_net  # noqa: E402
+from skmia._training.backends.torch_nets.prepare import (  # noqa: E402
     bytes_per_model,
     memory_for,
-    prepare,
+    prepare_net,
     shared_table,
 )
-from skmia._training.ways.torch_nets.train import Training  # noqa: E402
-from skmia._training.ways.way import OneByOneWay  # noqa: E402
-from skmia._training.where import JoblibWorkers  # noqa: E402
+from skmia._training.backends.torch_nets.train import NetTraining  # noqa: E402
+from skmia._training.job import JobData  # noqa: E402
+from skmia._training.workers import JoblibWorkers  # noqa: E402
 
 DOUBLE = torch.float64
 ADAM = {"optimizer": torch.optim.Adam, "lr": 0.01}
@@ -369,7 +369,7 @@ def test_memory_of_a_model_grows_with_its_batch():
     for batch_size in (8, 16):
         job = make_job(classifier(batch_size=batch_size))
         table = shared_table(job)
-        needed.append(bytes_per_model(prepare(job, 0, table), table))
+        needed.append(bytes_per_model(prepare_net(job, 0, table), table))
     # Outputs of three layers for 8 more rows, their gradients, and those that are kept for them.
     assert needed[1] - needed[0] >= 8 * 3 * (5 + 4 + 3) * 8
 
@@ -509,7 +509,9 @@ def test_chunks_on_a_gpu_are_as_large_as_its_memory_allows():
 def test_a_state_taken_on_a_gpu_is_put_back_there():
     job = make_job(classifier(device="cuda", iterator_train__shuffle=True, **ADAM))
     table = shared_table(job)
-    first, second = (Training([prepare(job, k, table) for k in range(4)], table) for _ in range(2))
+    first, second = (
+        NetTraining([prepare_net(job, k, table) for k in range(4)], table) for _ in range(2)
+    )
     first.run(2)
     second.import_state(first.export_state())
     for one in (first, second):
@@ -520,8 +522,8 @@ def test_a_state_taken_on_a_gpu_is_put_back_there():
 
 
 def test_refusing_imports_no_torch(monkeypatch):
-    name = "skmia._training.ways.torch_nets"
-    monkeypatch.setattr(ways, "torch_nets", ways.torch_nets)  # the import below sets it
+    name = "skmia._training.backends.torch_nets"
+    monkeypatch.setattr(backends, "torch_nets", backends.torch_nets)  # the import below sets it
     for module in [one for one in sys.modules if one == name or one.startswith(f"{name}.")]:
         monkeypatch.delitem(sys.modules, module)
     for package in ("torch", "skorch"):
@@ -535,6 +537,6 @@ def test_what_fails_together_and_alone_is_told_by_the_model_that_failed():
     job = make_job(classifier(max_epochs=1))
     y = job.data.y.copy()
     y[np.flatnonzero(job.subsets[0])[-1]] = 3  # a label without an output, beyond the check
-    job = job._replace(data=Data(job.data.tables, y))
+    job = job._replace(data=JobData(job.data.tables, y))
     with pytest.raises(RuntimeError, match="A shadow model .* could not be trained"):
         train(TorchNetsWay(), job)

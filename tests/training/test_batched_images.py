@@ -13,18 +13,18 @@ from skorch.callbacks import GradientNormClipping, LRScheduler  # noqa: E402
 from torch import nn  # noqa: E402
 from torch.nn import functional as F  # noqa: E402
 
-from skmia._training.plan import plan_training  # noqa: E402
-from skmia._training.ways.torch_nets import TorchNetsWay, probe  # noqa: E402
-from skmia._training.ways.torch_nets import check as _check  # noqa: E402
-from skmia._training.ways.torch_nets import prepare as _prepare  # noqa: E402
-from skmia._training.ways.torch_nets.group import DeviceRows  # noqa: E402
-from skmia._training.ways.torch_nets.prepare import (  # noqa: E402
-    Stream,
-    prepare,
+from skmia._training.backends.torch_nets import TorchNetsWay, timing  # noqa: E402
+from skmia._training.backends.torch_nets import equality as _check  # noqa: E402
+from skmia._training.backends.torch_nets import prepare as _prepare  # noqa: E402
+from skmia._training.backends.torch_nets.group import DeviceRows  # noqa: E402
+from skmia._training.backends.torch_nets.prepare import (  # noqa: E402
+    NetRandomness,
+    prepare_net,
     shared_table,
 )
-from skmia._training.ways.torch_nets.probe import Times  # noqa: E402
-from skmia._training.ways.torch_nets.train import Training  # noqa: E402
+from skmia._training.backends.torch_nets.timing import StepTimes  # noqa: E402
+from skmia._training.backends.torch_nets.train import NetTraining  # noqa: E402
+from skmia._training.plan import plan_training  # noqa: E402
 from skmia.victims import Augmentation, random_crops, random_flips  # noqa: E402
 
 CROPS = Augmentation(partial(random_crops, padding=1), random_flips)
@@ -199,7 +199,8 @@ def test_nets_in_turn_go_on_after_an_interruption():
     job = make_job(make_net(Noisy))
     table = shared_table(job)
     first, second = (
-        Training([prepare(job, k, table) for k in range(4)], table, in_turn=True) for _ in "ab"
+        NetTraining([prepare_net(job, k, table) for k in range(4)], table, in_turn=True)
+        for _ in "ab"
     )
     first.run(1)
     second.import_state(first.export_state())
@@ -259,8 +260,8 @@ def test_a_group_that_does_not_fit_the_memory_of_a_device_is_halved():
 
 def pretend(monkeypatch, times, fewest=1):
     """Let the probe measure given times."""
-    monkeypatch.setattr(probe, "measure_ways", lambda job, at_once: Times(*times))
-    monkeypatch.setattr(probe, "FEWEST_STEPS", fewest)
+    monkeypatch.setattr(timing, "measure_ways", lambda job, at_once: StepTimes(*times))
+    monkeypatch.setattr(timing, "FEWEST_STEPS", fewest)
 
 
 PROBED = {
@@ -318,14 +319,14 @@ def test_the_probe_times_batches_of_one_size(monkeypatch):
         return step(net, batch, **fit_params)
 
     monkeypatch.setattr(skorch.NeuralNet, "train_step", note)
-    probe.measure_ways(make_job(make_net(batch_size=6)))  # of 16 rows, the last batch has 4
-    assert sizes == [6] * (1 + probe.N_STEPS)
+    timing.measure_ways(make_job(make_net(batch_size=6)))  # of 16 rows, the last batch has 4
+    assert sizes == [6] * (1 + timing.N_STEPS)
 
 
 def test_the_probe_leaves_nothing_behind():
     job = make_job(make_net(**RECIPE))
     before = torch.get_rng_state(), torch.get_num_threads(), np.random.get_state()[1].copy()  # noqa: NPY002
-    times = probe.measure_ways(job)
+    times = timing.measure_ways(job)
     assert min(times) > 0
     assert torch.equal(torch.get_rng_state(), before[0])
     assert torch.get_num_threads() == before[1]
@@ -340,7 +341,7 @@ def test_nets_that_draw_other_numbers_on_a_device(monkeypatch):
     assert_equal_to_one_by_one(job, checked(job))
 
 
-class TwoStreams(Stream):
+class TwoStreams(NetRandomness):
     """Streams as on a device with generators of its own."""
 
     def __init__(self, device):
@@ -351,7 +352,7 @@ class TwoStreams(Stream):
 def test_masks_and_changes_of_another_stream_have_the_same_law(monkeypatch):
     settings = {**RECIPE, "module__drop": 0.5, "max_epochs": 1}
     job = make_job(make_net(**settings), n_models=64)
-    monkeypatch.setattr(_prepare, "Stream", TwoStreams)
+    monkeypatch.setattr(_prepare, "NetRandomness", TwoStreams)
     ours, theirs = training.run(TorchNetsWay(), job), training.run_alone(job)
     ours, theirs = torch.stack(weights_of(ours)), torch.stack(weights_of(theirs))
     assert not torch.allclose(ours, theirs)

@@ -12,7 +12,7 @@ skorch = pytest.importorskip("skorch")
 from torch import nn  # noqa: E402
 from torch.nn import functional as F  # noqa: E402
 
-from skmia._training.ways.torch_nets import TorchNetsWay  # noqa: E402
+from skmia._training.backends.torch_nets import TorchNetsWay  # noqa: E402
 
 N_TOKENS, LENGTH = 7, 5
 

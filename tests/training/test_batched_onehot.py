@@ -17,12 +17,12 @@ skorch = pytest.importorskip("skorch")
 
 from torch import nn  # noqa: E402
 
-from skmia._training.ways.torch_nets import TorchNetsWay  # noqa: E402
-from skmia._training.ways.torch_nets import check as _check  # noqa: E402
-from skmia._training.ways.torch_nets import optimizers as _optimizers  # noqa: E402
-from skmia._training.ways.torch_nets.prepare import prepare, shared_table  # noqa: E402
-from skmia._training.ways.torch_nets.table import Columns, join_rows, without_zeros  # noqa: E402
-from skmia._training.ways.torch_nets.train import Training  # noqa: E402
+from skmia._training.backends.torch_nets import TorchNetsWay  # noqa: E402
+from skmia._training.backends.torch_nets import equality as _check  # noqa: E402
+from skmia._training.backends.torch_nets import optimizers as _optimizers  # noqa: E402
+from skmia._training.backends.torch_nets.batches import ColumnPositions, join_rows, without_zeros  # noqa: E402
+from skmia._training.backends.torch_nets.prepare import prepare_net, shared_table  # noqa: E402
+from skmia._training.backends.torch_nets.train import NetTraining  # noqa: E402
 
 # With it MKL takes one kernel for all products, wherever in memory their factors are.
 ONE_KERNEL = ("MKL_CBWR", "COMPATIBLE")
@@ -88,9 +88,9 @@ def find_weights(model):
 
 def makes_sums(job):
     table = shared_table(job)
-    prepared = [prepare(job, k, table) for k in range(len(job.seeds))]
+    prepared = [prepare_net(job, k, table) for k in range(len(job.seeds))]
     assert len({one.signature for one in prepared}) == 1
-    return Training(prepared, table).engine.takes_sums
+    return NetTraining(prepared, table).engine.takes_sums
 
 
 def assert_equal_to_one_by_one(job, atol=1e-9):
@@ -182,8 +182,8 @@ def test_a_net_is_the_same_whoever_is_trained_with_it(X, activation):
     table = shared_table(job)
 
     def train_some(models):
-        prepared = {k: prepare(job, k, table) for k in models}
-        Training(list(prepared.values()), table).run(4)
+        prepared = {k: prepare_net(job, k, table) for k in models}
+        NetTraining(list(prepared.values()), table).run(4)
         return {k: find_weights(one.net) for k, one in prepared.items()}
 
     everyone = train_some(range(8))
@@ -211,7 +211,7 @@ def test_it_is_the_same_to_the_bit_where_products_do_not_depend_on_addresses():
 def test_rows_come_back_as_they_were():
     X = torch.as_tensor(make_table())
     rows, columns = without_zeros(X)
-    assert columns == Columns((*range(9), *range(11, 43)), (9, 10))
+    assert columns == ColumnPositions((*range(9), *range(11, 43)), (9, 10))
     assert rows.ones.shape == (N, 3)
     torch.testing.assert_close(rows.to_dense(columns), X, rtol=0, atol=0)
     fewer, _ = without_zeros(X * (torch.arange(43) < 29))

@@ -14,10 +14,10 @@ from skorch.dataset import ValidSplit  # noqa: E402
 from torch import nn  # noqa: E402
 from torch.optim import lr_scheduler  # noqa: E402
 
+from skmia._training.backends.torch_nets import TorchNetsWay  # noqa: E402
+from skmia._training.backends.torch_nets.prepare import prepare_net, shared_table  # noqa: E402
+from skmia._training.backends.torch_nets.train import NetTraining  # noqa: E402
 from skmia._training.plan import plan_training  # noqa: E402
-from skmia._training.ways.torch_nets import TorchNetsWay  # noqa: E402
-from skmia._training.ways.torch_nets.prepare import prepare, shared_table  # noqa: E402
-from skmia._training.ways.torch_nets.train import Training  # noqa: E402
 from skmia.victims import WeightAverage  # noqa: E402
 
 ADAM = {"optimizer": torch.optim.Adam, "lr": 0.01}
@@ -140,7 +140,7 @@ def test_clipping_of_rows_without_zeros():
         net = make_net(module, callbacks=[GradientNormClipping(0.1)], **settings)
         job = make_job(net, X=X)
         table = shared_table(job)
-        engine = Training([prepare(job, k, table) for k in range(2)], table).engine
+        engine = NetTraining([prepare_net(job, k, table) for k in range(2)], table).engine
         assert engine.takes_sums == (not settings)
         ours, theirs = weights_of(training.run(TorchNetsWay(), job)), training.run_alone(job)
         for one, other in zip(ours, weights_of(theirs), strict=True):
@@ -201,7 +201,9 @@ def test_an_interrupted_schedule_goes_on(name):
 
 def assert_goes_on(job):
     table = shared_table(job)
-    first, second = (Training([prepare(job, k, table) for k in range(4)], table) for _ in range(2))
+    first, second = (
+        NetTraining([prepare_net(job, k, table) for k in range(4)], table) for _ in range(2)
+    )
     first.run(3)
     second.import_state(first.export_state())
     for one in (first, second):
@@ -277,7 +279,7 @@ def test_nets_stop_after_different_epochs(monkeypatch):
     n_epochs = count_epochs(monkeypatch, job)
     assert len(set(n_epochs)) > 1
     table = shared_table(job)
-    ours = Training([prepare(job, k, table) for k in range(4)], table)
+    ours = NetTraining([prepare_net(job, k, table) for k in range(4)], table)
     ours.run(12)
     assert ours.epoch == max(n_epochs) and ours.stopping.is_over == (ours.epoch < 12)
 
@@ -287,7 +289,9 @@ def test_nets_stop_after_different_epochs(monkeypatch):
 def test_an_interrupted_training_stops_at_the_same_epoch(name, n_epochs):
     job = make_job(make_net(NormNet, callbacks=[STOPPING[name]], batch_size=11, **STOPPED))
     table = shared_table(job)
-    first, second = (Training([prepare(job, k, table) for k in range(4)], table) for _ in range(2))
+    first, second = (
+        NetTraining([prepare_net(job, k, table) for k in range(4)], table) for _ in range(2)
+    )
     first.run(n_epochs)
     second.import_state(first.export_state())
     for one in (first, second):

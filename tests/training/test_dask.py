@@ -18,7 +18,7 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.tree import DecisionTreeClassifier
 
 from skmia import Records, ShadowPool
-from skmia._training.where import DaskWorkers
+from skmia._training.workers import DaskWorkers
 from skmia.attacks import LiRA
 from skmia.base import _pool_attack
 from skmia.datasets import make_membership_problem

@@ -19,12 +19,12 @@ from nets import Images, make_net  # noqa: E402
 from skorch.callbacks import GradientNormClipping, LRScheduler  # noqa: E402
 
 from skmia import Records, ShadowPool  # noqa: E402
-from skmia._training.job import Data, Job  # noqa: E402
-from skmia._training.ways.torch_nets import TorchNetsWay, prepare, probe  # noqa: E402
-from skmia._training.ways.torch_nets.prepare import BatchOrder, EpochOrders  # noqa: E402
-from skmia._training.ways.torch_nets.table import Rooms, _Ferry, select  # noqa: E402
-from skmia._training.ways.torch_nets.train import Training  # noqa: E402
-from skmia._training.where import Workers  # noqa: E402
+from skmia._training.backends.torch_nets import TorchNetsWay, prepare, timing  # noqa: E402
+from skmia._training.backends.torch_nets.batches import BatchBuffers, _DeviceFerry, select  # noqa: E402
+from skmia._training.backends.torch_nets.prepare import BatchOrder, EpochOrders  # noqa: E402
+from skmia._training.backends.torch_nets.train import NetTraining  # noqa: E402
+from skmia._training.job import Job, JobData  # noqa: E402
+from skmia._training.workers import TaskWorkers  # noqa: E402
 
 META = torch.device("meta")
 N, N_MODELS = 40, 4
@@ -36,10 +36,10 @@ def make_training(net, **settings):
     subsets = np.zeros((N_MODELS, N), dtype=bool)
     for subset in subsets:
         subset[rng.permutation(N)[: N // 2]] = True
-    job = Job(net, Data([X], y), subsets, np.random.SeedSequence(0).spawn(N_MODELS), None)
+    job = Job(net, JobData([X], y), subsets, np.random.SeedSequence(0).spawn(N_MODELS), None)
     table = prepare.shared_table(job)
-    prepared = [prepare.prepare(job, k, table) for k in range(N_MODELS)]
-    return Training(prepared, table, **settings)
+    prepared = [prepare.prepare_net(job, k, table) for k in range(N_MODELS)]
+    return NetTraining(prepared, table, **settings)
 
 
 class OnMeta(torch.Generator):
@@ -93,11 +93,11 @@ def test_each_step_stays_on_the_device_of_the_nets(name, generic, fits, meta, mo
 
 def test_rows_that_are_too_large_for_the_device_are_moved_batch_by_batch():
     rng = torch.Generator().manual_seed(0)
-    rows, rooms = torch.randn(50, 2, 3, generator=rng), Rooms()
+    rows, rooms = torch.randn(50, 2, 3, generator=rng), BatchBuffers()
     assert select(rows, torch.arange(4), META).is_meta
     chosen = rooms.select(rows, torch.arange(4).view(2, 2), META)
     assert chosen.is_meta and chosen.shape == (2, 2, 2, 3)
-    ferry = _Ferry(rows, 5, torch.device("cpu"))
+    ferry = _DeviceFerry(rows, 5, torch.device("cpu"))
     for _ in range(4):
         places = torch.randint(50, (5,), generator=rng)
         torch.testing.assert_close(ferry.gather(rows, places), rows[places], rtol=0, atol=0)
@@ -115,8 +115,8 @@ def test_a_batch_is_gathered_beside_the_one_that_leaves(monkeypatch):
         def synchronize(self):
             events.append(f"copy {self.name} ended")
 
-    monkeypatch.setattr("skmia._training.ways.torch_nets.table._mark", lambda device: Event())
-    ferry = _Ferry(torch.zeros(9, 2), 3, torch.device("cpu"))
+    monkeypatch.setattr("skmia._training.backends.torch_nets.batches._mark", lambda device: Event())
+    ferry = _DeviceFerry(torch.zeros(9, 2), 3, torch.device("cpu"))
     for _ in range(3):
         ferry.gather(torch.zeros(9, 2), torch.arange(3))
     assert events == ["copy 0 begins", "copy 1 begins", "copy 0 ended", "copy 3 begins"]
@@ -124,7 +124,7 @@ def test_a_batch_is_gathered_beside_the_one_that_leaves(monkeypatch):
 
 def test_a_table_on_the_host_gives_the_same_nets(monkeypatch):
     here = make_training(make_net(Images))
-    monkeypatch.setattr("skmia._training.ways.torch_nets.table._Room", _Ferry)
+    monkeypatch.setattr("skmia._training.backends.torch_nets.batches._DeviceBuffer", _DeviceFerry)
     ferried = make_training(make_net(Images))
     for one in (here, ferried):
         one.run_to_end(None)
@@ -170,10 +170,10 @@ def test_a_shuffled_epoch_is_foreseen_by_its_seed():
 def test_groups_are_spread_over_as_many_gpus_as_there_are_processes(monkeypatch):
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 4)
     monkeypatch.setattr(
-        probe, "effective_n_jobs", lambda n_jobs: {None: 1, -1: 16}.get(n_jobs, n_jobs)
+        timing, "effective_n_jobs", lambda n_jobs: {None: 1, -1: 16}.get(n_jobs, n_jobs)
     )
-    assert [probe.count_devices("cuda", n) for n in (None, 1, 3, -1)] == [1, 1, 3, 4]
-    assert [probe.count_devices(one, -1) for one in ("cuda:1", "mps", "cpu")] == [1, 1, 0]
+    assert [timing.count_devices("cuda", n) for n in (None, 1, 3, -1)] == [1, 1, 3, 4]
+    assert [timing.count_devices(one, -1) for one in ("cuda:1", "mps", "cpu")] == [1, 1, 0]
 
 
 def test_no_two_groups_have_the_same_gpu():
@@ -185,7 +185,7 @@ def test_no_two_groups_have_the_same_gpu():
         used.append(number)
         yield
 
-    with probe.spread(lambda job: job, 3, use) as train:
+    with timing.spread_over_gpus(lambda job: job, 3, use) as train:
         threads = [Thread(target=train, args=(None,)) for _ in range(3)]
         for thread in threads:
             thread.start()
@@ -221,16 +221,18 @@ def test_a_pool_on_two_devices_equals_one_on_one(monkeypatch, tmp_path):
     records = Records(rng.normal(size=(N, 6)).astype(np.float32), rng.integers(3, size=N))
     settings = {"batched": 2, "n_jobs": 1, "random_state": 0}
     one = ShadowPool(make_net(), 8, **settings).fit(records)
-    spread = probe.spread
-    monkeypatch.setattr(probe, "count_devices", lambda device, n_jobs: 2)
-    monkeypatch.setattr(probe, "spread", lambda train, n: spread(train, n, Use(tmp_path)))
+    spread = timing.spread_over_gpus
+    monkeypatch.setattr(timing, "count_devices", lambda device, n_jobs: 2)
+    monkeypatch.setattr(
+        timing, "spread_over_gpus", lambda train, n: spread(train, n, Use(tmp_path))
+    )
     two = ShadowPool(make_net(), 8, **settings).fit(records)
     np.testing.assert_array_equal(one.signals_, two.signals_)
     used = {path.name: len(path.read_text()) for path in tmp_path.iterdir()}
     assert set(used) <= {"0", "1"} and sum(used.values()) == 4
 
 
-class Cluster(Workers):
+class Cluster(TaskWorkers):
     """Workers with devices of their own."""
 
     name = "cluster"
@@ -246,7 +248,7 @@ class Cluster(Workers):
 
 
 def test_workers_of_a_cluster_use_their_own_devices(monkeypatch):
-    monkeypatch.setattr(probe, "count_devices", None)
+    monkeypatch.setattr(timing, "count_devices", None)
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(N, 6)).astype(np.float32), rng.integers(3, size=N)
     subsets = np.arange(N) % 2 == np.arange(N_MODELS)[:, None] % 2

@@ -9,11 +9,11 @@ from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
 from sklearn.neural_network import MLPClassifier
 
 from skmia import Records, ShadowPool, audit
+from skmia._training.backends.linear import LinearWay
+from skmia._training.backends.linear.logistic import LogisticSolver
+from skmia._training.backends.perceptron import backend as perceptron
 from skmia._training.groups import is_out_of_memory
-from skmia._training.ways.linear import LinearWay
-from skmia._training.ways.linear.logistic import LogisticSolver
-from skmia._training.ways.perceptron import way as perceptron
-from skmia._training.where import JoblibWorkers
+from skmia._training.workers import JoblibWorkers
 from skmia.exceptions import JointTrainingWarning, TrainingError
 
 RNG = np.random.default_rng(0)
@@ -46,7 +46,8 @@ def net(skorch):
 
 def limit_room(monkeypatch, module, most, error):
     """Let the joint training of more models than ``most`` fail; the sizes that were tried."""
-    tried, training = [], module.Training
+    kind = "PerceptronTraining" if module is perceptron else "NetTraining"
+    tried, training = [], getattr(module, kind)
 
     def train(models, *others, **settings):
         if len(others) < 3:  # the trial of two models is given a type of its own
@@ -55,14 +56,14 @@ def limit_room(monkeypatch, module, most, error):
                 raise error
         return training(models, *others, **settings)
 
-    monkeypatch.setattr(module, "Training", train)
+    monkeypatch.setattr(module, kind, train)
     return tried
 
 
 def find_module(name):
     if name == "perceptron":
         return perceptron
-    from skmia._training.ways.torch_nets import group as _group
+    from skmia._training.backends.torch_nets import group as _group
 
     return _group
 

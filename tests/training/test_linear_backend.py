@@ -24,9 +24,9 @@ from sklearn.utils.fixes import parse_version
 from sklearn.utils.validation import check_is_fitted
 
 from skmia import Records, ShadowPool
-from skmia._core.asking import query_victim
-from skmia._core.linear_influence import Factor
-from skmia._training.ways.linear import LinearWay
+from skmia._core.linear_influence import CholeskyFactor
+from skmia._core.query import query_victim
+from skmia._training.backends.linear import LinearWay
 
 TIGHT = {"tol": 1e-11, "max_iter": 2000, "solver": "newton-cg"}
 NO_PENALTY = (
@@ -252,7 +252,7 @@ def test_the_condition_number_is_that_of_the_matrix_with_a_diagonal_of_ones(n_co
     X = make_nearly_dependent(n_columns, gap) * np.geomspace(1e-3, 1e3, n_columns)
     scaled = X / np.linalg.norm(X, axis=0)
     expected = 1 / np.linalg.cond(scaled.T @ scaled, 1)
-    assert Factor(X.T @ X).rcond == pytest.approx(expected, rel=1e-3)
+    assert CholeskyFactor(X.T @ X).rcond == pytest.approx(expected, rel=1e-3)
 
 
 def test_nearly_dependent_columns_are_left_to_the_estimator():

@@ -17,11 +17,11 @@ from sklearn.neural_network import MLPClassifier, MLPRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
-from skmia._core.asking import query_victim
-from skmia._training.ways.perceptron import PerceptronWay
-from skmia._training.ways.perceptron import way as _memory
-from skmia._training.ways.perceptron import way as _way
-from skmia._training.ways.perceptron.way import count_together, start_network
+from skmia._core.query import query_victim
+from skmia._training.backends.perceptron import PerceptronWay
+from skmia._training.backends.perceptron import backend as _memory
+from skmia._training.backends.perceptron import backend as _way
+from skmia._training.backends.perceptron.backend import count_together, start_network
 
 ALMOST = 1e-9
 

@@ -10,7 +10,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.neural_network import MLPClassifier
 from sklearn.tree import DecisionTreeClassifier
 
-from skmia._training.job import Kept, keep_model
+from skmia._training.job import KeptResults, keep_model
 from skmia._training.plan import plan_training
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*Stochastic Optimizer")
@@ -96,7 +96,7 @@ def look(trained):
         "n_answers": len(trained.answers[0]),
         "took_time": trained.seconds > 0,
     }
-    return Kept(facts, {"proba": trained.answers[0].values}, trained.model)
+    return KeptResults(facts, {"proba": trained.answers[0].values}, trained.model)
 
 
 @pytest.mark.parametrize("n_jobs", [None, 2])
@@ -112,13 +112,13 @@ def test_a_keeper_sees_each_model_by_its_number(table, model, n_jobs):
 
 
 def test_a_model_that_nobody_asks_for_is_not_made(table, monkeypatch):
-    from skmia._training.ways.linear import plan as _models
+    from skmia._training.backends.linear import plan as _models
 
     def refuse(*arguments):
         raise AssertionError("a model was made")
 
-    monkeypatch.setattr(_models.Workshop, "_make_model", refuse)
-    job = make_job(LogisticRegression(), table, keep=lambda trained: Kept({}, {}))
+    monkeypatch.setattr(_models.SolutionKeeper, "_make_model", refuse)
+    job = make_job(LogisticRegression(), table, keep=lambda trained: KeptResults({}, {}))
     assert len(run(job)) == 3
 
 

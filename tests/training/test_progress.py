@@ -12,7 +12,7 @@ from sklearn.tree import DecisionTreeClassifier
 from skmia import Records, ShadowPool
 from skmia._core import progress as _bar
 from skmia._training import job as _progress
-from skmia._training.where import split_job
+from skmia._training.workers import split_job
 
 RECORDS = Records(
     np.random.default_rng(0).normal(size=(60, 3)).astype(np.float32), np.arange(60) % 2
@@ -81,7 +81,7 @@ def test_the_bar_is_not_sent_to_other_processes():
 
 def test_a_group_that_is_trained_again_does_not_move_the_bar_back():
     bar = _bar.tqdm(total=4, file=StringIO(), mininterval=0)
-    progress = _progress.Progress(bar)
+    progress = _progress.JobProgress(bar)
     progress.show(3.0, "epoch", 3, 4)
     progress.show(0.5, "epoch", 1, 4)
     assert bar.n == 3

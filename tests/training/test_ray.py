@@ -12,7 +12,7 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.neural_network import MLPClassifier
 from sklearn.tree import DecisionTreeClassifier
 
-import skmia._training.where
+import skmia._training.workers
 from skmia import Records, ShadowPool
 from skmia.datasets import make_membership_problem
 
@@ -95,13 +95,13 @@ def test_a_killed_worker_costs_its_model(records, tmp_path, monkeypatch, on_disk
     (tmp_path / "fits").mkdir()
     pool = ShadowPool(make_counted(tmp_path / "fits"), 8, on_disk=on_disk, random_state=0)
     pool.set_params(checkpoint=tmp_path / "pool")
-    received, receive = [], skmia._training.where._receive
+    received, receive = [], skmia._training.workers._receive
 
     def weighing_receive(*arguments):
         received.append(receive(*arguments))
         return received[-1]
 
-    monkeypatch.setattr(skmia._training.where, "_receive", weighing_receive)
+    monkeypatch.setattr(skmia._training.workers, "_receive", weighing_receive)
     with joblib.parallel_config("ray"):
         signals = np.asarray(pool.fit(records).signals_)
     # Two fits that begin at the same moment may both find the folder empty and die.

@@ -15,7 +15,7 @@ skorch = pytest.importorskip("skorch")
 
 from torch import nn  # noqa: E402
 
-from skmia._training.ways.torch_nets.mlp import as_chain  # noqa: E402
+from skmia._training.backends.torch_nets.mlp import as_chain  # noqa: E402
 
 PATIENCE = 30.0  # seconds, after which a test that hangs fails
 

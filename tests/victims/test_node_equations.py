@@ -30,8 +30,8 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from skmia import Records
 from skmia.defenses import strip_state
 from skmia.victims._node_equations.boosting import add_bins
-from skmia.victims._node_equations.cart import Sample, estimate_totals
-from skmia.victims._node_equations.equations import Collector, estimate_steps
+from skmia.victims._node_equations.cart import TreeSample, estimate_totals
+from skmia.victims._node_equations.equations import NodeCollector, estimate_steps
 from skmia.victims._node_equations.read import (
     has_node_equations,
     read_further_columns,
@@ -328,7 +328,7 @@ def test_columns_of_further_records_are_those_that_they_would_have():
 
 def read_bins(model, X, member):
     """Errors of the equations of the bins, and what deviation each is declared to have."""
-    collector = Collector(len(X))
+    collector = NodeCollector(len(X))
     add_bins(collector, model, X, int(member.sum()))
     equations = collector.equations(member.sum()) if collector._n_equations else None
     if equations is None:
@@ -721,7 +721,7 @@ def test_shares_say_of_how_many_rows_they_are():
     steps = np.zeros((5, 2))
     steps[3] = 0.01
     candidates = np.array([14, 100, 1, 14, 0])
-    totals, _ = estimate_totals(shares, steps, candidates, 0.5, Sample(0, 100))
+    totals, _ = estimate_totals(shares, steps, candidates, 0.5, TreeSample(0, 100))
     assert totals[0] == pytest.approx(7, abs=0.01)  # 14 would be all of the candidates
     assert np.isnan(totals[1])  # multiples of 3 vary as the number did before
     assert totals[2] == pytest.approx(1, abs=1e-3)  # the only record that can be in the leaf
@@ -739,7 +739,7 @@ def test_numbers_of_rows_follow_from_the_shares_of_a_stripped_forest():
         values = tree.value[:, 0, :]
         possible = values[leaves, records.y] > 0
         candidates = np.bincount(leaves, possible, minlength=tree.node_count)
-        share, sample = member.mean(), Sample(0, member.sum())
+        share, sample = member.mean(), TreeSample(0, member.sum())
         totals, variances = estimate_totals(
             values, np.zeros_like(values), candidates, share, sample
         )

@@ -347,7 +347,7 @@ def test_answers_to_many_rows_are_put_together(problem, monkeypatch):
     X, y = problem
     victim = LogisticRegression().fit(X, y)
     whole = answers_of(victim, X)
-    monkeypatch.setattr("skmia._core.asking.CHUNK", 7)
+    monkeypatch.setattr("skmia._core.query.CHUNK", 7)
     np.testing.assert_allclose(answers_of(victim, X).values, whole.values, rtol=1e-12)
     frame = pd.DataFrame(X)
     named = LogisticRegression().fit(frame, y)

@@ -31,7 +31,7 @@ from skmia.victims._split_thresholds import (
     MIDPOINT,
     QUANTILE,
     VALUE,
-    Columns,
+    SortedColumns,
     explain,
     has_split_thresholds,
     read_edges,
@@ -147,7 +147,7 @@ def is_made(x, present, t, rule):
 @pytest.mark.parametrize("seed", range(8))
 def test_message_is_the_likelihood_ratio_of_all_cases(rule, seed):
     x, t, q = draw_event(seed, rule)
-    columns = Columns(x[:, None], len(x))
+    columns = SortedColumns(x[:, None], len(x))
     events = explain(read_edges([0], [t], columns), rule, 1.0, columns, 0.5)
     found = np.zeros(len(x))
     found[events.candidates] = compute_messages(events, logit(q[events.candidates]), 0.0)

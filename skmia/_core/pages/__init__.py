@@ -8,10 +8,10 @@ from functools import lru_cache
 from importlib.resources import files
 
 from ..decisions import note_numbers
+from ..escaping import as_html, visible
 from ..levels import Level as Level
 from ..optional import import_optional
 from ..text import choose_base as choose_base
-from ..visible import as_html, visible
 
 # Hebrew, Arabic and other scripts that are written from right to left.
 _LEFTWARD = "\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefe\U00010800-\U00010fff\U0001e800-\U0001efff"
@@ -57,8 +57,10 @@ def make_policy(style):
 
 
 def render_page(name, package, own_style=None, **content):
-    """Render a page with its style, and a policy that allows nothing else."""
-    # own_style: of a page that does not share that of reports, a file beside its template
+    """Render a page with its style, and a policy that allows nothing else.
+
+    own_style: of a page that does not share that of reports, a file beside its template.
+    """
     jinja2 = import_optional("jinja2", extra="report")
     style, template = _load_template(jinja2, name, package, own_style)
     return template.render(style=style, policy=make_policy(style), **content)
@@ -70,7 +72,7 @@ def _load_template(jinja2, name, package, own_style):
     markup = jinja2.utils.markupsafe.Markup
     shared = {part: __package__ for part in ("page_base.html.j2", "page_parts.html.j2")}
     environment = jinja2.Environment(
-        loader=jinja2.FunctionLoader(lambda part: _read_part(part, shared.get(part, package))),
+        loader=jinja2.FunctionLoader(lambda part: _read_resource(part, shared.get(part, package))),
         autoescape=True,
         trim_blocks=True,
         lstrip_blocks=True,
@@ -82,18 +84,23 @@ def _load_template(jinja2, name, package, own_style):
 
 
 def _read_style(name, package):
-    """The style without the spaces that only its readers need."""
-    text = _read_part("page.css", __package__) if name is None else _read_part(name, package)
+    """Return the style without the spaces that only its readers need."""
+    text = (
+        _read_resource("page.css", __package__) if name is None else _read_resource(name, package)
+    )
     text = " ".join(text.split()).replace(": ", ":")
     return re.sub(r" ?([{};,]) ?", r"\1", text)
 
 
-def _read_part(name, package):
+def _read_resource(name, package):
     return (files(package) / name).read_text(encoding="utf-8")
 
 
 def frame_page(report, title):
-    """The page of a report, without jinja2 its text; a frame keeps its style off the notebook's."""
+    """Return the page of a report, without jinja2 its text.
+
+    A frame keeps its style off the notebook's.
+    """
     try:
         page = report.to_html()
     except ImportError:

@@ -8,9 +8,11 @@ _LOWEST, _MOST_POINTS = -3, 48
 
 
 def draw_roc(curves, point=None):
-    """Compute the drawing of curves, each with rates, a level, a name and whether it is dashed."""
-    # -> drawing: sizes, ticks and paths in pixels, with one decimal. Of each curve, what lies below
-    # its rate "from" cannot be measured and is not drawn.
+    """Compute the drawing of curves, each with rates, a level, a name and whether it is dashed.
+
+    Return drawing: sizes, ticks and paths in pixels, with one decimal. Of each curve, what lies
+    below its rate "from" cannot be measured and is not drawn.
+    """
     ticks = [10.0**power for power in range(_LOWEST, 1)]
     lines = []
     for curve in curves:
@@ -24,8 +26,11 @@ def draw_roc(curves, point=None):
         label = _place_label(curve["name"], fpr, rest[0], at)
         lines.append(
             {name: curve[name] for name in ("name", "level", "dashed")}
-            | {"points": _join(zip(fpr, rest[0])), "band": _join([*upper, *lower[::-1]])}
-            | {"point": at and _put(*at), "label": label}
+            | {
+                "points": _join_points(zip(fpr, rest[0])),
+                "band": _join_points([*upper, *lower[::-1]]),
+            }
+            | {"point": at and _place_point(*at), "label": label}
         )
     return {
         "width": _WIDTH,
@@ -34,33 +39,35 @@ def draw_roc(curves, point=None):
         "right": _WIDTH - _RIGHT,
         "top": _TOP,
         "bottom": _HEIGHT - _BOTTOM,
-        "ticks": [(f"{100 * rate:g}%", *_put(rate, rate)) for rate in ticks],
-        "mark": point and _put(point, 1)[0],
-        "guessing": [_put(0.12, 1)[0], _put(1, 0.07)[1]],
+        "ticks": [(f"{100 * rate:g}%", *_place_point(rate, rate)) for rate in ticks],
+        "mark": point and _place_point(point, 1)[0],
+        "guessing": [_place_point(0.12, 1)[0], _place_point(1, 0.07)[1]],
         "lines": _separate(lines),
     }
 
 
-def _put(fpr, tpr):
+def _place_point(fpr, tpr):
     x, y = (1 - max(math.log10(max(rate, 1e-300)), _LOWEST) / _LOWEST for rate in (fpr, tpr))
     across, down = _WIDTH - _LEFT - _RIGHT, _HEIGHT - _TOP - _BOTTOM
     return round(_LEFT + x * across, 1), round(_HEIGHT - _BOTTOM - y * down, 1)
 
 
-def _join(points):
-    return " ".join(f"{x:g},{y:g}" for x, y in (_put(*point) for point in points))
+def _join_points(points):
+    return " ".join(f"{x:g},{y:g}" for x, y in (_place_point(*point) for point in points))
 
 
 _LETTER = 9  # width of a letter, at most about
 
 
 def _place_label(name, fpr, tpr, at):
-    """Left of the start of the curve, where no other one is; or else below a point of it."""
-    # -> label: the place of its end, or of its start, and which of these it is
-    x, y = _put(fpr[0], tpr[0])
+    """Return left of the start of the curve, where no other one is; or else below a point of it.
+
+    Return label: the place of its end, or of its start, and which of these it is.
+    """
+    x, y = _place_point(fpr[0], tpr[0])
     if x - 9 - _LETTER * len(name) > _LEFT:
         return [round(x - 9, 1), min(y + 4, _HEIGHT - _BOTTOM - 4), "end"]
-    x, y = _put(*(at or (fpr[0], tpr[0])))
+    x, y = _place_point(*(at or (fpr[0], tpr[0])))
     return [min(x + 8, _WIDTH - _RIGHT - 60), min(y + 18, _HEIGHT - _BOTTOM - 4), "start"]
 
 

@@ -5,11 +5,11 @@ import warnings
 from contextlib import suppress
 from typing import NamedTuple
 
+from ..escaping import visible
 from ..files import name_beside, split_place, write_bytes
-from ..visible import visible
 
 
-class Saved(NamedTuple):
+class SavedFiles(NamedTuple):
     """The files of a report that were written, and those that could not be made."""
 
     paths: list  # of the files that were written
@@ -22,14 +22,15 @@ class Saved(NamedTuple):
 
 
 def save_documents(document, directory, numbers, others):
-    """Write the document of a report, then its other files, each of them atomically."""
-    # Notes in the file of the numbers say which file could not be made. The document is not
-    # changed.
+    """Write the document of a report, then its other files, each of them atomically.
+
+    Notes in the file of the numbers say which file could not be made. The document is not changed.
+    """
     directory, page = split_place(directory)
     directory.mkdir(parents=True, exist_ok=True)
     numbers, *names = (name_beside(page, name) for name in (numbers, *others))
     others = dict(zip(names, others.values(), strict=True))
-    saved = Saved([directory / numbers], {})
+    saved = SavedFiles([directory / numbers], {})
     write_json(document, saved.paths[0])
     noted = document  # a copy with a note on each failure so far
     for name, write in others.items():
@@ -46,7 +47,7 @@ def save_documents(document, directory, numbers, others):
 
 
 def describe_failure(name, error):
-    """A sentence on a file that could not be made, without the folder it was meant for."""
+    """Return a sentence on a file that could not be made, without the folder it was meant for."""
     if isinstance(error, OSError) and error.strerror:
         why = error.strerror
     else:
@@ -63,7 +64,7 @@ def write_text(text, path):
 
 
 def write_json(document, path):
-    """The same for the text of a JSON document."""
+    """Return the same for the text of a JSON document."""
     return write_text(json.dumps(document, indent=2, allow_nan=False) + "\n", path)
 
 

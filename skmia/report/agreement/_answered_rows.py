@@ -6,10 +6,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..._core.asking import query_victim, unwrap
 from ..._core.containers import take_rows
 from ..._core.features import FeatureEncoder
 from ..._core.outputs import PREDICTIONS
+from ..._core.query import query_victim, unwrap
 from ..._core.randomness import isolated_randomness
 from ...victims import CallableVictim
 from ._skill import AnswerScores, make_scores, measure_skill
@@ -53,22 +53,24 @@ class ClonedAnswers(NamedTuple):
         return self.recipe.is_own
 
 
-class Repetition(NamedTuple):
+class AnswerRepetition(NamedTuple):
     """How far two answers to the same rows are apart, beyond rounding."""
 
     moved: float  # median distance, as a share of the spread of the answers
     turned: float  # share of the rows with another prediction
 
     def suffices(self, n_repeats):
-        """Whether the answers, or the means of so many, are equal, or nearly so."""
+        """Return whether the answers, or the means of so many, are equal, or nearly so."""
         if n_repeats == 1:
             return self.moved <= _LEAST_NOISE and self.turned <= _MOST_TURNED
         return n_repeats >= MOST_REPEATS or self.count_missing(n_repeats) <= n_repeats
 
     def count_missing(self, n_repeats):
-        """About how many answers must be averaged so that little noise is left of them."""
-        # Predictions at the border are others in any number of answers, so they count only where
-        # the answers are labels, which differ from others by one.
+        """About how many answers must be averaged so that little noise is left of them.
+
+        Predictions at the border are others in any number of answers, so they count only where the
+        answers are labels, which differ from others by one.
+        """
         noise = self.moved / _LEFT_NOISE if self.moved else self.turned / _LEFT_TURNED
         if noise <= 1 and n_repeats > 1:
             return n_repeats
@@ -112,7 +114,7 @@ class AnsweredRows:
         return np.linalg.eigh(np.cov(((y - y.mean(axis=0)) / scale).T))[1][:, -1] / scale
 
     def _project(self, values):
-        """One number for each record: of several targets the one that varies most."""
+        """Return one number for each record: of several targets the one that varies most."""
         return values @ self._direction if values.ndim == 2 else values
 
     @cached_property
@@ -120,17 +122,17 @@ class AnsweredRows:
         return self.read(self.outputs)
 
     def read(self, outputs):
-        """Any answers for these rows in the form of the model's."""
+        """Return any answers for these rows in the form of the model's."""
         if self.is_value:
             return AnswerScores(self._project(np.asarray(outputs.values, dtype=np.float64)))
         return make_scores(outputs, self.outputs.classes, self.outputs.kind == "label")
 
     def measure(self, scores, mask):
-        """The skill of some answers for all rows, on some of them."""
+        """Return the skill of some answers for all rows, on some of them."""
         return measure_skill(scores.take(mask), self.truth[mask], self.units[mask])
 
     def fit(self, inside=True):
-        """The skill of the model on members, or on the others."""
+        """Return the skill of the model on members, or on the others."""
         return self._fits[int(inside)]
 
     @cached_property
@@ -138,17 +140,17 @@ class AnsweredRows:
         return [self.measure(self.scores, self.inside == side) for side in (False, True)]
 
     def fit_answers_of(self, scores):
-        """The skill of the model on members, if other answers were the labels."""
+        """Return the skill of the model on members, if other answers were the labels."""
         truth = scores.values if self.is_value else scores.predicted
         rows = self.inside
         return measure_skill(self.scores.take(rows), truth[rows], self.units[rows])
 
     def fit_of(self, clones, inside=True):
-        """The skill of clones on members that they have not seen, or on the others."""
+        """Return the skill of clones on members that they have not seen, or on the others."""
         return self.measure(clones.fresh, clones.is_fresh & (self.inside == inside))
 
     def count(self, inside):
-        """Number of people, or of distinct records, on one side."""
+        """Return the number of people, or of distinct records, on one side."""
         return len(np.unique(self.units[self.inside == inside]))
 
     @cached_property
@@ -164,7 +166,7 @@ class AnsweredRows:
         return found.toarray() if hasattr(found, "toarray") else found
 
     def ask(self, X):
-        """Answers of the model for other rows; None if it refuses them."""
+        """Return the answers of the model for other rows; None if it refuses them."""
         try:
             return query_victim(self.model, X)
         except Exception:  # of whatever kind: the question is not asked
@@ -227,7 +229,7 @@ def measure_repetition(first, second):
     """Measure how far two answers to the same rows are apart, beyond rounding."""
     values, others = (np.reshape(one.values, (len(one.values), -1)) for one in (first, second))
     if not values.size:
-        return Repetition(0.0, 0.0)
+        return AnswerRepetition(0.0, 0.0)
     away = np.abs(values - others).max(axis=1)
     moved = away > _ROUNDING * np.abs(values).max()
     turned = 0.0
@@ -235,5 +237,5 @@ def measure_repetition(first, second):
         turned = float((moved & (first.predicted != second.predicted)).mean())
     spread, median = np.std(values, axis=0).max(), np.median(np.where(moved, away, 0.0))
     if median == 0:
-        return Repetition(0.0, turned)
-    return Repetition(float(median / spread) if spread else np.inf, turned)
+        return AnswerRepetition(0.0, turned)
+    return AnswerRepetition(float(median / spread) if spread else np.inf, turned)

@@ -2,20 +2,20 @@
 
 import numpy as np
 
-from ..._core.asking import unwrap
 from ..._core.outputs import Outputs
+from ..._core.query import unwrap
 from ..._core.splits import number_units
 from ..._core.tokens import hold_tokens
 from .._case import is_recipe
-from .._run import draw_sample, take_records
-from .._words import describe_error
+from .._run import draw_sample, take_sampled_records
+from .._words import describe_with_class
 from ..checks._model_and_table import CANNOT_TELL, STOP, WARN
 from ._answered_rows import AnsweredRows
 from ._clones import is_costly, list_recipes, train_and_ask, train_clones
 from ._file_questions import KnownValuesQuestion, OwnNumbersQuestion
 from ._repairs import LabelsQuestion, RepairsQuestion
 from ._repeats_question import RepeatsQuestion
-from ._result import Agreement, conclude
+from ._result import Agreement, conclude_agreement
 from ._row_question import RowsQuestion
 from ._skill_questions import ConstantQuestion, RecipeQuestion, SkillQuestion, UnitsQuestion
 
@@ -54,18 +54,18 @@ def meet(case):
         if costly:
             _ask_all(met, [], replies, asked, notes, first=True)
         if not any(one.status == STOP for one in replies.values()):
-            references, n_models = _train(met, recipes, 1 if costly else 2, notes)
+            references, n_models = _train_recipes(met, recipes, 1 if costly else 2, notes)
     _ask_all(met, references, replies, asked, notes)
     listed = [replies[one.name] for one in QUESTIONS if one.name in replies]
     for excuse in (_excuse_noise, _excuse_skilled, _excuse_reproduced, _excuse_few):
         listed = excuse(met, references, listed)
-    return conclude(met, references, listed, asked, notes, n_models)
+    return conclude_agreement(met, references, listed, asked, notes, n_models)
 
 
 def _collect(case):
     n = len(case.records)
     rows = draw_sample(n, case.subsets, _MOST_RECORDS, case.seeds["agreement"])
-    records = take_records(case.records, rows)
+    records = take_sampled_records(case.records, rows)
     inside = np.asarray(case.membership[rows], dtype=bool)
     people = records.fields.get("group_by")
     victim = case.request.victim
@@ -80,13 +80,13 @@ def _collect(case):
     )
 
 
-def _train(met, recipes, n_models, notes):
+def _train_recipes(met, recipes, n_models, notes):
     found = []
     for recipe in recipes:
         try:
             found.append(train_clones(met, recipe, n_models))
         except Exception as error:  # of whatever kind: questions without clones were asked
-            why = describe_error(error).rstrip(".")
+            why = describe_with_class(error).rstrip(".")
             notes.append(f"No {recipe.name} could be trained on a half of the members: {why}.")
     if len(found) < len(recipes) and recipes and not recipes[0].is_own:
         found = found[:1]
@@ -106,7 +106,7 @@ def _ask_all(met, references, replies, asked, notes, first=False):
         try:
             reply = question.ask(met, references)
         except Exception as error:  # of whatever kind: the other questions remain
-            notes.append(f"The question of {question.name} failed: {describe_error(error)}")
+            notes.append(f"The question of {question.name} failed: {describe_with_class(error)}")
             continue
         asked.append(question.name)
         if reply is not None:
@@ -114,9 +114,11 @@ def _ask_all(met, references, replies, asked, notes, first=False):
 
 
 def _excuse_skilled(met, references, replies):
-    """Warn in place of stopping where clones show that the model may be sound."""
-    # Of columns, if the model is better on members than any clone. Of labels, if clones are no
-    # better on their own training rows either, as a calibration of a model that has overfit noise.
+    """Warn in place of stopping where clones show that the model may be sound.
+
+    Of columns, if the model is better on members than any clone. Of labels, if clones are no better
+    on their own training rows either, as a calibration of a model that has overfit noise.
+    """
     if not references:
         return replies
     own = met.fit()
@@ -143,8 +145,10 @@ def _excuse_noise(met, references, replies):
 
 
 def _excuse_reproduced(met, references, replies):
-    """Warn in place of stopping where a clone that is trained on all members answers alike."""
-    # Such as a calibration of a model that has learned nothing: its answers can be reversed.
+    """Warn in place of stopping where a clone that is trained on all members answers alike.
+
+    Such as a calibration of a model that has learned nothing: its answers can be reversed.
+    """
     own = next((one for one in references if one.is_own), None)
     if own is None or not any(one.status == STOP for one in replies):
         return replies
@@ -162,8 +166,10 @@ def _excuse_reproduced(met, references, replies):
 
 
 def _excuse_few(met, references, replies):
-    """Warn in place of stopping where a model is worse than chance on few members."""
-    # As calibrations of models that have learned nothing are; a clone of the model would tell.
+    """Warn in place of stopping where a model is worse than chance on few members.
+
+    As calibrations of models that have learned nothing are; a clone of the model would tell.
+    """
     is_told = met.count(True) >= _FEWEST_MEMBERS or any(one.is_own for one in references)
     if is_told or not references or not met.fit().decision.value < 0 or met.is_value:
         return replies

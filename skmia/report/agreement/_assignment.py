@@ -3,7 +3,7 @@
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
-from ..._core.visible import visible
+from ..._core.escaping import visible
 from ._skill import correlate_ranks
 
 # Members of a class in each half; classes with fewer are not judged.
@@ -25,7 +25,7 @@ _MOST_NAMED = 3
 
 
 def is_reversed(answers, targets, units):
-    """Whether members with higher targets have lower predictions, beyond chance."""
+    """Return whether members with higher targets have lower predictions, beyond chance."""
     n_units = len(np.unique(units))
     if n_units < 2 * _FEWEST:
         return False
@@ -35,10 +35,13 @@ def is_reversed(answers, targets, units):
 
 
 def find_assignment(labels, answers, n_classes, units, rng):
-    """Find an assignment of answers to labels that fits members better than their own labels."""
-    # It is found on one half of the members and tested on the other.
-    # -> moved: the answer that takes the place of each label that another one fits better; empty if
-    # there is none. None if fewer than two classes have enough members
+    """Find an assignment of answers to labels that fits members better than their own labels.
+
+    It is found on one half of the members and tested on the other.
+
+    Return moved: the answer that takes the place of each label that another one fits better; empty
+    if there is none. None if fewer than two classes have enough members.
+    """
     units = np.unique(units, return_inverse=True)[1]
     first = (rng.permutation(units.max() + 1) % 2 == 0)[units]
     halves = first, ~first
@@ -71,7 +74,7 @@ def _measure_recalls(labels, answers, n_classes):
 
 
 def _test_assignment(labels, answers, units, own, best):
-    """Mean gain in recall over the moved classes, with the standard error of units."""
+    """Return the mean gain in recall over the moved classes, with the standard error of units."""
     totals = np.bincount(labels)
     recalls = _measure_recalls(labels, answers, len(best))
     better, worse = recalls[own, best[own]], recalls[own, own]

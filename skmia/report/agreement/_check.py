@@ -5,7 +5,7 @@ from typing import Any
 
 from sklearn.base import BaseEstimator
 
-from ..._core.circumstances import Clock
+from ..._core.provenance import PartClock
 from ..._core.records import Records
 from ..._core.types import ArrayLike, Seed
 from .._case import open_case
@@ -102,5 +102,7 @@ def check_agreement(
     ('stop', 'Give the columns in the order of training.')
     """
     settings = _SETTINGS | {"estimator": estimator, "fit_params": fit_params}
-    case = open_case(victim, records, membership, Clock(), random_state=random_state, **settings)
+    case = open_case(
+        victim, records, membership, PartClock(), random_state=random_state, **settings
+    )
     return meet(case)

@@ -8,13 +8,13 @@ from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.pipeline import Pipeline
 
-from ..._core.asking import query_victim, unwrap
+from ..._core.query import query_victim, unwrap
 from ..._core.skorch_nets import is_skorch
 from ..._core.splits import compute_strata, draw_halves
 from ...victims import is_trainable
 from .._case import StoredAnswers, is_recipe, train_victim
-from .._pace import ModelPace, Stopwatch, tell_pace
-from .._stand_in import list_kinds, refuse_no_table
+from .._pace import LapWatch, ModelPace, tell_pace
+from .._surrogate import list_kinds, refuse_no_table
 from ..checks._drift import fit_labels
 from ._answered_rows import ClonedAnswers, HalfModel
 from ._skill import AnswerScores
@@ -32,7 +32,7 @@ class CloneRecipe(NamedTuple):
 
 
 def list_recipes(case):
-    """The recipe of the model, or two stand-ins: a linear model and a forest."""
+    """Return the recipe of the model, or two stand-ins: a linear model and a forest."""
     request, victim = case.request, case.request.victim
     is_stored = is_recipe(victim) and not isinstance(victim, StoredAnswers)
     if is_stored or (is_trainable(unwrap(victim)) and request.estimator is None):
@@ -60,13 +60,15 @@ def _find_last(model):
 
 
 def is_costly(recipes):
-    """Whether one model takes so long that only one of a pair is trained, after all else."""
+    """Return whether one model takes so long that only one of a pair is trained, after all else."""
     return any(is_skorch(_find_last(one.estimator)) for one in recipes)
 
 
 def train_clones(met, recipe, n_models):
-    """Train models on one half of the members each, at most so many, and ask them for all rows."""
-    # The second one is left out if the first leaves no doubt.
+    """Train models on one half of the members each, at most so many, and ask them for all rows.
+
+    The second one is left out if the first leaves no doubt.
+    """
     rng = np.random.default_rng(met.case.seeds["agreement"])
     members = np.flatnonzero(met.inside)
     _, units = np.unique(met.units[members], return_inverse=True)
@@ -83,7 +85,7 @@ def train_clones(met, recipe, n_models):
         if not met.is_value and len(np.unique(met.truth[inside])) < 2:
             raise ValueError("all members of a half have one label")
         seed = int(rng.integers(np.iinfo(np.int32).max))
-        found.append(_train_and_time(met, recipe, inside, seed))
+        found.append(_time_clone(met, recipe, inside, seed))
         if recipe.is_own:
             tell_pace(met.case, found[-1].pace)
         is_new = np.zeros(n, dtype=bool)
@@ -111,8 +113,8 @@ def _join(met, recipe, found, members, halves, others, part_of_other):
         own = np.zeros(n, dtype=bool)
         own[members[~halves[k]]] = True
         own[others[part_of_other == k]] = True
-        _put(fresh, one.scores, own)
-        _put(seen, one.scores, one.inside)
+        _put_scores(fresh, one.scores, own)
+        _put_scores(seen, one.scores, one.inside)
         is_fresh |= own
         is_seen |= one.inside
     count = {1: "a", 2: "two"}[len(found)]
@@ -125,13 +127,13 @@ def _join(met, recipe, found, members, halves, others, part_of_other):
     return ClonedAnswers(name, models, half_models, fresh, is_fresh, seen, is_seen, recipe, pace)
 
 
-def _put(scores, new, rows):
+def _put_scores(scores, new, rows):
     scores.values[rows] = new.values[rows]
     if scores.predicted is not None:
         scores.predicted[rows] = new.predicted[rows]
 
 
-class _Asked(NamedTuple):
+class _ClonedQuestion(NamedTuple):
     """A model that was trained on some rows and asked for all of them."""
 
     model: object
@@ -142,21 +144,21 @@ class _Asked(NamedTuple):
 
 
 def train_and_ask(met, recipe, inside, seed):
-    """A model trained on some rows, and its answers for all of them."""
-    asked = _train_and_time(met, recipe, inside, seed)
+    """Return a model trained on some rows, and its answers for all of them."""
+    asked = _time_clone(met, recipe, inside, seed)
     return asked.model, asked.scores
 
 
-def _train_and_time(met, recipe, inside, seed):
-    """The same with the seconds that both took."""
+def _time_clone(met, recipe, inside, seed):
+    """Return the same with the seconds that both took."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the shadow models warn again
         given = met.case.request.fit_params if recipe.is_own else None
-        watch = Stopwatch()
+        watch = LapWatch()
         model = train_victim(recipe.estimator, met.records, inside, seed, given)
         fit = watch.lap()
         answers = query_victim(model, met.records.X)
         took = fit, watch.lap()
         fits = fit_labels(answers, met.records.y) if isinstance(met.rows, slice) else None
     pace = ModelPace(*took, int(inside.sum()), len(met.records), load=watch.load)
-    return _Asked(model, inside, met.read(answers), fits, pace)
+    return _ClonedQuestion(model, inside, met.read(answers), fits, pace)

@@ -3,8 +3,8 @@
 import numpy as np
 
 from ..._core.containers import take_rows
+from ..._core.escaping import visible
 from ..._core.text import shorten
-from ..._core.visible import visible
 from ...victims import has_file, list_column_numbers, list_unknown_values
 from .._words import join_names
 from ._base import AgreementQuestion
@@ -107,9 +107,9 @@ class KnownValuesQuestion(AgreementQuestion):
         X = take_rows(met.records.X, np.flatnonzero(met.inside))
         columns = list_unknown_values(met.model, X)
         n_members = int(met.inside.sum())
-        wrong = [one for one in columns if _is_foreign(one, n_members)]
+        wrong = [one for one in columns if _is_foreign_column(one, n_members)]
         if wrong:
-            text = "; ".join(map(_describe_unknown, wrong[:_MOST_NAMED]))
+            text = "; ".join(map(_describe_unknown_values, wrong[:_MOST_NAMED]))
             cure = "Give the values as the model was trained on them: spelling, spaces, types."
             return self.stop(f"{text[0].upper()}{text[1:]}.", cure)
         columns = [one for one in columns if not _is_of_texts(one)]
@@ -128,7 +128,7 @@ def _is_of_texts(one):
     return "Vectorizer" in one.part
 
 
-def _is_foreign(one, n_members):
+def _is_foreign_column(one, n_members):
     n_known = n_members - one.n_missing
     if n_known < _FEWEST_VALUES:
         return False
@@ -137,7 +137,7 @@ def _is_foreign(one, n_members):
     return one.share > _MOST_UNKNOWN and one.n_distinct <= _MOST_DISTINCT * n_members
 
 
-def _describe_unknown(one):
+def _describe_unknown_values(one):
     examples = join_names(map(_show_value, one.unknown[:_MOST_NAMED]))
     known = join_names(map(_show_value, one.known[:_MOST_NAMED]))
     what = (

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from ..._core.containers import in_memory, is_frame, take_rows
-from ..._core.visible import visible
+from ..._core.escaping import visible
 from .._measure import CLASS_NAME
 from ._assignment import describe_assignment, find_assignment, is_reversed
 from ._base import AgreementQuestion
@@ -48,7 +48,7 @@ class LabelsQuestion(AgreementQuestion):
 
 
 def _name_map(moved, classes, labels, records, rows):
-    """The option that gives each label of the table the class that the answers stand for."""
+    """Return the option that gives each label of the table the class that the answers stand for."""
     words = records.fields.get(CLASS_NAME)
     pairs = []
     for place, name in enumerate(map(str, classes)):
@@ -74,7 +74,11 @@ class RepairsQuestion(AgreementQuestion):
         if not references and not is_chance:
             return None
         found = []
-        for what, cure, sides in (*_list_orders(met), *_list_turned(met), *_list_columns(met)):
+        for what, cure, sides in (
+            *_list_orders(met),
+            *_list_turned(met),
+            *_list_scaled_columns(met),
+        ):
             fits = [measure_skill(*side) for side in sides]
             if self._is_better(met, references, fits, len(sides[0][1]), len(sides[1][1])):
                 found.append((fits[0].decision.value, what, cure, fits[0]))
@@ -106,7 +110,7 @@ def _tell_right(met, fit):
 
 
 def _take_sides(met, scores, rows):
-    """What the skill of answers for some rows is measured from, of members and of others."""
+    """Yield what the skill of answers for some rows is measured from, of members and of others."""
     for side in (True, False):
         some = met.inside[rows] == side
         own = rows[some]
@@ -120,7 +124,7 @@ _ORDER = (
 
 
 def _list_orders(met):
-    """Answers reversed, or moved by a row, as a whole or within each side."""
+    """Yield answers reversed, or moved by a row, as a whole or within each side."""
     n, rows = len(met.case.membership), np.arange(len(met.inside))
     places = np.arange(n)[met.rows]
     outputs, membership = met.case.request.outputs, np.asarray(met.case.membership, dtype=bool)
@@ -143,7 +147,7 @@ _UNITS = ": the answers are in other units than the target.", "Give the answers 
 
 
 def _list_turned(met):
-    """Answers of a regressor turned back from what targets are often turned into."""
+    """Yield the answers of a regressor turned back from what targets are often turned into."""
     if met.outputs.kind != "value":  # several targets may each be turned in their own way
         return
     values, own = met.scores.values, met.truth[met.inside]
@@ -169,13 +173,13 @@ _REVERSED = (
 )
 
 
-def _list_columns(met):
+def _list_scaled_columns(met):
     """Columns that are scaled as scalers do, or reversed, for which the model is asked again."""
     if met.model is None:
         return
     rows = met.some
     X = in_memory(take_rows(met.records.X, rows))
-    numbers = _read_numbers(X)
+    numbers = _take_number_columns(X)
     if numbers is None:
         return
     with np.errstate(all="ignore"):
@@ -198,8 +202,8 @@ def _list_columns(met):
             yield name, cure, [*_take_sides(met, met.read(outputs), rows)]
 
 
-def _read_numbers(X):
-    """The columns of numbers of a table, or None where it has none."""
+def _take_number_columns(X):
+    """Return the columns of numbers of a table, or None where it has none."""
     if is_frame(X):
         chosen = X.loc[:, _are_numbers(X)]
         return chosen.to_numpy(dtype=np.float64, na_value=np.nan) if chosen.shape[1] else None
@@ -215,7 +219,7 @@ def _are_numbers(X):
 
 
 def _put_numbers(X, numbers):
-    """The table with other numbers in its columns of numbers."""
+    """Return the table with other numbers in its columns of numbers."""
     if not is_frame(X):
         return numbers.astype(X.dtype if X.dtype.kind == "f" else np.float64)
     changed = X.copy()

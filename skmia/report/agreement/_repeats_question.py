@@ -19,7 +19,7 @@ class RepeatsQuestion(AgreementQuestion):
         return self.warn_of_noise(met)
 
     def warn_of_noise(self, met):
-        """The warning where answers differ, whoever is asked."""
+        """Return the warning where answers differ, whoever is asked."""
         if met.repeats is not False:
             return None
         n = met.repetition.count_missing(met.n_repeats)

@@ -65,7 +65,7 @@ class Agreement:
 _OF_FILE = KnownValuesQuestion.name, OwnNumbersQuestion.name
 
 
-def conclude(met, references, replies, asked, notes, n_models):
+def conclude_agreement(met, references, replies, asked, notes, n_models):
     """Make the outcome of what the questions found, the first of which is the cause."""
     figures = _list_figures(met, references)
     told = _tell_figures(met, references, figures)
@@ -114,7 +114,7 @@ def _list_figures(met, references):
 
 
 def _tell_figures(met, references, figures):
-    """How well the model fits its training rows, and clones rows that they have not seen."""
+    """Return how well the model fits its training rows, and clones rows that they have not seen."""
     if not figures:
         return "The model gives log odds of the labels alone, so it is not told what it predicts."
     names = [(one.name, met.fit_of(one).plain) for one in references]

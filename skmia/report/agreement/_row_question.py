@@ -27,7 +27,7 @@ class _FollowingRows(NamedTuple):
 
 
 def _make_set(met, rows):
-    columns = np.apply_along_axis(_rank, 0, met.features[rows])
+    columns = np.apply_along_axis(_rank_column, 0, met.features[rows])
     spread = columns.std(axis=0)
     columns = (columns - columns.mean(axis=0))[:, spread > 0] / spread[spread > 0]
     if not columns.shape[1]:
@@ -40,13 +40,13 @@ def _make_set(met, rows):
     return _FollowingRows(rows, neighbors, basis, len(np.unique(met.units[rows])))
 
 
-def _rank(column):
+def _rank_column(column):
     column = np.where(np.isnan(column), np.nanmedian(column), column)
     return rankdata(column)
 
 
 def measure_following(one, answers):
-    """The largest correlation of numbers with what the numbers of other rows predict."""
+    """Return the largest correlation of numbers with what the numbers of other rows predict."""
     ranks = rankdata(answers)
     if np.ptp(ranks) == 0:
         return 0.0
@@ -100,14 +100,14 @@ class RowsQuestion(AgreementQuestion):
     def _judge(self, met, clones, rows):
         one = _make_set(met, rows)
         if one is None:
-            return _Following(False, 0.0)
+            return _RowOrder(False, 0.0)
         own = measure_following(one, met.scores.take(rows).find_spread())
         other = measure_following(one, clones.fresh.take(rows).find_spread())
         noise = Z / np.sqrt(one.n_units)
         is_apart = other > 0.3 and own < noise and own < 0.15 * other and own + noise < 0.5 * other
-        return _Following(bool(is_apart), own / other if other > 0 else 0.0)
+        return _RowOrder(bool(is_apart), own / other if other > 0 else 0.0)
 
 
-class _Following(NamedTuple):
+class _RowOrder(NamedTuple):
     is_apart: bool
     share: float  # of what the answers of clones follow

@@ -46,17 +46,17 @@ class AnswerScores(NamedTuple):
     predicted: np.ndarray | None = None  # (n,): number of the predicted class
 
     def take(self, rows):
-        """The answers for some rows."""
+        """Return the answers for some rows."""
         predicted = None if self.predicted is None else self.predicted[rows]
         return AnswerScores(self.values[rows], predicted)
 
     def make_empty(self):
-        """Answers of the same form that are all 0."""
+        """Return the answers of the same form that are all 0."""
         predicted = None if self.predicted is None else np.zeros_like(self.predicted)
         return AnswerScores(np.zeros_like(self.values), predicted)
 
     def find_spread(self):
-        """The class whose numbers vary most; all numbers of a regressor."""
+        """Return the class whose numbers vary most; all numbers of a regressor."""
         if self.predicted is None:
             return self.values
         return self.values[:, np.argmax(self.values.std(axis=0))]
@@ -67,7 +67,7 @@ class AnswerScores(NamedTuple):
 
 
 def make_scores(outputs, classes, as_labels=False):
-    """Answers in the order of some classes, as predicted labels alone if asked for."""
+    """Return answers in the order of some classes, as predicted labels alone if asked for."""
     codes = {label: k for k, label in enumerate(np.asarray(classes).tolist())}
     if outputs.kind == "label" or as_labels:
         labels = outputs.as_labels().values.tolist()
@@ -84,8 +84,10 @@ def make_scores(outputs, classes, as_labels=False):
 
 
 def measure_skill(scores, truth, units):
-    """How well answers fit the truth: numbers of the classes, or targets."""
-    # units (n,): records of one unit count as one for the errors
+    """Return how well answers fit the truth: numbers of the classes, or targets.
+
+    units (n,): records of one unit count as one for the errors.
+    """
     n_units = len(np.unique(units))
     if scores.predicted is None:
         return _measure_numbers(scores.values, truth, n_units, units)
@@ -98,8 +100,8 @@ def measure_skill(scores, truth, units):
     )
 
 
-def _add_up(influence, units, floor):
-    """Standard error of a number to which each record adds so much."""
+def _sum_influence(influence, units, floor):
+    """Return the standard error of a number to which each record adds so much."""
     of_units = np.bincount(np.unique(units, return_inverse=True)[1], influence)
     return max(float(np.sqrt((of_units**2).sum())), floor)
 
@@ -124,7 +126,9 @@ def _measure_rank(values, truth, units, floor):
         influence[~inside] += weight * (below - auc) / rest
     if not weights:
         return SkillMeasure(0.0, 1.0)
-    return SkillMeasure(2 * total / weights - 1, _add_up(2 * influence / weights, units, floor))
+    return SkillMeasure(
+        2 * total / weights - 1, _sum_influence(2 * influence / weights, units, floor)
+    )
 
 
 def _measure_kappa(predicted, agree, truth, units, floor):
@@ -138,11 +142,11 @@ def _measure_kappa(predicted, agree, truth, units, floor):
     kappa = (share - chance) / (1 - chance)
     moved = of_answers[truth] + of_truth[predicted] - 2 * chance
     influence = (agree - share) / (1 - chance) - moved * (1 - share) / (1 - chance) ** 2
-    return SkillMeasure(kappa, _add_up(influence / n, units, floor))
+    return SkillMeasure(kappa, _sum_influence(influence / n, units, floor))
 
 
 def correlate_ranks(first, second):
-    """Spearman's correlation; 0 where one of them is constant."""
+    """Return Spearman's correlation; 0 where one of them is constant."""
     if len(first) < 2 or np.ptp(first) == 0 or np.ptp(second) == 0:
         return 0.0
     ranks = rankdata(first), rankdata(second)
@@ -160,12 +164,12 @@ def _measure_numbers(values, truth, n_units, units):
         return AnswerSkill(SkillMeasure(rank, error), SkillMeasure(0.0, 1.0), float(off.mean()))
     ratio = off.mean() / away.mean()
     influence = (off - off.mean() - ratio * (away - away.mean())) / away.mean() / n
-    decision = SkillMeasure(1 - ratio, _add_up(influence, units, 2 / n_units))
+    decision = SkillMeasure(1 - ratio, _sum_influence(influence, units, 2 / n_units))
     return AnswerSkill(SkillMeasure(rank, error), decision, float(off.mean()))
 
 
 def is_surely_below(one, other, share=1.0):
-    """Whether a number is below a share of another one beyond chance."""
+    """Return whether a number is below a share of another one beyond chance."""
     return one.high < share * other.low
 
 

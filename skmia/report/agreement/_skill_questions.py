@@ -4,8 +4,8 @@ import numpy as np
 from sklearn.compose import ColumnTransformer
 from sklearn.pipeline import FeatureUnion, Pipeline
 
-from ..._core.asking import unwrap
-from ..._core.visible import visible
+from ..._core.escaping import visible
+from ..._core.query import unwrap
 from .._words import join_names
 from ._base import AgreementQuestion
 from ._clones import train_and_ask
@@ -115,7 +115,7 @@ class RecipeQuestion(AgreementQuestion):
         )
 
     def _learn_less(self, met, clone):
-        """Whether the model is surely better than chance, and clones surely much less so."""
+        """Return whether the model is surely better than chance, and clones surely much less so."""
         own = met.fit()
         # Numbers around a constant can still have the right order. Of classes, a clone in the right
         # order decides between them at another point, as strongly regularized models do.
@@ -126,7 +126,7 @@ class RecipeQuestion(AgreementQuestion):
 
 def list_other_columns(model, clone):
     """Name the columns that a clone of a model selects and the model does not, and the reverse."""
-    for first, second in zip(_list_parts(model), _list_parts(clone), strict=False):
+    for first, second in zip(_list_model_steps(model), _list_model_steps(clone), strict=False):
         if not (isinstance(first, ColumnTransformer) and isinstance(second, ColumnTransformer)):
             continue
         for ours, theirs in zip(first.transformers_, second.transformers_, strict=False):
@@ -137,19 +137,19 @@ def list_other_columns(model, clone):
             if one != other and ours[1] != "drop":
                 missing = [name for name in one if name not in other]
                 added = [name for name in other if name not in one]
-                told = [f"{ours[0]} lacks {_join(missing)}"] if missing else []
-                told += [f"{ours[0]} also takes {_join(added)}"] if added else []
+                told = [f"{ours[0]} lacks {_join_shown_names(missing)}"] if missing else []
+                told += [f"{ours[0]} also takes {_join_shown_names(added)}"] if added else []
                 if told:
                     return " and ".join(told)
     return ""
 
 
-def _join(names):
+def _join_shown_names(names):
     return join_names([visible(repr(name)) for name in names], 5)
 
 
-def _list_parts(model):
-    """The model and the steps and transformers inside it, in their order."""
+def _list_model_steps(model):
+    """Yield the model and the steps and transformers inside it, in their order."""
     model = unwrap(model)
     yield model
     if isinstance(model, Pipeline):
@@ -163,11 +163,11 @@ def _list_parts(model):
         inner = [getattr(model, name) for name in names if hasattr(model, name)]
     for part in inner:
         if hasattr(part, "get_params"):
-            yield from _list_parts(part)
+            yield from _list_model_steps(part)
 
 
 def _list_chosen(part, chosen):
-    """The columns that a part selects, by their names or positions."""
+    """Return the columns that a part selects, by their names or positions."""
     names = getattr(part, "feature_names_in_", None)
     every = np.arange(part.n_features_in_) if names is None else np.asarray(names)
     chosen = [chosen] if isinstance(chosen, str | int) else chosen

@@ -67,17 +67,17 @@ class OtherCheck(BaseCheck):
 
 
 def get_check(name):
-    """The check of this name."""
+    """Return the check of this name."""
     return _BY_NAME.get(name) or OtherCheck(name)
 
 
 def list_checks(*roles):
-    """The checks of these roles, those of the first role first."""
+    """Return the checks of these roles, those of the first role first."""
     return [check for role in roles for check in _BY_NAME.values() if check.role == role]
 
 
 def find_outcome(checks, *roles):
-    """The first of the outcomes by name that is of a check of these roles, or None."""
+    """Return the first of the outcomes by name that is of a check of these roles, or None."""
     names = (check.name for check in list_checks(*roles))
     return next((checks[name] for name in names if name in checks), None)
 

@@ -4,7 +4,7 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
-from ..._core.screens import Step as Step
+from ..._core.screens import NextStep as NextStep
 
 if TYPE_CHECKING:
     from .._case import Case
@@ -78,7 +78,7 @@ class Check:
 
 
 def read_checks(rows):
-    """The checks of a document by their names."""
+    """Return the checks of a document by their names."""
     names = ("name", "status", "text", "finding")
     return {row["name"]: Check(*(row[name] for name in names)) for row in rows}
 
@@ -138,7 +138,7 @@ class BaseCheck(ABC):
     difference: str | None = None
     meaning: str | None = None
     remedy = ""
-    step: Step | None = None
+    step: NextStep | None = None
     interval: tuple | None = None
     record_seconds: float | None = None
     least_seconds = 0.01
@@ -189,7 +189,7 @@ class BaseCheck(ABC):
         return self.stated or passed if check.status == STATED else passed
 
     def hinders(self, check: Check) -> bool:
-        """Whether an outcome of this check keeps an audit from finding nothing.
+        """Return whether an outcome of this check keeps an audit from finding nothing.
 
         Parameters
         ----------

@@ -5,7 +5,7 @@ from numbers import Integral
 import numpy as np
 
 from ..._core.blind import score_blindly, score_words
-from ..._core.checks import check_confidence_level
+from ..._core.metric_inputs import check_confidence_level
 from ..._core.randomness import check_random_state
 from ..._core.records import Records
 from ..._core.types import ArrayLike, Seed
@@ -20,11 +20,14 @@ _LEVEL = 0.99
 
 
 def measure_difficulty(pool, records, membership):
-    """AUC of the performance of shadow models on records that they were not trained on."""
-    # The training set of a shadow model does not depend on who is a member. If members and
-    # non-members are not equally hard for it, for example because one side was labeled with less
-    # care, they come from different populations, in a way that a model like the victim can see.
-    # -> interval: two-sided 99% interval; None if too few records were left out by some model
+    """Return the AUC of the performance of shadow models on records that they were not trained on.
+
+    The training set of a shadow model does not depend on who is a member. If members and
+    non-members are not equally hard for it, for example because one side was labeled with less
+    care, they come from different populations, in a way that a model like the victim can see.
+
+    Return interval: two-sided 99% interval; None if too few records were left out by some model.
+    """
     if pool is None:
         return None
     total, count = records._make_column(), records._make_column()
@@ -87,7 +90,7 @@ def blind_baseline(
     n_jobs: int | None = None,
     random_state: Seed = None,
 ) -> Interval | None:
-    """AUC of a model that sees the records but not the victim's outputs.
+    """Return the AUC of a model that sees the records but not the victim's outputs.
 
     The model learns membership from (x, y) on a random half of the records and is measured on the
     other half. Cross-validation would use all records, but its scores depend on each other, and the
@@ -170,11 +173,11 @@ def blind_baseline(
     seed = check_random_state(random_state).randint(2**31 - 1)
     if isinstance(random_state, Integral):  # so that a reported seed can be used again
         seed = int(random_state)
-    return _measure(records, membership, confidence_level, n_jobs, seed)[0]
+    return _measure_baseline(records, membership, confidence_level, n_jobs, seed)[0]
 
 
-def _measure(records, membership, level, n_jobs, seed):
-    """The interval of the baseline, and what it reads."""
+def _measure_baseline(records, membership, level, n_jobs, seed):
+    """Return the interval of the baseline, and what it reads."""
     people = get_people(records, membership)
     words = score_words(records, membership, seed)
     if words:
@@ -201,7 +204,7 @@ def _measure_auc(rows, scores, membership, people, level):
 
 
 def _pool(splits):
-    """Interval of the mean AUC of several splits."""
+    """Return the interval of the mean AUC of several splits."""
     estimate, low, high = np.mean(splits, axis=0).tolist()
     width = np.sqrt((1 + (len(splits) - 1) * _CORRELATION) / len(splits))
     return Interval(
@@ -212,9 +215,10 @@ def _pool(splits):
 
 
 class BaselineCheck(BaseCheck):
-    """Whether members can be ranked above non-members without the victim."""
+    """Whether members can be ranked above non-members without the victim.
 
-    # An AUC below chance is not a problem, see blind_baseline.
+    An AUC below chance is not a problem, see blind_baseline.
+    """
 
     name = "blind baseline"
     part = "baseline"
@@ -230,7 +234,7 @@ class BaselineCheck(BaseCheck):
     def ask(self, case, run, findings):
         if not case.records.has_features:
             return self.answer(NOT_RUN, WITHOUT_FEATURES)
-        interval, what = _measure(
+        interval, what = _measure_baseline(
             case.records,
             case.membership,
             case.level,

@@ -3,15 +3,16 @@
 from ..._core.text import choose_base, count_of, tell_condition
 from ...victims import is_trainable
 from .._beyond_shift import compare_answers, compare_file
-from .._words import describe_error
+from .._words import describe_with_class
 from ._base import BEYOND, BEYOND_OF_FILE, DIFFERENCE, DROPPED, KEPT, NOT_RUN, STATED, BaseCheck
 from ._permutation import PermutationCheck
 
 
 class BeyondShiftCheck(BaseCheck):
-    """Whether the strongest attack finds members beyond a difference between the two sides."""
+    """Whether the strongest attack finds members beyond a difference between the two sides.
 
-    # Not asked where the sides do not differ, or nothing was found.
+    Not asked where the sides do not differ, or nothing was found.
+    """
 
     name = part = "beyond the shift"
     passed = "What the model reveals was measured apart from how the sides differ"
@@ -41,10 +42,10 @@ class BeyondShiftCheck(BaseCheck):
         try:
             found = self.compare(case, run)
         except Exception as error:  # of whatever kind: then the difference can be all that there is
-            return self.answer(NOT_RUN, f"It could not be measured: {describe_error(error)}")
+            return self.answer(NOT_RUN, f"It could not be measured: {describe_with_class(error)}")
         if found is None:
             return None
-        return self.answer(STATED, _describe(found), found.excess)
+        return self.answer(STATED, _describe_beyond_shift(found), found.excess)
 
     def has_found(self, case, run, null, side):
         return bool((null["pvalue_adjusted"] <= side).any())
@@ -68,8 +69,8 @@ class BeyondShiftOfFileCheck(BeyondShiftCheck):
         return compare_file(case, run, case.seeds["checks"])
 
 
-def _describe(found):
-    """What the attack finds, beside what it finds of members that a model has not seen."""
+def _describe_beyond_shift(found):
+    """Return what the attack finds, beside what it finds of members that a model has not seen."""
     seen, unseen = (count_of(auc, 100) for auc in (found.auc, found.auc_unseen))
     attack = f"{found.attack[0].upper()}{found.attack[1:]}"
     text = (

@@ -9,11 +9,11 @@ import pandas as pd
 from sklearn.base import BaseEstimator, is_regressor
 from sklearn.tree import ExtraTreeClassifier
 
-from ..._core.asking import unwrap
-from ..._core.checks import check_confidence_level
-from ..._core.circumstances import Clock
-from ..._core.features import as_matrix
+from ..._core.features import as_feature_matrix
+from ..._core.metric_inputs import check_confidence_level
+from ..._core.provenance import PartClock
 from ..._core.pvalues import format_pvalue
+from ..._core.query import unwrap
 from ..._core.randomness import check_random_state
 from ..._core.records import Records
 from ..._core.splits import compute_strata
@@ -25,7 +25,7 @@ from ...shadow import ShadowPool
 from ...victims import CallableVictim
 from .._case import (
     Case,
-    Request,
+    VictimRequest,
     check_pool_settings,
     check_trainable,
     choose_attacks,
@@ -37,7 +37,17 @@ from .._measure import FEWEST, get_people, widen
 from .._permutations import HIGHEST_LEVEL, count_permutations
 from .._run import run_attacks
 from .._words import format_auc
-from ._base import ALWAYS, BLIND, DIFFERENCE, LEFT_OUT, NOT_RUN, PASSED, WARNING, BaseCheck, Step
+from ._base import (
+    ALWAYS,
+    BLIND,
+    DIFFERENCE,
+    LEFT_OUT,
+    NOT_RUN,
+    PASSED,
+    WARNING,
+    BaseCheck,
+    NextStep,
+)
 from ._permutation import PermutationCheck, permutation_test
 
 
@@ -68,18 +78,20 @@ class ControlResult:
 
 
 def attack_control(kind, victim, records, membership, attacks, level, seed, pooling):
-    """Run the attacks on the victim of a control, but for those that have their own victim."""
-    # pooling: estimator, shadows, n_jobs and fit_params
+    """Run the attacks on the victim of a control, but for those that have their own victim.
+
+    pooling: estimator, shadows, n_jobs and fit_params.
+    """
     queried = records.with_outputs(victim)
     estimator, shadows, n_jobs, fit_params = pooling
     given = estimator, shadows, "auto", n_jobs, 0, seed, seed
-    request = Request(victim, queried["outputs"], *given, fit_params=fit_params)
+    request = VictimRequest(victim, queried["outputs"], *given, fit_params=fit_params)
     chosen = choose_attacks(attacks, request)
     chosen = {name: attack for name, attack in chosen.items() if not has_own_victim(attack)}
     if not chosen:
         raise ValueError("The control needs an attack without its own victim; got none.")
     case = Case(records, queried, membership, request, chosen, level)
-    run = run_attacks(case, make_plan(case.attacks, case.request, case.records), Clock())
+    run = run_attacks(case, make_plan(case.attacks, case.request, case.records), PartClock())
     people = get_people(case.records, case.membership)
     null = permutation_test(
         membership,
@@ -313,16 +325,16 @@ def positive_control(
     if len(records) > _MOST_RECORDS:
         rows = rng.choice(len(records), _MOST_RECORDS, replace=False)
         records, membership = records[rows], membership[rows]
-    labels = _draw_labels(membership, rng)
+    labels = _draw_balanced_labels(membership, rng)
     fields = {name: records[name] for name in ("group_by",) if name in records.fields}
-    renamed = Records(as_matrix(records), labels, **fields)
+    renamed = Records(as_feature_matrix(records), labels, **fields)
     tree = ExtraTreeClassifier(max_features=1, random_state=seed)
     victim = train_victim(tree, renamed, membership, seed)
     pooling = None, shadows, n_jobs, None
     return attack_control("positive", victim, renamed, membership, "default", level, seed, pooling)
 
 
-def _draw_labels(membership, rng):
+def _draw_balanced_labels(membership, rng):
     """Draw labels that are balanced on each side, so that labels alone do not reveal the side."""
     labels = np.empty(len(membership), dtype=int)
     for side in (membership, ~membership):
@@ -336,10 +348,11 @@ def _draw_labels(membership, rng):
 
 
 class PositiveControlCheck(BaseControlCheck):
-    """Whether the attacks detect a model that has memorized its training records."""
+    """Whether the attacks detect a model that has memorized its training records.
 
-    # If an audit finds nothing, its result is only worth as much as this control, which therefore
-    # runs even if it was not requested.
+    If an audit finds nothing, its result is only worth as much as this control, which therefore
+    runs even if it was not requested.
+    """
 
     name = "positive control"
     role = BLIND
@@ -351,7 +364,7 @@ class PositiveControlCheck(BaseControlCheck):
         "The attacks also failed on a model that had memorized its training records. Use more "
         "records."
     )
-    step = Step(
+    step = NextStep(
         "Use more records.",
         "At least several hundred members and non-members; 10,000 non-members for rates of 0.1%.",
     )

@@ -11,13 +11,13 @@ from sklearn.base import BaseEstimator, is_regressor
 from sklearn.neural_network import MLPClassifier, MLPRegressor
 from sklearn.utils import gen_batches
 
-from ..._core.asking import CHUNK, query_aligned, unwrap
 from ..._core.budget import is_of_memory
 from ..._core.containers import take_rows
 from ..._core.groups import number_groups
 from ..._core.numbers import show
 from ..._core.outputs import PREDICTIONS
 from ..._core.pvalues import format_pvalue
+from ..._core.query import CHUNK, query_aligned, unwrap
 from ..._core.randomness import check_random_state
 from ..._core.records import Records, has_column
 from ..._core.sample_weights import weights_for
@@ -27,13 +27,13 @@ from ..._core.trained_modules import refuse_trained_module
 from ..._core.types import ArrayLike, Seed
 from ..._core.validation import check_membership, check_records
 from ..._training.frozen import make_recipe
-from ..._training.job import Data, Job, Kept, recorded_warnings
+from ..._training.job import Job, JobData, KeptResults, recorded_warnings
 from ..._training.plan import plan_training
 from ...exceptions import TrainingError
 from ...signals import Loss
 from ...victims import is_trainable
 from .._case import check_pool_settings, check_trainable
-from ._base import DIFFERENCE, NOT_RUN, PASSED, SOMETIMES, WARNING, BaseCheck, Step
+from ._base import DIFFERENCE, NOT_RUN, PASSED, SOMETIMES, WARNING, BaseCheck, NextStep
 from ._units import pick_draws
 
 # One-sided level of the warning. Other checks look for differences too, and any of them can warn.
@@ -196,9 +196,11 @@ def drift_test(
 def _test_drift(
     estimator, records, membership, *, n_splits, fit_params, n_jobs, random_state, half_models=()
 ):
-    """Do so, with clones of the estimator that were trained on a half of the members before."""
-    # Each of them takes the place of the model of the members in one split. Membership decides
-    # nothing else in how it was trained, so the records that it left out are compared as before.
+    """Do so, with clones of the estimator that were trained on a half of the members before.
+
+    Each of them takes the place of the model of the members in one split. Membership decides
+    nothing else in how it was trained, so the records that it left out are compared as before.
+    """
     model, is_chosen = unwrap(estimator), isinstance(n_splits, str)
     n_splits = _check_splits(n_splits, model)
     seed = check_random_state(random_state).randint(np.iinfo(np.int32).max)
@@ -207,7 +209,7 @@ def _test_drift(
         rows = np.sort(rng.choice(len(records), _MOST_RECORDS, replace=False))
         records, membership, half_models = records[rows], membership[rows], ()
     seeds = np.random.SeedSequence(seed).spawn(n_splits)
-    units, given = _number_units(records, membership), [*half_models, *[None] * n_splits]
+    units, given = _number_sets(records, membership), [*half_models, *[None] * n_splits]
     splits = [
         _draw_split(model, records, membership, units, *pair)
         for pair in zip(seeds, given, strict=False)
@@ -217,47 +219,51 @@ def _test_drift(
     step = 1 if is_chosen else n_splits
     while not numbers or (len(numbers) < n_splits and not _is_hopeless(numbers, n_splits)):
         some = slice(len(numbers), len(numbers) + step)
-        found = _compare(model, records, splits[some], seeds[some], n_jobs, fit_params)
+        found = _compare_halves(model, records, splits[some], seeds[some], n_jobs, fit_params)
         for split, scores in zip(splits[some], found, strict=True):
-            numbers.append(_rank(scores, membership[split.left_out], draws[split.left_out]))
+            numbers.append(
+                _rank_left_out(scores, membership[split.left_out], draws[split.left_out])
+            )
     z, auc, loss_auc = np.mean(numbers, axis=0)
-    n_made, statistic = len(numbers), z / _get_error(len(numbers))
+    n_made, statistic = len(numbers), z / _largest_split_error(len(numbers))
     n_trained = round(np.mean([split.trained[0].sum() for split in splits[:n_made]]))
     found = map(float, (statistic, norm.sf(statistic), auc, loss_auc))
     return DriftResult(*found, n_made, int(n_trained))
 
 
-def _get_error(n_splits):
-    """Largest standard error of the mean of the standardized rank sums of the splits."""
+def _largest_split_error(n_splits):
+    """Return the largest standard error of the mean of the standardized rank sums of the splits."""
     return np.sqrt((1 + (n_splits - 1) * _CORRELATION) / n_splits)
 
 
 def _is_hopeless(numbers, n_splits):
-    """Whether the splits that remain have hardly a chance to lead to a warning."""
-    # A warning needs the mean of all, and the splits that remain are taken for new draws with the
-    # mean of those that were made. As correlations make draws more alike, none is assumed here.
-    # No warning depends on fewer splits than all, so its level is kept.
+    """Return whether the splits that remain have hardly a chance to lead to a warning.
+
+    A warning needs the mean of all, and the splits that remain are taken for new draws with the
+    mean of those that were made. As correlations make draws more alike, none is assumed here. No
+    warning depends on fewer splits than all, so its level is kept.
+    """
     n_made, mean = len(numbers), np.mean(numbers, axis=0)[0]
     n_left = n_splits - n_made
-    needed = (n_splits * norm.isf(_LEVEL) * _get_error(n_splits) - n_made * mean) / n_left
+    needed = (n_splits * norm.isf(_LEVEL) * _largest_split_error(n_splits) - n_made * mean) / n_left
     return norm.sf((needed - mean) / np.sqrt(1 / n_made + 1 / n_left)) < _HOPELESS
 
 
 def _check_splits(n_splits, model):
     if isinstance(n_splits, str) and n_splits == "auto":
-        return 1 if _is_net(model) else _N_SPLITS
+        return 1 if _contains_net(model) else _N_SPLITS
     if not isinstance(n_splits, Integral) or isinstance(n_splits, bool) or n_splits < 1:
         raise ValueError(f'n_splits must be "auto" or an integer from 1; got {show(n_splits)}.')
     return int(n_splits)
 
 
-def _is_net(model):
-    """Whether a model, or a part of it, is a neural net, whose training takes long."""
+def _contains_net(model):
+    """Return whether a model, or a part of it, is a neural net, whose training takes long."""
     parts = [model, *model.get_params(deep=True).values()]
     return any(isinstance(part, MLPClassifier | MLPRegressor) or is_skorch(part) for part in parts)
 
 
-class Split(NamedTuple):
+class HalvesSplit(NamedTuple):
     """One split of the members and of the non-members into halves."""
 
     trained: np.ndarray  # of shape (2, n), the halves on which the two models are trained
@@ -265,7 +271,7 @@ class Split(NamedTuple):
     fits: np.ndarray | None = None  # (n,): of the first model, if it was trained before
 
 
-def _number_units(records, membership):
+def _number_sets(records, membership):
     """Number the sets of records that stay in one half; each side needs forty of them."""
     units = number_units(records.fingerprint, records.fields.get("group_by"))
     fewest = min(len(np.unique(units[side])) for side in (membership, ~membership))
@@ -289,7 +295,7 @@ def _draw_split(model, records, membership, units, seeds, given=None):
         is_settled[units[membership]] = is_trained[units[given.inside]] = True
         half = np.where(is_settled[units], is_trained[units], half)
     trained = np.stack([half & membership, half & ~membership])
-    return Split(trained, np.flatnonzero(~half), None if given is None else given.fits)
+    return HalvesSplit(trained, np.flatnonzero(~half), None if given is None else given.fits)
 
 
 def _check_classes(model, records, membership, splits):
@@ -314,7 +320,7 @@ def _check_classes(model, records, membership, splits):
 
 
 @dataclass(frozen=True)
-class _Scorer:
+class _LeftOutScorer:
     """Keeps how well a model predicts the records that were left out; it travels to workers."""
 
     left_out: list  # for each model
@@ -328,26 +334,29 @@ class _Scorer:
                 X = take_rows(data.tables[0], rows[block])
                 try:
                     outputs = query_aligned(trained.model, X, classes)
-                    scores[block] = _score(outputs, data.y[rows[block]])
+                    scores[block] = _score_labels(outputs, data.y[rows[block]])
                 except Exception as error:  # of whatever kind, such as a category it did not see
                     reason = " ".join(f"{type(error).__name__}: {error}".split())
                     raise TrainingError(
                         f"{type(trained.model).__name__} was trained on half of one side and could "
                         f"not predict the other half: {reason}"
                     ) from error
-        return Kept({}, {"scores": scores})
+        return KeptResults({}, {"scores": scores})
 
 
 def fit_labels(outputs, y):
-    """How well each label is predicted; None if the answers do not tell, or not of each label."""
+    """Return how well each label is predicted.
+
+    None if the answers do not tell, or not of each label.
+    """
     if outputs.kind not in PREDICTIONS:
         if outputs.classes is None or not np.isin(y, outputs.classes).all():
             return None
-    return _score(outputs, y)
+    return _score_labels(outputs, y)
 
 
-def _score(outputs, y):
-    """How well each label is predicted; higher is better."""
+def _score_labels(outputs, y):
+    """Return how well each label is predicted; higher is better."""
     if outputs.kind in PREDICTIONS:
         errors = -Loss()(outputs, y)
         return -np.minimum(errors, np.finfo(float).max)  # two infinite ones have no difference
@@ -357,9 +366,11 @@ def _score(outputs, y):
     return outputs.is_correct(y).astype(float)
 
 
-def _compare(model, records, splits, seeds, n_jobs, fit_params):
-    """Train two models for each split; return how well they predict the records left out."""
-    # -> found (2, n_left_out). The first is there already where a split has its fits.
+def _compare_halves(model, records, splits, seeds, n_jobs, fit_params):
+    """Train two models for each split; return how well they predict the records left out.
+
+    Return found of shape (2, n_left_out). The first is there already where a split has its fits.
+    """
     try:
         refuse_trained_module(model)
         recipe = make_recipe(model, refit_frozen=True, fit_params=fit_params)
@@ -370,7 +381,7 @@ def _compare(model, records, splits, seeds, n_jobs, fit_params):
     missing = [(k, i) for k, one in enumerate(splits) for i in (0, 1) if i or one.fits is None]
     job = Job(
         estimator=recipe.estimator,
-        data=Data(
+        data=JobData(
             [records.X],
             records.y,
             weights_for(recipe.estimator, records),
@@ -379,7 +390,7 @@ def _compare(model, records, splits, seeds, n_jobs, fit_params):
         ),
         subsets=np.stack([splits[k].trained[i] for k, i in missing]),
         seeds=[children[k][i] for k, i in missing],
-        keep=_Scorer([splits[k].left_out for k, _ in missing]),
+        keep=_LeftOutScorer([splits[k].left_out for k, _ in missing]),
         n_jobs=n_jobs,
     )
     try:
@@ -394,7 +405,10 @@ def _compare(model, records, splits, seeds, n_jobs, fit_params):
 
 
 def _number_draws(records, membership, units):
-    """Number what was assigned to a side at once; -1 for copies of a record of the same side."""
+    """Return the number what was assigned to a side at once.
+
+    -1 for copies of a record of the same side.
+    """
     people = records.fields.get("group_by")
     persons = np.arange(len(records)) if people is None else number_groups(people, len(records))[1]
     picked = pick_draws(records.fingerprint, membership, people)
@@ -405,7 +419,7 @@ def _number_draws(records, membership, units):
     return draws
 
 
-def _rank(scores, membership, draws):
+def _rank_left_out(scores, membership, draws):
     """Compare left-out members with left-out non-members."""
     used = draws >= 0
     scores, membership, draws = scores[:, used], membership[used], draws[used]
@@ -438,7 +452,9 @@ class DriftCheck(BaseCheck):
         "Leakage and drift cannot be distinguished. Use members and non-members of one time and "
         "one source."
     )
-    step = Step("Take both sides from one time and source.", "Leakage and drift look alike here.")
+    step = NextStep(
+        "Take both sides from one time and source.", "Leakage and drift look alike here."
+    )
 
     def ask(self, case, run, findings):
         model = case.request.model
@@ -478,7 +494,7 @@ _SUBJECT = (
 
 
 def _describe_drift(found):
-    """The finding in the words of the verdict, which repeats them."""
+    """Return the finding in the words of the verdict, which repeats them."""
     text = (
         f"{_SUBJECT} distinguish the other halves (AUC {found.auc:.3f}): the relation of labels to "
         "features differs between the two sides."

@@ -19,7 +19,7 @@ from ...metrics import Interval, resolvable_fpr, share_interval
 from .._measure import get_people
 from .._permutations import count_permutations
 from .._words import format_rate
-from ._base import ALWAYS, BLIND, NOT_RUN, PASSED, WARNING, WITHOUT_FEATURES, BaseCheck, Step
+from ._base import ALWAYS, BLIND, NOT_RUN, PASSED, WARNING, WITHOUT_FEATURES, BaseCheck, NextStep
 from ._permutation import permutation_test
 
 # A categorical column with fewer categories than this is encoded in a dense array.
@@ -27,27 +27,28 @@ _FEW_CATEGORIES = 64
 _BLOCK_ELEMENTS = 1 << 20
 
 
-class Points:
-    """Rows as points: each column divided by its standard deviation."""
+class RowPoints:
+    """Rows as points: each column divided by its standard deviation.
 
-    # A point has coordinates in a dense array and others in a sparse one. They are computed for the
-    # rows that are requested: for all rows, they would be several times as large as X.
+    A point has coordinates in a dense array and others in a sparse one. They are computed for the
+    rows that are requested: for all rows, they would be several times as large as X.
+    """
 
     def __init__(self, X, known=None):
         self._X = X
         table = in_memory(X if known is None else take_rows(X, known))
         self._sparse = _SparseScale(table) if sparse.issparse(table) else None
         columns = split_columns(table)
-        kinds = [] if columns is None else enumerate(map(_Column, columns))
+        kinds = [] if columns is None else enumerate(map(_CodedColumn, columns))
         self._kinds = [(j, kind) for j, kind in kinds if not kind.is_constant]
         self._n_codes = [kind.n_codes for _, kind in self._kinds if kind.n_codes]
         read = self._read(table)
         one_unit = not sparse.issparse(table) and not is_frame(table) and table.ndim > 2
-        self._numbers = _Numbers(read[0], one_unit)
+        self._numbers = _StandardizedNumbers(read[0], one_unit)
         self._all = read if known is None else None
 
     def _read(self, table):
-        """Numbers in an array, the codes of other columns, and what is sparse."""
+        """Return numbers in an array, the codes of other columns, and what is sparse."""
         if self._sparse is not None:
             return np.empty((table.shape[0], 0)), [], self._sparse.apply(table)
         columns = split_columns(table)
@@ -59,8 +60,10 @@ class Points:
         return np.column_stack(numbers or [np.empty((len(table), 0))]), codes, None
 
     def take(self, rows, dtype):
-        """Compute the coordinates of some rows."""
-        # -> dense (k, d); wide (k, e)
+        """Compute the coordinates of some rows.
+
+        Return dense of shape (k, d); wide of shape (k, e).
+        """
         if self._all is None:
             numbers, codes, wide = self._read(in_memory(take_rows(self._X, rows)))
         else:
@@ -77,7 +80,7 @@ class Points:
         return np.hstack(dense), sparse.hstack(further, format="csr") if further else None
 
 
-class _Numbers:
+class _StandardizedNumbers:
     """Columns of numbers, centered and divided by their standard deviation."""
 
     def __init__(self, values, one_unit):
@@ -85,7 +88,7 @@ class _Numbers:
         step = max(1, _BLOCK_ELEMENTS // len(values))
         for start in range(0, values.shape[1], step):
             part = values[:, start : start + step].astype(np.float64)
-            found[:, start : start + step] = _describe_columns(part)
+            found[:, start : start + step] = _summarize_columns(part)
         self._median, self._mean, self._scale, n_missing = found
         self._has_missing = np.flatnonzero((n_missing > 0) & (n_missing < len(values)))
         varies = self._scale > 0
@@ -105,8 +108,8 @@ class _Numbers:
         return np.hstack([values, missing[:, self._has_missing]]).astype(dtype)
 
 
-def _describe_columns(values):
-    """Median; mean and standard deviation after imputation; number of missing values."""
+def _summarize_columns(values):
+    """Return the median; mean and standard deviation after imputation; number of missing values."""
     missing = ~np.isfinite(values)
     medians = np.zeros(values.shape[1])
     for j in np.flatnonzero(missing.any(axis=0) & ~missing.all(axis=0)):
@@ -146,7 +149,7 @@ class _SparseScale:
 
 
 def _as_finite(X):
-    """A copy with 0 for values that are not finite, and where these were."""
+    """Return a copy with 0 for values that are not finite, and where these were."""
     X = sparse.csr_array(X, dtype=np.float64, copy=True)
     X.sum_duplicates()
     missing = ~np.isfinite(X.data)
@@ -160,7 +163,7 @@ def _one_hot(codes, n_codes):
     return sparse.csr_array(entries, shape=(len(codes), n_codes))
 
 
-class _Column:
+class _CodedColumn:
     """Reads numbers and times as floats and anything else as codes, with one for missing values."""
 
     def __init__(self, column):
@@ -370,7 +373,7 @@ def find_duplicates(
             queried = np.sort(rng.choice(queried, max_queries, replace=False))
         if len(records) > _MOST_KNOWN:
             known = _choose_known(records.X, queried, rng)
-    points = Points(records.X, known)
+    points = RowPoints(records.X, known)
     nearest, distances = _find_nearest(points, queried, find_rows(membership))
     typical = float(np.median(distances)) if len(queried) else np.nan
     near = distances < tolerance * typical
@@ -383,13 +386,13 @@ def find_duplicates(
         share_near=share_interval(near, people, confidence_level=confidence_level),
         typical_distance=typical,
         tolerance=float(tolerance),
-        pairs=_list_pairs(queried, nearest, distances, typical),
+        pairs=_list_copied_pairs(queried, nearest, distances, typical),
         n_equal=int((near & (distances == 0)).sum()),
     )
 
 
 def _choose_known(X, queried, rng):
-    """Rows from which the scales of columns are learned, among them the queries."""
+    """Return rows from which the scales of columns are learned, among them the queries."""
     n_wanted = _MOST_KNOWN_ELEMENTS // max(1, int(np.prod(X.shape[1:])))
     n_wanted = min(_MOST_KNOWN, max(n_wanted, _QUERIES[1]))
     drawn = rng.choice(X.shape[0], n_wanted, replace=False, shuffle=False)
@@ -397,7 +400,7 @@ def _choose_known(X, queried, rng):
     return np.union1d(drawn, queried)
 
 
-def _list_pairs(queried, nearest, distances, typical):
+def _list_copied_pairs(queried, nearest, distances, typical):
     order = np.argsort(distances, kind="stable")[:_MOST_PAIRS]
     distances = distances[order]
     relative = distances / typical if typical > 0 else np.full(len(order), np.nan)
@@ -406,18 +409,20 @@ def _list_pairs(queried, nearest, distances, typical):
 
 
 def _find_nearest(points, queried, members):
-    """Nearest member of each queried row, and its distance."""
-    # Matrix products in float32 find it fast. A distance that is small compared with the lengths of
-    # the two vectors is inaccurate, and small distances matter most, so these rows are searched
-    # again in float64.
+    """Return the nearest member of each queried row, and its distance.
+
+    Matrix products in float32 find it fast. A distance that is small compared with the lengths of
+    the two vectors is inaccurate, and small distances matter most, so these rows are searched again
+    in float64.
+    """
     nearest, square, lengths = _search(points, queried, members, np.float32)
     unresolved = np.flatnonzero(square < _RESOLVED * lengths)
     nearest[unresolved] = _search(points, queried[unresolved], members, np.float64)[0]
-    return nearest, _measure(points, queried, nearest)
+    return nearest, _measure_distances(points, queried, nearest)
 
 
 def _search(points, queried, members, dtype):
-    """Nearest members by matrix products, with squared distances and squared lengths."""
+    """Return the nearest members by matrix products, with squared distances and squared lengths."""
     queries, wide_queries = points.take(queried, dtype)
     own = _square(queries, wide_queries)
     nearest = np.zeros(len(queried), dtype=np.intp)
@@ -448,8 +453,8 @@ def _square(dense, wide):
     return square if wide is None else square + np.asarray(wide.multiply(wide).sum(axis=1)).ravel()
 
 
-def _measure(points, queried, nearest):
-    """Distances as norms of differences, which are exactly 0 for equal records."""
+def _measure_distances(points, queried, nearest):
+    """Return distances as norms of differences, which are exactly 0 for equal records."""
     distances = np.empty(len(queried))
     for start in range(0, len(queried), 500):
         block = slice(start, start + 500)
@@ -461,14 +466,15 @@ def _measure(points, queried, nearest):
 
 
 class DuplicatesCheck(BaseCheck):
-    """Whether copies on the other side of the split can hide a leak."""
+    """Whether copies on the other side of the split can hide a leak.
 
-    # An attack scores equal records alike, so copies on both sides move its AUC towards one half. A
-    # coarse table has such copies by chance. They hide nothing if the attacks find no leak among
-    # the records without a copy either, and enough records have none. These are the records whose
-    # features no other record has, on whatever side: which records they are does not depend on
-    # membership, so that a permutation test of them is valid. Near copies that are not equal cannot
-    # be left out in this way.
+    An attack scores equal records alike, so copies on both sides move its AUC towards one half. A
+    coarse table has such copies by chance. They hide nothing if the attacks find no leak among the
+    records without a copy either, and enough records have none. These are the records whose
+    features no other record has, on whatever side: which records they are does not depend on
+    membership, so that a permutation test of them is valid. Near copies that are not equal cannot
+    be left out in this way.
+    """
 
     name = part = "duplicates"
     record_seconds, record_numbers, copies_table = 1e-5, 20, True
@@ -481,7 +487,7 @@ class DuplicatesCheck(BaseCheck):
         "alike."
     )
     # Removed from one side alone, they would leave the rare rows there, which are told apart.
-    step = Step(
+    step = NextStep(
         "Remove copies that are on both sides.",
         "From both sides: every row that has an equal one on the other side.",
     )
@@ -515,7 +521,7 @@ class DuplicatesCheck(BaseCheck):
 
 
 def _judge_rest(case, run):
-    """Whether the copies may hide a leak, given the records without a copy, and why."""
+    """Return whether the copies may hide a leak, given the records without a copy, and why."""
     prints = Records(case.records.X).fingerprint
     rest = ~pd.Series(prints).duplicated(keep=False).to_numpy()
     members = case.membership[rest]
@@ -542,7 +548,7 @@ def _judge_rest(case, run):
         return False, f"{text}, and the attacks find no leakage among them ({p})."
     found = result.frame[result.frame["pvalue_adjusted"] <= tail]
     text += f", and the attacks find members among them ({p})"
-    parts = Parts(rest, case.membership, case.seeds["checks"])
+    parts = ComparedParts(rest, case.membership, case.seeds["checks"])
     reached = min(
         parts.compare(scores[row["attack"]], tested[row["attack"]], row["metric"], row["max_fpr"])
         for row in found.to_dict("records")
@@ -553,11 +559,12 @@ def _judge_rest(case, run):
     return True, f"{text}."
 
 
-class Parts:
-    """Records without a copy beside random parts of all records, with as many of each side."""
+class ComparedParts:
+    """Records without a copy beside random parts of all records, with as many of each side.
 
-    # If copies hide a leak, the attacks are stronger where no record has a copy. If they are as
-    # strong on any other part, a number of all records is no lower for the copies.
+    If copies hide a leak, the attacks are stronger where no record has a copy. If they are as
+    strong on any other part, a number of all records is no lower for the copies.
+    """
 
     def __init__(self, rest, membership, seed):
         self._membership, rng = membership, check_random_state(seed)
@@ -571,7 +578,7 @@ class Parts:
             self._parts.append(part)
 
     def compare(self, scores, judged, metric, max_fpr):
-        """The share of parts whose AUC, or TPR at a rate, reaches that of the records."""
+        """Return the share of parts whose AUC, or TPR at a rate, reaches that of the records."""
         rows = np.flatnonzero(judged)
         _, codes = np.unique(-scores[rows], return_inverse=True)  # the highest score first
         n_codes, inside = codes.max() + 1, self._membership[rows]
@@ -587,7 +594,7 @@ class Parts:
 
 
 def _measure_part(caught, mistaken, metric, max_fpr):
-    """An AUC, or a TPR at a rate, of the numbers of members and others with each score."""
+    """Return an AUC, or a TPR at a rate, of the numbers of members and others with each score."""
     below = np.cumsum(mistaken)
     if not below[-1] or not caught.sum():
         return 0.0

@@ -11,6 +11,7 @@ from scipy.stats import rankdata
 from sklearn.utils import gen_batches
 
 from ..._core.containers import in_memory, is_frame, is_tensor, take_rows, to_numpy
+from ..._core.escaping import visible
 from ..._core.features import code_cells, split_columns
 from ..._core.numbers import as_series, check_count
 from ..._core.pvalues import format_pvalue
@@ -19,7 +20,6 @@ from ..._core.records import Records
 from ..._core.tokens import hold_tokens
 from ..._core.types import ArrayLike, Seed
 from ..._core.validation import check_membership, check_records
-from ..._core.visible import visible
 from ._base import (
     DIFFERENCE,
     NOT_RUN,
@@ -28,7 +28,7 @@ from ._base import (
     WARNING,
     WITHOUT_FEATURES,
     BaseCheck,
-    Step,
+    NextStep,
 )
 from ._units import draw_labelings, make_units, pick_draws
 
@@ -237,15 +237,15 @@ def compare_formats(
     people = None if people is None else people[rows]
     kept = pick_draws(records.fingerprint[rows], membership[rows], people)
     rows, people = rows[kept], None if people is None else people[kept]
-    table = _Table(*_list_features(records, rows, people, rng))
+    table = _FormatTable(*_list_format_features(records, rows, people, rng))
     units = make_units(membership[rows], people)
-    return _compare(table, membership[rows], units, n_permutations, rng)
+    return _compare_formats(table, membership[rows], units, n_permutations, rng)
 
 
 _TOKENS = "The records are sequences of tokens, whose form does not vary."
 
 
-class _Feature(NamedTuple):
+class _FormatFeature(NamedTuple):
     """A feature of the form of the values of a column."""
 
     column: str
@@ -253,7 +253,7 @@ class _Feature(NamedTuple):
     values: np.ndarray  # of shape (n,)
 
 
-class _Table:
+class _FormatTable:
     """Standardized features of records, and their sums over columns."""
 
     def __init__(self, features, n_records):
@@ -272,8 +272,8 @@ class _Table:
             self.values[:, place] = _standardize(self.values[:, columns].sum(axis=1))
 
     def describe(self, membership, differences):
-        """Features with their means on both sides, the largest difference first."""
-        rows = [(one.column, one.kind, *_average(one, membership)) for one in self.features]
+        """Return features with their means on both sides, the largest difference first."""
+        rows = [(one.column, one.kind, *_average_sides(one, membership)) for one in self.features]
         for kind, places in self.sums.items():
             means = np.mean([rows[place][2:] for place in places], axis=0)
             rows.append((_ANY_COLUMN, kind, *means))
@@ -292,11 +292,11 @@ def _standardize(values):
     return values / scale if scale > 0 else values
 
 
-def _average(one, membership):
+def _average_sides(one, membership):
     return tuple(float(one.values[side].mean()) for side in (membership, ~membership))
 
 
-def _compare(table, membership, units, n_permutations, rng):
+def _compare_formats(table, membership, units, n_permutations, rng):
     n_features = table.values.shape[1]
     if not n_features:
         return FormatComparison(1.0, 0.0, None, table.describe(membership, np.zeros(0)), 0)
@@ -315,20 +315,22 @@ def _compare(table, membership, units, n_permutations, rng):
     differences = measure(units.is_member[None])[0]
     statistic = float(np.abs(differences).max())
     # Sums of the same numbers in another order differ by rounding.
-    reached = _draw(measure, statistic * (1 - 1e-4), units, n_permutations, rng)
+    reached = _draw_permutations(measure, statistic * (1 - 1e-4), units, n_permutations, rng)
     places = np.flatnonzero(reached)[:_MANY]
     done = len(places) == _MANY
     pvalue = _MANY / (places[-1] + 1) if done else (len(places) + 1) / (n_permutations + 1)
     features = table.describe(membership, differences)
     return FormatComparison(
-        float(pvalue), statistic, _tell(features.iloc[0]), features, len(reached)
+        float(pvalue), statistic, _tell_largest_difference(features.iloc[0]), features, len(reached)
     )
 
 
-def _draw(measure, statistic, units, n_permutations, rng):
-    """Draw permutations and return which of them reach the statistic, until many do."""
-    # The p-value of Besag and Clifford (1991), of permutations that stop, is at most the level
-    # exactly if that of all of them is.
+def _draw_permutations(measure, statistic, units, n_permutations, rng):
+    """Draw permutations and return which of them reach the statistic, until many do.
+
+    The p-value of Besag and Clifford (1991), of permutations that stop, is at most the level
+    exactly if that of all of them is.
+    """
     reached = np.zeros(0, dtype=bool)
     while len(reached) < n_permutations and reached.sum() < _MANY:
         n_wanted = min(_N_TOGETHER, n_permutations - len(reached))
@@ -339,8 +341,8 @@ def _draw(measure, statistic, units, n_permutations, rng):
     return reached
 
 
-def _tell(row):
-    """The largest difference in words."""
+def _tell_largest_difference(row):
+    """Return the largest difference in words."""
     kind, means = row["feature"], (row["members"], row["nonmembers"])
     if kind in _SHARES:
         members, others = (f"{100 * mean:.3g}%" for mean in means)
@@ -355,8 +357,8 @@ def _tell(row):
 # Columns of records
 
 
-def _list_features(records, rows, people, rng):
-    """Features of the records at some rows, and the number of these records."""
+def _list_format_features(records, rows, people, rng):
+    """Return the features of the records at some rows, and the number of these records."""
     X = in_memory(take_rows(records.X, rows))
     units = None if people is None else pd.factorize(as_series(people))[0]
     if sparse.issparse(X):
@@ -364,48 +366,48 @@ def _list_features(records, rows, people, rng):
     elif not is_frame(X) and X.ndim > 2:
         features = _describe_array(to_numpy(X) if is_tensor(X) else X, rng)
     else:
-        features = _describe_columns(X, units, rng)
+        features = _list_column_formats(X, units, rng)
     y = None if records.y is None else records.y[rows]
     if y is not None and y.dtype.kind == "f":
         columns = y.reshape(len(rows), -1).T
         for number, column in enumerate(columns):
             name = "the target" if len(columns) == 1 else f"target {number}"
-            features += _name(name, _describe_numbers(column[:, None], units))
+            features += _name_column_features(name, _describe_digits(column[:, None], units))
     return features, len(rows)
 
 
-def _name(column, found):
-    return [_Feature(column, kind, values[:, 0]) for kind, values in found]
+def _name_column_features(column, found):
+    return [_FormatFeature(column, kind, values[:, 0]) for kind, values in found]
 
 
 def _describe_stored(X):
-    """Means over the stored values of each record of a sparse matrix."""
+    """Return means over the stored values of each record of a sparse matrix."""
     X = sparse.csr_array(X)
     records = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))
     step = max(1, -(-len(X.data) // _MOST_VALUES))
     records, values = records[::step], X.data[::step]
     counts = np.maximum(np.bincount(records, minlength=X.shape[0]), 1)
     return [
-        _Feature(_ANY_VALUE, kind, np.bincount(records, found[:, 0], X.shape[0]) / counts)
-        for kind, found in (_describe_numbers(values[:, None]) if len(values) else ())
+        _FormatFeature(_ANY_VALUE, kind, np.bincount(records, found[:, 0], X.shape[0]) / counts)
+        for kind, found in (_describe_digits(values[:, None]) if len(values) else ())
     ]
 
 
 def _describe_array(X, rng):
-    """Means over some positions of an array of more than two dimensions."""
+    """Return means over some positions of an array of more than two dimensions."""
     X = X.reshape(len(X), int(np.prod(X.shape[1:])))
     X = X[:, _choose_columns(X, X.shape[1], rng)]
     if X.size == 0 or X.dtype.kind not in "iuf":
         return []
     shape = X.shape
     return [
-        _Feature(_ANY_VALUE, kind, found.reshape(shape).mean(axis=1))
-        for kind, found in _describe_numbers(X.reshape(-1, 1))
+        _FormatFeature(_ANY_VALUE, kind, found.reshape(shape).mean(axis=1))
+        for kind, found in _describe_digits(X.reshape(-1, 1))
     ]
 
 
 def _choose_columns(X, most, rng):
-    """Positions of columns, all of them if they are few enough."""
+    """Return the positions of columns, all of them if they are few enough."""
     n_columns = X.shape[1]
     most = min(most, max(1, _MOST_VALUES // max(1, len(X))))
     if n_columns <= most:
@@ -413,7 +415,7 @@ def _choose_columns(X, most, rng):
     return np.sort(rng.choice(n_columns, most, replace=False))
 
 
-def _describe_columns(X, units, rng):
+def _list_column_formats(X, units, rng):
     X = X if is_frame(X) or X.ndim > 1 else X.reshape(-1, 1)
     chosen = _choose_columns(X, _MOST_COLUMNS, rng)
     names = list(X.columns[chosen]) if is_frame(X) else chosen.tolist()
@@ -425,19 +427,21 @@ def _describe_columns(X, units, rng):
     features, numbers = [], {}
     for name, column in zip(names, columns, strict=True):
         name = f"column {visible(str(name))}"
-        values, found = _read(column, units)
-        features += _name(name, found)
+        values, found = _read_column_values(column, units)
+        features += _name_column_features(name, found)
         if values is not None:
             numbers.setdefault(values.dtype, []).append((name, values))
     for group in numbers.values():
         block = np.stack([values for _, values in group], axis=1)
-        for kind, found in _describe_numbers(block, units):
-            features += [_Feature(name, kind, found[:, j]) for j, (name, _) in enumerate(group)]
+        for kind, found in _describe_digits(block, units):
+            features += [
+                _FormatFeature(name, kind, found[:, j]) for j, (name, _) in enumerate(group)
+            ]
     return features
 
 
-def _read(column, units):
-    """The values of a column of numbers, or the features of another one."""
+def _read_column_values(column, units):
+    """Return the values of a column of numbers, or the features of another one."""
     is_category = isinstance(getattr(column, "dtype", None), pd.CategoricalDtype)
     column = as_series(column.astype(object) if is_category else column, infers=True)
     if column.dtype.kind in "mM":
@@ -455,9 +459,9 @@ def _read(column, units):
 # Features of the form of values: pairs of a kind and an array of the shape of the values
 
 
-def _describe_numbers(values, units=None):
+def _describe_digits(values, units=None):
     """Describe numbers of shape (n, d)."""
-    yield "frequency", np.column_stack([_count(column, units) for column in values.T])
+    yield "frequency", np.column_stack([_log_value_counts(column, units) for column in values.T])
     is_float = values.dtype.kind == "f"
     known = np.isfinite(values) if is_float else np.ones(values.shape, dtype=bool)
     numbers = np.where(known, values, 0)
@@ -480,7 +484,8 @@ def _describe_decimals(numbers, known):
             yield f"{name} precision", known & (numbers.astype(kind) == numbers)
     precision = max(np.finfo(numbers.dtype).eps, np.finfo(np.float64).eps)
     decimals, last, nearest = (
-        one.reshape(sizes.shape) for one in _count_decimals(sizes.ravel(), _NEAR * precision)
+        one.reshape(sizes.shape)
+        for one in _count_written_decimals(sizes.ravel(), _NEAR * precision)
     )
     is_exact = nearest.astype(numbers.dtype) == np.abs(numbers)
     yield "rounding error", known & (decimals <= _MOST_DECIMALS) & ~is_exact
@@ -490,9 +495,11 @@ def _describe_decimals(numbers, known):
     yield "last digit 5", known & (last == 5)
 
 
-def _count_decimals(sizes, tolerance):
-    """Number of decimals, last of the written digits, and the number that was written."""
-    # Beyond 11 decimals the first two are 12 and -1.
+def _count_written_decimals(sizes, tolerance):
+    """Return the number of decimals, last of the written digits, and the number that was written.
+
+    Beyond 11 decimals the first two are 12 and -1.
+    """
     decimals = np.full(len(sizes), _MOST_DECIMALS + 1, dtype=np.int8)
     last = np.full(len(sizes), -1, dtype=np.int8)
     nearest = sizes.copy()
@@ -511,7 +518,7 @@ def _count_decimals(sizes, tolerance):
     return decimals, last, nearest
 
 
-def _count(column, units):
+def _log_value_counts(column, units):
     """Logarithm of the number of records, or of people, that have the value of each record."""
     codes = np.unique(column, return_inverse=True)[1]
     return _count_codes(codes, units)
@@ -532,7 +539,7 @@ def _describe_times(column, units):
     times = np.zeros(len(column), dtype=np.int64)
     times[~missing] = column[~missing].astype(np.int64)
     yield "missing", missing[:, None]
-    yield "frequency", _count(np.where(missing, times.min() - 1, times), units)[:, None]
+    yield "frequency", _log_value_counts(np.where(missing, times.min() - 1, times), units)[:, None]
     for name, seconds in _SECONDS.items():
         step = round(seconds * ticks)
         if step > 1:
@@ -542,7 +549,7 @@ def _describe_times(column, units):
 def _describe_texts(column, units):
     """Describe texts, or objects of any kind as texts, by their distinct values."""
     codes, distinct = code_cells(column.astype(object))
-    missing = np.array([_is_missing(cell) for cell in distinct], dtype=bool)
+    missing = np.array([_is_missing_cell(cell) for cell in distinct], dtype=bool)
     is_text = np.array([isinstance(cell, str) for cell in distinct], dtype=bool)
     texts = ["" if none else str(cell) for cell, none in zip(distinct, missing, strict=True)]
     found = {
@@ -565,12 +572,12 @@ def _describe_texts(column, units):
         yield "order", order[:, None]
 
 
-def _is_missing(cell):
+def _is_missing_cell(cell):
     return cell is None or cell is pd.NA or cell is pd.NaT or cell != cell
 
 
 def _count_characters(texts):
-    """Capitals, digits and marks per character of each text."""
+    """Return capitals, digits and marks per character of each text."""
     counts = np.zeros((3, len(texts)), dtype=np.float32)
     for place, text in enumerate(texts):
         text = text[:_MOST_CHARACTERS]
@@ -606,7 +613,7 @@ class FormatsCheck(BaseCheck):
         "Attacks that compare exact values find this difference. Export both sides in the same way "
         "and run the audit again."
     )
-    step = Step(
+    step = NextStep(
         "Export both sides in the same way.",
         "The same decimals, spelling and missing values, and audit again.",
     )

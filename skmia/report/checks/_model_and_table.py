@@ -1,13 +1,13 @@
 """Check whether the model that is audited knows the table that it is audited on."""
 
-from ._base import ALWAYS, KNOWN, NOT_RUN, PASSED, STATED, WARNING, BaseCheck, Step
+from ._base import ALWAYS, KNOWN, NOT_RUN, PASSED, STATED, WARNING, BaseCheck, NextStep
 
 # What an agreement of model and table is: by the first of them nothing is concluded.
 STOP, WARN, PASS, CANNOT_TELL = "stop", "warn", "pass", "cannot tell"
 
 # What is found in place of a status to be warned of, if answers differ and nothing else was found.
 NOISE = "noise"
-AVERAGE = Step(
+AVERAGE = NextStep(
     "Audit the mean of repeated answers.",
     "An attacker who queries the model again averages its answers; or audit the model without its "
     "noise.",
@@ -28,7 +28,7 @@ class ModelAndTableCheck(BaseCheck):
     passed = "Model and table agree"
     warned = "Model and table may not agree"
     stated = "Too little to tell whether model and table agree"
-    step = Step(
+    step = NextStep(
         "Give model and table as they were in training.",
         "Columns in their order, units and types; answers and labels of these rows.",
     )

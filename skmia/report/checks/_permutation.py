@@ -10,8 +10,8 @@ import pandas as pd
 from scipy import sparse
 from scipy.special import betainc
 
-from ..._core.checks import RATE_TOLERANCE, check_finite_vector, check_judged, check_rate
 from ..._core.containers import find_rows
+from ..._core.metric_inputs import RATE_TOLERANCE, check_finite_vector, check_judged, check_rate
 from ..._core.moments import cut
 from ..._core.numbers import check_count, show, to_array
 from ..._core.pvalues import format_pvalue
@@ -75,9 +75,11 @@ class TopCounter:
         return found / np.maximum(n_members, 1)[:, None]
 
     def _count_false(self, labels, allowed):
-        """Count non-members among the first 1, 2, ... records until they exceed what is allowed."""
-        # At low rates these are few of the records, so counting all of them would waste time. None
-        # if the counts of so many labelings would take too much memory.
+        """Count non-members among the first 1, 2, ... records until they exceed what is allowed.
+
+        At low rates these are few of the records, so counting all of them would waste time. None if
+        the counts of so many labelings would take too much memory.
+        """
         n_records = self._n_records
         width = int(min(n_records, 2 * allowed.max() + 100))
         while len(labels) == 1 or len(labels) * width <= _MOST_COUNTS:
@@ -93,7 +95,7 @@ class TopCounter:
         return None
 
 
-class Part(NamedTuple):
+class ScoredPart(NamedTuple):
     """Scores of one attack on a part of the records."""
 
     attack: str
@@ -104,7 +106,7 @@ class Part(NamedTuple):
     rates: list  # false positive rates
 
 
-class Measured(NamedTuple):
+class MeasuredLabelings(NamedTuple):
     """Numbers by labeling, of shape (n_labelings, n_numbers), and the steps in which they move."""
 
     numbers: np.ndarray  # NaN without members or non-members
@@ -115,7 +117,7 @@ class Measured(NamedTuple):
         return cls(*map(np.concatenate, zip(*several)))
 
 
-class Tails(NamedTuple):
+class TailProbabilities(NamedTuple):
     """Tail probabilities of one number by labeling; small if the number is extreme."""
 
     upper: np.ndarray
@@ -123,12 +125,14 @@ class Tails(NamedTuple):
     least: float  # the upper tail that a number of 1 would have in the first labeling
 
 
-class Ruler:
+class PartRuler:
     """AUCs and TPRs of several parts."""
 
     def __init__(self, parts, scores, labelings, units):
         self._tops = [
-            TopCounter(partial(_load, part, scores, labelings), part.rates) if part.rates else None
+            TopCounter(partial(_load_part_scores, part, scores, labelings), part.rates)
+            if part.rates
+            else None
             for part in parts
         ]
         rows = [part.rows for part in parts]
@@ -147,8 +151,10 @@ class Ruler:
             self._units = LinearSums(map(_ones, self._n_units), rows, labelings)
 
     def measure(self, labels):
-        """Measure the AUC of each part, and then its TPRs."""
-        # labels (n_labelings, n_columns)
+        """Measure the AUC of each part, and then its TPRs.
+
+        Shapes: labels (n_labelings, n_columns).
+        """
         bits = labels.astype(np.float64)
         n_members = self._sizes.compute(bits)
         units = n_members if self._units is self._sizes else self._units.compute(bits)
@@ -166,10 +172,10 @@ class Ruler:
                 by.append(np.repeat(0.5 / np.maximum(inside, 1), found[-1].shape[1], axis=1))
             numbers.append(np.where(undefined, np.nan, np.hstack(found)))
             steps.append(np.hstack(by).astype(np.float32))
-        return Measured(np.hstack(numbers), np.hstack(steps))
+        return MeasuredLabelings(np.hstack(numbers), np.hstack(steps))
 
 
-def _load(part, scores, labelings):
+def _load_part_scores(part, scores, labelings):
     return scores[part.attack][part.rows], labelings.take(part.rows)
 
 
@@ -194,13 +200,13 @@ class LinearSums:
             self._matrix = self._matrix.toarray()
 
     def compute(self, bits):
-        """Sums of shape (n_labelings, n_parts)."""
+        """Return the sums of shape (n_labelings, n_parts)."""
         sums = (self._matrix @ bits.T).T
         return sums + np.array(self._constant) if self._constant else sums
 
 
 def _sum_columns(numbers, columns, turned, n_columns):
-    """A sparse row; numbers of the same column are added, which may give a stored 0."""
+    """Return a sparse row; numbers of the same column are added, which may give a stored 0."""
     if len(numbers) > n_columns:
         row = np.zeros(n_columns)
         for i in cut(len(numbers)):
@@ -217,21 +223,25 @@ def _sum_columns(numbers, columns, turned, n_columns):
 
 
 def compute_tails(numbers, steps):
-    """Compute how extreme a number is among all labelings, on one scale for all numbers."""
-    # By the Beta law with the mean and variance over the labelings, see permutation_test, after
-    # moving each number half a step towards the middle. The scale decides how the numbers are
-    # weighed against each other, not whether a p-value is valid: it is the same for all labelings.
+    """Compute how extreme a number is among all labelings, on one scale for all numbers.
+
+    By the Beta law with the mean and variance over the labelings, see permutation_test, after
+    moving each number half a step towards the middle. The scale decides how the numbers are weighed
+    against each other, not whether a p-value is valid: it is the same for all labelings.
+    """
     mean, variance = np.nanmean(numbers), np.nanvar(numbers)
     if variance == 0:
         ones = np.ones(len(numbers))
-        return Tails(ones, ones, 1.0)
+        return TailProbabilities(ones, ones, 1.0)
     weight = np.clip(mean * (1 - mean) / variance - 1, 1e-6, 1e12)
     above, below = weight * mean, weight * (1 - mean)
     upper = betainc(below, above, np.clip(1 - numbers + steps, 0, 1))
     lower = betainc(above, below, np.clip(numbers + steps, 0, 1))
     least = float(betainc(below, above, min(float(steps[0]), 1.0)))
     undefined = np.isnan(numbers)
-    return Tails(np.where(undefined, 1.0, upper), np.where(undefined, 1.0, lower), least)
+    return TailProbabilities(
+        np.where(undefined, 1.0, upper), np.where(undefined, 1.0, lower), least
+    )
 
 
 @dataclass(frozen=True)
@@ -389,15 +399,17 @@ def permutation_test(
     rates = [check_rate(rate, "max_fprs") for rate in np.atleast_1d(to_array(max_fprs, "max_fprs"))]
     subsets = _check_subsets(subsets, len(membership))
     judged = check_judged(judged, scores, len(membership))
-    parts = _list_parts(membership, list(scores), rates, subsets, judged)
+    parts = _list_permuted_parts(membership, list(scores), rates, subsets, judged)
     units = make_units(membership, group_by)
     inside = pack_masks([mask for _, _, mask in subsets], units)
     ranks = map(center_ranks, scores.values())
     units = order_units(units, [*inside, _ones(len(membership)), *ranks])
     seed = check_random_state(random_state).randint(2**31 - 1)
     labelings = draw_labelings(units, n_permutations, np.random.default_rng(seed))
-    ruler = Ruler(parts, scores, labelings, units.places)
-    frame = _compare(Measured.join([ruler.measure(some) for some in labelings.blocks]), parts)
+    ruler = PartRuler(parts, scores, labelings, units.places)
+    frame = _compare_permutations(
+        MeasuredLabelings.join([ruler.measure(some) for some in labelings.blocks]), parts
+    )
     return PermutationResult(
         pvalue=float(frame["pvalue_adjusted"].min()),
         frame=frame,
@@ -437,7 +449,7 @@ def _check_subsets(subsets, n_records):
     return subsets
 
 
-def _list_parts(membership, attacks, rates, subsets, judged):
+def _list_permuted_parts(membership, attacks, rates, subsets, judged):
     """List what is measured: each attack on all records, and on each part that is large enough."""
     parts = []
     everyone = np.broadcast_to(np.True_, len(membership))
@@ -456,14 +468,14 @@ def _list_parts(membership, attacks, rates, subsets, judged):
             n_members = np.count_nonzero(sides)
             n_others = len(sides) - n_members
             if is_overall:
-                parts.append(Part(attack, scope, group, rows, len(sides), rates))
+                parts.append(ScoredPart(attack, scope, group, rows, len(sides), rates))
             elif min(n_members, n_others) >= FEWEST:
                 resolved = [rate for rate in rates if check_resolution(n_others, rate, "ignore")]
-                parts.append(Part(attack, scope, group, rows, len(sides), resolved))
+                parts.append(ScoredPart(attack, scope, group, rows, len(sides), resolved))
     return parts
 
 
-def _compare(measured, parts):
+def _compare_permutations(measured, parts):
     """Compare the first row of numbers, the truth, with all of them."""
     names = [
         (part.attack, part.scope, part.group, metric, rate)

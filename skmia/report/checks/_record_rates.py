@@ -5,10 +5,10 @@ from typing import NamedTuple
 import numpy as np
 from scipy import stats
 
-from ..._core.visible import visible
+from ..._core.escaping import visible
 from ...base import TooFewModelsError, score_pseudo_victims, treats_models_as_victims
 from .._measure import OK, OVERALL
-from .._run import draw_sample, take_records
+from .._run import draw_sample, take_sampled_records
 from ._base import DROPPED, SOMETIMES, STATED, BaseCheck
 
 # The rates of more records and models would be known a little better.
@@ -66,14 +66,14 @@ def share_frequent_alarms(alarms, is_out, times, level, rng):
 
 
 def _fit_rates(n_alarms, n_out):
-    """Mean and variance of the rates of records, by pairs of models without each of them."""
+    """Return mean and variance of the rates of records, by pairs of models without each of them."""
     mean = n_alarms.sum() / max(n_out.sum(), 1)
     pairs = (n_out * (n_out - 1)).sum()
     return mean, (n_alarms * (n_alarms - 1)).sum() / max(pairs, 1) - mean**2
 
 
 def _share_above(mean, variance, times):
-    """Share of a beta distribution of these moments above a multiple of its mean."""
+    """Return the share of a beta distribution of these moments above a multiple of its mean."""
     if not 0 < variance < mean * (1 - mean):
         return 0.0
     size = mean * (1 - mean) / variance - 1
@@ -122,7 +122,7 @@ class RecordRatesCheck(BaseCheck):
 
 
 def _choose_rate(numbers):
-    """The smallest measured rate from 1% on, else the largest."""
+    """Return the smallest measured rate from 1% on, else the largest."""
     rows = numbers[(numbers["scope"] == OVERALL) & (numbers["metric"] == "tpr")]
     rates = sorted(rows.loc[rows["status"] == OK, "max_fpr"].unique())
     return next((rate for rate in rates if rate >= 0.01), rates[-1] if rates else None)
@@ -133,7 +133,7 @@ def _measure_rates(case, run, attack, rate):
     rows = draw_sample(len(case.records), case.subsets, _MOST_RECORDS, case.seeds["checks"])
     models = np.arange(min(len(run.pool.membership_), _MOST_MODELS))
     try:
-        scored = score_pseudo_victims(attack, take_records(case.records, rows), models)
+        scored = score_pseudo_victims(attack, take_sampled_records(case.records, rows), models)
     except TooFewModelsError:
         return None
     scores, inside, judged = scored

@@ -4,10 +4,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..._core.escaping import visible
 from ..._core.numbers import to_array
 from ..._core.pvalues import format_pvalue
-from ..._core.visible import visible
-from ...metrics import People, check_people, resolvable_fpr
+from ...metrics import PeopleOfSide, number_side_people, resolvable_fpr
 from .._measure import OK, OVERALL, get_people
 from .._words import join_names
 from ._base import (
@@ -25,7 +25,7 @@ from ._base import (
     STATED,
     WARNING,
     BaseCheck,
-    Step,
+    NextStep,
 )
 from ._permutation import PermutationCheck
 from ._units import name_mixed
@@ -56,10 +56,11 @@ class PeopleCheck(BaseCheck):
 
 
 class PersonLevelCheck(BaseCheck):
-    """Whether people with several records are found where no number of records is beyond chance."""
+    """Whether people with several records are found where no number of records is beyond chance.
 
-    # An attacker who adds up the evidence of a person's records may succeed where each of them
-    # alone reveals too little. Not asked without people who have several records.
+    An attacker who adds up the evidence of a person's records may succeed where each of them alone
+    reveals too little. Not asked without people who have several records.
+    """
 
     name = "person level"
     role = PERSONS
@@ -67,7 +68,7 @@ class PersonLevelCheck(BaseCheck):
     of_file = DROPPED
     passed = "People with several records were attacked"
     warned = "People are found where single records are not"
-    step = Step(
+    step = NextStep(
         "Treat these people as exposed.",
         "Keep fewer records of each person, or train with a guarantee for people.",
     )
@@ -117,7 +118,7 @@ class ResolutionCheck(BaseCheck):
 
 
 def _list_unmeasured(numbers):
-    """Rates at which no attack has a TPR over all records."""
+    """Return rates at which no attack has a TPR over all records."""
     rows = numbers[(numbers["scope"] == OVERALL) & (numbers["metric"] == "tpr")]
     unmeasured = (rows["status"] != OK).groupby(rows["max_fpr"], sort=False).all()
     return unmeasured.index[unmeasured].tolist()
@@ -125,8 +126,8 @@ def _list_unmeasured(numbers):
 
 def _tell_of_people(case):
     """Say what the rate is if records of a person do not count as independent."""
-    outside = check_people(case.people, len(case.membership))[~case.membership]
-    others = People(outside, len(outside))
+    outside = number_side_people(case.people, len(case.membership))[~case.membership]
+    others = PeopleOfSide(outside, len(outside))
     if others.alone:
         return ""
     alike = min(resolvable_fpr(max(1, int(others.worth))), 1.0)
@@ -138,10 +139,11 @@ def _tell_of_people(case):
 
 
 class ShadowModelsCheck(BaseCheck):
-    """Whether the attack succeeds on the victim about as well as on shadow models."""
+    """Whether the attack succeeds on the victim about as well as on shadow models.
 
-    # The finding is "below" or "above" if the AUC on the victim is clearly below or above the AUC
-    # on shadow models.
+    The finding is "below" or "above" if the AUC on the victim is clearly below or above the AUC on
+    shadow models.
+    """
 
     name = "shadow models"
     role = RECIPE
@@ -149,7 +151,7 @@ class ShadowModelsCheck(BaseCheck):
     of_file = LEFT_OUT
     passed = "The shadow models resemble this model"
     warned = "The shadow models do not resemble this model"
-    step = Step(
+    step = NextStep(
         "Check membership and the recipe.",
         "The shadow models have to be trained as this model was.",
     )
@@ -189,7 +191,7 @@ class ShadowModelsCheck(BaseCheck):
 
 
 def _lies_apart(own, last):
-    """Whether the AUCs differ by more than models and records vary, and by at least 0.02."""
+    """Return whether the AUCs differ by more than models and records vary, and by at least 0.02."""
     gap = own["estimate"] - last["auc"]
     sampling = (own["high"] - own["low"]) / 2
     return abs(gap) > max(3 * last["sd"] + sampling, 0.02)
@@ -254,16 +256,18 @@ def list_small_groups(case, results, null, rounds):
         if rounds is None:
             found.append(SmallGroup(*part, n_records, None, False))
             continue
-        advantage, bound = _judge(rounds, masks[part][rounds.rows], people)
+        advantage, bound = _judge_rounds(rounds, masks[part][rounds.rows], people)
         found.append(SmallGroup(*part, n_records, advantage, bound * len(small) <= side))
     return found
 
 
-def _judge(rounds, mask, people):
-    """Advantage over all rounds, and a bound on its p-value."""
-    # Without a leak, the prediction for a record is independent of the side to which it was
-    # assigned in that round together with its person. Hoeffding's inequality, which also holds for
-    # draws without replacement, bounds the probability of so many correct predictions.
+def _judge_rounds(rounds, mask, people):
+    """Return the advantage over all rounds, and a bound on its p-value.
+
+    Without a leak, the prediction for a record is independent of the side to which it was assigned
+    in that round together with its person. Hoeffding's inequality, which also holds for draws
+    without replacement, bounds the probability of so many correct predictions.
+    """
     guesses, membership = np.asarray(rounds.guesses)[:, mask], rounds.membership[:, mask]
     everyone = np.ma.masked_less(rounds.membership, 0)
     sides = membership - everyone.mean(axis=1).filled(0)[:, None]
@@ -288,7 +292,7 @@ class SmallGroupsCheck(BaseCheck):
     of_file = DROPPED
     passed = "Some groups are too small to judge"
     warned = "Models like this one leak in small groups"
-    step = Step("Merge the small groups.", "Or audit with more of their records.")
+    step = NextStep("Merge the small groups.", "Or audit with more of their records.")
     reads = (PermutationCheck.name,)
 
     def ask(self, case, run, findings):

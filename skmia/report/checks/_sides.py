@@ -9,7 +9,7 @@ from ...metrics import auc_interval
 from ...signals import Loss
 from .._sides import BOTH, HELD_OUT, MEMBERS, SidesReader
 from .._validation_rows import stops_on_held_out
-from ._base import NOT_RUN, PASSED, SIDES, WARNING, BaseCheck, Step
+from ._base import NOT_RUN, PASSED, SIDES, WARNING, BaseCheck, NextStep
 from ._permutation import PermutationCheck
 from ._training_rows import TrainingRowsCheck
 
@@ -23,7 +23,7 @@ class SideCause(NamedTuple):
 
     clause: str
     cure: str
-    step: Step
+    step: NextStep
     question: str = ""  # to begin the first sentence with, in place of the clause
 
 
@@ -31,7 +31,7 @@ CAUSES = {
     SWAPPED: SideCause(
         "training data and held-out data are swapped",
         "Swap them, and run the audit again.",
-        Step(
+        NextStep(
             "Swap the two sides.",
             "`audit(model, train=held_out, held_out=train)`; with records, `1 - membership`.",
         ),
@@ -40,7 +40,7 @@ CAUSES = {
     IN_MODEL: SideCause(
         "the held-out rows are in the model",
         "Give held-out rows that the model was not trained on, or list these as members.",
-        Step(
+        NextStep(
             "Give held-out rows that the model has not seen.",
             "Or list these rows as members, and give others as held-out.",
         ),
@@ -48,7 +48,7 @@ CAUSES = {
     IN_PART: SideCause(
         "a part of the model was fitted on the held-out rows",
         "Fit that part on training rows, or give held-out rows that no part of the model has seen.",
-        Step(
+        NextStep(
             "Fit that part on training rows.",
             "Such as `CalibratedClassifierCV(estimator, cv=5).fit(X_train, y_train)`; or give "
             "held-out rows that no part has seen.",
@@ -62,7 +62,10 @@ _MEMBERS, _OTHERS = "the rows that are called members", "the others"
 
 
 def tell_cause(check, files=None):
-    """What the check found, as the beginning of a page; files are the names of both sides."""
+    """Return what the check found, as the beginning of a page.
+
+    Files are the names of both sides.
+    """
     cause, text = CAUSES[name_cause(check)], check.text
     begin = f"{cause.clause[0].upper()}{cause.clause[1:]}."
     if cause.question:
@@ -73,16 +76,17 @@ def tell_cause(check, files=None):
 
 
 def name_cause(check):
-    """What the check found, if it warns."""
+    """Return what the check found, if it warns."""
     return check.finding if check.finding in CAUSES else IN_MODEL
 
 
 class SidesCheck(BaseCheck):
-    """Whether the two sides were swapped, or the held-out rows have shaped the model."""
+    """Whether the two sides were swapped, or the held-out rows have shaped the model.
 
-    # Models like the victim that are trained on the members, on the other rows and on both say
-    # which of them gives the victim's answers, or fits each side as well as it does. Where attacks
-    # find members, only the last step of a model around a fitted one is left to be asked for.
+    Models like the victim that are trained on the members, on the other rows and on both say which
+    of them gives the victim's answers, or fits each side as well as it does. Where attacks find
+    members, only the last step of a model around a fitted one is left to be asked for.
+    """
 
     name = "sides"
     role = SIDES
@@ -113,7 +117,7 @@ class SidesCheck(BaseCheck):
         return self._read(reader, fit, turned, unlisted is not None)
 
     def _read(self, reader, fit, turned, has_more):
-        """The outcome by models that are trained on each side, and on both."""
+        """Return the outcome by models that are trained on each side, and on both."""
         reading = reader.read(has_more) if reader.obstacle is None else None
         rows = None if reading is None else reading.rows
         if rows == MEMBERS:
@@ -129,21 +133,24 @@ class SidesCheck(BaseCheck):
 
 
 def _finds_by_file(case, run):
-    """Whether the attack on the file finds members, beyond doubt."""
+    """Return whether the attack on the file finds members, beyond doubt."""
     if run.file_scores is None:
         return False
     return auc_interval(case.membership, run.file_scores, confidence_level=_SURE).low > 0.5
 
 
 def _covers_held_out(case, unlisted, finds):
-    """Whether the file counts the held-out rows, all or most, as training rows."""
+    """Return whether the file counts the held-out rows, all or most, as training rows."""
     n_others = int((~case.membership).sum())
     is_all = unlisted.n_rows == len(case.membership) and not finds
     return is_all or unlisted.n_alike >= _ALL * n_others
 
 
 def measure_fit(case):
-    """How well the model fits members and others: words, and the shares or numbers of each."""
+    """Return how well the model fits members and others.
+
+    Words, and the shares or numbers of each.
+    """
     outputs, y, members = case.request.outputs, case.records.y, case.membership
     if outputs.kind in PREDICTIONS:
         errors = -Loss()(outputs, y)
@@ -162,7 +169,7 @@ _N_ERRORS = 3.3
 
 
 def _is_turned(fit):
-    """Whether the model fits the others better than the members, by more than chance."""
+    """Return whether the model fits the others better than the members, by more than chance."""
     if fit is None:
         return False
     what, members, others = fit
@@ -170,7 +177,7 @@ def _is_turned(fit):
     return gap > _N_ERRORS * np.sqrt(members.var() / len(members) + others.var() / len(others))
 
 
-def _tell_fit(fit):
+def _tell_fit_numbers(fit):
     if fit is None:
         return ""
     what, members, others = fit
@@ -190,14 +197,14 @@ def _describe_swap(reading, fit):
     if reading is not None and reading.rows == HELD_OUT:
         verb = "gives the same answers" if reading.is_exact else "fits both sides as it does"
         same = f"a model like it that is trained on the others {verb}"
-    told = _tell_fit(fit)
+    told = _tell_fit_numbers(fit)
     told = f"{told}, and {same}" if told and same else told or f"{same[0].upper()}{same[1:]}"
     return f"{told}: the two sides are most likely swapped."
 
 
 def _describe_both(reading, fit):
     verb = "gives the same answers" if reading.is_exact else "fits both sides as this one does"
-    told = _tell_fit(fit)
+    told = _tell_fit_numbers(fit)
     return (
         f"The held-out rows are most likely among the training rows of the model.{told and ' '}"
         f"{told}{'.' if told else ''} A model like it that is trained on both sides {verb}."
@@ -205,7 +212,7 @@ def _describe_both(reading, fit):
 
 
 def _describe_count(unlisted, fit):
-    told = _tell_fit(fit)
+    told = _tell_fit_numbers(fit)
     return (
         f"The held-out rows are most likely among the {unlisted.n_rows:,} training rows that the "
         f"file states.{told and ' '}{told}{'.' if told else ''}"

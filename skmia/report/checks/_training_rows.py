@@ -5,8 +5,8 @@ from typing import NamedTuple
 import numpy as np
 
 from ..._core.probabilities import posterior_of
-from .._training_rows import LOOKS_ALIKE, count_training_rows
-from ._base import PASSED, UNLISTED, WARNING, BaseCheck, Step
+from .._training_rows import LOOKS_ALIKE, compare_training_rows
+from ._base import PASSED, UNLISTED, WARNING, BaseCheck, NextStep
 
 # Held-out rows that the file takes for training rows with at least this probability are counted,
 # if they are more than this share, which a probability that is a little too high can give.
@@ -22,18 +22,19 @@ class UnlistedRows(NamedTuple):
 
 
 class TrainingRowsCheck(BaseCheck):
-    """Whether all rows that the file was trained on, by what it states, are named as members."""
+    """Whether all rows that the file was trained on, by what it states, are named as members.
 
-    # Training rows among the others make every attack look weaker than it is: an attack that finds
-    # them is counted as wrong, first of all at low false positive rates. Not asked if no file
-    # states a number.
+    Training rows among the others make every attack look weaker than it is: an attack that finds
+    them is counted as wrong, first of all at low false positive rates. Not asked if no file states
+    a number.
+    """
 
     name = "training rows"
     part = "training rows"
     role = UNLISTED
     passed = "All training rows are listed"
     warned = "The model was trained on rows that are not listed as members"
-    step = Step(
+    step = NextStep(
         "List all training rows as members.",
         "The file was trained on more rows. Those among the others make each attack look weaker.",
         "#trust",
@@ -41,7 +42,7 @@ class TrainingRowsCheck(BaseCheck):
     )
 
     def ask(self, case, run, findings):
-        count = count_training_rows(case)
+        count = compare_training_rows(case)
         if count is None:
             return None
         about = "about " if count.is_drawn else ""
@@ -66,9 +67,11 @@ class TrainingRowsCheck(BaseCheck):
 
 
 def _count_alike(case, run, n_rows):
-    """How many held-out rows the file takes for training rows; 0 if chance may give as many."""
-    # If there are more training rows than records, some are not in the audit at all, and what the
-    # file stores of them is put down to held-out rows.
+    """Return how many held-out rows the file takes for training rows; 0 if chance may give as many.
+
+    If there are more training rows than records, some are not in the audit at all, and what the
+    file stores of them is put down to held-out rows.
+    """
     if run.file_scores is None or n_rows > len(case.membership):
         return 0
     sure = posterior_of(np.asarray(run.file_scores)[~case.membership], 0.5) >= _SURE

@@ -19,7 +19,7 @@ MOST_UNITS = 200_000
 _N_BUNDLES = 100_000
 
 
-class Labelings(NamedTuple):
+class UnitLabelings(NamedTuple):
     """The true labeling and permutations of it."""
 
     columns: np.ndarray  # (n,): column of each record in the bits of a labeling
@@ -38,14 +38,16 @@ def draw_labelings(units, n_permutations, rng):
     # permutation_test gives the reasons.
     n_units = len(units.is_member)
     if n_units <= MOST_UNITS:
-        return Labelings(units.places, None, n_units, _draw_labels(units, n_permutations, rng))
+        return UnitLabelings(
+            units.places, None, n_units, _iter_labelings(units, n_permutations, rng)
+        )
     bundles = _bundle_pairs(units, rng)
     blocks = _draw_exchanges(n_permutations, rng)
     columns = take_table(bundles, units.places)
-    return Labelings(columns, units.is_member[units.places], _N_BUNDLES + 1, blocks)
+    return UnitLabelings(columns, units.is_member[units.places], _N_BUNDLES + 1, blocks)
 
 
-def _draw_labels(units, n_permutations, rng):
+def _iter_labelings(units, n_permutations, rng):
     """Yield the true labels, and then permutations of them in blocks."""
     yield units.is_member[None]
     n_units = len(units.is_member)
@@ -102,7 +104,7 @@ _COPIED = 0.1
 _N_PERMUTATIONS = 199
 
 
-class Units(NamedTuple):
+class MembershipUnits(NamedTuple):
     """Records, or groups of them, that have one membership and change it together."""
 
     places: np.ndarray  # (n,): unit of each record
@@ -116,20 +118,24 @@ class Units(NamedTuple):
 
 
 def make_units(membership, group_by=None):
-    """Make the units of a permutation: whole groups, and the records of mixed groups."""
-    # If membership was assigned to groups at random, groups of members exchange it with groups of
-    # non-members. A group with both members and non-members keeps its number of members, and the
-    # records that are members are drawn again. Each of the two permutations is valid, and so are
-    # both together.
+    """Make the units of a permutation: whole groups, and the records of mixed groups.
+
+    If membership was assigned to groups at random, groups of members exchange it with groups of
+    non-members. A group with both members and non-members keeps its number of members, and the
+    records that are members are drawn again. Each of the two permutations is valid, and so are both
+    together.
+    """
     n_records = len(membership)
     if group_by is None:
-        return Units(count_up(n_records), membership, np.broadcast_to(np.intp(0), n_records), 0)
+        return MembershipUnits(
+            count_up(n_records), membership, np.broadcast_to(np.intp(0), n_records), 0
+        )
     _, groups = number_groups(group_by, n_records)
     is_mixed = are_mixed(groups, membership)
     places = np.where(is_mixed[groups], groups.max() + 1 + np.arange(n_records), groups)
     _, first, places = np.unique(places, return_index=True, return_inverse=True)
     blocks = np.where(is_mixed, np.cumsum(is_mixed), 0)[groups[first]]
-    return Units(places, membership[first], blocks, int(is_mixed.sum()))
+    return MembershipUnits(places, membership[first], blocks, int(is_mixed.sum()))
 
 
 def are_mixed(groups, membership):
@@ -158,13 +164,15 @@ def pack_masks(masks, units):
 
 
 def _are_records(units):
-    """Whether each record is a unit, in their order."""
+    """Return whether each record is a unit, in their order."""
     return len(units.places) == len(units.is_member) and are_consecutive(units.places)
 
 
 def order_units(units, keys):
-    """Sort the units so that their order does not depend on the order of the records."""
-    # The permutations of one seed are then the same for any order of the records.
+    """Sort the units so that their order does not depend on the order of the records.
+
+    The permutations of one seed are then the same for any order of the records.
+    """
     are_records = _are_records(units)
     sums = list(keys) if are_records else [np.bincount(units.places, key) for key in keys]
     in_block = []
@@ -180,19 +188,21 @@ def order_units(units, keys):
         blocks = np.empty_like(units.blocks)
         blocks[places] = units.blocks
     places = places if are_records else places[units.places]
-    return Units(places, is_member, blocks, units.n_mixed)
+    return MembershipUnits(places, is_member, blocks, units.n_mixed)
 
 
 def pick_draws(fingerprint, membership, people=None, seed=0):
-    """Pick the records that were assigned to a side by themselves, without copies of others."""
-    # On a coarse table, equal records lie on both sides as by chance, and each was assigned by
-    # itself. If equal records are on one side more often, they were copied after they had been
-    # assigned, and the first one of each side stands for all. To drop equal records of a coarse
-    # table would leave more of the frequent ones on the smaller side.
+    """Pick the records that were assigned to a side by themselves, without copies of others.
+
+    On a coarse table, equal records lie on both sides as by chance, and each was assigned by
+    itself. If equal records are on one side more often, they were copied after they had been
+    assigned, and the first one of each side stands for all. To drop equal records of a coarse table
+    would leave more of the frequent ones on the smaller side.
+    """
     n_records = len(membership)
     rows = np.unique(fingerprint, return_inverse=True)[1]
     persons = np.arange(n_records) if people is None else number_groups(people, n_records)[1]
-    pairs = _Pairs(rows, persons)
+    pairs = _EqualPairs(rows, persons)
     if not pairs.every:
         return np.arange(n_records)
     excess = pairs.measure(membership)
@@ -204,7 +214,7 @@ def pick_draws(fingerprint, membership, people=None, seed=0):
     return np.sort(np.unique(2 * rows + membership, return_index=True)[1])
 
 
-class _Pairs:
+class _EqualPairs:
     """Pairs of equal records of different people."""
 
     def __init__(self, rows, persons):
@@ -212,8 +222,12 @@ class _Pairs:
         self.every = self._sum(np.ones(len(rows)))
 
     def measure(self, membership):
-        """Excess of pairs on one side, and correlation of membership in a pair; 1 at most."""
-        # The first one sees copies on the larger side, the second one copies on the smaller side.
+        """Return the excess of pairs on one side, and correlation of membership in a pair.
+
+        1 at most.
+
+        The first one sees copies on the larger side, the second one copies on the smaller side.
+        """
         share = membership.mean()
         chance = share**2 + (1 - share) ** 2
         same = self._sum(membership) + self._sum(~membership)
@@ -226,13 +240,13 @@ class _Pairs:
         )
 
     def _sum(self, values):
-        """Sum of the products of the values over all pairs."""
+        """Return the sum of the products of the values over all pairs."""
         equal, of_people = (np.bincount(key, values) for key in self._keys)
         return ((equal**2).sum() - (of_people**2).sum()) / 2
 
 
 def _find_most(pairs, units, seed):
-    """The largest numbers of :meth:`_Pairs.measure` under permutations of membership."""
+    """Return largest numbers of :meth:`_EqualPairs.measure` under permutations of membership."""
     labelings = draw_labelings(units, _N_PERMUTATIONS, np.random.default_rng(seed))
     next(labelings.blocks)
     most = np.full(2, -np.inf)

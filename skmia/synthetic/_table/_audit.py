@@ -13,18 +13,18 @@ from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 from sklearn.metrics import roc_auc_score
 from sklearn.preprocessing import OrdinalEncoder
 
-from ..._core.asking import check_generator, draw_samples
-from ..._core.circumstances import Clock, list_versions, tell_time
+from ..._core.escaping import visible
 from ..._core.levels import Level
 from ..._core.numbers import check_number, show
 from ..._core.pages import frame_page
 from ..._core.pages.saving import warn_of_failures, write_json, write_text
+from ..._core.provenance import PartClock, list_versions, tell_time
+from ..._core.query import check_generator, draw_samples
 from ..._core.randomness import check_random_state, derive_random_state
 from ..._core.types import ArrayLike, PathLike, Seed
-from ..._core.visible import visible
 from .._adversarial_accuracy import PrivacyLoss
 from .._copy_test import CopyTest, count_unchanged
-from .._neighbors import as_frame, is_number
+from .._neighbors import as_frame, is_number_dtype
 from ._columns import (
     count_copied_identifiers,
     find_identifiers,
@@ -35,33 +35,33 @@ from ._columns import (
 from ._evidence import (
     FIRST,
     POWER,
-    Grounds,
-    choose_evidence,
+    TableGrounds,
+    choose_table_evidence,
     count_units,
     format_share,
-    measure_level,
-    write_verdict,
+    measure_table_level,
+    write_table_verdict,
 )
 from ._measure import (
     COLUMNS,
     MOST_COMPARED,
     MOST_ROWS,
-    measure,
     measure_shift,
+    measure_synthetic_table,
     measure_utility,
-    read_tables,
     thin,
     thin_and_fill,
     unify,
+    unify_tables,
 )
-from ._people import find_people, group_of, leave_out_shared, read_people
+from ._people import find_repeated_persons, group_of, leave_out_shared, read_people
 from ._report import (
     TITLE,
-    as_document,
-    format_markdown,
-    format_short,
-    format_summary,
-    render,
+    as_table_document,
+    format_short_table,
+    format_table_markdown,
+    format_table_summary,
+    render_table,
     save_table,
 )
 
@@ -74,7 +74,7 @@ _MANY = 0.1
 
 
 def make_checks(tables, shift, copies, columns, people):
-    checks = {"columns fit": _check_columns(columns)}
+    checks = {"columns fit": _check_real_values(columns)}
     if "holdout" not in tables:
         missing = {"status": NOT_RUN, "text": "There is no holdout.", "interval": None}
         names = ("one population", "rows of one person", "duplicates", "resolution")
@@ -88,8 +88,8 @@ def make_checks(tables, shift, copies, columns, people):
     }
 
 
-def _check_columns(columns):
-    """Whether the values of the synthetic columns are values of real rows."""
+def _check_real_values(columns):
+    """Return whether the values of the synthetic columns are values of real rows."""
     fit, parts = columns.fit, []
     if fit.unfit:
         parts.append(list_briefly(fit.unfit))
@@ -106,7 +106,7 @@ def _check_columns(columns):
 
 
 def _check_people(people):
-    """Whether rows of one person are known, and in one table."""
+    """Return whether rows of one person are known, and in one table."""
     if people.n_shared:
         share = f"{people.n_shared:,} persons have rows in both tables"
         rows = " and ".join(f"{n:,}" for n in people.n_left_out)
@@ -182,12 +182,16 @@ N_TABLES = 5
 
 
 def measure_spread(generator, tables, names, settings, groups):
-    """Draw further tables and measure each."""
-    # names: all columns of the training rows, of which tables have those that are compared
+    """Draw further tables and measure each.
+
+    names: all columns of the training rows, of which tables have those that are compared.
+    """
     rng = derive_random_state(settings["random_state"], "further tables")
     found = []
     for _ in range(N_TABLES):
-        drawn = fit_columns(tables | {"synthetic": _draw(generator, tables, names, rng)})[0]
+        drawn = fit_columns(
+            tables | {"synthetic": _draw_synthetic_table(generator, tables, names, rng)}
+        )[0]
         found.append(_measure_table(unify(drawn), settings, groups))
     frame = pd.DataFrame(found)
     columns = {"mean": frame.mean(), "sd": frame.std(ddof=1)}
@@ -195,7 +199,7 @@ def measure_spread(generator, tables, names, settings, groups):
     return pd.DataFrame(columns).assign(n_tables=N_TABLES)
 
 
-def _draw(generator, tables, names, rng):
+def _draw_synthetic_table(generator, tables, names, rng):
     made, real = draw_samples(generator, len(tables["synthetic"]), rng), tables["real"]
     if not isinstance(made, pd.DataFrame):
         made = pd.DataFrame(np.asarray(made))
@@ -229,12 +233,15 @@ _MOST_CLASSES = 20
 
 
 def train_on_each(synthetic, real, holdout, target, confidence_level, rng, people=None):
-    """How much of what a model of real rows gains a model of synthetic rows gains as well."""
-    # Both are random forests with one seed, measured on the holdout: AUC for two classes, accuracy
-    # for more, R2 for numbers.
-    # -> found: metric, its chance, its value synthetic and real, and the ratio of what both gain
-    # over chance, estimate, with its limits low and high over draws of the holdout; NaN if the
-    # model of real rows gains nothing
+    """Return how much of what a model of real rows gains a model of synthetic rows gains as well.
+
+    Both are random forests with one seed, measured on the holdout: AUC for two classes, accuracy
+    for more, R2 for numbers.
+
+    Return found: metric, its chance, its value synthetic and real, and the ratio of what both gain
+    over chance, estimate, with its limits low and high over draws of the holdout; NaN if the model
+    of real rows gains nothing.
+    """
     known = [table[table[target].notna()] for table in (synthetic, real, holdout)]
     tables = [thin(table, rng, MOST_ROWS) for table in known]
     y = [table[target].to_numpy() for table in tables]
@@ -242,12 +249,14 @@ def train_on_each(synthetic, real, holdout, target, confidence_level, rng, peopl
     metric, score = _choose_metric(real[target], held)
     if metric != "R2":
         y, held = [part.astype(str) for part in y], held.astype(str)
-    answers = [_fit(tables[k], y[k], tables[2], held, target, metric, seed) for k in (0, 1)]
+    answers = [
+        _fit_target_model(tables[k], y[k], tables[2], held, target, metric, seed) for k in (0, 1)
+    ]
     persons = group_of(people, tables[2], "holdout")
     draws = np.array(
         [
             [score(held[rows], answer[rows]) for answer in answers]
-            for rows in (_draw_again(len(held), persons, rng) for _ in range(_N_DRAWS))
+            for rows in (_draw_bootstrap(len(held), persons, rng) for _ in range(_N_DRAWS))
         ]
     )
     chance = {"AUC": 0.5, "R2": 0.0}.get(metric)
@@ -255,11 +264,11 @@ def train_on_each(synthetic, real, holdout, target, confidence_level, rng, peopl
         chance = float(np.unique(held, return_counts=True)[1].max() / len(held))
     made, own = (score(held, answer) for answer in answers)
     found = {"metric": metric, "chance": chance, "synthetic": made, "real": own}
-    return found | _divide(made - chance, own - chance, draws - chance, confidence_level)
+    return found | _divide_gain(made - chance, own - chance, draws - chance, confidence_level)
 
 
-def _draw_again(n_rows, persons, rng):
-    """Places of as many rows, or of the rows of as many persons, drawn with replacement."""
+def _draw_bootstrap(n_rows, persons, rng):
+    """Return places of as many rows, or of the rows of as many persons, drawn with replacement."""
     if persons is None:
         return rng.randint(n_rows, size=n_rows)
     _, codes = np.unique(persons, return_inverse=True)
@@ -268,7 +277,7 @@ def _draw_again(n_rows, persons, rng):
     return np.repeat(np.arange(n_rows), times[codes])
 
 
-def _divide(gained, possible, draws, confidence_level):
+def _divide_gain(gained, possible, draws, confidence_level):
     if not possible > 0:
         return dict.fromkeys(("estimate", "low", "high"), np.nan)
     ratio = gained / possible
@@ -279,7 +288,7 @@ def _divide(gained, possible, draws, confidence_level):
 
 
 def _choose_metric(column, held):
-    if is_number(column.dtype) and column.nunique() > _MOST_CLASSES:
+    if is_number_dtype(column.dtype) and column.nunique() > _MOST_CLASSES:
         return "R2", lambda y, guess: 1 - np.mean((y - guess) ** 2) / max(np.var(y), 1e-300)
     classes = np.unique(held.astype(str))
     if len(classes) == 2:
@@ -292,8 +301,8 @@ def _choose_metric(column, held):
     return "accuracy", lambda y, guess: float(np.mean(y == guess))
 
 
-def _fit(table, y, held, y_held, target, metric, seed):
-    """Answers for the held-out rows of a model of a table."""
+def _fit_target_model(table, y, held, y_held, target, metric, seed):
+    """Return answers for the held-out rows of a model of a table."""
     encoder = OrdinalEncoder(handle_unknown="use_encoded_value", unknown_value=-1)
     numbers = [
         name
@@ -367,7 +376,7 @@ class TableReport:
         What a reader should know.
     recommendation : Recommendation or None
         What a policy recommends, see :func:`skmia.report.recommend_release`, if one was asked.
-    grounds : Grounds
+    grounds : TableGrounds
         The part of the findings on which evidence and verdict rest.
     evidence : {"leak", "none", "shift", "reversed", "unknown"}
         Conclusion of the audit; :ref:`the guide <table_verdict>` says what each word means.
@@ -401,7 +410,7 @@ class TableReport:
     recommendation: "Recommendation | None" = None
 
     @property
-    def grounds(self) -> "Grounds":
+    def grounds(self) -> "TableGrounds":
         level, shift = self.settings["confidence_level"], self.checks["one population"]
         rows = count_units(self.data)
         share = np.inf
@@ -409,22 +418,22 @@ class TableReport:
             share = float(self.copies.loc[FIRST, "smallest_share_corrected"])
         results = self.results.assign(leak=self.results["pvalue_holm"] <= 1 - level)
         text = shift["text"] if shift["status"] == "warning" else None
-        return Grounds(results, rows, level, share, text, self.unchanged)
+        return TableGrounds(results, rows, level, share, text, self.unchanged)
 
     @property
     def evidence(self) -> Literal["leak", "none", "shift", "reversed", "unknown"]:
-        return choose_evidence(self.grounds)
+        return choose_table_evidence(self.grounds)
 
     @property
     def verdict(self) -> str:
-        return write_verdict(self.grounds, self.evidence)
+        return write_table_verdict(self.grounds, self.evidence)
 
     @property
     def level(self) -> Level:
-        return measure_level(self.grounds, self.evidence)
+        return measure_table_level(self.grounds, self.evidence)
 
     def to_frame(self) -> pd.DataFrame:
-        """The numbers as a DataFrame.
+        """Return the numbers as a DataFrame.
 
         Returns
         -------
@@ -434,7 +443,7 @@ class TableReport:
         return self.results.copy()
 
     def to_json(self, path: PathLike | None = None) -> str:
-        """The report as a JSON document.
+        """Return the report as a JSON document.
 
         Its ``schema`` is "skmia.table" and its ``schema_version`` 1. Missing numbers are null.
         Fields may be added without a new version; if a field is removed or changes its meaning, the
@@ -450,10 +459,10 @@ class TableReport:
         text : str
             The report as JSON.
         """
-        return write_json(as_document(self), path)
+        return write_json(as_table_document(self), path)
 
     def to_html(self, path: PathLike | None = None, *, title: str | None = None) -> str:
-        """The report as a page that needs no other file and no network.
+        """Return the report as a page that needs no other file and no network.
 
         It begins with the level, and holds no script.
 
@@ -474,10 +483,10 @@ class TableReport:
         ImportError
             If jinja2 is not installed.
         """
-        return write_text(render(as_document(self), title), path)
+        return write_text(render_table(as_table_document(self), title), path)
 
     def summary(self, verbose: bool = False) -> str:
-        """The report as text, in lines of at most 80 characters, in the order of the page.
+        """Return the report as text, in lines of at most 80 characters, in the order of the page.
 
         Parameters
         ----------
@@ -488,12 +497,12 @@ class TableReport:
         -------
         text : str
         """
-        document = as_document(self)
-        details = ["", format_summary(document)] if verbose else []
-        return "\n".join([*format_short(document), *details])
+        document = as_table_document(self)
+        details = ["", format_table_summary(document)] if verbose else []
+        return "\n".join([*format_short_table(document), *details])
 
     def to_markdown(self, title: str = TITLE) -> str:
-        """The report as Markdown, for a merge request or a data sheet.
+        """Return the report as Markdown, for a merge request or a data sheet.
 
         Parameters
         ----------
@@ -505,7 +514,7 @@ class TableReport:
         text : str
             Verdict, tables of the numbers, checks and notes; names are escaped.
         """
-        return format_markdown(as_document(self), title)
+        return format_table_markdown(as_table_document(self), title)
 
     def save(self, directory: PathLike) -> list[Path]:
         """Write ``table.json`` and ``report.html``, each of them atomically.
@@ -528,7 +537,7 @@ class TableReport:
         RuntimeWarning
             If the page could not be made though its package is installed.
         """
-        return warn_of_failures(save_table(as_document(self), directory))
+        return warn_of_failures(save_table(as_table_document(self), directory))
 
     def _repr_html_(self):
         return frame_page(self, TITLE)
@@ -631,11 +640,11 @@ def audit_table(
     'unknown'
     """
     check_number(confidence_level, "confidence_level", "a number in (0, 1)", 1e-9, 1 - 1e-9)
-    clock = Clock()
-    columns, people = _read(real, synthetic, held_out, group_by, identifiers)
-    _check_names(columns.tables["real"].columns, target, secrets)
+    clock = PartClock()
+    columns, people = _read_given_tables(real, synthetic, held_out, group_by, identifiers)
+    _check_target_names(columns.tables["real"].columns, target, secrets)
     tables = unify(columns.tables)
-    _check_target(tables, target)
+    _check_target_column(tables, target)
     if generator is None:
         columns = columns._replace(tables={})  # held no longer
     seed = _draw_seed(random_state)
@@ -646,7 +655,7 @@ def audit_table(
     if generator is not None:
         check_generator(generator)
     if people.groups is None and group_by is None and held_out is not None:
-        people = find_people(tables, seed)
+        people = find_repeated_persons(tables, seed)
         # Names of persons, which each of them has alone, are left out.
         names = {name for name in people.columns if is_named(name)} - {target, *(secrets or ())}
         if len(names) < tables["real"].shape[1]:
@@ -685,7 +694,7 @@ def audit_table(
 
 
 def _keep_rows(tables, people, columns):
-    """Tables as they were read, of the rows and columns that are compared."""
+    """Return tables as they were read, of the rows and columns that are compared."""
     kept = people.kept or {}
     return {
         name: (table[kept[name]].reset_index(drop=True) if name in kept else table)[list(columns)]
@@ -696,7 +705,7 @@ def _keep_rows(tables, people, columns):
 _NAMES = ("real", "synthetic", "holdout")
 
 
-class _Columns(NamedTuple):
+class _ComparedColumns(NamedTuple):
     """The tables as they are compared, and what became of their columns."""
 
     tables: dict
@@ -707,14 +716,14 @@ class _Columns(NamedTuple):
     fit: Any
 
 
-def _read(real, synthetic, holdout, group_by, identifiers):
+def _read_given_tables(real, synthetic, holdout, group_by, identifiers):
     given = {"real": real, "synthetic": synthetic}
     given |= {} if holdout is None else {"holdout": holdout}
     given = {name: as_frame(table, name) for name, table in given.items()}
     names = list(map(str, given["real"].columns))
     given, people = read_people(given, group_by)
-    tables, lacking = read_tables(given)
-    found = _choose_identifiers(tables, identifiers)
+    tables, lacking = unify_tables(given)
+    found = _check_identifiers(tables, identifiers)
     matches, copied = _count_identifiers(tables, found)
     tables = {name: table.drop(columns=list(found)) for name, table in tables.items()}
     if not tables["real"].shape[1]:
@@ -723,10 +732,10 @@ def _read(real, synthetic, holdout, group_by, identifiers):
             "to be left out by identifiers=[...]."
         )
     tables, fit = fit_columns(tables)
-    return _Columns(tables, names, found | lacking, copied, matches, fit), people
+    return _ComparedColumns(tables, names, found | lacking, copied, matches, fit), people
 
 
-def _choose_identifiers(tables, wanted):
+def _check_identifiers(tables, wanted):
     if isinstance(wanted, str) and wanted == "auto":
         return find_identifiers(tables)
     if isinstance(wanted, str) or not np.iterable(wanted):
@@ -776,7 +785,7 @@ def _list_notes(columns, tables):
 
 
 def _tell_sample(tables):
-    """What was done with some of the rows, as a sentence."""
+    """Return what was done with some of the rows, as a sentence."""
     kinds = ("training", "synthetic", "held-out")
     parts = [
         f"{min(len(table), MOST_COMPARED):,} of {len(table):,} {kind} rows"
@@ -804,13 +813,13 @@ def _describe_data(tables, columns, people):
 
 
 def _leave_out(tables, columns, secrets):
-    """Columns of which no synthetic value is a real one, so that they would hide copies."""
+    """Return columns of which no synthetic value is a real one, so that they would hide copies."""
     names = [name for name in columns.fit.left_out if name not in (secrets or ())]
     return names if len(names) < tables["real"].shape[1] else []
 
 
 def _measure_privacy(tables, settings, secrets, clock, columns, people):
-    """The numbers of training rows beside held-out rows, with checks, and the resemblance."""
+    """Return numbers of training rows beside held-out rows, with checks, and the resemblance."""
     results, copies, resemblance, shift = pd.DataFrame(columns=COLUMNS), None, None, None
     if "holdout" in tables:
         ordered = [tables[name] for name in ("real", "holdout", "synthetic")]
@@ -818,7 +827,7 @@ def _measure_privacy(tables, settings, secrets, clock, columns, people):
         matches = columns.matches
         if matches is not None and people.kept is not None:
             matches = matches[np.concatenate(list(people.kept.values()))]
-        found = measure(compared, settings, secrets, clock, people.groups, matches)
+        found = measure_synthetic_table(compared, settings, secrets, clock, people.groups, matches)
         results, copies, resemblance = found
         with clock("holdout"):
             shift = measure_shift(*ordered[:2], settings["random_state"], people.groups)
@@ -846,7 +855,7 @@ def _measure_use(tables, settings, target, resemblance, clock, people):
     return {"utility": overall, "columns": columns, "pairs": pairs, "trained": trained}
 
 
-def _check_names(columns, target, secrets):
+def _check_target_names(columns, target, secrets):
     if isinstance(secrets, str):
         raise ValueError(f"secrets must be a sequence of columns; got {show(secrets)}.")
     for name, wanted in [("target", target), *(("secrets", secret) for secret in secrets or ())]:
@@ -857,7 +866,7 @@ def _check_names(columns, target, secrets):
             )
 
 
-def _check_target(tables, target):
+def _check_target_column(tables, target):
     if target is None or "holdout" not in tables:
         return
     if tables["real"].shape[1] == 1:
@@ -868,6 +877,6 @@ def _check_target(tables, target):
 
 
 def _draw_seed(random_state):
-    """The integer itself if one is given, so that a reported seed can be used again."""
+    """Return the integer itself if one is given, so that a reported seed can be used again."""
     drawn = check_random_state(random_state).randint(np.iinfo(np.int32).max)
     return int(random_state) if isinstance(random_state, Integral) else int(drawn)

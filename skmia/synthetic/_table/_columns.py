@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from ..._core.visible import visible
+from ..._core.escaping import visible
 
 # Fewer values that are all different show nothing.
 _FEWEST = 20
@@ -31,8 +31,10 @@ _MOST_SHOWN = 3
 
 
 def find_identifiers(tables):
-    """Columns that name each row, and what they hold, in words."""
-    # The real tables decide; a column that only the synthetic table has is judged by that.
+    """Return columns that name each row, and what they hold, in words.
+
+    The real tables decide; a column that only the synthetic table has is judged by that.
+    """
     found = {}
     columns = [name for table in tables.values() for name in table.columns]
     for name in dict.fromkeys(columns):
@@ -44,7 +46,7 @@ def find_identifiers(tables):
 
 
 def _recognize(column, name):
-    """What identifiers a column holds, or None."""
+    """Return what identifiers a column holds, or None."""
     known = column.dropna()
     if len(known) < max(_FEWEST, 0.9 * len(column)):
         return None
@@ -55,7 +57,7 @@ def _recognize(column, name):
         return None
     if types.is_numeric_dtype(dtype):
         return _recognize_numbers(known.to_numpy(dtype=float), name)
-    if not _is_text(known):
+    if not _is_text_part(known):
         return None
     values = known.astype(object)
     if values.nunique() < (1 - _MOST_REPEATS) * len(values):
@@ -75,7 +77,7 @@ def _recognize_numbers(values, name):
 
 
 def is_named(name):
-    """Whether a column has the name of identifiers."""
+    """Return whether a column has the name of identifiers."""
     words = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower()
     return _NAMED.search(words) is not None
 
@@ -109,7 +111,7 @@ def _recognize_texts(values, name):
 
 
 def count_copied_identifiers(tables, name):
-    """Rows of each real table whose identifier is in the synthetic table."""
+    """Return the rows of each real table whose identifier is in the synthetic table."""
     if any(name not in table for table in tables.values()):
         return None
     made = tables["synthetic"][name].dropna().astype(str).str.strip().unique()
@@ -147,9 +149,9 @@ def fit_columns(tables):
 
 
 def _read_alike(parts):
-    """A column of each table in one form, and words on what was changed."""
-    parts = {name: _as_plain(part) for name, part in parts.items()}
-    texts = [name for name, part in parts.items() if _is_text(part)]
+    """Return a column of each table in one form, and words on what was changed."""
+    parts = {name: _as_text_column(part) for name, part in parts.items()}
+    texts = [name for name, part in parts.items() if _is_text_part(part)]
     if not texts:
         return _round_alike(parts)
     if len(texts) == len(parts):
@@ -157,21 +159,21 @@ def _read_alike(parts):
     rest = [parts[name] for name in parts if name not in texts and parts[name].notna().any()]
     if not rest:
         return parts, ""
-    for read in (_read_codes, _read_texts):
+    for read in (_read_codes, _convert_texts):
         found = read(parts, texts, rest)
         if found is not None:
             return found
     return parts, ""
 
 
-def _as_plain(part):
-    """A column of categories of text as one of text."""
-    if isinstance(part.dtype, pd.CategoricalDtype) and _is_text(part.astype(object)):
+def _as_text_column(part):
+    """Return a column of categories of text as one of text."""
+    if isinstance(part.dtype, pd.CategoricalDtype) and _is_text_part(part.astype(object)):
         return part.astype(object)
     return part.infer_objects()
 
 
-def _is_text(part):
+def _is_text_part(part):
     known = part.dropna()
     if not len(known) or pd.api.types.is_numeric_dtype(part.dtype) or part.dtype.kind in "mM":
         return False
@@ -181,7 +183,7 @@ def _is_text(part):
 
 
 def _read_codes(parts, texts, rest):
-    """Numbers as text of one length, as in the other tables; None if it is not so."""
+    """Return numbers as text of one length, as in the other tables; None if it is not so."""
     lengths = {len(value) for name in texts for value in parts[name].dropna()}
     digits = all(value.isdigit() for name in texts for value in parts[name].dropna())
     padded = any(value.startswith("0") for name in texts for value in parts[name].dropna())
@@ -202,8 +204,11 @@ def _read_codes(parts, texts, rest):
     return parts | read, f"codes of {width} digits are numbers in {shown}; compared as text"
 
 
-def _read_texts(parts, texts, rest):
-    """Texts as the numbers, dates or truth values of the other tables; None if they are none."""
+def _convert_texts(parts, texts, rest):
+    """Return texts as the numbers, dates or truth values of the other tables.
+
+    None if they are none.
+    """
     types, shown = pd.api.types, _list_names(texts)
     if all(types.is_bool_dtype(part.dtype) for part in rest):
         read, words = _read_truth, "truth values"
@@ -251,7 +256,7 @@ _DATE = re.compile(r"\s*(\d{4}[-/]\d\d?[-/]\d\d?|\d\d?[-/.]\d\d?[-/.]\d{4}|\d\d?
 
 
 def _read_date(part):
-    """Dates of one format, or None if no format, or more than one, reads all of them."""
+    """Return the dates of one format, or None if no format, or more than one, reads all of them."""
     texts = part.dropna().astype(object).str.strip()
     first = texts.iloc[:50]
     found = []
@@ -266,7 +271,7 @@ def _read_date(part):
 
 
 def _read_dates(parts, texts):
-    """Texts of dates as dates; None if they hold none."""
+    """Return the texts of dates as dates; None if they hold none."""
     if not all(_DATE.fullmatch(parts[name].dropna().iloc[0]) for name in texts):
         return None
     found = {name: _read_date(parts[name]) for name in texts}
@@ -284,7 +289,10 @@ def _fold(value):
 
 
 def _spell_number(value):
-    """A number without a sign, zeros and separators that do not change it; other text as it is."""
+    """Return a number without a sign, zeros and separators that do not change it.
+
+    Other text as it is.
+    """
     text = _strip(value)
     if re.fullmatch(r"[+-]?\d{1,3}(,\d{3})+(\.\d+)?", text):
         text = text.replace(",", "")
@@ -320,13 +328,13 @@ def _spell_alike(parts):
 
 
 def _count_known(parts):
-    """Rows of all tables whose value the training rows have."""
+    """Return the rows of all tables whose value the training rows have."""
     real = parts["real"].dropna().unique()
     return sum(int(part.isin(real).sum()) for part in parts.values())
 
 
 def _show_change(parts, chosen):
-    """A value of another table and the value of the training rows that it stands for."""
+    """Return a value of another table and the value of the training rows that it stands for."""
     first = {}
     for value, spelled in zip(parts["real"], chosen["real"]):
         first.setdefault(spelled, value)
@@ -341,7 +349,7 @@ _MOST_DECIMALS, _FEWEST_NUMBERS = 8, 10
 
 
 def _round_alike(parts):
-    """Numbers at the decimals of the table that has the fewest."""
+    """Return numbers at the decimals of the table that has the fewest."""
     if not all(_is_number(part) for part in parts.values()):
         return parts, ""
     values = {name: part.to_numpy(dtype=float, na_value=np.nan) for name, part in parts.items()}
@@ -349,7 +357,7 @@ def _round_alike(parts):
     sides = real, values["synthetic"]
     if min(len(np.unique(side[~np.isnan(side)])) for side in sides) < _FEWEST_NUMBERS:
         return parts, ""
-    decimals = [_count_decimals(side[np.isfinite(side)]) for side in sides]
+    decimals = [_count_table_decimals(side[np.isfinite(side)]) for side in sides]
     least = min(decimals)
     if decimals[0] == decimals[1] or least > _MOST_DECIMALS:
         return parts, ""
@@ -372,8 +380,8 @@ def _is_number(part):
     )
 
 
-def _count_decimals(values):
-    """Decimals of numbers, below 0 for multiples of ten; more than eight count as nine."""
+def _count_table_decimals(values):
+    """Return decimals of numbers, below 0 for multiples of ten; more than eight count as nine."""
     if not len(values) or np.abs(values).max() > 1e9:
         return 0 if len(values) and (values == np.round(values)).all() else _MOST_DECIMALS + 1
     for decimals in range(-3, _MOST_DECIMALS + 1):
@@ -388,10 +396,13 @@ _FEW_KNOWN, _USUAL, _ROWS_PER_VALUE = 0.5, 0.9, 4
 
 
 def _name_misfit(parts):
-    """Words on a column whose synthetic values are not those of real rows; whether none is."""
+    """Return words on a column whose synthetic values are not those of real rows.
+
+    Whether none is.
+    """
     if all(_is_number(part) for part in parts.values()):
         return _name_range(parts), False
-    if not all(_is_text(part) for part in parts.values()):
+    if not all(_is_text_part(part) for part in parts.values()):
         return "", False
     real, made = parts["real"].dropna(), parts["synthetic"].dropna()
     share = made.isin(real.unique()).mean()
@@ -403,7 +414,7 @@ def _name_misfit(parts):
     if share >= _FEW_KNOWN or usual < _USUAL or not is_repeated:
         return "", False
     unknown = made[~made.isin(real.unique())].value_counts().index
-    close = [(value, _find_close(value, real)) for value in unknown[:20]]
+    close = [(value, _find_close_texts(value, real)) for value in unknown[:20]]
     value, own = max(close, key=lambda pair: pair[1] is not None)
     shown = f"{visible(value)!r}" + (f" for {visible(own)!r}" if own is not None else "")
     if share == 0:
@@ -414,7 +425,7 @@ def _name_misfit(parts):
     ), False
 
 
-def _find_close(value, real):
+def _find_close_texts(value, real):
     known = real.value_counts().index[:1000]
     folded = {_fold(other): other for other in known}
     close = difflib.get_close_matches(_fold(value), list(folded), n=1, cutoff=0.6)
@@ -436,7 +447,7 @@ def _name_range(parts):
 
 
 def list_briefly(sentences):
-    """The first sentences and how many more there are, as one that begins with a capital."""
+    """Return the first sentences and how many more there are, as one that begins with a capital."""
     more = len(sentences) - _MOST_SHOWN
     rest = [f"{more} more columns"] if more > 0 else []
     text = "; ".join([*sentences[:_MOST_SHOWN], *rest])

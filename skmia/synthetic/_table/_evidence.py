@@ -12,7 +12,7 @@ from ..._core.levels import (
     REVERSED,
     SHIFT,
     UNKNOWN,
-    scale,
+    scale_interval,
     set_level,
     write_conclusion,
 )
@@ -45,7 +45,7 @@ UNSEEN = (
 _MOST_NAMES = 3
 
 
-class Grounds(NamedTuple):
+class TableGrounds(NamedTuple):
     """What a verdict rests on."""
 
     results: pd.DataFrame  # the numbers with their p-values; empty without a holdout
@@ -57,14 +57,14 @@ class Grounds(NamedTuple):
 
 
 def count_units(data):
-    """Rows of each table, or persons if they are known, and persons who are in both."""
+    """Return the rows of each table, or persons if they are known, and persons who are in both."""
     rows = {name: data.get(f"n_{name}", 0) for name in ("real", "synthetic", "holdout")}
     rows = {name: data.get(f"n_persons_{name}", n) for name, n in rows.items()}
     return rows | {"shared": data.get("n_persons_shared", 0)}
 
 
 def tell_unchanged(counts):
-    """How many rows are in the table as they are."""
+    """Return how many rows are in the table as they are."""
     train = f"{counts['train']:,} of {counts['n_train']:,}"
     if counts["test"] is not None:
         test = f"{counts['test']:,} of {counts['n_test']:,}"
@@ -81,7 +81,7 @@ def tell_unchanged(counts):
 def correct(names, pvalues):
     """Correct p-values for their number, by Holm's procedure with weights."""
     pvalues = np.nan_to_num(np.asarray(pvalues, dtype=float), nan=1.0)
-    weights = weigh(names)
+    weights = share_significance(names)
     order = np.argsort(pvalues / weights, kind="stable")
     left = np.cumsum(weights[order][::-1])[::-1]
     steps = np.maximum.accumulate(pvalues[order] / weights[order] * left)
@@ -90,8 +90,8 @@ def correct(names, pvalues):
     return adjusted
 
 
-def weigh(names):
-    """Share of the significance level of each number."""
+def share_significance(names):
+    """Return the share of the significance level of each number."""
     weights = np.array([_WEIGHTS.get(name, np.nan) for name in names])
     others = np.isnan(weights)
     if others.all() or not others.any():
@@ -100,28 +100,28 @@ def weigh(names):
     return weights
 
 
-def list_reversals(results):
-    """Names of the numbers by which the holdout is nearer to the synthetic rows."""
+def list_table_reversals(results):
+    """Return the names of the numbers by which the holdout is nearer to the synthetic rows."""
     if results.empty:
         return []
     below = results["pvalue_below"].dropna()
     return list(below.index[below <= REVERSAL_LEVEL / max(len(below), 1)])
 
 
-def choose_evidence(grounds):
+def choose_table_evidence(grounds):
     if _get_blindness(grounds) is not None:
         return UNKNOWN
     if grounds.shift is not None:
         return SHIFT
     if grounds.results["leak"].any():
         return LEAK
-    if list_reversals(grounds.results):
+    if list_table_reversals(grounds.results):
         return REVERSED
     return NONE if np.isfinite(grounds.smallest_share) else UNKNOWN
 
 
 def _get_blindness(grounds):
-    """Why nothing could be measured, or None."""
+    """Return why nothing could be measured, or None."""
     if not (grounds.n_rows["holdout"] or grounds.n_rows.get("shared", 0)):
         return (
             "There is no holdout: rows of the same population that the generator has not seen. "
@@ -147,14 +147,18 @@ LOSS = "privacy loss"
 _EXPOSING = (FIRST,)
 
 
-def measure_level(grounds, evidence):
-    """The level of each number, and the highest of those that are beyond chance."""
-    # The strongest of many is chosen, so lower ends are corrected as the p-values are.
+def measure_table_level(grounds, evidence):
+    """Return the level of each number, and the highest of those that are beyond chance.
+
+    The strongest of many is chosen, so lower ends are corrected as the p-values are.
+    """
     frame, found = grounds.results, []
-    for (name, row), weight in zip(frame.iterrows(), weigh(frame.index) if len(frame) else ()):
+    for (name, row), weight in zip(
+        frame.iterrows(), share_significance(frame.index) if len(frame) else ()
+    ):
         if name == LOSS or np.isnan([row["estimate"], row["low"]]).any():
             continue
-        wider = scale(1 - (1 - grounds.level) * weight, grounds.level)
+        wider = scale_interval(1 - (1 - grounds.level) * weight, grounds.level)
         low = float(row["estimate"] - wider * (row["estimate"] - row["low"]))
         excess = {"low": low, "estimate": float(row["estimate"]), "attack": name}
         own = NONE if evidence == LEAK and not row["leak"] else evidence
@@ -178,20 +182,20 @@ def measure_level(grounds, evidence):
     return highest.change(groups=groups)
 
 
-def write_verdict(grounds, evidence):
+def write_table_verdict(grounds, evidence):
     describe = {
-        LEAK: _describe_leak,
-        NONE: _describe_nothing,
-        SHIFT: _describe_shift,
-        REVERSED: _describe_reversal,
+        LEAK: _tell_table_leak,
+        NONE: _tell_no_table_leak,
+        SHIFT: _tell_table_shift,
+        REVERSED: _tell_table_reversal,
         UNKNOWN: _describe_blindness,
     }
     return write_conclusion(grounds, evidence, HEADLINES, describe)
 
 
-def _describe_leak(grounds):
+def _tell_table_leak(grounds):
     leaks = grounds.results[grounds.results["leak"]].sort_values("pvalue_holm", kind="stable")
-    names = [_describe_number(name, row) for name, row in leaks.iterrows()]
+    names = [_tell_table_number(name, row) for name, row in leaks.iterrows()]
     more = f", and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
     is_told = FIRST in leaks.index and grounds.unchanged is not None
     told = f"{tell_unchanged(grounds.unchanged)} " if is_told else ""
@@ -202,7 +206,7 @@ def _describe_leak(grounds):
     )
 
 
-def _describe_number(name, row):
+def _tell_table_number(name, row):
     p = format_pvalue(row["pvalue_holm"], 0.0)
     if np.isnan(row["attack"]):
         return f"{name} {row['estimate']:.3f} ({p})"
@@ -211,7 +215,7 @@ def _describe_number(name, row):
     return f"{name}, {right}{attack} of the training and {control} of the held-out rows ({p})"
 
 
-def _describe_nothing(grounds):
+def _tell_no_table_leak(grounds):
     level = f"{100 * (1 - grounds.level):g}%"
     return (
         f"None of {len(grounds.results)} numbers is significant at the {level} level after "
@@ -226,15 +230,15 @@ def format_share(share):
     return f"{float(f'{100 * share:.2g}'):g}%" if np.isfinite(share) else "no share"
 
 
-def _describe_shift(grounds):
+def _tell_table_shift(grounds):
     return (
         f"They come from different populations: {grounds.shift} What the attacks find may be that "
         "difference. Use rows of one population, assigned at random to training and holdout."
     )
 
 
-def _describe_reversal(grounds):
-    names = " and ".join(list_reversals(grounds.results)[:_MOST_NAMES])
+def _tell_table_reversal(grounds):
+    names = " and ".join(list_table_reversals(grounds.results)[:_MOST_NAMES])
     return (
         f"The synthetic rows are significantly nearer to the holdout than to the training rows "
         f"({names}). Were the two tables swapped?"

@@ -11,14 +11,14 @@ from ..._core.randomness import derive_random_state, derive_seed
 from ..._core.records import Records
 from ...metrics import auc_interval
 from .._adversarial_accuracy import PrivacyLoss
-from .._cells import Cells
+from .._cells import TableCells
 from .._copy_test import CopyTest, compute_smallest_share
 from .._generator_attack import GeneratorAttack
-from .._neighbors import check_columns, draw_places
+from .._neighbors import check_table_widths, draw_places
 from .._risks import InferenceRisk, LinkabilityRisk, average_by_person, permute_rows
 from .._singling_out import SinglingOutRisk
 from ._columns import find_identifiers
-from ._evidence import COPIES, ONE_CELL, correct, weigh
+from ._evidence import COPIES, ONE_CELL, correct, share_significance
 from ._people import group_of
 
 _NUMBERS, _DATES, _DURATIONS, _TRUTH = "numbers", "dates", "durations", "truth values"
@@ -35,13 +35,15 @@ _LARGEST = 2.0**100
 _EXACT = 2**53
 
 
-def read_tables(frames):
-    """Tables with the same columns in the same order, named by text, with their own types."""
-    # -> tables; identifiers that a table lacks, by name with what they hold
+def unify_tables(frames):
+    """Return tables with the same columns in the same order, named by text, with their own types.
+
+    Return tables; identifiers that a table lacks, by name with what they hold.
+    """
     named = all(isinstance(name, str) for frame in frames.values() for name in frame.columns)
     frames, lacking = _leave_out_lacking(frames) if named else (frames, {})
     columns = list(frames["real"].columns)
-    check_columns(list(frames.values()), list(frames))
+    check_table_widths(list(frames.values()), list(frames))
     # Tests of distances need another row.
     least = 2 if "holdout" in frames else 1
     for name, frame in frames.items():
@@ -57,12 +59,15 @@ def read_tables(frames):
 
 
 def _leave_out_lacking(frames):
-    """Tables without the identifiers that not all of them have; other columns must be in all."""
+    """Return tables without the identifiers that not all of them have.
+
+    Other columns must be in all.
+    """
     everything = dict.fromkeys(name for frame in frames.values() for name in frame.columns)
     partial = [name for name in everything if not all(name in part for part in frames.values())]
     if not partial or any(frame.columns.has_duplicates for frame in frames.values()):
         for name, frame in frames.items():
-            _check_names(frame, list(frames["real"].columns), name)
+            _check_same_columns(frame, list(frames["real"].columns), name)
         return frames, {}
     parts = {name: frame[[c for c in partial if c in frame]] for name, frame in frames.items()}
     found = find_identifiers(parts)
@@ -70,25 +75,26 @@ def _leave_out_lacking(frames):
     left = list(lacking)
     frames = {name: frame.drop(columns=left, errors="ignore") for name, frame in frames.items()}
     for name, frame in frames.items():
-        _check_names(frame, list(frames["real"].columns), name)
+        _check_same_columns(frame, list(frames["real"].columns), name)
     return frames, lacking
 
 
-def _check_names(frame, columns, name):
+def _check_same_columns(frame, columns, name):
     lacking = [column for column in columns if column not in frame.columns]
     further = [column for column in frame.columns if column not in columns]
     if lacking:
         raise ValueError(
-            f"{name} lacks the column {lacking[0]!r} of real{_propose(lacking[0], further)}."
+            f"{name} lacks the column {lacking[0]!r} of real{_propose_names(lacking[0], further)}."
         )
     if further:
         raise ValueError(
-            f"{name} has the column {further[0]!r}, which real lacks{_propose(further[0], [])}."
+            f"{name} has the column {further[0]!r}, which real "
+            f"lacks{_propose_names(further[0], [])}."
         )
 
 
-def _propose(column, names):
-    """Words on a name that a column may have by mistake, or on how to leave it out."""
+def _propose_names(column, names):
+    """Return words on a name that a column may have by mistake, or on how to leave it out."""
     same = {name.strip().casefold(): name for name in names}
     if column.strip().casefold() in same:
         return f"; it has {same[column.strip().casefold()]!r}: rename it"
@@ -96,9 +102,11 @@ def _propose(column, names):
 
 
 def unify(tables):
-    """Tables whose columns can be compared: equal values are equal, whatever their types."""
-    # Numbers of several types become floats of the lowest precision among them; dates and durations
-    # become days. Very large numbers are scaled, which changes none of the results.
+    """Return tables whose columns can be compared: equal values are equal, whatever their types.
+
+    Numbers of several types become floats of the lowest precision among them; dates and durations
+    become days. Very large numbers are scaled, which changes none of the results.
+    """
     columns = {
         column: _unify_column({name: table[column] for name, table in tables.items()}, column)
         for column in tables["real"].columns
@@ -126,15 +134,17 @@ def _unify_column(parts, column):
         return {name: part.astype(object).where(part.notna(), None) for name, part in parts.items()}
     if kind not in (_NUMBERS, _DATES, _DURATIONS):
         return parts
-    numbers = {name: _read_numbers(part, kind) for name, part in _shift(parts).items()}
+    numbers = {
+        name: _read_kind_numbers(part, kind) for name, part in _shift_large_integers(parts).items()
+    }
     for name, part in numbers.items():
         if np.isinf(part).any():
             raise ValueError(f"{name} must hold finite numbers; column {column!r} does not.")
-    return _scale(_round(numbers, parts))
+    return _scale(_round_to_coarsest(numbers, parts))
 
 
-def _shift(parts):
-    """Whole numbers that floats do not tell apart, counted from the smallest of them."""
+def _shift_large_integers(parts):
+    """Return the whole numbers that floats do not tell apart, counted from the smallest of them."""
     if not all(pd.api.types.is_integer_dtype(part.dtype) for part in parts.values()):
         return parts
     known = [part.dropna() for part in parts.values()]
@@ -146,7 +156,7 @@ def _shift(parts):
 
 
 def _name_kind(part):
-    """What a column holds, in words."""
+    """Return what a column holds, in words."""
     dtype, types = part.dtype, pd.api.types
     if isinstance(dtype, pd.CategoricalDtype):
         if types.is_numeric_dtype(dtype.categories):
@@ -167,7 +177,7 @@ def _name_kind(part):
     return _INFERRED.get(inferred, inferred)
 
 
-def _read_numbers(part, kind):
+def _read_kind_numbers(part, kind):
     if part.isna().all():
         return np.full(len(part), np.nan)
     if kind == _NUMBERS:
@@ -181,8 +191,8 @@ def _read_numbers(part, kind):
     return np.where(np.isnat(ticks), np.nan, days)
 
 
-def _round(numbers, parts):
-    """Numbers at the precision of the table that has the lowest."""
+def _round_to_coarsest(numbers, parts):
+    """Return numbers at the precision of the table that has the lowest."""
     types = [getattr(part.dtype, "numpy_dtype", part.dtype) for part in parts.values()]
     coarse = min((t for t in types if t.kind == "f"), key=lambda t: t.itemsize, default=None)
     if coarse is None or coarse.itemsize == 8:
@@ -194,7 +204,7 @@ def _round(numbers, parts):
 
 
 def _scale(numbers):
-    """Numbers divided by a power of two if they are very large."""
+    """Return numbers divided by a power of two if they are very large."""
     largest = max(np.abs(part[~np.isnan(part)]).max(initial=0.0) for part in numbers.values())
     if largest > _LARGEST:
         exponent = int(np.frexp(largest)[1])
@@ -211,7 +221,7 @@ ATTACKS = {
 }
 
 
-def measure_membership(tables, settings, n_permutations, people):
+def measure_row_membership(tables, settings, n_permutations, people):
     """How much more often a training row, or person, has the higher score than a held-out one."""
     rng = derive_random_state(settings["random_state"], "membership")
     real, holdout, made = thin_and_fill(tables, rng)
@@ -246,7 +256,7 @@ def measure_membership(tables, settings, n_permutations, people):
 
 
 def _halve(table, persons, rng):
-    """Halves of the rows of a table, or of its persons, each in the order of the rows."""
+    """Return halves of the rows of a table, or of its persons, each in the order of the rows."""
     if persons is None:
         order = rng.permutation(len(table))
         return [table.iloc[np.sort(part)] for part in np.array_split(order, 2)]
@@ -259,17 +269,17 @@ _N_BINS, _N_DRAWS, _N_HALVES = 10, 100, 20
 MOST_ROWS, _MOST_PAIRS = 10_000, 200
 
 
-class Similarity:
+class TableSimilarity:
     """Similarity of a table to reference rows, for any weights of these."""
 
     def __init__(self, cells, made, rows, pairs):
         self._number, self._pairs = cells.is_number, pairs
         self._n_rows = cells.sizes[rows]
         tables = cells.tables[rows], cells.tables[made]
-        self._columns = [_Histogram(*parts) for parts in zip(*tables)]
+        self._columns = [_JointHistogram(*parts) for parts in zip(*tables)]
         binned = [self._bin(place, *parts) for place, parts in enumerate(zip(*tables))]
         self._cross = {
-            pair: _Histogram(*_combine(binned[pair[0]], binned[pair[1]]))
+            pair: _JointHistogram(*_combine(binned[pair[0]], binned[pair[1]]))
             for pair in pairs
             if not self._are_numbers(pair)
         }
@@ -282,7 +292,7 @@ class Similarity:
         return self._number[pair[0]] and self._number[pair[1]]
 
     def _bin(self, place, own, made):
-        """Codes of a column in both tables, of at most ten values for a number."""
+        """Return the codes of a column in both tables, of at most ten values for a number."""
         if not self._number[place]:
             return own, made
         known = own[~np.isnan(own)]
@@ -295,7 +305,10 @@ class Similarity:
         )
 
     def compare(self, weights=None):
-        """Similarity of each column and of each pair; NaN for a pair with a constant number."""
+        """Return the similarity of each column and of each pair.
+
+        NaN for a pair with a constant number.
+        """
         weights = np.ones(self._n_rows) if weights is None else weights
         gaps = [column.gap(weights) for column in self._columns]
         columns = [
@@ -313,7 +326,7 @@ class Similarity:
         return np.array(columns), np.array(pairs, dtype=float)
 
 
-class _Histogram:
+class _JointHistogram:
     """Frequencies of the values of two tables."""
 
     def __init__(self, own, made):
@@ -327,7 +340,7 @@ class _Histogram:
 
 
 def _combine(one, other):
-    """A number for each pair of codes, which may be -1."""
+    """Return a number for each pair of codes, which may be -1."""
     width = max(int(part.max()) for part in other) + 2
     return tuple(
         (a + 1).astype(np.int64) * width + b.astype(np.int64) + 1 for a, b in zip(one, other)
@@ -335,7 +348,7 @@ def _combine(one, other):
 
 
 def _fill_numbers(columns):
-    """Columns of numbers as a matrix; a missing one is the median."""
+    """Return the columns of numbers as a matrix; a missing one is the median."""
     filled = []
     for column in columns:
         known = column[~np.isnan(column)]
@@ -362,15 +375,17 @@ def measure_utility(synthetic, real, holdout, confidence_level, rng, people=None
     reference = "real" if holdout is None else "holdout"
     persons = people and people.get(reference)
     kept = [draw_places(len(table), MOST_ROWS, rng) for table in tables]
-    cells = Cells([table.iloc[rows] for table, rows in zip(tables, kept)], names)
+    cells = TableCells([table.iloc[rows] for table, rows in zip(tables, kept)], names)
     persons = None if persons is None else persons[kept[len(tables) - 2]]
     everything = list(combinations(range(len(cells.columns)), 2))
     pairs = [everything[place] for place in draw_places(len(everything), _MOST_PAIRS, rng)]
     rows = len(tables) - 2
-    made = Similarity(cells, len(tables) - 1, rows, pairs)
-    others = Similarity(cells, 0, rows, pairs) if holdout is not None else None
-    found = _estimate(made, cells.sizes[rows], confidence_level, rng, persons)
-    reached = np.full(len(found), np.nan) if others is None else _join(*others.compare())
+    made = TableSimilarity(cells, len(tables) - 1, rows, pairs)
+    others = TableSimilarity(cells, 0, rows, pairs) if holdout is not None else None
+    found = _estimate_similarity(made, cells.sizes[rows], confidence_level, rng, persons)
+    reached = (
+        np.full(len(found), np.nan) if others is None else _average_similarity(*others.compare())
+    )
     found["real"] = reached
     n_columns = len(cells.columns)
     by_column = found.iloc[3 : 3 + n_columns].set_axis(map(str, cells.columns))
@@ -379,9 +394,9 @@ def measure_utility(synthetic, real, holdout, confidence_level, rng, people=None
     return found.iloc[:3].set_axis(["columns", "pairs", "quality"]), by_column, by_pair
 
 
-def _estimate(similarity, n_rows, confidence_level, rng, persons=None):
+def _estimate_similarity(similarity, n_rows, confidence_level, rng, persons=None):
     columns, pairs = similarity.compare()
-    n_columns, estimate = len(columns), _join(columns, pairs)
+    n_columns, estimate = len(columns), _average_similarity(columns, pairs)
     units = np.arange(n_rows)
     if persons is not None:
         units = np.unique(persons, return_inverse=True)[1]
@@ -389,7 +404,9 @@ def _estimate(similarity, n_rows, confidence_level, rng, persons=None):
     share = np.full(n_units, 1 / n_units)
     draws = np.array(
         [
-            _join(*similarity.compare(rng.multinomial(n_units, share).astype(float)[units]))
+            _average_similarity(
+                *similarity.compare(rng.multinomial(n_units, share).astype(float)[units])
+            )
             for _ in range(_N_DRAWS)
         ]
     )
@@ -406,13 +423,13 @@ def _estimate(similarity, n_rows, confidence_level, rng, persons=None):
     )
     found = np.concatenate([columns, pairs])
     least = np.minimum(found + (found - halves) / (np.sqrt(2) - 1), 1.0)
-    high = np.maximum(_join(least[:n_columns], least[n_columns:]), estimate) + reach
+    high = np.maximum(_average_similarity(least[:n_columns], least[n_columns:]), estimate) + reach
     high = np.minimum(high, 1.0)
     return pd.DataFrame({"estimate": estimate, "low": estimate - reach, "high": high})
 
 
-def _join(columns, pairs):
-    """Means over columns and pairs, their mean, and all single ones."""
+def _average_similarity(columns, pairs):
+    """Return means over columns and pairs, their mean, and all single ones."""
     known = pairs[~np.isnan(pairs)]
     means = [columns.mean(), known.mean() if len(known) else np.nan]
     return np.concatenate([means, [np.nanmean(means)], columns, pairs])
@@ -427,10 +444,12 @@ COLUMNS = ["estimate", "low", "high", "attack", "control", "naive", "n_attacks",
 COLUMNS += ["pvalue", "pvalue_below", "pvalue_holm"]
 
 
-def measure(tables, settings, secrets, clock, people=None, identifiers=None):
-    """The numbers with their p-values, the copies, and the resemblance."""
-    # people: numbers of the persons of "real" and "holdout"; identifiers: which rows of both have
-    # an identifier that is in the synthetic table, or None
+def measure_synthetic_table(tables, settings, secrets, clock, people=None, identifiers=None):
+    """Return the numbers with their p-values, the copies, and the resemblance.
+
+    people: numbers of the persons of "real" and "holdout"; identifiers: which rows of both have an
+    identifier that is in the synthetic table, or None.
+    """
     n_columns = tables[0].shape[1]
     n_numbers = 7 + len(ATTACKS) + (0 if n_columns < 2 else len(secrets or range(n_columns)))
     alpha = 1 - settings["confidence_level"]
@@ -439,7 +458,7 @@ def measure(tables, settings, secrets, clock, people=None, identifiers=None):
     groups = None if people is None else (people["real"], people["holdout"])
     # All attacks read the tables as they are encoded once.
     with clock("copies"):
-        cells = Cells(tables, ("real", "holdout", "synthetic"))
+        cells = TableCells(tables, ("real", "holdout", "synthetic"))
         test = CopyTest(**settings)._fit_cells(cells, groups)
     copies = test.result_
     # Without a cell, no row of a few values is rare.
@@ -453,7 +472,7 @@ def measure(tables, settings, secrets, clock, people=None, identifiers=None):
         loss = _measure_loss(tables, settings, n_permutations, people)
         found["privacy loss"], resemblance = loss
     with clock("membership"):
-        found |= measure_membership(tables, settings, n_permutations, people)
+        found |= measure_row_membership(tables, settings, n_permutations, people)
     # More predicates than rows would be about the same rows.
     n_attacks = min(_N_ATTACKS, *map(len, tables))
     settings = {**settings, "n_permutations": n_permutations, "n_attacks": n_attacks}
@@ -466,7 +485,7 @@ def measure(tables, settings, secrets, clock, people=None, identifiers=None):
     # What a number does not have is missing.
     results = pd.DataFrame(found).T.reindex(columns=COLUMNS).astype(float)
     results["pvalue_holm"] = correct(results.index, results["pvalue"])
-    levels = dict(zip(results.index, alpha * weigh(results.index)))
+    levels = dict(zip(results.index, alpha * share_significance(results.index)))
     copies["smallest_share_corrected"] = [
         compute_smallest_share(row, row["share_counted"], levels.get(name, alpha))
         for name, row in copies.iterrows()
@@ -475,7 +494,7 @@ def measure(tables, settings, secrets, clock, people=None, identifiers=None):
 
 
 def _draw_one_each(tables, people, rng):
-    """One row of each person, so that rows are independent."""
+    """Return one row of each person, so that rows are independent."""
     if people is None:
         return tables
     drawn = []
@@ -514,9 +533,12 @@ def _read_copies(row):
 
 
 def measure_shift(real, holdout, seed, people=None):
-    """AUC of a model that distinguishes training rows from the holdout without synthetic rows."""
-    # It learns on half of the persons and is judged on the others.
-    # -> interval: with a 99% interval; None if there are too few rows
+    """AUC of a model that distinguishes training rows from the holdout without synthetic rows.
+
+    It learns on half of the persons and is judged on the others.
+
+    Return interval: with a 99% interval; None if there are too few rows.
+    """
     rows = pd.concat([real, holdout], ignore_index=True)
     membership = np.arange(len(rows)) < len(real)
     persons, fields = None, {}
@@ -542,12 +564,15 @@ def thin_and_fill(tables, rng):
 
 
 def thin(table, rng, most=MOST_COMPARED):
-    """At most so many rows of a table, drawn at random."""
+    """Return at most so many rows of a table, drawn at random."""
     return table.iloc[draw_places(len(table), most, rng)]
 
 
 def _fill(tables):
-    """Tables whose columns of numbers lack nothing; whether a value was missing is a category."""
+    """Return tables whose columns of numbers lack nothing.
+
+    Whether a value was missing is a category.
+    """
     frames = [table.copy() for table in tables]
     for column in frames[-1].columns:
         lacks = [frame[column].isna() for frame in frames]

@@ -50,7 +50,7 @@ class TablePersons(NamedTuple):
 
 
 def read_people(tables, group_by):
-    """The tables without the column of persons, and the persons."""
+    """Return the tables without the column of persons, and the persons."""
     if group_by is None:
         return tables, TablePersons(None)
     held = [name for name in ("real", "holdout") if name in tables]
@@ -85,7 +85,7 @@ def read_people(tables, group_by):
 
 
 def _spell_names(part):
-    """Names as text, in which 7 and 7.0 are one person; None where there is none."""
+    """Return names as text, in which 7 and 7.0 are one person; None where there is none."""
     if pd.api.types.is_float_dtype(part.dtype) and (part.dropna() % 1 == 0).all():
         part = part.astype("Int64")
     names = part.astype(object)
@@ -97,7 +97,7 @@ def _spell_names(part):
 
 
 def leave_out_shared(tables, people):
-    """Real tables without the persons who are in both, and the persons with their number."""
+    """Return real tables without the persons who are in both, and the persons with their number."""
     if people.groups is None or "holdout" not in tables:
         return tables, people
     real, held = people.groups["real"], people.groups["holdout"]
@@ -114,10 +114,12 @@ def leave_out_shared(tables, people):
     return tables, people._replace(groups=groups, **shared)
 
 
-def find_people(tables, seed):
-    """Persons by combinations of columns that repeat in a table, and never across both."""
-    # Of rows that were assigned to the tables at random, about half of the pairs that agree are in
-    # different tables. Pairs of rows of persons who were assigned at random are in one.
+def find_repeated_persons(tables, seed):
+    """Return persons by combinations of columns that repeat in a table, and never across both.
+
+    Of rows that were assigned to the tables at random, about half of the pairs that agree are in
+    different tables. Pairs of rows of persons who were assigned at random are in one.
+    """
     rng = derive_random_state(seed, "rows of one person")
     frames = [tables[name] for name in ("real", "holdout")]
     drawn = [frame.iloc[draw_places(len(frame), _MOST_ROWS, rng)] for frame in frames]
@@ -136,8 +138,8 @@ def find_people(tables, seed):
 
 
 def _find_split_columns(codes, is_real):
-    """Columns that are constant within units that are in one table, or None."""
-    scores = {name: _score(codes[name], is_real) for name in codes}
+    """Return columns that are constant within units that are in one table, or None."""
+    scores = {name: _score_key(codes[name], is_real) for name in codes}
     starts = sorted(codes, key=scores.get, reverse=True)[:_MOST_STARTS]
     for k, start in enumerate(starts):
         if scores[start] <= 0:
@@ -152,26 +154,29 @@ def _find_split_columns(codes, is_real):
 
 
 def _has_crossed(codes, is_real, names):
-    """Whether two columns of both tables have clearly more values together than each of them."""
-    # A column that is of other values in each table is a difference of the tables.
+    """Whether two columns of both tables have clearly more values together than each of them.
+
+    A column that is of other values in each table is a difference of the tables.
+    """
     pairs = {name: _count_pairs(codes[name], is_real) for name in names}
     least = _COMMON * _share_across(is_real)
     names = [name for name, (within, across) in pairs.items() if across > least * (within + across)]
     sizes = {name: len(np.unique(codes[name])) for name in names}
     return any(
-        len(np.unique(_join([codes[first], codes[second]])))
+        len(np.unique(_join_codes([codes[first], codes[second]])))
         >= _CROSSED * max(sizes[first], sizes[second])
         for first, second in combinations(names, 2)
     )
 
 
 def _grow_split(codes, is_real, start):
-    """Columns that split the rows more clearly together, beginning with one."""
-    chosen, best = [start], _score(codes[start], is_real)
+    """Return columns that split the rows more clearly together, beginning with one."""
+    chosen, best = [start], _score_key(codes[start], is_real)
     while len(chosen) < len(codes):
         rest = [name for name in codes if name not in chosen]
         scores = {
-            name: _score(_join([codes[c] for c in (*chosen, name)]), is_real) for name in rest
+            name: _score_key(_join_codes([codes[c] for c in (*chosen, name)]), is_real)
+            for name in rest
         }
         name = max(scores, key=scores.get)
         if scores[name] <= best * 1.01:
@@ -182,8 +187,8 @@ def _grow_split(codes, is_real, start):
 
 
 def _judge_split(codes, is_real, chosen):
-    """The columns of persons, if rows that agree in some columns are of one; else None."""
-    key = _join([codes[name] for name in chosen])
+    """Return the columns of persons, if rows that agree in some columns are of one; else None."""
+    key = _join_codes([codes[name] for name in chosen])
     within, across = _count_pairs(key, is_real)
     if not _is_split(key, is_real, within, across):
         return None
@@ -191,7 +196,7 @@ def _judge_split(codes, is_real, chosen):
         name for name in codes if name in chosen or _share_constant(key, codes[name]) >= _CONSTANT
     ]
     varied = [name for name in found if len(np.unique(codes[name])) > 1]
-    chance = np.prod([_agree(codes[name]) for name in varied])
+    chance = np.prod([_share_equal_pairs(codes[name]) for name in varied])
     n = len(is_real)
     is_more = within + across >= _LIFT * chance * n * (n - 1) / 2
     if (len(varied) > 1 and is_more) or (len(varied) == 1 and is_named(str(varied[0]))):
@@ -213,7 +218,7 @@ def _find_repeated_columns(codes):
         steps = [[*chosen, name] for name in rest if name not in chosen]
     if len(chosen) < 2 or best < _FAR_MORE:
         return (), 0.0
-    key = _join([codes[name] for name in chosen])
+    key = _join_codes([codes[name] for name in chosen])
     n_values = len(np.unique(key))
     is_joint = n_values >= _CROSSED * max(len(np.unique(codes[name])) for name in chosen)
     counts = np.bincount(key)
@@ -223,24 +228,27 @@ def _find_repeated_columns(codes):
 
 
 def _lift(parts):
-    """How much more often columns agree together than apart; 0 if few rows agree with others."""
-    key, n = _join(parts), len(parts[0])
+    """Return how much more often columns agree together than apart.
+
+    0 if few rows agree with others.
+    """
+    key, n = _join_codes(parts), len(parts[0])
     if _share_repeated(key) < _FEWEST_REPEATED:
         return 0.0
     counts = np.bincount(key).astype(float)
-    chance = n * (n - 1) * np.prod([_agree(part) for part in parts])
+    chance = n * (n - 1) * np.prod([_share_equal_pairs(part) for part in parts])
     return float((counts * (counts - 1)).sum() / chance)
 
 
 def _drop_determined(codes):
-    """Columns without those that another one of many rows a value determines."""
+    """Return columns without those that another one of many rows a value determines."""
     sizes = {name: len(np.unique(part)) for name, part in codes.items()}
     n = len(next(iter(codes.values())))
     kept = []
     for name in sorted(codes, key=sizes.get, reverse=True):
         broad = [other for other in kept if n >= 20 * sizes[other]]
         if 1 < sizes[name] < n and not any(
-            len(np.unique(_join([codes[other], codes[name]]))) <= 1.05 * sizes[other]
+            len(np.unique(_join_codes([codes[other], codes[name]]))) <= 1.05 * sizes[other]
             for other in broad
         ):
             kept.append(name)
@@ -248,19 +256,19 @@ def _drop_determined(codes):
 
 
 def _share_constant(key, part):
-    """Share of the repeated keys whose rows agree in a column."""
+    """Return the share of the repeated keys whose rows agree in a column."""
     frame = pd.DataFrame({"key": key, "part": part}).groupby("key")["part"].agg(["size", "nunique"])
     return float((frame["nunique"] == 1)[frame["size"] > 1].mean())
 
 
 def _share_repeated(key):
-    """Share of the rows whose key another row has."""
+    """Return the share of the rows whose key another row has."""
     counts = np.bincount(key)
     return float(counts[counts > 1].sum() / len(key))
 
 
 def _is_split(key, is_real, within, across):
-    """Whether rows with equal keys are few, many of them, and in one table."""
+    """Return whether rows with equal keys are few, many of them, and in one table."""
     counts = np.bincount(key)
     repeated = counts[counts > 1]
     if len(repeated) < _FEWEST_GROUPS or within < _FEWEST_PAIRS:
@@ -271,12 +279,12 @@ def _is_split(key, is_real, within, across):
 
 
 def _share_across(is_real):
-    """Share of all pairs of rows that are in different tables."""
+    """Return the share of all pairs of rows that are in different tables."""
     n, n_real = len(is_real), int(is_real.sum())
     return n_real * (n - n_real) / (n * (n - 1) / 2)
 
 
-def _score(key, is_real):
+def _score_key(key, is_real):
     """Pairs within tables beyond those that the pairs across let expect, in standard errors."""
     within, across = _count_pairs(key, is_real)
     share = _share_across(is_real)
@@ -285,22 +293,22 @@ def _score(key, is_real):
 
 
 def _count_pairs(key, is_real):
-    """Pairs of equal rows within a table, and across both."""
+    """Return the pairs of equal rows within a table, and across both."""
     real = np.bincount(key[is_real], minlength=key.max() + 1).astype(float)
     held = np.bincount(key[~is_real], minlength=key.max() + 1).astype(float)
     return float((real * (real - 1) + held * (held - 1)).sum() / 2), float(real @ held)
 
 
-def _join(parts):
-    """One number for each combination of codes."""
+def _join_codes(parts):
+    """Return one number for each combination of codes."""
     joined = parts[0]
     for part in parts[1:]:
         joined = pd.factorize(joined.astype(np.int64) * (int(part.max()) + 1) + part)[0]
     return joined
 
 
-def _agree(codes):
-    """Share of the pairs of rows that agree in a column."""
+def _share_equal_pairs(codes):
+    """Return the share of the pairs of rows that agree in a column."""
     counts, n = np.bincount(codes), len(codes)
     return float((counts * (counts - 1.0)).sum() / (n * (n - 1)))
 

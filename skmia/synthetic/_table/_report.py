@@ -6,6 +6,7 @@ from functools import partial
 import numpy as np
 
 from ..._core.decisions import format_decision
+from ..._core.escaping import to_plain, visible
 from ..._core.files import PAGE, SHEET, split_place
 from ..._core.levels import (
     CONCLUSIVE,
@@ -22,23 +23,22 @@ from ..._core.pages.saving import save_documents, write_text
 from ..._core.pvalues import format_pvalue
 from ..._core.screens import (
     Headline,
+    NextStep,
     Screen,
-    Step,
     write_as_markdown,
     write_headlines,
     write_steps,
     write_steps_as_markdown,
 )
-from ..._core.text import escape, make_table, shorten, wrap_lines, wrap_short, write_date
-from ..._core.visible import as_plain, visible
-from ...disclosure import summarize, write_sheet
+from ..._core.text import escape, format_rows_of_table, shorten, wrap_lines, wrap_short, write_date
+from ...disclosure import summarize_policy, write_sheet
 from ._evidence import (
     FIRST,
     LOSS,
     POWER,
     UNSEEN,
     format_share,
-    list_reversals,
+    list_table_reversals,
     tell_unchanged,
 )
 
@@ -48,10 +48,10 @@ TITLE, SCHEMA = "Audit of a synthetic table", "skmia.table"
 SCHEMA_VERSION = 1
 
 
-def as_document(report):
+def as_table_document(report):
     grounds = report.grounds
     names = ("created", "versions", "data", "settings", "seeds", "seconds", "notes")
-    return as_plain(
+    return to_plain(
         {
             "schema": SCHEMA,
             "schema_version": SCHEMA_VERSION,
@@ -61,20 +61,20 @@ def as_document(report):
             "level": as_plain_level(report.level, ("excess",)),
             "recommendation": report.recommendation and report.recommendation.to_dict(),
             "checks": [{"name": name, **check} for name, check in report.checks.items()],
-            "results": _list_rows(grounds.results),
-            "reversed": list_reversals(grounds.results),
+            "results": _list_frame_rows(grounds.results),
+            "reversed": list_table_reversals(grounds.results),
             "unchanged": report.unchanged,
-            "copies": _list_rows(report.copies),
-            "utility": _list_rows(report.utility),
+            "copies": _list_frame_rows(report.copies),
+            "utility": _list_frame_rows(report.utility),
             "trained": report.trained,
-            "spread": _list_rows(report.spread),
-            "columns": _list_rows(report.columns),
-            "pairs": _list_rows(report.pairs),
+            "spread": _list_frame_rows(report.spread),
+            "columns": _list_frame_rows(report.columns),
+            "pairs": _list_frame_rows(report.pairs),
         }
     )
 
 
-def _list_rows(frame):
+def _list_frame_rows(frame):
     if frame is None:
         return None
     return [{"name": name, **row} for name, row in zip(frame.index, frame.to_dict("records"))]
@@ -101,20 +101,23 @@ _ATTACKS = {
 }
 
 
-def describe_rows(data):
-    parts = [f"{data['n_synthetic']:,} synthetic rows", _count_rows(data, "real", "training rows")]
+def describe_table_rows(data):
+    parts = [
+        f"{data['n_synthetic']:,} synthetic rows",
+        _describe_row_count(data, "real", "training rows"),
+    ]
     held = "n_holdout" in data
-    parts.append(_count_rows(data, "holdout", "held-out rows") if held else "no holdout")
+    parts.append(_describe_row_count(data, "holdout", "held-out rows") if held else "no holdout")
     return f"{', '.join(parts)}; {data['n_columns']:,} columns."
 
 
-def _count_rows(data, name, words):
+def _describe_row_count(data, name, words):
     persons = data.get(f"n_persons_{name}")
     return f"{data[f'n_{name}']:,} {words}" + (f" of {persons:,} persons" if persons else "")
 
 
 def format_interval(row):
-    """A number and its interval, ``0.021 [0.010, 0.033]``."""
+    """Return a number and its interval, ``0.021 [0.010, 0.033]``."""
     if row["estimate"] is None:
         return "cannot be said"
     text = format_number(row["estimate"])
@@ -124,29 +127,29 @@ def format_interval(row):
 
 
 def format_number(value):
-    """A number with three decimals, or a dash where there is none."""
+    """Return a number with three decimals, or a dash where there is none."""
     return "-" if value is None else f"{round(value, 3) + 0.0:.3f}"
 
 
-def format_rate(rate):
-    """A share as ``12.3%``, or a dash where there is none."""
+def format_table_share(rate):
+    """Return a share as ``12.3%``, or a dash where there is none."""
     return "-" if rate is None else f"{100 * rate:.1f}%"
 
 
 def tabulate_results(document):
-    """Cells of the table of privacy numbers, with its headings first."""
+    """Return the cells of the table of privacy numbers, with its headings first."""
     level = f"{100 * document['settings']['confidence_level']:g}%"
     rows = [["number", "training rows", "held-out rows", f"excess [{level}]", "p, corrected"]]
     for row in document["results"]:
         p = format_pvalue(row["pvalue_holm"], 0.0).removeprefix("p ").removeprefix("= ")
         mark = " *" if row["leak"] else ""
-        rates = [format_rate(row[side]) for side in ("attack", "control")]
+        rates = [format_table_share(row[side]) for side in ("attack", "control")]
         rows.append([row["name"], *rates, format_interval(row), p + mark])
     return rows
 
 
 def tabulate_utility(document):
-    """Cells of the table of utility, with its headings first."""
+    """Return the cells of the table of utility, with its headings first."""
     head = ["utility", "synthetic rows", "training rows"]
     return [head] + [
         [row["name"], format_interval(row), format_number(row["real"])]
@@ -155,13 +158,13 @@ def tabulate_utility(document):
 
 
 def list_worst(rows):
-    """The columns, or pairs, that are least similar to real rows."""
+    """Return the columns, or pairs, that are least similar to real rows."""
     known = [row for row in rows if row["estimate"] is not None]
     return sorted(known, key=lambda row: row["estimate"])[:_MOST_SHOWN]
 
 
 def describe_use(document):
-    """Lines on the columns that are least similar, and on models and further tables."""
+    """Return lines on the columns that are least similar, and on models and further tables."""
     worst = [f"{row['name']} {row['estimate']:.2f}" for row in list_worst(document["columns"])]
     return [f"Least similar columns: {', '.join(worst)}.", *_describe_trained(document)]
 
@@ -187,27 +190,32 @@ def _describe_trained(document):
 class TableScreen(Screen):
     """The first screen of an audit of a table."""
 
-    trust: dict  # whether the numbers can be trusted, see `describe_trust`
+    trust: dict  # whether the numbers can be trusted, see `list_table_trust`
     counts: list  # a sentence on unchanged rows, unless the first sentence tells of them
 
 
 def show_table(document):
-    """The first screen of a document."""
+    """Return the first screen of a document."""
     level = read_level(document["level"])
-    counts = [] if _leads_with_counts(document) else _list_counts(document)
+    counts = [] if _leads_with_counts(document) else _tell_unchanged_rows(document)
     headlines = (Headline(level.heading, "as a table", (level,)),)
-    told = write_sentence(document), tuple(advise(document)), describe_trust(document), counts
+    told = (
+        write_table_sentence(document),
+        tuple(advise_on_table(document)),
+        list_table_trust(document),
+        counts,
+    )
     return TableScreen(level, level.heading, headlines, *told)
 
 
-def format_summary(document):
+def format_table_summary(document):
     """Format the audit as lines of at most 100 characters."""
-    lines = list(wrap_lines([TITLE, describe_rows(document["data"])]))
+    lines = list(wrap_lines([TITLE, describe_table_rows(document["data"])]))
     if document["results"]:
-        lines += ["", *_align(tabulate_results(document))]
+        lines += ["", *_align_cells(tabulate_results(document))]
         lines += wrap_lines(["*: beyond chance after correction for all numbers."])
-    lines += ["", *wrap_lines(_list_counts(document))]
-    lines += ["", *_align(tabulate_utility(document))]
+    lines += ["", *wrap_lines(_tell_unchanged_rows(document))]
+    lines += ["", *_align_cells(tabulate_utility(document))]
     foot = describe_use(document)
     for check in document["checks"]:
         name = check["name"].capitalize()
@@ -223,19 +231,19 @@ def format_summary(document):
     return "\n".join(lines)
 
 
-def _list_counts(document):
-    """The sentence on unchanged rows; none in documents of before."""
+def _tell_unchanged_rows(document):
+    """Return the sentence on unchanged rows; none in documents of before."""
     counts = document.get("unchanged")
     return [tell_unchanged(counts)] if counts else []
 
 
-def _align(rows):
+def _align_cells(rows):
     rows = [[shorten(visible(cell), _WIDEST) for cell in row] for row in rows]
     widths = [max(map(len, column)) for column in zip(*rows)]
     return ["  ".join(map(str.ljust, row, widths)).rstrip() for row in rows]
 
 
-def format_markdown(document, title):
+def format_table_markdown(document, title):
     """Format the audit as Markdown, in tables of the extended syntax of GitHub and GitLab."""
     lines = [f"# {escape(title)}", ""]
     if document["recommendation"] is not None:
@@ -243,12 +251,12 @@ def format_markdown(document, title):
     screen = show_table(document)
     lines += [*write_as_markdown(screen), *write_steps_as_markdown(screen)]
     lines += [f"**{document['evidence']}**: {escape(document['verdict'])}", ""]
-    lines += [f"* {text}" for text in _list_counts(document)]
-    lines += [f"* {describe_rows(document['data'])}"]
+    lines += [f"* {text}" for text in _tell_unchanged_rows(document)]
+    lines += [f"* {describe_table_rows(document['data'])}"]
     lines += [f"* Made by skmia {document['versions']['skmia']}, {document['created']}"]
     if document["results"]:
-        lines += ["", "## Privacy", "", *_as_table(tabulate_results(document))]
-    lines += ["", "## Utility", "", *_as_table(tabulate_utility(document)), ""]
+        lines += ["", "## Privacy", "", *_format_markdown_table(tabulate_results(document))]
+    lines += ["", "## Utility", "", *_format_markdown_table(tabulate_utility(document)), ""]
     lines += [f"* {escape(text)}" for text in describe_use(document)]
     checks = [
         f"* {check['name']} ({check['status']}): {escape(check['text'])}"
@@ -260,11 +268,11 @@ def format_markdown(document, title):
     return "\n".join(lines) + "\n"
 
 
-def _as_table(rows):
-    return make_table(list(map(escape, rows[0])), rows[1:])
+def _format_markdown_table(rows):
+    return format_rows_of_table(list(map(escape, rows[0])), rows[1:])
 
 
-def render(document, title=None):
+def render_table(document, title=None):
     screen, data = show_table(document), document["data"]
     command = document["settings"].get("command") or {}
     name = command.get("synthetic", "a synthetic table")
@@ -285,11 +293,11 @@ def render(document, title=None):
         counts=screen.counts,
         steps=screen.steps,
         risks=[*_describe_risks(document)] if is_shown else [],
-        doubts=_list_doubts(document),
+        doubts=_list_table_doubts(document),
         held=f"{held:,}" if held else None,
         copies=_describe_copies(document) if is_shown else None,
-        inferred=_rank(document, "inference of ") if is_shown else [],
-        members=_rank(document, "membership by ") if is_shown else [],
+        inferred=_rank_table_rows(document, "inference of ") if is_shown else [],
+        members=_rank_table_rows(document, "membership by ") if is_shown else [],
         utility=[_describe_utility(row) for row in document["utility"]],
         worst=[
             (heading, [_describe_utility(row) for row in list_worst(document[name])])
@@ -298,14 +306,14 @@ def render(document, title=None):
         lines=_describe_use(document),
         trust=screen.trust,
         limits=LIMITS["excess"],
-        rows=[_describe_number(document, row) for row in document["results"]],
+        rows=[_format_table_number(document, row) for row in document["results"]],
         unseen=UNSEEN,
         interval=f"{100 * document['settings']['confidence_level']:g}%",
-        command=_repeat(document, command),
+        command=_tell_table_call(document, command),
     )
 
 
-def _list_doubts(document):
+def _list_table_doubts(document):
     """How often a training row ranks above a row never seen, what forbids a verdict first."""
     checks = {check["name"]: check for check in document["checks"]}
     shift = checks["one population"]["interval"]
@@ -323,7 +331,7 @@ def _list_doubts(document):
     return rows or [("nothing was measured", None, 0.0, 1.0)]
 
 
-def _repeat(document, command):
+def _tell_table_call(document, command):
     if "repeat" in command:
         return str(command["repeat"])
     given = {**document["settings"], **document["seeds"]}
@@ -332,8 +340,8 @@ def _repeat(document, command):
     return f"audit_table(real, synthetic{held}{told})"
 
 
-def _find(document, start):
-    """The numbers whose name begins so, each with its level, the highest first."""
+def _find_table_numbers(document, start):
+    """Return the numbers whose name begins so, each with its level, the highest first."""
     levels = {one["number"]: read_level(one) for one in document["level"]["groups"]}
     rows = [row for row in document["results"] if row["name"].startswith(start)]
     found = [(row, levels[row["name"]]) for row in rows if row["name"] in levels]
@@ -364,8 +372,8 @@ _DOUBTS = {
 }
 
 
-def write_sentence(document):
-    """What was found, with what is stressed between two asterisks."""
+def write_table_sentence(document):
+    """Return what was found, with what is stressed between two asterisks."""
     level = read_level(document["level"])
     if level.name == "unknown":
         why = document["verdict"].partition(". ")[2]
@@ -376,10 +384,12 @@ def write_sentence(document):
             f"never seen**, beyond chance. {_tell_smallest(document)} A stronger attack may still "
             "succeed."
         )
-    found = [(start, pairs[0]) for start in _CLAUSES if (pairs := _find(document, start))]
+    found = [
+        (start, pairs[0]) for start in _CLAUSES if (pairs := _find_table_numbers(document, start))
+    ]
     found = sorted(found, key=lambda one: (one[1][1].order, _get_low(one[1][1])), reverse=True)
     if level.name == "slight":
-        return _write_slight(document, found)
+        return _write_slight_table(document, found)
     is_counted = _leads_with_counts(document)
     clauses = [
         _CLAUSES[start].format(count=_count_of(row["attack"] or 0))
@@ -393,7 +403,7 @@ def write_sentence(document):
 
 
 def _leads_with_counts(document):
-    """Whether the first sentence is of rows that are in the table unchanged."""
+    """Return whether the first sentence is of rows that are in the table unchanged."""
     rare = [row for row in document["results"] if row["name"] == FIRST]
     return bool(document.get("unchanged")) and document["evidence"] == LEAK and rare[0]["leak"]
 
@@ -407,7 +417,7 @@ def _write_counts(counts):
     )
 
 
-def _write_slight(document, found):
+def _write_slight_table(document, found):
     names = [row["name"] for _, (row, own) in found if own.rank >= 0] or [LOSS]
     return (
         "The table reveals more about its training rows than about rows never seen, most by "
@@ -416,7 +426,7 @@ def _write_slight(document, found):
 
 
 def _count_of(share):
-    """A share in whole ones of a hundred."""
+    """Return a share in whole ones of a hundred."""
     return f"{100 * share:.0f} of 100" if share >= 0.005 or not share else "fewer than 1 of 100"
 
 
@@ -435,29 +445,29 @@ _RESULTS = {
     "release with conditions": "Publish the table under conditions only.",
     "cannot be said": "Do not publish the table yet.",
 }
-_CHANGE = Step(
+_CHANGE = NextStep(
     "Change the generator, not the rows.",
     "Train it for less long, on more rows, or privately. A filter that removes near rows shows "
     "where they were.",
     "#copies",
     "Copies",
 )
-_AGAIN = Step("Audit the new table.", "Each draw of a generator leaks more or less.")
-_AGAIN_BELOW = Step("Then audit again.", "The numbers below have no level.", "#all", "Where")
+_AGAIN = NextStep("Audit the new table.", "Each draw of a generator leaks more or less.")
+_AGAIN_BELOW = NextStep("Then audit again.", "The numbers below have no level.", "#all", "Where")
 _STEPS = {
     NONE: (
-        Step(
+        NextStep(
             "Say with the table what was tested.",
             "And what would not have been found.",
             "#trust",
             "Where",
         ),
-        Step("Audit each table that is published.", "Another draw of one generator can leak."),
-        Step("Use a private generator for the worst case.", "No audit gives a guarantee."),
+        NextStep("Audit each table that is published.", "Another draw of one generator can leak."),
+        NextStep("Use a private generator for the worst case.", "No audit gives a guarantee."),
     ),
     SHIFT: (
-        Step("Take both tables from one population.", "Assign rows at random, by person."),
-        Step(
+        NextStep("Take both tables from one population.", "Assign rows at random, by person."),
+        NextStep(
             "See in what they differ.",
             "A date, an age, a filter, another source.",
             "#trust",
@@ -466,7 +476,7 @@ _STEPS = {
         _AGAIN_BELOW,
     ),
     REVERSED: (
-        Step(
+        NextStep(
             "Check the order of the tables.",
             "Synthetic rows first, then training rows.",
             "#repeat",
@@ -476,31 +486,31 @@ _STEPS = {
     ),
 }
 _BLIND = (
-    Step("Put rows aside before the generator is trained.", "At random and by person."),
-    Step("Then audit again, with these as the holdout.", "`--held-out FILE`"),
-    Step("Do not publish because of this page.", "It says nothing about leaks."),
+    NextStep("Put rows aside before the generator is trained.", "At random and by person."),
+    NextStep("Then audit again, with these as the holdout.", "`--held-out FILE`"),
+    NextStep("Do not publish because of this page.", "It says nothing about leaks."),
 )
 
 
-def advise(document):
-    """At most three steps on what to do next."""
+def advise_on_table(document):
+    """Return at most three steps on what to do next."""
     steps, found = [], document["recommendation"]
     if found is not None:
         by = f"By the policy {found['policy']['name']}: {found['result']}."
-        steps.append(Step(_RESULTS[found["result"]], by, "#decision", "Recommendation"))
+        steps.append(NextStep(_RESULTS[found["result"]], by, "#decision", "Recommendation"))
     if document["evidence"] != LEAK:
         steps += _STEPS.get(document["evidence"], _BLIND)
     else:
         if found is None:
             near = next(row for row in document["copies"] if row["name"] == "near copies")
             why = "For the people in the training rows, it is personal data."
-            if _find(document, "near copies")[0][1].rank >= 0:
+            if _find_table_numbers(document, "near copies")[0][1].rank >= 0:
                 why = f"{near['train']:,.0f} of {near['n_train']:,.0f} training rows have a near "
                 why += "copy in it."
             told = _RESULTS["do not release"]
             if read_level(document["level"]) == "slight":
                 told = "Do not treat the table as anonymous."
-            steps.append(Step(told, why))
+            steps.append(NextStep(told, why))
         steps += [_CHANGE, _AGAIN]
     return steps[:3]
 
@@ -515,7 +525,7 @@ _RISKS = (
 
 def _describe_risks(document):
     for heading, what, start in _RISKS:
-        found = _find(document, start)
+        found = _find_table_numbers(document, start)
         if not found:
             yield {"heading": heading, "what": "It could not be measured.", "number": "-"}
             continue
@@ -537,7 +547,10 @@ def _percent(share):
 
 
 def _describe_excess(row, level, unit="%"):
-    """A number as whole percent with its interval, and as a bar; below 0, which is chance, as 0."""
+    """Return a number as whole percent with its interval, and as a bar.
+
+    Below 0, which is chance, as 0.
+    """
     share, low, high = (min(1.0, max(0.0, row[name])) for name in ("estimate", "low", "high"))
     cells = {"share": share, "low": low, "high": high, "level": level}
     return cells | {
@@ -546,12 +559,12 @@ def _describe_excess(row, level, unit="%"):
     }
 
 
-def _rank(document, start):
-    """The rows of a table of numbers, the highest first."""
+def _rank_table_rows(document, start):
+    """Return the rows of a table of numbers, the highest first."""
     return [
         {"name": row["name"].removeprefix(start), "small": _ATTACKS.get(row["name"], "")}
         | _describe_excess(row, level)
-        for row, level in _find(document, start)
+        for row, level in _find_table_numbers(document, start)
     ]
 
 
@@ -559,7 +572,7 @@ def _describe_copies(document):
     """Near copies of a hundred on both sides, exact copies, and nearness, in words."""
     rows = {row["name"]: row for row in document["copies"]}
     near, every = rows["near copies"], rows.get("all copies")
-    level = next((level for _, level in _find(document, "near copies")), None)
+    level = next((level for _, level in _find_table_numbers(document, "near copies")), None)
     sides = []
     for side, words, color in (
         ("train", "training rows have a near copy", level),
@@ -595,11 +608,11 @@ def _describe_copies(document):
     return {"sides": sides, "exact": counts, "nearness": nearness}
 
 
-def _describe_number(document, row):
+def _format_table_number(document, row):
     p = row["pvalue_holm"]
     return {
         "name": row["name"],
-        "rates": [format_rate(row[name]) for name in ("attack", "control", "naive")],
+        "rates": [format_table_share(row[name]) for name in ("attack", "control", "naive")],
         "excess": format_interval(row),
         "pvalue": "< 0.001" if p < 0.001 else f"{p:.2g}",
     }
@@ -614,7 +627,7 @@ def _describe_utility(row):
 
 
 def _describe_use(document):
-    """Sentences on what the table is good for."""
+    """Return sentences on what the table is good for."""
     least = list_worst(document["columns"])[:3]
     alike = [f"{row['name']} ({100 * row['estimate']:.0f})" for row in least]
     told = [f"Least alike: {', '.join(alike)}."] if alike else []
@@ -637,8 +650,8 @@ _STATEMENTS = {
 }
 
 
-def describe_trust(document):
-    """Whether the numbers can be trusted, the checks as statements, and what was not run."""
+def list_table_trust(document):
+    """Return whether the numbers can be trusted, the checks as statements, and what was not run."""
     checks = sorted(document["checks"], key=lambda check: check["status"] != "warning")
     rows = []
     for check in checks:
@@ -660,12 +673,12 @@ def describe_trust(document):
 _WIDTHS = 25, 14, 9, 6, 9
 
 
-def _lay(*cells):
+def _lay_table_row(*cells):
     padded = (f"{cell:{width}s}" for cell, width in zip(cells, _WIDTHS))
     return f"  {''.join(padded)}{cells[-1]}".rstrip()
 
 
-def format_short(document):
+def format_short_table(document):
     """Format what a reader needs first, in lines of at most 80 characters, as on the page."""
     screen = show_table(document)
     trust, lines = screen.trust, [*write_headlines(screen), "", *wrap_short(screen.plain)]
@@ -684,20 +697,20 @@ def format_short(document):
     if found is not None:
         told = f"As a table, by the policy {found['policy']['name']}: {found['result']}."
         lines += ["", *wrap_short(told, "  Policy  ", 10)]
-        for text in summarize(found):
+        for text in summarize_policy(found):
             lines += wrap_short(text, " " * 10, 10)
-    return [*lines, "", *wrap_short(describe_rows(document["data"]), "  Table   ", 10)]
+    return [*lines, "", *wrap_short(describe_table_rows(document["data"]), "  Table   ", 10)]
 
 
 def _tabulate_risks(document):
-    """The highest number of each kind, in the order of the page."""
+    """Return the highest number of each kind, in the order of the page."""
     level = f"{100 * document['settings']['confidence_level']:g}%"
     lines = [
-        _lay("", "because of", "training", "never", "by", ""),
-        _lay("of 100 attacks", "the table", "rows", "seen", "guessing", "level"),
+        _lay_table_row("", "because of", "training", "never", "by", ""),
+        _lay_table_row("of 100 attacks", "the table", "rows", "seen", "guessing", "level"),
     ]
     for start in ("singling out", "linkability", "inference of ", "near copies", "membership by "):
-        for row, own in _find(document, start)[:1]:
+        for row, own in _find_table_numbers(document, start)[:1]:
             told = _describe_excess(row, own, "")
             name = shorten(visible(row["name"]), _WIDTHS[0] - 1, "\u2026")
             ends = told["ends"].replace(" to ", ", ")
@@ -706,7 +719,7 @@ def _tabulate_risks(document):
                 for side in ("attack", "control", "naive")
             )
             number = f"{told['number']:>3} [{ends}]"
-            lines.append(_lay(name, number, *rates, own.word.lower()))
+            lines.append(_lay_table_row(name, number, *rates, own.word.lower()))
     foot = f"Brackets: {level} intervals. All numbers: --verbose, or summary(verbose=True)."
     return [*lines, *wrap_short(foot, "  ", 2)]
 
@@ -715,7 +728,7 @@ def save_table(document, directory):
     """Write ``table.json``, the page and the decision sheet, see :func:`save_documents`."""
 
     def write_page(noted, path):
-        write_text(render(noted), path)
+        write_text(render_table(noted), path)
 
     others = {PAGE: write_page}
     if document["recommendation"] is not None:

@@ -12,8 +12,8 @@ from sklearn.exceptions import NotFittedError
 from sklearn.frozen import FrozenEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from ..._core.asking import query_victim, unwrap
 from ..._core.copies import is_fitted
+from ..._core.query import query_victim, unwrap
 from ..._core.records import Records
 from ._helpers import (
     asks_fitted,

@@ -5,9 +5,9 @@ from functools import partial
 from sklearn.base import is_regressor
 from sklearn.frozen import FrozenEstimator
 
-from ..._core.asking import query_victim, unwrap
 from ..._core.needs import ACCESS, BOTH, KNOWN, Needs
 from ..._core.outputs import KINDS, Outputs
+from ..._core.query import query_victim, unwrap
 from ..._core.records import Records
 from ..._core.validation import query
 from ...signals import what_to_keep
@@ -30,18 +30,18 @@ _SMALLEST = 1e-12
 
 
 def _bits(attack, membership):
-    """What the attack declares that fit takes."""
+    """Return what the attack declares that fit takes."""
     return membership if attack.needs().known == BOTH else None
 
 
-def _score(attack, records, membership):
+def _score_declared(attack, records, membership):
     return attack.fit(records, _bits(attack, membership)).score_samples(records)
 
 
 def _expect_works(attack, records, membership, expected, what):
     """The attack runs, and where scores are expected gives them."""
     try:
-        scores = _score(attack, records, membership)
+        scores = _score_declared(attack, records, membership)
     except (TypeError, ValueError) as error:
         raise AssertionError(
             f"The attack does not declare that it needs {what}: {error}"
@@ -53,7 +53,7 @@ def _expect_works(attack, records, membership, expected, what):
 
 def _expect_refused(attack, records, membership, what):
     claim = f"An attack that declares that it needs {what}, without it,"
-    score = partial(_score, attack, records, membership)
+    score = partial(_score_declared, attack, records, membership)
     expect_refusal(score, (TypeError, ValueError), "", claim)
 
 
@@ -79,8 +79,8 @@ def check_attack_needs(attack, records, membership):
     expect(after == needs, f"needs() must be the same after fit; got {after} instead of {needs}.")
 
 
-def _present(answers, kind):
-    """Answers as another kind of model would give them; None where they hold too little."""
+def _convert_answers(answers, kind):
+    """Return answers as another kind of model would give them; None where they hold too little."""
     if answers.kind == kind:
         return answers
     if kind == "label" and answers.kind != "value":
@@ -97,7 +97,7 @@ def check_attack_reads(attack, records, membership):
         return
     answers = query(victim, records)
     for kind in ("decision", "label"):
-        shown = _present(answers, kind)
+        shown = _convert_answers(answers, kind)
         if shown is None or kind == answers.kind:
             continue
         stored, own = _store(attack, records, kind)
@@ -109,13 +109,15 @@ def check_attack_reads(attack, records, membership):
 
 
 def _store(attack, records, kind=None):
-    """Records with stored answers, and the attack without a victim of its own."""
+    """Return records with stored answers, and the attack without a victim of its own."""
     victim = get_collaborator(attack, "victim")
     own = fresh(attack).set_params(victim=None)
 
     def store(some):
         answers = query(victim, some)
-        return some.with_fields(outputs=answers if kind is None else _present(answers, kind))
+        return some.with_fields(
+            outputs=answers if kind is None else _convert_answers(answers, kind)
+        )
 
     for name, value in own.get_params(deep=False).items():
         if isinstance(value, Records):

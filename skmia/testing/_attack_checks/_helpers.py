@@ -57,7 +57,7 @@ def expect_refusal(call, error, word, what):
 
 
 def fresh(attack):
-    """An unfitted copy whose random numbers are fixed."""
+    """Return an unfitted copy whose random numbers are fixed."""
     attack = clone(attack)
     if attack.get_params(deep=False).get("random_state", 0) is None:
         attack.set_params(random_state=0)
@@ -65,11 +65,11 @@ def fresh(attack):
 
 
 def fitted(attack, records, membership):
-    """A fitted copy whose random numbers are fixed."""
+    """Return a fitted copy whose random numbers are fixed."""
     return fresh(attack).fit(records, membership)
 
 
-class _Answering(BaseEstimator):
+class _OpaqueVictim(BaseEstimator):
     """A victim that answers as another one does, and cannot be looked into."""
 
     def __init__(self, victim):
@@ -93,7 +93,7 @@ def _has(name):
     return lambda self: hasattr(self.victim, name)
 
 
-class AnsweringClassifier(ClassifierMixin, _Answering):
+class AnsweringClassifier(ClassifierMixin, _OpaqueVictim):
     """A classifier that answers as another one does."""
 
     @property
@@ -109,7 +109,7 @@ class AnsweringClassifier(ClassifierMixin, _Answering):
         return self.victim.decision_function(X)
 
 
-class AnsweringRegressor(RegressorMixin, _Answering):
+class AnsweringRegressor(RegressorMixin, _OpaqueVictim):
     """A regressor that answers as another one does."""
 
 
@@ -137,7 +137,7 @@ class SharedFits:
         self._attack, self._fits = None, {}
 
     def get(self, attack, ways):
-        """The fitted copies of an attack for a check with certain ways to fit."""
+        """Return the fitted copies of an attack for a check with certain ways to fit."""
         if attack is not self._attack:
             self._attack, self._fits = attack, {}
         asked = ways(attack, self.membership)
@@ -148,27 +148,32 @@ class SharedFits:
 
 
 def choose_half(membership):
-    """Positions of every other member and of every other non-member."""
+    """Return the positions of every other member and of every other non-member."""
     return np.concatenate([np.flatnonzero(membership == bit)[::2] for bit in (0, 1)])
 
 
 def needs_membership(attack):
-    """Whether the attack learns from known members and non-members."""
+    """Return whether the attack learns from known members and non-members."""
     return attack.__sklearn_tags__().target_tags.required
 
 
 def ways_to_fit(attack, membership):
-    """What the attack may be fitted with: the membership, and where it needs none also None."""
+    """Return what the attack may be fitted with.
+
+    The membership, and where it needs none also None.
+    """
     return (membership,) if needs_membership(attack) else (membership, None)
 
 
 def get_plain_state(thing):
-    """Attributes of an object that are numbers, text, arrays or records, but no estimators."""
-    # An estimator may count its calls or build an index when it is first asked.
+    """Attributes of an object that are numbers, text, arrays or records, but no estimators.
+
+    An estimator may count its calls or build an index when it is first asked.
+    """
     plain = (np.ndarray, Number, str, tuple, Records, type(None))
     return {name: value for name, value in vars(thing).items() if isinstance(value, plain)}
 
 
 def get_collaborator(attack, name):
-    """A parameter of the attack, None where it has no such parameter."""
+    """Return a parameter of the attack, None where it has no such parameter."""
     return attack.get_params(deep=False).get(name)

@@ -4,7 +4,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.frozen import FrozenEstimator
 
-from ..._core.asking import query_victim
+from ..._core.query import query_victim
 from ._helpers import (
     BATCH,
     AnsweringClassifier,

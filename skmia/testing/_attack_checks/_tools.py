@@ -45,8 +45,10 @@ def check_attack_in_cross_val_predict(attack, records, membership):
 
 
 def check_attack_in_stacking(attack, records, membership):
-    """It can be stacked below another classifier."""
-    # A tree takes scores of any size.
+    """It can be stacked below another classifier.
+
+    A tree takes scores of any size.
+    """
     final = DecisionTreeClassifier(max_depth=1)
     stack = StackingClassifier([("attack", fresh(attack))], final, cv=2)
     guesses = stack.fit(records, membership).predict(records)

@@ -8,41 +8,48 @@ from sklearn.base import is_classifier
 
 from .._boosters import OBLIVIOUS, CatBoostTree, LightGBMTree, load_catboost, load_lightgbm
 from .boosting import add_sum, balance, choose_weights, make_gradients
-from .equations import DOUBLE, SINGLE, WEIGHTED, Drift, Rounded, estimate_steps
+from .equations import DOUBLE, SINGLE, WEIGHTED, MarginDrift, RoundedValues, estimate_steps
 
 # Largest relative error of equations of weights in single precision.
 _TOLERANCE = 1e-5
 
 
 def solve_settings(trees, settings):
-    """Learning rate and penalty of a booster; None if its weights do not follow from any."""
-    # Files of XGBoost do not store them, and a loaded model has the defaults. Each inner node of a
-    # tree stores the weight that it would have as a leaf, w = -G / (H + penalty), and the sums of
-    # gradients G of two children add to their parent's. Weights of leaves are multiplied by the
-    # learning rate. Each inner node therefore gives one equation, which is linear in the penalty,
-    # in one over the learning rate and in the product of both.
+    """Return the learning rate and penalty of a booster.
+
+    None if its weights do not follow from any.
+
+    Files of XGBoost do not store them, and a loaded model has the defaults. Each inner node of a
+    tree stores the weight that it would have as a leaf, w = -G / (H + penalty), and the sums of
+    gradients G of two children add to their parent's. Weights of leaves are multiplied by the
+    learning rate. Each inner node therefore gives one equation, which is linear in the penalty, in
+    one over the learning rate and in the product of both.
+    """
     stated = float(settings["eta"]), float(settings["lambda"])
-    parts = [_add_up(tree) for tree in trees if tree.weights.any()]
+    parts = [_sum_leaf_gradients(tree) for tree in trees if tree.weights.any()]
     if not parts:
         return stated  # the file was stripped
     rows, targets, sizes = (np.concatenate(part) for part in zip(*parts, strict=True))
-    if _agree(rows, targets, sizes, stated):
+    if _fits_gradients(rows, targets, sizes, stated):
         return stated
     penalty, inverse, _ = np.linalg.lstsq(rows, targets, rcond=None)[0]
     if not (np.isfinite(inverse) and inverse > 0 and penalty > -_TOLERANCE):
         return None
     found = 1 / inverse, max(penalty, 0.0)
-    return found if _agree(rows, targets, sizes, found) else None
+    return found if _fits_gradients(rows, targets, sizes, found) else None
 
 
-def _agree(rows, targets, sizes, settings):
+def _fits_gradients(rows, targets, sizes, settings):
     eta, penalty = settings
     error = rows @ [penalty, 1 / eta, penalty / eta] - targets
     return np.linalg.norm(error) <= _TOLERANCE * np.linalg.norm(sizes @ [1, 1 / eta])
 
 
-def _add_up(tree):
-    """Equations of the inner nodes of a tree, and the sizes of their terms: of nodes and leaves."""
+def _sum_leaf_gradients(tree):
+    """Return the equations of the inner nodes of a tree, and the sizes of their terms.
+
+    Of nodes and leaves.
+    """
     inner = np.flatnonzero(tree.left >= 0)
     rows, targets = np.zeros((len(inner), 3)), -tree.weights[inner] * tree.covers[inner]
     sizes = np.column_stack([np.abs(targets), np.zeros(len(inner))])
@@ -66,7 +73,7 @@ _SMALLEST = 1e-16  # lower bound of the hessians of a classifier in XGBoost
 _MOST_ROWS = 1e4
 
 
-class Tree:
+class BoosterTree:
     """One tree of a stored booster."""
 
     def __init__(self, stored):
@@ -98,14 +105,14 @@ class Tree:
         return place
 
     def _are_listed(self, nodes, values):
-        """Whether categories go right at their nodes."""
+        """Return whether categories go right at their nodes."""
         listed_at, listed = self._goes_right
         width = 1 + max(listed.max(initial=0), values.max())
         return np.isin(nodes * width + values, listed_at * width + listed)
 
 
 def find_numbers(stored):
-    """Nodes of a stored tree that split on numbers, and not on categories."""
+    """Return the nodes of a stored tree that split on numbers, and not on categories."""
     inner = np.array(stored["left_children"]) >= 0
     return inner & ~np.array(stored.get("split_type", np.zeros(len(inner))), dtype=bool)
 
@@ -118,7 +125,7 @@ def load_booster(model):
     return learner, config.get("tree_train_param", {})
 
 
-def why_not_xgboost(model):
+def why_no_xgboost_equations(model):
     learner, settings = load_booster(model)
     kind, objective = learner["gradient_booster"]["name"], learner["objective"]["name"]
     if kind != "gbtree":
@@ -141,7 +148,7 @@ def why_not_xgboost(model):
     stored = learner["gradient_booster"]["model"]
     if int(stored["gbtree_model_param"].get("num_parallel_tree", 1)) > 1:
         return "it grows several trees in each round"
-    if solve_settings([Tree(tree) for tree in stored["trees"]], settings) is None:
+    if solve_settings([BoosterTree(tree) for tree in stored["trees"]], settings) is None:
         return (
             "no learning rate and penalty explain its weights, as after training with alpha, "
             "max_delta_step or constraints"
@@ -150,7 +157,7 @@ def why_not_xgboost(model):
 
 
 def mark_missing(model, X):
-    """Features with NaN for what the model takes for missing."""
+    """Return features with NaN for what the model takes for missing."""
     return X if model.missing is None else np.where(X == np.float32(model.missing), np.nan, X)
 
 
@@ -158,7 +165,7 @@ def read_xgboost(model, X, y, collector):
     X = mark_missing(model, X)
     learner, settings = load_booster(model)
     stored = learner["gradient_booster"]["model"]
-    trees, outputs = [Tree(tree) for tree in stored["trees"]], stored["tree_info"]
+    trees, outputs = [BoosterTree(tree) for tree in stored["trees"]], stored["tree_info"]
     eta, penalty = solve_settings(trees, settings)
     # The weight of the second of two classes multiplies its gradients and hessians.
     given = learner["objective"].get("reg_loss_param", {})
@@ -171,7 +178,7 @@ def read_xgboost(model, X, y, collector):
     margins = np.empty((len(X), n_outputs))
     margins[:] = _read_base(learner)
     find = estimate_steps([tree.conditions[tree.left < 0] for tree in trees])
-    drift = Drift(*margins.shape)
+    drift = MarginDrift(*margins.shape)
     n_rows = None
     for start in range(0, len(trees), n_outputs):
         slope, curvature = gradients.at(margins)
@@ -192,7 +199,7 @@ def read_xgboost(model, X, y, collector):
                 collector.add(leaves, curvature[:, k], tree.covers, precision=SINGLE)
             newton = slope[:, k], step[leaves] * curvature[:, k]
             rounding, terms = find(tree.conditions), curvature[:, k]
-            rounded = Rounded(rounding / eta, terms, penalty, drift.of(k, terms))
+            rounded = RoundedValues(rounding / eta, terms, penalty, drift.of(k, terms))
             drift.add(k, rounding[leaves])
             add_sum(collector, leaves, newton, -penalty * step, SINGLE, rounded)
             margins[:, k] += tree.conditions[leaves]
@@ -200,7 +207,7 @@ def read_xgboost(model, X, y, collector):
 
 
 def _count_weighted(tree, eta, penalty, start, weights):
-    """Number of training rows of two classes, from the sums of the first root."""
+    """Return the number of training rows of two classes, from the sums of the first root."""
     if not tree.covers[0]:
         return 0.0
     total = tree.covers[0] / (start * (1 - start))
@@ -235,7 +242,7 @@ def _read_base(learner):
 _LOSSES = {"Logloss", "MultiClass", "RMSE"}
 
 
-def why_not_catboost(model):
+def why_no_catboost_equations(model):
     stored = load_catboost(model)
     if OBLIVIOUS not in stored:
         return "its grow_policy is not 'SymmetricTree'"
@@ -255,7 +262,7 @@ def read_catboost(model, X, y, collector):
     stored, X = load_catboost(model), X.astype(np.float32)
     features = stored["features_info"]["float_features"]
     trees = [CatBoostTree(tree, features) for tree in stored[OBLIVIOUS]]
-    values = _Values(model, stored, y) if _are_newton_steps(model, stored) else None
+    values = _LeafEquations(model, stored, y) if _are_newton_steps(model, stored) else None
     given = stored["model_info"]["params"]["data_processing_options"]["class_weights"]
     weights = np.array(given)[y] if given else np.ones(len(X))
     for k, tree in enumerate(trees):
@@ -269,8 +276,10 @@ def read_catboost(model, X, y, collector):
 
 
 def _are_newton_steps(model, stored):
-    """Whether each leaf value is one Newton step of the loss."""
-    # The loss of two classes takes ten steps by default, whose sum is not linear in the members.
+    """Return whether each leaf value is one Newton step of the loss.
+
+    The loss of two classes takes ten steps by default, whose sum is not linear in the members.
+    """
     parameters = stored["model_info"]["params"]
     options, boosting = parameters["tree_learner_options"], parameters["boosting_options"]
     loss = parameters["loss_function"]
@@ -287,7 +296,7 @@ def _are_newton_steps(model, stored):
     )
 
 
-class _Values:
+class _LeafEquations:
     """Equations of the leaf values, which follow from the margins before each tree."""
 
     def __init__(self, model, stored, y):
@@ -323,7 +332,7 @@ _BAGS_OF_CLASSES = "pos_bagging_fraction", "neg_bagging_fraction"
 _ALIKE = 1e-8
 
 
-def why_not_lightgbm(model):
+def why_no_lightgbm_equations(model):
     text = load_lightgbm(model)
     settings, objective = text.settings, text.header.get("objective", "custom")
     if objective.split(" num_class")[0] not in _OBJECTIVES_LIGHTGBM:
@@ -347,8 +356,8 @@ def _is_weighted_inside(text):
     return any(float(text.settings.get(name, one)) != one for name, one in _WEIGHTS.items())
 
 
-def _count_rows(text):
-    """Number of rows of the first tree; 0 if the file was stripped."""
+def _count_root_rows(text):
+    """Return the number of rows of the first tree; 0 if the file was stripped."""
     return int(sum(text.trees[0]["leaf_count"]))
 
 
@@ -366,7 +375,7 @@ def read_lightgbm(model, X, y, collector):
     # LightGBM scales the hessians of the softmax so that two classes have the usual ones.
     factor = n_outputs / (n_outputs - 1) if n_outputs > 1 else 1.0
     find = estimate_steps([tree.values for tree in trees])
-    drift = Drift(*margins.shape)
+    drift = MarginDrift(*margins.shape)
     for start in range(0, len(trees), n_outputs):
         slope, curvature = (part.astype(np.float32) for part in gradients.at(margins))
         for k, tree in enumerate(trees[start : start + n_outputs]):
@@ -377,7 +386,7 @@ def read_lightgbm(model, X, y, collector):
             eta, base = (tree.shrinkage, 0.0) if start else (rate, bases[k])
             margins[:, k] += tree.values[leaves] - base
             rounding = find(tree.values)
-            rounded = Rounded(rounding / eta, terms, penalty, drift.of(k, terms))
+            rounded = RoundedValues(rounding / eta, terms, penalty, drift.of(k, terms))
             drift.add(k, rounding[leaves])
             if not start and len(tree.values) > 1 and not tree.weights.any():
                 continue  # the file was stripped, and the base is not known
@@ -390,7 +399,7 @@ def read_lightgbm(model, X, y, collector):
 
 
 def _read_share(settings):
-    """Share of the training rows in the sample of each round."""
+    """Return the share of the training rows in the sample of each round."""
     draws = int(settings.get("bagging_freq", 0)) > 0
     return float(settings.get("bagging_fraction", 1)) if draws else 1.0
 
@@ -403,10 +412,13 @@ def _add_counts(collector, tree, leaves, terms, mean, unlike):
 
 
 def _find_weights(model, text, first, penalties):
-    """What the first tree of each output says of the weights of rows, and the initial margins."""
-    # All records start with the same margin, and therefore with the same hessian.
-    # -> weights (n_classes,): weights of the classes; None if rows have none, or weights that are
-    # not known
+    """What the first tree of each output says of the weights of rows, and the initial margins.
+
+    All records start with the same margin, and therefore with the same hessian.
+
+    Return weights of shape (n_classes,): weights of the classes; None if rows have none, or weights
+    that are not known.
+    """
     bases = _read_bases(text, first, penalties)
     grown = [one for one in first if one.counts.any() and one.weights.any() and len(one.counts) > 1]
     if not grown:
@@ -425,10 +437,15 @@ def _find_weights(model, text, first, penalties):
         return np.array([given.get(c, 1.0) for c in model.classes_.tolist()]), bases, 0.0, 1.0
     bend = expit(bases[0]) * (1 - expit(bases[0])) if len(bases) == 1 else 1.0
     if given == "balanced" and len(bases) == 1:
-        (weights, shares), tree = balance(_count_rows(text)), first[0]
+        (weights, shares), tree = balance(_count_root_rows(text)), first[0]
         steps = (tree.values - bases[0]) / float(text.settings["learning_rate"])
         found = choose_weights(
-            weights, shares * _count_rows(text), tree.counts, steps, expit(bases[0]), penalties[0]
+            weights,
+            shares * _count_root_rows(text),
+            tree.counts,
+            steps,
+            expit(bases[0]),
+            penalties[0],
         )
         if found is not None:
             return weights[found], bases, 0.0, 1.0
@@ -441,11 +458,14 @@ def _find_weights(model, text, first, penalties):
 
 
 def _find_inside(text):
-    """Weights of two classes in the loss, and the margin of their shares without weights."""
-    # They follow from the number of rows of the second class, with which all leaves of the first
-    # tree have whole numbers of them.
-    # -> bases (1,): both None if no number fits, or rows were drawn
-    tree, total = LightGBMTree(text.trees[0]), _count_rows(text)
+    """Return weights of two classes in the loss, and the margin of their shares without weights.
+
+    They follow from the number of rows of the second class, with which all leaves of the first tree
+    have whole numbers of them.
+
+    Return bases of shape (1,): both None if no number fits, or rows were drawn.
+    """
+    tree, total = LightGBMTree(text.trees[0]), _count_root_rows(text)
     penalty = _list_penalties(text, [tree])[0]
     if not total or not tree.weights.any() or _read_share(text.settings) < 1:
         return None
@@ -462,8 +482,10 @@ def _find_inside(text):
 
 
 def _correct_bases(text, first, bases):
-    """Initial margin of all rows, of which the first tree saw a sample alone."""
-    # The hessian that all records start with gives the share of the two classes.
+    """Return the initial margin of all rows, of which the first tree saw a sample alone.
+
+    The hessian that all records start with gives the share of the two classes.
+    """
     if not text.header.get("objective", "").startswith("binary"):
         return bases
     bend = min(first[0].weights.sum() / first[0].counts.sum(), 0.25)
@@ -472,8 +494,10 @@ def _correct_bases(text, first, bases):
 
 
 def _list_penalties(text, trees):
-    """Penalty of each leaf of each tree: some splits on categories have one of their own."""
-    # A column of few categories is split into one of them and all others, without it.
+    """Return penalty of each leaf of each tree: some splits on categories have one of their own.
+
+    A column of few categories is split into one of them and all others, without it.
+    """
     settings = text.settings
     plain, more = float(settings["lambda_l2"]), float(settings.get("cat_l2", 0))
     many = text.n_categories > int(settings.get("max_cat_to_onehot", 0))
@@ -487,9 +511,11 @@ def _list_penalties(text, trees):
 
 
 def _read_bases(text, first, penalties):
-    """Return the initial margin of each output, which its first tree adds to its leaf values."""
-    # It is the optimum of a constant, so that the gradients of the training rows sum to 0. The
-    # steps of the leaves, weighted by their hessians, therefore do as well.
+    """Return the initial margin of each output, which its first tree adds to its leaf values.
+
+    It is the optimum of a constant, so that the gradients of the training rows sum to 0. The steps
+    of the leaves, weighted by their hessians, therefore do as well.
+    """
     if not int(text.settings.get("boost_from_average", 1)):
         return np.zeros(len(first))
     weights = [

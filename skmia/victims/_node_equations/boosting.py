@@ -13,7 +13,14 @@ from ..._core.sklearn import (
     read_trees_of_boosting,
 )
 from .._model_features import are_midpoints
-from .equations import DOUBLE, SINGLE, Drift, Rounded, estimate_steps, estimate_unlikeness
+from .equations import (
+    DOUBLE,
+    SINGLE,
+    MarginDrift,
+    RoundedValues,
+    estimate_steps,
+    estimate_unlikeness,
+)
 
 # Share of the coefficients that trees may have; edges of bins have equations as well.
 _OF_TREES = 0.8
@@ -23,8 +30,10 @@ _MOST_BINNED = 200_000
 
 
 def add_bins(collector, model, X, n_rows):
-    """Add how many training rows have values between two edges, for columns of quantiles."""
-    # X (n_candidates, n_features)
+    """Add how many training rows have values between two edges, for columns of quantiles.
+
+    Shapes: X (n_candidates, n_features).
+    """
     if not 0 < n_rows <= _MOST_BINNED:
         return
     edges, n_bins = read_edges_of_boosting(model), model.max_bins
@@ -55,10 +64,12 @@ def add_bins(collector, model, X, n_rows):
 
 
 def _count_below(n_bins, n_rows, are_values):
-    """Count the training rows up to each edge."""
-    # Newer versions of scikit-learn take quantiles of the inverted distribution function, most of
-    # which are values. Older ones interpolate, so most are midpoints in a column without ties.
-    # The same steps as NumPy, because rounding decides between two values.
+    """Count the training rows up to each edge.
+
+    Newer versions of scikit-learn take quantiles of the inverted distribution function, most of
+    which are values. Older ones interpolate, so most are midpoints in a column without ties. The
+    same steps as NumPy, because rounding decides between two values.
+    """
     quantiles = np.linspace(0, 100, num=n_bins + 1)[1:-1] / 100
     inverted, interpolated = n_rows * quantiles - 1, (n_rows - 1) * quantiles
     is_new = np.mean((inverted % 1 > 0) == are_values) >= np.mean(
@@ -75,7 +86,7 @@ _WHOLE = 1e-2
 _ALIKE = 1e-9
 
 
-class Gradients:
+class LossGradients:
     """Gradients and hessians of a loss at the margins of the candidates."""
 
     def __init__(self, y, n_classes, weights=None):
@@ -100,8 +111,8 @@ class Gradients:
 def make_gradients(model, y, weights=None):
     """Return the gradients of the loss of a classifier or regressor for the candidates."""
     if not is_classifier(model):
-        return Gradients(y, 0)
-    return Gradients(y, len(model.classes_), weights)
+        return LossGradients(y, 0)
+    return LossGradients(y, len(model.classes_), weights)
 
 
 def add_sum(collector, leaves, parts, targets, precision, rounded, unlike=0.0):
@@ -119,7 +130,7 @@ def read_histogram_boosting(model, X, y, collector):
     has_values, gradients = weights is not None, make_gradients(model, y, weights)
     rate, penalty = model.learning_rate, model.l2_regularization
     margins = np.repeat(read_baseline(model), len(X), axis=0).astype(np.float64)
-    drift = Drift(*margins.shape)
+    drift = MarginDrift(*margins.shape)
     places = read_leaves_of_boosting(model, X)
     for start in range(0, len(trees), n_outputs):
         # scikit-learn stores gradients and hessians in single precision.
@@ -132,7 +143,7 @@ def read_histogram_boosting(model, X, y, collector):
             step = nodes["value"] / rate
             newton = slope[:, k].astype(float), step[leaves] * curvature[:, k]
             rounding, terms = find(nodes["value"]), curvature[:, k].astype(float)
-            rounded = Rounded(rounding / rate, terms, penalty, drift.of(k, terms))
+            rounded = RoundedValues(rounding / rate, terms, penalty, drift.of(k, terms))
             drift.add(k, rounding[leaves])
             if has_values:
                 add_sum(collector, leaves, newton, -penalty * step, SINGLE, rounded)
@@ -144,7 +155,10 @@ def read_histogram_boosting(model, X, y, collector):
 
 
 def _find_weights_of_histograms(model, nodes, find):
-    """Weights of the classes; None if they are not known, and equations of values neither."""
+    """Return the weights of the classes.
+
+    None if they are not known, and equations of values neither.
+    """
     n_classes = len(model.classes_) if is_classifier(model) else 0
     given = getattr(model, "class_weight", None)
     plain, n_rows = np.ones(n_classes), int(nodes["count"][0])
@@ -172,7 +186,7 @@ def _find_weights_of_histograms(model, nodes, find):
 
 
 def _list_totals(n_rows, share):
-    """Numbers of rows of which as many are left after a share is set apart."""
+    """Return the numbers of rows of which as many are left after a share is set apart."""
     if not isinstance(share, float):
         return [n_rows + share]
     near = n_rows + np.arange(int(n_rows * share / (1 - share)) + 3)
@@ -180,18 +194,20 @@ def _list_totals(n_rows, share):
 
 
 def balance(total):
-    """Balanced weights of two classes, for each share of rows that the second may have."""
+    """Return balanced weights of two classes, for each share of rows that the second may have."""
     second = np.arange(1, total)
     return total / 2 / np.column_stack([total - second, second]), second / total
 
 
 def choose_weights(weights, seconds, counts, steps, start, penalties, *, slack=False):
-    """Index of the weights of two classes that the leaves of a first tree agree with, or None."""
-    # The first gradients are the same for all rows of a class. The value of a leaf therefore says
-    # how many of its rows are of the second class, and with the right weights these numbers are
-    # whole.
-    # weights (n_tried, 2), seconds (n_tried,), counts, steps (n_leaves,), start (n_tried, 1),
-    # penalties (n_leaves,)
+    """Index of the weights of two classes that the leaves of a first tree agree with, or None.
+
+    The first gradients are the same for all rows of a class. The value of a leaf therefore says how
+    many of its rows are of the second class, and with the right weights these numbers are whole.
+
+    Shapes: weights (n_tried, 2), seconds (n_tried,), counts, steps (n_leaves,), start (n_tried, 1),
+    penalties (n_leaves,).
+    """
     bend = start * (1 - start)
     first = weights[:, :1] * (start + steps * bend)
     second = weights[:, 1:] * (start - 1 + steps * bend)
@@ -213,7 +229,7 @@ def read_gradient_boosting(model, X, y, collector):
     n_outputs = model.estimators_.shape[1]
     factor = (n_outputs - 1) / n_outputs if n_outputs > 1 else 1.0
     margins = read_initial_margins(model, X)
-    drift = Drift(*margins.shape)
+    drift = MarginDrift(*margins.shape)
     all_trees = [one.tree_ for one in model.estimators_.ravel()]
     find = estimate_steps([tree.value[tree.children_left < 0, 0, 0] for tree in all_trees])
     unlike = np.mean([estimate_unlikeness(tree) for tree in all_trees])
@@ -230,7 +246,7 @@ def read_gradient_boosting(model, X, y, collector):
                 _add_inner_nodes(collector, tree, X, residual, unlike)
             newton = residual * factor, -value[leaves] * curvature[:, k]
             rounding, terms = find(value), curvature[:, k]
-            rounded = Rounded(rounding, terms, 0.0, drift.of(k, terms))
+            rounded = RoundedValues(rounding, terms, 0.0, drift.of(k, terms))
             drift.add(k, model.learning_rate * rounding[leaves])
             none = np.zeros(tree.node_count)
             add_sum(collector, leaves, newton, none, DOUBLE, rounded, unlike)
@@ -239,8 +255,10 @@ def read_gradient_boosting(model, X, y, collector):
 
 
 def _add_inner_nodes(collector, tree, X, residual, unlike):
-    """Add equations of inner nodes, which store the mean residual of their rows."""
-    # In leaves, the line search has replaced this mean by the value of the leaf.
+    """Add equations of inner nodes, which store the mean residual of their rows.
+
+    In leaves, the line search has replaced this mean by the value of the leaf.
+    """
     path, one_node = tree.decision_path(X).tocsc(), np.zeros(len(residual), dtype=np.intp)
     for node in np.flatnonzero(tree.children_left >= 0):
         through = np.zeros(len(residual))

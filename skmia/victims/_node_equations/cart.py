@@ -4,7 +4,7 @@ import numpy as np
 from scipy.stats import binom, nbinom
 
 from ..._core.sklearn import read_draws
-from .equations import Rounded, estimate_steps, estimate_unlikeness, find_weights
+from .equations import RoundedValues, estimate_steps, estimate_unlikeness, find_weights
 
 # Numbers of rows are searched within this many standard deviations around the expected number.
 _WIDTH = 5
@@ -17,32 +17,38 @@ _LEAST_VARIANCE = 1e-6
 
 
 def estimate_totals(shares, steps, candidates, share, sample):
-    """Estimate the number of rows of each node from the shares of its classes."""
-    # The share 3/7 is only possible with 7, 14, 21, ... rows. A leaf with a single class has at
-    # least one row.
-    # shares, steps (n_nodes, n_classes), candidates (n_nodes,) -> totals (n_nodes,): number of
-    # rows, with repeated draws, without the information of the prior; NaN if the shares are not
-    # informative
+    """Estimate the number of rows of each node from the shares of its classes.
+
+    The share 3/7 is only possible with 7, 14, 21, ... rows. A leaf with a single class has at least
+    one row.
+
+    Take shares, steps of shape (n_nodes, n_classes), candidates of shape (n_nodes,); return totals
+    of shape (n_nodes,): number of rows, with repeated draws, without the information of the prior;
+    NaN if the shares are not informative.
+    """
     totals, variances = np.full(len(shares), np.nan), np.zeros(len(shares))
     nodes = np.flatnonzero(candidates > 0)
     nodes = nodes[np.argsort(candidates[nodes])]
     for start in range(0, len(nodes), _BLOCK):
         some = nodes[start : start + _BLOCK]
-        prior = _Prior(candidates[some], share, sample)
-        totals[some], variances[some] = _judge(shares[some], steps[some], prior)
+        prior = _NodeSizePrior(candidates[some], share, sample)
+        totals[some], variances[some] = _judge_shares(shares[some], steps[some], prior)
     return totals, variances
 
 
 def may_hold_rests(shares, steps):
-    """Where a rounded share may have taken the rest, so that the shares of a node add to 1."""
-    # The largest share took it, and may then no longer be the largest. It can be farther from its
-    # value than a step.
-    # shares, steps (n_nodes, n_classes) -> found (n_nodes, n_classes)
+    """Return where a rounded share may have taken the rest, so that the shares of a node add to 1.
+
+    The largest share took it, and may then no longer be the largest. It can be farther from its
+    value than a step.
+
+    Take shares, steps of shape (n_nodes, n_classes); return found of shape (n_nodes, n_classes).
+    """
     largest = shares.max(axis=1, keepdims=True)
     return (steps > 0) & (shares >= largest - np.sqrt(shares.shape[1]) * steps)
 
 
-class _Prior:
+class _NodeSizePrior:
     """Prior distribution of the number of rows at nodes, given their numbers of candidates."""
 
     def __init__(self, candidates, share, sample):
@@ -65,7 +71,7 @@ class _Prior:
         return first[:, None] + np.arange(int(2 * width.max()) + 2)
 
 
-def _judge(shares, steps, prior):
+def _judge_shares(shares, steps, prior):
     numbers = prior.numbers()
     weight = prior.law.pmf(numbers)
     slack = np.maximum(steps / 2, _EXACT) * (1 + _EXACT)
@@ -92,7 +98,7 @@ _PURE = 1 - 1e-9
 _OF_WEIGHTS = 1e-13
 
 
-class Sample:
+class TreeSample:
     """The sample of training rows on which a tree was grown."""
 
     def __init__(self, n_drawn, n_rows, *, replaces=True, chances=None, of_classes=None):
@@ -152,9 +158,11 @@ def _add_classes(collector, tree, leaves, y, sample, weights):
 
 
 def _add_weighted_classes(collector, tree, leaves, y, sample, most, unlike):
-    """Add equations of a tree whose rows had weights that are not known."""
-    # A leaf counts its rows without weights. Shares of classes are of sums of weights, which vary
-    # around the numbers of rows; shares of 0 and 1 do not.
+    """Add equations of a tree whose rows had weights that are not known.
+
+    A leaf counts its rows without weights. Shares of classes are of sums of weights, which vary
+    around the numbers of rows; shares of 0 and 1 do not.
+    """
     fractions, total = _read_fractions(tree), tree.n_node_samples / sample.kept
     variance = most * sample.rarity
     pure = fractions.max(axis=1) > _PURE
@@ -199,12 +207,14 @@ def _add_shares(collector, tree, leaves, y, sample, find):
 
 
 def _add_balance(collector, leaves, away, sample, steps, left_out=False, unlike=0.0):
-    """Add the equations that differences from a mean, or from a share, sum to 0."""
-    # The noise assumes that half of the candidates in a leaf are members with the mean number of
-    # draws.
+    """Add the equations that differences from a mean, or from a share, sum to 0.
+
+    The noise assumes that half of the candidates in a leaf are members with the mean number of
+    draws.
+    """
     noise = ((1 + unlike) * (1 + sample.spread) - 1) / 2
     variance = np.bincount(leaves, away**2, minlength=len(steps)) * noise
-    rounded = Rounded(steps, np.ones(len(away)))
+    rounded = RoundedValues(steps, np.ones(len(away)))
     total = np.where(left_out, np.nan, np.zeros(len(steps)))
     collector.add(leaves, away, total, variance, rounded=rounded)
 
@@ -232,7 +242,7 @@ def read_tree(model, X, y, collector):
     tree, X = model.tree_, X.astype(np.float32)
     n_rows = tree.n_node_samples[0]
     weights = find_weights([tree], has_classes=y.dtype.kind in "iu", draws=False)
-    sample, find = Sample(0, max(n_rows, 1)), _estimate_steps([tree])
+    sample, find = TreeSample(0, max(n_rows, 1)), _estimate_steps([tree])
     add_tree(collector, tree, tree.apply(X), y, sample, find, weights[0])
     return n_rows
 
@@ -240,7 +250,7 @@ def read_tree(model, X, y, collector):
 def read_forest(model, X, y, collector):
     trees, X = [estimator.tree_ for estimator in model.estimators_], X.astype(np.float32)
     share = model.max_samples if model.bootstrap and isinstance(model.max_samples, float) else 1
-    return _read_trees(
+    return _read_sampled_trees(
         model, trees, lambda k: trees[k].apply(X), y, collector, share, model.bootstrap
     )
 
@@ -248,7 +258,7 @@ def read_forest(model, X, y, collector):
 def read_bag(model, X, y, collector):
     trees = [estimator.tree_ for estimator in model.estimators_]
     share = 1 if model.max_samples is None else model.max_samples
-    return _read_trees(
+    return _read_sampled_trees(
         model, trees, _route_through_bag(model, X), y, collector, share, model.bootstrap
     )
 
@@ -257,7 +267,7 @@ def read_isolation(model, X, y, collector):
     """Read the equations of an IsolationForest, whose trees count rows and know no labels."""
     n_drawn, n_rows, _ = read_draws(model)
     is_sample = model.bootstrap or n_drawn < n_rows
-    sample = Sample(n_drawn if is_sample else 0, n_rows, replaces=model.bootstrap)
+    sample = TreeSample(n_drawn if is_sample else 0, n_rows, replaces=model.bootstrap)
     route = _route_through_bag(model, X)
     for k, one in enumerate(model.estimators_):
         if not collector.open(k, len(model.estimators_)):
@@ -270,12 +280,12 @@ def read_isolation(model, X, y, collector):
 
 
 def _route_through_bag(model, X):
-    """Function of the number of a tree that returns the leaf of each row."""
+    """Return a function of the number of a tree that returns the leaf of each row."""
     X, every = X.astype(np.float32), model.estimators_features_
     return lambda k: model.estimators_[k].tree_.apply(X[:, every[k]])
 
 
-def _read_trees(model, trees, route, y, collector, share, replaces):
+def _read_sampled_trees(model, trees, route, y, collector, share, replaces):
     """Read trees that were each grown on a sample, a share of the training rows, or on all."""
     n_drawn, n_rows, chances = read_draws(model)
     is_stripped = not trees[0].n_node_samples[0]
@@ -293,7 +303,7 @@ def _read_trees(model, trees, route, y, collector, share, replaces):
         of_classes = _find_samples_of_classes(model, n_drawn, chances, y)
     n_drawn = n_drawn if is_sample else 0
     chances = chances if is_sample else None
-    sample = Sample(n_drawn, n_rows, replaces=replaces, chances=chances, of_classes=of_classes)
+    sample = TreeSample(n_drawn, n_rows, replaces=replaces, chances=chances, of_classes=of_classes)
     find = _estimate_steps(trees)
     # Newer versions draw rows by the weights of their classes, and store these.
     given = None if hasattr(model, "_sample_weight") else getattr(model, "class_weight", None)
@@ -329,13 +339,15 @@ def _find_samples_of_classes(model, n_drawn, chances, y):
             return None
         # The candidates tell which classes are rare.
         shares = np.array(shares)[np.argsort(np.argsort(np.bincount(y, minlength=n_classes)))]
-    return [Sample(n_drawn, 1, chances=np.array([share])) for share in shares]
+    return [TreeSample(n_drawn, 1, chances=np.array([share])) for share in shares]
 
 
 def read_reweighted(model, X, y, collector):
-    """Read the equations of AdaBoost, whose trees are all grown on all rows."""
-    # Each tree weights a row by the errors of the trees before it, which are known, over a sum of
-    # weights that is not known. The shares of the classes at a leaf do not depend on this sum.
+    """Read the equations of AdaBoost, whose trees are all grown on all rows.
+
+    Each tree weights a row by the errors of the trees before it, which are known, over a sum of
+    weights that is not known. The shares of the classes at a leaf do not depend on this sum.
+    """
     first, X, logs = model.estimators_[0].tree_, X.astype(np.float32), np.zeros(len(X))
     n_rows, sums = first.n_node_samples[0], first.weighted_n_node_samples
     # Whether the rows of the first tree had the same weight.

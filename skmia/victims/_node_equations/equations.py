@@ -15,13 +15,14 @@ _MOST_DECIMALS = 6
 _LEAST_VALUES = 20
 
 
-class Rounded(NamedTuple):
-    """Effect of the rounding of values on their equations."""
+class RoundedValues(NamedTuple):
+    """Effect of the rounding of values on their equations.
 
-    # The value of a node has an error that is uniform within one step, so the error of its equation
-    # is this error times a sum over the members of the node. By drift, each member adds an error
-    # because values of earlier trees were also rounded. Members of a node share most of these
-    # errors, and are assumed to share all of them.
+    The value of a node has an error that is uniform within one step, so the error of its equation
+    is this error times a sum over the members of the node. By drift, each member adds an error
+    because values of earlier trees were also rounded. Members of a node share most of these errors,
+    and are assumed to share all of them.
+    """
 
     step: np.ndarray  # (n_nodes,): step of the value of each node; 0 if it was not rounded
     terms: np.ndarray  # (n_candidates,): term of each member in the sum
@@ -29,7 +30,7 @@ class Rounded(NamedTuple):
     drift: np.ndarray | float = 0.0  # (n_candidates,): standard deviation of the error
 
 
-class Drift:
+class MarginDrift:
     """Errors of the margins of candidates due to the rounding of earlier trees."""
 
     def __init__(self, n_candidates, n_outputs):
@@ -66,9 +67,11 @@ _WHOLE = 1e-5
 
 
 def find_weights(trees, has_classes, draws, *, multiplied=False, each=False):
-    """Find the weights of the classes in some trees."""
-    # -> weights: for each tree 1.0 if rows have no weights, an array of shape (n_classes,), or None
-    # if rows of one class have different weights
+    """Find the weights of the classes in some trees.
+
+    Return weights: for each tree 1.0 if rows have no weights, an array of shape (n_classes,), or
+    None if rows of one class have different weights.
+    """
     if not multiplied and all(_are_plain(tree, draws) for tree in trees):
         return [1.0] * len(trees)
     if not has_classes:
@@ -82,7 +85,7 @@ def find_weights(trees, has_classes, draws, *, multiplied=False, each=False):
 
 
 def estimate_unlikeness(tree):
-    """Variance of the weights of rows over their squared mean, from the sums in leaves."""
+    """Return variance of the weights of rows over their squared mean, from the sums in leaves."""
     leaves = (tree.children_left < 0) & (tree.n_node_samples > 0)
     if not leaves.any():
         return 0.0  # the file was stripped
@@ -121,7 +124,7 @@ def _find_by_class(trees, draws):
 
 
 def _find_unit(sums):
-    """The largest number of which all sums are whole multiples; NaN if there is none."""
+    """Return the largest number of which all sums are whole multiples; NaN if there is none."""
     sums = sums[sums > sums.max() * np.finfo(np.float32).eps]
     if not len(sums):
         return 1.0
@@ -193,9 +196,11 @@ def why_not_isolated(model):
 
 
 def _draws_unevenly(model):
-    """Whether sample weights made some rows more likely to be drawn than others."""
-    # The samples then hold fewer distinct rows than samples in which each row is as likely as any
-    # other, or, in older versions of scikit-learn, differ in their size.
+    """Return whether sample weights made some rows more likely to be drawn than others.
+
+    The samples then hold fewer distinct rows than samples in which each row is as likely as any
+    other, or, in older versions of scikit-learn, differ in their size.
+    """
     roots = [tree.tree_ for tree in model.estimators_]
     n_drawn = np.array([tree.weighted_n_node_samples[0] for tree in roots])
     if not n_drawn.all():
@@ -213,7 +218,7 @@ def _draws_unevenly(model):
 
 
 def _why_not_split(model, first):
-    """Why the values of a tree or forest with these settings are not read, or None."""
+    """Return why the values of a tree or forest with these settings are not read, or None."""
     if model.n_outputs_ > 1:
         return "it has several outputs"
     if not hasattr(model, "classes_") and model.criterion not in _SQUARED:
@@ -234,7 +239,7 @@ def why_not_reweighted(model):
     return _UNCOUNTED if len(set(counts)) > 1 else None
 
 
-def why_not_histogram(model):
+def why_no_histogram_equations(model):
     return why_not_boosted(model) or (_MONOTONIC if model.monotonic_cst is not None else None)
 
 
@@ -251,12 +256,13 @@ _LEAST = 1000
 
 
 class Equations(NamedTuple):
-    """Equations ``rows @ bits = targets``, up to noise of known variance."""
+    """Equations ``rows @ bits = targets``, up to noise of known variance.
 
-    # The number of training rows is the one by the file, or 0 if a stripped file does not store it
-    # and none was assumed. If it was assumed, the last equation says so. The blur of an equation
-    # with a variance that depends on the bits because values were rounded is this variance times
-    # the relative change of its root with each bit.
+    The number of training rows is the one by the file, or 0 if a stripped file does not store it
+    and none was assumed. If it was assumed, the last equation says so. The blur of an equation with
+    a variance that depends on the bits because values were rounded is this variance times the
+    relative change of its root with each bit.
+    """
 
     rows: Any  # csr_array or GradientRows (n_equations, n_candidates): coefficients
     targets: np.ndarray  # (n_equations,): right-hand sides
@@ -276,7 +282,7 @@ class SpreadParts:
         self.n_parts, self.read, self._most, self._chosen = n_parts, set(), most, None
 
     def takes(self, number, n_coefficients):
-        """Whether one is read, given how many coefficients those before it have."""
+        """Return whether one is read, given how many coefficients those before it have."""
         if self.read:
             if self._chosen is None:  # the first says how large all are
                 n_fit = int(min(self._most / max(n_coefficients, 1), self.n_parts))
@@ -321,7 +327,7 @@ class GrowingRows:
             one.resize(size, refcheck=False)  # in place, where a copy would be held beside it
 
 
-class Collector:
+class NodeCollector:
     """Collects the equations of sets of nodes, most often the leaves of a tree."""
 
     def __init__(self, n_candidates, share=0.5, most=np.inf):
@@ -334,9 +340,11 @@ class Collector:
         self._kept, self._times = 1.0, 1
 
     def open(self, number, n_parts, kind="trees", share=1.0):
-        """Begin one of some trees or columns; return whether its equations are read."""
-        # They may hold a share of what is left when the first begins.
-        # Until the next begins, equations that are added are left out if they are not read.
+        """Begin one of some trees or columns; return whether its equations are read.
+
+        They may hold a share of what is left when the first begins. Until the next begins,
+        equations that are added are left out if they are not read.
+        """
         if kind not in self._chosen:
             self._before = self._rows.n_entries
             self._chosen[kind] = SpreadParts(n_parts, (self._most - self._before) * share)
@@ -414,10 +422,11 @@ class Collector:
         )
 
 
-class Further:
-    """Collects the coefficients of further records in the equations of the candidates."""
+class FurtherCollector:
+    """Collects the coefficients of further records in the equations of the candidates.
 
-    # It has the methods of a Collector and is called with the same nodes in the same order.
+    It has the methods of a Collector and is called with the same nodes in the same order.
+    """
 
     share = 0.5
 
@@ -452,8 +461,10 @@ class Further:
 
 
 def _entries(place, nodes, coefficients):
-    """Return the coefficients of the records in the equations of some nodes, a row for each."""
-    # A matrix for each set of nodes takes half the memory of lists of all entries.
+    """Return the coefficients of the records in the equations of some nodes, a row for each.
+
+    A matrix for each set of nodes takes half the memory of lists of all entries.
+    """
     equations = place[place >= 0]
     first = equations[0] if len(equations) else 0
     used = np.flatnonzero((coefficients != 0) & (place[nodes] >= 0))

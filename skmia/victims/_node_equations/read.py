@@ -13,7 +13,7 @@ from .._model_features import (
     HISTOGRAMS,
     REWEIGHTED,
     UNLABELED,
-    Reader,
+    ModelReader,
     check_labels,
     choose_reader,
     find_model,
@@ -24,19 +24,19 @@ from .boosters import (
     read_catboost,
     read_lightgbm,
     read_xgboost,
-    why_not_catboost,
-    why_not_lightgbm,
-    why_not_xgboost,
+    why_no_catboost_equations,
+    why_no_lightgbm_equations,
+    why_no_xgboost_equations,
 )
 from .boosting import read_gradient_boosting, read_histogram_boosting
 from .cart import read_bag, read_forest, read_isolation, read_reweighted, read_tree
 from .equations import (
-    Collector,
-    Further,
+    FurtherCollector,
+    NodeCollector,
+    why_no_histogram_equations,
     why_not_bagged,
     why_not_boosted,
     why_not_grown,
-    why_not_histogram,
     why_not_isolated,
     why_not_reweighted,
 )
@@ -44,16 +44,16 @@ from .equations import (
 # ``read(model, X, y, collector)`` takes numbers of the classes or targets. It adds all equations to
 # a Collector or Further and returns the number of training rows.
 _READERS = {
-    (BaseDecisionTree,): Reader(read_tree, why_not_grown),
-    FORESTS: Reader(read_forest, why_not_grown),
-    BAGS: Reader(read_bag, why_not_bagged),
-    HISTOGRAMS: Reader(read_histogram_boosting, why_not_histogram),
-    BOOSTED: Reader(read_gradient_boosting, why_not_boosted),
-    REWEIGHTED: Reader(read_reweighted, why_not_reweighted),
-    UNLABELED: Reader(read_isolation, why_not_isolated),
-    is_xgboost: Reader(read_xgboost, why_not_xgboost, absent=np.nan),
-    is_lightgbm: Reader(read_lightgbm, why_not_lightgbm),
-    is_catboost: Reader(read_catboost, why_not_catboost),
+    (BaseDecisionTree,): ModelReader(read_tree, why_not_grown),
+    FORESTS: ModelReader(read_forest, why_not_grown),
+    BAGS: ModelReader(read_bag, why_not_bagged),
+    HISTOGRAMS: ModelReader(read_histogram_boosting, why_no_histogram_equations),
+    BOOSTED: ModelReader(read_gradient_boosting, why_not_boosted),
+    REWEIGHTED: ModelReader(read_reweighted, why_not_reweighted),
+    UNLABELED: ModelReader(read_isolation, why_not_isolated),
+    is_xgboost: ModelReader(read_xgboost, why_no_xgboost_equations, absent=np.nan),
+    is_lightgbm: ModelReader(read_lightgbm, why_no_lightgbm_equations),
+    is_catboost: ModelReader(read_catboost, why_no_catboost_equations),
 }
 _choose_reader = partial(choose_reader, readers=_READERS)
 
@@ -63,23 +63,29 @@ def has_node_equations(model):
 
 
 def read_node_equations(model, records, assumed=None, most=np.inf):
-    """Read the equations that the nodes of a model's trees state about candidates."""
-    # most: how many coefficients may be held; of a model with more, some of the trees are read.
+    """Read the equations that the nodes of a model's trees state about candidates.
+
+    most: how many coefficients may be held; of a model with more, some of the trees are read.
+    """
     share = 0.5 if assumed is None else assumed[0] / len(records)
-    collector = Collector(len(records), share, most)
-    n_rows, is_assumed = _read(model, records, collector, assumed)
+    collector = NodeCollector(len(records), share, most)
+    n_rows, is_assumed = _read_equations(model, records, collector, assumed)
     return collector.equations(n_rows)._replace(is_assumed=is_assumed)
 
 
 def read_further_columns(model, records, equations):
-    """Read the coefficients of further records in the equations of the candidates."""
-    # -> columns (n_equations, n)
-    further = Further(equations, len(records))
-    _read(model, records, further, (equations.n_rows, 0.0) if equations.is_assumed else None)
+    """Read the coefficients of further records in the equations of the candidates.
+
+    Return columns of shape (n_equations, n).
+    """
+    further = FurtherCollector(equations, len(records))
+    _read_equations(
+        model, records, further, (equations.n_rows, 0.0) if equations.is_assumed else None
+    )
     return further.columns()
 
 
-def _read(model, records, collector, assumed):
+def _read_equations(model, records, collector, assumed):
     found, steps, reader = open_model(
         model,
         _choose_reader,

@@ -10,9 +10,9 @@ from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.utils import gen_batches
 
-from ..._core.advice import with_advice
-from ..._core.checks import check_option
 from ..._core.containers import as_rows, in_memory, is_frame, is_tensor, to_numpy
+from ..._core.error_hints import with_advice
+from ..._core.metric_inputs import check_option
 from ..._core.numbers import as_numbers, show, to_array
 from ..._core.outputs import Outputs
 from ..._core.randomness import preserved_randomness
@@ -45,7 +45,7 @@ def get_layers(layers, names):
 
 
 def check_inputs(inputs):
-    """Inputs as an array of numbers with one row for each of at least one record."""
+    """Return inputs as an array of numbers with one row for each of at least one record."""
     inputs = to_array(inputs, "inputs", "be an array of numbers, as encode(X) makes it")
     if inputs.ndim < 2 or not len(inputs) or inputs.dtype.kind not in "biuf":
         raise ValueError(
@@ -70,7 +70,7 @@ def check_wrt(wrt, white_box):
 
 
 def check_parameters(names, shapes):
-    """Names of parameters as a list; if None, the weights of the last layer."""
+    """Return the names of parameters as a list; if None, the weights of the last layer."""
     if names is None:
         return [name for name, shape in shapes.items() if len(shape) > 1][-1:]
     if isinstance(names, str) or not np.iterable(names):
@@ -88,19 +88,22 @@ class ForwardPass(ABC):
 
     @abstractmethod
     def input_gradients(self, cotangent):
-        """Gradient of the sum of cotangent * raw, (m, k), with respect to each input."""
+        """Return the gradient of the sum of cotangent * raw, (m, k), with respect to each input."""
 
     @abstractmethod
     def parameter_gradients(self, cotangent, names):
-        """The same for the named parameters: yields one array of shape (m, *shape) for each."""
+        """Return the same for the named parameters.
+
+        Yields one array of shape (m, *shape) for each.
+        """
 
     @abstractmethod
     def squared_norms(self, cotangent):
-        """Squared norm, (m,), of the same for all parameters."""
+        """Return the squared norm, (m,), of the same for all parameters."""
 
 
 def transform(transformers, X):
-    """Rows of any container, as the steps before a model pass them on, as a dense array."""
+    """Return rows of any container, as the steps before a model pass them on, as a dense array."""
     X = as_rows(X)
     with preserved_randomness():
         for transformer in transformers:
@@ -115,15 +118,17 @@ def transform(transformers, X):
 
 
 def split(cotangent):
-    """Cotangents of largest entry 1, and what they were divided by."""
-    # Gradients are linear in the cotangent. Those of a confident model would be lost in the range
-    # of float32.
+    """Return the cotangents of largest entry 1, and what they were divided by.
+
+    Gradients are linear in the cotangent. Those of a confident model would be lost in the range of
+    float32.
+    """
     scale = abs(cotangent).max(axis=1)
     return cotangent / np.where(scale > 0, scale, 1)[:, None], scale
 
 
-def parts_of(forward, cotangent, wrt, names=()):
-    """Gradients of a forward pass as matrices, in parts of their columns."""
+def iter_gradient_parts(forward, cotangent, wrt, names=()):
+    """Yield the gradients of a forward pass as matrices, in parts of their columns."""
     if wrt == "inputs":
         yield forward.input_gradients(cotangent).reshape(len(cotangent), -1)
     else:
@@ -132,20 +137,20 @@ def parts_of(forward, cotangent, wrt, names=()):
 
 
 def scaled(part, scale):
-    """Rows times a number of their own, as an array of numpy."""
+    """Return rows times a number of their own, as an array of numpy."""
     part = to_numpy(part) if is_tensor(part) else part
     return part * scale.reshape(-1, *[1] * (part.ndim - 1)).astype(part.dtype)
 
 
-def join(chunks, n, *shape):
-    """Chunks of rows as one array."""
+def join_chunks(chunks, n, *shape):
+    """Return the chunks of rows as one array."""
     joined = np.empty((n, *shape))
     for rows, values in chunks:
         joined[rows] = values
     return joined
 
 
-class Chunked(ABC):
+class ChunkedModel(ABC):
     """A model through which inputs are sent in chunks."""
 
     def __init__(self, chunk_size):
@@ -153,12 +158,14 @@ class Chunked(ABC):
 
     @abstractmethod
     def _pass(self, chunk, wrt):
-        """Return a context manager, a ForwardPass, that sends a chunk through the model."""
-        # wrt names the gradients that will be computed, or is None.
+        """Return a context manager, a ForwardPass, that sends a chunk through the model.
+
+        wrt names the gradients that will be computed, or is None.
+        """
 
     @abstractmethod
     def _rows_at_once(self, inputs, task):
-        """Size of a chunk for a task: "answers", "inputs", "norms", "parts" or "whole"."""
+        """Return size of a chunk for a task: "answers", "inputs", "norms", "parts" or "whole"."""
 
     def _apply(self, inputs, task, wrt, answer):
         """Yield the rows and ``answer(forward pass, rows)`` of each chunk."""
@@ -178,7 +185,7 @@ class Chunked(ABC):
         return np.concatenate([raw for _, raw in chunks])
 
     def _pull(self, inputs, cotangent):
-        """Gradients of inputs for ``cotangent(raw, rows)`` of each chunk."""
+        """Return the gradients of inputs for ``cotangent(raw, rows)`` of each chunk."""
 
         def answer(forward, rows):
             unit, scale = split(cotangent(forward.raw, rows))
@@ -194,11 +201,14 @@ STATISTICS = ("l1", "l2", "linf", "mean", "skewness", "kurtosis", "min_abs")
 _BLOCK, _BLOCK_ON_GPU = 2**16, 2**26
 
 
-def summarize(parts, scale):
-    """Statistics of the entries of each row of a matrix whose columns come in parts."""
-    # Central moments are taken block by block, so that none is the difference of large numbers.
-    # parts (m, n_columns), scale (m,) -> statistics (m, 7)
-    blocks = [_measure(block) for part in parts for block in _cut(part)]
+def summarize_rows(parts, scale):
+    """Return the statistics of the entries of each row of a matrix whose columns come in parts.
+
+    Central moments are taken block by block, so that none is the difference of large numbers.
+
+    Take parts of shape (m, n_columns), scale of shape (m,); return statistics of shape (m, 7).
+    """
+    blocks = [_measure_block(block) for part in parts for block in _cut(part)]
     sizes = np.array([size for size, *_ in blocks])[:, None]
     means, squares, cubes, fourths, l1, top, bottom = (
         np.stack(found) for found in zip(*(found for _, *found in blocks))
@@ -222,7 +232,7 @@ def summarize(parts, scale):
 
 
 def _cut(part):
-    """Blocks of columns, as tensors only where they are on a GPU."""
+    """Yield the blocks of columns, as tensors only where they are on a GPU."""
     on_gpu = is_tensor(part) and part.is_cuda
     part = to_numpy(part) if is_tensor(part) and not on_gpu else part
     step = max(1, (_BLOCK_ON_GPU if on_gpu else _BLOCK) // len(part))
@@ -230,7 +240,7 @@ def _cut(part):
         yield part[:, start : start + step]
 
 
-def _measure(block):
+def _measure_block(block):
     """Count, mean, sums of the powers of deviations, sum and extremes of the absolute values."""
     x = block.double() if is_tensor(block) else block.astype(np.float64)
     mean, size = x.mean(1), abs(x)
@@ -252,7 +262,7 @@ def _dot(a, b):
     return (a * b).sum(1) if is_tensor(a) else np.einsum("ij,ij->i", a, b)
 
 
-class WhiteBox(Chunked):
+class WhiteBox(ChunkedModel):
     """Gradients and layers of a fitted model, as returned by :func:`open_white_box`.
 
     Arrays go in and come out as numpy arrays, wherever the model itself lives, and nothing of the
@@ -342,7 +352,7 @@ class WhiteBox(Chunked):
         return self._check_inputs(transform(self._transformers, X))
 
     def outputs(self, inputs: np.ndarray) -> Outputs:
-        """Outputs of the model, in the form that signals read.
+        """Return the outputs of the model, in the form that signals read.
 
         Parameters
         ----------
@@ -358,7 +368,7 @@ class WhiteBox(Chunked):
         return self._head.outputs(self._ask(inputs))
 
     def logits(self, inputs: np.ndarray) -> np.ndarray:
-        """Logits of a classifier; their softmax gives its probabilities.
+        """Return the logits of a classifier; their softmax gives its probabilities.
 
         Parameters
         ----------
@@ -376,7 +386,7 @@ class WhiteBox(Chunked):
         return self._head.logits(self._ask(inputs))
 
     def loss(self, inputs: np.ndarray, y: ArrayLike) -> np.ndarray:
-        """Loss of each record.
+        """Return the loss of each record.
 
         Parameters
         ----------
@@ -396,7 +406,7 @@ class WhiteBox(Chunked):
     def loss_gradients(
         self, inputs: np.ndarray, y: ArrayLike, wrt: Literal["parameters", "inputs"] = "parameters"
     ) -> Iterator[tuple[slice, np.ndarray]]:
-        """Gradient of the loss of each record, a chunk of records at a time.
+        """Return the gradient of the loss of each record, a chunk of records at a time.
 
         Parameters
         ----------
@@ -417,7 +427,7 @@ class WhiteBox(Chunked):
         names = tuple(self.parameter_shapes)
 
         def flatten(forward, unit, scale):
-            parts = parts_of(forward, unit, wrt, names)
+            parts = iter_gradient_parts(forward, unit, wrt, names)
             return np.concatenate([scaled(part, scale) for part in parts], axis=1)
 
         task = "whole" if wrt == "parameters" else wrt
@@ -426,7 +436,7 @@ class WhiteBox(Chunked):
     def gradient_norms(
         self, inputs: np.ndarray, y: ArrayLike, wrt: Literal["parameters", "inputs"] = "parameters"
     ) -> np.ndarray:
-        """Euclidean norm of the gradient of the loss of each record.
+        """Return the Euclidean norm of the gradient of the loss of each record.
 
         The gradients themselves are not stored.
 
@@ -448,16 +458,16 @@ class WhiteBox(Chunked):
         def measure(forward, unit, scale):
             if wrt == "parameters":
                 return scale * np.sqrt(forward.squared_norms(unit))
-            (part,) = parts_of(forward, unit, wrt)
+            (part,) = iter_gradient_parts(forward, unit, wrt)
             return scale * np.linalg.norm(part.astype(np.float64), axis=1)
 
         task = "norms" if wrt == "parameters" else wrt
-        return join(self._each(inputs, y, wrt, task, measure), len(inputs))
+        return join_chunks(self._each(inputs, y, wrt, task, measure), len(inputs))
 
     def gradient_statistics(
         self, inputs: np.ndarray, y: ArrayLike, wrt: Literal["parameters", "inputs"] = "parameters"
     ) -> np.ndarray:
-        """Seven statistics of the entries of the gradient of the loss of each record.
+        """Return seven statistics of the entries of the gradient of the loss of each record.
 
         Parameters
         ----------
@@ -479,10 +489,10 @@ class WhiteBox(Chunked):
         names = tuple(self.parameter_shapes)
 
         def measure(forward, unit, scale):
-            return summarize(parts_of(forward, unit, wrt, names), scale)
+            return summarize_rows(iter_gradient_parts(forward, unit, wrt, names), scale)
 
         task = "parts" if wrt == "parameters" else wrt
-        return join(self._each(inputs, y, wrt, task, measure), len(inputs), len(STATISTICS))
+        return join_chunks(self._each(inputs, y, wrt, task, measure), len(inputs), len(STATISTICS))
 
     def input_gradient(self, inputs: np.ndarray, y: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
         """Loss of each record and its gradient with respect to the inputs, for perturbations.
@@ -509,7 +519,7 @@ class WhiteBox(Chunked):
         return losses, self._pull(inputs, pull)
 
     def logit_gradient(self, inputs: np.ndarray, weights: ArrayLike) -> np.ndarray:
-        """Gradient of a weighted sum of logits with respect to the inputs.
+        """Return the gradient of a weighted sum of logits with respect to the inputs.
 
         Parameters
         ----------
@@ -531,7 +541,7 @@ class WhiteBox(Chunked):
         return self._pull(inputs, lambda raw, rows: self._head.pull(raw, weights[rows]))
 
     def layer_names(self, inputs: np.ndarray) -> list[str]:
-        """Names of the layers, in the order in which a record passes them.
+        """Return the names of the layers, in the order in which a record passes them.
 
         Parameters
         ----------
@@ -552,7 +562,7 @@ class WhiteBox(Chunked):
     def layer_outputs(
         self, inputs: np.ndarray, layers: Sequence[str | int] | None = None
     ) -> list[np.ndarray]:
-        """Outputs of the layers for each record.
+        """Return the outputs of the layers for each record.
 
         Parameters
         ----------
@@ -579,7 +589,7 @@ class WhiteBox(Chunked):
     def layer_gradients(
         self, inputs: np.ndarray, y: ArrayLike, parameters: Sequence[str] | None = None
     ) -> Iterator[tuple[slice, dict[str, np.ndarray]]]:
-        """Gradient of the loss with respect to single parameters, in their shapes.
+        """Return the gradient of the loss with respect to single parameters, in their shapes.
 
         Parameters
         ----------
@@ -606,7 +616,10 @@ class WhiteBox(Chunked):
 
     @abstractmethod
     def _read_layers(self, chunk, names=None):
-        """What the layers of these names, or all, give for a chunk: dict of name to (m, n)."""
+        """Return what the layers of these names, or all, give for a chunk.
+
+        Dict of name to (m, n).
+        """
 
     def _each(self, inputs, y, wrt, task, measure):
         """Chunks of ``measure(forward pass, cotangent, scale)`` for the gradients of the loss."""

@@ -17,37 +17,40 @@ class LogLossHead:
         self.classes = classes
 
     def outputs(self, raw):
-        """Answers as signals read them."""
+        """Return answers as signals read them."""
         return Outputs(self.logits(raw), self.classes, "logits")
 
     def check_targets(self, y, n):
-        """Column of the label of each of n records."""
+        """Return the column of the label of each of n records."""
         anything = np.broadcast_to(0.0, (n, len(self.classes)))
         return Outputs(anything, self.classes, "logits").label_index(y)
 
     def logits(self, raw):
-        """One logit for each class."""
+        """Return one logit for each class."""
         return np.column_stack([np.zeros(len(raw)), raw]) if raw.shape[1] == 1 else raw
 
     def loss(self, raw, target):
-        """Minus the log-probability of the label."""
+        """Return minus the log-probability of the label."""
         others = self._others(raw, target)
         # log(1 + the odds against the label): exact where its probability rounds to 1.
         return np.logaddexp(0, others)
 
     def cotangent(self, raw, target):
-        """Gradient of the loss with respect to raw: the probabilities less 1 for the label."""
+        """Return the gradient of the loss with respect to raw.
+
+        The probabilities less 1 for the label.
+        """
         logits, rows = self.logits(raw), np.arange(len(raw))
         residual = np.exp(logits - log_sum_exp(logits)[:, None])
         residual[rows, target] = -np.exp(-np.logaddexp(0, -self._others(raw, target)))
         return self.pull(raw, residual)
 
     def pull(self, raw, weights):
-        """Gradient of a weighted sum of logits with respect to raw."""
+        """Return the gradient of a weighted sum of logits with respect to raw."""
         return weights[:, 1:] if raw.shape[1] == 1 else weights
 
     def _others(self, raw, target):
-        """Log odds of all other classes against the label."""
+        """Return the log odds of all other classes against the label."""
         logits, rows = self.logits(raw).astype(np.float64), np.arange(len(raw))
         own = logits[rows, target]
         logits[rows, target] = -np.inf
@@ -62,7 +65,7 @@ class ProbabilityHead(LogLossHead):
         self.floor = floor
 
     def logits(self, raw):
-        """Log-probabilities."""
+        """Return log-probabilities."""
         return np.log(self._proba(raw) + self.floor)
 
     def loss(self, raw, target):
@@ -74,7 +77,7 @@ class ProbabilityHead(LogLossHead):
         return self.pull(raw, weights)
 
     def pull(self, raw, weights):
-        """Gradient of a weighted sum of log-probabilities with respect to raw."""
+        """Return the gradient of a weighted sum of log-probabilities with respect to raw."""
         pulled = weights / (self._proba(raw) + self.floor)
         return pulled[:, 1:] - pulled[:, :1] if raw.shape[1] == 1 else pulled
 
@@ -91,7 +94,7 @@ class SquaredErrorHead:
         return Outputs(raw[:, 0], kind="value")
 
     def check_targets(self, y, n):
-        """Value of each of n records."""
+        """Return the value of each of n records."""
         y = to_array(y, "y", "hold one number for each record")
         if y.shape != (n,) or y.dtype.kind not in "biuf":
             raise ValueError(

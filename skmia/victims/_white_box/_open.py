@@ -11,10 +11,10 @@ from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
 from sklearn.neural_network import MLPClassifier, MLPRegressor
 from sklearn.pipeline import Pipeline
 
-from ..._core.asking import check_victim, unwrap
 from ..._core.numbers import check_count
+from ..._core.query import check_victim, unwrap
 from ..._core.skorch_nets import is_skorch
-from .._function import has_logits_of_module
+from .._training_function import has_logits_of_module
 from ._base import ForwardPass, WhiteBox, check_inputs
 from ._heads import LogLossHead, SquaredErrorHead
 
@@ -30,7 +30,7 @@ _ACTIVATIONS = {
 }
 
 
-class Layer(NamedTuple):
+class LayerWeights(NamedTuple):
     """Weights of shape (n_outputs, n_inputs) and intercepts of shape (n_outputs,) or None."""
 
     weights: np.ndarray
@@ -77,9 +77,10 @@ class DenseBox(WhiteBox):
 
 
 class DensePass(ForwardPass):
-    """Inputs and activations of all layers."""
+    """Inputs and activations of all layers.
 
-    # chunk (m, n_features)
+    Shapes: chunk (m, n_features).
+    """
 
     def __init__(self, chunk, layers, activation):
         self._layers = layers
@@ -113,7 +114,7 @@ class DensePass(ForwardPass):
         return norms
 
     def _pull(self, cotangent):
-        """Gradient with respect to what each layer gives before its activation."""
+        """Return the gradient with respect to what each layer gives before its activation."""
         deltas = [cotangent]
         for layer, values in zip(self._layers[:0:-1], self.values[:0:-1]):
             deltas.append(deltas[-1] @ layer.weights * self._derivative(values))
@@ -125,7 +126,7 @@ FAMILIES = (LogisticRegression, LinearRegression, Ridge, MLPClassifier, MLPRegre
 
 
 def open_sklearn(model, transformers, chunk_size):
-    """White box of a model of scikit-learn; None when it is of no family that is known."""
+    """Return white box of a model of scikit-learn; None when it is of no family that is known."""
     if isinstance(model, LogisticRegression):
         _check_logistic(model)
         return _open_linear(model, transformers, LogLossHead(model.classes_), chunk_size)
@@ -157,7 +158,7 @@ def _open_linear(model, transformers, head, chunk_size):
     if head.classes is None and len(coef) > 1:
         raise ValueError(f"White-box access needs one target; the model has {len(coef)}.")
     bias = np.atleast_1d(np.asarray(model.intercept_, dtype=np.float64))
-    layer = Layer(coef, bias if model.fit_intercept else None, "coef_", "intercept_")
+    layer = LayerWeights(coef, bias if model.fit_intercept else None, "coef_", "intercept_")
     return DenseBox(model, transformers, head, [layer], "identity", chunk_size)
 
 
@@ -174,14 +175,16 @@ def _open_perceptron(model, transformers, chunk_size):
                 f"model has {model.n_outputs_} and loss={model.loss!r}."
             )
     layers = [
-        Layer(W.T.astype(np.float64), b.astype(np.float64), f"coefs_[{i}]", f"intercepts_[{i}]")
+        LayerWeights(
+            W.T.astype(np.float64), b.astype(np.float64), f"coefs_[{i}]", f"intercepts_[{i}]"
+        )
         for i, (W, b) in enumerate(zip(model.coefs_, model.intercepts_))
     ]
     return DenseBox(model, transformers, head, layers, model.activation, chunk_size)
 
 
 def open_white_box(victim: BaseEstimator, *, chunk_size: int | None = None) -> WhiteBox:
-    """Gradients and layers of a fitted victim.
+    """Return the gradients and layers of a fitted victim.
 
     Parameters
     ----------

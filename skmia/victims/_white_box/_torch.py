@@ -12,7 +12,7 @@ from torch.func import vmap
 
 from ..._core.containers import to_numpy
 from ..._core.skorch_nets import skorch_classes, why_not_probabilities
-from ..._core.torch_parts import layers_of, uncompiled
+from ..._core.torch_parts import list_layer_classes, uncompiled
 from ._base import WhiteBox, check_inputs
 from ._heads import LogLossHead, ProbabilityHead, SquaredErrorHead
 from ._torch_passes import (
@@ -35,7 +35,7 @@ _WEIGHTS = ("weight", "pos_weight")
 
 def make_head(net, classes, tail):
     criterion = uncompiled(net.criterion_)
-    is_plain = type(criterion) in _PLAIN and not _has_weights(criterion)
+    is_plain = type(criterion) in _PLAIN and not _weighs_classes(criterion)
     is_plain &= type(net).get_loss.__module__.startswith("skorch.")
     if classes is None:
         is_plain = is_plain and isinstance(criterion, nn.MSELoss)
@@ -48,7 +48,7 @@ def make_head(net, classes, tail):
     return _ProbabilityHead(net, tail, classes, floor)
 
 
-def _has_weights(criterion):
+def _weighs_classes(criterion):
     given = [getattr(criterion, name, None) is not None for name in _WEIGHTS]
     return any(given) or bool(getattr(criterion, "label_smoothing", 0))
 
@@ -62,7 +62,7 @@ class _OwnLoss:
         self._parameter = next(net.module_.parameters())
 
     def loss(self, raw, target):
-        """Loss of each record alone, as the net computes it."""
+        """Return the loss of each record alone, as the net computes it."""
         with torch.no_grad():
             return self._measure(self._as_output(raw), target).double().cpu().numpy()
 
@@ -131,13 +131,16 @@ class _ProbabilityHead(_OwnLoss, ProbabilityHead):
 
 
 # They give what they receive, in other order or with noise.
-_SILENT = (nn.Identity, nn.Flatten, nn.Unflatten, *layers_of("dropout"))
+_SILENT = (nn.Identity, nn.Flatten, nn.Unflatten, *list_layer_classes("dropout"))
 _LAST = (nn.Linear, nn.LayerNorm, nn.Embedding, nn.RNNBase, nn.MultiheadAttention)
-_SECOND = (nn.GroupNorm, *layers_of("convolution", "batch norm", "instance norm", "pooling"))
+_SECOND = (
+    nn.GroupNorm,
+    *list_layer_classes("convolution", "batch norm", "instance norm", "pooling"),
+)
 
 
 def list_leaves(module):
-    """Modules without modules inside, and attention, by name."""
+    """Return modules without modules inside, and attention, by name."""
     return {
         name: part
         for name, part in module.named_modules()
@@ -147,9 +150,10 @@ def list_leaves(module):
 
 
 class LayerReader:
-    """Collects what the leaves of a module give for a batch, in the order they are passed."""
+    """Collects what the leaves of a module give for a batch, in the order they are passed.
 
-    # outputs: dict of str to (m, n_units); count: numbers that all leaves gave for a record
+    outputs: dict of str to (m, n_units); count: numbers that all leaves gave for a record.
+    """
 
     def __init__(self, module, n_rows, names=None):
         self._leaves = {part: name or "module" for name, part in list_leaves(module).items()}
@@ -199,7 +203,7 @@ _NETS = (NeuralNetClassifier, NeuralNetBinaryClassifier, NeuralNetRegressor)
 
 
 def open_net(net, transformers, chunk_size):
-    """White box of a skorch net; None when it is of no family that is known."""
+    """Return white box of a skorch net; None when it is of no family that is known."""
     family = next((kind for kind in _NETS if isinstance(net, kind)), None)
     module = getattr(net, "module_", None)
     if family is None or module is None:
@@ -210,7 +214,7 @@ def open_net(net, transformers, chunk_size):
 
 
 def open_module(classifier, transformers, chunk_size):
-    """White box of a module that returns logits of the classes of a classifier."""
+    """Return white box of a module that returns logits of the classes of a classifier."""
     module = uncompiled(classifier.model_)
 
     def make(classes, tail):
@@ -293,7 +297,7 @@ class TorchBox(WhiteBox):
             yield way(self._module, plan, x)
 
     def _choose_way(self, inputs):
-        """The fastest way that gives the gradients of the first records as taken one by one."""
+        """Return fastest way that gives the gradients of the first records as taken one by one."""
         inputs = inputs[:_N_TRIED]
         expected = self._try(LoopPass, inputs)
         for way in PARAMETER_WAYS:
@@ -311,7 +315,7 @@ class TorchBox(WhiteBox):
         return self._way
 
     def _try(self, way, inputs):
-        """Gradients of a few records for a cotangent that has no symmetry."""
+        """Return the gradients of a few records for a cotangent that has no symmetry."""
         with evaluating(self._module, True):
             forward = way(self._module, way.plan(self._module), to_device(inputs, self._module))
             cotangent = np.cos(np.arange(1, forward.raw.size + 1)).reshape(forward.raw.shape)

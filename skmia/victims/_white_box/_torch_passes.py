@@ -23,7 +23,7 @@ from ._base import ForwardPass
 # one for the sum of their squares, which often takes less than the gradients.
 
 
-class Rule:
+class LayerRule:
     """Gradients of one kind of layer: of its weights, and of a bias added at each position."""
 
     def weights(self, layer, x, g):
@@ -31,7 +31,7 @@ class Rule:
         raise NotImplementedError
 
     def weights_squares(self, layer, x, g):
-        """Sum of the squares of all entries of this gradient, (m,)."""
+        """Return the sum of the squares of all entries of this gradient, (m,)."""
         return square(self.weights(layer, x, g).flatten(1))
 
     def bias(self, layer, g):
@@ -39,7 +39,7 @@ class Rule:
         raise NotImplementedError
 
     def gradients(self, layer, x, g):
-        """One array of shape (m, *shape) for each parameter that is trained, by its name."""
+        """Return one array of shape (m, *shape) for each parameter that is trained, by its name."""
         found = {}
         if _is_trained(layer, "weight"):
             found["weight"] = self.weights(layer, x, g)
@@ -48,14 +48,14 @@ class Rule:
         return found
 
     def squares(self, layer, x, g):
-        """Sum of the squares of all entries, (m,)."""
+        """Return the sum of the squares of all entries, (m,)."""
         total = self.weights_squares(layer, x, g) if _is_trained(layer, "weight") else 0
         if _is_trained(layer, "bias"):
             total = total + square(self.bias(layer, g).flatten(1))
         return total
 
     def count(self, layer, x, g):
-        """Numbers held for a record beside what goes in and comes out."""
+        """Return numbers held for a record beside what goes in and comes out."""
         return sum(parameter.numel() for parameter in layer.parameters())
 
 
@@ -64,7 +64,7 @@ def _is_trained(layer, name):
     return parameter is not None and parameter.requires_grad
 
 
-class _Linear(Rule):
+class _LinearRule(LayerRule):
     def _factors(self, x, g):
         return tuple(factor.reshape(len(x), -1, factor.shape[-1]) for factor in (g, x))
 
@@ -80,7 +80,7 @@ class _Linear(Rule):
         return g.reshape(len(g), -1, g.shape[-1]).sum(1)
 
 
-class _Conv(Rule):
+class _ConvolutionRule(LayerRule):
     """Convolutions, as products with the patches of the input that each position sees."""
 
     def weights(self, layer, x, g):
@@ -100,7 +100,7 @@ class _Conv(Rule):
         return super().count(layer, x, g) + self._factors(layer, x[:1], g[:1])[1].numel()
 
     def _factors(self, layer, x, g):
-        """Gradients (m, groups, n_out, length) and patches (m, groups, length, k * n_in)."""
+        """Return gradients (m, groups, n_out, length) and patches (m, groups, length, k * n_in)."""
         padding = _padding_of(layer)
         if any(padding):
             mode = "constant" if layer.padding_mode == "zeros" else layer.padding_mode
@@ -138,7 +138,7 @@ def _padding_of(layer):
     return [width for pair in reversed(sides) for width in pair]
 
 
-class _Affine(Rule):
+class _AffineRule(LayerRule):
     """Normalizations: y = x_normalized * weight + bias."""
 
     def __init__(self, normalize, channels_last=False):
@@ -156,9 +156,9 @@ class _Affine(Rule):
         return values.reshape(*values.shape[:2], -1).sum(2)
 
 
-class _Embedding(Rule):
+class _EmbeddingRule(LayerRule):
     def _rows(self, layer, x, g):
-        """Words of each position, and the gradient of the row of each; 0 for the padding."""
+        """Return words of each position, and the gradient of the row of each; 0 for the padding."""
         ids = x.reshape(len(x), -1)
         counts = ids != (-1 if layer.padding_idx is None else layer.padding_idx)
         return ids, g.reshape(len(x), -1, g.shape[-1]) * counts[..., None]
@@ -176,12 +176,12 @@ class _Embedding(Rule):
 
 
 def square(part):
-    """Sum of the squares of each row of a matrix."""
+    """Return the sum of the squares of each row of a matrix."""
     return torch.linalg.vector_norm(part, dim=1).square()
 
 
 def _square_product(outer, inner):
-    """Sum of the squares of outer (m, o, l) @ inner (m, l, k), whichever way takes less."""
+    """Return sum of the squares of outer (m, o, l) @ inner (m, l, k), whichever way takes less."""
     (n_out, length), k = outer.shape[1:], inner.shape[2]
     if length == 1:
         return square(outer.flatten(1)) * square(inner.flatten(1))
@@ -190,19 +190,19 @@ def _square_product(outer, inner):
     return square((outer @ inner).flatten(1))
 
 
-_BATCH_NORM = _Affine(
+_BATCH_NORM = _AffineRule(
     lambda layer, x: F.batch_norm(x, layer.running_mean, layer.running_var, eps=layer.eps)
 )
-_LAYER_NORM = _Affine(
+_LAYER_NORM = _AffineRule(
     lambda layer, x: F.layer_norm(x, layer.normalized_shape, eps=layer.eps), channels_last=True
 )
 _RULES = {
-    nn.Linear: _Linear(),
-    **dict.fromkeys((nn.Conv1d, nn.Conv2d, nn.Conv3d), _Conv()),
+    nn.Linear: _LinearRule(),
+    **dict.fromkeys((nn.Conv1d, nn.Conv2d, nn.Conv3d), _ConvolutionRule()),
     **dict.fromkeys((nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d), _BATCH_NORM),
     nn.LayerNorm: _LAYER_NORM,
-    nn.GroupNorm: _Affine(lambda layer, x: F.group_norm(x, layer.num_groups, eps=layer.eps)),
-    nn.Embedding: _Embedding(),
+    nn.GroupNorm: _AffineRule(lambda layer, x: F.group_norm(x, layer.num_groups, eps=layer.eps)),
+    nn.Embedding: _EmbeddingRule(),
 }
 
 
@@ -268,7 +268,7 @@ def without_fused_attention():
 
 
 def to_device(inputs, module):
-    """Inputs as a tensor; floating-point numbers in the precision of the module."""
+    """Return inputs as a tensor; floating-point numbers in the precision of the module."""
     parameter = next((weight for weight in module.parameters() if weight.is_floating_point()), None)
     with accepting_read_only():
         x = torch.as_tensor(inputs)
@@ -278,23 +278,24 @@ def to_device(inputs, module):
 
 
 def first_tensor(output):
-    """What a module gives, or the first part of it, as skorch reads it."""
+    """Return what a module gives, or the first part of it, as skorch reads it."""
     return output[0] if isinstance(output, tuple | list) else output
 
 
-def _as_double(values):
+def _as_double_array(values):
     return to_numpy(values).astype(np.float64)
 
 
 def trained(module):
-    """Parameters that are trained, by name."""
+    """Return parameters that are trained, by name."""
     return {name: weight for name, weight in module.named_parameters() if weight.requires_grad}
 
 
 class TorchPass(ForwardPass):
-    """A batch that went through a module once, with the gradient of the inputs only."""
+    """A batch that went through a module once, with the gradient of the inputs only.
 
-    # x (m, ...)
+    Shapes: x (m, ...).
+    """
 
     plan = staticmethod(trained)
 
@@ -324,7 +325,7 @@ class TorchPass(ForwardPass):
 
     def squared_norms(self, cotangent):
         parts = self.parameter_gradients(cotangent, tuple(self._plan))
-        return sum(_as_double(square(part.reshape(len(part), -1))) for part in parts)
+        return sum(_as_double_array(square(part.reshape(len(part), -1))) for part in parts)
 
 
 class RulePass(TorchPass):
@@ -351,7 +352,7 @@ class RulePass(TorchPass):
         self._edges[layer] = get_gradient_edge(output)
 
     def _pull(self, cotangent, layers):
-        """What each layer received, and the gradient with respect to what it gave."""
+        """Return what each layer received, and the gradient with respect to what it gave."""
         edges = {layer: self._edges[layer] for layer in layers if layer in self._edges}
         found = torch.autograd.grad(
             self._output, list(edges.values()), self._as_output(cotangent), allow_unused=True
@@ -375,7 +376,7 @@ class RulePass(TorchPass):
     def squared_norms(self, cotangent):
         total = np.zeros(len(self._x))
         for layer, (x, g) in self._pull(cotangent, self._plan.rules).items():
-            total += _as_double(self._plan.rules[layer].squares(layer, x, g))
+            total += _as_double_array(self._plan.rules[layer].squares(layer, x, g))
         return total
 
     def count(self):

@@ -1,0 +1,52 @@
+"""When, with what and how fast something was computed."""
+
+import platform
+import time
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from functools import cache
+from importlib.metadata import version
+
+from . import __version__
+from .progress import enter_stage
+
+_PACKAGES = ("numpy", "scipy", "pandas", "scikit-learn", "joblib")
+
+
+class PartClock:
+    """Seconds spent on each part, ``with clock("part"): ...``; None counts in the total only."""
+
+    def __init__(self):
+        self._start = time.perf_counter()
+        self._parts = {}
+
+    @contextmanager
+    def __call__(self, part):
+        start = time.perf_counter()
+        enter_stage(part)
+        yield
+        seconds = time.perf_counter() - start
+        if part is not None:
+            self._parts[part] = round(self._parts.get(part, 0.0) + seconds, 3)
+
+    def elapsed(self):
+        return time.perf_counter() - self._start
+
+    def read(self):
+        return {**self._parts, "total": round(self.elapsed(), 3)}
+
+
+def tell_time():
+    """Return the time, ISO 8601 in UTC."""
+    return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+def list_versions():
+    """Return the versions of Python, of skmia and of the packages that it is built on."""
+    packages = {package: _get_version(package) for package in _PACKAGES}
+    return {"skmia": __version__, "python": platform.python_version(), **packages}
+
+
+@cache  # it reads a file
+def _get_version(package):
+    return version(package)

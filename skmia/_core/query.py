@@ -1,0 +1,427 @@
+"""Queries of a fitted model for its most informative outputs."""
+
+import inspect
+import warnings
+from contextlib import suppress
+from itertools import chain
+from typing import Any, Self
+
+import numpy as np
+from scipy.optimize import linear_sum_assignment
+from scipy.special import log_softmax
+from scipy.stats import binom
+from sklearn.base import is_regressor
+from sklearn.exceptions import NotFittedError
+from sklearn.frozen import FrozenEstimator
+from sklearn.pipeline import Pipeline
+from sklearn.utils import gen_batches, get_tags
+from sklearn.utils.validation import check_is_fitted
+
+from .containers import accepting_read_only, take_rows
+from .error_hints import with_advice
+from .outputs import PREDICTIONS, Outputs, join_outputs
+from .randomness import preserved_randomness
+from .sklearn import validate_params_of
+from .skorch_nets import gives_logits, is_skorch, query_logits, query_proba
+from .transactions import TransactionMixin
+
+
+class GivenModel(TransactionMixin):
+    """Mixin of victims that wrap a fitted model: they are fitted, and ``fit`` checks parameters."""
+
+    is_trainable = False  # clones ask the same model
+
+    def __sklearn_is_fitted__(self):
+        return True
+
+    def fit(self, X: Any = None, y: Any = None) -> Self:
+        """Check the parameters; the model is already fitted.
+
+        Parameters
+        ----------
+        X, y : Ignored
+            Not used, present for API consistency by convention.
+
+        Returns
+        -------
+        self : object
+            Fitted estimator.
+        """
+        validate_params_of(self)
+        self._check_model()
+        return self
+
+    def _check_model(self):
+        """Check the model, where that takes more than the kinds of the parameters."""
+
+
+# Number of rows per query, which bounds the memory of wide outputs without slowing vectorized
+# models.
+CHUNK = 50_000
+
+# By how much probabilities of one label may fail to add to 1, rounded as they may be.
+_ROUNDED = 0.05
+
+
+def unwrap(estimator):
+    """Return the estimator inside any number of FrozenEstimator."""
+    while isinstance(estimator, FrozenEstimator):
+        estimator = estimator.estimator
+    return estimator
+
+
+def refuse_class(value, role):
+    """Refuse a class where an instance belongs."""
+    if isinstance(value, type):
+        name = value.__name__
+        raise TypeError(f"The {role} {name} is a class, not an instance: write {name}(...).")
+
+
+def check_victim(victim):
+    """Check that a victim is a fitted model."""
+    refuse_class(victim, "victim")
+    if not hasattr(victim, "predict"):
+        raise TypeError(
+            "victim must be a fitted classifier or regressor with a predict method; "
+            f"got {type(unwrap(victim)).__name__}{_suggest_remedy(unwrap(victim))}."
+        )
+    check_tags(unwrap(victim), "victim")
+    check_fitted(unwrap(victim), "victim")  # the tags of a frozen one are a deep copy
+    return victim
+
+
+def has_tags(estimator):
+    """Return whether an object is an estimator of scikit-learn."""
+    if hasattr(estimator, "__sklearn_tags__"):
+        return True
+    with suppress(AttributeError):  # the oldest supported scikit-learn has tags for every class
+        get_tags(estimator)
+        return hasattr(estimator, "fit")
+    return False
+
+
+def check_tags(estimator, role):
+    """Refuse what is no estimator of scikit-learn, with the way to make it one."""
+    if has_tags(estimator):
+        return
+    name = f"{type(estimator).__module__.partition('.')[0]}.{type(estimator).__name__}"
+    way = (
+        "asks it as skmia.victims.CallableVictim(function, classes), with a function of X that "
+        "returns class probabilities"
+    )
+    if hasattr(estimator, "fit"):
+        way = f"derives its class from sklearn.base.ClassifierMixin and BaseEstimator, or {way}"
+    elif name == "xgboost.Booster":
+        way = f"loads its file into XGBClassifier (save_model, load_model), or {way}"
+    raise TypeError(
+        f"The {role} {name} is no estimator of scikit-learn. Give a model that {way}; or store its "
+        "answers with the records, as Records(X, y, outputs=Outputs(...))."
+    )
+
+
+def check_fitted(estimator, role):
+    """Refuse an estimator that is not fitted, and say how to keep it so."""
+    refuse_class(estimator, role)
+    try:
+        check_is_fitted(estimator)
+    except NotFittedError:
+        raise NotFittedError(
+            f"The {role} {type(estimator).__name__} is not fitted: fit it first, and wrap it in "
+            "sklearn.frozen.FrozenEstimator where it is a value in the grid of a search, which "
+            "clones such values."
+        ) from None
+
+
+def _suggest_remedy(victim):
+    """Return what makes a victim of something that is nearly one."""
+    if any(base.__module__.startswith("torch.nn.") for base in type(victim).__mro__):
+        return ", which skorch.NeuralNetClassifier makes a classifier"
+    return ", which skmia.victims.CallableVictim makes a classifier" if callable(victim) else ""
+
+
+def answers_queries(model):
+    """Return whether a model has its own method for queries, which returns Outputs."""
+    return getattr(model, "answers_queries", False) is True
+
+
+def _query_once(model, X):
+    if answers_queries(model):
+        return model.query(X)
+    if is_regressor(model):
+        values = np.asarray(model.predict(X))
+        several = values.ndim == 2 and values.shape[1] > 1
+        return Outputs(values, kind="values" if several else "value")
+    if gives_logits(model):
+        return query_logits(model, X)
+    if hasattr(model, "predict_proba"):
+        if is_skorch(model):
+            return query_proba(model, X)
+        proba = model.predict_proba(X)
+        _refuse_outputs(proba, model, X)
+        return Outputs(proba, _get_classes(model), "proba")
+    if hasattr(model, "decision_function"):
+        values = np.asarray(model.decision_function(X))
+        if values.ndim == 1:
+            values = np.column_stack([np.zeros_like(values), values])
+        elif getattr(_unwrap_last_step(model), "decision_function_shape", None) == "ovo":
+            raise ValueError(
+                "A decision function with one value for each pair of classes cannot be read; "
+                'set decision_function_shape="ovr".'
+            )
+        return Outputs(values, _get_classes(model), "decision")
+    classes = getattr(model, "classes_", None)
+    labels = np.asarray(model.predict(X))
+    if labels.ndim == 2 and labels.shape[1] > 1:
+        _refuse_outputs([], model, X)
+    return Outputs(labels, np.unique(labels) if classes is None else classes, "label")
+
+
+def _get_classes(model):
+    if hasattr(model, "classes_"):
+        return model.classes_
+    name = type(unwrap(model)).__name__
+    raise ValueError(f"A classifier or a regressor is needed, and {name} has no classes.")
+
+
+def check_targets(model, outputs, y):
+    """Refuse predictions of a regressor whose y has not as many columns."""
+    if outputs.kind not in PREDICTIONS or y is None or outputs.shape[1:] == np.shape(y)[1:]:
+        return
+    shapes = outputs.shape, np.shape(y)
+    n_answered, n_targets = (shape[1] if len(shape) == 2 else 1 for shape in shapes)
+    name = type(unwrap(model)).__name__
+    if n_answered == 1:
+        raise ValueError(
+            f"{name} answers with one number for each record, and y has {n_targets}. Give the "
+            "target that it predicts, as Records(X, y[:, k])."
+        )
+    raise ValueError(
+        f"{name} answers with {n_answered} numbers for each record, "
+        f"as for several targets or quantiles, and y has {n_targets}. Give y with all targets, as "
+        "Records(X, Y); or audit a model of one of them, or one column of its answers: "
+        "Outputs(answers[:, k], kind='value'), on the command line --answers."
+    )
+
+
+def _refuse_outputs(answers, model, X):
+    if answers is None:
+        raise ValueError(f"predict_proba of {type(unwrap(model)).__name__} returned nothing.")
+    if (
+        (isinstance(answers, list) and any(np.ndim(part) == 2 for part in answers))
+        or isinstance(getattr(model, "classes_", None), list)
+        or _are_several_labels(answers, model, X)
+    ):
+        raise ValueError(
+            f"{type(unwrap(model)).__name__} has several outputs for each record; attack them one "
+            "by one, by skmia.victims.OneOutput(model, k) and records with the labels y[:, k], or "
+            "all at once, by skmia.victims.JointOutputs."
+        )
+
+
+def _are_several_labels(answers, model, X):
+    """Return whether probabilities that do not add to 1 are those of several labels."""
+    if getattr(model, "classes_are_given", False) or not len(answers):
+        return False
+    answers = np.asarray(answers)
+    if answers.ndim != 2 or answers.dtype.kind != "f":
+        return False
+    sums = answers.sum(axis=1)
+    return not np.allclose(sums, 1, atol=_ROUNDED) and np.ndim(model.predict(X)) == 2
+
+
+def _unwrap_last_step(model):
+    return unwrap(model[-1]) if isinstance(model, Pipeline) else model
+
+
+def _split_pipeline(victim):
+    """Return transformers before a model that has logits, so that it can be asked for them."""
+    model = unwrap(victim)
+    last = _unwrap_last_step(model)
+    if last is not model and (gives_logits(last) or answers_queries(last)):
+        return (model[:-1] if len(model) > 1 else None), last
+    return None, model
+
+
+def _through(transform, model):
+    def ask(X):
+        return _query_once(model, X if transform is None else transform.transform(X))
+
+    return ask
+
+
+def _ask_writeable(ask, X):
+    """Ask again with a copy where a model, such as a tree about missing values, must have one."""
+    try:
+        return ask(X)
+    except ValueError as error:
+        if "read-only" not in str(error) or not isinstance(X, np.ndarray):
+            raise
+        return ask(X.copy())
+
+
+def query_victim(victim, X):
+    """Query a victim with the rows of X.
+
+    Logits are used if the model has them (skorch nets), else probabilities, decision values or
+    predicted labels, whichever is most informative.
+    """
+    check_victim(victim)
+    X = X if hasattr(X, "shape") else np.asarray(X)
+    transform, model = _split_pipeline(victim)
+    # Even a query can draw random numbers: a data loader of torch draws a seed for each pass.
+    with preserved_randomness(), accepting_read_only():
+        n_rows = X.shape[0]
+        # A victim with batches of its own is asked once, so that it can go on where it stopped.
+        is_whole = getattr(model, "asks_in_batches", False)
+
+        def ask(rows):
+            part = X if is_whole else take_rows(X, rows)
+            with with_advice(victim, part):
+                outputs = _ask_writeable(_through(transform, model), part)
+            if len(outputs) != (n := part.shape[0]):
+                raise ValueError(f"The victim returned {len(outputs)} outputs for {n} records.")
+            return outputs
+
+        if is_whole or n_rows <= CHUNK:
+            return ask(slice(None))
+        parts = map(ask, gen_batches(n_rows, CHUNK))
+        first = next(parts)
+        if type(first) is not Outputs:
+            return first.concat([first, *parts])
+        return join_outputs(chain([first], parts), n_rows)
+
+
+def query_aligned(model, X, y):
+    """Query a model; add a column for every class that occurs only in ``y``."""
+    outputs = query_victim(model, X)
+    check_targets(model, outputs, y)
+    if outputs.classes is None:  # numbers, such as the predictions of a regressor
+        return outputs
+    return outputs.aligned_to(np.union1d(outputs.classes, y))
+
+
+def check_generator(generator):
+    """Check that a generator is fitted and can draw rows."""
+    inner = unwrap(generator)
+    if not hasattr(inner, "sample"):
+        raise TypeError(
+            "The victim must be a fitted generator with a sample method; "
+            f"got {type(inner).__name__}."
+        )
+    check_fitted(inner, "generator")
+    return inner
+
+
+def draw_samples(generator, n_samples, random_state):
+    """Return the rows of a fitted generator.
+
+    The seed is passed on where sample takes one. Of a tuple (rows, labels) the rows are taken;
+    records are X, not the container.
+    """
+    inner = check_generator(generator)
+    settings = {}
+    if "random_state" in inspect.signature(inner.sample).parameters:
+        settings["random_state"] = random_state.randint(np.iinfo(np.int32).max)
+    with preserved_randomness():
+        drawn = inner.sample(n_samples, **settings)
+    drawn = drawn[0] if isinstance(drawn, tuple) else drawn
+    return getattr(drawn, "X", drawn)
+
+
+# Level of the test: low enough that a correct order hardly ever leads to a warning.
+_LEVEL = 1e-4
+# Rows of probabilities in half precision add to 1 up to this.
+_ROUNDED_ORDER = 0.01
+
+
+def choose_order(outputs, y):
+    """Find an order of the classes with which outputs fit the labels significantly better.
+
+    The best order is found on half of the records. It is compared with the given order on the other
+    half, by an exact test on the records that only one of the two orders predicts correctly. Return
+    the class of each column, of shape (n_classes,), and the shares of the labels that this order
+    and the given one predict; None and () if the given order fits as well, or a label is unknown.
+    """
+    if outputs.kind not in ("proba", "logits", "decision") or len(outputs.classes) < 2:
+        return None, ()
+    try:
+        label = outputs.label_index(y)
+    except ValueError:  # unknown labels are reported by the code that reads them
+        return None, ()
+    guess = outputs.values.argmax(axis=1)
+    # Ties are broken arbitrarily, and a constant prediction fits any order, so neither is evidence.
+    told = (outputs.values == outputs.values.max(axis=1, keepdims=True)).sum(axis=1) == 1
+    guess, label = guess[told], label[told]
+    if len(np.unique(guess)) < 2:
+        return None, ()
+    half = np.random.default_rng(0).permutation(len(label)) % 2 == 0
+    counts = np.zeros((len(outputs.classes),) * 2)
+    np.add.at(counts, (guess[half], label[half]), 1)
+    order = linear_sum_assignment(counts, maximize=True)[1]
+    given, other = guess[~half] == label[~half], order[guess[~half]] == label[~half]
+    n_better, n_worse = np.sum(other & ~given), np.sum(given & ~other)
+    if binom.sf(n_better - 1, n_better + n_worse, 0.5) > _LEVEL:
+        return None, ()
+    return outputs.classes[order], (float(other.mean()), float(given.mean()))
+
+
+def _add_to_one(values, kind):
+    # One and the same answer to all records is no evidence.
+    if kind != "logits" or values.shape[1] < 2 or (values == values[:1]).all():
+        return False
+    return bool(values.min() >= 0 and np.abs(values.sum(axis=1) - 1).max() < _ROUNDED_ORDER)
+
+
+def check_class_order(victim, outputs, y):
+    """Warn if the classes given for a victim seem to be in another order than its columns.
+
+    Only a CallableVictim is told its classes; a fitted model knows them.
+    """
+    if y is not None and getattr(unwrap(victim), "classes_are_given", False):
+        warn_of_given(outputs, y, stacklevel=4)
+
+
+def warn_of_given(outputs, y, stacklevel=3):
+    """Warn if logits are probabilities, or if the labels fit another order of columns better.
+
+    A few rows are enough for almost all logits.
+    """
+    if _add_to_one(outputs.values[:100], outputs.kind) and _add_to_one(outputs.values, "logits"):
+        warnings.warn(
+            "The logits of each record lie between 0 and 1 and add to 1, as probabilities do. If "
+            'they are probabilities, say kind="proba"; their softmax is a wrong answer.',
+            UserWarning,
+            stacklevel=stacklevel,
+        )
+    order, shares = choose_order(outputs, y)
+    if order is not None:
+        warnings.warn(
+            f"{100 * shares[0]:.0f}% of the labels are predicted if the columns of the answers "
+            f"stand for the classes {order.tolist()}, and {100 * shares[1]:.0f}% if they stand for "
+            f"{outputs.classes.tolist()} as given. Check the order of classes.",
+            UserWarning,
+            stacklevel=stacklevel,
+        )
+
+
+# Logarithm of what is smaller than any difference between floats next to 1.
+_LEAST = float(np.log(np.finfo(np.float64).eps))
+
+
+def log_label_scores(outputs: Outputs, resolution: float = 0.0) -> np.ndarray:
+    """Return the logarithm of the probability of each class.
+
+    Return scores of shape (n, n_classes).
+    """
+    if outputs.classes is None:
+        raise ValueError(
+            "Labels are inferred from probabilities, decision values or predicted labels; got "
+            f"outputs of kind {outputs.kind!r}."
+        )
+    if outputs.kind in ("logits", "decision"):
+        return np.maximum(log_softmax(outputs.values.astype(np.float64), axis=1), _LEAST)
+    values = outputs.values
+    if outputs.kind == "label":
+        values = np.eye(len(outputs.classes))[outputs.label_index(values)]
+    values = values.astype(np.float64) + resolution / 2
+    return np.log(np.maximum(values / values.sum(axis=1, keepdims=True), np.exp(_LEAST)))

@@ -1,0 +1,5 @@
+"""Linear models that are solved together."""
+
+from .backend import LinearWay
+
+__all__ = ["LinearWay"]

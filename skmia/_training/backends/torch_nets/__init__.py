@@ -1,0 +1,24 @@
+"""Many skorch nets trained in one program.
+
+Supported: NeuralNetClassifier, NeuralNetBinaryClassifier and NeuralNetRegressor, alone or at the
+end of a Pipeline; any module, including Dropout, buffers and several inputs; SGD, Adam, AdamW,
+RMSprop and Adagrad, with parameter groups; any criterion without weights; train_split; the
+callbacks LRScheduler, GradientNormClipping, EarlyStopping and WeightAverage, and those that only
+record; torch's DataLoader with shuffle, batch_size, drop_last and an Augmentation; rows in arrays
+and tensors. Zeros of one-hot columns are neither stored nor multiplied.
+
+There are three engines: perceptrons with the backward pass written out (``mlp.py``), modules that
+torch.func can vectorize (``generic.py``), and all others, one net after the other in each step
+(``turns.py``). For convolutions on a CPU, ``timing.py`` measures which of them takes the least
+time. On a GPU, the kernels of a step are recorded where that saves time (``cuda_graphs.py``), and
+groups of nets are spread over several GPUs (``devices.py``).
+
+Nets with any of the following are trained one by one, and the plan gives the reason: other
+callbacks that act on the training, overridden methods other than those for a batch, warm_start,
+compile, other datasets, iterators and samplers, tables and sparse matrices, more than two million
+weights on a CPU, and anything else that changes the first training steps of two models.
+"""
+
+from .backend import TorchNetsWay
+
+__all__ = ["TorchNetsWay"]

@@ -1,5 +1,0 @@
-"""Linear models that are solved together."""
-
-from .way import LinearWay
-
-__all__ = ["LinearWay"]

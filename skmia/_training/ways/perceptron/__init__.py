@@ -1,5 +1,0 @@
-"""Perceptrons of scikit-learn that are trained together."""
-
-from .way import PerceptronWay
-
-__all__ = ["PerceptronWay"]
