@@ -53,6 +53,10 @@ LIMITS = {
     "inner modules without a mark that cross a wall": 0,
     "names on front pages": 200,
     "arrows up": 0,
+    # A traceback and a search find what is meant by its name.
+    "percent of classes that share their name": 3,
+    "percent of definitions that share their name": 8,
+    "percent of classes named by one word": 25,
 }
 # The two modules that may use private parts of other libraries; each use has a test.
 FENCES = {"skmia._core.sdv_parts", "skmia._core.sklearn", "skmia._core.torch_parts"}
@@ -260,12 +264,43 @@ def find_inner_modules():
             yield name
 
 
+def find_definitions(kinds, everywhere):
+    """The modules that define each class or function, at their top or at any depth."""
+    places = {}
+    for name, (tree, _) in read_modules().items():
+        for node in ast.walk(tree) if everywhere else tree.body:
+            if isinstance(node, kinds):
+                places.setdefault(node.name, []).append(name)
+    return places
+
+
+def count_homonyms(places):
+    """Percent of the definitions whose name another one has as well."""
+    sizes = [len(where) for where in places.values()]
+    return 100 * sum(size for size in sizes if size > 1) / sum(sizes)
+
+
+def count_one_word_classes():
+    """Percent of the classes named by a single word, such as ``Part``, which says no subject."""
+    places = find_definitions(ast.ClassDef, everywhere=True)
+    words = {name: re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z0-9]+", name) for name in places}
+    alone = sum(len(where) for name, where in places.items() if len(words[name]) == 1)
+    return 100 * alone / sum(map(len, places.values()))
+
+
 @lru_cache(maxsize=1)
 def measure_house():
     return {
         "inner modules without a mark that cross a wall": len(list(find_inner_modules())),
         "names on front pages": count_front_names(),
         "arrows up": len(list(find_arrows_up())),
+        "percent of classes that share their name": count_homonyms(
+            find_definitions(ast.ClassDef, everywhere=True)
+        ),
+        "percent of definitions that share their name": count_homonyms(
+            find_definitions((ast.ClassDef, ast.FunctionDef), everywhere=False)
+        ),
+        "percent of classes named by one word": count_one_word_classes(),
     }
 
 
