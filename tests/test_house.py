@@ -55,6 +55,10 @@ LIMITS = {
     "arrows up": 0,
     "calls of block functions outside their module": 40,
     "modules that call block functions": 6,
+    # A traceback and a search find what is meant by its name.
+    "percent of classes that share their name": 3,
+    "percent of definitions that share their name": 8,
+    "percent of classes named by one word": 25,
 }
 # Where the arithmetic of tables that are larger than the memory stands.
 OUT_OF_CORE = "skmia._core.out_of_core"
@@ -277,6 +281,30 @@ def find_block_calls():
     return calls
 
 
+def find_definitions(kinds, everywhere):
+    """The modules that define each class or function, at their top or at any depth."""
+    places = {}
+    for name, (tree, _) in read_modules().items():
+        for node in ast.walk(tree) if everywhere else tree.body:
+            if isinstance(node, kinds):
+                places.setdefault(node.name, []).append(name)
+    return places
+
+
+def count_homonyms(places):
+    """Percent of the definitions whose name another one has as well."""
+    sizes = [len(where) for where in places.values()]
+    return 100 * sum(size for size in sizes if size > 1) / sum(sizes)
+
+
+def count_one_word_classes():
+    """Percent of the classes named by a single word, such as ``Part``, which says no subject."""
+    places = find_definitions(ast.ClassDef, everywhere=True)
+    words = {name: re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z0-9]+", name) for name in places}
+    alone = sum(len(where) for name, where in places.items() if len(words[name]) == 1)
+    return 100 * alone / sum(map(len, places.values()))
+
+
 @lru_cache(maxsize=1)
 def measure_house():
     return {
@@ -285,6 +313,13 @@ def measure_house():
         "arrows up": len(list(find_arrows_up())),
         "calls of block functions outside their module": sum(map(len, find_block_calls().values())),
         "modules that call block functions": len(find_block_calls()),
+        "percent of classes that share their name": count_homonyms(
+            find_definitions(ast.ClassDef, everywhere=True)
+        ),
+        "percent of definitions that share their name": count_homonyms(
+            find_definitions((ast.ClassDef, ast.FunctionDef), everywhere=False)
+        ),
+        "percent of classes named by one word": count_one_word_classes(),
     }
 
 
