@@ -97,7 +97,7 @@ def test_the_text_is_that_of_80_columns_and_ends_with_the_exit_code(printed, mon
     places = [next(k for k, line in enumerate(lines) if word in line) for word in words]
     assert places[0] == 0 and places == sorted(places)
     assert "threshold (loss)" not in text
-    assert err.startswith(f"skmia audit: exit code {code}, because ") and err.count("\n") == 1
+    assert err.startswith(f"skmia audit: exit code {code}: ") and err.count("\n") == 1
     assert lines[-2:] == ["", "A page of this, and its numbers: --out FOLDER, or FILE.html"]
     details = printed("--group", "city", "--verbose", *LIMITS)[1]
     assert details.startswith("\n".join(lines[:-2])) and "threshold (loss)" in details

@@ -156,7 +156,7 @@ def test_without_a_holdout_the_code_is_4(run):
 
 def test_policy(run, folder):
     code, out, err = run(*LEAKY, "--policy", "research", "--format", "json")
-    assert code == 1 and err.endswith("because the policy research says: do not release\n")
+    assert code == 1 and err.endswith("exit code 1: the policy research says: do not release\n")
     found = json.loads(out)["recommendation"]
     assert found["release"] == "table" and "sha256 of leaky.csv" in found["provenance"]
     assert str(folder) not in out

@@ -76,10 +76,13 @@ def test_the_summary_has_all_phases_the_total_and_what_is_left_out():
         assert any(name in line for line in lines)
     assert any(line.startswith("In all at least ") for line in lines)
     assert any("with 64 it is about" in line for line in lines)
-    (sentence,) = found.left_out
-    assert "AnalyticLiRA was left out: it would hold" in sentence and sentence in lines
-    assert "6,150 x 6,150 coefficients" in sentence
-    assert "AnalyticLiRA" not in found.phases.index
+    analytic, recovered = found.left_out
+    assert analytic in lines and recovered in lines
+    assert "AnalyticLiRA was left out: it would hold" in analytic
+    assert "6,150 x 6,150 coefficients" in analytic
+    assert "RecoveredModelAttack was left out: it would hold" in recovered
+    assert "6,150 coefficients of 1,500 answers" in recovered
+    assert not {"AnalyticLiRA", "RecoveredModelAttack"} & {*found.phases.index}
     assert len(repr(found)) < 80 and repr(found).startswith("AuditCost(at least ")
 
 
