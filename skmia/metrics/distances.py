@@ -58,10 +58,10 @@ def renyi_divergence(p: ArrayLike, q: ArrayLike, alpha: float) -> FloatOrArray:
 
     Examples
     --------
-    >>> from skmia.metrics.distances import renyi_divergence_of_logs
-    >>> round(renyi_divergence_of_logs([0.9, 0.1], [0.5, 0.5], 2.0), 4)
+    >>> from skmia.metrics.distances import renyi_divergence
+    >>> round(renyi_divergence([0.9, 0.1], [0.5, 0.5], 2.0), 4)
     0.4947
-    >>> renyi_divergence_of_logs([[0.9, 0.1], [0.5, 0.5]], [0.5, 0.5], 0.5).round(4)
+    >>> renyi_divergence([[0.9, 0.1], [0.5, 0.5]], [0.5, 0.5], 0.5).round(4)
     array([0.2231, 0.    ])
     """
     p, q = _check_pair(p, q)
@@ -99,7 +99,7 @@ def hockey_stick_divergence(p: ArrayLike, q: ArrayLike, epsilon: float) -> Float
 
     See Also
     --------
-    renyi_divergence_of_logs : The divergence of Rényi differential privacy.
+    renyi_divergence : The divergence of Rényi differential privacy.
     skmia.leakage.bounds.dp_advantage_bound : Advantage of attacks on such a mechanism.
 
     References
