@@ -233,7 +233,7 @@ def test_every_type_that_a_public_function_returns_has_a_page():
     }
     assert len(returned) > 40
     # What attacks on shadow models read of a pool, which users do not.
-    of_pools = {"LabelLaw", "SignalReading", "SideMoments"}
+    of_pools = {"LabelLaw", "PoolAnswers", "SideMoments", "SignalReading"}
     assert {found.__name__ for found in returned - set(CLASSES.values())} == of_pools
 
 
