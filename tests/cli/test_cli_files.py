@@ -95,7 +95,7 @@ def test_what_could_not_be_made_is_said_and_in_the_exit_code(
         raise ZeroDivisionError("float division\nby zero")
 
     name = {"page": "report.html", "picture": "roc.png"}[fails]
-    monkeypatch.setattr(_report, {"page": "render", "picture": "draw_picture"}[fails], fail)
+    monkeypatch.setattr(_report, {"page": "render_audit", "picture": "draw_picture"}[fails], fail)
     code, text, error = run(*options, "--out", tmp_path)
     why = "ZeroDivisionError: float division by zero"
     assert code in (3, 4) and error.count("\n") == 1

@@ -41,8 +41,8 @@ def draw_roc(curves, point=None):
         "bottom": _HEIGHT - _BOTTOM,
         "ticks": [(f"{100 * rate:g}%", *_place_point(rate, rate)) for rate in ticks],
         "mark": point and _place_point(point, 1)[0],
-        "guessing": [_place_point(0.12, 1)[0], _place_point(1, 0.07)[1]],
         "lines": _separate(lines),
+        "guessing": _place_guessing([line["label"] for line in lines]),
     }
 
 
@@ -69,6 +69,15 @@ def _place_label(name, fpr, tpr, at):
         return [round(x - 9, 1), min(y + 4, _HEIGHT - _BOTTOM - 4), "end"]
     x, y = _place_point(*(at or (fpr[0], tpr[0])))
     return [min(x + 8, _WIDTH - _RIGHT - 60), min(y + 18, _HEIGHT - _BOTTOM - 4), "start"]
+
+
+def _place_guessing(labels):
+    """Return a place below the diagonal that no label of a curve covers."""
+    places = [(_place_point(rate, 1)[0], _place_point(1, 0.6 * rate)[1]) for rate in (0.12, 0.012)]
+    for x, y in places:
+        if all(abs(x - label[0]) > 70 or abs(y - label[1]) > 15 for label in labels):
+            break
+    return [x, y]
 
 
 def _separate(lines):
