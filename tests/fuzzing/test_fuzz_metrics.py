@@ -30,12 +30,6 @@ FUNCTIONS = {
         "trials": parameters("trials", 7, 9),
         "confidence_level": LEVEL,
     },
-    "fpr_at_tpr_score": {
-        **TRUE,
-        "y_score": SCORES,
-        "min_tpr": RATE,
-        "interpolate": parameters("interpolate", True, False),
-    },
     "list_members": {
         "y_score": SCORES,
         "nonmember_score": SCORES,
@@ -44,11 +38,6 @@ FUNCTIONS = {
     "membership_advantage_score": {**TRUE, "y_pred": BITS, "sample_weight": SCORES},
     "membership_roc_curve": {**TRUE, "y_score": SCORES},
     "precision_at_prior": {"tpr": RATE, "fpr": RATE, "prior": RATE},
-    "rate_sequence": {
-        "successes": parameters("successes", 0, 3, 7),
-        "trials": parameters("trials", 7, 9),
-        "confidence_level": LEVEL,
-    },
     "resolvable_fpr": {"n_nonmembers": parameters("n_nonmembers", 10, 100)},
     "operating_point": {
         **TRUE,
