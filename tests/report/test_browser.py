@@ -168,7 +168,11 @@ OPEN = "document.querySelectorAll('details').forEach(one => one.open = true)"
 TABLES, OTHERS = ("leaky", "safe", "blind", "shift"), ("two audits", "rows", "sums")
 
 
-@pytest.mark.parametrize("kind", LEVELS + TABLES + OTHERS)
+# Pages of the levels between are those of the highest and the lowest with other words.
+BETWEEN = [pytest.param(one, marks=pytest.mark.slow) for one in ("clear", "slight")]
+
+
+@pytest.mark.parametrize("kind", ["severe", *BETWEEN, "none", "unknown", *TABLES, *OTHERS])
 def test_a_page_answers_first_and_is_read_at_each_width_in_each_color(open_page, pages, kind):
     """The first screen has the answer, nothing sticks out, and each text stands out."""
     page = open_page(pages[kind], **size(1280, 800))
