@@ -104,6 +104,13 @@ def test_no_signature_shows_a_private_name():
         assert PRIVATE.findall(" ".join([repr(thing), *shown])) == [], name
 
 
+def test_the_signature_of_a_class_is_that_of_its_constructor():
+    for name, thing in PUBLIC.items():
+        if inspect.isclass(thing) and inspect.isfunction(thing.__init__):
+            shown = [*inspect.signature(thing).parameters]
+            assert shown == [*inspect.signature(thing.__init__).parameters][1:], name
+
+
 def test_a_private_name_is_found():
     assert PRIVATE.findall("(a: skmia._core.records.Records, *_args, b=(1, ...))") != []
     assert PRIVATE.findall("(a: skmia.Records | None = _MOST, *, _b: int = 1.)") == []

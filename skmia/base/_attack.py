@@ -103,6 +103,12 @@ class BaseAttack(TransactionMixin, CopiesParameters, ClassifierMixin, BaseEstima
     # What is attacked, and with what: clones of the attack keep them.
     _subjects = ("victim", "shadows")
 
+    def __init_subclass__(cls, **kwargs):
+        super().__init_subclass__(**kwargs)
+        # Help and the reference would show the parameters of __new__ otherwise.
+        own = signature(cls.__init__)
+        cls.__signature__ = own.replace(parameters=[*own.parameters.values()][1:])
+
     def __new__(cls, *args, **kwargs):
         parameters = signature(cls.__init__).parameters
         for name in {"n_jobs", "random_state", "verbose"} & kwargs.keys() - parameters.keys():
