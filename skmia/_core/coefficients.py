@@ -97,7 +97,7 @@ class GradientRows:
             for some in gen_batches(d, step or self.count_step()):
                 part, own = self.X[:, some], weights[k, some]
                 if sparse.issparse(part):
-                    part = (sparse.diags_array(slope) @ part @ sparse.diags_array(own)).T
+                    part = part.multiply(slope[:, None]).multiply(own).T
                     yield sparse.csr_array(part)[used[k, some]]
                 else:
                     yield (part * own).T[used[k, some]] * slope
