@@ -23,7 +23,7 @@ from ._measure import OK
 from ._run import draw_sample, take_sampled_records
 
 # More records take longer, and where there are as many the choice matters little.
-_MOST_RECORDS = 20_000
+_MOST_RECORDS = 5_000
 
 
 def rank_attacks_on_models(case, run, clock):
