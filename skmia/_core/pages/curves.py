@@ -73,8 +73,8 @@ def _place_label(name, fpr, tpr, at):
 
 def _place_guessing(labels):
     """Return a place below the diagonal that no label of a curve covers."""
-    places = [(_place_point(rate, 1)[0], _place_point(1, 0.6 * rate)[1]) for rate in (0.12, 0.012)]
-    for x, y in places:
+    for fpr, tpr in ((0.12, 0.07), (0.012, 0.007)):
+        x, y = _place_point(fpr, 1)[0], _place_point(1, tpr)[1]
         if all(abs(x - label[0]) > 70 or abs(y - label[1]) > 15 for label in labels):
             break
     return [x, y]
