@@ -17,7 +17,7 @@ endif
 .DEFAULT_GOAL := help
 # Several targets share an environment.
 .NOTPARALLEL:
-.PHONY: help audit doc tables readme venv test quick test-slow fuzz coverage lint format test-oldest test-newest test-install clean
+.PHONY: help audit doc tables readme venv test quick test-slow fuzz faults coverage lint format test-oldest test-newest test-install clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' Makefile
@@ -54,6 +54,10 @@ test-slow: venv ## simulations and fits that take a minute or more
 # In one process, which prints what the calls at each door ended in.
 fuzz: venv ## odd values at every public door, others each time; FUZZ=2000 is their number
 	FUZZ=$(FUZZ) $(one_thread) .venv/$(bin)/python -m pytest $(patient) tests/fuzzing $(TESTFLAGS)
+
+# In a copy of the tree; by another seed each day.
+faults: venv ## faults that are planted in functions, and the share that the tests notice; FAULTS=12 is their number
+	$(one_thread) .venv/$(bin)/python benchmarks/planted_faults.py --faults $(FAULTS)
 
 coverage: venv ## the same with a table of the lines that no test ran
 	$(one_thread) .venv/$(bin)/python -m pytest $(workers) --cov $(TESTFLAGS)
@@ -95,6 +99,7 @@ audit_extras = plot,report
 doc_extras = doc,dp,plot,report,torch,xgboost
 tested_extras = arrow,browser,catboost,completion,dask,dp,lightgbm,onnx,oracle,plot,polars,ray,report,skops,test,torch,xgboost
 FUZZ = 2000
+FAULTS = 12
 QUICK = 20
 # A shim of pyenv is there for each Python that it has, and most of them do not run.
 PYTHON_NEWEST = $(shell for python in python3.13 $(PYTHON) $(wildcard $(HOME)/.pyenv/versions/3.13.*/bin/python); do \

@@ -9,6 +9,7 @@ import re
 import subprocess
 import sys
 import time
+from functools import lru_cache
 from itertools import chain
 from pathlib import Path
 
@@ -39,6 +40,7 @@ def list_changed():
     return [path for path in dict.fromkeys(chain(*changed)) if (ROOT / path).exists()]
 
 
+@lru_cache(maxsize=1)
 def read_rooms():
     """Return the module that each name on the page of a package comes from."""
     homes = {}
@@ -60,9 +62,10 @@ def find_home(homes, module, name):
     return module
 
 
-def read_imports_of_tests(homes):
+@lru_cache(maxsize=1)
+def read_imports_of_tests():
     """Return the modules that each file of tests imports from."""
-    found = {}
+    homes, found = read_rooms(), {}
     for path in sorted((ROOT / "tests").rglob("test_*.py")):
         modules = set()
         for module, names, whole in IMPORT.findall(path.read_text(encoding="utf-8")):
@@ -72,13 +75,20 @@ def read_imports_of_tests(homes):
     return found
 
 
-def measure_distances(changed, homes):
-    """Return how many imports lead from each module to one that has changed."""
+@lru_cache(maxsize=1)
+def read_users():
+    """Return the modules that import from each module."""
     users = {}
     for module, (tree, path) in read_modules().items():
         if path.name != "__init__.py":
             for target, name in iter_imports(module, tree, path):
-                users.setdefault(find_home(homes, target, name), set()).add(module)
+                users.setdefault(find_home(read_rooms(), target, name), set()).add(module)
+    return users
+
+
+def measure_distances(changed):
+    """Return how many imports lead from each module to one that has changed."""
+    users = read_users()
     distances = dict.fromkeys(changed, 0)
     front = list(distances)
     for module in front:  # which grows meanwhile
@@ -96,13 +106,12 @@ def is_named_after(test, module):
 def choose_files(changed):
     """Return the files of tests that what has changed can reach, the nearest first."""
     modules = {str(path.relative_to(ROOT)): name for name, (_, path) in read_modules().items()}
-    homes = read_rooms()
     own = [modules[path] for path in changed if path in modules]
-    distances = measure_distances(own, homes)
+    distances = measure_distances(own)
     rooms = {module.split(".")[1] for module in own if "." in module}
     order = {path: (0, 0) for path in changed if Path(path).name.startswith("test_")}
     order |= {path: (0, 1) for path in changed if path in modules}  # examples of docstrings
-    for test, used in read_imports_of_tests(homes).items():
+    for test, used in read_imports_of_tests().items():
         reached = [distances[module] for module in used if module in distances]
         if any(is_named_after(test, module) for module in own):
             order.setdefault(test, (0, 2))
