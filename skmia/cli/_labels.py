@@ -1,4 +1,4 @@
-"""Labels of a table against the classes of a model: equal by value, or by a map that was tried."""
+"""What the command says of labels that a model writes in another way, and the map it proposes."""
 
 import shlex
 

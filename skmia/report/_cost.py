@@ -1,4 +1,4 @@
-"""What an audit will cost, told before it is begun."""
+"""The stages of an audit with what each will take and hold, and what they come to."""
 
 import warnings
 from collections.abc import Callable, Mapping

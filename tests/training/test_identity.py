@@ -450,3 +450,15 @@ def test_compiled_code_of_no_package_is_refused(monkeypatch):
     monkeypatch.setitem(sys.modules, "own", own)
     with pytest.raises(UnidentifiedError, match="compiled code of no installed package"):
         identify(transform(own.fast))
+
+
+def test_a_change_of_an_inner_parameter_is_named_before_the_estimators_around_it():
+    there, here = (
+        identify(
+            make_pipeline(StandardScaler(), BaggingClassifier(DecisionTreeClassifier(max_depth=k)))
+        ).parts
+        for k in (3, 4)
+    )
+    differ = [name for name in here if here[name] != there[name]]
+    outer = "the parameter baggingclassifier"
+    assert differ[:3] == [f"{outer}__estimator__max_depth", f"{outer}__estimator", outer]
