@@ -134,6 +134,13 @@ def test_one_that_sleeps_is_ended(monkeypatch):
         ask_apart(time.sleep, 100)
 
 
+@pytest.mark.parametrize("text", ["0", "-1", "1e8", "nan", "inf", "soon", ""])
+def test_seconds_that_are_none_are_refused(monkeypatch, text):
+    monkeypatch.setenv("SKMIA_MODEL_SECONDS", text)
+    with pytest.raises(ValueError, match="SKMIA_MODEL_SECONDS must be a number of seconds above 0"):
+        ask_apart(repeat, 1)
+
+
 @LINUX
 def test_only_a_question_that_is_limited_ends(monkeypatch):
     monkeypatch.setenv("SKMIA_MODEL_SECONDS", "0.1")

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from sklearn.dummy import DummyClassifier, DummyRegressor
 
 from skmia import Records, ShadowPool
-from skmia._core.splits import compute_strata, draw_halves, number_units
+from skmia._core.splits import check_room, compute_strata, draw_halves, number_units
 from skmia.exceptions import CheckpointError
 
 
@@ -242,3 +242,21 @@ def test_wrong_parameters_are_named(settings, message):
 def test_one_unit_cannot_be_halved(records):
     with pytest.raises(ValueError, match="halves need at least 2 units"):
         fit_pool(records)
+
+
+def test_signals_that_do_not_fit_the_memory_are_refused_before_anything_is_trained(monkeypatch):
+    # Of 6 models and 50 records: 4 bytes for each of 2 temperatures, and one for the membership.
+    for memory, fits in ((2700, True), (2699, False)):
+        monkeypatch.setattr("skmia._core.splits._count_bytes_of_memory", lambda n=memory: n)
+        if fits:
+            check_room(6, 50, 2)
+            continue
+        with pytest.raises(ValueError, match=r"n_estimators=6 shadow models on 50 records take"):
+            check_room(6, 50, 2)
+
+
+def test_a_pool_on_disk_may_be_larger_than_the_memory(monkeypatch, tmp_path):
+    monkeypatch.setattr("skmia._core.splits._count_bytes_of_memory", lambda: 0)
+    with pytest.raises(ValueError, match="more than the memory of this machine.* on_disk=True"):
+        fit_pool(distinct_records(20))
+    fit_pool(distinct_records(20), checkpoint=tmp_path / "pool", on_disk=True)

@@ -8,6 +8,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.tree import DecisionTreeRegressor
 
 from skmia.victims import CallableVictim, bisect_thresholds
+from skmia.victims._queried_thresholds import differ
 
 X = np.random.default_rng(0).normal(size=(60, 2))
 Y = np.random.default_rng(1).normal(size=60)  # each leaf has a value of its own
@@ -104,3 +105,10 @@ def test_what_cannot_be_searched():
         find(model, X.round())
     with pytest.raises(ValueError, match="must be a table"):
         find(model, X[:, :, None])
+
+
+@pytest.mark.parametrize("scale", [1e-200, 1e-6, 1.0, 1e6, 1e200])
+def test_answers_differ_by_more_than_rounding_of_their_own_size(scale):
+    some = scale * np.array([[1.0, 0.2], [1.0, 0.2], [0.2, -1.0]])
+    others = some + scale * np.array([[1e-12, 0.0], [0.0, 1e-6], [0.0, -1e-6]])
+    np.testing.assert_array_equal(differ(some, others), [False, True, True])

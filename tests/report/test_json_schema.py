@@ -1,0 +1,73 @@
+"""Kinds of the fields of documents: what each takes and refuses, at both ends and beside them."""
+
+import pytest
+
+from skmia.report._json_schema import (
+    check_fields,
+    count,
+    either,
+    fields,
+    flag,
+    many,
+    mapping,
+    maybe,
+    number,
+    text,
+    word,
+)
+
+# A kind, values that it takes, values that it refuses, and the words of the refusal.
+KINDS = {
+    "number": (number(), (0, -1.5, 1e300, -1e300), ("1", None, True, 1.1e300), "a number;"),
+    "rate": (number(0, 1), (0, 1, 0.5, 1 + 1e-13, -1e-13), (1 + 1e-9, -1e-9, 2), "from 0 to 1;"),
+    "count": (count(), (0, 7), (-1, 1.0, True, None, "3", 10**301), "a whole number from 0 on;"),
+    "count from 2": (count(2), (2, 3), (1, 0), "a whole number from 2 on;"),
+    "word": (word("a", "b"), ("a", "b"), ("c", "", 0, None, ["a"]), "one of a, b;"),
+    "text": (text, ("", "é"), (0, None, ["a"]), "must be text;"),
+    "surrogate": (text, ("\ue000", "\ud7ff"), ("\ud800", "a\udfff"), "text that can be written;"),
+    "flag": (flag, (True, False), (0, 1, None, "true"), "true or false;"),
+    "maybe": (maybe(count()), (None, 0), (-1, False), "a whole number"),
+    "either": (either(flag, word("no")), (True, "no"), (None, "yes", 0), "one of no;"),
+    "array": (many(count()), ([], [0, 1]), ({}, "ab", None), "an array;"),
+    "item": (many(count()), ([5],), ([5, -1, -2],), r"place\[1\] must be a whole .*; got -1"),
+    "fewest": (many(count(), 1, 2), ([0],), ([],), "at least 1 entries; got 0"),
+    "most": (many(count(), 1, 2), ([0, 0],), ([0, 0, 0],), "at most 2 entries; got 3"),
+    "object": (mapping(count()), ({}, {"a": 1}), ([], None), "an object;"),
+    "entry": (mapping(count()), ({"a": 0},), ({"b": 0, "a": -1},), r"place\.a must be a whole"),
+    "most entries": (mapping(flag, 1), ({"a": True},), ({"a": True, "b": True},), "1 fields; got"),
+    "field": (fields(a=count(), b=flag), ({"a": 0, "b": True},), ({"a": 0, "b": 0},), r"place\.b"),
+    "missing": (fields(a=count(), b=flag), ({"a": 0, "b": True, "c": 1},), ({"a": 0},), "lacks b"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_a_kind_takes_and_refuses_values_at_its_ends(name):
+    kind, taken, refused, words = KINDS[name]
+    for value in taken:
+        kind(value, "place")
+    for value in refused:
+        with pytest.raises(ValueError, match=words) as caught:
+            kind(value, "place")
+        assert str(caught.value).startswith("place")
+
+
+def test_a_field_that_earlier_documents_do_not_have_may_be_missing_and_is_checked_if_there():
+    kind = fields(told=flag)
+    kind({}, "")
+    with pytest.raises(ValueError, match="^told must be true or false"):
+        kind({"told": 1}, "")
+
+
+def test_a_document_is_as_large_and_as_deep_as_allowed_and_no_more(monkeypatch):
+    monkeypatch.setattr("skmia.report._json_schema._MOST_VALUES", 6)
+    monkeypatch.setattr("skmia.report._json_schema._DEEPEST", 3)
+
+    def take(value, where):
+        pass
+
+    for document in ({"a": [1, 2], "b": [3, 4]}, [[[]]], 3):  # 2 + 2 + 2 values, depth 3
+        check_fields(document, take)
+    with pytest.raises(ValueError, match="it has more than 6 values"):
+        check_fields({"a": [1, 2], "b": [3, 4, 5]}, take)
+    with pytest.raises(ValueError, match="its arrays and objects are nested more than 3 deep"):
+        check_fields([[{"a": []}]], take)
