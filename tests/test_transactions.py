@@ -20,7 +20,7 @@ from sklearn.neighbors import KernelDensity
 from sklearn.utils.validation import check_is_fitted
 
 from skmia import Records, ShadowPool
-from skmia._core.transactions import TransactionMixin
+from skmia._core.transactions import TransactionMixin, _running, get_original
 from skmia.attacks import AttributeInferenceAttack, LabelInferenceAttack, LiRA, ThresholdAttack
 from skmia.base import BaseAttack
 from skmia.defenses.mechanisms import (
@@ -331,3 +331,20 @@ def test_what_scikit_learn_reads_of_fit_is_there():
     assert not hasattr(RememberTraining(LogisticRegression()), "partial_fit")
     pool = ShadowPool(TREE, 4, random_state=0).set_output(transform="pandas")
     assert isinstance(pool.fit_transform(*PAIRS[0]), pd.DataFrame)
+
+
+def test_a_fit_that_ends_or_fails_is_noted_no_longer():
+    class Remembering(TransactionMixin, GaussianNB):
+        def fit(self, X, y):
+            met.append((self, get_original(self)))
+            return super().fit(X, y)
+
+    met = []
+    estimator = Remembering()
+    estimator.fit(*MATRICES[0])
+    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+        estimator.fit(MATRICES[0][0], [0, 1])
+    for copied, original in met:
+        assert original is estimator and copied is not estimator
+        assert get_original(copied) is copied
+    assert _running.get() == ()

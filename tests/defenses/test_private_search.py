@@ -272,6 +272,19 @@ class DummyTrials(ClassifierMixin, BaseEstimator):
         return np.full(len(X), self.constant)
 
 
+def test_what_all_candidates_would_warn_of_is_said_once(table):
+    class WarningCentroids(NoisyCentroids):
+        def plan_steps(self, X, y):
+            warnings.warn("the plan depends on the rows", UserWarning, stacklevel=2)
+            return super().plan_steps(X, y)
+
+    search = PrivateSearchCV(WarningCentroids(), {"noise": [3.0, 4.0, 5.0]}, random_state=0)
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        search.fit(*table)
+    assert [str(one.message) for one in said] == ["the plan depends on the rows"]
+
+
 def test_warnings_of_trials_do_not_tell_their_number(table):
     class Warns(NoisyCentroids):
         def fit(self, X, y):
