@@ -1,5 +1,7 @@
 """Who has neighbors, and what is said of those who have none."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from sklearn.frozen import FrozenEstimator
@@ -115,3 +117,12 @@ def test_the_pool_must_have_kept_its_answers():
 def test_a_level_that_cannot_be_reached_is_named():
     with pytest.warns(ResolutionWarning, match=r"down to 0\.11; level=0\.05 is in the tail"):
         fit(level=0.05)
+
+
+def test_a_record_without_an_in_model_can_be_judged_and_one_without_an_out_model_cannot():
+    answers = POOL.estimator.to_answers()
+    membership = answers.membership.copy()
+    membership[:, 0], membership[:, 1] = False, True
+    lacking = FrozenEstimator(POOL.estimator.with_answers(replace(answers, membership=membership)))
+    attack = VulnerableRecordsAttack(VICTIM, lacking, radius=0.0, level=0.2).fit(RECORDS)
+    np.testing.assert_array_equal(attack.can_judge(RECORDS), np.arange(200) != 1)
