@@ -11,7 +11,7 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from skmia import Outputs, Records
 from skmia.attacks import QuantileAttack, RenyiAttack, ThresholdAttack
-from skmia.base._cross_fitting import assign_folds, cross_fit, learns
+from skmia.base._cross_fitting import assign_folds, cross_fit, judge_records, learns, score
 from skmia.signals import Signals
 
 
@@ -119,3 +119,38 @@ def test_nothing_is_found_where_there_is_nothing(classifier):
 
 def test_frozen_attack_learns_nothing_more():
     assert not learns(FrozenEstimator(RenyiAttack()))
+
+
+class GivenScores:
+    """An attack whose scores are the records' own, in the form that a test asks for."""
+
+    def __init__(self, **given):
+        vars(self).update(given)
+
+
+def test_scores_and_predictions_are_read_in_the_form_that_an_attack_has():
+    records, values = Records([[0.0], [1.0], [2.0]]), np.array([-1.0, 0.5, 2.0])
+
+    def give(form):
+        return lambda records: form[: len(records)]
+
+    two = np.column_stack([1 - values, values])
+    forms = {
+        "score_samples": values,
+        "decision_function": values,
+        "predict_proba": two,
+        "predict": values,
+    }
+    for name, form in forms.items():
+        worse = {other: give(-values) for other in list(forms)[list(forms).index(name) + 1 :]}
+        np.testing.assert_array_equal(
+            score(GivenScores(**{name: give(form)}, **worse), records), values
+        )
+    with pytest.raises(TypeError, match="GivenScores has no method that scores records"):
+        score(GivenScores(), records)
+    # A score at the threshold itself is one of a member; predictions are asked for without one.
+    for offset, expected in ((0.5, [0, 1, 1]), (0.6, [0, 0, 1])):
+        attack = GivenScores(score_samples=give(values), offset_=offset, predict=give(1 - values))
+        np.testing.assert_array_equal(judge_records(attack, records).guesses, expected)
+    attack = GivenScores(score_samples=give(values), predict=give(np.array([1, 0, 1])))
+    np.testing.assert_array_equal(judge_records(attack, records).guesses, [1, 0, 1])
