@@ -394,3 +394,20 @@ def test_a_standard_error_that_is_missing_costs_no_result(make, draws, monkeypat
         progress.enter_stage("first")
         assert list(progress.show_progress([1, 2], 1, "models")) == [1, 2]
     progress.say_on_stderr("nobody reads it")
+
+
+def test_a_bar_within_stages_moves_the_stage_by_what_is_done(monkeypatch):
+    class Moves(list):
+        def move(self, n, total):
+            self.append((n, total))
+
+    moves = Moves()
+    monkeypatch.setattr(progress, "_stages", moves)
+    with make_bar("models", 4) as bar:
+        bar.update()
+        bar.set_postfix_str("a")
+        bar.update(2)
+    assert moves == [(0, 4), (1, 4), (3, 4)]
+    with make_bar("models", None) as bar:  # of which nobody knows how many there are
+        bar.update()
+    assert len(moves) == 3
