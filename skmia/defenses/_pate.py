@@ -323,7 +323,9 @@ class PATEDefense(CountsPrivateFits, TaughtClassifier):
         steps = multiplier, 1.0, 1
         self.epsilon_ = math.inf
         if multiplier > 0:
-            self.epsilon_ = total_epsilon([], [(multiplier, 1)], [], self.delta_, "rdp")
+            spent = total_epsilon([], [(multiplier, 1)], [], self.delta_, "rdp")
+            # The noise was chosen for the target, which the sum exceeds by its own rounding.
+            self.epsilon_ = spent if self.target_epsilon is None else self.target_epsilon
         if self.ledger is not None:
             kind = "normal" if multiplier > 0 else "fit"
             self.ledger.record(
