@@ -186,7 +186,8 @@ def load_policy(policy: PathLike = "cautious") -> Policy:
     Parameters
     ----------
     policy : str or path-like, default="cautious"
-        ``"cautious"``, ``"research"``, ``"anonymity"``, or a path to a TOML file in the same format.
+        ``"cautious"``, ``"research"``, ``"anonymity"``, or a path to a TOML file in the same
+        format.
 
     Returns
     -------
