@@ -141,8 +141,8 @@ _READING = {
 _POLICY = {
     "--policy": (
         {"metavar": "NAME|FILE"},
-        "recommend a release or not by a policy: cautious, research, anonymity or a TOML file; exit "
-        "with code 1 unless it is a release, and with code 4 if nothing can be said",
+        "recommend a release or not by a policy: cautious, research, anonymity or a TOML file; "
+        "exit with code 1 unless it is a release, and with code 4 if nothing can be said",
     ),
     **_PROVENANCE,
 }
