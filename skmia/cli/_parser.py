@@ -72,6 +72,7 @@ examples:
   skmia table synthetic.csv train.csv held_out.csv --out report
   skmia table synthetic.csv train.csv held_out.csv --drop id --target income
   skmia table synthetic.csv train.csv held_out.csv --person patient
+  skmia table synthetic/ train/ held_out/ --keys patients=id visits=patient_id
   skmia table synthetic.csv train.csv held_out.csv --policy cautious
   skmia table synthetic.csv train.csv held_out.csv --fail-above rare_copies.low=0
 """
@@ -375,6 +376,12 @@ _OPTIONS = {
                 _COLUMN,
                 "column that names the person of each row, where persons have several; it is not "
                 "compared",
+            ),
+            "--keys": (
+                _LIST | {"metavar": "COL|TABLE=COL"},
+                "column that names the person in each of several tables, or in all of them; "
+                "SYNTHETIC, REAL and --held-out are then folders with a file for each table, and "
+                "each person is compared with all rows",
             ),
             "--drop": (_COLUMNS, "columns to leave out of all tables"),
             "--keep": (
