@@ -68,7 +68,7 @@ def test_a_person_without_a_row_in_the_first_table_is_kept():
     [
         ({"keys": "id"}, r"keys: 'id' is not a column of 'visits' of real"),
         ({"keys": {"patients": "id"}}, "keys lack the column of persons in 'visits'"),
-        ({"keys": KEYS | {"labs": "pid"}}, "keys name 'labs', which is no table"),
+        ({"keys": KEYS | {"labs": "pid"}}, "keys name no table 'labs'"),
         ({"keys": 3}, "keys must be the column"),
         ({"visits": VISITS.assign(pid=[3, None, 3, 7, 7])}, "1 rows have no person"),
         ({"visits": "text"}, "visits"),
