@@ -64,7 +64,13 @@ from skmia.attacks.white_box import (
     WhiteBoxAttack,
 )
 from skmia.base import BaseAttack
-from skmia.defenses import LabelOnlyDefense, SoftRegressionDefense, StudentDefense, TopKDefense
+from skmia.defenses import (
+    LabelOnlyDefense,
+    PATEDefense,
+    SoftRegressionDefense,
+    StudentDefense,
+    TopKDefense,
+)
 from skmia.defenses.mechanisms import GaussianMechanism, NonSphericalGaussianMechanism
 from skmia.epsilon import EpsilonAudit, LabelAudit, OneRunAudit
 from skmia.leakage import (
@@ -555,11 +561,14 @@ EXCLUDED = {
 EXAMPLES = {
     name: getattr(skmia.defenses, name)(LogisticRegression())
     for name in skmia.defenses.__all__
-    if name.endswith("Defense") and name != "StudentDefense"
+    if name.endswith("Defense") and name not in ("PATEDefense", "StudentDefense")
 }
 for changed in ("LabelOnly", "ReleasedFile", "Rounding", "Temperature", "TopK"):  # or refused
     EXAMPLES[f"{changed}Defense"].set_params(estimator=DecisionTreeClassifier(random_state=0))
 EXAMPLES["StudentDefense"] = StudentDefense(LogisticRegression(), KernelDensity())
+EXAMPLES["PATEDefense"] = PATEDefense(
+    GaussianNB(), KernelDensity(), n_teachers=2, noise_multiplier=0, noise_seed=0
+)
 EXAMPLES["RememberTraining"] = RememberTraining(LogisticRegression(max_iter=1000))
 EXAMPLES["OneOutput"] = OneOutput(LogisticRegression())
 EXAMPLES["JointOutputs"] = JointOutputs(LogisticRegression())
@@ -684,6 +693,8 @@ def test_the_tags_say_who_takes_a_matrix():
         assert not one().__sklearn_tags__().input_tags.two_d_array
 
 
+# A private estimator says what its guarantee does not cover.
+@pytest.mark.filterwarnings("ignore::skmia.exceptions.PrivacyWarning")
 @pytest.mark.parametrize(
     "estimator",
     [*find_estimators_of_matrices(), *FURTHER],

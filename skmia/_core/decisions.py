@@ -18,6 +18,18 @@ ROLES = {
     "second checker": "has repeated the command",
 }
 
+# What the controller of a model fills in on a sheet of evidence: a label, and the paragraph of
+# Opinion 28/2024 of the European Data Protection Board that asks for it, if it is one alone.
+EVIDENCE_FIELDS = {
+    "purpose": ("What the model is for, and who can reach it", "paragraph 46"),
+    "personal data": ("Whose data it was trained on, and from which sources", ""),
+    "preparation": ("What was removed, replaced or aggregated before training", ""),
+    "training": ("What in the training limits how much it learns of one person", ""),
+    "outputs": ("What limits the answers: filters, rates, decimals, who may ask", ""),
+    "means": ("What others could do: skills, cost, further data, other releases", "paragraph 58"),
+    "later tests": ("When the tests are repeated, and by whom", "paragraph 55"),
+}
+
 # Reports also give the difference in accuracy, which is another number.
 GAP_NOTE = (
     "gap: the mean of 1 - the probability of the label, over non-members minus over members; "

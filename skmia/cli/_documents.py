@@ -1,4 +1,4 @@
-"""``skmia report`` and ``skmia compare``, which read the results of audits."""
+"""The commands that read the results of audits."""
 
 import json
 import os
@@ -17,6 +17,7 @@ from ..report import (
     compare_audits,
     format_comparison,
     render_audit,
+    render_authority_sheet,
     render_comparison,
 )
 from ..synthetic import SCHEMA as TABLE_SCHEMA
@@ -165,6 +166,17 @@ def run_decide(arguments, show):
         write_json(decided, path)
         write_sheet(decided, sheet, page)
     return f"recorded: {visible(path)}\nwritten: {visible(sheet)}"
+
+
+def run_evidence(arguments, show):
+    """Write the sheet of evidence of several audits."""
+    paths = [find_document(path) for path in arguments.results]
+    check_is_no_source(arguments.out, paths)
+    documents = [_read_json_document(path) for path in paths]
+    for path, document in zip(paths, documents, strict=True):
+        _check_document(path, document, READERS)
+    write_page(arguments.out, render_authority_sheet(documents, dict(arguments.provenance)))
+    return f"written: {visible(arguments.out)}"
 
 
 def run_compare(arguments, show):

@@ -18,7 +18,7 @@ from ._parser import make_parser
 from ._spelling import parse_words, spell
 
 # The commands, and the modules that run them.
-_COMMANDS = dict.fromkeys(("compare", "decide", "report"), "_documents")
+_COMMANDS = dict.fromkeys(("compare", "decide", "evidence", "report"), "_documents")
 _COMMANDS |= {name: f"_{name}" for name in ("audit", "inspect", "policy", "table")}
 
 # What the library raises where it refuses its input; all else is a fault of the program.

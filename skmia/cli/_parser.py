@@ -8,7 +8,7 @@ from functools import cache
 from pathlib import Path
 
 from .._core import __version__
-from .._core.decisions import REQUEST, ROLES
+from .._core.decisions import EVIDENCE_FIELDS, REQUEST, ROLES
 from .._core.guesses import ask_whether, find_meant
 from .._core.optional import import_optional
 from ._options import (
@@ -72,6 +72,7 @@ examples:
   skmia table synthetic.csv train.csv held_out.csv --out report
   skmia table synthetic.csv train.csv held_out.csv --drop id --target income
   skmia table synthetic.csv train.csv held_out.csv --person patient
+  skmia table synthetic/ train/ held_out/ --keys patients=id visits=patient_id
   skmia table synthetic.csv train.csv held_out.csv --policy cautious
   skmia table synthetic.csv train.csv held_out.csv --fail-above rare_copies.low=0
 """
@@ -96,6 +97,18 @@ examples:
   skmia decide out --by "B. Jones" --role "second checker"
   skmia decide out --decision conditions --conditions "until May 2027, in the safe room" \\
       --because "..." --reason k="..." --by "A. Smith"
+"""
+
+_EVIDENCE = """\
+Write a sheet of two pages for people who assess whether a model or a table is anonymous.
+
+Each attack that Opinion 28/2024 of the European Data Protection Board names has a line: what ran,
+whether it was able to find something, how much was found at most of all records and of the most
+exposed, or why it was not tested. The sheet is evidence for an assessment and makes none.
+
+examples:
+  skmia evidence out --out evidence.html
+  skmia evidence model_audit table_audit --provenance purpose="triage of calls"
 """
 
 # What options have in common. One that takes several values may be given several times.
@@ -129,8 +142,8 @@ _READING = {
 _POLICY = {
     "--policy": (
         {"metavar": "NAME|FILE"},
-        "recommend a release or not by a policy: cautious, research or a TOML file; exit with "
-        "code 1 unless it is a release, and with code 4 if nothing can be said",
+        "recommend a release or not by a policy: cautious, research, anonymity or a TOML file; "
+        "exit with code 1 unless it is a release, and with code 4 if nothing can be said",
     ),
     **_PROVENANCE,
 }
@@ -364,6 +377,12 @@ _OPTIONS = {
                 "column that names the person of each row, where persons have several; it is not "
                 "compared",
             ),
+            "--keys": (
+                _LIST | {"metavar": "COL|TABLE=COL"},
+                "column that names the person in each of several tables, or in all of them; "
+                "SYNTHETIC, REAL and --held-out are then folders with a file for each table, and "
+                "each person is compared with all rows",
+            ),
             "--drop": (_COLUMNS, "columns to leave out of all tables"),
             "--keep": (
                 _COLUMNS,
@@ -488,10 +507,27 @@ _OPTIONS = {
             "--replace": (_FLAG, "replace another decision, and remove the names under it"),
         }
     },
+    "evidence": {
+        "": {
+            "results": (
+                {"type": Path, "nargs": "+", "metavar": "OUT"},
+                "folders of audits, or their audit.json, table.json",
+            ),
+            "--out": (
+                _page("evidence.html") | {"default": Path("evidence.html")},
+                "page to write: a file, or a folder for evidence.html (default: evidence.html)",
+            ),
+            "--provenance": (
+                _LIST | {"type": parse_text, "metavar": "NAME=TEXT"},
+                f"lines of the sheet that are known: {', '.join(EVIDENCE_FIELDS)}; others, such as "
+                "hashes, stand at its end",
+            ),
+        }
+    },
     "policy": {
         "": {
             "action": ({"choices": ["show"]}, "what to do"),
-            "policy": ({"metavar": "NAME|FILE"}, "cautious, research or a TOML file"),
+            "policy": ({"metavar": "NAME|FILE"}, "cautious, research, anonymity or a TOML file"),
         }
     },
 }
@@ -511,6 +547,7 @@ _TEXTS = {
         None,
     ),
     "decide": ("record the decision on a release", _DECIDE, None),
+    "evidence": ("write a sheet for a data protection authority", _EVIDENCE, None),
     "policy": (
         "show a policy of release",
         "Show a policy of release, to read it or to copy it into a file of your own.",

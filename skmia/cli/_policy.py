@@ -105,7 +105,11 @@ def describe_command_origin(arguments, files=FILES):
     origin = {"command": as_settings(arguments)["repeat"]}
     for name in files:
         path = getattr(arguments, name)
-        if path is not None:
-            with open(path, "rb") as file:
-                origin[f"sha256 of {path.name}"] = file_digest(file, "sha256").hexdigest()
+        if path is None:
+            continue
+        for one in sorted(path.rglob("*")) if path.is_dir() else [path]:
+            if one.is_file():
+                with open(one, "rb") as file:
+                    inside = one.relative_to(path.parent).as_posix()
+                    origin[f"sha256 of {inside}"] = file_digest(file, "sha256").hexdigest()
     return origin

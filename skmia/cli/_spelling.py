@@ -45,6 +45,7 @@ _COMMANDS = {
     "report": "show html page render view",
     "compare": "diff comparison",
     "decide": "sign approve decision release",
+    "evidence": "authority dpo gdpr edpb dpia anonymity officer",
     "policy": "policies rules",
 }
 

@@ -5,9 +5,17 @@ from dataclasses import replace
 import numpy as np
 
 from .._core.escaping import visible
+from .._core.guesses import suggest_path
 from .._core.progress import show_stages
 from ..report import recommend_release
-from ..synthetic import as_table_document, audit_table, find_identifiers, save_table, show_table
+from ..synthetic import (
+    as_table_document,
+    audit_table,
+    find_identifiers,
+    join_tables_of_persons,
+    save_table,
+    show_table,
+)
 from ..synthetic.cost import estimate_table_cost
 from ._gate import GateFinding, compare_largest, judge_verdict, miss_number
 from ._options import NUMBERS, TABLE, CommandError, tell
@@ -18,6 +26,7 @@ from ._read_table import check_option_column, check_values
 from ._reading import make_reading, read_alike
 
 _FILES = ("synthetic", "real", "held_out")
+_ENDINGS = (".csv", ".csv.gz", ".parquet", ".arrow", ".feather")
 # Their names in messages.
 _OPTIONS = {"synthetic": "SYNTHETIC", "real": "REAL", "held_out": "--held-out"}
 # The parts of the audit with their shares of the time, on tables of 1,500 rows.
@@ -75,9 +84,19 @@ def _estimate(arguments):
 def _read_tables(arguments):
     """Return the tables of the command line by their names, and notes on their files."""
     names = [name for name in _FILES if getattr(arguments, name) is not None]
-    paths = {_OPTIONS[name]: getattr(arguments, name) for name in names}
-    frames, notes = read_alike(paths, make_reading(arguments))
-    tables = dict(zip(names, frames, strict=True))
+    paths = {name: getattr(arguments, name) for name in names}
+    if arguments.keys:
+        tables, notes = _read_tables_of_persons(paths, arguments)
+    else:
+        options = {_OPTIONS[name]: path for name, path in paths.items()}
+        for option, path in options.items():
+            if path.is_dir() and any(path.glob("*.csv*")):
+                raise CommandError(
+                    f"{option}: {visible(path.name)} is a folder of tables: name the column of "
+                    "persons in each by --keys"
+                )
+        frames, notes = read_alike(options, make_reading(arguments))
+        tables = dict(zip(names, frames, strict=True))
     for name in arguments.drop:
         check_option_column(tables["real"], name, "--drop")
     tables = {
@@ -94,6 +113,56 @@ def _read_tables(arguments):
         if name is not None:
             check_option_column(tables["real"], name, option)
     return tables, notes
+
+
+def _read_tables_of_persons(folders, arguments):
+    """Return tables with a row for each person, of folders with a file for each table."""
+    if arguments.person is not None:
+        raise CommandError("--person goes without --keys, by which each row is a person")
+    files = {name: _list_table_files(folder, _OPTIONS[name]) for name, folder in folders.items()}
+    first = files["real"]
+    for name, found in files.items():
+        if set(found) != set(first):
+            raise CommandError(
+                f"{_OPTIONS[name]}: the folder has the tables {', '.join(found)}, and REAL has "
+                f"{', '.join(first)}"
+            )
+    given, notes = {name: {} for name in folders}, []
+    for table in first:
+        options = {_OPTIONS[name]: found[table] for name, found in files.items()}
+        frames, told = read_alike(options, make_reading(arguments))
+        notes += [f"{table}: {note}" for note in told]
+        for name, frame in zip(files, frames, strict=True):
+            given[name][table] = frame
+    try:
+        joined = join_tables_of_persons(given, _read_keys(arguments.keys))
+    except ValueError as error:
+        raise CommandError(f"--keys: {tell(error).removeprefix('keys: ')}") from error
+    return joined.tables, [*joined.notes, *notes]
+
+
+def _list_table_files(folder, option):
+    """Return the files of tables in a folder, by their names without the ending."""
+    if not folder.is_dir():
+        raise CommandError(
+            f"{option}: with --keys a folder is needed, with one file for each table; got "
+            f"{visible(str(folder))}{'' if folder.exists() else suggest_path(folder)}"
+        )
+    found = sorted(path for path in folder.iterdir() if path.name.endswith(_ENDINGS))
+    if not found:
+        raise CommandError(f"{option}: {visible(str(folder))} has no {', '.join(_ENDINGS)}")
+    return {path.name.partition(".")[0]: path for path in found}
+
+
+def _read_keys(words):
+    """Return one column for all tables, or columns by table."""
+    pairs = [word.partition("=") for word in words]
+    if len(pairs) == 1 and not pairs[0][1]:
+        return words[0]
+    for word, (table, _, column) in zip(words, pairs, strict=True):
+        if not table or not column:
+            raise CommandError(f"--keys: must be a column or TABLE=COLUMN; got {word!r}")
+    return {table: column for table, _, column in pairs}
 
 
 def _choose_table_identifiers(tables, arguments):

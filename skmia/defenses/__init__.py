@@ -12,6 +12,7 @@ from ._evaluation import evaluate_defense
 from ._exact_noise import COIN_BITS, PrivateRandomness, choose_grids, round_to
 from ._ledger import PrivacyLedger
 from ._output import LabelOnlyDefense, RoundingDefense, TemperatureDefense, TopKDefense
+from ._pate import PATEDefense
 from ._private_search import PrivateSearchCV
 from ._released import ReleasedFileDefense, move_thresholds, strip_state
 from ._repeated_fits import CountsPrivateFits
@@ -36,6 +37,7 @@ __all__ = [
     "DPSGDClassifier",
     "LabelOnlyDefense",
     "LabelSmoothingDefense",
+    "PATEDefense",
     "PrivacyLedger",
     "PrivateSearchCV",
     "ReleasedFileDefense",

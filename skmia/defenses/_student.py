@@ -26,7 +26,75 @@ from .._core.types import ArrayLike, Seed
 from ._meta import AnswersProba, check_takes_targets, fit_on_targets, inner_has
 
 
-class StudentDefense(AnswersProba):
+class TaughtClassifier(AnswersProba):
+    """Base class of defenses whose released classifier saw other rows than the training rows.
+
+    A subclass has the parameters ``public``, ``student`` and ``random_state``, and sets estimator_,
+    the fitted student, and classes_.
+    """
+
+    _parameter_constraints = {
+        **AnswersProba._parameter_constraints,
+        "public": ["array-like", HasMethods(["fit", "sample"])],
+        "student": [HasMethods(["fit", "predict"]), None],
+        "random_state": ["random_state"],
+    }
+
+    @property
+    def _asked(self):
+        unfitted = self.estimator if self.student is None else self.student
+        return getattr(self, "estimator_", unfitted)
+
+    def _get_public(self, X, n_samples, random_state):
+        """Return the public rows, as given or drawn from a generator of the training rows."""
+        if not hasattr(self.public, "fit"):
+            return self.public
+        generator = copy_unfitted(self.public)
+        if "random_state" in generator.get_params():
+            generator.set_params(random_state=random_state.randint(np.iinfo(np.int32).max))
+        drawn = draw_samples(generator.fit(X), n_samples or len(as_rows(X)), random_state)
+        is_plain = is_frame(X) and not is_frame(drawn)
+        return pd.DataFrame(drawn, columns=X.columns) if is_plain else drawn
+
+    @available_if(inner_has("decision_function"))
+    def decision_function(self, X: ArrayLike) -> np.ndarray:
+        """Return the decision values of the student.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Features.
+
+        Returns
+        -------
+        values : ndarray of shape (n_samples,) or (n_samples, n_classes)
+
+        Raises
+        ------
+        ValueError
+            If the teacher gave a class to no row of the student.
+        """
+        check_is_fitted(self)
+        if len(self.estimator_.classes_) < len(self.classes_):
+            missing = np.setdiff1d(self.classes_, self.estimator_.classes_).tolist()
+            raise ValueError(
+                f"The teacher labeled no row of the student as {missing}, so there are no decision "
+                "values for it. Use more rows, or predict_proba."
+            )
+        with self._asking(X):
+            return self.estimator_.decision_function(X)
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_label = False
+        others = [one for one in (self.student, self.public) if hasattr(one, "fit")]
+        for inputs in (get_tags(one).input_tags for one in others):
+            tags.input_tags.sparse &= inputs.sparse
+            tags.input_tags.allow_nan &= inputs.allow_nan
+        return tags
+
+
+class StudentDefense(TaughtClassifier):
     """Classifier that is trained on other rows, labeled by a classifier of the training rows.
 
     A teacher is fitted on the training rows and predicts labels of public or synthetic rows. A
@@ -92,12 +160,9 @@ class StudentDefense(AnswersProba):
     """
 
     _parameter_constraints = {
-        **AnswersProba._parameter_constraints,
-        "public": ["array-like", HasMethods(["fit", "sample"])],
-        "student": [HasMethods(["fit", "predict"]), None],
+        **TaughtClassifier._parameter_constraints,
         "labels": [StrOptions({"hard", "soft"})],
         "n_samples": [at_least(1), None],
-        "random_state": ["random_state"],
     }
 
     def __init__(
@@ -142,7 +207,8 @@ class StudentDefense(AnswersProba):
         routed = route_params(self, "fit", fit_params)
         with with_advice(self.estimator, X):
             teacher = copy_unfitted(self.estimator).fit(X, y, **routed)
-        public = self._get_public(X)
+        random_state = check_random_state(self.random_state)
+        public = self._get_public(X, self.n_samples, random_state)
         with with_advice(teacher, public):
             labels = teacher.predict(public)
         try:
@@ -157,11 +223,6 @@ class StudentDefense(AnswersProba):
             ) from error
         self.estimator_, self.classes_ = student, teacher.classes_
         return self
-
-    @property
-    def _asked(self):
-        unfitted = self.estimator if self.student is None else self.student
-        return getattr(self, "estimator_", unfitted)
 
     def _teach(self, student, teacher, public, labels):
         if self.labels == "soft":
@@ -178,51 +239,3 @@ class StudentDefense(AnswersProba):
                 'labels="soft" needs predict_proba of the teacher, which '
                 f"{type(self.estimator).__name__} does not have."
             )
-
-    def _get_public(self, X):
-        if not hasattr(self.public, "fit"):
-            return self.public
-        random_state = check_random_state(self.random_state)
-        generator = copy_unfitted(self.public)
-        if "random_state" in generator.get_params():
-            generator.set_params(random_state=random_state.randint(np.iinfo(np.int32).max))
-        drawn = draw_samples(generator.fit(X), self.n_samples or len(as_rows(X)), random_state)
-        is_plain = is_frame(X) and not is_frame(drawn)
-        return pd.DataFrame(drawn, columns=X.columns) if is_plain else drawn
-
-    @available_if(inner_has("decision_function"))
-    def decision_function(self, X: ArrayLike) -> np.ndarray:
-        """Return the decision values of the student.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Features.
-
-        Returns
-        -------
-        values : ndarray of shape (n_samples,) or (n_samples, n_classes)
-
-        Raises
-        ------
-        ValueError
-            If the teacher gave a class to no row of the student.
-        """
-        check_is_fitted(self)
-        if len(self.estimator_.classes_) < len(self.classes_):
-            missing = np.setdiff1d(self.classes_, self.estimator_.classes_).tolist()
-            raise ValueError(
-                f"The teacher labeled no row of the student as {missing}, so there are no decision "
-                "values for it. Use more rows, or predict_proba."
-            )
-        with self._asking(X):
-            return self.estimator_.decision_function(X)
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_label = False
-        others = [one for one in (self.student, self.public) if hasattr(one, "fit")]
-        for inputs in (get_tags(one).input_tags for one in others):
-            tags.input_tags.sparse &= inputs.sparse
-            tags.input_tags.allow_nan &= inputs.allow_nan
-        return tags

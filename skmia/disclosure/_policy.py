@@ -52,7 +52,7 @@ def _check_size(content, name):
     return content.replace(b"\r\n", b"\n")
 
 
-SHIPPED_POLICIES = ("cautious", "research")
+SHIPPED_POLICIES = ("cautious", "research", "anonymity")
 RELEASES = ("file", "service", "table")
 LEVELS = ("block", "review", "note")
 UNDECIDED = ("cannot be said", "conditions")
@@ -186,7 +186,8 @@ def load_policy(policy: PathLike = "cautious") -> Policy:
     Parameters
     ----------
     policy : str or path-like, default="cautious"
-        ``"cautious"``, ``"research"``, or a path to a TOML file in the same format.
+        ``"cautious"``, ``"research"``, ``"anonymity"``, or a path to a TOML file in the same
+        format.
 
     Returns
     -------

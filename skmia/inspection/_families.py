@@ -151,6 +151,16 @@ FAMILIES = (
         {"data": "rows"},
     ),
     EstimatorFamily(
+        "TabPFNClassifier TabPFNRegressor TabICLClassifier TabICLRegressor",
+        "rows",
+        "An in-context model reads its training rows again for each answer, so that every one of "
+        "them is stored, with its target. The weights of its net come from other data.",
+        (
+            _OTHER_MODEL,
+            "StudentDefense and PATEDefense train one on public rows with the answers of this one.",
+        ),
+    ),
+    EstimatorFamily(
         "DBSCAN",
         "rows",
         "Every training row in a dense region (core sample) is stored, and the label of every row.",

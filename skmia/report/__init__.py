@@ -2,6 +2,7 @@
 
 from .._core import name_by_room
 from .._core.levels import Level
+from ._authority_sheet import render_authority_sheet, write_authority_sheet
 from ._case import (
     AS_FILE,
     CHECKS,
@@ -65,6 +66,7 @@ __all__ = [
     "permutation_test",
     "positive_control",
     "recommend_release",
+    "write_authority_sheet",
 ]
 
 name_by_room(__name__)

@@ -30,6 +30,7 @@ from ._table._evidence import (
     measure_table_level,
     write_table_verdict,
 )
+from ._table._person_table import join_tables_of_persons
 from ._table._report import SCHEMA, SCHEMA_VERSION, as_table_document, render_table, show_table
 
 __all__ = [

@@ -200,7 +200,10 @@ def test_conditions_are_measured_if_asked(printed, tmp_path):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--policy", "strict"], "--policy: policy must be one of 'cautious', 'research'"),
+        (
+            ["--policy", "strict"],
+            "--policy: policy must be one of 'cautious', 'research', 'anon",
+        ),
         (["--decimals", "2"], "--decimals goes with --policy"),
         (["--measure-conditions"], "--measure-conditions goes with --policy"),
         (["--policy", "cautious", "--decimals", "18"], "must lie between 0 and 17"),
@@ -217,7 +220,7 @@ def test_a_policy_is_shown(capsys, tmp_path):
     assert load_policy(tmp_path / "mine.toml").limits == load_policy("research").limits
     assert main(["policy", "show", "strict"]) == 2
     err = capsys.readouterr().err
-    assert err.startswith("skmia policy: show: policy must be one of 'cautious', 'research'")
+    assert err.startswith("skmia policy: show: policy must be one of 'cautious', 'research', 'anon")
 
 
 @pytest.mark.usefixtures("no_drawing")

@@ -58,6 +58,7 @@ METAS = {
 # Their fit takes no metadata.
 WITHOUT = {
     "DPSGDClassifier": "a weight would change what one row can contribute",
+    "PATEDefense": "a weight would have to go with its row to a teacher",
     "PrivateSearchCV": "the same holds for the estimators that it takes",
 }
 

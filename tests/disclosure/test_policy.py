@@ -121,7 +121,9 @@ def test_mistakes_in_a_policy_are_one_sentence(old, new, sentence, tmp_path):
 
 
 def test_policies_that_do_not_exist():
-    with pytest.raises(FileNotFoundError, match="policy must be one of 'cautious', 'research'"):
+    with pytest.raises(
+        FileNotFoundError, match="policy must be one of 'cautious', 'research', 'anon"
+    ):
         load_policy("strict")
     with pytest.raises(TypeError, match="or a path; got None"):
         load_policy(None)

@@ -63,6 +63,13 @@ DEFENSES = {
     "LabelSmoothingDefense": {"smoothing": (0.1,)},
     "SoftLabelDefense": {"alpha": (0.0, 0.5), "spread": ("label",), **FOLDS},
     "SELENADefense": {**FOLDS, "store_targets": (False,)},
+    "PATEDefense": {
+        "public": (KernelDensity(),),
+        "n_teachers": (3,),
+        "noise_multiplier": (0.0, 0.5),
+        "threshold": (None, 0.6),
+        "random_state": (0,),
+    },
     "StudentDefense": {"public": (KernelDensity(),), "random_state": (0,)},
 }
 

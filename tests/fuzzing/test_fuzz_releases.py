@@ -27,7 +27,7 @@ def audited():
 
 
 ASKED = {
-    "policy": ("cautious", "research"),
+    "policy": ("cautious", "research", "anonymity"),
     "release": ("service", "file"),
     "decimals": (None, 2),
 }

@@ -1,6 +1,6 @@
 """One call for the privacy and the utility of a synthetic table."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Integral
 from pathlib import Path
@@ -55,6 +55,7 @@ from ._measure import (
     unify_tables,
 )
 from ._people import find_repeated_persons, group_of, leave_out_shared, read_people
+from ._person_table import join_tables_of_persons
 from ._report import (
     TITLE,
     as_table_document,
@@ -547,11 +548,12 @@ class TableReport:
 
 
 def audit_table(
-    real: ArrayLike,
-    synthetic: ArrayLike,
-    held_out: ArrayLike | None = None,
+    real: ArrayLike | Mapping[str, ArrayLike],
+    synthetic: ArrayLike | Mapping[str, ArrayLike],
+    held_out: ArrayLike | Mapping[str, ArrayLike] | None = None,
     *,
     group_by: str | Sequence[ArrayLike] | None = None,
+    keys: str | Mapping[str, str] | None = None,
     identifiers: Literal["auto"] | Sequence[str] = "auto",
     generator: Any = None,
     target: str | None = None,
@@ -568,11 +570,11 @@ def audit_table(
 
     Parameters
     ----------
-    real : DataFrame or array-like of shape (n_real, d)
-        Rows that the generator was trained on.
-    synthetic : DataFrame or array-like of shape (n_synthetic, d)
+    real : DataFrame or array-like of shape (n_real, d), or dict of DataFrame
+        Rows that the generator was trained on; or several tables by name, with `keys`.
+    synthetic : DataFrame or array-like of shape (n_synthetic, d), or dict of DataFrame
         Rows that it returned.
-    held_out : DataFrame or array-like of shape (n_held_out, d), default=None
+    held_out : DataFrame or array-like of shape (n_held_out, d), or dict, default=None
         Rows of the same population that the generator has not seen. Without them nothing can be
         said about leaks.
     group_by : str or sequence of array-like, default=None
@@ -580,6 +582,11 @@ def audit_table(
         ``held_out``. The column is not compared. Persons then take the place of rows: all tests
         exchange persons, and rows of persons who are in both tables are left out. If None, rows are
         taken for one person's only where columns repeat together in one of the two tables alone.
+    keys : str or dict of str to str, default=None
+        Of several tables, such as patients and visits: the column that names the person in each, by
+        table, or in all of them. Each person is then one row that is compared, with the columns of
+        tables that have one row a person, and a summary of their rows in the others; the names of
+        these columns begin with the table.
     identifiers : "auto" or sequence of str, default="auto"
         Columns that name rows, such as numbers that count them, codes or times of creation, which
         are left out. With "auto", they are recognized; an empty sequence keeps all columns.
@@ -641,6 +648,9 @@ def audit_table(
     """
     check_number(confidence_level, "confidence_level", "a number in (0, 1)", 1e-9, 1 - 1e-9)
     clock = PartClock()
+    real, synthetic, held_out, told = _join_given_tables(
+        real, synthetic, held_out, keys, group_by, generator
+    )
     columns, people = _read_given_tables(real, synthetic, held_out, group_by, identifiers)
     _check_target_names(columns.tables["real"].columns, target, secrets)
     tables = unify(columns.tables)
@@ -670,7 +680,7 @@ def audit_table(
         kept, settings, wanted["secrets"], clock, columns, people
     )
     use = _measure_use(kept, settings, target, resemblance, clock, people.groups)
-    spread, notes = None, _list_notes(columns, compared)
+    spread, notes = None, [*told, *_list_notes(columns, compared)]
     if generator is not None:
         groups = None if people.groups is None else tuple(people.groups.values())
         drawn_from = _keep_rows(columns.tables, people, kept["real"].columns)
@@ -714,6 +724,22 @@ class _ComparedColumns(NamedTuple):
     copied: list  # sentences on identifiers that are in the synthetic table
     matches: Any  # which rows of both real tables have such an identifier, or None
     fit: Any
+
+
+def _join_given_tables(real, synthetic, holdout, keys, group_by, generator):
+    """Return tables with a row for each person where several are given, and what became of them."""
+    given = {"real": real, "synthetic": synthetic, "held_out": holdout}
+    given = {name: tables for name, tables in given.items() if tables is not None}
+    several = [name for name, tables in given.items() if isinstance(tables, Mapping)]
+    if keys is None and not several:
+        return real, synthetic, holdout, []
+    if keys is None:
+        raise ValueError(f"{several[0]} has several tables: name the column of persons by keys.")
+    for name, other in (("group_by", group_by), ("generator", generator)):
+        if other is not None:
+            raise ValueError(f"{name} is not taken with keys, by which each row is a person.")
+    joined = join_tables_of_persons(given, keys)
+    return *(joined.tables.get(name) for name in ("real", "synthetic", "held_out")), joined.notes
 
 
 def _read_given_tables(real, synthetic, holdout, group_by, identifiers):
