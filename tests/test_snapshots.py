@@ -1246,8 +1246,6 @@ def defenses():
         TemperatureDefense,
         TopKDefense,
         evaluate_defense,
-        soften,
-        soften_values,
     )
     from skmia.defenses.mechanisms import (
         GaussianMechanism,
@@ -1255,6 +1253,7 @@ def defenses():
         NonSphericalGaussianMechanism,
         gaussian_sigma,
     )
+    from skmia.defenses.soft_targets import soften, soften_values
     from skmia.epsilon.canaries import mislabel
 
     X, y = load_iris(return_X_y=True)

@@ -1,10 +1,11 @@
 """Defenses: classifiers that leak less.
 
-Mechanisms that add noise to data are in :mod:`skmia.defenses.mechanisms`.
+Mechanisms that add noise to data are in :mod:`skmia.defenses.mechanisms`, and soft labels of one's
+own models in :mod:`skmia.defenses.soft_targets`.
 """
 
 from .._core import name_by_room
-from . import mechanisms
+from . import mechanisms, soft_targets
 from ._cross_fit import SELENADefense
 from ._dp_sgd import DPSGDClassifier
 from ._evaluation import DefenseEvaluation as DefenseEvaluation
@@ -20,8 +21,6 @@ from ._soft_labels import (
     LabelSmoothingDefense,
     SoftLabelDefense,
     SoftRegressionDefense,
-    soften,
-    soften_values,
 )
 from ._student import StudentDefense
 from .mechanisms import (
@@ -50,8 +49,6 @@ __all__ = [
     "TopKDefense",
     "evaluate_defense",
     "move_thresholds",
-    "soften",
-    "soften_values",
     "strip_state",
 ]
 

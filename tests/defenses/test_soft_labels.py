@@ -18,8 +18,9 @@ from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
 from skmia import Records, ShadowPool
-from skmia.defenses import SoftLabelDefense, soften
+from skmia.defenses import SoftLabelDefense
 from skmia.defenses import _cross_fit as cross_fit
+from skmia.defenses.soft_targets import soften
 
 X, Y = load_digits(return_X_y=True)
 X, Y = X[:300] / 16, Y[:300]

@@ -15,7 +15,8 @@ from sklearn.tree import DecisionTreeRegressor
 
 from skmia import Records, ShadowPool
 from skmia.attacks import LiRA
-from skmia.defenses import SoftRegressionDefense, soften_values
+from skmia.defenses import SoftRegressionDefense
+from skmia.defenses.soft_targets import soften_values
 from skmia.metrics import auc_interval
 
 RNG = np.random.default_rng(0)

@@ -97,7 +97,7 @@ FUNCTIONS = {
         "mean_2": st.one_of(NUMBER, ROW),
         "std_2": st.one_of(NUMBER, ROW),
     },
-    "defenses.soften": {
+    "defenses.soft_targets.soften": {
         "proba": SEVERAL,
         "y": vectors("classes"),
         "alpha": st.one_of(NUMBER, FLOATS),
