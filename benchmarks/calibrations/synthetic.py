@@ -210,6 +210,71 @@ def alarms_about_persons(rng, n_trials, n_people, rows, named):
     return alarms, n_trials
 
 
+def draw_tables_of_persons(rng, n_people, rows, first=0):
+    """Return persons and their visits as two tables, by the same law as rows of visits."""
+    visits = draw_visits(rng, n_people, rows)
+    visits["who"] += first
+    own = visits.drop_duplicates("who")[["who", "born", "state", "income"]]
+    return {"people": own, "visits": visits[["who", "amount", "kind"]]}
+
+
+def copy_persons(tables, real, share, rng):
+    """Return tables with copies of some persons under other names, whose amounts differ by 2%."""
+    names = real["people"]["who"].to_numpy()
+    chosen = rng.choice(names, int(share * len(names)), replace=False)
+    renamed = dict(zip(chosen, 10**6 + np.arange(len(chosen)), strict=True))
+    made = {}
+    for name, table in real.items():
+        copied = table[table["who"].isin(chosen)]
+        copied = copied.assign(who=copied["who"].map(renamed))
+        if "amount" in copied:
+            copied["amount"] = (copied["amount"] * rng.normal(1, 0.02, len(copied))).round(2)
+        made[name] = pd.concat([tables[name], copied], ignore_index=True)
+    return made
+
+
+@promise(
+    "`audit_table(keys=)` says that new persons of two tables leak or are of another population",
+    nominal=0.05,
+    side="at most",
+    designs={f"100 persons of {rows or '2 to 20'} rows": {"rows": rows} for rows in (1, 5, 20, 0)},
+    n_trials=100,
+)
+def alarms_about_persons_of_tables(rng, n_trials, rows):
+    alarms = 0
+    for seed in range(n_trials):
+        tables = (draw_tables_of_persons(rng, 100, rows, 1000 * k) for k in range(3))
+        real, made, holdout = tables
+        report = audit_table(real, made, holdout, keys="who", random_state=seed)
+        alarms += report.evidence in ("leak", "shift")
+    return alarms, n_trials
+
+
+@promise(
+    "Persons of two tables, one in ten of whom is copied with noise, are found",
+    nominal=0.5,
+    side="at least",
+    designs={
+        f"300 persons of {rows} rows, by {way}": {"rows": rows, "way": way}
+        for rows in (5, 20)
+        for way in ("keys", "rows of visits")
+    },
+    n_trials=30,
+)
+def copied_persons_are_found(rng, n_trials, rows, way):
+    """Rows of visits with the columns of persons are what a join without keys compares."""
+    found = 0
+    for seed in range(n_trials):
+        real, fresh, holdout = (draw_tables_of_persons(rng, 300, rows, 1000 * k) for k in range(3))
+        tables = real, copy_persons(fresh, real, 0.1, rng), holdout
+        settings = {"keys": "who"}
+        if way != "keys":
+            tables = [one["visits"].merge(one["people"], on="who") for one in tables]
+            settings = {"group_by": "who"}
+        found += audit_table(*tables, **settings, random_state=seed).evidence == "leak"
+    return found, n_trials
+
+
 def draw_kind(rng, n_rows, kind):
     """Rows of few categories, of categories and whole numbers, or of numbers of many digits."""
     # "alike": rows of a few hundred kinds of people, many of which are equal by chance, so that
