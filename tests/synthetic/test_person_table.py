@@ -131,6 +131,23 @@ def test_copied_persons_are_found_and_new_ones_are_not(world):
         assert any("'visit'" in note for note in found.notes)
 
 
+def test_persons_of_both_sides_are_left_out_of_both():
+    more = pd.DataFrame({"id": [3, 11, 12], "age": [40, 60, 70]})
+    data = {
+        "real": {"patients": PATIENTS, "visits": VISITS},
+        "synthetic": {"patients": PATIENTS, "visits": VISITS},
+        "held_out": {"patients": more, "visits": VISITS[VISITS["pid"] == 3]},
+    }
+    found = join_tables_of_persons(data, KEYS)
+    assert found.tables["real"]["age"].tolist() == [30, 50]
+    assert found.tables["synthetic"]["age"].tolist() == [30, 40, 50]
+    assert found.tables["held_out"]["age"].tolist() == [60, 70]
+    assert any("are left out of both: 1." in note for note in found.notes)
+    data["held_out"] = data["real"]
+    with pytest.raises(ValueError, match="3 of 3 held-out persons are training persons"):
+        join_tables_of_persons(data, KEYS)
+
+
 @pytest.mark.parametrize(
     ("settings", "words"),
     [

@@ -693,7 +693,7 @@ def audit_table(
         **use,
         unchanged=unchanged,
         spread=spread,
-        data=_describe_data(tables, columns, people),
+        data=_describe_data(tables, columns, people, is_person=keys is not None),
         settings={**wanted, "confidence_level": confidence_level},
         seeds={"random_state": seed},
         seconds=clock.read(),
@@ -827,9 +827,14 @@ def _tell_sample(tables):
     )
 
 
-def _describe_data(tables, columns, people):
+def _describe_data(tables, columns, people, is_person):
     data = {f"n_{name}": len(table) for name, table in tables.items()}
     data |= {"n_columns": tables["real"].shape[1], "identifiers": list(columns.identifiers)}
+    if is_person:  # each row is
+        data |= {
+            f"n_persons_{name}": len(tables[name]) for name in ("real", "holdout") if name in tables
+        }
+        data |= {"n_persons_shared": 0}
     if people.groups is not None:
         data |= {
             f"n_persons_{name}": len(np.unique(codes)) for name, codes in people.groups.items()

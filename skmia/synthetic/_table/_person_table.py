@@ -20,6 +20,7 @@ class PersonTables(NamedTuple):
 
     tables: dict
     notes: list  # sentences
+    n_shared: int = 0  # persons who are in training and held-out tables, and left out
 
 
 def join_tables_of_persons(data, keys):
@@ -36,6 +37,7 @@ def join_tables_of_persons(data, keys):
         name: {table: _spell_keys(frame, keys[table]) for table, frame in tables.items()}
         for name, tables in data.items()
     }
+    spelled, n_shared = _leave_out_shared(spelled, keys)
     parents = [
         table
         for table, key in keys.items()
@@ -47,7 +49,12 @@ def join_tables_of_persons(data, keys):
     joined = {
         name: _join(tables, keys, parents, children, numeric) for name, tables in spelled.items()
     }
-    return PersonTables(joined, _list_notes(keys, parents, spelled, left_out))
+    notes = _list_notes(keys, parents, spelled, left_out)
+    if n_shared:
+        notes.append(
+            f"Persons who are in training and in held-out tables are left out of both: {n_shared:,}."
+        )
+    return PersonTables(joined, notes, n_shared)
 
 
 def _read_tables(name, tables):
@@ -103,6 +110,31 @@ def _spell_keys(frame, key):
     if pd.api.types.is_float_dtype(part.dtype) and (part % 1 == 0).all():
         part = part.astype("int64")
     return frame.assign(**{key: part.astype(str).str.strip()}).reset_index(drop=True)
+
+
+def _leave_out_shared(data, keys):
+    """Return the tables without persons who are in training and held-out tables, and how many."""
+    if "held_out" not in data:
+        return data, 0
+    named = [
+        set().union(*(data[name][table][key] for table, key in keys.items()))
+        for name in ("real", "held_out")
+    ]
+    shared = named[0] & named[1]
+    if shared and min(len(shared ^ one) for one in named) < 2:
+        raise ValueError(
+            f"{len(shared):,} of {len(named[1]):,} held-out persons are training persons, by the "
+            "key; use other persons, or keys that name each person alone."
+        )
+    if shared:
+        data = data | {
+            name: {
+                table: frame[~frame[keys[table]].isin(shared)].reset_index(drop=True)
+                for table, frame in data[name].items()
+            }
+            for name in ("real", "held_out")
+        }
+    return data, len(shared)
 
 
 def _drop_identifiers(data, table, key):
