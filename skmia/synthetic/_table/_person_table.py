@@ -52,7 +52,7 @@ def join_tables_of_persons(data, keys):
     notes = _list_notes(keys, parents, spelled, left_out)
     if n_shared:
         notes.append(
-            f"Persons who are in training and in held-out tables are left out of both: {n_shared:,}."
+            f"Persons in training and in held-out tables are left out of both: {n_shared:,}."
         )
     return PersonTables(joined, notes, n_shared)
 
