@@ -206,11 +206,20 @@ def some_modules(monkeypatch):
         "skmia.report": root / "report" / "__init__.py",
         "skmia.report._case": root / "report" / "_case.py",
         "skmia.report._audit": root / "report" / "_audit.py",
+        "skmia.testing": root / "testing" / "__init__.py",
+        "skmia.testing._check_attack": root / "testing" / "_check_attack.py",
+        "skmia.testing._attack_checks": root / "testing" / "_attack_checks" / "__init__.py",
+        "skmia.testing._attack_checks._tools": root / "testing" / "_attack_checks" / "_tools.py",
     }
     trees = {name: (ast.parse(path.read_text()), path) for name, path in paths.items()}
+    read = nearest.read_rooms, nearest.read_users, nearest.read_imports_of_tests
     for module in (nearest, test_house):
         monkeypatch.setattr(module, "read_modules", lambda: trees)
-    return nearest
+    for function in read:
+        function.cache_clear()
+    yield nearest
+    for function in read:
+        function.cache_clear()
 
 
 def test_the_tests_of_a_change_are_those_that_its_imports_lead_to_the_nearest_first(some_modules):
@@ -228,3 +237,6 @@ def test_the_tests_of_a_change_are_those_that_its_imports_lead_to_the_nearest_fi
         "tests/test_house.py",
     ]
     assert some_modules.choose_files(["LICENSE"]) == []
+    # What the page of an inner folder lists is used by those that import the list.
+    listed = some_modules.choose_files(["skmia/testing/_attack_checks/_tools.py"])
+    assert "tests/testing/test_check_attack.py" in listed

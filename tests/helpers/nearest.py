@@ -80,7 +80,8 @@ def read_users():
     """Return the modules that import from each module."""
     users = {}
     for module, (tree, path) in read_modules().items():
-        if path.name != "__init__.py":
+        # The page of a room hands names on; that of a folder in it may list what is there.
+        if path.name != "__init__.py" or module.count(".") > 1:
             for target, name in iter_imports(module, tree, path):
                 users.setdefault(find_home(read_rooms(), target, name), set()).add(module)
     return users

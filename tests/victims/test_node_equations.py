@@ -353,6 +353,14 @@ def test_bins_of_histogram_boosting_count_training_rows(n_members):
     assert deviations.max() < 1e-9
 
 
+def test_bins_of_a_sample_of_the_rows_count_nothing(monkeypatch):
+    X, member = draw_columns(300, 12)
+    model = HistGradientBoostingRegressor(max_iter=1).fit(X[member], X[member, 0])
+    for limit, n_equations in ((300, 3 * 255), (299, 0)):
+        monkeypatch.setattr("skmia.victims._node_equations.boosting._MOST_BINNED", limit)
+        assert len(read_bins(model, X, member)[0]) == n_equations
+
+
 def test_bins_between_shared_values_are_noisy():
     X, member = draw_columns(500, 2)
     model = HistGradientBoostingRegressor(max_iter=1, max_bins=60).fit(X[member], X[member, 0])

@@ -1,0 +1,133 @@
+"""What is held at once, and from which size on a path is left, changes no result.
+
+Tables of tests are smaller than any block, so a fault in the joining of blocks would not show.
+"""
+
+from importlib import import_module
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.neural_network import MLPClassifier
+
+from skmia import Records, ShadowPool
+from skmia._core.hashing import digest_records
+from skmia._core.moments import count_models
+from skmia._training.backends.linear.plan import why_not_features
+from skmia._training.digests import digest_table
+from skmia.leakage.gaps import distributional_gap
+from skmia.report import permutation_test
+from skmia.victims import open_white_box
+
+RNG = np.random.default_rng(0)
+X, Y = RNG.normal(size=(30, 4)), np.arange(30) % 3
+TEXTS = pd.DataFrame({"a": [*"abcabdefgh"], "b": np.arange(10.0), "c": pd.Categorical([*"uv"] * 5)})
+MLP = MLPClassifier((5,), max_iter=5, random_state=0)
+
+
+def digest_all():
+    tables = (X[:10], sparse.csr_array(np.where(X > 1, X, 0))[:10], TEXTS)
+    return np.concatenate([digest_records(table, Y[:10]) for table in tables])
+
+
+def train_pool(estimator, y=Y):
+    return ShadowPool(estimator, 8, random_state=0).fit(Records(X, y)).signals_
+
+
+def measure_gap(distance, **settings):
+    settings = {"n_permutations": 5, "n_resamples": 5, "random_state": 0, **settings}
+    return distributional_gap(X[:14], X[14:] + 0.5, distance, **settings)[:3]
+
+
+def compute_gradients():
+    found = open_white_box(MLP.fit(X, Y)).loss_gradients(X, Y, "parameters")
+    return np.concatenate([values for _, values in found])
+
+
+def permute_scores():
+    found = permutation_test(Y % 2, X[:, 0], n_permutations=50, random_state=0)
+    return found.frame.select_dtypes("number").to_numpy()
+
+
+# Constants with the values that make blocks small, and what is computed.
+BLOCKS = {
+    "hashes": ({"_core.hashing._BLOCK_BYTES": 1, "_core.hashing._LARGEST_CACHE": 2}, digest_all),
+    "digests": (
+        {"_training.digests._BLOCK_BYTES": 1},
+        lambda: [digest_table(np.asfortranarray(X))],
+    ),
+    "counts of models": (
+        {"_core.moments._MOST_IN_BYTE": 2},
+        lambda: count_models(RNG.spawn(1)[0].random((9, 5)) < 2),
+    ),
+    "linear models together": (
+        {"_training.backends.linear.backend._LARGEST_CHUNK": 2},
+        lambda: train_pool(LogisticRegression()),
+    ),
+    "answers of linear models": (
+        {"_training.backends.linear.plan._BYTES_OF_ANSWERS": 1},
+        lambda: train_pool(Ridge(), X[:, 0]),
+    ),
+    "perceptrons together": (
+        {"_training.backends.perceptron.backend._LARGEST_STACK": 2},
+        lambda: train_pool(MLP),
+    ),
+    "gradients": ({"victims._white_box._open._BYTES": 1}, compute_gradients),
+    "distances of a gap": ({"leakage.gaps._CHUNK": 1}, lambda: measure_gap("energy")),
+    "kernels of a gap": (
+        {"leakage._witness._CHUNK": 1},
+        lambda: measure_gap("jensen_shannon", method="kde"),
+    ),
+    "permutations": ({"report.checks._permutation._MOST_COUNTS": 1}, permute_scores),
+}
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("name", BLOCKS)
+def test_small_blocks_give_what_large_ones_give(monkeypatch, name):
+    constants, compute = BLOCKS[name]
+    whole = compute()
+    for place, value in constants.items():
+        module, _, constant = place.rpartition(".")
+        assert getattr(import_module(f"skmia.{module}"), constant) > value
+        monkeypatch.setattr(f"skmia.{place}", value)
+    parts = compute()
+    if name in ("hashes", "digests", "counts of models", "permutations"):
+        np.testing.assert_array_equal(parts, whole)
+    else:
+        np.testing.assert_allclose(parts, whole, rtol=1e-5, atol=1e-6)
+
+
+def test_more_models_than_a_byte_counts_are_counted():
+    chosen = np.zeros((600, 3), dtype=bool)
+    chosen[:, 0], chosen[:256, 1] = True, True
+    np.testing.assert_array_equal(count_models(chosen), [600, 256, 0])
+
+
+def test_entries_of_linear_models_are_limited_at_the_limit(monkeypatch):
+    monkeypatch.setattr("skmia._training.backends.linear.plan._LARGEST_X", 120)
+    assert why_not_features(X) is None  # 30 x 4
+    assert "entries, which have to be copied" in why_not_features(np.zeros((31, 4)))
+
+
+@pytest.mark.parametrize(("limit", "kept"), [(200, 1.0), (60, 1.0), (40, 2 / 3), (15, 0.25)])
+def test_edges_of_histogram_boosting_are_of_a_sample_of_many_rows(monkeypatch, limit, kept):
+    from skmia.victims import _split_thresholds
+
+    rng, seen = np.random.default_rng(0), []
+    rows = rng.normal(size=(60, 2))
+    model = HistGradientBoostingClassifier(max_iter=2, min_samples_leaf=5)
+    model.fit(rows, rng.integers(0, 2, 60))
+    explain = _split_thresholds._explain_columns
+
+    def note(features, thresholds, rule, kept, *rest):
+        seen.append(kept)
+        return explain(features, thresholds, rule, kept, *rest)
+
+    monkeypatch.setattr(_split_thresholds, "_explain_columns", note)
+    monkeypatch.setattr(_split_thresholds, "_MOST_BINNED", limit)
+    _split_thresholds.read_split_thresholds(model, rows, 0.5)
+    assert seen == [kept] * 2
