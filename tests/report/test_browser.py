@@ -133,7 +133,8 @@ def get_end(page, selector):
 # The ratio of contrast of each text to the ground that it stands on, with the text.
 CONTRASTS = """() => {
     const canvas = document.createElement("canvas").getContext("2d", {willReadFrequently: true});
-    const luminance = color => {
+    const known = {}, luminance = color => known[color] ??= measure(color);
+    const measure = color => {
         canvas.fillStyle = color; canvas.fillRect(0, 0, 1, 1);
         const [r, g, b] = [...canvas.getImageData(0, 0, 1, 1).data].map(v => {
             v /= 255;
