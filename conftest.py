@@ -1,8 +1,14 @@
-"""Examples in docstrings are run where they are written, whatever room a class is named by."""
+"""Examples in docstrings are run where they are written, whatever room a class is named by.
+
+To look for examples takes as long as to import: what has none is not looked through.
+"""
 
 import doctest
 import inspect
 import re
+
+import pytest
+from _pytest.doctest import DoctestModule
 
 _is_of_module = doctest.DocTestFinder._from_module
 
@@ -17,3 +23,12 @@ def _is_written_in(self, module, thing):
 
 
 doctest.DocTestFinder._from_module = _is_written_in
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collect_file(file_path):
+    """Leave a file without examples to its tests alone."""
+    collectors = yield
+    if not collectors or ">>>" in file_path.read_text("utf-8"):
+        return collectors
+    return [one for one in collectors if not isinstance(one, DoctestModule)]

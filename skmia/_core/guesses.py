@@ -5,7 +5,7 @@ Nothing here is loaded with a room but the functions; the tables are read when a
 
 import re
 from contextlib import suppress
-from functools import lru_cache, wraps
+from functools import lru_cache, partial, wraps
 from itertools import islice
 from os import scandir
 from pathlib import Path
@@ -242,23 +242,45 @@ def _read_public_names(path):
     return []
 
 
+class MissingName(AttributeError):
+    """Error about a name that a module lacks, which looks for its cure where it is read.
+
+    To find the module of a function without one, pickle asks every module that is loaded.
+    """
+
+    def __init__(self, told, find_cure):
+        super().__init__(told)
+        self._find_cure = find_cure
+
+    def __str__(self):
+        told, cure = self.args[0], self._find_cure()
+        return told if cure is None else f"{told}: {cure}"
+
+    def __reduce__(self):
+        return AttributeError, (str(self),)
+
+
 def make_refusal(module, offered):
     """Return the error about a name that a module does not have, with what it is here."""
 
     def refuse(name):
         told = f"module {module!r} has no attribute {name!r}"
-        root = Path(__file__).parents[1].joinpath(*module.split(".")[1:])
-        is_module = (root / name).is_dir() or (root / f"{name}.py").is_file()
+        find_cure = partial(_find_cure, module, name, offered)
         # Programs look for names with an underscore, and imports for submodules, all the time.
-        cure = None if name.startswith("_") or is_module else _find_cure(module, name, offered)
-        if cure is None:
+        if name.startswith("_") or _is_submodule(module, name):
             return AttributeError(told)
         # An import of names loses the words of an AttributeError.
-        if is_import_of_names(2):
+        if is_import_of_names(2) and (cure := find_cure()) is not None:
             return ImportError(f"cannot import name {name!r} from {module!r}: {cure}", name=module)
-        return AttributeError(f"{told}: {cure}")
+        return MissingName(told, find_cure)
 
     return refuse
+
+
+def _is_submodule(module, name):
+    """Whether a module of the package has a submodule of this name."""
+    root = Path(__file__).parents[1].joinpath(*module.split(".")[1:])
+    return (root / name).is_dir() or (root / f"{name}.py").is_file()
 
 
 def _find_cure(module, name, offered):
