@@ -466,19 +466,17 @@ class StageTimes:
         self._move_bar(now, passed, _UNKNOWN * (passed + 1.0) if left is None else left)
         told = f"{format_seconds(passed)} passed"
         if left is not None:
-            told = f"{told}, {self._tell_left(left)} left"
+            told = f"{told}, {self._tell_left(left)}"
         if self._draws:
             self._draw_bar(told)
         elif now - self._said >= BETWEEN_STATES and self._at_work is not None:
             self._say(f"  now    {_describe_work(self._at_work)}: {told}")
 
     def _tell_left(self, left):
-        """Return the time that is left.
-
-        From the least to the most while it is open what follows.
-        """
-        least, most = (format_seconds(one + 0.5) for one in (left, self.measure(at_most=True)[1]))
-        return f"about {least}" if least == most else f"{least} to {most}"
+        """Return the time that is expected to be left, and the most while more may follow."""
+        likely, most = (format_seconds(one + 0.5) for one in (left, self.measure(at_most=True)[1]))
+        told = f"about {likely} left"
+        return told if likely == most else f"{told}, {most} at most"
 
     def _move_bar(self, now, passed, left):
         """Move the bar as fast as it has to in order to end when the rest is over.

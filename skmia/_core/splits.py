@@ -189,16 +189,18 @@ def _number_units_of(records):
     return units
 
 
-def draw_rows(n_records, n_wanted, seed, groups=(), n_fewest=0):
+def draw_rows(n_records, n_wanted, seed, groups=(), n_fewest=0, units=None):
     """Draw about so many records at random, and of each group at least some.
 
     The draw depends on nothing else, so what holds for records that were assigned at random holds
-    for the sample.
+    for the sample. Records of one unit are drawn together.
 
-    groups: mask (n_records,) of each -> rows (k,): positions in order.
+    groups: mask (n_records,) of each; units (n_records,), from 0 -> rows (k,): positions in order.
     """
-    keys = empty_table(n_records)
+    keys = empty_table(n_records if units is None else int(units.max()) + 1)
     np.random.default_rng(seed).random(out=keys)
+    if units is not None:
+        keys = take_table(keys, units)
     chosen = keys <= _find_cut(keys, n_wanted)
     for mask in groups:
         chosen |= mask & (keys <= _find_cut(keys[mask], n_fewest))

@@ -11,10 +11,12 @@ from sklearn.base import BaseEstimator
 from sklearn.preprocessing import StandardScaler, normalize
 from sklearn.utils import check_random_state
 
+from .._core.budget import Cost
 from .._core.features import FeatureEncoder
 from .._core.normal_law import NormalLaw
 from .._core.pseudo_victims import choose_others
 from .._core.query import unwrap
+from .._core.records import Records
 from .._core.sklearn import Interval
 from .._core.types import Frozen, Seed
 from .._core.validation import query
@@ -223,6 +225,27 @@ class SimilarityFeatures:
         return np.stack(means)
 
 
+# Seconds on one core of a laptop: of learning from a record; of one other record among which
+# similar ones are searched, and beside that of each product of two of their numbers.
+_SECONDS_OF_RECORD, _LEAST_SECONDS = 8e-5, 0.1
+_SECONDS_OF_OTHER, _SECONDS_OF_PRODUCT, _SECONDS_OF_SPARSE_PRODUCT = 7e-9, 3e-11, 4e-9
+
+
+def _expect_seconds(records):
+    """Return about how long the stack takes on one core."""
+    n, n_known = len(records), min(len(records), _MOST_RECORDS, _count_encoded_records(records))
+    # Similar records are those of one class.
+    shares = np.unique(records.y, return_counts=True)[1] / n if records.y is not None else [1.0]
+    n_pairs = n * n_known * (float(np.sum(np.square(shares))) if len(shares) <= n / 10 else 1.0)
+    X, n_columns = records.X, int(np.prod(np.shape(records.X)[1:], dtype=np.int64))
+    each = _SECONDS_OF_PRODUCT * n_columns
+    if sparse.issparse(X):  # the products of columns that both have
+        counts = np.bincount(X.tocsr().indices, minlength=1) / n
+        each = _SECONDS_OF_SPARSE_PRODUCT * float(np.sum(counts**2))
+    learned = _SECONDS_OF_RECORD * min(n, _N_SAMPLE)
+    return _LEAST_SECONDS + learned + n_pairs * (_SECONDS_OF_OTHER + each)
+
+
 def _count_encoded_records(records):
     """Return how many records are encoded at once."""
     return max(1, _MOST_CELLS // max(1, int(np.prod(np.shape(records.X)[1:], dtype=np.int64))))
@@ -341,6 +364,9 @@ def check_pool_size(pool, rate):
             f"use a pool of at least {FEWEST_FOR_RATE} models, or target_fpr=None."
         )
 
+
+# Bytes that are held of a record at once.
+_BYTES_OF_RECORD = 480.0
 
 # Number of records of the pool that the stack is learned from.
 _N_SAMPLE = 1 << 13
@@ -741,6 +767,32 @@ class StackedAttack(PosteriorMixin, PoolAttack):
 
     def _needs(self):
         return replace(super()._needs(), uses=RMIA().needs().uses)
+
+    def expect_cost(self, X: Records) -> Cost:
+        """What the attack will hold and take with a fitted pool, told before anything is done.
+
+        Parameters
+        ----------
+        X : Records of n records
+            Labeled records that :meth:`fit` and :meth:`score_samples` would get.
+
+        Returns
+        -------
+        cost : Cost
+            Memory in bytes, and seconds on one core. Most of them go into the search for similar
+            records, which grows with the number of records.
+
+        Examples
+        --------
+        >>> from skmia.attacks import StackedAttack
+        >>> from skmia.datasets import make_membership_problem
+        >>> records, membership = make_membership_problem(random_state=0)
+        >>> StackedAttack().expect_cost(records).what
+        'similar records of 1,000 records of 20 columns'
+        """
+        n, n_columns = len(X), int(np.prod(np.shape(X.X)[1:], dtype=np.int64))
+        what = f"similar records of {n:,} records of {n_columns:,} columns"
+        return Cost(_BYTES_OF_RECORD * n, _expect_seconds(X), what)
 
     def _fit(self, records, membership):
         check_pool_size(unwrap(self.shadows), self.target_fpr if membership is None else None)

@@ -2,14 +2,20 @@
 
 from typing import NamedTuple
 
+import numpy as np
+from scipy import sparse
 from sklearn.base import clone
 
-from .._core.budget import format_bytes
+from .._core.budget import Cost, count_table_bytes, format_bytes
 from ..base import connect, needs_of, parts_of
 
 # An attack without shadow models may take as long as the training of all shadow models, and so many
 # seconds more.
 _FURTHER = 2.0
+# Any other part may take so many times as long as that training, and so many seconds more.
+_LOOPS, _SECONDS = 3.0, 30.0
+# A check is asked of at least so many records, which take it a second at most.
+_FEWEST_ASKED = 20_000
 
 
 class AuditBudget(NamedTuple):
@@ -17,6 +23,11 @@ class AuditBudget(NamedTuple):
 
     n_bytes: float
     loop: float | None  # seconds; None if no clone was timed
+
+    @property
+    def seconds(self):
+        """How long a part may take."""
+        return np.inf if self.loop is None else _LOOPS * self.loop + _SECONDS
 
 
 def make_budget(case):
@@ -27,14 +38,16 @@ def make_budget(case):
     return AuditBudget(case.bytes_allowed, loop)
 
 
-def expect_alone(attack, case):
-    """Return what an attack without shadow models will hold and take.
+def expect_attack(attack, case):
+    """Return what an attack will hold and take, beside the shadow models that it compares with.
 
     None if that is small or unknown.
     """
-    if needs_of(attack).keeps or not any(hasattr(one, "expect_cost") for one in parts_of(attack)):
+    if not any(hasattr(one, "expect_cost") for one in parts_of(attack)):
         return None
-    connected = connect(clone(attack), case.request.victim, None, stored=True)
+    connected = clone(attack)
+    if not needs_of(attack).keeps:
+        connected = connect(connected, case.request.victim, None, stored=True)
     try:
         costs = [
             one.expect_cost(case.records)
@@ -55,8 +68,9 @@ def leave_out_costly(case, plan):
         return plan
     budget, attacks, notes = make_budget(case), dict(plan.attacks), list(plan.notes)
     for name, attack in plan.attacks.items():
-        cost = expect_alone(attack, case)
-        why = None if cost is None else why_costly(name, cost, budget)
+        cost = expect_attack(attack, case)
+        judge = why_long if needs_of(attack).keeps else why_costly
+        why = None if cost is None else judge(name, cost, budget)
         if why is not None:
             del attacks[name]
             notes.append(f"{name} was left out: {why}.")
@@ -89,3 +103,60 @@ def why_costly(name, cost, budget):
         f"it would take about {cost.seconds:,.0f} s, longer than the training of all shadow "
         f"models; attacks={{{name!r}: {name}()}} runs it"
     )
+
+
+def why_long(name, cost, budget):
+    """Return why an attack with shadow models would take too long beside them, or None."""
+    if cost.seconds <= budget.seconds:
+        return None
+    return (
+        f"it would take about {cost.seconds:,.0f} s for {cost.what}, and {budget.seconds:,.0f} s "
+        f"are allowed, three times the training of all shadow models and {_SECONDS:.0f} s; "
+        f"attacks={{{name!r}: {name}()}} runs it"
+    )
+
+
+class TableSize(NamedTuple):
+    """Size of a table: its rows, the numbers that it holds, and their bytes."""
+
+    n_records: int
+    n_cells: int = 0  # those that are not 0 if it is sparse
+    n_bytes: int = 0
+    is_sparse: bool = False
+
+
+def measure_table(records):
+    """Return the size of the table of some records."""
+    X, is_sparse = records.X, sparse.issparse(records.X)
+    n_cells = int(X.nnz) if is_sparse else int(np.prod(np.shape(X), dtype=np.int64))
+    return TableSize(len(records), n_cells, count_table_bytes(X), is_sparse)
+
+
+def expect_check(check, table):
+    """Return what a check will hold and take that is asked of all records of a table."""
+    n_records = table.n_records
+    n_read, n_held = (
+        n_records if most is None else min(n_records, most)
+        for most in (check.most_read, check.most_held)
+    )
+    share = n_held / max(n_records, 1)
+    held = 8.0 * check.record_numbers * n_held + check.copies_table * share * table.n_bytes
+    is_stored = table.is_sparse and check.stored_seconds is not None
+    of_cell = check.stored_seconds if is_stored else check.cell_seconds
+    each = (check.record_seconds or 0.0) + of_cell * table.n_cells / max(n_records, 1)
+    return Cost(held, check.least_seconds + each * n_read)
+
+
+def count_asked_records(check, case):
+    """Return the number of records with which a check holds and takes no more than it may.
+
+    A check that takes no sample is asked of all: it draws one itself, or costs next to nothing.
+    """
+    n = len(case.records)
+    if not check.takes_sample or n <= _FEWEST_ASKED:
+        return n
+    budget = make_budget(case)
+    cost = expect_check(check, measure_table(case.records))
+    share = min(1.0, budget.n_bytes / cost.n_bytes, budget.seconds / cost.seconds)
+    n_counted = n if check.most_held is None else min(n, check.most_held)
+    return n if share == 1 else max(_FEWEST_ASKED, int(share * n_counted))

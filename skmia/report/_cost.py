@@ -17,7 +17,7 @@ from .._core.records import Records
 from .._core.types import ArrayLike, Frozen, Rows, Seed
 from ..shadow import ShadowPool
 from ..victims import find_model, has_file, is_trainable
-from ._budget import expect_alone, leave_out_costly
+from ._budget import expect_attack, expect_check, leave_out_costly
 from ._case import (
     AS_FILE,
     SHADOWS,
@@ -31,6 +31,7 @@ from ._case import (
 from ._file import is_sequence_victim
 from ._pace import REPETITIONS, LapWatch, ModelPace, expect_audit, size_up
 from ._pool_size import SIZES
+from ._run import MOST_REPEATED
 from .agreement import Agreement
 from .checks import CHECKS as EACH_CHECK
 
@@ -254,7 +255,7 @@ def _make_cost(case, pace):
         time_budget=case.time_budget,
         attacks=plan.attacks,
     )
-    known = {name: expect_alone(plan.attacks[name], case) for name in size.alone}
+    known = {name: expect_attack(plan.attacks[name], case) for name in size.alone}
     timed = ModelPace(np.nan, np.nan, 1, 1) if pace is None else pace
     rows = []
     for stage, steps in expect_audit(size, timed).items():
@@ -336,6 +337,7 @@ def _expect_bytes(name, stage, case, size):
         held = _AT_LEAST + 3.0 * table + 4 * answers + _expect_equations(case)
         return min(held, _allow_file(case))
     asked = [check for check in EACH_CHECK if name in (check.name, check.part)]
-    copies = table if any(check.copies_table for check in asked) else 0.0
-    numbers = max((check.record_numbers for check in asked), default=_NUMBERS.get(name, _OTHERS))
-    return _AT_LEAST + copies + 8.0 * n * numbers
+    costs = [expect_check(check, size.table).n_bytes for check in asked]
+    if name == REPETITIONS:
+        n = min(n, MOST_REPEATED)
+    return _AT_LEAST + max(costs, default=8.0 * n * _NUMBERS.get(name, _OTHERS))

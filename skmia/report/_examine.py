@@ -9,10 +9,12 @@ import pandas as pd
 
 from .._core.budget import is_of_memory
 from .._core.groups import number_groups
+from .._core.splits import number_units
 from ..base import get_neutral
 from ..disparity import DisparityTest, GroupGuesses, number_people
 from ..metrics import auc_interval, conformal_pvalues
 from . import checks
+from ._budget import count_asked_records
 from ._choice import mark_told
 from ._measure import (
     COLUMNS,
@@ -26,7 +28,7 @@ from ._measure import (
 )
 from ._people import MEAN, SUM
 from ._permutations import count_permutations
-from ._run import take_sampled_records
+from ._run import draw_sample, take_sampled_records
 from ._words import describe_with_class
 from .checks._base import ERROR, KNOWN, NOT_RUN, SOMETIMES, Check
 from .checks._control import NegativeControlCheck, PositiveControlCheck
@@ -266,7 +268,7 @@ def examine(case, run, clock):
         findings = _add_people(Findings(*numbers), case, run)
     for check in sort_by_reads(checks.CHECKS):
         with clock(check.part):
-            answer = _ask_check(check, case, run, findings)
+            answer = _ask_within_budget(check, case, run, findings)
         if answer is not None:
             findings = replace(findings, checks={**findings.checks, check.name: answer})
     names = [check.name for check in checks.CHECKS if check.name in findings.checks]
@@ -307,6 +309,39 @@ def sort_by_reads(listed):
         done.append(ready[0])
         waiting.remove(ready[0])
     return done
+
+
+def _ask_within_budget(check, case, run, findings):
+    """Ask a check, of a sample where all records would hold or take more than it may."""
+    n_records, most = len(case.records), count_asked_records(check, case)
+    if n_records <= most:
+        return _ask_check(check, case, run, findings)
+    people = case.records.fields.get("group_by")
+    units = number_units(case.records.fingerprint, people)
+    rows = draw_sample(n_records, case.subsets, most, case.seeds["checks"], units)
+    answer = _ask_check(check, *_take_rows(case, run, rows), findings)
+    if answer is None:
+        return None
+    told = f"It read {len(rows):,} of {n_records:,} records, drawn at random."
+    return replace(answer, text=f"{answer.text} {told}")
+
+
+def _take_rows(case, run, rows):
+    """Return a case and a run with some of their records."""
+    subsets = [(*names, mask[rows]) for *names, mask in case.subsets]
+    case = replace(
+        case,
+        records=case.records[rows],
+        queried=case.queried[rows],
+        membership=case.membership[rows],
+        subsets=subsets,
+    )
+    values = ("scores", "guesses", "judged", "tested")
+    taken = {
+        value: {name: one[rows] for name, one in getattr(run, value).items()} for value in values
+    }
+    of_file = None if run.file_scores is None else run.file_scores[rows]
+    return case, replace(run, file_scores=of_file, **taken)
 
 
 def _ask_check(check, case, run, findings):

@@ -15,10 +15,13 @@ from .._core.records import has_column
 from .._core.sample_weights import fit_weighted, weights_for
 from .._core.skorch_nets import is_skorch
 from .._core.targets import shape_targets
-from ..base import needs_of
+from ..attacks import StackedAttack
+from ..base import needs_of, parts_of
 from ..victims import has_file, is_linear_model, is_trainable
+from ._budget import TableSize, expect_check, measure_table
 from ._case import ALONE, AS_FILE, ATTACKS, CHECKS, OPENING, SHADOWS, is_recipe
 from ._pool_size import SIZES
+from ._run import MOST_REPEATED
 from .checks import CHECKS as EACH_CHECK
 from .checks._beyond_shift import BeyondShiftCheck
 from .checks._drift import DriftCheck
@@ -160,7 +163,8 @@ class AuditSize(NamedTuple):
     may_grow: bool  # whether there may be more of them
     has_file: bool
     alone: tuple  # names of attacks without shadow models
-    pooled: tuple  # and with them
+    pooled: dict  # names of attacks with them, and the seconds that these say; 0 if they do not
+    table: TableSize
     n_workers: int = 1
 
 
@@ -170,11 +174,12 @@ def size_up(model, records, *, n_classes, shadows, n_jobs, file, time_budget=Non
     first = SIZES[1] if time_budget is None else SIZES[0]
     n_shadows = first if is_auto else shadows if isinstance(shadows, int | np.integer) else 0
     is_linear = is_linear_model(unwrap(model))
-    alone, pooled = (("AnalyticLiRA",) if is_linear else ()), ("StackedAttack",)
-    if attacks is not None:
+    if attacks is None:
+        pooled, alone = {"StackedAttack": StackedAttack()}, ("AnalyticLiRA",) if is_linear else ()
+    else:
         keeps = {name: bool(needs_of(attack).keeps) for name, attack in attacks.items()}
         alone = tuple(name for name in keeps if not keeps[name])
-        pooled = tuple(name for name in keeps if keeps[name])
+        pooled = {name: attacks[name] for name in keeps if keeps[name]}
     shape = getattr(records.X, "shape", ())
     return AuditSize(
         model=unwrap(model),
@@ -185,9 +190,16 @@ def size_up(model, records, *, n_classes, shadows, n_jobs, file, time_budget=Non
         may_grow=is_auto and bool(pooled),
         has_file=file,
         alone=alone,
-        pooled=pooled,
+        pooled={name: _expect_pooled(attack, records) for name, attack in pooled.items()},
         n_workers=max(1, min(effective_n_jobs(n_jobs), max(1, int(n_shadows)))),
+        table=measure_table(records),
     )
+
+
+def _expect_pooled(attack, records):
+    """Return the seconds that an attack says it takes beside its shadow models, else 0."""
+    said = [one for one in parts_of(attack) if hasattr(one, "expect_cost")]
+    return max((one.expect_cost(records).seconds for one in said), default=0.0)
 
 
 def _size_up_case(case):
@@ -210,15 +222,12 @@ def _size_up_case(case):
 _READING, _ARITHMETIC = "reading a file", "arithmetic"
 # Reading a file of trees takes so many times as long as their answers do.
 _ANSWERS_OF_TREES = 50
-# Reading a file of another kind, of one number of one record for one class.
-_OF_A_CELL = 1e-7
-# Attacks and checks, of one record, and what they take however few there are. What learns does so
-# from some of many records.
-_OF_ATTACKS, _MOST_LEARNED = {"StackedAttack": (1e-4, 0.2)}, 8_000
-_OF_REPETITIONS = 1e-5, 0.05
+# Reading a file of another kind, of one number of one record for one class; one that is not linear
+# stores several sums of each column, and reads a sparse table like a full one.
+_OF_A_CELL, _OF_SUMS = 1e-7, 5
+# Attacks and checks, of one record, and what they take however few there are.
+_OF_REPETITIONS = 2e-5, 0.09
 _OF_ANOTHER, _OF_FILE = (1.5e-6, 0.01), 0.07
-# The baseline without the model learns from no more.
-_MOST_OF_CHECK = {"baseline": 20_000}
 # Models that are trained together take this share of the time that they take one by one.
 _TOGETHER = 0.5
 # The control attacks a clone with at most so many candidates, or so many for each column: what it
@@ -235,7 +244,10 @@ def expect_audit(size, pace, took=None):
     loop = pace.loop_on(n)
 
     def guess(each, least, most=n):
-        return StageStep(pace.load * (least + each * min(n, most)), _ARITHMETIC)
+        return guess_seconds(least + each * min(n, most))
+
+    def guess_seconds(seconds):
+        return StageStep(pace.load * seconds, _ARITHMETIC)
 
     file, together = _expect_file(size, pace), 1.0 if _is_one_by_one(size.model) else _TOGETHER
     stages = {
@@ -264,17 +276,13 @@ def expect_audit(size, pace, took=None):
             most_parts=SIZES[-1] if size.may_grow else 0,
         ),
         ATTACKS: {
-            name: guess(*_OF_ATTACKS[name], _MOST_LEARNED)
-            if name in _OF_ATTACKS
-            else guess(*_OF_ANOTHER)
-            for name in size.pooled
+            name: guess_seconds(seconds) if seconds else guess(*_OF_ANOTHER)
+            for name, seconds in size.pooled.items()
         },
         CHECKS: {
-            REPETITIONS: guess(*_OF_REPETITIONS),
+            REPETITIONS: guess(*_OF_REPETITIONS, MOST_REPEATED),
             **{
-                check.part: guess(
-                    check.record_seconds, check.least_seconds, _MOST_OF_CHECK.get(check.part, n)
-                )
+                check.part: guess_seconds(expect_check(check, size.table).seconds)
                 for check in EACH_CHECK
                 if check.record_seconds is not None
             },
@@ -295,8 +303,10 @@ def _expect_file(size, pace):
     least = pace.load * _OF_FILE
     if _has_trees(size.model):
         return least + _ANSWERS_OF_TREES * pace.answer_on(size.n_records)
-    n_equations = size.n_classes if is_linear_model(size.model) else 1
-    return least + pace.load * _OF_A_CELL * size.n_records * size.n_columns * n_equations
+    n_sums = _OF_SUMS * size.n_records * size.n_columns
+    if is_linear_model(size.model):
+        n_sums = size.n_classes * size.table.n_cells
+    return least + pace.load * _OF_A_CELL * n_sums
 
 
 def _has_trees(model):

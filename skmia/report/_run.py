@@ -50,8 +50,8 @@ MOST_REPEATED = 200_000
 ALL = slice(None)
 
 
-def draw_sample(n_records, subsets, most, seed):
-    """Draw records at random, so that no group is short of records.
+def draw_sample(n_records, subsets, most, seed, units=None):
+    """Draw records at random, all of a unit together, so that no group is short of records.
 
     About most records are drawn, and further ones of small groups, half as many at most.
 
@@ -60,7 +60,7 @@ def draw_sample(n_records, subsets, most, seed):
     if n_records <= most:
         return ALL
     groups = (mask for scope, _, mask in subsets if scope != OVERALL)
-    return draw_rows(n_records, most, seed, groups, most // (2 * len(subsets)))
+    return draw_rows(n_records, most, seed, groups, most // (2 * len(subsets)), units)
 
 
 def take_sampled_records(records, rows):

@@ -205,7 +205,7 @@ def test_a_step_that_may_be_left_out_counts_once_it_has_begun(clock):
     assert stages.measure()[1] == 30.0
 
 
-def test_time_left_is_a_range_while_more_may_follow(clock):
+def test_the_most_is_told_beside_the_time_left_while_more_may_follow(clock):
     stages = progress.StageTimes(SHARES, Terminal())
     may_grow = progress.StageStep(30.0, n_parts=2, most_parts=8)  # 15 s for each part
     stages.expect({"first": 10.0, "second": may_grow, "third": 40.0})
@@ -215,8 +215,9 @@ def test_time_left_is_a_range_while_more_may_follow(clock):
     stages.enter("second")
     clock(30.0)
     stages.enter("third")
-    told = re.findall(r"(?:about )?[\d:]+(?: to [\d:]+)? left", stages._file.getvalue())
-    assert told == ["1:20 to 2:50 left"] * 2 + ["1:10 to 2:40 left", "about 0:40 left"]
+    told = re.findall(r"about [\d:]+ left(?:, [\d:]+ at most)?", stages._file.getvalue())
+    first, second = "about 1:20 left, 2:50 at most", "about 1:10 left, 2:40 at most"
+    assert told == [first, first, second, "about 0:40 left"]
 
 
 def test_parts_that_the_bar_does_not_show_yet_are_counted(clock):

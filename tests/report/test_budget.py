@@ -18,11 +18,13 @@ from skmia._core.budget import Cost
 from skmia.attacks import AnalyticLiRA, LiRA
 from skmia.base import BaseAttack, Needs
 from skmia.disclosure import load_policy
-from skmia.report import _examine, _run, as_audit_document, recommend_release
-from skmia.report._budget import AuditBudget, why_costly
+from skmia.report import _budget, _examine, _run, as_audit_document, recommend_release
+from skmia.report._budget import AuditBudget, TableSize, expect_check, why_costly, why_long
 from skmia.report._document import check_document
 from skmia.report._run import GrowingPool
+from skmia.report.checks._baseline import BaselineCheck
 from skmia.report.checks._drift import DriftCheck
+from skmia.report.checks._permutation import PermutationCheck
 
 _LIMITED = """
 import json, os, resource, warnings
@@ -354,3 +356,60 @@ def test_a_large_table_may_be_read_where_max_bytes_allows_it():
     cost = Cost(3e9, 0.0, "a matrix")
     assert "max_bytes" in why_costly("AnalyticLiRA", cost, AuditBudget(5e8, None))
     assert why_costly("AnalyticLiRA", cost, AuditBudget(4e9, None)) is None
+
+
+def test_an_attack_with_shadow_models_may_take_three_times_their_training_and_30_seconds():
+    budget = AuditBudget(1e9, 10.0)
+    assert why_long("stack", Cost(seconds=60.0, what="much"), budget) is None
+    assert why_long("stack", Cost(seconds=1e9, what="much"), AuditBudget(1e9, None)) is None
+    assert why_long("stack", Cost(seconds=61.0, what="5 records"), budget) == (
+        "it would take about 61 s for 5 records, and 60 s are allowed, three times the training of "
+        "all shadow models and 30 s; attacks={'stack': stack()} runs it"
+    )
+
+
+def test_what_a_check_costs_ends_where_it_draws_a_sample_itself():
+    few, many = (
+        expect_check(BaselineCheck(), TableSize(n, 10 * n, 80 * n)) for n in (20_000, 40_000)
+    )
+    assert few.seconds == pytest.approx(many.seconds) and few.n_bytes == pytest.approx(many.n_bytes)
+    few, many = (expect_check(PermutationCheck(), TableSize(n)) for n in (200_000, 400_000))
+    assert few.n_bytes == many.n_bytes and many.seconds > 1.9 * few.seconds
+
+
+@pytest.fixture(scope="module")
+def sampled():
+    """An audit with its usual budget, and one whose parts may take next to no time."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(400, 5))
+    y = (X[:, 0] + rng.normal(size=400) > 0).astype(int)
+    inside = rng.permutation(400) % 2
+    records, members = Records(X, y), inside == 1
+    tree = DecisionTreeClassifier(random_state=0).fit(X[members], y[members])
+    settings = {"shadows": 4, "file": False, "random_state": 0}
+    usual = audit(tree, records, inside, **settings)
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in {"_FEWEST_ASKED": 200, "_LOOPS": 0.0, "_SECONDS": 1e-3}.items():
+            patch.setattr(_budget, name, value)
+        return usual, audit(tree, records, inside, **settings)
+
+
+@pytest.mark.parametrize("name", ["permuted membership", "duplicates"])
+def test_a_check_above_its_budget_reads_a_sample_and_says_so(sampled, name):
+    usual, found = (report.checks[name] for report in sampled)
+    assert found.status == usual.status and "drawn at random" not in usual.text
+    assert found.text.endswith("It read 200 of 400 records, drawn at random.")
+    assert [report.evidence for report in sampled] == ["leak", "leak"]
+
+
+def test_a_check_that_draws_its_own_sample_is_asked_of_all(sampled):
+    usual, found = (report.checks["blind baseline"] for report in sampled)
+    assert found.text == usual.text
+
+
+def test_the_stack_above_its_budget_is_left_out_with_size_and_switch(sampled):
+    usual, found = sampled
+    assert "StackedAttack" in usual.scores and "StackedAttack" not in found.scores
+    (note,) = [note for note in found.notes if note.startswith("StackedAttack was left out")]
+    assert "similar records of 400 records of 5 columns" in note
+    assert note.endswith("attacks={'StackedAttack': StackedAttack()} runs it.")

@@ -116,10 +116,19 @@ class BaseCheck(ABC):
         from the time of a fit, or are of no account.
     least_seconds : float
         Seconds that it takes however few the records are, in the same unit.
+    cell_seconds, stored_seconds : float
+        Seconds that it takes for one number of the table, beside those of the records, and for one
+        that a sparse table stores; None of these if they are the same.
     record_numbers : int
         Numbers of each record that it holds at once, about.
     copies_table : bool
         Whether it holds a copy of the table.
+    most_read, most_held : int or None
+        Records of which it reads, or holds, no more at once, as it draws a sample by itself; None
+        if there is no limit.
+    takes_sample : bool
+        Whether it is asked of a random sample where all records would hold or take more than a
+        part of an audit may: of whole people and of all copies of a record.
     presence : {"always", "mostly", "sometimes"}
         Which audits ask it: all, most, or those of some kinds of data.
     of_file : {"kept", "left out", "dropped"}
@@ -142,8 +151,13 @@ class BaseCheck(ABC):
     interval: tuple | None = None
     record_seconds: float | None = None
     least_seconds = 0.01
+    cell_seconds = 0.0
+    stored_seconds: float | None = None
     record_numbers = 10
     copies_table = False
+    most_read: int | None = None
+    most_held: int | None = None
+    takes_sample = False
     presence = MOSTLY
     of_file = KEPT
     leads = False

@@ -4,7 +4,7 @@ from numbers import Integral
 
 import numpy as np
 
-from ..._core.blind import score_blindly, score_words
+from ..._core.blind import MOST_RECORDS, score_blindly, score_words
 from ..._core.metric_inputs import check_confidence_level
 from ..._core.randomness import check_random_state
 from ..._core.records import Records
@@ -222,7 +222,9 @@ class BaselineCheck(BaseCheck):
 
     name = "blind baseline"
     part = "baseline"
-    record_seconds, least_seconds, record_numbers, copies_table = 2.5e-5, 0.08, 20, True
+    record_seconds, least_seconds, record_numbers, copies_table = 1.2e-5, 0.06, 20, True
+    cell_seconds, stored_seconds = 1.6e-7, 1e-6
+    most_read = most_held = MOST_RECORDS
     role = DIFFERENCE
     presence = ALWAYS
     leads = True

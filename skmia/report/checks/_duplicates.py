@@ -477,7 +477,8 @@ class DuplicatesCheck(BaseCheck):
     """
 
     name = part = "duplicates"
-    record_seconds, record_numbers, copies_table = 1e-5, 20, True
+    record_seconds, cell_seconds, record_numbers, copies_table = 5e-6, 1e-7, 20, True
+    takes_sample = True
     role = BLIND
     presence = ALWAYS
     passed = "Few records are on both sides"

@@ -603,7 +603,8 @@ class FormatsCheck(BaseCheck):
     """Whether the values of members and of non-members are written in one way."""
 
     name = part = "formats"
-    record_seconds, copies_table = 1e-5, True
+    record_seconds, cell_seconds, copies_table = 1e-6, 1e-7, True
+    most_read = most_held = _MOST_RECORDS
     role = DIFFERENCE
     presence = SOMETIMES
     passed = "Both sides are written in the same way"
