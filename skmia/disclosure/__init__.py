@@ -31,7 +31,14 @@ from ._result import Threshold as Threshold
 from ._rules import ParameterCondition, load_rules
 from ._rules import Rule as Rule
 from ._rules import RuleBook as RuleBook
-from ._sheet import DECISIONS, record_decision, render_sheet, summarize_policy, write_sheet
+from ._sheet import (
+    DECISIONS,
+    record_decision,
+    render_sheet,
+    summarize_policy,
+    tell_what_decides,
+    write_sheet,
+)
 from ._structural_checks import check_decimals, check_predictor, structural_checks
 
 __all__ = [
