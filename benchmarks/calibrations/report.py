@@ -13,9 +13,11 @@ from sklearn.ensemble import (
     HistGradientBoostingRegressor,
     RandomForestClassifier,
 )
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
+from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.tree import DecisionTreeClassifier
 
@@ -731,6 +733,8 @@ def repeated_alarms_are_told(rng, n_trials, n_models, n, law):
             ("tree", DecisionTreeClassifier(min_samples_leaf=3)),
             ("logistic regression", LogisticRegression()),
             ("ridge regression", Ridge()),
+            ("neighbors", KNeighborsClassifier()),
+            ("net", MLPClassifier((8,), max_iter=30, learning_rate_init=0.02)),
         )
         for n, n_models in ((200, 8), (200, 16))
     },
@@ -738,13 +742,14 @@ def repeated_alarms_are_told(rng, n_trials, n_models, n, law):
 )
 def own_recipes_differ(rng, n_trials, model, n, n_models):
     is_value, found = isinstance(model, Ridge), 0
+    warnings.simplefilter("ignore", ConvergenceWarning)  # of the net
     for _ in range(n_trials):
         X = rng.normal(size=(n, 6))
         y = X[:, 0] + rng.normal(size=n)
         y = y if is_value else (y > 0).astype(int)
         records, inside = Records(X, y), rng.permutation(n) % 2 == 1
         victim = clone(model)
-        if not is_value:
+        if "random_state" in victim.get_params() and not is_value:
             victim.set_params(random_state=int(rng.integers(2**31)))
         outputs = records.with_outputs(victim.fit(X[inside], y[inside]))["outputs"]
         signals = ("auto",) if is_value else ("auto", Correctness())

@@ -238,7 +238,7 @@ def _list_trust(result, trust):
     """
     line = trust["line"]
     if trust["bad"]:
-        line += f" {'; '.join(trust['bad'])}."
+        line += f" {'. '.join(trust['bad'])}."
     names = [name for name, check in result.checks.items() if check.status == "not run"]
     more = f"Not run: {', '.join(names)}. " if names else ""
     n = result.data["n_nonmembers"]

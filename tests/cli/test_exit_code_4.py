@@ -1,7 +1,5 @@
 """Each exit code 4 comes with a step that ends it."""
 
-import re
-
 import joblib
 import numpy as np
 import pandas as pd
@@ -115,7 +113,7 @@ def test_one_record_of_each_person_ends_that_only_people_are_found(tmp_path, cap
 def write_policy(folder):
     """The cautious policy without a number that takes 1,000 non-members."""
     text = load_policy("cautious").text
-    text = re.sub(r"^required = .*", 'required = ["auc"]', text, flags=re.M)
+    text = text.replace('required = ["tpr_at_fpr_01", "auc"]', 'required = ["auc"]')
     (folder / "own.toml").write_text(text)
     return "--policy", str(folder / "own.toml"), "--quick", "--fpr", "0.1"
 
