@@ -7,7 +7,7 @@ from datetime import date
 
 from .._core.escaping import visible
 from .._core.guesses import ask_whether, suggest_path
-from .._core.pages.saving import write_json
+from .._core.saving import write_json
 from ..disclosure import record_decision, render_sheet, write_sheet
 from ..report import (
     SCHEMA,

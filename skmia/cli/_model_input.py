@@ -318,7 +318,7 @@ def _suggest_cure(unknown):
         str(value) for value in unknown.known if normalize_value(value) == normalize_value(found)
     ]
     if not close or unknown.is_text:
-        return "Give the values as the model was trained on them"
+        return "Give the values as they were in training"
     if found.lstrip() == close[0]:
         return "The blanks in front of them: --read skipinitialspace=true leaves them out"
     if found.strip() == close[0].strip():
@@ -463,7 +463,7 @@ def _suggest_values(known, refused):
             "write what the model was trained on in their place, as 'nan', or read empty fields "
             "and words as 'NA' as values with --read keep_default_na=false"
         )
-    return "give the values as the model was trained on them, or leave these rows out"
+    return "give the values as they were in training, or leave these rows out"
 
 
 def _list_causes(X, known):

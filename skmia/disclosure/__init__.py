@@ -36,6 +36,7 @@ from ._sheet import (
     record_decision,
     render_sheet,
     summarize_policy,
+    tell_what_decides,
     write_day,
     write_sheet,
 )

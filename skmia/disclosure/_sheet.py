@@ -9,10 +9,21 @@ from .._core.escaping import visible
 from .._core.metric_inputs import check_option
 from .._core.numbers import show
 from .._core.pages import render_page
-from .._core.pages.saving import write_text
+from .._core.saving import write_text
 from .._core.text import choose_base, shorten
 from ..metrics import MIN_FALSE_POSITIVES
-from ._recommend import CONDITIONS, FAIL, MISSING, OPEN, PASS, REFUSE, RELEASE, UNJUDGED, UNKNOWN
+from ._recommend import (
+    CONDITIONS,
+    FAIL,
+    MISSING,
+    OPEN,
+    PASS,
+    REFUSE,
+    RELEASE,
+    TO_MEASURE,
+    UNJUDGED,
+    UNKNOWN,
+)
 
 DECISIONS = (RELEASE, CONDITIONS, "refuse")
 # What decides as the policy recommends; if nothing can be said, only a refusal needs no reason.
@@ -280,6 +291,39 @@ def summarize_policy(found):
         if not reason.removeprefix("To be measured: ").startswith(known) and reason not in general
     ]
     return [*_count_for_and_against(found), *others, *found.get("remarks", [])]
+
+
+_AGAIN = " Then audit again."
+# Where a sentence ends and the next one begins.
+_BETWEEN = re.compile(r"(?<=[.?!]) +(?=[A-Z])")
+
+
+def tell_what_decides(found):
+    """Return what would end that a policy cannot say, in a sentence or two.
+
+    A reason that is not about a number ends in the sentence that says it.
+    """
+    reason = found["reasons"][0].removeprefix(TO_MEASURE)
+    for row in found["limits"]:
+        if not reason.startswith(f"{row['name']} ({row['group']})"):
+            continue
+        return _tell_missing(row["name"]) if row["status"] == MISSING else _tell_undecided(row)
+    return _BETWEEN.split(reason.removesuffix(_AGAIN))[-1]
+
+
+def _tell_undecided(row):
+    """Return which number is undecided, and how many records would decide."""
+    name, whole = row["name"], row["group"] == "all"
+    rate, what = _read_rate(name), _MISSING.get(name, (_NUMBERS.get(name, name),))[0]
+    if rate is not None:
+        what = f"members recognized when {100 * rate:.3g}% of others are mistaken"
+    group = "" if whole else f", for {row['group'].replace('=', ': ', 1)}"
+    more = (
+        "Audit with more records"
+        if row["n_needed"] is None
+        else (f"Audit with {row['n_needed']:,} records or more")
+    )
+    return f"Undecided: {what}{group}. {more}{'' if whole else ' of this group'}."
 
 
 def describe_sheet(document, report="report.html"):

@@ -22,15 +22,16 @@ from .checks._base import (
 # be low for another reason than the model, so it releases nothing; a number above its limit counts
 # nevertheless.
 REMEDIES = {
-    KNOWN: "Give model and table as they were in training.",
+    KNOWN: "Give model and table as they were in training, or, if they are, the recipe of the "
+    "model (unfitted) with the answers of the model.",
     SIDES: "Give held-out rows that no part of the model has seen.",
     UNLISTED: "List these rows as members.",
     DIFFERENCE: "Use members and non-members from one population.",
     BLIND: "Audit with more records, none of which has a copy on the other side.",
     RECIPE: "Train the shadow models as the model was: pass its recipe as estimator=, with the "
     "fit_params and the number of rows that it was trained with.",
-    SMALL: "Merge the small groups, or audit with more of their records.",
-    PERSONS: "Train with fewer records of each person, or with a guarantee for people.",
+    SMALL: "Audit with more records of the small groups, or merge them.",
+    PERSONS: "Audit with more people, or train on one record of each person.",
     NOTE: "Check membership and, where people have several records, group_by.",
 }
 # These state a fact, which never warns and says nothing against low numbers.

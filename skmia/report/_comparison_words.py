@@ -7,6 +7,7 @@ from .._core.levels import Level
 from .._core.pages import render_page
 from .._core.screens import Headline, NextStep, Screen, write_headlines, write_steps
 from .._core.text import choose_base, count_of, shorten, wrap_short
+from ._captions import caption_intervals
 from ._comparison import (
     BOTH,
     COUNTED,
@@ -177,8 +178,7 @@ def format_comparison(found, documents, names):
     lines = write_headlines(screen)
     for sentence in screen.sentences:
         lines += ["", *wrap_short(sentence.replace("**", ""), "  ", 2)]
-    brackets = f"{100 * found.level:g}% intervals; those of a change are wider, because they hold "
-    brackets += f"for {_count_numbers(found)} and the choice of the strongest attack. {READ_SO}"
+    brackets = f"{caption_changes(found)}. {READ_SO}"
     lines += ["", *_tabulate_changes(found), ""]
     lines += wrap_short(screen.compared, "  Compared  ", 12)
     lines += wrap_short(brackets, "  Brackets  ", 12)
@@ -186,6 +186,15 @@ def format_comparison(found, documents, names):
         text = f"{visible(name)}: {'. '.join(told)}."
         lines += wrap_short(text, f"  {side:9s} ", 12)
     return "\n".join([*lines, *write_steps(screen, 12)])
+
+
+def caption_changes(found):
+    """Return what the intervals of the numbers that decide hold for."""
+    return (
+        f"{100 * found.level:g}% intervals of the strongest attack of each audit; those of a "
+        f"change are wider, because they hold for {_count_numbers(found)} and the choice of the "
+        "attack"
+    )
 
 
 _CELLS = (20, 19, 19)
@@ -321,7 +330,8 @@ def render_comparison(first, second, names, title="Two audits of membership infe
         changes=[_make_change_row(one) for one in changes if one.is_overall or one.sign],
         rows=[_make_row(one) for one in found.numbers if one.scope in (OVERALL, PEOPLE)],
         groups=[_describe_group_change(*part, rows, changes) for part, rows in groups.items()],
-        interval=f"{100 * found.level:g}%",
+        caption=caption_changes(found),
+        intervals=caption_intervals(found.level),
         read_so=READ_SO,
     )
 

@@ -7,8 +7,9 @@ from .._core.levels import LEAK, LIMITS, REVERSED, SHIFT, UNKNOWN, read_level
 from .._core.pages import render_page
 from .._core.pages.curves import draw_roc
 from .._core.pvalues import format_pvalue
-from .._core.text import choose_base, count_of, count_words, tell_condition, write_date
+from .._core.text import choose_base, count_of, count_words, write_date
 from ..metrics import MIN_FALSE_POSITIVES, precision_at_prior
+from ._captions import MISTAKEN, RANKED, RANKS, RECOGNIZED, caption_counts, caption_intervals
 from ._evidence import (
     FILE,
     SERVICE,
@@ -93,7 +94,8 @@ def _describe_page(document, screen):
         "knows": _describe_knowledge(document),
         "growth": growth and describe_growth(growth),
         "performance": describe_performance(document["performance"]),
-        "interval": f"{100 * settings['confidence_level']:g}%",
+        "intervals": caption_intervals(settings["confidence_level"]),
+        "ranked": RANKED,
         "command": _write_repeating_call(settings, document["seeds"]),
         "fewest_false": MIN_FALSE_POSITIVES,
     }
@@ -105,7 +107,7 @@ def _describe_page(document, screen):
 def _describe_panel(document, screen, checks):
     routes = screen.routes
     if get_highest(routes).level.name == "unknown":
-        note = "How often a member ranks above a non-member, with intervals."
+        note = f"{RANKS}; the lines are intervals."
         warned = [name for name, check in checks.items() if check.is_warning or check.is_error]
         note += f" Checks that warn: {join_names(warned)}." if warned else ""
         return {"rows": _list_opposing_numbers(document, routes), "note": note}
@@ -119,7 +121,7 @@ def _describe_panel(document, screen, checks):
     told = "; ".join(f"{way}: AUC {row['estimate']:.3f}" for way, row in aucs if row)
     return {
         "grids": grids,
-        "roc": drawing if drawing["lines"] else None,
+        "roc": drawing | {"up": RECOGNIZED, "across": MISTAKEN} if drawing["lines"] else None,
         "alt": f"ROC curves on logarithmic axes. {told}.",
         "notes": [*_note_numbers(document, routes, shown, rate), screen.caution],
     }
@@ -142,7 +144,7 @@ def _describe_others(routes, rate):
     """Return how many others are mistaken for members: once if they are as many in all routes."""
     rows = [(route, route.find_best("tpr", rate)) for route in routes]
     shares = [(route, get_fpr(row)) for route, row in rows if row is not None]
-    base, text = choose_base(rate), "others mistaken for members"
+    base, text = choose_base(rate), MISTAKEN
     if len({round(base * share) for _, share in shares}) == 1:
         words = [f"{text}{', in both' if len(shares) > 1 else ''}"]
     else:
@@ -168,7 +170,7 @@ def _make_grid(*parts):
 
 def _describe_grid(route, rate):
     best = None if rate is None else route.find_best("tpr", rate)
-    text, way = "members recognized", MEANS[route.way]
+    text, way = RECOGNIZED, MEANS[route.way]
     if best is None:  # an AUC is no number of people, so that nothing is counted
         return _make_grid("-", 0, None, f"{text} {way}: too few others", route.own_level)
     share, base = best["estimate"], choose_base(rate)
@@ -277,12 +279,12 @@ def _describe_groups(document, routes):
     shown = [route for route in routes if route.find_best("auc") is not None]
     rate = choose_rate(routes)
     metric, base = ("auc", None), None
-    what = "How often a random member ranks above a random non-member (AUC); guessing: 0.5"
+    what = RANKED
     groups = [part for part, row in parts.items() if row is not None]
     # One unit for all groups: where too few others are, a dash.
     if rate and any(route.find_best("tpr", rate, *part) for route in shown for part in groups):
         metric, base = ("tpr", rate), choose_base(rate)
-        what = f"Members recognized of {base:,}, {_tell_rate(shown, parts, rate)}"
+        what = caption_counts(shown, rate, parts)
     rows = [_describe_part(document, part, row, shown, metric, base) for part, row in parts.items()]
     worst = _name_worst_groups(rows, base)
     return {
@@ -299,18 +301,6 @@ def _describe_groups(document, routes):
         "tests": [*map(_describe_group_test, (document["disparity"] or {"scopes": []})["scopes"])],
         "disparity": describe_disparity(document["disparity"]),
     }
-
-
-def _tell_rate(routes, parts, rate):
-    """Return how many others are mistaken in the rows of a table.
-
-    As many as measured, or at most.
-    """
-    base, asked = choose_base(rate), round(choose_base(rate) * rate)
-    rows = [route.find_best("tpr", rate, *part) for route in routes for part in parts]
-    measured = {round(base * get_fpr(row)) for row in rows if row is not None}
-    when = tell_condition(rate, base)
-    return when if measured <= {asked} else when.replace("when ", "when at most ")
 
 
 def _describe_part(document, part, row, routes, metric, base):

@@ -130,7 +130,10 @@ def _bound_excess(stated, row, level):
 WAYS = ("service", "file")
 # Confidence level of the gap of the structural checks.
 _GAP_LEVEL = 0.95
-_NO_FILE = "The model has no file at hand, or its file was not attacked."
+_NO_FILE = (
+    "The model has no file at hand, or its file was not attacked. Audit the file of the model, or "
+    "ask for a release as a service (--release service)."
+)
 _UNREAD = (
     "The numbers that the file stores were not examined. Run the audit again, with the file of the "
     "model at hand."

@@ -18,12 +18,13 @@ from .._core.files import PAGE, SHEET, split_place, write_bytes
 from .._core.levels import Level
 from .._core.optional import import_optional
 from .._core.pages import frame_page
-from .._core.pages.saving import save_documents, warn_of_failures, write_json, write_text
+from .._core.saving import save_documents, warn_of_failures, write_json, write_text
 from .._core.screens import write_as_markdown, write_steps_as_markdown
 from .._core.text import escape, format_rows_of_table
 from .._core.types import PathLike
 from ..disclosure import write_sheet
 from ..metrics import Interval
+from ._captions import MISTAKEN, RECOGNIZED
 from ._document import as_audit_document
 from ._evidence import (
     choose_evidence,
@@ -88,7 +89,7 @@ def draw_picture(document, axes):
     if rate is not None:
         ax.axvline(rate, color=on_paper(ax, *_SOFT), linewidth=1, zorder=0)
     ax.set(xscale="log", yscale="log", xlim=(1e-3, 1), ylim=(1e-3, 1))
-    ax.set(xlabel="others mistaken for members", ylabel="members recognized")
+    ax.set(xlabel=MISTAKEN, ylabel=RECOGNIZED)
     for axis in (ax.xaxis, ax.yaxis):
         axis.set_minor_formatter("")
         axis.set_ticks([1e-3, 1e-2, 0.1, 1], labels=["0.1%", "1%", "10%", "100%"])

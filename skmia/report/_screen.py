@@ -6,10 +6,10 @@ from pathlib import PurePath
 import numpy as np
 
 from .._core.escaping import visible
-from .._core.levels import CONCLUSIVE, REVERSED, SHIFT, UNKNOWN, read_level
+from .._core.levels import REVERSED, SHIFT, UNKNOWN, read_level
 from .._core.screens import Headline, NextStep, Screen
 from .._core.text import choose_base, count_of, count_words, shorten, tell_condition
-from ..disclosure import summarize_policy
+from ..disclosure import tell_what_decides
 from ._evidence import (
     FILE,
     SERVICE,
@@ -72,7 +72,7 @@ def make_screen(document, routes, checks):
     files = _name_files(document)
     sentence = write_sentence(routes, evidence, checks, baseline, verdict, files)
     sentence += _tell_noise(routes, checks)
-    trust = list_trust(checks, evidence in CONCLUSIVE)
+    trust = list_trust(checks, highest.level != UNKNOWN)
     return AuditScreen(
         level=highest.level,
         heading=_write_heading(highest, checks),
@@ -460,7 +460,7 @@ def advise_on_audit(document, routes, checks):
     steps, found = [], document["recommendation"]
     if found is not None:
         by = f"By the policy {found['policy']['name']}: {found['result']}."
-        by += _tell_open(found) if found["result"] == "cannot be said" else ""
+        by += _tell_open(found, routes) if found["result"] == "cannot be said" else ""
         verb = {FILE: "hand out", SERVICE: "offer"}[found["release"]]
         imperative = _RESULTS[found["result"]].format(verb=verb, way=found["release"])
         steps.append(NextStep(imperative.capitalize(), by, "#decision", "Recommendation"))
@@ -500,11 +500,12 @@ def is_open_file(routes):
     return levels.get(FILE) == "unknown" and levels[SERVICE] != "unknown"
 
 
-def _tell_open(found):
-    """Return why a policy cannot say, in its first sentence without the names of programs."""
-    told = summarize_policy(found)
-    missing = [text for text in told if text.startswith("Not measured: ")]
-    return f" {(missing or told or found['reasons'])[0].partition('. ')[0].rstrip('.')}."
+def _tell_open(found, routes):
+    """Return what would end that a policy cannot say."""
+    judged = [one for one in routes if one.way == SERVICE or found["release"] == FILE]
+    if any(route.level == "unknown" for route in judged):
+        return " The audit has no verdict."
+    return f" {tell_what_decides(found)}"
 
 
 _RESULTS = {

@@ -9,7 +9,8 @@ from .._core.screens import write_headlines, write_steps
 from .._core.text import WIDTH, choose_base, shorten, wrap_lines, wrap_short
 from ..disclosure import summarize_policy
 from ..metrics import resolvable_fpr
-from ._evidence import find_worst_group, get_fpr
+from ._captions import caption_counts, caption_intervals, count_mistaken
+from ._evidence import find_worst_group
 from ._measure import CLASS, FEWEST, INTERVAL, NOT_RESOLVABLE, OK, OVERALL, TOO_FEW
 from ._pool_size import describe_growth
 from ._words import format_auc, format_rate
@@ -194,7 +195,7 @@ def _lay_audit_row(*cells):
 
 def _tabulate_routes(routes, rate, level):
     """Return the strongest attack of each route, on all records and on the groups with the most."""
-    base = 100 if rate is None else choose_base(rate)
+    base, shown = 100 if rate is None else choose_base(rate), []
     lines = [
         _lay_audit_row("", "", "recognized", "how often a member", ""),
         _lay_audit_row("", "", f"of {base:,}", "ranks higher (AUC)", "level"),
@@ -206,6 +207,7 @@ def _tabulate_routes(routes, rate, level):
         groups.sort(key=lambda group: read_level(group).order, reverse=True)
         parts = [(OVERALL, "all", route.own_level)]
         parts += [(g["scope"], g["group"], read_level(g)) for g in groups[:_MOST_GROUPS]]
+        shown += [part[:2] for part in parts]
         for place, (scope, group, found) in enumerate(parts):
             name = f"{visible(scope)} {visible(group)}" if place else "all"
             if len(name) >= _COLUMNS[1]:
@@ -220,25 +222,13 @@ def _tabulate_routes(routes, rate, level):
             lines.append(_lay_audit_row(way, name, count, rank, found.word.lower()))
         if len(groups) > _MOST_GROUPS:
             lines.append(f"{'':11s}{len(groups) - _MOST_GROUPS} more groups: --verbose")
-    told = f"Brackets: {100 * level:g}% intervals."
-    mistaken, when = _tell_mistaken_others(routes, rate, base)
-    lines.append(_lay_audit_row("guessing", "", mistaken, "0.5", "none shown"))
-    told = f"{when} {told}" if when else told
-    return [*lines, *wrap_short(told, "  ", 2)]
-
-
-def _tell_mistaken_others(routes, rate, base):
-    """Return how many others are mistaken in the rows of a table, in its last row and below it."""
-    if rate is None:
-        return "  -", ""
-    rows = [(route.way, route.find_best("tpr", rate)) for route in routes]
-    counts = {way: round(base * get_fpr(row)) for way, row in rows if row is not None}
-    if len(set(counts.values())) > 1:
-        each = " and ".join(f"{n} as a {way}" for way, n in counts.items())
-        return "  -", f"Recognized when so many of {base:,} others are mistaken: {each}."
-    n = next(iter(counts.values()))
-    verb = "is" if n == 1 else "are"
-    return f"{n:3}", f"Recognized when {n} of {base:,} others {verb} mistaken."
+    mistaken = set() if rate is None else {*count_mistaken(routes, rate).values()}
+    count = f"{mistaken.pop():3}" if len(mistaken) == 1 else "  -"
+    lines.append(_lay_audit_row("guessing", "", count, "0.5", "none shown"))
+    told = [] if rate is None else [caption_counts(routes, rate, dict.fromkeys(shown))]
+    told.append(f"brackets: {caption_intervals(level)}")
+    told = "; ".join(told)
+    return [*lines, *wrap_short(f"{told[0].upper()}{told[1:]}.", "  ", 2)]
 
 
 def _list_trust(result, trust):
@@ -248,7 +238,7 @@ def _list_trust(result, trust):
     """
     line = trust["line"]
     if trust["bad"]:
-        line += f" {'; '.join(trust['bad'])}."
+        line += f" {'. '.join(trust['bad'])}."
     names = [name for name, check in result.checks.items() if check.status == "not run"]
     more = f"Not run: {', '.join(names)}. " if names else ""
     n = result.data["n_nonmembers"]
@@ -308,8 +298,8 @@ def _list_caveats(result, frame):
 
     Intervals, rates that were not measured, warnings and notes.
     """
-    level = f"{100 * result.settings['confidence_level']:g}%"
-    foot = [] if frame.empty else [f"Brackets: pointwise {level} confidence intervals."]
+    level = result.settings["confidence_level"]
+    foot = [] if frame.empty else [f"Brackets: {caption_intervals(level)}."]
     if (frame["status"] == NOT_RESOLVABLE).any():
         foot.append(
             f"{NOT_RESOLVABLE}: fewer than 10 false positives are allowed at this rate, so it "

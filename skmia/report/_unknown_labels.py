@@ -118,7 +118,7 @@ def _refuse_unknown_labels(outputs, y, why):
         outputs.label_index(y)
     except ValueError as error:
         raise ValueError(
-            f"{error} {why} Give the labels as the model was trained on them, and non-members of "
+            f"{error} {why} Give the labels as they were in training, and non-members of "
             "its classes."
         ) from None
 

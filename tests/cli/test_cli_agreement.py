@@ -83,4 +83,4 @@ def test_stored_answers_in_another_order_end_without_a_verdict(capsys, tmp_path)
         told.append(run(capsys, *data_of, *given))
     assert "model and table do not agree" not in told[0][2]
     assert told[1][0] == 4
-    assert "they are in another order than the rows, or of another table. Give" in told[1][2]
+    assert "they are in another order, or they belong to another table. Give" in told[1][2]

@@ -403,7 +403,7 @@ def refuse(tmp_path, frame, model, suffix="csv"):
     [
         ({"yes": "1", "no": "0"}, "as '1' and '0'"),
         ({"yes": "Yes", "no": "No"}, "They differ in upper and lower case"),
-        ({"yes": "ja", "no": "nein"}, "Give the values as the model was trained on them"),
+        ({"yes": "ja", "no": "nein"}, "Give the values as they were in training"),
     ],
 )
 @pytest.mark.parametrize("kind", ["encoder", "histograms", "lightgbm"])

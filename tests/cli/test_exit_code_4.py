@@ -1,10 +1,16 @@
 """Each exit code 4 comes with a step that ends it."""
 
+import joblib
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer
+from sklearn.tree import DecisionTreeClassifier
 
 from skmia.cli import main
+from skmia.disclosure import load_policy
 
 
 def draw_table(n, seed=0):
@@ -21,7 +27,7 @@ def run(frame, folder, capsys, *options):
     data = ["--data", str(path), "--target", "y", "--members", "member"]
     given = [
         *data,
-        *([] if "--estimator" in options else ["--estimator", "random-forest"]),
+        *([] if {"--estimator", "--model"} & {*options} else ["--estimator", "random-forest"]),
         *options,
     ]
     given += [] if "--quick" in options or "--shadows" in options else ["--shadows", "4"]
@@ -59,3 +65,82 @@ def test_a_route_without_a_verdict_has_a_step_beside_one_that_leaks(tmp_path, ca
     if code == 4:
         steps = told.partition("Next")[2]
         assert "copies" in steps or "Use more records" in steps or "population" in steps, steps
+
+
+def test_more_records_of_a_small_group_end_that_it_cannot_be_judged(tmp_path, capsys):
+    """Some records have a column of their own, and a coin for a label."""
+
+    def run_on(n_outliers, n=300):
+        rng = np.random.default_rng(1)
+        own = np.zeros((n, n_outliers))
+        own[np.arange(n_outliers), np.arange(n_outliers)] = 10
+        y = (rng.normal(size=n) + (x := rng.normal(size=n)) > 0).astype(int)
+        y[:n_outliers] = rng.integers(0, 2, n_outliers)
+        kind = np.where(np.arange(n) < n_outliers, "outlier", "rest")
+        frame = pd.DataFrame(own).add_prefix("own ").assign(x=x, y=y, kind=kind)
+        frame = frame.assign(member=np.arange(n) % 2)
+        options = "--estimator", "logistic", "--shadows", "16", "--group", "kind"
+        return run(frame, tmp_path, capsys, *options, "--fpr", "0.1")
+
+    code, told = run_on(6)
+    assert code == 4 and "Audit with more records of the small groups. At least ten members" in told
+    assert run_on(20)[0] != 4
+
+
+@pytest.mark.slow
+def test_one_record_of_each_person_ends_that_only_people_are_found(tmp_path, capsys):
+    rng = np.random.default_rng(2)
+    person = np.repeat(np.arange(30), 10)
+    own = rng.normal(size=(30, 4))
+    X = 0.3 * own[person] + rng.normal(size=(300, 4))
+    y = (own[person, 0] + 1.5 * rng.normal(size=300) > 0).astype(int)
+    inside = (rng.permutation(30) % 2)[person]
+    frame = pd.DataFrame(X, columns=list("abcd")).assign(y=y, person=person, member=inside)
+
+    def run_on(frame, leaf):
+        members = frame[frame["member"] == 1]
+        model = DecisionTreeClassifier(min_samples_leaf=leaf, random_state=0)
+        joblib.dump(model.fit(members[list("abcd")], members["y"]), tmp_path / "model.joblib")
+        options = "--model", str(tmp_path / "model.joblib"), "--trust-pickle", "--quick"
+        return run(frame, tmp_path, capsys, *options, "--group-by", "person", "--fpr", "0.2")
+
+    code, told = run_on(frame, 40)
+    assert code == 4 and "Treat these people as exposed." in told
+    assert "train on one record of each person, and audit that model" in told
+    assert run_on(frame[::10], 4)[0] != 4
+
+
+def write_policy(folder):
+    """The cautious policy without a number that takes 1,000 non-members."""
+    text = load_policy("cautious").text
+    text = text.replace('required = ["tpr_at_fpr_01", "auc"]', 'required = ["auc"]')
+    (folder / "own.toml").write_text(text)
+    return "--policy", str(folder / "own.toml"), "--quick", "--fpr", "0.1"
+
+
+def test_the_records_that_an_undecided_number_takes_decide(tmp_path, capsys):
+    options = *write_policy(tmp_path), "--estimator", "logistic"
+    code, told = run(draw_table(200), tmp_path, capsys, *options)
+    assert code == 4 and "Undecided: how often a member ranks higher (AUC)" in told
+    n = int(told.partition("Audit with ")[2].partition(" records or more")[0].replace(",", ""))
+    assert run(draw_table(2 * n), tmp_path, capsys, *options)[0] != 4
+
+
+@pytest.mark.slow
+def test_a_file_of_means_ends_that_noise_hides_what_leaks(tmp_path, capsys):
+    noise = np.random.default_rng(0).normal
+    frame, names = draw_table(600), list("abcd")
+    members, policy = frame[frame["member"] == 1], write_policy(tmp_path)
+    model = make_pipeline(
+        FunctionTransformer(noise, kw_args={"scale": 0.3}), LogisticRegression(C=0.01)
+    )
+    joblib.dump(model.fit(members[names], members["y"]), tmp_path / "model.joblib")
+    given = "--model", str(tmp_path / "model.joblib"), "--trust-pickle"
+    code, told = run(frame, tmp_path, capsys, *given, *policy)
+    assert code == 4 and "Audit the mean of repeated answers." in told
+    means = np.mean([model.predict_proba(frame[names]) for _ in range(500)], axis=0)
+    pd.DataFrame(means, columns=[0, 1]).to_csv(tmp_path / "means.csv", index=False)
+    given = "--answers", str(tmp_path / "means.csv"), "--estimator", "logistic"
+    stated = "--recipe", "a logistic regression behind noise"
+    code, told = run(frame, tmp_path, capsys, *given, *policy, *stated)
+    assert code != 4, told

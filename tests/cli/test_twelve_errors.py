@@ -41,11 +41,11 @@ ERRORS = {
     "the table of another model": Error(
         "another.joblib train.csv held_out.csv",
         "The model does not know these rows.",
-        "Give the columns as the model was trained on them",
+        "Give the columns as they were in training",
     ),
     "columns reversed": Error(
         "plain.joblib reversed.csv reversed_out.csv",
-        "With the columns in reverse order it is right",
+        "With the columns in reverse order, the model is right",
         "in the order of training",
     ),
     "unscaled rows": Error(
@@ -60,8 +60,8 @@ ERRORS = {
     ),
     "answers in another order": Error(
         "--data all.csv --members member --answers answers.csv",
-        "in another order than the rows",
-        "Give the answers of these rows, in their order",
+        "they are in another order, or they belong to another table",
+        "Give the answers for these rows, in the order of the rows",
     ),
     "held-out rows that are in the model": Error(
         "whole.joblib train.csv held_out.csv", "The held-out rows are in the model", "Give held-out"

@@ -18,7 +18,7 @@ from skmia.report.agreement._answered_rows import AnswerRepetition, measure_repe
 from skmia.report.agreement._skill import AnswerScores
 from skmia.victims import CallableVictim, FunctionClassifier
 
-SENTENCE = "The model gives other answers when it is asked again."
+SENTENCE = "The model gives different answers when it is queried again."
 CURE = "net.eval()"
 
 

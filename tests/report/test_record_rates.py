@@ -5,14 +5,17 @@ import re
 
 import numpy as np
 import pytest
-from scipy import stats
 from sklearn.datasets import make_classification
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.tree import DecisionTreeClassifier
 
 from skmia import Records, audit
 from skmia.attacks import RMIA, LiRA
-from skmia.report.checks._record_rates import flag_by_model, share_frequent_alarms
+from skmia.report.checks._record_rates import (
+    _count_repeated,
+    flag_by_model,
+    measure_repeated_alarms,
+)
 
 
 def draw_sides(rng, n_models, n):
@@ -30,13 +33,32 @@ def test_a_threshold_flags_the_share_of_the_non_members_of_each_model():
     assert not flag_by_model(np.zeros((4, 100)), is_out, 0.1).any()
 
 
+def weigh(rates):
+    return (rates**2).sum() / rates.sum()
+
+
+def test_what_is_measured_is_the_mean_rate_weighted_by_itself():
+    alarms, is_out = np.array([[1, 0, 0], [1, 0, 1], [0, 0, 0]], bool), np.ones((3, 3), bool)
+    # Three pairs of models for each of three records, of which one is mistaken by both.
+    assert _count_repeated(alarms.sum(axis=0), is_out.sum(axis=0)) == (1 / 9) / (3 / 9)
+
+
 @pytest.mark.parametrize("n_models", [8, 32])
-def test_the_share_of_a_known_law_is_found(n_models):
+@pytest.mark.parametrize(
+    "draw",
+    [
+        lambda rng, n: rng.beta(0.5, 9.5, n),
+        lambda rng, n: np.where(rng.random(n) < 0.05, 0.5, 0.02),
+        lambda rng, n: np.minimum(np.exp(rng.normal(-5, 2, n)), 1),
+    ],
+    ids=["beta", "two rates", "a long tail"],
+)
+def test_the_rate_of_records_that_are_mistaken_again_is_found_for_any_law(draw, n_models):
     rng = np.random.default_rng(1)
-    is_out, law = draw_sides(rng, n_models, 4000), stats.beta(0.5, 9.5)
-    alarms = rng.random(is_out.shape) < law.rvs(4000, random_state=2)
-    found = share_frequent_alarms(alarms, is_out, 2, 0.95, rng)
-    assert found.low < law.sf(0.1) < found.high and found.high - found.low < 0.1
+    is_out, rates = draw_sides(rng, n_models, 4000), draw(rng, 4000)
+    alarms = rng.random(is_out.shape) < rates
+    found = measure_repeated_alarms(alarms, is_out, 0.95, rng)
+    assert found.low < weigh(rates) < found.high and found.high - found.low < 0.15
 
 
 def test_nothing_is_said_of_equal_rates():
@@ -45,7 +67,7 @@ def test_nothing_is_said_of_equal_rates():
     for _ in range(40):
         is_out = draw_sides(rng, 8, 300)
         alarms = flag_by_model(rng.normal(size=is_out.shape), is_out, 0.1)
-        found.append(share_frequent_alarms(alarms, is_out, 2, 0.95, rng) is not None)
+        found.append(measure_repeated_alarms(alarms, is_out, 0.95, rng) is not None)
     assert sum(found) <= 4  # of a rate of 2.5% more come in one of 300 cases
 
 
@@ -57,18 +79,18 @@ def make_audit(model):
     return audit(model, Records(X, y), membership, random_state=0, **settings)
 
 
-def test_the_audit_tells_the_share_and_the_document_has_it():
+def test_the_audit_tells_the_rate_and_the_document_has_it():
     report = make_audit(DecisionTreeClassifier(min_samples_leaf=5, random_state=0))
     check = report.checks["rates of single records"]
     assert check.status == "stated"
-    share, low, high = check.finding
-    assert 0.01 <= low < share < high < 0.4
-    told = re.search(r"about ([\d.]+)% of the records \[([\d.]+)%, ([\d.]+)%\]", check.text)
+    again, low, high = check.finding
+    assert 0.15 <= low < again < high < 1  # all together: 0.1
+    told = re.search(r"in ([\d.]+)% of the cases \[([\d.]+)%, ([\d.]+)%\]", check.text)
     assert [float(one) for one in told.groups()] == pytest.approx(
-        [float(f"{100 * one:.2g}") for one in (share, low, high)]
+        [float(f"{100 * one:.2g}") for one in (again, low, high)]
     )
     (row,) = (one for one in json.loads(report.to_json())["checks"] if one["name"] == check.name)
-    assert row["finding"] == pytest.approx([share, low, high])
+    assert row["finding"] == pytest.approx([again, low, high])
     assert "on average" in report.to_html()
 
 

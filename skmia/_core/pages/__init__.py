@@ -9,9 +9,7 @@ from importlib.resources import files
 
 from ..decisions import note_numbers
 from ..escaping import as_html, visible
-from ..levels import Level as Level
 from ..optional import import_optional
-from ..text import choose_base as choose_base
 
 # Hebrew, Arabic and other scripts that are written from right to left.
 _LEFTWARD = "\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefe\U00010800-\U00010fff\U0001e800-\U0001efff"
@@ -20,6 +18,8 @@ _RUN = re.compile(f"[{_LEFTWARD}]+(?:[^\\S\n]+[{_LEFTWARD}]+)*")
 
 # What a sentence emphasizes on a page, and what one types.
 _STRONG, _CODE = re.compile(r"\*\*(.+?)\*\*"), re.compile("`(.+?)`")
+# Short code fits a line of a phone, and is not broken, at a hyphen for example.
+_SHORT_CODE, _KEPT = re.compile("(?<![^\\s(])`([^`]{1,28})`"), r'<code class="whole">\1</code>'
 
 
 def make_finalizer(markup):
@@ -45,7 +45,7 @@ def make_filters(markup):
     def emphasize(text):
         # A string, because a substitution in markup would escape what is put in.
         text = _STRONG.sub(r"<b>\1</b>", str(isolate_runs(text)))
-        return markup(_CODE.sub(r"<code>\1</code>", text))
+        return markup(_CODE.sub(r"<code>\1</code>", _SHORT_CODE.sub(_KEPT, text)))
 
     return {"bdi": isolate, "prose": isolate_runs, "strong": emphasize}
 

@@ -44,7 +44,9 @@ def meet(case):
     """Ask whether the model of a case knows its table."""
     request = case.request
     if not isinstance(request.outputs, Outputs) or hold_tokens(case.records):
-        return Agreement(CANNOT_TELL, "Not asked of models of texts and tokens.")
+        return Agreement(
+            CANNOT_TELL, "Models of texts and tokens are not compared with their table."
+        )
     met = _collect(case)
     replies, asked, notes = {}, [], []
     references, n_models = [], 0
@@ -87,7 +89,7 @@ def _train_recipes(met, recipes, n_models, notes):
             found.append(train_clones(met, recipe, n_models))
         except Exception as error:  # of whatever kind: questions without clones were asked
             why = describe_with_class(error).rstrip(".")
-            notes.append(f"No {recipe.name} could be trained on a half of the members: {why}.")
+            notes.append(f"No {recipe.name} could be trained on half of the members: {why}.")
     if len(found) < len(recipes) and recipes and not recipes[0].is_own:
         found = found[:1]
     return found, sum(len(one.models) for one in found)
@@ -106,7 +108,7 @@ def _ask_all(met, references, replies, asked, notes, first=False):
         try:
             reply = question.ask(met, references)
         except Exception as error:  # of whatever kind: the other questions remain
-            notes.append(f"The question of {question.name} failed: {describe_with_class(error)}")
+            notes.append(f'The question "{question.name}" failed: {describe_with_class(error)}')
             continue
         asked.append(question.name)
         if reply is not None:

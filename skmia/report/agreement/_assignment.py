@@ -95,5 +95,9 @@ def describe_assignment(moved, labels, answers, classes):
         name, other = (visible(str(classes[one])) for one in (label, answer))
         parts.append(f"with label {name}, {share:.0f}% are predicted as {other}")
     shown = ", and of those ".join(parts[:_MOST_NAMED])
-    more = f"; {len(parts) - _MOST_NAMED} more labels" if len(parts) > _MOST_NAMED else ""
+    more = (
+        f"; the same holds for {len(parts) - _MOST_NAMED} more labels"
+        if len(parts) > _MOST_NAMED
+        else ""
+    )
     return f"Of the members {shown}{more}."

@@ -19,7 +19,7 @@ _FEWEST_THRESHOLDS, _FEWEST_MEMBERS = 5, 10
 _SLACK = 0.25
 
 _MOST_NAMED = 3
-_CURE = "Give the columns as the model was trained on them: units, order, scaling."
+_CURE = "Give the columns as they were in training: the same units, order and scaling."
 
 
 class OwnNumbersQuestion(AgreementQuestion):
@@ -47,7 +47,8 @@ class OwnNumbersQuestion(AgreementQuestion):
         texts = list(found.values())[:_MOST_NAMED]
         text = "; ".join(texts)
         more = len(found) - len(texts)
-        text += f"; {more} more column{'s' if more > 1 else ''} as well" if more > 0 else ""
+        if more > 0:
+            text += f"; the same holds for {more} more column{'s' if more > 1 else ''}"
         return self.stop(f"{text[0].upper()}{text[1:]}.", _CURE)
 
 
@@ -64,8 +65,9 @@ def _describe_scale(one):
     low, high = one.center - 2 * one.spread, one.center + 2 * one.spread
     first, last = np.quantile(one.values, [0.05, 0.95])
     return (
-        f"the {one.source} of the model has seen column {visible(one.column)} between about "
-        f"{low:.3g} and {high:.3g}, and most members lie between {first:.3g} and {last:.3g}"
+        f"in column {visible(one.column)}, the {one.source} of the model has seen values from "
+        f"about {low:.3g} to {high:.3g}, and most members have values from {first:.3g} to "
+        f"{last:.3g}"
     )
 
 
@@ -82,8 +84,8 @@ def _are_outside(one):
 def _describe_splits(one):
     low, high = one.thresholds.min(), one.thresholds.max()
     return (
-        f"the trees of the model split column {visible(one.column)} between {low:.3g} and "
-        f"{high:.3g}, and the members lie between {one.values.min():.3g} and "
+        f"the trees of the model split column {visible(one.column)} at values from {low:.3g} to "
+        f"{high:.3g}, and the members have values from {one.values.min():.3g} to "
         f"{one.values.max():.3g}"
     )
 
@@ -110,17 +112,18 @@ class KnownValuesQuestion(AgreementQuestion):
         wrong = [one for one in columns if _is_foreign_column(one, n_members)]
         if wrong:
             text = "; ".join(map(_describe_unknown_values, wrong[:_MOST_NAMED]))
-            cure = "Give the values as the model was trained on them: spelling, spaces, types."
+            cure = "Give the values as they were in training: the same spelling, spaces and types."
             return self.stop(f"{text[0].upper()}{text[1:]}.", cure)
         columns = [one for one in columns if not _is_of_texts(one)]
         if not columns:
             return None
         most = max(columns, key=lambda one: one.n_unknown)
         have = "members have values" if most.n_unknown > 1 else "member has a value"
+        they = "these rows" if most.n_unknown > 1 else "this row"
         values = join_names(map(_show_value, most.unknown[:_MOST_NAMED]))
         return self.warn(
-            f"{most.n_unknown:,} listed {have} in column {_show_value(most.column)} that the model "
-            f"has never seen, such as {values}: they cannot have been training rows as they are."
+            f"{most.n_unknown:,} {have} in column {_show_value(most.column)} that the model has "
+            f"never seen, such as {values}, so the model was not trained on {they} as given."
         )
 
 
@@ -146,7 +149,7 @@ def _describe_unknown_values(one):
         else ("values are unknown to the model")
     )
     return (
-        f"in column {_show_value(one.column)}, {one.share:.0%} of the members' {what}, as "
+        f"in column {_show_value(one.column)}, {one.share:.0%} of the members' {what}, such as "
         f"{examples}; it knows {known}"
     )
 

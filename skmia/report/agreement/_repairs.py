@@ -29,7 +29,7 @@ class LabelsQuestion(AgreementQuestion):
                 return None
             return self.stop(
                 "Members with higher targets have lower predictions.",
-                "Check the coding of the targets before that of membership.",
+                "Check the coding of the targets.",
             )
         answers, labels = met.scores.predicted[rows], met.truth[rows]
         found = find_assignment(
@@ -43,8 +43,7 @@ class LabelsQuestion(AgreementQuestion):
             return None
         text = describe_assignment(found, labels, answers, met.outputs.classes)
         labels = _name_map(found, met.outputs.classes, labels, met.records, rows)
-        check = "Check the coding of the labels before that of membership"
-        return self.stop(text, f"{check} (--label-map {labels}).")
+        return self.stop(text, f"Check the coding of the labels (--label-map {labels}).")
 
 
 def _name_map(moved, classes, labels, records, rows):
@@ -85,7 +84,7 @@ class RepairsQuestion(AgreementQuestion):
         if not found:
             return None
         _, what, cure, fit = max(found, key=lambda one: one[0])
-        return self.stop(f"{what} {_tell_right(met, fit)}{cure[0]}", cure[1])
+        return self.stop(f"{what}, {_tell_right(met, fit)}: {cure[0]}", cure[1])
 
     def _is_better(self, met, references, fits, n_members, n_others):
         own, others = met.fit().decision.value, met.fit(False).decision.value
@@ -105,8 +104,8 @@ class RepairsQuestion(AgreementQuestion):
 
 def _tell_right(met, fit):
     if met.is_value:
-        return f"its mean absolute error is {fit.plain:.3g}"
-    return f"it is right on {fit.plain:.0%}"
+        return f"the mean absolute error is {fit.plain:.3g}"
+    return f"the model is right on {fit.plain:.0%}"
 
 
 def _take_sides(met, scores, rows):
@@ -118,8 +117,8 @@ def _take_sides(met, scores, rows):
 
 
 _ORDER = (
-    ": the answers are in another order than the rows.",
-    ("Give the answers in the order of the rows."),
+    "the answers are not in the order of the rows.",
+    "Give the answers in the order of the rows.",
 )
 
 
@@ -131,8 +130,8 @@ def _list_orders(met):
     sides = [np.flatnonzero(membership == side) for side in (True, False)]
     moves = {
         "in reverse order": lambda some: some[::-1],
-        "moved by one row": lambda some: np.roll(some, 1),
-        "moved by one row the other way": lambda some: np.roll(some, -1),
+        "moved down by one row": lambda some: np.roll(some, 1),
+        "moved up by one row": lambda some: np.roll(some, -1),
     }
     for name, move in moves.items():
         within = np.empty(n, dtype=np.intp)
@@ -143,7 +142,10 @@ def _list_orders(met):
             yield f"With the answers {name}", _ORDER, [*_take_sides(met, scores, rows)]
 
 
-_UNITS = ": the answers are in other units than the target.", "Give the answers in its units."
+_UNITS = (
+    "the answers are not in the units of the target.",
+    "Give the answers in the units of the target.",
+)
 
 
 def _list_turned(met):
@@ -152,12 +154,14 @@ def _list_turned(met):
         return
     values, own = met.scores.values, met.truth[met.inside]
     turned = {
-        "exp of the answers": np.exp,
+        "exp(answer)": np.exp,
         "exp(answer) - 1": np.expm1,
-        "10 to the power of the answers": lambda some: 10.0**some,
-        "the answers as deviations from the mean": lambda some: own.mean() + own.std() * some,
-        "the answers as shares of the range": lambda some: own.min() + np.ptp(own) * some,
-        "the answers logged": lambda some: np.log(np.where(some > 0, some, 1.0)),
+        "10**answer": lambda some: 10.0**some,
+        "the answers taken as standardized": lambda some: own.mean() + own.std() * some,
+        "the answers taken as scaled to the range from 0 to 1": lambda some: (
+            own.min() + np.ptp(own) * some
+        ),
+        "log(answer)": lambda some: np.log(np.where(some > 0, some, 1.0)),
     }
     rows = np.arange(len(values))
     for name, turn in turned.items():
@@ -166,10 +170,10 @@ def _list_turned(met):
         yield f"With {name}", _UNITS, [*_take_sides(met, scores, rows)]
 
 
-_SCALED = ": it was trained behind a scaler.", "Give the pipeline, or the scaled table."
+_SCALED = "it was trained behind a scaler.", "Give the pipeline, or the scaled table."
 _REVERSED = (
-    ": it was trained with the columns in another order.",
-    ("Give the columns in the order of training."),
+    "it was trained with the columns in another order.",
+    "Give the columns in the order of training.",
 )
 
 

@@ -3,10 +3,10 @@
 from ._base import AgreementQuestion
 
 _CURE = (
-    "If that is not meant, put a net into evaluation mode (net.eval()), or fix the seed of what "
-    "predict draws. If it is, an attacker asks several times and takes the mean, so audit the mean "
-    "of about {n:,} answers, as skmia.victims.CallableVictim(..., n_repeats={n}), or the model "
-    "without its noise."
+    "If this is not intended, put a net into evaluation mode (net.eval()), or fix the seed of what "
+    "predict draws. If the model adds noise on purpose, an attacker averages repeated answers: "
+    "audit the mean of about {n:,} answers, as skmia.victims.CallableVictim(..., n_repeats={n}) or "
+    "as a file of answers, or audit the model without its noise."
 )
 
 
@@ -23,8 +23,8 @@ class RepeatsQuestion(AgreementQuestion):
         if met.repeats is not False:
             return None
         n = met.repetition.count_missing(met.n_repeats)
-        text = "The model gives other answers when it is asked again."
+        text = "The model gives different answers when it is queried again."
         if met.n_repeats > 1:
-            text = f"The means of {met.n_repeats:,} answers still differ when the model is asked "
+            text = f"The means of {met.n_repeats:,} answers still differ when the model is queried "
             text += "again."
         return self.warn(text, _CURE.format(n=n))

@@ -93,7 +93,9 @@ def conclude_agreement(met, references, replies, asked, notes, n_models):
         texts, cure, cause = [told], "", None
         status = PASS if met.is_told and met.fit().rank.low > 0 else CANNOT_TELL
         if status == CANNOT_TELL:
-            texts.append("That is not beyond chance, so it does not tell whether they agree.")
+            texts.append(
+                "This is not better than chance, so it does not show whether model and table agree."
+            )
     text = " ".join(filter(None, [*texts, cure]))
     own = next((one for one in references if one.is_own), None)
     pace, halves = (None, []) if own is None else (own.pace, own.halves)
@@ -113,19 +115,23 @@ def _list_figures(met, references):
     }
 
 
+_UNSEEN = " that has not seen these rows", " that have not seen these rows"
+
+
 def _tell_figures(met, references, figures):
     """Return how well the model fits its training rows, and clones rows that they have not seen."""
     if not figures:
-        return "The model gives log odds of the labels alone, so it is not told what it predicts."
+        return "The model gives only log odds of the labels, so its predictions are not known."
     names = [(one.name, met.fit_of(one).plain) for one in references]
     if met.is_value:
         text = (
-            f"The model's mean absolute error is {figures['members']:.3g} on the rows it was "
+            f"The mean absolute error of the model is {figures['members']:.3g} on the rows it was "
             "trained on"
         )
-        clones = [f"{name} that have not seen them have {plain:.3g}" for name, plain in names]
+        clones = [f"that of {{}} is {plain:.3g}" for _, plain in names]
     else:
         text = f"The model is right on {figures['members']:.0%} of the rows it was trained on"
-        clones = [f"{name} that have not seen them on {plain:.0%}" for name, plain in names]
-    clones = [one if one.startswith("two") else one.replace(" have", " has") for one in clones]
-    return f"{'; '.join([text, *clones[:1]])}{''.join(f', {one}' for one in clones[1:])}."
+        clones = [f"{{}} on {plain:.0%}" for _, plain in names]
+    who = [f"{name}{_UNSEEN[name.startswith('two')]}" for name, _ in names]
+    told = [text, *(clone.format(one) for clone, one in zip(clones, who, strict=True))]
+    return f"{'; '.join(told)}."

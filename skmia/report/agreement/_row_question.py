@@ -75,9 +75,9 @@ class RowsQuestion(AgreementQuestion):
         if not references or not all(self._do_not_follow(met, one) for one in references):
             return None
         return self.stop(
-            "The answers do not follow from the rows: they are in another order than the rows, or "
-            "of another table.",
-            "Give the answers of these rows, in their order.",
+            "The answers do not follow from the rows: they are in another order, or they belong to "
+            "another table.",
+            "Give the answers for these rows, in the order of the rows.",
         )
 
     def _do_not_follow(self, met, clones):

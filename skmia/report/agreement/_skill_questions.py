@@ -11,7 +11,7 @@ from ._base import AgreementQuestion
 from ._clones import train_and_ask
 from ._skill import is_far_below, is_surely_below
 
-_CURE = "Give the columns as the model was trained on them: order, scaling, types"
+_CURE = "Give the columns as they were in training: the same order, scaling and types"
 _OF_STORED = "and the answers in the order of the rows"
 
 
@@ -24,7 +24,7 @@ class ConstantQuestion(AgreementQuestion):
     def ask(self, met, references):
         if not met.scores.are_constant or "Dummy" in type(unwrap(met.case.victim)).__name__:
             return None
-        text = "The model gives one answer to all rows."
+        text = "The model gives the same answer to all rows."
         # Settings may leave a model nothing to learn from few rows.
         if references and all(is_far_below(met.fit(), met.fit_of(one)) for one in references):
             return self.stop(text, f"{_CURE}.")
@@ -51,12 +51,15 @@ class SkillQuestion(AgreementQuestion):
             is_surely_below(own.decision, one.decision, share)
             for one, share in zip(fresh, shares, strict=True)
         ):
-            return self.warn("The answers fit the labels less than they should.")
+            return self.warn(
+                "The answers fit the labels less well than those of other models, which have not "
+                "seen these rows."
+            )
         seen = [met.measure(one.seen, one.is_seen) for one in references if one.is_own]
         if any(_is_little(own, one) for one in seen):
             return self.warn(
-                "The answers fit the labels less than they should: clones fit their own training "
-                "rows much better."
+                "The answers fit the labels much less well than clones of the model fit their own "
+                "training rows."
             )
         return None
 
@@ -78,8 +81,8 @@ class UnitsQuestion(AgreementQuestion):
         if not all(met.fit_of(one).decision.low > 0 for one in references):
             return None
         return self.stop(
-            "The answers are in other units than the targets, or of other columns.",
-            "Give targets and answers in one unit, and the columns as the model was trained.",
+            "The answers are not in the units of the targets, or they belong to other columns.",
+            "Give targets and answers in the same units, and the columns as they were in training.",
         )
 
 
@@ -97,8 +100,8 @@ class RecipeQuestion(AgreementQuestion):
             lost = list_other_columns(met.case.victim, model)
             if lost:
                 return self.stop(
-                    f"Clones of the model select other columns of this table than the model: "
-                    f"{lost}, so they learn otherwise than the model.",
+                    f"Clones of the model do not select the same columns of this table as the "
+                    f"model: {lost}. So they do not learn what the model has learned.",
                     "Give the columns with the types that they had in training.",
                 )
         if not self._learn_less(met, met.measure(own.seen, own.is_seen)):
@@ -108,10 +111,10 @@ class RecipeQuestion(AgreementQuestion):
         if not self._learn_less(met, met.measure(whole, met.inside)):
             return None
         return self.stop(
-            "Clones of the model, trained on the same rows, are no better on them than a constant "
-            "answer: a clone learns otherwise than the model.",
-            "Pass what fit was given (fit_params, the shape of the targets), or the recipe of the "
-            "model as estimator.",
+            "A clone of the model that is trained on the same rows is not better on them than a "
+            "constant answer, so clones do not learn what the model has learned.",
+            "Pass what fit received (fit_params, the shape of the targets), or pass the recipe of "
+            "the model as estimator.",
         )
 
     def _learn_less(self, met, clone):

@@ -9,8 +9,8 @@ STOP, WARN, PASS, CANNOT_TELL = "stop", "warn", "pass", "cannot tell"
 NOISE = "noise"
 AVERAGE = NextStep(
     "Audit the mean of repeated answers.",
-    "An attacker who queries the model again averages its answers; or audit the model without its "
-    "noise.",
+    "An attacker takes it too: `CallableVictim(..., n_repeats=...)`, or a file of the means as "
+    "`--answers`. Or audit the model without its noise.",
     "#trust",
     "Checks",
 )
@@ -43,7 +43,7 @@ class ModelAndTableCheck(BaseCheck):
     def ask(self, case, run, findings):
         found = case.agreement
         if found is None:
-            return self.answer(NOT_RUN, "It was not asked whether the model knows the table.")
+            return self.answer(NOT_RUN, "Model and table were not compared.")
         if not found.asked:
             return self.answer(NOT_RUN, found.text)
         text = " ".join([found.text, *found.notes])

@@ -1,9 +1,8 @@
-"""Whether single records are mistaken for members more often than all records together."""
+"""Whether the same records are mistaken for members again and again."""
 
 from typing import NamedTuple
 
 import numpy as np
-from scipy import stats
 
 from ..._core.escaping import visible
 from ...base import TooFewModelsError, score_pseudo_victims, treats_models_as_victims
@@ -14,29 +13,30 @@ from ._base import DROPPED, SOMETIMES, STATED, BaseCheck
 # The rates of more records and models would be known a little better.
 _MOST_RECORDS, _MOST_MODELS = 4_000, 64
 
-# A record is unlike others if its rate is more than so many times that of all together. It is told
-# if so large a share of the records is beyond doubt.
-_TIMES, _LEAST_SHARE = 2, 0.01
+# It is told if a record that is mistaken once is mistaken again more than so many times as often as
+# all are on average, beyond doubt.
+_TIMES = 1.5
 _N_DRAWS = 199
 
 
 class RecordRates(NamedTuple):
-    """Share of the records that are mistaken more than twice as often as all on average."""
+    """How often a record that one model mistakes for a member is mistaken by another one."""
 
     estimate: float
     low: float
     high: float
 
 
-def share_frequent_alarms(alarms, is_out, times, level, rng):
-    """Estimate how many records have a rate of alarms far above that of all together.
+def measure_repeated_alarms(alarms, is_out, level, rng):
+    """Estimate how often a record that one model mistakes for a member is mistaken by another one.
+
+    It is the mean rate of the records, each weighted by its own rate, and takes no law of the
+    rates: of all pairs of models without a record, those that both mistake it are counted.
 
     Parameters
     ----------
     alarms, is_out : ndarray of shape (n_models, n), dtype bool
         Whether a record was taken for a member of a model, and where it was none.
-    times : float
-        How many times the rate of all records.
     level : float
         Confidence level.
     rng : Generator
@@ -50,34 +50,26 @@ def share_frequent_alarms(alarms, is_out, times, level, rng):
     # non-members.
     alarms, places = alarms & is_out, [np.flatnonzero(out) for out in is_out]
     n_out, own = is_out.sum(axis=0), alarms.sum(axis=0)
-    spread, n_above = _fit_rates(own, n_out)[1], 0
+    repeated, n_above = _count_repeated(own, n_out), 0
     for _ in range(_N_DRAWS):
         drawn = [rng.choice(some, n, replace=False) for some, n in zip(places, alarms.sum(axis=1))]
         count = np.bincount(np.concatenate(drawn), minlength=len(own))
-        n_above += _fit_rates(count, n_out)[1] >= spread
+        n_above += _count_repeated(count, n_out) >= repeated
     if (1 + n_above) / (1 + _N_DRAWS) > (1 - level) / 2:
         return None
-    shares = []
+    found = []
     for _ in range(_N_DRAWS):
         rows = rng.integers(len(own), size=len(own))
-        shares.append(_share_above(*_fit_rates(own[rows], n_out[rows]), times))
-    ends = np.quantile(shares, [(1 - level) / 2, (1 + level) / 2])
-    return RecordRates(_share_above(*_fit_rates(own, n_out), times), *map(float, ends))
+        found.append(_count_repeated(own[rows], n_out[rows]))
+    ends = np.quantile(found, [(1 - level) / 2, (1 + level) / 2])
+    return RecordRates(float(repeated), *map(float, ends))
 
 
-def _fit_rates(n_alarms, n_out):
-    """Return mean and variance of the rates of records, by pairs of models without each of them."""
-    mean = n_alarms.sum() / max(n_out.sum(), 1)
-    pairs = (n_out * (n_out - 1)).sum()
-    return mean, (n_alarms * (n_alarms - 1)).sum() / max(pairs, 1) - mean**2
-
-
-def _share_above(mean, variance, times):
-    """Return the share of a beta distribution of these moments above a multiple of its mean."""
-    if not 0 < variance < mean * (1 - mean):
-        return 0.0
-    size = mean * (1 - mean) / variance - 1
-    return float(stats.beta.sf(times * mean, mean * size, (1 - mean) * size))
+def _count_repeated(n_alarms, n_out):
+    """Return the mean of squared rates over that of rates, by pairs of models without a record."""
+    rate = n_alarms.sum() / max(n_out.sum(), 1)
+    both = (n_alarms * (n_alarms - 1)).sum() / max((n_out * (n_out - 1)).sum(), 1)
+    return both / rate if rate else 0.0
 
 
 def flag_by_model(scores, is_out, rate):
@@ -92,7 +84,7 @@ def flag_by_model(scores, is_out, rate):
 
 
 class RecordRatesCheck(BaseCheck):
-    """Whether single records are mistaken for members far more often than all on average.
+    """Whether records that are mistaken once are mistaken far more often than all on average.
 
     It says nothing unless this is shown. Each shadow model is a victim whose non-members are known,
     and a threshold that mistakes a share of them together need not mistake each one as often.
@@ -109,14 +101,14 @@ class RecordRatesCheck(BaseCheck):
         name = next((one for one in names if treats_models_as_victims(run.fitted[one])), None)
         if name is not None:
             found = _measure_rates(case, run, run.fitted[name], rate)
-        if found is None or found.low < _LEAST_SHARE:
+        if found is None or found.low < _TIMES * rate:
             return None
-        share, low, high = (f"{100 * number:.2g}%" for number in found)
+        again, low, high = (f"{100 * number:.2g}%" for number in found)
         text = (
             f"At the threshold of {visible(name)} at which {100 * rate:g}% of the non-members are "
-            f"mistaken for members on average, about {share} of the records [{low}, {high}] have a "
-            f"rate above {100 * _TIMES * rate:g}%, by shadow models treated as the victim. "
-            "EqualRateAttack has a threshold for each record."
+            "mistaken for members on average, a record that one shadow model mistakes is mistaken "
+            f"by another one in {again} of the cases [{low}, {high}]. EqualRateAttack has a "
+            "threshold for each record."
         )
         return self.answer(STATED, text, found)
 
@@ -139,4 +131,4 @@ def _measure_rates(case, run, attack, rate):
     scores, inside, judged = scored
     is_out = judged & ~inside
     flagged = flag_by_model(scores, is_out, rate)
-    return share_frequent_alarms(flagged, is_out, _TIMES, case.level, rng)
+    return measure_repeated_alarms(flagged, is_out, case.level, rng)

@@ -70,7 +70,8 @@ class PersonLevelCheck(BaseCheck):
     warned = "People are found where single records are not"
     step = NextStep(
         "Treat these people as exposed.",
-        "Keep fewer records of each person, or train with a guarantee for people.",
+        "An audit of more people can show it in single records too; or train on one record of each "
+        "person, and audit that model.",
     )
 
     def ask(self, case, run, findings):
@@ -292,7 +293,11 @@ class SmallGroupsCheck(BaseCheck):
     of_file = DROPPED
     passed = "Some groups are too small to judge"
     warned = "Models like this one leak in small groups"
-    step = NextStep("Merge the small groups.", "Or audit with more of their records.")
+    step = NextStep(
+        "Audit with more records of the small groups.",
+        "At least ten members and ten non-members of each. If there are no more, merge groups; the "
+        "verdict is then on the merged ones.",
+    )
     reads = (PermutationCheck.name,)
 
     def ask(self, case, run, findings):

@@ -17,10 +17,10 @@ from ..._core.escaping import visible
 from ..._core.levels import Level
 from ..._core.numbers import check_number, show
 from ..._core.pages import frame_page
-from ..._core.pages.saving import warn_of_failures, write_json, write_text
 from ..._core.provenance import PartClock, list_versions, tell_time
 from ..._core.query import check_generator, draw_samples
 from ..._core.randomness import check_random_state, derive_random_state
+from ..._core.saving import warn_of_failures, write_json, write_text
 from ..._core.types import ArrayLike, PathLike, Seed
 from .._adversarial_accuracy import PrivacyLoss
 from .._copy_test import CopyTest, count_unchanged

@@ -109,7 +109,7 @@ def list_table_reversals(results):
 
 
 def choose_table_evidence(grounds):
-    if _get_blindness(grounds) is not None:
+    if find_obstacle(grounds.n_rows) is not None:
         return UNKNOWN
     if grounds.shift is not None:
         return SHIFT
@@ -120,25 +120,22 @@ def choose_table_evidence(grounds):
     return NONE if np.isfinite(grounds.smallest_share) else UNKNOWN
 
 
-def _get_blindness(grounds):
-    """Return why nothing could be measured, or None."""
-    if not (grounds.n_rows["holdout"] or grounds.n_rows.get("shared", 0)):
-        return (
-            "There is no holdout: rows of the same population that the generator has not seen. "
-            "Without them, it cannot be seen what the table reveals about its training rows beyond "
-            "what it reveals about every member of the population."
-        )
-    n_shared = grounds.n_rows.get("shared", 0)
-    smallest = min(grounds.n_rows[name] for name in ("real", "synthetic", "holdout"))
-    if smallest < FEW_ROWS and n_shared:
-        return (
-            f"{n_shared:,} persons have rows in both real tables. Without them, a table has "
-            f"{smallest} persons, and at least {FEW_ROWS} are needed. Assign all rows of a person "
-            "to one table before the generator is trained."
-        )
-    if smallest < FEW_ROWS:
-        return f"A table has {smallest} rows or persons, and at least {FEW_ROWS} are needed."
-    return None
+# Why nothing can be measured.
+NO_HOLDOUT, SHARED, TOO_SMALL = "no holdout", "persons in both", "too small"
+
+
+def find_obstacle(n_rows):
+    """Return what keeps anything from being measured, by the numbers of rows; or None."""
+    n_shared = n_rows.get("shared", 0)
+    if not (n_rows["holdout"] or n_shared):
+        return NO_HOLDOUT
+    if _count_smallest(n_rows) >= FEW_ROWS:
+        return None
+    return SHARED if n_shared else TOO_SMALL
+
+
+def _count_smallest(n_rows):
+    return min(n_rows[name] for name in ("real", "synthetic", "holdout"))
 
 
 # Synthetic rows can be near training rows in a way that is no share of attacks.
@@ -245,9 +242,22 @@ def _tell_table_reversal(grounds):
     )
 
 
+_OBSTACLES = {
+    NO_HOLDOUT: "There is no holdout: rows of the same population that the generator has not seen. "
+    "Without them, it cannot be seen what the table reveals about its training rows beyond what it "
+    "reveals about every member of the population.",
+    SHARED: "{shared:,} persons have rows in both real tables. Without them, a table has "
+    "{smallest} persons, and at least {fewest} are needed. Assign all rows of a person to one "
+    "table before the generator is trained.",
+    TOO_SMALL: "A table has {smallest} rows or persons, and at least {fewest} are needed.",
+    None: "Even a table of copies of all training rows would not have been found: too many of the "
+    "real rows are equal to or near each other, as in tables with few columns or with training "
+    "rows in the holdout.",
+}
+
+
 def _describe_blindness(grounds):
-    return _get_blindness(grounds) or (
-        "Even a table of copies of all training rows would not have been found: too many of the "
-        "real rows are equal to or near each other, as in tables with few columns or with training "
-        "rows in the holdout."
+    n_rows = grounds.n_rows
+    return _OBSTACLES[find_obstacle(n_rows)].format(
+        shared=n_rows.get("shared", 0), smallest=_count_smallest(n_rows), fewest=FEW_ROWS
     )

@@ -15,12 +15,13 @@ from ..._core.levels import (
     NONE,
     REVERSED,
     SHIFT,
+    UNKNOWN,
     as_plain_level,
     read_level,
 )
 from ..._core.pages import render_page
-from ..._core.pages.saving import save_documents, write_text
 from ..._core.pvalues import format_pvalue
+from ..._core.saving import save_documents, write_text
 from ..._core.screens import (
     Headline,
     NextStep,
@@ -31,12 +32,18 @@ from ..._core.screens import (
     write_steps_as_markdown,
 )
 from ..._core.text import escape, format_rows_of_table, shorten, wrap_lines, wrap_short, write_date
-from ...disclosure import summarize_policy, write_sheet
+from ...disclosure import summarize_policy, tell_what_decides, write_sheet
 from ._evidence import (
+    FEW_ROWS,
     FIRST,
     LOSS,
+    NO_HOLDOUT,
     POWER,
+    SHARED,
+    TOO_SMALL,
     UNSEEN,
+    count_units,
+    find_obstacle,
     format_share,
     list_table_reversals,
     tell_unchanged,
@@ -485,11 +492,35 @@ _STEPS = {
         _AGAIN_BELOW,
     ),
 }
-_BLIND = (
-    NextStep("Put rows aside before the generator is trained.", "At random and by person."),
-    NextStep("Then audit again, with these as the holdout.", "`--held-out FILE`"),
-    NextStep("Do not publish because of this page.", "It says nothing about leaks."),
-)
+# What ends that nothing can be measured, by what prevents it.
+_REMEDIES = {
+    NO_HOLDOUT: (
+        NextStep("Put rows aside before the generator is trained.", "At random and by person."),
+        NextStep("Then audit again, with these as the holdout.", "`--held-out FILE`"),
+    ),
+    SHARED: (
+        NextStep(
+            "Assign all rows of a person to one table.",
+            "To the training rows or to the holdout, before the generator is trained.",
+        ),
+        _AGAIN_BELOW,
+    ),
+    TOO_SMALL: (
+        NextStep(
+            "Audit with larger tables.",
+            f"Each needs {FEW_ROWS} rows, or persons, or more: real, synthetic and holdout.",
+        ),
+        _AGAIN_BELOW,
+    ),
+    None: (
+        NextStep(
+            "Compare with rows that are not in the training table.",
+            "Remove rows of the holdout that equal training rows, or give more columns.",
+        ),
+        _AGAIN_BELOW,
+    ),
+}
+_PUBLISH_NOT = NextStep("Do not publish because of this page.", "It says nothing about leaks.")
 
 
 def advise_on_table(document):
@@ -497,9 +528,14 @@ def advise_on_table(document):
     steps, found = [], document["recommendation"]
     if found is not None:
         by = f"By the policy {found['policy']['name']}: {found['result']}."
+        if found["result"] == "cannot be said" and document["evidence"] in CONCLUSIVE:
+            by += f" {tell_what_decides(found)}"
         steps.append(NextStep(_RESULTS[found["result"]], by, "#decision", "Recommendation"))
-    if document["evidence"] != LEAK:
-        steps += _STEPS.get(document["evidence"], _BLIND)
+    if document["evidence"] == UNKNOWN:
+        remedies = _REMEDIES[find_obstacle(count_units(document["data"]))]
+        steps += [*remedies, _PUBLISH_NOT]
+    elif document["evidence"] != LEAK:
+        steps += _STEPS[document["evidence"]]
     else:
         if found is None:
             near = next(row for row in document["copies"] if row["name"] == "near copies")

@@ -5,8 +5,8 @@ import warnings
 from contextlib import suppress
 from typing import NamedTuple
 
-from ..escaping import visible
-from ..files import name_beside, split_place, write_bytes
+from .escaping import visible
+from .files import name_beside, split_place, write_bytes
 
 
 class SavedFiles(NamedTuple):
