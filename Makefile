@@ -61,12 +61,14 @@ coverage: venv ## the same with a table of the lines that no test ran
 lint: .venv/lint.stamp ## what ruff, codespell and mypy find
 	.venv/$(bin)/ruff check .
 	.venv/$(bin)/ruff format --check .
+	.venv/$(bin)/python doc/format_code.py --check
 	.venv/$(bin)/codespell
 	.venv/$(bin)/mypy
 
 format: .venv/lint.stamp ## let ruff mend what it can
 	.venv/$(bin)/ruff check --fix .
 	.venv/$(bin)/ruff format .
+	.venv/$(bin)/python doc/format_code.py
 
 # On processors that are newer than the OpenBLAS of the oldest scipy, its own choice of kernels crashes.
 test-oldest: .venv-oldest/test.stamp ## the contract tests on the oldest supported dependencies

@@ -16,6 +16,7 @@ from public import PUBLIC, reference
 ROOT = Path(__file__).parents[1]
 GUIDE = [*sorted((ROOT / "doc").glob("*.md")), *sorted((ROOT / "doc" / "user_guide").glob("*.md"))]
 PAGES = [ROOT / "README.md", *GUIDE, ROOT / "examples" / "README.md"]
+SCRIPTS = sorted((ROOT / "examples").glob("*/plot_*.py"))
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 OPTIONAL = r"^(?:>>> |\.\.\. )?(?:from|import) (dask|matplotlib|skorch|torch|xgboost)\b"
 
@@ -30,6 +31,7 @@ def load(name):
 
 readme = load("make_readme")
 links = load("check_links")
+code = load("format_code")
 CLASSES = {name: thing for name, thing in PUBLIC.items() if inspect.isclass(thing)}
 FUNCTIONS = {name: thing for name, thing in PUBLIC.items() if inspect.isroutine(thing)}
 
@@ -85,14 +87,50 @@ def test_examples_of_a_page_run_from_top_to_bottom(page, tmp_path, monkeypatch):
             run_block(source, line, names, page)
 
 
-# Bytes of a page, so that it is read in minutes.
-PAGE_LIMIT = 20_000
+def code_lines(page):
+    """Numbered lines of the code that a page of the site shows."""
+    lines = list(enumerate(page.read_text(encoding="utf-8").splitlines(), start=1))
+    shown = page.suffix == ".py"
+    for number, line in lines[first_code_line(page) :]:
+        if page.suffix == ".md" and line.startswith("```"):
+            shown = not shown
+        elif page.suffix == ".py" and line.startswith("# %%"):
+            shown = False
+        elif page.suffix == ".py" and not line.startswith("#"):
+            shown = True
+        if shown and not line.startswith("# sphinx_gallery_"):
+            yield number, line
 
 
-def test_pages_of_the_user_guide_are_short():
-    guide = [page for page in GUIDE if page.parent.name == "user_guide"]
-    sizes = {page.name: len(page.read_text(encoding="utf-8").encode()) for page in guide}
-    assert max(sizes.values()) <= PAGE_LIMIT
+def first_code_line(page):
+    """How many lines are before the code of a script: those of its title."""
+    if page.suffix == ".md":
+        return 0
+    return ast.parse(page.read_text(encoding="utf-8")).body[0].end_lineno
+
+
+@pytest.mark.parametrize("page", [*PAGES, *SCRIPTS], ids=page_name)
+def test_code_of_a_page_is_as_wide_as_its_column(page):
+    wide = [f"{page.name}:{n} {line}" for n, line in code_lines(page) if len(line) > code.WIDTH]
+    assert wide == []
+
+
+def test_wide_code_is_found(tmp_path):
+    wide = 79 * "x"
+    page, script = tmp_path / "a.md", tmp_path / "a.py"
+    page.write_text(f"{wide}\n```\n{wide}\n```\n{wide}\n", encoding="utf-8")
+    script.write_text(f'"""{wide}"""\n{wide}\n# %%\n# {wide}\n\n# {wide}\n', encoding="utf-8")
+    assert [n for n, line in code_lines(page) if len(line) > code.WIDTH] == [3]
+    assert [n for n, line in code_lines(script) if len(line) > code.WIDTH] == [2, 6]
+
+
+def test_blocks_of_a_page_are_formatted_as_code(tmp_path):
+    pytest.importorskip("ruff")
+    session = '>>> f(  1)  # "\'\n>>> def g():\n...     """Say."""\n2\n\n'
+    assert code.format_blocks(["a  =  1\n", session]) == [
+        "a = 1\n",
+        '>>> f(1)  # "\'\n>>> def g():\n...     """Say."""\n2\n\n',
+    ]
 
 
 def test_readme_shows_what_its_code_gives(tmp_path, monkeypatch):
