@@ -17,7 +17,7 @@ endif
 .DEFAULT_GOAL := help
 # Several targets share an environment.
 .NOTPARALLEL:
-.PHONY: help audit doc tables readme venv test quick test-slow fuzz coverage lint format test-oldest test-newest test-install clean
+.PHONY: help audit doc tables readme tutorials venv test quick test-slow fuzz coverage lint format test-oldest test-newest test-install clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' Makefile
@@ -37,6 +37,9 @@ tables: venv ## what attacks and signals declare and what estimators store, in t
 
 readme: venv ## the numbers and the picture of README.md, from its own code
 	$(one_thread) .venv/$(bin)/python doc/make_readme.py
+
+tutorials: venv ## the outputs and the pictures of the tutorials, from their own code
+	$(one_thread) .venv/$(bin)/python doc/make_tutorials.py
 
 venv: .venv/test.stamp ## the development environment, .venv
 
