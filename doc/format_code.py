@@ -16,6 +16,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 WIDTH = 78
+COLUMN = 81  # characters that fit into it, as the output of a terminal
 PROMPT = ">>> "
 BLOCK = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
 SETTINGS = [

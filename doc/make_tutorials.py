@@ -90,12 +90,15 @@ def run_page(text):
         if kind == "text":
             printed.append(None)
             continue
-        with contextlib.redirect_stdout(io.StringIO()) as stream:
+        # With an encoding: the levels are drawn in characters that not every terminal has.
+        stream = io.TextIOWrapper(io.BytesIO(), encoding="utf-8")
+        with contextlib.redirect_stdout(stream):
             if kind == "console":
                 run_commands(body)
             else:
                 exec(compile(body, "tutorial", "exec"), names)
-        printed.append(stream.getvalue())
+        stream.seek(0)
+        printed.append(stream.read())
     return printed
 
 
