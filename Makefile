@@ -17,7 +17,7 @@ endif
 .DEFAULT_GOAL := help
 # Several targets share an environment.
 .NOTPARALLEL:
-.PHONY: help audit doc tables readme venv test quick test-slow fuzz faults coverage lint format test-oldest test-newest test-install clean
+.PHONY: help audit doc tables readme tutorials venv test quick test-slow fuzz faults coverage lint format test-oldest test-newest test-install clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' Makefile
@@ -37,6 +37,9 @@ tables: venv ## what attacks and signals declare and what estimators store, in t
 
 readme: venv ## the numbers and the picture of README.md, from its own code
 	$(one_thread) .venv/$(bin)/python doc/make_readme.py
+
+tutorials: venv ## the outputs and the pictures of the tutorials, from their own code
+	$(one_thread) .venv/$(bin)/python doc/make_tutorials.py
 
 venv: .venv/test.stamp ## the development environment, .venv
 
@@ -65,12 +68,14 @@ coverage: venv ## the same with a table of the lines that no test ran
 lint: .venv/lint.stamp ## what ruff, codespell and mypy find
 	.venv/$(bin)/ruff check .
 	.venv/$(bin)/ruff format --check .
+	.venv/$(bin)/python doc/format_code.py --check
 	.venv/$(bin)/codespell
 	.venv/$(bin)/mypy
 
 format: .venv/lint.stamp ## let ruff mend what it can
 	.venv/$(bin)/ruff check --fix .
 	.venv/$(bin)/ruff format .
+	.venv/$(bin)/python doc/format_code.py
 
 # On processors that are newer than the OpenBLAS of the oldest scipy, its own choice of kernels crashes.
 test-oldest: .venv-oldest/test.stamp ## the contract tests on the oldest supported dependencies

@@ -26,18 +26,21 @@ extensions = [
     "code_links",
     "contents",
     "example_pages",
+    "glossary_links",
     "mathml",
+    "pictures",
     "repository_links",
     "myst_parser",
     "numpydoc",
     "sphinx.ext.autodoc",
     "sphinx.ext.viewcode",
     "sphinx_copybutton",
+    "sphinx_design",
     "sphinx_gallery.gen_gallery",
 ]
 
 # The guide has to be readable without Sphinx too: few extensions of markdown.
-myst_enable_extensions = ["attrs_block", "dollarmath"]
+myst_enable_extensions = ["attrs_block", "colon_fence", "dollarmath"]
 myst_heading_anchors = 4
 default_role = "literal"
 smartquotes = False  # they would change the strings in types of parameters
@@ -65,6 +68,7 @@ html_title = "skmia"
 html_math_renderer = "mathml"
 html_static_path = ["_static"]
 html_css_files = ["skmia.css"]
+html_favicon = "_static/logo.svg"
 html_copy_source = False
 html_show_sphinx = False
 html_sidebars = {
@@ -72,17 +76,19 @@ html_sidebars = {
     for page in (
         "index",
         "changelog",
+        "citing",
         "coming_from",
         "contributing",
+        "faq",
         "glossary",
         "papers",
         "search",
     )
 }
 html_theme_options = {
-    "logo": {"text": "skmia"},
+    "logo": {"text": "skmia", "image_light": "_static/logo.svg", "image_dark": "_static/logo.svg"},
     "navbar_end": ["theme-switcher"],
-    "header_links_before_dropdown": 4,
+    "header_links_before_dropdown": 6,
     "navigation_with_keys": False,
     "show_toc_level": 2,
     "footer_start": ["copyright"],

@@ -15,7 +15,9 @@ from public import PUBLIC, reference
 
 ROOT = Path(__file__).parents[1]
 GUIDE = [*sorted((ROOT / "doc").glob("*.md")), *sorted((ROOT / "doc" / "user_guide").glob("*.md"))]
-PAGES = [ROOT / "README.md", *GUIDE, ROOT / "examples" / "README.md"]
+TUTORIALS = sorted((ROOT / "doc" / "tutorials").glob("*.md"))
+PAGES = [ROOT / "README.md", *GUIDE, *TUTORIALS, ROOT / "examples" / "README.md"]
+SCRIPTS = sorted((ROOT / "examples").glob("*/plot_*.py"))
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 OPTIONAL = r"^(?:>>> |\.\.\. )?(?:from|import) (dask|matplotlib|skorch|torch|xgboost)\b"
 
@@ -30,6 +32,7 @@ def load(name):
 
 readme = load("make_readme")
 links = load("check_links")
+code = load("format_code")
 CLASSES = {name: thing for name, thing in PUBLIC.items() if inspect.isclass(thing)}
 FUNCTIONS = {name: thing for name, thing in PUBLIC.items() if inspect.isroutine(thing)}
 
@@ -64,7 +67,9 @@ def run_block(source, line, names, page):
 README = ROOT / "README.md"
 # The README's code, which the first page repeats, is run by the test of its numbers.
 README_LINES = set(README.read_text(encoding="utf-8").splitlines())
-PAGES_WITH_PYTHON = [page for page in PAGES if page != README and list(python_blocks(page))]
+# Tutorials are run with their commands, in test_docs_tutorials.py.
+ELSEWHERE = {README, *TUTORIALS}
+PAGES_WITH_PYTHON = [page for page in PAGES if page not in ELSEWHERE and list(python_blocks(page))]
 
 
 @pytest.mark.parametrize("page", PAGES_WITH_PYTHON, ids=page_name)
@@ -85,14 +90,50 @@ def test_examples_of_a_page_run_from_top_to_bottom(page, tmp_path, monkeypatch):
             run_block(source, line, names, page)
 
 
-# Bytes of a page, so that it is read in minutes.
-PAGE_LIMIT = 20_000
+def code_lines(page):
+    """Numbered lines of the code that a page of the site shows."""
+    lines = list(enumerate(page.read_text(encoding="utf-8").splitlines(), start=1))
+    shown = page.suffix == ".py"
+    for number, line in lines[first_code_line(page) :]:
+        if page.suffix == ".md" and line.startswith("```"):
+            shown = not shown
+        elif page.suffix == ".py" and line.startswith("# %%"):
+            shown = False
+        elif page.suffix == ".py" and not line.startswith("#"):
+            shown = True
+        if shown and not line.startswith("# sphinx_gallery_"):
+            yield number, line
 
 
-def test_pages_of_the_user_guide_are_short():
-    guide = [page for page in GUIDE if page.parent.name == "user_guide"]
-    sizes = {page.name: len(page.read_text(encoding="utf-8").encode()) for page in guide}
-    assert max(sizes.values()) <= PAGE_LIMIT
+def first_code_line(page):
+    """How many lines are before the code of a script: those of its title."""
+    if page.suffix == ".md":
+        return 0
+    return ast.parse(page.read_text(encoding="utf-8")).body[0].end_lineno
+
+
+@pytest.mark.parametrize("page", [*PAGES, *SCRIPTS], ids=page_name)
+def test_code_of_a_page_is_as_wide_as_its_column(page):
+    wide = [f"{page.name}:{n} {line}" for n, line in code_lines(page) if len(line) > code.COLUMN]
+    assert wide == []
+
+
+def test_wide_code_is_found(tmp_path):
+    wide = (code.COLUMN + 1) * "x"
+    page, script = tmp_path / "a.md", tmp_path / "a.py"
+    page.write_text(f"{wide}\n```\n{wide}\n```\n{wide}\n", encoding="utf-8")
+    script.write_text(f'"""{wide}"""\n{wide}\n# %%\n# {wide}\n\n# {wide}\n', encoding="utf-8")
+    assert [n for n, line in code_lines(page) if len(line) > code.COLUMN] == [3]
+    assert [n for n, line in code_lines(script) if len(line) > code.COLUMN] == [2, 6]
+
+
+def test_blocks_of_a_page_are_formatted_as_code(tmp_path):
+    pytest.importorskip("ruff")
+    session = '>>> f(  1)  # "\'\n>>> def g():\n...     """Say."""\n2\n\n'
+    assert code.format_blocks(["a  =  1\n", session]) == [
+        "a = 1\n",
+        '>>> f(1)  # "\'\n>>> def g():\n...     """Say."""\n2\n\n',
+    ]
 
 
 def test_readme_shows_what_its_code_gives(tmp_path, monkeypatch):
@@ -110,6 +151,15 @@ def test_readme_shows_what_its_code_gives(tmp_path, monkeypatch):
     assert (tmp_path / "report.html").exists()
 
 
+DOORS = [
+    "I have a model",
+    "I have a file to release",
+    "I have a table to publish",
+    "I search for a model that leaks less",
+    "I do research",
+]
+
+
 def test_the_first_page_of_the_site_says_what_the_readme_says():
     page, text = (
         (ROOT / "doc" / "index.md").read_text(encoding="utf-8"),
@@ -117,18 +167,23 @@ def test_the_first_page_of_the_site_says_what_the_readme_says():
     )
     start, end = re.findall(r'^:(?:start-after|end-before): "(.*)"$', page, re.MULTILINE)
     shown = text.partition(f"{start}\n")[2].partition(f"\n{end}\n")
-    assert "## Installation" in shown[0] and shown[2] != ""
-    assert re.findall("^## (I .*)$", shown[0], re.MULTILINE) == [
-        "I have a model",
-        "I have a file to release",
-        "I have a table to publish",
-        "I search for a model that leaks less",
-        "I do research",
-    ]
+    assert "pip install" in shown[0] and shown[2] != ""
+    assert re.findall("^## (I .*)$", text, re.MULTILINE) == DOORS
     # What is included is rewritten for the folder of the site only if it lies there.
-    links = readme.LINK.findall(shown[0])
-    assert links and all(target.startswith("doc/") for _, _, target in links)
-    assert "```" not in page.partition("```\n")[2].partition("```{toctree}")[0]
+    assert all(target.startswith("doc/") for _, _, target in readme.LINK.findall(shown[0]))
+
+
+def test_each_door_of_the_first_page_has_a_command_of_the_readme_a_picture_and_a_tutorial():
+    page = (ROOT / "doc" / "index.md").read_text(encoding="utf-8")
+    text = " ".join(README.read_text(encoding="utf-8").split())
+    cards = re.findall(r"^:::\{grid-item-card\} (.*)\n(.*?)^:::$", page, re.MULTILINE | re.DOTALL)
+    assert [title for title, _ in cards] == DOORS
+    for _, body in cards:
+        command = re.findall("`(.+)`$", body, re.MULTILINE)[-1]
+        assert command.replace(".fit(records)", "") in text
+        assert (ROOT / "doc" / re.search("^:img-top: (.+)$", body, re.MULTILINE)[1]).is_file()
+        tutorial = re.search("^:link: (.+)$", body, re.MULTILINE)[1]
+        assert (ROOT / "doc" / f"{tutorial}.md") in TUTORIALS
 
 
 def test_links_of_the_readme_are_absolute_on_a_package_index():

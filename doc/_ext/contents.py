@@ -6,7 +6,7 @@ These first pages are read on git hosts too, which would show a table of content
 import re
 from pathlib import Path
 
-FIRST_PAGES = ("user_guide/index", "benchmarks/README")
+FIRST_PAGES = ("tutorials/index", "user_guide/index", "benchmarks/README")
 
 
 def grouped(text, present):

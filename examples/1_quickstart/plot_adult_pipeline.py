@@ -26,8 +26,12 @@ from skmia import Records, audit
 from skmia.attacks import LiRA, ShadowAttack, ThresholdAttack
 from skmia.datasets import fetch_adult
 
-FAST = os.environ.get("SKMIA_EXAMPLE_FAST") == "1"  # fewer people, trees and shadow models
-N_PEOPLE, N_TREES, N_SHADOWS, N_JOBS = (1_000, 5, 4, 1) if FAST else (12_000, 100, 32, 2)
+FAST = (
+    os.environ.get("SKMIA_EXAMPLE_FAST") == "1"
+)  # fewer people, trees and shadow models
+N_PEOPLE, N_TREES, N_SHADOWS, N_JOBS = (
+    (1_000, 5, 4, 1) if FAST else (12_000, 100, 32, 2)
+)
 
 # %%
 # The records
@@ -37,11 +41,15 @@ N_PEOPLE, N_TREES, N_SHADOWS, N_JOBS = (1_000, 5, 4, 1) if FAST else (12_000, 10
 
 
 def load_people():
-    folder = os.environ.get("SKMIA_EXAMPLE_DATA")  # of adult.csv.gz, to do without a network
+    folder = os.environ.get(
+        "SKMIA_EXAMPLE_DATA"
+    )  # of adult.csv.gz, to do without a network
     if not folder:
         return fetch_adult()
     table = pd.read_csv(Path(folder) / "adult.csv.gz")
-    return Records.from_frame(table, target="income", drop="split", race="race")
+    return Records.from_frame(
+        table, target="income", drop="split", race="race"
+    )
 
 
 rng = np.random.default_rng(0)
@@ -62,9 +70,12 @@ def make_model(min_samples_leaf):
     text = make_column_selector(dtype_exclude="number")
     return make_pipeline(
         make_column_transformer(
-            (OneHotEncoder(handle_unknown="ignore"), text), remainder="passthrough"
+            (OneHotEncoder(handle_unknown="ignore"), text),
+            remainder="passthrough",
         ),
-        RandomForestClassifier(N_TREES, min_samples_leaf=min_samples_leaf, random_state=0),
+        RandomForestClassifier(
+            N_TREES, min_samples_leaf=min_samples_leaf, random_state=0
+        ),
     )
 
 
@@ -83,7 +94,8 @@ victims = {
 attacks = {
     "loss threshold": ThresholdAttack(signal="loss"),
     "ShadowAttack": ShadowAttack(
-        attack_estimator=XGBClassifier(n_estimators=100, n_jobs=1), random_state=0
+        attack_estimator=XGBClassifier(n_estimators=100, n_jobs=1),
+        random_state=0,
     ),
     "LiRA": LiRA(),
 }
@@ -137,16 +149,33 @@ figure, ax = plt.subplots(figsize=(8, 4), layout="constrained")
 for shift, (name, result) in zip((0.12, -0.12), results.items(), strict=True):
     groups = (
         result.to_frame()
-        .query("attack == 'LiRA' and metric == 'advantage' and status == 'ok'")
+        .query(
+            "attack == 'LiRA' and metric == 'advantage' and status == 'ok'"
+        )
         .sort_values("n_members", ignore_index=True)
     )
-    reach = [groups["estimate"] - groups["low"], groups["high"] - groups["estimate"]]
-    ax.errorbar(groups["estimate"], groups.index + shift, xerr=reach, fmt="o", label=name)
+    reach = [
+        groups["estimate"] - groups["low"],
+        groups["high"] - groups["estimate"],
+    ]
+    ax.errorbar(
+        groups["estimate"],
+        groups.index + shift,
+        xerr=reach,
+        fmt="o",
+        label=name,
+    )
 ax.set_yticks(
     groups.index,
-    labels=[f"{group} ({n:,})" for group, n in zip(groups["group"], groups["n_members"])],
+    labels=[
+        f"{group} ({n:,})"
+        for group, n in zip(groups["group"], groups["n_members"])
+    ],
 )
 ax.axvline(0, color="gray", linewidth=1)
-ax.set(xlabel="Advantage of LiRA: TPR - FPR", title="Leak by race (number of members)")
+ax.set(
+    xlabel="Advantage of LiRA: TPR - FPR",
+    title="Leak by race (number of members)",
+)
 figure.legend(loc="outside lower center", ncols=2)
 plt.show()

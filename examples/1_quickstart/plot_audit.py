@@ -23,12 +23,23 @@ from sklearn.ensemble import RandomForestClassifier
 from skmia import audit
 from skmia.datasets import load_sklearn
 
-FAST = os.environ.get("SKMIA_EXAMPLE_FAST") == "1"  # fewer digits, trees and shadow models
-N_DIGITS, N_TREES, N_SHADOWS, N_JOBS = (400, 10, 4, 1) if FAST else (1797, 100, "auto", 2)
+FAST = (
+    os.environ.get("SKMIA_EXAMPLE_FAST") == "1"
+)  # fewer digits, trees and shadow models
+N_DIGITS, N_TREES, N_SHADOWS, N_JOBS = (
+    (400, 10, 4, 1) if FAST else (1797, 100, "auto", 2)
+)
 
 records = load_sklearn("digits")[:N_DIGITS]
-settings = {"shadows": N_SHADOWS, "fprs": (0.1, 0.02), "n_jobs": N_JOBS, "random_state": 0}
-before = audit(RandomForestClassifier(N_TREES, random_state=0), records, **settings)
+settings = {
+    "shadows": N_SHADOWS,
+    "fprs": (0.1, 0.02),
+    "n_jobs": N_JOBS,
+    "random_state": 0,
+}
+before = audit(
+    RandomForestClassifier(N_TREES, random_state=0), records, **settings
+)
 print(before.verdict)
 
 # %%
@@ -50,7 +61,8 @@ print(after.verdict)
 for name, report in {"before": before, "after": after}.items():
     rows = report.to_frame().query("scope == 'overall' and max_fpr == 0.02")
     print(
-        f"{name}: accuracy on new digits {report.performance['nonmembers']:.3f}, "
+        f"{name}: accuracy on new digits "
+        f"{report.performance['nonmembers']:.3f}, "
         f"TPR at 2% FPR {rows['estimate'].max():.3f}"
     )
 
@@ -60,7 +72,9 @@ for name, report in {"before": before, "after": after}.items():
 # accuracy and not a guarantee.
 
 figure, rows = plt.subplots(2, 2, figsize=(10, 8), layout="constrained")
-for axes, (name, report) in zip(rows, {"as it is": before, "larger leaves": after}.items()):
+for axes, (name, report) in zip(
+    rows, {"as it is": before, "larger leaves": after}.items()
+):
     report.plot(axes)
     axes[1].set_title(name)
 plt.show()

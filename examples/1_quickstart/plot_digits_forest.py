@@ -23,7 +23,9 @@ from skmia.metrics import (
     operating_point,
 )
 
-FAST = os.environ.get("SKMIA_EXAMPLE_FAST") == "1"  # fewer trees and shadow models
+FAST = (
+    os.environ.get("SKMIA_EXAMPLE_FAST") == "1"
+)  # fewer trees and shadow models
 N_TREES, N_SHADOWS, N_JOBS = (15, 8, 1) if FAST else (100, 64, 2)
 
 # %%
@@ -36,7 +38,9 @@ records = load_sklearn("digits")
 membership = np.random.default_rng(0).permutation(len(records)) % 2
 members, others = records[membership == 1], records[membership == 0]
 
-victim = RandomForestClassifier(N_TREES, random_state=0).fit(members.X, members.y)
+victim = RandomForestClassifier(N_TREES, random_state=0).fit(
+    members.X, members.y
+)
 print(f"accuracy on members     {victim.score(members.X, members.y):.3f}")
 print(f"accuracy on non-members {victim.score(others.X, others.y):.3f}")
 
@@ -47,7 +51,9 @@ print(f"accuracy on non-members {victim.score(others.X, others.y):.3f}")
 # two compare each digit with itself: with the predictions of shadow models that were, and that were
 # not, trained on it. Both use one pool of shadow models.
 
-shadows = ShadowPool(victim, n_estimators=N_SHADOWS, n_jobs=N_JOBS, random_state=0).fit(records)
+shadows = ShadowPool(
+    victim, n_estimators=N_SHADOWS, n_jobs=N_JOBS, random_state=0
+).fit(records)
 attacks = {
     "loss threshold": ThresholdAttack(victim, signal="loss").fit(records),
     "RMIA": RMIA(victim, shadows=shadows).fit(records),
@@ -62,7 +68,9 @@ for name, attack in attacks.items():
 # positives. The axes are logarithmic for this reason. They begin at 10 false positives: lower rates
 # cannot be measured with so few non-members.
 
-MembershipRocDisplay.from_estimator(attacks, records, membership, max_fpr=0.02)
+MembershipRocDisplay.from_estimator(
+    attacks, records, membership, max_fpr=0.02
+)
 plt.show()
 
 # %%
@@ -80,7 +88,9 @@ guesses = careful.predict(records)
 print(f"TPR {guesses[membership == 1].mean():.3f}")
 print(f"FPR {guesses[membership == 0].mean():.3f}, 0.02 requested")
 
-ScoreDistributionDisplay.from_estimator(careful, records, membership, name="LiRA")
+ScoreDistributionDisplay.from_estimator(
+    careful, records, membership, name="LiRA"
+)
 plt.show()
 
 # %%
@@ -110,7 +120,9 @@ plt.show()
 # ``operating_point`` returns the rates at one threshold with their intervals, and the realized
 # false positive rate.
 
-point = operating_point(membership, attacks["LiRA"].score_samples(records), max_fpr=0.02)
+point = operating_point(
+    membership, attacks["LiRA"].score_samples(records), max_fpr=0.02
+)
 print(
     f"TPR {point.tpr:.3f} [{point.tpr_low:.3f}, {point.tpr_high:.3f}] "
     f"at FPR {point.fpr:.3f} [{point.fpr_low:.3f}, {point.fpr_high:.3f}]"

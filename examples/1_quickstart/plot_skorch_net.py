@@ -21,10 +21,14 @@ from skmia.datasets import load_sklearn
 from skmia.metrics import advantage_interval, auc_interval
 from skmia.shadow import RecordSignalsDisplay
 
-FAST = os.environ.get("SKMIA_EXAMPLE_FAST") == "1"  # fewer shadow models, epochs and processes
+FAST = (
+    os.environ.get("SKMIA_EXAMPLE_FAST") == "1"
+)  # fewer shadow models, epochs and processes
 N_SHADOWS, N_EPOCHS, N_JOBS = (4, 10, 1) if FAST else (32, 100, 2)
 
-torch.set_num_threads(1)  # the net is small: more threads would wait for each other
+torch.set_num_threads(
+    1
+)  # the net is small: more threads would wait for each other
 
 # %%
 # The records
@@ -36,7 +40,9 @@ torch.set_num_threads(1)  # the net is small: more threads would wait for each o
 digits = load_sklearn("digits")
 rng = np.random.default_rng(0)
 wrong = rng.random(len(digits)) < 0.1
-labels = np.where(wrong, (digits.y + rng.integers(1, 10, len(digits))) % 10, digits.y)
+labels = np.where(
+    wrong, (digits.y + rng.integers(1, 10, len(digits))) % 10, digits.y
+)
 X, y = np.float32(digits.X / 16), labels.astype(np.int64)
 
 records = Records(X, y, wrong=wrong)
@@ -53,7 +59,9 @@ print(records)
 
 class Net(nn.Sequential):
     def __init__(self, n_hidden):
-        super().__init__(nn.Linear(64, n_hidden), nn.ReLU(), nn.Linear(n_hidden, 10))
+        super().__init__(
+            nn.Linear(64, n_hidden), nn.ReLU(), nn.Linear(n_hidden, 10)
+        )
 
 
 net = NeuralNetClassifier(
@@ -86,7 +94,9 @@ print(asked["outputs"])
 # 32 shadow nets are trained, each on a random half of the records. They are seeded one by one, and
 # the global generator of torch is restored afterwards.
 
-pool = ShadowPool(net, n_estimators=N_SHADOWS, n_jobs=N_JOBS, random_state=0).fit(records)
+pool = ShadowPool(
+    net, n_estimators=N_SHADOWS, n_jobs=N_JOBS, random_state=0
+).fit(records)
 attack = LiRA(shadows=pool).fit(asked)
 simple = ThresholdAttack().fit(asked)
 for name, one in {"loss threshold": simple, "LiRA": attack}.items():
@@ -99,8 +109,13 @@ for name, one in {"loss threshold": simple, "LiRA": attack}.items():
 
 guesses = attack.predict(asked)
 for name, chosen in {"right label": ~wrong, "wrong label": wrong}.items():
-    estimate, low, high = advantage_interval(membership[chosen], guesses[chosen])
-    print(f"{name} ({chosen.sum():4d} records): advantage {estimate:.2f} [{low:.2f}, {high:.2f}]")
+    estimate, low, high = advantage_interval(
+        membership[chosen], guesses[chosen]
+    )
+    print(
+        f"{name} ({chosen.sum():4d} records): advantage {estimate:.2f} "
+        f"[{low:.2f}, {high:.2f}]"
+    )
 
 # %%
 # Signals of the shadow models
@@ -116,7 +131,9 @@ shown = {
     "wrong label, non-member": np.flatnonzero(~inside & wrong)[0],
 }
 chosen = asked[list(shown.values())]
-_, axes = plt.subplots(2, 2, figsize=(8, 5), sharex=True, layout="constrained")
+_, axes = plt.subplots(
+    2, 2, figsize=(8, 5), sharex=True, layout="constrained"
+)
 RecordSignalsDisplay.from_pool(pool, chosen, names=list(shown), axes=axes)
 plt.show()
 
@@ -130,7 +147,9 @@ proba = net.predict_proba(X)
 published = {
     "logits": asked["outputs"],
     "2 digits": Outputs(proba.round(2), classes=net.classes_),
-    "label only": Outputs(proba.argmax(axis=1), classes=net.classes_, kind="label"),
+    "label only": Outputs(
+        proba.argmax(axis=1), classes=net.classes_, kind="label"
+    ),
 }
 for name, outputs in published.items():
     known = records.with_fields(outputs=outputs)
@@ -139,8 +158,14 @@ for name, outputs in published.items():
     else:
         guesser = LiRA(shadows=pool).fit(known)
     found = guesser.predict(known)
-    parts = [advantage_interval(membership[k], found[k]).estimate for k in (~wrong, wrong)]
-    print(f"{name:10s} advantage {parts[0]:.2f} right labels, {parts[1]:.2f} wrong labels")
+    parts = [
+        advantage_interval(membership[k], found[k]).estimate
+        for k in (~wrong, wrong)
+    ]
+    print(
+        f"{name:10s} advantage {parts[0]:.2f} right labels, {parts[1]:.2f} "
+        "wrong labels"
+    )
 
 # %%
 # The wrong labels leak in each of these outputs: the net repeats a wrong label only if it was

@@ -19,7 +19,9 @@ from skmia.defenses import SELENADefense, SoftLabelDefense, evaluate_defense
 from skmia.disclosure import load_policy
 from skmia.report import measure_conditions, recommend_release
 
-FAST = os.environ.get("SKMIA_EXAMPLE_FAST") == "1"  # fewer digits, trees and shadow models
+FAST = (
+    os.environ.get("SKMIA_EXAMPLE_FAST") == "1"
+)  # fewer digits, trees and shadow models
 
 # %%
 # The model is a forest for handwritten digits, a half of which are its training records. The policy
@@ -33,7 +35,9 @@ rows = np.random.default_rng(0).permutation(len(digits))
 records = Records(np.asarray(digits.X)[rows], np.asarray(digits.y)[rows])
 membership = np.arange(len(rows)) < len(rows) // 2
 members = records[membership]
-forest = RandomForestClassifier(N_TREES, random_state=0).fit(members.X, members.y)
+forest = RandomForestClassifier(N_TREES, random_state=0).fit(
+    members.X, members.y
+)
 
 policy = replace(
     load_policy("cautious"),
@@ -50,22 +54,41 @@ policy = replace(
 # The answers can be rounded, cut to the largest probability, or to labels. Each is measured by
 # shadow models that answer in the same way, as an attacker would train them.
 
-settings = {"shadows": N_SHADOWS, "fprs": [0.02], "file": False, "random_state": 0}
+settings = {
+    "shadows": N_SHADOWS,
+    "fprs": [0.02],
+    "file": False,
+    "random_state": 0,
+}
 report = audit(forest, records, membership, **settings)
 conditions = measure_conditions(report, forest, records, policy=policy)
-found = recommend_release(report, forest, records, policy=policy, conditions=conditions)
+found = recommend_release(
+    report, forest, records, policy=policy, conditions=conditions
+)
 print(found)
 
 # %%
 # The intervals under the conditions are wider, because one of several is chosen. The dashed lines
 # are the limits; a number passes if its whole interval is to the left.
 
-_, axes = plt.subplots(1, 2, figsize=(8.5, 2.8), layout="constrained", sharey=True)
-lines = {"as it is": found.limits} | {tried.name: tried.limits for tried in found.tried}
+_, axes = plt.subplots(
+    1, 2, figsize=(8.5, 2.8), layout="constrained", sharey=True
+)
+lines = {"as it is": found.limits} | {
+    tried.name: tried.limits for tried in found.tried
+}
 for ax, (name, limit) in zip(axes, LIMITS.items(), strict=True):
     for place, judged in enumerate(lines.values()):
-        estimate, low, high = next(part.interval for part in judged if part.name == name)
-        ax.errorbar(estimate, place, xerr=[[estimate - low], [high - estimate]], fmt="o", capsize=3)
+        estimate, low, high = next(
+            part.interval for part in judged if part.name == name
+        )
+        ax.errorbar(
+            estimate,
+            place,
+            xerr=[[estimate - low], [high - estimate]],
+            fmt="o",
+            capsize=3,
+        )
     ax.axvline(limit, color="0.4", linestyle="--")
     ax.set_xlabel("AUC" if name == "auc" else "TPR at an FPR of 0.02")
     ax.spines[["top", "right"]].set_visible(False)
@@ -82,15 +105,24 @@ plt.show()
 
 plain = RandomForestClassifier(N_TREES, random_state=0)
 undefended = {
-    f"leaves of {n}": RandomForestClassifier(N_TREES, min_samples_leaf=n, random_state=0)
+    f"leaves of {n}": RandomForestClassifier(
+        N_TREES, min_samples_leaf=n, random_state=0
+    )
     for n in (1, 5, 20)
 }
 candidates = undefended | {
-    "SELENA": SELENADefense(plain, n_estimators=5, n_left_out=2, random_state=0),
+    "SELENA": SELENADefense(
+        plain, n_estimators=5, n_left_out=2, random_state=0
+    ),
     "soft labels": SoftLabelDefense(plain, random_state=0),
 }
 evaluation = evaluate_defense(
-    candidates, records, n_estimators=N_SHADOWS, n_targets=4, max_fpr=0.02, random_state=0
+    candidates,
+    records,
+    n_estimators=N_SHADOWS,
+    n_targets=4,
+    max_fpr=0.02,
+    random_state=0,
 )
 table = evaluation.to_frame()
 print(table[["test_accuracy", "auc", "label_advantage"]].round(3).to_string())
@@ -101,7 +133,13 @@ print(table[["test_accuracy", "auc", "label_advantage"]].round(3).to_string())
 
 _, ax = plt.subplots(figsize=(6.4, 3.6), layout="constrained")
 line = table.loc[list(undefended)]
-ax.plot(line["test_accuracy"], line["auc"], color="0.7", zorder=0, label="without a defense")
+ax.plot(
+    line["test_accuracy"],
+    line["auc"],
+    color="0.7",
+    zorder=0,
+    label="without a defense",
+)
 for name, row in table.iterrows():
     ax.errorbar(
         row["test_accuracy"],

@@ -53,18 +53,28 @@ torch.set_num_threads(1)  # the nets are small
 # Eight columns with numbers and categories. Their ranges and categories are in the description of
 # the census, so they are public.
 
-NUMBERS = {"age": (17, 90), "education-num": (1, 16), "hours-per-week": (1, 99)}
+NUMBERS = {
+    "age": (17, 90),
+    "education-num": (1, 16),
+    "hours-per-week": (1, 99),
+}
 CATEGORIES = ["marital-status", "occupation", "race", "sex"]
 
 
 def make_up(n_rows):
     """People with columns like Adult's."""
     rng = np.random.default_rng(0)
-    table = pd.DataFrame({c: rng.choice(list("abcdefg"), n_rows) for c in CATEGORIES})
+    table = pd.DataFrame(
+        {c: rng.choice(list("abcdefg"), n_rows) for c in CATEGORIES}
+    )
     for name, (lower, upper) in NUMBERS.items():
         middle, width = (lower + upper) / 2, (upper - lower) / 6
         table[name] = rng.normal(middle, width, n_rows).round()
-    score = table["education-num"] / 4 + (table["sex"] < "d") + rng.normal(size=n_rows)
+    score = (
+        table["education-num"] / 4
+        + (table["sex"] < "d")
+        + rng.normal(size=n_rows)
+    )
     table["income"] = np.where(score > 3, ">50K", "<=50K")
     return table
 
@@ -86,9 +96,15 @@ for name in CATEGORIES:
     people[name] = people[name].astype(object).fillna("unknown").astype(str)
 people["income"] = people["income"].astype(str).str.contains(">50K")
 order = np.random.default_rng(0).permutation(len(people))[: 4 * N_PEOPLE]
-parts = [people.iloc[rows].reset_index(drop=True) for rows in np.array_split(order, 4)]
+parts = [
+    people.iloc[rows].reset_index(drop=True)
+    for rows in np.array_split(order, 4)
+]
 train, holdout, reference, others = parts
-print(f"{len(train)} training people, {train['income'].mean():.2f} of them with a high income\n")
+print(
+    f"{len(train)} training people, {train['income'].mean():.2f} of them "
+    "with a high income\n"
+)
 
 # %%
 # The generators
@@ -100,8 +116,14 @@ print(f"{len(train)} training people, {train['income'].mean():.2f} of them with 
 
 SCHEMA = DeclaredSchema(
     {
-        **{name: NumberColumn(*ends, whole=True) for name, ends in NUMBERS.items()},
-        **{name: ValuesColumn(sorted(people[name].unique())) for name in CATEGORIES},
+        **{
+            name: NumberColumn(*ends, whole=True)
+            for name, ends in NUMBERS.items()
+        },
+        **{
+            name: ValuesColumn(sorted(people[name].unique()))
+            for name in CATEGORIES
+        },
         "income": ValuesColumn([False, True]),
     }
 )
@@ -127,7 +149,9 @@ if find_spec("imblearn"):
 if find_spec("sdv"):
     generators["Gaussian copula"] = SDVGenerator(random_state=0)
     epochs = 2 if FAST else 100
-    generators["CTGAN"] = SDVGenerator("ctgan", settings={"epochs": epochs}, random_state=0)
+    generators["CTGAN"] = SDVGenerator(
+        "ctgan", settings={"epochs": epochs}, random_state=0
+    )
 
 # %%
 # The measures
@@ -136,7 +160,9 @@ if find_spec("sdv"):
 # closer the nearest synthetic person is than the nearest reference person. The area under the curve
 # is 0.5 if the attacker learns nothing. ``audit_table`` runs more attacks, and tests them.
 
-attacked = Records(pd.concat([train, holdout], ignore_index=True), np.zeros(len(train) * 2))
+attacked = Records(
+    pd.concat([train, holdout], ignore_index=True), np.zeros(len(train) * 2)
+)
 membership = np.arange(len(attacked)) < len(train)
 
 
@@ -149,21 +175,30 @@ def measure_leak(victim):
         reference=Records(reference),
         random_state=0,
     )
-    return auc_interval(membership, attack.fit(attacked).score_samples(attacked))
+    return auc_interval(
+        membership, attack.fit(attacked).score_samples(attacked)
+    )
 
 
 def measure_utility(table):
-    """Area under the curve for income of real people, by a model of synthetic ones."""
+    """Area under the curve for income of real people, by a model of synthetic
+    ones."""
     if table["income"].nunique() < 2:
         return 0.5
-    encoder = OrdinalEncoder(handle_unknown="use_encoded_value", unknown_value=-1)
+    encoder = OrdinalEncoder(
+        handle_unknown="use_encoded_value", unknown_value=-1
+    )
     columns = make_column_transformer(
-        (encoder, make_column_selector(dtype_exclude="number")), remainder="passthrough"
+        (encoder, make_column_selector(dtype_exclude="number")),
+        remainder="passthrough",
     )
     trees = HistGradientBoostingClassifier(max_iter=60, random_state=0)
-    model = make_pipeline(columns, trees).fit(table.drop(columns="income"), table["income"])
+    model = make_pipeline(columns, trees).fit(
+        table.drop(columns="income"), table["income"]
+    )
     return roc_auc_score(
-        holdout["income"], model.predict_proba(holdout.drop(columns="income"))[:, 1]
+        holdout["income"],
+        model.predict_proba(holdout.drop(columns="income"))[:, 1],
     )
 
 
@@ -176,8 +211,16 @@ for name, generator in generators.items():
     rows[name] += [getattr(generator, "epsilon_", np.inf)]
     rows[name] += [audit_table(train, made, holdout, random_state=0).evidence]
 leak = measure_leak(Records(others))
-rows["other people"] = [leak.estimate, leak.low, leak.high, measure_utility(others), 0.0]
-rows["other people"] += [audit_table(train, others, holdout, random_state=0).evidence]
+rows["other people"] = [
+    leak.estimate,
+    leak.low,
+    leak.high,
+    measure_utility(others),
+    0.0,
+]
+rows["other people"] += [
+    audit_table(train, others, holdout, random_state=0).evidence
+]
 columns = ["leak", "low", "high", "utility", "epsilon", "evidence"]
 table = pd.DataFrame(rows, index=columns).T.sort_values("leak")
 print(table.to_string(float_format="{:.3f}".format), "\n")
@@ -190,9 +233,19 @@ print(table.to_string(float_format="{:.3f}".format), "\n")
 figure, ax = plt.subplots(figsize=(7, 4.5), layout="constrained")
 for name, row in table.iterrows():
     width = [[row["leak"] - row["low"]], [row["high"] - row["leak"]]]
-    ax.errorbar(row["leak"], row["utility"], xerr=width, fmt="o", capsize=3, label=name)
+    ax.errorbar(
+        row["leak"],
+        row["utility"],
+        xerr=width,
+        fmt="o",
+        capsize=3,
+        label=name,
+    )
 ax.axvline(0.5, color="gray", lw=0.8, ls=":")
-ax.set(xlabel="Leak: AUC of the attack", ylabel="Utility: AUC of a model of synthetic people")
+ax.set(
+    xlabel="Leak: AUC of the attack",
+    ylabel="Utility: AUC of a model of synthetic people",
+)
 ax.legend(fontsize=8)
 ax.spines[["top", "right"]].set_visible(False)
 plt.show()

@@ -18,7 +18,9 @@ from skmia.attacks import RMIA, LiRA
 from skmia.datasets import load_sklearn
 from skmia.model_selection import power_curve
 
-FAST = os.environ.get("SKMIA_EXAMPLE_FAST") == "1"  # fewer shadow models and victims
+FAST = (
+    os.environ.get("SKMIA_EXAMPLE_FAST") == "1"
+)  # fewer shadow models and victims
 
 # %%
 # One pool is enough. The model is a forest for handwritten digits.
@@ -49,8 +51,13 @@ for name, curve in curves.items():
     groups = curve.groupby("n_estimators")
     for ax, column in zip(axes, ("auc", f"tpr_at_fpr_{FPR:g}"), strict=True):
         means, errors = groups[column].mean(), 2 * groups[column].sem()
-        ax.errorbar(means.index, means, yerr=errors, marker="o", capsize=3, label=name)
-        ax.set_title("AUC" if column == "auc" else f"TPR at an FPR of {FPR:g}", fontsize=10)
+        ax.errorbar(
+            means.index, means, yerr=errors, marker="o", capsize=3, label=name
+        )
+        ax.set_title(
+            "AUC" if column == "auc" else f"TPR at an FPR of {FPR:g}",
+            fontsize=10,
+        )
 for ax in axes:
     ax.set_xscale("log", base=2)
     ax.set_xticks(means.index, means.index)
@@ -65,7 +72,9 @@ plt.show()
 
 for name, curve in curves.items():
     print(f"{name}: AUC")
-    print(curve.groupby("n_estimators")["auc"].mean().round(3).to_string(), "\n")
+    print(
+        curve.groupby("n_estimators")["auc"].mean().round(3).to_string(), "\n"
+    )
 
 # %%
 # An audit does this by itself
@@ -73,10 +82,22 @@ for name, curve in curves.items():
 # With ``shadows="auto"``, the default, it doubles the pool as long as the next doubling is expected
 # to bring more than single models differ by, and says what it saw. ``time_budget`` limits it.
 
-membership = np.random.default_rng(0).permutation(len(records)) < len(records) // 2
+membership = (
+    np.random.default_rng(0).permutation(len(records)) < len(records) // 2
+)
 members = records[membership]
-victim = RandomForestClassifier(20 if FAST else 50, random_state=1).fit(members.X, members.y)
-report = audit(victim, records, membership, fprs=[FPR], file=False, random_state=0)
-print(f"{report.settings['n_shadows']} shadow models were trained. Treated as the victim:")
+victim = RandomForestClassifier(20 if FAST else 50, random_state=1).fit(
+    members.X, members.y
+)
+report = audit(
+    victim, records, membership, fprs=[FPR], file=False, random_state=0
+)
+print(
+    f"{report.settings['n_shadows']} shadow models were trained. Treated "
+    "as the victim:"
+)
 for step in report.growth["steps"]:
-    print(f"{step['n_shadows']:3d}: {step['attack']} has a TPR of {step['power']:.2f}")
+    print(
+        f"{step['n_shadows']:3d}: {step['attack']} has a TPR of "
+        f"{step['power']:.2f}"
+    )

@@ -24,12 +24,22 @@ from skmia.memorization import (
     TorchSequenceModel,
     token_records,
 )
-from skmia.signals.sequences import MinK, MinKPlusPlus, ReferenceRatio, WindowVotes, ZlibRatio
+from skmia.signals.sequences import (
+    MinK,
+    MinKPlusPlus,
+    ReferenceRatio,
+    WindowVotes,
+    ZlibRatio,
+)
 
-FAST = os.environ.get("SKMIA_EXAMPLE_FAST") == "1"  # fewer shadow models and steps
+FAST = (
+    os.environ.get("SKMIA_EXAMPLE_FAST") == "1"
+)  # fewer shadow models and steps
 N_SHADOWS, N_STEPS = (4, 100) if FAST else (16, 300)
 
-torch.set_num_threads(1)  # the net is small: more threads would wait for each other
+torch.set_num_threads(
+    1
+)  # the net is small: more threads would wait for each other
 
 # %%
 # The texts
@@ -49,7 +59,9 @@ def draw_text(rng):
     words = [rng.choice(NAMES)]
     if rng.random() < 0.5:  # so that lengths differ
         words += ["from", rng.choice(CITIES)]
-    digits = rng.choice(list("0123456789"), rng.choice([1, 2, 10]), replace=False)
+    digits = rng.choice(
+        list("0123456789"), rng.choice([1, 2, 10]), replace=False
+    )
     return " ".join([*words, "has", "code", *rng.choice(digits, 6)])
 
 
@@ -62,7 +74,11 @@ texts = [draw_text(rng) for _ in range(300)]
 names = np.array([f"text {number}" for number in range(300)])
 membership = rng.permutation(300) % 2
 repeated = rng.random(300) < 0.1
-often = {tuple(encode(text)) for text, many in zip(texts, repeated, strict=True) if many}
+often = {
+    tuple(encode(text))
+    for text, many in zip(texts, repeated, strict=True)
+    if many
+}
 records = token_records(
     [encode(text) for text in texts],
     text=texts,
@@ -80,16 +96,29 @@ print(records)
 class Transformer(nn.Module):
     def __init__(self, width=32, longest=16):
         super().__init__()
-        self.tokens, self.places = nn.Embedding(len(WORDS), width), nn.Embedding(longest, width)
+        self.tokens, self.places = (
+            nn.Embedding(len(WORDS), width),
+            nn.Embedding(longest, width),
+        )
         self.norm, self.qkv = nn.LayerNorm(width), nn.Linear(width, 3 * width)
         self.mix = nn.Linear(width, width)
-        self.inner, self.outer = nn.Linear(width, 4 * width), nn.Linear(4 * width, width)
+        self.inner, self.outer = (
+            nn.Linear(width, 4 * width),
+            nn.Linear(4 * width, width),
+        )
         self.out = nn.Linear(width, len(WORDS))
 
     def forward(self, tokens):
         x = self.tokens(tokens) + self.places.weight[: tokens.shape[1]]
-        q, k, v = self.qkv(self.norm(x)).unflatten(2, (6, -1)).transpose(1, 2).chunk(3, dim=1)
-        seen = nn.functional.scaled_dot_product_attention(q, k, v, is_causal=True)
+        q, k, v = (
+            self.qkv(self.norm(x))
+            .unflatten(2, (6, -1))
+            .transpose(1, 2)
+            .chunk(3, dim=1)
+        )
+        seen = nn.functional.scaled_dot_product_attention(
+            q, k, v, is_causal=True
+        )
         x = x + self.mix(seen.transpose(1, 2).flatten(2))
         return self.out(x + self.outer(self.inner(x).relu()))
 
@@ -97,13 +126,17 @@ class Transformer(nn.Module):
 def train(net, sequences, seed, n_steps, rate):
     generator = torch.Generator().manual_seed(seed)
     tokens = torch.tensor(token_records(sequences).X)
-    before = nn.functional.pad(tokens[:, :-1], (1, 0), value=START).clamp(min=0)
+    before = nn.functional.pad(tokens[:, :-1], (1, 0), value=START).clamp(
+        min=0
+    )
     trained = [one for one in net.parameters() if one.requires_grad]
     optimizer = torch.optim.Adam(trained, lr=rate)
     for _ in range(n_steps):
         rows = torch.randint(len(tokens), (64,), generator=generator)
         logits = net(before[rows]).transpose(1, 2)
-        loss = nn.functional.cross_entropy(logits, tokens[rows], ignore_index=-1)
+        loss = nn.functional.cross_entropy(
+            logits, tokens[rows], ignore_index=-1
+        )
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
@@ -138,11 +171,19 @@ def fine_tune(sequences, seed):
     net = copy.deepcopy(base)
     for name in ("qkv", "mix", "inner", "outer", "out"):
         setattr(net, name, LowRank(getattr(net, name)))
-    copies = [one for one in sequences for _ in range(10 if tuple(one) in often else 1)]
-    return TorchSequenceModel(train(net, copies, seed, N_STEPS // 3, 3e-3), start_token=START)
+    copies = [
+        one
+        for one in sequences
+        for _ in range(10 if tuple(one) in often else 1)
+    ]
+    return TorchSequenceModel(
+        train(net, copies, seed, N_STEPS // 3, 3e-3), start_token=START
+    )
 
 
-victim = FunctionSequenceVictim(fine_tune, random_state=0).fit(records.X[membership == 1])
+victim = FunctionSequenceVictim(fine_tune, random_state=0).fit(
+    records.X[membership == 1]
+)
 before = SequenceVictim(TorchSequenceModel(base, start_token=START))
 
 # %%
@@ -157,7 +198,9 @@ attacks = {
     "Min-K%++": ThresholdAttack(signal=MinKPlusPlus()),
     "zlib ratio": ThresholdAttack(signal=ZlibRatio()),
     "reference ratio": ThresholdAttack(signal=ReferenceRatio(before)),
-    "window votes": ThresholdAttack(signal=WindowVotes(before, widths=(1, 2, 4))),
+    "window votes": ThresholdAttack(
+        signal=WindowVotes(before, widths=(1, 2, 4))
+    ),
     "LiRA": LiRA(),
     "RMIA": RMIA(),
 }
@@ -173,19 +216,28 @@ report = audit(
 )
 print(report.checks["blind baseline"].text)
 frame = report.to_frame().query("metric == 'auc'")
-print(frame.pivot_table("estimate", "attack", "group", dropna=False, sort=False).round(2))
+print(
+    frame.pivot_table(
+        "estimate", "attack", "group", dropna=False, sort=False
+    ).round(2)
+)
 
 # %%
 # The exposed texts by name: those that occurred ten times come first.
 
 order = np.argsort(-report.scores["LiRA"])[:10]
 for row in order:
-    print(f"{names[row]:9s} {records['repeated'][row]:8s} member: {membership[row]}  {texts[row]}")
+    print(
+        f"{names[row]:9s} {records['repeated'][row]:8s} member: "
+        f"{membership[row]}  {texts[row]}"
+    )
 
 # %%
 figure, ax = plt.subplots(figsize=(6, 5), layout="constrained")
 for name in ("loss", "Min-K%++", "reference ratio", "LiRA"):
-    RocCurveDisplay.from_predictions(membership, report.scores[name], name=name, ax=ax)
+    RocCurveDisplay.from_predictions(
+        membership, report.scores[name], name=name, ax=ax
+    )
 ax.set(title="One distribution, one victim")
 plt.show()
 

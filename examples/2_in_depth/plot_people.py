@@ -17,7 +17,9 @@ from skmia import Records, ShadowPool
 from skmia.attacks import RMIA, attack_people
 from skmia.metrics import auc_interval
 
-FAST = os.environ.get("SKMIA_EXAMPLE_FAST") == "1"  # fewer people and shadow models
+FAST = (
+    os.environ.get("SKMIA_EXAMPLE_FAST") == "1"
+)  # fewer people and shadow models
 
 # %%
 # The people are made up: each has something of their own that all of their rows share. The field
@@ -42,11 +44,16 @@ model = LogisticRegression(max_iter=500).fit(X[is_in], y[is_in])
 # this model the difference is small; for one that memorizes people it need not be.
 
 aucs = {}
-for name, fields in (("dealt row by row", {}), ("dealt by person", {"group_by": person})):
+for name, fields in (
+    ("dealt row by row", {}),
+    ("dealt by person", {"group_by": person}),
+):
     records = Records(X, y, **fields)
     pool = ShadowPool(model, N_SHADOWS, random_state=0).fit(records)
     attack = RMIA(model, pool).fit(records)
-    aucs[name] = auc_interval(is_in, attack.score_samples(records), groups=person)
+    aucs[name] = auc_interval(
+        is_in, attack.score_samples(records), groups=person
+    )
     print(f"shadow models {name}: AUC {aucs[name].estimate:.3f}")
 
 # %%
@@ -69,7 +76,13 @@ aucs["evidence about a person"] = auc_interval(is_member, found.scores)
 
 _, ax = plt.subplots(figsize=(7, 2.8), layout="constrained")
 for place, (estimate, low, high) in enumerate(aucs.values()):
-    ax.errorbar(estimate, place, xerr=[[estimate - low], [high - estimate]], fmt="o", capsize=3)
+    ax.errorbar(
+        estimate,
+        place,
+        xerr=[[estimate - low], [high - estimate]],
+        fmt="o",
+        capsize=3,
+    )
 ax.axvline(0.5, color="0.8", zorder=0)
 ax.set_yticks(range(len(aucs)), aucs)
 ax.set_ylim(len(aucs) - 0.5, -0.5)
@@ -82,6 +95,12 @@ plt.show()
 # and people are found more surely than rows (last line). What a release reveals about people is the
 # number to compare with a limit.
 
-table = {name: [round(part, 3) for part in interval] for name, interval in aucs.items()}
+table = {
+    name: [round(part, 3) for part in interval]
+    for name, interval in aucs.items()
+}
 for name, (estimate, low, high) in table.items():
-    print(f"{name:36s} {estimate:.3f} [{low:.3f}, {high:.3f}], width {high - low:.3f}")
+    print(
+        f"{name:36s} {estimate:.3f} [{low:.3f}, {high:.3f}], width "
+        f"{high - low:.3f}"
+    )

@@ -21,9 +21,15 @@ from skmia.datasets import load_sklearn
 from skmia.defenses import SoftLabelDefense, TopKDefense, evaluate_defense
 from skmia.epsilon.canaries import mislabel
 from skmia.metrics import PrivacyUtilityDisplay
-from skmia.model_selection import RememberTraining, best_below_leakage, make_leakage_scorer
+from skmia.model_selection import (
+    RememberTraining,
+    best_below_leakage,
+    make_leakage_scorer,
+)
 
-FAST = os.environ.get("SKMIA_EXAMPLE_FAST") == "1"  # fewer records, settings and shadow models
+FAST = (
+    os.environ.get("SKMIA_EXAMPLE_FAST") == "1"
+)  # fewer records, settings and shadow models
 
 # %%
 # The records are digits, a fifth of them with a wrong label, which a model can fit only by
@@ -34,7 +40,10 @@ records = records[:400] if FAST else records
 records, wrong = mislabel(records, len(records) // 5, random_state=0)
 X, y = records.X, records.y
 folds = StratifiedKFold(3, shuffle=True, random_state=0)
-scoring = {"accuracy": "accuracy", "leakage": make_leakage_scorer(Records(X, y))}
+scoring = {
+    "accuracy": "accuracy",
+    "leakage": make_leakage_scorer(Records(X, y)),
+}
 limit = best_below_leakage(0.2)
 
 # %%
@@ -63,10 +72,17 @@ print("trees:", trees.best_params_)
 # candidate was trained on; without it, the scorer trains a clone of each to find out.
 
 alphas = [0.0, 10.0] if FAST else [0.0, 0.5, 1.0, 2.0, 5.0, 10.0, 100.0]
-logistic = make_pipeline(MinMaxScaler(), LogisticRegression(C=10.0, max_iter=5000))
+logistic = make_pipeline(
+    MinMaxScaler(), LogisticRegression(C=10.0, max_iter=5000)
+)
 soft = GridSearchCV(
     RememberTraining(
-        SoftLabelDefense(logistic, n_estimators=4 if FAST else 10, n_left_out=2, random_state=0)
+        SoftLabelDefense(
+            logistic,
+            n_estimators=4 if FAST else 10,
+            n_left_out=2,
+            random_state=0,
+        )
     ),
     {"estimator__alpha": alphas},
     scoring=scoring,
@@ -98,7 +114,13 @@ evaluation = evaluate_defense(
     max_fpr=0.1,
     random_state=0,
 )
-figures = ["test_accuracy", "auc", "advantage", "tpr_at_fpr", "label_advantage"]
+figures = [
+    "test_accuracy",
+    "auc",
+    "advantage",
+    "tpr_at_fpr",
+    "label_advantage",
+]
 table = evaluation.to_frame()
 print(table[figures].round(3).to_string())
 
@@ -111,7 +133,14 @@ for shift, name, label in (
     (-0.2, "advantage", "shadow models trained alike"),
     (0.2, "label_advantage", "predicted labels alone"),
 ):
-    ax.bar(places + shift, table[name], 0.36, yerr=table[f"{name}_se"], label=label, capsize=3)
+    ax.bar(
+        places + shift,
+        table[name],
+        0.36,
+        yerr=table[f"{name}_se"],
+        label=label,
+        capsize=3,
+    )
 ax.set_xticks(places, table.index)
 ax.set_ylabel("advantage on wrong labels")
 ax.spines[["top", "right"]].set_visible(False)

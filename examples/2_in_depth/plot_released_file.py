@@ -16,16 +16,26 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from sklearn.base import clone
-from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
+from sklearn.ensemble import (
+    HistGradientBoostingClassifier,
+    RandomForestClassifier,
+)
 from sklearn.metrics import roc_auc_score
 
 from skmia import Records, ShadowPool
-from skmia.attacks import LiRA, NodeEquationsAttack, ReleasedModelAttack, ThresholdAttack
+from skmia.attacks import (
+    LiRA,
+    NodeEquationsAttack,
+    ReleasedModelAttack,
+    ThresholdAttack,
+)
 from skmia.datasets import make_membership_problem
 from skmia.defenses import strip_state
 from skmia.metrics import MembershipRocDisplay, conformal_pvalues
 
-FAST = os.environ.get("SKMIA_EXAMPLE_FAST") == "1"  # fewer records, trees and shadow models
+FAST = (
+    os.environ.get("SKMIA_EXAMPLE_FAST") == "1"
+)  # fewer records, trees and shadow models
 
 # %%
 # Setting
@@ -37,7 +47,9 @@ FAST = os.environ.get("SKMIA_EXAMPLE_FAST") == "1"  # fewer records, trees and s
 
 def draw_people(n_records, seed=0):
     """Candidates, and which of them are members."""
-    records, membership = make_membership_problem(n_records, random_state=seed)
+    records, membership = make_membership_problem(
+        n_records, random_state=seed
+    )
     return Records(np.round(4 * records.X), records.y), membership
 
 
@@ -64,7 +76,9 @@ def score(attack, candidates=records):
 # 0.5 but for chance.
 
 MODELS = {
-    "boosting": HistGradientBoostingClassifier(max_iter=n_trees, random_state=0),
+    "boosting": HistGradientBoostingClassifier(
+        max_iter=n_trees, random_state=0
+    ),
     "forest, 10 rows per leaf": RandomForestClassifier(
         n_trees, min_samples_leaf=10, random_state=0
     ),
@@ -82,7 +96,10 @@ for name, model in MODELS.items():
         "LiRA": score(LiRA(victim, pool)),
         "file": score(ReleasedModelAttack(victim, random_state=0)),
     }
-    rows[name] = {attack: roc_auc_score(membership, some) for attack, some in scores.items()}
+    rows[name] = {
+        attack: roc_auc_score(membership, some)
+        for attack, some in scores.items()
+    }
     rows[name]["file, permuted"] = roc_auc_score(permuted, scores["file"])
     if name.startswith("forest"):
         MembershipRocDisplay.from_predictions(membership, scores)
@@ -99,7 +116,9 @@ print(pd.DataFrame(rows).T.round(3).to_string())
 
 sizes = [5, 50] if FAST else [10, 20, 40, 80]
 amounts = [100, 200] if FAST else [1000, 2000, 4000, 8000]
-fig, axes = plt.subplots(1, 2, figsize=(9, 4), sharey=True, layout="constrained")
+fig, axes = plt.subplots(
+    1, 2, figsize=(9, 4), sharey=True, layout="constrained"
+)
 curves = {"measured": [], "expected beforehand": []}
 for size in sizes:
     boosting = HistGradientBoostingClassifier(
@@ -109,21 +128,41 @@ for size in sizes:
     curves["measured"].append(roc_auc_score(membership, score(attack)))
     curves["expected beforehand"].append(attack.expected_auc_)
 for label, aucs in curves.items():
-    axes[0].plot(sizes, aucs, "-" if label == "measured" else "--", marker="o", label=label)
-axes[0].set(xlabel="least records per leaf", ylabel="AUC", title=f"{len(records)} candidates")
+    axes[0].plot(
+        sizes,
+        aucs,
+        "-" if label == "measured" else "--",
+        marker="o",
+        label=label,
+    )
+axes[0].set(
+    xlabel="least records per leaf",
+    ylabel="AUC",
+    title=f"{len(records)} candidates",
+)
 
 curves = {"measured": [], "expected beforehand": []}
 for n_candidates in amounts:
     people, is_member = draw_people(n_candidates, seed=2)
-    boosting = HistGradientBoostingClassifier(max_iter=20, early_stopping=False)
+    boosting = HistGradientBoostingClassifier(
+        max_iter=20, early_stopping=False
+    )
     victim = train(boosting, people[is_member == 1])
     attack = NodeEquationsAttack(victim, solver="ridge", random_state=0)
     curves["measured"].append(roc_auc_score(is_member, score(attack, people)))
     curves["expected beforehand"].append(attack.expected_auc_)
 for label, aucs in curves.items():
-    axes[1].plot(amounts, aucs, "-" if label == "measured" else "--", marker="o", label=label)
+    axes[1].plot(
+        amounts,
+        aucs,
+        "-" if label == "measured" else "--",
+        marker="o",
+        label=label,
+    )
     print(label, dict(zip(amounts, np.round(aucs, 3).tolist(), strict=True)))
-axes[1].set(xlabel="candidates, half of them members", title="20 rounds of 31 leaves")
+axes[1].set(
+    xlabel="candidates, half of them members", title="20 rounds of 31 leaves"
+)
 axes[1].legend(frameon=False)
 for ax, places in zip(axes, (sizes, amounts), strict=True):
     ax.set(xscale="log", ylim=(0.45, 1.02))
@@ -138,7 +177,9 @@ for ax, places in zip(axes, (sizes, amounts), strict=True):
 
 victim = train(MODELS["boosting"])
 for missing in (0.0, 0.05, 0.2):
-    kept = np.random.default_rng(0).random(len(records)) >= missing * membership
+    kept = (
+        np.random.default_rng(0).random(len(records)) >= missing * membership
+    )
     attack = ReleasedModelAttack(victim, outsiders=missing, random_state=0)
     auc = roc_auc_score(membership[kept], score(attack, records[kept]))
     print(f"{missing:.0%} of the training rows are unknown: AUC {auc:.3f}")
@@ -154,7 +195,10 @@ others = np.setdiff1d(np.arange(len(is_member)), known)
 scores = attack.score_samples(records[kept])
 called = conformal_pvalues(scores[others], scores[known]) <= 0.05
 for name, side in (("members", 1), ("others", 0)):
-    print(f"{name} called members: {called[is_member[others] == side].mean():.1%}")
+    print(
+        f"{name} called members: "
+        f"{called[is_member[others] == side].mean():.1%}"
+    )
 
 # %%
 # What helps
@@ -166,9 +210,13 @@ with warnings.catch_warnings(record=True) as said:
     warnings.simplefilter("always")
     stripped = strip_state(victim)
 print(said[0].message)
-assert np.array_equal(stripped.predict_proba(records.X), victim.predict_proba(records.X))
+assert np.array_equal(
+    stripped.predict_proba(records.X), victim.predict_proba(records.X)
+)
 for name, model in (("as it is", victim), ("stripped", stripped)):
-    auc = roc_auc_score(membership, score(NodeEquationsAttack(model, random_state=0)))
+    auc = roc_auc_score(
+        membership, score(NodeEquationsAttack(model, random_state=0))
+    )
     print(f"boosting, {name}: AUC {auc:.3f}")
 
 # %%
@@ -176,10 +224,16 @@ for name, model in (("as it is", victim), ("stripped", stripped)):
 # about other people. What the labels themselves carry over is left, and was not attacked here.
 
 public, _ = draw_people(len(records), seed=1)
-student = train(MODELS["boosting"], Records(public.X, victim.predict(public.X)))
+student = train(
+    MODELS["boosting"], Records(public.X, victim.predict(public.X))
+)
 with warnings.catch_warnings():
-    warnings.simplefilter("ignore")  # that none of its rows is among the candidates
-    auc = roc_auc_score(membership, score(NodeEquationsAttack(student, outsiders=0.9)))
+    warnings.simplefilter(
+        "ignore"
+    )  # that none of its rows is among the candidates
+    auc = roc_auc_score(
+        membership, score(NodeEquationsAttack(student, outsiders=0.9))
+    )
 print(f"student: AUC {auc:.3f}")
 
 # %%

@@ -39,13 +39,17 @@ class Service(BaseHTTPRequestHandler):
     """Answers a POST of rows in JSON with class probabilities or labels."""
 
     def do_POST(self):
-        rows = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        rows = json.loads(
+            self.rfile.read(int(self.headers["Content-Length"]))
+        )
         if self.path in busy:
             busy.remove(self.path)
             self.send_error(503)
             return
         requests[self.path].append(len(rows))
-        predict = forest.predict_proba if self.path == "/proba" else forest.predict
+        predict = (
+            forest.predict_proba if self.path == "/proba" else forest.predict
+        )
         body = json.dumps(predict(np.array(rows)).tolist()).encode()
         self.send_response(200)
         self.send_header("Content-Type", "application/json")
@@ -59,7 +63,8 @@ class Service(BaseHTTPRequestHandler):
 
 @contextmanager
 def serve():
-    """Run the server in a thread, on a free port of this machine, and close it in all cases."""
+    """Run the server in a thread, on a free port of this machine, and close
+    it in all cases."""
     with ThreadingHTTPServer(("127.0.0.1", 0), Service) as server:
         thread = threading.Thread(target=server.serve_forever, daemon=True)
         thread.start()
@@ -88,7 +93,9 @@ class Client:
 
     def __call__(self, rows):
         body = json.dumps(np.asarray(rows).tolist()).encode()
-        request = Request(self.url, body, {"Content-Type": "application/json"})
+        request = Request(
+            self.url, body, {"Content-Type": "application/json"}
+        )
         with self.opener.open(request, timeout=30) as response:
             return np.array(json.load(response))
 
@@ -96,8 +103,13 @@ class Client:
 with serve() as url:
     settings = {"batch_size": 200, "retries": 3, "retry_on": (OSError,)}
     proba = CallableVictim(Client(f"{url}/proba"), classes=[0, 1], **settings)
-    label = CallableVictim(Client(f"{url}/label"), classes=[0, 1], kind="label", **settings)
-    asked = {"probabilities": records.with_outputs(proba), "labels": records.with_outputs(label)}
+    label = CallableVictim(
+        Client(f"{url}/label"), classes=[0, 1], kind="label", **settings
+    )
+    asked = {
+        "probabilities": records.with_outputs(proba),
+        "labels": records.with_outputs(label),
+    }
 print(requests, proba.n_calls_, proba.n_queries_)
 
 # %%
@@ -110,14 +122,21 @@ estimator = RandomForestClassifier(20)
 kinds = {"probabilities": "auto", "labels": "label"}
 scores = {}
 for name, kind in kinds.items():
-    pool = ShadowPool(estimator, 16, output_kind=kind, random_state=0).fit(asked[name])
+    pool = ShadowPool(estimator, 16, output_kind=kind, random_state=0).fit(
+        asked[name]
+    )
     signal = "correctness" if kind == "label" else "loss"
-    attacks = {signal: ThresholdAttack(signal=signal), "LiRA": LiRA(None, pool)}
+    attacks = {
+        signal: ThresholdAttack(signal=signal),
+        "LiRA": LiRA(None, pool),
+    }
     for attack_name, attack in attacks.items():
         key = f"{attack_name}, {name}"
         scores[key] = attack.fit(asked[name]).score_samples(asked[name])
         auc = auc_interval(membership, scores[key])
-        print(f"{key:22} AUC {auc.estimate:.3f} [{auc.low:.3f}, {auc.high:.3f}]")
+        print(
+            f"{key:22} AUC {auc.estimate:.3f} [{auc.low:.3f}, {auc.high:.3f}]"
+        )
 
 # %%
 # One label per record does not tell how sure the model is. The shadow models tell for which records

@@ -22,7 +22,12 @@ from sklearn.model_selection import train_test_split
 from sklearn.tree import DecisionTreeClassifier
 
 from skmia import Records
-from skmia.disclosure import Measurement, load_policy, recommend, structural_checks
+from skmia.disclosure import (
+    Measurement,
+    load_policy,
+    recommend,
+    structural_checks,
+)
 from skmia.metrics import auc_interval, operating_point
 from skmia.victims import CallableVictim
 
@@ -33,21 +38,30 @@ from skmia.victims import CallableVictim
 
 X, y = load_breast_cancer(return_X_y=True)
 records = Records(X, y)
-rows, _ = train_test_split(np.arange(len(y)), test_size=0.5, stratify=y, random_state=0)
+rows, _ = train_test_split(
+    np.arange(len(y)), test_size=0.5, stratify=y, random_state=0
+)
 membership = np.isin(np.arange(len(y)), rows)
 
 models = {
     "logistic regression": LogisticRegression(max_iter=10_000),
     "tree": DecisionTreeClassifier(random_state=0),
-    "tree, leaves of 20": DecisionTreeClassifier(min_samples_leaf=20, random_state=0),
+    "tree, leaves of 20": DecisionTreeClassifier(
+        min_samples_leaf=20, random_state=0
+    ),
     "forest": RandomForestClassifier(random_state=0),
-    "forest, leaves of 120": RandomForestClassifier(min_samples_leaf=120, random_state=0),
+    "forest, leaves of 120": RandomForestClassifier(
+        min_samples_leaf=120, random_state=0
+    ),
     "extra trees": ExtraTreesClassifier(random_state=0),
     "boosting": HistGradientBoostingClassifier(random_state=0),
 }
 reports = {
     name: structural_checks(
-        model.fit(X[membership], y[membership]), records, membership, decimals=3
+        model.fit(X[membership], y[membership]),
+        records,
+        membership,
+        decimals=3,
     )
     for name, model in models.items()
 }
@@ -61,12 +75,27 @@ print(reports["extra trees"])
 
 table = pd.DataFrame(
     {
-        "AUC": [report.membership.auc.estimate for report in reports.values()],
-        "k, service": [report.get("k", "service").n_records for report in reports.values()],
-        "k, file": [report.get("k", "file").n_records for report in reports.values()],
-        "smallest leaf": [report.get("smallest_leaf", "file").value for report in reports.values()],
-        "residual dof": [report.get("residual_dof", "file").value for report in reports.values()],
-        "rules": [report.get("rules", "file").status for report in reports.values()],
+        "AUC": [
+            report.membership.auc.estimate for report in reports.values()
+        ],
+        "k, service": [
+            report.get("k", "service").n_records
+            for report in reports.values()
+        ],
+        "k, file": [
+            report.get("k", "file").n_records for report in reports.values()
+        ],
+        "smallest leaf": [
+            report.get("smallest_leaf", "file").value
+            for report in reports.values()
+        ],
+        "residual dof": [
+            report.get("residual_dof", "file").value
+            for report in reports.values()
+        ],
+        "rules": [
+            report.get("rules", "file").status for report in reports.values()
+        ],
     },
     index=list(reports),
 )
@@ -81,14 +110,24 @@ _, ax = plt.subplots(figsize=(6.8, 3.8), layout="constrained")
 places = np.arange(len(table))
 auc = np.array([report.membership.auc for report in reports.values()])
 ends = np.abs(auc[:, 1:] - auc[:, :1]).T
-ax.errorbar(auc[:, 0], places, xerr=ends, fmt="o", capsize=3, label="membership AUC")
+ax.errorbar(
+    auc[:, 0], places, xerr=ends, fmt="o", capsize=3, label="membership AUC"
+)
 share = table["k, service"].to_numpy(dtype=float) / membership.sum()
-ax.plot(share, places, "s", color="0.5", label="share of members in a group below ten")
+ax.plot(
+    share,
+    places,
+    "s",
+    color="0.5",
+    label="share of members in a group below ten",
+)
 ax.axvline(0.5, color="0.8", zorder=0)
 ax.set_yticks(places, table.index)
 ax.set_xlim(-0.05, 1.05)
 ax.spines[["top", "right"]].set_visible(False)
-ax.legend(frameon=False, loc="upper center", bbox_to_anchor=(0.5, 1.18), ncols=2)
+ax.legend(
+    frameon=False, loc="upper center", bbox_to_anchor=(0.5, 1.18), ncols=2
+)
 plt.show()
 
 # %%
@@ -103,7 +142,9 @@ policy = load_policy("cautious")
 
 def serve(model):
     """The model as a service, whose file is not at hand."""
-    return CallableVictim(lambda X: model.predict_proba(X).round(3), model.classes_)
+    return CallableVictim(
+        lambda X: model.predict_proba(X).round(3), model.classes_
+    )
 
 
 def measure(service):
@@ -115,7 +156,11 @@ def measure(service):
 
     def measure_tpr(level):
         point = operating_point(
-            membership, scores, 0.01, confidence_level=level, on_unresolvable="ignore"
+            membership,
+            scores,
+            0.01,
+            confidence_level=level,
+            on_unresolvable="ignore",
         )
         return point.tpr, point.tpr_low, point.tpr_high
 
@@ -128,4 +173,5 @@ def measure(service):
 for name, model in models.items():
     service = serve(model)
     report = structural_checks(service, records, membership, decimals=3)
-    print(f"{name}\n{recommend(policy, 'service', measure(service), report.checks)}\n")
+    found = recommend(policy, "service", measure(service), report.checks)
+    print(f"{name}\n{found}\n")

@@ -24,10 +24,14 @@ from skmia.datasets import load_sklearn
 from skmia.metrics import auc_interval, operating_point
 from skmia.victims import Augmentation, FunctionClassifier
 
-FAST = os.environ.get("SKMIA_EXAMPLE_FAST") == "1"  # fewer shadow models and epochs
+FAST = (
+    os.environ.get("SKMIA_EXAMPLE_FAST") == "1"
+)  # fewer shadow models and epochs
 N_SHADOWS, N_EPOCHS = (4, 3) if FAST else (16, 40)
 
-torch.set_num_threads(1)  # the net is small: more threads would wait for each other
+torch.set_num_threads(
+    1
+)  # the net is small: more threads would wait for each other
 
 # %%
 # The loop
@@ -59,12 +63,20 @@ def train(X, y, seed):
     generator = torch.Generator().manual_seed(seed)
     torch.manual_seed(seed)
     net, images, labels = Net(), torch.tensor(X), torch.tensor(y)
-    optimizer = torch.optim.AdamW(net.parameters(), lr=0.005, weight_decay=1e-3)
+    optimizer = torch.optim.AdamW(
+        net.parameters(), lr=0.005, weight_decay=1e-3
+    )
     schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, N_EPOCHS)
     for _ in range(N_EPOCHS):
-        for rows in torch.randperm(len(images), generator=generator).split(64):
-            down, right = torch.randint(-1, 2, (2,), generator=generator).tolist()
-            batch = shifted(images[rows].view(-1, 1, 8, 8), down, right).flatten(1)
+        for rows in torch.randperm(len(images), generator=generator).split(
+            64
+        ):
+            down, right = torch.randint(
+                -1, 2, (2,), generator=generator
+            ).tolist()
+            batch = shifted(
+                images[rows].view(-1, 1, 8, 8), down, right
+            ).flatten(1)
             loss = nn.functional.cross_entropy(net(batch), labels[rows])
             optimizer.zero_grad()
             loss.backward()
@@ -83,14 +95,24 @@ def train(X, y, seed):
 digits = load_sklearn("digits")
 rng = np.random.default_rng(0)
 wrong = rng.random(len(digits)) < 0.1
-labels = np.where(wrong, (digits.y + rng.integers(1, 10, len(digits))) % 10, digits.y)
+labels = np.where(
+    wrong, (digits.y + rng.integers(1, 10, len(digits))) % 10, digits.y
+)
 records = Records(np.float32(digits.X / 16), labels.astype(np.int64))
 membership = rng.permutation(len(records)) % 2
 inside = membership == 1
 
-victim = FunctionClassifier(train, random_state=0).fit(records.X[inside], records.y[inside])
-print(f"accuracy on members     {victim.score(records.X[inside], records.y[inside]):.3f}")
-print(f"accuracy on non-members {victim.score(records.X[~inside], records.y[~inside]):.3f}")
+victim = FunctionClassifier(train, random_state=0).fit(
+    records.X[inside], records.y[inside]
+)
+print(
+    "accuracy on members     "
+    f"{victim.score(records.X[inside], records.y[inside]):.3f}"
+)
+print(
+    "accuracy on non-members "
+    f"{victim.score(records.X[~inside], records.y[~inside]):.3f}"
+)
 
 # %%
 # Shadow models
@@ -108,8 +130,12 @@ def shifts(records):
     ]
 
 
-plain = ShadowPool(victim, N_SHADOWS, store="models", random_state=0).fit(records)
-several = ShadowPool.from_models(plain.estimators_, plain.membership_, records, augment=shifts)
+plain = ShadowPool(victim, N_SHADOWS, store="models", random_state=0).fit(
+    records
+)
+several = ShadowPool.from_models(
+    plain.estimators_, plain.membership_, records, augment=shifts
+)
 
 # %%
 # The attacks
@@ -126,7 +152,10 @@ for name, attack in attacks.items():
     scores = attack.fit(records).score_samples(records)
     auc, low, high = auc_interval(membership, scores)
     tpr = operating_point(membership, scores, 0.05).tpr
-    print(f"{name:18s} AUC {auc:.3f} [{low:.3f}, {high:.3f}], TPR at 5% FPR {tpr:.3f}")
+    print(
+        f"{name:18s} AUC {auc:.3f} [{low:.3f}, {high:.3f}], TPR at 5% FPR "
+        f"{tpr:.3f}"
+    )
     RocCurveDisplay.from_predictions(membership, scores, name=name, ax=ax)
 ax.set(xscale="log", yscale="log", xlim=(0.01, 1), ylim=(0.01, 1))
 plt.show()
@@ -144,7 +173,9 @@ plt.show()
 
 
 def shift(X, generator):
-    down, right = torch.randint(-1, 2, (2,), generator=generator, device=generator.device)
+    down, right = torch.randint(
+        -1, 2, (2,), generator=generator, device=generator.device
+    )
     return shifted(X.view(-1, 1, 8, 8), int(down), int(right)).flatten(1)
 
 
@@ -159,12 +190,18 @@ net = NeuralNetClassifier(
     train_split=None,
     iterator_train__shuffle=True,
     iterator_train__collate_fn=Augmentation(shift),
-    callbacks=[LRScheduler("CosineAnnealingLR", T_max=N_EPOCHS), GradientNormClipping(1.0)],
+    callbacks=[
+        LRScheduler("CosineAnnealingLR", T_max=N_EPOCHS),
+        GradientNormClipping(1.0),
+    ],
     verbose=0,
 )
 start = perf_counter()
 together = ShadowPool(net, N_SHADOWS, random_state=0).fit(records)
-print(f"{N_SHADOWS} shadow models in {perf_counter() - start:.0f} s: {together.backend_reason_}")
+print(
+    f"{N_SHADOWS} shadow models in {perf_counter() - start:.0f} s: "
+    f"{together.backend_reason_}"
+)
 scores = LiRA(victim, together).fit(records).score_samples(records)
 auc, low, high = auc_interval(membership, scores)
 print(f"LiRA               AUC {auc:.3f} [{low:.3f}, {high:.3f}]")

@@ -42,7 +42,11 @@ model = SGDClassifier(loss="log_loss", max_iter=20, tol=None)
 # Each model is trained on half of the records and forgets a third of these. Shadow models unlearn
 # in the same way as the targets.
 
-settings = {"n_estimators": 8, "n_targets": 3} if FAST else {"n_estimators": 40, "n_targets": 8}
+settings = (
+    {"n_estimators": 8, "n_targets": 3}
+    if FAST
+    else {"n_estimators": 40, "n_targets": 8}
+)
 ways = {
     "finetune": "fine-tuning on the rest",
     "noise": "noise on the weights",
@@ -52,7 +56,9 @@ ways = {
     "retrain": "retraining",
 }
 games = {
-    way: unlearning_game(model, way, records, forget=0.33, random_state=0, **settings)
+    way: unlearning_game(
+        model, way, records, forget=0.33, random_state=0, **settings
+    )
     for way in ways
 }
 print(games["finetune"])
@@ -69,7 +75,9 @@ table = pd.DataFrame(
             "evidence": games[way].evidence,
             "U-LiRA AUC": games[way].attacks.loc["ulira", "auc"],
             "U-LiRA TPR at 1%": games[way].attacks.loc["ulira", "tpr"],
-            "population TPR at 1%": games[way].attacks.loc["population", "tpr"],
+            "population TPR at 1%": games[way].attacks.loc[
+                "population", "tpr"
+            ],
             "accuracy": games[way].scores["after"],
         }
         for way, label in ways.items()
@@ -78,15 +86,29 @@ table = pd.DataFrame(
 print(table.to_string())
 
 labels = {"ulira": "U-LiRA", "population": "population"}
-_, axes = plt.subplots(1, 2, figsize=(9, 3.8), sharey=True, layout="constrained")
+_, axes = plt.subplots(
+    1, 2, figsize=(9, 3.8), sharey=True, layout="constrained"
+)
 for ax, column, chance in zip(axes, ("auc", "tpr"), (0.5, 0.01), strict=True):
     for shift, attack in ((-0.12, "ulira"), (0.12, "population")):
-        found = pd.DataFrame([game.attacks.loc[attack] for game in games.values()])
+        found = pd.DataFrame(
+            [game.attacks.loc[attack] for game in games.values()]
+        )
         center = found[column].astype(float)
-        ends = [center - found[f"{column}_low"], found[f"{column}_high"] - center]
+        ends = [
+            center - found[f"{column}_low"],
+            found[f"{column}_high"] - center,
+        ]
         places = np.arange(len(found)) + shift
         ends = np.array(ends, dtype=float)
-        ax.errorbar(center, places, xerr=ends, fmt="o", capsize=3, label=labels[attack])
+        ax.errorbar(
+            center,
+            places,
+            xerr=ends,
+            fmt="o",
+            capsize=3,
+            label=labels[attack],
+        )
     ax.axvline(chance, color="0.7", zorder=0)
     ax.spines[["top", "right"]].set_visible(False)
 axes[0].set_yticks(range(len(ways)), ways.values())
@@ -103,4 +125,7 @@ plt.show()
 
 for way, label in ways.items():
     change = games[way].retained.loc["change"]
-    print(f"{label:30}{change['auc']:+.3f} [{change['low']:+.3f}, {change['high']:+.3f}]")
+    print(
+        f"{label:30}{change['auc']:+.3f} [{change['low']:+.3f}, "
+        f"{change['high']:+.3f}]"
+    )

@@ -44,8 +44,12 @@ from skmia.attacks.white_box import (
 from skmia.datasets import make_membership_problem
 from skmia.metrics import MembershipRocDisplay, operating_point
 
-FAST = os.environ.get("SKMIA_EXAMPLE_FAST") == "1"  # fewer records, models and attacks
-N_RECORDS, N_FEATURES, N_CLASSES = (600, 60, 5) if FAST else (20_000, 600, 100)
+FAST = (
+    os.environ.get("SKMIA_EXAMPLE_FAST") == "1"
+)  # fewer records, models and attacks
+N_RECORDS, N_FEATURES, N_CLASSES = (
+    (600, 60, 5) if FAST else (20_000, 600, 100)
+)
 N_SHADOWS, N_EPOCHS, N_HIDDEN = (4, 10, 16) if FAST else (32, 30, 128)
 MAX_FPR = 0.01 if FAST else 0.001
 
@@ -56,7 +60,11 @@ MAX_FPR = 0.01 if FAST else 0.001
 # non-members are just enough for a false positive rate of 0.1%, which allows ten false positives.
 
 records, membership = make_membership_problem(
-    N_RECORDS, n_features=N_FEATURES, n_classes=N_CLASSES, kind="baskets", random_state=0
+    N_RECORDS,
+    n_features=N_FEATURES,
+    n_classes=N_CLASSES,
+    kind="baskets",
+    random_state=0,
 )
 
 
@@ -81,10 +89,18 @@ net = NeuralNetClassifier(
 )
 torch.manual_seed(0)
 members = records[membership == 1]
-victim = net.fit(members.X.copy(), members.y)  # torch wants arrays that it may write to
+victim = net.fit(
+    members.X.copy(), members.y
+)  # torch wants arrays that it may write to
 right = records.with_outputs(victim)["outputs"].is_correct(records.y)
-print(f"{right[membership == 1].mean():.3f} of the members are classified correctly, and")
-print(f"{right[membership == 0].mean():.3f} of {np.sum(membership == 0):,} non-members")
+print(
+    f"{right[membership == 1].mean():.3f} of the members are classified "
+    "correctly, and"
+)
+print(
+    f"{right[membership == 0].mean():.3f} of {np.sum(membership == 0):,} "
+    "non-members"
+)
 
 # %%
 # The shadow models
@@ -92,7 +108,9 @@ print(f"{right[membership == 0].mean():.3f} of {np.sum(membership == 0):,} non-m
 # Each shadow model is trained on a random half of the records. All attacks that use shadow models
 # share them.
 
-shadows = ShadowPool(net, N_SHADOWS, store="outputs", random_state=0).fit(records)
+shadows = ShadowPool(net, N_SHADOWS, store="outputs", random_state=0).fit(
+    records
+)
 
 # %%
 # The attacks
@@ -103,38 +121,79 @@ shadows = ShadowPool(net, N_SHADOWS, store="outputs", random_state=0).fit(record
 # was not fitted on it. *Weights*: the victim itself.
 
 ATTACKS = {
-    "true class (gap)": ("answers", ThresholdAttack(victim, signal="correctness")),
+    "true class (gap)": (
+        "answers",
+        ThresholdAttack(victim, signal="correctness"),
+    ),
     "loss (Yeom)": ("answers", ThresholdAttack(victim, signal="loss")),
     "entropy": ("answers", ThresholdAttack(victim, signal="entropy")),
-    "modified entropy (Song)": ("answers", ThresholdAttack(victim, signal="modified_entropy")),
-    "shadow models (Shokri)": ("shadow models", ShadowAttack(victim, shadows, random_state=0)),
-    "calibrated (Watson)": ("shadow models", CalibratedAttack(victim, shadows)),
+    "modified entropy (Song)": (
+        "answers",
+        ThresholdAttack(victim, signal="modified_entropy"),
+    ),
+    "shadow models (Shokri)": (
+        "shadow models",
+        ShadowAttack(victim, shadows, random_state=0),
+    ),
+    "calibrated (Watson)": (
+        "shadow models",
+        CalibratedAttack(victim, shadows),
+    ),
     "midpoint (Sablayrolles)": (
         "shadow models",
-        CalibratedAttack(victim, shadows, reference="midpoint", signal="loss"),
+        CalibratedAttack(
+            victim, shadows, reference="midpoint", signal="loss"
+        ),
     ),
-    "attack R (Ye)": ("shadow models", CalibratedAttack(victim, shadows, reference="rank")),
+    "attack R (Ye)": (
+        "shadow models",
+        CalibratedAttack(victim, shadows, reference="rank"),
+    ),
     "LiRA": ("shadow models", LiRA(victim, shadows)),
-    "LiRA, pooled variance": ("shadow models", LiRA(victim, shadows, variance="pooled")),
+    "LiRA, pooled variance": (
+        "shadow models",
+        LiRA(victim, shadows, variance="pooled"),
+    ),
     "LiRA, offline": ("shadow models", LiRA(victim, shadows, online=False)),
     "RMIA": ("shadow models", RMIA(victim, shadows)),
     "RMIA, offline": ("shadow models", RMIA(victim, shadows, online=False)),
-    "Mahalanobis": ("members, weights", MahalanobisAttack(victim, random_state=0)),
+    "Mahalanobis": (
+        "members, weights",
+        MahalanobisAttack(victim, random_state=0),
+    ),
 }
 if not FAST:
     ATTACKS |= {
-        "Merlin (Jayaraman)": ("answers", ThresholdAttack(victim, signal="merlin")),
-        "Morgan (Jayaraman)": ("members", MorganAttack(victim, random_state=0)),
+        "Merlin (Jayaraman)": (
+            "answers",
+            ThresholdAttack(victim, signal="merlin"),
+        ),
+        "Morgan (Jayaraman)": (
+            "members",
+            MorganAttack(victim, random_state=0),
+        ),
         "vulnerable records (Long)": (
             "shadow models",
             VulnerableRecordsAttack(victim, shadows, random_state=0),
         ),
         "diversity": ("members", DiversityAttack(victim, random_state=0)),
         "Renyi divergence": ("members", RenyiAttack(victim, random_state=0)),
-        "gradient norm": ("weights", ThresholdAttack(victim, signal="gradient_norm_w")),
-        "gradient statistics": ("members, weights", GradientAttack(victim, random_state=0)),
-        "layer outputs": ("members, weights", LayerOutputsAttack(victim, random_state=0)),
-        "ensemble": ("members, weights", EnsembleAttack(victim, max_iter=50, cv=2, random_state=0)),
+        "gradient norm": (
+            "weights",
+            ThresholdAttack(victim, signal="gradient_norm_w"),
+        ),
+        "gradient statistics": (
+            "members, weights",
+            GradientAttack(victim, random_state=0),
+        ),
+        "layer outputs": (
+            "members, weights",
+            LayerOutputsAttack(victim, random_state=0),
+        ),
+        "ensemble": (
+            "members, weights",
+            EnsembleAttack(victim, max_iter=50, cv=2, random_state=0),
+        ),
         "white-box (Nasr)": (
             "members, weights",
             WhiteBoxAttack(victim, max_iter=10, cv=2, random_state=0),
@@ -150,15 +209,24 @@ if not FAST:
 
 
 def balanced_accuracy(scores):
-    """Accuracy on each half with the threshold that is best on the other half."""
-    halves = StratifiedKFold(2, shuffle=True, random_state=0).split(records.X, membership)
+    """Accuracy on each half with the threshold that is best on the other
+    half."""
+    halves = StratifiedKFold(2, shuffle=True, random_state=0).split(
+        records.X, membership
+    )
     accuracies = []
     for known, judged in halves:
         cuts = np.unique(scores[known])
         cuts = cuts[:: max(1, len(cuts) // 500)]
         tprs, fprs = (
-            1 - np.searchsorted(np.sort(scores[known][membership[known] == bit]), cuts) / total
-            for bit, total in zip((1, 0), np.bincount(membership[known])[::-1], strict=True)
+            1
+            - np.searchsorted(
+                np.sort(scores[known][membership[known] == bit]), cuts
+            )
+            / total
+            for bit, total in zip(
+                (1, 0), np.bincount(membership[known])[::-1], strict=True
+            )
         )
         guess = scores[judged] >= cuts[np.argmax(tprs - fprs)]
         accuracies.append(balanced_accuracy_score(membership[judged], guess))
@@ -168,7 +236,9 @@ def balanced_accuracy(scores):
 rows, curves = [], {}
 for name, (needs, attack) in ATTACKS.items():
     scores = attack.fit(records, membership).score_samples(records)
-    point = operating_point(membership, scores, max_fpr=MAX_FPR, on_unresolvable="ignore")
+    point = operating_point(
+        membership, scores, max_fpr=MAX_FPR, on_unresolvable="ignore"
+    )
     curves[name] = scores
     rows.append(
         {
@@ -190,7 +260,13 @@ print(table.to_string(index=False, float_format="{:.4f}".format))
 # Logarithmic axes separate the attacks; on linear axes most curves would overlap.
 
 figure, ax = plt.subplots(figsize=(6.5, 5), layout="constrained")
-shown = ("LiRA", "RMIA", "calibrated (Watson)", "shadow models (Shokri)", "loss (Yeom)")
+shown = (
+    "LiRA",
+    "RMIA",
+    "calibrated (Watson)",
+    "shadow models (Shokri)",
+    "loss (Yeom)",
+)
 MembershipRocDisplay.from_predictions(
     membership, {name: curves[name] for name in shown}, max_fpr=MAX_FPR, ax=ax
 )
@@ -203,7 +279,15 @@ ax.set_title("Five attacks on one net")
 # accuracy and low by the other measure distinguishes typical members and non-members, and cannot
 # identify a single one with certainty.
 
-ranks = table[["balanced_accuracy", "tpr"]].rank(ascending=False, method="min").astype(int)
+ranks = (
+    table[["balanced_accuracy", "tpr"]]
+    .rank(ascending=False, method="min")
+    .astype(int)
+)
 ranks.index = table["attack"]
-print(ranks.rename(columns={"balanced_accuracy": "by balanced accuracy", "tpr": "by TPR"}))
+print(
+    ranks.rename(
+        columns={"balanced_accuracy": "by balanced accuracy", "tpr": "by TPR"}
+    )
+)
 plt.show()

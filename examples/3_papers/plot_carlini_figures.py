@@ -28,10 +28,16 @@ from skmia.datasets import make_membership_problem
 from skmia.metrics import membership_roc_curve, tpr_at_fpr_score
 from skmia.model_selection import power_curve
 
-FAST = os.environ.get("SKMIA_EXAMPLE_FAST") == "1"  # fewer records, models and epochs
-N_RECORDS, N_SHADOWS, N_VICTIMS, N_EPOCHS = (400, 8, 2, 5) if FAST else (4_000, 64, 12, 30)
+FAST = (
+    os.environ.get("SKMIA_EXAMPLE_FAST") == "1"
+)  # fewer records, models and epochs
+N_RECORDS, N_SHADOWS, N_VICTIMS, N_EPOCHS = (
+    (400, 8, 2, 5) if FAST else (4_000, 64, 12, 30)
+)
 MAX_FPR, N_FEATURES, N_CLASSES = (0.1, 30, 4) if FAST else (0.01, 100, 20)
-warnings.simplefilter("ignore", ConvergenceWarning)  # a given number of epochs
+warnings.simplefilter(
+    "ignore", ConvergenceWarning
+)  # a given number of epochs
 
 # %%
 # The records and the net
@@ -40,7 +46,11 @@ warnings.simplefilter("ignore", ConvergenceWarning)  # a given number of epochs
 # records are unlike the rest: their features are those of other records, in disorder.
 
 population, _ = make_membership_problem(
-    2 * N_RECORDS, n_features=N_FEATURES, n_classes=N_CLASSES, kind="baskets", random_state=0
+    2 * N_RECORDS,
+    n_features=N_FEATURES,
+    n_classes=N_CLASSES,
+    kind="baskets",
+    random_state=0,
 )
 records, others = population[:N_RECORDS], population[N_RECORDS:]
 rng = np.random.default_rng(0)
@@ -53,10 +63,19 @@ net = MLPClassifier((64,), max_iter=N_EPOCHS, learning_rate_init=3e-3, tol=0)
 
 victims, members = [], np.zeros((N_VICTIMS, N_RECORDS), dtype=bool)
 for k, inside in enumerate(members):
-    inside[np.random.default_rng(k).permutation(N_RECORDS)[: N_RECORDS // 2]] = True
-    victims.append(clone(net).set_params(random_state=k).fit(X[inside], records.y[inside]))
+    inside[
+        np.random.default_rng(k).permutation(N_RECORDS)[: N_RECORDS // 2]
+    ] = True
+    victims.append(
+        clone(net)
+        .set_params(random_state=k)
+        .fit(X[inside], records.y[inside])
+    )
 right = np.array([victim.predict(X) == records.y for victim in victims])
-print(f"{right[members].mean():.3f} of members and {right[~members].mean():.3f} of others right")
+print(
+    f"{right[members].mean():.3f} of members and "
+    f"{right[~members].mean():.3f} of others right"
+)
 
 
 def make_pool(estimator, some, **settings):
@@ -88,12 +107,19 @@ def measure(attack, among=slice(None), max_fpr=MAX_FPR):
         scores, inside = score(attack, k, among)
         tpr = tpr_at_fpr_score(inside, scores, max_fpr=max_fpr)
         numbers.append([roc_auc_score(inside, scores), tpr])
-    means, errors = np.mean(numbers, axis=0), np.std(numbers, axis=0, ddof=1) / N_VICTIMS**0.5
-    return pd.Series([*means, *errors], index=["auc", "tpr", "auc_error", "tpr_error"])
+    means, errors = (
+        np.mean(numbers, axis=0),
+        np.std(numbers, axis=0, ddof=1) / N_VICTIMS**0.5,
+    )
+    return pd.Series(
+        [*means, *errors], index=["auc", "tpr", "auc_error", "tpr_error"]
+    )
 
 
 def compare(attacks):
-    table = pd.DataFrame({name: measure(attack) for name, attack in attacks.items()}).T
+    table = pd.DataFrame(
+        {name: measure(attack) for name, attack in attacks.items()}
+    ).T
     print(table.round(3).to_string(), "\n")
     return table
 
@@ -131,9 +157,15 @@ curves = {}
 for name, settings in VARIANCES.items():
     attack = LiRA(shadows=pool, **settings)
     curve = power_curve(
-        attack, records, n_estimators=SIZES, n_targets=N_VICTIMS, max_fprs=[MAX_FPR]
+        attack,
+        records,
+        n_estimators=SIZES,
+        n_targets=N_VICTIMS,
+        max_fprs=[MAX_FPR],
     )
-    curves[name] = curve[f"tpr_at_fpr_{MAX_FPR}"].groupby("n_estimators").mean()
+    curves[name] = (
+        curve[f"tpr_at_fpr_{MAX_FPR}"].groupby("n_estimators").mean()
+    )
 curves = pd.DataFrame(curves)
 print(curves.round(3).to_string(), "\n")
 
@@ -153,9 +185,14 @@ longer = clone(net).set_params(max_iter=2 * N_EPOCHS)
 guesses = compare(
     {
         "same records, offline": LiRA(shadows=pool, online=False),
-        "other records": LiRA(shadows=make_pool(net, others, store="models"), online=False),
+        "other records": LiRA(
+            shadows=make_pool(net, others, store="models"), online=False
+        ),
         "another kind of records": LiRA(
-            shadows=make_pool(net, Records(strange, others.y), store="models"), online=False
+            shadows=make_pool(
+                net, Records(strange, others.y), store="models"
+            ),
+            online=False,
         ),
         "same training": online,
         "four times as wide": LiRA(shadows=make_pool(wide, records)),
@@ -173,14 +210,26 @@ guesses = compare(
 scores = np.array([score(online, k)[0] for k in range(N_VICTIMS)])
 threshold = np.quantile(scores[~members], 1 - MAX_FPR)
 found = {
-    "unlike the rest": (scores >= threshold)[:, unlike][members[:, unlike]].mean(),
-    "all others": (scores >= threshold)[:, ~unlike][members[:, ~unlike]].mean(),
+    "unlike the rest": (scores >= threshold)[:, unlike][
+        members[:, unlike]
+    ].mean(),
+    "all others": (scores >= threshold)[:, ~unlike][
+        members[:, ~unlike]
+    ].mean(),
 }
 false = {
-    "unlike the rest": (scores >= threshold)[:, unlike][~members[:, unlike]].mean(),
-    "all others": (scores >= threshold)[:, ~unlike][~members[:, ~unlike]].mean(),
+    "unlike the rest": (scores >= threshold)[:, unlike][
+        ~members[:, unlike]
+    ].mean(),
+    "all others": (scores >= threshold)[:, ~unlike][
+        ~members[:, ~unlike]
+    ].mean(),
 }
-print(pd.DataFrame({"members found": found, "false alarms": false}).round(3).to_string())
+print(
+    pd.DataFrame({"members found": found, "false alarms": false})
+    .round(3)
+    .to_string()
+)
 
 # %%
 # The figure
@@ -191,28 +240,53 @@ signals, inside = pool.signals_[0, 0], pool.membership_
 record = int(np.argmax(unlike & right.any(axis=0)))
 ordinary = int(np.flatnonzero(~unlike)[0])
 for ax, row, name in zip(
-    axes[0], (record, ordinary), ("A record unlike the rest", "An ordinary record")
+    axes[0],
+    (record, ordinary),
+    ("A record unlike the rest", "An ordinary record"),
 ):
-    for bit, label in ((inside[:, row], "trained on it"), (~inside[:, row], "not")):
+    for bit, label in (
+        (inside[:, row], "trained on it"),
+        (~inside[:, row], "not"),
+    ):
         ax.hist(signals[bit, row], 12, density=True, alpha=0.5, label=label)
     ax.set(title=name, xlabel="Log odds of the label")
     ax.legend(frameon=False)
-for name, attack in (("online", online), ("offline", LiRA(shadows=pool, online=False))):
+for name, attack in (
+    ("online", online),
+    ("offline", LiRA(shadows=pool, online=False)),
+):
     values, bits = score(attack, 0)
     fpr, tpr, _ = membership_roc_curve(bits, values)
     axes[0, 2].plot(fpr, tpr, drawstyle="steps-post", label=name)
 axes[0, 2].plot([1e-3, 1], [1e-3, 1], color="gray", lw=0.8, label="chance")
-axes[0, 2].set(xscale="log", yscale="log", xlim=(1e-3, 1), ylim=(1e-3, 1), title="One victim")
+axes[0, 2].set(
+    xscale="log",
+    yscale="log",
+    xlim=(1e-3, 1),
+    ylim=(1e-3, 1),
+    title="One victim",
+)
 axes[0, 2].set(xlabel="False positive rate", ylabel="True positive rate")
 axes[0, 2].legend(frameon=False)
 for name in curves:
     axes[1, 0].plot(curves.index, curves[name], "o-", label=name)
-axes[1, 0].set(xscale="log", xlabel="Shadow models", ylabel=f"TPR at {MAX_FPR:.0%} FPR")
+axes[1, 0].set(
+    xscale="log", xlabel="Shadow models", ylabel=f"TPR at {MAX_FPR:.0%} FPR"
+)
 axes[1, 0].set_xticks(curves.index, curves.index)
 axes[1, 0].minorticks_off()
 axes[1, 0].legend(frameon=False, title="Variance")
-for ax, table, title in ((axes[1, 1], ways, "Statistic"), (axes[1, 2], guesses, "Shadow models")):
-    ax.barh(table.index, table["tpr"], xerr=2 * table["tpr_error"], color="lightgray", capsize=2)
+for ax, table, title in (
+    (axes[1, 1], ways, "Statistic"),
+    (axes[1, 2], guesses, "Shadow models"),
+):
+    ax.barh(
+        table.index,
+        table["tpr"],
+        xerr=2 * table["tpr_error"],
+        color="lightgray",
+        capsize=2,
+    )
     ax.invert_yaxis()
     ax.set(title=title, xlabel=f"TPR at {MAX_FPR:.0%} FPR")
 for ax in axes.flat:

@@ -21,7 +21,9 @@ from skmia.attacks import ThresholdAttack
 from skmia.leakage import GaussianRegressionAttacker
 from skmia.metrics import clopper_pearson
 
-FAST = os.environ.get("SKMIA_EXAMPLE_FAST") == "1"  # fewer designs, games and draws
+FAST = (
+    os.environ.get("SKMIA_EXAMPLE_FAST") == "1"
+)  # fewer designs, games and draws
 SIZES = (21, 60) if FAST else (21, 40, 60, 80, 100, 120, 140)
 N_GAMES, N_DRAWS = (50, 1_000) if FAST else (1_000, 20_000)
 
@@ -39,11 +41,14 @@ coef = rng.uniform(-2, 2, N_FEATURES)
 
 
 def play(rng, design, seed):
-    """One game: the victim, the record that is shown, and whether it is a member."""
+    """One game: the victim, the record that is shown, and whether it is a
+    member."""
     rng.seed(seed)
     is_member, row = rng.randint(2), rng.randint(len(design))
     y = design @ coef + rng.normal(0, NOISE, len(design))
-    response = y[row] if is_member else design[row] @ coef + rng.normal(0, NOISE)
+    response = (
+        y[row] if is_member else design[row] @ coef + rng.normal(0, NOISE)
+    )
     rng.normal(0, NOISE, len(design))  # a test set of the authors' code
     victim = LinearRegression(fit_intercept=False).fit(design, y)
     return victim, Records(design[[row]], [response]), is_member
@@ -59,19 +64,31 @@ def play(rng, design, seed):
 rows = {}
 for n in SIZES:
     design = rng.normal(0, 2, (n, N_FEATURES))
-    records = Records(design, np.zeros(n))  # rows are known, responses are not needed
+    records = Records(
+        design, np.zeros(n)
+    )  # rows are known, responses are not needed
     settings = {"coef": coef, "noise_std": NOISE, "random_state": 0}
     knowing = GaussianRegressionAttacker(**settings).fit(records)
-    thesis = GaussianRegressionAttacker(**settings, proxy="thesis").fit(records)
-    blind = GaussianRegressionAttacker(**settings, knows_index=False, n_simulations=N_DRAWS)
+    thesis = GaussianRegressionAttacker(**settings, proxy="thesis").fit(
+        records
+    )
+    blind = GaussianRegressionAttacker(
+        **settings, knows_index=False, n_simulations=N_DRAWS
+    )
     blind.fit(records)
     loss = ThresholdAttack(signal="loss", mean_train_loss=NOISE**2)
     won = []
     for seed in range(0, 3 * N_GAMES, 3):
         victim, shown, is_member = play(rng, design, seed)
         loss.set_params(victim=victim).fit(shown)
-        attacks = blind.set_params(victim=victim), knowing.set_params(victim=victim), loss
-        won.append([attack.predict(shown)[0] == is_member for attack in attacks])
+        attacks = (
+            blind.set_params(victim=victim),
+            knowing.set_params(victim=victim),
+            loss,
+        )
+        won.append(
+            [attack.predict(shown)[0] == is_member for attack in attacks]
+        )
     n_won = np.sum(won, axis=0)
     low, high = clopper_pearson(n_won[0], N_GAMES)
     rows[n] = {
@@ -99,10 +116,23 @@ print(table.round(4).T.to_string())
 figure, (ax, below) = plt.subplots(
     2, sharex=True, height_ratios=(3, 1), figsize=(7, 6), layout="constrained"
 )
-ax.fill_between(table.index, table["lower_bound"], table["upper_bound"], color="#E8E8E8", lw=0)
+ax.fill_between(
+    table.index,
+    table["lower_bound"],
+    table["upper_bound"],
+    color="#E8E8E8",
+    lw=0,
+)
 ax.plot(table["upper_bound"], "k-", lw=1, label="upper bound (information)")
-ax.plot(table["row_known"], "o-", color="#0072B2", label="Bayes, row known: exact")
-ax.plot(table["row_unknown"], "s-", color="#D55E00", label="Bayes, row unknown: simulated")
+ax.plot(
+    table["row_known"], "o-", color="#0072B2", label="Bayes, row known: exact"
+)
+ax.plot(
+    table["row_unknown"],
+    "s-",
+    color="#D55E00",
+    label="Bayes, row unknown: simulated",
+)
 repeated = table["repeated"]
 reach = [repeated - table["repeated_low"], table["repeated_high"] - repeated]
 ax.errorbar(
@@ -115,12 +145,16 @@ ax.errorbar(
     alpha=0.6,
     label="row unknown: the authors' games",
 )
-ax.plot(table["printed_lower_bound"], "k:", lw=1, label="lower bound as printed")
+ax.plot(
+    table["printed_lower_bound"], "k:", lw=1, label="lower bound as printed"
+)
 ax.plot(table["lower_bound"], "k-", lw=1, label="lower bound (gap)")
 ax.set(ylabel="Success", ylim=(0.45, 1.02))
 ax.legend(frameon=False, fontsize="small")
 below.plot(table["information"], "o-", color="black", ms=4)
-below.set(xlabel="Rows of the design", ylabel="Information, nats", ylim=(0, None))
+below.set(
+    xlabel="Rows of the design", ylabel="Information, nats", ylim=(0, None)
+)
 for one in (ax, below):
     one.spines[["top", "right"]].set_visible(False)
 plt.show()

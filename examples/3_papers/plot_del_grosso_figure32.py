@@ -34,13 +34,19 @@ from skmia.leakage import GeneralizationGapBound
 from skmia.metrics import membership_advantage_score
 from skmia.signals import AnswerSignal, Signals
 
-FAST = os.environ.get("SKMIA_EXAMPLE_FAST") == "1"  # fewer sizes, nets, images and epochs
+FAST = (
+    os.environ.get("SKMIA_EXAMPLE_FAST") == "1"
+)  # fewer sizes, nets, images and epochs
 SIZES = (20, 60) if FAST else (20, 50, 100, 200, 500, 1000, 2000, 5000)
-N_NETS = dict.fromkeys(SIZES, 2) if FAST else {**dict.fromkeys(SIZES, 5), 5000: 3}
+N_NETS = (
+    dict.fromkeys(SIZES, 2) if FAST else {**dict.fromkeys(SIZES, 5), 5000: 3}
+)
 N_NETS |= {} if FAST else dict.fromkeys(SIZES[:4], 100)
 N_OTHERS, MAX_EPOCHS = (300, 5) if FAST else (2000, 150)
 
-torch.set_num_threads(1)  # the nets are small: more threads would wait for each other
+torch.set_num_threads(
+    1
+)  # the nets are small: more threads would wait for each other
 
 # %%
 # The images
@@ -56,26 +62,38 @@ SOURCES = {
 
 
 def read_folder(folder, file):
-    """Images of a machine without a network; a third of CIFAR-10, as differences along rows."""
+    """Images of a machine without a network; a third of CIFAR-10, as
+    differences along rows."""
     stored = np.load(Path(folder) / f"{file}.npz")
     parts = []
     for part in ("train", "test"):
         if f"x_{part}" in stored:
             images = stored[f"x_{part}"]
         else:
-            images = np.cumsum(stored[f"x_{part}_delta"], axis=2, dtype=np.uint8)
+            images = np.cumsum(
+                stored[f"x_{part}_delta"], axis=2, dtype=np.uint8
+            )
             images = images.transpose(0, 3, 1, 2)
         parts.append((images, stored[f"y_{part}"]))
     X, y = (np.concatenate(both) for both in zip(*parts, strict=True))
-    return Records(X, y, split=np.repeat(["train", "test"], [len(one[0]) for one in parts]))
+    return Records(
+        X,
+        y,
+        split=np.repeat(["train", "test"], [len(one[0]) for one in parts]),
+    )
 
 
 def load_images(name):
     fetch, file = SOURCES[name]
     folder = os.environ.get("SKMIA_EXAMPLE_DATA")
     images = read_folder(folder, file) if folder else fetch()
-    train, test = images[images["split"] == "train"], images[images["split"] == "test"]
-    return train, test[np.random.default_rng(0).permutation(len(test))[:N_OTHERS]]
+    train, test = (
+        images[images["split"] == "train"],
+        images[images["split"] == "test"],
+    )
+    return train, test[
+        np.random.default_rng(0).permutation(len(test))[:N_OTHERS]
+    ]
 
 
 def as_floats(images):
@@ -101,8 +119,16 @@ class Net(nn.Sequential):
     def __init__(self, n_channels, width):
         super().__init__(
             *(nn.Conv2d(n_channels, 16, 5, stride=2, padding=2), nn.ReLU()),
-            *(nn.Conv2d(16, 32, 5, stride=2, padding=2), nn.ReLU(), nn.Flatten()),
-            *(nn.Linear(32 * (width // 4) ** 2, 64), nn.ReLU(), nn.Linear(64, 10)),
+            *(
+                nn.Conv2d(16, 32, 5, stride=2, padding=2),
+                nn.ReLU(),
+                nn.Flatten(),
+            ),
+            *(
+                nn.Linear(32 * (width // 4) ** 2, 64),
+                nn.ReLU(),
+                nn.Linear(64, 10),
+            ),
         )
 
 
@@ -137,10 +163,15 @@ def train_and_ask(train, test, n_members, seed):
     X, y = as_floats(members), members.y.astype(np.int64)
     net = train_net(X, y, seed)
     records = Records(
-        np.concatenate([X, as_floats(test)]), np.concatenate([y, test.y]).astype(np.int64)
+        np.concatenate([X, as_floats(test)]),
+        np.concatenate([y, test.y]).astype(np.int64),
     )
     membership = np.repeat([1, 0], [n_members, len(test)])
-    return records.with_outputs(net), membership, net.score(as_floats(test), test.y)
+    return (
+        records.with_outputs(net),
+        membership,
+        net.score(as_floats(test), test.y),
+    )
 
 
 # %%
@@ -164,21 +195,33 @@ class Distance(AnswerSignal):
         return -np.square(np.exp(outputs.log_proba()) - labels).sum(axis=1)
 
 
-ATTACKS = {"softmax": "max_softmax", "loss": "loss", "modified entropy": "modified_entropy"}
+ATTACKS = {
+    "softmax": "max_softmax",
+    "loss": "loss",
+    "modified entropy": "modified_entropy",
+}
 BOUNDS = {"bound": (-2, 0), "printed bound": (-2, 2)}
 
 
 def measure(own, other):
-    """Success of the attacks on one net with the thresholds of another, and the bounds."""
+    """Success of the attacks on one net with the thresholds of another, and
+    the bounds."""
     records, membership, accuracy = own
     row = {"test accuracy": accuracy}
     for name, signal in ATTACKS.items():
         attack = ThresholdAttack(signal=signal).fit(*other[:2])
         row[name] = (1 + attack.score(records, membership)) / 2
-    confident = Signals(signals=["max_softmax"]).fit_transform(records)[:, 0] > 0.8
-    row["softmax > .8"] = (1 + membership_advantage_score(membership, confident)) / 2
+    confident = (
+        Signals(signals=["max_softmax"]).fit_transform(records)[:, 0] > 0.8
+    )
+    row["softmax > .8"] = (
+        1 + membership_advantage_score(membership, confident)
+    ) / 2
     for name, value_range in BOUNDS.items():
-        steps = Signals(signals=[Distance()]), GeneralizationGapBound(value_range=value_range)
+        steps = (
+            Signals(signals=[Distance()]),
+            GeneralizationGapBound(value_range=value_range),
+        )
         bound = make_pipeline(*steps).fit(records, membership)[-1]
         row[name] = bound.success_bound_[0]
     return {"gap": bound.gap_[0], **row}
@@ -190,7 +233,11 @@ def average(rows):
     n_nets = len(values)
     reach = stats.t.isf(0.025, n_nets - 1) * values.std() / np.sqrt(n_nets)
     return pd.DataFrame(
-        {"mean": values.mean(), "low": values.mean() - reach, "high": values.mean() + reach}
+        {
+            "mean": values.mean(),
+            "low": values.mean() - reach,
+            "high": values.mean() + reach,
+        }
     ).assign(n_nets=n_nets)
 
 
@@ -204,8 +251,13 @@ for name in SOURCES:
     for size in SIZES:
         seeds = range(100 * size, 100 * size + N_NETS[size])
         # The last net comes first as well, as the other net of the first one.
-        runs = (train_and_ask(train, test, size, seed) for seed in (seeds[-1], *seeds))
-        curves[name, size] = average([measure(own, other) for other, own in pairwise(runs)])
+        runs = (
+            train_and_ask(train, test, size, seed)
+            for seed in (seeds[-1], *seeds)
+        )
+        curves[name, size] = average(
+            [measure(own, other) for other, own in pairwise(runs)]
+        )
     print(f"{name} is done")
 
 table = pd.concat(curves, names=["images", "members", "quantity"])
@@ -224,19 +276,33 @@ STYLES = {
     "bound": ("black", "-"),
     "printed bound": ("black", ":"),
 }
-figure, axes = plt.subplots(1, 3, figsize=(10, 4), sharey=True, layout="constrained")
+figure, axes = plt.subplots(
+    1, 3, figsize=(10, 4), sharey=True, layout="constrained"
+)
 for ax, name in zip(axes, SOURCES, strict=True):
     for quantity, (color, line) in STYLES.items():
         curve = table.xs((name, quantity), level=("images", "quantity"))
         ax.plot(curve.index, curve["mean"], line, color=color, label=quantity)
-        if quantity != "modified entropy":  # its band would hide the band of the loss
-            ax.fill_between(curve.index, curve["low"], curve["high"], color=color, alpha=0.12, lw=0)
+        if (
+            quantity != "modified entropy"
+        ):  # its band would hide the band of the loss
+            ax.fill_between(
+                curve.index,
+                curve["low"],
+                curve["high"],
+                color=color,
+                alpha=0.12,
+                lw=0,
+            )
     ax.set(title=name, xscale="log", xlabel="Members", ylim=(0.45, 1.0))
     ax.axhline(0.5, color="#666666", lw=0.8)
     ax.spines[["top", "right"]].set_visible(False)
 axes[0].set_ylabel("Success")
 figure.legend(
-    *axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=5, frameon=False
+    *axes[0].get_legend_handles_labels(),
+    loc="outside lower center",
+    ncols=5,
+    frameon=False,
 )
 plt.show()
 

@@ -29,7 +29,9 @@ from skmia.epsilon import EpsilonAudit, one_run_epsilon_lower_bound
 from skmia.epsilon.bounds import epsilon_lower_bound, gaussian_epsilon
 from skmia.epsilon.canaries import make_gradient_canaries, trace_scores
 
-FAST = os.environ.get("SKMIA_EXAMPLE_FAST") == "1"  # fewer budgets, trainings and steps
+FAST = (
+    os.environ.get("SKMIA_EXAMPLE_FAST") == "1"
+)  # fewer budgets, trainings and steps
 BUDGETS = (4.0,) if FAST else (1.0, 4.0, 10.0)
 N_TRIALS, N_STEPS, N_ROWS = (8, 10, 200) if FAST else (500, 32, 1000)
 DELTA, SAMPLE_RATE = 1e-5, 0.25
@@ -51,7 +53,9 @@ def load_images():
         images = images[images["split"] == "train"]
     images = images[np.flatnonzero(images.y < 2)]
     images = images[np.random.default_rng(0).permutation(len(images))]
-    pixels = np.float32(images.X).reshape(-1, 14, 2, 14, 2).mean(axis=(2, 4)) / 255
+    pixels = (
+        np.float32(images.X).reshape(-1, 14, 2, 14, 2).mean(axis=(2, 4)) / 255
+    )
     return pixels.reshape(len(images), -1), images.y
 
 
@@ -69,14 +73,17 @@ X, y = X[:N_ROWS], y[:N_ROWS]
 
 
 def clipped_sums(weights, x, sign):
-    """Sums of the gradients of the logistic loss, each clipped to norm 1, by layer."""
+    """Sums of the gradients of the logistic loss, each clipped to norm 1, by
+    layer."""
     if len(weights) == 1:
         error = -sign * expit(-sign * (x @ weights[0]))
         norm = np.abs(error) * np.linalg.norm(x, axis=1)
         return [(error / np.maximum(1, norm)) @ x]
     first, last = weights
     before = x @ first
-    hidden = np.hstack([np.maximum(before, 0), np.ones((len(x), 1), dtype=x.dtype)])
+    hidden = np.hstack(
+        [np.maximum(before, 0), np.ones((len(x), 1), dtype=x.dtype)]
+    )
     error = -sign * expit(-sign * (hidden @ last))
     back = error[:, None] * last[:-1] * (before > 0)
     squares = (back**2).sum(axis=1) * (x**2).sum(axis=1)
@@ -103,12 +110,17 @@ class PrivateNet(ClassifierMixin, BaseEstimator):
         self.sample_rate = sample_rate
 
     def _start(self, n_features):
-        """Weights to start from, the same in each training: they are public."""
+        """Weights to start from, the same in each training: they are
+        public."""
         if not self.n_hidden:
             return [np.zeros(n_features, dtype=np.float32)]
         rng = np.random.default_rng(0)
-        first = rng.normal(0, np.sqrt(2 / n_features), (n_features, self.n_hidden))
-        last = np.append(rng.normal(0, np.sqrt(1 / self.n_hidden), self.n_hidden), 0)
+        first = rng.normal(
+            0, np.sqrt(2 / n_features), (n_features, self.n_hidden)
+        )
+        last = np.append(
+            rng.normal(0, np.sqrt(1 / self.n_hidden), self.n_hidden), 0
+        )
         return [first.astype(np.float32), last.astype(np.float32)]
 
     def fit(self, X, y):
@@ -120,7 +132,10 @@ class PrivateNet(ClassifierMixin, BaseEstimator):
         for _ in range(self.n_steps):
             expected = 0.0
             if self.canaries is not None and self.n_hidden:
-                expected = self.sample_rate * clipped_sums(self.weights_, X, sign)[0].ravel()
+                expected = (
+                    self.sample_rate
+                    * clipped_sums(self.weights_, X, sign)[0].ravel()
+                )
             rows = np.flatnonzero(rng.random(len(X)) < self.sample_rate)
             sums = clipped_sums(self.weights_, X[rows], sign[rows])
             if self.canaries is not None:
@@ -128,7 +143,9 @@ class PrivateNet(ClassifierMixin, BaseEstimator):
                 drawn = self.canaries[coins].sum(axis=0)
                 sums[0] = sums[0] + drawn.reshape(sums[0].shape)
             for layer, total in zip(self.weights_, sums, strict=True):
-                total += self.noise * rng.standard_normal(total.shape, dtype=np.float32)
+                total += self.noise * rng.standard_normal(
+                    total.shape, dtype=np.float32
+                )
                 layer -= 0.15 / BATCH_SIZE * total
             if self.canaries is not None:
                 self.trace_.append(sums[0].ravel() - expected)
@@ -137,7 +154,10 @@ class PrivateNet(ClassifierMixin, BaseEstimator):
     def predict_proba(self, X):
         values = np.hstack([X, np.ones((len(X), 1))]) @ self.weights_[0]
         if self.n_hidden:
-            values = np.maximum(values, 0) @ self.weights_[1][:-1] + self.weights_[1][-1]
+            values = (
+                np.maximum(values, 0) @ self.weights_[1][:-1]
+                + self.weights_[1][-1]
+            )
         return np.stack([expit(-values), expit(values)], axis=1)
 
     def predict(self, X):
@@ -145,14 +165,22 @@ class PrivateNet(ClassifierMixin, BaseEstimator):
 
 
 def upper_bound(noise, n_steps=N_STEPS, sample_rate=SAMPLE_RATE):
-    """Epsilon by Rényi differential privacy, at the best of the orders 2 to 255; or exactly."""
+    """Epsilon by Rényi differential privacy, at the best of the orders 2 to
+    255; or exactly."""
     if sample_rate == 1:
         return gaussian_epsilon(np.sqrt(n_steps) / noise, DELTA)
     bounds = []
     for a in range(2, 256):
         k = np.arange(a + 1)
-        terms = gammaln(a + 1) - gammaln(k + 1) - gammaln(a - k + 1) + k * np.log(sample_rate)
-        terms += (a - k) * np.log1p(-sample_rate) + k * (k - 1) / (2 * noise**2)
+        terms = (
+            gammaln(a + 1)
+            - gammaln(k + 1)
+            - gammaln(a - k + 1)
+            + k * np.log(sample_rate)
+        )
+        terms += (a - k) * np.log1p(-sample_rate) + k * (k - 1) / (
+            2 * noise**2
+        )
         spent = n_steps * logsumexp(terms) / (a - 1)
         bounds.append(spent + np.log1p(-1 / a) - np.log(DELTA * a) / (a - 1))
     return min(bounds)
@@ -182,7 +210,11 @@ rows = []
 for model, n_hidden in MODELS.items():
     for budget in BUDGETS:
         net = PrivateNet(n_hidden, find_noise(budget))
-        accuracy = PrivateNet(n_hidden, net.noise, random_state=0).fit(X, y).score(X_test, y_test)
+        accuracy = (
+            PrivateNet(n_hidden, net.noise, random_state=0)
+            .fit(X, y)
+            .score(X_test, y_test)
+        )
         for name, (canary, n_copies) in CANARIES.items():
             audit = EpsilonAudit(
                 net,
@@ -192,10 +224,21 @@ for model, n_hidden in MODELS.items():
                 delta=DELTA,
                 random_state=0,
             ).fit(X, y)
-            rows.append((model, budget, net.noise, accuracy, name, audit.epsilon_))
-columns = ["model", "upper_bound", "noise", "test_accuracy", "canary", "lower_bound"]
+            rows.append(
+                (model, budget, net.noise, accuracy, name, audit.epsilon_)
+            )
+columns = [
+    "model",
+    "upper_bound",
+    "noise",
+    "test_accuracy",
+    "canary",
+    "lower_bound",
+]
 table = pd.DataFrame(rows, columns=columns)
-shown = table.pivot_table("lower_bound", ["model", "upper_bound"], "canary", sort=False)
+shown = table.pivot_table(
+    "lower_bound", ["model", "upper_bound"], "canary", sort=False
+)
 print(shown.round(3).to_string(), "\n")
 
 # %%
@@ -218,8 +261,13 @@ ROWS = {SAMPLE_RATE: slice(None), 1.0: slice(BATCH_SIZE)}  # as many in a step
 
 
 def log_ratios(trace, canaries, noise, sample_rate):
-    """Scores of canaries that take part in a step with the probability of any row."""
-    settings = {"batch_size": 1, "noise_multiplier": noise, "sample_rate": sample_rate}
+    """Scores of canaries that take part in a step with the probability of any
+    row."""
+    settings = {
+        "batch_size": 1,
+        "noise_multiplier": noise,
+        "sample_rate": sample_rate,
+    }
     return trace_scores(np.array(trace), canaries, **settings)
 
 
@@ -232,20 +280,33 @@ def audit_steps(noise, sample_rate, seed):
     scores = []
     for k, inside in enumerate(with_canary):
         given = canary if inside else canary[:0]
-        net = PrivateNet(0, noise, N_WHITE_STEPS, given, (seed, k), sample_rate).fit(*data)
+        net = PrivateNet(
+            0, noise, N_WHITE_STEPS, given, (seed, k), sample_rate
+        ).fit(*data)
         scores.append(log_ratios(net.trace_, canary, noise, sample_rate)[0])
     return with_canary, np.array(scores)
 
 
 def audit_one_run(noise, sample_rate, seed):
     """Scores of many canaries in one training of the net."""
-    data, n_hidden = (X[ROWS[sample_rate]], y[ROWS[sample_rate]]), MODELS["two layers"]
+    data, n_hidden = (
+        (X[ROWS[sample_rate]], y[ROWS[sample_rate]]),
+        MODELS["two layers"],
+    )
     n_weights = (X.shape[1] + 1) * n_hidden
-    made = make_gradient_canaries(N_CANARIES, n_parameters=n_weights, random_state=seed)
+    made = make_gradient_canaries(
+        N_CANARIES, n_parameters=n_weights, random_state=seed
+    )
     canaries = np.float32(made.gradients)
-    coins = np.random.default_rng(seed).integers(2, size=N_CANARIES).astype(bool)
-    net = PrivateNet(n_hidden, noise, N_WHITE_STEPS, canaries[coins], seed, sample_rate)
-    return coins, log_ratios(net.fit(*data).trace_, canaries, noise, sample_rate)
+    coins = (
+        np.random.default_rng(seed).integers(2, size=N_CANARIES).astype(bool)
+    )
+    net = PrivateNet(
+        n_hidden, noise, N_WHITE_STEPS, canaries[coins], seed, sample_rate
+    )
+    return coins, log_ratios(
+        net.fit(*data).trace_, canaries, noise, sample_rate
+    )
 
 
 rows = []
@@ -255,37 +316,68 @@ for sample_rate in ROWS:
         for seed in range(N_REPEATS):
             bits, scores = audit_steps(noise, sample_rate, seed)
             coins, one_run = audit_one_run(noise, sample_rate, seed)
-            fixed = {"delta": DELTA, "n_guesses": N_CANARIES // 5}  # chosen beforehand
+            fixed = {
+                "delta": DELTA,
+                "n_guesses": N_CANARIES // 5,
+            }  # chosen beforehand
             bounds = {
                 "many runs, Gaussian": epsilon_lower_bound(
                     bits, scores, method="gaussian", delta=DELTA
                 ),
-                "many runs, any": epsilon_lower_bound(bits, scores, delta=DELTA),
+                "many runs, any": epsilon_lower_bound(
+                    bits, scores, delta=DELTA
+                ),
                 "one run, Gaussian": one_run_epsilon_lower_bound(
                     coins, one_run, bound="gdp", **fixed
                 ),
-                "one run, any": one_run_epsilon_lower_bound(coins, one_run, **fixed),
+                "one run, any": one_run_epsilon_lower_bound(
+                    coins, one_run, **fixed
+                ),
             }
             given = (sample_rate, budget, noise, seed)
-            rows += [(*given, name, one.epsilon) for name, one in bounds.items()]
-columns = ["sample_rate", "upper_bound", "noise", "repeat", "audit", "lower_bound"]
+            rows += [
+                (*given, name, one.epsilon) for name, one in bounds.items()
+            ]
+columns = [
+    "sample_rate",
+    "upper_bound",
+    "noise",
+    "repeat",
+    "audit",
+    "lower_bound",
+]
 white = pd.DataFrame(rows, columns=columns)
 shares = white.assign(share=white["lower_bound"] / white["upper_bound"])
 groups = shares.groupby(["sample_rate", "upper_bound", "audit"], sort=False)
-print(groups[["lower_bound", "share"]].agg(["min", "mean", "max"]).round(3).to_string())
+print(
+    groups[["lower_bound", "share"]]
+    .agg(["min", "mean", "max"])
+    .round(3)
+    .to_string()
+)
 
 # %%
 # The figure
 # ----------
 
-figure, axes = plt.subplots(1, 4, figsize=(14, 4), layout="constrained", sharey=True)
-for ax, (model, part) in zip(axes, table.groupby("model", sort=False), strict=False):
+figure, axes = plt.subplots(
+    1, 4, figsize=(14, 4), layout="constrained", sharey=True
+)
+for ax, (model, part) in zip(
+    axes, table.groupby("model", sort=False), strict=False
+):
     for name, line in part.groupby("canary", sort=False):
-        ax.plot(line["upper_bound"], line["lower_bound"], "o-", ms=4, label=name)
+        ax.plot(
+            line["upper_bound"], line["lower_bound"], "o-", ms=4, label=name
+        )
     ax.set_title(f"Finished models: {model}")
-for ax, (sample_rate, part) in zip(axes[2:], white.groupby("sample_rate"), strict=True):
+for ax, (sample_rate, part) in zip(
+    axes[2:], white.groupby("sample_rate"), strict=True
+):
     for name, line in part.groupby("audit", sort=False):
-        ax.plot(line["upper_bound"], line["lower_bound"], "o", ms=4, label=name)
+        ax.plot(
+            line["upper_bound"], line["lower_bound"], "o", ms=4, label=name
+        )
     ax.set_title(f"Every step, {sample_rate:.0%} of the rows in each")
 for ax in axes:
     ax.axline((0, 0), slope=1, color="black", linewidth=1)

@@ -43,10 +43,15 @@ class Memorizer(RegressorMixin, BaseEstimator):
         return self
 
     def predict(self, X):
-        invented = np.random.default_rng(self.seed).uniform(0, self.spread, len(X))
+        invented = np.random.default_rng(self.seed).uniform(
+            0, self.spread, len(X)
+        )
         invented += self.shift
         return np.array(
-            [self.known_.get(x, guess) for x, guess in zip(X[:, 0], invented, strict=True)]
+            [
+                self.known_.get(x, guess)
+                for x, guess in zip(X[:, 0], invented, strict=True)
+            ]
         )
 
 
@@ -75,17 +80,35 @@ def as_absolute(signals):
 
 SHIFT, SPREAD = 0.3, 0.2
 victim, records, membership = make_victim(SHIFT, SPREAD)
-losses = -as_absolute(Signals(victim, ["squared_error"]).fit_transform(records))[:, 0]
+losses = -as_absolute(
+    Signals(victim, ["squared_error"]).fit_transform(records)
+)[:, 0]
 
 figure, ax = plt.subplots(figsize=(7, 3.2), layout="constrained")
 edges = np.linspace(0, 0.6, 61)
 others = losses[membership == 0]
-ax.hist(losses[membership == 1], edges, color="#0072B2", label="members, all at 0")
+ax.hist(
+    losses[membership == 1], edges, color="#0072B2", label="members, all at 0"
+)
 ax.hist(others, edges, color="#D55E00", label="non-members")
-triangle = np.maximum(1 - np.abs(edges - SHIFT) / SPREAD, 0) / SPREAD * (edges[1] - edges[0])
-ax.plot(edges, len(others) * triangle, color="black", lw=1, label="the triangle")
-ax.axvline(others.mean(), color="black", ls=":", lw=1, label="mean of non-members = gap")
-ax.set(xlabel="Absolute error", ylabel="Records", ylim=(0, 0.07 * len(others)))
+triangle = (
+    np.maximum(1 - np.abs(edges - SHIFT) / SPREAD, 0)
+    / SPREAD
+    * (edges[1] - edges[0])
+)
+ax.plot(
+    edges, len(others) * triangle, color="black", lw=1, label="the triangle"
+)
+ax.axvline(
+    others.mean(),
+    color="black",
+    ls=":",
+    lw=1,
+    label="mean of non-members = gap",
+)
+ax.set(
+    xlabel="Absolute error", ylabel="Records", ylim=(0, 0.07 * len(others))
+)
 ax.spines[["top", "right"]].set_visible(False)
 ax.legend(frameon=False)
 plt.show()
@@ -99,9 +122,15 @@ plt.show()
 rows = {}
 for shift in np.geomspace(0.5, 0.001, N_SHIFTS):
     victim, records, membership = make_victim(shift, spread=shift)
-    attack = ThresholdAttack(victim, signal="squared_error").fit(records, membership)
+    attack = ThresholdAttack(victim, signal="squared_error").fit(
+        records, membership
+    )
     signals = Signals(victim, ["squared_error"])
-    steps = signals, FunctionTransformer(as_absolute), GeneralizationGapBound(value_range=(-1, 0))
+    steps = (
+        signals,
+        FunctionTransformer(as_absolute),
+        GeneralizationGapBound(value_range=(-1, 0)),
+    )
     bound = make_pipeline(*steps).fit(records, membership)[-1]
     rows[shift] = {
         "gap": bound.gap_[0],
@@ -115,7 +144,12 @@ figure, ax = plt.subplots(figsize=(7, 3.6), layout="constrained")
 ax.plot(table["gap"], table["attack"], "o-", color="#0072B2", label="attack")
 ax.plot(table["gap"], table["bound"], "k-", label="lower bound from the gap")
 ax.axhline(0.5, color="#666666", lw=0.8)
-ax.set(xscale="log", xlabel="Generalization gap", ylabel="Success", ylim=(0.45, 1.05))
+ax.set(
+    xscale="log",
+    xlabel="Generalization gap",
+    ylabel="Success",
+    ylim=(0.45, 1.05),
+)
 ax.spines[["top", "right"]].set_visible(False)
 ax.legend(frameon=False, loc="center left")
 plt.show()

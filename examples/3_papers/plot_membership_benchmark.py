@@ -39,7 +39,9 @@ from skmia.metrics import (
 )
 from skmia.signals import AdversarialDistance
 
-FAST = os.environ.get("SKMIA_EXAMPLE_FAST") == "1"  # fewer records, data sets and epochs
+FAST = (
+    os.environ.get("SKMIA_EXAMPLE_FAST") == "1"
+)  # fewer records, data sets and epochs
 N_RECORDS, N_KNOWN, N_NULL = (400, 60, 1) if FAST else (4000, 250, 5)
 
 # %%
@@ -58,7 +60,11 @@ def make_digits(share_wrong, rng):
 
 
 def make_table(kind, n_features, n_classes):
-    settings = {"kind": kind, "n_features": n_features, "n_classes": n_classes}
+    settings = {
+        "kind": kind,
+        "n_features": n_features,
+        "n_classes": n_classes,
+    }
     return make_membership_problem(N_RECORDS, **settings, random_state=0)[0]
 
 
@@ -70,12 +76,18 @@ DATA = {
 }
 NETS = {
     "short": MLPClassifier((64,), max_iter=20, random_state=0),
-    "long": MLPClassifier((64, 32), max_iter=200, tol=0, n_iter_no_change=200, random_state=0),
-    "wide": MLPClassifier((256,), max_iter=100, tol=0, n_iter_no_change=100, random_state=0),
+    "long": MLPClassifier(
+        (64, 32), max_iter=200, tol=0, n_iter_no_change=200, random_state=0
+    ),
+    "wide": MLPClassifier(
+        (256,), max_iter=100, tol=0, n_iter_no_change=100, random_state=0
+    ),
 }
 if FAST:
     DATA = {name: DATA[name][:N_RECORDS] for name in ("digits", "clusters")}
-    NETS = {name: NETS[name].set_params(max_iter=20) for name in ("short", "long")}
+    NETS = {
+        name: NETS[name].set_params(max_iter=20) for name in ("short", "long")
+    }
 
 # %%
 # The strategies
@@ -88,7 +100,9 @@ if FAST:
 def make_attacks(victim):
     return {
         "loss": ThresholdAttack(victim, signal="loss"),
-        "modified entropy": ThresholdAttack(victim, signal="modified_entropy"),
+        "modified entropy": ThresholdAttack(
+            victim, signal="modified_entropy"
+        ),
         "gradient norm": ThresholdAttack(victim, signal="gradient_norm_w"),
         "adv. distance": ThresholdAttack(
             victim, signal=AdversarialDistance("linf", n_steps=5, n_rounds=3)
@@ -100,7 +114,12 @@ def make_attacks(victim):
         "layer outputs": LayerOutputsAttack(victim, cv=2, random_state=0),
         "ensemble": EnsembleAttack(
             victim,
-            signals=["max_softmax", "modified_entropy", "loss", "gradient_norm_w"],
+            signals=[
+                "max_softmax",
+                "modified_entropy",
+                "loss",
+                "gradient_norm_w",
+            ],
             max_iter=20 if FAST else 300,
             cv=2,
             random_state=0,
@@ -109,27 +128,35 @@ def make_attacks(victim):
 
 
 def ask(victim, members, others):
-    """Scores of the records that no attack has learned from, and their membership."""
+    """Scores of the records that no attack has learned from, and their
+    membership."""
     known = Records.concat([members[:N_KNOWN], others[:N_KNOWN]])
     asked = Records.concat([members[N_KNOWN:], others[N_KNOWN:]])
     attacks = make_attacks(victim)
     for attack in attacks.values():
         attack.fit(known, np.repeat([1, 0], N_KNOWN))
     n_asked = len(members) - N_KNOWN, len(others) - N_KNOWN
-    scores = {name: attack.score_samples(asked) for name, attack in attacks.items()}
+    scores = {
+        name: attack.score_samples(asked) for name, attack in attacks.items()
+    }
     return scores, np.repeat([1, 0], n_asked)
 
 
 def measure_auc(scores, membership):
-    return {name: roc_auc_score(membership, each) for name, each in scores.items()}
+    return {
+        name: roc_auc_score(membership, each) for name, each in scores.items()
+    }
 
 
 def train(net, records):
-    """A victim, and the halves of the records that it was and was not trained on."""
+    """A victim, and the halves of the records that it was and was not trained
+    on."""
     order = np.random.default_rng(1).permutation(len(records))
     members, others = records[order[::2]], records[order[1::2]]
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # the number of epochs is chosen
+        warnings.simplefilter(
+            "ignore", ConvergenceWarning
+        )  # the number of epochs is chosen
         victim = net.fit(members.X, members.y)
     return victim, members, others
 
@@ -161,16 +188,30 @@ for data, records in DATA.items():
         victim, members, others = train(net, records)
         scores, membership = ask(victim, members, others)
         key = f"{data}: {name}"
-        aucs[key], rocs[key] = measure_auc(scores, membership), (membership, scores)
+        aucs[key], rocs[key] = (
+            measure_auc(scores, membership),
+            (membership, scores),
+        )
         found[key] = {
-            name: operating_point(membership, each, 0.01, on_unresolvable="ignore").tpr
+            name: operating_point(
+                membership, each, 0.01, on_unresolvable="ignore"
+            ).tpr
             for name, each in scores.items()
         }
-        accuracy = [victim.score(side.X, side.y) for side in (members, others)]
-        print(f"{key:28} accuracy {accuracy[0]:.3f} on members, {accuracy[1]:.3f} on non-members")
+        accuracy = [
+            victim.score(side.X, side.y) for side in (members, others)
+        ]
+        print(
+            f"{key:28} accuracy {accuracy[0]:.3f} on members, "
+            f"{accuracy[1]:.3f} on non-members"
+        )
 aucs, found = pd.DataFrame(aucs).T, pd.DataFrame(found).T
 print("\nAUC\n", aucs.round(3).to_string(), "\n")
-print("true positive rate at a false positive rate of 0.01\n", found.round(3).to_string(), "\n")
+print(
+    "true positive rate at a false positive rate of 0.01\n",
+    found.round(3).to_string(),
+    "\n",
+)
 
 # %%
 # The figure shows one victim in detail. The axes are logarithmic, because the left side matters:
@@ -182,7 +223,9 @@ key = next(reversed(rocs)) if FAST else "baskets: long"
 membership, scores = rocs[key]
 names = ("loss", "Rényi", "Mahalanobis", "gradient model", "ensemble")
 figure, ax = plt.subplots(figsize=(7.2, 6.2), layout="constrained")
-MembershipRocDisplay.from_predictions(membership, {name: scores[name] for name in names}, ax=ax)
+MembershipRocDisplay.from_predictions(
+    membership, {name: scores[name] for name in names}, ax=ax
+)
 ax.set_title(key)
 plt.show()
 
@@ -195,7 +238,9 @@ plt.show()
 # are not entirely.
 
 with warnings.catch_warnings():
-    warnings.simplefilter("default" if not FAST else "ignore", ResolutionWarning)
+    warnings.simplefilter(
+        "default" if not FAST else "ignore", ResolutionWarning
+    )
     test = RankingTest().fit(aucs)
 print(test.summary())
 figure, ax = plt.subplots(figsize=(9, 3.6), layout="constrained")

@@ -33,10 +33,16 @@ from skmia.datasets import fetch_adult, fetch_law_school
 from skmia.disparity import DisparityDisplay, DisparityTest, GroupGuesses
 from skmia.games import membership_game
 
-FAST = os.environ.get("SKMIA_EXAMPLE_FAST") == "1"  # fewer people, victims and epochs
-N_PEOPLE, N_ROUNDS, N_EPOCHS, N_JOBS = (2_000, 6, 3, 1) if FAST else (None, 40, 200, 2)
+FAST = (
+    os.environ.get("SKMIA_EXAMPLE_FAST") == "1"
+)  # fewer people, victims and epochs
+N_PEOPLE, N_ROUNDS, N_EPOCHS, N_JOBS = (
+    (2_000, 6, 3, 1) if FAST else (None, 40, 200, 2)
+)
 
-torch.set_num_threads(1)  # the nets are small: more threads would wait for each other
+torch.set_num_threads(
+    1
+)  # the nets are small: more threads would wait for each other
 
 # %%
 # The people
@@ -47,9 +53,17 @@ torch.set_num_threads(1)  # the nets are small: more threads would wait for each
 
 FOLDER = os.environ.get("SKMIA_EXAMPLE_DATA")
 SOURCES = {
-    # name: file, label, positive class, group; then where to fetch it, and its group
+    # name: file, label, positive class, group; then where to fetch it, and
+    # its group
     "Adult": ("adult", "income", ">50K", "race", fetch_adult, "race"),
-    "Law School": ("law_school", "bar", True, "race1", fetch_law_school, "race"),
+    "Law School": (
+        "law_school",
+        "bar",
+        True,
+        "race1",
+        fetch_law_school,
+        "race",
+    ),
 }
 
 
@@ -62,11 +76,17 @@ def load(name):
         records = fetch()
         table, people = records.X, records[fetched_group]
         y = records.y == records.y.max()  # ">50K", or 1
-    table = table.drop(columns=["split", "fnlwgt"], errors="ignore")  # as in the thesis
+    table = table.drop(
+        columns=["split", "fnlwgt"], errors="ignore"
+    )  # as in the thesis
     X = pd.get_dummies(table, dtype=float)
     X = np.array((X - X.mean()) / X.std(), dtype=np.float32)
-    records = Records(X, np.array(y, dtype=np.int64), group=np.array(people, dtype=str))
-    return records[np.random.default_rng(0).permutation(len(records))[:N_PEOPLE]]
+    records = Records(
+        X, np.array(y, dtype=np.int64), group=np.array(people, dtype=str)
+    )
+    return records[
+        np.random.default_rng(0).permutation(len(records))[:N_PEOPLE]
+    ]
 
 
 # %%
@@ -96,7 +116,9 @@ def play(records):
         verbose=0,
     )
     attack = ShadowAttack(
-        shadows=ShadowPool(net, 5, design="independent", store="outputs", temperatures=(1.0,)),
+        shadows=ShadowPool(
+            net, 5, design="independent", store="outputs", temperatures=(1.0,)
+        ),
         attack_estimator=XGBClassifier(n_estimators=100, n_jobs=1),
         features=["correctness"],
         per_class=False,
@@ -118,11 +140,22 @@ for name in SOURCES:
     records = load(name)
     game = games[name] = play(records)
     guesses[name] = GroupGuesses(
-        game["guesses"], game["membership"], records["group"], records.fingerprint
+        game["guesses"],
+        game["membership"],
+        records["group"],
+        records.fingerprint,
     )
-    table = pd.DataFrame({key: games[name][key] for key in ("train_score", "test_score")})
-    print(f"{name}: {records}, {table['train_score'].mean():.4f} of the members and")
-    print(f"{table['test_score'].mean():.4f} of the non-members are classified correctly\n")
+    table = pd.DataFrame(
+        {key: games[name][key] for key in ("train_score", "test_score")}
+    )
+    print(
+        f"{name}: {records}, {table['train_score'].mean():.4f} of the "
+        "members and"
+    )
+    print(
+        f"{table['test_score'].mean():.4f} of the non-members are "
+        "classified correctly\n"
+    )
 
 # %%
 # Test of equal exposure
@@ -136,7 +169,9 @@ for name in SOURCES:
 
 figure, axes = plt.subplots(1, 2, figsize=(12, 4.5), layout="constrained")
 for ax, name in zip(axes, games, strict=True):
-    test = DisparityTest(correction="fdr_bh", random_state=0).fit(guesses[name])
+    test = DisparityTest(correction="fdr_bh", random_state=0).fit(
+        guesses[name]
+    )
     print(f"{name}\n{test.summary()}\n")
     DisparityDisplay.from_estimator(test, name=name, ax=ax)
 plt.show()
@@ -155,10 +190,16 @@ for ax, (name, game) in zip(axes, games.items(), strict=True):
     worst, found = game["worst_case"], game["vulnerability"]
     correlation = np.corrcoef(worst, found)[0, 1]
     negative = np.mean(game["train_score"] < game["test_score"])
-    print(f"{name}: correlation {correlation:.3f}; g is negative in {negative:.0%} of the rounds")
+    print(
+        f"{name}: correlation {correlation:.3f}; g is negative in "
+        f"{negative:.0%} of the rounds"
+    )
     ax.scatter(worst, found, s=18)
     ax.axline((0, 0), slope=1, color="gray", linewidth=1)
     ax.axline((0, 0), slope=-1, color="gray", linewidth=1, linestyle=":")
-    ax.set(xlabel="Best attack on correctness, |g|", ylabel="Attack with shadow models")
+    ax.set(
+        xlabel="Best attack on correctness, |g|",
+        ylabel="Attack with shadow models",
+    )
     ax.set_title(f"{name}: correlation {correlation:.2f}")
 plt.show()

@@ -28,8 +28,12 @@ from sklearn.metrics import roc_auc_score
 from skmia.datasets import fetch_adult
 from skmia.synthetic import DPWassersteinGAN, PrivacyLoss, rare_class_rate
 
-FAST = os.environ.get("SKMIA_EXAMPLE_FAST") == "1"  # fewer people, steps and settings
-N_PEOPLE, N_ITER, N_SEEDS, N_COMPARED = (2_000, 5, 1, 200) if FAST else (16_000, 500, 3, 2_000)
+FAST = (
+    os.environ.get("SKMIA_EXAMPLE_FAST") == "1"
+)  # fewer people, steps and settings
+N_PEOPLE, N_ITER, N_SEEDS, N_COMPARED = (
+    (2_000, 5, 1, 200) if FAST else (16_000, 500, 3, 2_000)
+)
 LEVELS = (0.1, 1.0) if FAST else (0.1, 1.0, 3.0, 10.0)
 
 torch.set_num_threads(1)  # the nets are small
@@ -62,7 +66,9 @@ def load():
         table["capital-gain"] > 0,
         income.astype(str).str.contains(">50K"),
     ]
-    people = np.column_stack([np.asarray(column, dtype=float) for column in columns])
+    people = np.column_stack(
+        [np.asarray(column, dtype=float) for column in columns]
+    )
     people = np.clip(people, LOWER, UPPER)
     return people[np.random.default_rng(0).permutation(len(people))]
 
@@ -90,13 +96,19 @@ def utility(rows):
     if rich.all() or not rich.any():
         return 0.5
     model = LogisticRegression().fit(scale(rows)[:, :-1], rich)
-    return roc_auc_score(test[:, -1], model.predict_proba(scale(test)[:, :-1])[:, 1])
+    return roc_auc_score(
+        test[:, -1], model.predict_proba(scale(test)[:, :-1])[:, 1]
+    )
 
 
 def measure(rows):
     rows = rows.round()
     tables = (scale(one[:N_COMPARED]) for one in (train, test, rows))
-    loss = PrivacyLoss(n_permutations=0, random_state=0).fit(*tables).result_["estimate"]
+    loss = (
+        PrivacyLoss(n_permutations=0, random_state=0)
+        .fit(*tables)
+        .result_["estimate"]
+    )
     return {
         "utility": utility(rows),
         "rare": rare_class_rate(train[:, 5], rows[:, 5], label=1.0).synthetic,
@@ -129,7 +141,12 @@ SETTINGS = {
 
 def train_generator(seed, **settings):
     gan = DPWassersteinGAN(
-        LOWER, UPPER, batch_size=500, max_iter=N_ITER, random_state=seed, **settings
+        LOWER,
+        UPPER,
+        batch_size=500,
+        max_iter=N_ITER,
+        random_state=seed,
+        **settings,
     )
     return gan.fit(train)
 
@@ -138,13 +155,26 @@ rows, histories = [], {}
 for seed in range(N_SEEDS):
     gan = train_generator(seed, privacy=None)
     made = gan.sample(N_PEOPLE, random_state=seed)
-    rows.append({"setting": "no noise", "level": 0.0, "epsilon": np.inf, **measure(made)})
+    rows.append(
+        {
+            "setting": "no noise",
+            "level": 0.0,
+            "epsilon": np.inf,
+            **measure(made),
+        }
+    )
     for level in LEVELS:
         for name, settings in SETTINGS.items():
             gan = train_generator(seed, noise_multiplier=level, **settings)
             made = gan.sample(N_PEOPLE, random_state=seed)
             row = {"setting": name, "level": level, "epsilon": gan.epsilon_}
-            rows.append({**row, "noise": gan.history_["noise"].median(), **measure(made)})
+            rows.append(
+                {
+                    **row,
+                    "noise": gan.history_["noise"].median(),
+                    **measure(made),
+                }
+            )
             histories[name, level] = gan.history_
 table = pd.DataFrame(rows)
 means = table.groupby(["setting", "level"], sort=False).mean()
@@ -158,10 +188,17 @@ print(means.round(3).to_string(), "\n")
 figure, axes = plt.subplots(1, 4, figsize=(14, 3.6), layout="constrained")
 for ax, (measured, label) in zip(axes, MEASURES.items(), strict=True):
     for name in SETTINGS:
-        (line,) = ax.plot(means.loc[name].index, means.loc[name][measured], label=name)
+        (line,) = ax.plot(
+            means.loc[name].index, means.loc[name][measured], label=name
+        )
         some = table[table["setting"] == name]
         ax.plot(some["level"], some[measured], ".", color=line.get_color())
-    ax.axhline(means.loc[("no noise", 0.0), measured], color="gray", ls=":", label="no noise")
+    ax.axhline(
+        means.loc[("no noise", 0.0), measured],
+        color="gray",
+        ls=":",
+        label="no noise",
+    )
     ax.axhline(real[measured], color="black", lw=0.8, label="real people")
     ax.set(xscale="log", xlabel="Noise multiplier", title=label)
     ax.spines[["top", "right"]].set_visible(False)
@@ -173,11 +210,15 @@ plt.show()
 # ----------------------
 # The bounds are products of the critic's weights and grow with them until the penalty limits them.
 
-frobenius = train_generator(0, noise_multiplier=LEVELS[0], penalty_bound="frobenius").history_
+frobenius = train_generator(
+    0, noise_multiplier=LEVELS[0], penalty_bound="frobenius"
+).history_
 figure, axes = plt.subplots(1, 2, figsize=(10, 3.8), layout="constrained")
 for level in LEVELS:
     history = histories["bounds, minimum trace", level]
-    axes[0].plot(history["gradient_bound"], label=f"noise multiplier {level:g}")
+    axes[0].plot(
+        history["gradient_bound"], label=f"noise multiplier {level:g}"
+    )
 history = histories["bounds, minimum trace", LEVELS[0]]
 axes[1].plot(history["gradient_bound"], label="answers")
 axes[1].plot(history["penalty_bound"], label="penalty, spectral norms")
@@ -185,7 +226,9 @@ axes[1].plot(frobenius["penalty_bound"], label="penalty, Frobenius norms")
 axes[0].set_title("What one person can change: answers")
 axes[1].set_title(f"Noise multiplier {LEVELS[0]:g}")
 for ax in axes:
-    ax.set(yscale="log", xlabel="Step of the critic", ylabel="Bound of the norm")
+    ax.set(
+        yscale="log", xlabel="Step of the critic", ylabel="Bound of the norm"
+    )
     ax.legend(fontsize=8)
     ax.spines[["top", "right"]].set_visible(False)
 plt.show()
@@ -196,7 +239,9 @@ ends = {
     "penalty, Frobenius": frobenius["penalty_bound"],
 }
 for name, values in ends.items():
-    print(f"{name:20s} first {values.iloc[0]:8.2f}  last {values.iloc[-1]:8.2f}")
+    print(
+        f"{name:20s} first {values.iloc[0]:8.2f}  last {values.iloc[-1]:8.2f}"
+    )
 
 # %%
 # With three generators per setting:

@@ -27,7 +27,9 @@ from skmia.defenses import SoftLabelDefense
 from skmia.games import DensityAttack
 
 FAST = os.environ.get("SKMIA_EXAMPLE_FAST") == "1"  # fewer digits and models
-N_DIGITS, N_SHADOWS, N_VICTIMS, N_GROUPS = (400, 8, 2, 10) if FAST else (None, 64, 20, 100)
+N_DIGITS, N_SHADOWS, N_VICTIMS, N_GROUPS = (
+    (400, 8, 2, 10) if FAST else (None, 64, 20, 100)
+)
 ALPHAS = (np.inf, 0.0) if FAST else (np.inf, 1.0, 0.0)
 MODELS = {
     "extra trees": ExtraTreesClassifier(5 if FAST else 30),
@@ -42,7 +44,9 @@ MODELS = {
 digits = load_sklearn("digits")[:N_DIGITS]
 rng = np.random.default_rng(0)
 wrong = rng.random(len(digits)) < 0.2
-y = np.where(wrong, (digits.y + rng.integers(1, 10, len(digits))) % 10, digits.y)
+y = np.where(
+    wrong, (digits.y + rng.integers(1, 10, len(digits))) % 10, digits.y
+)
 records = Records(digits.X / 16, y)
 
 # %%
@@ -54,12 +58,15 @@ records = Records(digits.X / 16, y)
 
 
 def predict_membership(classifier):
-    """Predicted probabilities of membership, and membership, for each victim and record."""
+    """Predicted probabilities of membership, and membership, for each victim
+    and record."""
     pool = ShadowPool(classifier, N_SHADOWS, random_state=0).fit(records)
     attack = DensityAttack(shadows=pool)
     predicted, members = [], np.zeros((N_VICTIMS, len(records)), dtype=bool)
     for k, inside in enumerate(members):
-        chosen = np.random.default_rng(1000 + k).permutation(len(records))[: len(records) // 2]
+        chosen = np.random.default_rng(1000 + k).permutation(len(records))[
+            : len(records) // 2
+        ]
         inside[chosen] = True
         seeded = clone(classifier)
         if "random_state" in seeded.get_params():
@@ -76,7 +83,9 @@ for kind, model in MODELS.items():
         hard = np.isinf(alpha)
         name = "hard labels" if hard else f"alpha {alpha:g}"
         results[kind, name] = predict_membership(
-            model if hard else SoftLabelDefense(model, alpha=alpha, random_state=0)
+            model
+            if hard
+            else SoftLabelDefense(model, alpha=alpha, random_state=0)
         )
 
 # %%
@@ -88,11 +97,17 @@ for kind, model in MODELS.items():
 
 
 def calibrate(predicted, members):
-    """Mean prediction and share of members of each group of nearby predictions."""
+    """Mean prediction and share of members of each group of nearby
+    predictions."""
     order = np.argsort(predicted, axis=None)
     parts = np.array_split(order, N_GROUPS)
     means = [
-        (predicted.ravel()[part].mean(), members.ravel()[part].mean(), len(part)) for part in parts
+        (
+            predicted.ravel()[part].mean(),
+            members.ravel()[part].mean(),
+            len(part),
+        )
+        for part in parts
     ]
     return pd.DataFrame(means, columns=["predicted", "actual", "n"])
 
@@ -106,8 +121,12 @@ for setting, curve in curves.items():
         "by chance": np.sqrt(2 / np.pi * p * (1 - p) / curve["n"]).mean(),
         "largest prediction": p.max(),
         "members there": curve.loc[p.idxmax(), "actual"],
-        "median, members": np.median(results[setting][0][results[setting][1]]),
-        "median, others": np.median(results[setting][0][~results[setting][1]]),
+        "median, members": np.median(
+            results[setting][0][results[setting][1]]
+        ),
+        "median, others": np.median(
+            results[setting][0][~results[setting][1]]
+        ),
     }
 table = pd.DataFrame(rows).T.rename_axis(["model", "setting"])
 print(table.round(3).to_string())
@@ -117,21 +136,46 @@ print(table.round(3).to_string())
 # ----------
 # On the right: for each record, the median prediction over the victims that were trained on it.
 
-figure, axes = plt.subplots(len(MODELS), 2, figsize=(9, 7.5), layout="constrained")
-colors = dict(zip(dict.fromkeys(name for _, name in results), ("black", "#0072B2", "#D55E00")))
+figure, axes = plt.subplots(
+    len(MODELS), 2, figsize=(9, 7.5), layout="constrained"
+)
+colors = dict(
+    zip(
+        dict.fromkeys(name for _, name in results),
+        ("black", "#0072B2", "#D55E00"),
+    )
+)
 for (left, right), kind in zip(axes, MODELS, strict=True):
     left.plot([0, 1], [0, 1], color="gray", lw=0.8)
     for (owner, name), curve in curves.items():
         if owner != kind:
             continue
-        left.plot(curve["predicted"], curve["actual"], ".", ms=4, color=colors[name], label=name)
+        left.plot(
+            curve["predicted"],
+            curve["actual"],
+            ".",
+            ms=4,
+            color=colors[name],
+            label=name,
+        )
         predicted, members = results[kind, name]
         medians = pd.DataFrame(predicted).where(members).median()
-        settings = {"bins": np.linspace(0, 1, 41), "histtype": "step", "color": colors[name]}
+        settings = {
+            "bins": np.linspace(0, 1, 41),
+            "histtype": "step",
+            "color": colors[name],
+        }
         right.hist(medians, label=name, **settings)
-    left.set(title=f"{kind}: calibration", xlabel="Predicted probability of membership")
+    left.set(
+        title=f"{kind}: calibration",
+        xlabel="Predicted probability of membership",
+    )
     left.set(ylabel="Share of members")
-    right.set(title=f"{kind}: members", xlabel="Median predicted probability", ylabel="Records")
+    right.set(
+        title=f"{kind}: members",
+        xlabel="Median predicted probability",
+        ylabel="Records",
+    )
     left.legend(frameon=False)
     for ax in (left, right):
         ax.spines[["top", "right"]].set_visible(False)

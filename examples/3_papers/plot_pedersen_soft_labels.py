@@ -26,10 +26,16 @@ from sklearn.linear_model import LogisticRegression
 from skmia import Records, ShadowPool
 from skmia.attacks import LiRA
 from skmia.datasets import load_sklearn
-from skmia.defenses import LabelSmoothingDefense, SELENADefense, SoftLabelDefense
+from skmia.defenses import (
+    LabelSmoothingDefense,
+    SELENADefense,
+    SoftLabelDefense,
+)
 from skmia.model_selection import leave_one_model_out
 
-FAST = os.environ.get("SKMIA_EXAMPLE_FAST") == "1"  # fewer digits, models and settings
+FAST = (
+    os.environ.get("SKMIA_EXAMPLE_FAST") == "1"
+)  # fewer digits, models and settings
 N_DIGITS, N_MODELS, N_TREES = (500, 4, 5) if FAST else (None, 50, 30)
 ALPHAS = (np.inf, 0.0) if FAST else (np.inf, 4.0, 2.0, 1.0, 0.5, 0.0)
 SMOOTHINGS = (0.3,) if FAST else (0.1, 0.3, 0.5)
@@ -45,7 +51,9 @@ MAX_FPRS = (0.02, 0.05, 0.1, 0.2, 0.5)
 digits = load_sklearn("digits")[:N_DIGITS]
 rng = np.random.default_rng(0)
 wrong = rng.random(len(digits)) < 0.2
-y = np.where(wrong, (digits.y + rng.integers(1, 10, len(digits))) % 10, digits.y)
+y = np.where(
+    wrong, (digits.y + rng.integers(1, 10, len(digits))) % 10, digits.y
+)
 records = Records(digits.X / 16, y)
 print(f"{wrong.sum()} of {len(digits)} labels are wrong")
 
@@ -66,10 +74,17 @@ def settings(model, memory):
     """Name and classifier of each setting."""
     for alpha in ALPHAS:
         defense = SoftLabelDefense(model, alpha=alpha, memory=memory)
-        yield ("hard labels", model) if np.isinf(alpha) else (f"alpha {alpha:g}", defense)
+        yield (
+            ("hard labels", model)
+            if np.isinf(alpha)
+            else (f"alpha {alpha:g}", defense)
+        )
     yield "SELENA", SELENADefense(model, **SELENA)
     for smoothing in SMOOTHINGS:
-        yield f"smoothing {smoothing:g}", LabelSmoothingDefense(model, smoothing=smoothing)
+        yield (
+            f"smoothing {smoothing:g}",
+            LabelSmoothingDefense(model, smoothing=smoothing),
+        )
 
 
 # %%
@@ -90,7 +105,9 @@ def settings(model, memory):
 
 def measure(classifier):
     """Quantities of each split, as columns."""
-    pool = ShadowPool(classifier, N_MODELS, store="outputs", random_state=0).fit(records)
+    pool = ShadowPool(
+        classifier, N_MODELS, store="outputs", random_state=0
+    ).fit(records)
     attack = LiRA(shadows=pool)
     power = leave_one_model_out(attack, records, max_fprs=MAX_FPRS)
     power["privacy"] = np.minimum(2 * (1 - power["auc"]), 1)
@@ -117,13 +134,19 @@ def interval(values):
     """Mean over splits and its 95% interval."""
     mean, error = values.mean(), values.std(ddof=1) / np.sqrt(len(values))
     reach = student.ppf(0.975, len(values) - 1) * error
-    return pd.Series({"mean": mean, "low": mean - reach, "high": mean + reach})
+    return pd.Series(
+        {"mean": mean, "low": mean - reach, "high": mean + reach}
+    )
 
 
 def show(values):
     """Print the interval of each column, one line per setting."""
     groups = values.groupby(["model", "setting"], sort=False)
-    text = groups.agg(lambda some: "{mean:.3f} [{low:.3f}, {high:.3f}]".format(**interval(some)))
+    text = groups.agg(
+        lambda some: "{mean:.3f} [{low:.3f}, {high:.3f}]".format(
+            **interval(some)
+        )
+    )
     print(text.reset_index("setting").to_string(), "\n")
 
 
@@ -137,10 +160,16 @@ show(results[["auc", "believes_right", "believes_wrong"]])
 
 
 def against_hard(change):
-    """What ``change`` makes of the numbers of a setting and of hard labels, split by split."""
+    """What ``change`` makes of the numbers of a setting and of hard labels,
+    split by split."""
     others = results.drop("hard labels", level="setting")
     hard = results.xs("hard labels", level="setting")
-    return change(others, hard.reindex(others.index.droplevel("setting")).set_axis(others.index))
+    return change(
+        others,
+        hard.reindex(others.index.droplevel("setting")).set_axis(
+            others.index
+        ),
+    )
 
 
 show(against_hard(lambda some, hard: some - hard)[["privacy", "accuracy"]])
@@ -160,9 +189,14 @@ show(lost[["tpr_at_fpr_0.02", "tpr_at_fpr_0.2", "difference"]])
 # ----------
 
 groups = results.groupby(["model", "setting"], sort=False)
-table = groups.apply(lambda some: some.apply(interval).T.rename_axis("quantity"))
+table = groups.apply(
+    lambda some: some.apply(interval).T.rename_axis("quantity")
+)
 names = list(results.index.unique("setting"))
-colors = [*plt.get_cmap("viridis")(np.linspace(0, 0.85, len(ALPHAS))), "#D55E00"]
+colors = [
+    *plt.get_cmap("viridis")(np.linspace(0, 0.85, len(ALPHAS))),
+    "#D55E00",
+]
 colors += ["gray"] * len(SMOOTHINGS)
 
 
@@ -176,16 +210,36 @@ figure, axes = plt.subplots(2, 3, figsize=(11, 6.6), layout="constrained")
 for line, kind in zip(axes, MODELS, strict=True):
     roc, *rest = line
     for name, color in zip(names, colors, strict=True):
-        style = {"color": color, "ls": ":" if name.startswith("smoothing") else "-"}
+        style = {
+            "color": color,
+            "ls": ":" if name.startswith("smoothing") else "-",
+        }
         draw(roc, MAX_FPRS, table.loc[kind, name].loc[rates], **style)
         for ax, quantity in zip(rest, ("privacy", "accuracy"), strict=True):
-            draw(ax, [name], table.loc[[(kind, name, quantity)]], fmt="o", color=color)
+            draw(
+                ax,
+                [name],
+                table.loc[[(kind, name, quantity)]],
+                fmt="o",
+                color=color,
+            )
             ax.set(title=f"{kind}: {quantity}")
             ax.tick_params(axis="x", rotation=90)
     roc.plot(MAX_FPRS, MAX_FPRS, "k-", lw=0.5)
-    roc.set(xscale="log", yscale="log", title=f"{kind}: members found", ylim=(0.015, 1.2))
-    roc.set(xlabel="False positive rate (colors: see right)", ylabel="True positive rate")
-    for axis, ticks in ((roc.xaxis, MAX_FPRS), (roc.yaxis, (0.02, 0.05, 0.1, 0.2, 0.5, 1))):
+    roc.set(
+        xscale="log",
+        yscale="log",
+        title=f"{kind}: members found",
+        ylim=(0.015, 1.2),
+    )
+    roc.set(
+        xlabel="False positive rate (colors: see right)",
+        ylabel="True positive rate",
+    )
+    for axis, ticks in (
+        (roc.xaxis, MAX_FPRS),
+        (roc.yaxis, (0.02, 0.05, 0.1, 0.2, 0.5, 1)),
+    ):
         axis.set_ticks(ticks, [f"{tick:g}" for tick in ticks])
         axis.minorticks_off()
 for ax in axes.flat:

@@ -42,21 +42,40 @@ KINDS = ("n-gram",) if FAST else ("n-gram", "net")
 # predict.
 
 NAMES = ("iris", "wine", "breast_cancer", "diabetes", "digits", "linnerud")
-text = "\n".join(getattr(sklearn.datasets, f"load_{name}")().DESCR for name in NAMES)
-lines = [line.strip().lower() for line in text.splitlines() if len(line.strip()) > 10]
+text = "\n".join(
+    getattr(sklearn.datasets, f"load_{name}")().DESCR for name in NAMES
+)
+lines = [
+    line.strip().lower()
+    for line in text.splitlines()
+    if len(line.strip()) > 10
+]
 lines = [line for line in dict.fromkeys(lines) if line.isascii()]
-aside, lines = lines[::10], [line for number, line in enumerate(lines) if number % 10]
+aside, lines = (
+    lines[::10],
+    [line for number, line in enumerate(lines) if number % 10],
+)
 ALPHABET = "".join(sorted(set("".join([*lines, *aside, "0123456789"]))))
 START = len(ALPHABET)
-print(f"{len(lines)} lines, {sum(map(len, lines))} characters, {len(ALPHABET)} different ones")
+print(
+    f"{len(lines)} lines, {sum(map(len, lines))} characters, "
+    f"{len(ALPHABET)} different ones"
+)
 
 
 def make_format(n_digits):
-    return CanaryFormat("the random number is " + "#" * n_digits, "0123456789", alphabet=ALPHABET)
+    return CanaryFormat(
+        "the random number is " + "#" * n_digits,
+        "0123456789",
+        alphabet=ALPHABET,
+    )
 
 
 def encode(some):
-    return [np.array([ALPHABET.index(character) for character in line]) for line in some]
+    return [
+        np.array([ALPHABET.index(character) for character in line])
+        for line in some
+    ]
 
 
 # %%
@@ -87,13 +106,20 @@ def train_net(training, seed):
 
     net = Reader()
     optimizer = torch.optim.Adam(net.parameters(), lr=5e-3)
-    tokens = [torch.as_tensor(np.concatenate([[START], line])) for line in encode(training)]
+    tokens = [
+        torch.as_tensor(np.concatenate([[START], line]))
+        for line in encode(training)
+    ]
     for _ in range(N_EPOCHS):
         for rows in torch.randperm(len(tokens)).split(32):
             batch = [tokens[row] for row in rows]
-            x = torch.nn.utils.rnn.pad_sequence(batch, batch_first=True, padding_value=START)
+            x = torch.nn.utils.rnn.pad_sequence(
+                batch, batch_first=True, padding_value=START
+            )
             loss = torch.nn.functional.cross_entropy(
-                net(x[:, :-1]).flatten(0, 1), x[:, 1:].flatten(), ignore_index=START
+                net(x[:, :-1]).flatten(0, 1),
+                x[:, 1:].flatten(),
+                ignore_index=START,
             )
             optimizer.zero_grad()
             loss.backward()
@@ -121,15 +147,25 @@ secrets = make_format(N_DIGITS)
 
 def play(kind, n_insertions, repeat):
     canary = secrets.decode(secrets.sample(random_state=repeat))
-    training = insert_canaries(lines, canary, n_insertions, random_state=repeat)
+    training = insert_canaries(
+        lines, canary, n_insertions, random_state=repeat
+    )
     model = TRAIN[kind](training, repeat)
     exposure = Exposure(model, secrets).fit()
-    settings = {"n_samples": min(2_000, secrets.n_candidates), "random_state": repeat}
+    settings = {
+        "n_samples": min(2_000, secrets.n_candidates),
+        "random_state": repeat,
+    }
     sampled = Exposure(model, secrets, method="sampling", **settings).fit()
-    extended = Exposure(model, secrets, method="skew_normal", **settings).fit()
-    found = shortest_path_extraction(model, secrets, max_nodes=secrets.n_candidates)
+    extended = Exposure(
+        model, secrets, method="skew_normal", **settings
+    ).fit()
+    found = shortest_path_extraction(
+        model, secrets, max_nodes=secrets.n_candidates
+    )
     tied = np.count_nonzero(
-        exposure.log_perplexities_ == exposure.log_perplexities_[secrets.position(canary)]
+        exposure.log_perplexities_
+        == exposure.log_perplexities_[secrets.position(canary)]
     )
     return {
         "kind": kind,
@@ -152,10 +188,14 @@ games, models = [], {}
 for kind in KINDS:
     for n_insertions in INSERTIONS:
         for repeat in range(N_REPEATS):
-            line, models[kind, n_insertions] = play(kind, n_insertions, repeat)
+            line, models[kind, n_insertions] = play(
+                kind, n_insertions, repeat
+            )
             games.append(line)
 games = pd.DataFrame(games)
-groups = games.drop(columns="repeat").groupby(["kind", "insertions"], sort=False)
+groups = games.drop(columns="repeat").groupby(
+    ["kind", "insertions"], sort=False
+)
 print(groups.mean().round(2).to_string())
 
 # %%
@@ -169,11 +209,18 @@ def race(kind, n_digits):
     """Time and queries of both ways to the least perplexing number."""
     longer = make_format(n_digits)
     canary = longer.decode(longer.sample(random_state=1))
-    model = TRAIN[kind](insert_canaries(lines, canary, INSERTIONS[-1], random_state=1), 1)
+    model = TRAIN[kind](
+        insert_canaries(lines, canary, INSERTIONS[-1], random_state=1), 1
+    )
     start = perf_counter()
     result = shortest_path_extraction(model, longer, batch_size=1)
     seconds = perf_counter() - start
-    line = {"kind": kind, "digits": n_digits, "search_s": seconds, "asked": result.n_expanded}
+    line = {
+        "kind": kind,
+        "digits": n_digits,
+        "search_s": seconds,
+        "asked": result.n_expanded,
+    }
     line["right"] = longer.decode(result.sequences) == canary
     line["beginnings"] = sum(10**length for length in range(n_digits))
     if n_digits <= ENUMERATED:
@@ -187,7 +234,9 @@ def race(kind, n_digits):
 
 ENUMERATED = 4 if FAST else 6
 LENGTHS = (3, 4, 9) if FAST else (3, 4, 5, 6, 9)
-races = pd.DataFrame([race(kind, n_digits) for kind in KINDS for n_digits in LENGTHS])
+races = pd.DataFrame(
+    [race(kind, n_digits) for kind in KINDS for n_digits in LENGTHS]
+)
 races["fewer_questions"] = races["beginnings"] / races["asked"]
 races["faster"] = races["enumeration_s"] / races["search_s"]
 print(races.round(3).to_string())
@@ -202,7 +251,9 @@ for kind, some in games.groupby("kind", sort=False):
     means = some.groupby("insertions")["exposure"].mean()
     (line,) = axes[0].plot(x, means, label=kind)
     at = [INSERTIONS.index(one) for one in some["insertions"]]
-    axes[0].plot(at, some["exposure"], "o", ms=3, alpha=0.5, color=line.get_color())
+    axes[0].plot(
+        at, some["exposure"], "o", ms=3, alpha=0.5, color=line.get_color()
+    )
 axes[0].axhline(np.log2(np.e), color="gray", lw=0.8, ls=":")
 axes[0].axhline(np.log2(secrets.n_candidates), color="gray", lw=0.8)
 axes[0].set_xticks(x, INSERTIONS)
@@ -210,18 +261,26 @@ axes[0].set(xlabel="Insertions", ylabel="Exposure (bits)", title="Exposure")
 axes[0].legend(frameon=False)
 
 kind, n_insertions = KINDS[-1], INSERTIONS[-2]
-fitted = Exposure(models[kind, n_insertions], secrets, method="skew_normal", random_state=0).fit()
+fitted = Exposure(
+    models[kind, n_insertions], secrets, method="skew_normal", random_state=0
+).fit()
 axes[1].hist(fitted.log_perplexities_, 60, density=True, color="lightgray")
 grid = np.linspace(*np.quantile(fitted.log_perplexities_, [0, 1]), 200)
 axes[1].plot(grid, stats.skewnorm.pdf(grid, *fitted.skew_normal_))
 axes[1].set(
-    xlabel="Log-perplexity of candidates (bits)", title=f"{kind}, {n_insertions} insertions"
+    xlabel="Log-perplexity of candidates (bits)",
+    title=f"{kind}, {n_insertions} insertions",
 )
 
 for kind, some in races.groupby("kind", sort=False):
     axes[2].plot(some["digits"], some["asked"], "o-", label=f"search, {kind}")
 axes[2].plot(races["digits"], races["beginnings"], "k^", label="all prefixes")
-axes[2].set(yscale="log", xlabel="Digits", ylabel="Queries of the model", title="Extraction")
+axes[2].set(
+    yscale="log",
+    xlabel="Digits",
+    ylabel="Queries of the model",
+    title="Extraction",
+)
 axes[2].legend(frameon=False)
 for ax in axes:
     ax.spines[["top", "right"]].set_visible(False)

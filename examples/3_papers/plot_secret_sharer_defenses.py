@@ -34,8 +34,12 @@ from skmia.memorization import (
     log_perplexity,
 )
 
-FAST = os.environ.get("SKMIA_EXAMPLE_FAST") == "1"  # few lines, epochs and digits
-N_DIGITS, N_REPEATS, N_EPOCHS, N_LINES = (2, 1, 2, 40) if FAST else (4, 3, 30, None)
+FAST = (
+    os.environ.get("SKMIA_EXAMPLE_FAST") == "1"
+)  # few lines, epochs and digits
+N_DIGITS, N_REPEATS, N_EPOCHS, N_LINES = (
+    (2, 1, 2, 40) if FAST else (4, 3, 30, None)
+)
 N_INSERTIONS, DELTA = 12, 1e-3
 torch.set_num_threads(1)
 
@@ -45,17 +49,33 @@ torch.set_num_threads(1)
 # Every tenth line is held out to measure how well a net predicts new text.
 
 NAMES = ("iris", "wine", "breast_cancer", "diabetes", "digits", "linnerud")
-text = "\n".join(getattr(sklearn.datasets, f"load_{name}")().DESCR for name in NAMES)
-lines = [line.strip().lower() for line in text.splitlines() if len(line.strip()) > 10]
+text = "\n".join(
+    getattr(sklearn.datasets, f"load_{name}")().DESCR for name in NAMES
+)
+lines = [
+    line.strip().lower()
+    for line in text.splitlines()
+    if len(line.strip()) > 10
+]
 lines = [line for line in dict.fromkeys(lines) if line.isascii()][:N_LINES]
-aside, lines = lines[::10], [line for number, line in enumerate(lines) if number % 10]
-ALPHABET = "".join(sorted(set("".join([*lines, *aside, "the random number is 0123456789"]))))
+aside, lines = (
+    lines[::10],
+    [line for number, line in enumerate(lines) if number % 10],
+)
+ALPHABET = "".join(
+    sorted(set("".join([*lines, *aside, "the random number is 0123456789"])))
+)
 START = len(ALPHABET)
-secrets = CanaryFormat("the random number is " + "#" * N_DIGITS, "0123456789", alphabet=ALPHABET)
+secrets = CanaryFormat(
+    "the random number is " + "#" * N_DIGITS, "0123456789", alphabet=ALPHABET
+)
 
 
 def encode(some):
-    return [np.array([ALPHABET.index(character) for character in line]) for line in some]
+    return [
+        np.array([ALPHABET.index(character) for character in line])
+        for line in some
+    ]
 
 
 def bits_per_character(model, some):
@@ -80,7 +100,9 @@ class Reader(nn.Module):
         self.output = nn.Linear(64, START + 1)
 
     def forward(self, tokens):
-        return self.output(self.dropout(self.recurrent(self.embedding(tokens))[0]))
+        return self.output(
+            self.dropout(self.recurrent(self.embedding(tokens))[0])
+        )
 
 
 def measure(net, canary, epoch, **named):
@@ -97,26 +119,45 @@ def measure(net, canary, epoch, **named):
     return line
 
 
-def train(training, canary, seed, *, name, dropout=0.0, weight_decay=0.0, epsilon=None):
-    """Train a net and measure it after each fifth epoch; after the last one if it is private."""
+def train(
+    training,
+    canary,
+    seed,
+    *,
+    name,
+    dropout=0.0,
+    weight_decay=0.0,
+    epsilon=None,
+):
+    """Train a net and measure it after each fifth epoch; after the last one
+    if it is private."""
     torch.manual_seed(seed)
     net = Reader(dropout)
     rate = 5e-3 if epsilon is None else 1e-2
-    optimizer = torch.optim.AdamW(net.parameters(), lr=rate, weight_decay=weight_decay)
-    tokens = [torch.as_tensor(np.concatenate([[START], line])) for line in encode(training)]
-    tokens = nn.utils.rnn.pad_sequence(tokens, batch_first=True, padding_value=START)
+    optimizer = torch.optim.AdamW(
+        net.parameters(), lr=rate, weight_decay=weight_decay
+    )
+    tokens = [
+        torch.as_tensor(np.concatenate([[START], line]))
+        for line in encode(training)
+    ]
+    tokens = nn.utils.rnn.pad_sequence(
+        tokens, batch_first=True, padding_value=START
+    )
     rows = torch.utils.data.TensorDataset(tokens)
     batches = torch.utils.data.DataLoader(rows, batch_size=16, shuffle=True)
     trained = net
     if epsilon is not None:
-        trained, optimizer, batches = PrivacyEngine().make_private_with_epsilon(
-            module=net,
-            optimizer=optimizer,
-            data_loader=batches,
-            target_epsilon=epsilon,
-            target_delta=DELTA,
-            epochs=N_EPOCHS,
-            max_grad_norm=1.0,
+        trained, optimizer, batches = (
+            PrivacyEngine().make_private_with_epsilon(
+                module=net,
+                optimizer=optimizer,
+                data_loader=batches,
+                target_epsilon=epsilon,
+                target_delta=DELTA,
+                epochs=N_EPOCHS,
+                max_grad_norm=1.0,
+            )
         )
     found = []
     for epoch in range(1, N_EPOCHS + 1):
@@ -124,18 +165,28 @@ def train(training, canary, seed, *, name, dropout=0.0, weight_decay=0.0, epsilo
             if len(x) == 0:
                 continue
             answers = trained(x[:, :-1]).flatten(0, 1)
-            loss = nn.functional.cross_entropy(answers, x[:, 1:].flatten(), ignore_index=START)
+            loss = nn.functional.cross_entropy(
+                answers, x[:, 1:].flatten(), ignore_index=START
+            )
             optimizer.zero_grad()
             loss.backward()
             optimizer.step()
-        if epoch == N_EPOCHS or (epsilon is None and epoch % 5 == 0) or (not epsilon and epoch < 5):
-            found.append(measure(net, canary, epoch, setting=name, repeat=seed))
+        if (
+            epoch == N_EPOCHS
+            or (epsilon is None and epoch % 5 == 0)
+            or (not epsilon and epoch < 5)
+        ):
+            found.append(
+                measure(net, canary, epoch, setting=name, repeat=seed)
+            )
     return found
 
 
 def sanitize(training):
     """Leave out lines that hold a number as long as the secret."""
-    return [line for line in training if not re.search(rf"\d{{{N_DIGITS}}}", line)]
+    return [
+        line for line in training if not re.search(rf"\d{{{N_DIGITS}}}", line)
+    ]
 
 
 # %%
@@ -153,14 +204,20 @@ SETTINGS = {
     "private, epsilon 1/12": {"epsilon": 1 / N_INSERTIONS},
 }
 if FAST:
-    SETTINGS = {name: SETTINGS[name] for name in ("plain", "private, epsilon 10")}
+    SETTINGS = {
+        name: SETTINGS[name] for name in ("plain", "private, epsilon 10")
+    }
 results = []
 for repeat in range(N_REPEATS):
     canary = secrets.decode(secrets.sample(random_state=repeat))
-    training = insert_canaries(lines, canary, N_INSERTIONS, random_state=repeat)
+    training = insert_canaries(
+        lines, canary, N_INSERTIONS, random_state=repeat
+    )
     for name, settings in SETTINGS.items():
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # what opacus has to say about secure generators
+            warnings.simplefilter(
+                "ignore"
+            )  # what opacus has to say about secure generators
             results += train(training, canary, repeat, name=name, **settings)
     results += train(sanitize(training), canary, repeat, name="sanitized")
 results = pd.DataFrame(results)
@@ -171,8 +228,13 @@ results = pd.DataFrame(results)
 # The exposure is in bits. A canary that was never inserted has 1.44 on average.
 
 last = results[results["epoch"] == N_EPOCHS]
-table = last.groupby("setting", sort=False)[["exposure", "bits_aside"]].agg(["mean", "std"])
-print(f"at most {secrets.n_candidates} candidates, {np.log2(secrets.n_candidates):.1f} bits")
+table = last.groupby("setting", sort=False)[["exposure", "bits_aside"]].agg(
+    ["mean", "std"]
+)
+print(
+    f"at most {secrets.n_candidates} candidates, "
+    f"{np.log2(secrets.n_candidates):.1f} bits"
+)
 print(table.round(2).to_string())
 by_epoch = results[results["setting"] == "plain"].groupby("epoch")
 by_epoch = by_epoch[["exposure", "bits_aside"]].mean()
@@ -182,7 +244,9 @@ print(by_epoch.round(2).to_string())
 # The figure
 # ----------
 
-figure, (left, right) = plt.subplots(1, 2, figsize=(11, 4), layout="constrained")
+figure, (left, right) = plt.subplots(
+    1, 2, figsize=(11, 4), layout="constrained"
+)
 left.plot(by_epoch.index, by_epoch["exposure"], "o-", color="#D55E00")
 left.axhline(np.log2(secrets.n_candidates), color="gray", lw=0.8)
 left.set(xlabel="Epochs", title="A plain net", ylim=(0, None))
@@ -192,7 +256,12 @@ other.plot(by_epoch.index, by_epoch["bits_aside"], "s--", color="#0072B2")
 other.set_ylabel("Bits per character of new text", color="#0072B2")
 names = list(table.index)
 right.barh(names, table["exposure", "mean"], color="lightgray")
-right.plot(last["exposure"], [names.index(name) for name in last["setting"]], "k.", ms=5)
+right.plot(
+    last["exposure"],
+    [names.index(name) for name in last["setting"]],
+    "k.",
+    ms=5,
+)
 right.axvline(np.log2(secrets.n_candidates), color="gray", lw=0.8)
 right.axvline(np.log2(np.e), color="gray", lw=0.8, ls=":")
 right.invert_yaxis()

@@ -32,12 +32,22 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from skmia import Outputs, Records, ShadowPool
 from skmia.attacks import ShadowAttack
 from skmia.datasets import fetch_adult, fetch_location30
-from skmia.shadow import MarginalSynthesizer, ModelBasedSynthesizer, NoisyRecords
+from skmia.shadow import (
+    MarginalSynthesizer,
+    ModelBasedSynthesizer,
+    NoisyRecords,
+)
 
-FAST = os.environ.get("SKMIA_EXAMPLE_FAST") == "1"  # fewer victims, shadow models, trees, records
-N_REPEATS, N_SHADOWS, N_TREES, N_EPOCHS = (1, 2, 10, 15) if FAST else (5, 10, 50, 60)
+FAST = (
+    os.environ.get("SKMIA_EXAMPLE_FAST") == "1"
+)  # fewer victims, shadow models, trees, records
+N_REPEATS, N_SHADOWS, N_TREES, N_EPOCHS = (
+    (1, 2, 10, 15) if FAST else (5, 10, 50, 60)
+)
 
-warnings.filterwarnings("ignore", category=ConvergenceWarning)  # nets stop when they are told to
+warnings.filterwarnings(
+    "ignore", category=ConvergenceWarning
+)  # nets stop when they are told to
 
 # %%
 # Two tables, three victims
@@ -54,7 +64,9 @@ def load_location():
         records = fetch_location30()
     else:
         with np.load(Path(FOLDER) / "location30.npz") as file:
-            records = Records(np.unpackbits(file["x_bits"], axis=1, count=446), file["y"])
+            records = Records(
+                np.unpackbits(file["x_bits"], axis=1, count=446), file["y"]
+            )
     return records[records.y < 3] if FAST else records
 
 
@@ -69,13 +81,16 @@ def encode_and(model):
     text = make_column_selector(dtype_exclude="number")
     one_hot = OneHotEncoder(handle_unknown="ignore", sparse_output=False)
     return make_pipeline(
-        make_column_transformer((one_hot, text), remainder=StandardScaler()), model
+        make_column_transformer((one_hot, text), remainder=StandardScaler()),
+        model,
     )
 
 
 def make_net(width):
     settings = {"max_iter": N_EPOCHS, "tol": 0, "n_iter_no_change": N_EPOCHS}
-    return MLPClassifier((width,), activation="tanh", random_state=0, **settings)
+    return MLPClassifier(
+        (width,), activation="tanh", random_state=0, **settings
+    )
 
 
 ADULT = load_adult()
@@ -83,7 +98,11 @@ FOREST = RandomForestClassifier(N_TREES, random_state=0)
 SIZE = 150 if FAST else 4_000
 PROBLEMS = {
     # name: records, members, model
-    "Location-30, net": (load_location(), 60 if FAST else 1_200, make_net(128)),
+    "Location-30, net": (
+        load_location(),
+        60 if FAST else 1_200,
+        make_net(128),
+    ),
     "Adult, net": (ADULT, SIZE, encode_and(make_net(64))),
     "Adult, forest": (ADULT, SIZE, encode_and(FOREST)),
 }
@@ -111,16 +130,23 @@ def make_sources(victim, seed):
 def make_shadow_data(source, real):
     """Records, and the classes with fewer than 2 generated records."""
     with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", ".* classes have fewer records")  # counted below
+        warnings.filterwarnings(
+            "ignore", ".* classes have fewer records"
+        )  # counted below
         records = source.fit(real).sample(len(real))
     classes, counts = np.unique(records.y, return_counts=True)
     rare = classes[counts < 2]
-    return records[~np.isin(records.y, rare)], np.setdiff1d(np.unique(real.y), classes[counts > 1])
+    return records[~np.isin(records.y, rare)], np.setdiff1d(
+        np.unique(real.y), classes[counts > 1]
+    )
 
 
 def attack_with(data, model, tested, answers, seed):
-    """Scores of the attack; a class that is not in the shadow data gets no score above 0."""
-    pool = ShadowPool(model, N_SHADOWS, store="outputs", random_state=seed).fit(data)
+    """Scores of the attack; a class that is not in the shadow data gets no
+    score above 0."""
+    pool = ShadowPool(
+        model, N_SHADOWS, store="outputs", random_state=seed
+    ).fit(data)
     known = np.isin(answers.classes, pool.classes_)
     columns = Outputs(answers.values[:, known], answers.classes[known])
     scores = np.zeros(len(tested))
@@ -144,14 +170,19 @@ def measure(membership, scores):
     return {
         "precision": right / n_guessed if n_guessed else np.nan,
         "recall": right / np.count_nonzero(membership),
-        "auc": roc_auc_score(membership, scores) if 0 < membership.mean() < 1 else np.nan,
+        "auc": roc_auc_score(membership, scores)
+        if 0 < membership.mean() < 1
+        else np.nan,
     }
 
 
 def play(name, repeat):
-    """One victim, attacked with shadow data of each source: one line per source and class."""
+    """One victim, attacked with shadow data of each source: one line per
+    source and class."""
     records, size, model = PROBLEMS[name]
-    order = np.random.default_rng(repeat).permutation(len(records))[: 4 * size]
+    order = np.random.default_rng(repeat).permutation(len(records))[
+        : 4 * size
+    ]
     members, others, real = np.split(order, [size, 2 * size])
     victim = clone(model).fit(records[members].X, records[members].y)
     tested = records[np.concatenate([members, others])]
@@ -160,20 +191,36 @@ def play(name, repeat):
     for source, synthesizer in make_sources(victim, repeat).items():
         data, missing = make_shadow_data(synthesizer, records[real])
         scores = attack_with(data, model, tested, answers, repeat)
-        facts = {"problem": name, "repeat": repeat, "source": source, "n_missing": len(missing)}
+        facts = {
+            "problem": name,
+            "repeat": repeat,
+            "source": source,
+            "n_missing": len(missing),
+        }
         facts["queries"] = synthesizer.n_queries_ / len(data)
         yield {**facts, "class": "all", **measure(membership, scores)}
         for label in np.unique(tested.y):
             rows = tested.y == label
-            yield {**facts, "class": label, **measure(membership[rows], scores[rows])}
+            yield {
+                **facts,
+                "class": label,
+                **measure(membership[rows], scores[rows]),
+            }
 
 
 results = pd.DataFrame(
-    [line for name in PROBLEMS for repeat in range(N_REPEATS) for line in play(name, repeat)]
+    [
+        line
+        for name in PROBLEMS
+        for repeat in range(N_REPEATS)
+        for line in play(name, repeat)
+    ]
 )
 overall = results[results["class"] == "all"].drop(columns=["class", "repeat"])
 groups = overall.groupby(["problem", "source"], sort=False)
-table = groups.agg("mean").join(groups[["auc"]].std().rename(columns={"auc": "auc_sd"}))
+table = groups.agg("mean").join(
+    groups[["auc"]].std().rename(columns={"auc": "auc_sd"})
+)
 print(table.round(3).to_string())
 
 # %%
@@ -184,19 +231,38 @@ print(table.round(3).to_string())
 # are missing from their line, which then ends below 1.
 
 figure, axes = plt.subplots(1, 3, figsize=(13, 4.2), layout="constrained")
-places = results[(results["problem"] == "Location-30, net") & (results["class"] != "all")]
+places = results[
+    (results["problem"] == "Location-30, net") & (results["class"] != "all")
+]
 colors = dict(zip(places["source"].unique(), plt.get_cmap("tab10").colors))
 for source, some in places.groupby("source", sort=False):
     precision = np.sort(some["precision"].dropna())
     share = np.arange(1, len(precision) + 1) / len(some)
-    axes[0].step(precision, share, where="post", label=source, color=colors[source])
-axes[0].set(title="Location-30, net: classes", xlabel="Precision", ylabel="Share of classes below")
+    axes[0].step(
+        precision, share, where="post", label=source, color=colors[source]
+    )
+axes[0].set(
+    title="Location-30, net: classes",
+    xlabel="Precision",
+    ylabel="Share of classes below",
+)
 axes[0].legend(frameon=False, fontsize="small")
 for ax, quantity in zip(axes[1:], ("precision", "auc"), strict=True):
-    for shift, (problem, some) in enumerate(overall.groupby("problem", sort=False)):
-        points = some.groupby("source", sort=False)[quantity].agg(["mean", "std"])
+    for shift, (problem, some) in enumerate(
+        overall.groupby("problem", sort=False)
+    ):
+        points = some.groupby("source", sort=False)[quantity].agg(
+            ["mean", "std"]
+        )
         x = np.arange(len(points)) + 0.2 * (shift - 1)
-        ax.errorbar(x, points["mean"], points["std"], fmt="o", capsize=2, label=problem)
+        ax.errorbar(
+            x,
+            points["mean"],
+            points["std"],
+            fmt="o",
+            capsize=2,
+            label=problem,
+        )
     ax.axhline(0.5, color="gray", linewidth=0.8)
     ax.set_xticks(range(len(points)), points.index, rotation=60)
     ax.set(title=f"{quantity}: mean and standard deviation")

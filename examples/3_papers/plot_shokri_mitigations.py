@@ -33,10 +33,16 @@ from skmia.attacks import ShadowAttack
 from skmia.datasets import fetch_location30, make_membership_problem
 from skmia.defenses import RoundingDefense, TemperatureDefense, TopKDefense
 
-FAST = os.environ.get("SKMIA_EXAMPLE_FAST") == "1"  # fewer splits, shadow models, records, settings
-N_SPLITS, N_SHADOWS, N_EPOCHS, N_ROUNDS = (2, 2, 15, 10) if FAST else (5, 5, 60, 30)
+FAST = (
+    os.environ.get("SKMIA_EXAMPLE_FAST") == "1"
+)  # fewer splits, shadow models, records, settings
+N_SPLITS, N_SHADOWS, N_EPOCHS, N_ROUNDS = (
+    (2, 2, 15, 10) if FAST else (5, 5, 60, 30)
+)
 
-warnings.filterwarnings("ignore", category=ConvergenceWarning)  # nets stop when they are told to
+warnings.filterwarnings(
+    "ignore", category=ConvergenceWarning
+)  # nets stop when they are told to
 
 # %%
 # Two tables
@@ -53,15 +59,23 @@ def load_location():
         records = fetch_location30()
     else:
         with np.load(Path(FOLDER) / "location30.npz") as file:
-            records = Records(np.unpackbits(file["x_bits"], axis=1, count=446), file["y"])
-    records = Records(records.X.astype(np.float32), records.y)  # nets are fastest in it
+            records = Records(
+                np.unpackbits(file["x_bits"], axis=1, count=446), file["y"]
+            )
+    records = Records(
+        records.X.astype(np.float32), records.y
+    )  # nets are fastest in it
     return records[records.y < 3] if FAST else records
 
 
 def make_baskets():
     n_records, n_classes = (800, 4) if FAST else (8_000, 50)
     return make_membership_problem(
-        n_records, n_features=600, n_classes=n_classes, kind="baskets", random_state=0
+        n_records,
+        n_features=600,
+        n_classes=n_classes,
+        kind="baskets",
+        random_state=0,
     )[0]
 
 
@@ -82,7 +96,8 @@ TRAINED = {}
 
 
 class Net(MLPClassifier):
-    """A net that is trained once for a seed and its records, and used with every output."""
+    """A net that is trained once for a seed and its records, and used with
+    every output."""
 
     def fit(self, X, y):
         key = joblib.hash((self.get_params(), X, y))
@@ -94,7 +109,9 @@ class Net(MLPClassifier):
 
 def make_net(penalty=0.0):
     stop = {"max_iter": N_EPOCHS, "n_iter_no_change": N_EPOCHS, "tol": 0}
-    return Net((128,), activation="tanh", alpha=400 * penalty, random_state=0, **stop)
+    return Net(
+        (128,), activation="tanh", alpha=400 * penalty, random_state=0, **stop
+    )
 
 
 MITIGATIONS = {
@@ -122,10 +139,16 @@ if FAST:
 
 
 def learn_attack(model, records, seed):
-    settings = {"design": "independent", "store": "outputs", "random_state": seed}
+    settings = {
+        "design": "independent",
+        "store": "outputs",
+        "random_state": seed,
+    }
     pool = ShadowPool(model, N_SHADOWS, **settings).fit(records)
     learner = HistGradientBoostingClassifier(max_iter=N_ROUNDS)
-    attack = ShadowAttack(shadows=pool, attack_estimator=learner, random_state=seed)
+    attack = ShadowAttack(
+        shadows=pool, attack_estimator=learner, random_state=seed
+    )
     return attack.fit(records)
 
 
@@ -134,7 +157,9 @@ def measure(membership, scores):
     right = np.count_nonzero(guess & membership)
     return {
         "accuracy": np.mean(guess == membership),
-        "precision": right / np.count_nonzero(guess) if guess.any() else np.nan,
+        "precision": right / np.count_nonzero(guess)
+        if guess.any()
+        else np.nan,
         "recall": right / np.count_nonzero(membership),
         "auc": roc_auc_score(membership, scores),
     }
@@ -153,18 +178,34 @@ def play(name, split):
         victim = clone(model).fit(records[members].X, records[members].y)
         answered = tested.with_outputs(victim)
         right = victim.predict(tested.X) == tested.y
-        aware = unaware if mitigation == "none" else learn_attack(model, records[left], split)
+        aware = (
+            unaware
+            if mitigation == "none"
+            else learn_attack(model, records[left], split)
+        )
         facts = {"table": name, "mitigation": mitigation, "split": split}
-        facts |= {"train": right[membership].mean(), "test": right[~membership].mean()}
+        facts |= {
+            "train": right[membership].mean(),
+            "test": right[~membership].mean(),
+        }
         for attacker, scores in (
             ("aware", aware.score_samples(answered)),
             ("unaware", unaware.score_samples(answered)),
             ("labels", right.astype(float)),
         ):
-            yield {**facts, "attacker": attacker, **measure(membership, scores)}
+            yield {
+                **facts,
+                "attacker": attacker,
+                **measure(membership, scores),
+            }
 
 
-lines = [line for name in TABLES for split in range(N_SPLITS) for line in play(name, split)]
+lines = [
+    line
+    for name in TABLES
+    for split in range(N_SPLITS)
+    for line in play(name, split)
+]
 results = pd.DataFrame(lines)
 
 # %%
@@ -176,12 +217,20 @@ results = pd.DataFrame(lines)
 
 
 def half_width(values):
-    return student.ppf(0.975, len(values) - 1) * values.std() / np.sqrt(len(values))
+    return (
+        student.ppf(0.975, len(values) - 1)
+        * values.std()
+        / np.sqrt(len(values))
+    )
 
 
 quantities = ["train", "test", "accuracy", "precision", "recall", "auc"]
-groups = results.groupby(["table", "attacker", "mitigation"], sort=False)[quantities]
-summary = pd.concat([groups.mean(), groups.agg(half_width).add_suffix("_half")], axis=1)
+groups = results.groupby(["table", "attacker", "mitigation"], sort=False)[
+    quantities
+]
+summary = pd.concat(
+    [groups.mean(), groups.agg(half_width).add_suffix("_half")], axis=1
+)
 print(summary.xs("aware", level="attacker").round(3).to_string())
 
 # %%
@@ -193,7 +242,9 @@ print(summary.xs("aware", level="attacker").round(3).to_string())
 # members. The table shows the gain by knowing.
 
 accuracy = results.pivot(
-    index=["table", "split"], columns=["mitigation", "attacker"], values="accuracy"
+    index=["table", "split"],
+    columns=["mitigation", "attacker"],
+    values="accuracy",
 ).sort_index(axis=1)
 for mitigation in MITIGATIONS:
     gain = accuracy[mitigation, "aware"] - accuracy[mitigation, "unaware"]
@@ -201,13 +252,23 @@ for mitigation in MITIGATIONS:
     differences = by_table.agg(["mean", half_width]).round(3)
     print(mitigation, differences.to_dict("index"))
 
-figure, axes = plt.subplots(1, 2, figsize=(11, 4.4), layout="constrained", sharey=True)
+figure, axes = plt.subplots(
+    1, 2, figsize=(11, 4.4), layout="constrained", sharey=True
+)
 places = np.arange(len(MITIGATIONS))
 for ax, name in zip(axes, TABLES, strict=True):
-    for shift, attacker in ((-0.2, "aware"), (0.0, "unaware"), (0.2, "labels")):
+    for shift, attacker in (
+        (-0.2, "aware"),
+        (0.0, "unaware"),
+        (0.2, "labels"),
+    ):
         some = summary.loc[name, attacker]
         ax.errorbar(
-            some["accuracy"], places + shift, xerr=some["accuracy_half"], fmt="o", label=attacker
+            some["accuracy"],
+            places + shift,
+            xerr=some["accuracy_half"],
+            fmt="o",
+            label=attacker,
         )
     ax.axvline(0.5, color="gray", linewidth=0.8)
     ax.set(title=name, xlabel="Accuracy of the attack", yticks=places)

@@ -14,7 +14,7 @@ from .._core.decisions import EVIDENCE_FIELDS
 from .._core.levels import CONCLUSIVE, LEAK
 from .._core.numbers import show
 from .._core.pages import render_page
-from .._core.pages.saving import write_text
+from .._core.saving import write_text
 from .._core.types import PathLike
 from ..disclosure import check_provenance, write_day
 from ..synthetic import TableReport, as_table_document

@@ -1,0 +1,97 @@
+"""Link the first use of each glossary term on a page of the guide to the glossary.
+
+A term is a heading of ``glossary.md``; "Baseline, blind" is found as "blind baseline". Nothing is
+linked in headings, links and code.
+"""
+
+import re
+from functools import cache
+from pathlib import Path
+
+from docutils import nodes
+from sphinx.addnodes import pending_xref
+
+GLOSSARY = "glossary"
+LINKED = ("user_guide/", "tutorials/", "faq", "officers")
+NOT_IN = (nodes.reference, nodes.title, nodes.literal, nodes.literal_block, nodes.raw, pending_xref)
+
+
+@cache
+def terms(folder):
+    """Place in the glossary by the forms of each term."""
+    text = Path(folder, f"{GLOSSARY}.md").read_text(encoding="utf-8")
+    found = {}
+    for heading in re.findall(r"^## (.+)$", text, re.MULTILINE):
+        place = anchor(heading)
+        for form in forms(heading):
+            found.setdefault(form, place)
+    return found
+
+
+def anchor(heading):
+    """The name that MyST gives a heading."""
+    return re.sub(r"[^\w\- ]", "", heading.lower()).strip().replace(" ", "-")
+
+
+def forms(heading):
+    """How a term is written in a sentence: each of two names, turned at a comma, with a hyphen.
+
+    Short words in capitals, such as IN and OUT, are terms in capitals only.
+    """
+    for name in heading.strip("`").split(" and "):
+        first, comma, rest = name.partition(", ")
+        form = f"{rest} {first}" if comma else name
+        form = form if form.isupper() else form.lower()
+        yield from {form, form.replace(" ", "-"), form.replace("-", " ")}
+
+
+@cache
+def pattern(forms):
+    """A regular expression that finds any of the forms as a word, also in the plural."""
+    longest_first = sorted(forms, key=len, reverse=True)
+    either = (
+        re.escape(form) if form.isupper() else f"(?i:{re.escape(form)})" for form in longest_first
+    )
+    return re.compile(rf"(?<![-\w])({'|'.join(either)})(?:s|es)?(?![-\w])")
+
+
+def is_linkable(text):
+    node = text.parent
+    while node is not None:
+        if isinstance(node, NOT_IN):
+            return False
+        node = node.parent
+    return True
+
+
+def link(text, known, seen, uri):
+    """The nodes that a text becomes, with links at the first uses."""
+    parts, end = [], 0
+    whole = text.astext()
+    for found in pattern(tuple(known)).finditer(whole):
+        place = known.get(found[1]) or known[found[1].lower()]
+        if place in seen:
+            continue
+        seen.add(place)
+        reference = nodes.reference(
+            "", found[0], refuri=f"{uri}#{place}", internal=True, classes=["glossary-term"]
+        )
+        parts += [nodes.Text(whole[end : found.start()]), reference]
+        end = found.end()
+    return [*parts, nodes.Text(whole[end:])] if parts else []
+
+
+def add_links(app, doctree, docname):
+    if not docname.startswith(LINKED) or docname.endswith("index"):
+        return
+    known, seen = terms(app.srcdir), set()
+    uri = app.builder.get_relative_uri(docname, GLOSSARY)
+    for paragraph in list(doctree.findall(nodes.paragraph)):
+        for text in list(paragraph.findall(nodes.Text)):
+            if is_linkable(text) and (parts := link(text, known, seen, uri)):
+                text.parent.replace(text, parts)
+
+
+def setup(app):
+    app.connect("doctree-resolved", add_links)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}
