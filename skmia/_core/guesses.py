@@ -260,6 +260,10 @@ class MissingName(AttributeError):
         return AttributeError, (str(self),)
 
 
+# So that a traceback says what it stands for.
+MissingName.__module__, MissingName.__qualname__ = "builtins", "AttributeError"
+
+
 def make_refusal(module, offered):
     """Return the error about a name that a module does not have, with what it is here."""
 
