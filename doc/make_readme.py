@@ -48,7 +48,7 @@ def run_code(source):
 def find_table(printed):
     """The levels, the sentence and the table in what the code prints, to the note on brackets."""
     lines = printed.splitlines()
-    last = next(k for k, line in enumerate(lines) if "Brackets: " in line)
+    last = next(k for k, line in enumerate(lines) if "brackets: " in line.lower())
     return "".join(f"{line.rstrip()}\n" for line in lines[: last + 1])
 
 
