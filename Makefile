@@ -30,6 +30,7 @@ doc: .venv/doc.stamp ## the documentation site, in build/doc/html
 	rm -rf build/doc
 	$(one_thread) .venv/$(bin)/sphinx-build -W --keep-going -q -d build/doc/doctrees doc build/doc/html
 	.venv/$(bin)/python doc/check_links.py build/doc/html
+	.venv/$(bin)/python doc/check_site.py build/doc/html
 
 tables: venv ## what attacks and signals declare and what estimators store, in the tables of the guide
 	.venv/$(bin)/python doc/make_tables.py

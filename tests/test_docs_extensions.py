@@ -195,3 +195,56 @@ def test_page_of_an_example_shows_a_stored_picture_if_it_was_not_run(
     assert images == ([f"/_static/examples/plot_{name}.png"] if is_shown else [])
     assert page[1].astext().startswith("Shown without" if is_shown else "The output on this page")
     assert all((DOC / image.lstrip("/")).is_file() for image in images)
+
+
+def test_first_use_of_a_term_is_linked_to_the_glossary(extension, tmp_path):
+    from docutils import nodes
+
+    headings = ["Baseline, blind", "IN and OUT", "Member and non-member", "`group_by`", "White box"]
+    text = "".join(f"## {heading}\n\nWords.\n\n" for heading in headings)
+    (tmp_path / "glossary.md").write_text(text, encoding="utf-8")
+    builder = SimpleNamespace(get_relative_uri=lambda page, other: f"../{other}.html")
+    app = SimpleNamespace(srcdir=str(tmp_path), builder=builder)
+    title = nodes.title("", "Members")
+    first = nodes.paragraph(
+        "",
+        "",
+        nodes.Text("In a blind baseline, non-members and IN models. "),
+        nodes.literal("", "member"),
+    )
+    second = nodes.paragraph(
+        "", "", nodes.Text("White-box members out."), nodes.literal("", "group_by")
+    )
+    page = nodes.section("", title, first, second)
+    extension("glossary_links").add_links(app, page, "user_guide/page")
+    found = {link.astext(): link["refuri"] for link in page.findall(nodes.reference)}
+    assert found == {
+        "blind baseline": "../glossary.html#baseline-blind",
+        "non-members": "../glossary.html#member-and-non-member",
+        "IN": "../glossary.html#in-and-out",
+        "White-box": "../glossary.html#white-box",
+        "group_by": "../glossary.html#group-by",
+    }
+    assert page.astext().endswith("White-box members out.group_by")
+
+
+def test_pictures_show_their_dark_copies(extension, tmp_path):
+    from docutils import nodes
+
+    for name in ("a.webp", "a_dark.webp", "b.webp"):
+        (tmp_path / name).touch()
+    env = SimpleNamespace(docname="page", doc2path=lambda name: str(tmp_path / f"{name}.md"))
+    app = SimpleNamespace(env=env, srcdir=str(tmp_path))
+    images = [
+        nodes.image(uri=uri) for uri in ("a.webp", "/a.webp", "b.webp", "https://e.org/a.webp")
+    ]
+    page = nodes.paragraph("", "", *images)
+    extension("pictures").add_dark_copies(app, page)
+    assert [(image["uri"], image["classes"]) for image in page.findall(nodes.image)] == [
+        ("a.webp", ["only-light"]),
+        ("a_dark.webp", ["only-dark"]),
+        ("/a.webp", ["only-light"]),
+        ("/a_dark.webp", ["only-dark"]),
+        ("b.webp", []),
+        ("https://e.org/a.webp", []),
+    ]

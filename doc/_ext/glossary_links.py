@@ -12,7 +12,7 @@ from docutils import nodes
 from sphinx.addnodes import pending_xref
 
 GLOSSARY = "glossary"
-LINKED = ("user_guide/", "tutorials/", "faq", "officers")
+LINKED = ("user_guide/", "tutorials/", "faq", "officers", "coming_from", "papers", "contributing")
 NOT_IN = (nodes.reference, nodes.title, nodes.literal, nodes.literal_block, nodes.raw, pending_xref)
 
 
@@ -22,15 +22,10 @@ def terms(folder):
     text = Path(folder, f"{GLOSSARY}.md").read_text(encoding="utf-8")
     found = {}
     for heading in re.findall(r"^## (.+)$", text, re.MULTILINE):
-        place = anchor(heading)
+        place = nodes.make_id(heading)
         for form in forms(heading):
             found.setdefault(form, place)
     return found
-
-
-def anchor(heading):
-    """The name that MyST gives a heading."""
-    return re.sub(r"[^\w\- ]", "", heading.lower()).strip().replace(" ", "-")
 
 
 def forms(heading):
@@ -64,32 +59,44 @@ def is_linkable(text):
     return True
 
 
-def link(text, known, seen, uri):
+def make_link(text, uri, place, *children):
+    return nodes.reference(
+        "", text, *children, refuri=f"{uri}#{place}", internal=True, classes=["glossary-term"]
+    )
+
+
+def link_words(text, known, seen, uri):
     """The nodes that a text becomes, with links at the first uses."""
     parts, end = [], 0
     whole = text.astext()
     for found in pattern(tuple(known)).finditer(whole):
         place = known.get(found[1]) or known[found[1].lower()]
-        if place in seen:
-            continue
-        seen.add(place)
-        reference = nodes.reference(
-            "", found[0], refuri=f"{uri}#{place}", internal=True, classes=["glossary-term"]
-        )
-        parts += [nodes.Text(whole[end : found.start()]), reference]
-        end = found.end()
+        if place not in seen:
+            seen.add(place)
+            parts += [nodes.Text(whole[end : found.start()]), make_link(found[0], uri, place)]
+            end = found.end()
     return [*parts, nodes.Text(whole[end:])] if parts else []
 
 
+def link_name(literal, known, seen, uri):
+    """A link around a name in the code that is a term, such as ``group_by``."""
+    place = known.get(literal.astext()) if "_" in literal.astext() else None
+    if place is None or place in seen:
+        return []
+    seen.add(place)
+    return [make_link("", uri, place, literal.deepcopy())]
+
+
 def add_links(app, doctree, docname):
-    if not docname.startswith(LINKED) or docname.endswith("index"):
+    if not docname.startswith(LINKED):
         return
     known, seen = terms(app.srcdir), set()
     uri = app.builder.get_relative_uri(docname, GLOSSARY)
     for paragraph in list(doctree.findall(nodes.paragraph)):
-        for text in list(paragraph.findall(nodes.Text)):
-            if is_linkable(text) and (parts := link(text, known, seen, uri)):
-                text.parent.replace(text, parts)
+        for kind, link in ((nodes.Text, link_words), (nodes.literal, link_name)):
+            for node in list(paragraph.findall(kind)):
+                if is_linkable(node) and (parts := link(node, known, seen, uri)):
+                    node.parent.replace(node, parts)
 
 
 def setup(app):
