@@ -26,9 +26,13 @@ doctest.DocTestFinder._from_module = _is_written_in
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_collect_file(file_path):
-    """Leave a file without examples to its tests alone."""
+def pytest_collect_file(file_path, parent):
+    """Leave a file without examples to its tests alone, unless it is named in the call."""
     collectors = yield
-    if not collectors or ">>>" in file_path.read_text("utf-8"):
+    if (
+        not collectors
+        or parent.session.isinitpath(file_path)
+        or ">>>" in file_path.read_text("utf-8")
+    ):
         return collectors
     return [one for one in collectors if not isinstance(one, DoctestModule)]

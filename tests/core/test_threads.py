@@ -150,7 +150,9 @@ def fit_quantile_attack():
 
 def measure_vulnerability():
     X = np.random.default_rng(0).normal(size=(40, 2))
-    WorstCaseVulnerability(method="classifier", random_state=0).fit(X, np.arange(40) % 2)
+    WorstCaseVulnerability(method="classifier", n_permutations=2, random_state=0).fit(
+        X, np.arange(40) % 2
+    )
 
 
 def make_baskets():

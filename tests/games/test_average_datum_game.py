@@ -26,11 +26,11 @@ def test_the_attack_is_as_strong_as_the_share_of_columns_to_rows(noise):
         draw,
         n_samples=N_SAMPLES,
         reference_size=1000,
-        n_rounds=200,
+        n_rounds=100,
         random_state=0,
     )
     assert game["auc"].low - 0.01 < norm.cdf(np.sqrt(leakage / 2)) < game["auc"].high + 0.01
-    error = 4 * np.sqrt(leakage / 200)
+    error = 4 * np.sqrt(leakage / 100)
     assert game["scores_out"].mean() == pytest.approx(-leakage / 2, abs=error)
     assert game["scores_in"].mean() == pytest.approx(leakage / 2, abs=error)
 
