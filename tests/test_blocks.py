@@ -4,6 +4,7 @@ Tables of tests are smaller than any block, so a fault in the joining of blocks 
 """
 
 from importlib import import_module
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -17,6 +18,7 @@ from skmia import Records, ShadowPool
 from skmia._core.hashing import digest_records
 from skmia._core.moments import count_models
 from skmia._training.backends.linear.plan import why_not_features
+from skmia._training.backends.perceptron.backend import count_together
 from skmia._training.digests import digest_table
 from skmia.leakage.gaps import distributional_gap
 from skmia.report import permutation_test
@@ -131,3 +133,21 @@ def test_edges_of_histogram_boosting_are_of_a_sample_of_many_rows(monkeypatch, l
     monkeypatch.setattr(_split_thresholds, "_MOST_BINNED", limit)
     _split_thresholds.read_split_thresholds(model, rows, 0.5)
     assert seen == [kept] * 2
+
+
+@pytest.mark.parametrize(
+    ("n_rows", "batch_size", "n_jobs", "n_together"),
+    [
+        (1_000, 200, 1, 35),  # 2 ** 22 bytes over 8 * (2 * 200 * 33 + 5 * 283)
+        (1_000, 10, 1, 64),  # the cache would hold 252
+        (1_000_000, 10, 1, 3),  # 2 ** 29 bytes over 8 * 1e6 * (10 + 3 * 3)
+        (1_000_000, 10, 2, 1),
+        (10_000_000, 10, 1, 1),  # of which none fits
+    ],
+)
+def test_as_many_perceptrons_as_fit_are_trained_together(n_rows, batch_size, n_jobs, n_together):
+    model = MLPClassifier((20,), batch_size=batch_size)
+    rows = np.broadcast_to(0.0, (n_rows, 10))
+    network = SimpleNamespace(X=rows, widths=[10, 20, 3], model=model)
+    assert count_together(network, n_jobs) == n_together
+    assert count_together(None, n_jobs) == 1
