@@ -36,14 +36,14 @@ from sklearn.ensemble import (
     RandomForestClassifier,
     RandomForestRegressor,
 )
-from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.linear_model import LogisticRegression, PoissonRegressor, Ridge
 from sklearn.model_selection import GridSearchCV
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from sklearn.svm import SVC
+from sklearn.svm import SVC, LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
 from skmia import Records, audit
@@ -152,6 +152,16 @@ def risen(rng):
     return make_years(rng, Ridge(), make_targets)
 
 
+def many_columns(rng, n=300, n_columns=60):
+    """Linear models of other rows whose labels are noise, and whose answers give coefficients."""
+    victim = clone(LINEAR_KINDS[rng.integers(len(LINEAR_KINDS))])
+    X, y = rng.normal(size=(n + n // 2, n_columns)), rng.integers(0, 2, size=n + n // 2)
+    if isinstance(victim, PoissonRegressor | Ridge):
+        y = rng.poisson(1.0, size=len(y)).astype(float)
+    victim.fit(X[n:], y[n:])
+    return (victim, Records(X[:n], y[:n]), rng.permutation(n) % 2), {}
+
+
 def shift(rng):
     victim, records, membership = make_strangers(rng, 1000)
     return (victim, Records(records.X + 0.5 * membership[:, None], records.y), membership), {}
@@ -239,6 +249,7 @@ def turned_labels(rng):
 
 FOREST = RandomForestClassifier(25, random_state=0)
 LINEAR = make_pipeline(StandardScaler(), LogisticRegression())
+LINEAR_KINDS = LogisticRegression(), LINEAR, Ridge(), PoissonRegressor(), LinearSVC()
 NET = MLPClassifier((16,), max_iter=60, random_state=0)
 # Victims of each kind, and how many rows they were trained on, in members.
 KINDS = {
@@ -304,6 +315,7 @@ CONDITIONS = {
     "one person on both sides": ("none", straddler),
     "groups of 5": ("none", fives),
     "label noise": ("none", noise),
+    "linear, many columns": ("none, unknown", many_columns),
     "label noise of one side": ("shift", careless),
     "15% label noise of one side": ("shift", slightly_careless),
     "a shift": ("shift", shift),

@@ -247,6 +247,20 @@ def measure_misfit(solution):
     return float(np.sqrt(np.mean(solution.residuals**2)))
 
 
+def expect_misfit(solution, prior):
+    """Return the misfit of right bits that are as unsure as a solution of propagation says.
+
+    It is the root mean square of the residuals of a linear Gaussian model whose bits have the
+    variances of the solution. A solution that settled on wrong bits leaves more.
+    """
+    posterior = posterior_of(solution.ratios, prior)
+    spread = np.maximum(posterior * (1 - posterior), _LEAST_VARIANCE)
+    n = len(spread)
+    _, evidence, _ = solution.inverter(1 / spread, np.zeros(n), posterior, np.arange(n))
+    fitted = np.sum(evidence / (evidence + 1 / spread))  # as many equations as bits that they tell
+    return float(np.sqrt(max(1 - fitted / len(solution.residuals), 0.0)))
+
+
 def whiten_equations(equations, outsiders, n_candidates, relative=NOISE):
     """Scale equations to unit noise, of which a part is relative to what the candidates move.
 
@@ -558,6 +572,12 @@ _MOST_BOUNDED = 20_000
 # Root mean squared residual above which equations are taken to contradict each other.
 _MOST_MISFIT = 3
 
+# Share of the misfit expected of right bits above which a solution is taken for a wrong one. Most
+# of the noise is assumed, so that right bits leave less than they are expected to.
+_MOST_OF_EXPECTED = 0.9
+_MUCH_NOISE = 0.1  # with which a solution that settles is taken
+_ALIKE = 0.05  # root mean squared difference of the probabilities of solutions that say the same
+
 # Priors from other evidence are limited to this distance from 0 and 1, so that exact equations can
 # overrule evidence that is wrong. Ridge regression takes a prior for a normal distribution, in
 # which a bit that is wrong lies many standard deviations away and misleads all others.
@@ -615,16 +635,30 @@ class EquationsAttack(CandidatesAttack):
         return self._solution.ratios
 
     def _solve(self, *, is_contradicting=False):
+        settled = []
         for noise in self._noises:
-            self._rows, self._targets, self._weights, self._pulls = whiten_equations(
-                self._equations, self.outsiders_, self._n_candidates, noise
-            )
-            self._method, self._noise = self._choose_solver(is_contradicting), noise
-            solution = self._solve_around(self.prior)
-            is_done = solution.is_settled and measure_misfit(solution) <= 1
-            if is_done or self._method != "propagation":
+            solution = self._solve_with(noise, is_contradicting)
+            if self._method != "propagation" or noise == self._noises[-1]:
                 break
-        return solution
+            if solution.is_settled:
+                if noise >= _MUCH_NOISE or self._fits_its_own_certainty(solution):
+                    break
+                settled.append((noise, posterior_of(solution.ratios, self.prior)))
+        # With less noise, a solution that says the same is as sure as it may be.
+        bits = posterior_of(solution.ratios, self.prior)
+        same = [one for one, others in settled if np.mean((bits - others) ** 2) <= _ALIKE**2]
+        return self._solve_with(same[0], is_contradicting) if same else solution
+
+    def _solve_with(self, noise, is_contradicting):
+        self._rows, self._targets, self._weights, self._pulls = whiten_equations(
+            self._equations, self.outsiders_, self._n_candidates, noise
+        )
+        self._method, self._noise = self._choose_solver(is_contradicting), noise
+        return self._solve_around(self.prior)
+
+    def _fits_its_own_certainty(self, solution):
+        most = _MOST_OF_EXPECTED * expect_misfit(solution, self.prior)
+        return measure_misfit(solution) <= most
 
     def _choose_solver(self, is_contradicting):
         n_equations, n = self._rows.shape

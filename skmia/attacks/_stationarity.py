@@ -7,6 +7,8 @@ from .._core.probabilities import posterior_of
 from ..victims import (
     decide_by_margins,
     estimate_gradients,
+    find_model,
+    has_edge,
     is_machine,
     read_further_gradients,
     read_gradients,
@@ -43,6 +45,8 @@ class StationarityAttack(EquationsAttack):
         - classes: LogisticRegression and LogisticRegressionCV with any penalty and solver,
           RidgeClassifier, RidgeClassifierCV with ``cv=None``, LinearSVC with
           ``loss="squared_hinge"``;
+        - losses with an edge: LinearSVC with ``loss="hinge"``, LinearSVR with
+          ``loss="epsilon_insensitive"`` and QuantileRegressor;
         - SVC and SVR.
     outsiders : float, default=0.0
         Share of the training rows that are not among the candidates, in [0, 1). If a few are
@@ -83,9 +87,9 @@ class StationarityAttack(EquationsAttack):
     TypeError
         If the victim is a model of another kind.
     ValueError
-        If the victim has a loss without a gradient, such as the hinge, coefficients that were
-        bounded, several targets, or a solver that stops elsewhere, if the solver stopped early, or
-        if a record has a label that the victim does not know.
+        If the victim has coefficients that were bounded, several targets, or a solver that stops
+        elsewhere, if the solver stopped early, or if a record has a label that the victim does not
+        know.
 
     Warns
     -----
@@ -113,9 +117,15 @@ class StationarityAttack(EquationsAttack):
     gradients follows from how it stops, and is the noise of the equations: ``lbfgs`` stops when no
     element of the mean gradient exceeds ``tol``, and coordinate descent stores a ``dual_gap_``.
     Class weights that are balanced are known as far as the share of each class. If propagation does
-    not settle, or leaves larger residuals, a relative noise of 0.03, 0.1 and 0.3 is tried in place
-    of 0.01. Sample weights are not stored in a file, and make the equations wrong. If the model was
-    trained on scaled features, pass a Pipeline with its scaler.
+    not settle, or leaves larger residuals than bits as unsure as it says would, a relative noise of
+    0.03, 0.06, 0.1 and 0.3 is tried in place of 0.01; the least with which bits have about the same
+    probabilities is taken. Sample weights are not stored in a file, and make the equations wrong.
+    If the model was trained on scaled features, pass a Pipeline with its scaler.
+
+    A loss with an edge leaves about as many training rows exactly on its edge as there are
+    coefficients (margins of 1, residuals of `epsilon`, quantiles that are met), and others only by
+    chance. How much each of them pulls is not known, so the gradients are not solved: a candidate
+    on the edge, up to ``tol``, was a training row, and the others are members as often as is left.
 
     Candidates that are decided by a support vector machine have a score of :math:`\pm \log(n + 1)`
     for n candidates, the others 0. A stored row is evidence for every candidate that equals it.
@@ -137,7 +147,7 @@ class StationarityAttack(EquationsAttack):
 
     # Gradients may be exact, but no more than this many bits can be told apart by them. With more
     # noise, an overdetermined belief settles where it would wander.
-    _noises, _n_steps = (NOISE, 0.03, 0.1, 0.3), 40
+    _noises, _n_steps = (NOISE, 0.03, 0.06, 0.1, 0.3), 40
     _propagates_outsiders = True
 
     def _needs(self):
@@ -146,19 +156,30 @@ class StationarityAttack(EquationsAttack):
     def _estimate_cost(self, records):
         return estimate_gradients(self.victim, records)
 
+    # Error of the outputs, of coefficients that are known up to errors.
+    _slack = 0.0
+
     def _judge_candidates(self, records):
-        self._certain = np.log(len(records) + 1)
         if not is_machine(self.victim):
             return super()._judge_candidates(records)
-        ratios = self._judge_further(records)
-        self.n_equations_ = int(np.count_nonzero(ratios))
+        decided = decide_by_margins(self.victim, records, self._slack)
+        self._certain, self._undecided = np.log(len(records) + 1), 0.0
+        self.n_equations_ = int(np.count_nonzero(decided))
+        if has_edge(find_model(self.victim)[0]):
+            # Members that are left once those on the edge are taken out.
+            left = max(1 - self.n_equations_ / self._count(records)[0], 1 / len(records))
+            self._undecided = np.log(left)
+        ratios = self._rate_decided(decided)
         self.known_, self.misfit_ = self.n_equations_ / len(records), 0.0
         self.expected_auc_ = expect_auc(posterior_of(ratios, self.prior))
         return ratios
 
+    def _rate_decided(self, decided):
+        return np.where(decided, decided * self._certain, self._undecided)
+
     def _judge_further(self, records):
         if is_machine(self.victim):
-            return decide_by_margins(self.victim, records) * self._certain
+            return self._rate_decided(decide_by_margins(self.victim, records, self._slack))
         return super()._judge_further(records)
 
     def _read(self, records):

@@ -1,5 +1,6 @@
 """Attack on a service whose coefficients follow from its answers."""
 
+import warnings
 from numbers import Real
 
 import numpy as np
@@ -15,13 +16,26 @@ from .._core.sklearn import Interval
 from .._core.types import Seed
 from .._core.validation import check_outputs_source, query
 from ..base import BaseAttack
-from ..victims import find_model, recover_model, spread_gradients, why_not_recovered
+from ..victims import (
+    bound_errors,
+    find_model,
+    has_edge,
+    recover_model,
+    spread_gradients,
+    why_not_recovered,
+)
 from ._stationarity import StationarityAttack
 
 __all__ = ["RecoveredModelAttack"]
 
 # Multiplications on one core, about.
 _STEPS_PER_SECOND = 5e9
+
+# Models of the recipe on random candidates, and how far the log of the length of the coefficients
+# may be from theirs, also in standard deviations.
+_N_LIKE_IT = 8
+_MOST_AWAY = 0.25
+_MOST_DEVIATIONS = 5
 
 _READS = frozenset({"proba", "logits", "decision", "value"})
 
@@ -82,6 +96,12 @@ class RecoveredModelAttack(BaseAttack):
     ValueError
         If there are fewer answers than coefficients, if the answers are labels, or if they are not
         those of a model of the recipe, such as answers with noise.
+
+    Warns
+    -----
+    UserWarning
+        If the coefficients are much longer or shorter than those of models of the recipe that are
+        trained on random candidates, as with another penalty or temperature.
 
     See Also
     --------
@@ -197,12 +217,44 @@ class RecoveredModelAttack(BaseAttack):
         self.estimator_, self.n_queries_ = recovered.model, len(records)
         self.condition_, self.error_ = float(recovered.condition), float(recovered.error)
         rng = check_random_state(self.random_state)
+        self._warn_of_other_recipe(recipe, records, rng)
         self._attack = _RecoveredOptimum(
             self.estimator_, outsiders=self.outsiders, prior=self.prior, random_state=rng
         )
-        self._attack.recovered = recovered
+        if has_edge(find_model(recovered.model)[0]):
+            self._attack._slack = bound_errors(recovered, records)
+        else:
+            self._attack.recovered = recovered
         self._attack.fit(records)
         self.known_, self.expected_auc_ = self._attack.known_, self._attack.expected_auc_
+
+    def _warn_of_other_recipe(self, recipe, records, rng):
+        """Warn if coefficients are longer or shorter than those of models of the recipe."""
+        n_rows = max(round(self.prior * len(records)), 2)
+        found = _measure_length(self.estimator_)
+        lengths = []
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            for _ in range(_N_LIKE_IT):
+                some = records[rng.permutation(len(records))[:n_rows]]
+                model = copy_unfitted(recipe)
+                try:
+                    lengths.append(_measure_length(model.fit(some.X, some.y)))
+                except ValueError:  # of one class
+                    continue
+        if len(lengths) < 2 or not min(found, *lengths) > 0:
+            return
+        logs = np.log(lengths)
+        away, spread = np.log(found) - logs.mean(), logs.std(ddof=1)
+        if abs(away) > max(_MOST_AWAY, _MOST_DEVIATIONS * spread):
+            warnings.warn(
+                f"The coefficients are {np.exp(away):.2g} times as long as those of models of the "
+                "recipe on as many candidates: the victim has another penalty or temperature, or "
+                "another number of training rows. Scores are weaker than they could be, and "
+                "expected_auc_ does not hold; pass the recipe of the victim as estimator.",
+                UserWarning,
+                stacklevel=4,
+            )
 
     def _make_estimator(self):
         if self.estimator is not None:
@@ -219,6 +271,12 @@ class RecoveredModelAttack(BaseAttack):
 
     def _natural_offset(self, records):
         return self._attack._natural_offset(records)
+
+
+def _measure_length(model):
+    """Return the length of the coefficients of a fitted model, without what its classes share."""
+    coef = np.atleast_2d(find_model(model)[0].coef_)
+    return float(np.linalg.norm(coef if len(coef) == 1 else coef - coef.mean(axis=0)))
 
 
 class _RecoveredOptimum(StationarityAttack):

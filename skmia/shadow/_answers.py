@@ -52,7 +52,7 @@ class LabelLaw(NamedTuple):
     """Probability of the label as a function of a signal, up to a constant factor."""
 
     signal: Signal
-    scale: float | None  # standard deviation of the residuals of a regressor
+    scale: float | None  # standard deviation of residuals, or what makes log odds of margins
 
     def likelihood(self, values):
         """Return the probability of the label; 0 where it underflows."""
@@ -113,7 +113,8 @@ class PoolAnswers:
     joint_residual : JointResidual or None
         How the residuals of several targets are joined to one signal; None for one task label.
     scale : float or None
-        Standard deviation of the residuals of a regressor.
+        Standard deviation of the residuals of a regressor. For a classifier without probabilities,
+        what its margins are divided by to make them log odds, learned from OUT records.
     estimator : estimator or None
         How the models were trained, if it is known.
     augment : callable or None

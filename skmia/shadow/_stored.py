@@ -1,10 +1,11 @@
 """How results of the models of a pool become its answers, smoothed for moments."""
 
 import numpy as np
+from scipy.optimize import minimize_scalar
 
 from .._core.filed_array import FiledArray, RowSource, rows_of
 from .._training.checkpoint_arrays import read_stored, read_stored_bits
-from ..signals import JointResidual, LogResidual
+from ..signals import Hinge, JointResidual, LogResidual
 from ._answers import PoolAnswers, RecordColumns
 from ._job import signals_of
 
@@ -62,6 +63,8 @@ def make_answers(pool, got, arrays, records, design, classes):
     scale = None
     if facts["signal"] == LogResidual.name:
         scale = _estimate_scale(signals[0, 0], membership, joint_residual)
+    elif facts["signal"] == Hinge.name:
+        scale = _estimate_margin_scale(signals[0, 0], membership)
     return PoolAnswers(
         signals=signals,
         membership=membership,
@@ -114,6 +117,31 @@ def _smooth(signal, raw, membership, dtype, resolution):
             f"{signal.name!r}."
         )
     return smoothing
+
+
+# Margins that the scale of margins is learned from, and how far it may be from their size.
+_MOST_MARGINS = 100_000
+_WIDEST_SCALE = 1e3
+
+
+def _estimate_margin_scale(margins, membership):
+    """Return what margins are divided by, so that their sigmoid is the probability of the label.
+
+    It is that of Platt's calibration on OUT records, without an offset.
+    """
+    rows = zip(margins, membership, strict=True)
+    outside = np.concatenate([row[~inside].astype(np.float64) for row, inside in rows])
+    outside = outside[:: -(-len(outside) // _MOST_MARGINS)]
+    size = np.sqrt(np.mean(outside**2))
+    if not size:
+        return 1.0
+
+    def lose(log_slope):
+        return np.logaddexp(0, -np.exp(log_slope) * outside / size).mean()
+
+    most = np.log(_WIDEST_SCALE)
+    found = minimize_scalar(lose, bounds=(-most, most), method="bounded")
+    return float(size / np.exp(found.x))
 
 
 def _estimate_scale(residuals, membership, joint_residual):

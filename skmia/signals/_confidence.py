@@ -376,10 +376,10 @@ class Hinge(AnswerSignal):
         return outputs.margin(y)
 
     def log_likelihood(self, values: np.ndarray, scale: float | None = None) -> np.ndarray:
-        return log_sigmoid(values)
+        return log_sigmoid(values if scale is None else values / scale)
 
     def likelihood(self, values: np.ndarray, scale: float | None = None) -> np.ndarray:
-        return sigmoid(values)
+        return sigmoid(values if scale is None else values / values.dtype.type(scale))
 
 
 @dataclass(frozen=True)

@@ -46,6 +46,7 @@ from ._queried_thresholds import (
 )
 from ._queried_thresholds import FoundThresholds as FoundThresholds
 from ._recovered import (
+    bound_errors,
     count_coefficients_of_answers,
     recover_model,
     spread_gradients,
@@ -68,6 +69,7 @@ from ._stationarity import (
     LinearModel,
     decide_by_margins,
     estimate_gradients,
+    has_edge,
     is_linear_model,
     is_machine,
     read_further_gradients,

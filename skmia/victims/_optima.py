@@ -154,10 +154,10 @@ def _of_squares(model, candidates):
 
 
 def _of_squares_of_classes(model, candidates):
-    return candidates.outputs - _as_signs(model, candidates.y), ()
+    return candidates.outputs - as_signs(model, candidates.y), ()
 
 
-def _as_signs(model, y):
+def as_signs(model, y):
     """1 for the class of each output and -1 for the others, of shape (n, n_outputs)."""
     n_classes = len(model.classes_)
     own = np.arange(n_classes) if n_classes > 2 else np.array([1])
@@ -167,14 +167,14 @@ def _as_signs(model, y):
 def _of_log_loss(model, candidates):
     outputs, y = candidates.outputs, candidates.y
     if outputs.shape[1] == 1 or model.solver == "liblinear":  # one class against the rest
-        return expit(outputs) - (_as_signs(model, y) > 0), ()
+        return expit(outputs) - (as_signs(model, y) > 0), ()
     slopes = softmax(outputs, axis=1)
     slopes[np.arange(len(y)), y] -= 1
     return slopes, ()
 
 
 def _of_squared_hinge(model, candidates):
-    signs = _as_signs(model, candidates.y)
+    signs = as_signs(model, candidates.y)
     return -2 * model.C * signs * np.maximum(1 - signs * candidates.outputs, 0), ()
 
 
@@ -317,7 +317,7 @@ def _by_first_gradient(model, candidates, differentiate):
     length = np.linalg.norm(total, norm, axis=1, keepdims=True)
     if not hasattr(model, "classes_"):
         return model.tol * length
-    ones = np.mean(_as_signs(model, candidates.y) > 0, axis=0)
+    ones = np.mean(as_signs(model, candidates.y) > 0, axis=0)
     return model.tol * np.minimum(ones, 1 - ones)[:, None] * length
 
 
@@ -375,14 +375,14 @@ def _why_several(model):
     return "it has several outputs" if not is_classifier and model.coef_.ndim > 1 else None
 
 
-def _why_stopped(model):
+def why_stopped(model):
     if np.max(getattr(model, "n_iter_", 0)) >= model.max_iter:
         return f"its solver stopped after max_iter={model.max_iter} rounds, before the optimum"
     return None
 
 
 def _why_not_converged(model):
-    return _why_several(model) or _why_stopped(model)
+    return _why_several(model) or why_stopped(model)
 
 
 def _why_not_path(model):
@@ -397,17 +397,17 @@ def _why_not_logistic(model):
     if getattr(model, "dual", False):
         return "dual=True stops at another point"
     # A search over strengths counts the rounds of its folds.
-    return None if hasattr(model, "C_") else _why_stopped(model)
+    return None if hasattr(model, "C_") else why_stopped(model)
 
 
 def _why_not_margins(model):
     if model.loss not in ("squared_hinge", "squared_epsilon_insensitive"):
-        return f"loss={model.loss!r} has no gradient where a margin is reached"
+        return f"loss={model.loss!r} has no gradient on its edge"
     if model.loss == "squared_epsilon_insensitive" and model.dual is True:
         return "dual=True stops at another point"
     if getattr(model, "multi_class", "ovr") != "ovr":
         return f"multi_class={model.multi_class!r} has another loss"
-    return _why_stopped(model)
+    return why_stopped(model)
 
 
 def _make_reader(differentiate, penalize=_no_penalty, err=_exactly, why=_why_several):

@@ -24,7 +24,7 @@ from sklearn.pipeline import Pipeline
 
 from ._model_features import find_model, read_features
 from ._optima import OPTIMA, find_link
-from ._stationarity import read_gradients
+from ._stationarity import has_edge, read_gradients
 
 # What the fit determines beside the coefficients, and answers do not tell.
 _CHOSEN = (
@@ -49,6 +49,9 @@ _NULL = 1e-13
 
 _N_DRAWS = 24
 
+# Standard errors of an output that it is not away by.
+_N_ERRORS = 4
+
 
 class Recovered(NamedTuple):
     """A model with the coefficients that answers determine."""
@@ -71,7 +74,7 @@ def why_not_recovered(model):
     """Return why answers do not give the coefficients of a model of some recipe, or None."""
     found = find_model(model)[0]
     name = type(found).__name__
-    if type(found) not in OPTIMA:
+    if type(found) not in OPTIMA and not has_edge(found):
         return f"the answers of a {name} do not follow from few coefficients in a known way"
     if isinstance(found, _CHOSEN):
         return f"a {name} chooses its penalty or scale by the training rows"
@@ -134,6 +137,15 @@ def spread_gradients(recovered, records, n_rows, variance, rng):
     spread = squares / _N_DRAWS + of_steps
     spread[-1] = 0.0  # the number of members does not depend on coefficients
     return spread
+
+
+def bound_errors(recovered, records):
+    """Return the error of the outputs of recovered coefficients, which few outputs exceed."""
+    found, steps = find_model(recovered.model)
+    X = read_features(found, steps, records.X, role="The model has")
+    rows = np.column_stack([X, np.ones(len(X))]) if found.fit_intercept else X
+    parts = np.split(recovered.root, len(recovered.root) // rows.shape[1])
+    return _N_ERRORS * max(np.sqrt(((rows @ one) ** 2).sum(axis=1)).max() for one in parts)
 
 
 def _is_sparse(model):

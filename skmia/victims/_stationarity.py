@@ -8,15 +8,15 @@ import numpy as np
 from scipy import sparse
 from scipy.special import expit, logsumexp, softmax
 from sklearn.base import is_classifier
-from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
-from sklearn.svm import SVC, SVR
+from sklearn.linear_model import LinearRegression, LogisticRegression, QuantileRegressor, Ridge
+from sklearn.svm import SVC, SVR, LinearSVC, LinearSVR
 
 from .._core.budget import Cost, count_table_bytes
 from .._core.coefficients import GradientRows
 from .._core.query import check_victim
 from ._model_features import check_labels, find_model, open_model, read_features
 from ._node_equations.equations import DOUBLE, Equations
-from ._optima import OPTIMA, Total, why_no_least_squares_optimum
+from ._optima import OPTIMA, Total, as_signs, why_no_least_squares_optimum, why_stopped
 from ._resampling import why_not_resampled
 
 
@@ -112,16 +112,51 @@ def _others(outputs, y):
 
 
 def is_machine(model):
-    """Return whether a model is a support vector machine, at the end of a Pipeline or chosen."""
-    return type(find_model(model)[0]) in (SVC, SVR)
+    """Return whether a model has a loss with an edge, also at the end of a Pipeline or chosen."""
+    found = find_model(model)[0]
+    return type(found) in (SVC, SVR) or has_edge(found)
 
 
-def decide_by_margins(model, records):
+# Losses with an edge, by the names of scikit-learn.
+_EDGED = "hinge", "epsilon_insensitive"
+
+# Largest tolerance of a solver by which records at the edge are told from others, and the one of
+# linear programs, in units of the largest target.
+_MOST_TOLERANCE = 0.01
+_OF_LINEAR_PROGRAMS = 1e-7
+_OF_SUMS = 3
+
+
+def has_edge(model):
+    """Return whether a linear model has a loss with an edge, on which only training rows lie."""
+    if type(model) in (LinearSVC, LinearSVR):
+        return model.loss in _EDGED
+    return type(model) is QuantileRegressor
+
+
+def _find_distances(model, X, y):
+    """Return the smallest distance of each record from the edge of the loss, and the tolerance."""
+    outputs = X @ np.atleast_2d(model.coef_).T + np.reshape(model.intercept_, (1, -1))
+    if isinstance(model, LinearSVC):
+        return np.abs(1 - as_signs(model, y) * outputs).min(axis=1), model.tol
+    away = np.abs(y - outputs[:, 0])
+    if isinstance(model, LinearSVR):
+        # Its solver stops by the sum of all violations, in units of that at coefficients of 0.
+        return np.abs(away - model.epsilon), _OF_SUMS * model.tol * np.mean(np.abs(y))
+    return away, _OF_LINEAR_PROGRAMS * np.max(np.abs(y), initial=0.0)
+
+
+def decide_by_margins(model, records, slack=0.0):
     """Return who must have been in the training data of a support vector machine, and who cannot.
 
     At the optimum, each training row with a margin below 1, or a residual beyond epsilon, is a
     support vector, and support vectors are stored. Who has such a margin and is not stored was not
     in the training data.
+
+    A linear model stores no rows. Where its loss has an edge, about as many training rows as it has
+    coefficients lie exactly on the edge, and others only by chance.
+
+    slack: error of the outputs of a linear model, beside the tolerance of its solver.
 
     Return decided of shape (n,): 1 for who is stored, -1 for who cannot have been a training row, 0
     for the others.
@@ -133,6 +168,9 @@ def decide_by_margins(model, records):
         raise ValueError(f"The optimum of this {type(found).__name__} is not read: {why}.")
     X = read_features(found, steps, records.X, role="The model has")
     y = check_labels(found, records.y)
+    if has_edge(found):
+        distances, tolerance = _find_distances(found, X, y)
+        return (distances <= tolerance + slack).astype(int)
     if isinstance(found, SVC):
         near = _smallest_margin(found, X, y) < 1 - found.tol
         owners = np.repeat(np.arange(len(found.classes_)), found.n_support_)
@@ -146,6 +184,12 @@ def decide_by_margins(model, records):
 
 
 def _why_not_machine(model):
+    if has_edge(model):
+        if getattr(model, "tol", 0) > _MOST_TOLERANCE:
+            return f"tol={model.tol:g} leaves open who is on the edge of its loss"
+        if getattr(model, "multi_class", "ovr") != "ovr":
+            return f"multi_class={model.multi_class!r} has another loss"
+        return None if isinstance(model, QuantileRegressor) else why_stopped(model)
     if model.kernel == "precomputed":
         return "with a precomputed kernel it stores no rows"
     if model.fit_status_ or np.any(model.n_iter_ == model.max_iter):
@@ -181,7 +225,8 @@ def has_stationarity(model):
     return type(found) in OPTIMA or is_machine(found)
 
 
-_WANTED = f"The optimum is read of {', '.join(one.__name__ for one in OPTIMA)}, SVC and SVR"
+_KINDS = ", ".join(one.__name__ for one in (*OPTIMA, QuantileRegressor))
+_WANTED = f"The optimum is read of {_KINDS}, SVC and SVR"
 
 # Rows whose features tell how large those of all are.
 _N_SAMPLED = 50

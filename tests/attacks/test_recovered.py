@@ -11,6 +11,7 @@ from sklearn.linear_model import (
     LinearRegression,
     LogisticRegression,
     PoissonRegressor,
+    QuantileRegressor,
     Ridge,
     RidgeClassifier,
     RidgeCV,
@@ -18,7 +19,7 @@ from sklearn.linear_model import (
 from sklearn.metrics import roc_auc_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler, scale
-from sklearn.svm import LinearSVC
+from sklearn.svm import LinearSVC, LinearSVR
 from sklearn.tree import DecisionTreeClassifier
 
 from skmia import Outputs, Records
@@ -37,6 +38,11 @@ KINDS = {
     "ridge": (Ridge(), "values"),
     "lasso": (Lasso(alpha=0.05), "values"),
     "counts": (PoissonRegressor(), "counts"),
+}
+EDGES = {
+    "hinge": (LinearSVC(loss="hinge", max_iter=10**5), "classes"),
+    "epsilon": (LinearSVR(epsilon=0.2, max_iter=10**5), "values"),
+    "quantile": (QuantileRegressor(alpha=0.001), "values"),
 }
 
 
@@ -154,6 +160,35 @@ def test_answers_of_another_form_are_refused():
         attack.fit(Records(records.X, records.y, outputs=labels))
     with pytest.raises(ValueError, match="61 coefficients do not follow from 50 answers"):
         attack.fit(answer(victim, records[:50]))
+
+
+@pytest.mark.parametrize("change", ["penalty", "temperature", "none"])
+def test_another_penalty_or_temperature_is_said(change):
+    records, member = make_problem("classes", 100)
+    victim = fit(LogisticRegression(), records, member)
+    odds = victim.decision_function(records.X) / (2 if change == "temperature" else 1)
+    p = 1 / (1 + np.exp(-odds))
+    given = Records(records.X, records.y, outputs=Outputs(np.column_stack([1 - p, p]), [0, 1]))
+    recipe = LogisticRegression(C=10.0 if change == "penalty" else 1.0)
+    attack = RecoveredModelAttack(None, recipe, random_state=0)
+    if change == "none":
+        attack.fit(given)  # warnings are errors
+        return
+    with pytest.warns(UserWarning, match="times as long as those of models of the recipe"):
+        attack.fit(given)
+
+
+@pytest.mark.parametrize("name", ["hinge", "epsilon", "quantile"])
+def test_a_service_with_an_edge_is_as_weak_as_its_file(name):
+    recipe, kind = EDGES[name]
+    records, member = make_problem(kind, 60)
+    victim = fit(recipe, records, member)
+    given = answer(victim, records, 4)
+    of_file = StationarityAttack(victim, random_state=0).fit(records).score_samples(records)
+    attack = RecoveredModelAttack(None, recipe, random_state=0).fit(given)
+    reached = roc_auc_score(member, attack.score_samples(given))
+    assert abs(reached - roc_auc_score(member, of_file)) <= 0.03 and reached > 0.55
+    assert abs(attack.expected_auc_ - reached) <= 0.05
 
 
 @pytest.mark.parametrize(

@@ -7,9 +7,11 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.metrics import roc_auc_score
+from sklearn.svm import LinearSVC
 
 from skmia import Records, ShadowPool
 from skmia.attacks import RMIA
+from skmia.shadow._stored import _estimate_margin_scale
 
 # Worlds in which the victim is wrong about every record.
 pytestmark = pytest.mark.filterwarnings("ignore:.* of the labels are predicted if")
@@ -37,6 +39,21 @@ def ratios_by_loop(world, online=True, a=0.3):
             mean = 0.5 * ((1 + a) * out + (1 - a))
         ratios.append(expit(phi) / mean)
     return np.array(ratios)
+
+
+def test_margins_are_scaled_to_log_odds_of_the_label():
+    rng = np.random.default_rng(0)
+    odds = rng.normal(0, 3, size=(4, 5000))
+    margins = np.where(rng.random(odds.shape) < expit(odds), odds, -odds) * 0.4
+    inside = rng.random(odds.shape) < 0.5
+    # Those of IN records say nothing of the probability on others.
+    margins[inside] = 9
+    assert abs(_estimate_margin_scale(margins, inside) - 0.4) < 0.03
+    X, y = make_classification(200, flip_y=0.2, random_state=0)
+    pool = ShadowPool(LinearSVC(), 4, random_state=0).fit(Records(X, y))
+    law = pool.get_law("auto")
+    np.testing.assert_allclose(law.likelihood(np.array([pool.scale_])), expit(1.0), rtol=1e-6)
+    assert pool.scale_ > 0 and pool.scale_ != 1
 
 
 @pytest.mark.parametrize("n_models", [2, 16, 64])

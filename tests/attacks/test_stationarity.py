@@ -7,10 +7,16 @@ from scipy.special import expit
 from sklearn.datasets import load_breast_cancer, load_diabetes
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.frozen import FrozenEstimator
-from sklearn.linear_model import LogisticRegression, Ridge, RidgeClassifier
+from sklearn.linear_model import (
+    LinearRegression,
+    LogisticRegression,
+    QuantileRegressor,
+    Ridge,
+    RidgeClassifier,
+)
 from sklearn.metrics import roc_auc_score
 from sklearn.preprocessing import scale
-from sklearn.svm import SVC
+from sklearn.svm import SVC, LinearSVC, LinearSVR
 
 from skmia import Records, audit
 from skmia.attacks import StationarityAttack, _bit_solver
@@ -131,3 +137,60 @@ def test_an_audit_runs_it_and_says_of_which_models_it_does_not():
         audit(forest, RECORDS, member, attacks=attacks)
     with pytest.raises(ValueError, match="StationarityAttack needs the fitted model itself"):
         StationarityAttack().fit(RECORDS)
+
+
+def draw_values(d, seed, n=400):
+    """Records of d features with targets, of whom half are members."""
+    rng = np.random.default_rng(seed)
+    features, w = rng.normal(size=(n, d)), rng.normal(size=d) * 1.5 / np.sqrt(d)
+    y = features @ w + rng.normal(size=n)
+    return Records(features, y), np.isin(np.arange(n), rng.permutation(n)[: n // 2])
+
+
+def test_a_solution_that_contradicts_its_own_certainty_is_not_taken():
+    found = []
+    for seed in range(8):
+        records, member = draw_values(100, seed)
+        victim = LinearRegression().fit(records.X[member], records.y[member])
+        attack = StationarityAttack(victim, random_state=0).fit(records)
+        bounded = StationarityAttack(victim, solver="bounded", random_state=0).fit(records)
+        scores = [one.score_samples(records) for one in (attack, bounded)]
+        found.append([*(roc_auc_score(member, one) for one in scores), attack.expected_auc_])
+    reached, by_bounds, expected = np.mean(found, axis=0)
+    assert reached >= by_bounds - 0.005
+    assert abs(reached - expected) <= 0.05
+
+
+@pytest.mark.parametrize(
+    "model, is_classifier",
+    [
+        (LinearSVC(loss="hinge", max_iter=10**5), True),
+        (LinearSVR(epsilon=0.2, max_iter=10**5), False),
+        (QuantileRegressor(alpha=0.001), False),
+    ],
+    ids=["hinge", "epsilon-insensitive", "quantile"],
+)
+def test_training_rows_lie_on_the_edge_of_a_loss(model, is_classifier):
+    records, member = draw_values(40, 0, n=200)
+    if is_classifier:
+        records = Records(records.X, (records.y > 0).astype(int))
+    victim = FrozenEstimator(model.fit(records.X[member], records.y[member]))
+    attack = StationarityAttack(victim).fit(records)
+    scores = attack.score_samples(records)
+    on_edge = scores > 0
+    assert 20 < on_edge.sum() == attack.n_equations_ <= 41
+    assert member[on_edge].all()
+    assert len(np.unique(scores[~on_edge])) == 1
+    # Those on the edge come first, and the others are in any order.
+    reached = roc_auc_score(member, scores)
+    np.testing.assert_allclose(reached, 0.5 + on_edge.sum() / 200, atol=1e-9)
+    np.testing.assert_allclose(attack.expected_auc_, reached, atol=0.01)
+    null = attack.score_samples(draw_values(40, 1, n=200)[0]) if not is_classifier else scores * 0
+    assert np.count_nonzero(null > 0) <= 1
+
+
+def test_expected_misfit_is_that_of_gaussians():
+    # One equation about one bit of variance 1/4, with unit noise: tr((1 + r P r')^-1) = 4 / 5.
+    solution = propagate(sparse.csr_array([[1.0]]), np.array([0.5]), 0.5)
+    np.testing.assert_allclose(solution.ratios, 0, atol=1e-12)
+    np.testing.assert_allclose(_bit_solver.expect_misfit(solution, 0.5), np.sqrt(0.8), rtol=1e-6)

@@ -7,11 +7,11 @@ callbacks LRScheduler, GradientNormClipping, EarlyStopping and WeightAverage, an
 record; torch's DataLoader with shuffle, batch_size, drop_last and an Augmentation; rows in arrays
 and tensors. Zeros of one-hot columns are neither stored nor multiplied.
 
-There are three engines: perceptrons with the backward pass written out (``mlp.py``), modules that
-torch.func can vectorize (``generic.py``), and all others, one net after the other in each step
-(``turns.py``). For convolutions on a CPU, ``timing.py`` measures which of them takes the least
+There are three engines: perceptrons with the backward pass written out (``mlp.py``), and in
+``engine.py`` modules that torch.func can vectorize, and all others, one net after the other in each
+step. For convolutions on a CPU, ``timing.py`` measures which of them takes the least
 time. On a GPU, the kernels of a step are recorded where that saves time (``cuda_graphs.py``), and
-groups of nets are spread over several GPUs (``devices.py``).
+groups of nets are spread over several GPUs (``timing.py``).
 
 Nets with any of the following are trained one by one, and the plan gives the reason: other
 callbacks that act on the training, overridden methods other than those for a batch, warm_start,

@@ -1,5 +1,6 @@
 """The training loop of many models."""
 
+from itertools import islice
 from types import SimpleNamespace
 
 import numpy as np
@@ -287,18 +288,23 @@ class ValidLosses:
         Shapes: stacked (n_models, ...).
         """
         load_into([net.module_ for net in self._nets], stacked)
+        parts = [rows.split(self._n_rows) for rows in self._valid]
+        of_nets = [
+            [self._measure(net, part, table) for part in of_net] if is_chosen else []
+            for net, of_net, is_chosen in zip(self._nets, parts, chosen, strict=True)
+        ]
+        # A device is waited for once, not for each loss.
+        losses = iter(torch.stack([one for own in of_nets for one in own]).tolist())
         return [
-            self._measure(net, rows, table) if is_chosen else np.nan
-            for net, rows, is_chosen in zip(self._nets, self._valid, chosen, strict=True)
+            np.average(list(islice(losses, len(own))), weights=list(map(len, of_net)))
+            if own
+            else np.nan
+            for own, of_net in zip(of_nets, parts, strict=True)
         ]
 
     def _measure(self, net, rows, table):
-        losses, sizes = [], []
-        for part in rows.split(self._n_rows):
-            batch = table.take_dense(part), select(table.y, part)
-            losses.append(net.validation_step(batch)["loss"].item())
-            sizes.append(len(part))
-        return np.average(losses, weights=sizes)
+        batch = table.take_dense(rows), select(table.y, rows)
+        return net.validation_step(batch)["loss"].detach()
 
 
 # Number of rows for which losses are averaged at once, to limit the memory of activations.
