@@ -106,7 +106,7 @@ def make_small_forest(scale):
 
 
 def make_neighbors(scale):
-    X, y = make_classification(int(4_000 * scale), 30, n_informative=10, random_state=0)
+    X, y = make_classification(int(10_000 * scale), 30, n_informative=10, random_state=0)
     return KNeighborsClassifier(15), X, y
 
 
@@ -190,7 +190,8 @@ def listen(model, X, y):
 def judge(whole, moments):
     """Share of the moments within the limits, the ratios, the longest stand, and the last state."""
     told = [one for one in moments if one[0] >= FROM * whole and whole - one[0] >= LAST]
-    least, most = np.array([(a / (whole - when), b / (whole - when)) for when, *_, a, b in told]).T
+    shares = [(least / (whole - when), most / (whole - when)) for when, *_, least, most in told]
+    least, most = np.array(shares).reshape(-1, 2).T
     ratios = least
     stands, since, last = [0.0], 0.0, -1
     for when, percent, *_ in moments:

@@ -234,9 +234,9 @@ _SECONDS_OF_OTHER, _SECONDS_OF_PRODUCT, _SECONDS_OF_SPARSE_PRODUCT = 7e-9, 3e-11
 def _expect_seconds(records):
     """Return about how long the stack takes on one core."""
     n, n_known = len(records), min(len(records), _MOST_RECORDS, _count_encoded_records(records))
-    # Similar records are those of one class.
-    shares = np.unique(records.y, return_counts=True)[1] / n if records.y is not None else [1.0]
-    n_pairs = n * n_known * (float(np.sum(np.square(shares))) if len(shares) <= n / 10 else 1.0)
+    # Similar records are those of one class; for numbers there are none.
+    shares = [1.0] if records.y is None else np.unique(records.y, return_counts=True)[1] / n
+    n_pairs = n * n_known * float(np.sum(np.square(shares)))
     X, n_columns = records.X, int(np.prod(np.shape(records.X)[1:], dtype=np.int64))
     each = _SECONDS_OF_PRODUCT * n_columns
     if sparse.issparse(X):  # the products of columns that both have

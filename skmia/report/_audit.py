@@ -304,10 +304,10 @@ def audit(
         Growth then begins with 4 models, which are trained in any case. The checks that follow
         have no limit.
     max_bytes : float or "auto", default="auto"
-        Memory that each attack without shadow models, and the attack on the file, may hold beside
-        the table: what would hold more reads a part of the file, or is left out with a note.
-        "auto" allows 500 MB, or ten times the table if that is more, and an attack on the file 1 GB
-        at most.
+        Memory that each attack without shadow models, the attack on the file, and each check may
+        hold beside the table: what would hold more reads a part of the file, or a random sample of
+        the records, or is left out with a note. "auto" allows 500 MB, or ten times the table if
+        that is more, and an attack on the file 1 GB at most.
     estimator : estimator, default=None
         Estimator that is cloned for each shadow model and for the check of drift. If None, the
         victim is cloned. A function, and stored predictions alone, cannot be trained: a stand-in is
@@ -350,7 +350,8 @@ def audit(
         reproducible results.
     verbose : int, default=0
         1 shows one progress bar over all stages, and how much time is left: it follows from one fit
-        and one answer of a clone, and is the least while "auto" may train more shadow models.
+        and one answer of a clone. While "auto" may train more shadow models, the most is named,
+        too.
 
     Returns
     -------

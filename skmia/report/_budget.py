@@ -125,7 +125,7 @@ class TableSize(NamedTuple):
     is_sparse: bool = False
 
 
-def measure_table(records):
+def measure_table_size(records):
     """Return the size of the table of some records."""
     X, is_sparse = records.X, sparse.issparse(records.X)
     n_cells = int(X.nnz) if is_sparse else int(np.prod(np.shape(X), dtype=np.int64))
@@ -156,7 +156,7 @@ def count_asked_records(check, case):
     if not check.takes_sample or n <= _FEWEST_ASKED:
         return n
     budget = make_budget(case)
-    cost = expect_check(check, measure_table(case.records))
+    cost = expect_check(check, measure_table_size(case.records))
     share = min(1.0, budget.n_bytes / cost.n_bytes, budget.seconds / cost.seconds)
     n_counted = n if check.most_held is None else min(n, check.most_held)
     return n if share == 1 else max(_FEWEST_ASKED, int(share * n_counted))

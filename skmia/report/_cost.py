@@ -305,7 +305,7 @@ def _expect_equations(case):
     found = find_model(case.victim)[0]
     trees = np.ravel(getattr(found, "estimators_", []))
     n_trees = len(trees)
-    if hasattr(found, "n_trees_per_iteration_"):
+    if not n_trees and hasattr(found, "n_trees_per_iteration_"):
         n_trees = found.n_iter_ * found.n_trees_per_iteration_
     elif not n_trees and hasattr(found, "get_booster"):
         n_trees = found.get_booster().num_boosted_rounds()

@@ -18,7 +18,7 @@ from .._core.targets import shape_targets
 from ..attacks import StackedAttack
 from ..base import needs_of, parts_of
 from ..victims import has_file, is_linear_model, is_trainable
-from ._budget import TableSize, expect_check, measure_table
+from ._budget import TableSize, expect_check, measure_table_size
 from ._case import ALONE, AS_FILE, ATTACKS, CHECKS, OPENING, SHADOWS, is_recipe
 from ._pool_size import SIZES
 from ._run import MOST_REPEATED
@@ -192,14 +192,17 @@ def size_up(model, records, *, n_classes, shadows, n_jobs, file, time_budget=Non
         alone=alone,
         pooled={name: _expect_pooled(attack, records) for name, attack in pooled.items()},
         n_workers=max(1, min(effective_n_jobs(n_jobs), max(1, int(n_shadows)))),
-        table=measure_table(records),
+        table=measure_table_size(records),
     )
 
 
 def _expect_pooled(attack, records):
     """Return the seconds that an attack says it takes beside its shadow models, else 0."""
     said = [one for one in parts_of(attack) if hasattr(one, "expect_cost")]
-    return max((one.expect_cost(records).seconds for one in said), default=0.0)
+    try:
+        return max((one.expect_cost(records).seconds for one in said), default=0.0)
+    except Exception:  # whatever it is, the attack itself will say so
+        return 0.0
 
 
 def _size_up_case(case):
@@ -228,6 +231,8 @@ _OF_A_CELL, _OF_SUMS = 1e-7, 5
 # Attacks and checks, of one record, and what they take however few there are.
 _OF_REPETITIONS = 2e-5, 0.09
 _OF_ANOTHER, _OF_FILE = (1.5e-6, 0.01), 0.07
+# Reading a single tree, the cube of the number of its equations, which are solved some times.
+_OF_INVERSION = 2.5e-10
 # Models that are trained together take this share of the time that they take one by one.
 _TOGETHER = 0.5
 # The control attacks a clone with at most so many candidates, or so many for each column: what it
@@ -303,6 +308,9 @@ def _expect_file(size, pace):
     least = pace.load * _OF_FILE
     if _has_trees(size.model):
         return least + _ANSWERS_OF_TREES * pace.answer_on(size.n_records)
+    if hasattr(size.model, "tree_"):
+        n_equations = size.model.get_n_leaves() * max(1, size.n_classes - 1)
+        return least + pace.load * _OF_INVERSION * min(n_equations, size.n_records) ** 3
     n_sums = _OF_SUMS * size.n_records * size.n_columns
     if is_linear_model(size.model):
         n_sums = size.n_classes * size.table.n_cells

@@ -2,6 +2,7 @@
 
 import warnings
 from copy import deepcopy
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -83,9 +84,13 @@ class SidesReader:
     def __init__(self, case, pool=None):
         self._case, self._pool = case, pool
         self._outputs = case.request.outputs
-        self._own = describe_answers(self._outputs, case.records.y)
         members = case.membership
         self._rows = {MEMBERS: members, HELD_OUT: ~members, BOTH: np.ones_like(members)}
+
+    @cached_property
+    def _own(self):
+        # Only where models are compared: of ten million records it takes half a gigabyte.
+        return describe_answers(self._outputs, self._case.records.y)
 
     @property
     def obstacle(self):

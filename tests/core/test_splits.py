@@ -5,7 +5,13 @@ from hypothesis import strategies as st
 from sklearn.dummy import DummyClassifier, DummyRegressor
 
 from skmia import Records, ShadowPool
-from skmia._core.splits import check_room, compute_strata, draw_halves, number_units
+from skmia._core.splits import (
+    check_room,
+    compute_strata,
+    draw_halves,
+    draw_rows,
+    number_units,
+)
 from skmia.exceptions import CheckpointError
 
 
@@ -17,6 +23,19 @@ def fit_pool(records, n_estimators=4, **settings):
 def distinct_records(n, y=None, **fields):
     y = np.arange(n) % 3 if y is None else y
     return Records(np.arange(2.0 * n).reshape(n, 2), y, **fields)
+
+
+def test_records_of_a_unit_are_drawn_together_and_none_more_often_than_others():
+    units = np.repeat(np.arange(300), np.arange(300) % 3 + 1)
+    counts = np.zeros(300)
+    for seed in range(200):
+        inside = np.bincount(units[draw_rows(len(units), 150, seed, units=units)], minlength=300)
+        assert np.isin(inside, [0, 1, 2, 3]).all()
+        assert ((inside == 0) | (inside == np.bincount(units))).all()
+        assert 150 <= inside.sum() <= 152
+        counts += inside > 0
+    share = [counts[np.arange(300) % 3 == k].mean() / 200 for k in range(3)]
+    assert np.allclose(share, 0.25, atol=0.02)
 
 
 @pytest.mark.parametrize("n_estimators", [2, 4, 6, 10, 64])

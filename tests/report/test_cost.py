@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from sklearn.ensemble import RandomForestClassifier
+from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.tree import DecisionTreeClassifier
 
@@ -95,6 +95,14 @@ def test_the_file_of_many_trees_is_read_in_part(monkeypatch):
     monkeypatch.setattr(_cost, "_MOST_OF_FILE", 12 * 400 * 4 * 10 - 1)
     found = estimate_cost(forest, RECORDS, MEMBERS, shadows=4, random_state=0)
     assert "leave out some of the trees" in found.left_out[0]
+
+
+def test_the_trees_of_gradient_boosting_are_counted():
+    boosting = GradientBoostingClassifier(n_estimators=20, max_depth=3, random_state=0)
+    boosting.fit(X[MEMBERS == 1], RECORDS.y[MEMBERS == 1])
+    found = estimate_cost(boosting, RECORDS, MEMBERS, shadows=4, random_state=0)
+    expected = 5e6 + 3 * X.nbytes + 4 * 8 * 400 * 2 + 12 * 400 * 3 * 20
+    assert found.phases.loc["file", "n_bytes"] == pytest.approx(expected)
 
 
 def test_without_a_model_to_train_the_times_are_unknown():

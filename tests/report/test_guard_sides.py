@@ -1,7 +1,9 @@
 """Whether the two sides are what they are called: swapped, or the held-out rows in the model."""
 
 import json
+from types import SimpleNamespace
 
+import numpy as np
 import pytest
 from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV
@@ -24,6 +26,7 @@ from skmia import Records, audit
 from skmia.attacks import LiRA, ThresholdAttack
 from skmia.report import recommend_release
 from skmia.report._document import as_audit_document, check_document
+from skmia.report._sides import SidesReader
 from skmia.victims import CallableVictim
 
 X, Y = make_classification(800, 10, n_informative=5, flip_y=0.2, random_state=0)
@@ -189,3 +192,14 @@ def test_a_model_of_many_more_rows_is_no_model_of_the_held_out_rows(model, seed)
     report = run(model, (A[:200], b[:200]), (A[3600:3800], b[3600:3800]))
     assert not report.checks["sides"].is_warning
     assert report.checks["training rows"].is_warning
+
+
+def test_answers_are_not_made_where_no_models_are_compared(monkeypatch):
+    monkeypatch.setattr("skmia.report._sides.describe_answers", None)
+    many = SimpleNamespace(
+        records=range(200_001),
+        membership=np.ones(1, dtype=bool),
+        request=SimpleNamespace(outputs=None),
+        victim=None,
+    )
+    assert "at most 200,000 records in all" in SidesReader(many).obstacle

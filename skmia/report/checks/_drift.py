@@ -198,9 +198,8 @@ def _test_drift(
 ):
     """Do so, with clones of the estimator that were trained on a half of the members before.
 
-    Each of them takes the place of the model of the members in two splits, beside another model of
-    non-members in each. Membership decides nothing else in how it was trained, so the records that
-    it left out are compared as before.
+    Each of them takes the place of the model of the members in one split. Membership decides
+    nothing else in how it was trained, so the records that it left out are compared as before.
     """
     model, is_chosen = unwrap(estimator), isinstance(n_splits, str)
     n_splits = _check_splits(n_splits, model)
@@ -210,8 +209,7 @@ def _test_drift(
         rows = np.sort(rng.choice(len(records), _MOST_RECORDS, replace=False))
         records, membership, half_models = records[rows], membership[rows], ()
     seeds = np.random.SeedSequence(seed).spawn(n_splits)
-    units = _number_sets(records, membership)
-    given = [*half_models, *half_models, *[None] * n_splits]
+    units, given = _number_sets(records, membership), [*half_models, *[None] * n_splits]
     splits = [
         _draw_split(model, records, membership, units, *pair)
         for pair in zip(seeds, given, strict=False)
