@@ -363,6 +363,12 @@ def test_what_a_check_means_stands_with_it():
     assert not spread
 
 
+def test_pages_hold_what_all_pages_share_and_choose_no_word():
+    folder = Path(skmia.__file__).parent / "_core" / "pages"
+    n_lines = sum(len(one.read_text().splitlines()) for one in folder.glob("*.py"))
+    assert n_lines <= 200
+
+
 def test_the_audit_is_loaded_when_it_is_asked_for():
     done = subprocess.run([sys.executable, "-c", LOOK], capture_output=True, text=True, check=True)
     before, listed, name, loaded = json.loads(done.stdout)

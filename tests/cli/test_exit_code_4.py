@@ -144,3 +144,63 @@ def test_a_file_of_means_ends_that_noise_hides_what_leaks(tmp_path, capsys):
     stated = "--recipe", "a logistic regression behind noise"
     code, told = run(frame, tmp_path, capsys, *given, *policy, *stated)
     assert code != 4, told
+
+
+# -- tables
+
+
+def draw_rows(n, seed, shift=0.0):
+    rng = np.random.default_rng(seed)
+    frame = pd.DataFrame(rng.normal(size=(n, 3)).round(2) + shift, columns=list("abc"))
+    return frame.assign(person=[f"p{seed}-{k // 2}" for k in range(n)])
+
+
+def audit_a_table(folder, capsys, synthetic, real, held_out=None, *options):
+    tables = {"synthetic": synthetic, "real": real, "held_out": held_out}
+    for name, frame in tables.items():
+        if frame is not None:
+            frame.to_csv(folder / f"{name}.csv", index=False)
+    given = [str(folder / "synthetic.csv"), str(folder / "real.csv"), *options]
+    given += [] if held_out is None else ["--held-out", str(folder / "held_out.csv")]
+    given += [] if "--person" in options else ["--drop", "person"]
+    code = main(["table", *given, "--seed", "0"])
+    told = capsys.readouterr()
+    return code, " ".join((told.out + told.err).split())
+
+
+N_ROWS = 60
+MADE, REAL, OTHERS = (draw_rows(N_ROWS, seed) for seed in range(3))
+# Most people have rows in the training table too.
+SHARED = OTHERS.assign(person=REAL["person"].where(np.arange(N_ROWS) < 40, OTHERS["person"]))
+TABLES = {
+    "no holdout": ((MADE, REAL), "Put rows aside before the generator is trained."),
+    "few rows": ((MADE[:10], REAL, OTHERS), "Audit with larger tables."),
+    "people in both": (
+        (MADE, REAL, SHARED, "--person", "person"),
+        "Assign all rows of a person to one table.",
+    ),
+    "another population": (
+        (MADE, REAL, draw_rows(N_ROWS, 3, 4.0)),
+        "Take both tables from one population.",
+    ),
+    "swapped": ((OTHERS, REAL, OTHERS), "Check the order of the tables."),
+    "alike": (
+        tuple(one[["person"]].assign(a=1) for one in (MADE, REAL, OTHERS)),
+        "Compare with rows that are not in the training table.",
+    ),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("doubt", TABLES)
+def test_a_table_without_a_verdict_has_a_step_that_ends_it(tmp_path, capsys, doubt):
+    given, step = TABLES[doubt]
+    code, told = audit_a_table(tmp_path, capsys, *given)
+    assert code == 4 and f"Next 1 {step}" in told
+
+
+@pytest.mark.parametrize("person", [False, True])
+def test_a_holdout_of_rows_of_others_ends_it(tmp_path, capsys, person):
+    options = ["--person", "person"] if person else []
+    code, told = audit_a_table(tmp_path, capsys, MADE, REAL, OTHERS, *options)
+    assert code != 4, told

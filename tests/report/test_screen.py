@@ -10,6 +10,7 @@ import pytest
 from skmia._core.levels import Level
 from skmia.cli._gate import list_findings
 from skmia.cli._options import OptionError, parse_limit
+from skmia.report._captions import RANKED, WHOLE, caption_counts
 from skmia.report._evidence import (
     ReleaseRoute,
     choose_rate,
@@ -163,6 +164,20 @@ def test_a_group_with_too_few_others_has_a_dash_in_the_unit_of_the_table():
     assert cells["All records"]["number"] == "14" and cells["sex: f"]["number"] == "50"
     assert cells["sex: m"]["number"] is None
     assert found["lead"] == "Members of sex: f are exposed most: 50 of 100 with the file."
+
+
+def test_page_and_text_have_one_caption_of_their_counts():
+    few = make_row("tpr", 0.5, 0.4, 0.6, scope="sex", group="f", max_fpr=0.2, fpr=0.2, fpr_high=0.3)
+    route = add_group(FILE, "f", "clear", 0.7)
+    for rows in (route.rows, [*route.rows, few]):
+        routes = [route._replace(rows=rows)]
+        lines = _tabulate_routes(routes, 0.2, 0.95)
+        caption = caption_counts(routes, 0.2, [WHOLE, ("sex", "f")])
+        assert f"{caption}; brackets: 95% intervals of each number alone." in " ".join(
+            " ".join(lines).split()
+        )
+        shown = list_cells(routes)[0]["caption"]
+        assert shown == (caption if few in rows else RANKED)
 
 
 def test_a_group_in_which_nothing_is_shown_is_not_exposed_most():

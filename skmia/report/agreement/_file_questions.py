@@ -84,8 +84,8 @@ def _are_outside(one):
 def _describe_splits(one):
     low, high = one.thresholds.min(), one.thresholds.max()
     return (
-        f"the trees of the model split column {visible(one.column)} at values from {low:.3g} to "
-        f"{high:.3g}, and the members have values from {one.values.min():.3g} to "
+        f"in column {visible(one.column)}, the trees of the model split at values from {low:.3g} "
+        f"to {high:.3g}, and the members have values from {one.values.min():.3g} to "
         f"{one.values.max():.3g}"
     )
 
