@@ -5,11 +5,12 @@ that no import needs any more fails the test as well. ``python tests/test_house.
 """
 
 import ast
+import gc
 import json
 import re
 import subprocess
 import sys
-from functools import lru_cache
+from functools import cache, lru_cache
 from pathlib import Path
 
 import pytest
@@ -69,11 +70,22 @@ FENCES = {"skmia._core.sdv_parts", "skmia._core.sklearn", "skmia._core.torch_par
 @lru_cache(maxsize=1)
 def read_modules():
     """The syntax tree of each module of the package, by its name."""
-    modules = {}
-    for path in sorted(ROOT.rglob("*.py")):
-        name = ".".join(["skmia", *path.relative_to(ROOT).with_suffix("").parts])
-        modules[name.removesuffix(".__init__")] = ast.parse(path.read_text()), path
+    modules, searches = {}, gc.isenabled()
+    gc.disable()  # to search the growing trees for garbage takes four times as long as to read them
+    try:
+        for path in sorted(ROOT.rglob("*.py")):
+            name = ".".join(["skmia", *path.relative_to(ROOT).with_suffix("").parts])
+            modules[name.removesuffix(".__init__")] = ast.parse(path.read_text()), path
+    finally:
+        if searches:
+            gc.enable()
     return modules
+
+
+@cache
+def walk(tree):
+    """Return all nodes of the tree of a module, which is walked once."""
+    return list(ast.walk(tree))
 
 
 def find_package(module):
@@ -84,7 +96,7 @@ def find_package(module):
 def iter_imports(name, tree, path):
     """Modules that a module imports from skmia, in functions too, and the names taken of each."""
     inside = name.split(".") if path.name == "__init__.py" else name.split(".")[:-1]
-    for node in ast.walk(tree):
+    for node in walk(tree):
         if isinstance(node, ast.ImportFrom):
             base = inside[: len(inside) - node.level + 1] if node.level else []
             target = ".".join([*base, *([node.module] if node.module else [])])
@@ -123,7 +135,7 @@ def find_faults_of_imports():
 
 def iter_foreign_imports(tree):
     """Modules of other libraries that a module imports, and the names taken of each."""
-    for node in ast.walk(tree):
+    for node in walk(tree):
         if isinstance(node, ast.ImportFrom) and not node.level:
             yield from (f"{node.module}.{alias.name}" for alias in node.names)
         elif isinstance(node, ast.Import):
@@ -140,7 +152,7 @@ def find_faults_of_foreign_imports():
 
 def find_defined(tree):
     """Names with an underscore that a module defines: functions, classes, attributes, fields."""
-    for node in ast.walk(tree):
+    for node in walk(tree):
         if isinstance(node, ast.FunctionDef | ast.ClassDef):
             yield node.name
         elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
@@ -168,7 +180,7 @@ def find_faults_of_members():
     known = set().union(*(defined[one] for one in GROUND if one in defined))
     for name, (tree, _) in read_modules().items():
         own = defined[find_package(name)] | known
-        for node in ast.walk(tree) if name not in FENCES else ():
+        for node in walk(tree) if name not in FENCES else ():
             if not isinstance(node, ast.Attribute) or not is_private(node.attr):
                 continue
             its_own = isinstance(node.value, ast.Name) and node.value.id in ("self", "cls")
@@ -275,7 +287,7 @@ def find_block_calls():
     calls = {}
     for name, (tree, path) in read_modules().items():
         taken = {one for target, one in iter_imports(name, tree, path) if target == OUT_OF_CORE}
-        for node in ast.walk(tree) if taken & functions and name != OUT_OF_CORE else ():
+        for node in walk(tree) if taken & functions and name != OUT_OF_CORE else ():
             if isinstance(node, ast.Call) and ast.unparse(node.func) in taken & functions:
                 calls.setdefault(name, []).append(ast.unparse(node.func))
     return calls
@@ -285,7 +297,7 @@ def find_definitions(kinds, everywhere):
     """The modules that define each class or function, at their top or at any depth."""
     places = {}
     for name, (tree, _) in read_modules().items():
-        for node in ast.walk(tree) if everywhere else tree.body:
+        for node in walk(tree) if everywhere else tree.body:
             if isinstance(node, kinds):
                 places.setdefault(node.name, []).append(name)
     return places
@@ -350,7 +362,7 @@ def find_files_of_checks():
     for room, named in {"skmia.report": CHECKS, "skmia.report.agreement": QUESTIONS}.items():
         found = {one.name: set() for one in named}
         for module, (tree, _) in read_modules().items():
-            for node in ast.walk(tree) if module.startswith(room) else ():
+            for node in walk(tree) if module.startswith(room) else ():
                 if isinstance(node, ast.Constant) and str(node.value) in found:
                     found[node.value].add(module)
         yield from found.items()

@@ -2,6 +2,7 @@
 
 import ast
 import re
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -423,14 +424,19 @@ def test_every_promise_has_a_number_of_its_own_and_a_test(page):
     assert numbers == list(PAGES[page]) and all(PAGES[page].values())
 
 
+@cache
+def read_functions(file):
+    """Return the names of all functions of a file of tests."""
+    tree = ast.parse((ROOT / "tests" / file).read_text(encoding="utf-8"))
+    return {node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)}
+
+
 @pytest.mark.parametrize(
     "page, number", [(page, number) for page in PAGES for number in PAGES[page]]
 )
 def test_the_tests_of_a_promise_exist(page, number):
     for file, name in PAGES[page][number]:
-        tree = ast.parse((ROOT / "tests" / file).read_text(encoding="utf-8"))
-        names = {node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)}
-        assert name in names, f"{file}::{name}"
+        assert name in read_functions(file), f"{file}::{name}"
 
 
 @pytest.mark.parametrize("page", PAGES)
