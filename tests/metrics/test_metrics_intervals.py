@@ -19,6 +19,7 @@ from skmia.metrics import (
     operating_point,
     tpr_at_fpr_score,
 )
+from skmia.metrics._operating_point import _mixture_at
 
 
 def pairwise_delong(membership, scores):
@@ -385,3 +386,11 @@ def test_advantage_interval_covers_the_true_advantage():
         _, low, high = advantage_interval(membership, guess)
         covered += low <= 0.2 <= high
     assert 0.92 <= covered / n_runs <= 0.98
+
+
+def test_a_mixture_of_beta_distributions_has_their_mass_and_density():
+    x, weights = np.array([[0.2], [0.9]]), np.array([[0.3, 0.7], [1.0, 0.0]])
+    a, b = np.array([[2.0, 5.0], [3.0, 1.0]]), np.array([[4.0, 1.0], [0.5, 7.0]])
+    mass, density = _mixture_at(x, weights, a, b)
+    np.testing.assert_allclose(mass, (weights * beta(a, b).cdf(x)).sum(axis=1))
+    np.testing.assert_allclose(density, (weights * beta(a, b).pdf(x)).sum(axis=1))
