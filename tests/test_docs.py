@@ -298,6 +298,8 @@ def test_every_type_that_a_public_function_returns_has_a_page():
         ("skmia.metrics.Interval", ".. autoclass:: skmia.metrics.Interval"),
         ("skmia.metrics", "   * - :py:obj:`~skmia.metrics.Interval`"),
         ("skmia.attacks.LiRA", ".. autoclass:: skmia.attacks.LiRA"),
+        ("skmia.base.BaseAttack", ".. autoclass:: skmia.base.BaseAttack()"),
+        ("skmia.base.PoolAttack", ".. autoclass:: skmia.base.PoolAttack()"),
         ("skmia.metrics.operating_point", ".. autofunction:: skmia.metrics.operating_point"),
         (
             "skmia.metrics.membership_advantage_scorer",
