@@ -109,7 +109,10 @@ def members(cls):
 def class_body(full_name, cls):
     """The directive of a class with its methods."""
     own, inherited = members(cls)
-    lines = [f".. autoclass:: {full_name}"]
+    # A class without parameters would show those that ``object`` seems to take.
+    takes_none = cls.__init__ is object.__init__ and not issubclass(cls, tuple)
+    shown = "()" if takes_none and "*args" in str(inspect.signature(cls)) else ""
+    lines = [f".. autoclass:: {full_name}{shown}"]
     if own:
         lines += [f"   :members: {', '.join(own)}"]
     if inherited:

@@ -106,9 +106,10 @@ def draw():
         y += 12
     width = COLUMNS[-1] + BOX["width"] + 8
     return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {y}" width="{width}" '
+        f'<div class="attack-map"><svg xmlns="http://www.w3.org/2000/svg" '
+        f'viewBox="0 0 {width} {y}" width="{width}" '
         f'role="img" aria-label="Map of attacks, by what you have">'
-        f"<style>{STYLE}</style>{''.join(drawn)}</svg>\n"
+        f"<style>{STYLE}</style>{''.join(drawn)}</svg></div>\n"
     )
 
 

@@ -176,7 +176,9 @@ def test_the_first_page_of_the_site_says_what_the_readme_says():
 def test_each_door_of_the_first_page_has_a_command_of_the_readme_a_picture_and_a_tutorial():
     page = (ROOT / "doc" / "index.md").read_text(encoding="utf-8")
     text = " ".join(README.read_text(encoding="utf-8").split())
-    cards = re.findall(r"^:::\{grid-item-card\} ([^\n]*)\n(.*?)^:::$", page, re.MULTILINE | re.DOTALL)
+    cards = re.findall(
+        r"^:::\{grid-item-card\} ([^\n]*)\n(.*?)^:::$", page, re.MULTILINE | re.DOTALL
+    )
     assert [title for title, _ in cards] == DOORS
     for _, body in cards:
         command = re.findall("`(.+)`$", body, re.MULTILINE)[-1]
@@ -298,6 +300,8 @@ def test_every_type_that_a_public_function_returns_has_a_page():
         ("skmia.metrics.Interval", ".. autoclass:: skmia.metrics.Interval"),
         ("skmia.metrics", "   * - :py:obj:`~skmia.metrics.Interval`"),
         ("skmia.attacks.LiRA", ".. autoclass:: skmia.attacks.LiRA"),
+        ("skmia.base.BaseAttack", ".. autoclass:: skmia.base.BaseAttack()"),
+        ("skmia.base.PoolAttack", ".. autoclass:: skmia.base.PoolAttack()"),
         ("skmia.metrics.operating_point", ".. autofunction:: skmia.metrics.operating_point"),
         (
             "skmia.metrics.membership_advantage_scorer",

@@ -9,7 +9,7 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.tree import DecisionTreeClassifier
 
-from skmia import Outputs, Records
+from skmia import Outputs, Records, audit
 from skmia.disclosure import load_policy, recommend, structural_checks
 from skmia.inspection import inspect_model, reconstruct_values
 from skmia.model_selection import best_below_leakage, make_leakage_scorer
@@ -41,7 +41,7 @@ def results():
 def test_a_result_is_shown_small_and_escaped(results, name):
     page = results[name]._repr_html_()
     inside = page.partition(">")[2].removesuffix("</pre>")
-    assert page.startswith("<pre>")
+    assert page.startswith('<pre style="font-family: monospace">')
     assert page.endswith("</pre>")
     assert "<" not in inside
     assert "\nNo leakage." not in inside
@@ -49,6 +49,23 @@ def test_a_result_is_shown_small_and_escaped(results, name):
     assert len(page) < 20_000
     if name not in ("structure", "inspection"):  # which name no columns
         assert "&lt;script&gt;" in inside
+
+
+def test_parts_of_a_report_are_shown_in_a_few_lines():
+    report = audit(MODEL, RECORDS, MEMBERSHIP, shadows=4, random_state=0)
+    for found in (report.service, report.file):
+        assert repr(found) == (
+            f"{type(found).__name__}(level={str(found.level)!r}, evidence={found.evidence!r})"
+        )
+        assert str(found).startswith(str(found.level).upper())
+        assert " ".join(found.verdict.split()) in " ".join(str(found).split())
+        assert found._repr_html_().startswith("<pre ")
+    checks = report.checks
+    assert isinstance(checks, dict)
+    assert len(str(checks).splitlines()) >= len(checks) > 5
+    assert max(map(len, str(checks).splitlines())) < 80
+    assert repr(checks).startswith(f"{{{next(iter(checks))}: {next(iter(checks.values())).status}")
+    assert "<script>" not in checks._repr_html_()
 
 
 def test_records_show_their_columns_labels_and_fields():

@@ -133,7 +133,9 @@ def test_no_page_of_the_site_names_a_private_module():
     pages = [path for path in (ROOT / "doc").rglob("*.md") if "build" not in path.parts]
     texts += [path.read_text(encoding="utf-8") for path in [ROOT / "README.md", *pages]]
     assert len(texts) > 600
-    assert [found for text in texts for found in re.findall(r"\bskmia[\w.]*\._(?!_)\w+", text)] == []
+    assert [
+        found for text in texts for found in re.findall(r"\bskmia[\w.]*\._(?!_)\w+", text)
+    ] == []
 
 
 # Types of parameters and their constraints

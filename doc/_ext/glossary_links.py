@@ -88,7 +88,7 @@ def link_name(literal, known, seen, uri):
 
 
 def add_links(app, doctree, docname):
-    if not docname.startswith(LINKED):
+    if not docname.startswith(LINKED) or docname == "tutorials/index":
         return
     known, seen = terms(app.srcdir), set()
     uri = app.builder.get_relative_uri(docname, GLOSSARY)

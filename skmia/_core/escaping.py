@@ -55,7 +55,8 @@ def join_names(names, most=None):
 
 def as_html(text):
     """Show a text in a notebook; every character is visible, and none is code of the page."""
-    return f"<pre>{html.escape(visible_lines(text))}</pre>"
+    # Notebooks may set the output of a cell in another font, in which tables lose their columns.
+    return f'<pre style="font-family: monospace">{html.escape(visible_lines(text))}</pre>'
 
 
 class SummaryMixin:

@@ -37,10 +37,14 @@ class _NullStream(io.TextIOBase):
 
 
 class _ErrorStream:
-    """The standard error; a terminal that is closed or gone costs no result."""
+    """The standard error; a terminal that is closed or gone costs no result.
+
+    In a notebook, which shows an error in red, it is the standard output.
+    """
 
     def __init__(self):
         file = sys.stderr  # None of a program without a terminal, as of a service
+        file = sys.stdout if _is_of_notebook(file) else file
         self._file = _NullStream() if file is None or getattr(file, "closed", False) else file
 
     def write(self, text):
@@ -56,7 +60,11 @@ class _ErrorStream:
 
     @property
     def is_notebook(self):
-        return type(self._file).__module__.startswith("ipykernel")
+        return _is_of_notebook(self._file)
+
+
+def _is_of_notebook(file):
+    return type(file).__module__.startswith("ipykernel")
 
 
 def say_on_stderr(text):

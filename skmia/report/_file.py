@@ -27,6 +27,7 @@ from ._file_attack import fit_file_attack
 from ._measure import COLUMNS, measure_attack
 from ._pace import CONTROL_OF_FILE, MOST_OF_COLUMN, MOST_OF_CONTROL
 from ._run import Run
+from ._shown import ShortFindings
 from ._text import name_unread
 from ._verdict import (
     NO_CONTROL,
@@ -55,8 +56,8 @@ _ALWAYS = (
 _OF_A_SERVICE = {"queries", "optimum"}
 
 
-@dataclass(frozen=True, eq=False)
-class FileFindings:
+@dataclass(frozen=True, eq=False, repr=False)
+class FileFindings(ShortFindings):
     """What the file of a model reveals, as measured by :func:`audit`.
 
     Attributes

@@ -38,6 +38,7 @@ from ._measure import TOO_FEW
 from ._page import describe_picture, render_audit
 from ._pool_size import describe_growth
 from ._screen import list_document_routes, show_report
+from ._shown import NamedChecks, ShortFindings
 from ._text import (
     describe_disparity,
     describe_performance,
@@ -240,8 +241,8 @@ if TYPE_CHECKING:
     from .checks._permutation import PermutationResult
 
 
-@dataclass(frozen=True, eq=False)
-class ServiceFindings:
+@dataclass(frozen=True, eq=False, repr=False)
+class ServiceFindings(ShortFindings):
     """What the answers of a model reveal, as measured by :func:`audit`.
 
     Attributes
@@ -465,7 +466,7 @@ class AuditReport:
 
     @property
     def checks(self) -> "dict[str, Check]":
-        return self.findings.checks
+        return NamedChecks(self.findings.checks)
 
     @property
     def grounds(self) -> "Grounds":

@@ -15,6 +15,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 from skmia import Records, audit
+from skmia._core.escaping import as_html
 from skmia._core.pages.curves import draw_roc
 from skmia.attacks import ThresholdAttack
 from skmia.datasets import make_membership_problem
@@ -233,7 +234,7 @@ def test_a_notebook_gets_the_page_in_a_frame_of_its_own(leaky, monkeypatch):
     assert shown.startswith("<iframe ") and shown.endswith("</iframe>")
     assert html.unescape(shown.split('srcdoc="')[1].split('" title=')[0]) == leaky.to_html()
     monkeypatch.setitem(sys.modules, "jinja2", None)
-    assert leaky._repr_html_() == f"<pre>{html.escape(leaky.summary())}</pre>"
+    assert leaky._repr_html_() == as_html(leaky.summary())
 
 
 def test_a_rate_of_a_thousandth_is_refused_with_under_200_records():

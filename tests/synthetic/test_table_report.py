@@ -132,7 +132,7 @@ def test_files(report, tmp_path, monkeypatch):
     saved = save_table(json.loads(report.to_json()), tmp_path / "again")
     assert [path.name for path in saved.paths] == ["table.json"]
     assert "report.html could not be made" in json.loads(saved.paths[0].read_text())["notes"][0]
-    assert report._repr_html_().startswith("<pre>")
+    assert report._repr_html_().startswith("<pre ")
 
 
 def test_a_report_without_holdout():
