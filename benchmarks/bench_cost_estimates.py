@@ -3,9 +3,7 @@
 No constant of the estimates was set by one of these cases. Each is estimated and then run in a
 process of its own; seconds are of the processor on one thread. Shadow models are 8 in both.
 
-    OMP_NUM_THREADS=1 python benchmarks/bench_cost_estimates.py [--only ridge mixed] [--save]
-
-``--save`` writes the rows to results/cost_estimates.md, in place of those of the same cases.
+    OMP_NUM_THREADS=1 python benchmarks/bench_cost_estimates.py [--only ridge mixed]
 """
 
 import argparse
@@ -13,7 +11,6 @@ import subprocess
 import sys
 import time
 import warnings
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -32,7 +29,6 @@ from skmia.report.cost import estimate_cost
 from skmia.synthetic import audit_table
 from skmia.synthetic.cost import estimate_table_cost
 
-RESULTS = Path(__file__).parent / "results" / "cost_estimates.md"
 HEAD = "| case | said, s | taken, s | said / taken | largest parts, said / taken |"
 RULE = "|---|---|---|---|---|"
 
@@ -119,28 +115,9 @@ def run_here(name):
         print(tell(name, *(run_model if name in MODELS else run_table)(name)), flush=True)
 
 
-def save(rows):
-    """Put the rows in the place of those of the same cases."""
-    kept = {}
-    if RESULTS.exists():
-        kept = {row.split(" | ")[0]: row for row in RESULTS.read_text().splitlines() if "/" in row}
-        kept.pop(HEAD.split(" | ")[0], None)
-        kept = {name: row for name, row in kept.items() if name.startswith("| ")}
-    kept |= {row.split(" | ")[0]: row for row in rows}
-    RESULTS.write_text(
-        "# What the estimates of cost say\n\n"
-        "`estimate_cost` of audits of models with 8 shadow models, and `estimate_table_cost`, "
-        "beside what the audits took, in seconds\nof the processor on one thread. No constant of "
-        "the estimates was set by one of these\ncases. Made by `bench_cost_estimates.py`.\n\n"
-        + "\n".join([HEAD, RULE, *kept.values()])
-        + "\n"
-    )
-
-
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
     parser.add_argument("--only", nargs="+", default=[*MODELS, *TABLES], choices=[*MODELS, *TABLES])
-    parser.add_argument("--save", action="store_true", help=f"write results/{RESULTS.name}")
     parser.add_argument("--here", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.here:
@@ -152,8 +129,6 @@ def main():
         done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
         row = done.stdout.splitlines()[-1]
         print(row, flush=True)
-        if options.save:
-            save([row])
 
 
 if __name__ == "__main__":

@@ -200,7 +200,7 @@ def draw_rows(n_records, n_wanted, seed, groups=(), n_fewest=0, units=None):
     keys = empty_table(n_records if units is None else int(units.max()) + 1)
     np.random.default_rng(seed).random(out=keys)
     if units is not None:
-        keys = take_table(keys, units)
+        keys = keys[units]
     chosen = keys <= _find_cut(keys, n_wanted)
     for mask in groups:
         chosen |= mask & (keys <= _find_cut(keys[mask], n_fewest))

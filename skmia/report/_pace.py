@@ -17,7 +17,7 @@ from .._core.skorch_nets import is_skorch
 from .._core.targets import shape_targets
 from ..attacks import StackedAttack
 from ..base import needs_of, parts_of
-from ..victims import has_file, is_linear_model, is_trainable
+from ..victims import has_file, has_stored_sums, is_linear_model, is_trainable
 from ._budget import TableSize, expect_check, measure_table_size
 from ._case import ALONE, AS_FILE, ATTACKS, CHECKS, OPENING, SHADOWS, is_recipe
 from ._pool_size import SIZES
@@ -225,14 +225,14 @@ def _size_up_case(case):
 _READING, _ARITHMETIC = "reading a file", "arithmetic"
 # Reading a file of trees takes so many times as long as their answers do.
 _ANSWERS_OF_TREES = 50
-# Reading a file of another kind, of one number of one record for one class; one that is not linear
-# stores several sums of each column, and reads a sparse table like a full one.
+# Reading a file of another kind, of one number of one record for one class; one that stores sums
+# has several of each column, and reads a sparse table like a full one.
 _OF_A_CELL, _OF_SUMS = 1e-7, 5
 # Attacks and checks, of one record, and what they take however few there are.
 _OF_REPETITIONS = 2e-5, 0.09
 _OF_ANOTHER, _OF_FILE = (1.5e-6, 0.01), 0.07
 # Reading a single tree, the cube of the number of its equations, which are solved some times.
-_OF_INVERSION = 2.5e-10
+_OF_INVERSION = 1.3e-10
 # Models that are trained together take this share of the time that they take one by one.
 _TOGETHER = 0.5
 # The control attacks a clone with at most so many candidates, or so many for each column: what it
@@ -306,19 +306,20 @@ def expect_audit(size, pace, took=None):
 
 def _expect_file(size, pace):
     least = pace.load * _OF_FILE
-    if _has_trees(size.model):
-        return least + _ANSWERS_OF_TREES * pace.answer_on(size.n_records)
     if hasattr(size.model, "tree_"):
         n_equations = size.model.get_n_leaves() * max(1, size.n_classes - 1)
         return least + pace.load * _OF_INVERSION * min(n_equations, size.n_records) ** 3
-    n_sums = _OF_SUMS * size.n_records * size.n_columns
-    if is_linear_model(size.model):
-        n_sums = size.n_classes * size.table.n_cells
+    if _has_trees(size.model):
+        return least + _ANSWERS_OF_TREES * pace.answer_on(size.n_records)
+    n_sums = size.n_classes * size.table.n_cells
+    if not is_linear_model(size.model) and has_stored_sums(size.model):
+        n_sums = _OF_SUMS * size.n_records * size.n_columns
     return least + pace.load * _OF_A_CELL * n_sums
 
 
 def _has_trees(model):
-    return hasattr(model, "n_estimators") or "Boost" in type(model).__name__
+    kinds = hasattr(model, "n_estimators"), hasattr(model, "tree_")
+    return any(kinds) or "Boost" in type(model).__name__
 
 
 def _count_of_control(size):
