@@ -12,7 +12,7 @@ from skmia._core.error_hints import _advise_on_text
 from skmia._core.guesses import check_keywords
 from skmia._core.records import _list_some, check_column_name
 from skmia.cli._columns import _show_value_counts
-from skmia.cli._read_table import infer_task
+from skmia.cli._read_table import _propose_member_value, infer_task
 from skmia.inspection._inspect import _write_stored
 from skmia.report._permutations import HIGHEST_LEVEL, count_permutations
 from skmia.report._words import join_names
@@ -96,3 +96,15 @@ def test_signals_of_at_most_24_records_are_drawn():
     pool = ShadowPool.from_scores(np.zeros((4, 25)), inside, records)
     with pytest.raises(ValueError, match=r"shows 1 to 24 records; got 25\."):
         RecordSignalsDisplay.from_pool(pool, records)
+
+
+def test_the_value_of_the_members_is_proposed_if_there_are_two():
+    for values, said in (
+        (["in", "out ", None], "; name the value of the members: --member-value in or --member-v"),
+        (
+            ["in", "in"],
+            "; other values are allowed if there are two, of which --member-value names",
+        ),
+        (["in", "out", "?"], "; other values are allowed if there are two"),
+    ):
+        assert _propose_member_value(pd.Series(values)).startswith(said)

@@ -578,3 +578,11 @@ def test_more_noise_has_a_lower_score():
     X = np.random.default_rng(0).normal(size=(60, 30))
     scores = [MahalanobisLeakage(noise_scale=noise).fit(X).score(X) for noise in (0.0, 1.0, 4.0)]
     assert scores[0] > scores[1] > scores[2] > 0
+
+
+@pytest.mark.parametrize(
+    ("covariance", "kind"), [(np.array([1.0, 4.0]), "diagonal"), (np.eye(2) + 0.5, "full")]
+)
+def test_an_estimator_of_moments_is_of_the_kind_of_its_covariance(covariance, kind):
+    leakage = MahalanobisLeakage.from_moments(np.zeros(2), covariance, n_samples=10)
+    assert leakage.covariance == kind
