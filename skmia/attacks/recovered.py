@@ -101,7 +101,7 @@ class RecoveredModelAttack(BaseAttack):
     -----
     UserWarning
         If the coefficients are much longer or shorter than those of models of the recipe that are
-        trained on random candidates, as with another penalty or temperature.
+        trained on random candidates, as with another penalty or temperature; not with `outsiders`.
 
     See Also
     --------
@@ -217,7 +217,8 @@ class RecoveredModelAttack(BaseAttack):
         self.estimator_, self.n_queries_ = recovered.model, len(records)
         self.condition_, self.error_ = float(recovered.condition), float(recovered.error)
         rng = check_random_state(self.random_state)
-        self._warn_of_other_recipe(recipe, records, rng)
+        if not self.outsiders:  # else there are fewer candidates than training rows
+            self._warn_of_other_recipe(recipe, records, rng)
         self._attack = _RecoveredOptimum(
             self.estimator_, outsiders=self.outsiders, prior=self.prior, random_state=rng
         )
