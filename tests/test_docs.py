@@ -176,7 +176,9 @@ def test_the_first_page_of_the_site_says_what_the_readme_says():
 def test_each_door_of_the_first_page_has_a_command_of_the_readme_a_picture_and_a_tutorial():
     page = (ROOT / "doc" / "index.md").read_text(encoding="utf-8")
     text = " ".join(README.read_text(encoding="utf-8").split())
-    cards = re.findall(r"^:::\{grid-item-card\} (.*)\n(.*?)^:::$", page, re.MULTILINE | re.DOTALL)
+    cards = re.findall(
+        r"^:::\{grid-item-card\} ([^\n]*)\n(.*?)^:::$", page, re.MULTILINE | re.DOTALL
+    )
     assert [title for title, _ in cards] == DOORS
     for _, body in cards:
         command = re.findall("`(.+)`$", body, re.MULTILINE)[-1]
