@@ -209,6 +209,7 @@ def _note_numbers(document, routes, shown, rate):
             base = choose_base(rate)
             digits = 0 if base * best["high"] >= 5 else 1
             low, high = (f"{base * best[end]:.{digits}f}" for end in ("low", "high"))
+            high = high if digits else count_of(best["high"], base)  # all only if it is 1
             ends.append(f"{route.way} {low} to {high} of {base:,}")
         if best and best["fpr"] and route.own_level.rank >= 0:
             for prior in _PRIORS:

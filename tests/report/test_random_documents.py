@@ -33,7 +33,12 @@ def test_nothing_contradicts_a_number_in_some_hundred_audits(block):
 
 @pytest.mark.parametrize(
     "seed",
-    [*range(1000, 1010), *(pytest.param(k, marks=pytest.mark.slow) for k in range(1010, 1030))],
+    # In the one of 1563 the upper end of a rate is nearly 1.
+    [
+        *range(1000, 1010),
+        1563,
+        *(pytest.param(k, marks=pytest.mark.slow) for k in range(1010, 1030)),
+    ],
 )
 def test_each_number_that_is_told_is_one_of_the_document(seed):
     pytest.importorskip("jinja2")
