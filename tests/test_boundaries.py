@@ -30,14 +30,15 @@ RANGES = {
         secrets RoundingDefense.decimals NegativeWeights.n_epochs Relabeling.n_epochs""",
     "0..": "noise_seed",
     f"1..{MOST}": """batch_size k max_changes max_failures max_iter max_queries max_samples
-        min_changes n_attacks n_canaries n_columns n_copies n_critic n_draws n_epochs n_iterations
+        n_answers min_changes n_attacks n_canaries n_columns n_copies n_critic n_draws n_epochs n_iterations
         n_jobs n_latent n_left_out n_neighbors n_partners n_references n_repeats n_samples
         n_shards n_steps
         n_candidates n_tokens n_wrong order reference_size test_size train_size
         DisparityTest.n_permutations""",
     "1..1000000": "n_changes",
-    f"2..{MOST}": """batched cv n_rounds n_simulations Exposure.n_samples GeneratorAttack.n_samples
-        MeanGLiRAttack.n_samples SoftLabelDefense.n_left_out SoftRegressionDefense.n_left_out""",
+    f"2..{MOST}": """batched cv n_rounds n_teachers n_simulations Exposure.n_samples
+        GeneratorAttack.n_samples MeanGLiRAttack.n_samples SoftLabelDefense.n_left_out
+        SoftRegressionDefense.n_left_out""",
     "2..100000": "n_estimators",
     f"3..{MOST}": "QuantileAttack.cv",
     f"4..{MOST}": "n_trials",
@@ -47,7 +48,7 @@ RANGES = {
         target_delta target_fpr test_size train_size validation_fraction GaussianMechanism.delta
         NonSphericalGaussianMechanism.delta RankingTest.alpha""",
     "[0, 1)": "delta min_confidence outsiders",
-    "(0, 1]": "sampling_ratio share",
+    "(0, 1]": "sampling_ratio share PATEDefense.threshold",
     "[0, 1]": """a negative_slope noise LabelSmoothingDefense.smoothing
         MahalanobisLeakage.level MorganAttack.target_fpr""",
     "(1, 1000000]": "mean_trials",

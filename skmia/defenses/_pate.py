@@ -2,7 +2,7 @@
 
 import math
 import warnings
-from numbers import Real
+from numbers import Integral, Real
 from typing import Any, Self
 
 import numpy as np
@@ -178,7 +178,7 @@ class PATEDefense(CountsPrivateFits, TaughtClassifier):
         "student": [HasMethods(["fit", "predict"]), None],
         "classes": ["array-like", None],
         "ledger": [PrivacyLedger, None],
-        "noise_seed": [at_least(0), None],
+        "noise_seed": [Interval(Integral, 0, None, closed="left"), None],
         "n_jobs": N_JOBS,
         "random_state": ["random_state"],
     }
