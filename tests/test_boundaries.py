@@ -30,7 +30,7 @@ RANGES = {
         secrets RoundingDefense.decimals NegativeWeights.n_epochs Relabeling.n_epochs""",
     "0..": "noise_seed",
     f"1..{MOST}": """batch_size k max_changes max_failures max_iter max_queries max_samples
-        n_answers min_changes n_attacks n_canaries n_columns n_copies n_critic n_draws n_epochs n_iterations
+        min_changes n_attacks n_canaries n_columns n_copies n_critic n_draws n_epochs n_iterations
         n_jobs n_latent n_left_out n_neighbors n_partners n_references n_repeats n_samples
         n_shards n_steps
         n_candidates n_tokens n_wrong order reference_size test_size train_size
