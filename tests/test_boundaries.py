@@ -33,7 +33,7 @@ RANGES = {
         min_changes n_attacks n_canaries n_columns n_copies n_critic n_draws n_epochs n_iterations
         n_jobs n_latent n_left_out n_neighbors n_partners n_references n_repeats n_samples
         n_shards n_steps
-        n_candidates n_tokens n_wrong order reference_size test_size train_size
+        n_answers n_candidates n_tokens n_wrong order reference_size test_size train_size
         DisparityTest.n_permutations""",
     "1..1000000": "n_changes",
     f"2..{MOST}": """batched cv n_rounds n_teachers n_simulations Exposure.n_samples

@@ -47,7 +47,11 @@ from skmia.synthetic import (
 )
 from skmia.victims import FunctionClassifier
 
-pytestmark = pytest.mark.contract
+pytestmark = [
+    pytest.mark.contract,
+    # A private estimator says what its guarantee does not cover.
+    pytest.mark.filterwarnings("ignore::skmia.exceptions.PrivacyWarning"),
+]
 
 # How the estimators of the common tests are made.
 _SPEC = importlib.util.spec_from_file_location("common", Path(__file__).parent / "test_common.py")
