@@ -23,7 +23,6 @@ from sklearn.linear_model import (
     OrthogonalMatchingPursuit,
     OrthogonalMatchingPursuitCV,
     PoissonRegressor,
-    QuantileRegressor,
     Ridge,
     RidgeClassifier,
     RidgeClassifierCV,
@@ -262,7 +261,7 @@ def test_machines_that_did_not_come_to_the_optimum_are_refused():
 def test_other_models_and_several_outputs_are_named():
     X, y = CANCER
     records = Records(X, y)
-    for model in (SGDClassifier(), QuantileRegressor(), NuSVC(nu=0.2)):
+    for model in (SGDClassifier(), NuSVC(nu=0.2)):
         assert not has_stationarity(model)
     with pytest.raises(TypeError, match="SVC and SVR, also at the end of a Pipeline; got SGDCl"):
         read_gradients(SGDClassifier().fit(X, y), records, 284, 1.0)
