@@ -15,11 +15,12 @@ from scipy.stats import binom
 from sklearn.base import clone
 from sklearn.ensemble import BaggingClassifier, VotingClassifier
 from sklearn.model_selection import GridSearchCV, cross_val_predict
+from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
 import skmia
-from skmia.defenses import DPSGDClassifier, LabelOnlyDefense, TemperatureDefense
+from skmia.defenses import DPSGDClassifier, LabelOnlyDefense, PATEDefense, TemperatureDefense
 from skmia.defenses.schema import DeclaredSchema, NumberColumn
 from skmia.synthetic import DPWassersteinGAN
 
@@ -392,8 +393,21 @@ def find_classes_that_state_an_epsilon():
                 yield value.__name__
 
 
+@pytest.mark.parametrize("n_teachers", [2, 10])
+def test_a_private_vote_knows_no_more_than_its_epsilon_allows(n_teachers):
+    def count_known(**settings):
+        teacher = KNeighborsClassifier(1)  # knows each of its rows
+        settings |= {"n_teachers": n_teachers, "classes": [0, 1], "random_state": 0}
+        vote = PATEDefense(teacher, X, **settings).fit(X, Y)
+        return (vote.predict(X) == Y).sum()
+
+    assert count_known(**PRIVATE) <= most_known(EPSILON)
+    if n_teachers == 2:
+        assert count_known(noise_multiplier=0) > most_known(EPSILON)
+
+
 def test_every_class_that_states_an_epsilon_is_here():
     # Audits and a test of disparity state bounds for a model; a search has tests of its law.
     others = {"DisparityTest", "EpsilonAudit", "LabelAudit", "OneRunAudit", "PrivateSearchCV"}
     found = {*find_classes_that_state_an_epsilon()} - others
-    assert found == {"DPSGDClassifier", "DPWassersteinGAN"}
+    assert found == {"DPSGDClassifier", "DPWassersteinGAN", "PATEDefense"}
