@@ -15,8 +15,7 @@ from pathlib import Path
 import pytest
 from sklearn.ensemble import RandomForestClassifier
 
-from skmia._core import progress
-from skmia._core.pages import saving
+from skmia._core import progress, saving
 from skmia.cli import main
 
 PATIENCE = 120.0  # seconds, after which a test that hangs fails
