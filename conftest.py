@@ -1,14 +1,8 @@
-"""Examples in docstrings are run where they are written, whatever room a class is named by.
-
-To look for examples takes as long as to import: what has none is not looked through.
-"""
+"""Examples in docstrings are run where they are written, whatever room a class is named by."""
 
 import doctest
 import inspect
 import re
-
-import pytest
-from _pytest.doctest import DoctestModule
 
 _is_of_module = doctest.DocTestFinder._from_module
 
@@ -23,16 +17,3 @@ def _is_written_in(self, module, thing):
 
 
 doctest.DocTestFinder._from_module = _is_written_in
-
-
-@pytest.hookimpl(wrapper=True)
-def pytest_collect_file(file_path, parent):
-    """Leave a file without examples to its tests alone, unless it is named in the call."""
-    collectors = yield
-    if (
-        not collectors
-        or parent.session.isinitpath(file_path)
-        or ">>>" in file_path.read_text("utf-8")
-    ):
-        return collectors
-    return [one for one in collectors if not isinstance(one, DoctestModule)]
