@@ -173,7 +173,8 @@ class RecoveredModelAttack(BaseAttack):
         Returns
         -------
         cost : Cost
-            Memory in bytes, and seconds on one core beside those of the one fit.
+            Memory in bytes, and seconds on one core beside those of the fits: one of
+            the recipe, and 8 by which another recipe is noticed.
 
         Raises
         ------
