@@ -29,6 +29,7 @@ from .mechanisms import (
     DELTA,
     FINITE_POSITIVE,
     check_label_types,
+    check_one_target,
     check_target,
     choose_target_delta,
     validate_rows,
@@ -397,12 +398,7 @@ class DPSGDClassifier(CountsPrivateFits, ClassifierMixin, BaseEstimator):
         return np.unique(y)
 
     def _check_settings(self):
-        given = [self.target_epsilon is not None, self.noise_multiplier is not None]
-        if sum(given) != 1:
-            raise ValueError(
-                "Give one of target_epsilon and noise_multiplier; got "
-                f"{'both' if all(given) else 'neither'}."
-            )
+        check_one_target(self)
         if self.schema is not None and self.classes is not None:
             raise ValueError("classes are those of the schema; leave classes out.")
         if self.max_grad_norm == np.inf and self.noise_multiplier != 0:

@@ -41,6 +41,7 @@ from .mechanisms import (
     DELTA,
     FINITE_POSITIVE,
     check_label_types,
+    check_one_target,
     check_target,
     choose_target_delta,
     gaussian_sigma,
@@ -241,7 +242,7 @@ class PATEDefense(CountsPrivateFits, TaughtClassifier):
         """
         check_target(self)
         validate_params_of(self)
-        self._check_one_target()
+        check_one_target(self)
         for learner in (self.estimator, self.student):
             _check_untrained(learner)
         X, y, _ = check_labeled(X, y, None)
@@ -280,17 +281,9 @@ class PATEDefense(CountsPrivateFits, TaughtClassifier):
             is 0 if ``epsilon_`` is infinite.
         """
         validate_params_of(self)
-        self._check_one_target()
+        check_one_target(self)
         multiplier = self._choose_multiplier(choose_target_delta(self.target_delta, len(y)))
         return [(multiplier if self.noise_seed is None else 0.0, 1.0, 1)]
-
-    def _check_one_target(self):
-        given = [self.target_epsilon is not None, self.noise_multiplier is not None]
-        if sum(given) != 1:
-            raise ValueError(
-                "Give one of target_epsilon and noise_multiplier; got "
-                f"{'both' if all(given) else 'neither'}."
-            )
 
     def _choose_multiplier(self, delta):
         if self.noise_multiplier is not None:

@@ -110,6 +110,16 @@ def choose_target_delta(target_delta, n_rows):
     return target_delta
 
 
+def check_one_target(estimator):
+    """Refuse both of ``target_epsilon`` and ``noise_multiplier``, and neither."""
+    given = [estimator.target_epsilon is not None, estimator.noise_multiplier is not None]
+    if sum(given) != 1:
+        raise ValueError(
+            "Give one of target_epsilon and noise_multiplier; got "
+            f"{'both' if all(given) else 'neither'}."
+        )
+
+
 def check_target(estimator):
     """Refuse an infinite ``target_epsilon``, which is training without privacy."""
     if isinstance(estimator.target_epsilon, Real) and estimator.target_epsilon == np.inf:
