@@ -35,10 +35,11 @@ _FEW = 200
 class AnalyticLiRA(PosteriorMixin, BaseAttack):
     r"""Likelihood-ratio attack on a linear model, without shadow models.
 
-    The distributions of the signal over models that were trained with a record (IN) and without it
-    (OUT), which :class:`LiRA` estimates from many shadow models, follow for a linear model from one
-    fit to all records: a random training set is a random weight of each record, and Newton's method
-    says how far the output of a record moves with the weights.
+    :class:`LiRA` estimates from many shadow models how the signal of a record is distributed over
+    models that were trained with it (IN) and without it (OUT). For a linear model, both
+    distributions can be computed from one fit to all records: a random training set is a random
+    weight for each record, and Newton's method approximates how the output for a record changes
+    with the weights.
 
     Parameters
     ----------
@@ -46,13 +47,13 @@ class AnalyticLiRA(PosteriorMixin, BaseAttack):
         Model under attack. If None, the predictions stored by :meth:`skmia.Records.with_outputs`
         are used, and ``estimator`` must be given.
     estimator : estimator, default=None
-        How the victim was trained: an unfitted LogisticRegression, LinearRegression or Ridge, or a
-        Pipeline that ends in one. If None, a clone of the victim.
+        Estimator with which the victim was trained: an unfitted LogisticRegression,
+        LinearRegression or Ridge, or a Pipeline that ends in one. If None, a clone of the victim.
     prior : float, default=0.5
         Share of members among the records given to ``fit``, in (0, 1).
     max_bytes : float or "auto", default="auto"
-        Memory that ``fit`` may hold beside the table; what would hold more is refused. "auto"
-        allows 500 MB, or ten times the table if that is more.
+        Maximum memory of ``fit`` in addition to the table, in bytes; ``fit`` raises an error if it
+        would need more. "auto" allows 500 MB, or ten times the table if that is more.
 
     Attributes
     ----------
@@ -73,20 +74,19 @@ class AnalyticLiRA(PosteriorMixin, BaseAttack):
 
     See Also
     --------
-    LiRA : The same from shadow models, for any victim.
-    StationarityAttack : Uses the coefficients of the victim, from its file.
-    skmia.leakage.LeaveOneOutLeakage : Leakage of training records from one fit.
+    LiRA : Estimates the distributions from shadow models, for any victim. StationarityAttack : Uses
+    the coefficients of the victim, from its file. skmia.leakage.LeaveOneOutLeakage : Leakage of
+    training records from one fit.
 
     Notes
     -----
     :ref:`The formulas <analytic_lira>` are in the guide. A record that was not given to ``fit`` has
-    weight 0 in the fit. The steps of a Pipeline before the model are fitted to all records once. It
-    takes the time of one fit and :math:`O(n d^2)` for n records and d coefficients, which are as
-    many as features for two classes and regression, and features times classes for more; with more
-    features than records and one output, :math:`O(n^3)`. Of sparse features no dense copy is made.
-    What would be held, a matrix of the coefficients, or of the records if there are fewer of them,
-    is known before: above 500 MB and ten times the table, ``fit`` refuses to begin
-    (:meth:`expect_cost`).
+    weight 0 in the fit. The steps of a Pipeline before the model are fitted to all records once.
+    The time is that of one fit plus :math:`O(n d^2)` for n records and d coefficients, where d is
+    the number of features, times the number of classes if there are more than two. With more
+    features than records and one output, it is :math:`O(n^3)`. Sparse features are not copied to
+    dense ones. The memory is that of a square matrix over the coefficients, or over the records if
+    they are fewer; see :meth:`expect_cost`.
 
     References
     ----------
@@ -133,7 +133,7 @@ class AnalyticLiRA(PosteriorMixin, BaseAttack):
         return Needs(_READS, access=frozenset() if is_given else frozenset({"optimum"}))
 
     def expect_cost(self, X: Records) -> Cost:
-        """What the attack will hold and take, told from the fitted victim before anything is done.
+        """Estimate the memory and the time of the attack from the fitted victim.
 
         Parameters
         ----------

@@ -287,9 +287,9 @@ def attack_people(
 ) -> PeopleEvidence:
     """Attack people, whose records are all members or all non-members: a user-level attack.
 
-    An attacker who knows several records of a person finds the person more surely than any of the
-    records. The shadow models must have all records of a person or none, as a
-    :class:`~skmia.ShadowPool` fitted on records with the field ``group_by`` ensures.
+    An attacker who knows several records of a person can combine the evidence. Each shadow model
+    must be trained on all records of a person or on none, as a :class:`~skmia.ShadowPool` fitted on
+    records with the field ``group_by`` is.
 
     Parameters
     ----------
@@ -305,8 +305,8 @@ def attack_people(
 
         - ``"sum"``: sum of the scores of the records, such as the log likelihood ratios of
           :class:`LiRA` or the log ratios of :class:`RMIA`, as differences from the score that is
-          evidence neither for nor against membership. It is best if the records answer
-          independently.
+          evidence neither for nor against membership. This is best if the signals of the records
+          are independent.
         - ``"standardized"``: the same sum, in standard deviations from its mean over OUT models.
           People with few and with many records then have similar false positive rates.
         - ``"likelihood"``: :class:`LiRA` with people in the place of records, on the mean signal of

@@ -91,9 +91,9 @@ class CalibratedAttack(PoolAttack):
         Model under attack. If None, the predictions stored by :meth:`skmia.Records.with_outputs`
         are used.
     shadows : ShadowPool or int
-        A fitted pool, or an unfitted one, which is fitted once on the table that the records given
-        to ``fit`` are taken from. A number trains as many clones of the victim, also once for a
-        table; for `n_jobs` or a `random_state`, pass a pool.
+        A fitted pool, or an unfitted one, which is fitted once on the table from which the records
+        given to ``fit`` were taken. An int is the number of clones of the victim to train, also
+        once per table; to set ``n_jobs`` or ``random_state``, pass a pool.
     reference : {"out", "midpoint", "rank", "population"}, default="out"
         - ``"out"``: signal minus the mean over OUT models (Watson et al.);
         - ``"midpoint"``: signal minus the midpoint of the means over IN and over OUT models
@@ -103,21 +103,21 @@ class CalibratedAttack(PoolAttack):
         - ``"population"``: share of the population whose signal is at most the record's (attack P
           of Ye et al.); the shadow models are not used.
     signal : "auto", str or Signal, default="auto"
-        What is compared.
+        Signal that is compared.
 
-        - ``"auto"``: by the kind of the model, the log odds of the label (``"scaled_logit"``), for
-          a model without probabilities its margin (``"hinge"``), for a regressor minus the log
-          residual (``"log_residual"``); with ``reference="midpoint"``, minus the loss instead of
-          the log odds, see Notes;
-        - another signal that the pool stores, or that follows from one: ``"loss"`` and
-          ``"confidence"`` follow from the log odds.
+        - ``"auto"``: the log odds of the label (``"scaled_logit"``); for a model without
+          probabilities, the margin (``"hinge"``); for a regressor, minus the log residual
+          (``"log_residual"``). With ``reference="midpoint"``, minus the loss is used instead of the
+          log odds, see Notes;
+        - another signal that the pool stores, or that is computed from one: ``"loss"`` and
+          ``"confidence"`` are computed from the log odds.
     population : Records, default=None
         Records for ``reference="population"``, preferably known non-members.
     target_fpr : float, default=None
         Without ``membership``, the threshold is set so that this share of non-members is flagged,
         as measured on shadow models treated as the victim. The rate holds only if the victim was
-        trained like the shadow models and on as many records (``max_samples`` of the pool); a
-        warning says where it was not.
+        trained like the shadow models and on as many records (``max_samples`` of the pool); ``fit``
+        warns if it was not.
 
     Attributes
     ----------
@@ -136,13 +136,13 @@ class CalibratedAttack(PoolAttack):
 
     See Also
     --------
-    LiRA : Also takes the spread of the signal into account.
+    LiRA : Likelihood-ratio attack that also models the spread of the signal.
 
     Notes
     -----
     The published forms of ``"out"`` and ``"midpoint"`` compare losses, as ``signal="loss"`` does.
-    ``"auto"`` is what found more on five problems: the loss for ``"midpoint"``, the log odds for
-    ``"out"``.
+    ``"auto"`` selects the signal that was stronger on five problems: the loss for ``"midpoint"``,
+    the log odds for ``"out"``.
 
     References
     ----------

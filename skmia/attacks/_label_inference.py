@@ -31,8 +31,8 @@ class LabelInferenceAttack(CandidateScores):
     r"""Inference of the labels that a model was trained on.
 
     The attacker knows the features of a training record and can query the victim, and infers the
-    label. A model that has learned the task predicts many labels of any record, so what training
-    on a label reveals is the advantage over records that the victim was not trained on; see
+    label. A model that has learned the task predicts most labels correctly, for any record. The
+    leakage is therefore the advantage over records that the victim was not trained on, see
     :meth:`compare`.
 
     Parameters
@@ -40,12 +40,12 @@ class LabelInferenceAttack(CandidateScores):
     victim : fitted estimator
         Classifier under attack. It may return only labels.
     shadows : ShadowPool or int, default=None
-        A fitted pool; an unfitted one is fitted once on the table that the records given to ``fit``
-        are taken from, and a number trains as many clones of the victim. It must keep its models
-        (``store="models"``) or, for records of the pool, their outputs (``store="outputs"``).
-        Labels are then preferred to which the victim gives more probability than shadow models do
-        that were not trained on the record. If None, the label that the victim predicts is
-        inferred.
+        A fitted pool; an unfitted one is fitted once on the table from which the records given to
+        ``fit`` were taken. An int is the number of clones of the victim to train. The pool must
+        keep its models (``store="models"``) or, for records of the pool, their outputs
+        (``store="outputs"``). The attack then prefers labels to which the victim assigns a higher
+        probability than shadow models that were not trained on the record. If None, the attack
+        returns the label that the victim predicts.
 
     Attributes
     ----------
@@ -65,9 +65,9 @@ class LabelInferenceAttack(CandidateScores):
 
     See Also
     --------
-    AttributeInferenceAttack : Inference of an attribute of a record.
-    skmia.epsilon.LabelAudit : Trains on labels that coins decide, which makes the advantage
-        unbiased, and bounds the epsilon of label privacy.
+    AttributeInferenceAttack : Inference of an attribute of a record. skmia.epsilon.LabelAudit :
+    Trains on labels that are assigned at random, which makes the advantage unbiased, and bounds the
+    epsilon of label privacy.
 
     Notes
     -----
@@ -78,8 +78,9 @@ class LabelInferenceAttack(CandidateScores):
     treated as the victim and their training records. Half of the finest step of the probabilities
     is added to each of them if some are 0 or 1.
 
-    Labels of the records under attack are read only to find out which shadow models were trained on
-    them. Records without labels, or outside of the pool, were in no training set.
+    Labels of the records under attack are used only to look up which shadow models were trained on
+    them. Records without labels, or outside of the pool, are treated as non-members of all shadow
+    models.
 
     Examples
     --------

@@ -465,12 +465,12 @@ def _draw_trend_records(reader):
 class LiRA(PosteriorMixin, PoolAttack):
     r"""Likelihood-ratio attack (LiRA).
 
-    For every record, the signal :math:`\phi` of the shadow models that were trained on it (IN) and
-    of those that were not (OUT) are each described by a distribution; the score is the log ratio of
-    their densities at the victim's signal, :math:`\log p_{in}(\phi) - \log p_{out}(\phi)`, averaged
-    over augmentations. Offline, the score is one-sided: the number of standard deviations by which
-    the victim lies above the OUT models. It orders records like :math:`\Pr(\phi_{out} \le \phi)`
-    and has no ties at 1.
+    For every record, one distribution is fitted to the signals :math:`\phi` of the shadow models
+    that were trained on it (IN), and another one to the signals of those that were not (OUT). The
+    score is the log ratio of the two densities at the victim's signal, :math:`\log p_{in}(\phi) -
+    \log p_{out}(\phi)`, averaged over augmentations. Offline, the score is one-sided: the number of
+    standard deviations by which the victim lies above the OUT models. This gives the same order of
+    records as :math:`\Pr(\phi_{out} \le \phi)`, without ties at 1.
 
     Parameters
     ----------
@@ -478,9 +478,9 @@ class LiRA(PosteriorMixin, PoolAttack):
         Model under attack. If None, the predictions stored by :meth:`skmia.Records.with_outputs`
         are used.
     shadows : ShadowPool or int
-        A fitted pool, or an unfitted one, which is fitted once on the table that the records given
-        to ``fit`` are taken from. A number trains as many clones of the victim, also once for a
-        table; for `n_jobs` or a `random_state`, pass a pool.
+        A fitted pool, or an unfitted one, which is fitted once on the table from which the records
+        given to ``fit`` were taken. An int is the number of clones of the victim to train, also
+        once per table; to set ``n_jobs`` or ``random_state``, pass a pool.
     signal : "auto", str or Signal, default="auto"
         Signal that is compared: ``"auto"`` is the log odds of the label for a classifier, the
         margin for a model without probabilities, minus the log residual for a regressor (of several
@@ -495,10 +495,10 @@ class LiRA(PosteriorMixin, PoolAttack):
         How the distributions of a record are estimated. The strongest attack:
 
         - ``"shrunk"``: the variances, and the difference between the means of the IN and the OUT
-          models, are between those of the record itself and those of records of a similar level, by
-          how much of them is noise; Student-t distributions.
+          models, are shrunk towards the averages over records with a similar level, the more the
+          noisier they are; Student-t distributions.
 
-        The attack as it is printed, with normal distributions:
+        The published variants, with normal distributions:
 
         - ``"example"``: mean and variance separately for each record;
         - ``"pooled"``: one variance within records for all of them;
@@ -511,22 +511,22 @@ class LiRA(PosteriorMixin, PoolAttack):
         - ``"conjugate"``: the means are those of the record itself, and the variance is between its
           own and the pooled one, under a normal-inverse-gamma prior.
 
-        Offline there is no difference between means, and ``"shrunk"`` and ``"trend"`` are
-        ``"conjugate"``.
+        Offline, there is no difference between means, and ``"shrunk"`` and ``"trend"`` are the same
+        as ``"conjugate"``.
     likelihood : {"auto", "normal"}, default="auto"
-        Distribution of the models of a record, for ``"shrunk"`` and ``"trend"`` online: of the
-        number of votes for the label (``"auto"``, if the pool's models are forests, bagging or
-        nearest neighbors with uniform weights, and the signal is the log odds; the share of a leaf
-        with several rows counts as a part of a vote, a predicted label as one vote), else of the
-        signal.
+        What is modeled by ``"shrunk"`` and ``"trend"`` online. ``"auto"`` models the number of
+        votes for the label if the pool's models are forests, bagging or nearest neighbors with
+        uniform weights, and the signal is the log odds. The share of a leaf with several rows
+        counts as a part of a vote, and a predicted label as one vote. Otherwise, and with
+        ``"normal"``, the signal is modeled.
     prior : float, default=0.5
         Share of members assumed in :meth:`predict_proba` and in the threshold.
     target_fpr : float, default=None
         Without ``membership``, the threshold is set so that this share of non-members is flagged,
-        as measured on shadow models treated as the victim, or, for labels without augmentations, as
-        the fitted laws of the OUT models say. The rate holds only if the victim was trained like
-        the shadow models and on as many records (``max_samples`` of the pool); a warning says where
-        it was not.
+        as measured on shadow models treated as the victim, or, for labels without augmentations,
+        according to the fitted distributions of the OUT models. The rate holds only if the victim
+        was trained like the shadow models and on as many records (``max_samples`` of the pool);
+        ``fit`` warns if it was not.
 
     Attributes
     ----------
@@ -553,7 +553,7 @@ class LiRA(PosteriorMixin, PoolAttack):
 
     See Also
     --------
-    RMIA : Relative attack, which needs fewer models for the same power.
+    RMIA : Relative attack that compares the victim with the mean over shadow models.
 
     Notes
     -----
@@ -565,14 +565,14 @@ class LiRA(PosteriorMixin, PoolAttack):
     The prior of ``"conjugate"`` is flat in the mean and counts for 4 observations of the variance.
     ``"shrunk"`` is an empirical Bayes estimate: trends over the level, the mean of the IN and the
     OUT mean, are averages over up to 24 bins of records of the pool, from which the weights come as
-    well. ``"joint"`` adds 0.001 of the mean variance to the diagonal of each covariance matrix.
-    The two models of a complementary pair err against each other, so the noise of the gap is
-    estimated from the differences within pairs. :ref:`Trends over the level <lira_trends>` has the
-    formulas. When a shadow model is treated as the victim, the trends are estimated without it; do
-    not rely on ``target_fpr`` with fewer than 8 models, because only two remain then.
+    well. ``"joint"`` adds 0.001 of the mean variance to the diagonal of each covariance matrix. The
+    errors of the two models of a complementary pair are negatively correlated, so the noise of the
+    gap is estimated from the differences within pairs. :ref:`Trends over the level <lira_trends>`
+    has the formulas. When a shadow model is treated as the victim, the trends are estimated without
+    it; do not rely on ``target_fpr`` with fewer than 8 models, because only two remain then.
 
-    A record without an IN model, or without an OUT model, has the neutral score, just below 0;
-    :meth:`can_judge` tells which.
+    A record without an IN model, or without an OUT model, has the neutral score, just below 0, see
+    :meth:`can_judge`.
 
     References
     ----------

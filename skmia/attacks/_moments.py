@@ -55,15 +55,15 @@ class MomentsAttack(CandidatesAttack):
         Share of members among the candidates, in (0, 1). It is replaced by what follows from
         `outsiders` if the file stores the number of training rows.
     random_state : int, RandomState instance or None, default=None
-        Controls the random sums of equations, which are made if there are more than 2,000. Pass an
-        int for reproducible results.
+        Controls the random sums of equations, which replace the equations if there are more than
+        2,000. Pass an int for reproducible results.
 
     Attributes
     ----------
     n_rows_ : float or None
-        Number of training rows according to the file; of a file that stores shares of classes, the
-        multiple of their smallest denominator that is closest to what is expected. None if the
-        file does not say.
+        Number of training rows according to the file. If the file stores only class shares, the
+        multiple of their smallest denominator that is closest to the expected number. None if the
+        file contains neither.
     n_sums_ : int
         Number of sums that were read.
     n_equations_ : int
@@ -72,21 +72,21 @@ class MomentsAttack(CandidatesAttack):
         Leverage of each candidate in the equations, in [0, 1), in the order of the records given to
         ``fit``. The mean is ``n_equations_ / n``.
     n_exposed_ : int
-        Number of candidates with a leverage above 0.1. There are some if features have heavy tails,
-        and they are identified far more often than others.
+        Number of candidates with a leverage above 0.1. Features with heavy tails lead to such
+        candidates, which are identified far more often than others.
     expected_auc_ : float
         Expected AUC, which does not require membership, see Notes.
     expected_tpr_ : float
         Expected true positive rate at a false positive rate of 1%.
     misfit_ : float
         Root mean square of the equations without those of the expected number of rows, in units of
-        their spread over memberships. Above 3, the training rows are of another kind than the
-        candidates, or were weighted.
+        their spread over memberships. Above 3, the training rows come from a different population
+        than the candidates, or were weighted.
     refused_ : list of str
         Numbers of the model that are not read, and why.
     offset_ : float
-        Threshold of the score; without ``membership`` the least one above 0 that at most 5% of the
-        non-members reach, which ``predict`` flags, as far as scores are log likelihood ratios.
+        Threshold of the score. Without ``membership``, the smallest threshold above 0 that at most
+        5% of the non-members reach if the scores are log likelihood ratios.
     classes_ : ndarray of shape (2,)
         ``[0, 1]``.
 

@@ -56,8 +56,8 @@ class MorganAttack(SupervisedAttack):
     """Attack that flags records whose loss lies in a window and rises under small changes.
 
     The score is the share of random changes that raise the loss (:class:`skmia.signals.Merlin`)
-    inside a window of the loss, and -1 outside. The window, and with ``target_fpr`` the least
-    share, come from the best rule on the records given to ``fit``.
+    inside a window of the loss, and -1 outside. The window, and with ``target_fpr`` the smallest
+    share, are those of the best rule on the records given to ``fit``.
 
     Parameters
     ----------

@@ -80,8 +80,8 @@ class NodeEquationsAttack(EquationsAttack):
         likelihood ratios. It is a lower bound for models whose trees were grown on samples, as the
         noise of their equations is taken for larger than it is.
     offset_ : float
-        Threshold of the score; without ``membership`` the least one above 0 that at most 5% of the
-        non-members reach, which ``predict`` flags, as far as scores are log likelihood ratios.
+        Threshold of the score. Without ``membership``, the smallest threshold above 0 that at most
+        5% of the non-members reach if the scores are log likelihood ratios.
     classes_ : ndarray of shape (2,)
         ``[0, 1]``.
 
@@ -120,12 +120,13 @@ class NodeEquationsAttack(EquationsAttack):
     from its own mistakes, so its equations are exact. Isolation forests count the rows of each
     sample, and store no labels.
 
-    Class weights are found: in trees and forests, numbers of rows are whole with the right weights
-    alone; boosting states them, and balanced ones of two classes are found from the first tree.
-    Sample weights are not known to anybody. The numbers of rows of nodes remain exact, except in
-    XGBoost, and sums of weights become equations with the noise of weights that vary as those of
-    the leaves do. Histogram boosting does not store such sums: its leaf values are left out if the
-    first tree shows that they are of weighted rows, which it does for two classes.
+    Class weights are recovered: in trees and forests, numbers of rows are whole only with the right
+    weights; boosting stores them, and balanced weights of two classes are computed from the first
+    tree. Sample weights are unknown, because the file does not store them. The numbers of rows of
+    nodes remain exact, except in XGBoost, and sums of weights become equations with the noise of
+    weights that vary as those of the leaves do. Histogram boosting does not store such sums: its
+    leaf values are left out if the first tree shows that they are of weighted rows, which it does
+    for two classes.
 
     Splits on categories are followed, except in CatBoost, which replaces categories by statistics
     of the targets and is refused. Histogram boosting also stores the edges of its bins: in a column
@@ -134,10 +135,10 @@ class NodeEquationsAttack(EquationsAttack):
     A JSON or UBJ file of XGBoost does not store the learning rate and the penalty. They are
     computed from the weights of inner nodes; models whose weights no such settings explain are
     refused. If rows were drawn, which the file does not say, the equations contradict each other.
-    If sums of hessians show that rows were weighted, the attack warns and takes the number of
-    training rows for unknown; weights that are whole numbers look like repeated rows. CatBoost
-    draws samples only to choose splits, so its counts are exact. Its leaf values are equations if
-    each is one Newton step, the default unless there are two classes and 20 features or more.
+    If sums of hessians show that rows were weighted, the attack warns and treats the number of
+    training rows as unknown; weights that are whole numbers look like repeated rows. CatBoost draws
+    samples only to choose splits, so its counts are exact. Its leaf values are equations if each is
+    one Newton step, the default unless there are two classes and 20 features or more.
 
     A file without counts and covers, as :func:`~skmia.defenses.strip_state` leaves it, still has
     leaf values, class fractions and means, which are equations; a fraction with all of its digits,

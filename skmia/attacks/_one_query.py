@@ -165,31 +165,32 @@ class _OpenedModels:
 
 
 class OneQueryAttack(QueryAttack):
-    r"""Ask the victim for one label per record, of a query made with shadow models (YOQO).
+    r"""Label-only attack with one query per record, which shadow models construct (YOQO).
 
-    The query is a changed copy of the record that shadow models trained on the record classify with
-    its label, and other shadow models do not. It is found by gradients of the shadow models; of the
-    victim only the predicted label of this one row is used. A record is called a member if the
-    victim returns its label.
+    The query is a changed copy of the record. Shadow models that were trained on the record predict
+    its label for the query, and other shadow models do not. The query is found with gradients of
+    the shadow models, so that only one label of the victim is needed. A record is flagged as a
+    member if the victim returns its label.
 
     Parameters
     ----------
     victim : fitted estimator
         Classifier under attack. It may return only labels.
     shadows : ShadowPool or int
-        A fitted pool; an unfitted one is fitted once on the table that the records given to ``fit``
-        are taken from, and a number trains as many clones of the victim. It must keep its models
-        (``store="models"``), whose gradients :func:`skmia.victims.open_white_box` must be able to
-        read, and which must take the features as they are, without a Pipeline that transforms them.
+        A fitted pool; an unfitted one is fitted once on the table from which the records given to
+        ``fit`` were taken. An int is the number of clones of the victim to train. The pool must
+        keep its models (``store="models"``), whose gradients :func:`skmia.victims.open_white_box`
+        must be able to read, and which must take the features as they are, without a Pipeline that
+        transforms them.
     penalty : "auto" or float, default="auto"
-        Weight of the squared distance between the query and the record. ``"auto"``: the pool
-        chooses among 0.3, 1, 3 and infinity, for which the query is the record itself: queries are
-        made with half of the models, and the labels that the other half gives to them are compared.
-        With fewer than 8 models, 1.
+        Weight of the squared distance between the query and the record. ``"auto"`` chooses among
+        0.3, 1, 3 and infinity, for which the query is the record itself: queries are constructed
+        with half of the models, and the labels that the other half predicts for them are compared.
+        With fewer than 8 models, it is 1.
     n_steps : int, default=50
         Number of steps of the search.
     step_size : float, default=0.1
-        Length of a step in units of ``whiten_equations``.
+        Length of a step in units of ``scale``.
     scale : float or sequence of float, default=1.0
         Unit of the features, one for all or one per feature; 1 for standardized features.
     bounds : tuple of two floats, default=None
@@ -234,10 +235,9 @@ class OneQueryAttack(QueryAttack):
         + \frac{1}{|OUT|} \sum_{k \in OUT} \log(1 + e^{m_k(x')})
         + \lambda \left\lVert \frac{x' - x}{s} \right\rVert^2
 
-    with ``penalty`` :math:`\lambda` and ``whiten_equations`` s, by steps of Adam that start at the
-    record; the best point on the way is used. Margins, their units, the squared distance and the
-    choice of its weight are choices of this package. A query is one bit, so the ROC curve has one
-    corner.
+    with ``penalty`` :math:`\lambda` and ``scale`` s, by steps of Adam that start at the record; the
+    best point on the way is used. Margins, their units, the squared distance and the choice of its
+    weight are choices of this package. A query is one bit, so the ROC curve has one corner.
 
     References
     ----------

@@ -89,9 +89,9 @@ class QuantileAttack(BaseAttack):
         regressor; probabilities of 0 and 1 are smoothed. For other names, see
         :func:`skmia.signals.get_signal_names`.
     features : {"records", "layer"}, default="records"
-        What the regressors read beside the label: the features of the records, with categories as
-        codes, or what the last layer before the output gives for them (white box), which suits
-        images and texts.
+        Input of the regressors in addition to the label: the features of the records, with
+        categories as codes, or the output of the last hidden layer (white box), which is suitable
+        for images and texts.
     estimator : regressor, default=None
         Unfitted regressor of the mean and the deviation, or of quantiles of them, with the label as
         last column. Features are flattened and of single precision. If None, a
@@ -129,7 +129,7 @@ class QuantileAttack(BaseAttack):
     scored by regressors that were fitted on the other folds, with a threshold from the population
     in its own. So the score of a non-member is exchangeable with those that the threshold was taken
     from, and without ``membership`` it is flagged with a probability of at most ``target_fpr``,
-    whatever the regressors are worth (split conformal prediction). That is an average over
+    however accurate the regressors are (split conformal prediction). This is an average over
     populations: with one of n records the rate varies by about :math:`\sqrt{\alpha (1 - \alpha) /
     n}`. The guarantee does not hold if the population and the non-members under attack come from
     different populations, for example from different years.

@@ -202,10 +202,10 @@ class QueriedThresholdAttack(CandidatesAttack):
 
     A tree of scikit-learn splits halfway between two values of its training rows, so a threshold
     whose place is known exactly says whose values they are, see :class:`SplitThresholdAttack`. A
-    service does not show its thresholds, but its answers change in steps at them: the attack varies
-    one value of a candidate at a time and bisects each step, see
-    :func:`~skmia.victims.bisect_thresholds`. It only uses the answers of the victim, trains nothing
-    and needs no known member.
+    service does not reveal its thresholds, but its outputs change in steps at them: the attack
+    varies one value of a candidate at a time and bisects each step, see
+    :func:`~skmia.victims.bisect_thresholds`. It only queries the victim, and needs no shadow models
+    or known members.
 
     Parameters
     ----------
@@ -238,12 +238,12 @@ class QueriedThresholdAttack(CandidatesAttack):
     columns_ : tuple of int
         Places of the columns that were varied.
     expected_auc_ : float
-        AUC to be expected, known before any member is: the one that follows if the scores are log
-        likelihood ratios. It was up to 0.07 too high where only one column has many distinct
-        values, and up to 0.11 too low for histogram boosting and XGBoost.
+        Expected AUC, which does not require membership: the AUC that follows if the scores are log
+        likelihood ratios. It was up to 0.07 too high if only one column has many distinct values,
+        and up to 0.11 too low for histogram boosting and XGBoost.
     offset_ : float
-        Threshold of the score; without ``membership`` the least one above 0 that at most 5% of the
-        non-members reach, which ``predict`` flags, as far as scores are log likelihood ratios.
+        Threshold of the score. Without ``membership``, the smallest threshold above 0 that at most
+        5% of the non-members reach if the scores are log likelihood ratios.
     classes_ : ndarray of shape (2,)
         ``[0, 1]``.
 

@@ -189,11 +189,10 @@ _NAME_OF = dict(zip(("nodes", "thresholds", "optimum", "sums"), _PARTS, strict=F
 class ReleasedModelAttack(BaseAttack):
     r"""Attack a released model by everything that its file offers.
 
-    Each part reads another thing in the file; those that can read this model are combined. A model
-    that contains other fitted models, such as a calibration, a vote or a stack, is opened, and each
-    of them is attacked with the rows, columns and labels that it was fitted on. The settings are
-    the same for every model. This is the attack that :func:`skmia.audit` runs to say what a model
-    reveals *as a file*.
+    The attack combines several parts, each of which reads different contents of the file. If the
+    model contains other fitted models, such as a calibrated, voting or stacking classifier, each of
+    them is attacked with the rows, columns and labels that it was fitted on, with the same
+    settings. :func:`skmia.audit` uses this attack to measure what a model reveals *as a file*.
 
     Parameters
     ----------
@@ -206,9 +205,9 @@ class ReleasedModelAttack(BaseAttack):
     prior : float, default=0.5
         Share of members among the candidates, in (0, 1).
     max_bytes : float or "auto", default="auto"
-        Memory that each part may hold beside the candidates, in bytes. A part that would hold more
-        reads some of the trees, spread evenly, and warns, or is left out, see ``left_out_``. With
-        ``"auto"``, it is ten times the size of the table, at least 500 MB and at most 1 GB.
+        Maximum memory of each part in addition to the candidates, in bytes. A part that would need
+        more reads some of the trees, spread evenly, and warns, or is left out, see ``left_out_``.
+        With ``"auto"``, it is ten times the size of the table, at least 500 MB and at most 1 GB.
     random_state : int, RandomState instance or None, default=None
         Controls what is random in the parts. Pass an int for reproducible results.
 
@@ -220,7 +219,8 @@ class ReleasedModelAttack(BaseAttack):
         ``"conditions at the optimum"`` (:class:`StationarityAttack`), ``"moments"``
         (:class:`MomentsAttack`) and ``"stored values"`` (:class:`StoredValuesAttack`).
     left_out_ : dict of str to str
-        Why parts that read models of this kind cannot read this one, or would hold too much memory.
+        Parts that cannot read this model although they read models of this kind, or would need too
+        much memory, with the reason.
     ledger_ : DataFrame
         All numbers in the file that depend on the training data, one row for each name and kind of
         estimator: ``place``, ``size`` and ``part``, the name of the part that reads them, or None
@@ -232,9 +232,9 @@ class ReleasedModelAttack(BaseAttack):
     outsiders_ : float
         Share of the training rows that are assumed not to be among the candidates.
     is_combined_ : bool
-        Whether the node equations are solved with the other evidence as their prior. They are not
-        if they fit worse then, because that evidence contradicts them; both are summed all the
-        same.
+        Whether the node equations are solved with the other evidence as their prior. If they fit
+        worse with this prior, the evidence contradicts them, and they are solved without it. The
+        evidence is summed in either case.
     offset_ : float
         Threshold of the score; without ``membership`` the least one above 0 that at most 5% of the
         non-members reach, which ``predict`` flags (up to 10% if a fifth of the training rows is no
@@ -245,7 +245,7 @@ class ReleasedModelAttack(BaseAttack):
     Raises
     ------
     TypeError
-        If the victim is a function or service, whose file is not at hand.
+        If the victim is a function or service, which has no file.
     ValueError
         If no part can read the file.
 

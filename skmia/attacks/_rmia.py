@@ -132,9 +132,9 @@ class ModelLikelihoodRatio(Comparison):
 class RMIA(PoolAttack):
     r"""Relative membership inference attack.
 
-    The score of a record is how much better the victim does on it than models in general do,
-    :math:`\log r(x) = \log p_\theta(x) - \log p(x)`. Online :math:`p(x)` is the mean probability
-    over all shadow models, IN and OUT; offline it is estimated from the OUT models as
+    The score compares the victim's probability of the label with the mean probability over shadow
+    models, :math:`\log r(x) = \log p_\theta(x) - \log p(x)`. Online, :math:`p(x)` is the mean
+    probability over all shadow models, IN and OUT; offline it is estimated from the OUT models as
     :math:`\frac12((1 + a)\,\bar p_{out}(x) + 1 - a)`. With a population, the score is the share of
     its records :math:`z` that the record beats, :math:`\Pr_z[r(x)/r(z) \ge \gamma]`, which makes
     scores comparable between victims but does not change their order within one.
@@ -145,9 +145,9 @@ class RMIA(PoolAttack):
         Model under attack. If None, the predictions stored by :meth:`skmia.Records.with_outputs`
         are used.
     shadows : ShadowPool or int
-        A fitted pool, or an unfitted one, which is fitted once on the table that the records given
-        to ``fit`` are taken from. A number trains as many clones of the victim, also once for a
-        table; for `n_jobs` or a `random_state`, pass a pool.
+        A fitted pool, or an unfitted one, which is fitted once on the table from which the records
+        given to ``fit`` were taken. An int is the number of clones of the victim to train, also
+        once per table; to set ``n_jobs`` or ``random_state``, pass a pool.
     online : bool, default=True
         Whether to use the IN models. They exist only for records of the pool.
     signal : "auto", str or Signal, default="auto"
@@ -172,8 +172,8 @@ class RMIA(PoolAttack):
     target_fpr : float, default=None
         Without ``membership``, the threshold is set so that this share of non-members is flagged,
         as measured on shadow models treated as the victim. The rate holds only if the victim was
-        trained like the shadow models and on as many records (``max_samples`` of the pool); a
-        warning says where it was not.
+        trained like the shadow models and on as many records (``max_samples`` of the pool); ``fit``
+        warns if it was not.
     criterion : "auto", "roc_auc" or float, default="auto"
         Power by which ``"auto"`` chooses: the AUC, or the TPR at this FPR. ``"auto"`` is the TPR at
         `target_fpr` if this is set (at 0.01 if it is lower, and with temperature 1), else at the
@@ -207,8 +207,7 @@ class RMIA(PoolAttack):
 
     See Also
     --------
-    LiRA : Also models the spread of the signal; which of the two is stronger depends on the
-        problem.
+    LiRA : Likelihood-ratio attack that also models the spread of the signal.
     skmia.model_selection.choose_by_power : Chooses other settings in the same way.
 
     Notes
@@ -224,8 +223,8 @@ class RMIA(PoolAttack):
     them is stronger depends on the model; 2 is often the stronger one by the AUC and the weaker one
     at FPRs below 0.01.
 
-    A record without an IN model (offline: without an OUT model) has the score of the log ratio 0;
-    :meth:`can_judge` tells which.
+    A record without an IN model (offline: without an OUT model) has the score of the log ratio 0,
+    see :meth:`can_judge`.
 
     References
     ----------

@@ -49,8 +49,8 @@ class ShadowAttack(PosteriorMixin, BaseAttack):
         :meth:`skmia.Records.with_outputs` are used.
     shadows : ShadowPool or int
         A pool with ``store="outputs"`` or ``store="models"``, fitted or not; an unfitted one is
-        fitted once on the table that the records given to ``fit`` are taken from, and a number
-        trains as many clones of the victim.
+        fitted once on the table from which the records given to ``fit`` were taken. An int is the
+        number of clones of the victim to train.
     attack_estimator : classifier, default=None
         Unfitted classifier with ``predict_proba`` that learns membership from the features. If
         None, a :class:`~sklearn.ensemble.HistGradientBoostingClassifier` is used.
@@ -86,7 +86,7 @@ class ShadowAttack(PosteriorMixin, BaseAttack):
 
     See Also
     --------
-    LiRA : Likelihood-ratio attack, which models each record's own signal; far stronger.
+    LiRA : Likelihood-ratio attack that models the signal of each record.
 
     Notes
     -----

@@ -192,9 +192,9 @@ class SplitThresholdAttack(CandidatesAttack):
     only one pair of candidate values has a threshold as its midpoint, both values were in the
     training data, and no training row at that node has a value between them. Edges of histogram
     boosting and thresholds of XGBoost, LightGBM and CatBoost are training values, or midpoints of
-    two. The attack weighs all explanations of each threshold by what the other thresholds say of
-    the candidates. It makes no query, trains nothing and needs no known member. It reads neither
-    counts nor leaf values, so it also applies to files from which these were removed.
+    two. The attack weighs all explanations of each threshold by the evidence of the other
+    thresholds about the candidates. It needs no queries, shadow models or known members. It reads
+    neither counts nor leaf values, so it also works on files from which these were removed.
 
     Parameters
     ----------
@@ -203,8 +203,8 @@ class SplitThresholdAttack(CandidatesAttack):
         AdaBoost of decision trees, gradient boosting, histogram gradient boosting, XGBoost,
         LightGBM or CatBoost model, a Pipeline that ends in one or a search that has chosen one.
     outsiders : float, default=0.0
-        Share of the training rows that are not among the candidates, in [0, 1). They are taken to
-        have values as often as candidates do.
+        Share of the training rows that are not among the candidates, in [0, 1). Their values are
+        assumed to be as frequent as those of the candidates.
     prior : float, default=0.5
         Share of members among the candidates, in (0, 1).
 
@@ -217,12 +217,12 @@ class SplitThresholdAttack(CandidatesAttack):
         row is missing among them. On columns with few distinct values it is also near 1 if some
         are missing.
     expected_auc_ : float
-        AUC to be expected, known before any member is: the one that follows if the scores are log
+        Expected AUC, which does not require membership: the AUC that follows if the scores are log
         likelihood ratios. It was within 0.05 of the AUC on real tables with complete candidates,
-        and up to 0.1 too high where a fifth of the training rows were missing among them.
+        and up to 0.1 too high if a fifth of the training rows were missing among them.
     offset_ : float
-        Threshold of the score; without ``membership`` the least one above 0 that at most 5% of the
-        non-members reach, which ``predict`` flags, as far as scores are log likelihood ratios.
+        Threshold of the score. Without ``membership``, the smallest threshold above 0 that at most
+        5% of the non-members reach if the scores are log likelihood ratios.
     classes_ : ndarray of shape (2,)
         ``[0, 1]``.
 
@@ -310,7 +310,7 @@ class SplitThresholdAttack(CandidatesAttack):
         self.prior = prior
 
     def locate_rows(self, X: Records) -> tuple[np.ndarray, np.ndarray]:
-        """Find which row of the training table each candidate was.
+        """Find the row of the training table that each candidate was.
 
         The seeds in the file of a random forest or of bagged trees repeat the draw of the samples
         on which its trees were grown. If thresholds of exactly those trees that drew a row were

@@ -615,18 +615,18 @@ class StackedComparison(Comparison):
 
 
 class StackedAttack(PosteriorMixin, PoolAttack):
-    r"""Stack of the scores of several attacks on one pool, learned on the pool's own models.
+    r"""Stack of the scores of several attacks, learned on the models of the pool.
 
     The features of a record are its scores under :class:`LiRA` in three forms (four for models that
-    vote), :class:`RMIA` at each temperature of the pool, :class:`CalibratedAttack` with both means,
-    the log-likelihood of the label, the level, IN-OUT gap and spread that LiRA estimates, and for
-    classifiers what the victim does to similar records. Up to 16 shadow models are treated as the
-    victim in turn. Their training sets are known, so a logistic regression and boosted trees learn
-    from their features to separate members and non-members; the
-    membership of the victim's records plays no part. Of each single score, the logistic regression
-    and its sum with the trees, the one with the largest AUC on these models is used, unless judging
-    similar records together is ahead of it by a standard error. The score is the log odds of
-    membership.
+    vote), :class:`RMIA` at each temperature of the pool and :class:`CalibratedAttack` with both
+    means; the log-likelihood of the label; the level, IN-OUT gap and spread that LiRA estimates;
+    and for classifiers a feature of the outputs for similar records. Up to 16 shadow models are
+    treated as the victim in turn. Because their training sets are known, a logistic regression and
+    boosted trees can be trained on their features to separate members and non-members. The
+    membership of the victim's records is not used. The candidates for the final score are each
+    single score, the logistic regression, and its sum with the trees. The candidate with the
+    largest AUC on the shadow models is used, unless a candidate that also uses the scores of
+    similar records is ahead of it by two standard errors. The score is the log odds of membership.
 
     Parameters
     ----------
@@ -634,9 +634,9 @@ class StackedAttack(PosteriorMixin, PoolAttack):
         Model under attack. If None, the predictions stored by :meth:`skmia.Records.with_outputs`
         are used.
     shadows : ShadowPool or int
-        A pool of at least 4 models, fitted or not; an unfitted one is fitted once on the table that
-        the records given to ``fit`` are taken from, and a number trains as many clones of the
-        victim.
+        A pool of at least 4 models, fitted or not; an unfitted one is fitted once on the table from
+        which the records given to ``fit`` were taken. An int is the number of clones of the victim
+        to train.
     boosted : bool, default=True
         Whether the sum of the log odds of the logistic regression and of boosted trees is tried. It
         is a candidate if the trees raise the AUC by more than 0.001 on a first fold.
@@ -647,9 +647,9 @@ class StackedAttack(PosteriorMixin, PoolAttack):
         Without ``membership``, the threshold is set so that this share of non-members is flagged,
         as measured on shadow models treated as the victim; at least 8 models are required. The rate
         holds only if the victim was trained like the shadow models and on as many records
-        (``max_samples`` of the pool); a warning says where it was not.
+        (``max_samples`` of the pool); ``fit`` warns if it was not.
     random_state : int, RandomState instance or None, default=None
-        Draws the rows that the trees learn from, if there are more than 10,000, and a pool that is
+        Controls the draw of at most 10,000 rows on which the trees are trained, and a pool that is
         trained.
 
     Attributes
@@ -661,9 +661,9 @@ class StackedAttack(PosteriorMixin, PoolAttack):
         ``"joint"`` or the name of a feature.
     power_ : DataFrame
         Power of all candidates on the shadow models, with standard errors, as of
-        :func:`skmia.model_selection.choose_by_power`. That of the chosen one is the largest of
-        several, and thus a little too high where they differ by chance, and that of ``"joint"``
-        where near copies are members of the same models.
+        :func:`skmia.model_selection.choose_by_power`. The power of the chosen candidate is the
+        largest of several, and therefore slightly too high if they differ by chance. The power of
+        ``"joint"`` is also too high if near copies are members of the same models.
     offset_ : float
         Threshold of the score; by default the log odds of a non-member, 0 for ``prior=0.5``.
     pool_ : ShadowPool
@@ -679,14 +679,14 @@ class StackedAttack(PosteriorMixin, PoolAttack):
 
     See Also
     --------
-    LiRA : One of the parts, at a fraction of the time.
-    RMIA : Another part; the stronger one where a model hardly leaks.
+    LiRA : One of the parts, at a fraction of the time. RMIA : One of the parts, often the strongest
+    if a model hardly leaks.
 
     Notes
     -----
-    A model treated as the victim and the one that was drawn in a pair with it both leave the pool;
-    in a balanced design, another model of its block leaves with it. Otherwise the number of
-    remaining IN models would tell its members.
+    A model that is treated as the victim is removed from the pool together with its complementary
+    model, or in a balanced design with another model of its block. Otherwise the number of
+    remaining IN models would reveal its members.
 
     Logistic regression and trees are added because the trees have few distinct values, so that one
     non-member among the highest scores costs all low rates. They are learned five times: on all
@@ -698,8 +698,8 @@ class StackedAttack(PosteriorMixin, PoolAttack):
     Trees take most of the time and often add nothing: they are fitted without a first fold alone,
     and are a candidate only if they raise the AUC by more than 0.001 there.
 
-    Where a model hardly leaks, what is learned is mostly noise, and a single score such as that of
-    RMIA is the stronger one. With fewer than 8 models, a learned candidate must be ahead of it by a
+    If a model hardly leaks, the classifiers learn mostly noise, and a single score such as that of
+    RMIA is stronger. With fewer than 8 models, a learned candidate must be ahead of it by a
     standard error of the difference.
 
     What is learned with the models that remain is used with all of them, and their scores reach a
@@ -708,21 +708,21 @@ class StackedAttack(PosteriorMixin, PoolAttack):
     models called for. With 8 and 16 models and four kinds of pools, a rate of 0.01 was then 0.005
     to 0.011.
 
-    What moves a record in one model moves similar records of its class as well: which of them the
-    model was trained on. ``similar_records`` is the mean, over the 64 most similar records of the
-    class, of the signal minus its level, weighted by the cosine of standardized features; the
-    membership of these records plays no part. They are searched among at most 8192 of the records
-    given to ``fit``, which need a victim or its stored outputs; otherwise this feature is left out.
+    The signal of a record also depends on which similar records of its class the model was trained
+    on. ``similar_records`` is the mean, over the 64 most similar records of the class, of the
+    signal minus its level, weighted by the cosine of standardized features; the membership of these
+    records is not used. They are searched among at most 8192 of the records given to ``fit``, which
+    need a victim or its stored outputs; otherwise this feature is left out.
 
     With 8 models or more and this feature, ``"joint"`` is a candidate as well: a logistic
     regression on the log odds of the first one and on how likely similar records are to be members
     of the same model, plus the log odds of the trees. It reads the means of these probabilities,
-    which the first one gives, over the 4 and the 64 most similar records. Where neighbors are
-    members, they explain a high score of the record; where records come in copies that are members
-    together, they add to it. It is chosen where it is ahead by two standard errors.
+    which the first one gives, over the 4 and the 64 most similar records. If neighbors are members,
+    they explain a high score of the record; if copies of a record are members together, they add to
+    it. ``"joint"`` is chosen if it is ahead by two standard errors.
 
-    A record without an IN model, or without an OUT model, has the neutral score, just below 0;
-    :meth:`can_judge` tells which.
+    A record without an IN model, or without an OUT model, has the neutral score, just below 0, see
+    :meth:`can_judge`.
 
     Examples
     --------
@@ -769,7 +769,7 @@ class StackedAttack(PosteriorMixin, PoolAttack):
         return replace(super()._needs(), uses=RMIA().needs().uses)
 
     def expect_cost(self, X: Records) -> Cost:
-        """What the attack will hold and take with a fitted pool, told before anything is done.
+        """Estimate the memory and the time of the attack with a fitted pool.
 
         Parameters
         ----------

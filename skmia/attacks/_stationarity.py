@@ -24,13 +24,13 @@ _OF_COUNT = 0.25
 class StationarityAttack(EquationsAttack):
     r"""Solve the conditions at the optimum of a released model for the membership of candidates.
 
-    A linear model was trained until the gradients of its training rows and of its penalty added to
-    zero. The gradient of each candidate at the released coefficients is known, so this is a linear
-    equation in membership bits for each coefficient and the intercept, beside that of their number.
-    They are solved together.
-    A support vector machine stores each training row with a margin below 1: a candidate with such a
-    margin that is not stored was not a training row. An attacker who has the file needs no queries,
-    shadow models or known members.
+    At the optimum of a linear model, the gradients of its training rows and of its penalty add up
+    to zero. The gradient of each candidate at the released coefficients is known, so each
+    coefficient and the intercept give one linear equation in membership bits; the expected number
+    of members gives another one. The equations are solved together. A support vector machine stores
+    each training row with a margin below 1: a candidate with such a margin that is not stored was
+    not a training row. An attacker who has the file needs no queries, shadow models or known
+    members.
 
     Parameters
     ----------
@@ -77,8 +77,8 @@ class StationarityAttack(EquationsAttack):
         Expected AUC, which does not require membership: the AUC that follows if the scores are log
         likelihood ratios; up to 0.1 too low with ``outsiders``.
     offset_ : float
-        Threshold of the score; without ``membership`` the least one above 0 that at most 5% of the
-        non-members reach, which ``predict`` flags, as far as scores are log likelihood ratios.
+        Threshold of the score. Without ``membership``, the smallest threshold above 0 that at most
+        5% of the non-members reach if the scores are log likelihood ratios.
     classes_ : ndarray of shape (2,)
         ``[0, 1]``.
 

@@ -100,7 +100,7 @@ class StoredValuesAttack(BaseAttack):
     Many estimators store training data unchanged: nearest neighbors, Gaussian processes and support
     vector machines store rows, encoders and quantile transformers store values by column, and
     regression trees store targets. The attack reads the state of the fitted model and compares it
-    with known candidates. It does not query the model, trains nothing and needs no known members.
+    with known candidates. It needs no queries, shadow models or known members.
 
     Parameters
     ----------

@@ -193,20 +193,20 @@ _N_AT_ONCE = 1000
 
 
 class TransferredQueryAttack(QueryAttack):
-    r"""Ask the victim for one label per record, of an adversarial query (OSLO).
+    r"""Label-only attack with one adversarial query per record (OSLO).
 
     The query is a changed copy of the record, at which shadow models that were not trained on the
     record have just lost their confidence in its label. A victim that was trained on the record
-    often still returns its label. Of the victim only the predicted label of this one row is used.
+    often still returns its label. Only the label that the victim predicts for the query is used.
 
     Parameters
     ----------
     victim : fitted estimator
         Classifier under attack. It may return only labels.
     shadows : ShadowPool or int
-        A fitted pool; an unfitted one is fitted once on the table that the records given to ``fit``
-        are taken from, and a number trains as many clones of the victim. It must keep its models
-        (``store="models"``). The records under attack need not be in it.
+        A fitted pool; an unfitted one is fitted once on the table from which the records given to
+        ``fit`` were taken. An int is the number of clones of the victim to train. The pool must
+        keep its models (``store="models"``). The records under attack need not be in it.
     search : {"auto", "gradient", "swap"}, default="auto"
         How the query is found:
 
@@ -214,7 +214,8 @@ class TransferredQueryAttack(QueryAttack):
           they are and be open to :func:`skmia.victims.open_white_box`; the other half says how
           confident they still are;
         - ``"swap"``: features are replaced, more at each step, by those of near records to which
-          shadow models give another label. It suits any model and tables with categories;
+          shadow models give another label. This is suitable for any model and for tables with
+          categories;
         - ``"auto"``: by gradients if the shadow models have them, else by swaps.
     confidence : "auto" or float, default="auto"
         Mean probability of the label according to the shadow models, in (0, 1), below which the
@@ -223,14 +224,14 @@ class TransferredQueryAttack(QueryAttack):
         models it is 0.5.
     target_fpr : float, default=None
         If given, ``confidence="auto"`` takes the value with the highest true positive rate among
-        those with at most this false positive rate. If None, the value of the highest advantage.
+        those with at most this false positive rate. If None, the value with the highest advantage.
     n_steps : int, default=20
         Number of steps of a path.
     n_partners : int, default=5
         Number of near records that are tried by ``"swap"``.
     step_size : float, default=0.1
         Length of a step by ``"gradient"``: root mean square of the changes of the features, in
-        units of ``whiten_equations``.
+        units of ``scale``.
     scale : float or sequence of float, default=1.0
         Unit of the features for ``"gradient"``, one for all or one per feature; 1 for standardized
         features.

@@ -145,8 +145,8 @@ class VulnerableRecordsAttack(PoolAttack):
         :meth:`skmia.Records.with_outputs` are used.
     shadows : ShadowPool or int
         A pool with ``store="outputs"``, fitted or not; an unfitted one is fitted once on the table
-        that the records given to ``fit`` are taken from, and a number trains as many clones of the
-        victim.
+        from which the records given to ``fit`` were taken. An int is the number of clones of the
+        victim to train.
     radius : float or "auto", default="auto"
         Maximum cosine distance between the outputs of neighbors, in [0, 2]. If ``"auto"``, the
         radius at which ``share`` of the references are vulnerable.

@@ -82,10 +82,10 @@ class _VarianceTrend:
 class EqualRateAttack(BaseAttack):
     r"""Compare the score of each record with its own scores under models without it.
 
-    A threshold on the scores of an attack flags a share of all non-members together. Some of them
-    exceed it under many models, most of them never do, so the share is not the rate at which one
-    person is mistaken for a member. This attack measures each score on the scale of its record:
-    one threshold then flags every record at about the same rate.
+    The false positive rate of a threshold is an average over all non-members. Some of them exceed
+    the threshold under many models and most of them never, so the average is not the rate at which
+    one person is mistaken for a member. This attack scales the scores of each record, so that one
+    threshold flags every non-member at about the same rate.
 
     Parameters
     ----------
@@ -104,8 +104,8 @@ class EqualRateAttack(BaseAttack):
     Attributes
     ----------
     attack_ : attack
-        The fitted attack. If it has a parameter ``target_fpr``, its own threshold is the one for
-        all records together at the same rate.
+        The fitted attack. If it has a parameter ``target_fpr``, its threshold has this rate on
+        average over all records.
     offset_ : float
         Threshold of the score, in standard deviations.
     pool_ : ShadowPool
@@ -135,9 +135,9 @@ class EqualRateAttack(BaseAttack):
     of a rate is a quantile of such scores of shadow models, each compared with the others, so the
     tails of few models are in it.
 
-    Equal rates cost power where the records that leak most are also mistaken most: the best
-    threshold for all records together takes most of its mistakes from them. More shadow models
-    make the rates more alike; up to 64 of them are treated as the victim.
+    Equal rates cost power if the records that leak most are also the ones that are most often
+    flagged by mistake, because the best single threshold makes most of its mistakes on them. With
+    more shadow models, the rates are more equal; up to 64 of them are treated as the victim.
 
     References
     ----------

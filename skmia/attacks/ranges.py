@@ -233,10 +233,10 @@ class RangeAttack(BaseAttack):
         Unfitted attack that scores the points, with or without its own victim and shadow models.
         It must not learn from known members. If None, :class:`~skmia.attacks.RMIA`.
     shadows : ShadowPool or int, default=None
-        A fitted pool; an unfitted one is fitted once on the table that the records given to ``fit``
-        are taken from, and a number trains as many clones of the victim. If the attack uses shadow
-        models, they must have been kept (``store="models"``), because they are queried for the
-        points.
+        A fitted pool; an unfitted one is fitted once on the table from which the records given to
+        ``fit`` were taken. An int is the number of clones of the victim to train. If the attack
+        uses shadow models, they must have been kept (``store="models"``), because they are queried
+        for the points.
     sampler : callable, default=None
         ``sampler(records, rng)`` returns :class:`~skmia.Records` with one point of the range of
         each record, in their order. A point must depend on its record and ``rng`` alone. If None,
@@ -245,7 +245,7 @@ class RangeAttack(BaseAttack):
         Number of points per record.
     trim : tuple of two floats, default=(0.4, 1.0)
         Quantiles between which the scores of a range are averaged: (0, 1) for their mean. Most
-        points of a range are not training records, so the lowest scores say little.
+        points of a range are not training records, so the lowest scores are not informative.
     random_state : int, RandomState instance or None, default=None
         Controls the points. Pass an int for reproducible results.
 

@@ -41,14 +41,14 @@ _READS = frozenset({"proba", "logits", "decision", "value"})
 
 
 class RecoveredModelAttack(BaseAttack):
-    r"""Recover the coefficients of a service from its answers, and attack them as a file.
+    r"""Attack that recovers the coefficients of a linear model from its outputs.
 
-    A linear model has one coefficient for each feature and class, and its answers about more
-    records than that determine them: log odds, decision values, and predictions through a known
-    link are linear in the features. One weighted least-squares solution gives the coefficients up
-    to the rounding of the answers. :class:`~skmia.attacks.StationarityAttack` solves the conditions
-    at their optimum, with the errors of the coefficients as further noise. The attacker needs the
-    recipe of the model, one query per record, and no shadow models or known members.
+    Log odds, decision values, and predictions through a known link are linear in the features. The
+    outputs of a linear model for more records than it has coefficients therefore determine the
+    coefficients: one weighted least-squares solution gives them up to the rounding of the outputs.
+    :class:`~skmia.attacks.StationarityAttack` solves the conditions at their optimum, with the
+    errors of the coefficients as further noise. The attacker needs the settings with which the
+    model was trained and one query per record, but no shadow models or known members.
 
     Parameters
     ----------
@@ -163,7 +163,7 @@ class RecoveredModelAttack(BaseAttack):
         return Needs(_READS, access=frozenset() if is_given else frozenset({"optimum"}))
 
     def expect_cost(self, X: Records) -> Cost:
-        """What the attack will hold and take, told from the fitted victim before anything is done.
+        """Estimate the memory and the time of the attack from the fitted victim.
 
         Parameters
         ----------

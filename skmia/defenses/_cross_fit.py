@@ -255,12 +255,12 @@ class SELENADefense(CrossFitDefense):
         Number K of sub-models.
     n_left_out : int or "auto", default="auto"
         Number L of sub-models that leave out each row, below K. ``"auto"`` is 10, or half of K if
-        there are not more.
+        this is less.
     store_targets : bool, default=False
         Whether to keep the targets as ``targets_``.
     memory : str, object with the joblib.Memory interface or None, default=None
-        Folder that keeps the answers of sub-models for later fits with the same settings. Set
-        ``random_state`` too. They are private: keep the folder to yourself.
+        Folder that stores the predictions of sub-models for later fits with the same settings. Also
+        set ``random_state``. The predictions are private: do not share the folder.
     n_jobs : int, default=None
         Sub-models trained in parallel; nets and perceptrons that one program trains together are
         not divided. The numbers are the same for every value.
@@ -286,15 +286,15 @@ class SELENADefense(CrossFitDefense):
 
     Notes
     -----
-    Known limitation: a record and its near copies are left out independently, so the prediction for
-    one comes from models that were trained on the others, and the label of a record reaches the
-    targets of its neighbors. A classifier that memorizes its targets predicts means of sub-models
-    on training rows but not on other rows, which an adaptive attack can detect.
+    Known limitations: a record and its near copies are left out independently, so the target of one
+    comes from models that were trained on the others, and the label of a record affects the targets
+    of its neighbors. A classifier that memorizes its targets predicts the means of sub-models on
+    training rows but not on other rows, which an adaptive attack can detect.
 
     Here, records with equal features and label are left out together, and records are assigned to
     the sub-models evenly within each class. In the published design, the L sub-models of each
-    record are drawn independently. How classifiers with ``sample_weight`` are trained, and what
-    counts copies of rows, is said in :class:`SoftLabelDefense`.
+    record are drawn independently. See :class:`SoftLabelDefense` for how classifiers with
+    ``sample_weight`` are trained, and for options that count copies of rows.
 
     References
     ----------

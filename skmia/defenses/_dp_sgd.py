@@ -44,17 +44,17 @@ class DPSGDClassifier(CountsPrivateFits, ClassifierMixin, BaseEstimator):
     gradient is clipped to a norm, normal noise is added to the sum, and the sum is divided by the
     nominal size of the batch. opacus accounts for the noise.
 
-    The module, the criterion and the optimizer of the net are used, and nothing else of it is
-    called: each row goes through them alone, and only the weights come back.
+    Only the module, the criterion and the optimizer of the net are used. Each row passes through
+    them separately, and only the weights are returned.
 
     Parameters
     ----------
     estimator : skorch.NeuralNetClassifier or callable
         Net with ``criterion=CrossEntropyLoss`` or ``NLLLoss`` and ``train_split=None``; its
-        optimizer, batch size, epochs, device, data set and ``collate_fn`` are used. Of callbacks,
-        an ``LRScheduler`` with a schedule that is fixed beforehand is taken; those that could see
-        rows or losses are refused. ``verbose`` above 0 shows a bar. A callable returns such a net
-        for the number of features and the number of classes.
+        optimizer, batch size, epochs, device, data set and ``collate_fn`` are used. An
+        ``LRScheduler`` callback with a fixed schedule is supported; callbacks that could see rows
+        or losses are refused. With ``verbose`` above 0, a progress bar is shown. A callable returns
+        such a net for the number of features and the number of classes.
     target_epsilon : float, default=None
         Total privacy budget epsilon of all epochs, in nats. Set either this or
         ``noise_multiplier``.
@@ -67,8 +67,8 @@ class DPSGDClassifier(CountsPrivateFits, ClassifierMixin, BaseEstimator):
         Euclidean norm over all parameters to which the gradient of a row is clipped. Infinity,
         which needs a ``noise_multiplier`` of 0, clips nothing.
     poisson_sampling : bool, default=True
-        If False, rows are visited in the net's own batches, which no accountant here covers:
-        ``epsilon_`` is infinite. Use it only for comparisons.
+        If False, the net's own batches are used, which no accountant here covers, so ``epsilon_``
+        is infinite. Use this only for comparisons.
     accountant : {"rdp", "prv"}, default="rdp"
         Rényi differential privacy, or the smaller of that and privacy loss random variables, which
         are usually tighter and slower.
@@ -76,17 +76,18 @@ class DPSGDClassifier(CountsPrivateFits, ClassifierMixin, BaseEstimator):
         All possible labels, known without the data. A row with another label contributes nothing.
         If None, they are taken from ``y``, which ``epsilon_`` does not cover, with a warning.
     schema : DeclaredSchema, default=None
-        Columns and classes of the table, declared without looking at it: then nothing about types
-        and shapes comes from the rows, and the net gets the inputs that
-        :meth:`skmia.defenses.schema.DeclaredSchema.encode` makes. A row that does not fit
-        contributes nothing. Takes the place of ``classes``.
+        Columns and classes of the table, declared without looking at it, so that types and shapes
+        do not depend on the rows. The inputs of the net are those of
+        :meth:`skmia.defenses.schema.DeclaredSchema.encode`. A row that does not fit contributes
+        nothing. Replaces ``classes``.
     public_weights : bool, default=False
-        If False, the net begins with new weights. If True, with those that it has, which is a
-        declaration that they do not depend on private rows, as those of a module that was trained
-        on public data; ``epsilon_`` relies on it, and the ledger says so.
+        If False, the net starts from new weights. If True, it starts from its current weights, and
+        you declare that they do not depend on private rows, such as the weights of a module that
+        was trained on public data. ``epsilon_`` relies on this declaration, and the ledger records
+        it.
     ledger : PrivacyLedger, default=None
-        Where each fit is written down before its first step, so that the cost of all fits on the
-        same rows can be stated, as those of a search.
+        Ledger in which each fit is recorded before its first step, so that the total cost of all
+        fits on the same rows, such as those of a search, is known.
     on_step : callable, default=None
         Called as ``on_step(step, noisy_gradient, parameters)`` in each step, with its number from
         0, the noisy sum of clipped gradients divided by the nominal size of the batch (not divided
@@ -101,12 +102,12 @@ class DPSGDClassifier(CountsPrivateFits, ClassifierMixin, BaseEstimator):
         is added before the noise; sizes and rates do not count it. If the function does not depend
         on rows, ``epsilon_`` covers rows as well as these gradients, which move the weights.
     noise_seed : int, default=None
-        Seed of the coins, the noise and what the net draws in training, for tests: ``epsilon_`` is
-        infinite with one. If None, they come from the operating system.
+        Seed of the coin flips, the noise and the net's random draws in training, for tests only:
+        with a seed, ``epsilon_`` is infinite. If None, they come from the operating system.
     random_state : int, RandomState instance or None, default=None
-        Controls the initial weights. With noise it does not touch what the net draws in training,
-        such as dropout, by which a missing row would show in all others. Pass an int for
-        reproducible initial weights.
+        Controls the initial weights. With noise, it does not affect the random draws of the net in
+        training, such as dropout, because they would reveal a missing row in all later draws. Pass
+        an int for reproducible initial weights.
 
     Attributes
     ----------
@@ -152,12 +153,12 @@ class DPSGDClassifier(CountsPrivateFits, ClassifierMixin, BaseEstimator):
     searches over settings and other choices that depend on the data cost more. :ref:`The limits of
     the guarantee <privacy_limits>` lists what else is not covered.
 
-    The net begins with new weights: a module that is given as an object is copied, and its layers
-    draw theirs by ``reset_parameters``. Three nets are made before each fit; what is the same in
-    two of different seeds and no constant, or differs between two of the same seed, was not drawn
-    and is refused. Weights that do not depend on private rows can be kept by
-    ``public_weights=True``; ``epsilon_`` is then a statement about this training alone, and relies
-    on the declaration.
+    The net starts from new weights: a module that is passed as an object is copied, and its layers
+    are initialized by ``reset_parameters``. To verify this, three nets are created before each fit.
+    Weights that are equal for different seeds and not constant, or that differ for the same seed,
+    were not drawn at random, and the net is refused. Weights that do not depend on private rows can
+    be kept by ``public_weights=True``; ``epsilon_`` is then a statement about this training alone,
+    and relies on the declaration.
 
     At the order a, of Rényi, a step of the sampling rate q and the noise multiplier s costs
     ``log(sum_k binom(a, k) (1 - q)**(a - k) q**k exp(k (k - 1) / (2 s**2))) / (a - 1)``. T steps
@@ -316,7 +317,7 @@ class DPSGDClassifier(CountsPrivateFits, ClassifierMixin, BaseEstimator):
         return self
 
     def plan_steps(self, X: Rows, y: ArrayLike) -> list[tuple[float, float, int]]:
-        """Say what a fit on so many rows would cost, without training.
+        """Return the steps of a fit on so many rows, which determine its cost, without training.
 
         Parameters
         ----------
@@ -328,7 +329,7 @@ class DPSGDClassifier(CountsPrivateFits, ClassifierMixin, BaseEstimator):
         Returns
         -------
         steps : list of tuple
-            Of the noise multiplier, the sampling rate and the number of steps. The noise is 0 if no
+            The noise multiplier, the sampling rate and the number of steps. The noise is 0 if no
             accountant covers the fit.
         """
         validate_params_of(self)

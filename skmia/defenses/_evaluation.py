@@ -124,7 +124,7 @@ def evaluate_defense(
 
     Shadow models are trained like the candidate, including its defense, and several of them are
     attacked with the others. All candidates have the same training sets, so that they can be
-    compared target by target. A non-adaptive attack would overestimate the defense.
+    compared for each target model. A non-adaptive attack would overestimate the defense.
 
     Parameters
     ----------

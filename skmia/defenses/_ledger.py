@@ -70,43 +70,44 @@ class _LedgerContent(NamedTuple):
 
 @dataclass(frozen=True)
 class PrivacyLedger:
-    """A file in which private estimators write down what they release, and the sum of the cost.
+    """File that records the releases of private estimators and computes their total cost.
 
     ``epsilon_`` of an estimator is the cost of one fit. A search, cross-validation, a pool of
-    shadow models or an audit fits many, on the same rows. Each fit with this ledger is written into
-    the file before its first step, so that fits that fail or are interrupted count as well, and
-    so do fits of clones and in other processes, because all of them have the same path. Mechanisms
-    write each call of ``transform``.
+    shadow models or an audit runs many fits on the same rows. Each fit with this ledger is recorded
+    in the file before its first step, so fits that fail or are interrupted also count. Fits of
+    clones and in other processes are recorded in the same file. Mechanisms record each call of
+    ``transform``.
 
     Parameters
     ----------
     path : str or path-like
-        Path of the file, which is created by the first fit; a relative one is completed at once.
-        Use one for each table of private rows. Beside it, a file with the ending ``.count`` keeps
-        the number of fits.
+        Path of the file, which is created by the first fit; a relative path is made absolute at
+        once. Use one file for each table of private rows. Next to it, a file with the ending
+        ``.count`` stores the number of fits.
     max_epsilon : float, default=None
-        A budget, in nats. What would bring the sum above it is refused before its first step.
+        Budget, in nats. A fit that would exceed it is refused before its first step.
     delta : float, default=None
         The delta at which ``max_epsilon`` is stated, in (0, 1); given with it.
 
     See Also
     --------
-    DPSGDClassifier, skmia.synthetic.DPWassersteinGAN : Write into it, as their ``ledger``.
-    skmia.defenses.mechanisms.GaussianMechanism : Writes each of its releases.
+    DPSGDClassifier, skmia.synthetic.DPWassersteinGAN : Record each fit in their ``ledger``.
+    skmia.defenses.mechanisms.GaussianMechanism : Records each of its releases.
 
     Notes
     -----
-    The cost of all fits together follows from their Rényi divergences, which add up, and is less
-    than the sum of their epsilons. It covers whatever all fits release together, such as a model
-    that was chosen by a search. Fits on a part of the rows, as in cross-validation, count in full,
-    and so do all rows that a mechanism releases.
+    The total cost is computed from the Rényi divergences of the fits, which add up, and is less
+    than the sum of their epsilons. It covers everything that the fits release together, such as a
+    model that was chosen by a search. Fits on a part of the rows, as in cross-validation, count in
+    full, and so do all rows that a mechanism releases.
 
     The first line of the file says when it began and how many fits it holds, and each line has a
-    digest of all lines before it. A file that was cut, edited, put together from others, replaced
-    with an older copy, moved or removed is an error, and no sum of what is left. This is about
-    accidents: who can write the file can also write another one.
+    digest of all lines before it. If the file was truncated, edited, merged from others, replaced
+    with an older copy, moved or removed, reading it raises an error. This protects against
+    accidents only: anyone who can write the file can also replace it.
 
-    A limit belongs to the object that has it: give the same ledger to all that reads the rows.
+    ``max_epsilon`` belongs to the ledger object and not to the file: pass the same object to all
+    estimators that read the rows.
 
     Examples
     --------
@@ -172,7 +173,7 @@ class PrivacyLedger:
         n_rows: int,
         kind: Literal["fit", "fit from public weights", "normal", "laplace"] = "fit",
     ) -> None:
-        """Append a fit, or what a mechanism releases.
+        """Append a fit, or the release of a mechanism.
 
         When this returns, the fit is in the file: it was written, flushed and read again.
 

@@ -184,8 +184,8 @@ def renormalized(proba):
 class LabelOnlyDefense(ContinuedDefense):
     """Classifier that returns the predicted label and no probability.
 
-    There is no ``predict_proba``: tools that need one refuse it. Labels alone still leak membership
-    if the classifier is correct more often on members.
+    There is no ``predict_proba``, so tools that need probabilities raise an error. Labels still
+    leak membership if the classifier is correct more often on members.
 
     Parameters
     ----------
@@ -226,8 +226,8 @@ class LabelOnlyDefense(ContinuedDefense):
 class RoundingDefense(ProbabilityDefense):
     """Classifier that returns rounded probabilities.
 
-    Halves are rounded to even digits. The predicted label stays, so the defense has no effect on
-    label-only attacks: evaluate it with one of them.
+    Halves are rounded to even digits. The predicted label does not change, so the defense has no
+    effect on label-only attacks: evaluate it with one of them.
 
     Parameters
     ----------
@@ -284,8 +284,8 @@ class RoundingDefense(ProbabilityDefense):
 class TemperatureDefense(ProbabilityDefense):
     """Classifier whose log-probabilities are divided by a temperature.
 
-    The order of the classes stays, and knowing the temperature suffices to undo it up to rounding:
-    judge it with an attack that does.
+    The order of the classes does not change. An attacker who knows the temperature can undo it up
+    to rounding, so evaluate the defense with such an attack.
 
     Parameters
     ----------
@@ -334,8 +334,8 @@ class TemperatureDefense(ProbabilityDefense):
 class TopKDefense(ProbabilityDefense):
     """Classifier that returns the k largest probabilities and zeros.
 
-    The predicted label stays, so the defense has no effect on label-only attacks: evaluate it with
-    one of them.
+    The predicted label does not change, so the defense has no effect on label-only attacks:
+    evaluate it with one of them.
 
     Parameters
     ----------

@@ -49,12 +49,13 @@ from .mechanisms import (
 
 
 class PATEDefense(CountsPrivateFits, TaughtClassifier):
-    """Student of public rows, labeled by a private vote of teachers of disjoint training rows.
+    """Student that is trained on public rows, with labels from a private vote of teachers.
 
-    The training rows are dealt to teachers. Each public row gets the label with most votes of the
-    teachers, after normal noise was added to the votes. The student is trained on the public rows
-    and these labels, and the teachers are discarded. A training row changes one teacher, and so one
-    vote for each public row: the student is differentially private, whatever classifier it is.
+    The training rows are divided among the teachers. The teachers vote on the label of each public
+    row, normal noise is added to the votes, and the label with the most votes wins. The student is
+    trained on the public rows with these labels, and the teachers are discarded. A training row
+    affects only one teacher, and therefore only one vote for each public row, so the student is
+    differentially private for any kind of classifier.
 
     Parameters
     ----------
@@ -62,10 +63,11 @@ class PATEDefense(CountsPrivateFits, TaughtClassifier):
         Teacher, unfitted.
     public : array-like of shape (n_public, n_features) or generator
         Rows for the student, which must not be private: the student may reveal them. Or a generator
-        with ``fit(X)`` and ``sample(n_samples)``, as in :class:`StudentDefense`. It has to protect
-        the training rows itself, and its epsilon comes on top of ``epsilon_``.
+        with ``fit(X)`` and ``sample(n_samples)``, as in :class:`StudentDefense`. The generator has
+        to protect the training rows itself, and its epsilon adds to ``epsilon_``.
     n_teachers : int, default=100
-        Number of teachers. More of them allow more noise, and each one sees fewer rows.
+        Number of teachers. With more teachers, the votes tolerate more noise, but each teacher is
+        trained on fewer rows.
     target_epsilon : float, default=None
         Privacy budget of all answers together, in nats. Set either this or ``noise_multiplier``.
     target_delta : float, default=None
@@ -78,19 +80,19 @@ class PATEDefense(CountsPrivateFits, TaughtClassifier):
         Largest number of public rows that get a label. If None, all of them. The noise on the votes
         grows with its square root.
     threshold : float, default=None
-        Share of the teachers, in (0, 1], that the noisy largest count has to reach, or the public
-        row gets no label. A part of the budget goes into this decision, which pays if there are
-        far more teachers than noise and more public rows than labels.
+        Share of the teachers, in (0, 1], that the noisy largest count has to reach; otherwise the
+        public row gets no label. This decision costs a part of the budget, which pays off if the
+        number of teachers is far above the noise and there are more public rows than labels.
     student : classifier, default=None
         Student. If None, a clone of ``estimator``.
     classes : array-like of shape (n_classes,), default=None
         All possible labels, known without the data. A row with another label contributes nothing.
         If None, they are taken from ``y``, which ``epsilon_`` does not cover, with a warning.
     ledger : PrivacyLedger, default=None
-        Where each fit is written down before its first vote.
+        Ledger in which each fit is recorded before its first vote.
     noise_seed : int, default=None
-        Seed of the noise, for tests: ``epsilon_`` is infinite with one. If None, it comes from the
-        operating system.
+        Seed of the noise, for tests only: with a seed, ``epsilon_`` is infinite. If None, the noise
+        comes from the operating system.
     n_jobs : int, default=None
         Number of teachers that are trained at once, with joblib.
     random_state : int, RandomState instance or None, default=None
@@ -109,8 +111,8 @@ class PATEDefense(CountsPrivateFits, TaughtClassifier):
     delta_ : float
         The delta of ``epsilon_``.
     data_dependent_epsilon_ : float
-        The same for the votes as they were, which is smaller where the teachers agree. It is
-        computed from the training rows and must not be published.
+        Epsilon of the actual votes, which is smaller if the teachers agree. It is computed from the
+        training rows and must not be published.
     noise_multiplier_ : float
         As given, or as ``target_epsilon`` needs it.
     n_answers_ : int
@@ -124,8 +126,8 @@ class PATEDefense(CountsPrivateFits, TaughtClassifier):
 
     See Also
     --------
-    StudentDefense : One teacher, and no guarantee.
-    DPSGDClassifier : Noise on the training of a net instead of on votes.
+    StudentDefense : Student of a single teacher, without a guarantee. DPSGDClassifier : Net that is
+    trained with noise on its gradients.
 
     Notes
     -----
@@ -135,9 +137,9 @@ class PATEDefense(CountsPrivateFits, TaughtClassifier):
     ``s / sqrt(2 * n)`` on a number that a row shifts by 1, whose epsilon is known exactly. With a
     threshold, the noisy largest count of each public row is a release that a row shifts by 1.
 
-    Each teacher has a seed of its own, and what it draws from global generators is its own as well.
-    A teacher that cannot be fitted on its rows does not vote. The guarantee does not cover
-    parameters that were chosen by looking at the training rows, nor errors that are raised.
+    Each teacher has its own seed, also for draws from global generators. A teacher that cannot be
+    fitted on its rows does not vote. The guarantee does not cover parameters that were chosen by
+    looking at the training rows, nor errors that are raised.
 
     ``data_dependent_epsilon_`` adds up Rényi divergences of Papernot et al. (2018), theorem 6.
 
@@ -265,7 +267,7 @@ class PATEDefense(CountsPrivateFits, TaughtClassifier):
         return self
 
     def plan_steps(self, X: ArrayLike, y: ArrayLike) -> list[tuple[float, float, int]]:
-        """Say what a fit on so many rows would cost, without training.
+        """Return the steps of a fit on so many rows, which determine its cost, without training.
 
         Parameters
         ----------
@@ -277,7 +279,7 @@ class PATEDefense(CountsPrivateFits, TaughtClassifier):
         Returns
         -------
         steps : list of tuple
-            Of the noise multiplier, the sampling rate and the number of steps, here one. The noise
+            The noise multiplier, the sampling rate and the number of steps, which is one. The noise
             is 0 if ``epsilon_`` is infinite.
         """
         validate_params_of(self)

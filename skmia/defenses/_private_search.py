@@ -76,13 +76,12 @@ def _best_has(name):
 class PrivateSearchCV(
     TransactionMixin, CopiesParameters, FeaturesOfFitted, MetaEstimatorMixin, BaseEstimator
 ):
-    """Randomized search over settings of a private estimator, the choice included in its epsilon.
+    """Randomized search over parameters of a private estimator, whose epsilon covers the choice.
 
-    A random number of trials is made, each with a candidate that is drawn with replacement, and
-    the best one alone is released. As nobody knows how many trials there were, the choice costs
-    about as much as two or three fits, whatever the number of candidates (Papernot and Steinke,
-    2022). The fits of :class:`~sklearn.model_selection.RandomizedSearchCV` cost all of their
-    epsilons together.
+    The search runs a random number of trials, each with a candidate that is drawn with replacement,
+    and releases only the best one. Because the number of trials is secret, the search costs about
+    as much as two or three fits, for any number of candidates (Papernot and Steinke, 2022). With
+    :class:`~sklearn.model_selection.RandomizedSearchCV`, the costs of all fits add up.
 
     Parameters
     ----------
@@ -97,12 +96,12 @@ class PrivateSearchCV(
     mean_trials : float, default=16
         Mean number of trials, above 1.
     law : {"negative-binomial", "poisson"}, default="negative-binomial"
-        Law of the number of trials. The negative binomial law is truncated at one trial. The
-        Poisson law concentrates about the mean and costs more; with a probability of
-        ``exp(-mean_trials)`` no trial is made, and ``fit`` says so.
+        Distribution of the number of trials. The negative binomial distribution is truncated to at
+        least one trial. The Poisson distribution is more concentrated around the mean and costs
+        more; with probability ``exp(-mean_trials)`` there is no trial, and ``fit`` raises an error.
     eta : float, default=0.0
-        Shape of the negative binomial law, above -1: 1 is geometric, 0 logarithmic. A smaller value
-        costs less, and the number of trials varies more.
+        Shape of the negative binomial distribution, above -1: 1 is geometric, 0 logarithmic. With a
+        smaller value, the search costs less, and the number of trials varies more.
     public : Records, default=None
         Rows that are not private, with labels, by which trials are compared. If None, a share of
         the rows is held out of training and compared by accuracy with noise, which ``epsilon_``
@@ -117,8 +116,8 @@ class PrivateSearchCV(
     n_jobs : int, default=None
         Number of trials that are trained at once, with joblib.
     noise_seed : int, default=None
-        Seed of the number of trials, the choices and the noise on scores, for tests: ``epsilon_``
-        is infinite with one. If None, they come from the operating system.
+        Seed of the number of trials, the choices and the noise on scores, for tests only: with a
+        seed, ``epsilon_`` is infinite. If None, they come from the operating system.
     random_state : int, RandomState instance or None, default=None
         Controls which candidates are drawn from distributions.
 
@@ -147,8 +146,8 @@ class PrivateSearchCV(
 
     See Also
     --------
-    DPSGDClassifier : Net that can be searched.
-    PrivacyLedger : Sum of several fits.
+    DPSGDClassifier : Private net over whose parameters you can search. PrivacyLedger : Records the
+    cost of several fits.
 
     Notes
     -----
@@ -161,9 +160,9 @@ class PrivateSearchCV(
 
     for any order ``b`` (theorem 2); theorem 6 has the Poisson law.
 
-    The guarantee covers what the search returns. The time that it takes depends on the number of
-    trials and must not be seen, nor may messages or files of single trials: keep ``verbose`` of the
-    estimator at 0. The number of rows, the candidates and ``mean_trials`` are public.
+    The guarantee covers what the search returns. The running time depends on the number of trials,
+    so an attacker must not observe it, nor messages or files of single trials: keep ``verbose`` of
+    the estimator at 0. The number of rows, the candidates and ``mean_trials`` are public.
 
     References
     ----------

@@ -183,12 +183,13 @@ DECIMALS = [Interval(Integral, 0, 15, closed="both"), None]
 def strip_state(model: BaseEstimator, *, decimals: int | None = None) -> BaseEstimator:
     """Copy a fitted model without the stored state that its predictions do not use.
 
-    The file of a fitted model holds more than predictions need: how many training rows came to each
-    node of a tree, seeds that repeat bootstrap samples, out-of-bag predictions, labels of training
-    records, histories of the loss, results of a search. The copy predicts bitwise the same without
-    them.
+    The file of a fitted model contains more than predictions need: the numbers of training rows in
+    each node of a tree, seeds that repeat bootstrap samples, out-of-bag predictions, labels of
+    training records, histories of the loss, and results of a search. The copy does not contain
+    them, and its predictions are bitwise equal.
 
-    Stripping is necessary before a file is released, and hardly ever sufficient: see Notes.
+    Strip a model before you release its file, but do not rely on it: stripping is hardly ever
+    sufficient, see Notes.
 
     Parameters
     ----------
@@ -198,8 +199,8 @@ def strip_state(model: BaseEstimator, *, decimals: int | None = None) -> BaseEst
     decimals : int or None, default=None
         If an int, leaf values of trees are also rounded to this number of decimals, which changes
         predictions. In forests these are class fractions or means, in boosting steps of the raw
-        score. One decimal hides a part, at a cost in accuracy that you have to measure. More
-        decimals, or half precision, hide little from an attacker who knows of the rounding.
+        score. One decimal hides a part of the leak, at a cost in accuracy that you have to measure.
+        More decimals, or half precision, hide little from an attacker who knows about the rounding.
 
     Returns
     -------
@@ -239,11 +240,11 @@ def strip_state(model: BaseEstimator, *, decimals: int | None = None) -> BaseEst
     keep the numbers of rows of their leaves, because editing their file would change the last digit
     of leaf values.
 
-    The copy cannot continue training (``warm_start``, ``partial_fit``), and what describes training
-    is gone or meaningless: feature importances, pruning and plots of trees, Shapley values that
-    weight paths by the number of rows.
+    The copy cannot continue training (``warm_start``, ``partial_fit``), and attributes that
+    describe the training are removed or meaningless: feature importances, pruning and plots of
+    trees, Shapley values that weight paths by the number of rows.
 
-    For boosting, stripping does next to nothing: each leaf value is one more equation in the
+    For boosting, stripping has almost no effect, because each leaf value is an equation in the
     membership of candidates. Models that predict with training rows, such as nearest neighbors and
     support vector machines, keep the rows.
 
@@ -381,8 +382,8 @@ def move_thresholds(
     draw between the nearest values of training records at the node. Predictions on the training
     records stay bitwise equal; on other records they may change.
 
-    It weakens :class:`~skmia.attacks.SplitThresholdAttack` and does not defeat it, see Notes.
-    Numbers of rows and leaf values stay: also use :func:`strip_state`.
+    This weakens :class:`~skmia.attacks.SplitThresholdAttack` but does not defeat it, see Notes.
+    Numbers of rows and leaf values remain, so also use :func:`strip_state`.
 
     Parameters
     ----------
@@ -392,8 +393,8 @@ def move_thresholds(
     X : array-like of shape (n_samples, n_features)
         Features of all training records.
     random_state : int, RandomState instance or None, default=None
-        Controls the draws. With an int that an attacker can guess, the draws can be undone: leave
-        it None for a release.
+        Controls the draws. An attacker who can guess the seed can undo the draws, so leave it None
+        for a release.
 
     Returns
     -------
@@ -411,15 +412,16 @@ def move_thresholds(
 
     See Also
     --------
-    strip_state : Removes what predictions do not use.
+    strip_state : Removes the state that predictions do not use.
 
     Notes
     -----
-    No training record at a node has a value in the gap, and small gaps are likelier, so moved
-    thresholds still say which candidates were not members. The attack weighs all gaps around a
-    threshold once it finds that thresholds are not midpoints. Round thresholds would tell more: the
-    coarsest decimal in the gap says that no coarser one is there. Histogram boosting and XGBoost
-    are refused, because their leaf values would tell as much afterwards.
+    No training record at a node has a value in the gap, and small gaps are more probable, so moved
+    thresholds still reveal that some candidates are not members. If the attack finds that
+    thresholds are not midpoints, it weighs all gaps around each threshold. Rounded thresholds would
+    reveal more: the coarsest decimal in the gap shows that the gap contains no coarser one.
+    Histogram boosting and XGBoost are not supported, because their leaf values reveal as much after
+    the move.
 
     Examples
     --------
@@ -476,9 +478,9 @@ class ReleasedFileDefense(AnswersProba, OutputDefense):
 
     The fitted classifier is replaced by a copy without the state that its predictions do not use,
     see :func:`strip_state`. Predictions stay bitwise equal, unless leaf values are rounded or
-    thresholds moved; moved thresholds change no prediction for the training rows. It is a defense
-    against attacks on the file, not against queries, and for boosting stripping alone does next to
-    nothing.
+    thresholds moved; moved thresholds change no prediction for the training rows. The defense works
+    against attacks on the file and not against queries, and for boosting models stripping alone has
+    almost no effect.
 
     Parameters
     ----------
@@ -490,8 +492,8 @@ class ReleasedFileDefense(AnswersProba, OutputDefense):
         Whether thresholds of trees are moved between two training values, see
         :func:`move_thresholds`. The classifier has to be one that this function takes.
     random_state : int, RandomState instance or None, default=None
-        Controls how thresholds are moved. An attacker who can guess an int undoes it: leave it None
-        for a release.
+        Controls how thresholds are moved. An attacker who can guess the seed can undo the move, so
+        leave it None for a release.
 
     Attributes
     ----------
@@ -504,8 +506,8 @@ class ReleasedFileDefense(AnswersProba, OutputDefense):
 
     See Also
     --------
-    strip_state : The same for a model that is fitted already, also a regressor or transformer.
-    move_thresholds : Moves the thresholds of a fitted model.
+    strip_state : Strips a fitted model, also a regressor or transformer. move_thresholds : Moves
+    the thresholds of a fitted model.
 
     Notes
     -----

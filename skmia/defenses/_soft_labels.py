@@ -53,8 +53,8 @@ from .soft_targets import SPREADS, move_to_labels, soften_values
 class LabelSmoothingDefense(SoftTargetDefense):
     """Classifier trained on labels that give an equal share to all classes.
 
-    It limits the confidence of a classifier, also on its training rows. It is a common regularizer,
-    and a baseline for defenses that choose soft labels record by record.
+    Label smoothing limits the confidence of a classifier, also on its training rows. It is a common
+    regularizer, and a baseline for defenses that choose a soft label for each record.
 
     Parameters
     ----------
@@ -82,8 +82,8 @@ class LabelSmoothingDefense(SoftTargetDefense):
     -----
     Known limitation: the predictions for all training rows are pulled towards the same target,
     which an attack with shadow models trained in the same way can recognize, and smoothed labels
-    were found to help model inversion attacks. How classifiers with ``sample_weight`` are trained,
-    and what counts copies of rows, is said in :class:`SoftLabelDefense`.
+    were found to help model inversion attacks. See :class:`SoftLabelDefense` for how classifiers
+    with ``sample_weight`` are trained, and for options that count copies of rows.
 
     References
     ----------
@@ -195,14 +195,14 @@ class LabelSmoothingDefense(SoftTargetDefense):
 class SoftLabelDefense(CrossFitDefense):
     r"""Classifier trained on soft labels between out-of-sample predictions and the label.
 
-    Sub-models are trained on parts of the rows, so that each row is left out of some of them. The
-    mean of their predictions for the row does not depend on its label. From this mean, the soft
-    label moves towards the label by ``alpha`` standard deviations of these predictions, and the
-    classifier is trained on the soft labels. It can then memorize only these predictions, and with
-    a larger ``alpha`` more of the label.
+    Sub-models are trained on parts of the rows, such that each row is left out of some of them. The
+    mean of the predictions of these sub-models for the row does not depend on its label. The soft
+    label is this mean, moved towards the label by ``alpha`` standard deviations of the predictions.
+    The classifier is trained on the soft labels, so it can memorize only these predictions, and
+    with a larger ``alpha`` more of the label.
 
-    The smaller ``alpha``, the less remains of labels that no other model would predict: wrong
-    labels, and correct labels that are rare.
+    With a smaller ``alpha``, less remains of labels that no other model would predict: wrong
+    labels, and rare correct labels.
 
     Parameters
     ----------
@@ -210,27 +210,28 @@ class SoftLabelDefense(CrossFitDefense):
         With ``predict_proba``, and a ``fit`` that takes ``sample_weight``; or a skorch net with
         ``criterion=CrossEntropyLoss``. Alone or as the last step of a Pipeline.
     alpha : float or callable, default=0.0
-        Number of standard deviations, 0 or more. With 0 the soft label is the mean answer, with
-        ``inf`` the label. A callable takes X and y, without rows of weight 0, and returns a number
-        for each row.
+        Number of standard deviations, 0 or more. With 0, the soft label is the mean prediction,
+        with ``inf`` the label. A callable takes X and y, without rows of weight 0, and returns a
+        number for each row.
     n_estimators : int, default=10
         Number of sub-models in each round.
     n_left_out : int or "auto", default="auto"
         Number of sub-models that each row is left out of, at least 2. ``"auto"`` is 5, or half of
         the sub-models if there are not more.
     spread : {"label", "direction", "coordinate"}, default="label"
-        What has the standard deviation (divisor ``n_left_out``): the probability of the label; the
-        projection of the answer on the line from the mean to the label; or the probability of each
-        class separately, which leaves that line and needs to be cut and normalized.
+        Quantity whose standard deviation (divisor ``n_left_out``) is used: the probability of the
+        label; the projection of the prediction on the line from the mean to the label; or the
+        probability of each class separately, after which the soft label is clipped and normalized.
     n_iterations : int, default=1
-        Number of rounds. From the second on the sub-models are trained on the soft labels of the
-        round before, and so pass on less of the labels of other rows. It need not help: classifiers
-        that memorize their targets may become easier to attack.
+        Number of rounds. From the second round on, the sub-models are trained on the soft labels of
+        the previous round, so they contain less of the labels of other rows. This does not
+        necessarily help: classifiers that memorize their targets may become easier to attack.
     store_targets : bool, default=False
         Whether to keep the soft labels as ``targets_``.
     memory : str, object with the joblib.Memory interface or None, default=None
-        Folder that keeps the answers of sub-models, so that a search over ``alpha`` trains them
-        once in each fold. Set ``random_state`` too. They are private: keep the folder to yourself.
+        Folder that stores the predictions of sub-models, so that a search over ``alpha`` trains
+        them once in each fold. Also set ``random_state``. The predictions are private: do not share
+        the folder.
     n_jobs : int, default=None
         Sub-models trained in parallel; nets and perceptrons that one program trains together are
         not divided. The numbers are the same for every value.
@@ -261,20 +262,22 @@ class SoftLabelDefense(CrossFitDefense):
     With answers :math:`P_1, ..., P_K` of the K sub-models that a row is left out of, their mean
     :math:`\mu` and the one-hot label :math:`e_y`, the soft label is :math:`\mu + t(e_y - \mu)` with
     :math:`t = \min(1, \alpha \, sd(P_{\cdot y}) / (1 - \mu_y))`, where sd has the divisor K. The
-    slides say "standard deviations towards the label" and not of what; here the probability of the
-    label rises by so many of its own. Where all K agree, t is 0 for every finite ``alpha``.
+    slides say "standard deviations towards the label" without saying of what; here, the probability
+    of the label rises by ``alpha`` of its own standard deviations. If all K sub-models agree, t is
+    0 for every finite ``alpha``.
 
-    Equal rows with equal labels are left out together. The label of a row still reaches the soft
-    labels of others, and a classifier that memorizes its targets answers otherwise to rows that it
-    has no targets of. Nothing is promised: judge the defense with shadow models that are trained
-    with it, and on the rows that are most exposed, such as mislabeled ones.
+    Equal rows with equal labels are left out together. The label of a row still affects the soft
+    labels of others, and a classifier that memorizes its targets predicts differently for rows
+    without targets. The defense has no guarantee: evaluate it with shadow models that are trained
+    with it, and on the most exposed rows, such as mislabeled ones.
 
     Classifiers with ``sample_weight`` get a copy of each row for each class, weighted by the soft
-    label. Where the loss is a sum over rows this is the cross-entropy with the soft labels. Options
-    that count rows count copies: ``class_weight="balanced"``, the least size of a leaf, bootstrap
-    samples, mini-batches, rows held back for early stopping or calibration. A net takes the soft
-    labels as they are; its ``valid_acc`` is then measured against their likeliest class.
-    Transformers before the classifier in a Pipeline are fitted once, on plain rows and labels.
+    label. If the loss is a sum over rows, this is the cross-entropy with the soft labels. Options
+    that count rows then count copies: ``class_weight="balanced"``, the least size of a leaf,
+    bootstrap samples, mini-batches, rows held back for early stopping or calibration. A net is
+    trained on the soft labels directly; its ``valid_acc`` is then measured against their most
+    probable class. Transformers before the classifier in a Pipeline are fitted once, on plain rows
+    and labels.
 
     References
     ----------
@@ -386,15 +389,15 @@ class SoftRegressionDefense(RegressorMixin, DefendedEstimator):
 
     See Also
     --------
-    SoftLabelDefense : The same for classifiers.
-    skmia.defenses.soft_targets.soften_values : The soft targets alone.
+    SoftLabelDefense : Classifier trained on soft labels. skmia.defenses.soft_targets.soften_values
+    : The soft targets alone.
 
     Notes
     -----
     With predictions of the mean :math:`\mu` and the standard deviation s (divisor ``n_left_out``),
     the soft target is :math:`\mu + \min(1, \alpha s / |y - \mu|)(y - \mu)`, the formula of
-    :class:`SoftLabelDefense` with the prediction in the place of the probability of the label; the
-    source is about classes. The limits that are named there hold here as well.
+    :class:`SoftLabelDefense` with the prediction instead of the probability of the label; the
+    source is about classes. The limitations named there also apply here.
 
     References
     ----------

@@ -95,12 +95,13 @@ class TaughtClassifier(AnswersProba):
 
 
 class StudentDefense(TaughtClassifier):
-    """Classifier that is trained on other rows, labeled by a classifier of the training rows.
+    """Classifier that is trained on public rows, labeled by a classifier of the training rows.
 
     A teacher is fitted on the training rows and predicts labels of public or synthetic rows. A
     student is fitted on these rows and labels, and the teacher is discarded. The state of the
-    student describes the other rows. It depends on the training rows only through the labels, which
-    still leak, see Notes. It protects the file and the answers of a service alike.
+    student describes the public rows and depends on the training rows only through the labels,
+    which still leak, see Notes. The defense protects both the file and the predictions of a
+    service.
 
     Parameters
     ----------
@@ -109,13 +110,13 @@ class StudentDefense(TaughtClassifier):
     public : array-like of shape (n_public, n_features) or generator
         Rows for the student. The student reveals them as any model reveals its training rows, so
         they must not be private. Or a generator with ``fit(X)`` and ``sample(n_samples)``, which is
-        cloned and fitted on the training rows in each fit. It has to protect them itself, as
-        :class:`~skmia.synthetic.DPWassersteinGAN` does.
+        cloned and fitted on the training rows in each fit. The generator has to protect the
+        training rows itself, as :class:`~skmia.synthetic.DPWassersteinGAN` does.
     student : classifier, default=None
         Student. If None, a clone of ``estimator``.
     labels : {"hard", "soft"}, default="hard"
-        Whether the student learns the labels that the teacher predicts or its probabilities, which
-        say more of the training rows. For ``"soft"``, the ``fit`` of the student has to take
+        Whether the student learns the predicted labels of the teacher or its probabilities, which
+        reveal more about the training rows. For ``"soft"``, the ``fit`` of the student has to take
         ``sample_weight``, or it is a skorch net with ``criterion=CrossEntropyLoss``.
     n_samples : int, default=None
         Number of rows to draw from a generator. If None, the number of training rows.
@@ -134,14 +135,14 @@ class StudentDefense(TaughtClassifier):
     See Also
     --------
     SELENADefense : Trains on the training rows, with labels from models that did not see them.
-    ReleasedFileDefense : Strips a file of what predictions do not use.
+    ReleasedFileDefense : Removes the state that predictions do not use.
 
     Notes
     -----
     The adaptive attack trains shadow models with the defense: pass it to a
-    :class:`~skmia.ShadowPool` and use :class:`~skmia.attacks.RMIA`; the loss alone shows little.
-    Hard labels leak less than soft ones. With hard labels, a class that the teacher hardly ever
-    predicts is lost, and probabilities become worse.
+    :class:`~skmia.ShadowPool` and use :class:`~skmia.attacks.RMIA`; a threshold on the loss finds
+    little. Hard labels leak less than soft ones. With hard labels, a class that the teacher hardly
+    ever predicts is lost, and probabilities are less accurate.
 
     Examples
     --------

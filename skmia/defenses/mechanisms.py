@@ -261,14 +261,16 @@ class LaplaceMechanism(NoiseMechanism):
         Largest change of a row of X by one record, as the sum of the absolute changes over its
         columns (L1). This is a claim of the user that cannot be checked.
     schema : DeclaredSchema, default=None
-        Names and ranges of the columns, all numbers, declared without looking at them. Values are
-        moved into the ranges, and a cell that is no number to the lower end, without an error.
+        Names and ranges of the columns, all numeric, declared without looking at the data. Values
+        are clipped to the ranges, and a cell that is not a number is replaced by the lower end,
+        without an error.
     ledger : PrivacyLedger, default=None
-        Where each call of ``transform`` is written down before it returns, each row of X as a
-        release of its own; with a ``random_state``, at an infinite cost.
+        Ledger in which each call of ``transform`` is recorded before it returns. Each row of X
+        counts as one release; with a ``random_state``, the cost is infinite.
     random_state : int, RandomState instance or None, default=None
         If None, every call draws new noise from the operating system. A seed makes the sequence of
-        calls after ``fit`` repeatable, and is a key that takes the noise off again: for tests.
+        calls after ``fit`` repeatable, and lets anyone who knows it remove the noise: use it only
+        for tests.
 
     Attributes
     ----------
@@ -286,19 +288,19 @@ class LaplaceMechanism(NoiseMechanism):
 
     Notes
     -----
-    A row is one release. Rows that depend on the same record add up their epsilons; rows that are
-    the records themselves are private each on its own, and then the sensitivity is that between any
-    two records. ``transform`` never repeats noise, or the difference of two calls would show the
-    exact difference.
+    Each row of X is one release. If several rows depend on the same record, their epsilons add up.
+    If the rows are the records themselves, each is private separately, and the sensitivity is the
+    largest distance between any two records. ``transform`` never repeats noise, because the
+    difference of two calls would otherwise be exact.
 
     The ratio of the densities at two neighboring data sets is at most ``exp(+epsilon)``, by the
     triangle inequality. The source prints a minus sign in the exponent.
 
     The lowest digits of noise in floating-point arithmetic reveal the exact value. Values are
-    therefore rounded to a grid of a power of two, which depends on the parameters alone, and noise
-    of the discrete Laplace law is added in integers, with random words of the operating system. In
-    this arithmetic epsilon holds exactly. :ref:`The limits of the guarantee <privacy_limits>` has
-    what remains, such as the time that a call takes.
+    therefore rounded to multiples of a power of two, which depends only on the parameters, and
+    discrete Laplace noise is added in integer arithmetic, with random numbers from the operating
+    system. In this arithmetic, epsilon holds exactly. :ref:`The limits of the guarantee
+    <privacy_limits>` lists what is not covered, such as the running time of a call.
 
     References
     ----------
@@ -512,14 +514,16 @@ class GaussianMechanism(NoiseMechanism):
         The smallest noise, or the textbook formula for epsilon below 1; see
         :func:`gaussian_sigma`.
     schema : DeclaredSchema, default=None
-        Names and ranges of the columns, all numbers, declared without looking at them. Values are
-        moved into the ranges, and a cell that is no number to the lower end, without an error.
+        Names and ranges of the columns, all numeric, declared without looking at the data. Values
+        are clipped to the ranges, and a cell that is not a number is replaced by the lower end,
+        without an error.
     ledger : PrivacyLedger, default=None
-        Where each call of ``transform`` is written down before it returns, each row of X as a
-        release of its own; with a ``random_state``, at an infinite cost.
+        Ledger in which each call of ``transform`` is recorded before it returns. Each row of X
+        counts as one release; with a ``random_state``, the cost is infinite.
     random_state : int, RandomState instance or None, default=None
         If None, every call draws new noise from the operating system. A seed makes the sequence of
-        calls after ``fit`` repeatable, and is a key that takes the noise off again: for tests.
+        calls after ``fit`` repeatable, and lets anyone who knows it remove the noise: use it only
+        for tests.
 
     Attributes
     ----------
@@ -538,13 +542,12 @@ class GaussianMechanism(NoiseMechanism):
 
     Notes
     -----
-    What a row is, and why two calls never add the same noise, is said in
-    :class:`LaplaceMechanism`. As there, values are rounded to a public grid and exact discrete
-    noise is added in integers. The discrete normal law has the guarantee of the normal one up to
-    the total variation between the two, less than ``7e-26`` a column, which delta pays for; at a
-    large epsilon or a tiny delta its zero-concentrated privacy is used, at somewhat more noise.
-    :ref:`The limits of the guarantee <privacy_limits>` has what is
-    not covered.
+    :class:`LaplaceMechanism` explains what a row is, and why two calls never add the same noise. As
+    there, values are rounded to a public grid, and exact discrete noise is added in integer
+    arithmetic. The discrete normal distribution has the guarantee of the normal one up to the total
+    variation between the two, less than ``7e-26`` per column, which delta accounts for. At a large
+    epsilon or a tiny delta, its zero-concentrated privacy is used, with somewhat more noise.
+    :ref:`The limits of the guarantee <privacy_limits>` lists what is not covered.
 
     References
     ----------
@@ -618,8 +621,8 @@ _NUMBER = Interval(Real, None, None, closed="neither")
 class NonSphericalGaussianMechanism(NoiseMechanism):
     """Mechanism with normal noise that is scaled to the known range of each column.
 
-    Where one record can move a column across its whole range, columns of narrow ranges need less
-    noise than wide ones for the same (epsilon, delta).
+    If one record can move each column across its whole range, columns with narrow ranges need less
+    noise than columns with wide ranges for the same (epsilon, delta).
 
     Parameters
     ----------
@@ -629,31 +632,34 @@ class NonSphericalGaussianMechanism(NoiseMechanism):
         Above 0 and below 1; far below one over the number of records.
     lower, upper : float or array-like of shape (n_features,), default=None
         Ends of the range of each column, given without looking at the data, or by ``schema``.
-        ``transform`` moves values outside to the nearer end, so that the claim holds.
+        ``transform`` clips values to the range, so that the guarantee holds.
     widths : float or array-like of shape (n_features,), default=None
-        Instead of the ends, the most that one record changes each column; then no value is moved,
-        and the claim is the user's. For the mean of B values it is the range divided by B.
+        Instead of the ends, the largest change of each column by one record. Values are then not
+        clipped, and the guarantee relies on this claim of the user. For the mean of B values, it is
+        the range divided by B.
     allocation : {"proportional", "minimum_trace"}, default="proportional"
         Standard deviations in proportion to the widths, or to their square roots, which has the
         smallest sum of variances for the same budget.
     calibration : {"exact", "classic"}, default="exact"
         See :func:`gaussian_sigma`; the published mechanism is the classic one, for epsilon below 1.
     schema : DeclaredSchema, default=None
-        Names and ranges of the columns, all numbers, declared without looking at them. Values are
-        moved into the ranges, and a cell that is no number to the lower end, without an error.
+        Names and ranges of the columns, all numeric, declared without looking at the data. Values
+        are clipped to the ranges, and a cell that is not a number is replaced by the lower end,
+        without an error.
     ledger : PrivacyLedger, default=None
-        Where each call of ``transform`` is written down before it returns, each row of X as a
-        release of its own; with a ``random_state``, at an infinite cost.
+        Ledger in which each call of ``transform`` is recorded before it returns. Each row of X
+        counts as one release; with a ``random_state``, the cost is infinite.
     random_state : int, RandomState instance or None, default=None
         If None, every call draws new noise from the operating system. A seed makes the sequence of
-        calls after ``fit`` repeatable, and is a key that takes the noise off again: for tests.
+        calls after ``fit`` repeatable, and lets anyone who knows it remove the noise: use it only
+        for tests.
 
     Attributes
     ----------
     sigma_ : ndarray of shape (n_features,)
         Standard deviation of the noise of each column; 0 where the width is 0.
     widths_ : ndarray of shape (n_features,)
-        The most that one record changes each column.
+        Largest change of each column by one record.
     n_features_in_ : int
         Number of columns seen in ``fit``.
     feature_names_in_ : ndarray of shape (n_features,)
@@ -670,8 +676,8 @@ class NonSphericalGaussianMechanism(NoiseMechanism):
     Either way the change of all columns at once, each divided by its standard deviation, has a norm
     of at most 1 / t. The proportional variances sum to what the spherical mechanism of the
     sensitivity ``norm(w)`` adds, the minimum-trace ones to ``t**2 * w.sum()**2``, which is never
-    more. Each column has a public grid of its own; the rest is as in :class:`GaussianMechanism`,
-    with :ref:`the limits of the guarantee <privacy_limits>`.
+    more. Each column has its own public grid; otherwise, the mechanism works as in
+    :class:`GaussianMechanism`, with :ref:`the limits of the guarantee <privacy_limits>`.
 
     References
     ----------

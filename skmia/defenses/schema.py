@@ -26,16 +26,16 @@ _FOREIGN = object()
 
 @dataclass(frozen=True)
 class NumberColumn:
-    """A column of numbers in a public range.
+    """Column of numbers in a public range.
 
     Parameters
     ----------
     lower, upper : float
-        Ends of the range. Numbers outside are moved to the nearer one.
+        Ends of the range, to which numbers are clipped.
     whole : bool, default=False
-        Whether the numbers are whole; others are rounded.
+        Whether numbers are rounded to whole numbers.
     missing : float, default=None
-        The number that a missing cell stands for. If None, a row that lacks one does not fit.
+        Number that replaces a missing cell. If None, a row with a missing cell does not fit.
 
     See Also
     --------
@@ -78,7 +78,7 @@ class NumberColumn:
 
 @dataclass(frozen=True)
 class ValuesColumn:
-    """A column that has one of a list of values.
+    """Column whose cells have one of a list of values.
 
     Parameters
     ----------
@@ -108,12 +108,12 @@ class ValuesColumn:
 
 
 class DeclaredSchema:
-    """The columns and classes of a private table, declared without looking at it.
+    """Columns and classes of a private table, declared without looking at the data.
 
-    Private estimators that get it take nothing about shape or type from the rows: which inputs a
-    net has, which columns and types a synthetic table has, and what a cell means follow from here
-    alone. A reader of files guesses the type of a column from all of its cells, so that a single
-    row can change it.
+    When a file is read, the type of a column is inferred from all of its cells, so a single row can
+    change it. With a schema, private estimators do not infer shapes or types from the rows: the
+    inputs of a net, the columns and types of a synthetic table, and the meaning of a cell depend
+    only on the schema.
 
     Parameters
     ----------
@@ -137,16 +137,17 @@ class DeclaredSchema:
 
     Notes
     -----
-    A cell is read by itself. The number 2, the text "2" and the truth value of a column that was
-    guessed otherwise are the same wherever they mean the same: texts of numbers are numbers, true
-    and false are 1 and 0, a date is its text in ISO 8601. Two declared values that are read as the
-    same, such as "1" and "01", are therefore refused.
+    Each cell is read independently of the others and of the inferred type of its column: texts of
+    numbers are numbers, true and false are 1 and 0, and a date is its text in ISO 8601. Two
+    declared values that are read as the same value, such as "1" and "01", are therefore an error.
 
-    A row with a cell that does not fit (a text or a missing cell among numbers, a value that is not
-    named) contributes nothing, without an error, which would tell of it. :meth:`count_misfits`
-    says beforehand how many there are; that is a fact about the rows, and not private.
+    A row with a cell that does not fit (a text or a missing cell in a column of numbers, an
+    undeclared value) contributes nothing. There is no error, because it would reveal the row.
+    :meth:`count_misfits` counts such cells beforehand; its result depends on the rows and is not
+    private.
 
-    Columns that are not declared are left out. Names and their order are those of the schema.
+    Columns that are not declared are ignored. The names of the columns and their order are those of
+    the schema.
 
     Examples
     --------
@@ -208,8 +209,8 @@ class DeclaredSchema:
         Returns
         -------
         counts : Series
-            Number of cells by column, and of labels as ``"classes"``. It depends on the rows
-            exactly: show it to nobody who may not see them.
+            Number of cells by column, and of labels as ``"classes"``. The counts are exact, so show
+            them only to people who may see the rows.
         """
         counts = {
             name: int((~fits).sum())

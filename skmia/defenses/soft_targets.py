@@ -18,11 +18,11 @@ def soften(
     *,
     spread: Literal["label", "direction", "coordinate"] = "label",
 ) -> np.ndarray:
-    r"""Optimally soft labels from the answers of models that were not trained on the rows.
+    r"""Return optimally soft labels from out-of-sample predictions.
 
-    The soft label of a row starts at the mean of the answers, and moves towards the label by
-    ``alpha`` standard deviations, at most to the label itself. A model that is trained on it can
-    memorize no more than that.
+    The soft label of a row is the mean of the predictions, moved towards the label by ``alpha``
+    standard deviations, at most to the label itself. A model that is trained on the soft label
+    cannot memorize more of the label.
 
     Parameters
     ----------
@@ -34,7 +34,7 @@ def soften(
         Number of standard deviations, at least 0. With 0 the soft label is the mean of the answers,
         with infinity the label.
     spread : {"label", "direction", "coordinate"}, default="label"
-        What the standard deviation is taken of, with the number of models as its divisor:
+        Quantity whose standard deviation is used, with the number of models as its divisor:
 
         - ``"label"``: the probability of the label, which rises by ``alpha`` of them;
         - ``"direction"``: the projections of the answers on the line from the mean to the label;
@@ -52,13 +52,13 @@ def soften(
 
     See Also
     --------
-    skmia.defenses.SoftLabelDefense : Classifier that is trained on soft labels of its own making.
+    skmia.defenses.SoftLabelDefense : Classifier that computes soft labels and is trained on them.
     soften_values : Soft targets of a regression.
 
     Notes
     -----
-    The source says "by alpha standard deviations" and leaves open of what; ``"label"`` is the
-    reading of this package, as attacks look at the probability of the label.
+    The source says "by alpha standard deviations" without saying of what. The default of this
+    package is ``"label"``, because attacks use the probability of the label.
 
     References
     ----------

@@ -55,7 +55,7 @@ def load_shadows(
     Parameters
     ----------
     folder : str or Path
-        Folder in which the program left its results.
+        Folder with the results of the program.
     layout : {"carlini2022", "privacy_meter", "leakpro", "npz"}
         Program that wrote the files:
 

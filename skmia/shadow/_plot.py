@@ -26,9 +26,10 @@ def record_separation(
 ) -> np.ndarray:
     r"""Distance between the signals of IN and of OUT models, in their standard deviations.
 
-    It says how far a record stands out for a training procedure, without a victim: a threshold
-    halfway between two normal distributions errs with the probability that a normal variable
-    exceeds it. Its absolute value is the privacy score of Carlini et al. (2022).
+    It measures the exposure of a record by a training procedure, without a victim: if the signals
+    are normal, a threshold halfway between the two means errs with the probability that a standard
+    normal variable exceeds the separation. Its absolute value is the privacy score of Carlini et
+    al. (2022).
 
     Parameters
     ----------
@@ -54,8 +55,8 @@ def record_separation(
 
     Notes
     -----
-    The spread of few models is uncertain: from 8 models, the largest values of many records are too
-    large. Compare records by it.
+    The estimate is uncertain with few models: with 8 models, the largest values among many records
+    are too large. Use it to compare records.
 
     References
     ----------
@@ -256,10 +257,10 @@ _MOST = 24  # panels
 
 
 class RecordSignalsDisplay:
-    """Signals of the IN and the OUT models of single records, with the answer of a victim.
+    """Histograms of the signals of IN and OUT models for single records, with the victim.
 
-    One panel for each record. Where the two histograms overlap, no attack tells whether the victim
-    was trained on the record.
+    There is one panel for each record. If the two histograms overlap, the signal does not show
+    whether the victim was trained on the record.
 
     It is recommended to use :meth:`from_pool`.
 

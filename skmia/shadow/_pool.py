@@ -99,7 +99,7 @@ class ShadowPool(
 ):
     """Pool of shadow models, each trained on a random half of the records.
 
-    For every record, half of the models were trained with it (IN) and half without (OUT); attacks
+    For every record, half of the models are trained with it (IN) and half without it (OUT). Attacks
     on a pool use the difference between the two. Models come in complementary pairs: each record is
     in the training set of exactly one model of a pair, stratified by class. Equal records, and
     records with the same value of the field ``group_by``, are in or out together.
@@ -140,11 +140,11 @@ class ShadowPool(
         ``"models"`` keeps the models, so that records that are not in the pool can be scored, and
         writes them to `checkpoint` as pickles.
     output_kind : {"auto", "label"}, default="auto"
-        Kind of the models' outputs that are compared: ``"auto"`` is the most informative that they
-        have. ``"label"`` reduces class probabilities and decision values to the label of the
-        largest, for victims that return labels alone, such as services; ``"auto"`` is then the
-        signal :class:`~skmia.signals.Correctness`, as it is for an estimator that has only
-        ``predict``. The outputs of the victim are reduced as well.
+        Kind of the models' outputs that are compared: ``"auto"`` is the most informative kind.
+        ``"label"`` reduces class probabilities and decision values to the predicted label, for
+        victims that return only labels, such as services; ``"auto"`` is then the signal
+        :class:`~skmia.signals.Correctness`, as it is for an estimator that has only ``predict``.
+        The outputs of the victim are reduced as well.
     resolution : "auto" or float, default="auto"
         Finest step of the models' probabilities. Probabilities of exactly 0 or 1, which forests and
         nearest neighbors predict, are moved inside by half of it before a logit is taken.
@@ -154,9 +154,9 @@ class ShadowPool(
     batched : "auto", bool or int, default="auto"
         Whether to train many models in one program if that is faster, for linear models,
         perceptrons and torch nets of supported kinds. If True, this is done without measuring
-        whether it is faster, and an error that states the reason is raised if it is not possible. A
-        number has the meaning of ``"auto"`` and limits how many models a process trains at once,
-        which limits the memory.
+        whether it is faster, and an error that states the reason is raised if it is not possible.
+        An int has the meaning of ``"auto"`` and is the maximum number of models that a process
+        trains at once, which limits the memory.
     refit_frozen : bool, default=True
         Whether parts of the estimator that are fitted and frozen (``FrozenEstimator``, ``prefit``)
         are fitted again on the training records of each shadow model, before the estimator around
@@ -367,8 +367,8 @@ class ShadowPool(
     ) -> Self:
         """Create a fitted pool from outputs of models that were trained elsewhere.
 
-        The pool is the one that :meth:`fit` would have made from the same models. Equal records
-        count as one: a model trained on one of them counts as trained on all of them.
+        The result is the same as that of :meth:`fit` with the same models. Equal records count as
+        one: a model trained on one of them counts as trained on all of them.
 
         Parameters
         ----------
@@ -389,15 +389,17 @@ class ShadowPool(
                 default="logits"
             Kind of the outputs, see :class:`~skmia.Outputs`.
         estimator : estimator, default=None
-            How the models were trained, unfitted, if it is known. From a forest or from neighbors
-            that vote, :class:`~skmia.attacks.LiRA` takes the number of voters.
+            Unfitted estimator with which the models were trained, if it is known.
+            :class:`~skmia.attacks.LiRA` reads the number of voters from a forest or from nearest
+            neighbors.
         augment : callable, default=None
             As in the constructor, for victims that are queried. Stored outputs of a victim for the
             further queries are fields ``outputs_1``, ``outputs_2``, ... of the records.
         signals : tuple of str or Signal, default=("auto",)
             As in the constructor; only signals of outputs.
         temperatures : tuple of float, default=None
-            As in the constructor, whose default is meant by None; log odds have only 1.0.
+            As in the constructor. If None, the default of the constructor is used; log odds have
+            only 1.0.
         store : {"signals", "outputs"}, default="signals"
             As in the constructor.
         resolution : "auto" or float, default="auto"
@@ -483,8 +485,9 @@ class ShadowPool(
         records : Records of n records
             The records, in the order of the columns.
         estimator : estimator, default=None
-            How the models were trained, unfitted, if it is known. From a forest or from neighbors
-            that vote, :class:`~skmia.attacks.LiRA` takes the number of voters.
+            Unfitted estimator with which the models were trained, if it is known.
+            :class:`~skmia.attacks.LiRA` reads the number of voters from a forest or from nearest
+            neighbors.
         augment : callable, default=None
             As in the constructor.
         signals : tuple of str or Signal, default=("auto",)
@@ -586,8 +589,8 @@ class ShadowPool(
     def fit(self, X: Records, y: Any = None) -> Self:
         """Train the shadow models.
 
-        Callbacks of scikit-learn 1.9, such as ``set_callbacks(ProgressBar())``, are told of each
-        model. One that asks to stop is not followed, because attacks need the whole design.
+        Callbacks of scikit-learn 1.9, such as ``set_callbacks(ProgressBar())``, are called for each
+        model. Requests of a callback to stop are ignored, because attacks need the whole design.
 
         Parameters
         ----------

@@ -329,16 +329,16 @@ class ModelBasedSynthesizer(Synthesizer):
 
     Notes
     -----
-    ``fit`` reads from the records only what each feature can be: any value seen for text and
-    categories, any whole number between the smallest and the largest, any real number in between
-    where one is not whole, and two values where there are only two. Two records that show the
-    limits serve as well as a thousand.
+    ``fit`` uses the records only to determine the possible values of each feature: all values that
+    occur for text and categories, and for features with only two values; otherwise all whole
+    numbers between the smallest and the largest value, or all real numbers if one value is not
+    whole. Two records with the smallest and largest values are sufficient.
 
-    The count of rejections restarts whenever a change is kept; the slides that retell the
-    algorithm print the counter of the steps there.
+    The count of rejections restarts whenever a change is kept; a description of the algorithm in
+    slides uses the counter of the steps instead.
 
-    Columns that only make sense together, such as a one-hot encoded feature, are not kept
-    consistent. Encode inside the victim's Pipeline.
+    Columns that depend on each other, such as a one-hot encoded feature, are not kept consistent.
+    Put the encoder into the victim's Pipeline.
 
     References
     ----------
