@@ -201,6 +201,7 @@ def test_first_use_of_a_term_is_linked_to_the_glossary(extension, tmp_path):
     from docutils import nodes
 
     headings = ["Baseline, blind", "IN and OUT", "Member and non-member", "`group_by`", "White box"]
+    headings += ["Shadow model"]
     text = "".join(f"## {heading}\n\nWords.\n\n" for heading in headings)
     (tmp_path / "glossary.md").write_text(text, encoding="utf-8")
     builder = SimpleNamespace(get_relative_uri=lambda page, other: f"../{other}.html")
@@ -213,7 +214,10 @@ def test_first_use_of_a_term_is_linked_to_the_glossary(extension, tmp_path):
         nodes.literal("", "member"),
     )
     second = nodes.paragraph(
-        "", "", nodes.Text("White-box members out."), nodes.literal("", "group_by")
+        "",
+        "",
+        nodes.Text("A shadow\nmodel: white-box members out."),
+        nodes.literal("", "group_by"),
     )
     page = nodes.section("", title, first, second)
     extension("glossary_links").add_links(app, page, "user_guide/page")
@@ -222,10 +226,11 @@ def test_first_use_of_a_term_is_linked_to_the_glossary(extension, tmp_path):
         "blind baseline": "../glossary.html#baseline-blind",
         "non-members": "../glossary.html#member-and-non-member",
         "IN": "../glossary.html#in-and-out",
-        "White-box": "../glossary.html#white-box",
+        "shadow\nmodel": "../glossary.html#shadow-model",
+        "white-box": "../glossary.html#white-box",
         "group_by": "../glossary.html#group-by",
     }
-    assert page.astext().endswith("White-box members out.group_by")
+    assert page.astext().endswith("A shadow\nmodel: white-box members out.group_by")
 
 
 def test_pictures_show_their_dark_copies(extension, tmp_path):

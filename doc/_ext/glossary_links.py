@@ -42,11 +42,13 @@ def forms(heading):
 
 @cache
 def pattern(forms):
-    """A regular expression that finds any of the forms as a word, also in the plural."""
+    """A regular expression that finds any of the forms as a word, also in the plural.
+
+    The words of a form may be on two lines of the page.
+    """
     longest_first = sorted(forms, key=len, reverse=True)
-    either = (
-        re.escape(form) if form.isupper() else f"(?i:{re.escape(form)})" for form in longest_first
-    )
+    sources = {form: r"\s+".join(map(re.escape, form.split())) for form in longest_first}
+    either = (source if form.isupper() else f"(?i:{source})" for form, source in sources.items())
     return re.compile(rf"(?<![-\w])({'|'.join(either)})(?:s|es)?(?![-\w])")
 
 
@@ -70,7 +72,8 @@ def link_words(text, known, seen, uri):
     parts, end = [], 0
     whole = text.astext()
     for found in pattern(tuple(known)).finditer(whole):
-        place = known.get(found[1]) or known[found[1].lower()]
+        form = " ".join(found[1].split())
+        place = known.get(form) or known[form.lower()]
         if place not in seen:
             seen.add(place)
             parts += [nodes.Text(whole[end : found.start()]), make_link(found[0], uri, place)]
