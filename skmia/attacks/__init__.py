@@ -1,10 +1,12 @@
 """Membership inference attacks.
 
-Those that need gradients or layers of the victim are in :mod:`skmia.attacks.white_box`, the ranges
-of :class:`RangeAttack` in :mod:`skmia.attacks.ranges`, the formulas of :class:`DiversityAttack` in
-:mod:`skmia.attacks.diversity`, scores by which each record is mistaken at the same rate in
-:mod:`skmia.attacks.equal_rates`, and the attack on a service whose coefficients follow from its
-answers in :mod:`skmia.attacks.recovered`.
+Further modules contain
+
+- :mod:`skmia.attacks.white_box`: attacks that need gradients or layers of the victim;
+- :mod:`skmia.attacks.ranges`: ranges for :class:`RangeAttack`;
+- :mod:`skmia.attacks.equal_rates`: scores with the same false positive rate for each record;
+- :mod:`skmia.attacks.recovered`: an attack on the coefficients of a linear model behind a service;
+- :mod:`skmia.attacks.diversity`: the formulas of :class:`DiversityAttack`.
 """
 
 from .._core import name_by_room

@@ -1,4 +1,4 @@
-"""The quadratic form of probabilities that :class:`skmia.attacks.DiversityAttack` computes."""
+"""The quadratic form of probabilities that :class:`skmia.attacks.DiversityAttack` uses."""
 
 import warnings
 from numbers import Real

@@ -1,4 +1,4 @@
-"""Scores by which each record is mistaken for a member at the same rate."""
+"""Scores with the same false positive rate for each record."""
 
 from numbers import Real
 

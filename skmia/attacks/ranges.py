@@ -1,4 +1,4 @@
-"""Ranges around a record, in which :class:`skmia.attacks.RangeAttack` looks for members."""
+"""Ranges around a record, in which :class:`skmia.attacks.RangeAttack` searches for members."""
 
 import copy
 from collections.abc import Callable, Sequence

@@ -1,4 +1,4 @@
-"""Attack on a service whose coefficients follow from its answers."""
+"""Attack on a linear model behind a service, whose coefficients are recovered from its outputs."""
 
 import warnings
 from numbers import Real

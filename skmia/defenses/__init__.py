@@ -1,7 +1,7 @@
 """Defenses: classifiers that leak less.
 
-Mechanisms that add noise to data are in :mod:`skmia.defenses.mechanisms`, and soft labels of one's
-own models in :mod:`skmia.defenses.soft_targets`.
+Mechanisms that add noise to data are in :mod:`skmia.defenses.mechanisms`, and soft labels from your
+models in :mod:`skmia.defenses.soft_targets`.
 """
 
 from .._core import name_by_room

@@ -1,4 +1,4 @@
-"""What is known of a private table without looking at it: names, types, ranges, values, classes."""
+"""Declarations of a private table without looking at it: names, types, ranges, values, classes."""
 
 import datetime
 from collections.abc import Iterable, Mapping

@@ -1,4 +1,4 @@
-"""Shadow models, and records to train them on where there are none."""
+"""Shadow models, and generators of records to train them on."""
 
 from .._core import name_by_room
 from .._core.moments import SideMoments
