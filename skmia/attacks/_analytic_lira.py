@@ -74,9 +74,9 @@ class AnalyticLiRA(PosteriorMixin, BaseAttack):
 
     See Also
     --------
-    LiRA : Estimates the distributions from shadow models, for any victim. StationarityAttack : Uses
-    the coefficients of the victim, from its file. skmia.leakage.LeaveOneOutLeakage : Leakage of
-    training records from one fit.
+    LiRA : Estimates the distributions from shadow models, for any victim.
+    StationarityAttack : Uses the coefficients of the victim, from its file.
+    skmia.leakage.LeaveOneOutLeakage : Leakage of training records from one fit.
 
     Notes
     -----
@@ -143,8 +143,8 @@ class AnalyticLiRA(PosteriorMixin, BaseAttack):
         Returns
         -------
         cost : Cost
-            Memory in bytes, and seconds on one core beside those of the one fit. ``fit`` refuses to
-            begin if the memory is above 500 MB and above ten times the table.
+            Memory in bytes, and seconds on one core in addition to those of the fit. ``fit``
+            refuses to begin if the memory is above 500 MB and above ten times the table.
 
         Raises
         ------

@@ -252,9 +252,9 @@ class AttributeInferenceAttack(CandidateScores):
     """Attribute inference: complete a record with each candidate value.
 
     The attacker has access to the victim and knows every record except the attribute. Each
-    candidate value completes the record, and the attack predicts the value that suits the victim
-    best. A baseline predicts from the other columns and the label without the victim: the victim
-    leaks the attribute only as far as the attack is more accurate than the baseline.
+    candidate value completes the record, and the attack predicts the value that fits the victim
+    best. A baseline predicts the attribute from the other columns and the label, without the
+    victim. Only the difference between the accuracy of the attack and of the baseline is leakage.
 
     Parameters
     ----------
@@ -267,9 +267,9 @@ class AttributeInferenceAttack(CandidateScores):
         Candidate values. If None, the values that occur in the records given to ``fit`` are used.
         Must be None for a block, whose candidates are its columns.
     criterion : {"loss", "softmax", "accuracy", "gradient"}, default="loss"
-        How well a candidate suits the victim: by the smallest loss; by the largest probability of
-        any class; by the largest probability of any class among candidates with which the label is
-        predicted (if there are none, by the largest probability of the label); or by the smallest
+        Criterion by which a candidate fits the victim: the smallest loss; the largest probability
+        of any class; the largest probability of any class among candidates with which the label is
+        predicted (if there are none, the largest probability of the label); or the smallest
         gradient of the loss with respect to the parameters.
     baseline : classifier, default=None
         Unfitted classifier that learns the attribute from the other columns and the label. If None,

@@ -65,9 +65,9 @@ class LabelInferenceAttack(CandidateScores):
 
     See Also
     --------
-    AttributeInferenceAttack : Inference of an attribute of a record. skmia.epsilon.LabelAudit :
-    Trains on labels that are assigned at random, which makes the advantage unbiased, and bounds the
-    epsilon of label privacy.
+    AttributeInferenceAttack : Inference of an attribute of a record.
+    skmia.epsilon.LabelAudit : Trains on labels that are assigned at random, which makes the
+        advantage unbiased, and bounds the epsilon of label privacy.
 
     Notes
     -----

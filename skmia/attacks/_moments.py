@@ -128,9 +128,9 @@ class MomentsAttack(CandidatesAttack):
         TPR = \Phi\left(z_\alpha + 2 \sqrt{h / (1 - h)}\right)
 
     at a false positive rate of :math:`\alpha`. The expected values are those of the mixture over
-    the leverages, without the equation of the number of rows, which ranks nobody, for sums of many
-    rows. Sums of one class are equations for its candidates. Equations beyond 2,000 are replaced by
-    random sums of them, and the attack is weaker than it could be.
+    the leverages, without the equation of the number of rows, which does not rank candidates, for
+    sums of many rows. Sums of one class are equations for its candidates. Equations beyond 2,000
+    are replaced by random sums of them, and the attack is weaker than it could be.
 
     Examples
     --------

@@ -77,8 +77,8 @@ class NodeEquationsAttack(EquationsAttack):
         and few equations, do not contradict each other.
     expected_auc_ : float
         Expected AUC, which does not require membership: the one that follows if the scores are log
-        likelihood ratios. It is a lower bound for models whose trees were grown on samples, as the
-        noise of their equations is taken for larger than it is.
+        likelihood ratios. It is a lower bound for models whose trees were grown on samples, because
+        the noise of their equations is overestimated.
     offset_ : float
         Threshold of the score. Without ``membership``, the smallest threshold above 0 that at most
         5% of the non-members reach if the scores are log likelihood ratios.
@@ -113,12 +113,11 @@ class NodeEquationsAttack(EquationsAttack):
     calibrated: if candidates are incomplete, probabilities of 0.99 were right in 0.4 to 0.9 of
     cases.
 
-    Counts, class fractions and leaf values are exact without resampling. They have noise where each
-    tree or round has a sample of its own, which is not known (forests, bagging, ``subsample``).
-    Rows that were set apart for early stopping look like non-members; by default, histogram
-    boosting sets apart a tenth of more than 10,000 rows. The weights of rows in AdaBoost follow
-    from its own mistakes, so its equations are exact. Isolation forests count the rows of each
-    sample, and store no labels.
+    Counts, class fractions and leaf values are exact without resampling. They have noise if each
+    tree or round has its own, unknown sample (forests, bagging, ``subsample``). Rows that were set
+    apart for early stopping look like non-members; by default, histogram boosting sets apart a
+    tenth of more than 10,000 rows. The weights of rows in AdaBoost follow from its own mistakes, so
+    its equations are exact. Isolation forests count the rows of each sample, and store no labels.
 
     Class weights are recovered: in trees and forests, numbers of rows are whole only with the right
     weights; boosting stores them, and balanced weights of two classes are computed from the first

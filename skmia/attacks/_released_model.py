@@ -228,7 +228,8 @@ class ReleasedModelAttack(BaseAttack):
     expected_auc_ : float or None
         Expected AUC if the scores, to which all parts add, are log likelihood ratios, or that of a
         part if it is larger: a lower bound for trees grown on samples, and up to 0.1 too high if
-        training rows are no candidates. None if a part that reads something states none.
+        some training rows are not among the candidates. None if one of the parts that read
+        something has no expected AUC.
     outsiders_ : float
         Share of the training rows that are assumed not to be among the candidates.
     is_combined_ : bool
@@ -237,8 +238,9 @@ class ReleasedModelAttack(BaseAttack):
         evidence is summed in either case.
     offset_ : float
         Threshold of the score; without ``membership`` the least one above 0 that at most 5% of the
-        non-members reach, which ``predict`` flags (up to 10% if a fifth of the training rows is no
-        candidate), and at least that of :class:`StoredValuesAttack` if it finds anything.
+        non-members reach, which ``predict`` flags (up to 10% if a fifth of the training rows are
+        not among the candidates), and at least that of :class:`StoredValuesAttack` if it finds
+        anything.
     classes_ : ndarray of shape (2,)
         ``[0, 1]``.
 

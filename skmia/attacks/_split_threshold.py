@@ -248,7 +248,7 @@ class SplitThresholdAttack(CandidatesAttack):
     The candidates are all records given to ``fit``, which needs no membership; a record that is
     scored later is judged as one more candidate. Labels are not used. Candidates must be exact, as
     values are compared as the trees compare them: in single precision, except in histogram boosting
-    and LightGBM. Splits on categories have no threshold; columns of numbers beside them are read.
+    and LightGBM. Splits on categories have no threshold; other columns of numbers are read.
 
     The score is the log likelihood ratio of membership, without the prior. Let :math:`q_i` be the
     probability that candidate i of a node is in the sample that the tree was grown on, and
@@ -257,11 +257,11 @@ class SplitThresholdAttack(CandidatesAttack):
 
     .. math:: (1 - e_a)(1 - e_b) \prod_{a < g < b} e_g,
 
-    and what the threshold says of a candidate is the ratio of the sums of these weights if it is in
-    the sample and if it is not, at most 8 in absolute value. Each probability comes from all other
-    thresholds, in four passes over the trees. A tree that was grown on a sample says
-    :math:`\log(\kappa e^l + 1 - \kappa)` of a training row that is in the sample with probability
-    :math:`\kappa`.
+    and the evidence of the threshold about a candidate is the log ratio of the sums of these
+    weights if it is in the sample and if it is not, at most 8 in absolute value. Each probability
+    comes from all other thresholds, in four passes over the trees. A tree that was grown on a
+    sample says :math:`\log(\kappa e^l + 1 - \kappa)` of a training row that is in the sample with
+    probability :math:`\kappa`.
 
     Where fewer than a tenth of the midpoints are explained, as after
     :func:`~skmia.defenses.move_thresholds`, each threshold is taken as a uniform draw from the gap

@@ -679,8 +679,8 @@ class StackedAttack(PosteriorMixin, PoolAttack):
 
     See Also
     --------
-    LiRA : One of the parts, at a fraction of the time. RMIA : One of the parts, often the strongest
-    if a model hardly leaks.
+    LiRA : One of the parts, at a fraction of the time.
+    RMIA : One of the parts, often the strongest if a model hardly leaks.
 
     Notes
     -----

@@ -116,7 +116,7 @@ class StationarityAttack(EquationsAttack):
     equation, and the others have :math:`\alpha \, \mathrm{sign}(w)`. What a solver leaves of the
     gradients follows from how it stops, and is the noise of the equations: ``lbfgs`` stops when no
     element of the mean gradient exceeds ``tol``, and coordinate descent stores a ``dual_gap_``.
-    Class weights that are balanced are known as far as the share of each class. If propagation does
+    Balanced class weights are as accurate as the estimated share of each class. If propagation does
     not settle, or leaves larger residuals than bits as unsure as it says would, a relative noise of
     0.03, 0.06, 0.1 and 0.3 is tried in place of 0.01; the least with which bits have about the same
     probabilities is taken. Sample weights are not stored in a file, and make the equations wrong.

@@ -272,7 +272,7 @@ class TransferredQueryAttack(QueryAttack):
     -----
     The score is 1 if the victim returns the label of the record for its query, and 0 otherwise;
     records without an OUT model (with ``"gradient"``, without two) have a score just below 1/2. If
-    a path does not end within ``n_steps``, the victim is not asked, and the score is 0;
+    a path does not end within ``n_steps``, the victim is not queried, and the score is 0;
     :meth:`make_queries` returns its last step.
 
     The search by swaps, the steps by momentum of the mean margin, and the choice of the confidence

@@ -70,7 +70,7 @@ class RecoveredModelAttack(BaseAttack):
     Attributes
     ----------
     estimator_ : estimator
-        The recipe, fitted to the candidates, with the recovered coefficients in place of its own.
+        The recipe, fitted to the candidates, with the recovered coefficients.
     n_queries_ : int
         Number of answers that were used, one for each candidate.
     condition_ : float
@@ -106,7 +106,7 @@ class RecoveredModelAttack(BaseAttack):
     See Also
     --------
     StationarityAttack : The attack on the file, which holds the coefficients.
-    AnalyticLiRA : The likelihood ratio of one answer of a linear model.
+    AnalyticLiRA : Likelihood ratio of the output of a linear model for each record.
 
     Notes
     -----
@@ -173,8 +173,8 @@ class RecoveredModelAttack(BaseAttack):
         Returns
         -------
         cost : Cost
-            Memory in bytes, and seconds on one core beside those of the fits: one of
-            the recipe, and 8 by which another recipe is noticed.
+            Memory in bytes, and seconds on one core in addition to those of the fits: one of the
+            recipe, and 8 to detect a different recipe.
 
         Raises
         ------

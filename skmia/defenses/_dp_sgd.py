@@ -125,8 +125,8 @@ class DPSGDClassifier(CountsPrivateFits, ClassifierMixin, BaseEstimator):
     n_steps_ : int
         Number of steps performed.
     n_fits_ : int
-        Without a ledger, number of private fits of this estimator and its clones until this one,
-        as far as this process knows: fits in other processes are taken for like this one.
+        Without a ledger, number of private fits of this estimator and its clones until this one, as
+        far as this process knows; fits in other processes are assumed to be like this one.
     total_epsilon_ : float
         Epsilon of all of them together at ``delta_``, if they read the same rows.
     classes_ : ndarray of shape (n_classes,)
@@ -165,8 +165,8 @@ class DPSGDClassifier(CountsPrivateFits, ClassifierMixin, BaseEstimator):
     cost the smallest ``T * step + log(1 - 1 / a) - log(delta * a) / (a - 1)`` over orders.
 
     The noise on the sum has the variance ``(s * max_grad_norm)**2``; O'Dell (2023) prints
-    ``max_grad_norm`` without the square. The sum is divided by the nominal size of the batch
-    whatever the sample was, and a step on no row at all is made with noise alone. An epoch has
+    ``max_grad_norm`` without the square. The sum is divided by the nominal size of the batch for
+    any size of the sample, and a step without rows consists of noise alone. An epoch has
     ``ceil(n_samples / batch_size)`` steps. A row whose gradient is not finite contributes nothing.
 
     Rows go through data set, ``collate_fn``, module and criterion one by one, or together by
@@ -174,7 +174,7 @@ class DPSGDClassifier(CountsPrivateFits, ClassifierMixin, BaseEstimator):
     normalizes over the rows of a batch, or whose buffers or gradients change with the rows that it
     saw before, is refused. Clipped gradients are rounded to a grid of about ``2**-30`` of the noise
     and added without error; the noise on each sum is a normal number rounded to the grid, drawn
-    from its exact law.
+    from its exact distribution.
 
     References
     ----------

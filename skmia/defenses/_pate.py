@@ -126,8 +126,8 @@ class PATEDefense(CountsPrivateFits, TaughtClassifier):
 
     See Also
     --------
-    StudentDefense : Student of a single teacher, without a guarantee. DPSGDClassifier : Net that is
-    trained with noise on its gradients.
+    StudentDefense : Student of a single teacher, without a guarantee.
+    DPSGDClassifier : Net that is trained with noise on its gradients.
 
     Notes
     -----

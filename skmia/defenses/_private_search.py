@@ -146,19 +146,19 @@ class PrivateSearchCV(
 
     See Also
     --------
-    DPSGDClassifier : Private net over whose parameters you can search. PrivacyLedger : Records the
-    cost of several fits.
+    DPSGDClassifier : Private net over whose parameters you can search.
+    PrivacyLedger : Records the cost of several fits.
 
     Notes
     -----
     One trial costs at most the largest Rényi divergence among the candidates at each order, or that
     of the score, if rows are held out: a row takes part either in training or in scoring. With the
     divergence ``r(a)`` at the order ``a``, the best of a number of trials from the negative
-    binomial law with the parameters ``eta`` and ``gamma`` costs
+    binomial distribution with the parameters ``eta`` and ``gamma`` costs
 
     ``r(a) + (1 + eta) * ((1 - 1 / b) * r(b) + log(1 / gamma) / b) + log(mean_trials) / (a - 1)``
 
-    for any order ``b`` (theorem 2); theorem 6 has the Poisson law.
+    for any order ``b`` (theorem 2); theorem 6 covers the Poisson distribution.
 
     The guarantee covers what the search returns. The running time depends on the number of trials,
     so an attacker must not observe it, nor messages or files of single trials: keep ``verbose`` of
@@ -253,7 +253,7 @@ class PrivateSearchCV(
         Raises
         ------
         ValueError
-            If settings are wrong, or the Poisson law gave no trial.
+            If settings are wrong, or the Poisson distribution gave no trial.
         """
         validate_params_of(self)
         self._check_is_private()

@@ -506,8 +506,8 @@ class ReleasedFileDefense(AnswersProba, OutputDefense):
 
     See Also
     --------
-    strip_state : Strips a fitted model, also a regressor or transformer. move_thresholds : Moves
-    the thresholds of a fitted model.
+    strip_state : Strips a fitted model, also a regressor or transformer.
+    move_thresholds : Moves the thresholds of a fitted model.
 
     Notes
     -----

@@ -76,7 +76,7 @@ class LabelSmoothingDefense(SoftTargetDefense):
 
     See Also
     --------
-    SoftLabelDefense : Classifier that softens a label as far as other models disagree with it.
+    SoftLabelDefense : Classifier that softens the labels with which other models disagree.
 
     Notes
     -----
@@ -389,8 +389,8 @@ class SoftRegressionDefense(RegressorMixin, DefendedEstimator):
 
     See Also
     --------
-    SoftLabelDefense : Classifier trained on soft labels. skmia.defenses.soft_targets.soften_values
-    : The soft targets alone.
+    SoftLabelDefense : Classifier trained on soft labels.
+    skmia.defenses.soft_targets.soften_values : The soft targets alone.
 
     Notes
     -----
