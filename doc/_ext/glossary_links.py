@@ -90,12 +90,25 @@ def link_name(literal, known, seen, uri):
     return [make_link("", uri, place, literal.deepcopy())]
 
 
+def join_texts(paragraph):
+    """Make one text of adjacent ones, which a page has for each line and each line break."""
+    for parent in {id(text.parent): text.parent for text in paragraph.findall(nodes.Text)}.values():
+        joined = []
+        for child in parent.children:
+            if isinstance(child, nodes.Text) and joined and isinstance(joined[-1], nodes.Text):
+                joined[-1] = nodes.Text(joined[-1] + child)
+            else:
+                joined.append(child)
+        parent[:] = joined
+
+
 def add_links(app, doctree, docname):
     if not docname.startswith(LINKED) or docname == "tutorials/index":
         return
     known, seen = terms(app.srcdir), set()
     uri = app.builder.get_relative_uri(docname, GLOSSARY)
     for paragraph in list(doctree.findall(nodes.paragraph)):
+        join_texts(paragraph)
         for kind, link in ((nodes.Text, link_words), (nodes.literal, link_name)):
             for node in list(paragraph.findall(kind)):
                 if is_linkable(node) and (parts := link(node, known, seen, uri)):
