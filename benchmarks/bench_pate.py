@@ -37,9 +37,8 @@ def encode(table):
 
 def read_adult(folder):
     table = pd.read_csv(folder / "adult.csv.gz")
-    return table.drop(columns=["income", "split"]), (table["income"] == ">50K").to_numpy().astype(
-        int
-    )
+    y = (table["income"] == ">50K").to_numpy().astype(int)
+    return encode(table.drop(columns=["income", "split"])), y
 
 
 def read_law_school(folder):
