@@ -86,7 +86,7 @@ def measure(name, folder, options):
         private = PATEDefense(
             model,
             public,
-            n_teachers=250,
+            n_teachers=100,
             target_epsilon=epsilon,
             target_delta=DELTA,
             n_answers=200,
