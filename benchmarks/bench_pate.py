@@ -37,9 +37,8 @@ def encode(table):
 
 def read_adult(folder):
     table = pd.read_csv(folder / "adult.csv.gz")
-    return table.drop(columns=["income", "split"]), (table["income"] == ">50K").to_numpy().astype(
-        int
-    )
+    y = (table["income"] == ">50K").to_numpy().astype(int)
+    return encode(table.drop(columns=["income", "split"])), y
 
 
 def read_law_school(folder):
@@ -87,7 +86,7 @@ def measure(name, folder, options):
         private = PATEDefense(
             model,
             public,
-            n_teachers=250,
+            n_teachers=100,
             target_epsilon=epsilon,
             target_delta=DELTA,
             n_answers=200,
