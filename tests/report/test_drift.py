@@ -321,7 +321,7 @@ def test_eight_models_are_trained_on_a_quarter_of_the_records_with_their_weights
 
 
 def test_of_very_many_records_a_sample_is_used(seen, monkeypatch):
-    monkeypatch.setattr(drift, "_MOST_RECORDS", 300)
+    monkeypatch.setattr(drift, "MOST_RECORDS", 300)
     records, membership = make_turned(2000, 3, 90)
     result = drift_test(Counting(), records, membership, random_state=0)
     assert result.is_warning

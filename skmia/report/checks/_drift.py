@@ -50,7 +50,7 @@ _HOPELESS = 0.05
 
 # As of the baseline without the model: with so many records a drift that matters is seen, and no
 # more of a table that is larger than memory is read.
-_MOST_RECORDS = 20_000
+MOST_RECORDS = 20_000
 
 # Independent units in each half of a side.
 _FEWEST = 20
@@ -208,9 +208,9 @@ def _test_drift(
     model, is_chosen = unwrap(estimator), isinstance(n_splits, str)
     n_splits = _check_splits(n_splits, model)
     seed = check_random_state(random_state).randint(np.iinfo(np.int32).max)
-    if len(records) > _MOST_RECORDS:
+    if len(records) > MOST_RECORDS:
         rng = np.random.default_rng(seed)
-        rows = np.sort(rng.choice(len(records), _MOST_RECORDS, replace=False))
+        rows = np.sort(rng.choice(len(records), MOST_RECORDS, replace=False))
         records, membership, half_models = records[rows], membership[rows], ()
     seeds = np.random.SeedSequence(seed).spawn(n_splits)
     units, fits = _number_sets(records, membership), {}
