@@ -99,7 +99,9 @@ def describe(report):
     """The numbers of a report that are compared."""
     frame = report.to_frame()
     frame = frame[(frame["scope"] == "overall") & frame["metric"].isin(["auc", "tpr"])]
-    found = {"evidence": report.evidence, "level": report.level.name}
+    # Levels of the report were those of the service once, and are those of the page now.
+    service = getattr(report, "service", report)
+    found = {"evidence": report.evidence, "level": service.level.name}
     if report.file is not None:
         found |= {"file": report.file.evidence, "level of the file": report.file.level.name}
     found["numbers"] = {

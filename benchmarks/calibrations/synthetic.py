@@ -275,6 +275,33 @@ def copied_persons_are_found(rng, n_trials, rows, way):
     return found, n_trials
 
 
+@promise(
+    "The AUC of distances is higher for persons, one in ten of whom is copied, than for their rows",
+    nominal=0.75,
+    side="at least",
+    designs={
+        f"300 persons of {rows} rows, rows of visits alone": {"rows": rows} for rows in (5, 20)
+    },
+    n_trials=60,
+)
+def persons_have_a_higher_auc(rng, n_trials, rows):
+    """Rows of visits alone, without what the other table says of their persons."""
+    higher, name = 0, "membership by distances"
+    for seed in range(n_trials):
+        real, fresh, holdout = (draw_tables_of_persons(rng, 300, rows, 1000 * k) for k in range(3))
+        tables = real, copy_persons(fresh, real, 0.1, rng), holdout
+        visits = (one["visits"].drop(columns="who") for one in tables)
+        of_persons, of_rows = (
+            measured.results.loc[name, "estimate"]
+            for measured in (
+                audit_table(*tables, keys="who", random_state=seed),
+                audit_table(*visits, random_state=seed),
+            )
+        )
+        higher += of_persons > of_rows
+    return higher, n_trials
+
+
 def draw_kind(rng, n_rows, kind):
     """Rows of few categories, of categories and whole numbers, or of numbers of many digits."""
     # "alike": rows of a few hundred kinds of people, many of which are equal by chance, so that

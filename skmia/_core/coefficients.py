@@ -7,7 +7,7 @@ from scipy import sparse
 from sklearn.utils import gen_batches
 
 # Share of nonzero coefficients from which an equation is multiplied as a dense row.
-_DENSE = 0.03
+_DENSE = 0.05
 
 # How many times faster a coefficient of factors is multiplied than one of a sparse matrix.
 _SPEED = 8

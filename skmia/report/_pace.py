@@ -24,6 +24,7 @@ from ._pool_size import SIZES
 from ._run import MOST_REPEATED
 from .checks import CHECKS as EACH_CHECK
 from .checks._beyond_shift import BeyondShiftCheck
+from .checks._drift import MOST_RECORDS as MOST_OF_DRIFT
 from .checks._drift import DriftCheck
 from .checks._model_and_table import ModelAndTableCheck
 
@@ -240,40 +241,24 @@ _TOGETHER = 0.5
 MOST_OF_CONTROL, MOST_OF_COLUMN = 4_000, 20
 # Models of the check of drift, beside the one that is there, and of the folds of members.
 CONTROL_OF_FILE, REPETITIONS = "control of the file", "repetitions"
-_N_OF_DRIFT, _N_FOLDS = 3, 5
+_N_OF_DRIFT, _N_FOLDS = 2, 5
 
 
 def expect_audit(size, pace, took=None):
     """Return the seconds of each stage of an audit by its steps; took has those of what is over."""
-    n, took = size.n_records, took or {}
-    loop = pace.loop_on(n)
-
-    def guess(each, least, most=n):
-        return guess_seconds(least + each * min(n, most))
-
-    def guess_seconds(seconds):
-        return StageStep(pace.load * seconds, _ARITHMETIC)
-
-    file, together = _expect_file(size, pace), 1.0 if _is_one_by_one(size.model) else _TOGETHER
+    loop = pace.loop_on(size.n_records)
+    together = 1.0 if _is_one_by_one(size.model) else _TOGETHER
+    other = _guess_of_records(size, pace, *_OF_ANOTHER)
     stages = {
         OPENING: {
-            "victim": pace.answer_on(n),
+            "victim": pace.answer_on(size.n_records),
             # A second clone is trained of a model that generalizes well, as linear ones do.
             ModelAndTableCheck.name: (2 if is_linear_model(size.model) else 1)
             * (pace.fit_seconds + pace.answer_seconds),
         },
-        AS_FILE: {
-            "file": StageStep(file, _READING),
-            # It is asked unless the leak is severe, as that of trees mostly is.
-            CONTROL_OF_FILE: StageStep(
-                file * min(1.0, _count_of_control(size) / n) + pace.fit_on(n / 2),
-                _READING,
-                is_certain=not _has_trees(size.model),
-            ),
-        },
+        AS_FILE: _expect_file_stage(size, pace) if size.has_file else 0.0,
         ALONE: {
-            name: StageStep(2.0 * loop) if name == "AnalyticLiRA" else guess(*_OF_ANOTHER)
-            for name in size.alone
+            name: StageStep(2.0 * loop) if name == "AnalyticLiRA" else other for name in size.alone
         },
         SHADOWS: StageStep(
             size.n_shadows * loop * together / size.n_workers,
@@ -281,27 +266,50 @@ def expect_audit(size, pace, took=None):
             most_parts=SIZES[-1] if size.may_grow else 0,
         ),
         ATTACKS: {
-            name: guess_seconds(seconds) if seconds else guess(*_OF_ANOTHER)
+            name: _guess_seconds(pace, seconds) if seconds else other
             for name, seconds in size.pooled.items()
         },
-        CHECKS: {
-            REPETITIONS: guess(*_OF_REPETITIONS, MOST_REPEATED),
-            **{
-                check.part: guess_seconds(expect_check(check, size.table).seconds)
-                for check in EACH_CHECK
-                if check.record_seconds is not None
-            },
-        },
     }
-    of_drift = _N_OF_DRIFT * (pace.fit_on(min(n, 20_000) / 4) + pace.answer_on(min(n, 20_000) / 2))
+    return stages | {CHECKS: _expect_checks(size, pace, loop, took or {})}
+
+
+def _guess_seconds(pace, seconds):
+    return StageStep(pace.load * seconds, _ARITHMETIC)
+
+
+def _guess_of_records(size, pace, each, least, most=np.inf):
+    return _guess_seconds(pace, least + each * min(size.n_records, most))
+
+
+def _expect_file_stage(size, pace):
+    file, n_of_control = _expect_file(size, pace), _count_of_control(size)
+    return {
+        "file": StageStep(file, _READING),
+        # It is asked unless the leak is severe, as that of trees mostly is.
+        CONTROL_OF_FILE: StageStep(
+            file * min(1.0, n_of_control / size.n_records) + pace.fit_on(size.n_records / 2),
+            _READING,
+            is_certain=not _has_trees(size.model),
+        ),
+    }
+
+
+def _expect_checks(size, pace, loop, took):
+    n_of_drift = min(size.n_records, MOST_OF_DRIFT)
+    of_drift = _N_OF_DRIFT * (pace.fit_on(n_of_drift / 4) + pace.answer_on(n_of_drift / 2))
     slowest = max((took.get(name, 0.0) for name in (*size.alone, *size.pooled)), default=0.0)
     again = _N_FOLDS * (loop + slowest + (took.get("file", 0.0) / 2 if size.has_file else 0.0))
-    stages[CHECKS] |= {
+    return {
+        REPETITIONS: _guess_of_records(size, pace, *_OF_REPETITIONS, MOST_REPEATED),
+        **{
+            check.part: _guess_seconds(pace, expect_check(check, size.table).seconds)
+            for check in EACH_CHECK
+            if check.record_seconds is not None
+        },
         DriftCheck.name: StageStep(of_drift if is_trainable(size.model) else 0.0),
         # It is asked where the sides differ.
         BeyondShiftCheck.name: StageStep(again, is_certain=False),
     }
-    return stages if size.has_file else stages | {AS_FILE: 0.0}
 
 
 def _expect_file(size, pace):

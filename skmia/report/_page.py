@@ -7,7 +7,7 @@ from .._core.levels import LEAK, LIMITS, REVERSED, SHIFT, UNKNOWN, read_level
 from .._core.pages import render_page
 from .._core.pages.curves import draw_roc
 from .._core.pvalues import format_pvalue
-from .._core.text import choose_base, count_of, count_words, write_date
+from .._core.text import choose_base, count_of, count_words, show_share, write_date
 from ..metrics import MIN_FALSE_POSITIVES, precision_at_prior
 from ._captions import MISTAKEN, RANKED, RANKS, RECOGNIZED, caption_counts, caption_intervals
 from ._evidence import (
@@ -408,7 +408,8 @@ def _list_levels(routes):
     for route in routes:
         listed = route.level.numbers.items()
         numbers = [
-            f"{name} {_write_low(row['low'])} by {visible(row['attack'])}" for name, row in listed
+            f"{name.replace('auc', 'AUC')} {_write_low(row['low'])} by {visible(row['attack'])}"
+            for name, row in listed
         ]
         if numbers and route.level.name != "unknown":
             told.append(f"{route.way.capitalize()}: {', '.join(numbers)}.")
@@ -417,7 +418,7 @@ def _list_levels(routes):
 
 def _write_low(low):
     """Return the lower end of an AUC or of a ratio in three digits, or as a whole number."""
-    return f"{low:.3g}" if low < 100 else f"{low:,.0f}"
+    return show_share(low) if low < 100 else f"{low:,.0f}"
 
 
 def _describe_file_box(file):

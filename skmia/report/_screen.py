@@ -445,7 +445,8 @@ _BOTH_CLASSES = NextStep(
 )
 _FAILED = NextStep(
     "Remove what made a check fail.",
-    "Its message is below; the verdict depends on it.",
+    "Its message is below. If memory did not suffice, audit fewer records of both sides, or with "
+    "one worker.",
     "#trust",
     "Checks",
 )
@@ -587,7 +588,8 @@ def _advise_in_doubt(document, checks, lone):
         yield NextStep("Check the signs of your own attacks.", "Higher has to mean a member.")
         yield _AGAIN
         return
-    if any(check.is_error for check in checks.values()):
+    has_failed = any(check.is_error for check in checks.values())
+    if has_failed:
         yield _FAILED
     if document["evidence"] == SHIFT:
         if lone is not None:
@@ -596,7 +598,7 @@ def _advise_in_doubt(document, checks, lone):
         differ = "A date, an age, a filter, another source."
         yield NextStep("See in what they differ.", differ, "#trust", "Checks")
         yield NextStep("Or let skmia choose.", "An unfitted model is trained on a random half.")
-    else:
+    elif not has_failed:  # what a check would have found is not known
         yield get_check(get_blindness(checks)).step or PositiveControlCheck.step
     yield _ASK_AGAIN if is_stopped(checks) else _AGAIN
 

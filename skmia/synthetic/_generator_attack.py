@@ -102,22 +102,41 @@ def _choose_width(values):
     return 0.9 * min(spreads) * len(values) ** -0.2 if spreads else 1.0
 
 
-class DistanceDifference:
-    """Distance to the nearest reference row minus the distance to the nearest synthetic row.
+# Distances are compared as if each were longer by this share of a typical one, so that a copy with
+# rounded cells counts as much as an exact one.
+_NEAR = 0.02
 
-    Both tables have as many rows, since distances to the nearest row depend on their number.
+
+class DistanceDifference:
+    """Log of the distance to the nearest reference row minus that to the nearest synthetic row.
+
+    All rows are searched, as a single copy may be any of them. Among more rows the nearest one is
+    nearer, which `find_offset` tells.
     """
 
     def __init__(self, space):
-        n = min(len(space.synthetic), len(space.reference))
+        n = min(map(len, space.tables))
         self._space = space
-        self._made, self._known = (
-            points if len(points) == n else points[space.random_state.permutation(len(points))[:n]]
-            for points in space.tables
-        )
+        self._thinned = [
+            rows if len(rows) == n else rows[space.random_state.permutation(len(rows))[:n]]
+            for rows in space.tables
+        ]
+        typical = np.median(space.nearest(space.reference, space.synthetic))
+        self._near = max(_NEAR * typical, _TINY)
 
     def __call__(self, points):
-        known, made = (self._space.nearest(points, rows) for rows in (self._known, self._made))
+        return self._compare(points, *self._space.tables)
+
+    def find_offset(self, points):
+        """Return by how much the median score is above that among as many rows of both tables."""
+        if len(set(map(len, self._space.tables))) == 1:
+            return 0.0
+        return float(np.median(self(points)) - np.median(self._compare(points, *self._thinned)))
+
+    def _compare(self, points, made, known):
+        made, known = (
+            np.log(self._space.nearest(points, rows) + self._near) for rows in (made, known)
+        )
         return known - made
 
 
@@ -337,8 +356,9 @@ class GeneratorAttack(BaseAttack):
     Statistics that need ``reference``, whose rows and the synthetic rows alone are encoded and
     scaled, so that the score of a record does not depend on other records:
 
-    * ``"distance_difference"``: distance to the nearest reference row minus that to the nearest
-      synthetic row, among as many rows of both.
+    * ``"distance_difference"``: logarithm of the distance to the nearest reference row minus that
+      of the distance to the nearest synthetic row, each longer by 2% of a typical one; the
+      threshold allows for the numbers of rows.
     * ``"neighborhood"``: share of the synthetic minus share of the reference rows within a radius.
     * ``"domias"``: logarithm of the ratio of two kernel densities. The kernel is normal, for
       ``metric="gower"`` exponential. With more than about ten columns this is a smooth distance and
@@ -498,6 +518,8 @@ class GeneratorAttack(BaseAttack):
         return n_columns * volumes + np.log(n_real) - np.log(n_made)
 
     def _natural_offset(self, records):
+        if self.statistic == "distance_difference":
+            return self._score.find_offset(self._space.encode(records.X))
         if self.statistic not in ("distance", "ratio", "gen_lra"):
             return 0.0
         return self.score_samples(records).mean()

@@ -575,7 +575,8 @@ def _split_sampled_trees(model, X, n, prior, allowance):
             continue
         nodes = join_nodes([read_nodes(tree.tree_, columns, some) for tree in np.ravel(stage)])
         if kept < 1:
-            nodes = drop_repeated(nodes, columns)
+            if np.size(stage) > 1:  # one tree splits no node twice
+                nodes = drop_repeated(nodes, columns)
             found = explain(nodes, MIDPOINT, kept, columns, prior)._replace(sample=k)
             n_bytes += found.n_bytes
         else:

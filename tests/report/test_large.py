@@ -76,7 +76,7 @@ def few_rows(monkeypatch):
     monkeypatch.setattr(query, "CHUNK", 500)
     monkeypatch.setattr(blind, "MOST_RECORDS", 500)
     monkeypatch.setattr(control, "_MOST_RECORDS", 500)
-    monkeypatch.setattr(drift, "_MOST_RECORDS", 500)
+    monkeypatch.setattr(drift, "MOST_RECORDS", 500)
     monkeypatch.setattr("skmia.report.agreement._ask._MOST_RECORDS", 400)
     monkeypatch.setattr("skmia.report._sides._MOST_RECORDS", 500)
 

@@ -24,6 +24,12 @@ def test_nothing_that_is_told_contradicts_a_number(block):
     check_block(BLOCK * block)
 
 
+def test_an_auc_near_zero_is_told_without_an_exponent():
+    pytest.importorskip("jinja2")
+    told = tell(draw_report(8564))
+    assert "AUC 0.0000 by LossAttack" in told.page and not list_contradictions(told)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("block", range(2, 26))
 def test_nothing_contradicts_a_number_in_some_hundred_audits(block):

@@ -17,9 +17,12 @@ from skmia import Records, audit
 from skmia.attacks import RMIA, LiRA, ThresholdAttack
 from skmia.cli._gate import INCONCLUSIVE, judge, list_findings
 from skmia.cli._policy import as_finding
+from skmia.defenses import RoundingDefense
 from skmia.disclosure import load_policy
 from skmia.report import recommend_release
 from skmia.report._screen import show_report
+from skmia.report.checks._drift import DriftCheck
+from skmia.report.checks._formats import FormatsCheck
 from skmia.victims import CallableVictim
 
 N = 300
@@ -348,6 +351,44 @@ def test_people_on_both_sides_keep_a_model_from_release_until_they_are_on_one():
     why = show_report(before).steps[0].why
     assert why.endswith("Check membership and, where people have several records, group_by.")
     assert run_on(np.arange(2 * N)).recommendation.result != "cannot be said"
+
+
+@pytest.mark.parametrize("check", [DriftCheck, FormatsCheck])
+def test_fewer_records_end_that_a_check_lacked_memory(check, monkeypatch):
+    ask = check.ask
+
+    def ask_of_few(self, case, run, findings):
+        if len(case.records) > 2 * N:
+            raise MemoryError("Unable to allocate 8.00 GiB for an array")
+        return ask(self, case, run, findings)
+
+    monkeypatch.setattr(check, "ask", ask_of_few)
+    train, held_out = split(*draw(4 * N))
+    model = make_tree(min_samples_leaf=3).fit(*train)
+    before = run(model, train, held_out)
+    assert get_code(before) == INCONCLUSIVE
+    failed, *others = show_report(before).steps
+    assert "audit fewer records of both sides" in failed.why
+    # Nobody knows what it would have found, so no step says how to mend that.
+    assert [step.imperative for step in others] == ["Then audit again."]
+    after = run(model, *(tuple(part[:N] for part in side) for side in (train, held_out)))
+    assert not any(one.is_error for one in after.checks.values())
+    assert get_code(after) != INCONCLUSIVE
+
+
+def test_a_model_in_its_defense_ends_that_rounded_answers_were_not_seen():
+    def judge_release(model):
+        records, membership = Records.from_sides(*split(*draw(2 * N)))
+        settings = {"attacks": {"RMIA": RMIA()}, "shadows": 8, "fprs": (0.01,), "file": False}
+        report = audit(model, records, membership, random_state=0, **settings)
+        return recommend_release(report, model, records, policy=POLICY, decimals=2)
+
+    before = judge_release(fit_weak(N))
+    (why,) = before.reasons
+    assert before.result == "cannot be said" and why.endswith("the model in a RoundingDefense.")
+    rounded = RoundingDefense(fit_weak(N), decimals=2)
+    (X, y), _ = split(*draw(2 * N))
+    assert judge_release(rounded.fit(X, y)).result != "cannot be said"
 
 
 # -- files

@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, clone
 from sklearn.exceptions import NotFittedError
 from sklearn.frozen import FrozenEstimator
 from sklearn.metrics import roc_auc_score
@@ -107,7 +107,8 @@ def test_shadow_generators(problem, attack):
         ("domias", 1, [0.1266, 1.4338, -1.9979, -34]),
         ("gen_lra", 1, [0.2875, 1.1409, 0, -0.4055]),
         ("gen_lra", 2, [0.2875, 0.8624, -0.4051, -0.8109]),
-        ("distance_difference", 1, [0, 1, -1, -1]),
+        # Half of the reference rows are 0 from a synthetic row and half are 1: 2% of 0.5 is added.
+        ("distance_difference", 1, [0, np.log(101), -np.log(101), np.log(8.01 / 9.01)]),
         ("rare_copies", 1, [0, 1, 0, 0]),
         # Half of the reference rows have a synthetic row within 0.5.
         ("neighborhood", 1, [0, 0.5, -0.5, 0]),
@@ -174,6 +175,27 @@ def test_copies_are_found_with_a_reference(problem, statistic):
         np.testing.assert_allclose(attack.score_samples(records[[1, 0]]), scores[[1, 0]])
         area, error = roc_auc_score(membership, scores), np.sqrt(401 / 12 / 200**2)
         assert (area > 0.5 + 2 * error) == caught and area > 0.5 - 3 * error
+
+
+def test_a_single_copy_is_found_among_more_synthetic_rows_than_reference_rows(problem):
+    """None is left out to make the tables equal in size; the threshold allows for the sizes."""
+    records, membership = problem
+    rng = np.random.default_rng(9)
+    known, fresh = rng.normal(size=(100, 3)), rng.normal(size=(400, 3))
+    copied = np.flatnonzero(membership)[:20]
+    attack = GeneratorAttack(
+        Records(np.vstack([fresh, records.X[copied]])),
+        statistic="distance_difference",
+        reference=Records(known),
+        random_state=0,
+    ).fit(records)
+    scores = attack.score_samples(records)
+    others = np.setdiff1d(np.arange(len(scores)), copied)
+    assert (scores[copied] > 0).all() and np.mean(scores[copied]) > np.quantile(scores[others], 0.8)
+    assert attack.offset_ > 0.05
+    assert np.mean(scores[others] > attack.offset_) == pytest.approx(0.5, abs=0.1)
+    again = clone(attack).fit(records)
+    assert again.offset_ == attack.offset_
 
 
 def test_rare_copies_of_a_mixed_table():
