@@ -14,6 +14,7 @@ from sklearn.base import BaseEstimator, is_regressor
 from sklearn.metrics import r2_score
 from sklearn.pipeline import Pipeline
 
+from .._core.brief import NamedScores
 from .._core.guesses import check_keywords
 from .._core.numbers import to_array
 from .._core.outputs import PREDICTIONS
@@ -427,7 +428,7 @@ def audit(
             file=examine_audited_file(case, of_file, findings),
             growth=run.growth,
             reference=describe_reference(case, run),
-            scores=run.scores,
+            scores=NamedScores(run.scores),
             judged=run.judged,
             membership=case.membership,
             record_ids=to_array(ids, "record_id"),

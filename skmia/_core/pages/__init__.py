@@ -108,5 +108,7 @@ def frame_page(report, title):
     return (
         f'<iframe sandbox="" srcdoc="{html.escape(page)}" '
         f'title="{html.escape(title)}" '
-        'style="width: 100%; height: 40rem; border: 1px solid #888"></iframe>'
+        # The border is a part of the width, so that the cell needs no bar to scroll sideways.
+        'style="width: 100%; height: 40rem; border: 1px solid #888; box-sizing: border-box">'
+        "</iframe>"
     )

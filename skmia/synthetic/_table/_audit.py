@@ -13,6 +13,7 @@ from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 from sklearn.metrics import roc_auc_score
 from sklearn.preprocessing import OrdinalEncoder
 
+from ..._core.brief import NamedChecks
 from ..._core.escaping import visible
 from ..._core.levels import Level
 from ..._core.numbers import check_number, show
@@ -79,14 +80,16 @@ def make_checks(tables, shift, copies, columns, people):
     if "holdout" not in tables:
         missing = {"status": NOT_RUN, "text": "There is no holdout.", "interval": None}
         names = ("one population", "rows of one person", "duplicates", "resolution")
-        return {name: dict(missing) for name in names} | checks
-    return {
-        "one population": _check_shift(shift),
-        "rows of one person": _check_people(people),
-        "duplicates": _check_duplicates(tables["real"], tables["holdout"]),
-        "resolution": _check_resolution(copies, people),
-        **checks,
-    }
+        return NamedChecks({name: dict(missing) for name in names} | checks)
+    return NamedChecks(
+        {
+            "one population": _check_shift(shift),
+            "rows of one person": _check_people(people),
+            "duplicates": _check_duplicates(tables["real"], tables["holdout"]),
+            "resolution": _check_resolution(copies, people),
+            **checks,
+        }
+    )
 
 
 def _check_real_values(columns):
