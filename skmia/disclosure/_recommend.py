@@ -577,12 +577,13 @@ def recommend(
     Notes
     -----
     :ref:`The guide <what-is-recommended>` has the order in which missing numbers, failures, checks,
-    conditions and requirements decide. Structural checks can forbid a release and never lead to
-    one. Under m conditions, each has to pass with intervals of the level ``1 - alpha / m``.
+    conditions and requirements decide. A failed structural check can prevent a release, but passed
+    checks alone do not lead to one. With m conditions, each must pass with intervals of the level
+    ``1 - alpha / m``.
 
-    With intervals that hold, a model with some number above its limit is released with a
-    probability of at most ``alpha / 2``, and one with no number above its limit is refused
-    for its numbers with a probability of at most ``alpha / 2``, however many are looked at.
+    If the intervals hold, a model with a number above its limit is released with a probability of
+    at most ``alpha / 2``, and a model without such a number is refused for its numbers with a
+    probability of at most ``alpha / 2``, regardless of how many numbers are judged.
 
     Examples
     --------
@@ -643,7 +644,7 @@ _WAIVED = "The policy waives the rule on attacks (requires_attacks is empty)."
 def _decide(policy, limits, checks, unmet):
     """Return the result without conditions, and why.
 
-    No release where an attack was not able to speak.
+    Prevent a release if an attack could not have found a leak.
     """
     result, reasons = _compare_policy(policy, limits, checks)
     if result == REFUSE or not unmet:

@@ -74,8 +74,8 @@ _RELEASES = {
     "both": "Either way",
 }
 _NEVER = (
-    "Structural checks alone never say that a model can be released: a model that passes them can "
-    "leak, and one that is flagged may not."
+    "Structural checks alone do not show that a model can be released: a model that passes them "
+    "can leak, and one that is flagged may not."
 )
 
 

@@ -260,7 +260,7 @@ _OF_RECORDS = {
 
 def withdraw_passes(checks):
     """Return the checks, of which none passes for records that the model does not know."""
-    text = "The audit ended because model and table do not agree, so these records say nothing."
+    text = "The audit ended because model and table do not agree, so nothing was measured on them."
     return tuple(
         replace(check, status="cannot be said", text=text)
         if check.name in _OF_RECORDS and check.status == "passed"

@@ -98,8 +98,11 @@ def test_what_a_file_holds_is_printed(run, people, data, tmp_path, name):
 @pytest.mark.parametrize(
     ("last", "heading"),
     [
-        (KNeighborsClassifier(), "Gives away its training rows, expected: severe"),
-        (ExtraTreesClassifier(9, random_state=0), "Gives away its training rows, expected: severe"),
+        (KNeighborsClassifier(), "The file contains training rows, expected: severe"),
+        (
+            ExtraTreesClassifier(9, random_state=0),
+            "The file contains training rows, expected: severe",
+        ),
     ],
 )
 def test_a_page_begins_with_whether_rows_are_stored(run, people, data, tmp_path, last, heading):
