@@ -123,9 +123,9 @@ _STRENGTHS = {
 
 # What is told of a level that is expected of a file, and of one that is likely.
 _HARMS = {
-    "severe": "The file contains training rows",
-    "clear": "The file distinguishes training rows from others",
-    "slight": "The file reveals little about its training rows",
+    "severe": "Reveals its training rows",
+    "clear": "Distinguishes training rows from others",
+    "slight": "Reveals little about its training rows",
 }
 _LIKELY = {"severe": "Severe leakage is likely", "clear": "Clear leakage is likely"}
 _LIKELY["slight"] = "Little leakage is likely"
@@ -388,7 +388,7 @@ class Finding:
 
 @dataclass(frozen=True, eq=False)
 class CandidateSearch:
-    """What the file attacks find of candidate records.
+    """What the attacks on files find about candidate records.
 
     Attributes
     ----------
@@ -401,7 +401,7 @@ class CandidateSearch:
         probability of at most 1/2.
     places : DataFrame
         As ``places_`` of :class:`~skmia.attacks.StoredValuesAttack`: hits in each stored array,
-        beside the number that is expected by chance.
+        with the number that is expected by chance.
     equations : dict or None
         ``n_equations``, ``n_rows``, ``known``, ``expected_auc`` and ``misfit`` of a
         :class:`~skmia.attacks.NodeEquationsAttack`, or None if it does not read the model.
@@ -478,7 +478,7 @@ class ModelInspection(SummaryMixin):
         return self.stored.copy()
 
     def to_dict(self) -> dict:
-        """Return all of it in plain numbers, texts and lists, as JSON takes them.
+        """Return the inspection as plain numbers, texts and lists, as in JSON.
 
         Returns
         -------
@@ -750,7 +750,7 @@ def inspect_model(model: object, records: Records | None = None) -> ModelInspect
     >>> inspection.level, inspection.n_rows
     ('rows', 50)
     >>> print(inspection)
-      ▂▅█  GIVES AWAY ITS TRAINING ROWS, EXPECTED: SEVERE   only read
+      ▂▅█  REVEALS ITS TRAINING ROWS, EXPECTED: SEVERE   only read
     <BLANKLINE>
     The file holds training rows. This file was not attacked, only read.
     <BLANKLINE>

@@ -71,14 +71,14 @@ def write_authority_sheet(
     Parameters
     ----------
     results : sequence of AuditReport, TableReport or dict
-        Audits of one model, of tables that were made from the same records, or both; a dict is the
-        content of their ``audit.json`` or ``table.json``.
+        Audits of one model, of tables that were generated from the same records, or both; a dict is
+        the content of their ``audit.json`` or ``table.json``.
     path : str or path-like
         File of the page.
     provenance : mapping of str to str, default=None
         What fills in the lines of the sheet: ``"purpose"``, ``"personal data"``, ``"preparation"``,
         ``"training"``, ``"outputs"``, ``"means"`` and ``"later tests"``. Others, such as hashes,
-        stand at its end.
+        are at its end.
 
     Raises
     ------

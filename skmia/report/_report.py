@@ -645,7 +645,7 @@ class AuditReport:
         ----------
         directory : str or path
             Folder, which is created if it does not exist. A name that ends in ``.html`` is the name
-            of the page; the other files stand beside it and share the name.
+            of the page; the other files are in the same folder and share its name.
         values : DataFrame of n rows, default=None
             As for :meth:`to_html`.
 

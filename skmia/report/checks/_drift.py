@@ -120,8 +120,8 @@ def drift_test(
     in another way.
 
     The rank sums of the splits are standardized as under permuted membership of the left-out
-    records. They depend on each other, so the variance of their mean is taken for a correlation of
-    one half.
+    records. They depend on each other, so the variance of their mean is computed for a correlation
+    of one half.
 
     Parameters
     ----------

@@ -372,11 +372,12 @@ class TableReport:
         Quality, privacy loss and share of rare copies of five further tables of the generator, if
         it was given: ``mean``, ``sd``, ``smallest``, ``largest``, ``n_tables``.
     checks : dict of str to dict
-        ``status`` and ``text`` of each check; of "one population" the AUC and its ``interval``.
+        ``status`` and ``text`` of each check; for "one population" the AUC and its ``interval``.
     data : dict
         ``n_real``, ``n_synthetic``, ``n_holdout``, ``n_columns``; ``identifiers``, the names of the
-        columns of identifiers, which are left out; of rows of persons ``n_persons_real`` and
-        ``n_persons_holdout``, and ``n_persons_shared``, who are in both and left out.
+        columns of identifiers, which are left out; ``unit``, what each compared row is, "row" or
+        "person"; for rows of persons ``n_persons_real`` and ``n_persons_holdout``, and
+        ``n_persons_shared``, who are in both and left out.
     settings, seeds : dict
         Parameters, and the integer that all draws begin with.
     seconds, versions : dict
@@ -537,7 +538,7 @@ class TableReport:
         ----------
         directory : str or path
             Folder, which is created if it does not exist. A name that ends in ``.html`` is the name
-            of the page; the numbers stand beside it and share the name.
+            of the page; the numbers are in the same folder and share its name.
 
         Returns
         -------
@@ -576,8 +577,8 @@ def audit_table(
 
     Runs :class:`CopyTest`, :class:`PrivacyLoss`, four statistics of :class:`GeneratorAttack`,
     :class:`SinglingOutRisk` in both modes, :class:`LinkabilityRisk` and :class:`InferenceRisk` for
-    each column, and corrects their p-values for all that were computed. Beside them stands the
-    similarity of columns and pairs of columns.
+    each column, and corrects their p-values for all that were computed. The report also measures
+    the similarity of columns and pairs of columns.
 
     Parameters
     ----------
@@ -592,7 +593,8 @@ def audit_table(
         Column that names the person of each row, or an array of the persons of ``real`` and one of
         ``held_out``. The column is not compared. Persons then take the place of rows: all tests
         exchange persons, and rows of persons who are in both tables are left out. If None, rows are
-        taken for one person's only where columns repeat together in one of the two tables alone.
+        assumed to belong to one person only if their columns repeat together in one of the two
+        tables alone.
     keys : str or dict of str to str, default=None
         Of several tables, such as patients and visits: the column that names the person in each, by
         table, or in all of them. Each person is then one row that is compared, with the columns of
