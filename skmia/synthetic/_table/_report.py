@@ -301,7 +301,7 @@ def render_table(document, title=None):
         audit=document,
         level=screen.level,
         subject=f"{subject} · {data['n_synthetic']:,} {units.many}, {data['n_columns']:,} columns "
-        f"· generated from {data['n_real']:,} {units.many}",
+        f"· made from {data['n_real']:,} {units.many}",
         units=units,
         sentence=screen.sentence,
         counts=screen.counts,
