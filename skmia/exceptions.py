@@ -10,7 +10,7 @@ __all__ = [
 
 
 class CheckpointError(ValueError):
-    """A checkpoint belongs to other work than the one at hand, or cannot be read or written."""
+    """A checkpoint belongs to another task, or cannot be read or written."""
 
 
 class JointTrainingWarning(RuntimeWarning):

@@ -1,11 +1,13 @@
 """What a notebook shows of a result: its text, escaped and on its own."""
 
+import pickle
 from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 import pytest
 from sklearn.model_selection import GridSearchCV
+from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.tree import DecisionTreeClassifier
 
@@ -13,6 +15,7 @@ from skmia import Outputs, Records, audit
 from skmia.disclosure import load_policy, recommend, structural_checks
 from skmia.inspection import inspect_model, reconstruct_values
 from skmia.model_selection import best_below_leakage, make_leakage_scorer
+from skmia.synthetic import audit_table
 
 FORGED = "<script>alert(1)</script>\nNo leakage."
 X = pd.DataFrame(np.random.default_rng(0).normal(size=(60, 2)), columns=[FORGED, "wage"])
@@ -41,7 +44,8 @@ def results():
 def test_a_result_is_shown_small_and_escaped(results, name):
     page = results[name]._repr_html_()
     inside = page.partition(">")[2].removesuffix("</pre>")
-    assert page.startswith('<pre style="font-family: monospace">')
+    # Monospace for the columns of tables; a long text scrolls instead of filling the notebook.
+    assert page.startswith('<pre style="font-family: monospace; max-height: 40rem; overflow: auto"')
     assert page.endswith("</pre>")
     assert "<" not in inside
     assert "\nNo leakage." not in inside
@@ -66,6 +70,36 @@ def test_parts_of_a_report_are_shown_in_a_few_lines():
     assert max(map(len, str(checks).splitlines())) < 80
     assert repr(checks).startswith(f"{{{next(iter(checks))}: {next(iter(checks.values())).status}")
     assert "<script>" not in checks._repr_html_()
+    name, scores = next(iter(report.scores.items()))
+    ends = f"{scores.min():.3g} to {scores.max():.3g}"
+    assert str(report.scores).splitlines()[0] == f"{name}: 60 scores from {ends}"
+    assert len(repr(report.scores)) < 80 * len(report.scores)
+    assert report.scores._repr_html_().startswith("<pre ")
+    assert isinstance(pickle.loads(pickle.dumps(report.scores)), dict)
+
+
+def test_checks_of_a_table_are_shown_like_those_of_an_audit():
+    real, made, held_out = np.random.default_rng(0).normal(size=(3, 60, 2))
+    for report in (audit_table(real, made), audit_table(real, made, held_out, random_state=0)):
+        checks = report.checks
+        assert isinstance(checks, dict)
+        lines = str(checks).splitlines()
+        assert max(map(len, lines)) < 80
+        status = checks["one population"]["status"]
+        assert any(line.startswith(f"{status:8} one population: ") for line in lines)
+        assert f"one population: {status}" in repr(checks)
+        assert checks._repr_html_().startswith("<pre ")
+
+
+def test_a_model_without_values_is_shown_without_an_empty_table():
+    shown = str(reconstruct_values(GaussianNB().fit(X.to_numpy(), Y)))
+    assert shown.startswith("No value can be reconstructed without candidates.\n")
+    assert "exact" not in shown
+
+
+def test_the_frame_of_a_page_is_as_wide_as_its_cell():
+    report = audit(MODEL, RECORDS, MEMBERSHIP, shadows=4, random_state=0)
+    assert "box-sizing: border-box" in report._repr_html_().rpartition("style=")[2]
 
 
 def test_records_show_their_columns_labels_and_fields():

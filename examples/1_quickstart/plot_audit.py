@@ -12,8 +12,8 @@ can be trusted, and states a conclusion.
 # ---------------
 #
 # The forest is not fitted yet: the audit trains it on a random half of the digits, and shadow
-# forests on other halves, as many as change the result. The attacks do not know which digits are
-# in which half.
+# forests on other halves, until more of them do not change the result. The attacks do not know
+# which digits are in which half.
 
 import os
 

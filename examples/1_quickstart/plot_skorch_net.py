@@ -141,7 +141,7 @@ plt.show()
 # Effect of rounding
 # ------------------
 # Suppose that the net's owner publishes probabilities with two decimals, or only the predicted
-# label. ``Outputs`` takes predictions that were collected by other means.
+# label. ``Outputs`` holds predictions that were collected in any way.
 
 proba = net.predict_proba(X)
 published = {

@@ -2,8 +2,8 @@
 Choosing a defense
 ==================
 
-A model leaks more than a policy allows. This example measures what can be done without training it
-again, what can be done by training it again, and what either costs.
+A model leaks more than a policy allows. This example compares what can be done without and with
+training it again, and what each option costs.
 """
 
 import os
@@ -24,8 +24,8 @@ FAST = (
 )  # fewer digits, trees and shadow models
 
 # %%
-# The model is a forest for handwritten digits, a half of which are its training records. The policy
-# has two limits: for the AUC of the strongest attack, and for its TPR at an FPR of 0.02.
+# The model is a forest for handwritten digits. Half of the digits are its training records. The
+# policy has two limits: for the AUC of the strongest attack, and for its TPR at an FPR of 0.02.
 
 N_SHADOWS, N_TREES = (4, 10) if FAST else (8, 20)
 LIMITS = {"auc": 0.65, "tpr_at_fpr_02": 0.15}
@@ -51,8 +51,8 @@ policy = replace(
 # %%
 # Without training it again
 # -------------------------
-# The answers can be rounded, cut to the largest probability, or to labels. Each is measured by
-# shadow models that answer in the same way, as an attacker would train them.
+# The answers can be rounded, cut to the largest probability, or to labels. Each option is measured
+# with shadow models that answer in the same way, as an adaptive attacker would do.
 
 settings = {
     "shadows": N_SHADOWS,
@@ -99,8 +99,8 @@ plt.show()
 # %%
 # Training it again
 # -----------------
-# Larger leaves make a weaker model that leaks less. A defense has to be better than that: at the
-# same accuracy, it has to leak less. All candidates are trained on many halves of the records, and
+# Larger leaves give a weaker model that leaks less. A defense is only useful if it leaks less than
+# this model at the same accuracy. All candidates are trained on many halves of the records, and
 # attacked with shadow models of their own kind.
 
 plain = RandomForestClassifier(N_TREES, random_state=0)
@@ -128,8 +128,8 @@ table = evaluation.to_frame()
 print(table[["test_accuracy", "auc", "label_advantage"]].round(3).to_string())
 
 # %%
-# Down and to the right is better. Points on the line of the undefended forests leak as much as a
-# weaker model of the same accuracy.
+# Points to the lower right are better. Points on the line of the undefended forests leak as much as
+# a weaker model with the same accuracy.
 
 _, ax = plt.subplots(figsize=(6.4, 3.6), layout="constrained")
 line = table.loc[list(undefended)]
@@ -160,8 +160,9 @@ ax.legend(frameon=False)
 plt.show()
 
 # %%
-# The defenses leak more than the undefended forest of the nearest accuracy: here, the choice is
-# between labels alone, which cost the probabilities, and larger leaves, which cost accuracy.
+# Both defenses leak more than the undefended forest with the nearest accuracy. Here, the choice is
+# between labels alone, which give up the probabilities, and larger leaves, which reduce the
+# accuracy.
 
 match = evaluation.match(list(undefended))
 print(match[["match", "advantage", "advantage_se"]].round(3).to_string())

@@ -1,15 +1,15 @@
 """
-Generators of tables: what they leak and what they are good for
-===============================================================
+Generators of tables: leakage and utility
+=========================================
 
-A generator that copies its training rows makes a perfect table without any protection. This example
-trains generators on people of the Adult table, and measures for each how well an attacker
-distinguishes training people from others, and how well a model of synthetic people works for real
-ones.
+A generator that copies its training rows produces a perfect table without any protection. This
+example trains generators on people of the Adult table, and measures for each how well an attacker
+distinguishes training people from others, and how well a model trained on synthetic people works
+for real people.
 
-Generators of SDV take part if it is installed (``pip install ".[sdv]"``). Adult is downloaded
-from the UCI Machine Learning Repository on first use; without a connection, people are made up. The
-full version takes a few minutes on one core.
+Generators of SDV take part if it is installed (``pip install ".[sdv]"``). Adult is downloaded from
+the UCI Machine Learning Repository on first use; without a connection, the people are simulated.
+The full version takes a few minutes on one core.
 """
 
 # sphinx_gallery_thumbnail_path = "_static/examples/plot_generators.png"
@@ -109,8 +109,8 @@ print(
 # %%
 # The generators
 # --------------
-# Training people drawn again are one end of the scale; other people of the same census, who are
-# what a perfect generator would draw, are the other end. The private generator is trained
+# Training people drawn with replacement are one end of the scale. Other people of the same census,
+# as a perfect generator would draw them, are the other end. The private generator is trained
 # without noise, and with noise for an epsilon of 10. The noise needs a critic with limited singular
 # values in place of a penalty.
 
@@ -158,7 +158,7 @@ if find_spec("sdv"):
 # ------------
 # The attacker has the synthetic table and reference people, and scores each person by how much
 # closer the nearest synthetic person is than the nearest reference person. The area under the curve
-# is 0.5 if the attacker learns nothing. ``audit_table`` runs more attacks, and tests them.
+# is 0.5 if the attacker learns nothing. ``audit_table`` runs more attacks and tests their results.
 
 attacked = Records(
     pd.concat([train, holdout], ignore_index=True), np.zeros(len(train) * 2)
@@ -256,7 +256,7 @@ plt.show()
 # * *Copies leak, and so do rows between neighbors.* The attack has an AUC of 0.73 on the bootstrap
 #   and 0.66 on SMOTE, and the audit finds both. Both tables are as useful as other people (0.85).
 # * *No leak is found in tables of SDV's generators*: 0.51, as for other people.
-# * *Trained generators are worth less.* The Wasserstein generator without noise comes to 0.83, the
-#   copula to 0.70, and CTGAN, which was made for more rows, to 0.45.
-# * *Noise costs the rest with so few people*: with epsilon 9.9 a model of synthetic people comes to
-#   0.48, no better than chance.
+# * *Trained generators have less utility.* The Wasserstein generator without noise reaches 0.83,
+#   the copula 0.70, and CTGAN, which is designed for more rows, 0.45.
+# * *Noise removes the remaining utility with so few people*: with epsilon 9.9, a model of synthetic
+#   people reaches 0.48, no better than chance.

@@ -2,9 +2,9 @@
 How many shadow models?
 =======================
 
-Shadow models are nearly all of the cost of an audit. This example measures on your own data what
-more of them bring, without training one for it: the models of a pool are treated as the victim, one
-after the other, and attacked with the first 4, 8, 16, ... of the others.
+Training shadow models is nearly all of the cost of an audit. This example shows how to measure on
+your own data whether more of them help, without training additional models: each model of a pool is
+treated as the victim in turn, and attacked with the first 4, 8, 16, ... of the others.
 """
 
 import os
@@ -33,8 +33,8 @@ forest = RandomForestClassifier(20 if FAST else 50, random_state=0)
 pool = ShadowPool(forest, N_MODELS, random_state=0).fit(records)
 
 # %%
-# LiRA estimates a distribution for each record, and needs models for it; how much it borrows from
-# other records is its parameter ``gap``. RMIA compares means.
+# LiRA estimates a distribution for each record and needs many models for this. Its parameter
+# ``gap`` controls how much it borrows from other records. RMIA compares means.
 
 attacks = {
     "LiRA": LiRA(shadows=pool),
@@ -68,7 +68,7 @@ plt.show()
 
 # %%
 # Bars are two standard errors over models that were treated as the victim. An attack that borrows
-# from other records gains little after 8 models; one that does not needs many.
+# from other records gains little after 8 models; an attack that does not borrow needs many models.
 
 for name, curve in curves.items():
     print(f"{name}: AUC")
@@ -79,8 +79,9 @@ for name, curve in curves.items():
 # %%
 # An audit does this by itself
 # ----------------------------
-# With ``shadows="auto"``, the default, it doubles the pool as long as the next doubling is expected
-# to bring more than single models differ by, and says what it saw. ``time_budget`` limits it.
+# With ``shadows="auto"``, the default, an audit doubles the pool as long as the expected gain of
+# the next doubling exceeds the standard deviation between single models, and reports what it
+# measured. ``time_budget`` limits the time.
 
 membership = (
     np.random.default_rng(0).permutation(len(records)) < len(records) // 2

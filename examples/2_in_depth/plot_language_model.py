@@ -2,8 +2,8 @@
 Auditing a fine-tuned language model
 ====================================
 
-A small transformer is fine-tuned on sentences that hold a code each. Some of them occur several
-times in the training data. Signals of the model alone are compared with signals that use a
+A small transformer is fine-tuned on sentences that contain one code each. Some of them occur
+several times in the training data. Signals of the model alone are compared with signals that use a
 reference, and with shadow models that were fine-tuned in the same way.
 """
 
@@ -44,9 +44,9 @@ torch.set_num_threads(
 # %%
 # The texts
 # ---------
-# Members and non-members are drawn from one distribution: whatever an attack finds, it does not
-# find it in the words. Each text has a code of six digits, which a model can only memorize. Some
-# codes are easier than others: they have one or two different digits.
+# Members and non-members are drawn from one distribution, so an attack cannot distinguish them by
+# their words. Each text has a code of six digits, which a model can only memorize. Some codes are
+# easier than others: they have one or two different digits.
 
 NAMES = "ada ben cleo dan eva finn gail hugo ivo jon".split()
 CITIES = "bern cork graz lyon nice oslo pisa riga".split()
@@ -151,8 +151,8 @@ base.requires_grad_(False)
 # %%
 # Fine-tuning
 # -----------
-# A correction of low rank is added to each linear layer (LoRA), and nothing else is trained. The
-# function is all that shadow models need: each fine-tunes the same base on its own half.
+# A correction of low rank is added to each linear layer (LoRA), and nothing else is trained. Shadow
+# models only need this function: each fine-tunes the same base model on its own half of the texts.
 
 
 class LowRank(nn.Module):
@@ -189,8 +189,8 @@ before = SequenceVictim(TorchSequenceModel(base, start_token=START))
 # %%
 # The audit
 # ---------
-# Before anything else it asks whether a model of the counts of words, which never sees the victim,
-# can separate members from non-members. Here it must not, because both are of one distribution.
+# The audit first checks whether a model of word counts, without access to the victim, can separate
+# members from non-members. Here it must not, because both come from one distribution.
 
 attacks = {
     "loss": ThresholdAttack(signal="loss"),
@@ -242,5 +242,5 @@ ax.set(title="One distribution, one victim")
 plt.show()
 
 # %%
-# Signals of the victim alone confuse a text that is easy with a text that was trained on. The model
-# before and the shadow models take that apart.
+# Signals of the victim alone cannot distinguish an easy text from a training text. The model before
+# fine-tuning and the shadow models can.

@@ -2,9 +2,10 @@
 People with many rows
 =====================
 
-Tables of visits, purchases or games hold several rows of each person, and a person's rows are all
-in the training set or none is. This example shows what changes: how shadow models are trained, how
-wide intervals have to be, and how much more an attacker knows of a person than of a row.
+Tables of visits, purchases or games contain several rows of each person, and either all rows of a
+person are in the training set or none is. This example shows what this changes: how shadow models
+are trained, how wide the intervals must be, and how much better an attack on people is than an
+attack on single rows.
 """
 
 import os
@@ -22,8 +23,8 @@ FAST = (
 )  # fewer people and shadow models
 
 # %%
-# The people are made up: each has something of their own that all of their rows share. The field
-# ``group_by`` of the records names the person of each row.
+# The people are simulated: all rows of a person share a random offset. The field ``group_by`` of
+# the records names the person of each row.
 
 N_PEOPLE, N_ROWS, N_SHADOWS = (80, 10, 8) if FAST else (200, 10, 32)
 
@@ -39,9 +40,9 @@ model = LogisticRegression(max_iter=500).fit(X[is_in], y[is_in])
 # %%
 # Shadow models
 # -------------
-# Without the field, the rows of a person are dealt to both halves. A shadow model without a row
-# then has about half of the person's other rows in its training set, unlike the audited model. For
-# this model the difference is small; for one that memorizes people it need not be.
+# Without the field, the rows of a person are split between both halves. A shadow model without a
+# row then has about half of the person's other rows in its training set, unlike the audited model.
+# For this model the difference is small; for one that memorizes people it need not be.
 
 aucs = {}
 for name, fields in (
@@ -59,8 +60,8 @@ for name, fields in (
 # %%
 # Intervals
 # ---------
-# Rows of a person rise and fall together, so an interval that takes them as independent is too
-# narrow. ``groups`` names the person. An audit does so for records with the field.
+# The scores of a person's rows are correlated, so an interval that treats them as independent is
+# too narrow. Pass the persons as ``groups``; an audit does so for records with the field.
 
 scores = attack.score_samples(records)
 aucs["the same, rows taken as independent"] = auc_interval(is_in, scores)
@@ -68,7 +69,7 @@ aucs["the same, rows taken as independent"] = auc_interval(is_in, scores)
 # %%
 # People
 # ------
-# An attacker who knows several rows of a person adds up what they say.
+# An attacker who knows several rows of a person adds up their scores.
 
 found = attack_people(attack, records)
 is_member = is_in[np.searchsorted(person, found.people)]
@@ -91,9 +92,9 @@ ax.spines[["top", "right"]].set_visible(False)
 plt.show()
 
 # %%
-# The same scores have an interval that is too narrow if rows are taken as independent (third line),
-# and people are found more surely than rows (last line). What a release reveals about people is the
-# number to compare with a limit.
+# If rows are treated as independent, the interval of the same scores is too narrow (third line).
+# People are identified with more certainty than rows (last line), so the number for people is the
+# one to compare with a limit.
 
 table = {
     name: [round(part, 3) for part in interval]

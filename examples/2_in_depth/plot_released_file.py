@@ -1,12 +1,11 @@
 """
-What a released model file gives away
-=====================================
+Leakage of a released model file
+================================
 
-A hospital that offers predictions answers queries. A hospital that publishes its model hands over a
-file, which tells more: counts, leaf values and thresholds of trees are sums and midpoints of
-training rows. This example attacks the same models in both ways, asks what makes a file strong or
-weak, and tries what might help. :doc:`/benchmarks/results/released_files` has the same on four real
-tables.
+A hospital can offer predictions as a service, or publish its model as a file. A file reveals more:
+counts, leaf values and thresholds of trees are sums and midpoints of training rows. This example
+attacks the same models in both ways, shows which files reveal most, and tests what helps.
+:doc:`/benchmarks/results/released_files` has the results on four real tables.
 """
 
 import os
@@ -40,9 +39,9 @@ FAST = (
 # %%
 # Setting
 # -------
-# The attacker knows 600 people with their labels. The model was trained on 300 of them; which ones
-# is the secret. Columns are coarse, like ages and grades: in columns with many distinct values,
-# thresholds and edges alone identify rows.
+# The attacker knows 600 people with their labels. The model was trained on 300 of them, and the
+# attacker wants to know on which ones. Columns are coarse, like ages and grades: in columns with
+# many distinct values, thresholds and edges alone identify rows.
 
 
 def draw_people(n_records, seed=0):
@@ -72,8 +71,8 @@ def score(attack, candidates=records):
 # As a service and as a file
 # --------------------------
 # The loss and LiRA query the model; LiRA trains shadow models on random halves of the candidates.
-# The attack on the file makes no query and trains nothing. Permuted memberships are the null: it is
-# 0.5 but for chance.
+# The attack on the file makes no query and trains nothing. Permuted memberships show the result
+# without a leak, which is 0.5 up to chance.
 
 MODELS = {
     "boosting": HistGradientBoostingClassifier(
@@ -109,10 +108,10 @@ print(pd.DataFrame(rows).T.round(3).to_string())
 # %%
 # What makes a file strong
 # ------------------------
-# Each node is one equation in the unknown memberships, so that the number of nodes over the number
-# of candidates decides. The attack says beforehand what is to be expected, before it knows a single
-# member. Fewer and larger leaves leave less to be solved, and so do more
-# candidates for a model of the same size.
+# Each node is one equation in the unknown memberships, so the number of nodes per candidate
+# determines the strength of the attack. The attack predicts its AUC without knowing a single
+# member. It is weaker with fewer and larger leaves, and with more candidates for a model of the
+# same size.
 
 sizes = [5, 50] if FAST else [10, 20, 40, 80]
 amounts = [100, 200] if FAST else [1000, 2000, 4000, 8000]
@@ -172,8 +171,8 @@ for ax, places in zip(axes, (sizes, amounts), strict=True):
 # %%
 # What the attacker does not know
 # -------------------------------
-# If training rows are missing among the candidates, the equations are about strangers as well. The
-# attack has to be told roughly how many.
+# If training rows are missing among the candidates, the equations also contain unknown people. The
+# attack needs a rough estimate of how many.
 
 victim = train(MODELS["boosting"])
 for missing in (0.0, 0.05, 0.2):
@@ -185,9 +184,10 @@ for missing in (0.0, 0.05, 0.2):
     print(f"{missing:.0%} of the training rows are unknown: AUC {auc:.3f}")
 
 # %%
-# A statement about one person needs a level. P-values against known non-members hold, while the
-# scores themselves are not calibrated. Here are the shares of members and of other non-members who
-# are called members at a level of 5%, with a fifth of the training rows unknown.
+# A statement about one person needs a significance level. P-values against known non-members are
+# valid, while the scores themselves are not calibrated. These are the shares of members and of
+# other non-members who are flagged as members at a level of 5%, with a fifth of the training rows
+# unknown.
 
 is_member = membership[kept]
 known = np.flatnonzero(is_member == 0)[::2]
@@ -203,8 +203,8 @@ for name, side in (("members", 1), ("others", 0)):
 # %%
 # What helps
 # ----------
-# Dropping what predictions do not use changes no prediction, and little of the attack: the leaf
-# values of boosting are equations as well, and cannot be dropped. skmia says so.
+# Removing what predictions do not use changes no prediction, but also hardly weakens the attack:
+# the leaf values of boosting are equations as well, and cannot be removed. A warning says so.
 
 with warnings.catch_warnings(record=True) as said:
     warnings.simplefilter("always")
@@ -220,8 +220,9 @@ for name, model in (("as it is", victim), ("stripped", stripped)):
     print(f"boosting, {name}: AUC {auc:.3f}")
 
 # %%
-# A student is a model that was trained on public rows with the labels of the first one. Its file is
-# about other people. What the labels themselves carry over is left, and was not attacked here.
+# A student is a model that is trained on public rows with the labels of the first model. Its file
+# describes other people. The labels may still carry information about the training rows, which was
+# not attacked here.
 
 public, _ = draw_people(len(records), seed=1)
 student = train(
@@ -239,17 +240,17 @@ print(f"student: AUC {auc:.3f}")
 # %%
 # Limits
 # ------
-# * Candidates have to be known to the last bit, with their labels, and the preparation of features
-#   has to be in the file or known.
+# * The attacker must know the candidates exactly, with their labels, and the preparation of the
+#   features must be in the file or known.
 # * The strength falls with the number of candidates and with the share of training rows that are
-#   not among them: no number should be told without how many candidates there were, how many rows
-#   the model was trained on, and how many of those were candidates.
-# * The halves are random, so that members and others are alike but for the training. Where they
-#   differ, a part of any AUC may be that difference; an audit checks for it.
-# * Equal records cannot be told apart by any file.
-# * Scores rank candidates. They are no probabilities, and no single score is proof.
-# * The table is synthetic, and one draw. On real tables, records of a rare class are found much
-#   more often than the AUC over all records says.
+#   not among them: report each number with the number of candidates, the number of training rows,
+#   and how many of the training rows were candidates.
+# * The halves are random, so members and non-members come from one population. If they did not, a
+#   part of the AUC could be due to this difference; an audit checks for it.
+# * No file distinguishes equal records.
+# * Scores rank candidates. They are not probabilities, and a single score is not proof.
+# * The table is synthetic, and a single draw. On real tables, records of a rare class are found
+#   much more often than the AUC over all records suggests.
 #
 # Ferry et al. (2024, *Trained random forests completely reveal your dataset*) reconstructed the
 # training data of small random forests of binary features without candidates, and Gorgé et al.

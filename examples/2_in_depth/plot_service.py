@@ -26,8 +26,8 @@ from skmia.victims import CallableVictim
 # %%
 # The server
 # ----------
-# A forest was trained on the members. The server counts the rows of each request, and is too busy
-# for the first one.
+# A forest was trained on the members. The server counts the rows of each request, and refuses the
+# first request as too busy.
 
 records, membership = make_membership_problem(1000, random_state=0)
 members = records[membership == 1]
@@ -79,8 +79,8 @@ def serve():
 # The client
 # ----------
 # A function takes a batch of rows and returns the answers. ``CallableVictim`` calls it for at most
-# ``batch_size`` rows at a time, and once more after an error that may pass. The answers are stored
-# with the records, so each record is sent once, and the attacks run after the server is gone.
+# ``batch_size`` rows at a time, and once more after a temporary error. The answers are stored with
+# the records, so each record is sent once, and the attacks run after the server has stopped.
 
 
 class Client:
@@ -115,8 +115,8 @@ print(requests, proba.n_calls_, proba.n_queries_)
 # %%
 # The attacks
 # -----------
-# The service cannot be trained, so the shadow models need an estimator of our own: here a smaller
-# forest. For the service of labels their probabilities are reduced to labels.
+# The service cannot be trained, so the shadow models need an estimator that resembles it: here a
+# smaller forest. For the service of labels their probabilities are reduced to labels.
 
 estimator = RandomForestClassifier(20)
 kinds = {"probabilities": "auto", "labels": "label"}
@@ -140,7 +140,7 @@ for name, kind in kinds.items():
 
 # %%
 # One label per record does not tell how sure the model is. The shadow models tell for which records
-# a correct label is unusual, and this is enough for a higher AUC than that of correctness alone.
+# a correct label is unusual, which gives a higher AUC than correctness alone.
 
 _, ax = plt.subplots()
 for key, each in scores.items():

@@ -1,11 +1,10 @@
 """
-Structural checks, beside what leaks
-====================================
+Structural checks and membership leakage
+========================================
 
 Research environments check the shape of a model before they release it: how many records share an
-answer or a leaf, how many parameters there are, which settings were chosen. This example makes
-these checks for seven models of one table, shows the membership measurement beside them, and asks a
-policy what follows.
+answer or a leaf, how many parameters there are, which settings were chosen. This example runs these
+checks on seven models of one table, compares them with a membership attack, and applies a policy.
 """
 
 import matplotlib.pyplot as plt
@@ -34,7 +33,7 @@ from skmia.victims import CallableVictim
 # %%
 # Seven models
 # ------------
-# Each is trained on half of the records. The others are the non-members.
+# Each model is trained on half of the records. The other half are the non-members.
 
 X, y = load_breast_cancer(return_X_y=True)
 records = Records(X, y)
@@ -70,8 +69,8 @@ print(reports["extra trees"])
 # %%
 # Checks and leaks
 # ----------------
-# Members with fewer than ten members in their group, as a service with answers of three digits and
-# as a file; NaN where it cannot be said.
+# The table shows the share of members with fewer than ten members in their group, as a service with
+# answers of three digits and as a file. It is NaN if the check does not apply.
 
 table = pd.DataFrame(
     {
@@ -134,8 +133,8 @@ plt.show()
 # What a policy says
 # ------------------
 # A service rounds the answers to three digits. Here the numbers are those of the simplest attack on
-# these answers. For a decision, take the strongest ones; a file gives away more than the answers.
-# Nothing was compared with reference models here, so the policy recommends no release.
+# these answers. For a decision, use stronger attacks; a file reveals more than the answers. No
+# attack with reference models was run here, so the policy does not recommend a release.
 
 policy = load_policy("cautious")
 

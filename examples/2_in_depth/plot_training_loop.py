@@ -2,9 +2,9 @@
 A training loop in plain PyTorch
 ================================
 
-A convolutional net is trained by a loop of one's own, with a cosine schedule, weight decay, dropout
-and random shifts. The loop becomes an estimator, whose shadow models are trained like the victim,
-and attacks may ask about the shifted images that it saw.
+A convolutional net is trained by a custom loop, with a cosine schedule, weight decay, dropout and
+random shifts. The loop becomes an estimator, so shadow models are trained like the victim, and
+attacks can also query the shifted images that the net was trained on.
 """
 
 import os
@@ -36,8 +36,8 @@ torch.set_num_threads(
 # %%
 # The loop
 # --------
-# The loop takes images, the numbers of their classes and a seed, and returns the trained module.
-# Whatever happens inside is up to it.
+# The loop takes images, their class indices and a seed, and returns the trained module. There are
+# no other requirements.
 
 
 def shifted(images, down, right):
@@ -89,8 +89,8 @@ def train(X, y, seed):
 # %%
 # The victim
 # ----------
-# ``FunctionClassifier`` makes an estimator of the loop. One in ten labels is wrong, so that there
-# is something to memorize.
+# ``FunctionClassifier`` turns the loop into an estimator. One in ten labels is wrong, so the net
+# has something to memorize.
 
 digits = load_sklearn("digits")
 rng = np.random.default_rng(0)
@@ -117,9 +117,9 @@ print(
 # %%
 # Shadow models
 # -------------
-# The pool calls the loop with its own rows and seeds. A longer training would have ``checkpoint=``
-# as well, a folder from which an interrupted fit goes on. Here the models are kept, and asked once
-# more about the shifts that the loop used: ``from_models`` makes a pool of trained models.
+# The pool calls the loop with its own rows and seeds. For longer training, pass ``checkpoint=``, a
+# folder from which an interrupted fit resumes. Here the models are kept and queried again with the
+# shifts that the loop used: ``from_models`` creates a pool from trained models.
 
 
 def shifts(records):
@@ -161,15 +161,15 @@ ax.set(xscale="log", yscale="log", xlim=(0.01, 1), ylim=(0.01, 1))
 plt.show()
 
 # %%
-# Questions about several shifts help, because the net was trained on them. Models that were trained
-# on a cluster come into a pool in the same way, and ``ShadowPool.from_outputs`` takes their logits.
+# Querying several shifts helps, because the net was trained on them. Models that were trained on a
+# cluster can be imported in the same way, or their logits with ``ShadowPool.from_outputs``.
 
 # %%
 # The same recipe in skorch
 # -------------------------
-# skmia cannot look into a loop. The same recipe in skorch tells it what happens in each step, so
-# that many shadow models can be trained in one program. A probe of a few steps decides whether that
-# is faster. ``Augmentation`` makes the random shifts, with the generator of each net.
+# skmia does not know what happens inside a loop. The same recipe in skorch describes each step, so
+# many shadow models can be trained at a time. A probe of a few steps decides whether that is
+# faster. ``Augmentation`` makes the random shifts, with the generator of each net.
 
 
 def shift(X, generator):

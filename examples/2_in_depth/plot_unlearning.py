@@ -3,9 +3,9 @@ Does a model forget?
 ====================
 
 People may ask that a trained model forget their records. This example plays the unlearning game
-with six procedures that a logistic model could use to forget, and compares what two attacks find:
-one that only looks at how good the answers are, and one that knows how models answer which have
-unlearned the record or never seen it.
+with six procedures that a logistic model could use to forget, and compares two attacks. The first
+uses only the quality of the predictions. The second compares them with the predictions of models
+that have unlearned the record, and of models that have never seen it.
 """
 
 import os
@@ -25,7 +25,8 @@ FAST = os.environ.get("SKMIA_EXAMPLE_FAST") == "1"
 # %%
 # A model that remembers
 # ----------------------
-# Digits, of which one in seven has a random label, and more features than training records.
+# The records are digits with a random label for one in seven, and more features than training
+# records.
 
 rng = np.random.default_rng(0)
 X, y = load_digits(return_X_y=True)
@@ -66,8 +67,8 @@ print(games["finetune"])
 # %%
 # What is found
 # -------------
-# The whiskers are 95% intervals over target models. The population attack sees less of each
-# procedure than there is, and of some of them hardly anything at the low false positive rate.
+# The whiskers are 95% intervals over target models. The population attack finds less than U-LiRA
+# for each procedure, and for some hardly anything at the low false positive rate.
 
 table = pd.DataFrame(
     {
@@ -121,7 +122,7 @@ plt.show()
 # %%
 # The people who stay
 # -------------------
-# Unlearning can expose the records that stay. The change of their AUC, with its interval:
+# Unlearning can expose the remaining records. This is the change of their AUC, with its interval:
 
 for way, label in ways.items():
     change = games[way].retained.loc["change"]

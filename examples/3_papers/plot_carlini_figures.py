@@ -42,8 +42,8 @@ warnings.simplefilter(
 # %%
 # The records and the net
 # -----------------------
-# One population is divided into the records of the victims and as many others. Fifty of the
-# records are unlike the rest: their features are those of other records, in disorder.
+# One population is divided into the records of the victims and as many others. Fifty of the records
+# are outliers: their features are a permutation of the features of other records.
 
 population, _ = make_membership_problem(
     2 * N_RECORDS,
@@ -144,8 +144,8 @@ ways = compare(
 # %%
 # The number of shadow models
 # ---------------------------
-# Each of some models is attacked with the others. The published attack estimates the variance of
-# each record or one for all; the default shrinks between the two.
+# Some models are treated as the victim in turn and attacked with the others. The published attack
+# estimates the variance of each record or one for all; the default shrinks between the two.
 
 VARIANCES = {
     "one for each record": {"variance": "example"},
@@ -172,9 +172,10 @@ print(curves.round(3).to_string(), "\n")
 # %%
 # A wrong guess of the training, and other data
 # ---------------------------------------------
-# The attacker may have other records of the same kind only, records of another kind, or guess
-# width, activation and number of epochs wrong. With other records there are no IN models, so the
-# attack is offline. Records of another kind are copies with a third of the features in disorder.
+# The attacker may only have other records of the same kind, or records of another kind, or may
+# guess the width, the activation or the number of epochs wrong. With other records there are no IN
+# models, so the attack is offline. Records of another kind are copies with a third of the features
+# permuted.
 
 strange = others.X.copy()
 mixed = rng.choice(N_FEATURES, N_FEATURES // 3, replace=False)
@@ -309,5 +310,5 @@ plt.show()
 # * *Records of another kind are worse*: 0.02.
 # * *A wrong guess of the training costs little*: another activation costs nothing, four times the
 #   width (0.08) and twice as many epochs (0.09) cost a third.
-# * *Records unlike the rest are found more easily*: 0.96 of them, with fewer false alarms, against
-#   0.12 of all others.
+# * *Records unlike the rest are found more easily*: 0.96 of them, with fewer false positives,
+#   compared with 0.12 of all others.

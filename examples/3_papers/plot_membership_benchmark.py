@@ -92,7 +92,7 @@ if FAST:
 # %%
 # The strategies
 # --------------
-# Six strategies need a prediction or a gradient for each record alone, or compare it with the
+# Six strategies need only a prediction or a gradient of each record, or compare it with the
 # predictions for known members; four train a classifier on known members. All scores are higher for
 # members.
 

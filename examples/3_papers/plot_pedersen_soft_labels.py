@@ -45,8 +45,8 @@ MAX_FPRS = (0.02, 0.05, 0.1, 0.2, 0.5)
 # %%
 # Digits with wrong labels
 # ------------------------
-# Wrong labels are drawn once and kept. The models are not trained on the right ones, which serve to
-# measure how well a model classifies digits that it was not trained on.
+# Wrong labels are drawn once and kept. The models are not trained on the right labels, which are
+# used to measure the accuracy on digits that a model was not trained on.
 
 digits = load_sklearn("digits")[:N_DIGITS]
 rng = np.random.default_rng(0)

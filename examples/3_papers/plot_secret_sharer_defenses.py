@@ -273,11 +273,11 @@ plt.show()
 # %%
 # With three nets for each setting:
 #
-# * *The number is memorized early.* After ten epochs every net gives all 13.3 bits of it, while it
-#   predicts new text better with each epoch until the twentieth.
+# * *The number is memorized early.* After ten epochs, the exposure is at its maximum of 13.3 bits
+#   in every net, while the prediction of new text improves until the twentieth epoch.
 # * *Regularization does not help*: dropout and two strengths of weight decay leave all of the
 #   exposure.
-# * *Sanitization works* where the number is recognized: nothing is left of it.
+# * *Sanitization works* if the number is recognized: no exposure is left.
 # * *Training with differential privacy helps*, and costs 0.8 to 1.6 bits per character of new text
 #   with an ``epsilon`` of 10 and 1. The number stands in twelve lines, so the budget for it is
 #   twelve times that of a line: with ``epsilon=1`` a line, 4 bits are exposed, and with

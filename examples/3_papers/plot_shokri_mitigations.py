@@ -238,8 +238,8 @@ print(summary.xs("aware", level="attacker").round(3).to_string())
 # ------------------------------
 # The figure compares the attacker who knows of the mitigation with the two who do not. A
 # temperature hides everything from an attack that was trained without it, and little from one that
-# was trained with it. Returning only labels hides more, but not that labels are right more often on
-# members. The table shows the gain by knowing.
+# was trained with it. Returning only labels hides more, but labels are still correct more often for
+# members. The table shows the gain from knowing the mitigation.
 
 accuracy = results.pivot(
     index=["table", "split"],

@@ -2,6 +2,9 @@
 
 from functools import wraps
 from reprlib import Repr
+from textwrap import fill
+
+from .escaping import as_html, visible
 
 # Lines of a terminal of 80 columns that a representation may take.
 _MOST_LINES, _WIDTH = 20, 80
@@ -48,3 +51,47 @@ def _show_field(value):
 def _is_large_value(values):
     parts = [*values, *(values.values() if isinstance(values, dict) else ())]
     return any(not isinstance(one, str | int | float | None) or len(str(one)) > 60 for one in parts)
+
+
+class _NamedParts(dict):
+    """Parts of a result by name, which a notebook shows by a line or a few for each."""
+
+    def __str__(self):
+        return "\n".join(self._describe(name, part) for name, part in self.items())
+
+    def _repr_html_(self):
+        return as_html(str(self))
+
+
+class NamedChecks(_NamedParts):
+    """Checks by name, which are shown as a list of their outcomes."""
+
+    def __repr__(self):
+        outcomes = (f"{visible(name)}: {_read_outcome(one)[0]}" for name, one in self.items())
+        return f"{{{', '.join(outcomes)}}}"
+
+    def _describe(self, name, check):
+        """Write the status, the name and the text of a check, indented below its first line."""
+        status, text = _read_outcome(check)
+        first = f"{status:8} {visible(name)}: "
+        return fill(visible(text), _WIDTH - 1, initial_indent=first, subsequent_indent=9 * " ")
+
+
+def _read_outcome(check):
+    """Return the status and the text of a check, which is a type of results or a dict."""
+    if isinstance(check, dict):
+        return check["status"], check["text"]
+    return check.status, check.text
+
+
+class NamedScores(_NamedParts):
+    """Scores of records by the name of the attack, which are shown by their number and range."""
+
+    def __repr__(self):
+        return f"{{{', '.join(self._describe(name, scores) for name, scores in self.items())}}}"
+
+    def _describe(self, name, scores):
+        """Write the name of an attack, the number of its scores and their smallest and largest."""
+        return (
+            f"{visible(name)}: {len(scores):,} scores from {min(scores):.3g} to {max(scores):.3g}"
+        )

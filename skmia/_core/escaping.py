@@ -55,8 +55,10 @@ def join_names(names, most=None):
 
 def as_html(text):
     """Show a text in a notebook; every character is visible, and none is code of the page."""
-    # Notebooks may set the output of a cell in another font, in which tables lose their columns.
-    return f'<pre style="font-family: monospace">{html.escape(visible_lines(text))}</pre>'
+    # Notebooks may set the output of a cell in another font, in which tables lose their columns. A
+    # long text scrolls, as the page of a report does, so that the next cell stays in sight.
+    style = "font-family: monospace; max-height: 40rem; overflow: auto"
+    return f'<pre style="{style}">{html.escape(visible_lines(text))}</pre>'
 
 
 class SummaryMixin:

@@ -5,6 +5,7 @@ import sys
 import threading
 import time
 from contextlib import contextmanager, suppress
+from functools import lru_cache
 from typing import NamedTuple
 
 from tqdm import tqdm
@@ -92,12 +93,13 @@ def make_bar(desc, total, bar_format=None):
         yield _InnerBar(_stages, total)
         return
     stream = _ErrorStream()
+    kind = _find_widget_bar(stream) or _LockedBar
     if draws_bars(stream):
         settings = {"file": stream, "mininterval": _BETWEEN_MOVES, "bar_format": bar_format}
     else:
         settings = {"file": _LineStream(stream), "mininterval": BETWEEN_LINES, "bar_format": _LINE}
         settings["delay"] = BETWEEN_LINES  # what takes less needs no line
-    with _LockedBar(desc=desc, total=total, maxinterval=10, **settings) as bar:
+    with kind(desc=desc, total=total, maxinterval=10, **settings) as bar:
         is_over = threading.Event()
         clock = threading.Thread(target=_tick, args=(bar, is_over), name="skmia-bar", daemon=True)
         clock.start()
@@ -117,6 +119,26 @@ class _LockedBar(tqdm):
     """A bar with a lock of its own: a process may fork while the clock holds it."""
 
     _lock = threading.RLock()
+
+
+def _find_widget_bar(stream):
+    """Return the class of bars that a notebook draws itself, if it is one with ipywidgets."""
+    return _load_widget_bar() if getattr(stream, "is_notebook", False) else None
+
+
+@lru_cache
+def _load_widget_bar():
+    from tqdm import notebook
+
+    if notebook.IProgress is None:  # ipywidgets is not installed
+        return None
+
+    class _LockedWidget(notebook.tqdm_notebook):
+        """A bar of a notebook with a lock of its own."""
+
+        _lock = threading.RLock()
+
+    return _LockedWidget
 
 
 def draws_bars(file=None):
@@ -145,6 +167,8 @@ _stages = None  # those that are shown in this process
 # Seconds between two lines in a log about a stage at work; what takes less needs no line.
 BETWEEN_STATES = 30.0
 _WIDTH, _BAR = 79, 20
+# What stands at the left and at the right of the bar in a notebook.
+_STAGES_IN_NOTEBOOK = "{percentage:3.0f}%|{bar}|{desc}"
 # A share of the whole from which on the time that it took says how long the rest takes.
 _TELLING = 0.05
 # What is not over when it was expected to be takes this share of its time again.
@@ -301,6 +325,8 @@ class StageTimes:
         self._expected = {name: _as_stage_steps(steps) for name, steps in expected.items()}
         self._in_seconds = False
         self._file, self._draws = file, draws_bars(file)
+        widget = _find_widget_bar(file)
+        self._widget = widget and widget(total=100, bar_format=_STAGES_IN_NOTEBOOK)
         self._lock, self._is_over = threading.RLock(), threading.Event()
         self._start = self._said = self._moved = time.monotonic()
         self._at_work, self._done = None, []
@@ -363,6 +389,8 @@ class StageTimes:
                 if len(self._done) > 1:
                     self._say(self._sum_up())
             self._clear()
+            if self._widget is not None:
+                self._widget.close()  # red if the work was not finished
             self._flush()
 
     def _leave(self):
@@ -504,6 +532,10 @@ class StageTimes:
         what = "" if work is None else f"  {work.name}"
         if work is not None and work.total:
             what = f"  {work.name} {int(work.n)} of {work.total}"
+        if self._widget is not None:
+            self._widget.n, self._widget.desc = int(100 * self._shown), f"{what}  {told}"
+            self._widget.refresh()
+            return
         full, empty = ("\u2588", "\u2591") if can_write(self._file, "\u2588\u2591") else ("#", ".")
         tail = f" {int(100 * self._shown):3d}%{what}  {told}"
         n = min(_BAR, max(_WIDTH - 2 - len(tail), 0))  # what is said goes before a long bar
@@ -520,7 +552,7 @@ class StageTimes:
             self._waiting, self._said = [], time.monotonic()
 
     def _clear(self):
-        if self._draws:
+        if self._draws and self._widget is None:
             self._write(f"\r{'':{_WIDTH}s}\r")
 
     def _write(self, text):

@@ -293,9 +293,10 @@ class Records:
     X : ndarray of shape (n, ...), DataFrame, Arrow table, sparse matrix, torch tensor or path
         Features, one row per record, in the form that the victim expects. Models get tables of
         pandas, polars and pyarrow as they are. Memory-mapped arrays, dask arrays and Arrow tables
-        are not read as a whole: models are queried for blocks of rows. Neither are a path of a
-        parquet file or a folder of them, a ``pyarrow.dataset`` and a dask frame, of which models
-        get frames of pandas, nor a lazy frame of polars whose rows come in one order.
+        are not read as a whole: models are queried for blocks of rows. The same holds for the path
+        of a parquet file or of a folder of such files, for a ``pyarrow.dataset`` and a dask frame,
+        from which models get frames of pandas, and for a lazy frame of polars whose rows have a
+        fixed order.
     y : array-like of shape (n,) or (n, n_targets), default=None
         Task labels: classes (numbers or strings), real values, or the values of several targets.
     **fields : array-like of length n
@@ -732,7 +733,7 @@ class Records:
         return self._replaced(self._select(key), digests, y, fields, self._get_origin())
 
     def detached(self) -> Self:
-        """Return the same records as a table of their own, which is no slice of another one.
+        """Return the same records as an independent table instead of a slice of another one.
 
         An attack with a number of shadow models, or an unfitted pool, trains them on the table that
         the records were taken from. On detached records it trains them on these alone.

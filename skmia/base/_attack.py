@@ -48,7 +48,7 @@ def get_judged(attack, records):
 
 
 class PosteriorMixin:
-    """Mixin of attacks whose scores stand for probabilities of membership."""
+    """Mixin of attacks whose scores are probabilities of membership."""
 
     def predict_proba(self, X: Records) -> np.ndarray:
         """Return the probability of membership, given the share of members that is assumed.

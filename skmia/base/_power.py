@@ -57,7 +57,7 @@ def choose_by_power(
     *,
     criterion: float | Literal["auto", "roc_auc"] = "auto",
 ) -> PowerChoice:
-    """Choose an attack, or settings of it, by its power on shadow models treated as the victim.
+    """Choose an attack, or its settings, by its power on shadow models treated as the victim.
 
     Up to 16 shadow models are treated as the victim, each attacked with the rest of the pool as in
     :func:`leave_one_model_out`. Their training sets are known, so neither the victim nor its

@@ -194,7 +194,9 @@ def _say_columns(answers, columns, texts):
         notes.append(f"Columns of the answers are read by their names: {join_names(pairs, 5)}.")
     left = [name for name in answers.columns if name not in columns]
     if left:
-        notes.append(f"Columns of the answers that are no class are left out: {show_labels(left)}.")
+        notes.append(
+            f"Columns of the answers that are not classes are left out: {show_labels(left)}."
+        )
     return notes
 
 

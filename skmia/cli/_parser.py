@@ -62,9 +62,9 @@ _TABLE = """\
 Measure how much a synthetic table reveals about the rows that its generator was trained on.
 
 Attacks the training rows and rows of the same population that the generator has not seen
-(--held-out), and prints what is found of the former beyond the latter, with confidence intervals:
-copies, distances, singling out, linkability and inference. The similarity of the synthetic rows to
-real ones stands beside it. Without --held-out, nothing can be said about leaks.
+(--held-out), and prints how much more the attacks find of the training rows, with confidence
+intervals: copies, distances, singling out, linkability and inference. Also prints how similar the
+synthetic rows are to real rows. Without --held-out, leaks cannot be measured.
 """
 
 _TABLE_EXAMPLES = """\
@@ -81,9 +81,9 @@ _INSPECT = """\
 List what a model file holds of its training records, in seconds.
 
 Prints whether training rows are stored, what each part of the model reveals, which attacks read it
-and what would change it, and with --verbose each stored array that comes from training records.
-With --data, also looks for the rows and values of a table in the file, and says how well the nodes
-of a tree model would tell which of its rows were used for training.
+and how to reduce what it reveals. With --verbose, also prints each stored array that comes from
+training records. With --data, also searches the file for the rows and values of a table, and
+estimates how well the nodes of a tree model identify which of these rows were used for training.
 """
 
 _DECIDE = """\
@@ -103,8 +103,8 @@ _EVIDENCE = """\
 Write a sheet of two pages for people who assess whether a model or a table is anonymous.
 
 Each attack that Opinion 28/2024 of the European Data Protection Board names has a line: what ran,
-whether it was able to find something, how much was found at most of all records and of the most
-exposed, or why it was not tested. The sheet is evidence for an assessment and makes none.
+whether it could have found a leak, the upper limits for all records and for the most exposed ones,
+or why it was not tested. The sheet is evidence for an assessment, but it is not the assessment.
 
 examples:
   skmia evidence out --out evidence.html
@@ -136,14 +136,14 @@ _READING = {
         _LIST | {"type": parse_reading, "metavar": "WORD=VALUE"},
         "how text files are read, in words of pandas.read_csv: "
         "--read 'sep=;,decimal=,,encoding=latin-1' dtype.zip=str na_values=?; what is not given "
-        "is recognized and said. answers.sep=; is for the file of --answers alone",
+        "is recognized and reported. answers.sep=; is for the file of --answers alone",
     )
 }
 _POLICY = {
     "--policy": (
         {"metavar": "NAME|FILE"},
         "recommend a release or not by a policy: cautious, research, anonymity or a TOML file; "
-        "exit with code 1 unless it is a release, and with code 4 if nothing can be said",
+        "exit with code 1 unless it is a release, and with code 4 if that cannot be said",
     ),
     **_PROVENANCE,
 }
@@ -251,8 +251,8 @@ _OPTIONS = {
                 _READ,
                 "answers of a model that is not at hand, one row per row of the table: a column of "
                 "probabilities for each class, named after it, or one of labels or predictions; "
-                "requires --members. Shadow models are made like --estimator, or without it like "
-                "the kind of model whose answers are nearest",
+                "requires --members. Shadow models are trained like --estimator or, without it, "
+                "like the kind of model with the most similar answers",
             ),
             "--positive": (
                 {"metavar": "LABEL"},
@@ -278,14 +278,14 @@ _OPTIONS = {
             "--quick": (_FLAG, "train 8 shadow models and do not attack the model as a file"),
             "--dry-run": (
                 _FLAG,
-                "print what the audit will take and hold, phase by phase, and what it will leave "
-                "out, by one model like the victim that is trained and asked; audit nothing and "
-                "write nothing",
+                "print the time and memory that the audit will take, phase by phase, and what it "
+                "will leave out, measured with one model like the victim; audit nothing and write "
+                "nothing",
             ),
             "--time-limit": (
                 {"type": seconds, "metavar": "SECONDS"},
-                "begin no shadow models that would be unfinished this long after the audit began; "
-                "4 are trained in any case",
+                "train no further shadow models that would not be finished this long after the "
+                "start of the audit; 4 are always trained",
             ),
             "--memory-limit": (
                 {"type": size_in_bytes, "metavar": "SIZE", "default": "auto"},
@@ -398,8 +398,8 @@ _OPTIONS = {
             ),
             "--dry-run": (
                 _FLAG,
-                "print what the audit will take and hold, phase by phase, by the sizes of the "
-                "tables; audit nothing and write nothing",
+                "print the time and memory that the audit will take, phase by phase, computed from "
+                "the sizes of the tables; audit nothing and write nothing",
             ),
             **_SEED,
             "--out": (

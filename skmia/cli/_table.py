@@ -9,8 +9,10 @@ from .._core.guesses import suggest_path
 from .._core.progress import show_stages
 from ..report import recommend_release
 from ..synthetic import (
+    PERSONS,
+    ROWS,
     as_table_document,
-    audit_table,
+    audit_units_of_table,
     find_identifiers,
     join_tables_of_persons,
     save_table,
@@ -50,8 +52,9 @@ def run_table(arguments, show):
     caught = {}
     shares = _SHARES | {"models": 0.15 if arguments.target else 0.0}
     with collect_warnings(caught), show_stages(shares):
-        report = audit_table(
+        report = audit_units_of_table(
             **tables,
+            units=PERSONS if arguments.keys else ROWS,
             group_by=arguments.person,
             identifiers=identifiers if arguments.keep else "auto",
             target=arguments.target,

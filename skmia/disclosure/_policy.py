@@ -105,7 +105,7 @@ class Policy:
     limits : dict of str to dict of str to float
         Limits by way of release (``"file"``, ``"service"``, ``"table"``) and number.
     required : dict of str to tuple of str
-        Numbers that have to be measured, by way of release.
+        Numbers that must be measured, by way of release.
     structure : dict of str to dict of str to StructuralLimit
         Structural checks by way of release and name.
     text : str
@@ -118,7 +118,7 @@ class Policy:
         of a file; and ``"all training rows"``, among the members. An empty tuple waives the rule; a
         way that is not named needs all.
     stand_in : bool
-        Whether reference models may be of a stand-in, where nobody states the recipe.
+        Whether reference models may be of a stand-in if the recipe is not stated.
     """
 
     name: str

@@ -172,7 +172,7 @@ class JudgedCheck:
 
 @dataclass(frozen=True)
 class JudgedRequirement:
-    """What a policy asks to have been able to find something, and whether it was.
+    """What a policy requires to have been able to find a leak, and whether it was able to.
 
     Attributes
     ----------
@@ -296,7 +296,7 @@ def _judge_check(name, limit, check):
 
 @dataclass(frozen=True)
 class JudgedCondition:
-    """A condition of a release with what a policy says of it.
+    """A condition of a release with the result of a policy under this condition.
 
     Attributes
     ----------
@@ -520,13 +520,13 @@ def recommend(
     provenance: Mapping[str, str] | None = None,
     spoken: Mapping[str, str | None] | None = None,
 ) -> Recommendation:
-    """Recommend a release, or not, by a policy.
+    """Recommend by a policy whether to release a model.
 
     A number passes if the upper end of its interval is at most its limit, and fails if its lower
     end, corrected over all numbers and groups by Holm's procedure, is above it. All have to pass
     for a release, and a single failure is enough against it, whatever is still to be measured. A
-    release also needs what the policy names in ``requires_attacks``: low numbers of attacks that
-    could not have found anything say nothing.
+    release also needs what the policy names in ``requires_attacks``: low numbers are not
+    informative if the attack could not have found a leak.
 
     Parameters
     ----------
@@ -551,12 +551,12 @@ def recommend(
         - ``"subsets of the data used elsewhere"``;
         - ``"public columns"``.
     spoken : mapping of str to (str or None), default=None
-        What was able to find something, by the names of ``requires_attacks``: None for
-        ``"reference models"`` if an attack compared the model with at least 8 models that were
-        trained like it, and for ``"stored numbers"`` if every stored number that depends on the
-        data was read; otherwise why not, in a sentence. What is not named was not able to.
-        ``"all training rows"`` is different: a sentence says that the model was trained on rows
-        that are not among the members, and without one they are taken for complete.
+        What was able to find something, by the names of ``requires_attacks``: None for ``"reference
+        models"`` if an attack compared the model with at least 8 models that were trained like it,
+        and for ``"stored numbers"`` if every stored number that depends on the data was read;
+        otherwise why not, in a sentence. What is not named was not able to. ``"all training rows"``
+        is different: a sentence says that the model was trained on rows that are not among the
+        members; without a sentence, the members are assumed to be complete.
 
     Returns
     -------
@@ -577,12 +577,13 @@ def recommend(
     Notes
     -----
     :ref:`The guide <what-is-recommended>` has the order in which missing numbers, failures, checks,
-    conditions and requirements decide. Structural checks can forbid a release and never lead to
-    one. Under m conditions, each has to pass with intervals of the level ``1 - alpha / m``.
+    conditions and requirements decide. A failed structural check can prevent a release, but passed
+    checks alone do not lead to one. With m conditions, each must pass with intervals of the level
+    ``1 - alpha / m``.
 
-    With intervals that hold, a model with some number above its limit is released with a
-    probability of at most ``alpha / 2``, and one with no number above its limit is refused
-    for its numbers with a probability of at most ``alpha / 2``, however many are looked at.
+    If the intervals hold, a model with a number above its limit is released with a probability of
+    at most ``alpha / 2``, and a model without such a number is refused for its numbers with a
+    probability of at most ``alpha / 2``, regardless of how many numbers are judged.
 
     Examples
     --------
@@ -643,7 +644,7 @@ _WAIVED = "The policy waives the rule on attacks (requires_attacks is empty)."
 def _decide(policy, limits, checks, unmet):
     """Return the result without conditions, and why.
 
-    No release where an attack was not able to speak.
+    Prevent a release if an attack could not have found a leak.
     """
     result, reasons = _compare_policy(policy, limits, checks)
     if result == REFUSE or not unmet:

@@ -74,8 +74,8 @@ _RELEASES = {
     "both": "Either way",
 }
 _NEVER = (
-    "Structural checks alone never say that a model can be released: a model that passes them can "
-    "leak, and one that is flagged may not."
+    "Structural checks alone do not show that a model can be released: a model that passes them "
+    "can leak, and one that is flagged may not."
 )
 
 
@@ -118,7 +118,7 @@ def _write_membership(measure):
 
 @dataclass(frozen=True)
 class MembershipMeasure:
-    """How well the answers of a model tell members from non-members.
+    """How well the answers of a model distinguish members from non-members.
 
     Attributes
     ----------
@@ -189,7 +189,7 @@ class StructuralCheck:
     source : str
         Where rule and threshold come from.
     auc : Interval or None
-        AUC of the membership measurement, which every check stands beside; None if there are no
+        AUC of the membership measurement, which is shown with every check; None if there are no
         non-members.
     """
 
@@ -216,7 +216,7 @@ class StructuralReport(SummaryMixin):
         Number of training records that were checked, or of people if the records have a field
         ``group_by``.
     checks : tuple of StructuralCheck
-        All checks, also those that say nothing.
+        All checks, including those that do not apply to the model.
     membership : MembershipMeasure or None
         The membership measurement; None without non-members.
     records : DataFrame
@@ -233,7 +233,7 @@ class StructuralReport(SummaryMixin):
     decimals : int or None
         Decimals of the answers that a service releases.
     notes : tuple of str
-        What has to be known with the numbers.
+        What a reader of the numbers must know.
     """
 
     model: str

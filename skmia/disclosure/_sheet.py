@@ -89,8 +89,8 @@ _NUMBERS = {
     "singling_out": "of the attempts to single out a person succeed because of the table",
     "linkability": "of the attempts to link two parts of a record succeed because of the table",
     "inference": "of the guesses of an attribute succeed because of the table",
-    "privacy_loss": "by which the table is nearer to training rows than to rows never seen",
-    "exact_rare_copies": "of the rare training rows are copied, beyond those never seen",
+    "privacy_loss": "by which the table is nearer to its training data than to data never seen",
+    "exact_rare_copies": "of the rare training data are copied, beyond rare data never seen",
 }
 _WORDS = {
     FAIL: ("bad", "above the limit"),

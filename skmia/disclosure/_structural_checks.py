@@ -581,9 +581,9 @@ def structural_checks(
 
     Checks of statistical disclosure control, as research environments make them, for every kind of
     model. They count people: those with the same answer (for a service), those in the same leaves
-    (for a file), and those of a class among them. They are rules of thumb about the shape of a
-    model and not evidence that it leaks, so the membership measurement stands beside each of them,
-    and passing all of them does not say that a model can be released.
+    (for a file), and those of a class among them. They are rules of thumb about the structure of a
+    model and not evidence that it leaks. The membership measurement is therefore shown with each
+    check, and passing all checks does not show that a model can be released.
 
     Parameters
     ----------

@@ -286,7 +286,7 @@ class EpsilonAudit(EpsilonAuditBase):
         :class:`~skmia.attacks.ThresholdAttack` is used, such as the loss.
     claimed_epsilon : float, default=None
         The epsilon that is claimed; the audit warns if it cannot refute it. If None, the largest
-        ``epsilon_`` of the trained models, where they have it beside a ``delta_``.
+        ``epsilon_`` of the trained models is used, if they have it together with a ``delta_``.
     checkpoint : str or Path, default=None
         Folder that keeps the score of each finished training: an audit that was interrupted
         continues from there and gives the same numbers. A sequential audit may be continued with a

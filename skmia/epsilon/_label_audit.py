@@ -57,7 +57,8 @@ class LabelAudit(OneRunBase):
         probabilities of the labels are used.
     claimed_epsilon : float, default=None
         The epsilon of label privacy that is claimed; the audit warns if it cannot refute it. If
-        None, the ``epsilon_`` of the trained model, where it has it beside a ``delta_``.
+        None, the ``epsilon_`` of the trained model is used, if it has it together with a
+        ``delta_``.
     random_state : int, RandomState instance or None, default=None
         Controls the canaries, their labels, the coins and the randomness of the training. If None,
         the estimator keeps its own randomness; use this if the noise of a private model must stay

@@ -92,7 +92,7 @@ class OneRunBounds:
     family: str = "gaussian"
 
     def summary(self) -> str:
-        """Print each bound beside its assumption.
+        """Print each bound with its assumption.
 
         Returns
         -------
@@ -227,7 +227,7 @@ default="random_label"
         :class:`~skmia.attacks.ThresholdAttack` is used, such as the loss.
     claimed_epsilon : float, default=None
         The epsilon that is claimed; the audit warns if it cannot refute it. If None, the
-        ``epsilon_`` of the trained model, where it has it beside a ``delta_``.
+        ``epsilon_`` of the trained model is used, if it has it together with a ``delta_``.
     random_state : int, RandomState instance or None, default=None
         Controls the canaries, the coins and the randomness of the training. If None, the estimator
         keeps its own randomness; use this if the noise of a private model must stay secret.

@@ -75,8 +75,8 @@ def make_canaries(
     kind : {"clip_bkd", "exposed", "natural", "random_label"}, default="random_label"
         ``"natural"``: records of the data as they are.
 
-        ``"random_label"``: records of the data with another label, each of the other classes alike.
-        A model can only memorize it.
+        ``"random_label"``: records of the data with another label, drawn uniformly from the other
+        classes. A model can only memorize it.
 
         ``"exposed"``: the records whose labels a model finds hardest to predict when it has not
         seen them, the hardest first. What a model cannot infer from other records it has to learn
@@ -401,8 +401,8 @@ def make_gradient_canaries(
         shares one coordinate with the gradients of other records.
 
         ``"spread"``: orthogonal gradients of the same norm in random directions, over all entries.
-        Other records disturb all of them alike, where they disturb some of ``"dirac"`` much more
-        than others.
+        Other records disturb all of them equally, while they disturb some canaries of ``"dirac"``
+        much more than others.
 
         ``"selected"``: of the gradients of records, those that leak most in noisy steps (Azize and
         Basu), see Notes.

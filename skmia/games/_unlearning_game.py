@@ -282,7 +282,7 @@ def unlearning_game(
     verbose: int = 0,
     random_state: Seed = None,
 ) -> UnlearningResult:
-    """Play the unlearning game, which looks for forgotten records in models that unlearned them.
+    """Play the unlearning game, which attacks the forgotten records of models that unlearned them.
 
     Each model is trained on a random half of the records, and then unlearns a random part of them.
     For some of the models, the targets, attacks try to distinguish the forgotten records from the

@@ -298,7 +298,7 @@ _UNKNOWN = {
 
 @dataclass(frozen=True, eq=False)
 class UnlearningResult(SummaryMixin):
-    """What attackers find of the records that models were to forget.
+    """How well attacks find the records that models should have forgotten.
 
     Intervals and p-values are by Student's t distribution over the target models, which were
     trained and let forget independently; rows of a model do not count as independent.

@@ -198,7 +198,7 @@ def _climb(net, X, y):
 
 @dataclass(frozen=True)
 class FineTuning(Forgetting):
-    """Train the model further on the records that stay, in the hope that it forgets the others.
+    """Train the model further on the remaining records, in the hope that it forgets the others.
 
     It is ``unlearn="finetune"`` of :func:`~skmia.games.unlearning_game`. The model is a net of
     skorch, or an estimator or the last step of a Pipeline with ``partial_fit``.
@@ -224,7 +224,7 @@ class FineTuning(Forgetting):
 
 @dataclass(frozen=True)
 class NegativeWeights(Forgetting):
-    """Pass once over the forgotten records with weight -1, then train on those that stay.
+    """Pass once over the forgotten records with weight -1, then train on the remaining records.
 
     It is ``unlearn="negative"`` of :func:`~skmia.games.unlearning_game`. The first pass increases
     the loss of the forgotten records (gradient ascent). The model is a net of skorch, or an
@@ -253,7 +253,7 @@ class NegativeWeights(Forgetting):
 
 @dataclass(frozen=True)
 class NoUnlearning(Forgetting):
-    """Forget nothing: the model stays as it is, which a game must find.
+    """Forget nothing: the model is unchanged, which a game must detect.
 
     It is ``unlearn="noop"`` of :func:`~skmia.games.unlearning_game`.
 
@@ -268,7 +268,7 @@ class NoUnlearning(Forgetting):
 
 @dataclass(frozen=True)
 class Relabeling(Forgetting):
-    """Train the model on the forgotten records with random labels, then on those that stay.
+    """Train the model on the forgotten records with random labels, then on the remaining records.
 
     It is ``unlearn="relabel"`` of :func:`~skmia.games.unlearning_game`. The labels are drawn from
     the labels of the records that stay. The model is a net of skorch, or an estimator or the last
@@ -312,7 +312,7 @@ def train_again(model, records, rows, rng):
 
 @dataclass(frozen=True)
 class Retraining(Forgetting):
-    """Forget by training a new model on the records that stay: exact, and the control of a game.
+    """Forget by training a new model on the remaining records: exact, and the control of a game.
 
     It is ``unlearn="retrain"`` of :func:`~skmia.games.unlearning_game`.
 

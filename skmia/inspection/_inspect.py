@@ -38,7 +38,7 @@ from ._reconstruct import count_values, list_values, write_counts
 
 _MOST_PLACES = 12
 _NOBODY = "no attack of skmia"
-_HITS = "A number of hits near the one expected by chance is not evidence, and no hit is proof."
+_HITS = "About as many hits as expected by chance are not evidence, and a single hit is not proof."
 # Standard deviations of a rare event beyond which hits are listed.
 _FAR = 3
 
@@ -123,9 +123,9 @@ _STRENGTHS = {
 
 # What is told of a level that is expected of a file, and of one that is likely.
 _HARMS = {
-    "severe": "Gives away its training rows",
-    "clear": "Tells its training rows from others",
-    "slight": "Tells little of its training rows",
+    "severe": "Reveals its training rows",
+    "clear": "Distinguishes training rows from others",
+    "slight": "Reveals little about its training rows",
 }
 _LIKELY = {"severe": "Severe leakage is likely", "clear": "Clear leakage is likely"}
 _LIKELY["slight"] = "Little leakage is likely"
@@ -146,7 +146,7 @@ _GROUNDS = {
     "n_nodes": "Its trees have {n_nodes:,} nodes for {n_rows:,} training rows.",
     "n_edges": "Its bins have {n_edges:,} edges at values of {n_rows:,} training rows.",
     "n_numbers": "It holds {n_numbers:,} numbers of {n_rows:,} training rows.",
-    "few": "It holds {n_numbers:,} numbers, which tell little of more than {enough:,} rows.",
+    "few": "It holds {n_numbers:,} numbers, which reveal little about more than {enough:,} rows.",
     "unstated": "It does not state how many training rows there were.",
 }
 # Numbers of a file that does not state its rows, for which a table is taken to be large.
@@ -252,7 +252,9 @@ def _write_sentence(document, is_stored, ground):
     found = document["candidates"]
     told = _HEADLINES[document["level"]]
     if found is not None and found["n_rows"]:
-        told += f" **{found['n_rows']:,}** of {found['n_candidates']:,} candidates stand in it."
+        told += (
+            f" **{found['n_rows']:,}** of {found['n_candidates']:,} candidates are stored in it."
+        )
     parts = [] if found is None else [found[name] for name in _STRENGTHS if found[name]]
     aucs = [part["expected_auc"] for part in parts]
     if aucs and not is_stored:
@@ -267,11 +269,14 @@ def _write_sentence(document, is_stored, ground):
 def _advise(is_severe, found):
     steps = {
         NextStep(
-            "Do not hand out the file.", "Offer its answers instead.", "#parts", "Parts"
+            "Do not release the file.",
+            "Offer its predictions as a service instead.",
+            "#parts",
+            "Parts",
         ): is_severe,
         NextStep("Look for candidates.", "`skmia inspect MODEL --data FILE`"): found is None,
         NextStep(
-            "Store less.", "Each part names what would change it.", "#changes", "Changes"
+            "Store less.", "Each part says what would reduce the leakage.", "#changes", "Changes"
         ): True,
         NextStep("Then audit.", "`skmia audit` attacks the file and gives a level."): True,
     }
@@ -383,7 +388,7 @@ class Finding:
 
 @dataclass(frozen=True, eq=False)
 class CandidateSearch:
-    """What the file attacks find of candidate records.
+    """What the attacks on files find about candidate records.
 
     Attributes
     ----------
@@ -396,7 +401,7 @@ class CandidateSearch:
         probability of at most 1/2.
     places : DataFrame
         As ``places_`` of :class:`~skmia.attacks.StoredValuesAttack`: hits in each stored array,
-        beside the number that is expected by chance.
+        with the number that is expected by chance.
     equations : dict or None
         ``n_equations``, ``n_rows``, ``known``, ``expected_auc`` and ``misfit`` of a
         :class:`~skmia.attacks.NodeEquationsAttack`, or None if it does not read the model.
@@ -473,7 +478,7 @@ class ModelInspection(SummaryMixin):
         return self.stored.copy()
 
     def to_dict(self) -> dict:
-        """Return all of it in plain numbers, texts and lists, as JSON takes them.
+        """Return the inspection as plain numbers, texts and lists, as in JSON.
 
         Returns
         -------
@@ -745,7 +750,7 @@ def inspect_model(model: object, records: Records | None = None) -> ModelInspect
     >>> inspection.level, inspection.n_rows
     ('rows', 50)
     >>> print(inspection)
-      ▂▅█  GIVES AWAY ITS TRAINING ROWS, EXPECTED: SEVERE   only read
+      ▂▅█  REVEALS ITS TRAINING ROWS, EXPECTED: SEVERE   only read
     <BLANKLINE>
     The file holds training rows. This file was not attacked, only read.
     <BLANKLINE>

@@ -441,11 +441,12 @@ _SINGLE, _DOUBLE = 1e-3, 1e-6
 _OF_INDICATORS = 0.0, 0.5, 1.0
 _TARGET_NAME = "(target)"
 _ORDER = [EXACT, DERIVED, EDGE]
+_NO_VALUES = "No value can be reconstructed without candidates."
 _LIMITS = {
-    "rows": "Which values belong to one record is told only by the rows that are stored.",
-    "none": "Which values belong to one record is not told.",
-    "thresholds": "A threshold of a tree lies between two values, which it does not tell.",
-    "text": "Text behind codes or hashes is not told.",
+    "rows": "Only stored rows show which values belong to the same record.",
+    "none": "The model does not show which values belong to the same record.",
+    "thresholds": "A threshold of a tree lies between two values and does not show them.",
+    "text": "The text behind codes or hashes cannot be reconstructed.",
 }
 
 
@@ -497,7 +498,8 @@ class Reconstruction(SummaryMixin):
         -------
         text : str
         """
-        return "\n".join([*write_counts(self.count_by_column()), *self.limits])
+        counts = write_counts(self.count_by_column()) if len(self.values) else [_NO_VALUES]
+        return "\n".join([*counts, *self.limits])
 
 
 def reconstruct_values(model: object) -> Reconstruction:

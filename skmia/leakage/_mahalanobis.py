@@ -196,7 +196,7 @@ class RowCurvesMixin:
     def leakage_table(
         self, X: ArrayLike, *, record_ids: ArrayLike | None = None, delta: float = 1e-5
     ) -> pd.DataFrame:
-        """Return what the mean gives away about each row, for people who ask about themselves.
+        """Return what the mean reveals about each row, for people who ask about their own record.
 
         Parameters
         ----------
@@ -598,7 +598,7 @@ class MahalanobisLeakage(TransactionMixin, RowCurvesMixin, CovarianceMixin, Base
         return (self.advantage(X) > self.level).astype(int)
 
     def score(self, X: ArrayLike, y: Any = None) -> float:
-        """Return the average leakage of rows; higher means that the mean gives away more.
+        """Return the average leakage of rows; higher means that the mean reveals more.
 
         A search with this score selects the setting under which most leaks, the worst case. It is
         not a way to choose `covariance`: one that is estimated from few rows puts other rows too

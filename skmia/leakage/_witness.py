@@ -390,7 +390,7 @@ _EXACT_NODES_PER_BANDWIDTH, _FEWEST_EXACT_NODES = 4, 2**8
 class ExactKernelWitness(SampledKernelWitness):
     """The same integral in one dimension, by nodes whose log ratio is exact far in the tails.
 
-    A transform leaves rounding there, of which a logarithm makes anything.
+    A transform leaves rounding errors there, which a logarithm would amplify.
     """
 
     def __init__(self):

@@ -96,8 +96,8 @@ def bounded_loss_success_bound(
 
     Notes
     -----
-    A small gap promises nothing: the bound is one-sided, and a model with a gap next to 0 may give
-    away every member. The published theorem is the case ``nonnegative=False``; a loss that is never
+    A small gap promises nothing: the bound is one-sided, and a model with a gap near 0 may reveal
+    every member. The published theorem is the case ``nonnegative=False``; a loss that is never
     negative can be centered first, which doubles the margin.
 
     References
@@ -311,8 +311,8 @@ def dp_advantage_bound(
         Probability delta, in [0, 1].
     form : {"tight", "printed"}, default="tight"
         ``"tight"`` is ``(exp(epsilon) - 1 + 2 * delta) / (exp(epsilon) + 1)``, which randomized
-        response reaches. ``"printed"`` is the older ``min(1, exp(epsilon) - 1 + delta)``, which
-        says nothing from epsilon = log(2) on; O'Dell prints it for delta = 0.
+        response reaches. ``"printed"`` is the older ``min(1, exp(epsilon) - 1 + delta)``, which is
+        trivial from epsilon = log(2) on; O'Dell prints it for delta = 0.
 
     Returns
     -------

@@ -93,9 +93,9 @@ def shortest_path_extraction(
 ) -> ExtractionResult:
     """Find the candidates with the lowest log-perplexity by uniform-cost search.
 
-    Candidates that begin alike share a path in a tree, on which each token costs its -log2
-    probability. Always continuing the cheapest beginning, the first whole sequence that comes to be
-    the cheapest is the best of all candidates: no cost is negative.
+    Candidates with the same beginning share a path in a tree, on which each token costs its -log2
+    probability. The search always extends the cheapest beginning, so the first complete sequence
+    that is the cheapest is the best of all candidates: no cost is negative.
 
     Parameters
     ----------

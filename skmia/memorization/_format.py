@@ -29,7 +29,7 @@ class CanaryFormat:
     template : str, or sequence of int and None
         The sequence; its holes are the character ``hole`` in a text, else None.
     fill : str, or sequence of int
-        Tokens that may stand in a hole.
+        Tokens that can fill a hole.
     alphabet : str, default=None
         The characters of a text, whose positions are their tokens. It is needed for texts, and only
         for them.
@@ -39,7 +39,7 @@ class CanaryFormat:
     Attributes
     ----------
     choices : list of ndarray
-        Tokens that may stand at each position, in increasing order.
+        Tokens that are possible at each position, in increasing order.
     n_candidates : int
         Number of sequences that fit the format.
     n_given : int

@@ -137,7 +137,7 @@ class SequenceVictim(CopiesParameters, GivenModel, _AnswersByTokens):
     n_given : int, default=1
         Number of tokens at the start of each sequence that do not count. Most language models know
         nothing of the first token, because nothing comes before it. For a number per text, pass
-        `n_given` to :func:`token_records`, beside this one.
+        `n_given` to :func:`token_records` as well.
     batch_size : int, default=256
         Maximum number of sequences that are asked about at once.
 

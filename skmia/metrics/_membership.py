@@ -157,9 +157,9 @@ def tpr_at_fpr_score(
 
     Only thresholds that the data can realize count; the ROC curve is not interpolated. With
     ``max_fpr < 1 / n_nonmembers``, not a single false positive is allowed. The value 0 means that
-    no member scores above the non-members that have to be rejected, or that the scores are the
-    wrong way round, as losses are: :func:`auc_interval` is below 0.5 then. A random guess would
-    reach `max_fpr`.
+    no member scores above the non-members that have to be rejected, or that the scores are
+    reversed, such as losses: :func:`auc_interval` is below 0.5 then. A random guess would reach
+    `max_fpr`.
 
     Parameters
     ----------

@@ -40,9 +40,10 @@ def score_people(
 ) -> PeopleScores:
     """Score people by the scores of their records.
 
-    A person whose records are all in the training set or all out of it is found more surely than
-    each of the records. With k equal scores of the correlation r, the distance of members and
-    non-members in standard deviations grows by ``sqrt(k / (1 + (k - 1) * r))`` if they are added.
+    If all records of a person are in the training set or none is, the person is identified with
+    more certainty than each of the records. With k equal scores of the correlation r, the distance
+    of members and non-members in standard deviations grows by ``sqrt(k / (1 + (k - 1) * r))`` if
+    they are added.
 
     Parameters
     ----------

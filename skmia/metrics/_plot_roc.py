@@ -130,9 +130,9 @@ class MembershipRocDisplay:
     staircase, like :func:`~skmia.metrics.tpr_at_fpr_score` without interpolation. Curves, bands and
     axes begin at the rate of 10 false positives; lower rates cannot be resolved.
 
-    Several displays can be drawn on the same axes: each curve has a color and dashes that the
-    others have not, and what they share stands in the legend once. The legend is below the axes,
-    in figures without a layout engine as well, unless nothing can be moved there.
+    Several displays can be drawn on the same axes: each curve has its own color and dashes, and
+    what the curves share is in the legend once. The legend is below the axes, in figures without a
+    layout engine as well, unless nothing can be moved there.
 
     The band is pointwise: at each FPR it is the interval of
     :func:`~skmia.metrics.operating_point` for the TPR at this one rate, which takes into account

@@ -28,7 +28,7 @@ class RememberTraining(TransactionMixin, CopiesParameters, MetaEstimatorMixin, B
     A search or a cross-validation hands a scorer the rows of the test fold and no others. A
     :func:`make_leakage_scorer` finds out whether a model was trained on all other records. If it
     was trained on a part of them, as in learning curves, successive halving, ``ShuffleSplit`` with
-    a ``train_size`` and ``TimeSeriesSplit``, the estimator has to remember which they are.
+    a ``train_size`` and ``TimeSeriesSplit``, the estimator must remember which records these are.
 
     Everything but training is delegated: after ``fit``, all methods and attributes are those of
     ``estimator_``. Wrap a whole :class:`~sklearn.pipeline.Pipeline`, or its last step if the other
@@ -54,8 +54,8 @@ class RememberTraining(TransactionMixin, CopiesParameters, MetaEstimatorMixin, B
 
     Notes
     -----
-    Whoever has a record and its fingerprint knows whether it was in the training set. Release
-    ``estimator_``, and not the estimator around it.
+    Anyone who has a record and the fingerprints can tell whether the record was in the training
+    set. Release ``estimator_``, and not the estimator around it.
 
     Examples
     --------

@@ -14,6 +14,7 @@ from sklearn.base import BaseEstimator, is_regressor
 from sklearn.metrics import r2_score
 from sklearn.pipeline import Pipeline
 
+from .._core.brief import NamedScores
 from .._core.guesses import check_keywords
 from .._core.numbers import to_array
 from .._core.outputs import PREDICTIONS
@@ -278,15 +279,15 @@ def audit(
         ``shadows`` parameters that are None are set; stored outputs are read if they suffice.
         Attacks that learn from known members are cross-fitted in five folds: each record is scored
         by an attack that has learned from the other folds, and its score is its rank within its
-        fold. Their intervals are computed for half as many records, because folds that are alike by
-        chance count twice. The needs of each attack are compared with what is available before a
+        fold. Their intervals are computed for half as many records, because folds that are similar
+        by chance count twice. The needs of each attack are compared with what is available before a
         shadow model is trained, see :class:`skmia.base.Needs`; an attack that cannot run, or fails,
-        is left out and named in ``notes``. Of each number one attack is told first, the strongest
-        on shadow models treated as the victim; without them the first one of the mapping.
+        is left out and named in ``notes``. For each number, one attack is reported first, the
+        strongest on shadow models treated as the victim; without them the first one of the mapping.
         "default": a threshold on the loss, :class:`~skmia.attacks.LiRA` and
-        :class:`~skmia.attacks.RMIA`, from 4 shadow models on
-        :class:`~skmia.attacks.StackedAttack`, and :class:`~skmia.attacks.AnalyticLiRA` for linear
-        models; for linear models of a fifth as many coefficients as members or more,
+        :class:`~skmia.attacks.RMIA`, from 4 shadow models on :class:`~skmia.attacks.StackedAttack`,
+        and :class:`~skmia.attacks.AnalyticLiRA` for linear models; for linear models of a fifth as
+        many coefficients as members or more,
         :class:`~skmia.attacks.recovered.RecoveredModelAttack`.
     shadows : "auto", int or ShadowPool, default="auto"
         Number of shadow models to train, even, or a pool of them fitted on the records. "auto"
@@ -299,15 +300,15 @@ def audit(
         `checkpoint` holds linear models of a larger pool: those agree with it to the tolerance of
         their solver.
     time_budget : float, default=None
-        Seconds after the beginning of the audit by which "auto" has to have trained its shadow
+        Seconds after the start of the audit within which "auto" must have trained its shadow
         models. No doubling begins that would take longer by the time that models took so far.
-        Growth then begins with 4 models, which are trained in any case. The checks that follow
-        have no limit.
+        Growth then begins with 4 models, which are trained in any case. The checks that follow have
+        no limit.
     max_bytes : float or "auto", default="auto"
         Memory that each attack without shadow models, the attack on the file, and each check may
-        hold beside the table: what would hold more reads a part of the file, or a random sample of
-        the records, or is left out with a note. "auto" allows 500 MB, or ten times the table if
-        that is more, and an attack on the file 1 GB at most.
+        use in addition to the table: what would hold more reads a part of the file, or a random
+        sample of the records, or is left out with a note. "auto" allows 500 MB, or ten times the
+        table if that is more, and an attack on the file 1 GB at most.
     estimator : estimator, default=None
         Estimator that is cloned for each shadow model and for the check of drift. If None, the
         victim is cloned. A function, and stored predictions alone, cannot be trained: a stand-in is
@@ -427,7 +428,7 @@ def audit(
             file=examine_audited_file(case, of_file, findings),
             growth=run.growth,
             reference=describe_reference(case, run),
-            scores=run.scores,
+            scores=NamedScores(run.scores),
             judged=run.judged,
             membership=case.membership,
             record_ids=to_array(ids, "record_id"),

@@ -17,7 +17,7 @@ from .._core.pages import render_page
 from .._core.saving import write_text
 from .._core.types import PathLike
 from ..disclosure import check_provenance, write_day
-from ..synthetic import TableReport, as_table_document
+from ..synthetic import TableReport, as_table_document, read_units
 from ._document import as_audit_document, check_document, check_table_document
 from ._report import AuditReport
 
@@ -71,14 +71,14 @@ def write_authority_sheet(
     Parameters
     ----------
     results : sequence of AuditReport, TableReport or dict
-        Audits of one model, of tables that were made from the same records, or both; a dict is the
-        content of their ``audit.json`` or ``table.json``.
+        Audits of one model, of tables that were generated from the same records, or both; a dict is
+        the content of their ``audit.json`` or ``table.json``.
     path : str or path-like
         File of the page.
     provenance : mapping of str to str, default=None
         What fills in the lines of the sheet: ``"purpose"``, ``"personal data"``, ``"preparation"``,
         ``"training"``, ``"outputs"``, ``"means"`` and ``"later tests"``. Others, such as hashes,
-        stand at its end.
+        are at its end.
 
     Raises
     ------
@@ -195,8 +195,8 @@ def list_evidence(document):
 
 _ANSWERS = {"classification": "labels or probabilities", "regression": "numbers"}
 _KEPT = (
-    "Whether somebody can take the model, or its training data, from where they are kept is a "
-    "question of security that no audit of the model answers."
+    "Whether the model or its training data can be stolen from where they are stored is a question "
+    "of security, which an audit of the model does not answer."
 )
 _INVERSION = (
     "No attack here looks for typical inputs of a class. It concerns models whose classes are "
@@ -327,21 +327,27 @@ def _tell_stored_rows(document):
 # Questions about a table: how the names of their numbers begin, and what runs.
 _OF_TABLES = (
     ("Membership inference", "55 (i)", ("membership", "privacy loss"), "distances and densities"),
-    ("Attribute inference", "55 (i)", ("inference of",), "guesses from the nearest synthetic rows"),
+    (
+        "Attribute inference",
+        "55 (i)",
+        ("inference of",),
+        "guesses from the nearest synthetic {one}",
+    ),
     (
         "Regurgitation and reconstruction",
         "55 (iii), (v)",
         ("rare copies", "copies but one cell", "near copies"),
-        "search for training rows and for rows never seen",
+        "search for training {many} and for {many} never seen",
     ),
-    ("Singling out", "05/2014", ("singling out",), "predicates that hold for one synthetic row"),
-    ("Linkability", "05/2014", ("linkability",), "linking two parts of a row by the table"),
+    ("Singling out", "05/2014", ("singling out",), "predicates that hold for one synthetic {one}"),
+    ("Linkability", "05/2014", ("linkability",), "linking two parts of a {one} by the table"),
 )
 
 
 def _list_table_evidence(document):
-    lines = []
-    for attack, reference, starts, ran in _OF_TABLES:
+    lines, units = [], read_units(document["data"])
+    for attack, reference, starts, words in _OF_TABLES:
+        ran = words.format(**units._asdict())
         rows = [row for row in document["results"] if row["name"].startswith(starts)]
         known = [row for row in rows if row["high"] is not None]
         line = attack, reference, "synthetic table"
@@ -353,8 +359,10 @@ def _list_table_evidence(document):
             lines.append(_leave_out(*line, why))
         else:
             worst = max(known, key=lambda row: row["high"])
-            n_rows = f"{worst['n_attacks']:,.0f} rows, and {worst['n_controls']:,.0f} never seen"
-            overall = f"at most {_percent(worst['high'])} more than of rows never seen"
+            n_rows = (
+                f"{worst['n_attacks']:,.0f} {units.many}, and {worst['n_controls']:,.0f} never seen"
+            )
+            overall = f"at most {_percent(worst['high'])} more than for {units.many} never seen"
             told = worst["name"] if len(known) > 1 else "one number for all"
             spoke = f"yes: compared on {n_rows}"
             found = any(row["leak"] for row in rows)
@@ -415,13 +423,15 @@ def _has_own_recipe(document):
 def _describe_sample(document):
     data = document["data"]
     if document["schema"] == "skmia.table":
+        many = read_units(data).many
         return (
-            f"{data['n_synthetic']:,} synthetic rows of {data['n_columns']} columns, compared with "
-            f"{data['n_real']:,} training rows and {data['n_holdout'] or 0:,} rows never seen."
+            f"{data['n_synthetic']:,} synthetic {many} with {data['n_columns']} columns, compared "
+            f"with {data['n_real']:,} training {many} and {data['n_holdout'] or 0:,} {many} never "
+            "seen."
         )
     return (
         f"{data['n_records']:,} records, {data['n_members']:,} of which were training rows. Of "
-        f"people who are not among them nothing was measured. {_tell_people(document)}"
+        f"people who are not among them, nothing was measured. {_tell_people(document)}"
     )
 
 

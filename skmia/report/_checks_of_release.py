@@ -37,7 +37,7 @@ REMEDIES = {
 # These state a fact, which never warns and says nothing against low numbers.
 WITHOUT_BEARING = (CHANCE, BEYOND, BEYOND_OF_FILE)
 _SHIFTED = (
-    "Members and non-members differ without the model, so low numbers of attacks say nothing."
+    "Members and non-members differ without the model, so low numbers of attacks are not evidence."
 )
 
 

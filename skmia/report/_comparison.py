@@ -29,8 +29,8 @@ from ._measure import COLUMNS, INTERVAL, OK, OVERALL
 # Scope of the numbers about people, who count once for all their records.
 PEOPLE = "people with all their records"
 READ_SO = (
-    "The intervals take the two audits for independent. If the audits share records, the intervals "
-    "are usually too wide."
+    "The intervals assume that the two audits are independent. If the audits share records, the "
+    "intervals are usually too wide."
 )
 # Why an attack, or a route, is not compared.
 COUNTED, NOT_ATTACKED = "numbers of shadow models", "not attacked in"

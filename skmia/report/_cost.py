@@ -44,8 +44,8 @@ class AuditCost:
     ----------
     phases : DataFrame
         One row for each phase in its order, with its ``stage``, the ``seconds`` that it is expected
-        to take on this machine, and ``n_bytes``, about what it holds at once beside the table and
-        the answers. Seconds are NaN where no clone could be timed.
+        to take on this machine, and ``n_bytes``, about what it holds at a time in addition to the
+        table and the answers. Seconds are NaN where no clone could be timed.
     left_out : list of str
         A sentence for each attack that will not run, and why.
     n_shadows : int

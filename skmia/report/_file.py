@@ -85,9 +85,9 @@ class FileFindings(ShortFindings):
         that depend on the training data, as a list of ``place``, ``size`` and ``part``, which is
         None if no part of the attack reads them; ``expected_auc``, the AUC that follows from the
         parts, or None if one does not state it; ``obstacle``, the reason why the absence of a
-        finding would say nothing, or None if everything was read, the strength of the attack is
-        known and a model of the same recipe was attacked with it. That model is not trained where
-        the leak is severe, whatever it would show; the reason then says so.
+        finding would not be informative, or None if everything was read, the strength of the attack
+        is known and a model of the same recipe was attacked with it. That model is not trained
+        where the leak is severe, whatever it would show; the reason then says so.
     notes : list of str
         Warnings of the attack, and why parts of it could not read the file.
     grounds : Grounds

@@ -135,7 +135,7 @@ def mapping(check_it, high=None):
 
 # Of services alone, and of documents of before.
 _MAY_LACK = {"n_queries", "unknown_classes", "unchanged", "identifiers", "group_by"}
-_MAY_LACK |= {"told", "n_persons_real", "n_persons_holdout", "n_persons_shared"}
+_MAY_LACK |= {"told", "unit", "n_persons_real", "n_persons_holdout", "n_persons_shared"}
 
 
 def fields(**fields):
@@ -433,6 +433,7 @@ TABLE = fields(
     data=fields(
         **each("n_real n_synthetic n_columns", count(1)),
         **each("n_persons_real n_persons_holdout n_persons_shared", count()),
+        unit=word("row", "person"),
         identifiers=_TEXTS,
     ),
     unchanged=fields(**each("train n_train alone", count()), **each("test n_test", maybe(count()))),

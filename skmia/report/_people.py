@@ -46,7 +46,7 @@ def _describe_people(found, rows):
     if found["n_mixed"]:
         sides += f", {found['n_mixed']:,} with records on both sides who are left out"
     if found["auc"] is None:
-        return f"{sides}. These are too few to measure how well they are found."
+        return f"{sides}. These are too few to measure how well they are identified."
     p = format_pvalue(found["pvalue"], 1 / (1 + found["n_permutations"]))
     return (
         f"{sides}. The {found['combine']} of the {visible(found['attack'])} scores of "

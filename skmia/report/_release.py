@@ -159,10 +159,10 @@ def recommend_release(
 
     The numbers of the audit and the structural checks of the model are compared with a policy. The
     number of a group of records is the one of the attack that is strongest in it: the upper end of
-    its interval is the highest of all attacks, and the lower end is corrected for their number.
-    As a file, a model also gives the answers of a service, so the attacks on both count. Of a
-    classifier, the generalization gap of the structural checks counts as well. Of a table, the
-    limits hold for the largest number of each kind, and there are no structural checks.
+    its interval is the highest of all attacks, and the lower end is corrected for their number. As
+    a file, a model also gives the answers of a service, so the attacks on both count. Of a
+    classifier, the generalization gap of the structural checks counts as well. For a table, the
+    limits apply to the largest number of each kind, and there are no structural checks.
 
     Parameters
     ----------
@@ -181,11 +181,11 @@ def recommend_release(
     conditions : sequence of Condition, default=()
         Conditions of a release, with what was measured under each.
     provenance : mapping of str to str, default=None
-        What else a second person needs to repeat it, beside versions and seeds of the audit, and
+        What a second person needs to repeat the audit, in addition to its versions and seeds, and
         what the decision sheet names, see :func:`skmia.disclosure.recommend`. A text under the name
         ``"recipe of the model"`` states that ``estimator`` of the audit, or the unfitted victim
         with stored predictions, is the recipe of the model; one under the name ``"training rows
-        outside the audit"``, where training rows are that the members lack. Both stand on the
+        outside the audit"``, where training rows are that the members lack. Both are shown on the
         decision sheet.
 
     Returns
@@ -260,7 +260,7 @@ _OF_RECORDS = {
 
 def withdraw_passes(checks):
     """Return the checks, of which none passes for records that the model does not know."""
-    text = "The audit ended because model and table do not agree, so these records say nothing."
+    text = "The audit ended because model and table do not agree, so nothing was measured on them."
     return tuple(
         replace(check, status="cannot be said", text=text)
         if check.name in _OF_RECORDS and check.status == "passed"

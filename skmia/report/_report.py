@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import pandas as pd
 
+from .._core.brief import NamedChecks
 from .._core.decisions import format_decision
 from .._core.drawing import gray, ink, on_paper, shade
 from .._core.escaping import visible
@@ -38,7 +39,7 @@ from ._measure import TOO_FEW
 from ._page import describe_picture, render_audit
 from ._pool_size import describe_growth
 from ._screen import list_document_routes, show_report
-from ._shown import NamedChecks, ShortFindings
+from ._shown import ShortFindings
 from ._text import (
     describe_disparity,
     describe_performance,
@@ -644,7 +645,7 @@ class AuditReport:
         ----------
         directory : str or path
             Folder, which is created if it does not exist. A name that ends in ``.html`` is the name
-            of the page; the other files stand beside it and share the name.
+            of the page; the other files are in the same folder and share its name.
         values : DataFrame of n rows, default=None
             As for :meth:`to_html`.
 

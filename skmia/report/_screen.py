@@ -249,17 +249,17 @@ def _write_leak(highest, routes):
     if best is None and highest.level == "slight":
         return _write_slight_audit(highest, None, 100)
     if best is None:
-        return f"{ranks} There are too few others to say how many can be recognized surely."
+        return f"{ranks} There are too few others to say how many can be recognized with certainty."
     base = choose_base(rate)
     if highest.level == "slight":
         return _write_slight_audit(highest, best, base)
     if best["estimate"] <= get_fpr(best):
-        return f"{ranks} None can be recognized surely: {_count_both(best, base)}."
+        return f"{ranks} None can be recognized with certainty: {_count_both(best, base)}."
     if best["estimate"] < 0.05:
-        return f"{ranks} Few can be recognized surely: {_count_both(best, base)}."
-    who = "has the **model file**" if highest.way == FILE else "gets the **answers** of the model"
+        return f"{ranks} Few can be recognized with certainty: {_count_both(best, base)}."
+    means = "with the **model file**" if highest.way == FILE else "who gets the model's **answers**"
     tail = "".join(_tell_other(one, best, base) for one in routes if one is not highest)
-    return f"Whoever {who} can recognize {_tell_recognized_members(best, base)}{tail}"
+    return f"An attacker {means} can recognize {_tell_recognized_members(best, base)}{tail}"
 
 
 def _write_ranks(route, row):
@@ -295,7 +295,7 @@ def _count_both(row, base):
     return f"{n} of {base:,} members, and {m} of {base:,} others are taken for one"
 
 
-_LITTLE = "It is more than chance, and too little to be sure of anybody."
+_LITTLE = "This is more than chance, but too little to identify anyone with certainty."
 
 
 def _write_slight_audit(route, best, base):
@@ -315,7 +315,7 @@ def _write_slight_audit(route, best, base):
         return f"{_write_ranks(route, aucs[0])} {_LITTLE}"
     return (
         f"{_write_ranks(route, route.find_best('auc'))} One number of an attack is beyond chance, "
-        "and too little to be sure of anybody."
+        "but too little to identify anyone with certainty."
     )
 
 
@@ -462,7 +462,7 @@ def advise_on_audit(document, routes, checks):
     if found is not None:
         by = f"By the policy {found['policy']['name']}: {found['result']}."
         by += _tell_open(found, routes) if found["result"] == "cannot be said" else ""
-        verb = {FILE: "hand out", SERVICE: "offer"}[found["release"]]
+        verb = {FILE: "release", SERVICE: "offer"}[found["release"]]
         imperative = _RESULTS[found["result"]].format(verb=verb, way=found["release"])
         steps.append(NextStep(imperative.capitalize(), by, "#decision", "Recommendation"))
     unlisted, sides = (find_outcome(checks, role) for role in (UNLISTED, SIDES))
@@ -487,9 +487,9 @@ def advise_on_audit(document, routes, checks):
 
 
 _OPEN_FILE = NextStep(
-    "Do not hand out the file yet.",
-    "Nobody knows yet what it stores of training records; offer the answers of the model instead, "
-    "which `--release service` judges.",
+    "Do not release the file yet.",
+    "It is not known what it reveals about training records. Offer the model's predictions as a "
+    "service instead, which `--release service` judges.",
     "#stores",
     "Why",
 )
@@ -524,7 +524,10 @@ def _advise_against_leaks(document, routes, has_policy):
     if file is not None and file.rank >= 0:
         if file.rank > 0 and not has_policy:
             yield NextStep(
-                "Do not hand out the file.", "Offer its answers instead.", "#stores", "Why"
+                "Do not release the file.",
+                "Offer its predictions as a service instead.",
+                "#stores",
+                "Why",
             )
         changes = document["file"]["changes"][:2]
         text = " ".join(changes) if sum(map(len, changes)) < 160 else changes[0]
@@ -533,7 +536,7 @@ def _advise_against_leaks(document, routes, has_policy):
     if service.rank > 0:
         text = f"{advise_by_kind(document['victim_name'])}, or a defense."
         if file is not None and file.rank >= 0:
-            text = f"It leaks {_ADVERBS[service.name]} too."
+            text = f"It also leaks {_ADVERBS[service.name]}."
         text += f" Most in {name_group(worst[0])}." if worst else ""
         link = ("#groups", "Groups") if worst else ()
         yield NextStep("Defend the service, then compare.", text, *link)
@@ -543,21 +546,22 @@ def _advise_against_leaks(document, routes, has_policy):
         yield _UNASKED
     if service.rank == 0:
         text = f"{advise_by_kind(document['victim_name'])}, or a defense; then compare."
-        yield NextStep("Let the model memorize less.", text)
+        yield NextStep("Train a model that memorizes less.", text)
     yield _look_harder(document)
     yield NextStep("Compare after each change.", "`skmia compare old new`")
 
 
 _UNASKED = NextStep(
-    "Attack the file before you hand it out.",
-    "This audit read answers only: the level says nothing of the file.",
+    "Audit the file before you release it.",
+    "This audit used only predictions: the level does not cover the file.",
 )
 
 
 def _look_harder(document):
     n = document["settings"]["n_shadows"]
-    text = f"{n} shadow models were trained; more may find more." if n else "With shadow models."
-    return NextStep("Look harder before a release.", text)
+    told = f"{n} shadow models were trained; more of them may find more leakage."
+    text = told if n else "Use shadow models."
+    return NextStep("Run a stronger audit before a release.", text)
 
 
 def _advise_to_look(document, routes):
@@ -585,7 +589,7 @@ def _advise_in_doubt(document, checks, lone):
         yield NextStep(
             "Check the membership column.", "1 or true is for records of the training set."
         )
-        yield NextStep("Check the signs of your own attacks.", "Higher has to mean a member.")
+        yield NextStep("Check the signs of your own attacks.", "Higher scores must mean members.")
         yield _AGAIN
         return
     has_failed = any(check.is_error for check in checks.values())
@@ -595,8 +599,8 @@ def _advise_in_doubt(document, checks, lone):
         if lone is not None:
             yield _BOTH_CLASSES
         yield get_check(get_difference(checks)).step or _ALIKE
-        differ = "A date, an age, a filter, another source."
-        yield NextStep("See in what they differ.", differ, "#trust", "Checks")
+        differ = "Such as in dates, ages, a filter or the source."
+        yield NextStep("Find out how they differ.", differ, "#trust", "Checks")
         yield NextStep("Or let skmia choose.", "An unfitted model is trained on a random half.")
     elif not has_failed:  # what a check would have found is not known
         yield get_check(get_blindness(checks)).step or PositiveControlCheck.step

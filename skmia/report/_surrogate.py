@@ -422,8 +422,8 @@ def _why_not_alike(reference, checks, stand_in):
             found = "Models of the stand-in could not be treated as the victim, so it is not known "
             return f"{found}whether {name} behaves like the model. {remedy}"
         return (
-            f"The model leaks {more} than models of the stand-in {name} do; it is no model of its "
-            f"kind. {remedy}"
+            f"The model leaks {more} than models of the stand-in {name}, so it is of another kind. "
+            f"{remedy}"
         )
     gap = reference["gap"]
     if gap is None:
@@ -441,8 +441,8 @@ def why_gap_too_large(reference):
     models = "its shadow models" if name is None else f"models of the stand-in {name}"
     return (
         f"The model fits its members better than other records by {gap['victim']:.3f}, and "
-        f"{models} fit theirs by {gap['mean']:.3f} (z {gap['z']:.1f}); it is no model of their "
-        "kind."
+        f"{models} fit theirs by {gap['mean']:.3f} (z {gap['z']:.1f}), so it is of "
+        "another kind."
     )
 
 

@@ -108,11 +108,11 @@ _SUMMARIES = ("gain", "mean")
 
 @dataclass(frozen=True)
 class Trajectory(Signal):
-    r"""Another signal over the training of the victim, as one number.
+    r"""Change of another signal over the training of the victim, as one number.
 
     Of two records with the same final loss, the one whose loss fell more during the training is
-    more often a member, because what can be learned from other records is learned first. It helps
-    where there are no shadow models; :class:`skmia.attacks.LiRA` on the final outputs is as good.
+    more often a member, because what can be learned from other records is learned first. It is
+    useful without shadow models; :class:`skmia.attacks.LiRA` on the final outputs is as good.
 
     Parameters
     ----------

@@ -84,7 +84,7 @@ class TokenSignal(AnswerSignal):
 
 
 class TokenRecordSignal(Signal):
-    """Base class of signals of tokens that need something beside the victim's answers.
+    """Base class of signals of tokens that need more than the victim's answers.
 
     A subclass sets its name and computes one number per sequence in _compare(outputs, ask,
     records); ask(X) are the victim's outputs for other sequences.
@@ -309,8 +309,8 @@ class ReCaLL(TokenRecordSignal):
 
     with mean log-likelihoods per token, of the same tokens of x on both sides. A prefix P of text
     that was not trained on lowers the likelihood of members more than that of non-members. The
-    prefix has to come from the distribution of the records, or the signal measures the difference.
-    Source: Xie et al. (2024), ReCaLL: membership inference via relative conditional
+    prefix must come from the distribution of the records; otherwise the signal measures the
+    difference. Source: Xie et al. (2024), ReCaLL: membership inference via relative conditional
     log-likelihoods.
 
     Parameters

@@ -19,15 +19,19 @@ from ._risks import InferenceRisk, LinkabilityRisk, excess_risk
 from ._singling_out import SinglingOutRisk
 from ._table import TableReport as TableReport
 from ._table import audit_table, save_table
+from ._table._audit import audit_units_of_table
 from ._table._columns import find_identifiers
 from ._table._evidence import (
     FIRST,
+    PERSONS,
+    ROWS,
     TableGrounds,
     choose_table_evidence,
     correct,
     count_units,
     list_table_reversals,
     measure_table_level,
+    read_units,
     write_table_verdict,
 )
 from ._table._person_table import join_tables_of_persons

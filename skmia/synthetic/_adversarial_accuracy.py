@@ -383,9 +383,9 @@ class NearestNeighborAdversarialAccuracy(TransactionMixin, BaseEstimator):
     def score(self, X: ArrayLike, y: Any = None) -> float:
         """Return the adversarial accuracy of synthetic rows, the mean of both sides.
 
-        Higher means that an attacker tells synthetic from real rows more often, and a search with
-        this score selects the metric and the version by which they are told apart best. It is not
-        a search for the best generator, which has 0.5.
+        Higher means that an attacker distinguishes synthetic from real rows more often. A search
+        with this score selects the metric and the version that distinguish them best. It is not a
+        search for the best generator, which has 0.5.
 
         Parameters
         ----------

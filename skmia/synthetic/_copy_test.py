@@ -37,9 +37,9 @@ class CopyTest(TablesEstimator):
 
     Some real rows occur in a synthetic table by chance. If the generator copies nothing, training
     rows and held-out rows occur equally often, and each match is as likely to be one as the other.
-    Matches of rare rows show copies best, because few or none of them occur by chance. A row of
-    which all cells but one are in a synthetic row was copied and changed, and a row is nearly
-    copied if a synthetic row is much nearer to it than any other real row is.
+    Matches of rare rows show copies best, because few or none of them occur by chance. A row that
+    agrees with a synthetic row in all cells but one was copied and changed. A row is nearly copied
+    if a synthetic row is much nearer to it than any other real row.
 
     Parameters
     ----------
@@ -89,8 +89,8 @@ class CopyTest(TablesEstimator):
 
     A row is nearly copied if its nearest synthetic row is at most a third as far as its nearest
     reference row, in Gower's distance. Without ``reference``, these are the other rows of both real
-    tables, which say nothing about which of them is a training row. At most 2,000 rows of each
-    table are looked for near copies, and at most 5,000 rows are their reference.
+    tables, without their membership. At most 2,000 rows of each table are looked for near copies,
+    and at most 5,000 rows are their reference.
 
     The binomial test assumes rows, or persons, that were assigned to training and held-out rows
     independently of each other. A mirror of all training rows passes.
@@ -143,7 +143,7 @@ class CopyTest(TablesEstimator):
         reference : DataFrame or array-like of shape (n_reference, d), default=None
             Further rows of the population. If None, the other training and held-out rows.
         groups : pair of array-like of shape (n_train,) and (n_test,), default=None
-            Person of each row. Nobody is in both.
+            Person of each row. No person is in both.
 
         Returns
         -------
@@ -189,7 +189,7 @@ class CopyTest(TablesEstimator):
         -------
         copied : ndarray of shape (n_rows,), dtype int
             1 for a rare copy, otherwise 0. What is rare is said by the reference of `fit`; without
-            one by its training and held-out rows, of which an equal row counts as the row itself.
+            one by its training and held-out rows, where an equal row counts as the row itself.
         """
         check_is_fitted(self)
         tables = [X, *self._known, self._others[0]]

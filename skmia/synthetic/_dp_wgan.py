@@ -402,7 +402,7 @@ class DPWassersteinGAN(CountsPrivateFits, BaseEstimator):
         Steps that saw real rows.
     n_fits_ : int
         Without a ledger, number of private fits of this generator and its clones until this one, as
-        far as this process knows: fits in other processes are taken for like this one.
+        far as this process knows: fits in other processes are assumed to cost as much as this one.
     total_epsilon_ : float
         Epsilon of all of them together at ``delta_``, if they read the same rows.
     history_ : DataFrame

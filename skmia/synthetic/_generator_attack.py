@@ -367,7 +367,8 @@ class GeneratorAttack(BaseAttack):
       if the record is added to the reference rows.
     * ``"copula"``: logarithm of the ratio of two densities with a Gaussian copula and kernel
       marginals; columns of numbers only.
-    * ``"classifier"``: log odds of a random forest that tells synthetic from reference rows.
+    * ``"classifier"``: log odds of a random forest that distinguishes synthetic from reference
+    rows.
     * ``"rare_copies"``: for records that are among the synthetic rows, the distance to the nearest
       reference row; 0 for others.
 

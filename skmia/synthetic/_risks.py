@@ -295,9 +295,9 @@ class TableRisk(TablesEstimator):
         synthetic : DataFrame or array-like of shape (n_synthetic, d), default=None
             Rows that it returned.
         groups : pair of array-like of shape (n_train,) and (n_test,), default=None
-            Person of each record, nobody in both. Persons then take the place of records: the
-            success is the mean over the attacked records of a person, or a predicate has to isolate
-            a person.
+            Person of each record; no person is in both. Persons then take the place of records: the
+            success is the mean over the attacked records of a person, or a predicate must isolate a
+            person.
 
         Returns
         -------

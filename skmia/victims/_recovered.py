@@ -316,7 +316,7 @@ def _make_smallest(null, cost):
 def _solve_together(rows, answers, cost, is_sparse):
     """Solve for the coefficients of all classes, whose values have an unknown number in common."""
     if is_sparse:
-        raise ValueError("Of several classes, coefficients of 0 are not told by answers.")
+        raise ValueError("With several classes, answers do not reveal which coefficients are 0.")
     used = np.count_nonzero(answers.precision, axis=1) > 1
     rows, values, precision = rows[used], answers.values[used], answers.precision[used]
     total = precision.sum(axis=1, keepdims=True)

@@ -82,7 +82,7 @@ class CallableVictim(GivenModel, ClassifierMixin, BaseEstimator):
     """Classifier behind a function, such as a web service.
 
     If a query is interrupted, by an error of the service or by the user, the batches that were
-    answered are kept, and the same query goes on where it stopped.
+    answered are kept, and the same query resumes where it stopped.
 
     Parameters
     ----------

@@ -348,7 +348,7 @@ def _add_within(source, model):
 
 def _read_centroids(source, model, expected):
     if model.metric != "euclidean":
-        raise _RefusedModelError(f"with metric={model.metric!r} its centers are no means")
+        raise _RefusedModelError(f"with metric={model.metric!r} its centers are not means")
     if model.shrink_threshold:
         raise _RefusedModelError("its centers were moved by shrink_threshold")
     centers = np.asarray(model.centroids_)
@@ -406,7 +406,7 @@ def _sum_imputer(source, model, expected):
     missing = model.missing_values
     if model.strategy != "mean" or not (isinstance(missing, float) and np.isnan(missing)):
         raise _RefusedModelError(
-            f"strategy={model.strategy!r} is no sum, or its missing values are no NaN"
+            f"strategy={model.strategy!r} is not a sum, or its missing values are not NaN"
         )
     mean = np.asarray(model.statistics_, dtype=float)
     floors = _ROUNDING * np.abs(np.nan_to_num(mean))

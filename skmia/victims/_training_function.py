@@ -154,7 +154,7 @@ class FunctionClassifier(TransactionMixin, ClassifierMixin, BaseEstimator):
         unknown = self.classes_[numbers] != y
         if unknown.any():
             first = show(y[unknown].tolist()[0])
-            raise ValueError(f"y holds the label {first}, which is none of the classes.")
+            raise ValueError(f"y holds the label {first}, which is not among the classes.")
         if len(X.shape) == 2:
             self.n_features_in_ = X.shape[1]
         seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))

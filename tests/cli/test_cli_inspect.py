@@ -88,7 +88,7 @@ def test_what_a_file_holds_is_printed(run, people, data, tmp_path, name):
     code, out, err = run(path, "--data", data, "--target", "ill", *options)
     assert (code, err) == (0, "")
     head, text = out.split("\n")[0], " ".join(out.split())
-    assert head.endswith("  GIVES AWAY ITS TRAINING ROWS, EXPECTED: SEVERE   only read")
+    assert head.endswith("  REVEALS ITS TRAINING ROWS, EXPECTED: SEVERE   only read")
     assert "The file holds training rows." in text
     stated = f"at least {N} training rows, as the file states"
     assert f"Pipeline(ColumnTransformer, KNeighborsClassifier) · {stated}" in text
@@ -98,8 +98,11 @@ def test_what_a_file_holds_is_printed(run, people, data, tmp_path, name):
 @pytest.mark.parametrize(
     ("last", "heading"),
     [
-        (KNeighborsClassifier(), "Gives away its training rows, expected: severe"),
-        (ExtraTreesClassifier(9, random_state=0), "Gives away its training rows, expected: severe"),
+        (KNeighborsClassifier(), "Reveals its training rows, expected: severe"),
+        (
+            ExtraTreesClassifier(9, random_state=0),
+            "Reveals its training rows, expected: severe",
+        ),
     ],
 )
 def test_a_page_begins_with_whether_rows_are_stored(run, people, data, tmp_path, last, heading):

@@ -11,7 +11,7 @@ import pytest
 
 from skmia._core import progress
 from skmia.cli import main
-from skmia.synthetic import audit_table
+from skmia.synthetic import audit_units_of_table
 
 
 @pytest.fixture(scope="module")
@@ -41,10 +41,10 @@ def run(folder, capsys, monkeypatch, reports):
     def audit_once(**given):
         key = json.dumps([len(given), *map(str, given.values())])
         if key not in reports:
-            reports[key] = audit_table(**given)
+            reports[key] = audit_units_of_table(**given)
         return reports[key]
 
-    monkeypatch.setattr("skmia.cli._table.audit_table", audit_once)
+    monkeypatch.setattr("skmia.cli._table.audit_units_of_table", audit_once)
 
     def run(*words):
         words = [str(folder / f"{word}.csv") if word in FILES else str(word) for word in words]
@@ -131,7 +131,7 @@ def test_limits(run, limits, code, words):
 def test_identifiers_and_persons(run, folder):
     # The column of row numbers is left out, unless it is kept; one person has two rows.
     code, out, _ = run("leaky", "real", "--held-out", "held", "--verbose")
-    assert code == 0 and "40 of 100 training rows stand in the table unchanged" in out
+    assert code == 0 and "40 of 100 training rows are in the synthetic table unchanged" in out
     assert "Columns of identifiers are left out of all comparisons: 'id'" in " ".join(out.split())
     frames = {name: pd.read_csv(folder / f"{name}.csv") for name in ("real", "held", "leaky")}
     for place, (name, frame) in enumerate(frames.items()):
@@ -148,7 +148,7 @@ def test_identifiers_and_persons(run, folder):
 
 def test_without_a_holdout_the_code_is_4(run):
     code, out, err = run("made", "real", "--fail-above", "linkability=1")
-    assert code == 4 and "exit code 4: No verdict. Nothing could have been found." in err
+    assert code == 4 and "exit code 4: No verdict. A leak could not have been detected." in err
     assert "NO VERDICT" in out
     code, _, err = run("made", "real", "--policy", "cautious")
     assert code == 4
@@ -216,7 +216,7 @@ def test_a_model_is_not_compared_with_a_table(run, tmp_path, capsys):
 
 
 def test_a_dry_run_tells_the_cost_and_audits_nothing(run, tmp_path, monkeypatch):
-    monkeypatch.setattr("skmia.cli._table.audit_table", None)
+    monkeypatch.setattr("skmia.cli._table.audit_units_of_table", None)
     code, out, err = run(
         *SAFE, "--dry-run", "--out", tmp_path / "new", "--fail-above", "inference=0.1"
     )

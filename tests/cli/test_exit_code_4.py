@@ -173,7 +173,7 @@ MADE, REAL, OTHERS = (draw_rows(N_ROWS, seed) for seed in range(3))
 # Most people have rows in the training table too.
 SHARED = OTHERS.assign(person=REAL["person"].where(np.arange(N_ROWS) < 40, OTHERS["person"]))
 TABLES = {
-    "no holdout": ((MADE, REAL), "Put rows aside before the generator is trained."),
+    "no holdout": ((MADE, REAL), "Set data aside before the generator is trained."),
     "few rows": ((MADE[:10], REAL, OTHERS), "Audit with larger tables."),
     "people in both": (
         (MADE, REAL, SHARED, "--person", "person"),
@@ -186,7 +186,7 @@ TABLES = {
     "swapped": ((OTHERS, REAL, OTHERS), "Check the order of the tables."),
     "alike": (
         tuple(one[["person"]].assign(a=1) for one in (MADE, REAL, OTHERS)),
-        "Compare with rows that are not in the training table.",
+        "Compare with data that are not in the training table.",
     ),
 }
 

@@ -33,7 +33,7 @@ def first_line(model, candidates=False, n=N):
 def test_stored_rows_and_a_forest_with_candidates_are_told_by_their_harm():
     for model, candidates in ((KNeighborsClassifier(), False), (FOREST, True)):
         heading, text = first_line(model, candidates)
-        assert heading.startswith("GIVES AWAY ITS TRAINING ROWS, EXPECTED: SEVERE")
+        assert heading.startswith("REVEALS ITS TRAINING ROWS, EXPECTED: SEVERE")
         assert "stores no training rows" not in text
 
 

@@ -294,7 +294,7 @@ def test_the_summary_says_it_in_words():
     text = str(inspection)
     assert text == inspection.summary()
     lines = text.split("\n")
-    answer = "TELLS LITTLE OF ITS TRAINING ROWS, EXPECTED: SLIGHT"
+    answer = "REVEALS LITTLE ABOUT ITS TRAINING ROWS, EXPECTED: SLIGHT"
     assert re.match(rf"  [^ ]{{3}}  {answer}   only read$", lines[0])
     assert max(map(len, lines)) <= 80
     assert f"Pipeline(MinMaxScaler, RandomForestClassifier) · at least {N} training" in text

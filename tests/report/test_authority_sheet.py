@@ -144,7 +144,7 @@ def test_a_table_is_asked_by_both_opinions(table):
     assert copies.told == "Leakage found"
     rows = table.results
     highs = [rows.loc[name, "high"] for name in rows.index if "copies" in name]
-    assert copies.overall == f"at most {100 * max(highs):.3g}% more than of rows never seen"
+    assert copies.overall == f"at most {100 * max(highs):.3g}% more than for rows never seen"
 
 
 def test_no_sentence_claims_more_than_evidence(leaky, table, tmp_path):

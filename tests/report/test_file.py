@@ -297,7 +297,7 @@ def test_the_document_and_its_page_tell_of_the_file(boosted):
     assert len(document["file"]["exposed"]) == 20
     pytest.importorskip("jinja2")
     page = boosted.to_html()
-    assert "Do not hand out the file." in page
+    assert "Do not release the file." in page
     assert "What the file stores <span>" in page
 
 

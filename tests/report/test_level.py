@@ -206,9 +206,15 @@ def write(level, tpr, auc, fpr=0.01, way="service", others=()):
             0.03,
             0.85,
             0.01,
-            "85 of 100 times. Few can be recognized surely: 3 of 100 members",
+            "85 of 100 times. Few can be recognized with certainty: 3 of 100 members",
         ),
-        ("severe", 0.004, 0.85, 0.01, "None can be recognized surely: fewer than 1 of 100 members"),
+        (
+            "severe",
+            0.004,
+            0.85,
+            0.01,
+            "None can be recognized with certainty: fewer than 1 of 100 members",
+        ),
         ("severe", 0.09, 0.85, 0.001, "90 of 1,000 training records, and mistakes 1 of 1,000"),
         ("clear", None, 0.75, 0.01, "75 of 100 times. There are too few others to say how many"),
         (
@@ -218,8 +224,14 @@ def write(level, tpr, auc, fpr=0.01, way="service", others=()):
             0.01,
             "recognizes 2 of 100 training records, when 1 of 100 others is",
         ),
-        ("slight", 0.03, 0.53, 0.02, "when 2 of 100 others are mistaken for one. It is more than"),
-        ("slight", 0.011, 0.53, 0.01, "53 of 100 times. It is more than chance, and too little"),
+        (
+            "slight",
+            0.03,
+            0.53,
+            0.02,
+            "when 2 of 100 others are mistaken for one. This is more than",
+        ),
+        ("slight", 0.011, 0.53, 0.01, "53 of 100 times. This is more than chance, but too"),
         (
             "none",
             0.011,
@@ -236,8 +248,8 @@ def test_each_state_has_its_sentence(level, tpr, auc, fpr, text):
 def test_both_routes_are_in_one_sentence():
     _, service = write("clear", 0.1, 0.65)
     assert write("severe", 0.37, 0.9, way="file", others=[service])[0] == (
-        "Whoever has the model file can recognize 37 of 100 training records, and mistakes 1 of "
-        "100 others for one. From the answers alone, it is 10 of 100."
+        "An attacker with the model file can recognize 37 of 100 training records, and mistakes "
+        "1 of 100 others for one. From the answers alone, it is 10 of 100."
     )
 
 

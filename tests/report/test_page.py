@@ -142,7 +142,7 @@ def test_each_level_has_its_first_words(counted):
 def test_a_model_that_tells_nothing_is_told_from_a_leaky_one():
     text, _ = read(make_result(1, attacks={"loss": ThresholdAttack()}, file=False).to_html())
     assert "No leakage detected" in text and " leakage One attack recognizes" not in text
-    assert "Attack the file before you hand it out." in text
+    assert "Audit the file before you release it." in text
     assert "The model was not attacked as a file." in text
 
 
@@ -356,7 +356,7 @@ def test_twenty_groups_of_many_records_make_a_page_below_60_kilobytes(leaky):
 def test_a_policy_is_the_first_step_and_changes_no_level(leaky):
     document = json.loads(leaky.to_json())
     before = render_audit(document)
-    words = {"do not release": "Do not hand out the file.", "release": "The file may be released."}
+    words = {"do not release": "Do not release the file.", "release": "The file may be released."}
     for result, step in words.items():
         document["recommendation"] = RECOMMENDATION | {"result": result}
         text, _ = read(render_audit(document))

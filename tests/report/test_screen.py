@@ -63,13 +63,13 @@ def tell(*routes):
 
 def test_the_sentence_tells_the_rate_that_was_measured():
     assert tell(FILE, SERVICE) == (
-        "Whoever has the **model file** can recognize **14 of 100** training records **without "
-        "mistaking anyone else for one** (0 of 100 others; at most 4). From the **answers** alone, "
-        "it is 12 of 100, when 5 of 100 others are mistaken for one."
+        "An attacker with the **model file** can recognize **14 of 100** training records "
+        "**without mistaking anyone else for one** (0 of 100 others; at most 4). From the "
+        "**answers** alone, it is 12 of 100, when 5 of 100 others are mistaken for one."
     )
     assert tell(SERVICE) == (
-        "Whoever gets the **answers** of the model can recognize 12 of 100 training records, and "
-        "mistakes 5 of 100 others for one."
+        "An attacker who gets the model's **answers** can recognize 12 of 100 training records, "
+        "and mistakes 5 of 100 others for one."
     )
 
 
@@ -110,7 +110,7 @@ def test_others_that_are_as_many_in_both_routes_are_drawn_once():
 @pytest.mark.parametrize("level", ["clear", "severe"])
 def test_nobody_is_recognized_where_more_others_are_mistaken(level):
     text = tell(make_route("service", level, 0.7, (0.14, 0.2, 0.29)))
-    assert "None can be recognized surely: 14 of 100 members, and 20 of 100 others" in text
+    assert "None can be recognized with certainty: 14 of 100 members, and 20 of 100 others" in text
     assert "can recognize" not in text and "recognizes" not in text
 
 
@@ -120,7 +120,7 @@ def test_only_what_is_more_than_chance_is_called_so(tpr, fpr):
     route = make_route("service", "slight", 0.53, (tpr, fpr, 0.07), leaks=frozenset({key}))
     text = tell(route)
     assert "recognizes" not in text
-    assert "53 of 100 times. It is more than chance" in text
+    assert "53 of 100 times. This is more than chance" in text
 
 
 def test_a_rate_that_is_not_beyond_chance_is_not_told_as_more():
@@ -319,7 +319,7 @@ def test_a_slight_leak_is_told_and_drawn_at_a_rate_that_shows_it():
     assert "recognizes **60** of 100 training records, when 10 of 100 others" in tell(route)
     assert choose_rate([make_two_rates("slight", leaks=(0.01, 0.1))]) == 0.01
     ranked = route._replace(leaks=route.leaks | {("a", "overall", "all", "auc", None)})
-    assert choose_rate([ranked]) == 0.01 and "53 of 100 times. It is more" in tell(ranked)
+    assert choose_rate([ranked]) == 0.01 and "53 of 100 times. This is more" in tell(ranked)
 
 
 def test_a_clear_leak_is_told_at_the_rate_that_its_level_follows_from():

@@ -189,7 +189,7 @@ def test_a_weak_stand_in_of_a_deep_boosting_is_no_release():
     small = report.reference | {"gap": report.reference["gap"] | {"z": 2.3}}
     assert why_no_reference(small, checks, True, {}) is None
     large = report.reference | {"gap": report.reference["gap"] | {"z": 2.34}}
-    assert "(z 2.3); it is no model of their kind" in why_no_reference(large, checks, True, {})
+    assert "(z 2.3), so it is of another kind" in why_no_reference(large, checks, True, {})
     unknown = why_no_reference(report.reference | {"gap": None}, checks, True, {})
     assert "could not be measured" in unknown
     assert "not known whether GaussianNB()" in why_no_reference(small, {}, True, {})

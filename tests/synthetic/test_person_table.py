@@ -1,5 +1,7 @@
 """Tables of persons and of what belongs to them are compared by person."""
 
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -52,8 +54,8 @@ def test_the_order_of_rows_changes_nothing():
 
 def test_notes_say_what_became_of_the_tables():
     note = join().notes[0]
-    assert "patients by id (one row a person, 3 training rows)" in note
-    assert "visits by pid (several rows a person, 5 training rows)" in note
+    assert "patients by id (one row per person, 3 rows in the training data)" in note
+    assert "visits by pid (several rows per person, 5 rows in the training data)" in note
     assert len(join().notes) == 1
 
 
@@ -129,6 +131,11 @@ def test_copied_persons_are_found_and_new_ones_are_not(world):
         assert found.evidence == evidence
         assert found.data["n_real"] == 300
         assert any("'visit'" in note for note in found.notes)
+        # Each compared row is a person, and is called so.
+        text = " ".join(f"{found.summary(verbose=True)} {found.verdict}".split())
+        assert "300 synthetic persons" in text.replace(f"{found.data['n_synthetic']}", "300")
+        assert "training persons" in text and "persons never seen" in text
+        assert not re.search("training rows|rows never seen|held-out rows|synthetic row ", text)
 
 
 def test_persons_of_both_sides_are_left_out_of_both():
@@ -176,7 +183,10 @@ def test_folders_of_tables_are_read(world, tmp_path, capsys):
     assert main(words) == 1
     text = (out / "table.json").read_text()
     assert "sha256 of leaky/visits.csv" in text
-    assert "leak" in capsys.readouterr().out.lower()
+    told = capsys.readouterr().out
+    assert "leak" in told.lower() and "300 training persons" in told
+    page = (out / "report.html").read_text()
+    assert "persons never seen" in page and "rows never seen" not in page
 
 
 @pytest.mark.parametrize(

@@ -43,7 +43,7 @@ def test_the_document_is_read_again(report, document):
     assert check_table_document(document)["verdict"] == report.verdict
     assert [row["name"] for row in document["results"]] == list(report.results.index)
     counts = {"n_real": 80, "n_synthetic": 80, "n_holdout": 80, "n_columns": 3}
-    assert document["data"] == {**counts, "identifiers": []}
+    assert document["data"] == {**counts, "unit": "row", "identifiers": []}
     counts = {"train": 30, "n_train": 80, "alone": 30, "test": 0, "n_test": 80}
     assert document["unchanged"] == report.unchanged == counts
 
@@ -80,7 +80,7 @@ ESTIMATES = {"estimate", "low", "high", "share", "real", "chance", "synthetic"}
 FREE = {"versions", "seeds", "seconds", "recommendation", "spread"}
 FREE |= {"level"}  # which is derived again
 # What documents of before lack.
-ADDED = {("unchanged",), ("data", "identifiers"), ("settings", "identifiers")}
+ADDED = {("unchanged",), ("data", "identifiers"), ("data", "unit"), ("settings", "identifiers")}
 ADDED |= {("settings", "group_by")}
 
 
@@ -271,7 +271,7 @@ def test_each_evidence_has_its_words_and_steps(document, evidence):
     told = {
         "none": "would have been found with a probability of 80%. A stronger attack may still",
         "shift": "Training rows and rows never seen differ even without the table.",
-        "reversed": "Most often the two tables were swapped.",
+        "reversed": "The most common reason is that the two tables were swapped.",
     }
     assert told[evidence] in page and page.count("<li>") >= 2
     assert ('class="evidence risks"' in page) == (evidence == "none")

@@ -99,14 +99,14 @@ def _read_resource(name, package):
 def frame_page(report, title):
     """Return the page of a report, without jinja2 its text.
 
-    A frame keeps its style off the notebook's.
+    A frame keeps its style off the notebook's; it is as wide as the cell, its border included.
     """
     try:
         page = report.to_html()
     except ImportError:
         return as_html(report.summary())
     return (
-        f'<iframe sandbox="" srcdoc="{html.escape(page)}" '
-        f'title="{html.escape(title)}" '
-        'style="width: 100%; height: 40rem; border: 1px solid #888"></iframe>'
+        f'<iframe sandbox="" srcdoc="{html.escape(page)}" title="{html.escape(title)}" '
+        'style="width: 100%; height: 40rem; border: 1px solid #888; box-sizing: border-box">'
+        "</iframe>"
     )

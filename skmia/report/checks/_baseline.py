@@ -100,7 +100,7 @@ def blind_baseline(
     of one half does not prove that they come from one population: the model, extremely randomized
     trees, may have missed the difference. An AUC below one half is not a problem: if the two sides
     were made similar on purpose, as by a split within classes, one half of the records has by
-    design what the other lacks, and the model ranks them the wrong way round.
+    design what the other half lacks, and the model ranks them in reverse.
 
     Parameters
     ----------

@@ -124,8 +124,8 @@ def drift_test(
     places, so that it costs one model. If records of both sides belong together, it is drawn anew.
 
     The rank sums of the splits are standardized as under permuted membership of the left-out
-    records. They depend on each other, so the variance of their mean is taken for a correlation of
-    one half.
+    records. They depend on each other, so the variance of their mean is computed for a correlation
+    of one half.
 
     Parameters
     ----------

@@ -363,13 +363,13 @@ def permutation_test(
     non-members, its numbers count as their mean. Ranks are computed once and their sums are exact,
     so a permutation with exactly the same AUC counts as one that reaches it.
 
-    Of more than 200,000 records, or groups of them, only some permutations are drawn from.
-    Members are paired with non-members at random, the pairs form 100,000 bundles, and a permutation
+    Of more than 200,000 records, or groups of them, only some permutations are drawn from. Members
+    are paired with non-members at random, the pairs form 100,000 bundles, and a permutation
     exchanges the membership within all pairs of random bundles. Given the pairs, all these are
     equally likely if membership was assigned at random, so the p-values are as valid. All records
-    count. With as many members as non-members, numbers vary as much as under free permutations.
-    The more unequal the two sides, the more power is lost, up to that of half of the smaller side,
-    and the mean of the null lies between chance and the estimate.
+    count. With as many members as non-members, numbers vary as much as under free permutations. The
+    power decreases with the imbalance of the two sides, at most to that of half of the smaller
+    side, and the mean of the null lies between chance and the estimate.
 
     References
     ----------

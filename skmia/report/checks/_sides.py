@@ -113,7 +113,9 @@ class SidesCheck(BaseCheck):
             text = f"The training of the model was stopped by the held-out rows: {why}."
             return self.answer(WARNING, text, IN_PART)
         if finds:
-            return self.answer(PASSED, "Attacks find members among those that are named.")
+            return self.answer(
+                PASSED, "Attacks find members among the records that are listed as members."
+            )
         return self._read(reader, fit, turned, unlisted is not None)
 
     def _read(self, reader, fit, turned, has_more):
@@ -129,7 +131,9 @@ class SidesCheck(BaseCheck):
             return self.answer(WARNING, _describe_swap(reading, fit), SWAPPED)
         if reading is None and not turned:
             return self.answer(NOT_RUN, reader.obstacle)
-        return self.answer(PASSED, "Nothing says that the held-out rows are in the model.")
+        return self.answer(
+            PASSED, "Nothing indicates that the model was trained on the held-out rows."
+        )
 
 
 def _finds_by_file(case, run):

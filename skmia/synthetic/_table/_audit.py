@@ -13,6 +13,7 @@ from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 from sklearn.metrics import roc_auc_score
 from sklearn.preprocessing import OrdinalEncoder
 
+from ..._core.brief import NamedChecks
 from ..._core.escaping import visible
 from ..._core.levels import Level
 from ..._core.numbers import check_number, show
@@ -34,12 +35,15 @@ from ._columns import (
 )
 from ._evidence import (
     FIRST,
+    PERSONS,
     POWER,
+    ROWS,
     TableGrounds,
     choose_table_evidence,
     count_units,
     format_share,
     measure_table_level,
+    read_units,
     write_table_verdict,
 )
 from ._measure import (
@@ -74,19 +78,22 @@ PASSED, WARNING, STATED, NOT_RUN = "passed", "warning", "stated", "not run"
 _MANY = 0.1
 
 
-def make_checks(tables, shift, copies, columns, people):
+def make_checks(tables, shift, copies, columns, people, units):
+    """Return the checks of an audit; units: what each compared row is."""
     checks = {"columns fit": _check_real_values(columns)}
     if "holdout" not in tables:
         missing = {"status": NOT_RUN, "text": "There is no holdout.", "interval": None}
         names = ("one population", "rows of one person", "duplicates", "resolution")
-        return {name: dict(missing) for name in names} | checks
-    return {
-        "one population": _check_shift(shift),
-        "rows of one person": _check_people(people),
-        "duplicates": _check_duplicates(tables["real"], tables["holdout"]),
-        "resolution": _check_resolution(copies, people),
-        **checks,
-    }
+        return NamedChecks({name: dict(missing) for name in names} | checks)
+    return NamedChecks(
+        {
+            "one population": _check_shift(shift, units),
+            "rows of one person": _check_people(people, units),
+            "duplicates": _check_duplicates(tables["real"], tables["holdout"], units),
+            "resolution": _check_resolution(copies, people, units),
+            **checks,
+        }
+    )
 
 
 def _check_real_values(columns):
@@ -106,7 +113,7 @@ def _check_real_values(columns):
     return {"status": status, "text": f"{'. '.join(parts)}."}
 
 
-def _check_people(people):
+def _check_people(people, units):
     """Return whether rows of one person are known, and in one table."""
     if people.n_shared:
         share = f"{people.n_shared:,} persons have rows in both tables"
@@ -130,7 +137,9 @@ def _check_people(people):
             "person, name the column of persons with group_by, on the command line --person."
         )
         return {"status": WARNING, "text": text}
-    if people.groups is None:
+    if people.groups is None and units == PERSONS:
+        text = "Each compared row is a person, by the key of the tables."
+    elif people.groups is None:
         text = "No combination of values repeats as in rows of one person; each row is a person."
     else:
         text = "All rows of a person are in one table."
@@ -143,34 +152,35 @@ def _join_names(names):
     return ", ".join(shown) + more
 
 
-def _check_shift(shift):
+def _check_shift(shift, units):
     if shift is None:
-        return {"status": NOT_RUN, "text": "There are too few rows.", "interval": None}
+        text = f"There are too few {units.many}."
+        return {"status": NOT_RUN, "text": text, "interval": None}
     estimate, low, high = shift
     text = (
-        "A model without the synthetic rows distinguishes training rows from the holdout with AUC "
-        f"{estimate:.3f} [{low:.3f}, {high:.3f}]"
+        f"A model without the synthetic rows distinguishes training {units.many} from the holdout "
+        f"with AUC {estimate:.3f} [{low:.3f}, {high:.3f}]"
     )
     end = "; a warning is given if the interval lies above 0.5." if low <= 0.5 else "."
     status = PASSED if low <= 0.5 else WARNING
     return {"status": status, "text": text + end, "interval": list(map(float, shift))}
 
 
-def _check_duplicates(real, holdout):
+def _check_duplicates(real, holdout, units):
     share = count_unchanged(real, holdout)["train"] / len(real)
-    text = f"{100 * share:.3g}% of the training rows have an equal row in the holdout"
+    text = f"{100 * share:.3g}% of the training {units.many} have an equal one in the holdout"
     if share <= _MANY:
         return {"status": PASSED, "text": f"{text}."}
     return {
         "status": WARNING,
-        "text": f"{text}, and what is copied from one is copied from the other: the numbers are "
-        "too small. Are rows of one person in both tables?",
+        "text": f"{text}. A copy of one is also a copy of the other, so the numbers are too small. "
+        "Are rows of one person in both tables?",
     }
 
 
-def _check_resolution(copies, people):
+def _check_resolution(copies, people, units):
     shares = {name: copies.loc[name, "smallest_share_corrected"] for name in (FIRST, "near copies")}
-    of = "training rows" if people.groups is None else "persons"
+    of = f"training {units.many}" if people.groups is None else "persons"
     text = (
         f"Exact copies of {format_share(shares[FIRST])} of the {of}, or near copies of "
         f"{format_share(shares['near copies'])}, would have been found with a probability of "
@@ -362,11 +372,12 @@ class TableReport:
         Quality, privacy loss and share of rare copies of five further tables of the generator, if
         it was given: ``mean``, ``sd``, ``smallest``, ``largest``, ``n_tables``.
     checks : dict of str to dict
-        ``status`` and ``text`` of each check; of "one population" the AUC and its ``interval``.
+        ``status`` and ``text`` of each check; for "one population" the AUC and its ``interval``.
     data : dict
         ``n_real``, ``n_synthetic``, ``n_holdout``, ``n_columns``; ``identifiers``, the names of the
-        columns of identifiers, which are left out; of rows of persons ``n_persons_real`` and
-        ``n_persons_holdout``, and ``n_persons_shared``, who are in both and left out.
+        columns of identifiers, which are left out; ``unit``, what each compared row is, "row" or
+        "person"; for rows of persons ``n_persons_real`` and ``n_persons_holdout``, and
+        ``n_persons_shared``, who are in both and left out.
     settings, seeds : dict
         Parameters, and the integer that all draws begin with.
     seconds, versions : dict
@@ -419,7 +430,8 @@ class TableReport:
             share = float(self.copies.loc[FIRST, "smallest_share_corrected"])
         results = self.results.assign(leak=self.results["pvalue_holm"] <= 1 - level)
         text = shift["text"] if shift["status"] == "warning" else None
-        return TableGrounds(results, rows, level, share, text, self.unchanged)
+        units = read_units(self.data)
+        return TableGrounds(results, rows, level, share, text, self.unchanged, units)
 
     @property
     def evidence(self) -> Literal["leak", "none", "shift", "reversed", "unknown"]:
@@ -526,7 +538,7 @@ class TableReport:
         ----------
         directory : str or path
             Folder, which is created if it does not exist. A name that ends in ``.html`` is the name
-            of the page; the numbers stand beside it and share the name.
+            of the page; the numbers are in the same folder and share its name.
 
         Returns
         -------
@@ -565,8 +577,8 @@ def audit_table(
 
     Runs :class:`CopyTest`, :class:`PrivacyLoss`, four statistics of :class:`GeneratorAttack`,
     :class:`SinglingOutRisk` in both modes, :class:`LinkabilityRisk` and :class:`InferenceRisk` for
-    each column, and corrects their p-values for all that were computed. Beside them stands the
-    similarity of columns and pairs of columns.
+    each column, and corrects their p-values for all that were computed. The report also measures
+    the similarity of columns and pairs of columns.
 
     Parameters
     ----------
@@ -581,7 +593,8 @@ def audit_table(
         Column that names the person of each row, or an array of the persons of ``real`` and one of
         ``held_out``. The column is not compared. Persons then take the place of rows: all tests
         exchange persons, and rows of persons who are in both tables are left out. If None, rows are
-        taken for one person's only where columns repeat together in one of the two tables alone.
+        assumed to belong to one person only if their columns repeat together in one of the two
+        tables alone.
     keys : str or dict of str to str, default=None
         Of several tables, such as patients and visits: the column that names the person in each, by
         table, or in all of them. Each person is then one row that is compared, with the columns of
@@ -646,11 +659,40 @@ def audit_table(
     >>> audit_table(real, fresh).evidence
     'unknown'
     """
+    joined = _join_given_tables(real, synthetic, held_out, keys, group_by, generator)
+    return audit_units_of_table(
+        *joined,
+        group_by=group_by,
+        identifiers=identifiers,
+        generator=generator,
+        target=target,
+        secrets=secrets,
+        confidence_level=confidence_level,
+        random_state=random_state,
+    )
+
+
+def audit_units_of_table(
+    real,
+    synthetic,
+    held_out=None,
+    told=(),
+    units=ROWS,
+    *,
+    group_by=None,
+    identifiers="auto",
+    generator=None,
+    target=None,
+    secrets=None,
+    confidence_level=0.95,
+    random_state=None,
+):
+    """Audit a table of which each row is a unit; for the parameters see :func:`audit_table`.
+
+    told: notes on how the tables were read. units: what the rows are.
+    """
     check_number(confidence_level, "confidence_level", "a number in (0, 1)", 1e-9, 1 - 1e-9)
     clock = PartClock()
-    real, synthetic, held_out, told = _join_given_tables(
-        real, synthetic, held_out, keys, group_by, generator
-    )
     columns, people = _read_given_tables(real, synthetic, held_out, group_by, identifiers)
     _check_target_names(columns.tables["real"].columns, target, secrets)
     tables = unify(columns.tables)
@@ -677,7 +719,7 @@ def audit_table(
     unchanged = count_unchanged(*compared)
     kept, people = leave_out_shared(tables, people)
     privacy, resemblance = _measure_privacy(
-        kept, settings, wanted["secrets"], clock, columns, people
+        kept, settings, wanted["secrets"], clock, columns, people, units
     )
     use = _measure_use(kept, settings, target, resemblance, clock, people.groups)
     spread, notes = None, [*told, *_list_notes(columns, compared)]
@@ -693,7 +735,7 @@ def audit_table(
         **use,
         unchanged=unchanged,
         spread=spread,
-        data=_describe_data(tables, columns, people, is_person=keys is not None),
+        data=_describe_data(tables, columns, people, units),
         settings={**wanted, "confidence_level": confidence_level},
         seeds={"random_state": seed},
         seconds=clock.read(),
@@ -727,19 +769,20 @@ class _ComparedColumns(NamedTuple):
 
 
 def _join_given_tables(real, synthetic, holdout, keys, group_by, generator):
-    """Return tables with a row for each person where several are given, and what became of them."""
+    """Return tables, joined to a row for each person if several are given; notes, and units."""
     given = {"real": real, "synthetic": synthetic, "held_out": holdout}
     given = {name: tables for name, tables in given.items() if tables is not None}
     several = [name for name, tables in given.items() if isinstance(tables, Mapping)]
     if keys is None and not several:
-        return real, synthetic, holdout, []
+        return real, synthetic, holdout, [], ROWS
     if keys is None:
         raise ValueError(f"{several[0]} has several tables: name the column of persons by keys.")
     for name, other in (("group_by", group_by), ("generator", generator)):
         if other is not None:
             raise ValueError(f"{name} is not taken with keys, by which each row is a person.")
     joined = join_tables_of_persons(given, keys)
-    return *(joined.tables.get(name) for name in ("real", "synthetic", "held_out")), joined.notes
+    tables = (joined.tables.get(name) for name in ("real", "synthetic", "held_out"))
+    return *tables, joined.notes, PERSONS
 
 
 def _read_given_tables(real, synthetic, holdout, group_by, identifiers):
@@ -827,10 +870,11 @@ def _tell_sample(tables):
     )
 
 
-def _describe_data(tables, columns, people, is_person):
+def _describe_data(tables, columns, people, units):
     data = {f"n_{name}": len(table) for name, table in tables.items()}
     data |= {"n_columns": tables["real"].shape[1], "identifiers": list(columns.identifiers)}
-    if is_person:  # each row is
+    data |= {"unit": units.one}
+    if units == PERSONS:
         data |= {
             f"n_persons_{name}": len(tables[name]) for name in ("real", "holdout") if name in tables
         }
@@ -849,7 +893,7 @@ def _leave_out(tables, columns, secrets):
     return names if len(names) < tables["real"].shape[1] else []
 
 
-def _measure_privacy(tables, settings, secrets, clock, columns, people):
+def _measure_privacy(tables, settings, secrets, clock, columns, people, units):
     """Return numbers of training rows beside held-out rows, with checks, and the resemblance."""
     results, copies, resemblance, shift = pd.DataFrame(columns=COLUMNS), None, None, None
     if "holdout" in tables:
@@ -862,7 +906,7 @@ def _measure_privacy(tables, settings, secrets, clock, columns, people):
         results, copies, resemblance = found
         with clock("holdout"):
             shift = measure_shift(*ordered[:2], settings["random_state"], people.groups)
-    checks = make_checks(tables, shift, copies, columns, people)
+    checks = make_checks(tables, shift, copies, columns, people, units)
     return {"results": results, "copies": copies, "checks": checks}, resemblance
 
 

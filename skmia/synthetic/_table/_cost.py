@@ -46,7 +46,7 @@ class TableCost:
     phases : DataFrame
         One row for each phase, with the ``seconds`` that it takes, about, on one core.
     n_bytes : float
-        About what the audit holds at most beside the tables.
+        About the most memory that the audit uses in addition to the tables.
     notes : list of str
         Sentences on what is left out.
     """

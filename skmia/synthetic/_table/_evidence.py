@@ -34,10 +34,27 @@ POWER = 0.8
 HEADLINES = {
     LEAK: "Leakage found",
     NONE: "No leakage detected",
-    SHIFT: "Inconclusive: training rows and holdout differ",
+    SHIFT: "Inconclusive: the training data and the holdout differ",
     REVERSED: "Inconclusive: the scores are the wrong way round",
     UNKNOWN: "It cannot be said whether the table leaks",
 }
+
+
+class TableUnits(NamedTuple):
+    """What the compared rows of a table are, in the words of its report."""
+
+    one: str = "row"
+    many: str = "rows"
+
+
+ROWS, PERSONS = TableUnits(), TableUnits("person", "persons")
+
+
+def read_units(data):
+    """Return what each compared row is, by the data of a document."""
+    return PERSONS if data.get("unit") == PERSONS.one else ROWS
+
+
 UNSEEN = (
     "A table whose rows were changed in a way that an attacker can undo, such as a mirrored one, "
     "passes all of these tests."
@@ -54,6 +71,7 @@ class TableGrounds(NamedTuple):
     smallest_share: float  # share of the training rows whose copies would have been found
     shift: str | None  # how training rows and holdout differ, or None
     unchanged: dict | None = None  # numbers of rows that are in the table as they are
+    units: TableUnits = ROWS  # what each row is
 
 
 def count_units(data):
@@ -63,18 +81,20 @@ def count_units(data):
     return rows | {"shared": data.get("n_persons_shared", 0)}
 
 
-def tell_unchanged(counts):
+def tell_unchanged(counts, units):
     """Return how many rows are in the table as they are."""
-    train = f"{counts['train']:,} of {counts['n_train']:,}"
+    told = (
+        f"{counts['train']:,} of {counts['n_train']:,} training {units.many} are in the synthetic "
+        "table unchanged"
+    )
     if counts["test"] is not None:
         test = f"{counts['test']:,} of {counts['n_test']:,}"
-        return f"{train} training rows stand in the table unchanged, {test} rows never seen do."
-    told = f"{train} training rows stand in the table unchanged"
+        return f"{told}; of {units.many} never seen, {test} are."
     if not counts["train"]:
         return f"{told}."
     return (
-        f"{told}, {counts['alone']:,} of them with values that no other training row has. Only a "
-        "holdout shows how many would by chance."
+        f"{told}, {counts['alone']:,} of them with values that no other training {units.one} has. "
+        "Only a holdout shows how many would be there by chance."
     )
 
 
@@ -192,24 +212,25 @@ def write_table_verdict(grounds, evidence):
 
 def _tell_table_leak(grounds):
     leaks = grounds.results[grounds.results["leak"]].sort_values("pvalue_holm", kind="stable")
-    names = [_tell_table_number(name, row) for name, row in leaks.iterrows()]
+    many = grounds.units.many
+    names = [_tell_table_number(name, row, many) for name, row in leaks.iterrows()]
     more = f", and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
     is_told = FIRST in leaks.index and grounds.unchanged is not None
-    told = f"{tell_unchanged(grounds.unchanged)} " if is_told else ""
+    told = f"{tell_unchanged(grounds.unchanged, grounds.units)} " if is_told else ""
     return (
-        f"{told}The synthetic table reveals more about its training rows than about held-out rows: "
-        f"{'; '.join(names[:_MOST_NAMES])}{more}. The p-values are corrected for all "
+        f"{told}The synthetic table reveals more about its training {many} than about held-out "
+        f"{many}: {'; '.join(names[:_MOST_NAMES])}{more}. The p-values are corrected for all "
         f"{len(grounds.results)} numbers."
     )
 
 
-def _tell_table_number(name, row):
+def _tell_table_number(name, row, many):
     p = format_pvalue(row["pvalue_holm"], 0.0)
     if np.isnan(row["attack"]):
         return f"{name} {row['estimate']:.3f} ({p})"
     right = "" if "copies" in name else "right for "
     attack, control = (f"{100 * row[side]:.3g}%" for side in ("attack", "control"))
-    return f"{name}, {right}{attack} of the training and {control} of the held-out rows ({p})"
+    return f"{name}, {right}{attack} of the training and {control} of the held-out {many} ({p})"
 
 
 def _tell_no_table_leak(grounds):
@@ -217,8 +238,9 @@ def _tell_no_table_leak(grounds):
     return (
         f"None of {len(grounds.results)} numbers is significant at the {level} level after "
         "correction for all of them. Exact copies of "
-        f"{format_share(grounds.smallest_share)} of the training rows would have been found with a "
-        f"probability of {100 * POWER:g}%. {UNSEEN} Another attack may also succeed."
+        f"{format_share(grounds.smallest_share)} of the training {grounds.units.many} would have "
+        f"been found with a probability of {100 * POWER:g}%. {UNSEEN} Another attack may also "
+        "succeed."
     )
 
 
@@ -230,34 +252,38 @@ def format_share(share):
 def _tell_table_shift(grounds):
     return (
         f"They come from different populations: {grounds.shift} What the attacks find may be that "
-        "difference. Use rows of one population, assigned at random to training and holdout."
+        f"difference. Use {grounds.units.many} of one population, assigned at random to training "
+        "and holdout."
     )
 
 
 def _tell_table_reversal(grounds):
     names = " and ".join(list_table_reversals(grounds.results)[:_MOST_NAMES])
     return (
-        f"The synthetic rows are significantly nearer to the holdout than to the training rows "
-        f"({names}). Were the two tables swapped?"
+        "The synthetic rows are significantly nearer to the holdout than to the training "
+        f"{grounds.units.many} ({names}). Were the two tables swapped?"
     )
 
 
 _OBSTACLES = {
-    NO_HOLDOUT: "There is no holdout: rows of the same population that the generator has not seen. "
-    "Without them, it cannot be seen what the table reveals about its training rows beyond what it "
-    "reveals about every member of the population.",
+    NO_HOLDOUT: "There is no holdout: {many} of the same population that the generator has not "
+    "seen. Without them, it is not known what the table reveals about its training {many} beyond "
+    "what it reveals about everyone in the population.",
     SHARED: "{shared:,} persons have rows in both real tables. Without them, a table has "
     "{smallest} persons, and at least {fewest} are needed. Assign all rows of a person to one "
     "table before the generator is trained.",
     TOO_SMALL: "A table has {smallest} rows or persons, and at least {fewest} are needed.",
-    None: "Even a table of copies of all training rows would not have been found: too many of the "
-    "real rows are equal to or near each other, as in tables with few columns or with training "
-    "rows in the holdout.",
+    None: "Even a table of copies of all training {many} would not have been found: too many of "
+    "the real {many} are equal to or near each other, as in tables with few columns or with "
+    "training {many} in the holdout.",
 }
 
 
 def _describe_blindness(grounds):
     n_rows = grounds.n_rows
     return _OBSTACLES[find_obstacle(n_rows)].format(
-        shared=n_rows.get("shared", 0), smallest=_count_smallest(n_rows), fewest=FEW_ROWS
+        shared=n_rows.get("shared", 0),
+        smallest=_count_smallest(n_rows),
+        fewest=FEW_ROWS,
+        many=grounds.units.many,
     )

@@ -181,7 +181,7 @@ def _join(tables, keys, parents, children, kinds):
     repeated = joined.columns[joined.columns.duplicated()]
     if len(repeated):
         raise ValueError(
-            f"Two tables with one row a person have the column {repeated[0]!r}; rename one."
+            f"Two tables with one row per person have the column {repeated[0]!r}; rename one."
         )
     return joined.reset_index(drop=True)
 
@@ -205,15 +205,15 @@ def _list_notes(keys, parents, data, left_out):
     """Return what became of the tables, in sentences."""
     told = []
     for table, key in keys.items():
-        kind = "one row a person" if table in parents else "several rows a person"
+        kind = "one row per person" if table in parents else "several rows per person"
         told.append(
-            f"{visible(table)} by {visible(key)} ({kind}, {len(data['real'][table]):,} "
-            "training rows)"
+            f"{visible(table)} by {visible(key)} ({kind}, {len(data['real'][table]):,} rows in the "
+            "training data)"
         )
     notes = [
-        f"Each row that is compared is a person, of {len(keys)} tables: {'; '.join(told)}. Of "
-        "several rows of a person there are their number, mean, smallest and largest of numbers, "
-        "and the most frequent of other values."
+        f"Each compared row is a person, joined from {len(keys)} tables: {'; '.join(told)}. "
+        "Several rows of a person are summarized by their number, the mean, smallest and largest "
+        "of numbers, and the most frequent of other values."
     ]
     for table, names in left_out.items():
         if names:

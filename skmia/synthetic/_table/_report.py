@@ -38,6 +38,7 @@ from ._evidence import (
     FIRST,
     LOSS,
     NO_HOLDOUT,
+    PERSONS,
     POWER,
     SHARED,
     TOO_SMALL,
@@ -46,6 +47,7 @@ from ._evidence import (
     find_obstacle,
     format_share,
     list_table_reversals,
+    read_units,
     tell_unchanged,
 )
 
@@ -97,30 +99,29 @@ _UTILITY = {
     "quality": ("Both together", "mean of both"),
     "resemblance loss": (
         "Resemblance loss",
-        "0: synthetic rows lie like other real rows; 50: all are distinguished",
+        "0: synthetic rows cannot be distinguished from real ones; 50: all can be",
     ),
 }
 _ATTACKS = {
-    "membership by distances": "training rows have smaller distances, compared with real rows",
-    "membership by DOMIAS": "synthetic rows lie more densely around training rows",
-    "membership by Gen-LRA": "training rows make the synthetic rows more likely",
-    "membership by a classifier": "training rows look more like synthetic rows",
+    "membership by distances": "training {many} are nearer to synthetic than to other real {many}",
+    "membership by DOMIAS": "synthetic {many} are denser around training {many}",
+    "membership by Gen-LRA": "training {many} make the synthetic {many} more likely",
+    "membership by a classifier": "training {many} look more like synthetic {many}",
 }
 
 
 def describe_table_rows(data):
-    parts = [
-        f"{data['n_synthetic']:,} synthetic rows",
-        _describe_row_count(data, "real", "training rows"),
-    ]
+    parts = [_describe_row_count(data, *one) for one in (("synthetic",) * 2, ("real", "training"))]
     held = "n_holdout" in data
-    parts.append(_describe_row_count(data, "holdout", "held-out rows") if held else "no holdout")
+    parts.append(_describe_row_count(data, "holdout", "held-out") if held else "no holdout")
     return f"{', '.join(parts)}; {data['n_columns']:,} columns."
 
 
-def _describe_row_count(data, name, words):
-    persons = data.get(f"n_persons_{name}")
-    return f"{data[f'n_{name}']:,} {words}" + (f" of {persons:,} persons" if persons else "")
+def _describe_row_count(data, name, kind):
+    units = read_units(data)
+    persons = data.get(f"n_persons_{name}") if units != PERSONS else None
+    told = f"{data[f'n_{name}']:,} {kind} {units.many}"
+    return told + (f" of {persons:,} persons" if persons else "")
 
 
 def format_interval(row):
@@ -146,7 +147,9 @@ def format_table_share(rate):
 def tabulate_results(document):
     """Return the cells of the table of privacy numbers, with its headings first."""
     level = f"{100 * document['settings']['confidence_level']:g}%"
-    rows = [["number", "training rows", "held-out rows", f"excess [{level}]", "p, corrected"]]
+    many = read_units(document["data"]).many
+    heads = [f"training {many}", f"held-out {many}", f"excess [{level}]", "p, corrected"]
+    rows = [["number", *heads]]
     for row in document["results"]:
         p = format_pvalue(row["pvalue_holm"], 0.0).removeprefix("p ").removeprefix("= ")
         mark = " *" if row["leak"] else ""
@@ -157,7 +160,8 @@ def tabulate_results(document):
 
 def tabulate_utility(document):
     """Return the cells of the table of utility, with its headings first."""
-    head = ["utility", "synthetic rows", "training rows"]
+    many = read_units(document["data"]).many
+    head = ["utility", f"synthetic {many}", f"training {many}"]
     return [head] + [
         [row["name"], format_interval(row), format_number(row["real"])]
         for row in document["utility"]
@@ -179,11 +183,13 @@ def describe_use(document):
 def _describe_trained(document):
     """Lines on the models of the target and on each number of the generator's further tables."""
     lines, trained = [], document["trained"]
+    many = read_units(document["data"]).many
     if trained is not None:
         lines.append(
-            f"A model of {trained['target']} that was fitted on synthetic rows reaches an "
-            f"{trained['metric']} of {trained['synthetic']:.3f} on held-out rows; one of training "
-            f"rows {trained['real']:.3f} (chance: {trained['chance']:.3f})."
+            f"A model of {trained['target']} that was fitted on synthetic {many} reaches an "
+            f"{trained['metric']} of {trained['synthetic']:.3f} on held-out {many}, and a model "
+            f"that was fitted on training {many} {trained['real']:.3f} (chance: "
+            f"{trained['chance']:.3f})."
         )
     return lines + [
         f"{row['n_tables']} further tables of the generator: {row['name']} "
@@ -241,7 +247,7 @@ def format_table_summary(document):
 def _tell_unchanged_rows(document):
     """Return the sentence on unchanged rows; none in documents of before."""
     counts = document.get("unchanged")
-    return [tell_unchanged(counts)] if counts else []
+    return [tell_unchanged(counts, read_units(document["data"]))] if counts else []
 
 
 def _align_cells(rows):
@@ -283,7 +289,7 @@ def render_table(document, title=None):
     screen, data = show_table(document), document["data"]
     command = document["settings"].get("command") or {}
     name = command.get("synthetic", "a synthetic table")
-    held = data.get("n_holdout", 0)
+    held, units = data.get("n_holdout", 0), read_units(data)
     subject = f"{name[0].upper()}{name[1:]}" if not command else name
     is_shown = document["evidence"] in CONCLUSIVE
     return render_page(
@@ -294,8 +300,9 @@ def render_table(document, title=None):
         date=write_date(document["created"]),
         audit=document,
         level=screen.level,
-        subject=f"{subject} · {data['n_synthetic']:,} rows, {data['n_columns']:,} columns · made "
-        f"from {data['n_real']:,} rows",
+        subject=f"{subject} · {data['n_synthetic']:,} {units.many}, {data['n_columns']:,} columns "
+        f"· made from {data['n_real']:,} {units.many}",
+        units=units,
         sentence=screen.sentence,
         counts=screen.counts,
         steps=screen.steps,
@@ -321,7 +328,7 @@ def render_table(document, title=None):
 
 
 def _list_table_doubts(document):
-    """How often a training row ranks above a row never seen, what forbids a verdict first."""
+    """Return how often a training row ranks above one never seen, the obstacle first."""
     checks = {check["name"]: check for check in document["checks"]}
     shift = checks["one population"]["interval"]
     rows = [("without the table", *shift)] if shift else []
@@ -362,34 +369,39 @@ def _get_low(level):
 # What a number means for the people in the training rows, by the beginning of its name.
 _CLAUSES = {
     "inference of ": "a missing value can be **inferred** from it",
-    "near copies": "{count} training rows have a **near copy** in it",
-    "copied identifiers": "the **identifiers** of training rows are in it",
-    "copies but one cell": "{count} training rows are in it **but for one cell**",
-    "rare copies": "{count} training rows are **copied** into it",
-    "singling out": "a row can be **singled out** with it",
-    "linkability": "two parts of a row can be **linked** with it",
-    "membership by ": "it shows who is in the **training rows**",
+    "near copies": "{count} training {many} have a **near copy** in it",
+    "copied identifiers": "the **identifiers** of training {many} are in it",
+    "copies but one cell": "{count} training {many} are in it **but for one cell**",
+    "rare copies": "{count} training {many} are **copied** into it",
+    "singling out": "a {one} can be **singled out** with it",
+    "linkability": "two parts of a {one} can be **linked** with it",
+    "membership by ": "it shows who is in the **training data**",
 }
 _DOUBTS = {
-    SHIFT: "**Training rows and rows never seen differ even without the table.** An attack may "
+    SHIFT: "**Training {many} and {many} never seen differ even without the table.** An attack may "
     "only see this difference, and not what the table reveals: leakage can be neither shown nor "
     "ruled out.",
-    REVERSED: "**The table is nearer to rows never seen than to its training rows.** Most often "
-    "the two tables were swapped.",
+    REVERSED: "**The table is nearer to {many} never seen than to its training {many}.** The most "
+    "common reason is that the two tables were swapped.",
 }
 
 
 def write_table_sentence(document):
     """Return what was found, with what is stressed between two asterisks."""
-    level = read_level(document["level"])
+    level, units = read_level(document["level"]), read_units(document["data"])
     if level.name == "unknown":
         why = document["verdict"].partition(". ")[2]
-        return _DOUBTS.get(document["evidence"], f"**Nothing could have been found.** {why}")
+        doubt = _DOUBTS.get(document["evidence"])
+        return (
+            doubt.format(many=units.many)
+            if doubt
+            else f"**A leak could not have been detected.** {why}"
+        )
     if level.name == "none":
         return (
-            f"None of {len(document['results'])} numbers is higher on training rows than on **rows "
-            f"never seen**, beyond chance. {_tell_smallest(document)} A stronger attack may still "
-            "succeed."
+            f"None of {len(document['results'])} numbers is significantly higher on training "
+            f"{units.many} than on **{units.many} never seen**. {_tell_smallest(document)} A "
+            "stronger attack may still succeed."
         )
     found = [
         (start, pairs[0]) for start in _CLAUSES if (pairs := _find_table_numbers(document, start))
@@ -399,14 +411,16 @@ def write_table_sentence(document):
         return _write_slight_table(document, found)
     is_counted = _leads_with_counts(document)
     clauses = [
-        _CLAUSES[start].format(count=_count_of(row["attack"] or 0))
+        _CLAUSES[start].format(count=_count_of(row["attack"] or 0), **units._asdict())
         for start, (row, own) in found
         if own.rank == level.rank and not (is_counted and "copies" in start)
     ]
     if is_counted:
         more = f" {clauses[0][0].upper()}{clauses[0][1:]}." if clauses else ""
-        return _write_counts(document["unchanged"]) + more
-    return f"The table reveals rows that it was made from: {' and '.join(clauses[:2])}."
+        return _write_counts(document["unchanged"], units) + more
+    return (
+        f"The table reveals {units.many} that it was generated from: {' and '.join(clauses[:2])}."
+    )
 
 
 def _leads_with_counts(document):
@@ -415,20 +429,22 @@ def _leads_with_counts(document):
     return bool(document.get("unchanged")) and document["evidence"] == LEAK and rare[0]["leak"]
 
 
-def _write_counts(counts):
-    alone = f", {counts['alone']:,} of them with values that nobody else has"
+def _write_counts(counts, units):
+    alone = f", {counts['alone']:,} of them with values that no other {units.one} has"
     return (
-        f"**{counts['train']:,} of {counts['n_train']:,}** training rows stand in the table "
-        f"**unchanged**{alone if counts['alone'] else ''}; {counts['test']:,} of "
-        f"{counts['n_test']:,} rows never seen do."
+        f"**{counts['train']:,} of {counts['n_train']:,}** training {units.many} are in the "
+        f"synthetic table **unchanged**{alone if counts['alone'] else ''}; of {units.many} never "
+        f"seen, {counts['test']:,} of {counts['n_test']:,} are."
     )
 
 
 def _write_slight_table(document, found):
     names = [row["name"] for _, (row, own) in found if own.rank >= 0] or [LOSS]
+    many = read_units(document["data"]).many
     return (
-        "The table reveals more about its training rows than about rows never seen, most by "
-        f"**{names[0]}**. It is more than chance, and too little to be sure of anybody."
+        f"The table reveals more about its training {many} than about {many} never seen, most by "
+        f"**{names[0]}**. This is more than chance, but too little to identify anyone with "
+        "certainty."
     )
 
 
@@ -442,7 +458,8 @@ def _tell_smallest(document):
     share = copies[FIRST]["smallest_share_corrected"]
     share = format_share(np.inf if share is None else share)
     chance = f"with a probability of {100 * POWER:g}%"
-    return f"Copies of {share} of the training rows would have been found {chance}."
+    many = read_units(document["data"]).many
+    return f"Copies of {share} of the training {many} would have been found {chance}."
 
 
 # What to do next.
@@ -453,30 +470,32 @@ _RESULTS = {
     "cannot be said": "Do not publish the table yet.",
 }
 _CHANGE = NextStep(
-    "Change the generator, not the rows.",
-    "Train it for less long, on more rows, or privately. A filter that removes near rows shows "
-    "where they were.",
+    "Change the generator, not the table.",
+    "Train it for fewer steps, on more data, or privately. A filter that removes near copies "
+    "reveals where the training data are.",
     "#copies",
     "Copies",
 )
-_AGAIN = NextStep("Audit the new table.", "Each draw of a generator leaks more or less.")
+_AGAIN = NextStep("Audit the new table.", "Each draw of a generator can leak more or less.")
 _AGAIN_BELOW = NextStep("Then audit again.", "The numbers below have no level.", "#all", "Where")
 _STEPS = {
     NONE: (
         NextStep(
-            "Say with the table what was tested.",
-            "And what would not have been found.",
+            "State with the table what was tested.",
+            "Also state what would not have been found.",
             "#trust",
             "Where",
         ),
-        NextStep("Audit each table that is published.", "Another draw of one generator can leak."),
+        NextStep(
+            "Audit each table that is published.", "Another draw of the same generator can leak."
+        ),
         NextStep("Use a private generator for the worst case.", "No audit gives a guarantee."),
     ),
     SHIFT: (
         NextStep("Take both tables from one population.", "Assign rows at random, by person."),
         NextStep(
-            "See in what they differ.",
-            "A date, an age, a filter, another source.",
+            "Find out how they differ.",
+            "Such as in dates, ages, a filter or the source.",
             "#trust",
             "Where",
         ),
@@ -495,8 +514,8 @@ _STEPS = {
 # What ends that nothing can be measured, by what prevents it.
 _REMEDIES = {
     NO_HOLDOUT: (
-        NextStep("Put rows aside before the generator is trained.", "At random and by person."),
-        NextStep("Then audit again, with these as the holdout.", "`--held-out FILE`"),
+        NextStep("Set data aside before the generator is trained.", "At random and by person."),
+        NextStep("Then audit again, with these data as the holdout.", "`--held-out FILE`"),
     ),
     SHARED: (
         NextStep(
@@ -514,13 +533,15 @@ _REMEDIES = {
     ),
     None: (
         NextStep(
-            "Compare with rows that are not in the training table.",
+            "Compare with data that are not in the training table.",
             "Remove rows of the holdout that equal training rows, or give more columns.",
         ),
         _AGAIN_BELOW,
     ),
 }
-_PUBLISH_NOT = NextStep("Do not publish because of this page.", "It says nothing about leaks.")
+_PUBLISH_NOT = NextStep(
+    "This page is not a reason to publish the table.", "Leaks could not be measured."
+)
 
 
 def advise_on_table(document):
@@ -539,9 +560,10 @@ def advise_on_table(document):
     else:
         if found is None:
             near = next(row for row in document["copies"] if row["name"] == "near copies")
-            why = "For the people in the training rows, it is personal data."
+            many = read_units(document["data"]).many
+            why = "For the people in the training data, it is personal data."
             if _find_table_numbers(document, "near copies")[0][1].rank >= 0:
-                why = f"{near['train']:,.0f} of {near['n_train']:,.0f} training rows have a near "
+                why = f"{near['train']:,.0f} of {near['n_train']:,.0f} training {many} have a near "
                 why += "copy in it."
             told = _RESULTS["do not release"]
             if read_level(document["level"]) == "slight":
@@ -553,24 +575,28 @@ def advise_on_table(document):
 
 # The three risks of European guidance: heading, what it is, beginning of the names of its numbers.
 _RISKS = (
-    ("Singling out", "Values of a synthetic row point at one real row.", "singling out"),
-    ("Linkability", "Two halves of a real row are joined.", "linkability"),
-    ("Inference", "A missing value is guessed.", "inference of "),
+    ("Singling out", "Values of a synthetic {one} identify one real {one}.", "singling out"),
+    ("Linkability", "Two halves of a real {one} are linked.", "linkability"),
+    ("Inference", "A missing value is inferred.", "inference of "),
 )
 
 
 def _describe_risks(document):
+    units = read_units(document["data"])
+    many = units.many
     for heading, what, start in _RISKS:
         found = _find_table_numbers(document, start)
         if not found:
             yield {"heading": heading, "what": "It could not be measured.", "number": "-"}
             continue
         row, level = found[0]
+        what = what.format(one=units.one)
         if start == "inference of ":
             what = f"{what[:-1]}; worst column: {row['name'].removeprefix(start)}."
         if row["name"] == "singling out, one column":
-            what = "A single value of a synthetic row points at one real row."
-        names = ("training rows", "attack"), ("rows never seen", "control"), ("guesses", "naive")
+            what = f"A single value of a synthetic {units.one} identifies one real {units.one}."
+        names = (f"training {many}", "attack"), (f"{many} never seen", "control")
+        names += (("guesses", "naive"),)
         bars = [(words, row[name], _percent(row[name])) for words, name in names]
         yield {"heading": heading, "what": what, "bars": bars, **_describe_excess(row, level)}
 
@@ -597,8 +623,12 @@ def _describe_excess(row, level, unit="%"):
 
 def _rank_table_rows(document, start):
     """Return the rows of a table of numbers, the highest first."""
+    many = read_units(document["data"]).many
     return [
-        {"name": row["name"].removeprefix(start), "small": _ATTACKS.get(row["name"], "")}
+        {
+            "name": row["name"].removeprefix(start),
+            "small": _ATTACKS.get(row["name"], "").format(many=many),
+        }
         | _describe_excess(row, level)
         for row, level in _find_table_numbers(document, start)
     ]
@@ -607,12 +637,13 @@ def _rank_table_rows(document, start):
 def _describe_copies(document):
     """Near copies of a hundred on both sides, exact copies, and nearness, in words."""
     rows = {row["name"]: row for row in document["copies"]}
+    many = read_units(document["data"]).many
     near, every = rows["near copies"], rows.get("all copies")
     level = next((level for _, level in _find_table_numbers(document, "near copies")), None)
     sides = []
     for side, words, color in (
-        ("train", "training rows have a near copy", level),
-        ("test", "rows never seen have one", None),
+        ("train", f"training {many} have a near copy", level),
+        ("test", f"{many} never seen have one", None),
     ):
         share = near[side] / near[f"n_{side}"]
         number = _count_of(share).removesuffix(" of 100").replace("fewer than ", "< ")
@@ -621,15 +652,15 @@ def _describe_copies(document):
     counts = ""
     if every is not None:
         copied, held = (f"{every[k]:,.0f} of {every[f'n_{k}']:,.0f}" for k in ("train", "test"))
-        units = "persons" if "n_persons_real" in document["data"] else "training rows"
-        counts = f"{copied} {units}, {held} never seen. "
+        units = "persons" if "n_persons_real" in document["data"] else many
+        counts = f"{copied} training {units} and {held} {units} never seen. "
     rare = rows[FIRST]
-    counts += f"{rare['train']:,.0f} of those copied are rare. "
+    counts += f"{rare['train']:,.0f} of the copies are rare. "
     one = rows.get("copies but one cell")
     if one is not None:
         counts += (
-            f"With at most one other cell, {one['train']:,.0f} rare ones and {one['test']:,.0f} "
-            "never seen. "
+            f"Copies that differ in at most one cell: {one['train']:,.0f} rare ones, and "
+            f"{one['test']:,.0f} of {many} never seen. "
         )
     counts += _tell_smallest(document)
     loss = next((row for row in document["results"] if row["name"] == LOSS), None)
@@ -637,9 +668,9 @@ def _describe_copies(document):
     if loss is not None and loss["estimate"] is not None:
         points, low, high = (round(100 * loss[name]) for name in ("estimate", "low", "high"))
         nearness = (
-            "How much nearer synthetic rows lie to training rows than to rows never seen: "
+            f"How much nearer synthetic {many} are to training {many} than to {many} never seen: "
             f"{points} of 50 points ({low} to {high}). A table of copies has 50, and a table that "
-            "is as far from both has 0 (privacy loss)."
+            "is equally far from both has 0 (privacy loss)."
         )
     return {"sides": sides, "exact": counts, "nearness": nearness}
 
@@ -658,7 +689,8 @@ def _describe_utility(row):
     made, own = (None if row[k] is None else f"{100 * row[k]:.1f}" for k in ("estimate", "real"))
     name, meaning = _UTILITY.get(row["name"], (row["name"], ""))
     if name.startswith("model of "):
-        meaning = "gain over guessing of a model of synthetic rows, as a share of one of real rows"
+        meaning = "gain over guessing of a model fitted on synthetic data, as a share of the gain "
+        meaning += "of a model fitted on real data"
     return {"name": name, "meaning": meaning, "value": made, "real": own}
 
 
@@ -673,8 +705,8 @@ def _describe_use(document):
 # What a check says if it passed, and if it warns.
 _STATEMENTS = {
     "one population": (
-        "Training rows and rows never seen are alike",
-        "Training rows and rows never seen differ",
+        "Training data and holdout are alike",
+        "Training data and holdout differ",
     ),
     "duplicates": ("Few rows are on both sides", "Many rows are on both sides"),
     "rows of one person": (
@@ -682,7 +714,7 @@ _STATEMENTS = {
         "Several rows are of one person",
     ),
     "columns fit": ("The columns of the tables fit", "Columns of the tables do not fit"),
-    "resolution": ("Rarer copies would be missed", ""),
+    "resolution": ("Fewer copies would not be found", ""),
 }
 
 
@@ -741,9 +773,10 @@ def format_short_table(document):
 def _tabulate_risks(document):
     """Return the highest number of each kind, in the order of the page."""
     level = f"{100 * document['settings']['confidence_level']:g}%"
+    many = read_units(document["data"]).many
     lines = [
         _lay_table_row("", "because of", "training", "never", "by", ""),
-        _lay_table_row("of 100 attacks", "the table", "rows", "seen", "guessing", "level"),
+        _lay_table_row("of 100 attacks", "the table", many, "seen", "guessing", "level"),
     ]
     for start in ("singling out", "linkability", "inference of ", "near copies", "membership by "):
         for row, own in _find_table_numbers(document, start)[:1]:
