@@ -254,7 +254,7 @@ def expect_audit(size, pace, took=None):
     def guess_seconds(seconds):
         return StageStep(pace.load * seconds, _ARITHMETIC)
 
-    file, together = _expect_file(size, pace), 1.0 if _is_one_by_one(size.model) else _TOGETHER
+    together = 1.0 if _is_one_by_one(size.model) else _TOGETHER
     stages = {
         OPENING: {
             "victim": pace.answer_on(n),
@@ -262,15 +262,7 @@ def expect_audit(size, pace, took=None):
             ModelAndTableCheck.name: (2 if is_linear_model(size.model) else 1)
             * (pace.fit_seconds + pace.answer_seconds),
         },
-        AS_FILE: {
-            "file": StageStep(file, _READING),
-            # It is asked unless the leak is severe, as that of trees mostly is.
-            CONTROL_OF_FILE: StageStep(
-                file * min(1.0, _count_of_control(size) / n) + pace.fit_on(n / 2),
-                _READING,
-                is_certain=not _has_trees(size.model),
-            ),
-        },
+        AS_FILE: _expect_file_steps(size, pace) if size.has_file else 0.0,
         ALONE: {
             name: StageStep(2.0 * loop) if name == "AnalyticLiRA" else guess(*_OF_ANOTHER)
             for name in size.alone
@@ -293,15 +285,35 @@ def expect_audit(size, pace, took=None):
             },
         },
     }
-    of_drift = _N_OF_DRIFT * (pace.fit_on(min(n, 20_000) / 4) + pace.answer_on(min(n, 20_000) / 2))
+    stages[CHECKS] |= _expect_retrained_checks(size, pace, took, loop)
+    return stages
+
+
+def _expect_file_steps(size, pace):
+    """Return the steps of the attack on the file."""
+    file = _expect_file(size, pace)
+    control = file * min(1.0, _count_of_control(size) / size.n_records)
+    # The control is asked unless the leak is severe, as that of trees mostly is.
+    is_certain = not _has_trees(size.model)
+    return {
+        "file": StageStep(file, _READING),
+        CONTROL_OF_FILE: StageStep(
+            control + pace.fit_on(size.n_records / 2), _READING, is_certain=is_certain
+        ),
+    }
+
+
+def _expect_retrained_checks(size, pace, took, loop):
+    """Return the steps of checks that train models."""
+    n_drawn = min(size.n_records, 20_000)
+    of_drift = _N_OF_DRIFT * (pace.fit_on(n_drawn / 4) + pace.answer_on(n_drawn / 2))
     slowest = max((took.get(name, 0.0) for name in (*size.alone, *size.pooled)), default=0.0)
     again = _N_FOLDS * (loop + slowest + (took.get("file", 0.0) / 2 if size.has_file else 0.0))
-    stages[CHECKS] |= {
+    return {
         DriftCheck.name: StageStep(of_drift if is_trainable(size.model) else 0.0),
         # It is asked where the sides differ.
         BeyondShiftCheck.name: StageStep(again, is_certain=False),
     }
-    return stages if size.has_file else stages | {AS_FILE: 0.0}
 
 
 def _expect_file(size, pace):
