@@ -103,7 +103,7 @@ class LinearInfluence:
                 np.diagonal(hessian).reshape(n_outputs, -1).mean(axis=0)[:, None, None]
             )
         hessian[np.diag_indices_from(hessian)] += np.tile(penalty, n_outputs)
-        _refuse_infinite(hessian)
+        refuse_infinite(hessian)
         factor = CholeskyFactor(hessian, overwrite=True)
         if factor.rcond < SMALLEST_RCOND:
             raise _make_not_unique()
@@ -194,7 +194,7 @@ class DualInfluence:
         inner = self._near * self._root
         inner *= self._root[:, None]
         inner[np.diag_indices_from(inner)] += 1
-        _refuse_infinite(inner)
+        refuse_infinite(inner)
         self._factor = CholeskyFactor(inner, overwrite=True)
         self._free = self._list_free(X)
         parts = gen_batches(X.shape[0], _count_block_rows(X.shape[0]))
@@ -249,7 +249,8 @@ class DualInfluence:
         return _densify_features(X[:, np.flatnonzero(self._penalty == 0)])
 
 
-def _refuse_infinite(matrix):
+def refuse_infinite(matrix):
+    """Refuse sums of squares beyond double precision."""
     if not np.isfinite(matrix).all():
         raise ValueError("X holds numbers whose squares are too large for double precision.")
 

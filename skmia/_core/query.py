@@ -18,6 +18,7 @@ from sklearn.utils import gen_batches, get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from .containers import accepting_read_only, take_rows
+from .copies import copy_unfitted
 from .error_hints import with_advice
 from .outputs import PREDICTIONS, Outputs, join_outputs
 from .randomness import preserved_randomness
@@ -68,6 +69,18 @@ def unwrap(estimator):
     while isinstance(estimator, FrozenEstimator):
         estimator = estimator.estimator
     return estimator
+
+
+def copy_recipe(estimator, victim):
+    """Return an unfitted copy of an estimator, or of what the victim was trained as."""
+    if estimator is not None:
+        return copy_unfitted(unwrap(estimator))
+    if victim is None:
+        raise ValueError("estimator must say how the victim was trained, as victim is None.")
+    model = unwrap(victim)
+    while hasattr(model, "best_estimator_"):
+        model = model.best_estimator_
+    return copy_unfitted(model)
 
 
 def refuse_class(value, role):

@@ -9,12 +9,11 @@ from scipy.special import expit, logit
 from sklearn.base import BaseEstimator, is_classifier
 
 from .._core.budget import Cost, OverBudgetError, allow_bytes, why_over
-from .._core.copies import copy_unfitted
 from .._core.linear_influence import expect_influence, make_influence
 from .._core.moments import SMALLEST_SPREAD
 from .._core.needs import Needs
 from .._core.normal_law import log_normal
-from .._core.query import unwrap
+from .._core.query import copy_recipe, unwrap
 from .._core.records import Records
 from .._core.sklearn import Interval, StrOptions
 from .._core.validation import check_outputs_source, query
@@ -179,7 +178,7 @@ class AnalyticLiRA(PosteriorMixin, BaseAttack):
 
     def _fit(self, records, membership):
         check_outputs_source(self.victim)
-        self.estimator_ = self._make_estimator()
+        self.estimator_ = copy_recipe(self.estimator, self.victim)
         self._model = LinearModel(self.estimator_)
         self._model.fit(records.X, records.y, self.prior).check()
         self._digests = sort_distinct(records)[1]
@@ -222,16 +221,6 @@ class AnalyticLiRA(PosteriorMixin, BaseAttack):
     def _draw(self, pull, weight, held):
         """Return the standard deviation of what the draw of each record pulls."""
         return np.sqrt((1 - self.prior) / self.prior) * weight * pull / (1 - weight * held)
-
-    def _make_estimator(self):
-        if self.estimator is not None:
-            return copy_unfitted(unwrap(self.estimator))
-        if self.victim is None:
-            raise ValueError("estimator must say how the victim was trained, as victim is None.")
-        model = unwrap(self.victim)
-        while hasattr(model, "best_estimator_"):
-            model = model.best_estimator_
-        return copy_unfitted(model)
 
     def _score_samples(self, records):
         (leverage, mean, variance, y), signal = self._describe(records), self._ask(records)

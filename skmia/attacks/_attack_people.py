@@ -14,7 +14,7 @@ from .._core.outputs import Outputs
 from .._core.records import Records
 from .._core.types import ArrayLike
 from .._core.validation import check_records
-from ..base import get_neutral, treats_models_as_victims
+from ..base import check_repeatable, get_neutral, treats_models_as_victims
 from ..metrics import conformal_pvalues
 from ..shadow import ShadowPool
 from ._lira import LiRA
@@ -198,11 +198,7 @@ def shadow_nonmember_scores(attack: BaseEstimator, X: Records) -> np.ndarray:
     """
     check_is_fitted(attack)
     records = check_records(X)
-    if not treats_models_as_victims(attack):
-        raise TypeError(
-            "attack must compare the victim with shadow models that can take its place; got "
-            f"{type(attack).__name__}."
-        )
+    check_repeatable(attack)
     models = choose_models(attack, len(records))
     found = [
         scores[judged & ~inside]

@@ -383,8 +383,7 @@ class TrendLaws(SidesComparison):
 
     def fit(self, reader, records):
         """Choose the law, and fit its priors to a sample of the pool."""
-        if not reader.can_judge(records).any():
-            raise ValueError(reader.say_none_judged(records))
+        reader.refuse_unjudged(reader.can_judge(records), records)
         answers, columns = reader.answers, _draw_trend_records(reader)
         self.partners, self.law = answers.design.partners, NormalLaw(self.shrinks)
         if self.likelihood == "auto":

@@ -486,8 +486,7 @@ class StackedComparison(Comparison):
         self.offset, self.n_queries = logit(1 - prior), pool.signals_.shape[1]
         reader = self._read(pool)
         judged = reader.can_judge(records)
-        if not judged.any():
-            raise ValueError(reader.say_none_judged(records))
+        reader.refuse_unjudged(judged, records)
         self.parts, self.around, self._asked = fit_parts(pool, records), None, None
         self.readings = list(dict.fromkeys(part.reads for part in self.parts.values()))
         if pool.classes_ is not None and (victim is not None or "outputs" in records.fields):

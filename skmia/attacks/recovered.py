@@ -9,7 +9,7 @@ from sklearn.base import BaseEstimator
 from .._core.budget import Cost
 from .._core.copies import copy_unfitted
 from .._core.needs import Needs
-from .._core.query import unwrap
+from .._core.query import copy_recipe
 from .._core.randomness import check_random_state
 from .._core.records import Records
 from .._core.sklearn import Interval
@@ -203,7 +203,7 @@ class RecoveredModelAttack(BaseAttack):
 
     def _fit(self, records, membership):
         check_outputs_source(self.victim)
-        recipe = self._make_estimator()
+        recipe = copy_recipe(self.estimator, self.victim)
         why = why_not_recovered(recipe)
         if why is not None:
             raise TypeError(f"The coefficients are not recovered: {why}.")
@@ -257,16 +257,6 @@ class RecoveredModelAttack(BaseAttack):
                 UserWarning,
                 stacklevel=4,
             )
-
-    def _make_estimator(self):
-        if self.estimator is not None:
-            return copy_unfitted(unwrap(self.estimator))
-        if self.victim is None:
-            raise ValueError("estimator must say how the victim was trained, as victim is None.")
-        model = unwrap(self.victim)
-        while hasattr(model, "best_estimator_"):
-            model = model.best_estimator_
-        return copy_unfitted(model)
 
     def _score_samples(self, records):
         return self._attack.score_samples(records)

@@ -208,8 +208,7 @@ class PoolReader:
             elif judged.any():
                 rows = np.arange(len(records))[rows][judged]
                 yield rows, shadows[:, :, judged], inside[:, judged]
-        if not some:
-            raise ValueError(self.say_none_judged(records))
+        self.refuse_unjudged(some, records)
 
     def sides(self, records, change=None):
         """Yield rows and moments of both sides of the records that can be judged.
@@ -227,8 +226,7 @@ class PoolReader:
                 yield rows, compute_sides(values, inside, ~inside, self.answers.design.partners)
             return
         judged = self.are_enough(known.into.count[columns], known.out.count[columns])
-        if not judged.any():
-            raise ValueError(self.say_none_judged(records))
+        self.refuse_unjudged(judged, records)
         whole = np.array_equal(columns, np.arange(len(known.into.count))) and judged.all()
         for part in cut(len(columns), _N_RECORDS):
             rows = part if whole else part.start + np.flatnonzero(judged[part])
@@ -253,11 +251,13 @@ class PoolReader:
             f"{n_records} records has them. Fit the pool with more models{alternative}."
         )
 
-    def say_none_judged(self, records):
-        """Say why no record has the models that the comparison needs."""
+    def refuse_unjudged(self, judged, records):
+        """Say why no record has the models that the comparison needs, if none has."""
+        if np.any(judged):
+            return
         if not self._comparison.least[0] or (self.answers.locate(records) >= 0).any():
-            return self.say_too_few(len(records))
-        return (
+            raise ValueError(self.say_too_few(len(records)))
+        raise ValueError(
             f"{self._name} needs IN shadow models, and {len(records)} of {len(records)} records "
             f"are not in the shadow pool; {self.answers.how_to_know(records)}"
         )

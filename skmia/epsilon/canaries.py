@@ -14,6 +14,7 @@ from sklearn.preprocessing import StandardScaler
 
 from .._core.caches import clone_to_train
 from .._core.gaussians import estimate_moments, make_moments
+from .._core.linear_influence import refuse_infinite
 from .._core.matrix import check_feature_matrix, check_matrix_and_labels
 from .._core.metric_inputs import check_option, refuse_other_choice
 from .._core.numbers import SMALLEST, check_number, to_array
@@ -174,8 +175,7 @@ def _make_clip_bkd(X, y, n_canaries, norm):
     centered = np.asarray(X, dtype=np.float64) - X.mean(axis=0, dtype=np.float64)
     with np.errstate(over="ignore", invalid="ignore"):
         spread = centered.T @ centered
-    if not np.isfinite(spread).all():
-        raise ValueError("X holds numbers whose squares are too large for double precision.")
+    refuse_infinite(spread)
     if norm is None:
         norm = np.median(np.linalg.norm(X, axis=1))
     _, vectors = np.linalg.eigh(spread)

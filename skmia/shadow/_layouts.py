@@ -179,9 +179,14 @@ def save_shadows(
         write_atomically(path, write)
 
 
-def _load_layout_array(path):
+def _require_file(path):
     if not path.is_file():
         raise FileNotFoundError(f"The layout needs the file {show(str(path))}.")
+    return path
+
+
+def _load_layout_array(path):
+    _require_file(path)
     try:
         return np.load(path, mmap_mode="r", allow_pickle=False)
     except (ValueError, OSError) as error:  # Python objects are pickles, which are not read
@@ -299,10 +304,7 @@ class _NpzLayout:
 
     @staticmethod
     def load(folder, kind):
-        path = folder / "shadows.npz"
-        if not path.is_file():
-            raise FileNotFoundError(f"The layout needs the file {show(str(path))}.")
-        with np.load(path, allow_pickle=False) as stored:
+        with np.load(_require_file(folder / "shadows.npz"), allow_pickle=False) as stored:
             outputs, keep = stored["outputs"], stored["membership"]
         names = [f"row {k}" for k in range(len(outputs))]
         return Shadows(outputs, keep, "log_odds", None, names)

@@ -135,7 +135,7 @@ def test_bad_input_is_refused():
     simple = ThresholdAttack().fit(records)
     with pytest.raises(TypeError, match="shadow models that can take its place; got Threshold"):
         attack_people(simple, records)
-    with pytest.raises(TypeError, match="shadow models that can take its place; got Threshold"):
+    with pytest.raises(TypeError, match="compares records with shadow models; got Threshold"):
         shadow_nonmember_scores(simple, records)
     groups = np.arange(100) // 2
     again = attack_people(attack, records, groups=groups)

@@ -23,6 +23,8 @@ from test_house import iter_imports, read_modules  # noqa: E402
 IMPORT = re.compile(r"^ *(?:from (skmia[\w.]*) import (\([^)]*\)|.*)|import (skmia[\w.]*))", re.M)
 # Files that are collected, which takes as long as to run the nearest.
 MOST_FILES = 12
+# Tables of calls and answers, milliseconds each, come before other tests that are as near.
+QUICKEST = "_by_hand.py"
 # What holds for the whole tree, and is quick.
 ALWAYS = ("tests/test_house.py",)
 PAGE = "tests/test_docs.py::test_examples_of_a_page_run_from_top_to_bottom[{}]"
@@ -117,7 +119,8 @@ def choose_files(changed):
         if any(is_named_after(test, module) for module in own):
             order.setdefault(test, (0, 2))
         elif reached:
-            order.setdefault(test, (1 + min(reached), Path(test).parts[1].strip("_") not in rooms))
+            is_other = Path(test).parts[1].strip("_") not in rooms
+            order.setdefault(test, (1 + min(reached), is_other, not test.endswith(QUICKEST)))
     for page in changed:
         if re.fullmatch(r"doc/.*\.md", page) and "```python" in (ROOT / page).read_text("utf-8"):
             order[PAGE.format(page)] = 0, 3

@@ -305,6 +305,13 @@ def test_the_summary_says_it_in_words():
     details = inspection.summary(verbose=True)
     assert re.search(r"\nsteps\[1\]: RandomForestClassifier: counts\n", details)
     assert "weighted_n_node_samples" in details and "weighted_n_node_samples" not in text
+    assert " of them)" not in details
+
+
+def test_the_summary_counts_estimators_that_are_stored_more_than_once():
+    model = OneVsRestClassifier(KNeighborsClassifier()).fit(X, np.arange(len(X)) % 3)
+    text = inspect_model(model).summary(verbose=True)
+    assert "\nestimators_[*]: KNeighborsClassifier (3 of them): rows\n" in text
 
 
 class Foreign:

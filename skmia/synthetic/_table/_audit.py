@@ -701,17 +701,11 @@ def audit_units_of_table(
         columns = columns._replace(tables={})  # held no longer
     seed = _draw_seed(random_state)
     settings = {"confidence_level": confidence_level, "random_state": seed}
-    wanted = {"target": target, "secrets": None if secrets is None else list(secrets)}
-    wanted["group_by"] = group_by if isinstance(group_by, str) else None
-    wanted["identifiers"] = None if isinstance(identifiers, str) else list(identifiers)
+    wanted = _list_wishes(target, secrets, group_by, identifiers)
     if generator is not None:
         check_generator(generator)
     if people.groups is None and group_by is None and held_out is not None:
-        people = find_repeated_persons(tables, seed)
-        # Names of persons, which each of them has alone, are left out.
-        names = {name for name in people.columns if is_named(name)} - {target, *(secrets or ())}
-        if len(names) < tables["real"].shape[1]:
-            tables = {name: table.drop(columns=list(names)) for name, table in tables.items()}
+        tables, people = _look_for_persons(tables, wanted, seed)
     hidden = _leave_out(tables, columns, secrets)
     compared = [
         table.drop(columns=hidden) for table in map(tables.get, _NAMES) if table is not None
@@ -724,10 +718,8 @@ def audit_units_of_table(
     use = _measure_use(kept, settings, target, resemblance, clock, people.groups)
     spread, notes = None, [*told, *_list_notes(columns, compared)]
     if generator is not None:
-        groups = None if people.groups is None else tuple(people.groups.values())
-        drawn_from = _keep_rows(columns.tables, people, kept["real"].columns)
         with clock("further tables"):
-            spread = measure_spread(generator, drawn_from, columns.names, settings, groups)
+            spread = _measure_further_tables(generator, kept, settings, columns, people)
     if target is not None and held_out is None:
         notes.append("No model was trained, because there is no holdout to measure it on.")
     return TableReport(
@@ -743,6 +735,33 @@ def audit_units_of_table(
         created=tell_time(),
         notes=notes,
     )
+
+
+def _list_wishes(target, secrets, group_by, identifiers):
+    """Return what was asked for, as the settings of a report hold it."""
+    return {
+        "target": target,
+        "secrets": None if secrets is None else list(secrets),
+        "group_by": group_by if isinstance(group_by, str) else None,
+        "identifiers": None if isinstance(identifiers, str) else list(identifiers),
+    }
+
+
+def _look_for_persons(tables, wanted, seed):
+    """Return tables without names of persons, each of which one has alone, and the persons."""
+    people = find_repeated_persons(tables, seed)
+    names = {name for name in people.columns if is_named(name)}
+    names -= {wanted["target"], *(wanted["secrets"] or ())}
+    if len(names) < tables["real"].shape[1]:
+        tables = {name: table.drop(columns=list(names)) for name, table in tables.items()}
+    return tables, people
+
+
+def _measure_further_tables(generator, kept, settings, columns, people):
+    """Return by how much numbers differ between tables of one generator."""
+    groups = None if people.groups is None else tuple(people.groups.values())
+    drawn_from = _keep_rows(columns.tables, people, kept["real"].columns)
+    return measure_spread(generator, drawn_from, columns.names, settings, groups)
 
 
 def _keep_rows(tables, people, columns):

@@ -450,7 +450,7 @@ def _write_slight_table(document, found):
 
 def _count_of(share):
     """Return a share in whole ones of a hundred."""
-    return f"{100 * share:.0f} of 100" if share >= 0.005 or not share else "fewer than 1 of 100"
+    return f"{100 * share:.0f} of 100" if share > 0.005 or not share else "fewer than 1 of 100"
 
 
 def _tell_smallest(document):

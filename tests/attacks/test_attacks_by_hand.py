@@ -1,0 +1,241 @@
+"""Small functions of attacks at the limits of their branches, with answers by hand."""
+
+from types import SimpleNamespace as NS
+
+import numpy as np
+import pytest
+from by_hand import expect_answers
+from numpy import array, nan
+
+from skmia.attacks import (
+    _array_search,
+    _attack_people,
+    _bit_solver,
+    _file_attack,
+    _lira,
+    _one_query,
+    _queried_threshold,
+    _released_model,
+    _split_threshold,
+    _stack_models,
+    _stacked,
+    _stored_values,
+    _vulnerable_records,
+    diversity,
+    ranges,
+)
+
+digests = array([[1, 1, 2, 5], [7, 8, 9, 9]], dtype=np.uint64)
+one = NS(
+    fingerprint=array([5, 1, 9, 2], dtype=np.uint64),
+    digests=array([[5, 1, 9, 2], [9, 8, 9, 3]], dtype=np.uint64),
+)
+two = NS(
+    fingerprint=array([5, 1, 5, 2], dtype=np.uint64),
+    digests=array([[5, 1, 5, 2], [9, 8, 9, 3]], dtype=np.uint64),
+)
+
+# Of each module: calls and answers. Whatever may be equal differs, and each branch decides once.
+ANSWERS = {
+    _array_search: [
+        (lambda: _array_search.count_decimals(array([1.25, 3.0])), 2),
+        (lambda: _array_search.count_decimals(array([1.0, 3.0])), 0),
+        (lambda: _array_search.count_decimals(array([1 / 3])), None),
+        (lambda: _array_search.is_among(array([1, 2, 9]), array([1, 3])), [True, False, False]),
+        (lambda: _array_search.is_among(array([1, 2]), array([])), [False, False]),
+        (lambda: _array_search.are_single(array([0.5, nan])), True),
+        (lambda: _array_search.are_single(array([0.1])), False),
+        (lambda: _array_search.compute_chance(0.5, [1, 2, 3], 100), [0.5, 0.75, 0.875]),
+        (lambda: _array_search.compute_chance(0.0, [1, 2], 100), [0.0099009901, 0.5]),
+        (
+            lambda: _array_search._are_quantiles(np.sort(np.arange(200.0).reshape(-1, 2), axis=0)),
+            True,
+        ),
+        (lambda: _array_search._are_quantiles(np.arange(100.0)[:, None]), False),
+        (lambda: _array_search._are_quantiles(np.arange(4.0).reshape(2, 2)), False),
+        (lambda: _array_search._are_quantiles(np.arange(200.0)[::-1].reshape(-1, 2)), False),
+    ],
+    _attack_people: [
+        (
+            lambda: _attack_people._compute_t_statistic(
+                array([0.0, 2.0]), array([1.0, 3.0]), array([4, 4]), array([2.0, 2.0])
+            ),
+            [0.0, 1.36111409],
+        ),
+    ],
+    _bit_solver: [
+        (lambda: _bit_solver.measure_misfit(NS(residuals=array([3.0, 4.0]))), 3.53553391),
+        (lambda: _bit_solver._as_share(-0.1), 0.0),
+        (lambda: _bit_solver._as_share(0.25), 0.25),
+        (lambda: _bit_solver._as_share(2.0) < 1, True),
+    ],
+    _file_attack: [
+        (
+            lambda: _file_attack.sort_distinct(two),
+            ([1, 3, 0, 2], [[1, 2, 5], [8, 3, 9]], [0, 1, 2, 2]),
+        ),
+        (
+            lambda: _file_attack.find_known(digests[:, [0, 2, 3]], one),
+            ([2, 0, 2, 1], [True, False, False, False]),
+        ),
+        (lambda: _file_attack.choose_offset(array([-2.0, 3.0, -2.0, 1.0]), 0.5), 3.0),
+        (lambda: _file_attack.choose_offset(array([-2.0, -3.0]), 0.5), 5e-324),
+    ],
+    _lira: [
+        (
+            lambda: _lira._log_probability(array([0, 2]), array([2, 2]), array([0.5, 0.25]), 2.0),
+            [-1.09861229, -2.07944154],
+        ),
+        (lambda: _lira._average_queries(array([[1.0, 2.0]])), [1.0, 2.0]),
+        (lambda: _lira._average_queries(array([[1.0, 2.0], [3.0, 6.0]])), [2.0, 4.0]),
+    ],
+    _one_query: [
+        (
+            lambda: _one_query._advantage(
+                array([1.0, 0.0, 1.0, 1.0]), array([True, True, False, False])
+            ),
+            -0.5,
+        ),
+        (lambda: _one_query._advantage(array([1.0, 0.0]), array([True, True])), 0.0),
+        (lambda: _one_query._advantage(array([1.0, 0.0]), array([False, False])), 0.0),
+    ],
+    _queried_threshold: [
+        (
+            lambda: _queried_threshold.merge_found(
+                NS(
+                    columns=array([0, 1, 0, 0]),
+                    lower=array([1.0, 1.0, 4.0, 2.0]),
+                    upper=array([3.0, 2.0, 5.0, 4.0]),
+                    rows=array([7, 8, 9, 6]),
+                )
+            ),
+            ([0, 0, 1], [2.0, 4.0, 1.0], [3.0, 5.0, 2.0], [0, 0, 1, 2], [7, 6, 9, 8]),
+        ),
+    ],
+    _released_model: [
+        (
+            lambda: _released_model._rank_entry(NS(place="coef_ of A", size=3)),
+            (False, -3, "coef_ of A"),
+        ),
+        (lambda: _released_model._rank_entry(NS(place="_x of A", size=3)), (True, -3, "_x of A")),
+        (lambda: _released_model._rank_entry(NS(place="x of A", size=3)), (True, -3, "x of A")),
+        (
+            lambda: _released_model._locate_array("steps[0].coef_", {"steps[0]": 1}, "whole"),
+            ("steps[0]", "coef_", "coef_"),
+        ),
+        (
+            lambda: _released_model._locate_array("steps[0].a_.b_", {"steps[0]": 1}, "whole"),
+            ("steps[0]", "a_", "b_"),
+        ),
+        (lambda: _released_model._locate_array("coef_", {}, "whole"), ("whole", "coef_", "coef_")),
+        (lambda: _released_model._name_in_path("a", "b"), "a in b"),
+        (lambda: _released_model._name_in_path("a", ""), "a"),
+        (lambda: _released_model._capitalize("ab"), "Ab"),
+        (lambda: _released_model._from_sample(array([0.0, 2.0]), 1), [0.0, 2.0]),
+        (lambda: _released_model._from_sample(array([0.0, 2.0]), 0.5), [0.0, 1.43378083]),
+        (
+            lambda: [
+                len(group)
+                for group in _released_model._list_groups(
+                    [
+                        NS(path="a", fold=None),
+                        NS(path="b", fold=NS(group="g")),
+                        NS(path="c", fold=NS(group="g")),
+                    ]
+                )
+            ],
+            [1, 2],
+        ),
+        (
+            lambda: _released_model._count_stated_rows(
+                [
+                    NS(
+                        has_all=True,
+                        attacks=[NS(n_rows_=8)],
+                        share=0.5,
+                        path="a",
+                        fold=NS(group="g"),
+                    ),
+                    NS(
+                        has_all=True,
+                        attacks=[NS(n_rows_=10)],
+                        share=0.5,
+                        path="b",
+                        fold=NS(group="g"),
+                    ),
+                ],
+                0,
+            ),
+            18,
+        ),
+        (
+            lambda: _released_model._count_stated_rows(
+                [NS(has_all=False, attacks=[NS(n_rows_=8)], share=0.5, path="a", fold=None)], 0
+            ),
+            None,
+        ),
+    ],
+    _split_threshold: [
+        (lambda: _split_threshold._to_members(array([0.0, 2.0]), 0.5), [0.0, 1.43378083]),
+        (lambda: _split_threshold._to_members(array([0.0, 2.0]), 1), [0.0, 2.0]),
+        (lambda: _split_threshold._to_sample(array([0.0, 2.0]), 0.5), [-1.09861229, -0.239544766]),
+        (lambda: _split_threshold._to_sample(array([0.0, 2.0]), 1), [0.0, 2.0]),
+    ],
+    _stack_models: [
+        (lambda: _stack_models._is_ahead(array([1.0, 1.0, 3.0]), array([0, 0, 1]), 1.0), True),
+        (lambda: _stack_models._is_ahead(array([1.0, 1.0, 3.0]), array([0, 0, 1]), 3.0), False),
+        (lambda: _stack_models._is_ahead(array([1.0, 1.0]), array([0, 0]), 1.0), False),
+        (lambda: _stack_models._is_ahead(array([1.0, 1.0]), array([0, 0]), 0), True),
+        (lambda: _stack_models._is_ahead(array([0.0, 0.0]), array([0, 1]), 0), False),
+    ],
+    _stacked: [
+        (lambda: _stacked.estimate_level((4.0, 1.0), (2.0, 3.0)), 3.0),
+        (lambda: _stacked.estimate_gap((4.0, 1.0), (2.0, 3.0)), 2.0),
+        (lambda: _stacked.estimate_spread((4.0, 1.0), (2.0, 3.0)), 0.693147181),
+    ],
+    _stored_values: [
+        (
+            lambda: _stored_values._between(
+                array([10.0, 4.0]), array([2.0, 0.0]), array([4.0, 1.0])
+            ),
+            [0.366210938, 0.3125],
+        ),
+    ],
+    _vulnerable_records: [
+        (
+            lambda: _vulnerable_records._direct(array([[[3.0], [0.0]], [[4.0], [0.0]]])),
+            [[0.600000024, 0.800000012], [0.0, 0.0]],
+        ),
+    ],
+    diversity: [
+        (
+            lambda: diversity.separate(
+                array([[1.0, 0.0], [0.5, 0.5]]), array([[0.5, 0.5], [0.5, 0.5]])
+            ),
+            [[1.0, 0.0], [0.0, 0.0]],
+        ),
+        (
+            lambda: diversity.separate(array([[0.5, 0.5]]), array([[0.5, 0.5]])),
+            [[0.0, 0.0], [0.0, 0.0]],
+        ),
+        (lambda: diversity._own_product(1, 3), [[0.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 0.0]]),
+        (
+            lambda: diversity._count_epochs(array([True, True, True, False, False]), 0.5, 3, 7),
+            (7, 7.0),
+        ),
+        (
+            lambda: diversity._count_epochs(array([True, True, True, False, False]), 1e9, 3, None),
+            (1, 2000000000.0),
+        ),
+    ],
+    ranges: [
+        (lambda: ranges._average_quantiles(array([[4.0], [1.0], [3.0], [2.0]]), 0.25, 0.75), [2.5]),
+        (lambda: ranges._average_quantiles(array([[4.0], [1.0], [3.0], [2.0]]), 0.95, 1.0), [4.0]),
+        (lambda: ranges._average_quantiles(array([[4.0], [1.0], [3.0], [2.0]]), 0.0, 0.05), [1.0]),
+    ],
+}
+
+
+@pytest.mark.parametrize("module", ANSWERS, ids=lambda module: module.__name__)
+def test_answers_by_hand(module):
+    expect_answers(ANSWERS[module])

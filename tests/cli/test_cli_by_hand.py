@@ -1,0 +1,429 @@
+"""Small functions of the command line at the limits of their branches, with answers by hand."""
+
+from pathlib import Path
+from types import SimpleNamespace as NS
+
+import numpy as np
+import pandas as pd
+import pytest
+from by_hand import expect_answers
+from numpy import nan
+
+from skmia.cli import (
+    _answers,
+    _audit,
+    _colors,
+    _columns,
+    _dialect,
+    _documents,
+    _gate,
+    _inspect,
+    _labels,
+    _main,
+    _model,
+    _model_input,
+    _numbers,
+    _options,
+    _other_files,
+    _output,
+    _read_table,
+    _reading,
+    _spelling,
+)
+
+row = dict(metric="tpr", max_fpr=0.01, fpr=0.02)
+F = NS(way="service", name="auc", code=0, text="")
+
+# Of each module: calls and answers. Whatever may be equal differs, and each branch decides once.
+ANSWERS = {
+    _answers: [
+        (lambda: _answers._numbers_rows("row", pd.Series([1.5, 2.5])), True),
+        (lambda: _answers._numbers_rows("a", pd.Series([3, 4, 5])), True),
+        (lambda: _answers._numbers_rows("a", pd.Series([3, 4])), False),
+        (lambda: _answers._numbers_rows("a", pd.Series([3, 5, 6])), False),
+        (lambda: _answers._numbers_rows("id", pd.Series([9, 4])), True),
+        (lambda: _answers._numbers_rows("id", pd.Series([4, 4])), False),
+        (lambda: _answers._strip_affixes("P(y=a)"), "y=a"),
+        (lambda: _answers._strip_affixes(" proba_a "), "a"),
+        (
+            lambda: _answers._say_columns(
+                pd.DataFrame(columns=["a", "b", "c"]), ["a", "b"], ["a", "B"]
+            ),
+            [
+                "Columns of the answers are read by their names: 'a' as 'a' and 'b' as 'B'.",
+                "Columns of the answers that are no class are left out: 'c'.",
+            ],
+        ),
+        (
+            lambda: _answers._say_columns(pd.DataFrame(columns=["a", "b"]), ["a", "b"], ["a", "b"]),
+            [],
+        ),
+        (
+            lambda: _answers._drop_numbers(
+                pd.DataFrame({"row": [1, 2], "a": [0.5, 0.6], "b": [0.5, 0.4]}), 2
+            ).columns.tolist(),
+            ["a", "b"],
+        ),
+        (
+            lambda: _answers._drop_numbers(
+                pd.DataFrame({"row": [1, 2], "a": [0.5, 0.6]}), 2
+            ).columns.tolist(),
+            ["row", "a"],
+        ),
+    ],
+    _audit: [
+        (lambda: _audit._round_minutes(594), "10"),
+        (lambda: _audit._round_minutes(600), "10"),
+        (lambda: _audit._round_minutes(6000 * 60), "6,000"),
+    ],
+    _colors: [
+        (lambda: _colors._count_colors({}), 16),
+        (lambda: _colors._count_colors({"TERM": "xterm-256color"}), 256),
+        (lambda: _colors._count_colors({"TERM": "a-direct"}), 256),
+        (lambda: _colors._count_colors({"COLORTERM": "1"}), 256),
+        (lambda: _colors._count_colors({"WT_SESSION": "1"}), 256),
+    ],
+    _columns: [
+        (lambda: _columns.is_known_text(None), False),
+        (lambda: _columns.is_known_text(NS(kind="text", dtype=None)), True),
+        (lambda: _columns.is_known_text(NS(kind="number", dtype=pd.CategoricalDtype())), False),
+        (lambda: _columns.is_known_text(NS(kind="number", dtype=pd.CategoricalDtype([1]))), True),
+        (lambda: _columns._is_text_column(pd.Series(["a", None], dtype=object)), True),
+        (lambda: _columns._is_text_column(pd.Series([1, "a"], dtype=object)), False),
+        (lambda: _columns._is_text_column(pd.Series([1])), False),
+        (lambda: _columns._mean(True), "true"),
+        (lambda: _columns._mean(" TRUE "), "true"),
+        (lambda: _columns._mean("2.50"), 2.5),
+        (lambda: _columns._mean("a"), None),
+        (lambda: _columns._mean(None), None),
+        (lambda: _columns._is_nan(nan), True),
+        (lambda: _columns._is_nan(1.0), False),
+        (lambda: _columns._is_nan("nan"), False),
+        (
+            lambda: _columns._propose_options("a", ["x", "y z"]),
+            (
+                "--read na_values.a=x 'na_values.a=y z' takes them as missing, --read "
+                "dtype.a=str reads the column as text"
+            ),
+        ),
+        (
+            lambda: _columns._propose_options("a", ["x"], may_be_text=False),
+            "--read na_values.a=x takes them as missing",
+        ),
+        (
+            lambda: _columns._propose_options("a", list("abcdefghijklmnop"), may_be_text=False),
+            "write numbers, or leave these rows out",
+        ),
+    ],
+    _dialect: [
+        (lambda: _dialect._recognize_encoding("é".encode("latin-1")), "utf-8"),
+        (lambda: _dialect._recognize_encoding("a;b".encode("utf-16-le")), "utf-16-le"),
+        (lambda: _dialect._recognize_encoding("a;b".encode("utf-16-be")), "utf-16-be"),
+        (lambda: _dialect._recognize_encoding("é".encode()), "utf-8"),
+        (lambda: _dialect._decodes(b"\xff", "utf-8"), False),
+        (lambda: _dialect._decodes("é".encode()[:1], "utf-8"), True),
+        (lambda: _dialect._get_quotechar({}), '"'),
+        (lambda: _dialect._get_quotechar({"quoting": "3"}), None),
+        (lambda: _dialect._get_quotechar({"quoting": "0", "quotechar": "'"}), "'"),
+        (lambda: _dialect._leave_out_comments(["#a", "b"], "#"), ["b"]),
+        (lambda: _dialect._leave_out_comments(["#a", "b"], None), ["#a", "b"]),
+        (
+            lambda: tuple(_dialect._measure_division(["a,b", "1,2", "3,4", "5,6,7"], ",", '"')),
+            (",", '"', 0, 2, 2, 0.666666667),
+        ),
+        (lambda: tuple(_dialect._measure_division([], ",", '"')), (",", '"', 0, 1, 1, 0.0)),
+        (lambda: tuple(_dialect._measure_division(["a,b,c"], ",", '"')), (",", '"', 0, 3, 3, 1.0)),
+        (
+            lambda: tuple(_dialect._measure_division(["a", "1,2", "3"], ",", '"')),
+            (",", '"', 0, 1, 2, 0.5),
+        ),
+        (lambda: _dialect._has_spaces([["a", " b"], ["c", " d"]], ",", '"'), True),
+        (lambda: _dialect._has_spaces([["a", " b"], ["c", "d"]], ",", '"'), False),
+        (lambda: _dialect._has_spaces([["a", " b"]], " ", '"'), False),
+        (lambda: _dialect._has_spaces([["a"]], ",", '"'), False),
+        (lambda: _dialect._has_spaces([["a", "b"], ["a", "b"], ["a", ' "b']], ",", '"'), True),
+    ],
+    _documents: [
+        (lambda: _documents._name_apart([Path("x/a"), Path("y/a")]), ["x/a", "y/a"]),
+        (lambda: _documents._name_apart([Path("x/a"), Path("x/b")]), ["a", "b"]),
+        (lambda: _documents._name_apart([Path("x/a"), Path("z/x/a")]), ["a", "b"]),
+    ],
+    _gate: [
+        (lambda: _gate._judge_way([F]), (0, [])),
+        (lambda: _gate._judge_way([F, NS(code=1, text="b"), NS(code=4, text="c")]), (1, ["b"])),
+        (lambda: _gate._judge_way([F, NS(code=0, text=""), NS(code=4, text="c")]), (4, ["c"])),
+        (
+            lambda: _gate._judge_way(
+                [NS(code=4, text="a"), NS(code=1, text="b"), NS(code=4, text="c")]
+            ),
+            (4, ["a", "b"]),
+        ),
+        (
+            lambda: _gate.judge(
+                [
+                    NS(way="a", code=4, text="a"),
+                    NS(way="b", code=0, text=""),
+                    NS(way="b", code=1, text="b"),
+                ]
+            ),
+            (1, ["b"]),
+        ),
+        (
+            lambda: _gate.judge(
+                [
+                    NS(way="a", code=4, text="a"),
+                    NS(way="b", code=0, text=""),
+                    NS(way="b", code=0, text="b"),
+                ]
+            ),
+            (4, ["a"]),
+        ),
+        (lambda: _gate.judge([NS(way="a", code=0, text="")]), (0, [])),
+        (lambda: _gate._tell_measured(row), " (measured at 2%)"),
+        (lambda: _gate._tell_measured(dict(row, fpr=0.0101)), ""),
+        (lambda: _gate._tell_measured(dict(row, metric="auc")), ""),
+        (lambda: _gate._tell_measured(dict(row, fpr=None)), ""),
+        (lambda: _gate._tell_needed(NS(max_fpr=None)), "audit with more members and non-members"),
+        (
+            lambda: _gate._tell_needed(NS(max_fpr=0.01)),
+            "it takes 1,000 non-members or more, and 0.01 among the rates (--fpr)",
+        ),
+        (
+            lambda: _gate.miss_number("few rows", NS(text="auc=0.6")),
+            (4, "few rows, so auc=0.6 cannot be said to hold"),
+        ),
+        (
+            lambda: _gate.miss_number("few rows", NS(text="auc=0.6"), "more"),
+            (4, "few rows, so auc=0.6 cannot be said to hold; more"),
+        ),
+        (
+            lambda: _gate.compare_largest(
+                pd.DataFrame(
+                    [dict(estimate=0.6, low=0.5, high=0.7), dict(estimate=0.55, low=0.5, high=0.8)]
+                ),
+                NS(column="high", value=0.75),
+                lambda row: "AUC",
+            ),
+            (1, "AUC is 0.550 [0.500, 0.800], whose high end is above 0.75"),
+        ),
+        (
+            lambda: _gate.compare_largest(
+                pd.DataFrame([dict(estimate=0.6, low=0.5, high=0.7)]),
+                NS(column="estimate", value=0.6),
+                lambda row: "AUC",
+            ),
+            (0, ""),
+        ),
+        (
+            lambda: _gate.compare_largest(
+                pd.DataFrame([dict(estimate=0.6, low=0.5, high=0.7)]),
+                NS(column="estimate", value=0.59),
+                lambda row: "AUC",
+            ),
+            (1, "AUC is 0.600 [0.500, 0.700] above 0.59"),
+        ),
+    ],
+    _inspect: [
+        (lambda: _inspect._as_plain_value(np.float64(0.5)), 0.5),
+        (lambda: _inspect._as_plain_value(Path("a")), "a"),
+    ],
+    _labels: [
+        (
+            lambda: _labels.say_matched("y", {1: "1", "a": "a"}),
+            ["Labels of 'y' are read by their values: 1 as '1'."],
+        ),
+        (lambda: _labels.say_matched("y", {"a": "a"}), []),
+        (lambda: _labels.can_be_numbered(pd.Series(["a", "b", None]), [0, 1]), True),
+        (lambda: _labels.can_be_numbered(pd.Series(["a", "b", "c"]), [0, 1]), False),
+        (lambda: _labels.can_be_numbered(pd.Series(["a", "b"]), [1, 2]), False),
+        (lambda: _labels.show_labels(["a", "b", "c"], 2), "'a', 'b' and 1 more"),
+    ],
+    _main: [
+        (lambda: _main._is_missing_stream(None), True),
+        (lambda: _main._is_missing_stream(NS(closed=True)), True),
+        (lambda: _main._is_missing_stream(NS()), False),
+        (
+            lambda: _main._describe_interruption(
+                NS(command="audit", checkpoint=None), KeyboardInterrupt()
+            ),
+            "interrupted; no shadow model was kept (--checkpoint DIR keeps the finished ones)",
+        ),
+        (
+            lambda: _main._describe_interruption(
+                NS(command="audit", checkpoint="d"), KeyboardInterrupt()
+            ),
+            "interrupted; finished shadow models, if any, are kept in d",
+        ),
+        (
+            lambda: _main._describe_interruption(NS(command="inspect"), KeyboardInterrupt()),
+            "interrupted",
+        ),
+        (lambda: _main._describe_interruption(NS(), NS(__notes__=["a", "b"])), "interrupted; a b"),
+    ],
+    _model: [
+        (lambda: _model.needs_numbered_labels("mlp", "classification"), True),
+        (lambda: _model.needs_numbered_labels("mlp", "regression"), False),
+        (lambda: _model.needs_numbered_labels("forest", "classification"), False),
+        (lambda: _model._name_types(["__main__.A", "b.C"]), "A of a script or notebook, b.C"),
+    ],
+    _model_input: [
+        (lambda: _model_input._strip_name("A_b 1"), "ab1"),
+        (lambda: _model_input._write_value(2.0), "2"),
+        (lambda: _model_input._write_value(2.5), "2.5"),
+        (lambda: _model_input._write_value(2), "2"),
+        (lambda: _model_input._read_bool("True"), True),
+        (lambda: _model_input._read_bool("no"), nan),
+        (lambda: _model_input._as_bools(pd.Series(["true", "x"])).tolist(), ["true", "x"]),
+        (lambda: _model_input._as_model_numbers(pd.Series(["1", "2.5"])).tolist(), [1.0, 2.5]),
+        (lambda: _model_input._as_model_numbers(pd.Series(["1", "x"])).tolist(), ["1", "x"]),
+        (lambda: _model_input._as_model_texts(pd.Series([1.0, 2.5])).tolist(), ["1", "2.5"]),
+        (lambda: _model_input._may_hold_texts(pd.Series(["a"])), True),
+        (lambda: _model_input._may_hold_texts(pd.Series([1])), False),
+        (lambda: _model_input._may_hold_texts(pd.Series(["a"], dtype="category")), False),
+    ],
+    _numbers: [
+        (lambda: _numbers.is_mark(" NA "), True),
+        (lambda: _numbers.is_mark("x"), False),
+        (lambda: [tuple(one) for one in _numbers.list_formats("1.234,5")], [(",", ".")]),
+        (
+            lambda: [tuple(one) for one in _numbers.list_formats("1,234")],
+            [(",", ""), (".", ","), (",", "."), (",", "'"), (",", " ")],
+        ),
+        (lambda: _numbers.list_formats("abc"), ()),
+        (lambda: _numbers.read_number(" 1.234,5 ", _numbers.NumberFormat(",", ".")), 1234.5),
+        (lambda: tuple(_numbers.strip_affixes("($1.50)")), ("-1.50", False, True)),
+        (lambda: tuple(_numbers.strip_affixes("-5 %")), ("-5", True, False)),
+        (lambda: _numbers.strip_affixes("(5 %"), None),
+        (lambda: _numbers.find_decimals([["1.5", "2"], ["1", "2"]]), "."),
+        (lambda: _numbers.find_decimals([["1.5", "2"], ["1,5", "2"]]), None),
+        (lambda: _numbers.find_decimal(["1.5", "NA", "2,000.5"]), "."),
+        (lambda: _numbers.find_decimal(["1"] * 8 + ["1.5"] + ["x"]), "."),
+        (lambda: _numbers.find_decimal(["1"] * 7 + ["1.5"] + ["x"]), None),
+    ],
+    _options: [
+        (lambda: _options.parse_pair("a=b=c"), ("a=b", "c")),
+        (lambda: _options.parse_text("a= b "), ("a", "b")),
+        (
+            lambda: list(_options._list_words({"a": {"b": [1, 2], "c": {"d": 3}}, "e": 4})),
+            ["a.b=1", "a.b=2", "a.c.d=3", "e=4"],
+        ),
+        (lambda: _options.as_option_text(("a", "b")), "a=b"),
+        (lambda: _options.as_option_text(Path("a")), "a"),
+        (lambda: _options.as_option_text(3), 3),
+    ],
+    _other_files: [
+        (lambda: _other_files.read_suffix(Path("a.CSV.GZ")), ".csv.gz"),
+        (lambda: _other_files.read_suffix(Path("a.tar.gz")), ".tar.gz"),
+        (lambda: _other_files.read_suffix(Path("a.b.Skops")), ".skops"),
+    ],
+    _output: [
+        (
+            lambda: _output._as_case(NS(way="file", name="a", code=0, text="")),
+            ['    <testcase classname="skmia.file" name="a"></testcase>'],
+        ),
+        (
+            lambda: _output._as_case(NS(way="file", name="a", code=0, text="b<")),
+            [
+                (
+                    '    <testcase classname="skmia.file" '
+                    'name="a"><system-out>b&lt;</system-out></testcase>'
+                )
+            ],
+        ),
+        (
+            lambda: _output._as_case(NS(way="file", name="a", code=1, text="b")),
+            [
+                '    <testcase classname="skmia.file" name="a">',
+                '      <failure message="b"/>',
+                "    </testcase>",
+            ],
+        ),
+        (
+            lambda: _output._as_case(NS(way="file", name="a", code=4, text="b")),
+            [
+                '    <testcase classname="skmia.file" name="a">',
+                '      <error message="b"/>',
+                "    </testcase>",
+            ],
+        ),
+        (lambda: _output._break(_output.AuditOutcome(None, "", 0, []), ["a"])[2:], (3, ["a"])),
+        (
+            lambda: _output._break(_output.AuditOutcome(None, "", 4, ["b"]), ["a"])[2:],
+            (4, ["b", "a"]),
+        ),
+        (lambda: _output._break(_output.AuditOutcome(None, "", 0, []), ())[2:], (0, [])),
+    ],
+    _read_table: [
+        (lambda: _read_table._has_header(pd.Series(["member", "1"]), 1, None), True),
+        (lambda: _read_table._has_header(pd.Series(["1", "0"]), 1, None), False),
+        (lambda: _read_table._has_header(pd.Series(["member"]), 1, None), False),
+        (lambda: _read_table._has_header(pd.Series(["a", "b"]), 1, "a"), True),
+        (lambda: _read_table._has_header(pd.Series(["a", "b"]), 2, "a"), False),
+        (
+            lambda: _read_table._parse_bits(pd.Series(["1", " TRUE", "no" if False else "0"]), "a"),
+            [True, True, False],
+        ),
+    ],
+    _reading: [
+        (lambda: _reading._are_numbers_of_rows(["1", "2"]), True),
+        (lambda: _reading._are_numbers_of_rows(["1", "1"]), False),
+        (lambda: _reading._are_numbers_of_rows(["1", "a"]), False),
+        (lambda: _reading._describe_index(pd.Series([1, 2, 9])), "counts the rows"),
+        (lambda: _reading._describe_index(pd.Series([1, 2, 2])), None),
+        (lambda: _reading._describe_index(pd.Series([1])), "holds another value in each row"),
+        (
+            lambda: _reading._describe_index(pd.Series(["a", "b"])),
+            "holds another value in each row",
+        ),
+        (lambda: _reading._describe_index(pd.Series(["a", "a"])), None),
+        (lambda: _reading._describe_index(pd.Series([0.5, 1.5])), None),
+        (lambda: _reading._describe_index(pd.Series(["a", None])), None),
+        (
+            lambda: _reading._describe_index(
+                pd.Series(
+                    [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 20]
+                )
+            ),
+            "counts the rows",
+        ),
+        (
+            lambda: _reading._list_missing_words(
+                NS(
+                    given={"keep_default_na": "false"},
+                    dialect=1,
+                    of_columns={"na_values": {None: ["x"], "a": ["y"]}},
+                ),
+                "a",
+            ),
+            {"x", "y"},
+        ),
+        (
+            lambda: _reading._list_missing_words(
+                NS(given={}, dialect=None, of_columns={"na_values": {"a": ["y"]}}), "b"
+            ),
+            set(),
+        ),
+        (lambda: _reading._get_column_word(NS(of_columns={"w": {None: 1, "a": 2}}), "w", "a"), 2),
+        (lambda: _reading._get_column_word(NS(of_columns={"w": {None: 1, "a": 2}}), "w", "b"), 1),
+        (lambda: _reading.suggest_columns("incme", ["income", "age"]), "did you mean 'income'?"),
+        (
+            lambda: _reading.suggest_columns("zzz", ["income", "age"]),
+            "the columns are 'income', 'age'",
+        ),
+        (lambda: _reading._can_be_thousands(["1.234", "NA"]), True),
+        (lambda: _reading._can_be_thousands(["1234", "5"]), False),
+        (lambda: _reading._can_be_thousands(["1.23", "1.234"]), False),
+    ],
+    _spelling: [
+        (lambda: _spelling._is_option("--a"), True),
+        (lambda: _spelling._is_option("-"), False),
+        (lambda: _spelling._is_option("-.5"), False),
+        (lambda: _spelling._is_option("-1"), False),
+        (lambda: _spelling._is_option("a"), False),
+    ],
+}
+
+
+@pytest.mark.parametrize("module", ANSWERS, ids=lambda module: module.__name__)
+def test_answers_by_hand(module):
+    expect_answers(ANSWERS[module])

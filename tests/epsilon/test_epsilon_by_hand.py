@@ -1,0 +1,80 @@
+"""Small functions of epsilon audits at the limits of their branches, with answers by hand."""
+
+from types import SimpleNamespace as NS
+
+import numpy as np
+import pytest
+from by_hand import expect_answers
+from numpy import array
+
+from skmia.epsilon import _base, _one_run, _result, bounds, canaries
+
+# Of each module: calls and answers. Whatever may be equal differs, and each branch decides once.
+ANSWERS = {
+    _base: [
+        (lambda: _base.read_claim(NS(epsilon_=3.0, delta_=0.1)), 3.0),
+        (lambda: _base.read_claim(NS(epsilon_=3.0)), None),
+        (lambda: _base.as_number(3, 10), 3),
+        (lambda: _base.as_number(0.25, 10), 2),
+        (lambda: _base.as_number(0.01, 10), 1),
+    ],
+    _one_run: [
+        (lambda: _one_run.split_guesses(None, [4, 5]), [2, 3]),
+        (lambda: _one_run.split_guesses(2, [4, 5]), [2, 2]),
+        (lambda: _one_run.split_guesses(4, [4, 5]), [4, 4]),
+        (lambda: _one_run.split_guesses(0, [4, 5]), [0, 0]),
+        (lambda: _one_run._surest_tenth(30), 30),
+        (lambda: _one_run._surest_tenth(50), 50),
+        (lambda: _one_run._surest_tenth(499), 50),
+        (lambda: _one_run._surest_tenth(510), 51),
+        (lambda: _one_run.needs_delta("gdp", "laplace"), True),
+        (lambda: _one_run.needs_delta("order_statistics", "gaussian"), True),
+        (lambda: _one_run.needs_delta("order_statistics", "laplace"), False),
+        (lambda: _one_run.needs_delta("any", "gaussian"), False),
+        (
+            lambda: [_one_run.rejects_mu(mu, 19, 20, 20, 0.05) for mu in (0.1, 1.0, 2.0, 3.0, 4.0)],
+            [True, False, False, False, False],
+        ),
+        (
+            lambda: [_one_run.rejects_mu(mu, 15, 20, 30, 0.05) for mu in (0.1, 0.3, 0.5, 1.0)],
+            [False, False, False, False],
+        ),
+        (lambda: _one_run.one_run_mu(19, 20, 20, 0.05), 0.775899231),
+        (lambda: _one_run.one_run_mu(15, 20, 30, 0.05), 0.0956498981),
+    ],
+    _result: [
+        (lambda: _result.choose_audited_delta(None, True), 1e-05),
+        (lambda: _result.choose_audited_delta(None, False), 0.0),
+        (lambda: _result.choose_audited_delta(0.0, False), 0.0),
+        (lambda: _result.choose_audited_delta(0.25, True), 0.25),
+        (lambda: _result.noise_of_means(2.0, 3.0, 4), 3.0),
+    ],
+    bounds: [
+        (lambda: bounds.upper_limits(3, 0.025), [0.707598226, 0.905700676, 0.991596241, 1.0]),
+        (lambda: bounds.describe_threshold("split"), "chosen on half of the runs"),
+        (lambda: bounds.describe_threshold(0.5), "given in advance"),
+        (lambda: bounds.mu_of_rates(0.1, 0.3), 1.80595208),
+        (lambda: bounds.group_delta(array([0.0, 1.0]), 0.25, 3), [0.75, 2.77683448]),
+        (lambda: bounds.group_delta(array([0.0, 1.0]), 0, 3), [0.0, 0.0]),
+        (lambda: bounds.epsilon_of_rates(array([0.1]), array([0.3])), [1.94591015]),
+        (lambda: bounds.epsilon_of_rates(array([0.3]), array([0.1]), 0.05), [1.87180218]),
+        (lambda: bounds.epsilon_of_rates(array([0.1]), array([0.3]), 0.05, 2), [0.837999489]),
+        (
+            lambda: bounds._posterior_parameters(
+                dict(n_members=5, true_positives=3, n_nonmembers=7, false_positives=1)
+            ),
+            ((2.5, 3.5), (1.5, 6.5)),
+        ),
+        (lambda: bounds._tell_apart([1, 0], None), [1.0, 0.0]),
+        (lambda: bounds._tell_apart([1, 0], [2.0, 5.0]) > array([5.0, 2.0]), [True, False]),
+        (lambda: bounds._compute_nodes(2), ([0.211324865, 0.788675135], [0.5, 0.5])),
+    ],
+    canaries: [
+        (lambda: canaries._make_dirac(2, 3, np.random.default_rng(0)).sum(axis=1), [1.0, 1.0]),
+    ],
+}
+
+
+@pytest.mark.parametrize("module", ANSWERS, ids=lambda module: module.__name__)
+def test_answers_by_hand(module):
+    expect_answers(ANSWERS[module])

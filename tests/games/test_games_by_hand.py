@@ -1,0 +1,71 @@
+"""Small functions of games at the limits of their branches, with answers by hand."""
+
+from types import SimpleNamespace as NS
+
+import pytest
+from by_hand import expect_answers
+from numpy import array
+
+from skmia._core.moments import Moments
+from skmia.games import _density_attack, _leave_two_unlabeled, _membership, _unlearning_result
+
+moments = Moments(array([3, 2]), array([1.0, 2.0]), array([8.0, 4.0]))
+
+# Of each module: calls and answers. Whatever may be equal differs, and each branch decides once.
+ANSWERS = {
+    _density_attack: [
+        (lambda: _density_attack._sample_spread(moments), [2.0, 2.0]),
+        (
+            lambda: _density_attack._log_normal(array([1.0, 4.0]), None, None, moments),
+            [-1.61208571, -2.11208571],
+        ),
+        (
+            lambda: _density_attack._log_kernel(
+                array([1.0]),
+                array([[1.0, 2.0, 9.0]]),
+                array([[True, True, False]]),
+                Moments(array([2]), array([1.5]), array([0.5])),
+            ),
+            [-0.890020241],
+        ),
+    ],
+    _leave_two_unlabeled: [
+        (lambda: _leave_two_unlabeled.compute_pair_privacy(0.75, 12), (0.75, 0.125, 0.5, 0.25, 12)),
+        (lambda: _leave_two_unlabeled.compute_pair_privacy(0.25, 12), (0.25, 0.125, 1.0, 0.25, 12)),
+        (lambda: _leave_two_unlabeled._compare_pair(array([1.0, 2.0, 3.0]), 2.0), [0.0, 0.5, 1.0]),
+        (
+            lambda: _leave_two_unlabeled._of_all_pairs([1, 1, 0, 0, 0], [3.0, 1.0, 2.0, 0.0, 1.0]),
+            (0.75, 0.288675135, 0.5, 0.577350269, 6),
+        ),
+    ],
+    _membership: [
+        (
+            lambda: _membership._rates(
+                NS(n_groups=2),
+                array([0, 0, 1, 1, 1]),
+                array([True, False, True, True, False]),
+                array([1, 0, 0, 1, 1]),
+            ),
+            {"tpr": 0.666666667, "fpr": 0.5, "group_tpr": [1.0, 0.5], "group_fpr": [0.0, 1.0]},
+        ),
+    ],
+    _unlearning_result: [
+        (
+            lambda: _unlearning_result._compute_auc(
+                array([True, False, False]), array([2.0, 1.0, 3.0]), array([1.0, 1.0, 1.0])
+            ),
+            0.5,
+        ),
+        (
+            lambda: _unlearning_result._compute_auc(
+                array([True, False, False]), array([2.0, 1.0, 3.0]), array([1.0, 3.0, 1.0])
+            ),
+            0.75,
+        ),
+    ],
+}
+
+
+@pytest.mark.parametrize("module", ANSWERS, ids=lambda module: module.__name__)
+def test_answers_by_hand(module):
+    expect_answers(ANSWERS[module])

@@ -1,0 +1,182 @@
+"""Small functions of leakage at the limits of their branches, with answers by hand."""
+
+from types import SimpleNamespace as NS
+
+import numpy as np
+import pytest
+from by_hand import expect_answers
+from numpy import array, inf, nan
+
+from skmia.leakage import _gaussian, _mean_glir, _refits, _total_variation, _witness, bounds, gaps
+
+# Of each module: calls and answers. Whatever may be equal differs, and each branch decides once.
+ANSWERS = {
+    _gaussian: [
+        (
+            lambda: np.abs(
+                _gaussian._compute_whitening(array([[2.0, 0.0], [0.0, 0.0], [0.0, 4.0]]))
+            ),
+            [[0.0, 0.5], [0.25, 0.0]],
+        ),
+        (lambda: _gaussian._compute_whitening(array([[1.0, 1.0], [1.0, 1.0]])).shape, (2, 1)),
+    ],
+    _mean_glir: [
+        (lambda: _mean_glir._saddlepoint(3.0, 4.0, 2.0), (-0.920058195, -0.744852194)),
+        (lambda: _mean_glir._saddlepoint(0.5, 4.0, 2.0), (-2.56417524, -1.3188468)),
+        (lambda: _mean_glir._log_tail(1.5, 2.0), -3.09619513),
+    ],
+    _refits: [
+        (lambda: _refits.sides_of_log_odds(0.0, np.log(3.0)), ((0.5, 0.75), (0.0, 1.09861229))),
+        (
+            lambda: _refits.sides_of_proba(array([0.0, 0.5]), array([1.0, 0.75]), 0.1),
+            (([0.0, 0.5], [1.0, 0.75]), ([-2.19722458, 0.0], [2.19722458, 1.09861229])),
+        ),
+        (
+            lambda: _refits.sides_of_residuals(array([1.0, -2.0]), array([0.5, 4.0])),
+            (([-1.0, -2.0], [-0.5, -4.0]), ([-0.0, -0.693147181], [0.693147181, -1.38629436])),
+        ),
+        (
+            lambda: _refits.why_not_bags(NS(bootstrap=False), 3),
+            "bootstrap=False, so that each of its members may have seen every record",
+        ),
+        (
+            lambda: _refits.why_not_bags(
+                NS(bootstrap=True, max_samples=None, estimators_samples_=[array([0, 2, 1])]), 3
+            ),
+            None,
+        ),
+        (
+            lambda: _refits.why_not_bags(
+                NS(bootstrap=True, max_samples=1.0, estimators_samples_=[array([0, 2])]), 3
+            ),
+            "it was fitted on another number of records than 3",
+        ),
+        (
+            lambda: _refits.why_not_bags(
+                NS(bootstrap=True, max_samples=0.5, estimators_samples_=[array([0, 2])]), 3
+            ),
+            None,
+        ),
+        (
+            lambda: _refits.why_not_bags(
+                NS(bootstrap=True, max_samples=0.5, estimators_samples_=[array([0, 3])]), 3
+            ),
+            "it was fitted on another number of records than 3",
+        ),
+        (
+            lambda: _refits.why_not_discriminant(
+                NS(shrinkage=None, covariance_estimator=None, priors=None), 3
+            ),
+            None,
+        ),
+        (
+            lambda: _refits.why_not_discriminant(
+                NS(shrinkage=0.1, covariance_estimator=None, priors=None), 3
+            ),
+            "its covariance is shrunk or estimated by another estimator",
+        ),
+        (
+            lambda: _refits.why_not_discriminant(
+                NS(shrinkage=None, covariance_estimator=1, priors=None), 3
+            ),
+            "its covariance is shrunk or estimated by another estimator",
+        ),
+        (
+            lambda: _refits.why_not_discriminant(
+                NS(shrinkage=None, covariance_estimator=None, priors=[1]), 3
+            ),
+            "its priors are given",
+        ),
+        (
+            lambda: _refits.why_not_neighbors(NS(n_samples_fit_=4, n_neighbors=1, weights=None), 3),
+            "it was fitted on 4 records, not 3",
+        ),
+        (
+            lambda: _refits.why_not_neighbors(NS(n_samples_fit_=3, n_neighbors=3, weights=None), 3),
+            "it has n_neighbors=3, and n_samples=3 has fewer others",
+        ),
+        (
+            lambda: _refits.why_not_neighbors(
+                NS(n_samples_fit_=3, n_neighbors=2, weights="uniform"), 3
+            ),
+            None,
+        ),
+        (
+            lambda: _refits.why_not_neighbors(NS(n_samples_fit_=3, n_neighbors=2, weights=len), 3),
+            "its weights are a function of its own",
+        ),
+        (
+            lambda: _refits.why_not_process(NS(X_train_=[1, 2], alpha_=array([1.0])), 3),
+            "it was fitted on 2 records, not 3",
+        ),
+        (lambda: _refits.why_not_process(NS(X_train_=[1, 2], alpha_=array([1.0])), 2), None),
+        (
+            lambda: _refits.why_not_process(NS(X_train_=[1, 2], alpha_=array([[1.0]])), 2),
+            "it has several outputs",
+        ),
+        (
+            lambda: _refits._invert_scatter(array([[4.0, 0.0], [0.0, 0.25]])),
+            [[0.25, 0.0], [0.0, 4.0]],
+        ),
+        (
+            lambda: _refits._invert_scatter(array([[4.0, 4.0], [4.0, 4.0]])),
+            [[0.0625, 0.0625], [0.0625, 0.0625]],
+        ),
+        (lambda: _refits._log_odds(np.log(array([[1.0, 2.0, 5.0]])), array([2])), [0.510825624]),
+    ],
+    _total_variation: [
+        (lambda: _total_variation.summarize_null(0.5, array([])), (nan, nan)),
+        (lambda: _total_variation.summarize_null(nan, array([0.5])), (nan, nan)),
+        (lambda: _total_variation.summarize_null(0.5, array([0.5, 0.25, 0.75])), (0.5, 0.75)),
+    ],
+    _witness: [
+        (lambda: _witness.balanced_posterior(array([1.0, 0.0]), array([3.0, 0.0])), [0.25, 0.5]),
+        (
+            lambda: _witness.advantage_of_guesses(
+                array([1.0, 0.0, 1.0]), array([True, True, False])
+            ),
+            -0.5,
+        ),
+        (lambda: _witness._bandwidth(array([2.0, 2.0]), 0.25, 2.0), 0.25),
+        (
+            lambda: _witness._log_sum_exp(np.log(array([[1.0, 3.0], [2.0, 2.0]]))),
+            [1.38629436, 1.38629436],
+        ),
+        (lambda: type(_witness.make_kernels(1, 5)).__name__, "GridKernelWitness"),
+        (lambda: type(_witness.make_kernels(2, 5)).__name__, "SampledKernelWitness"),
+    ],
+    bounds: [
+        (lambda: bounds.like_input(array(0.5)), 0.5),
+        (lambda: bounds.like_input(array([0.5])), [0.5]),
+        (
+            lambda: bounds._success_from_variation(
+                array([0.0, 0.5, 1.0]), array([0.25, 0.75, 0.75]), "a"
+            ),
+            [0.75, 0.75, 1.0],
+        ),
+    ],
+    gaps: [
+        (lambda: gaps._variation(array([0.0, 2 * np.arctanh(0.5)])), [0.0, 0.5]),
+        (lambda: gaps._squared_hellinger(array([0.0, 2.0])), [0.0, 0.351945726]),
+        (lambda: gaps._shannon(array([0.0, np.log(3.0)])), [0.0, 0.130812036]),
+        (lambda: gaps._kullback_leibler(array([0.0, np.log(3.0), -inf])), [0.0, 1.64791843, 0.0]),
+        (lambda: gaps._energy(array([[0.0], [2.0]]), array([[1.0], [5.0]])), 1.41421356),
+        (
+            lambda: gaps._energy(array([[0.0, 0.0], [2.0, 0.0]]), array([[1.0, 0.0], [5.0, 0.0]])),
+            1.41421356,
+        ),
+        (
+            lambda: gaps._energy(array([[0.0, 0.0], [2.0, 0.0]]), array([[0.0, 0.0], [2.0, 0.0]])),
+            0.0,
+        ),
+        (
+            lambda: gaps._mean_distance(array([[0.0], [2.0], [4.0]]), array([[1.0], [5.0]])),
+            2.33333333,
+        ),
+    ],
+}
+
+
+@pytest.mark.parametrize("module", ANSWERS, ids=lambda module: module.__name__)
+def test_answers_by_hand(module):
+    expect_answers(ANSWERS[module])

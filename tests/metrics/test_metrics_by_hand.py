@@ -1,0 +1,126 @@
+"""Small functions of metrics at the limits of their branches, with answers by hand."""
+
+from types import SimpleNamespace as NS
+
+import pytest
+from by_hand import expect_answers
+from numpy import array, inf, nan
+
+from skmia.metrics import (
+    _comparison,
+    _intervals,
+    _membership,
+    _operating_point,
+    _plot_comparison,
+    _ranks,
+)
+
+# Of each module: calls and answers. Whatever may be equal differs, and each branch decides once.
+ANSWERS = {
+    _comparison: [
+        (lambda: _comparison._holds_vectors([1, 2]), False),
+        (lambda: _comparison._holds_vectors([[1], [2]]), True),
+        (lambda: _comparison._holds_vectors(3), False),
+        (lambda: _comparison._holds_vectors([]), False),
+        (
+            lambda: _comparison._conclude(0.1, 0.05, inf, 0.95, 1, 2),
+            (0.1, 0.00200180077, 0.197998199, 0.05, 0.0455002639, 1, 2),
+        ),
+        (
+            lambda: _comparison._conclude(-0.1, 0.05, 4, 0.95, 1, 2),
+            (-0.1, -0.238822255, 0.0388222553, 0.05, 0.116116524, 1, 2),
+        ),
+        (lambda: _comparison._conclude(0.0, 0.0, inf, 0.95, 1, 2), (0.0, 0.0, 0.0, 0.0, 1.0, 1, 2)),
+        (
+            lambda: _comparison._conclude(0.5, 0.0, inf, 0.95, 1, 2),
+            (0.5, -1.0, 1.0, inf, 1.0, 1, 2),
+        ),
+        (
+            lambda: _comparison._conclude(0.9, 0.2, inf, 0.95, 1, 2),
+            (0.9, 0.508007203, 1.0, 0.2, 6.79534625e-06, 1, 2),
+        ),
+    ],
+    _intervals: [
+        (
+            lambda: _intervals.beta_limits(array([0, 2, 4]), array([4, 4, 4]), 0.025),
+            ([0.0, 0.0675859865, 0.397635364], [0.602364636, 0.932414014, 1.0]),
+        ),
+        (lambda: _intervals._join_distances(3.0, 4.0, 0.0), 5.0),
+        (lambda: _intervals._join_distances(3.0, 4.0, 0.5), 3.60555128),
+        (lambda: _intervals._join_distances(3.0, 3.0, 1.0), 0.0),
+        (lambda: _intervals._wilson(0.3, 10, 0.05), (0.3, 0.126876584, 0.558300204)),
+        (lambda: _intervals._wilson(0.0, 10, 0.05), (0.0, 0.0, 0.21294197)),
+        (lambda: _intervals._wilson(1.0, 10, 0.05), (1.0, 0.78705803, 1.0)),
+        (lambda: _intervals.mean_variance(array([0.5]), 0.8), 0.16),
+        (lambda: _intervals.mean_variance(array([0.5, 1.0]), 0.8), 0.0625),
+    ],
+    _membership: [
+        (lambda: _membership.point_at_fpr(array([0.0, 0.25, 0.25, 0.5]), 0.25), 2),
+        (lambda: _membership.point_at_fpr(array([0.0, 0.25, 0.25, 0.5]), 0.3), 2),
+    ],
+    _operating_point: [
+        (
+            lambda: _operating_point._binomial_survival(
+                array([0, 2, 4, 5]), array([4, 4, 4, 4]), 0.5
+            ),
+            [1.0, 0.6875, 0.0625, 0.0],
+        ),
+        (
+            lambda: _operating_point._members_above(
+                NS(nonmembers=array([1, 3, 3]), members=array([10, 20, 30])), array([0, 1, 2, 3, 4])
+            ),
+            [0, 10, 10, 10, 30],
+        ),
+        (
+            lambda: _operating_point._mean_above(
+                NS(nonmembers=array([1, 3, 3]), members=array([10, 20, 30])),
+                [array([1]), array([4])],
+            ),
+            [20.0],
+        ),
+        (
+            lambda: _operating_point._matched_quantile(
+                array([[0.5, 0.5]]), array([[0.25, 0.5]]), array([[10.0, 10.0]]), 0.05
+            ),
+            [0.0995320051],
+        ),
+    ],
+    _plot_comparison: [
+        (
+            lambda: _plot_comparison._is_efficient(
+                array([1.0, 2.0, 1.0, nan]), array([1.0, 3.0, 2.0, 0.0])
+            ),
+            [True, True, False, False],
+        ),
+        (
+            lambda: _plot_comparison._is_efficient(array([1.0, 1.0]), array([1.0, 1.0])),
+            [True, True],
+        ),
+    ],
+    _ranks: [
+        (lambda: _ranks.center_ranks(array([3.0, 1.0, 3.0])), [1.0, -2.0, 1.0]),
+        (lambda: _ranks.find_highest(array([3.0, 1.0, 5.0, 3.0]), 2), [2, 0, 3]),
+        (
+            lambda: _ranks.find_highest(
+                array([3.0, 1.0, 5.0, 4.0]), 2, array([True, True, False, True])
+            ),
+            [3, 0],
+        ),
+        (lambda: _ranks.find_highest(array([3.0]), 1, array([False])), []),
+        (
+            lambda: _ranks.compute_auc(
+                array([True, False, True, False, False]), array([3.0, 1.0, 2.0, 2.0, 5.0])
+            ),
+            0.583333333,
+        ),
+        (
+            lambda: _ranks.count_points(array([0.0, 0.5, 1.0]), array([0.25, 0.75, 1.0]), 4, 2),
+            ([0.0, 1.0, 2.0], [1.0, 3.0, 4.0]),
+        ),
+    ],
+}
+
+
+@pytest.mark.parametrize("module", ANSWERS, ids=lambda module: module.__name__)
+def test_answers_by_hand(module):
+    expect_answers(ANSWERS[module])

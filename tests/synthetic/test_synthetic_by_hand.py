@@ -1,0 +1,584 @@
+"""Small functions of audits of tables at the limits of their branches, with answers by hand."""
+
+from types import SimpleNamespace as NS
+
+import numpy as np
+import pandas as pd
+import pytest
+from by_hand import expect_answers
+from numpy import array, inf, nan
+
+from skmia.synthetic import (
+    _adversarial_accuracy,
+    _collapse,
+    _copy_test,
+    _dp_wgan,
+    _generator_attack,
+    _generators,
+    _neighbors,
+    _risks,
+    _singling_out,
+    critic_bounds,
+)
+from skmia.synthetic._table import (
+    _audit,
+    _columns,
+    _evidence,
+    _measure,
+    _people,
+    _person_table,
+    _report,
+)
+
+frame = pd.DataFrame({"a": [1, 2], "b": ["x", "y"]})
+row = dict(
+    estimate=0.25,
+    low=0.125,
+    high=0.5,
+    attack=0.5,
+    control=0.25,
+    pvalue_holm=0.02,
+    name="linkability",
+    leak=True,
+)
+
+# Of each module: calls and answers. Whatever may be equal differs, and each branch decides once.
+ANSWERS = {
+    _adversarial_accuracy: [
+        (
+            lambda: _adversarial_accuracy.take_first(
+                array([[1.0, 2.0, 3.0, 4.0]]), array([[[0, 1, 0, 1], [1, 1, 0, 0]]], dtype=bool), 2
+            ),
+            [[[2.0, 4.0], [1.0, 2.0]]],
+        ),
+        (lambda: _adversarial_accuracy.check_sizes([range(5), range(3), range(4)], "abc"), 3),
+    ],
+    _collapse: [
+        (lambda: _collapse._is_single("ab"), True),
+        (lambda: _collapse._is_single(b"ab"), True),
+        (lambda: _collapse._is_single(3), True),
+        (lambda: _collapse._is_single([3]), False),
+        (lambda: _collapse._equals(array([1, 2, 1]), np.int64(1)), [True, False, True]),
+        (lambda: _collapse._equals(array(["a", "b"], dtype=object), "b"), [False, True]),
+    ],
+    _copy_test: [
+        (
+            lambda: _copy_test._count_occurrences(
+                array([1.0, nan, 3.0]), array([1.0, 1.0, nan, nan, nan, 4.0])
+            ),
+            [2, 3, 0],
+        ),
+        (lambda: _copy_test._count_occurrences(array([1, 9, 3]), array([1, 3, 3, 4])), [1, 0, 2]),
+        (
+            lambda: (
+                _copy_test._hash_column(array([0.0, nan]), 1)
+                == _copy_test._hash_column(array([-0.0, nan]), 1)
+            ),
+            [True, True],
+        ),
+        (
+            lambda: (
+                _copy_test._hash_column(array([1.0]), 1) == _copy_test._hash_column(array([1.0]), 2)
+            ),
+            [False],
+        ),
+    ],
+    _dp_wgan: [
+        (
+            lambda: _dp_wgan._codes(
+                pd.Series(["b", None, "a"], dtype=object), pd.Index(["a", "b", None]), "c"
+            ),
+            [1.0, 2.0, 0.0],
+        ),
+        (lambda: _dp_wgan._is_set([1], 1), True),
+        (lambda: _dp_wgan._is_set(1, 1), False),
+        (lambda: _dp_wgan._is_set(2, 1), True),
+    ],
+    _generator_attack: [
+        (lambda: _generator_attack._choose_width(array([1.0, 2.0, 3.0, 10.0])), 1.52702788),
+        (lambda: _generator_attack._choose_width(array([1.0, 1.0, 1.0, 1.0, 10.0])), 2.34828611),
+        (lambda: _generator_attack._choose_width(array([1.0, 1.0])), 1.0),
+    ],
+    _generators: [
+        (lambda: _generators._name_sdv_type(np.dtype(bool)), "boolean"),
+        (lambda: _generators._name_sdv_type(np.dtype(float)), "numerical"),
+        (lambda: _generators._name_sdv_type(pd.CategoricalDtype([True, False])), "categorical"),
+        (lambda: _generators._name_sdv_type(np.dtype(object)), "categorical"),
+    ],
+    _neighbors: [
+        (lambda: _neighbors.is_number_dtype(np.dtype(bool)), False),
+        (lambda: _neighbors.is_number_dtype(np.dtype(int)), True),
+        (lambda: _neighbors.draw_places(3, 3, None), [0, 1, 2]),
+        (lambda: _neighbors._as_floats(np.zeros(1, dtype=np.float32)).dtype.str, "<f8"),
+        (lambda: _neighbors._as_floats(np.zeros(1, dtype=np.uint64)).dtype.str, "<f8"),
+        (lambda: _neighbors._as_floats(np.zeros(1, dtype=np.int64)).dtype.str, "<i8"),
+        (
+            lambda: _neighbors.is_farther(array([1.0, 2.0, 3.0]), array([2.0, 2.0, 2.0]), 0.5),
+            [0.0, 0.5, 1.0],
+        ),
+    ],
+    _risks: [
+        (lambda: _risks.wilson(0, 0, 0.95), (0.0, 1.0)),
+        (lambda: _risks.wilson(5, 5, 0.95), (0.565517535, 1.0)),
+        (lambda: _risks.wilson(0, 4, 0.95), (0.0, 0.489890836)),
+        (lambda: _risks.wilson(3, 10, 0.9), (0.126876584, 0.558300204)),
+        (
+            lambda: _risks._ratio_limits(0.5, 0.8, (0.4, 0.6), (0.7, 0.9)),
+            (0.486018547, 0.783822723),
+        ),
+        (lambda: _risks._ratio_limits(0.5, 0.4, (0.4, 0.6), (0.0, 0.9)), (0.0, inf)),
+        (lambda: _risks.permute_rows(array([1.0, 2.0]), array([0.0]), 0, None), nan),
+        (
+            lambda: _risks.permute_rows(
+                array([1.0, 1.0]), array([1.0]), 9, np.random.RandomState(0)
+            ),
+            1.0,
+        ),
+        (
+            lambda: _risks._log_choose(array([4, 2, 3, 4]), array([2, 3, -1, 4])),
+            [1.79175947, -inf, -inf, 0.0],
+        ),
+        (
+            lambda: _risks.draw_targets((array([1, 2]),), array([3, 4]), 2, None),
+            (([1, 2],), [3, 4]),
+        ),
+        (lambda: _risks.excess_risk(300, 500, 100, 400), (0.466666667, 0.398437409, 0.528068225)),
+        (lambda: _risks.excess_risk(0, 0, 1, 2), (nan, nan, nan)),
+        (lambda: _risks.excess_risk(1, 2, 0, 0), (nan, nan, nan)),
+        (lambda: _risks.excess_risk(1, 2, 2, 2), (nan, nan, nan)),
+        (lambda: _risks.excess_risk(1, 2, 1, 2), (0.0, -4.66493427, 0.823475445)),
+    ],
+    _singling_out: [
+        (lambda: _singling_out._is_one(array([3, 3])), True),
+        (lambda: _singling_out._is_one(array([3, 4])), False),
+        (lambda: _singling_out._is_one(array([])), False),
+        (
+            lambda: _singling_out._pvalue(
+                array([[1, 0], [1, 0], [0, 1]]),
+                array([[1, 3], [0, 0], [5, 5]]),
+                array([True, True, False]),
+            ),
+            0.666666667,
+        ),
+        (lambda: _singling_out._pvalue(array([[1, 0]]), np.zeros((1, 0)), array([True])), nan),
+        (lambda: _singling_out._pvalue(array([[1, 0]]), np.zeros((1, 2)), array([False])), nan),
+    ],
+    _audit: [
+        (lambda: _audit._join_names(["a", "b", "c", "d"]), "'a', 'b', 'c', 'd'"),
+        (
+            lambda: _audit._join_names(["a", "b", "c", "d", "e", "f"]),
+            "'a', 'b', 'c', 'd' and 2 more columns",
+        ),
+        (
+            lambda: _audit._check_shift(None),
+            {"status": "not run", "text": "There are too few rows.", "interval": None},
+        ),
+        (
+            lambda: _audit._check_shift((0.55, 0.5, 0.6)),
+            {
+                "status": "passed",
+                "text": (
+                    "A model without the synthetic rows distinguishes training rows from "
+                    "the holdout with AUC 0.550 [0.500, 0.600]; a warning is given if "
+                    "the interval lies above 0.5."
+                ),
+                "interval": [0.55, 0.5, 0.6],
+            },
+        ),
+        (
+            lambda: _audit._check_shift((0.56, 0.51, 0.6)),
+            {
+                "status": "warning",
+                "text": (
+                    "A model without the synthetic rows distinguishes training rows from "
+                    "the holdout with AUC 0.560 [0.510, 0.600]."
+                ),
+                "interval": [0.56, 0.51, 0.6],
+            },
+        ),
+        (
+            lambda: [
+                _audit._check_people(one)["text"][:35]
+                for one in (
+                    NS(n_shared=2, n_left_out=(3, 4)),
+                    NS(n_shared=0, columns=("a",)),
+                    NS(n_shared=0, columns=(), repeated=("a", "b"), share_repeated=0.5),
+                    NS(n_shared=0, columns=(), repeated=(), groups=None),
+                    NS(n_shared=0, columns=(), repeated=(), groups={}),
+                )
+            ],
+            [
+                "2 persons have rows in both tables;",
+                "Rows that agree in 'a' are in one ta",
+                "50% of the real rows agree with oth",
+                "No combination of values repeats as",
+                "All rows of a person are in one tab",
+            ],
+        ),
+        (
+            lambda: [
+                _audit._check_people(one)["status"]
+                for one in (
+                    NS(n_shared=2, n_left_out=(3, 4)),
+                    NS(n_shared=0, columns=("a",)),
+                    NS(n_shared=0, columns=(), repeated=("a", "b"), share_repeated=0.5),
+                    NS(n_shared=0, columns=(), repeated=(), groups=None),
+                    NS(n_shared=0, columns=(), repeated=(), groups={}),
+                )
+            ],
+            ["warning", "warning", "warning", "passed", "passed"],
+        ),
+        (
+            lambda: _audit._divide_gain(1.0, 0.0, None, 0.95),
+            {"estimate": nan, "low": nan, "high": nan},
+        ),
+        (
+            lambda: _audit._divide_gain(
+                1.0, 2.0, array([[1.0, 2.0], [2.0, 2.0], [0.0, 2.0]]), 0.95
+            ),
+            {"estimate": 0.5, "low": -0.479981992, "high": 1.47998199},
+        ),
+    ],
+    _columns: [
+        (lambda: _columns._recognize_numbers(array([1.0, 2.5]), "a"), None),
+        (lambda: _columns._recognize_numbers(array([1.0, 1.0]), "id"), None),
+        (lambda: _columns._recognize_numbers(array([1.0, 9.0]), "id"), "numbers that count rows"),
+        (lambda: _columns._recognize_numbers(array([1.0, 9.0]), "age"), None),
+        (lambda: _columns._recognize_numbers(array([1.0, inf]), "id"), None),
+        (lambda: _columns._recognize_numbers(np.arange(100.0), "age"), "numbers that count rows"),
+        (lambda: _columns.is_named("patientId"), True),
+        (lambda: _columns.is_named("paid"), False),
+        (
+            lambda: _columns._list_names(["real", "holdout"]),
+            "the training table and the holdout table",
+        ),
+        (lambda: _columns._is_text_part(pd.Series(["a", None])), True),
+        (lambda: _columns._is_text_part(pd.Series([None, None], dtype=object)), False),
+        (lambda: _columns._is_text_part(pd.Series([1, 2])), False),
+        (lambda: _columns._is_text_part(pd.Series(["a"], dtype="category")), False),
+        (lambda: _columns._is_text_part(pd.Series(["a", 1])), False),
+        (lambda: _columns._read_number(pd.Series(["1,234.5", "2"])), [1234.5, 2.0]),
+        (lambda: _columns._read_number(pd.Series([" true", "False"])), [1.0, 0.0]),
+        (lambda: _columns._read_number(pd.Series(["1,2", "2"])), None),
+        (lambda: _columns._read_number(pd.Series(["a"])), None),
+        (lambda: _columns._spell_number(" 1,234.50 "), "1234.5"),
+        (lambda: _columns._spell_number("007"), "7"),
+        (lambda: _columns._spell_number("1234567890123456"), "1234567890123456"),
+        (lambda: _columns._spell_number("123456789012345"), "123456789012345"),
+        (lambda: _columns._spell_number("a1"), "a1"),
+        (lambda: _columns._spell_number("1,23"), "1,23"),
+        (lambda: _columns._count_table_decimals(array([1.25, 3.0])), 2),
+        (lambda: _columns._count_table_decimals(array([100.0, 300.0])), -2),
+        (lambda: _columns._count_table_decimals(array([2e9])), 0),
+        (lambda: _columns._count_table_decimals(array([])), 9),
+        (lambda: _columns._is_number(pd.Series([True])), False),
+        (lambda: _columns._is_number(pd.Series([1j])), False),
+        (lambda: _columns._is_number(pd.Series([1])), True),
+        (
+            lambda: _columns._count_known(
+                {"real": pd.Series([1, 2]), "made": pd.Series([2, 2, 3])}
+            ),
+            4,
+        ),
+        (
+            lambda: _columns._show_change(
+                {"real": pd.Series(["A", "b"]), "made": pd.Series(["a ", "b"])},
+                {"real": pd.Series(["a", "b"]), "made": pd.Series(["a", "b"])},
+            ),
+            "'a ' for 'A'",
+        ),
+        (
+            lambda: _columns._show_change({"real": pd.Series(["A"])}, {"real": pd.Series(["a"])}),
+            "in a column of other spellings",
+        ),
+        (lambda: _columns.list_briefly(["one", "two"]), "One; two"),
+        (lambda: _columns.list_briefly(["c"] * 9), "C; c; c; 6 more columns"),
+    ],
+    _evidence: [
+        (
+            lambda: _evidence.count_units(
+                {
+                    "n_real": 5,
+                    "n_synthetic": 6,
+                    "n_holdout": 7,
+                    "n_persons_real": 2,
+                    "n_persons_shared": 1,
+                }
+            ),
+            {"real": 2, "synthetic": 6, "holdout": 7, "shared": 1},
+        ),
+        (
+            lambda: _evidence.count_units({"n_real": 5}),
+            {"real": 5, "synthetic": 0, "holdout": 0, "shared": 0},
+        ),
+        (lambda: _evidence.share_significance(["a", "b"]), [0.5, 0.5]),
+        (lambda: _evidence.list_table_reversals(pd.DataFrame()), []),
+        (
+            lambda: _evidence.list_table_reversals(
+                pd.DataFrame({"pvalue_below": [1e-9, 0.5, nan]}, index=["a", "b", "c"])
+            ),
+            ["a"],
+        ),
+        (
+            lambda: _evidence._count_smallest(
+                {"real": 3, "synthetic": 2, "holdout": 4, "shared": 1}
+            ),
+            2,
+        ),
+        (
+            lambda: _evidence._tell_table_number("linkability", row),
+            "linkability, right for 50% of the training and 25% of the held-out rows (p = 0.02)",
+        ),
+        (
+            lambda: _evidence._tell_table_number("exact copies", row),
+            "exact copies, 50% of the training and 25% of the held-out rows (p = 0.02)",
+        ),
+        (
+            lambda: _evidence._tell_table_number("loss", dict(row, attack=nan)),
+            "loss 0.250 (p = 0.02)",
+        ),
+        (lambda: _evidence.format_share(0.00123), "0.12%"),
+        (lambda: _evidence.format_share(inf), "no share"),
+    ],
+    _measure: [
+        (lambda: _measure._propose_names(" Age", ["age ", "b"]), "; it has 'age ': rename it"),
+        (
+            lambda: _measure._propose_names("c", ["age ", "b"]),
+            "; rename it, or leave it out of all tables: 'c'",
+        ),
+        (
+            lambda: _measure._shift_large_integers(
+                {"a": pd.Series([2**60, 2**60 + 1]), "b": pd.Series([2**60 + 3])}
+            )["b"],
+            [3],
+        ),
+        (lambda: _measure._shift_large_integers({"a": pd.Series([1, 2])})["a"], [1, 2]),
+        (
+            lambda: _measure._shift_large_integers(
+                {"a": pd.Series([2**60]), "b": pd.Series([0.5])}
+            )["a"],
+            [1152921504606846976],
+        ),
+        (lambda: _measure._scale({"a": array([1.0, nan]), "b": array([-3.0])})["b"], [-3.0]),
+        (lambda: _measure._combine((array([0, 1]),), (array([2, 0]),)), ([7, 9],)),
+        (
+            lambda: _measure._fill_numbers([array([1.0, nan, 4.0, 2.0]), array([nan] * 4)]),
+            [[1.0, 0.0], [2.0, 0.0], [4.0, 0.0], [2.0, 0.0]],
+        ),
+        (
+            lambda: _measure._correlate(
+                array([[0.0, 1.0, 5.0], [1.0, 0.0, 5.0], [2.0, 3.0, 5.0]]), array([1.0, 1.0, 2.0])
+            ),
+            [[1.0, 0.754336509, nan], [0.754336509, 1.0, nan], [nan, nan, nan]],
+        ),
+        (
+            lambda: _measure._average_similarity(array([0.5, 1.0]), array([nan, 0.25])),
+            [0.75, 0.25, 0.5, 0.5, 1.0, nan, 0.25],
+        ),
+        (
+            lambda: _measure._average_similarity(array([0.5, 1.0]), array([nan])),
+            [0.75, nan, 0.75, 0.5, 1.0, nan],
+        ),
+        (lambda: _measure._draw_one_each([1, 2], None, None), [1, 2]),
+        (
+            lambda: [name for name, _ in _measure._list_risks({}, 1, None)],
+            ["singling out", "singling out, one column"],
+        ),
+        (
+            lambda: [name for name, _ in _measure._list_risks({}, 2, None)],
+            ["singling out", "singling out, one column", "linkability", "inference"],
+        ),
+        (
+            lambda: _measure._read_copies(
+                dict(
+                    share=0.1,
+                    low=0.0,
+                    high=0.2,
+                    train=3,
+                    n_train=4,
+                    test=2,
+                    n_test=8,
+                    pvalue=0.5,
+                    pvalue_below=0.25,
+                )
+            ),
+            {
+                "estimate": 0.1,
+                "low": 0.0,
+                "high": 0.2,
+                "attack": 0.75,
+                "control": 0.25,
+                "n_attacks": 4,
+                "n_controls": 8,
+                "pvalue": 0.5,
+                "pvalue_below": 0.25,
+            },
+        ),
+    ],
+    _people: [
+        (lambda: _people._spell_names(pd.Series([1.0, nan, 3.0])), ["1", nan, "3"]),
+        (lambda: _people._share_constant(array([0, 0, 1, 1, 2]), array([5, 5, 6, 7, 8])), 0.5),
+        (lambda: _people._share_repeated(array([0, 0, 1, 2])), 0.5),
+        (lambda: _people._share_across(array([True, True, False])), 0.666666667),
+        (
+            lambda: _people._count_pairs(
+                array([0, 0, 0, 1, 0]), array([True, True, False, False, False])
+            ),
+            (2.0, 4.0),
+        ),
+        (
+            lambda: _people._score_key(
+                array([0, 0, 0, 1, 0]), array([True, True, False, False, False])
+            ),
+            -0.272165527,
+        ),
+        (lambda: _people._score_key(array([0, 1, 2]), array([True, True, False])), 0.0),
+        (lambda: _people._join_codes([array([0, 0, 1]), array([1, 1, 0])]), [0, 0, 1]),
+        (lambda: _people._join_codes([array([0, 0, 1]), array([1, 0, 0])]), [0, 1, 2]),
+        (lambda: _people._share_equal_pairs(array([0, 0, 0, 1])), 0.5),
+        (lambda: _people._is_split(np.repeat(np.arange(40), 2), np.arange(80) < 40, 40, 0), False),
+        (lambda: _people._is_split(np.repeat(np.arange(50), 2), np.arange(100) < 50, 50, 0), True),
+        (lambda: _people._is_split(np.repeat(np.arange(50), 2), np.arange(100) < 50, 49, 0), False),
+        (lambda: _people._is_split(np.repeat(np.arange(50), 2), np.arange(100) < 50, 50, 9), False),
+        (lambda: _people._is_split(np.repeat(np.arange(50), 2), np.arange(100) < 50, 50, 5), True),
+        (lambda: _people._is_split(np.repeat(np.arange(19), 4), np.arange(76) < 30, 90, 0), False),
+        (lambda: _people._is_split(np.repeat(np.arange(20), 4), np.arange(80) < 30, 90, 0), True),
+        (
+            lambda: _people._is_split(np.repeat(np.arange(20), 51), np.arange(1020) < 300, 90, 0),
+            False,
+        ),
+        (
+            lambda: _people._is_split(
+                np.append(np.repeat(np.arange(20), 3), 20 + np.arange(141)),
+                np.arange(201) < 99,
+                60,
+                0,
+            ),
+            False,
+        ),
+        (
+            lambda: _people._is_split(
+                np.append(np.repeat(np.arange(20), 3), 20 + np.arange(140)),
+                np.arange(200) < 99,
+                60,
+                0,
+            ),
+            True,
+        ),
+    ],
+    _person_table: [
+        (
+            lambda: _person_table._spell_keys(pd.DataFrame({"k": [1.0, 2.0]}, index=[5, 6]), "k"),
+            {"k": ["1", "2"]},
+        ),
+        (
+            lambda: _person_table._spell_keys(pd.DataFrame({"k": [" a", "b"]}), "k"),
+            {"k": ["a", "b"]},
+        ),
+    ],
+    _report: [
+        (
+            lambda: _report.describe_table_rows(dict(n_synthetic=1234, n_real=5, n_columns=6)),
+            "1,234 synthetic rows, 5 training rows, no holdout; 6 columns.",
+        ),
+        (
+            lambda: _report.describe_table_rows(
+                dict(n_synthetic=4, n_real=5, n_persons_real=3, n_holdout=7, n_columns=6)
+            ),
+            "4 synthetic rows, 5 training rows of 3 persons, 7 held-out rows; 6 columns.",
+        ),
+        (lambda: _report.format_interval(dict(estimate=None)), "cannot be said"),
+        (lambda: _report.format_interval(dict(estimate=0.25, low=None)), "0.250"),
+        (lambda: _report.format_interval(row), "0.250 [0.125, 0.500]"),
+        (lambda: _report.format_number(-0.0001), "0.000"),
+        (lambda: _report.format_number(None), "-"),
+        (lambda: _report.format_table_share(0.125), "12.5%"),
+        (lambda: _report.format_table_share(None), "-"),
+        (
+            lambda: _report.tabulate_results(
+                {
+                    "settings": {"confidence_level": 0.95},
+                    "results": [row, dict(row, leak=False, pvalue_holm=1.0)],
+                }
+            )[1:],
+            [
+                ["linkability", "50.0%", "25.0%", "0.250 [0.125, 0.500]", "0.02 *"],
+                ["linkability", "50.0%", "25.0%", "0.250 [0.125, 0.500]", "1"],
+            ],
+        ),
+        (
+            lambda: [
+                one["estimate"]
+                for one in _report.list_worst(
+                    [dict(estimate=k) for k in (0.5, None, 0.1, 0.9, 0.3, 0.8, 0.7, 0.6)]
+                )
+            ],
+            [0.1, 0.3, 0.5, 0.6, 0.7],
+        ),
+        (lambda: _report._list_frame_rows(None), None),
+        (
+            lambda: _report._list_frame_rows(frame),
+            [{"name": 0, "a": 1, "b": "x"}, {"name": 1, "a": 2, "b": "y"}],
+        ),
+        (
+            lambda: _report._align_cells([["a", "bb", "c"], ["ddd", "e", ""]]),
+            ["a    bb  c", "ddd  e"],
+        ),
+        (lambda: _report._count_of(0.0), "0 of 100"),
+        (lambda: _report._count_of(0.0051), "1 of 100"),
+        (lambda: _report._count_of(0.005), "fewer than 1 of 100"),
+        (lambda: _report._percent(None), "-"),
+        (lambda: _report._percent(0.0), "0%"),
+        (lambda: _report._percent(0.0094), "0.9%"),
+        (lambda: _report._percent(0.0095), "1%"),
+        (
+            lambda: _report._format_table_number(None, dict(row, naive=None)),
+            {
+                "name": "linkability",
+                "rates": ["50.0%", "25.0%", "-"],
+                "excess": "0.250 [0.125, 0.500]",
+                "pvalue": "0.02",
+            },
+        ),
+        (
+            lambda: _report._format_table_number(None, dict(row, naive=0.125, pvalue_holm=0.0009)),
+            {
+                "name": "linkability",
+                "rates": ["50.0%", "25.0%", "12.5%"],
+                "excess": "0.250 [0.125, 0.500]",
+                "pvalue": "< 0.001",
+            },
+        ),
+        (
+            lambda: _report._describe_utility(dict(name="model of a", estimate=0.25, real=None)),
+            {
+                "name": "model of a",
+                "meaning": (
+                    "gain over guessing of a model of synthetic rows, as a share of one "
+                    "of real rows"
+                ),
+                "value": "25.0",
+                "real": None,
+            },
+        ),
+    ],
+    critic_bounds: [
+        (
+            lambda: critic_bounds._multiply_interval(
+                array([[2.0, -1.0]]), (array([1.0, 3.0]), array([2.0, 5.0]))
+            ),
+            ([-3.0], [1.0]),
+        ),
+        (
+            lambda: critic_bounds._multiply(
+                (array([-1.0, 2.0]), array([3.0, 4.0])), (array([-2.0, 1.0]), array([5.0, 6.0]))
+            ),
+            ([-6.0, 2.0], [15.0, 24.0]),
+        ),
+    ],
+}
+
+
+@pytest.mark.parametrize("module", ANSWERS, ids=lambda module: module.__name__)
+def test_answers_by_hand(module):
+    expect_answers(ANSWERS[module])

@@ -1,0 +1,769 @@
+"""Small functions of victims at the limits of their branches, with answers by hand."""
+
+from types import SimpleNamespace as NS
+
+import numpy as np
+import pytest
+from by_hand import expect_answers
+from numpy import array, inf, nan
+from scipy import sparse
+from sklearn.ensemble import BaggingClassifier, RandomForestClassifier
+from sklearn.linear_model import (
+    ElasticNet,
+    GammaRegressor,
+    Lasso,
+    LassoLars,
+    LogisticRegression,
+    OrthogonalMatchingPursuit,
+    PoissonRegressor,
+    QuantileRegressor,
+    Ridge,
+    TweedieRegressor,
+)
+from sklearn.model_selection import KFold, RepeatedKFold, ShuffleSplit
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OrdinalEncoder, StandardScaler, TargetEncoder
+from sklearn.svm import SVC, LinearSVC, LinearSVR
+from sklearn.tree import DecisionTreeClassifier
+
+from skmia.victims import (
+    _boosters,
+    _column_numbers,
+    _inner_models,
+    _known_values,
+    _multioutput,
+    _onnx_labels,
+    _optima,
+    _recovered,
+    _resampling,
+    _split_thresholds,
+    _state,
+    _stationarity,
+    _sufficient_statistics,
+    _tree_leaves,
+)
+from skmia.victims._node_equations import boosters, boosting, cart, equations
+from skmia.victims._white_box import _base
+
+C = NS(outputs=array([[2.0], [-1.0]]), y=array([1, 0]), n_rows=10)
+
+# Of each module: calls and answers. Whatever may be equal differs, and each branch decides once.
+ANSWERS = {
+    _boosters: [
+        (lambda: _boosters._read_pairs(["a=1=2", "b", "c="]), {"a": "1=2", "c": ""}),
+        (lambda: _boosters._read_settings(["[a: 1: 2]", "[b]", "c: 3"]), {"a": "1: 2", "b": ""}),
+        (lambda: _boosters._share(10, 4), [3, 5, 8, 10]),
+        (lambda: _boosters._share(3, 4), [1, 2, 3, 3]),
+    ],
+    _column_numbers: [
+        (lambda: _column_numbers._join_thresholds([]), ([], [])),
+        (
+            lambda: _column_numbers._join_thresholds(
+                [(array([0, 1]), array([0.5, 1.5])), (array([2]), array([3]))]
+            ),
+            ([0, 1, 2], [0.5, 1.5, 3.0]),
+        ),
+    ],
+    _inner_models: [
+        (lambda: _inner_models._is_partition(None), True),
+        (lambda: _inner_models._is_partition(5), True),
+        (lambda: _inner_models._is_partition(KFold(3)), True),
+        (lambda: _inner_models._is_partition(RepeatedKFold()), False),
+        (lambda: _inner_models._is_partition(ShuffleSplit()), False),
+        (lambda: _inner_models._is_partition([(1, 2)]), False),
+        (lambda: _inner_models._encode_labels(None, 3), None),
+        (lambda: _inner_models._encode_labels(array([1]), None), [1]),
+    ],
+    _known_values: [
+        (
+            lambda: _known_values._find_column_places(
+                NS(feature_names_in_=array(["b", "z", "a"], dtype=object)), ["a", "b"], 3
+            ),
+            {0: 1, 2: 0},
+        ),
+        (lambda: _known_values._find_column_places(NS(), ["a", "b"], 2), {0: 0, 1: 1}),
+        (lambda: _known_values.count_features(NS(n_features_in_=3)), 3),
+        (lambda: _known_values.count_features(NS(feature_names_=["a", "b"])), 2),
+        (lambda: _known_values.count_features(NS()), None),
+        (lambda: _known_values._drop_missing_values([1.0, nan, 2.0]), [1.0, 2.0]),
+        (lambda: _known_values._name_kind_of_values(array([1, 2])), "number"),
+        (lambda: _known_values._name_kind_of_values(array([1, 2.5], dtype=object)), "number"),
+        (lambda: _known_values._name_kind_of_values(array(["a"])), "text"),
+        (lambda: _known_values._name_kind_of_values(array(["a", 1], dtype=object)), None),
+        (lambda: _known_values._name_kind_of_values(array([], dtype=object)), None),
+    ],
+    _multioutput: [
+        (
+            lambda: _multioutput._list_combinations(array([[1, 0], [0, 1], [1, 0]])),
+            [[0, 1], [1, 0]],
+        ),
+        (
+            lambda: _multioutput._list_combinations(
+                array([["b", 1], ["a", 2], ["b", 1]], dtype=object)
+            ),
+            [["a", 2], ["b", 1]],
+        ),
+        (
+            lambda: _multioutput._take_label_proba(
+                array([[0.25, 0.75], [0.5, 0.5]]), array([3, 1]), array([1, 2])
+            ),
+            [[0.75, 0.0], [0.5, 0.0]],
+        ),
+    ],
+    boosters: [
+        (
+            lambda: boosters.find_numbers(
+                {"left_children": [1, -1, -1, 4, -1], "split_type": [0, 0, 0, 1, 0]}
+            ),
+            [True, False, False, False, False],
+        ),
+        (
+            lambda: boosters.find_numbers({"left_children": [1, -1, -1, 4, -1]}),
+            [True, False, False, True, False],
+        ),
+        (lambda: boosters.mark_missing(NS(missing=None), array([0.0, 1.0])), [0.0, 1.0]),
+        (lambda: boosters.mark_missing(NS(missing=0.0), array([0.0, 1.0])), [nan, 1.0]),
+        (lambda: boosters._are_whole(array([1.0, 2.0])), True),
+        (lambda: boosters._are_whole(array([1.0, 2.1])), False),
+        (lambda: boosters._are_whole(array([1e12 + 0.5])), True),
+        (lambda: boosters._is_weighted_inside(NS(settings={})), False),
+        (lambda: boosters._is_weighted_inside(NS(settings={"scale_pos_weight": "2"})), True),
+        (lambda: boosters._is_weighted_inside(NS(settings={"scale_pos_weight": "1"})), False),
+        (lambda: boosters._read_share({"bagging_freq": "1", "bagging_fraction": "0.5"}), 0.5),
+        (lambda: boosters._read_share({"bagging_fraction": "0.5"}), 1.0),
+        (lambda: boosters._read_share({"bagging_freq": "1"}), 1.0),
+        (
+            lambda: boosters._read_base(
+                {
+                    "learner_model_param": {"base_score": "[0.75]"},
+                    "objective": {"name": "binary:logistic"},
+                }
+            ),
+            [1.09861229],
+        ),
+        (
+            lambda: boosters._read_base(
+                {
+                    "learner_model_param": {"base_score": "[0.75]"},
+                    "objective": {"name": "reg:squarederror"},
+                }
+            ),
+            [0.75],
+        ),
+    ],
+    boosting: [
+        (lambda: boosting._list_totals(10, 2), [12]),
+        (lambda: boosting._list_totals(9, 0.1), [10, 11]),
+        (
+            lambda: boosting.balance(4),
+            ([[0.666666667, 2.0], [1.0, 1.0], [2.0, 0.666666667]], [0.25, 0.5, 0.75]),
+        ),
+    ],
+    cart: [
+        (
+            lambda: cart.may_hold_rests(
+                array([[0.7, 0.3], [0.5, 0.5]]), array([[0.0, 0.0], [0.1, 0.1]])
+            ),
+            [[False, False], [True, True]],
+        ),
+        (
+            lambda: cart.may_hold_rests(
+                array([[0.7, 0.3], [0.5, 0.5]]), array([[0.3, 0.3], [0.0, 0.1]])
+            ),
+            [[True, True], [False, True]],
+        ),
+    ],
+    equations: [
+        (lambda: equations._find_unit(array([2.0, 4.0, 6.0])), 2.0),
+        (lambda: equations._find_unit(array([2.0, 3.0])), 1.0),
+        (lambda: equations._find_unit(array([0.0, 0.0])), 1.0),
+        (
+            lambda: equations.estimate_unlikeness(
+                NS(
+                    children_left=array([1, -1, -1]),
+                    n_node_samples=array([6, 4, 2]),
+                    weighted_n_node_samples=array([6.0, 4.0, 2.0]),
+                )
+            ),
+            0.0,
+        ),
+        (
+            lambda: equations.estimate_unlikeness(
+                NS(
+                    children_left=array([1, -1, -1]),
+                    n_node_samples=array([6, 4, 2]),
+                    weighted_n_node_samples=array([6.0, 2.0, 4.0]),
+                )
+            ),
+            3.0,
+        ),
+        (
+            lambda: equations.estimate_unlikeness(
+                NS(
+                    children_left=array([1, -1, -1]),
+                    n_node_samples=array([6, 0, 0]),
+                    weighted_n_node_samples=array([6.0, 2.0, 4.0]),
+                )
+            ),
+            0.0,
+        ),
+        (
+            lambda: equations._are_plain(
+                NS(
+                    weighted_n_node_samples=array([3.0, 2.0]),
+                    n_node_samples=array([3, 2]),
+                    n_outputs=1,
+                    max_n_classes=1,
+                ),
+                False,
+            ),
+            True,
+        ),
+        (
+            lambda: equations._are_plain(
+                NS(
+                    weighted_n_node_samples=array([3.0, 1.0]),
+                    n_node_samples=array([3, 2]),
+                    n_outputs=1,
+                    max_n_classes=1,
+                ),
+                False,
+            ),
+            False,
+        ),
+        (
+            lambda: equations._are_plain(
+                NS(
+                    weighted_n_node_samples=array([3.0, 1.0]),
+                    n_node_samples=array([3, 2]),
+                    n_outputs=1,
+                    max_n_classes=1,
+                ),
+                True,
+            ),
+            True,
+        ),
+        (
+            lambda: equations._are_plain(
+                NS(
+                    weighted_n_node_samples=array([3.0, 1.5]),
+                    n_node_samples=array([3, 2]),
+                    n_outputs=1,
+                    max_n_classes=1,
+                ),
+                True,
+            ),
+            False,
+        ),
+        (
+            lambda: equations._are_plain(
+                NS(
+                    weighted_n_node_samples=array([4.0, 2.0]),
+                    value=array([[[0.25, 0.75]], [[0.5, 0.5]]]),
+                    n_outputs=1,
+                    max_n_classes=2,
+                ),
+                True,
+            ),
+            True,
+        ),
+        (
+            lambda: equations._are_plain(
+                NS(
+                    weighted_n_node_samples=array([4.0, 2.0]),
+                    value=array([[[0.3, 0.7]], [[0.5, 0.5]]]),
+                    n_outputs=1,
+                    max_n_classes=2,
+                ),
+                True,
+            ),
+            False,
+        ),
+        (lambda: equations._check_total(None, None), None),
+        (lambda: equations._check_total(None, 2.0), 2.0),
+        (
+            lambda: equations._check_total(
+                NS(value=array([[[0.25, 0.75]]]), weighted_n_node_samples=array([4.0])),
+                array([1.0, 1.0]),
+            ),
+            [1.0, 1.0],
+        ),
+        (
+            lambda: equations._check_total(
+                NS(value=array([[[0.25, 0.75]]]), weighted_n_node_samples=array([4.0])),
+                array([2.0, 1.0]),
+            ),
+            None,
+        ),
+        (lambda: equations.why_not_boosted(NS(loss="log_loss")), None),
+        (lambda: equations.why_not_boosted(NS(loss="squared_error")), None),
+        (
+            lambda: equations.why_not_boosted(NS(loss="huber")),
+            "loss='huber' has gradients that are not supported",
+        ),
+        (
+            lambda: equations.why_not_reweighted(
+                NS(estimators_=[DecisionTreeClassifier(), LogisticRegression()])
+            ),
+            "it holds a LogisticRegression, and only decision trees are known",
+        ),
+    ],
+    _onnx_labels: [
+        (lambda: _onnx_labels._encode_answers(array([1, 2]), [{"a": 0}, {1: "a", 2: "a"}]), [0, 0]),
+        (lambda: _onnx_labels._encode_answers(None, []), None),
+        (lambda: _onnx_labels._encode_answers(array([1]), [None]), None),
+        (
+            lambda: _onnx_labels._read_encoder(
+                {"keys_int64s": array([1, 2]), "values_strings": array(["a", "b"])}
+            ),
+            {1: "a", 2: "b"},
+        ),
+        (
+            lambda: _onnx_labels._read_encoder(
+                {"keys_int64s": None, "values_strings": array(["a"])}
+            ),
+            None,
+        ),
+        (
+            lambda: _onnx_labels._read_encoder({"keys_int64s": array([1]), "values_strings": None}),
+            None,
+        ),
+        (
+            lambda: _onnx_labels._read_encoder(
+                {
+                    "keys_int64s": array([1]),
+                    "keys_strings": array([1]),
+                    "values_strings": array(["a"]),
+                }
+            ),
+            None,
+        ),
+        (lambda: _onnx_labels._read_varint(bytes([0x96, 0x01, 7]), 0), (150, 2)),
+        (lambda: _onnx_labels._read_varint(bytes([0x96, 0x01, 7]), 2), (7, 3)),
+    ],
+    _optima: [
+        (lambda: _optima.as_signs(NS(classes_=[0, 1]), array([0, 1])), [[-1.0], [1.0]]),
+        (
+            lambda: _optima.as_signs(NS(classes_=[0, 1, 2]), array([0, 2])),
+            [[1.0, -1.0, -1.0], [-1.0, -1.0, 1.0]],
+        ),
+        (lambda: _optima._of_squares(None, C)[0], [[1.0], [-1.0]]),
+        (lambda: _optima._of_squares_of_classes(NS(classes_=[0, 1]), C)[0], [[1.0], [0.0]]),
+        (
+            lambda: _optima._of_log_loss(
+                NS(classes_=[0, 1], solver="lbfgs"),
+                NS(outputs=array([[0.0], [0.0]]), y=array([1, 0])),
+            )[0],
+            [[-0.5], [0.5]],
+        ),
+        (
+            lambda: _optima._of_log_loss(
+                NS(classes_=[0, 1, 2], solver="lbfgs"),
+                NS(outputs=np.log([[1.0, 2.0, 1.0]]), y=array([1])),
+            )[0],
+            [[0.25, -0.5, 0.25]],
+        ),
+        (
+            lambda: _optima._of_squared_hinge(
+                NS(classes_=[0, 1], C=2.0),
+                NS(outputs=array([[0.5], [-2.0], [0.5]]), y=array([1, 0, 0])),
+            )[0],
+            [[-2.0], [0.0], [6.0]],
+        ),
+        (
+            lambda: _optima._of_squares_beyond(
+                NS(C=2.0, epsilon=0.5),
+                NS(outputs=array([[1.0], [-2.0], [0.25]]), y=array([0, 0, 0])),
+            )[0],
+            [[2.0], [-6.0], [0.0]],
+        ),
+        (
+            lambda: _optima._of_deviance(
+                PoissonRegressor(), NS(outputs=np.log([[2.0], [3.0]]), y=array([1, 4]))
+            )[0],
+            [[1.0], [-1.0]],
+        ),
+        (
+            lambda: _optima._of_deviance(
+                GammaRegressor(), NS(outputs=np.log([[2.0], [3.0]]), y=array([1, 4]))
+            )[0],
+            [[0.5], [-0.333333333]],
+        ),
+        (
+            lambda: _optima._of_deviance(
+                TweedieRegressor(power=0), NS(outputs=array([[2.0], [3.0]]), y=array([1, 4]))
+            )[0],
+            [[1.0], [-1.0]],
+        ),
+        (
+            lambda: _optima._of_huber(
+                NS(scale_=2.0, epsilon=1.5, tol=1e-5),
+                NS(outputs=array([[1.0], [9.0], [-9.0]]), y=array([0.0, 0.0, 0.0]), n_rows=3),
+            )[0],
+            [[1.0], [3.0], [-3.0]],
+        ),
+        (lambda: _optima.find_power(PoissonRegressor()), 1.0),
+        (lambda: _optima.find_power(TweedieRegressor(power=1.5)), 1.5),
+        (lambda: _optima.find_power(Ridge()), 0.0),
+        (lambda: _optima.find_link(TweedieRegressor(power=1.5)), "log"),
+        (lambda: _optima.find_link(TweedieRegressor(power=0)), "identity"),
+        (lambda: _optima.find_link(TweedieRegressor(power=0, link="log")), "log"),
+        (lambda: _optima.find_link(PoissonRegressor()), "log"),
+        (lambda: tuple(_optima._ridge(Ridge(alpha=2.0), C)), (0.0, 2.0, None, False)),
+        (lambda: tuple(_optima._ridge(NS(alpha_=3.0, alpha=2.0), C)), (0.0, 3.0, None, False)),
+        (lambda: tuple(_optima._bayes(NS(lambda_=6.0, alpha_=2.0), C)), (0.0, 3.0, None, False)),
+        (
+            lambda: tuple(_optima._bayes(NS(lambda_=array([6.0]), alpha_=2.0), C)),
+            (0.0, [3.0], None, True),
+        ),
+        (
+            lambda: tuple(_optima._net_of_means(ElasticNet(alpha=0.5, l1_ratio=0.25), C)),
+            (1.25, 3.75, None, False),
+        ),
+        (lambda: tuple(_optima._net_of_means(Lasso(alpha=0.5), C)), (5.0, 0.0, None, False)),
+        (
+            lambda: tuple(
+                _optima._net_of_means(NS(alpha_=0.5, alpha=7, l1_ratio_=0.25, l1_ratio=0.9), C)
+            ),
+            (1.25, 3.75, None, False),
+        ),
+        (lambda: tuple(_optima._ridge_of_means(Ridge(alpha=0.5), C)), (0.0, 5.0, None, False)),
+        (lambda: tuple(_optima._twice_ridge(Ridge(alpha=0.5), C)), (0.0, 1.0, None, False)),
+        (
+            lambda: tuple(_optima._of_margins(LinearSVC(penalty="l1", intercept_scaling=2.0), C)),
+            (1.0, 0.0, 2.0, False),
+        ),
+        (
+            lambda: tuple(_optima._of_margins(LinearSVR(fit_intercept=False), C)),
+            (0.0, 1.0, None, False),
+        ),
+        (
+            lambda: tuple(
+                _optima._of_logistic(
+                    NS(
+                        penalty="elasticnet",
+                        l1_ratio=0.25,
+                        C=0.5,
+                        solver="saga",
+                        intercept_scaling=3.0,
+                    ),
+                    C,
+                )
+            ),
+            (0.5, 1.5, None, False),
+        ),
+        (
+            lambda: tuple(
+                _optima._of_logistic(
+                    NS(penalty="l1", C=0.5, solver="liblinear", intercept_scaling=3.0), C
+                )
+            ),
+            (2.0, 0.0, 3.0, False),
+        ),
+        (
+            lambda: tuple(
+                _optima._of_logistic(
+                    NS(penalty=None, C=0.5, solver="lbfgs", intercept_scaling=3.0), C
+                )
+            ),
+            (0.0, 0.0, None, False),
+        ),
+        (lambda: _optima._read_strength(NS(C_=array([3.0, 4.0]), C=1.0)), 3.0),
+        (lambda: _optima._read_l1_ratio(NS(penalty="elasticnet", l1_ratio=None)), 0.0),
+        (
+            lambda: _optima._read_l1_ratio(
+                NS(penalty="elasticnet", l1_ratio=0.5, l1_ratio_=array([0.25]))
+            ),
+            0.25,
+        ),
+        (lambda: _optima._by_mean_gradient(NS(tol=0.5), C, None), 5.0),
+        (lambda: _optima._is_dual(NS(dual="auto"), 3, 4), True),
+        (lambda: _optima._is_dual(NS(dual="auto"), 4, 4), False),
+        (lambda: _optima._is_dual(NS(dual=True), 4, 4), True),
+        (
+            lambda: _optima.why_no_least_squares_optimum(
+                NS(positive=False, coef_=np.zeros((2, 3)))
+            ),
+            "it has several outputs",
+        ),
+        (lambda: _optima.why_no_least_squares_optimum(NS(positive=False, coef_=np.zeros(3))), None),
+        (
+            lambda: _optima.why_no_least_squares_optimum(
+                NS(positive=False, coef_=np.zeros((2, 3)), classes_=1)
+            ),
+            None,
+        ),
+        (
+            lambda: _optima.why_no_ridge_optimum(
+                NS(positive=False, coef_=np.zeros(3), solver_="svd")
+            ),
+            None,
+        ),
+        (
+            lambda: _optima.why_no_ridge_optimum(
+                NS(positive=False, coef_=np.zeros(3), solver_="sag")
+            ),
+            "solver='sag' stops at another point, and only svd and cholesky are known",
+        ),
+        (lambda: _optima.why_stopped(NS(n_iter_=array([3, 9]), max_iter=10)), None),
+        (
+            lambda: _optima.why_stopped(NS(n_iter_=array([3, 10]), max_iter=10)),
+            "its solver stopped after max_iter=10 rounds, before the optimum",
+        ),
+        (lambda: _optima.why_stopped(NS(max_iter=10)), None),
+        (lambda: _optima._why_not_chosen_ridge(NS(cv=None, coef_=np.zeros(3))), None),
+        (
+            lambda: _optima._why_not_chosen_ridge(NS(cv=3, coef_=np.zeros(3))),
+            "cv=3 leaves open by which solver it was fitted",
+        ),
+        (
+            lambda: _optima._why_not_logistic(NS(dual=True, max_iter=9)),
+            "dual=True stops at another point",
+        ),
+        (
+            lambda: _optima._why_not_logistic(NS(C_=array([1.0, 2.0]))),
+            "its classes have several strengths of the penalty",
+        ),
+        (
+            lambda: _optima._why_not_logistic(NS(C_=array([1.0, 1.0]), refit=False)),
+            "its classes have several strengths of the penalty",
+        ),
+        (lambda: _optima._why_not_logistic(NS(C_=array([1.0, 1.0]), n_iter_=9, max_iter=9)), None),
+        (
+            lambda: _optima._why_not_logistic(NS(n_iter_=9, max_iter=9)),
+            "its solver stopped after max_iter=9 rounds, before the optimum",
+        ),
+        (
+            lambda: _optima._why_not_logistic(NS(multi_class="ovr")),
+            "multi_class='ovr' has another loss",
+        ),
+        (
+            lambda: _optima._why_not_margins(NS(loss="hinge")),
+            "loss='hinge' has no gradient on its edge",
+        ),
+        (
+            lambda: _optima._why_not_margins(NS(loss="squared_epsilon_insensitive", dual=True)),
+            "dual=True stops at another point",
+        ),
+        (
+            lambda: _optima._why_not_margins(
+                NS(loss="squared_epsilon_insensitive", dual=False, n_iter_=1, max_iter=2)
+            ),
+            None,
+        ),
+        (
+            lambda: _optima._why_not_margins(
+                NS(loss="squared_hinge", dual=True, n_iter_=1, max_iter=2)
+            ),
+            None,
+        ),
+        (
+            lambda: _optima._why_not_margins(
+                NS(loss="squared_hinge", dual=True, multi_class="crammer_singer")
+            ),
+            "multi_class='crammer_singer' has another loss",
+        ),
+    ],
+    _recovered: [
+        (lambda: _recovered._is_sparse(NS(penalty="l1")), True),
+        (lambda: _recovered._is_sparse(NS(penalty="l2")), False),
+        (lambda: _recovered._is_sparse(Lasso()), True),
+        (lambda: _recovered._is_sparse(ElasticNet()), True),
+        (lambda: _recovered._is_sparse(Ridge()), False),
+        (lambda: _recovered._is_sparse(OrthogonalMatchingPursuit()), True),
+        (lambda: _recovered._is_sparse(LassoLars()), True),
+        (
+            lambda: _recovered._list_coefficients(
+                NS(coef_=array([1.0, 2.0]), intercept_=3.0, fit_intercept=True)
+            ),
+            [[1.0, 2.0, 3.0]],
+        ),
+        (
+            lambda: _recovered._list_coefficients(
+                NS(
+                    coef_=array([[1.0, 2.0], [4.0, 5.0]]),
+                    intercept_=array([3.0, 6.0]),
+                    fit_intercept=True,
+                )
+            ),
+            [[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]],
+        ),
+        (
+            lambda: _recovered._list_coefficients(
+                NS(coef_=array([1.0, 2.0]), intercept_=0.0, fit_intercept=False)
+            ),
+            [[1.0, 2.0]],
+        ),
+        (lambda: _recovered.find_link_of(TweedieRegressor(power=0)), "identity"),
+        (lambda: _recovered.find_link_of(PoissonRegressor()), "log"),
+        (lambda: _recovered.find_link_of(GammaRegressor()), "log"),
+        (lambda: _recovered.find_link_of(Ridge()), "identity"),
+        (lambda: _recovered.count_coefficients_of_answers(LogisticRegression(), 4, 3), 10),
+        (
+            lambda: _recovered.count_coefficients_of_answers(
+                LogisticRegression(fit_intercept=False), 4, 3
+            ),
+            8,
+        ),
+        (lambda: _recovered.count_coefficients_of_answers(Ridge(), 4, 3), 5),
+    ],
+    _resampling: [
+        (lambda: _resampling.judge_sampler(NS()) == _resampling.MAKES, True),
+        (
+            lambda: (
+                _resampling.judge_sampler(NS(sample_indices_=array([1, 2]))) == _resampling.SELECTS
+            ),
+            True,
+        ),
+        (
+            lambda: (
+                _resampling.judge_sampler(NS(sample_indices_=array([1, 1]))) == _resampling.REPEATS
+            ),
+            True,
+        ),
+        (
+            lambda: _resampling.encodes_by_folds(make_pipeline(StandardScaler(), TargetEncoder())),
+            True,
+        ),
+        (
+            lambda: _resampling.encodes_by_folds(make_pipeline(StandardScaler(), OrdinalEncoder())),
+            False,
+        ),
+    ],
+    _split_thresholds: [
+        (
+            lambda: _split_thresholds._expand_ranges(array([5, 9, 2]), array([7, 9, 5])),
+            [5, 6, 2, 3, 4],
+        ),
+        (
+            lambda: _split_thresholds._why_not_sampled_replay(Ridge()),
+            "only random forests and bagged trees have samples that are known",
+        ),
+        (lambda: _split_thresholds._why_not_sampled_replay(RandomForestClassifier()), None),
+        (
+            lambda: _split_thresholds._why_not_sampled_replay(
+                RandomForestClassifier(bootstrap=False)
+            ),
+            "bootstrap=False, so that all of its trees were grown on all rows",
+        ),
+        (
+            lambda: _split_thresholds._why_not_sampled_replay(
+                BaggingClassifier(bootstrap=False, max_samples=0.5)
+            ),
+            None,
+        ),
+        (
+            lambda: _split_thresholds._why_not_sampled_replay(
+                BaggingClassifier(bootstrap=False, max_samples=1.0)
+            ),
+            "bootstrap=False, so that all of its trees were grown on all rows",
+        ),
+        (lambda: _split_thresholds.why_no_histogram_splits(NS(is_categorical_=None)) is None, True),
+        (
+            lambda: (
+                _split_thresholds.why_no_histogram_splits(NS(is_categorical_=array([True, False])))
+                is None
+            ),
+            True,
+        ),
+        (
+            lambda: (
+                _split_thresholds.why_no_histogram_splits(NS(is_categorical_=array([True, True])))
+                is None
+            ),
+            False,
+        ),
+    ],
+    _state: [
+        (lambda: _state.are_plain([1, 2.5, "a", None]), True),
+        (lambda: _state.are_plain([1, [2]]), False),
+        (lambda: _state.count_array_bytes(np.zeros((3, 4))[:, ::2]), 48),
+        (lambda: _state.count_array_bytes(sparse.csr_array(np.eye(3))), 24),
+    ],
+    _stationarity: [
+        (
+            lambda: _stationarity._others(array([[1.0, 2.0], [3.0, 4.0]]), array([1, 0])),
+            [[1.0, -inf], [-inf, 4.0]],
+        ),
+        (lambda: _stationarity.has_edge(LinearSVC(loss="hinge")), True),
+        (lambda: _stationarity.has_edge(LinearSVC()), False),
+        (lambda: _stationarity.has_edge(LinearSVR()), True),
+        (lambda: _stationarity.has_edge(QuantileRegressor()), True),
+        (lambda: _stationarity.has_edge(Ridge()), False),
+        (lambda: _stationarity.is_machine(SVC()), True),
+        (lambda: _stationarity.is_machine(LinearSVC()), False),
+        (
+            lambda: _stationarity._are_stored_rows(
+                array([[1.0, -0.0], [3.0, 4.0]]), array([[1.0, 0.0], [5.0, 6.0]])
+            ),
+            [True, False],
+        ),
+        (
+            lambda: _stationarity._list_support_rows(
+                NS(support_vectors_=sparse.csr_array(np.eye(2)))
+            ),
+            [[1.0, 0.0], [0.0, 1.0]],
+        ),
+        (
+            lambda: _stationarity._find_distances(
+                NS(coef_=array([2.0]), intercept_=1.0), array([[1.0], [2.0]]), array([4.0, 3.0])
+            )[0],
+            [1.0, 2.0],
+        ),
+    ],
+    _sufficient_statistics: [
+        (
+            lambda: _sufficient_statistics._pairs(array([[2.0, 3.0, 5.0]])),
+            [[4.0, 6.0, 10.0, 9.0, 15.0, 25.0]],
+        ),
+        (
+            lambda: _sufficient_statistics._unshrink(array([[2.0, 0.5], [0.5, 4.0]]), 0.5),
+            [[1.0, 1.0], [1.0, 5.0]],
+        ),
+        (
+            lambda: _sufficient_statistics._why_not_shrunk(NS(covariance_estimator=3)),
+            "its covariance comes from a covariance_estimator",
+        ),
+        (
+            lambda: _sufficient_statistics._why_not_shrunk(NS(shrinkage="auto")),
+            "shrinkage='auto' was chosen by the rows",
+        ),
+        (lambda: _sufficient_statistics._why_not_shrunk(NS(shrinkage="empirical")), None),
+        (
+            lambda: _sufficient_statistics._why_not_shrunk(NS(shrinkage=1)),
+            "shrinkage=1 leaves no covariance",
+        ),
+        (lambda: _sufficient_statistics._why_not_shrunk(NS(shrinkage=0.99)), None),
+        (lambda: _sufficient_statistics._why_not_shrunk(NS()), None),
+        (lambda: _sufficient_statistics._get_shrinkage(NS(shrinkage=0.25)), 0.25),
+        (lambda: _sufficient_statistics._get_shrinkage(NS(shrinkage="auto")), 0.0),
+        (
+            lambda: _sufficient_statistics._is_category(1, 3)(array([[9, 2], [9, 0]]), None),
+            [[0.0, 0.0, 1.0], [1.0, 0.0, 0.0]],
+        ),
+    ],
+    _tree_leaves: [
+        (lambda: _tree_leaves._as_columns(array([[1, 2], [3, 4], [5, 6]])), [[1, 3, 5], [2, 4, 6]]),
+        (lambda: _tree_leaves._as_columns(array([1, 2, 3])), [[1, 2, 3]]),
+        (lambda: _tree_leaves._keep_counts([1, 2]), [1, 2]),
+        (lambda: _tree_leaves._keep_counts([0, 0]), None),
+        (lambda: _tree_leaves._keep_counts([1, 2.5]), None),
+    ],
+    _base: [
+        (lambda: _base.check_layers(None), None),
+        (
+            lambda: _base.check_parameters(None, {"a": (2, 3), "b": (3,), "c": (3, 1), "d": (1,)}),
+            ["c"],
+        ),
+        (lambda: _base.check_parameters(None, {"b": (3,)}), []),
+        (
+            lambda: _base._dot(array([[1.0, 2.0], [3.0, 4.0]]), array([[5.0, 6.0], [7.0, 8.0]])),
+            [17.0, 53.0],
+        ),
+    ],
+}
+
+
+@pytest.mark.parametrize("module", ANSWERS, ids=lambda module: module.__name__)
+def test_answers_by_hand(module):
+    expect_answers(ANSWERS[module])
