@@ -484,7 +484,8 @@ class LiRA(PosteriorMixin, PoolAttack):
     signal : "auto", str or Signal, default="auto"
         Signal that is compared: ``"auto"`` is the log odds of the label for a classifier, the
         margin for a model without probabilities, minus the log residual for a regressor (of several
-        targets their joint one, :class:`~skmia.signals.LogResidual`), and
+        targets their joint one, :class:`~skmia.signals.LogResidual`; where its predictions do not
+        move toward the labels, :class:`~skmia.signals.OrientedPrediction`), and
         whether the predicted label is correct for a model with labels alone. Any other signal must
         be stored by the pool (``ShadowPool(signals=("auto", "entropy"))``), except the loss and the
         confidence, which are computed from the log odds.
