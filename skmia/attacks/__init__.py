@@ -3,8 +3,8 @@
 Those that need gradients or layers of the victim are in :mod:`skmia.attacks.white_box`, the ranges
 of :class:`RangeAttack` in :mod:`skmia.attacks.ranges`, the formulas of :class:`DiversityAttack` in
 :mod:`skmia.attacks.diversity`, scores by which each record is mistaken at the same rate in
-:mod:`skmia.attacks.equal_rates`, and the attack on a service whose coefficients follow from its
-answers in :mod:`skmia.attacks.recovered`.
+:mod:`skmia.attacks.equal_rates`, and attacks that solve all answers of a service together in
+:mod:`skmia.attacks.recovered`.
 """
 
 from .._core import name_by_room
