@@ -1,12 +1,18 @@
-"""Promises of the attacks on the optimum of a linear model: what they expect of themselves."""
+"""Promises of attacks that solve for all bits together: what they expect of themselves."""
 
 import numpy as np
+from sklearn.discriminant_analysis import (
+    LinearDiscriminantAnalysis,
+    QuadraticDiscriminantAnalysis,
+)
 from sklearn.linear_model import Lasso, LinearRegression, LogisticRegression, PoissonRegressor
 from sklearn.metrics import roc_auc_score
+from sklearn.naive_bayes import GaussianNB
 from sklearn.svm import LinearSVC
 
-from skmia import Records
+from skmia import Outputs, Records
 from skmia.attacks import StationarityAttack
+from skmia.attacks.recovered import JointAnswersAttack
 
 from ._registry import promise
 
@@ -50,6 +56,64 @@ def expected_auc_is_reached(rng, n_trials, name, n_features):
         attack = StationarityAttack(victim, random_state=0).fit(records)
         found = roc_auc_score(member, attack.score_samples(records))
         away.append(attack.expected_auc_ - found)
-    # Counted as right are means within the promise, as 1/2, the others by how far they are off.
+    return count_far(away)
+
+
+def count_far(away):
+    """1/2 for means within the promise, the others by how far they are off."""
     off = np.array(away)
     return 0.5 + off - np.clip(off.mean(), -0.05, 0.05)
+
+
+DENSITIES = {
+    "quadratic discriminant analysis": (QuadraticDiscriminantAnalysis(), (5, 10, 15)),
+    "linear discriminant analysis": (LinearDiscriminantAnalysis(), (20, 60)),
+    "Gaussian naive Bayes": (GaussianNB(), (20, 60)),
+}
+
+
+def draw_densities(rng, model, n_features):
+    """Records of two classes, a drawn half of them, and the answers of a victim of this half."""
+    y, shift = rng.integers(2, size=_N), 1.5 / np.sqrt(n_features)
+    X = rng.normal(size=(_N, n_features)) * (1 + 0.4 * shift * y[:, None]) + shift * y[:, None]
+    member = rng.permutation(_N) < _N // 2
+    answers = np.round(model.fit(X[member], y[member]).predict_proba(X), 4)
+    return Records(X, y, outputs=Outputs(answers, [0, 1], "proba")), member
+
+
+@promise(
+    "expected_auc_ of JointAnswersAttack is at most 0.05 off, on average",
+    nominal=0.5,
+    side="equal",
+    designs={
+        f"{name}, {n_features / 200:g} columns per member": {"name": name, "n_features": n_features}
+        for name, (_, sizes) in DENSITIES.items()
+        for n_features in sizes
+    },
+    n_trials=100,
+)
+def expected_auc_of_answers(rng, n_trials, name, n_features):
+    model, away = DENSITIES[name][0], []
+    for _ in range(n_trials):
+        records, member = draw_densities(rng, model, n_features)
+        attack = JointAnswersAttack(None, model, random_state=0).fit(records)
+        away.append(attack.expected_auc_ - roc_auc_score(member, attack.score_samples(records)))
+    return count_far(away)
+
+
+@promise(
+    "JointAnswersAttack ranks nobody by a membership that the victim does not know (AUC)",
+    nominal=0.5,
+    side="equal",
+    designs={
+        name: {"name": name, "n_features": sizes[-1]} for name, (_, sizes) in DENSITIES.items()
+    },
+    n_trials=200,
+)
+def joint_answers_null(rng, n_trials, name, n_features):
+    model, found = DENSITIES[name][0], []
+    for _ in range(n_trials):
+        records, member = draw_densities(rng, model, n_features)
+        attack = JointAnswersAttack(None, model, random_state=0).fit(records)
+        found.append(roc_auc_score(rng.permutation(member), attack.score_samples(records)))
+    return np.array(found)

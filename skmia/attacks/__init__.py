@@ -5,7 +5,7 @@ Further modules contain
 - :mod:`skmia.attacks.white_box`: attacks that need gradients or layers of the victim;
 - :mod:`skmia.attacks.ranges`: ranges for :class:`RangeAttack`;
 - :mod:`skmia.attacks.equal_rates`: scores with the same false positive rate for each record;
-- :mod:`skmia.attacks.recovered`: an attack on the coefficients of a linear model behind a service;
+- :mod:`skmia.attacks.recovered`: attacks that solve all outputs of a service together;
 - :mod:`skmia.attacks.diversity`: the formulas of :class:`DiversityAttack`.
 """
 

@@ -135,11 +135,16 @@ _LEAST = 1e-6
 _CORRELATIONS = 1e-6, 0.95
 
 
-def count_voters(estimator):
-    """Return the number of voters whose share is the probability of a model, or None."""
+def _find_last_step(estimator):
     model = unwrap(estimator)
     while isinstance(model, Pipeline) and model.steps:
         model = unwrap(model.steps[-1][1])
+    return model
+
+
+def count_voters(estimator):
+    """Return the number of voters whose share is the probability of a model, or None."""
+    model = _find_last_step(estimator)
     if isinstance(model, RandomForestClassifier | ExtraTreesClassifier | BaggingClassifier):
         return model.n_estimators
     if isinstance(model, KNeighborsClassifier) and model.weights == "uniform":
@@ -154,7 +159,9 @@ def choose_law(answers, reads, shrinks):
         return BitLaw(shrinks)
     n_voters = count_voters(answers.estimator) if reading.signal == ScaledLogit() else None
     if n_voters is not None and n_voters > 1:
-        return VoteLaw(n_voters, float(answers.resolution[reading.place]), shrinks)
+        is_neighbor = isinstance(_find_last_step(answers.estimator), KNeighborsClassifier)
+        law = OwnVoteLaw if is_neighbor else VoteLaw
+        return law(n_voters, float(answers.resolution[reading.place]), shrinks)
     return NormalLaw(shrinks)
 
 
@@ -260,6 +267,44 @@ class VoteLaw(QueryLaw):
         log = gammaln(votes + for_label) - gammaln(for_label)
         log += gammaln(self.n_voters - votes + against) - gammaln(against)
         return log - gammaln(self.n_voters + strength) + gammaln(strength)
+
+
+# Weight of the mean share of all records, because most neighbors of a record are the same in all
+# models, and votes that count for a model without any for the label.
+_USUAL, _LEAST_VOTES = 0.07, 0.05
+
+
+class OwnVoteLaw(QueryLaw):
+    """Numbers of votes for the label of nearest neighbors, of whom a training row is its own first.
+
+    Votes of the others are independent and have one share q for both sides, so v of k votes have
+    the likelihood ratio v / (k q). A distribution is described by k q.
+    """
+
+    def __init__(self, n_voters, resolution, shrinks):
+        super().__init__(shrinks)
+        self.n_voters = n_voters
+        self.change = UnsmoothedLabelLaw(resolution)
+
+    def _count_others(self, sides, query):
+        """Return votes for the label and votes of other rows, over all models."""
+        (n_in, into), (n_out, out) = ((side.count, side.mean[query]) for side in sides[:2])
+        votes = n_in * np.maximum(self.n_voters * into - 1, 0) + n_out * self.n_voters * out
+        return votes, n_in * (self.n_voters - 1) + n_out * self.n_voters
+
+    def _fit_query(self, sides, query):
+        votes, n_votes = self._count_others(sides, query)
+        return float(np.sum(votes) / np.sum(np.broadcast_to(n_votes, np.shape(votes))))
+
+    def _describe(self, sides, prior, query):
+        votes, n_votes = self._count_others(sides, query)
+        share = (1 - _USUAL) * votes / n_votes + _USUAL * prior
+        return np.maximum(self.n_voters * share, _LEAST_VOTES)
+
+    def log_ratio(self, target, laws):
+        """Return the log ratio of the IN and the OUT probability, of shape (n_queries, n)."""
+        votes = self.n_voters * target.astype(np.float64)
+        return np.log(np.maximum(votes, _LEAST_VOTES)) - np.log(laws)
 
 
 def _average_queries(values):
@@ -388,7 +433,8 @@ class TrendLaws(SidesComparison):
         self.partners, self.law = answers.design.partners, NormalLaw(self.shrinks)
         if self.likelihood == "auto":
             self.law = choose_law(answers, self.reads, self.shrinks)
-        self.likelihood = "normal" if isinstance(self.law, NormalLaw) else "beta-binomial"
+        names = {NormalLaw: "normal", OwnVoteLaw: "binomial"}
+        self.likelihood = names.get(type(self.law), "beta-binomial")
         known = answers.moments(self.reads, self.law.change)
         if known is None:
             values, inside = reader.read_columns(columns)
@@ -483,7 +529,8 @@ class LiRA(PosteriorMixin, PoolAttack):
     signal : "auto", str or Signal, default="auto"
         Signal that is compared: ``"auto"`` is the log odds of the label for a classifier, the
         margin for a model without probabilities, minus the log residual for a regressor (of several
-        targets their joint one, :class:`~skmia.signals.LogResidual`), and
+        targets their joint one, :class:`~skmia.signals.LogResidual`; where its predictions do not
+        move toward the labels, :class:`~skmia.signals.OrientedPrediction`), and
         whether the predicted label is correct for a model with labels alone. Any other signal must
         be stored by the pool (``ShadowPool(signals=("auto", "entropy"))``), except the loss and the
         confidence, which are computed from the log odds.
@@ -533,8 +580,9 @@ class LiRA(PosteriorMixin, PoolAttack):
         Pooled variances within records, of the records given to ``fit``; for ``"shrunk"`` and
         ``"trend"`` online, of a sample of the pool's records, in units of shares if votes are
         counted.
-    likelihood_ : {"normal", "beta-binomial"}
-        Likelihood that was chosen.
+    likelihood_ : {"normal", "beta-binomial", "binomial"}
+        Likelihood that was chosen; ``"binomial"`` for nearest neighbors, of whom a training record
+        is its own first.
     offset_ : float
         Threshold of the score; by default the log odds of a non-member, 0 for ``prior=0.5``.
         Offline, the threshold of the highest balanced accuracy with shadow models treated as the

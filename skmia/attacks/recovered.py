@@ -1,9 +1,10 @@
-"""Attack on a linear model behind a service, whose coefficients are recovered from its outputs."""
+"""Attacks on a service that read all of its outputs together."""
 
 import warnings
 from numbers import Real
 
 import numpy as np
+from scipy import sparse
 from sklearn.base import BaseEstimator
 
 from .._core.budget import Cost
@@ -18,15 +19,19 @@ from .._core.validation import check_outputs_source, query
 from ..base import BaseAttack
 from ..victims import (
     bound_errors,
+    count_density_coefficients,
     find_model,
     has_edge,
+    open_class_rows,
+    read_answer_equations,
     recover_model,
     spread_gradients,
+    why_no_densities,
     why_not_recovered,
 )
 from ._stationarity import StationarityAttack
 
-__all__ = ["RecoveredModelAttack"]
+__all__ = ["JointAnswersAttack", "RecoveredModelAttack"]
 
 # Multiplications on one core, about.
 _STEPS_PER_SECOND = 5e9
@@ -37,10 +42,54 @@ _N_LIKE_IT = 8
 _MOST_AWAY = 0.25
 _MOST_DEVIATIONS = 5
 
-_READS = frozenset({"proba", "logits", "decision", "value"})
+
+# Largest root mean squared residual of answers, in units of their rounding.
+_MOST_RESIDUAL = 3.0
 
 
-class RecoveredModelAttack(BaseAttack):
+class _RecipeAttack(BaseAttack):
+    """Base class of attacks that read all outputs of a service and know how it was trained.
+
+    A subclass sets the word of the access that its victim gives in place of the recipe.
+    """
+
+    _access = ""
+
+    _parameter_constraints = {
+        **BaseAttack._parameter_constraints,
+        "estimator": "no_validation",
+        "outsiders": [Interval(Real, 0, 1, closed="left")],
+        "prior": [Interval(Real, 0, 1, closed="neither")],
+        "random_state": ["random_state"],
+    }
+
+    def __init__(
+        self,
+        victim: BaseEstimator | None = None,
+        estimator: BaseEstimator | None = None,
+        *,
+        outsiders: float = 0.0,
+        prior: float = 0.5,
+        random_state: Seed = None,
+    ) -> None:
+        self.victim = victim
+        self.estimator = estimator
+        self.outsiders = outsiders
+        self.prior = prior
+        self.random_state = random_state
+
+    def _needs(self):
+        is_given = self.estimator is not None
+        return Needs(self._reads, access=frozenset() if is_given else frozenset({self._access}))
+
+    def _score_samples(self, records):
+        return self._attack.score_samples(records)
+
+    def _natural_offset(self, records):
+        return self._attack._natural_offset(records)
+
+
+class RecoveredModelAttack(_RecipeAttack):
     r"""Attack that recovers the coefficients of a linear model from its outputs.
 
     Log odds, decision values, and predictions through a known link are linear in the features. The
@@ -105,6 +154,7 @@ class RecoveredModelAttack(BaseAttack):
 
     See Also
     --------
+    JointAnswersAttack : The same for naive Bayes and discriminant analysis.
     StationarityAttack : The attack on the file, which holds the coefficients.
     AnalyticLiRA : Likelihood ratio of the output of a linear model for each record.
 
@@ -135,32 +185,7 @@ class RecoveredModelAttack(BaseAttack):
     True
     """
 
-    _parameter_constraints = {
-        **BaseAttack._parameter_constraints,
-        "estimator": "no_validation",
-        "outsiders": [Interval(Real, 0, 1, closed="left")],
-        "prior": [Interval(Real, 0, 1, closed="neither")],
-        "random_state": ["random_state"],
-    }
-
-    def __init__(
-        self,
-        victim: BaseEstimator | None = None,
-        estimator: BaseEstimator | None = None,
-        *,
-        outsiders: float = 0.0,
-        prior: float = 0.5,
-        random_state: Seed = None,
-    ) -> None:
-        self.victim = victim
-        self.estimator = estimator
-        self.outsiders = outsiders
-        self.prior = prior
-        self.random_state = random_state
-
-    def _needs(self):
-        is_given = self.estimator is not None
-        return Needs(_READS, access=frozenset() if is_given else frozenset({"optimum"}))
+    _access, _reads = "optimum", frozenset({"proba", "logits", "decision", "value"})
 
     def expect_cost(self, X: Records) -> Cost:
         """Estimate the memory and the time of the attack from the fitted victim.
@@ -208,7 +233,7 @@ class RecoveredModelAttack(BaseAttack):
         if why is not None:
             raise TypeError(f"The coefficients are not recovered: {why}.")
         outputs = query(self.victim, records)
-        if outputs.kind not in _READS:
+        if outputs.kind not in self._reads:
             raise ValueError(
                 f"The coefficients are not recovered from answers of kind {outputs.kind!r}; "
                 "probabilities, decision values or predictions are needed."
@@ -258,12 +283,6 @@ class RecoveredModelAttack(BaseAttack):
                 stacklevel=4,
             )
 
-    def _score_samples(self, records):
-        return self._attack.score_samples(records)
-
-    def _natural_offset(self, records):
-        return self._attack._natural_offset(records)
-
 
 def _measure_length(model):
     """Return the length of the coefficients of a fitted model, without what its classes share."""
@@ -280,3 +299,179 @@ class _RecoveredOptimum(StationarityAttack):
         further = spread_gradients(self.recovered, records, n_rows, variance, rng)
         del self.recovered  # needed no more
         return equations._replace(variances=equations.variances + further)
+
+
+class JointAnswersAttack(_RecipeAttack):
+    r"""Solve all answers of naive Bayes or discriminant analysis together for membership.
+
+    The log odds that such a model answers are a known function of sums over its training rows. All
+    of them together determine as many numbers as log odds have coefficients, and each of these is
+    nearly linear in the membership bits of the candidates. The attacker needs the recipe of the
+    model, one query per record, and no shadow models or known members.
+
+    Parameters
+    ----------
+    victim : fitted estimator, default=None
+        Model under attack. If None, the outputs stored by :meth:`skmia.Records.with_outputs` are
+        used, and ``estimator`` must be given.
+    estimator : estimator, default=None
+        Recipe of the victim: an unfitted GaussianNB, BernoulliNB, MultinomialNB,
+        LinearDiscriminantAnalysis or QuadraticDiscriminantAnalysis without shrinkage, or a Pipeline
+        that ends in one. If None, a clone of the victim.
+    outsiders : float, default=0.0
+        Share of the training rows that are not among the candidates, in [0, 1).
+    prior : float, default=0.5
+        Share of members among the candidates, in (0, 1).
+    random_state : int, RandomState instance or None, default=None
+        Controls the probes that estimate ``known_`` where equations are too many to be solved
+        exactly. Pass an int for reproducible results.
+
+    Attributes
+    ----------
+    n_queries_ : int
+        Number of answers that were used, one for each candidate.
+    n_equations_ : int
+        Number of equations: coefficients of the log odds, and one of the number of rows.
+    condition_ : float
+        Condition number of the coefficients of the log odds.
+    error_ : float
+        Root mean squared residual of the answers, in units of their rounding; about 1 or less if
+        they are answers of the recipe.
+    known_ : float
+        Share of the information about the bits that the equations contain, in [0, 1).
+    misfit_ : float
+        Root mean square of the residuals of the equations, in units of their noise.
+    expected_auc_ : float
+        Expected AUC, which does not require membership.
+    offset_ : float
+        Threshold of the score: without ``membership`` the least one above 0 that at most 5% of the
+        non-members reach.
+    classes_ : ndarray of shape (2,)
+        ``[0, 1]``.
+
+    Raises
+    ------
+    TypeError
+        If the recipe is of another kind.
+    ValueError
+        If there are fewer answers than coefficients, if the answers are labels, if they are not
+        those of a model of the recipe, such as answers with noise, or if a covariance is singular.
+
+    Warns
+    -----
+    UserWarning
+        If the equations contradict each other, as with other parameters than those of the recipe.
+
+    See Also
+    --------
+    RecoveredModelAttack : The same for linear models, whose answers are their file.
+    MomentsAttack : The attack on the file, which holds the sums themselves.
+
+    Notes
+    -----
+    Weights of the candidates that explain the answers are found by steps of Gauss and Newton from
+    equal weights, with the covariance :math:`p (1 - p)` of independent bits as their prior. At
+    these weights, the derivatives of the log odds by the weight of each candidate are equations in
+    the bits, which are solved as by :class:`StationarityAttack`. The log odds are reduced to their
+    coefficients first: one for each feature and class in linear discriminant analysis and naive
+    Bayes of counts, two in Gaussian naive Bayes, one more for each pair of features in quadratic
+    discriminant analysis. They say half as much as the file, which has the sums of each class.
+
+    Examples
+    --------
+    >>> from sklearn.discriminant_analysis import QuadraticDiscriminantAnalysis
+    >>> from sklearn.metrics import roc_auc_score
+    >>> from skmia.attacks.recovered import JointAnswersAttack
+    >>> from skmia.datasets import make_membership_problem
+    >>> records, membership = make_membership_problem(400, n_features=15, random_state=0)
+    >>> members = records[membership == 1]
+    >>> service = QuadraticDiscriminantAnalysis().fit(members.X, members.y)
+    >>> attack = JointAnswersAttack(service, random_state=0).fit(records)
+    >>> attack.n_equations_ == 15 + 15 * 16 // 2 + 2
+    True
+    >>> bool(roc_auc_score(membership, attack.score_samples(records)) > 0.8)
+    True
+    """
+
+    _access, _reads = "sums", frozenset({"proba", "logits"})
+
+    def expect_cost(self, X: Records) -> Cost:
+        """What the attack will hold and take, told from the fitted victim before anything is done.
+
+        Parameters
+        ----------
+        X : Records of n records
+            Labeled records that :meth:`fit` would get.
+
+        Returns
+        -------
+        cost : Cost
+            Memory in bytes, and seconds on one core beside those of one fit of the recipe.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If the victim is None or not fitted.
+
+        Examples
+        --------
+        >>> from sklearn.naive_bayes import GaussianNB
+        >>> from skmia.attacks.recovered import JointAnswersAttack
+        >>> from skmia.datasets import make_membership_problem
+        >>> records, membership = make_membership_problem(300, n_features=40, random_state=0)
+        >>> victim = GaussianNB().fit(records.X, records.y)
+        >>> JointAnswersAttack(victim).expect_cost(records).what
+        '81 coefficients of 300 answers'
+        """
+        found, _ = find_model(self.victim)
+        n, n_others = len(X), len(found.classes_) - 1
+        width = count_density_coefficients(self.victim, found.n_features_in_) * n_others
+        n_answers = n * n_others
+        n_numbers = 4 * n_answers * width + 4 * n**2
+        n_steps = 4 * n_answers * width**2 + 30 * n**2 * (width + found.n_features_in_)
+        what = f"{width:,} coefficients of {n:,} answers"
+        return Cost(8 * n_numbers, (n_steps + 40 * n**3) / _STEPS_PER_SECOND, what)
+
+    def _fit(self, records, membership):
+        check_outputs_source(self.victim)
+        recipe = self._make_estimator()
+        why = why_no_densities(recipe)
+        if why is not None:
+            raise TypeError(f"The answers are not solved together: {why}.")
+        outputs = query(self.victim, records)
+        if outputs.kind not in self._reads:
+            raise ValueError(
+                f"Answers of kind {outputs.kind!r} are not solved together; probabilities are "
+                "needed."
+            )
+        fitted = recipe.fit(records.X, records.y)
+        self._attack = _SolvedAnswers(
+            fitted, outsiders=self.outsiders, prior=self.prior, random_state=self.random_state
+        )
+        self._attack.fit(records.with_fields(outputs=outputs))
+        self.n_queries_ = len(records)
+        for name in ("n_equations_", "condition_", "error_", "known_", "misfit_", "expected_auc_"):
+            setattr(self, name, getattr(self._attack, name))
+
+
+class _SolvedAnswers(StationarityAttack):
+    """The attack on answers that are a known function of sums over the training rows."""
+
+    def _read(self, records):
+        n_rows, variance = self._count(records)
+        n_outside = n_rows - self.prior * len(records)
+        found = read_answer_equations(
+            self.victim, records, records["outputs"], n_rows, variance, n_outside
+        )
+        if not found.error <= _MOST_RESIDUAL:
+            raise ValueError(
+                f"The answers are not those of a {type(find_model(self.victim)[0]).__name__}: no "
+                "coefficients give them up to their rounding. A service that adds noise, or has "
+                "another model, is not attacked."
+            )
+        self._found, self.condition_, self.error_ = found, found.condition, found.error
+        return found.equations
+
+    def _read_further(self, records):
+        _, X, y = open_class_rows(self.victim, records)
+        return sparse.csr_array(self._found.read_columns(X, y))

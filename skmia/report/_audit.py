@@ -286,9 +286,10 @@ def audit(
         strongest on shadow models treated as the victim; without them the first one of the mapping.
         "default": a threshold on the loss, :class:`~skmia.attacks.LiRA` and
         :class:`~skmia.attacks.RMIA`, from 4 shadow models on :class:`~skmia.attacks.StackedAttack`,
-        and :class:`~skmia.attacks.AnalyticLiRA` for linear models; for linear models of a fifth as
-        many coefficients as members or more,
-        :class:`~skmia.attacks.recovered.RecoveredModelAttack`.
+        and :class:`~skmia.attacks.AnalyticLiRA` for linear models; with a fifth as many
+        coefficients as members or more, :class:`~skmia.attacks.recovered.RecoveredModelAttack` for
+        linear models and :class:`~skmia.attacks.recovered.JointAnswersAttack` for naive Bayes and
+        discriminant analysis.
     shadows : "auto", int or ShadowPool, default="auto"
         Number of shadow models to train, even, or a pool of them fitted on the records. "auto"
         trains 8 models and doubles them, up to 64, as long as the next doubling is expected to

@@ -39,17 +39,19 @@ from .._core.trained_modules import refuse_trained_module
 from .._core.validation import check_membership, check_records, query
 from .._training.frozen import thaw
 from ..attacks import RMIA, AnalyticLiRA, LiRA, StackedAttack, ThresholdAttack
-from ..attacks.recovered import RecoveredModelAttack
+from ..attacks.recovered import JointAnswersAttack, RecoveredModelAttack
 from ..base import is_open, list_keeps, needs_of, offer_of, parts_of, settings_of_pool, why_not
 from ..inspection import ModelInspection, inspect_model
 from ..shadow import ShadowPool
 from ..signals import Correctness, auto_of, kinds_of
 from ..victims import (
     count_coefficients_of_answers,
+    count_density_coefficients,
     find_model,
     get_kind,
     is_linear_model,
     is_trainable,
+    why_no_densities,
     why_not_recovered,
 )
 from ._measure import list_subsets
@@ -287,12 +289,16 @@ def count_coefficients(request, records):
     0 if none.
     """
     model = request.model
-    if why_not_recovered(model) is not None or request.outputs.kind == "label":
+    is_linear, has_sums = why_not_recovered(model) is None, why_no_densities(model) is None
+    if not (is_linear or has_sums) or request.outputs.kind == "label":
         return 0, 0
     width = int(np.prod(getattr(records.X, "shape", ())[1:]))
     # A fitted model knows how many there are after the steps.
     n_features = getattr(find_model(model)[0], "n_features_in_", width)
-    n_answers = count_coefficients_of_answers(model, n_features, 2)
+    if has_sums:
+        n_answers = count_density_coefficients(model, n_features)
+    else:
+        n_answers = count_coefficients_of_answers(model, n_features, 2)
     if n_answers >= len(records):
         return 0, 0
     classes = getattr(request.outputs, "classes", None)
@@ -300,8 +306,9 @@ def count_coefficients(request, records):
 
 
 def add_recovered(attacks, request, records, membership):
-    """Add the attack on recovered coefficients to the default ones, where it can say much."""
-    attack = RecoveredModelAttack(
+    """Add the attack on all answers together to the default ones, where it can say much."""
+    has_sums = why_no_densities(request.model) is None
+    attack = (JointAnswersAttack if has_sums else RecoveredModelAttack)(
         estimator=request.model if request.has_own_recipe else None,
         prior=float(np.clip(np.mean(membership), 0.01, 0.99)),
     )
@@ -310,7 +317,7 @@ def add_recovered(attacks, request, records, membership):
         return attacks
     if why_not(attack, _make_offer(request)) is not None:
         return attacks
-    return attacks | {"RecoveredModelAttack": attack}
+    return attacks | {type(attack).__name__: attack}
 
 
 def choose_attacks(attacks, request):

@@ -18,7 +18,7 @@ from .._core.targets import shape_targets
 from ..attacks import ReleasedModelAttack
 from ..base import needs_of
 from ..metrics import auc_interval
-from ..victims import has_file
+from ..victims import has_file, why_no_densities
 from ._case import AS_FILE, count_coefficients, is_recipe
 from ._choice import mark_told
 from ._evidence import make_grounds, measure_audit_level
@@ -51,9 +51,9 @@ _ALWAYS = (
     "predicts, reveals little of these records.",
 )
 
-# What attacks may need of a model that only returns predictions. One with an optimum is of a kind
-# that an attacker can train as well, which its predictions alone are compared with.
-_OF_A_SERVICE = {"queries", "optimum"}
+# What attacks may need of a model that only returns predictions. One with an optimum or with sums
+# is of a kind that an attacker can train as well, which its predictions alone are compared with.
+_OF_A_SERVICE = {"queries", "optimum", "sums"}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -222,6 +222,11 @@ def _describe_service(case):
     n_answers, _ = count_coefficients(case.request, case.queried)
     if not n_answers:
         return "Behind a service, the model only reveals its answers."
+    if why_no_densities(case.request.model) is None:
+        return (
+            "Behind a service, all answers together give the coefficients of its log odds, which "
+            "reveal a part of what the sums in its file do; labels alone do not."
+        )
     return (
         f"Behind a service, {n_answers:,} exact answers give the coefficients of the model, which "
         "reveal what they do in its file; labels alone do not."

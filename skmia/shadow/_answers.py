@@ -21,9 +21,11 @@ from ..signals import (
     AnswerSignal,
     Correctness,
     JointResidual,
+    LogResidual,
     ScaledLogit,
     Signal,
     kinds_of,
+    log_of_residual,
     what_to_read,
 )
 from ..victims import get_access
@@ -643,15 +645,16 @@ class PoolAnswers:
             self._check_kind(outputs.kind, signal)
             raw = np.empty(len(records), dtype=np.float32)
             for rows in gen_batches(len(records), CHUNK):
-                raw[rows] = self._join(signal.raw_parts(outputs[rows], records.y[rows], step))
+                parts = signal.raw_parts(outputs[rows], records.y[rows], step)
+                raw[rows] = self._join(signal, parts)
         else:
             raw = signal.of(model, records)
         return self.smoothings[place](raw.astype(np.float32, copy=False))
 
-    def _join(self, parts):
+    def _join(self, signal, parts):
         """Make one number per record of the parts of a signal."""
         if len(parts) == 1:
-            return parts[0]
+            return log_of_residual(parts[0]) if signal == LogResidual() else parts[0]
         joint = self.joint_residual
         n_targets = 1 if joint is None else joint.weights.shape[1]
         if len(parts) != n_targets:

@@ -116,7 +116,7 @@ class PoolKeeper:
                 )
                 for q in range(len(answers))
             ]
-            # Several targets have a row for each residual: (n_parts of all signals, n_queries, n).
+            # Targets have a row for each residual: (n_parts of all signals, n_queries, n).
             arrays = {"raw": np.stack(raw, axis=1).astype(np.float32, copy=False)}
             facts, classes = _describe_pool_part(stored, step, first), first.classes
         if classes is not None:
@@ -171,6 +171,7 @@ class PoolKeeper:
         reduced = {} if self.output_kind == "auto" else {"output_kind": self.output_kind}
         return reduced | {
             "signals": identify_values(further),
+            "residuals": "signed",
             "temperatures": [float(temperature) for temperature in self.temperatures],
             "resolution": self.resolution,
             "store": self.store,

@@ -205,8 +205,11 @@ class ShadowPool(
     stored_ : list of Signal
         Stored signals, in the order of the first axis of ``signals_``; what ``"auto"`` stands for,
         at each temperature, comes first.
-    signal_ : {"scaled_logit", "hinge", "log_residual", "correctness"}
-        Name of the signal that ``"auto"`` stands for.
+    signal_ : str
+        Name of the signal that ``"auto"`` stands for: ``"scaled_logit"``, ``"hinge"``,
+        ``"log_residual"``, ``"oriented_prediction"`` or ``"correctness"``. Of a regressor, it is
+        the residual unless training on a record moves its prediction elsewhere than toward its
+        label (:class:`~skmia.signals.OrientedPrediction`; not with ``on_disk``).
     temperatures_ : tuple of float
         Temperatures of the stored log odds; (1.0,) for models that have none.
     resolution_ : ndarray of shape (n_signals,)

@@ -1,11 +1,20 @@
 """How results of the models of a pool become its answers, smoothed for moments."""
 
+from dataclasses import replace
+
 import numpy as np
 from scipy.optimize import minimize_scalar
 
 from .._core.filed_array import FiledArray, RowSource, rows_of
+from .._core.outputs import Outputs
 from .._training.checkpoint_arrays import read_stored, read_stored_bits
-from ..signals import Hinge, JointResidual, LogResidual
+from ..signals import (
+    Hinge,
+    JointResidual,
+    LogResidual,
+    log_of_residual,
+    orient_predictions,
+)
 from ._answers import PoolAnswers, RecordColumns
 from ._job import signals_of
 
@@ -23,21 +32,22 @@ def open_arrays(paths, n_records, with_outputs):
     return signals, outputs, read_stored_bits(paths, "subset", n_records)
 
 
-class SmoothedRows(RowSource):
-    """Rows of signals, smoothed when they are read."""
+class ChangedRows(RowSource):
+    """Rows of signals, changed by a function of each signal when they are read."""
 
-    def __init__(self, rows, smoothings):
-        self._rows, self._smoothings = rows, list(smoothings)
+    def __init__(self, rows, changes):
+        self._rows, self._changes = rows, list(changes)
         self.n_columns, self.dtype = rows.n_columns, rows.dtype
+        self.rows_per_model, self.lead = rows.rows_per_model, rows.lead
 
     def read(self, number, start, stop):
-        place = number % self._rows.rows_per_model // self._rows.lead[1]
-        return self._smoothings[place].of_models(self._rows.read(number, start, stop))
+        change = self._changes[number % self.rows_per_model // self.lead[1]]
+        return change(self._rows.read(number, start, stop))
 
 
-def smooth_when_read(signals, smoothings):
-    """Return an array in files whose values are smoothed when they are read."""
-    return FiledArray(SmoothedRows(signals.rows, smoothings), signals.numbers)
+def change_when_read(signals, changes):
+    """Return an array in files whose values are changed when they are read."""
+    return FiledArray(ChangedRows(signals.rows, changes), signals.numbers)
 
 
 # Share of the targets of a regressor that the normal law of their joint length has as degrees of
@@ -50,7 +60,11 @@ def make_answers(pool, got, arrays, records, design, classes):
     signals, outputs, membership = arrays
     facts = got.last.facts
     stored = signals_of(facts["kind"], pool.signals, pool.temperatures)
-    signals, joint_residual = _join_targets(signals, membership, len(stored))
+    n_parts, joint_residual = len(signals) - len(stored) + 1, None
+    if n_parts > 1:
+        signals, joint_residual = _join_targets(signals, membership, n_parts)
+    elif stored[0] == LogResidual():
+        signals, stored = _compare_predictions(signals, stored, membership, records.y)
     # A victim is smoothed by the pool's resolution, not by the records it is queried for: the score
     # of a record must not depend on the other records.
     smoothings = [
@@ -59,10 +73,11 @@ def make_answers(pool, got, arrays, records, design, classes):
     ]
     if isinstance(signals, FiledArray):
         # The files keep what the models said, as more models would be smoothed otherwise.
-        signals = smooth_when_read(signals, smoothings)
+        signals = change_when_read(signals, [one.of_models for one in smoothings])
     scale = None
-    if facts["signal"] == LogResidual.name:
-        scale = _estimate_scale(signals[0, 0], membership, joint_residual)
+    if LogResidual() in stored:
+        residuals = signals[stored.index(LogResidual()), 0]
+        scale = _estimate_scale(residuals, membership, joint_residual)
     elif facts["signal"] == Hinge.name:
         scale = _estimate_margin_scale(signals[0, 0], membership)
     return PoolAnswers(
@@ -72,7 +87,7 @@ def make_answers(pool, got, arrays, records, design, classes):
         estimators=got.models if pool.store == "models" else None,
         classes=classes,
         stored=stored,
-        signal=facts["signal"],
+        signal=stored[0].name,
         kind=facts["kind"],
         design=design,
         columns=RecordColumns.of(records),
@@ -85,17 +100,44 @@ def make_answers(pool, got, arrays, records, design, classes):
     )
 
 
-def _join_targets(signals, membership, n_stored):
+def _join_targets(signals, membership, n_parts):
     """Learn how the residuals of several targets become one signal, and replace them by it."""
-    n_parts = len(signals) - n_stored + 1
-    if n_parts == 1:
-        return signals, None
     parts, rest = signals[:n_parts], signals[n_parts:]
     joint_residual = JointResidual.from_residuals(parts[:, 0], membership)
     joined = np.empty(parts.shape[1:], np.float32)
     for number, model in np.ndindex(joined.shape[:2]):
         joined[number, model] = joint_residual(parts[:, number, model])
     return np.concatenate([joined[None], rest]), joint_residual
+
+
+# Records of a pool by which it decides whether predictions are on the scale of their labels.
+_N_ORIENTED = 1 << 14
+
+
+def _compare_predictions(signals, stored, membership, y):
+    """Replace the residuals of one target by the signal of which their log is the usual one.
+
+    Where predictions are not on the scale of the labels, they are a signal of their own that comes
+    first.
+    """
+    if isinstance(signals, FiledArray):
+        as_they_are = [lambda values: values] * (len(stored) - 1)
+        return change_when_read(signals, [log_of_residual, *as_they_are]), stored
+    residuals, y = signals[0], np.asarray(y, np.float64)
+    some = slice(None, None, -(-len(y) // _N_ORIENTED))
+    oriented = orient_predictions(y[some] - residuals[0][:, some], membership[:, some], y[some])
+    if oriented is None:
+        residuals[:] = log_of_residual(residuals)
+        return signals, stored
+    predictions = np.empty(residuals.shape, np.float32)
+    for number, model in np.ndindex(predictions.shape[:2]):
+        answers = Outputs(y - residuals[number, model], kind="value")
+        predictions[number, model] = oriented(answers, y)
+    scale = _estimate_margin_scale(predictions[0], membership)
+    predictions /= np.float32(scale)
+    residuals[:] = log_of_residual(residuals)
+    stored = [replace(oriented, scale=scale), *stored]
+    return np.concatenate([predictions[None], signals]), stored
 
 
 def _smooth(signal, raw, membership, dtype, resolution):

@@ -9,7 +9,7 @@ from ._base import AnswerSignal
 from ._base import Signal as Signal
 from ._base import VictimSignal as VictimSignal
 from ._boundary import AdversarialDistance, BoundaryDistance, check_bounds, compute_margin
-from ._confidence import ODIN, Doctor, ScaledLogit
+from ._confidence import ODIN, Doctor, ScaledLogit, log_of_residual
 from ._confidence import BrierScore as BrierScore
 from ._confidence import Confidence as Confidence
 from ._confidence import Correctness as Correctness
@@ -23,6 +23,8 @@ from ._confidence import SquaredError as SquaredError
 from ._gradient import GradientNorm
 from ._gradient import GradientStatistics as GradientStatistics
 from ._joint_residual import JointResidual as JointResidual
+from ._oriented_prediction import OrientedPrediction as OrientedPrediction
+from ._oriented_prediction import orient_predictions
 from ._perturbation import (
     LabelRobustness,
     Merlin,

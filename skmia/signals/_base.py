@@ -383,8 +383,7 @@ class AnswerSignal(Signal):
         Returns
         -------
         parts : ndarray of shape (n_parts, n)
-            The signal as :meth:`raw` gives it, or the residuals of several targets, which
-            :class:`JointResidual` joins.
+            The signal as :meth:`raw` gives it, or the residuals of one or several targets.
 
         Raises
         ------

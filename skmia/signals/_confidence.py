@@ -21,6 +21,12 @@ from ._base import (
 )
 
 
+def log_of_residual(residual):
+    """Return minus the logarithm of absolute residuals, infinite for 0."""
+    with np.errstate(divide="ignore"):
+        return -np.log(np.abs(residual))
+
+
 def _mean_square(y, outputs):
     """Return the mean over the targets of the squared residuals of each record, of shape (n,)."""
     squares = np.square(np.asarray(y, np.float64) - outputs.values)
@@ -59,7 +65,8 @@ class LogResidual(AnswerSignal):
     Residuals of exactly 0 count as 1e-12. For shadow models, and a victim compared with them,
     residuals are smoothed by a tenth of the typical residual on records outside the training set.
     Of several targets, it is the root of the mean squared residual; a pool weights them, as
-    :class:`JointResidual` says.
+    :class:`JointResidual` says. Where training on a record does not move its prediction toward its
+    label, a pool compares predictions instead, as :class:`OrientedPrediction` says.
 
     Examples
     --------
@@ -78,15 +85,14 @@ class LogResidual(AnswerSignal):
         return ResidualSmoothing(step=SMALLEST_RESIDUAL)(self._evaluate_raw(outputs, y, 0.0))
 
     def _evaluate_raw(self, outputs, y, resolution):
-        with np.errstate(divide="ignore"):
-            if outputs.kind == "values":
+        if outputs.kind == "values":
+            with np.errstate(divide="ignore"):
                 return -0.5 * np.log(_mean_square(y, outputs))
-            return -np.log(np.abs(np.asarray(y, np.float64) - outputs.values))
+        return log_of_residual(np.asarray(y, np.float64) - outputs.values)
 
     def raw_parts(self, outputs: Outputs, y: ArrayLike, resolution: float = 0.0) -> np.ndarray:
-        if outputs.kind != "values":
-            return super().raw_parts(outputs, y, resolution)
-        return (np.asarray(self._check(outputs, y), np.float64) - outputs.values).T
+        residuals = np.asarray(self._check(outputs, y), np.float64) - outputs.values
+        return np.atleast_2d(residuals.T)
 
     def log_likelihood(self, values: np.ndarray, scale: float | None = None) -> np.ndarray:
         return -0.5 * np.exp(-2 * values) / scale**2

@@ -19,6 +19,7 @@ from ._confidence import (
     SquaredError,
 )
 from ._gradient import GradientNorm
+from ._oriented_prediction import OrientedPrediction
 from ._perturbation import LabelRobustness, Merlin
 
 _SIGNALS = {
@@ -122,6 +123,8 @@ def names_that_read(kind):
 
 def kinds_of(name):
     """Return the kinds of outputs for which ``"auto"`` stands for the named signal."""
+    if name == OrientedPrediction.name:  # which a pool may choose in place of the residual
+        return OrientedPrediction.reads
     return tuple(kind for kind, signal in _OF_KIND.items() if signal.name == name)
 
 

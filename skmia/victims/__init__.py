@@ -14,6 +14,12 @@ from ._boosters import (
     read_booster_file,
 )
 from ._capabilities import PARTS_OF_FILES, get_access, get_kind, has_file, is_trainable
+from ._class_densities import (
+    count_density_coefficients,
+    open_class_rows,
+    read_answer_equations,
+    why_no_densities,
+)
 from ._column_numbers import list_column_numbers
 from ._inner_models import SCORES, TRANSFORMED_TARGET, InnerModel, iter_inner_models
 from ._known_values import (

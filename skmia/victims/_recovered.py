@@ -181,7 +181,7 @@ def _linearize(model, outputs, y):
     """Return the answers of a model in the form in which they are linear in the features."""
     kind = outputs.kind
     values = np.asarray(outputs.values, dtype=np.float64)
-    unit = _find_rounding(np.asarray(outputs.values))
+    unit = measure_rounding(np.asarray(outputs.values))
     if not is_classifier(model):
         if kind != "value":
             raise ValueError(f"Answers of kind {kind!r} do not give coefficients of a regressor.")
@@ -200,7 +200,7 @@ def _linearize(model, outputs, y):
         raise ValueError("Probabilities of one class against the rest are not log-linear.")
     if kind == "logits":
         return _Answers(values, _weigh(values, unit, 1.0), is_shared=True)
-    is_known = (values >= _FEWEST_UNITS * unit) & ~_are_at_bounds(values)
+    is_known = find_known_probabilities(values, unit)
     known = np.where(is_known, values, 0.5)
     if n_classes > 2:
         logs = np.log(known)
@@ -227,13 +227,18 @@ def find_link_of(model):
     return find_link(model) if is_generalized else "identity"
 
 
+def find_known_probabilities(values, unit):
+    """Return which probabilities have log odds that are known up to their rounding."""
+    return (values >= _FEWEST_UNITS * unit) & ~_are_at_bounds(values)
+
+
 def _weigh(values, unit, slope):
     """Return the precision of values whose derivative by the rounded answers is a slope."""
     least = _UNROUNDED * max(float(np.std(values)), np.finfo(float).tiny)
     return np.broadcast_to(1 / ((unit * slope) ** 2 / 12 + least**2), values.shape)
 
 
-def _find_rounding(values):
+def measure_rounding(values):
     """Return the unit to which all answers are rounded.
 
     A power of ten, or that of floating point.
@@ -274,7 +279,7 @@ def _solve_one_by_one(rows, answers, cost, is_sparse):
 
 def _solve_one(rows, values, precision, cost, is_sparse):
     used, width = precision > 0, rows.shape[1]
-    _check_number(used.sum(), width)
+    check_answers(used.sum(), width)
     given = rows[used], values[used], np.sqrt(precision[used])
     coef, root, condition, error = _fit_weighted(*given, cost)
     if not is_sparse:
@@ -322,7 +327,7 @@ def _solve_together(rows, answers, cost, is_sparse):
     total = precision.sum(axis=1, keepdims=True)
     n_classes, width = values.shape[1], rows.shape[1]
     n_free = int(np.count_nonzero(precision) - len(values))
-    _check_number(n_free, (n_classes - 1) * width)
+    check_answers(n_free, (n_classes - 1) * width)
     # Coefficients of all classes add up to 0, and are numbers along the other directions.
     basis = np.linalg.svd(np.eye(n_classes) - 1 / n_classes)[0][:, :-1]
     centered = precision * (values - (precision * values).sum(axis=1, keepdims=True) / total)
@@ -354,7 +359,7 @@ def _multiply_out(rows, precision, total, basis):
     return matrix.reshape(n_directions * width, -1)
 
 
-def _check_number(n_answers, n_coefficients):
+def check_answers(n_answers, n_coefficients):
     if n_answers <= n_coefficients:
         raise ValueError(
             f"{n_coefficients:,} coefficients do not follow from {n_answers:,} answers; more "

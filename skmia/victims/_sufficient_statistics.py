@@ -246,7 +246,7 @@ def _unshrink(covariance, shrinkage):
     return (covariance - share * size * np.eye(len(covariance))) / (1 - share)
 
 
-def _why_not_shrunk(model):
+def why_not_shrunk(model):
     if getattr(model, "covariance_estimator", None) is not None:
         return "its covariance comes from a covariance_estimator"
     shrinkage = getattr(model, "shrinkage", None)
@@ -263,7 +263,7 @@ def _get_shrinkage(model):
 
 
 @cache
-def _lost_by_quadratic():
+def lost_by_quadratic():
     """What the running version of scikit-learn subtracts from the number of rows in a class."""
     X, y = np.array([[0.0], [2.0], [5.0], [9.0], [10.0], [20.0]]), [0, 0, 0, 1, 1, 1]
     model = QuadraticDiscriminantAnalysis().fit(X, y)
@@ -271,7 +271,7 @@ def _lost_by_quadratic():
 
 
 @cache
-def _lost_by_linear(n_classes):
+def lost_by_linear(n_classes):
     """Return what it subtracts in discriminant analysis by a singular value decomposition."""
     rng = np.random.default_rng(0)
     y = np.repeat(np.arange(n_classes), 3)
@@ -282,13 +282,13 @@ def _lost_by_linear(n_classes):
 
 
 def _read_quadratic(source, model, expected):
-    why = _why_not_shrunk(model)
+    why = why_not_shrunk(model)
     share = max(_get_shrinkage(model), 0.0)
     regular = model.reg_param
     if why is None and regular >= 1:
         why = "reg_param=1 leaves no covariance"
     is_svd = getattr(model, "solver", "svd") == "svd"
-    lost = _lost_by_quadratic() if is_svd else 0
+    lost = lost_by_quadratic() if is_svd else 0
     for label, center in enumerate(model.means_):
         source.add_center(center, label)
         if why is not None:
@@ -319,7 +319,7 @@ def _read_linear(source, model, expected):
         source.add_center(center, label)
     source.reads = {"means_", "xbar_"}
     _read_shares(source, model, model.priors_, expected)
-    why = _why_not_shrunk(model)
+    why = why_not_shrunk(model)
     if model.priors is not None and why is None:
         why = "priors were given, so that the weights of the classes in its covariance are unknown"
     if why is None:
@@ -342,7 +342,7 @@ def _add_within(source, model):
     # The columns of the scalings have unit covariance within classes.
     scalings = np.asarray(model.scalings_)
     wanted = _upper(np.eye(scalings.shape[1]))
-    lost = _lost_by_linear(len(means))
+    lost = lost_by_linear(len(means))
     source.add(lambda X, y: _pairs((X - means[y]) @ scalings) - wanted, -lost * wanted)
 
 

@@ -16,7 +16,7 @@ from sklearn.preprocessing import StandardScaler
 from skmia import Outputs, Records, ShadowPool
 from skmia._core.moments import compute_sides
 from skmia._core.pseudo_victims import choose_others
-from skmia.attacks import LiRA
+from skmia.attacks import RMIA, LiRA
 from skmia.attacks._lira import _draw_trend_records, count_voters
 
 # Worlds in which the victim is wrong about every record.
@@ -393,3 +393,39 @@ def test_shares_of_large_leaves_are_parts_of_votes(make_world):
     assert attack.likelihood_ == "beta-binomial"
     assert np.isfinite(attack.score_samples(world.records)).all()
     assert attack_on(world, likelihood="normal").likelihood_ == "normal"
+
+
+def test_neighbors_vote_for_themselves():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 4))
+    records = Records(X, (X[:, 0] + rng.normal(size=300) > 0).astype(int))
+    inside = rng.permutation(300) < 150
+    victim = KNeighborsClassifier(5).fit(X[inside], records.y[inside])
+    pool = ShadowPool(victim, 8, store="outputs", random_state=0).fit(records)
+    attack = LiRA(victim, pool).fit(records)
+    assert attack.likelihood_ == "binomial"
+    rows = np.arange(300)
+    votes = 5 * pool.outputs_[:, rows, records.y]
+    others = (votes - pool.membership_).sum(axis=0)
+    n_others = (5 - pool.membership_).sum(axis=0)
+    share = 0.93 * others / n_others + 0.07 * others.sum() / n_others.sum()
+    own = 5 * victim.predict_proba(X)[rows, records.y]
+    expected = np.log(np.maximum(own, 0.05)) - np.log(5 * share)
+    np.testing.assert_allclose(attack.score_samples(records), expected, atol=1e-4)
+
+
+def test_neighbors_are_as_strong_as_their_likelihood_ratio():
+    away = []
+    for seed in range(6):
+        rng = np.random.default_rng(seed)
+        X = rng.normal(size=(600, 4))
+        records = Records(X, (X[:, 0] + rng.normal(size=600) > 0).astype(int))
+        inside = rng.permutation(600) < 300
+        victim = KNeighborsClassifier(5).fit(X[inside], records.y[inside])
+        pool = ShadowPool(victim, 8, random_state=seed).fit(records)
+        aucs = [
+            roc_auc_score(inside, one.fit(records).score_samples(records))
+            for one in (LiRA(victim, pool), RMIA(victim, pool, temperature=1.0))
+        ]
+        away.append(aucs[0] - aucs[1])
+    assert np.mean(away) > -2 * np.std(away) / np.sqrt(6)

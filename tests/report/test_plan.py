@@ -45,7 +45,7 @@ from skmia.attacks import (
     VulnerableRecordsAttack,
 )
 from skmia.attacks.equal_rates import EqualRateAttack
-from skmia.attacks.recovered import RecoveredModelAttack
+from skmia.attacks.recovered import JointAnswersAttack, RecoveredModelAttack
 from skmia.attacks.white_box import (
     EnsembleAttack,
     FisherRaoAttack,
@@ -105,6 +105,7 @@ def make_attacks():
         "RMIA": RMIA(temperature=3.0),
         "EqualRateAttack": EqualRateAttack(attack=LiRA()),
         "RangeAttack": RangeAttack(attack=ThresholdAttack(signal="hinge"), n_samples=2),
+        "JointAnswersAttack": JointAnswersAttack(),
         "RecoveredModelAttack": RecoveredModelAttack(),
         "ReleasedModelAttack": ReleasedModelAttack(),
         "RenyiAttack": RenyiAttack(cv=2),
@@ -134,7 +135,7 @@ NO_GRADIENTS = {
     "WhiteBoxAttack",
 }
 NO_NODES = {"NodeEquationsAttack", "SplitThresholdAttack"}
-NO_SUMS = {"MomentsAttack"}
+NO_SUMS = {"JointAnswersAttack", "MomentsAttack"}
 NO_OPTIMUM = {"AnalyticLiRA", "RecoveredModelAttack", "StationarityAttack"} | NO_SUMS
 NO_PROBABILITIES = {
     "AnalyticLiRA",

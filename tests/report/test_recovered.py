@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression, Ridge, RidgeCV
+from sklearn.naive_bayes import GaussianNB
 
 from skmia import Outputs, Records, audit
 from skmia.victims import CallableVictim
@@ -88,3 +89,17 @@ def test_no_leak_is_found_where_there_is_none():
         assert NAME in report.scores
         found.append(report.evidence == "leak")
     assert sum(found) <= 2
+
+
+def test_all_answers_of_naive_bayes_are_solved_together():
+    records, membership = make_problem(60)
+    victim = fit(GaussianNB(), records, membership)
+    report = audit(victim, records, membership, **SETTINGS)
+    assert read_auc(report, "JointAnswersAttack") > read_auc(report, "RMIA") + 0.02
+    assert any(
+        one.startswith("Behind a service, all answers together")
+        for one in report.file.facts["changes"]
+    )
+    records, membership = make_problem(10)
+    report = audit(fit(GaussianNB(), records, membership), records, membership, **SETTINGS)
+    assert "JointAnswersAttack" not in report.scores
