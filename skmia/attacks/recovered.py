@@ -434,7 +434,7 @@ class JointAnswersAttack(_RecipeAttack):
 
     def _fit(self, records, membership):
         check_outputs_source(self.victim)
-        recipe = self._make_estimator()
+        recipe = copy_recipe(self.estimator, self.victim)
         why = why_no_densities(recipe)
         if why is not None:
             raise TypeError(f"The answers are not solved together: {why}.")
