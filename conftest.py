@@ -1,10 +1,34 @@
-"""Examples in docstrings are run where they are written, whatever room a class is named by."""
+"""Examples in docstrings are run where they are written, whatever room a class is named by.
+
+Signatures are read once: scikit-learn reads one for each copy of an estimator and for each call of
+a function, which takes a tenth of the time of an audit of few records.
+
+Threads of OpenMP sleep while they wait. LightGBM starts one for each processor whatever
+OMP_NUM_THREADS says, and where other work has the processors, those that spin take thirty times as
+long as the model.
+"""
 
 import doctest
+import functools
 import inspect
+import os
 import re
 
-_is_of_module = doctest.DocTestFinder._from_module
+from sklearn.base import BaseEstimator
+from sklearn.utils import _param_validation
+
+os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+
+_find, _is_of_module = doctest.DocTestFinder.find, doctest.DocTestFinder._from_module
+
+
+def _find_examples(self, module, *arguments, **settings):
+    """Search no module whose text has no example, as those of tests."""
+    try:
+        has_examples = ">>>" in inspect.getsource(module)
+    except OSError:  # an empty file
+        return []
+    return _find(self, module, *arguments, **settings) if has_examples else []
 
 
 def _is_written_in(self, module, thing):
@@ -16,4 +40,19 @@ def _is_written_in(self, module, thing):
     return _is_of_module(self, module, thing)
 
 
+doctest.DocTestFinder.find = _find_examples
 doctest.DocTestFinder._from_module = _is_written_in
+
+
+_read_parameters, _known = BaseEstimator._get_param_names.__func__, {}
+
+
+@classmethod
+def _get_known_parameters(cls):
+    if cls.__init__ not in _known:
+        _known[cls.__init__] = _read_parameters(cls)
+    return list(_known[cls.__init__])
+
+
+BaseEstimator._get_param_names = _get_known_parameters
+_param_validation.signature = functools.cache(inspect.signature)

@@ -160,7 +160,7 @@ class CalibratedAttack(PoolAttack):
     >>> from sklearn.ensemble import RandomForestClassifier
     >>> from skmia.attacks import CalibratedAttack
     >>> from skmia.datasets import make_membership_problem
-    >>> records, membership = make_membership_problem(random_state=0)
+    >>> records, membership = make_membership_problem(300, random_state=0)
     >>> members = records[membership == 1]
     >>> model = RandomForestClassifier(20, random_state=0).fit(members.X, members.y)
     >>> attack = CalibratedAttack(model, shadows=16).fit(records)

@@ -282,7 +282,7 @@ class QueriedThresholdAttack(CandidatesAttack):
     >>> from skmia.attacks import QueriedThresholdAttack
     >>> from skmia.datasets import make_membership_problem
     >>> from skmia.victims import CallableVictim
-    >>> records, membership = make_membership_problem(random_state=0)
+    >>> records, membership = make_membership_problem(300, random_state=0)
     >>> members = records[membership == 1]
     >>> forest = RandomForestClassifier(20, min_samples_leaf=10, random_state=0)
     >>> victim = CallableVictim(forest.fit(members.X, members.y).predict_proba, forest.classes_)

@@ -236,7 +236,7 @@ class RMIA(PoolAttack):
     >>> from sklearn.ensemble import RandomForestClassifier
     >>> from skmia.attacks import RMIA
     >>> from skmia.datasets import make_membership_problem
-    >>> records, membership = make_membership_problem(random_state=0)
+    >>> records, membership = make_membership_problem(300, random_state=0)
     >>> members = records[membership == 1]
     >>> model = RandomForestClassifier(20, random_state=0).fit(members.X, members.y)
     >>> attack = RMIA(model, shadows=16).fit(records)

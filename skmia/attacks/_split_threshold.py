@@ -281,7 +281,7 @@ class SplitThresholdAttack(CandidatesAttack):
     >>> from sklearn.ensemble import RandomForestClassifier
     >>> from skmia.attacks import SplitThresholdAttack
     >>> from skmia.datasets import make_membership_problem
-    >>> records, membership = make_membership_problem(random_state=0)
+    >>> records, membership = make_membership_problem(300, random_state=0)
     >>> members = records[membership == 1]
     >>> model = RandomForestClassifier(min_samples_leaf=10, random_state=0)
     >>> victim = model.fit(members.X, members.y)
@@ -348,7 +348,7 @@ class SplitThresholdAttack(CandidatesAttack):
         >>> from sklearn.ensemble import RandomForestClassifier
         >>> from skmia.attacks import SplitThresholdAttack
         >>> from skmia.datasets import make_membership_problem
-        >>> records, membership = make_membership_problem(random_state=0)
+        >>> records, membership = make_membership_problem(300, random_state=0)
         >>> members = records[membership == 1]
         >>> model = RandomForestClassifier(random_state=0).fit(members.X, members.y)
         >>> attack = SplitThresholdAttack(model).fit(records)

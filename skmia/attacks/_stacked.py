@@ -729,7 +729,7 @@ class StackedAttack(PosteriorMixin, PoolAttack):
     >>> from skmia import ShadowPool
     >>> from skmia.attacks import StackedAttack
     >>> from skmia.datasets import make_membership_problem
-    >>> records, membership = make_membership_problem(random_state=0)
+    >>> records, membership = make_membership_problem(300, random_state=0)
     >>> members = records[membership == 1]
     >>> model = RandomForestClassifier(20, random_state=0).fit(members.X, members.y)
     >>> pool = ShadowPool(model, n_estimators=8, random_state=0).fit(records)

@@ -150,7 +150,7 @@ class EqualRateAttack(BaseAttack):
     >>> from skmia.attacks import RMIA
     >>> from skmia.attacks.equal_rates import EqualRateAttack
     >>> from skmia.datasets import make_membership_problem
-    >>> records, membership = make_membership_problem(random_state=0)
+    >>> records, membership = make_membership_problem(300, random_state=0)
     >>> members = records[membership == 1]
     >>> model = RandomForestClassifier(20, random_state=0).fit(members.X, members.y)
     >>> attack = EqualRateAttack(model, RMIA(), shadows=16, target_fpr=0.05).fit(records)

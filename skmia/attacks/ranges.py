@@ -294,7 +294,7 @@ class RangeAttack(BaseAttack):
     >>> from skmia.attacks import LiRA, RangeAttack
     >>> from skmia.attacks.ranges import GaussianRange
     >>> from skmia.datasets import make_membership_problem
-    >>> records, membership = make_membership_problem(random_state=0)
+    >>> records, membership = make_membership_problem(300, random_state=0)
     >>> members = records[membership == 1]
     >>> model = RandomForestClassifier(20, random_state=0).fit(members.X, members.y)
     >>> pool = ShadowPool(model, n_estimators=8, store="models", random_state=0).fit(records)

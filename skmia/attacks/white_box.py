@@ -97,7 +97,7 @@ class EnsembleAttack(LearnedAttack):
     >>> from sklearn.ensemble import RandomForestClassifier
     >>> from skmia.attacks.white_box import EnsembleAttack
     >>> from skmia.datasets import make_membership_problem
-    >>> records, membership = make_membership_problem(random_state=0)
+    >>> records, membership = make_membership_problem(300, random_state=0)
     >>> members = records[membership == 1]
     >>> victim = RandomForestClassifier(20, random_state=0).fit(members.X, members.y)
     >>> signals = ["loss", "entropy", "correctness"]
@@ -271,13 +271,13 @@ class LayerOutputsAttack(LearnedAttack):
     >>> from sklearn.neural_network import MLPClassifier
     >>> from skmia.attacks.white_box import LayerOutputsAttack
     >>> from skmia.datasets import make_membership_problem
-    >>> records, membership = make_membership_problem(random_state=0)
+    >>> records, membership = make_membership_problem(300, random_state=0)
     >>> members = records[membership == 1]
     >>> victim = MLPClassifier((20,), solver="lbfgs", max_iter=2000, random_state=0)
     >>> victim = victim.fit(members.X, members.y)
     >>> attack = LayerOutputsAttack(victim, cv=2, random_state=0).fit(records, membership)
     >>> attack.score_samples(records).shape
-    (1000,)
+    (300,)
     """
 
     _parameter_constraints = {
@@ -382,7 +382,7 @@ class WhiteBoxAttack(PosteriorMixin, SupervisedAttack):
     >>> from sklearn.neural_network import MLPClassifier
     >>> from skmia.attacks.white_box import WhiteBoxAttack
     >>> from skmia.datasets import make_membership_problem
-    >>> records, membership = make_membership_problem(random_state=0)
+    >>> records, membership = make_membership_problem(300, random_state=0)
     >>> members = records[membership == 1]
     >>> victim = MLPClassifier(solver="lbfgs", max_iter=2000, random_state=0)
     >>> victim = victim.fit(members.X, members.y)

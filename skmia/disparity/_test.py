@@ -525,7 +525,7 @@ class DisparityTest(TransactionMixin, BaseEstimator):
     >>> from skmia.attacks import ThresholdAttack
     >>> from skmia.datasets import make_membership_problem
     >>> from skmia.disparity import DisparityTest
-    >>> records, _ = make_membership_problem(random_state=0)
+    >>> records, _ = make_membership_problem(300, random_state=0)
     >>> records = records.with_fields(group=np.where(records.X[:, 0] > 0, "high", "low"))
     >>> test = DisparityTest(
     ...     DecisionTreeClassifier(), ThresholdAttack(signal="correctness"), random_state=0

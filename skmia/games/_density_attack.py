@@ -109,7 +109,7 @@ class DensityAttack(PosteriorMixin, PoolAttack):
     >>> from sklearn.ensemble import RandomForestClassifier
     >>> from skmia.datasets import make_membership_problem
     >>> from skmia.games import DensityAttack
-    >>> records, membership = make_membership_problem(random_state=0)
+    >>> records, membership = make_membership_problem(300, random_state=0)
     >>> members = records[membership == 1]
     >>> model = RandomForestClassifier(20, random_state=0).fit(members.X, members.y)
     >>> attack = DensityAttack(model, shadows=16).fit(records)

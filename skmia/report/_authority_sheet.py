@@ -106,7 +106,7 @@ def write_authority_sheet(
     >>> from skmia import audit
     >>> from skmia.datasets import make_membership_problem
     >>> from skmia.report import write_authority_sheet
-    >>> records, membership = make_membership_problem(random_state=0)
+    >>> records, membership = make_membership_problem(300, random_state=0)
     >>> members = records[membership == 1]
     >>> tree = DecisionTreeClassifier(random_state=0).fit(members.X, members.y)
     >>> report = audit(tree, records, membership, shadows=4, random_state=0)

@@ -83,28 +83,28 @@ LIMITED = """
     print(json.dumps(found))
 """
 CLASSES = """
-    n, n_classes, d = 4000, 100, 80
+    n, n_classes, d = 2000, 100, 80
     records = Records(rng.normal(size=(n, d)), np.arange(n) % n_classes)
     model = make_model(n_classes, d)
-    limit(200)  # a matrix of all gradients holds 400 MB
+    limit(100)  # a matrix of all gradients holds 130 MB, and of all pairs of equations 525 MB
     attack = StationarityAttack(model, solver="ridge", random_state=0).fit(records)
     assert attack.n_equations_ == n_classes * (d + 1) + 1
 """
 TEXTS = """
-    n, d = 1000, 50_000
+    n, d = 500, 50_000
     records = Records(sparse.random(n, d, 0.002, format="csr", random_state=0), np.arange(n) % 2)
     model = make_model(2, d)
-    limit(150)  # the features as an array hold 400 MB
+    limit(100)  # the features as an array hold 200 MB
     attack = StationarityAttack(model, solver="ridge", random_state=0).fit(records)
-    assert 40_000 < attack.n_equations_ <= d + 1
+    assert 30_000 < attack.n_equations_ <= d + 1
 """
 TREES = """
-    n = 30_000
+    n = 15_000
     X, y = rng.normal(size=(n, 6)), np.arange(n) % 2
     model = RandomForestClassifier(200, max_depth=4, random_state=0).fit(X[:500], y[:500])
     records = Records(X, y)
     records.fingerprint
-    limit(150)  # equations of all trees hold 140 MB, and their thresholds more
+    limit(75)  # equations of all trees hold 70 MB, and their thresholds more
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         attack = ReleasedModelAttack(model, max_bytes=20e6, random_state=0).fit(records)

@@ -12,7 +12,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 
 from skmia import Records, ShadowPool
-from skmia.attacks import ThresholdAttack, TransferredQueryAttack
+from skmia.attacks import ThresholdAttack, TransferredQueryAttack, _transferred_query
 from skmia.attacks._transferred_query import GradientSearch, SwapSearch, end, measure_confidence
 from skmia.base import Offer
 from skmia.datasets import make_membership_problem
@@ -61,16 +61,19 @@ def test_the_query_is_where_models_without_the_record_lose_their_confidence():
 def test_one_label_is_asked_for_each_record(problem):
     victim, pool, records, _ = problem
     hidden = Counted(victim).fit(records.X, records.y)
-    attack = TransferredQueryAttack(FrozenEstimator(hidden), pool, random_state=0).fit(records)
+    settings = {"confidence": 0.4, "random_state": 0}
+    attack = TransferredQueryAttack(FrozenEstimator(hidden), pool, **settings).fit(records)
     before = hidden.n_rows if hasattr(hidden, "n_rows") else 0
     scores = attack.score_samples(records)
     assert 0 < hidden.n_rows - before <= len(records)
     assert set(scores) <= {0.0, 1.0}
-    open_one = TransferredQueryAttack(victim, pool, random_state=0).fit(records)
+    open_one = TransferredQueryAttack(victim, pool, **settings).fit(records)
     np.testing.assert_array_equal(open_one.score_samples(records), scores)
 
 
-def test_members_are_found_at_fewer_false_positives_than_by_correctness(problem):
+def test_members_are_found_at_fewer_false_positives_than_by_correctness(problem, monkeypatch):
+    monkeypatch.setattr(_transferred_query, "_CONFIDENCES", np.arange(1, 20) / 20)
+    monkeypatch.setattr(_transferred_query, "_N_VICTIMS", 4)
     victim, pool, records, membership = problem
     attack = TransferredQueryAttack(victim, pool, target_fpr=0.45, random_state=0).fit(records)
     members, others = (attack.predict(records[membership == side]) for side in (1, 0))

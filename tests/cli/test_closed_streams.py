@@ -12,6 +12,11 @@ import pytest
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="needs a shell")
 
 
+def slowly(closed):
+    """Streams that are closed in slow tests: to start a program takes as long as its work."""
+    return pytest.param(closed, marks=pytest.mark.slow)
+
+
 def run_closed(folder, *arguments, closed=">&- 2>&-"):
     """Run a command whose streams are closed, and return its exit code."""
     command = " ".join([sys.executable, "-m", "skmia", *map(str, arguments), closed])
@@ -45,14 +50,14 @@ def test_an_audit_writes_its_files(audited, folder):
 
 
 @pytest.mark.usefixtures("audited")
-@pytest.mark.parametrize("closed", [">&-", "2>&-", "<&- >&- 2>&-"])
+@pytest.mark.parametrize("closed", [slowly(">&-"), slowly("2>&-"), "<&- >&- 2>&-"])
 def test_documents_are_read_and_written(folder, closed):
     assert run_closed(folder, "report", "out/audit.json", "--out", "again.html", closed=closed) == 0
     assert "<html" in (folder / "again.html").read_text()
     (folder / "again.html").unlink()
 
 
-@pytest.mark.parametrize("closed", [">&-", "2>&-", ">&- 2>&-"])
+@pytest.mark.parametrize("closed", [">&-", slowly("2>&-"), slowly(">&- 2>&-")])
 def test_wrong_calls_have_their_code(folder, closed):
     assert run_closed(folder, "report", "nothing.json", closed=closed) == 2
     assert run_closed(folder, "--help", closed=closed) == 0

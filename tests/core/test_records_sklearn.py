@@ -165,6 +165,16 @@ def test_cross_validate(problem):
     assert result["test_advantage"][0] == pytest.approx(advantage)
 
 
+# Workers that import torch grow, and joblib starts others in their place.
+@pytest.mark.parametrize(
+    "problem",
+    [
+        pytest.param(kind, marks=[pytest.mark.slow] if kind == "tensor" else [])
+        for kind in CONTAINERS
+    ],
+    indirect=True,
+    scope="module",
+)
 def test_grid_search_in_parallel(problem):
     grid = {"variance": ["example", "pooled", "shrunk"], "online": [True, False]}
     search = GridSearchCV(

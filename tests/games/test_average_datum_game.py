@@ -19,18 +19,18 @@ def draw(n, rng):
 @pytest.mark.parametrize("noise", [0.0, 1.0])
 def test_the_attack_is_as_strong_as_the_share_of_columns_to_rows(noise):
     # Noise of the size of the spread halves what is left of each column.
-    leakage = N_FEATURES / N_SAMPLES / (1 + noise**2)
+    leakage, n_rounds = N_FEATURES / N_SAMPLES / (1 + noise**2), 50
     game = average_datum_game(
         NoisyMean(noise) if noise else EmpiricalMean(),
         MeanLikelihoodRatioAttack(noise_scale=noise),
         draw,
         n_samples=N_SAMPLES,
         reference_size=1000,
-        n_rounds=100,
+        n_rounds=n_rounds,
         random_state=0,
     )
     assert game["auc"].low - 0.01 < norm.cdf(np.sqrt(leakage / 2)) < game["auc"].high + 0.01
-    error = 4 * np.sqrt(leakage / 100)
+    error = 4 * np.sqrt(leakage / n_rounds)
     assert game["scores_out"].mean() == pytest.approx(-leakage / 2, abs=error)
     assert game["scores_in"].mean() == pytest.approx(leakage / 2, abs=error)
 

@@ -195,6 +195,7 @@ def test_an_interval_holds_where_targets_are_exposed_unequally():
         def predict(self, X):
             return self.score_samples(X).astype(int)
 
+    n_rounds = 16
     estimates = [
         average_datum_game(
             Rows(),
@@ -202,13 +203,13 @@ def test_an_interval_holds_where_targets_are_exposed_unequally():
             draw_kinds,
             n_samples=3,
             reference_size=1,
-            n_rounds=50,
+            n_rounds=n_rounds,
             random_state=seed,
         )["advantage"].estimate
         for seed in range(150)
     ]
-    # TPR .75 and FPR .25: the variance of the difference of two independent shares of 50 rounds.
-    independent = np.sqrt(2 * 0.75 * 0.25 / 50)
+    # TPR .75 and FPR .25: the variance of the difference of two independent shares of all rounds.
+    independent = np.sqrt(2 * 0.75 * 0.25 / n_rounds)
     assert np.mean(estimates) == pytest.approx(0.5, abs=4 * independent / np.sqrt(150))
     # The standard error of a standard deviation of 150 values is 1/sqrt(300) of it.
     assert np.std(estimates) < independent * (1 + 2 / np.sqrt(300))

@@ -2,15 +2,25 @@
 
 from functools import partial
 
-from sklearn.ensemble import ExtraTreesClassifier, HistGradientBoostingClassifier
+import numpy as np
+from sklearn.ensemble import HistGradientBoostingClassifier
+
+from skmia.report import positive_control
 
 
 def shrink_models(monkeypatch):
-    """Use fewer trees in the baseline, ShadowAttack and StackedAttack, fewer splits and folds."""
-    trees = ExtraTreesClassifier(20, min_samples_leaf=5)
-    monkeypatch.setattr("skmia._core.blind._MODEL", trees)
+    """Use fewer trees, models in the positive control, splits, folds and confidences of queries."""
+    sizes = {0: {"n_estimators": 20, "min_samples_leaf": 5}}
+    monkeypatch.setattr("skmia._core.blind._SIZES_OF_TREES", sizes)
+    control = partial(positive_control, shadows=4)
+    monkeypatch.setattr("skmia.report.checks._control.positive_control", control)
     monkeypatch.setattr("skmia.report.checks._drift._N_SPLITS", 1)
     monkeypatch.setattr("skmia.attacks._stacked._N_FOLDS", 2)
+
+    queries = "skmia.attacks._transferred_query"
+    monkeypatch.setattr(f"{queries}._CONFIDENCES", np.arange(1, 10) / 10)
+    monkeypatch.setattr(f"{queries}._N_VICTIMS", 3)
+    monkeypatch.setattr(f"{queries}._N_RECORDS", 100)
 
     def boost(max_iter, **settings):
         return HistGradientBoostingClassifier(max_iter=5, **settings)

@@ -58,7 +58,7 @@ class Centroids(ClassifierMixin, BaseEstimator):
 @pytest.mark.parametrize("method", ["plugin", "kde", "neighbors", "classifier"])
 def test_pvalues_are_uniform_where_nothing_leaks(method):
     rng = np.random.default_rng(10)
-    n_runs = 100 if method in ("classifier", "neighbors") else 200
+    n_runs = 50 if method in ("classifier", "neighbors") else 100
     worst = WorstCaseVulnerability(method, estimator=Centroids(), cv=2, n_permutations=9)
     pvalues = np.empty(n_runs)
     for seed in range(n_runs):

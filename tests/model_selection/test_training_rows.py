@@ -71,11 +71,23 @@ DETERMINISTIC = [
 ]
 
 
-@pytest.mark.parametrize("model", DETERMINISTIC, ids=lambda model: type(model).__name__)
+FOLDS = {"three": KFold(3), "two": KFold(2), "listed": RepeatedKFold(n_splits=3, n_repeats=1)}
+
+
+# Each model in three folds, and a model of each kind in others.
 @pytest.mark.parametrize(
-    "folds", [KFold(3), KFold(2), RepeatedKFold(n_splits=3, n_repeats=1)], ids=str
+    "folds, model",
+    [
+        *(pytest.param("three", one, id=f"three-{type(one).__name__}") for one in DETERMINISTIC),
+        *(
+            pytest.param(folds, one, id=f"{folds}-{type(one).__name__}")
+            for folds in ("two", "listed")
+            for one in (TREE, LOGISTIC)
+        ),
+    ],
 )
 def test_leakage_is_that_of_a_model_that_remembers(model, folds):
+    folds = FOLDS[folds]
     if isinstance(folds, RepeatedKFold):
         folds = list(folds.split(X))
     settings = {"cv": folds, "scoring": SCORER, "return_train_score": True}

@@ -5,6 +5,7 @@ Pictures of it are left in build/screenshots, to be looked at.
 
 import json
 import shutil
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -51,21 +52,30 @@ def result():
 
 @pytest.fixture(scope="module")
 def pages(result):
-    """The page at each level, by the words that the document then says."""
-    found = {}
-    for name in LEVELS:
-        document = json.loads(result.to_json())
-        evidence = {"none": "none", "unknown": "shift"}.get(name, "leak")
-        for way in (document, document["file"]):
-            way["evidence"], way["level"]["name"] = evidence, name
-            for group in way["level"]["groups"]:
-                group["name"] = name
-        found[name] = render_audit(document)
-    return found | make_tables() | make_others(result)
+    """Each page, made when it is first asked for."""
+
+    @cache
+    def make(kind):
+        if kind in LEVELS:
+            return make_level(result, kind)
+        return make_table(kind) if kind in TABLES else make_other(result, kind)
+
+    return make
 
 
-def make_tables():
-    """Pages of a table with copies, and of one of new rows, with names that want to be more."""
+def make_level(result, name):
+    """The page at a level, by the words that the document then says."""
+    document = json.loads(result.to_json())
+    evidence = {"none": "none", "unknown": "shift"}.get(name, "leak")
+    for way in (document, document["file"]):
+        way["evidence"], way["level"]["name"] = evidence, name
+        for group in way["level"]["groups"]:
+            group["name"] = name
+    return render_audit(document)
+
+
+def make_table(kind):
+    """The page of a table with copies, or of one of new rows, with names that want to be more."""
     rng = np.random.default_rng(0)
     columns = ["age", NAMES[2], "a_column_with_a_name_of_more_than_forty_characters", *"bcdef"]
     real, made, holdout = (
@@ -74,24 +84,21 @@ def make_tables():
         )
         for _ in range(3)
     )
-    leaky = pd.concat([real[:200], made[200:]])
-    return {
-        "leaky": audit_table(real, leaky, holdout, target="city", random_state=0).to_html(),
-        "safe": audit_table(real, made, holdout, random_state=0).to_html(),
-        "blind": audit_table(real, made, random_state=0).to_html(),
-        "shift": audit_table(real, made, holdout.assign(age=9.0), random_state=0).to_html(),
-    }
+    if kind == "leaky":
+        leaky = pd.concat([real[:200], made[200:]])
+        return audit_table(real, leaky, holdout, target="city", random_state=0).to_html()
+    held = {"safe": holdout, "blind": None, "shift": holdout.assign(age=9.0)}[kind]
+    return audit_table(real, made, held, random_state=0).to_html()
 
 
-def make_others(result):
-    """Pages of two audits, of a file that stores rows and of one that does not."""
+def make_other(result, kind):
+    """The page of two audits, of a file that stores rows, or of one that does not."""
+    if kind == "two audits":
+        document = json.loads(result.to_json())
+        return render_comparison(document, document, ("before", "after"))
     records, _ = make_membership_problem(200, random_state=0)
-    document = json.loads(result.to_json())
-    models = {"rows": KNeighborsClassifier(), "sums": RandomForestClassifier(5, random_state=0)}
-    return {"two audits": render_comparison(document, document, ("before", "after"))} | {
-        name: inspect_model(model.fit(records.X, records.y), records).to_html()
-        for name, model in models.items()
-    }
+    model = {"rows": KNeighborsClassifier(), "sums": RandomForestClassifier(5, random_state=0)}
+    return inspect_model(model[kind].fit(records.X, records.y), records).to_html()
 
 
 @pytest.fixture(scope="module")
@@ -169,14 +176,18 @@ OPEN = "document.querySelectorAll('details').forEach(one => one.open = true)"
 TABLES, OTHERS = ("leaky", "safe", "blind", "shift"), ("two audits", "rows", "sums")
 
 
-# Pages of the levels between are those of the highest and the lowest with other words.
-BETWEEN = [pytest.param(one, marks=pytest.mark.slow) for one in ("clear", "slight")]
+# Each run looks at the highest level, at a document without one, and at a page of each other kind.
+IN_EACH_RUN = ("severe", "unknown", "leaky", "two audits", "sums")
+KINDS = [
+    pytest.param(kind, marks=[] if kind in IN_EACH_RUN else pytest.mark.slow)
+    for kind in (*LEVELS, *TABLES, *OTHERS)
+]
 
 
-@pytest.mark.parametrize("kind", ["severe", *BETWEEN, "none", "unknown", *TABLES, *OTHERS])
+@pytest.mark.parametrize("kind", KINDS)
 def test_a_page_answers_first_and_is_read_at_each_width_in_each_color(open_page, pages, kind):
     """The first screen has the answer, nothing sticks out, and each text stands out."""
-    page = open_page(pages[kind], **size(1280, 800))
+    page = open_page(pages(kind), **size(1280, 800))
     first = ["h1", ".lead", "#result table" if kind == "two audits" else "#next"]
     first += [] if kind in OTHERS else [".evidence"]
     assert max(get_end(page, selector) for selector in first) <= 800
@@ -208,20 +219,21 @@ def test_a_page_answers_first_and_is_read_at_each_width_in_each_color(open_page,
     assert page.complaints == [] and page.evaluate("window.ran") is None
     assert len(page.requests) == 1 and page.requests[0].startswith("file:")
     if kind not in LEVELS:
-        assert "style=" not in pages[kind] and len(pages[kind].encode()) < 60_000
+        assert "style=" not in pages(kind) and len(pages(kind).encode()) < 60_000
         printed = page.pdf(prefer_css_page_size=True, print_background=True)
         assert 1 <= printed.count(b"/Type /Page\n") <= 6
 
 
+CHECKED = ("severe", "unknown", "leaky", "blind", *OTHERS)
 # A test of its own measures the contrast of each text, in each color.
 BUT_CONTRAST = {"rules": {"color-contrast": {"enabled": False}}}
 
 
-@pytest.mark.parametrize("kind", ["severe", "unknown", "leaky", "blind", *OTHERS])
+@pytest.mark.parametrize("kind", [one for one in KINDS if one.values[0] in CHECKED])
 def test_a_checker_of_accessibility_finds_no_fault(open_page, pages, kind):
     axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="no axe-core")
     # The checker is a script, which the policy of the page would not let in.
-    page = open_page(pages[kind], bypass_csp=True, **size(1280))
+    page = open_page(pages(kind), bypass_csp=True, **size(1280))
     page.evaluate(OPEN)
     for width in (1280, 390) if kind in ("severe", "leaky", "two audits") else (1280,):
         page.set_viewport_size({"width": width, "height": 844})
@@ -230,14 +242,14 @@ def test_a_checker_of_accessibility_finds_no_fault(open_page, pages, kind):
 
 
 def test_the_contents_stay_beside_the_text(open_page, pages):
-    page = open_page(pages["severe"], **size(1280, 800))
+    page = open_page(pages("severe"), **size(1280, 800))
     page.evaluate("window.scrollTo(0, 1500)")
     box = page.locator("nav").bounding_box()
     assert 0 <= box["y"] < 50 and box["x"] < page.locator("main").bounding_box()["x"]
 
 
 def test_all_is_reached_by_the_keyboard(open_page, pages):
-    page = open_page(pages["severe"], **size(1280, 800))
+    page = open_page(pages("severe"), **size(1280, 800))
     page.keyboard.press("Tab")
     assert page.evaluate("document.activeElement.className") == "skip"
     summary = page.locator("summary", has_text="All attacks").last
@@ -249,7 +261,7 @@ def test_all_is_reached_by_the_keyboard(open_page, pages):
 
 
 def test_a_link_opens_what_is_folded(open_page, pages):
-    page = open_page(pages["severe"], **size(1280, 800))
+    page = open_page(pages("severe"), **size(1280, 800))
     limits = page.locator("#levels")
     assert not limits.is_visible()
     page.get_by_text("How levels are set").click()
@@ -258,7 +270,7 @@ def test_a_link_opens_what_is_folded(open_page, pages):
 
 @pytest.mark.parametrize("level", ["severe", "unknown"])
 def test_it_prints_on_six_sheets_with_all_that_is_folded(open_page, pages, level):
-    page = open_page(pages[level])
+    page = open_page(pages(level))
     printed = page.pdf(prefer_css_page_size=True, print_background=True)
     assert 2 <= printed.count(b"/Type /Page\n") <= 6
     page.emulate_media(media="print")
@@ -266,7 +278,7 @@ def test_it_prints_on_six_sheets_with_all_that_is_folded(open_page, pages, level
 
 
 def test_names_of_others_run_nothing_and_turn_nothing(open_page, pages):
-    page = open_page(pages["severe"])
+    page = open_page(pages("severe"))
     assert page.evaluate("window.ran") is None
     text = page.locator("#groups").inner_text()
     assert "\\u202egnitic" in text and "\u202e" not in text and "a\\n\\x1b[2J<script>" in text
@@ -276,7 +288,7 @@ def test_names_of_others_run_nothing_and_turn_nothing(open_page, pages):
 
 def test_a_script_that_got_onto_the_page_would_not_run(open_page, pages):
     planted = "<script>window.ran = true</script><img src=x onerror='window.ran = true'>"
-    page = open_page(pages["severe"].replace("<main>", f"<main>{planted}"))
+    page = open_page(pages("severe").replace("<main>", f"<main>{planted}"))
     assert page.evaluate("window.ran") is None
     assert any("Content Security Policy" in text for text in page.complaints)
 

@@ -104,10 +104,10 @@ def found():
         members = records[membership == 1]
         tree = DecisionTreeClassifier(random_state=0).fit(members.X, members.y)
         greedy = Greedy(max_depth=2).fit(members.X, members.y)
-        y = np.arange(2400) % 240
-        X = rng.normal(size=(2400, 20)) + 2 * rng.normal(size=(240, 20))[y]
-        inside = (np.arange(2400) // 240) % 2 == 1
-        model = LogisticRegression(max_iter=30).fit(X[inside], y[inside])
+        y = np.arange(960) % 240
+        X = rng.normal(size=(960, 20)) + 2 * rng.normal(size=(240, 20))[y]
+        inside = (np.arange(960) // 240) % 2 == 1
+        model = LogisticRegression(max_iter=10).fit(X[inside], y[inside])
         limit(1_500_000_000)
         attacks = {"wide": Wide(), "LiRA": LiRA()}
         wide = tell(audit(tree, records, membership, attacks=attacks, shadows=4, random_state=0))

@@ -103,8 +103,7 @@ def test_swapped_sides_of_a_service_and_of_a_regression():
 BASES = {"logistic": LogisticRegression().fit(*TRAIN), "naive Bayes": GaussianNB().fit(*TRAIN)}
 
 
-@pytest.mark.parametrize("method", ["isotonic", "sigmoid"])
-@pytest.mark.parametrize("base", BASES)
+@pytest.mark.parametrize("base, method", zip(BASES, ["isotonic", "sigmoid"]))
 def test_calibration_on_held_out_rows_is_named(base, method):
     calibrated = CalibratedClassifierCV(FrozenEstimator(BASES[base]), method=method)
     report = run(clone(calibrated).fit(*HELD_OUT))

@@ -6,6 +6,7 @@ from functools import partial
 import numpy as np
 import pandas as pd
 import pytest
+from draws import few_and_many, most_by_chance
 from scipy import sparse
 from sklearn.frozen import FrozenEstimator
 from sklearn.naive_bayes import GaussianNB
@@ -207,9 +208,10 @@ def bundled(monkeypatch):
     monkeypatch.setattr(labelings, "_N_BUNDLES", 60)
 
 
+@few_and_many(300)
 @pytest.mark.parametrize("n_people", [None, 70], ids=["records", "people"])
-def test_pvalues_of_bundles_hold_the_level(bundled, n_people):
-    n_draws, n_records, found = 150, 100, 0
+def test_pvalues_of_bundles_hold_the_level(bundled, n_people, n_draws):
+    n_records, found = 100, 0
     for seed in range(n_draws):
         rng = np.random.default_rng(seed)
         people = None if n_people is None else rng.integers(n_people, size=n_records)
@@ -225,7 +227,7 @@ def test_pvalues_of_bundles_hold_the_level(bundled, n_people):
             random_state=seed,
         )
         found += result.pvalue <= 0.1
-    assert found <= n_draws * 0.1 + 3 * np.sqrt(n_draws * 0.1 * 0.9)
+    assert found <= most_by_chance(n_draws, 0.1)
 
 
 def test_bundles_vary_as_much_as_free_permutations(made, monkeypatch):
