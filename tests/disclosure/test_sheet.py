@@ -100,7 +100,7 @@ def test_flagged_settings_have_plain_names_and_a_sentence_each():
     text = read_text(render_sheet(make_document()))
     for told in (
         "Levels of a tree (max_depth), more than 3: deep trees end in leaves of few records.",
-        "Trees (n_estimators), more than 35: each tree tells more of the records.",
+        "Trees (n_estimators), more than 35: each further tree reveals more about the records.",
         "Features of a split (max_features), all of them: ",
         "A sample for each tree (bootstrap), true: ",
     ):
