@@ -291,6 +291,7 @@ ANSWERS = {
         ),
         (lambda: _numbers.list_formats("abc"), ()),
         (lambda: _numbers.read_number(" 1.234,5 ", _numbers.NumberFormat(",", ".")), 1234.5),
+        (lambda: _numbers.read_number(" \u22121.5 ", _numbers.NumberFormat(".", "")), -1.5),
         (lambda: tuple(_numbers.strip_affixes("($1.50)")), ("-1.50", False, True)),
         (lambda: tuple(_numbers.strip_affixes("-5 %")), ("-5", True, False)),
         (lambda: _numbers.strip_affixes("(5 %"), None),

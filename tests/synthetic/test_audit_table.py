@@ -75,6 +75,7 @@ def test_without_a_holdout_nothing_can_be_said(tables):
     assert report.utility.loc["columns", "estimate"] == 1
     assert report.notes == ["No model was trained, because there is no holdout to measure it on."]
     assert f"Note: {report.notes[0]}" in report.summary(verbose=True).splitlines()
+    assert len(report.summary()) < len(report.summary(verbose=True))
     few = TableGrounds(
         report.results, {"real": 19, "synthetic": 50, "holdout": 50}, 0.95, 0.1, None
     )

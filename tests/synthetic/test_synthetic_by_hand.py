@@ -209,7 +209,7 @@ ANSWERS = {
             ],
             [
                 "2 persons have rows in both tables;",
-                "Rows that agree in 'a' are in one ta",
+                "Rows that agree in 'a' are in one t",
                 "50% of the real rows agree with oth",
                 "No combination of values repeats as",
                 "All rows of a person are in one tab",

@@ -1,0 +1,110 @@
+"""Small functions of attacks on pools at the limits of their branches, with answers by hand."""
+
+from contextlib import nullcontext
+from types import SimpleNamespace as NS
+
+import numpy as np
+import pytest
+from by_hand import expect_answers
+from numpy import array
+from scipy import stats
+from sklearn.frozen import FrozenEstimator
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from skmia.base import _connect, _pool_attack, _power
+
+# Of each module: calls and answers. Whatever may be equal differs, and each branch decides once.
+ANSWERS = {
+    _connect: [
+        (lambda: _connect._is_estimator(LogisticRegression()), True),
+        (lambda: _connect._is_estimator(LogisticRegression), False),
+        (lambda: _connect._is_estimator(NS(fit=1)), False),
+        (
+            lambda: [
+                type(one).__name__
+                for one in _connect._list_children(
+                    [LogisticRegression(), [3, StandardScaler()], {"a": LogisticRegression()}]
+                )
+            ],
+            ["LogisticRegression", "StandardScaler"],
+        ),
+        (lambda: _connect._learns(make_pipeline(StandardScaler()), [StandardScaler()]), False),
+        (
+            lambda: _connect._learns(make_pipeline(LogisticRegression()), [LogisticRegression()]),
+            True,
+        ),
+        (
+            lambda: _connect._learns(
+                make_pipeline(FrozenEstimator(LogisticRegression())),
+                [FrozenEstimator(LogisticRegression())],
+            ),
+            False,
+        ),
+        (lambda: _connect._learns(LogisticRegression(), []), True),
+        (
+            lambda: _connect.settings_of_pool({("auto", 2.0), "auto"}),
+            {"signals": ("auto",), "temperatures": (1.0, 2.0), "store": "signals"},
+        ),
+        (
+            lambda: _connect.settings_of_pool({"models", "outputs"}),
+            {"signals": ("auto",), "temperatures": (1.0,), "store": "models"},
+        ),
+        (
+            lambda: _connect.settings_of_pool({"outputs"}),
+            {"signals": ("auto",), "temperatures": (1.0,), "store": "outputs"},
+        ),
+    ],
+    _power: [
+        (lambda: _power.choose_criterion(0), "roc_auc"),
+        (lambda: _power.choose_criterion(10), "roc_auc"),
+        (lambda: _power.choose_criterion(1000), 0.016),
+        (lambda: _power.choose_criterion(10**6), 0.001),
+        (lambda: _power._is_auc("roc_auc"), True),
+        (lambda: _power._is_auc(0.01), False),
+        (lambda: _power._is_auc("auc"), False),
+        (lambda: _power.number_pairs(NS(partners=array([2, -1, 0]))), [0, 1, 0]),
+        (
+            lambda: _power.sort_sides(
+                array([3.0, 1.0, 2.0, 5.0, 4.0]),
+                array([True, True, False, False, True]),
+                array([True, True, True, True, False]),
+            ),
+            ([1.0, 3.0], [2.0, 5.0]),
+        ),
+        (
+            lambda: _power.compute_auc_of_sorted(array([2.0, 3.0]), array([1.0, 2.0, 5.0])),
+            0.583333333,
+        ),
+        (
+            lambda: _power.compute_tpr(array([2.0, 3.0, 4.0]), array([1.0, 2.0, 3.0]), 0.0),
+            0.333333333,
+        ),
+        (
+            lambda: _power.compute_tpr(array([2.0, 3.0, 4.0]), array([1.0, 2.0, 3.0]), 1 / 3),
+            0.666666667,
+        ),
+        (lambda: _power.compute_tpr(array([2.0, 3.0, 4.0]), array([1.0, 2.0, 3.0]), 1.0), 1.0),
+    ],
+}
+
+
+@pytest.mark.parametrize("module", ANSWERS, ids=lambda module: module.__name__)
+def test_answers_by_hand(module):
+    expect_answers(ANSWERS[module])
+
+
+@pytest.mark.parametrize(("share", "is_unlike"), [(0.99, False), (1.01, True)])
+def test_a_victim_is_unlike_beyond_the_prediction_interval_of_its_shadow_models(share, is_unlike):
+    usual = array([0.0, 1.0, 0.0, 1.0])
+    reach = stats.t.isf(_pool_attack._LEVEL / 2, 3) * np.sqrt(1 + 1 / 4) * usual.std(ddof=1)
+    pool = NS(
+        stored_=["signal"],
+        output_kind_="label",
+        victim_values=lambda *_: [array([0.5 + share * reach])],
+        values=lambda *_: [usual[:, None]],
+    )
+    told = pytest.warns(UserWarning, match="unlike the shadow") if is_unlike else nullcontext()
+    with told:
+        _pool_attack.warn_unlike(pool, "victim", np.zeros(1), 0.01)

@@ -1,0 +1,64 @@
+"""Small functions of memorization at the limits of their branches, with answers by hand."""
+
+from types import SimpleNamespace as NS
+
+import numpy as np
+import pytest
+from by_hand import expect_answers
+from numpy import array
+
+from skmia.memorization import _exposure, _model, _texts, _torch
+
+# Of each module: calls and answers. Whatever may be equal differs, and each branch decides once.
+ANSWERS = {
+    _exposure: [
+        (lambda: _exposure._log_density(array([0.0, 1.0]), 0.0), [-0.918938533, -1.41893853]),
+        (lambda: _exposure._hazard(array([0.0])), [0.797884561]),
+    ],
+    _model: [
+        (
+            lambda: _model._look_up_counts((array([2, 5]), array([20, 50])), array([1, 2, 5, 9])),
+            [0, 20, 50, 0],
+        ),
+        (lambda: _model._are_whole_tokens(None), False),
+        (lambda: _model._are_whole_tokens(array([1, 2])), True),
+        (lambda: _model._are_whole_tokens(array([1.0])), False),
+        (lambda: _model._are_whole_tokens(array([])), True),
+        (lambda: _model._are_whole_tokens(array([[1]])), False),
+        (lambda: _model._nats_to_bits(np.log(array([0.5, 1.0, 0.125]))), [1.0, 0.0, 3.0]),
+    ],
+    _texts: [
+        (lambda: _texts._count_run(array([False, False, True])), 2),
+        (lambda: _texts._count_run(array([False, False])), 2),
+        (
+            lambda: _texts._count_runs([array([7, 7, 1]), array([7, 2]), array([3, 7])]),
+            (7, [2, 1, 0]),
+        ),
+        (lambda: _texts._count_runs([array([7, 7, 1]), array([2, 2])]), (2, [0, 0])),
+        (lambda: _texts._is_ragged([[1], [2, 3]]), True),
+        (lambda: _texts._is_ragged([[1], [2]]), False),
+        (lambda: _texts._is_ragged(array([[1]])), False),
+    ],
+    _torch: [
+        (lambda: _torch._share_start(array([1, 2, 3]), array([1, 2, 4, 5])), 2),
+        (lambda: _torch._share_start(array([1, 2]), array([1, 2, 4])), 2),
+        (
+            lambda: _torch._find_longest(
+                NS(config=NS(max_position_embeddings=512)), NS(model_max_length=128), None
+            ),
+            128,
+        ),
+        (
+            lambda: _torch._find_longest(
+                NS(config=NS(max_position_embeddings=512)), NS(model_max_length=1024), 3
+            ),
+            511,
+        ),
+        (lambda: _torch._find_longest(NS(), NS(), None), None),
+    ],
+}
+
+
+@pytest.mark.parametrize("module", ANSWERS, ids=lambda module: module.__name__)
+def test_answers_by_hand(module):
+    expect_answers(ANSWERS[module])
