@@ -377,8 +377,9 @@ def _read_log_odds(outputs, n_classes):
     return _LogOdds(logs, first, is_known / (variance + least))
 
 
-# Rounding of answers that are not rounded, in units of their standard deviation.
-_UNROUNDED = 1e-8
+# Rounding of answers that are not rounded, in units of their standard deviation: models compute
+# with features of single precision.
+_UNROUNDED = 1e-6
 
 # Directions of coefficients of so small a share of the largest are rounding errors.
 _NULL = 1e-11
