@@ -51,7 +51,7 @@ ANSWERS = {
             ),
             [
                 "Columns of the answers are read by their names: 'a' as 'a' and 'b' as 'B'.",
-                "Columns of the answers that are no class are left out: 'c'.",
+                "Columns of the answers that are not classes are left out: 'c'.",
             ],
         ),
         (

@@ -51,7 +51,7 @@ def test_a_full_forest_and_six_numbers_differ_without_data():
 def test_numbers_of_a_file_that_does_not_state_its_rows():
     heading, text = first_line(LogisticRegression())
     assert heading.startswith("LITTLE LEAKAGE IS LIKELY")
-    assert "10 numbers, which tell little of more than 100 rows" in " ".join(text.split())
+    assert "10 numbers, which reveal little about more than 100 rows" in " ".join(text.split())
 
 
 def test_a_net_with_more_numbers_than_rows_is_not_judged():

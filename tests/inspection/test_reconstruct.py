@@ -296,7 +296,7 @@ def test_models_that_keep_no_value_give_an_empty_frame():
     assert found.to_frame().empty
     assert found.to_frame().columns.tolist() == ["column", "value", "how", "n_records", "path"]
     assert found.count_by_column().empty
-    assert "not told" in str(found)
+    assert "does not show which values belong to the same record" in str(found)
 
 
 def test_the_summary_counts_by_column():
@@ -305,7 +305,7 @@ def test_the_summary_counts_by_column():
     assert counts.loc["age", "derived"] == MEMBERS["age"].nunique()
     assert counts.loc["city", "exact"] == 3
     assert any(line.endswith("  city") for line in found.summary().splitlines())
-    assert "told only by the rows" in found.summary()
+    assert "Only stored rows show which values" in found.summary()
 
 
 def test_what_was_not_fitted_is_refused():

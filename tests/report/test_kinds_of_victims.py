@@ -79,7 +79,7 @@ KINDS = {
     "bagging": Kind(BaggingClassifier(**FEW), PROBA),
     "logistic regression": Kind(LINE, LINEAR),
     "discriminant analysis": Kind(LinearDiscriminantAnalysis(), PROBA),
-    "naive Bayes": Kind(GaussianNB(), PROBA),
+    "naive Bayes": Kind(GaussianNB(), PROBA | {"JointAnswersAttack"}),
     "neighbors": Kind(KNeighborsClassifier(3), PROBA),
     "Gaussian process": Kind(GaussianProcessClassifier(), PROBA),
     "perceptron": Kind(

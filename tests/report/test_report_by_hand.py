@@ -438,15 +438,15 @@ ANSWERS = {
         (
             lambda: _screen._look_harder({"settings": {"n_shadows": 8}}),
             (
-                "Look harder before a release.",
-                "8 shadow models were trained; more may find more.",
+                "Run a stronger audit before a release.",
+                "8 shadow models were trained; more of them may find more leakage.",
                 None,
                 "",
             ),
         ),
         (
             lambda: _screen._look_harder({"settings": {"n_shadows": 0}}),
-            ("Look harder before a release.", "With shadow models.", None, ""),
+            ("Run a stronger audit before a release.", "Use shadow models.", None, ""),
         ),
     ],
     _shared_rows: [

@@ -170,23 +170,23 @@ ANSWERS = {
             "'a', 'b', 'c', 'd' and 2 more columns",
         ),
         (
-            lambda: _audit._check_shift(None),
+            lambda: _audit._check_shift(None, _evidence.ROWS),
             {"status": "not run", "text": "There are too few rows.", "interval": None},
         ),
         (
-            lambda: _audit._check_shift((0.55, 0.5, 0.6)),
+            lambda: _audit._check_shift((0.55, 0.5, 0.6), _evidence.PERSONS),
             {
                 "status": "passed",
                 "text": (
-                    "A model without the synthetic rows distinguishes training rows from "
-                    "the holdout with AUC 0.550 [0.500, 0.600]; a warning is given if "
+                    "A model without the synthetic rows distinguishes training persons "
+                    "from the holdout with AUC 0.550 [0.500, 0.600]; a warning is given if "
                     "the interval lies above 0.5."
                 ),
                 "interval": [0.55, 0.5, 0.6],
             },
         ),
         (
-            lambda: _audit._check_shift((0.56, 0.51, 0.6)),
+            lambda: _audit._check_shift((0.56, 0.51, 0.6), _evidence.ROWS),
             {
                 "status": "warning",
                 "text": (
@@ -198,7 +198,7 @@ ANSWERS = {
         ),
         (
             lambda: [
-                _audit._check_people(one)["text"][:35]
+                _audit._check_people(one, _evidence.ROWS)["text"][:35]
                 for one in (
                     NS(n_shared=2, n_left_out=(3, 4)),
                     NS(n_shared=0, columns=("a",)),
@@ -217,7 +217,7 @@ ANSWERS = {
         ),
         (
             lambda: [
-                _audit._check_people(one)["status"]
+                _audit._check_people(one, _evidence.ROWS)["status"]
                 for one in (
                     NS(n_shared=2, n_left_out=(3, 4)),
                     NS(n_shared=0, columns=("a",)),
@@ -326,15 +326,15 @@ ANSWERS = {
             2,
         ),
         (
-            lambda: _evidence._tell_table_number("linkability", row),
-            "linkability, right for 50% of the training and 25% of the held-out rows (p = 0.02)",
+            lambda: _evidence._tell_table_number("linkability", row, "persons"),
+            "linkability, right for 50% of the training and 25% of the held-out persons (p = 0.02)",
         ),
         (
-            lambda: _evidence._tell_table_number("exact copies", row),
+            lambda: _evidence._tell_table_number("exact copies", row, "rows"),
             "exact copies, 50% of the training and 25% of the held-out rows (p = 0.02)",
         ),
         (
-            lambda: _evidence._tell_table_number("loss", dict(row, attack=nan)),
+            lambda: _evidence._tell_table_number("loss", dict(row, attack=nan), "rows"),
             "loss 0.250 (p = 0.02)",
         ),
         (lambda: _evidence.format_share(0.00123), "0.12%"),
@@ -497,6 +497,7 @@ ANSWERS = {
         (
             lambda: _report.tabulate_results(
                 {
+                    "data": {},
                     "settings": {"confidence_level": 0.95},
                     "results": [row, dict(row, leak=False, pvalue_holm=1.0)],
                 }
@@ -554,8 +555,8 @@ ANSWERS = {
             {
                 "name": "model of a",
                 "meaning": (
-                    "gain over guessing of a model of synthetic rows, as a share of one "
-                    "of real rows"
+                    "gain over guessing of a model fitted on synthetic data, as a share of "
+                    "the gain of a model fitted on real data"
                 ),
                 "value": "25.0",
                 "real": None,

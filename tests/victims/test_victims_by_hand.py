@@ -721,20 +721,20 @@ ANSWERS = {
             [[1.0, 1.0], [1.0, 5.0]],
         ),
         (
-            lambda: _sufficient_statistics._why_not_shrunk(NS(covariance_estimator=3)),
+            lambda: _sufficient_statistics.why_not_shrunk(NS(covariance_estimator=3)),
             "its covariance comes from a covariance_estimator",
         ),
         (
-            lambda: _sufficient_statistics._why_not_shrunk(NS(shrinkage="auto")),
+            lambda: _sufficient_statistics.why_not_shrunk(NS(shrinkage="auto")),
             "shrinkage='auto' was chosen by the rows",
         ),
-        (lambda: _sufficient_statistics._why_not_shrunk(NS(shrinkage="empirical")), None),
+        (lambda: _sufficient_statistics.why_not_shrunk(NS(shrinkage="empirical")), None),
         (
-            lambda: _sufficient_statistics._why_not_shrunk(NS(shrinkage=1)),
+            lambda: _sufficient_statistics.why_not_shrunk(NS(shrinkage=1)),
             "shrinkage=1 leaves no covariance",
         ),
-        (lambda: _sufficient_statistics._why_not_shrunk(NS(shrinkage=0.99)), None),
-        (lambda: _sufficient_statistics._why_not_shrunk(NS()), None),
+        (lambda: _sufficient_statistics.why_not_shrunk(NS(shrinkage=0.99)), None),
+        (lambda: _sufficient_statistics.why_not_shrunk(NS()), None),
         (lambda: _sufficient_statistics._get_shrinkage(NS(shrinkage=0.25)), 0.25),
         (lambda: _sufficient_statistics._get_shrinkage(NS(shrinkage="auto")), 0.0),
         (
