@@ -338,7 +338,8 @@ class GeneratorAttack(BaseAttack):
         The rows that were drawn.
     offset_ : float
         Threshold of the statistic. Without ``membership`` it is the mean statistic over the records
-        given to ``fit`` for ``"distance"``, ``"ratio"`` and ``"gen_lra"``, and otherwise 0.
+        given to ``fit`` for ``"distance"``, ``"ratio"`` and ``"gen_lra"``, what the numbers of rows
+        make of the median for ``"distance_difference"``, and otherwise 0.
     classes_ : ndarray of shape (2,)
         ``[0, 1]``.
 
@@ -367,8 +368,8 @@ class GeneratorAttack(BaseAttack):
       if the record is added to the reference rows.
     * ``"copula"``: logarithm of the ratio of two densities with a Gaussian copula and kernel
       marginals; columns of numbers only.
-    * ``"classifier"``: log odds of a random forest that distinguishes synthetic from reference
-    rows.
+    * ``"classifier"``: log odds of a random forest that distinguishes synthetic from
+      reference rows.
     * ``"rare_copies"``: for records that are among the synthetic rows, the distance to the nearest
       reference row; 0 for others.
 
