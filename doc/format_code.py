@@ -55,7 +55,9 @@ def format_blocks(blocks):
             file.write_text(as_module(block), encoding="utf-8")
         settings = [part for setting in SETTINGS for part in ("--config", setting)]
         ruff = Path(sys.executable).with_name("ruff")
-        subprocess.run([ruff, "format", "--isolated", "--no-cache", *settings, folder], check=True)
+        subprocess.run(
+            [ruff, "format", "--quiet", "--isolated", "--no-cache", *settings, folder], check=True
+        )
         modules = [file.read_text(encoding="utf-8") for file in files]
     return list(map(as_block, modules, blocks))
 
