@@ -338,8 +338,9 @@ class GeneratorAttack(BaseAttack):
         The rows that were drawn.
     offset_ : float
         Threshold of the statistic. Without ``membership`` it is the mean statistic over the records
-        given to ``fit`` for ``"distance"``, ``"ratio"`` and ``"gen_lra"``, what the numbers of rows
-        make of the median for ``"distance_difference"``, and otherwise 0.
+        given to ``fit`` for ``"distance"``, ``"ratio"`` and ``"gen_lra"``. For
+        ``"distance_difference"`` it is the difference of their median to that among as many
+        synthetic as reference rows, and 0 otherwise.
     classes_ : ndarray of shape (2,)
         ``[0, 1]``.
 
