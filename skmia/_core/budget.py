@@ -25,11 +25,14 @@ class Cost(NamedTuple):
         Time on one core.
     what : str
         What is held, for a sentence: "a matrix of 2,570 x 2,570 coefficients".
+    n_fits : int
+        Fits of the victim's recipe on all records, which are not among the seconds.
     """
 
     n_bytes: float = 0.0
     seconds: float = 0.0
     what: str = ""
+    n_fits: int = 0
 
 
 class OverBudgetError(ValueError):

@@ -230,10 +230,25 @@ def multiply_transposed(rows, dtype):
             product += part.T @ part
             continue
         is_dense = np.diff(part.indptr) > _DENSE * part.shape[1]
-        thin, thick = part[~is_dense], part[is_dense].toarray()
-        product += (thin.T @ thin).toarray()
+        thick = part[is_dense].toarray()
+        _add_sparse_product(product, part[~is_dense])
         product += thick.T @ thick
     return product
+
+
+# Blocks of columns of a symmetric product; each is multiplied with itself and those to its right.
+_N_BLOCKS = 4
+
+
+def _add_sparse_product(product, rows):
+    """Add ``rows.T @ rows``, of which the lower half is copied from the upper."""
+    columns, right = rows.T.tocsr(), rows
+    edges = np.linspace(0, len(product), _N_BLOCKS + 1).astype(int)
+    for start, end in pairwise(edges):
+        block = (columns[start:end] @ right).toarray()
+        right = right[:, end - start :]
+        product[start:end, start:] += block
+        product[end:, start:end] += block[:, end - start :].T
 
 
 def multiply_pairs(rows, columns):

@@ -36,6 +36,29 @@ class PartClock:
         return {**self._parts, "total": round(self.elapsed(), 3)}
 
 
+# A process that waits, as for a model in another one, works little; that is not a load.
+_MOST_LOAD = 8.0
+
+
+class LapWatch:
+    """Seconds of each lap, and how busy the machine was with other work."""
+
+    def __init__(self):
+        self._begun = self._last = time.perf_counter()
+        self._worked = time.process_time()
+
+    def lap(self):
+        """Return seconds since the last call."""
+        before, self._last = self._last, time.perf_counter()
+        return self._last - before
+
+    @property
+    def load(self):
+        worked = time.process_time() - self._worked
+        passed = self._last - self._begun
+        return min(max(passed / worked, 1.0), _MOST_LOAD) if worked > 0 else 1.0
+
+
 def tell_time():
     """Return the time, ISO 8601 in UTC."""
     return datetime.now(UTC).isoformat(timespec="seconds")

@@ -142,7 +142,7 @@ class AnalyticLiRA(PosteriorMixin, BaseAttack):
         Returns
         -------
         cost : Cost
-            Memory in bytes, and seconds on one core in addition to those of the fit. ``fit``
+            Memory in bytes, seconds on one core, and the fit that is not among them. ``fit``
             refuses to begin if the memory is above 500 MB and above ten times the table.
 
         Raises
@@ -172,9 +172,10 @@ class AnalyticLiRA(PosteriorMixin, BaseAttack):
     def _expect(self, model, X, n_outputs, n_records):
         stored = X.nnz if issparse(X) else X.size
         n_stored = stored / max(1, X.shape[0]) * n_records
-        return expect_influence(
+        cost = expect_influence(
             n_records, n_stored, model.penalty, n_outputs, _N_ROUNDS + 1, is_sparse=issparse(X)
         )
+        return cost._replace(n_fits=1)
 
     def _fit(self, records, membership):
         check_outputs_source(self.victim)

@@ -13,6 +13,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import gen_batches
 from sklearn.utils.validation import check_is_fitted
 
+from .._core.budget import format_duration
 from .._core.coefficients import (
     BLOCK,
     as_dense,
@@ -287,8 +288,8 @@ def propagate(rows, targets, prior, pulls=0.0, start=None, n_steps=_N_STEPS):
     n = rows.shape[1]
     prior = np.broadcast_to(prior, n)
     inverter = getattr(start, "inverter", None)
-    if inverter is None:  # of the smaller of two systems
-        inverter = (LowRankInverter if rows.shape[0] < n / 2 else DenseInverter)(rows)
+    if inverter is None:
+        inverter = (LowRankInverter if _is_low_rank(*rows.shape) else DenseInverter)(rows)
     believe = _BitBelief(rows, targets, rows.T @ targets + pulls, prior, inverter)
     if start is None:
         # The first Gaussians have the mean and the variance of the prior.
@@ -584,6 +585,28 @@ _ALIKE = 0.05  # root mean squared difference of the probabilities of solutions 
 _SURE_OF_RIDGE = 0.1
 
 
+# Products of numbers in double precision that one core adds up in a second; twice as many in
+# single precision.
+_PRODUCTS_PER_SECOND = 2e10
+
+
+def is_propagated(n_equations, n):
+    """Return whether equations are few enough for propagation."""
+    return min(n_equations, n) * n <= _MOST_DENSE
+
+
+def expect_step(n_equations, n):
+    """Return about how many seconds a step of propagation takes."""
+    if _is_low_rank(n_equations, n):  # multiplied with itself, factored, and solved for all bits
+        return (2 * n_equations**2 * n + n_equations**3 / 3) / _PRODUCTS_PER_SECOND
+    return n**3 / 3 / _PRODUCTS_PER_SECOND  # factored and inverted
+
+
+def _is_low_rank(n_equations, n):
+    """Return whether the system of the equations is the smaller one of two."""
+    return n_equations < n / 2
+
+
 class EquationsAttack(CandidatesAttack):
     """Base class of attacks that solve linear equations in membership bits.
 
@@ -593,6 +616,8 @@ class EquationsAttack(CandidatesAttack):
 
     # Relative noise of the equations: the first with which propagation settles is taken.
     _noises, _n_steps = (NOISE,), _N_STEPS
+    # Within which propagation has to end; ReleasedModelAttack sets it.
+    _allowed_seconds = np.inf
     # Whether equations that hold up to missing rows are solved by propagation.
     _propagates_outsiders = False
 
@@ -666,8 +691,18 @@ class EquationsAttack(CandidatesAttack):
             return self.solver
         if is_contradicting or (self.outsiders_ and not self._propagates_outsiders):
             return "ridge"
-        if min(n_equations, n) * n <= _MOST_DENSE:
-            return "propagation"
+        if is_propagated(n_equations, n):
+            most = len(self._noises) * self._n_steps * expect_step(n_equations, n)
+            if most <= self._allowed_seconds:
+                return "propagation"
+            warnings.warn(
+                f"{n_equations:,} equations of {n:,} candidates were solved with bounds, which is "
+                f"weaker: their propagation takes up to {format_duration(most)}, and "
+                f"{format_duration(self._allowed_seconds)} are allowed; max_seconds of "
+                "ReleasedModelAttack allows more.",
+                UserWarning,
+                stacklevel=7,
+            )
         return "bounded" if n <= _MOST_BOUNDED else "ridge"
 
     def _solve_around(self, prior, start=None):

@@ -208,6 +208,10 @@ class ReleasedModelAttack(BaseAttack):
         Maximum memory of each part in addition to the candidates, in bytes. A part that would need
         more reads some of the trees, spread evenly, and warns, or is left out, see ``left_out_``.
         With ``"auto"``, it is ten times the size of the table, at least 500 MB and at most 1 GB.
+    max_seconds : float, default=None
+        Maximum time of the propagation by which a part solves its equations, in seconds on one
+        core, as expected from their number. Equations of linear models that would take longer are
+        solved with bounds in place of it, which is weaker, and ``fit`` warns.
     random_state : int, RandomState instance or None, default=None
         Controls what is random in the parts. Pass an int for reproducible results.
 
@@ -295,6 +299,7 @@ class ReleasedModelAttack(BaseAttack):
         "outsiders": [Interval(Real, 0, 1, closed="left"), StrOptions({"auto"})],
         "prior": [Interval(Real, 0, 1, closed="neither")],
         "max_bytes": [Interval(Real, 0, None, closed="neither"), StrOptions({"auto"})],
+        "max_seconds": [Interval(Real, 0, None, closed="neither"), None],
         "random_state": ["random_state"],
     }
 
@@ -305,12 +310,14 @@ class ReleasedModelAttack(BaseAttack):
         outsiders: float | Literal["auto"] = "auto",
         prior: float = 0.5,
         max_bytes: float | Literal["auto"] = "auto",
+        max_seconds: float | None = None,
         random_state: Seed = None,
     ) -> None:
         self.victim = victim
         self.outsiders = outsiders
         self.prior = prior
         self.max_bytes = max_bytes
+        self.max_seconds = max_seconds
         self.random_state = random_state
 
     def _needs(self):
@@ -476,6 +483,8 @@ class _FileEvidence:
         outsiders = settings.outsiders if kind is NodeEquationsAttack else self.outsiders
         part = kind(victim, outsiders=outsiders, prior=settings.prior * self.share)
         part._allowed = settings._allowed
+        if settings.max_seconds is not None:
+            part._allowed_seconds = float(settings.max_seconds)
         has_seed = "random_state" in part.get_params(deep=False)
         return part.set_params(random_state=settings.random_state) if has_seed else part
 

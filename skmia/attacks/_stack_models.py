@@ -94,8 +94,8 @@ class BoostedStack:
             rows = np.sort(rng.choice(len(features), _MOST_ROWS, replace=False))
         self._shift = logit(is_member[rows].mean())
         model = HistGradientBoostingClassifier(
-            max_iter=20,
-            learning_rate=0.3,
+            max_iter=10,
+            learning_rate=0.5,
             max_leaf_nodes=8,
             min_samples_leaf=100,
             l2_regularization=1.0,

@@ -13,12 +13,16 @@ from ..victims import (
     read_further_gradients,
     read_gradients,
 )
-from ._bit_solver import NOISE, EquationsAttack
+from ._bit_solver import NOISE, EquationsAttack, expect_step, is_propagated
 from ._file_attack import expect_auc
 
 # Variance of the number of members, in units of that of independent bits: whoever states the share
 # mostly knows it better, and a share that is off by four standard deviations costs little.
 _OF_COUNT = 0.25
+
+
+# Steps of propagation that are usual with all levels of noise together.
+_USUAL_STEPS = 100
 
 
 class StationarityAttack(EquationsAttack):
@@ -152,6 +156,36 @@ class StationarityAttack(EquationsAttack):
 
     def _needs(self):
         return Needs(ANY, access=frozenset({"file", "optimum"}))
+
+    @classmethod
+    def expect_seconds(cls, n_equations: int, n_candidates: int, most: float = np.inf) -> float:
+        """Estimate the time in which the conditions at an optimum are solved.
+
+        Parameters
+        ----------
+        n_equations : int
+            Number of coefficients of the victim, with intercepts.
+        n_candidates : int
+            Number of records.
+        most : float, default=np.inf
+            Seconds that propagation may take at most. Otherwise equations are solved with bounds,
+            as ``max_seconds`` of :class:`ReleasedModelAttack` does, which takes little time.
+
+        Returns
+        -------
+        seconds : float
+            About how long it takes, on one core.
+
+        Examples
+        --------
+        >>> from skmia.attacks import StationarityAttack
+        >>> StationarityAttack.expect_seconds(100, 400) < 1
+        True
+        """
+        if not is_propagated(n_equations, n_candidates):
+            return 0.0
+        step = expect_step(n_equations, n_candidates)
+        return _USUAL_STEPS * step if len(cls._noises) * cls._n_steps * step <= most else 0.0
 
     def _estimate_cost(self, records):
         return estimate_gradients(self.victim, records)

@@ -198,7 +198,7 @@ class RecoveredModelAttack(_RecipeAttack):
         Returns
         -------
         cost : Cost
-            Memory in bytes, and seconds on one core in addition to those of the fits: one of the
+            Memory in bytes, seconds on one core, and fits that are not among them: one of the
             recipe, and 8 to detect a different recipe.
 
         Raises
@@ -223,8 +223,9 @@ class RecoveredModelAttack(_RecipeAttack):
         width, n = found.n_features_in_ + bool(found.fit_intercept), len(X)
         n_numbers = 4 * n * width + 3 * (width * n_outputs) ** 2 + n**2
         n_steps = n * (width * n_outputs) ** 2 + 10 * (width * n_outputs) ** 3 + 40 * n**2 * width
+        n_fits = 1 + round(_N_LIKE_IT * self.prior)  # these are on so many of the records
         what = f"{width * n_outputs:,} coefficients of {n:,} answers"
-        return Cost(8 * n_numbers, n_steps / _STEPS_PER_SECOND, what)
+        return Cost(8 * n_numbers, n_steps / _STEPS_PER_SECOND, what, n_fits)
 
     def _fit(self, records, membership):
         check_outputs_source(self.victim)
@@ -406,7 +407,7 @@ class JointAnswersAttack(_RecipeAttack):
         Returns
         -------
         cost : Cost
-            Memory in bytes, and seconds on one core beside those of one fit of the recipe.
+            Memory in bytes, seconds on one core, and the fit of the recipe that is not among them.
 
         Raises
         ------
@@ -430,7 +431,7 @@ class JointAnswersAttack(_RecipeAttack):
         n_numbers = 4 * n_answers * width + 4 * n**2
         n_steps = 4 * n_answers * width**2 + 30 * n**2 * (width + found.n_features_in_)
         what = f"{width:,} coefficients of {n:,} answers"
-        return Cost(8 * n_numbers, (n_steps + 40 * n**3) / _STEPS_PER_SECOND, what)
+        return Cost(8 * n_numbers, (n_steps + 40 * n**3) / _STEPS_PER_SECOND, what, 1)
 
     def _fit(self, records, membership):
         check_outputs_source(self.victim)

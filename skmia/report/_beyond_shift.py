@@ -7,11 +7,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._core.provenance import PartClock
+from .._core.budget import format_duration
+from .._core.provenance import LapWatch, PartClock
 from .._core.randomness import check_random_state
 from .._core.splits import number_units
 from ..base import has_own_victim
 from ..metrics import operating_point
+from ._budget import make_budget
 from ._case import make_plan, train_victim
 from ._file_attack import score_as_file
 from ._measure import rank_attacks
@@ -64,32 +66,35 @@ class UnseenMembers:
         dealt = np.full(units.max() + 1, -1)
         dealt[own] = check_random_state(seed).permutation(np.arange(len(own)) % _N_FOLDS)
         self._folds = np.where(case.membership, dealt[units], -1)
-        self._cases = []
 
-    def train(self):
-        """Return a case for each fold, with its model as the victim."""
-        if not self._cases:
-            case = self._case
-            for k in range(_N_FOLDS):
-                mask = case.membership & (self._folds != k)
-                settings = self._seed + k, case.request.fit_params
-                with warnings.catch_warnings():
-                    warnings.simplefilter("ignore")
-                    recipe = take_recipe(case.request.model)
-                    model = train_victim(recipe, case.records, mask, *settings)
-                    queried = case.records.with_outputs(model)
-                    if case.request.outputs.kind == "label":
-                        queried = queried.with_outputs(queried["outputs"].as_labels())
-                request = case.request._replace(victim=model, outputs=queried["outputs"])
-                own = {"queried": queried, "request": request, "unmatched": None}
-                self._cases.append(replace(case, **own))
-        return self._cases
+    def train(self, fold):
+        """Return a case with a model that was trained without a fold as its victim."""
+        case = self._case
+        mask = case.membership & (self._folds != fold)
+        settings = self._seed + fold, case.request.fit_params
+        model = train_victim(take_recipe(case.request.model), case.records, mask, *settings)
+        queried = case.records.with_outputs(model)
+        if case.request.outputs.kind == "label":
+            queried = queried.with_outputs(queried["outputs"].as_labels())
+        request = case.request._replace(victim=model, outputs=queried["outputs"])
+        return replace(case, queried=queried, request=request, unmatched=None)
 
     def compare(self, attack, scores, score):
-        """Compare scores of the victim with those that a function gives for the case of a fold."""
+        """Compare scores of the victim with those that a function gives for the case of a fold.
+
+        The first fold says how long all of them will take.
+        """
+        budget, watch, unseen = make_budget(self._case), LapWatch(), []
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            unseen = [score(case) for case in self.train()]
+            for fold in range(_N_FOLDS):
+                unseen.append(score(self.train(fold)))
+                if not fold and (whole := _N_FOLDS * watch.lap() / watch.load) > budget.seconds:
+                    raise ValueError(
+                        f"{_N_FOLDS} models would be trained without some of the members and be "
+                        f"attacked, which takes about {format_duration(whole)}, and "
+                        f"{format_duration(budget.seconds)} are allowed; audit fewer records."
+                    )
         return self._summarize(attack, np.asarray(scores, dtype=float), unseen)
 
     def _summarize(self, attack, scores, unseen):

@@ -29,6 +29,11 @@ class AuditBudget(NamedTuple):
         """How long a part may take."""
         return np.inf if self.loop is None else _LOOPS * self.loop + _SECONDS
 
+    @property
+    def max_seconds(self):
+        """The same as a parameter, None without a limit."""
+        return None if self.loop is None else self.seconds
+
 
 def make_budget(case):
     """Return the budget of an audit, by its table and by the fit and the answer of a clone."""
@@ -57,6 +62,13 @@ def expect_attack(attack, case):
     except Exception:  # whatever it is, the attack itself will say so
         return None
     return max(costs, default=None)
+
+
+def expect_alone(attacks, case):
+    """Return the costs of the attacks that need no shadow models, by name, where they are known."""
+    alone = {name: one for name, one in attacks.items() if not needs_of(one).keeps}
+    costs = {name: expect_attack(one, case) for name, one in alone.items()}
+    return {name: cost for name, cost in costs.items() if cost is not None}
 
 
 def leave_out_costly(case, plan):

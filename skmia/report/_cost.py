@@ -9,15 +9,15 @@ import numpy as np
 import pandas as pd
 from sklearn.base import BaseEstimator
 
-from .._core.budget import Cost, count_table_bytes, format_bytes, format_duration
+from .._core.budget import count_table_bytes, format_bytes, format_duration
 from .._core.progress import StageStep
-from .._core.provenance import PartClock
+from .._core.provenance import LapWatch, PartClock
 from .._core.query import query_victim, unwrap
 from .._core.records import Records
 from .._core.types import ArrayLike, Frozen, Rows, Seed
 from ..shadow import ShadowPool
 from ..victims import find_model, has_file, is_trainable
-from ._budget import expect_attack, expect_check, leave_out_costly
+from ._budget import expect_alone, expect_check, leave_out_costly
 from ._case import (
     AS_FILE,
     SHADOWS,
@@ -29,7 +29,7 @@ from ._case import (
     train_victim,
 )
 from ._file import is_sequence_victim
-from ._pace import REPETITIONS, LapWatch, ModelPace, expect_audit, size_up
+from ._pace import REPETITIONS, ModelPace, expect_audit, size_up
 from ._pool_size import SIZES
 from ._run import MOST_REPEATED
 from .agreement import Agreement
@@ -254,21 +254,17 @@ def _make_cost(case, pace):
         file=case.file and can_read,
         time_budget=case.time_budget,
         attacks=plan.attacks,
+        costs=expect_alone(plan.attacks, case),
     )
-    known = {name: expect_attack(plan.attacks[name], case) for name in size.alone}
     timed = ModelPace(np.nan, np.nan, 1, 1) if pace is None else pace
     rows = []
     for stage, steps in expect_audit(size, timed).items():
         for name, step in _list_stage_steps(steps, stage).items():
             if step.seconds == 0 or not step.is_certain:
                 continue
-            cost = known.get(name)
-            if cost is None:
-                cost = Cost(_expect_bytes(name, stage, case, size), step.seconds)
-            else:  # beside the fit to all records
-                fit = timed.fit_on(size.n_records)
-                cost = cost._replace(seconds=timed.load * cost.seconds + fit)
-            rows.append((name, stage, cost.seconds, cost.n_bytes))
+            cost = size.alone.get(name)
+            n_bytes = _expect_bytes(name, stage, case, size) if cost is None else cost.n_bytes
+            rows.append((name, stage, step.seconds, n_bytes))
     phases = pd.DataFrame(rows, columns=["phase", "stage", "seconds", "n_bytes"])
     left_out = [*plan.notes, *_list_unread(case, size)]
     return AuditCost(phases.set_index("phase"), left_out, size.n_shadows, size.may_grow)

@@ -19,6 +19,7 @@ from ..attacks import ReleasedModelAttack
 from ..base import needs_of
 from ..metrics import auc_interval
 from ..victims import has_file, why_no_densities
+from ._budget import make_budget
 from ._case import AS_FILE, count_coefficients, is_recipe
 from ._choice import mark_told
 from ._evidence import make_grounds, measure_audit_level
@@ -319,7 +320,11 @@ def _control(case):
     model = clone_to_train(case.victim)
     y = shape_targets(model, own.X, own.y, has_column(own))
     model = model.fit(own.X) if y is None else model.fit(own.X, y)
-    settings = {"max_bytes": case.max_bytes, "random_state": case.seeds["attacks"]}
+    settings = {
+        "max_bytes": case.max_bytes,
+        "max_seconds": make_budget(case).max_seconds,
+        "random_state": case.seeds["attacks"],
+    }
     attack = ReleasedModelAttack(model, outsiders=0.0, **settings)
     if not is_regressor(unwrap(case.victim)) and np.ndim(own.y) == 1:
         is_known = np.isin(queried.y, own.y)  # a class that the half lacks is not

@@ -7,6 +7,7 @@ from sklearn.base import clone
 
 from .._core.query import unwrap
 from ..attacks import ReleasedModelAttack
+from ._budget import make_budget
 
 # A smaller share may be rounding, or a row that a model counts in another way.
 _FEWEST_OUTSIDERS = 0.005
@@ -21,6 +22,7 @@ def fit_file_attack(case):
         outsiders=0.0,
         prior=float(np.clip(n_members / len(candidates), 0.01, 0.99)),
         max_bytes=case.max_bytes,
+        max_seconds=make_budget(case).max_seconds,
         random_state=case.seeds["attacks"],
     )
     with warnings.catch_warnings(record=True) as caught:

@@ -1,6 +1,5 @@
 """How long an audit takes, by one measured fit and answer of a model like the victim."""
 
-import time
 import warnings
 from typing import Any, NamedTuple
 
@@ -9,16 +8,17 @@ from joblib import effective_n_jobs
 
 from .._core.caches import clone_to_train
 from .._core.progress import StageStep, expect_stages
+from .._core.provenance import LapWatch
 from .._core.query import query_victim, unwrap
 from .._core.randomness import preserved_randomness
 from .._core.records import has_column
 from .._core.sample_weights import fit_weighted, weights_for
 from .._core.skorch_nets import is_skorch
 from .._core.targets import shape_targets
-from ..attacks import StackedAttack
+from ..attacks import StackedAttack, StationarityAttack
 from ..base import needs_of, parts_of
 from ..victims import has_file, has_stored_sums, is_linear_model, is_trainable
-from ._budget import TableSize, expect_check, measure_table_size
+from ._budget import AuditBudget, TableSize, expect_alone, expect_check, measure_table_size
 from ._case import ALONE, AS_FILE, ATTACKS, CHECKS, OPENING, SHADOWS, is_recipe
 from ._pool_size import SIZES
 from ._run import MOST_REPEATED
@@ -30,8 +30,6 @@ from .checks._model_and_table import ModelAndTableCheck
 
 # Rows of the smaller of two fits by which the time of a fit is told.
 _FEW = 200
-# A process that waits, as for a model in another one, works little; that is not a load.
-_MOST_LOAD = 8.0
 
 
 class ModelPace(NamedTuple):
@@ -134,25 +132,6 @@ def measure_pace(model, records, fit_params=None):
     return ModelPace(took[1], answer, sizes[1], sizes[1], power, watch.load)
 
 
-class LapWatch:
-    """Seconds of each lap, and how busy the machine was with other work."""
-
-    def __init__(self):
-        self._begun = self._last = time.perf_counter()
-        self._worked = time.process_time()
-
-    def lap(self):
-        """Return seconds since the last call."""
-        before, self._last = self._last, time.perf_counter()
-        return self._last - before
-
-    @property
-    def load(self):
-        worked = time.process_time() - self._worked
-        passed = self._last - self._begun
-        return float(np.clip(passed / worked, 1.0, _MOST_LOAD)) if worked > 0 else 1.0
-
-
 class AuditSize(NamedTuple):
     """What the time of an audit depends on, beside the pace of its model."""
 
@@ -163,23 +142,28 @@ class AuditSize(NamedTuple):
     n_shadows: int  # that are certain
     may_grow: bool  # whether there may be more of them
     has_file: bool
-    alone: tuple  # names of attacks without shadow models
+    alone: dict  # names of attacks without shadow models, and their costs; None if not known
     pooled: dict  # names of attacks with them, and the seconds that these say; 0 if they do not
     table: TableSize
     n_workers: int = 1
 
 
-def size_up(model, records, *, n_classes, shadows, n_jobs, file, time_budget=None, attacks=None):
-    """Return the size of an audit; of the default attacks, if none are named."""
+def size_up(
+    model, records, *, n_classes, shadows, n_jobs, file, time_budget=None, attacks=None, costs=None
+):
+    """Return the size of an audit; of the default attacks, if none are named.
+
+    costs: what attacks without shadow models are known to take, by their names.
+    """
     is_auto = isinstance(shadows, str)
     first = SIZES[1] if time_budget is None else SIZES[0]
     n_shadows = first if is_auto else shadows if isinstance(shadows, int | np.integer) else 0
     is_linear = is_linear_model(unwrap(model))
     if attacks is None:
-        pooled, alone = {"StackedAttack": StackedAttack()}, ("AnalyticLiRA",) if is_linear else ()
+        pooled, alone = {"StackedAttack": StackedAttack()}, ["AnalyticLiRA"] if is_linear else []
     else:
         keeps = {name: bool(needs_of(attack).keeps) for name, attack in attacks.items()}
-        alone = tuple(name for name in keeps if not keeps[name])
+        alone = [name for name in keeps if not keeps[name]]
         pooled = {name: attacks[name] for name in keeps if keeps[name]}
     shape = getattr(records.X, "shape", ())
     return AuditSize(
@@ -190,7 +174,7 @@ def size_up(model, records, *, n_classes, shadows, n_jobs, file, time_budget=Non
         n_shadows=int(n_shadows) if pooled else 0,
         may_grow=is_auto and bool(pooled),
         has_file=file,
-        alone=alone,
+        alone={name: (costs or {}).get(name) for name in alone},
         pooled={name: _expect_pooled(attack, records) for name, attack in pooled.items()},
         n_workers=max(1, min(effective_n_jobs(n_jobs), max(1, int(n_shadows)))),
         table=measure_table_size(records),
@@ -218,6 +202,7 @@ def _size_up_case(case):
         file=case.file and not is_recipe(victim) and has_file(victim),
         time_budget=case.time_budget,
         attacks=case.attacks,
+        costs=expect_alone(case.attacks, case),
     )
 
 
@@ -258,7 +243,8 @@ def expect_audit(size, pace, took=None):
         },
         AS_FILE: _expect_file_stage(size, pace) if size.has_file else 0.0,
         ALONE: {
-            name: StageStep(2.0 * loop) if name == "AnalyticLiRA" else other for name in size.alone
+            name: _expect_alone(name, cost, size, pace) or other
+            for name, cost in size.alone.items()
         },
         SHADOWS: StageStep(
             size.n_shadows * loop * together / size.n_workers,
@@ -277,8 +263,15 @@ def _guess_seconds(pace, seconds):
     return StageStep(pace.load * seconds, _ARITHMETIC)
 
 
-def _guess_of_records(size, pace, each, least, most=np.inf):
-    return _guess_seconds(pace, least + each * min(size.n_records, most))
+def _expect_alone(name, cost, size, pace):
+    """Return the step of an attack without shadow models by its cost; None if that is not known."""
+    if cost is not None:
+        return StageStep(pace.load * cost.seconds + cost.n_fits * pace.fit_on(size.n_records))
+    return StageStep(2.0 * pace.loop_on(size.n_records)) if name == "AnalyticLiRA" else None
+
+
+def _guess_of_records(size, pace, each, least, most=np.inf, more=0.0):
+    return _guess_seconds(pace, more + least + each * min(size.n_records, most))
 
 
 def _expect_file_stage(size, pace):
@@ -298,9 +291,11 @@ def _expect_checks(size, pace, loop, took):
     n_of_drift = min(size.n_records, MOST_OF_DRIFT)
     of_drift = _N_OF_DRIFT * (pace.fit_on(n_of_drift / 4) + pace.answer_on(n_of_drift / 2))
     slowest = max((took.get(name, 0.0) for name in (*size.alone, *size.pooled)), default=0.0)
+    analytic = size.alone.get("AnalyticLiRA")  # which does again what it did on the victim
+    repeated = 0.0 if analytic is None else analytic.seconds
     again = _N_FOLDS * (loop + slowest + (took.get("file", 0.0) / 2 if size.has_file else 0.0))
     return {
-        REPETITIONS: _guess_of_records(size, pace, *_OF_REPETITIONS, MOST_REPEATED),
+        REPETITIONS: _guess_of_records(size, pace, *_OF_REPETITIONS, MOST_REPEATED, more=repeated),
         **{
             check.part: _guess_seconds(pace, expect_check(check, size.table).seconds)
             for check in EACH_CHECK
@@ -320,7 +315,13 @@ def _expect_file(size, pace):
     if _has_trees(size.model):
         return least + _ANSWERS_OF_TREES * pace.answer_on(size.n_records)
     n_sums = size.n_classes * size.table.n_cells
-    if not is_linear_model(size.model) and has_stored_sums(size.model):
+    if is_linear_model(size.model):
+        n_equations = (size.n_columns + 1) * max(1, size.n_classes - 1)
+        loop = size.n_shadows * pace.loop_on(size.n_records) / pace.load
+        most = AuditBudget(np.inf, loop).seconds
+        solving = StationarityAttack.expect_seconds(n_equations, size.n_records, most)
+        least += pace.load * solving
+    elif has_stored_sums(size.model):
         n_sums = _OF_SUMS * size.n_records * size.n_columns
     return least + pace.load * _OF_A_CELL * n_sums
 

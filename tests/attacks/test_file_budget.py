@@ -257,3 +257,30 @@ def test_attacks_on_linear_models_are_picklable():
     attack = ReleasedModelAttack(model, outsiders=0.0, random_state=0).fit(RECORDS)
     again = pickle.loads(pickle.dumps(attack))
     np.testing.assert_array_equal(again.score_samples(RECORDS), attack.score_samples(RECORDS))
+
+
+def test_propagation_that_would_take_longer_gives_way_to_bounds_and_says_so():
+    victim = LogisticRegression().fit(X[MEMBER], Y[MEMBER])
+    with pytest.warns(UserWarning, match="7 equations of 400 candidates were solved with bounds"):
+        short = ReleasedModelAttack(victim, max_seconds=1e-9, random_state=0).fit(RECORDS)
+    parts = [short.parts_["conditions at the optimum"]]
+    for seconds in (None, 60.0):  # a warning would be an error
+        enough = ReleasedModelAttack(victim, max_seconds=seconds, random_state=0).fit(RECORDS)
+        parts.append(enough.parts_["conditions at the optimum"])
+    bounded = StationarityAttack(victim, solver="bounded", random_state=0).fit(RECORDS)
+    least, whole, same = (part.score_samples(RECORDS) for part in parts)
+    np.testing.assert_allclose(least, bounded.score_samples(RECORDS))
+    np.testing.assert_array_equal(whole, same)
+    assert not np.allclose(whole, least)
+
+
+def test_how_long_equations_take_grows_with_the_smaller_side_and_ends_at_the_limit():
+    expect = StationarityAttack.expect_seconds
+    assert expect(200, 2000) / expect(100, 2000) == pytest.approx(4, rel=0.05)
+    # Twice as many candidates: the smaller system stays as large.
+    assert expect(100, 4000) / expect(100, 2000) == pytest.approx(2, rel=0.05)
+    assert expect(3000, 2000) == expect(2000, 2000)  # the system of the bits is the smaller one
+    # With all levels of noise it may take twice as long as it usually does.
+    assert expect(900, 6000, most=1.9 * expect(900, 6000)) == 0.0
+    assert expect(900, 6000, most=2.1 * expect(900, 6000)) == expect(900, 6000)
+    assert expect(4001, 4001) == 0.0  # too large for propagation

@@ -12,7 +12,7 @@ from sklearn.linear_model import LogisticRegression
 from skmia import Records, audit
 from skmia.attacks import LiRA, ThresholdAttack
 from skmia.disclosure import load_policy
-from skmia.report import recommend_release
+from skmia.report import _budget, recommend_release
 from skmia.report._document import as_audit_document, check_document
 from skmia.report._evidence import list_leaks
 
@@ -113,3 +113,14 @@ def test_it_is_not_asked_where_the_sides_are_alike():
     sides = Records.from_sides(TRAIN, OTHERS)
     report = audit(FOREST.fit(*TRAIN), *sides, shadows=4, fprs=[0.05], file=False, random_state=0)
     assert report.evidence == "leak" and "beyond the shift" not in report.checks
+
+
+def test_what_would_take_too_long_is_not_measured_and_says_so(monkeypatch):
+    monkeypatch.setattr(_budget, "_LOOPS", 0.0)
+    monkeypatch.setattr(_budget, "_SECONDS", 1e-3)
+    report = run(FOREST.fit(*TRAIN), file=True)
+    for name in ("beyond the shift", "beyond the shift, of the file"):
+        check = report.checks[name]
+        assert check.status == "not run" and check.finding is None
+        assert "takes about" in check.text and check.text.endswith("audit fewer records.")
+    assert report.evidence == "shift"  # which may then be all that there is

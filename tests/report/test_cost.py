@@ -8,10 +8,11 @@ from sklearn.tree import DecisionTreeClassifier
 
 from skmia import Records
 from skmia._core.budget import format_duration
-from skmia.attacks import LiRA
+from skmia.attacks import AnalyticLiRA, LiRA, StationarityAttack
+from skmia.attacks.recovered import RecoveredModelAttack
 from skmia.report import _cost
-from skmia.report._case import SHADOWS
-from skmia.report._pace import ModelPace
+from skmia.report._case import ALONE, AS_FILE, SHADOWS
+from skmia.report._pace import ModelPace, expect_audit, size_up
 from skmia.report.cost import estimate_cost
 
 RNG = np.random.default_rng(0)
@@ -128,3 +129,38 @@ def test_arguments_are_checked_as_those_of_an_audit():
 )
 def test_times_are_read_easily(seconds, text):
     assert format_duration(seconds) == text
+
+
+def test_what_attacks_without_shadow_models_say_of_their_cost_is_counted():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 60))
+    records = Records(X, (X[:, 0] + rng.normal(size=300) > 0).astype(int))
+    inside = np.arange(300) % 2
+    victim = LogisticRegression().fit(X[inside == 1], records.y[inside == 1])
+    known = RecoveredModelAttack(victim).expect_cost(records)
+    assert known.n_fits == 5  # of the recipe, and half of 8 times as many records
+    costs = {"RecoveredModelAttack": known}
+    attacks = {"RecoveredModelAttack": RecoveredModelAttack(), "AnalyticLiRA": AnalyticLiRA()}
+    sizes = {"n_classes": 2, "shadows": 8, "n_jobs": None, "file": False, "attacks": attacks}
+    pace = ModelPace(2.0, 1.0, 300, 300, load=3.0)
+    alone = expect_audit(size_up(victim, records, costs=costs, **sizes), pace)[ALONE]
+    assert alone["RecoveredModelAttack"].seconds == pytest.approx(3 * known.seconds + 5 * 2.0)
+    assert alone["AnalyticLiRA"].seconds == 2 * pace.loop_on(300)  # as long as two models
+    found = estimate_cost(victim, records, inside, file=False, random_state=0).phases
+    assert found.loc["RecoveredModelAttack", "n_bytes"] == known.n_bytes
+
+
+def test_the_file_of_a_linear_model_takes_as_long_as_its_equations_or_as_bounds():
+    pace = ModelPace(0.1, 0.0, 200, 400)
+
+    def expect(n_columns, loop=0.1):
+        records = Records(np.zeros((6000, n_columns)), np.arange(6000) % 2)
+        victim = LogisticRegression().fit(records[:4].X, records[:4].y)
+        sizes = {"n_classes": 2, "shadows": 8, "n_jobs": None, "file": True}
+        now = pace._replace(fit_seconds=loop)
+        return expect_audit(size_up(victim, records, **sizes), now)[AS_FILE]["file"].seconds
+
+    solving = StationarityAttack.expect_seconds(301, 6000)
+    assert expect(300) == pytest.approx(solving, abs=0.5)
+    assert expect(900) < 2 < 20 < StationarityAttack.expect_seconds(901, 6000)
+    assert expect(900, loop=2.0) > 20  # where the shadow models take longer, so may this

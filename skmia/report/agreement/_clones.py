@@ -8,12 +8,13 @@ from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.pipeline import Pipeline
 
+from ..._core.provenance import LapWatch
 from ..._core.query import query_victim, unwrap
 from ..._core.skorch_nets import is_skorch
 from ..._core.splits import compute_strata, draw_halves
 from ...victims import is_trainable
 from .._case import StoredAnswers, is_recipe, train_victim
-from .._pace import LapWatch, ModelPace, tell_pace
+from .._pace import ModelPace, tell_pace
 from .._surrogate import list_kinds, refuse_no_table
 from ..checks._drift import fit_labels
 from ._answered_rows import ClonedAnswers, HalfModel
