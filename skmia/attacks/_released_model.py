@@ -90,7 +90,8 @@ def make_ledger(victim, parts):
 
     Parameters of constructors, labels of classes, names of columns and seeds are left out.
     """
-    state = read_state(victim)
+    whole_file = parts.get(_STORED)
+    state = read_state(victim) if whole_file is None else whole_file.state_
     owners = {one.path: one.estimator for one in reversed(state.estimators)}
     whole = min(owners, key=len, default="")
     parameters = {path: _list_parameters(owner) for path, owner in owners.items()}
@@ -101,7 +102,7 @@ def make_ledger(victim, parts):
         for name, part in parts.items()
         for read in _list_reads(part)
     ]
-    verbatim = "stored values" if "stored values" in parts else None
+    verbatim = None if whole_file is None else _STORED
     sizes = {}
     for stored in state.arrays:
         inside, attribute, name = _locate_array(stored.path, owners, whole)

@@ -99,7 +99,8 @@ class ModelPart(NamedTuple):
 
 def are_plain(values):
     """Return whether values are only numbers, text and None."""
-    return all(isinstance(value, (*_NUMBERS, str, type(None))) for value in values)
+    # Long lists hold few types.
+    return all(issubclass(kind, (*_NUMBERS, str, type(None))) for kind in set(map(type, values)))
 
 
 def as_stored_array(value):
@@ -111,7 +112,8 @@ def as_stored_array(value):
     if isinstance(value, memoryview | pd.Series | pd.Index):
         value = np.asarray(value)
     if isinstance(value, list | tuple) and len(value) and are_plain(value):
-        same = any(all(isinstance(item, kind) for item in value) for kind in (_NUMBERS, str))
+        types = set(map(type, value))
+        same = any(all(issubclass(one, kind) for one in types) for kind in (_NUMBERS, str))
         value = np.asarray(value, dtype=None if same else object)
     if not isinstance(value, np.ndarray) or value.dtype.names is not None:
         return None
