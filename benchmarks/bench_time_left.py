@@ -33,8 +33,7 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 
 from skmia import audit
-from skmia._core import progress
-from skmia.report import _pace
+from skmia._core import progress, provenance
 
 # Within these ratios a time is told rightly.
 WITHIN = 0.5, 2.0
@@ -219,7 +218,7 @@ def main():
     parser.add_argument("--moments", action="store_true", help="print each moment")
     options = parser.parse_args()
     if options.processor:
-        for module in (progress, _pace, sys.modules[__name__]):
+        for module in (progress, provenance, sys.modules[__name__]):
             module.time = ProcessorClock
     print(
         f"{'case':12s} seconds  within  true    most  silent  said/true      stood    end  models"

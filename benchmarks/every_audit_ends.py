@@ -125,7 +125,8 @@ def forest_large(scale):
     return forest(scale, 50_000)
 
 
-_SMALL = (forest, texts, texts_wide, probe_narrow, bayes, probe, net, boosting, classes)
+_WIDE = texts, texts_wide, probe_narrow, probe, probe_wide
+_SMALL = (*_WIDE, forest, bayes, net, boosting, classes)
 CASES = {case.__name__: case for case in (*_SMALL, forest_large, probe_large, boosting_large)}
 
 
