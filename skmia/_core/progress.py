@@ -90,7 +90,9 @@ def make_bar(desc, total, bar_format=None):
     Its clock moves while the next result takes long. Within stages, it is a part of one of them.
     """
     if _stages is not None:
-        yield _InnerBar(_stages, total)
+        bar = _InnerBar(_stages, total)
+        yield bar
+        bar.refresh()  # of what was counted since it last moved
         return
     stream = _ErrorStream()
     kind = _find_widget_bar(stream) or _LockedBar

@@ -35,9 +35,10 @@ class AuditBudget(NamedTuple):
         return None if self.loop is None else self.seconds
 
 
-def make_budget(case):
+def make_budget(case, pace=None):
     """Return the budget of an audit, by its table and by the fit and the answer of a clone."""
-    pace, n_models = getattr(case.agreement, "pace", None), case.request.size_of_pool
+    pace = getattr(case.agreement, "pace", None) if pace is None else pace
+    n_models = case.request.size_of_pool
     # Other work on the machine shall not decide what is left out.
     loop = None if pace is None else n_models * pace.loop_on(len(case.records)) / pace.load
     return AuditBudget(case.bytes_allowed, loop)
@@ -71,14 +72,14 @@ def expect_alone(attacks, case):
     return {name: cost for name, cost in costs.items() if cost is not None}
 
 
-def leave_out_costly(case, plan):
+def leave_out_costly(case, plan, pace=None):
     """Return the plan without default attacks that hold or take more than they are worth, and why.
 
     Attacks that a user names run however long they take. What they would hold, they refuse.
     """
     if not case.are_default:
         return plan
-    budget, attacks, notes = make_budget(case), dict(plan.attacks), list(plan.notes)
+    budget, attacks, notes = make_budget(case, pace), dict(plan.attacks), list(plan.notes)
     for name, attack in plan.attacks.items():
         cost = expect_attack(attack, case)
         judge = why_long if needs_of(attack).keeps else why_costly

@@ -18,8 +18,15 @@ from .._core.targets import shape_targets
 from ..attacks import StackedAttack, StationarityAttack
 from ..base import needs_of, parts_of
 from ..victims import has_file, has_stored_sums, is_linear_model, is_trainable
-from ._budget import AuditBudget, TableSize, expect_alone, expect_check, measure_table_size
-from ._case import ALONE, AS_FILE, ATTACKS, CHECKS, OPENING, SHADOWS, is_recipe
+from ._budget import (
+    AuditBudget,
+    TableSize,
+    expect_alone,
+    expect_check,
+    leave_out_costly,
+    measure_table_size,
+)
+from ._case import ALONE, AS_FILE, ATTACKS, CHECKS, OPENING, SHADOWS, is_recipe, make_plan
 from ._pool_size import SIZES
 from ._run import MOST_REPEATED
 from .checks import CHECKS as EACH_CHECK
@@ -190,8 +197,10 @@ def _expect_pooled(attack, records):
         return 0.0
 
 
-def _size_up_case(case):
+def _size_up_case(case, pace):
     request, victim = case.request, case.request.victim
+    # Attacks that will be left out take no time.
+    plan = leave_out_costly(case, make_plan(case.attacks, request, case.records), pace)
     classes = getattr(request.outputs, "classes", None)
     return size_up(
         request.model,
@@ -201,8 +210,8 @@ def _size_up_case(case):
         n_jobs=request.n_jobs,
         file=case.file and not is_recipe(victim) and has_file(victim),
         time_budget=case.time_budget,
-        attacks=case.attacks,
-        costs=expect_alone(case.attacks, case),
+        attacks=plan.attacks,
+        costs=expect_alone(plan.attacks, case),
     )
 
 
@@ -344,4 +353,4 @@ def _is_one_by_one(model):
 def tell_pace(case, pace, took=None):
     """Say how long the stages of an audit take, if they are shown."""
     if pace is not None:
-        expect_stages(expect_audit(_size_up_case(case), pace, took))
+        expect_stages(expect_audit(_size_up_case(case, pace), pace, took))

@@ -16,10 +16,12 @@ from sklearn.tree import DecisionTreeClassifier
 from skmia import Records, ShadowPool, audit
 from skmia._core.budget import Cost
 from skmia.attacks import AnalyticLiRA, LiRA
+from skmia.attacks.recovered import RecoveredModelAttack
 from skmia.base import BaseAttack, Needs
 from skmia.disclosure import load_policy
-from skmia.report import _budget, _examine, _run, as_audit_document, recommend_release
+from skmia.report import _budget, _examine, _pace, _run, as_audit_document, recommend_release
 from skmia.report._budget import AuditBudget, TableSize, expect_check, why_costly, why_long
+from skmia.report._case import ALONE
 from skmia.report._document import check_document
 from skmia.report._run import GrowingPool
 from skmia.report.checks._baseline import BaselineCheck
@@ -294,6 +296,22 @@ def test_a_default_attack_has_to_be_worth_its_time():
     assert "about 10 s, longer than" in why_costly("A", cost, AuditBudget(500e6, 7.0))
     assert "about 10 s, longer than" in why_costly("A", cost, AuditBudget(500e6, None))
     assert "2.0 GB" in why_costly("A", Cost(2e9), AuditBudget(500e6, 1e9))
+
+
+def test_attacks_that_are_left_out_take_none_of_the_time_that_is_told(monkeypatch):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 60))
+    records = Records(X, (X[:, 0] + rng.normal(size=300) > 0).astype(int))
+    inside = np.arange(300) % 2
+    victim = LogisticRegression().fit(X[inside == 1], records.y[inside == 1])
+    told = []
+    monkeypatch.setattr(_pace, "expect_stages", told.append)
+    monkeypatch.setattr(RecoveredModelAttack, "expect_cost", lambda self, X: Cost(seconds=1e9))
+    report = audit(victim, records, inside, shadows=4, file=False, random_state=0)
+    assert any("RecoveredModelAttack was left out" in note for note in report.notes)
+    assert told
+    for stages in told:
+        assert "AnalyticLiRA" in stages[ALONE] and "RecoveredModelAttack" not in stages[ALONE]
 
 
 class SlowAttack(BaseAttack):
