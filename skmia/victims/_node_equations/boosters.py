@@ -8,7 +8,15 @@ from sklearn.base import is_classifier
 
 from .._boosters import OBLIVIOUS, CatBoostTree, LightGBMTree, load_catboost, load_lightgbm
 from .boosting import add_sum, balance, choose_weights, make_gradients
-from .equations import DOUBLE, SINGLE, WEIGHTED, MarginDrift, RoundedValues, estimate_steps
+from .equations import (
+    DOUBLE,
+    MONOTONIC,
+    SINGLE,
+    WEIGHTED,
+    MarginDrift,
+    RoundedValues,
+    estimate_steps,
+)
 
 # Largest relative error of equations of weights in single precision.
 _TOLERANCE = 1e-5
@@ -347,7 +355,7 @@ def why_no_lightgbm_equations(model):
     if shares and int(settings.get("bagging_freq", 0)) > 0:
         return f"{shares[0]}={settings[shares[0]]} leaves out other shares of each class"
     if settings.get("monotone_constraints"):
-        return "monotonic constraints move the values of its leaves"
+        return MONOTONIC
     return WEIGHTED if _is_weighted_inside(text) and _find_inside(text) is None else None
 
 

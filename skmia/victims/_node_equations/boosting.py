@@ -15,6 +15,7 @@ from ..._core.sklearn import (
 from .._model_features import are_midpoints
 from .equations import (
     DOUBLE,
+    MONOTONIC,
     SINGLE,
     MarginDrift,
     RoundedValues,
@@ -27,6 +28,16 @@ _OF_TREES = 0.8
 
 # Largest number of rows from which edges are computed; of more rows, a sample is used.
 _MOST_BINNED = 200_000
+
+
+def why_no_histogram_equations(model):
+    return why_not_boosted(model) or (MONOTONIC if model.monotonic_cst is not None else None)
+
+
+def why_not_boosted(model):
+    if model.loss not in ("log_loss", "squared_error"):
+        return f"loss={model.loss!r} has gradients that are not supported"
+    return None
 
 
 def add_bins(collector, model, X, n_rows):
