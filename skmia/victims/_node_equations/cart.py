@@ -35,6 +35,7 @@ _FAR = 5
 
 
 def why_not_grown(model):
+    """Return the reason why the nodes of a tree or forest give no equations, or None."""
     trees = getattr(model, "estimators_", [model])
     if hasattr(model, "samplers_"):
         return UNBALANCED
@@ -45,6 +46,7 @@ def why_not_grown(model):
 
 
 def why_not_bagged(model):
+    """Return the reason why the nodes of a bag of trees give no equations, or None."""
     for one in model.estimators_:
         if not isinstance(one, BaseDecisionTree):
             return f"it holds a {type(one).__name__}, and only decision trees are known"
@@ -64,6 +66,7 @@ def why_not_bagged(model):
 
 
 def why_not_isolated(model):
+    """Return the reason why the nodes of an IsolationForest give no equations, or None."""
     n_drawn, n_rows, chances = read_draws(model)
     if not n_rows or not model.estimators_[0].tree_.n_node_samples[0]:
         return "it does not store the numbers of rows of its nodes, and has no other equations"
@@ -108,6 +111,7 @@ def _why_not_split(model, first):
 
 
 def why_not_reweighted(model):
+    """Return the reason why the nodes of the trees of AdaBoost give no equations, or None."""
     for one in model.estimators_:
         if not isinstance(one, DecisionTreeClassifier):
             return f"it holds a {type(one).__name__}, and only decision trees are known"
