@@ -276,7 +276,7 @@ def whiten_equations(equations, outsiders, n_candidates, relative=NOISE):
     return multiply_rows(rows, 1 / noise), targets / noise, 1 / noise, pulls
 
 
-def propagate_expectations(rows, targets, prior, pulls=0.0, start=None, n_steps=_N_STEPS):
+def propagate(rows, targets, prior, pulls=0.0, start=None, n_steps=_N_STEPS):
     """Solve equations by expectation propagation.
 
     The prior of each bit, which has two values, is replaced by a Gaussian. The Gaussians are
@@ -334,8 +334,8 @@ class _ExpectationStep(NamedTuple):
 class _BitBelief:
     """Joint Gaussian belief about all bits, and what it says of each.
 
-    Parameters are those of propagate_expectations; moment are the products of the columns with the
-    right-hand sides, plus the pulls.
+    Parameters are those of propagate; moment are the products of the columns with the right-hand
+    sides, plus the pulls.
     """
 
     def __init__(self, rows, targets, moment, prior, inverter):
@@ -673,7 +673,7 @@ class EquationsAttack(CandidatesAttack):
     def _solve_around(self, prior, start=None):
         given = self._rows, self._targets, prior
         if self._method == "propagation":
-            return propagate_expectations(*given, self._pulls, start, self._n_steps)
+            return propagate(*given, self._pulls, start, self._n_steps)
         if self._method == "bounded":
             return solve_bounded_ridge(*given, self._seed, self._pulls, start)
         return solve_ridge(*given, self._seed, self._pulls)

@@ -4,12 +4,7 @@ from scipy import sparse
 from scipy.special import logit
 
 from skmia.attacks import _bit_solver
-from skmia.attacks._bit_solver import (
-    DenseInverter,
-    LowRankInverter,
-    multiply_transposed,
-    propagate_expectations,
-)
+from skmia.attacks._bit_solver import DenseInverter, LowRankInverter, multiply_transposed, propagate
 
 N = 200
 
@@ -99,10 +94,10 @@ def test_both_inverters_agree():
 @pytest.mark.parametrize("name", ["_MOST_ROUNDING", "_RIGID"])
 def test_ratios_do_not_depend_on_what_saves_time(name, monkeypatch):
     rows, targets, _ = draw_trees()
-    quick = propagate_expectations(rows, targets, 0.5)
+    quick = propagate(rows, targets, 0.5)
     assert len(quick.inverse.bits) < N  # some bits are taken for known
     monkeypatch.setattr(_bit_solver, name, 0)
-    slow = propagate_expectations(rows, targets, 0.5)
+    slow = propagate(rows, targets, 0.5)
     np.testing.assert_allclose(quick.ratios, slow.ratios, rtol=0.02, atol=0.02)
     assert quick.known == pytest.approx(slow.known, abs=1e-4)
 
@@ -110,24 +105,22 @@ def test_ratios_do_not_depend_on_what_saves_time(name, monkeypatch):
 def test_rare_members_are_not_ruled_out_by_weak_equations():
     """With five members in a hundred, every bit is nearly sure before any equation is read."""
     rows, targets, _ = draw_trees(n_trees=8)
-    solution = propagate_expectations(rows, targets, 0.05)
+    solution = propagate(rows, targets, 0.05)
     inverter = LowRankInverter(rows)  # takes no bit for known
-    expected = propagate_expectations(
-        rows, targets, 0.05, start=solution._replace(inverter=inverter)
-    )
+    expected = propagate(rows, targets, 0.05, start=solution._replace(inverter=inverter))
     np.testing.assert_allclose(solution.ratios, expected.ratios, atol=0.02)
 
 
 def test_a_solution_with_another_prior_is_a_start(monkeypatch):
     rows, targets, bits = draw_trees(1)
-    plain = propagate_expectations(rows, targets, 0.5)
+    plain = propagate(rows, targets, 0.5)
     prior = np.where(bits != (np.random.default_rng(0).random(N) < 0.3), 0.7, 0.3)
     steps = []
     match = _bit_solver._match_moments
     monkeypatch.setattr(_bit_solver, "_match_moments", lambda *a: steps.append(0) or match(*a))
-    anew = propagate_expectations(rows, targets, prior)
+    anew = propagate(rows, targets, prior)
     n_anew = len(steps)
-    again = propagate_expectations(rows, targets, prior, start=plain)
+    again = propagate(rows, targets, prior, start=plain)
     assert len(steps) - n_anew < n_anew
     assert again.known == plain.known
     first, second = (_bit_solver.posterior_of(one.ratios, prior) for one in (anew, again))

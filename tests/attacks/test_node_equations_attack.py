@@ -21,7 +21,7 @@ from skmia import Records, audit
 from skmia.attacks import NodeEquationsAttack, _bit_solver
 from skmia.attacks._bit_solver import (
     estimate_outsiders,
-    propagate_expectations,
+    propagate,
     solve_bounded_ridge,
     solve_ridge,
 )
@@ -65,7 +65,7 @@ def test_strength_below_one_half_is_the_formula(share):
     found = {"propagate": [], "regress": []}
     for seed in range(4):
         rows, targets, bits = draw_system(share, seed=seed)
-        solution = propagate_expectations(rows, targets, 0.5)
+        solution = propagate(rows, targets, 0.5)
         np.testing.assert_allclose(solution.known, share, atol=0.01)
         found["propagate"].append(roc_auc_score(bits, solution.ratios))
         solution = solve_ridge(rows, targets, 0.5, seed)
@@ -78,7 +78,7 @@ def test_strength_below_one_half_is_the_formula(share):
 
 def test_above_one_half_binary_bits_are_found_where_numbers_are_not():
     rows, targets, bits = draw_system(0.65)
-    assert roc_auc_score(bits, propagate_expectations(rows, targets, 0.5).ratios) == 1
+    assert roc_auc_score(bits, propagate(rows, targets, 0.5).ratios) == 1
     assert roc_auc_score(bits, solve_bounded_ridge(rows, targets, 0.5, 0).ratios) == 1
     assert roc_auc_score(bits, solve_ridge(rows, targets, 0.5, 0).ratios) < 1
 
@@ -89,11 +89,11 @@ def test_propagation_stops_when_it_has_settled(share, monkeypatch):
     steps = []
     match = _bit_solver._match_moments
     monkeypatch.setattr(_bit_solver, "_match_moments", lambda *a: steps.append(0) or match(*a))
-    early = propagate_expectations(rows, targets, 0.5)
+    early = propagate(rows, targets, 0.5)
     assert len(steps) < _bit_solver._N_STEPS
     settled = _bit_solver._SETTLED
     monkeypatch.setattr(_bit_solver, "_SETTLED", 0)
-    late = propagate_expectations(rows, targets, 0.5)
+    late = propagate(rows, targets, 0.5)
     # Steps are halved, so that all that were left out move bits about as much as the last one.
     difference = np.mean(np.abs(expit(early.ratios) - expit(late.ratios)))
     assert difference < 10 * settled
@@ -142,7 +142,7 @@ def test_propagation_does_not_overshoot_a_solution_that_fits(seed):
     rows /= 0.01 * np.linalg.norm(rows, axis=1, keepdims=True)
     # Evidence that is right with the probability that it states.
     prior = np.where(bits != (rng.random(200) < 0.2), 0.8, 0.2)
-    solution = propagate_expectations(sparse.csr_array(rows), rows @ bits, prior)
+    solution = propagate(sparse.csr_array(rows), rows @ bits, prior)
     assert np.mean(solution.residuals**2) <= 1  # it was more than 100 without taking steps back
     evidence = solution.ratios + logit(prior)
     assert roc_auc_score(bits, evidence) > roc_auc_score(bits, prior)

@@ -20,7 +20,7 @@ from sklearn.svm import SVC, LinearSVC, LinearSVR
 
 from skmia import Records, audit
 from skmia.attacks import StationarityAttack, _bit_solver
-from skmia.attacks._bit_solver import propagate_expectations
+from skmia.attacks._bit_solver import propagate
 from skmia.attacks._file_attack import expect_auc
 
 pytestmark = pytest.mark.contract
@@ -104,10 +104,10 @@ def test_few_equations_are_solved_as_many_are(monkeypatch):
     rng = np.random.default_rng(0)
     rows = rng.normal(size=(40, 100))
     bits = draw_half(0, 100)
-    few = propagate_expectations(sparse.csr_array(rows), rows @ bits, 0.5)
+    few = propagate(sparse.csr_array(rows), rows @ bits, 0.5)
     # The same equations, and more that say nothing, so that the larger system is solved.
     more = np.concatenate([rows, np.zeros((20, 100))])
-    many = propagate_expectations(sparse.csr_array(more), more @ bits, 0.5)
+    many = propagate(sparse.csr_array(more), more @ bits, 0.5)
     np.testing.assert_allclose(few.ratios, many.ratios, rtol=1e-6, atol=1e-6)
     np.testing.assert_allclose(few.known, many.known)
     columns = rng.normal(size=(40, 3))
@@ -191,6 +191,6 @@ def test_training_rows_lie_on_the_edge_of_a_loss(model, is_classifier):
 
 def test_expected_misfit_is_that_of_gaussians():
     # One equation about one bit of variance 1/4, with unit noise: tr((1 + r P r')^-1) = 4 / 5.
-    solution = propagate_expectations(sparse.csr_array([[1.0]]), np.array([0.5]), 0.5)
+    solution = propagate(sparse.csr_array([[1.0]]), np.array([0.5]), 0.5)
     np.testing.assert_allclose(solution.ratios, 0, atol=1e-12)
     np.testing.assert_allclose(_bit_solver.expect_misfit(solution, 0.5), np.sqrt(0.8), rtol=1e-6)
