@@ -28,8 +28,8 @@ from skmia._training.backends.perceptron.train import PerceptronTraining
 from skmia._training.backends.torch_nets.prepare import prepare_net
 from skmia._training.backends.torch_nets.train import NetTraining
 from skmia._training.job import Job, JobData
+from skmia.cli._features_and_target import as_features, read_target
 from skmia.cli._model import make_estimator
-from skmia.cli._read_table import as_features, read_target
 from skmia.cli._reading import read_table
 from skmia.shadow._job import PoolKeeper
 

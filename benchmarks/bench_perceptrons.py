@@ -28,8 +28,8 @@ from skmia._training.backends.perceptron.backend import count_together, start_ne
 from skmia._training.backends.perceptron.train import PerceptronTraining
 from skmia._training.job import Job, JobData
 from skmia._training.workers import JoblibWorkers
+from skmia.cli._features_and_target import as_features, read_target
 from skmia.cli._model import make_estimator
-from skmia.cli._read_table import as_features, read_target
 from skmia.cli._reading import read_table
 from skmia.shadow._job import PoolKeeper
 

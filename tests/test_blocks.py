@@ -17,7 +17,7 @@ from sklearn.neural_network import MLPClassifier
 from skmia import Records, ShadowPool
 from skmia._core.hashing import digest_records
 from skmia._core.moments import count_models
-from skmia._training.backends.linear.plan import why_not_features
+from skmia._training.backends.linear.design import why_not_features
 from skmia._training.backends.perceptron.backend import count_together
 from skmia._training.digests import digest_table
 from skmia.leakage.gaps import distributional_gap
@@ -70,14 +70,14 @@ BLOCKS = {
         lambda: train_pool(LogisticRegression()),
     ),
     "answers of linear models": (
-        {"_training.backends.linear.plan._BYTES_OF_ANSWERS": 1},
+        {"_training.backends.linear.design._BYTES_OF_ANSWERS": 1},
         lambda: train_pool(Ridge(), X[:, 0]),
     ),
     "perceptrons together": (
         {"_training.backends.perceptron.backend._LARGEST_STACK": 2},
         lambda: train_pool(MLP),
     ),
-    "gradients": ({"victims._white_box._open._BYTES": 1}, compute_gradients),
+    "gradients": ({"victims._white_box._dense._BYTES": 1}, compute_gradients),
     "distances of a gap": ({"leakage.gaps._CHUNK": 1}, lambda: measure_gap("energy")),
     "kernels of a gap": (
         {"leakage._witness._CHUNK": 1},
@@ -110,7 +110,7 @@ def test_more_models_than_a_byte_counts_are_counted():
 
 
 def test_entries_of_linear_models_are_limited_at_the_limit(monkeypatch):
-    monkeypatch.setattr("skmia._training.backends.linear.plan._LARGEST_X", 120)
+    monkeypatch.setattr("skmia._training.backends.linear.design._LARGEST_X", 120)
     assert why_not_features(X) is None  # 30 x 4
     assert "entries, which have to be copied" in why_not_features(np.zeros((31, 4)))
 

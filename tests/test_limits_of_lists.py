@@ -12,7 +12,7 @@ from skmia._core.error_hints import _advise_on_text
 from skmia._core.guesses import check_keywords
 from skmia._core.records import _list_some, check_column_name
 from skmia.cli._columns import _show_value_counts
-from skmia.cli._read_table import _propose_member_value, infer_task
+from skmia.cli._features_and_target import _propose_member_value, infer_task
 from skmia.inspection._inspect import _write_stored
 from skmia.report._permutations import HIGHEST_LEVEL, count_permutations
 from skmia.report._words import join_names

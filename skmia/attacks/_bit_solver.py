@@ -393,7 +393,7 @@ def _as_share(known):
     return float(min(max(known, 0.0), _MOST_KNOWN))
 
 
-def regress(rows, targets, prior, seed, pulls=0.0):
+def solve_ridge(rows, targets, prior, seed, pulls=0.0):
     """Solve equations by ridge regression around the prior, with sparse products only.
 
     Shapes: rows (n_equations, n), targets (n_equations,), prior, pulls (n,).
@@ -432,21 +432,21 @@ _N_SWEEPS_AGAIN = 100  # from another solution
 _MOST_WORK = 10**9  # coefficients that are read in all sweeps together, of many candidates
 
 
-def bound(rows, targets, prior, seed, pulls=0.0, start=None):
+def solve_bounded_ridge(rows, targets, prior, seed, pulls=0.0, start=None):
     """Solve equations by ridge regression around the prior, with bits bounded by 0 and 1.
 
     Bits that are nearly known reach a bound, which leaves fewer unknowns to the equations. Only
     sparse products are computed. The evidence about a bit at a bound is its distance from the prior
     plus the force with which the equations push it beyond the bound. The parameters are those of
-    regress, whose solution without bounds is where it starts, unless the same equations were solved
-    before.
+    solve_ridge, whose solution without bounds is where it starts, unless the same equations were
+    solved before.
     """
     n = rows.shape[1]
     prior = np.broadcast_to(prior, n)
     variance = prior * (1 - prior)
     most = _N_SWEEPS_BOUNDED_BITS if start is None else _N_SWEEPS_AGAIN
     if start is None:
-        start = regress(rows, targets, prior, seed, pulls)
+        start = solve_ridge(rows, targets, prior, seed, pulls)
     left = 1 - start.known
     center = prior + variance * pulls
     # Bits are measured in units in which all of them have the same curvature.
@@ -710,8 +710,8 @@ class EquationsAttack(CandidatesAttack):
         if self._method == "propagation":
             return propagate(*given, self._pulls, start, self._n_steps)
         if self._method == "bounded":
-            return bound(*given, self._seed, self._pulls, start)
-        return regress(*given, self._seed, self._pulls)
+            return solve_bounded_ridge(*given, self._seed, self._pulls, start)
+        return solve_ridge(*given, self._seed, self._pulls)
 
     def _solve_contradicting(self):
         """Solve equations again that contradict each other, and warn."""

@@ -203,6 +203,7 @@ class _ColumnVerdict(NamedTuple):
 
 
 def _judge_column(found, words, of_model, options):
+    """Decide how a column is read, from the counts of its values."""
     name, notes = words.name, []
     texts = _ColumnVerdict(None, {}, notes)
     forms = found.formats.copy()

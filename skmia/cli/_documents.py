@@ -25,7 +25,7 @@ from ..synthetic import SCHEMA_VERSION as TABLE_VERSION
 from ..synthetic import render_table
 from ._options import CommandError, tell
 from ._output import named, shown_after
-from ._written import check_is_no_source, describe_page, is_same_file, write_page
+from ._write_page import check_is_no_source, describe_page, is_same_file, write_page
 
 # A large audit has a tenth of it.
 _MOST_BYTES = 64 * 10**6

@@ -35,12 +35,7 @@ from ..report import (
 )
 from ..victims import is_xgboost
 from ._answers import read_answers
-from ._labels import can_be_numbered, map_labels, propose_classes, propose_map, say_matched
-from ._loaded import describe_kind
-from ._model import load_model, make_estimator, needs_numbered_labels
-from ._model_input import as_model_input, know_columns, match_features
-from ._options import ONNX, CommandError, is_toy, lacks_a_recipe
-from ._read_table import (
+from ._features_and_target import (
     as_features,
     check_option_column,
     infer_task,
@@ -49,6 +44,11 @@ from ._read_table import (
     read_members,
     read_target,
 )
+from ._labels import can_be_numbered, map_labels, propose_classes, propose_map, say_matched
+from ._model import load_model, make_estimator, needs_numbered_labels
+from ._model_input import as_model_input, know_columns, match_features
+from ._options import ONNX, CommandError, is_toy, lacks_a_recipe
+from ._other_objects import describe_kind
 from ._reading import make_reading, read_table
 
 _MOST_NAMED = 8
@@ -98,6 +98,7 @@ def _draw_members(records, is_classification, seed):
 
 
 def _make_table(arguments):
+    """Read model and tables, and make records, membership and what is said of them."""
     victim, known = None, None
     if arguments.model is not None:  # opened first, as it says how columns are read
         trusted, classes = arguments.trust_pickle, arguments.classes or None

@@ -11,13 +11,13 @@ from sklearn.base import is_regressor
 from .._core.escaping import visible
 from .._core.records import Records
 from ..inspection import inspect_model, render_inspection
+from ._features_and_target import check_complete, check_option_column
 from ._model import OF_DAMAGE, load_model
 from ._model_input import as_model_input, know_columns
 from ._options import CommandError, is_of_strangers, tell
-from ._read_table import check_complete, check_option_column
 from ._reading import make_reading, read_table
 from ._sandbox import check_sandbox, start_sandbox
-from ._written import check_is_no_source, describe_page, write_page
+from ._write_page import check_is_no_source, describe_page, write_page
 
 _MODEL = "MODEL"
 

@@ -23,9 +23,9 @@ from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardSc
 
 from .._core.optional import import_optional
 from ..victims import read_booster_file, read_onnx_file
-from ._loaded import describe_unpickling, refuse_other_object
 from ._options import BOOSTERS, ONNX, CommandError, check_file, tell
 from ._other_files import advise_on_model, refuse_other_model
+from ._other_objects import describe_unpickling, refuse_other_object
 
 _MODELS = {
     "random-forest": (RandomForestClassifier, RandomForestRegressor),

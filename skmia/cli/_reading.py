@@ -92,7 +92,7 @@ def read_alike(paths, reading=AS_FOUND, known=None):
     for name in names:
         there = [file for file in files if name in file.frame.columns]
         if name not in reading.left_out:
-            told += _settle(name, there, known.get(name))
+            told += _settle_in_all_tables(name, there, known.get(name))
     if len(told) > _MOST_NOTES:
         left = len(told) - _MOST_NOTES
         told = [*told[:_MOST_NOTES], f"The same holds for {left} other columns."]
@@ -116,6 +116,7 @@ class _TableFile:
 
 
 def _read_table_file(path, option, reading, known):
+    """Read a file of any kind into a frame whose columns are not yet settled."""
     check_file(path, option, or_folder=True)
     file = _TableFile(path, option, *reading.of_file(option))
     try:
@@ -539,7 +540,7 @@ def _can_be_thousands(texts):
     return any("." in text for text in texts) and all(thousands)
 
 
-def _settle(name, files, known):
+def _settle_in_all_tables(name, files, known):
     """Decide what a column is in all tables, and return sentences on it."""
     words = ColumnWords(
         name,

@@ -19,12 +19,12 @@ from ..synthetic import (
     show_table,
 )
 from ..synthetic.cost import estimate_table_cost
+from ._features_and_target import check_option_column, check_values
 from ._gate import GateFinding, compare_largest, judge_verdict, miss_number
 from ._options import NUMBERS, TABLE, CommandError, tell
 from ._output import check_folder, collect_warnings, conclude_audit, finish
 from ._parser import as_settings
 from ._policy import describe_command_origin, read_policy
-from ._read_table import check_option_column, check_values
 from ._reading import make_reading, read_alike
 
 _FILES = ("synthetic", "real", "held_out")

@@ -122,6 +122,7 @@ def _download(remote, path):
 
 
 def _stream(remote, part, path):
+    """Download a file to the path ``part``, and refuse what is cut off or of another type."""
     request = Request(remote.url, headers={"User-Agent": "skmia"})
     try:
         with urlopen(request, timeout=_TIMEOUT) as response, open(part, "xb") as file:
@@ -147,6 +148,7 @@ def _by_hand(remote, path, reason):
 
 
 def _read_members(remote, path, parsers):
+    """Parse the members of an archive by their names; refuse an archive without one of them."""
     parsed, seen = {}, []
     try:
         with _open_archive(path) as members:

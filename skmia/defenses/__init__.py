@@ -6,7 +6,6 @@ models in :mod:`skmia.defenses.soft_targets`.
 
 from .._core import name_by_room
 from . import mechanisms, soft_targets
-from ._cross_fit import SELENADefense
 from ._dp_sgd import DPSGDClassifier
 from ._evaluation import DefenseEvaluation as DefenseEvaluation
 from ._evaluation import evaluate_defense
@@ -17,6 +16,7 @@ from ._pate import PATEDefense
 from ._private_search import PrivateSearchCV
 from ._released import ReleasedFileDefense, move_thresholds, strip_state
 from ._repeated_fits import CountsPrivateFits
+from ._selena import SELENADefense
 from ._soft_labels import (
     LabelSmoothingDefense,
     SoftLabelDefense,

@@ -356,7 +356,7 @@ class PrivacyLedger:
 
     def _check(self, handle):
         """Read the file, and compare it with what is known of it."""
-        book = _read_book(_read_ledger_bytes(handle), self.path)
+        book = _parse_ledger(_read_ledger_bytes(handle), self.path)
         for mark, source in self._known():
             if book.identity != mark.identity:
                 what = f"another one, begun at {book.began}"
@@ -508,7 +508,7 @@ def _write_ledger_line(number, fit, previous):
     return json.dumps({**values, "digest": digest}).encode() + b"\n", digest
 
 
-def _read_book(content, path):
+def _parse_ledger(content, path):
     name = _quote(path)
     if not content:
         raise ValueError(

@@ -458,6 +458,7 @@ def _make_rows(row_shape, dtype):
 
 
 def _try_rows(net, rows):
+    """Return whether the gradients of many rows at once equal those of rows alone."""
 
     def gradients(made, chosen, together):
         seed_everything(0)  # rows that a collate_fn augments are the same ones then

@@ -207,6 +207,7 @@ def judge_requirements(policy, release, spoken):
 
 
 def judge_limits(policy, release, measurements, n_tried=1):
+    """Judge each number that a policy limits, and name those that are missing."""
     limits, chosen, small = policy.limits[release], [], []
     for number in measurements:
         scope = "all" if number.group == "all" else "each"

@@ -80,6 +80,7 @@ _NEVER = (
 
 
 def write_checks_summary(report):
+    """Return all checks with their sources, and the attack, as text."""
     n_flagged = sum(check.status == "flagged" for check in report.checks)
     n_open = sum(check.status == "cannot be said" for check in report.checks)
     words = f"{n_flagged} of {len(report.checks)} checks are flagged"

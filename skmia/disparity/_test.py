@@ -310,6 +310,7 @@ _BY_PERMUTATION, _BY_ROUNDS = ["pvalue", "pvalue_adjusted", "reject"], ["t_pvalu
 
 
 def describe_test(test):
+    """Return the summary of a fitted DisparityTest as text."""
     permuted = test.n_permutations_ > 0
     dropped = f" ({test.n_dropped_} incomplete ones left out)" if test.n_dropped_ else ""
     groups = test.group_vulnerability_.rename(index=visible)

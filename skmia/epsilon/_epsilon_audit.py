@@ -460,7 +460,7 @@ class EpsilonAudit(EpsilonAuditBase):
             job, records, checkpoint, [*entropy, *drawn], self._describe_design(), self.verbose
         )
         if self.sequential:
-            self._play_on(trainings, coins, delta)
+            self._train_until_refuted(trainings, coins, delta)
         else:
             self.membership_ = coins
             self.scores_, claims = trainings.run(range(len(coins)))
@@ -525,7 +525,7 @@ class EpsilonAudit(EpsilonAuditBase):
             inside[kept[len(kept) - self.n_copies :]] = False
         return records, np.array([others, inside])
 
-    def _play_on(self, trainings, coins, delta):
+    def _train_until_refuted(self, trainings, coins, delta):
         """Train until the claim is refuted or the budget is spent."""
         alpha, step = 1 - self.confidence_level, effective_n_jobs(self.n_jobs)
         claim, scores, last = self.claimed_epsilon, np.empty(0), len(coins)

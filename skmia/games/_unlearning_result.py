@@ -1,4 +1,4 @@
-"""Result of an unlearning game."""
+"""The attacks of an unlearning game on the answers of its models, and the result of the game."""
 
 from dataclasses import dataclass, field
 

@@ -66,7 +66,7 @@ def sides_of_residuals(inside, outside):
 
 def why_not_bags(model, n_records):
     if not model.bootstrap:
-        return "bootstrap=False, so that each of its members may have seen every record"
+        return "bootstrap=False, so that each of its estimators may have seen every record"
     samples = model.estimators_samples_
     takes_all = model.max_samples is None or model.max_samples == 1.0
     if (takes_all and len(samples[0]) != n_records) or max(map(np.max, samples)) >= n_records:
@@ -75,16 +75,16 @@ def why_not_bags(model, n_records):
 
 
 def leave_out_of_bags(model, X, y):
-    """Return the answers of all members, and of those that were trained without the record.
+    """Return the answers of all estimators, and of those that were trained without the record.
 
     Shapes: X (n, n_features), y (n,).
     """
     total, count, of_all = np.zeros((3, len(X)))
     features = getattr(model, "estimators_features_", [slice(None)] * len(model.estimators_))
-    for member, rows, columns in zip(
+    for estimator, rows, columns in zip(
         model.estimators_, model.estimators_samples_, features, strict=True
     ):
-        answer = _answer(model, member, X[:, columns], y)
+        answer = _answer(model, estimator, X[:, columns], y)
         is_out = np.ones(len(X), dtype=bool)
         is_out[rows] = False
         of_all += answer
@@ -97,15 +97,15 @@ def leave_out_of_bags(model, X, y):
     return sides_of_proba(inside, outside, 0.5 / len(model.estimators_))
 
 
-def _answer(model, member, X, y):
-    """Return the prediction of one member, or its probability of the label."""
+def _answer(model, estimator, X, y):
+    """Return the prediction of one estimator, or its probability of the label."""
     if not is_classifier(model):
-        return member.predict(X)
-    if not hasattr(member, "predict_proba"):
-        return (member.predict(X) == y).astype(float)
-    proba = member.predict_proba(X)
-    # A member whose rows lack a class gives it no column.
-    known = np.asarray(member.classes_).astype(np.intp)
+        return estimator.predict(X)
+    if not hasattr(estimator, "predict_proba"):
+        return (estimator.predict(X) == y).astype(float)
+    proba = estimator.predict_proba(X)
+    # A estimator whose rows lack a class gives it no column.
+    known = np.asarray(estimator.classes_).astype(np.intp)
     place = np.searchsorted(known, y)
     has_label = known[np.minimum(place, len(known) - 1)] == y
     rows = np.arange(len(y))
@@ -311,8 +311,8 @@ class LeaveOneOutLeakage(TransactionMixin, CopiesParameters, MetaEstimatorMixin,
     ----------
     leakage_ : ndarray of shape (n,)
         Signal with the record in the training set, minus the signal without it. NaN where none is
-        known: a record that is in the sample of every member of an ensemble, or the only one of its
-        class.
+        known: a record that is in the sample of every estimator of an ensemble, or the only one of
+        its class.
     signal_in_, signal_out_ : ndarray of shape (n,)
         The two signals; higher means that the model fits the record better.
     method_ : {"leave-one-out", "one Newton step", "out-of-bag votes"}
@@ -469,8 +469,8 @@ class LeaveOneOutLeakage(TransactionMixin, CopiesParameters, MetaEstimatorMixin,
         known = self.leakage_[~np.isnan(self.leakage_)]
         if not len(known):
             raise ValueError(
-                "The leakage is not known for any record, because every member of the ensemble was "
-                "trained on all of them; use more members or a smaller max_samples."
+                "The leakage is not known for any record, because every estimator of the ensemble "
+                "was trained on all of them; use more estimators or a smaller max_samples."
             )
         return float(known.mean())
 

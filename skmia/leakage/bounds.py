@@ -684,6 +684,8 @@ def _evaluate_cumulant(cumulant, slope):
 
 
 def _conjugate(gap, cumulant):
+    """Return the largest value of ``slope * gap - cumulant(slope)``, by golden-section search."""
+
     def height(slope):
         with np.errstate(over="ignore"):
             value = _evaluate_cumulant(cumulant, slope)

@@ -1,4 +1,7 @@
-"""Sequence models: memorization of random sequences, and language models as victims."""
+"""Sequence models: memorization of random sequences, and language models as victims.
+
+Signals of texts, such as Min-K%, are in :mod:`skmia.signals.sequences`.
+"""
 
 from .._core import name_by_room
 from .._core.tokens import TokenOutputs

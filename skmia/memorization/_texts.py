@@ -113,6 +113,7 @@ def _collate_dicts(dicts):
 
 
 def _list_sequences(sequences):
+    """Return the tokens of each text; refuse one text, strings, and a stream of tokens."""
     if isinstance(sequences, str | bytes) or not np.iterable(sequences):
         raise ValueError(f"{_MUST}; got {show(sequences)}.")
     if isinstance(sequences, np.ndarray) and sequences.ndim == 1 and sequences.dtype.kind in "iu":

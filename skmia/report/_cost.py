@@ -239,6 +239,7 @@ def _time_training(model, records, inside, random_state, fit_params):
 
 
 def _make_cost(case, pace):
+    """Return the expected time and memory of each phase, and what would be left out."""
     request, victim = case.request, case.request.victim
     agreement = Agreement("cannot tell", "Not asked.", pace=pace)
     case = replace(case, agreement=agreement)

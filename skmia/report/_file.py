@@ -28,7 +28,7 @@ from ._file_attack import fit_file_attack
 from ._measure import COLUMNS, measure_attack
 from ._pace import CONTROL_OF_FILE, MOST_OF_COLUMN, MOST_OF_CONTROL
 from ._run import Run
-from ._shown import ShortFindings
+from ._short_findings import ShortFindings
 from ._text import name_unread
 from ._verdict import (
     NO_CONTROL,

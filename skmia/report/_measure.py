@@ -1,4 +1,4 @@
-"""Curves and the most exposed records, which the page shows with the numbers."""
+"""The numbers of an attack for all records, groups and classes, curves, and exposed records."""
 
 import numpy as np
 import pandas as pd

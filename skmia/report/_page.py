@@ -194,7 +194,7 @@ def _find_curve(document, route, rate):
 
 
 def _note_numbers(document, routes, shown, rate):
-    """Who the attacker is, the intervals, what the recognized are, and what was not attacked."""
+    """Return notes on the attacker, intervals, identified records, and what was not attacked."""
     level = f"{100 * document['settings']['confidence_level']:g}%"
     notes = [
         "The attacker holds candidate records and asks which of them the model was trained on: "

@@ -1,4 +1,4 @@
-"""What a report says about the number of its shadow models, if the audit has chosen it."""
+"""How many shadow models an audit trains if it chooses their number, and what is said of it."""
 
 from .._core.escaping import visible
 

@@ -39,7 +39,7 @@ from ._measure import TOO_FEW
 from ._page import describe_picture, render_audit
 from ._pool_size import describe_growth
 from ._screen import list_document_routes, show_report
-from ._shown import ShortFindings
+from ._short_findings import ShortFindings
 from ._text import (
     describe_disparity,
     describe_performance,

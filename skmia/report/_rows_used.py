@@ -10,7 +10,7 @@ from .._core.query import unwrap
 
 # Drawing with replacement leaves out a few rows of small ensembles, which are not worth a note.
 _NEARLY_ALL = 0.95
-# Rows of all members of an ensemble that are drawn again to be counted.
+# Rows of all estimators of an ensemble that are drawn again to be counted.
 _MOST_DRAWN = 50_000_000
 
 # Fitted attributes that hold the positions, or a mask, of the rows that a step has kept. Samplers
@@ -65,7 +65,7 @@ def find_used_rows(model, n_rows):
         rows = [np.asarray(sampler.sample_indices_) for sampler in model.samplers_]
         return UsedRows(np.unique(np.concatenate(rows)), model.samplers_[0], model)
     if hasattr(model, "estimators_"):
-        return _join_members(model, n_rows)
+        return _join_estimators(model, n_rows)
     inner = next((getattr(model, name) for name in _INSIDE if hasattr(model, name)), None)
     return UsedRows(None) if inner is None else find_used_rows(unwrap(inner), n_rows)
 
@@ -100,20 +100,20 @@ def _read_kept_positions(step, n_rows):
     return None
 
 
-def _join_members(model, n_rows):
-    """Join the rows of the members of an ensemble, which may draw rows for each."""
-    members = []
+def _join_estimators(model, n_rows):
+    """Join the rows of the estimators of an ensemble, which may draw rows for each."""
+    estimators = []
     for part in model.estimators_:  # of boosting for several classes, an array for each round
-        members += [
+        estimators += [
             unwrap(one) for one in (part if isinstance(part, list | np.ndarray) else [part])
         ]
-    if len(members) * n_rows > _MOST_DRAWN:
+    if len(estimators) * n_rows > _MOST_DRAWN:
         return UsedRows(None)
     drawn = getattr(model, "estimators_samples_", None)
     is_used, dropper = np.zeros(n_rows, dtype=bool), None
-    for k, member in enumerate(members):
+    for k, estimator in enumerate(estimators):
         rows = np.arange(n_rows) if drawn is None else np.asarray(drawn[k])
-        inner = find_used_rows(member, len(rows))
+        inner = find_used_rows(estimator, len(rows))
         is_used[rows if inner.rows is None else rows[inner.rows]] = True
         dropper = inner.dropper if dropper is None else dropper
     if dropper is None and is_used.mean() >= _NEARLY_ALL:

@@ -519,6 +519,7 @@ _ADVERBS = {"clear": "clearly", "severe": "severely"}
 
 
 def _advise_against_leaks(document, routes, has_policy):
+    """Yield what to do next if the file or the service leaks."""
     levels = {route.way: route.level for route in routes}
     file, service = levels.get(FILE), levels[SERVICE]
     if file is not None and file.rank >= 0:
@@ -575,6 +576,7 @@ def _advise_to_look(document, routes):
 
 
 def _advise_in_doubt(document, checks, lone):
+    """Yield what to do next if the evidence is reversed, a shift or unknown."""
     sides = find_outcome(checks, SIDES)
     if sides is not None and sides.is_warning and document["evidence"] in (REVERSED, UNKNOWN):
         command = document["settings"].get("command")

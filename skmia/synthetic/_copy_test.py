@@ -208,6 +208,7 @@ class CopyTest(TablesEstimator):
         return float(rare["train"] / rare["n_train"] - rare["test"] / rare["n_test"])
 
     def _count_exact(self, cells, real, known):
+        """Count all copies, rare copies, and copies but one cell, on both sides."""
         sizes, made = (self.n_train_, self.n_test_), cells.tables[-1]
         rows = _RowHashes(real)
         others = rows if known is None else _RowHashes(known)

@@ -54,7 +54,7 @@ class GeneratedColumns:
         named = _read_named(X, estimator.columns, getattr(X, "columns", ()))
         if is_frame:
             if estimator.columns != "number":
-                named = {**_look(X, named, may_look), **named}
+                named = {**_infer_categories(X, named, may_look), **named}
             X = _replace_by_codes(X, named)
         coded = _validate(estimator, X, named)
         if coded.shape[1] <= (most := max(named, default=-1)):
@@ -198,8 +198,8 @@ def _check_column_values(values, column):
     )
 
 
-def _look(X, named, may_look):
-    """Return the values of columns that are not numbers, where they may be read off."""
+def _infer_categories(X, named, may_look):
+    """Return the values of columns that are not numbers, where they may be read from the data."""
     found = {}
     for place, dtype in enumerate(X.dtypes):
         if place in named:

@@ -527,7 +527,9 @@ class LinkabilityRisk(TableRisk):
     def _link_rows(self, cells, parts, rows):
         made, k = cells.tables[-1], self.n_neighbors
         blocks = [
-            link(*(find_nearest_rows(cells, part, block, made, k) for part in parts), k)
+            compute_linkability(
+                *(find_nearest_rows(cells, part, block, made, k) for part in parts), k
+            )
             for block in iter_blocks(rows, cells.sizes[-1])
         ]
         return np.concatenate(blocks)
@@ -565,7 +567,7 @@ def find_columns(wanted, columns, name):
     return positions
 
 
-def link(one, other, k):
+def compute_linkability(one, other, k):
     """Return the probability that the k nearest rows of the two parts have a row in common.
 
     one, other: near rows of each part, with the distances of the k-th nearest.

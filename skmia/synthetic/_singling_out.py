@@ -245,6 +245,7 @@ class SinglingOutRisk(TableRisk):
         return f"{super()._name_draws()} {self.mode}"
 
     def _attack(self, cells, random_state):
+        """Return the attempts of all predicates, and by column: who of each side is singled out."""
         people = [np.unique(side) for side in self._persons]
         n = min(map(len, people))
         drawn = [names[draw_places(len(names), n, random_state)] for names in people]

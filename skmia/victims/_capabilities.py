@@ -12,7 +12,7 @@ from ._split_thresholds import has_split_thresholds
 from ._stationarity import has_stationarity
 from ._sufficient_statistics import has_stored_sums
 from ._white_box import open_white_box
-from ._white_box._open import FAMILIES
+from ._white_box._dense import FAMILIES
 
 PARTS_OF_FILES = {
     "nodes": has_node_equations,

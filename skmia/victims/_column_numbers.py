@@ -187,11 +187,13 @@ def _find_thresholds(model):
 
 def _list_tree_thresholds(model):
     """Yield the columns and thresholds of each tree of scikit-learn."""
-    members = getattr(model, "estimators_", [model])
-    members = members.ravel().tolist() if isinstance(members, np.ndarray) else list(members)
-    chosen = getattr(model, "estimators_features_", [None] * len(members))
-    for member, columns in zip(members, chosen, strict=True):
-        tree = getattr(member, "tree_", None)
+    estimators = getattr(model, "estimators_", [model])
+    estimators = (
+        estimators.ravel().tolist() if isinstance(estimators, np.ndarray) else list(estimators)
+    )
+    chosen = getattr(model, "estimators_features_", [None] * len(estimators))
+    for estimator, columns in zip(estimators, chosen, strict=True):
+        tree = getattr(estimator, "tree_", None)
         if tree is None:
             continue
         used = tree.feature >= 0

@@ -187,14 +187,14 @@ def _list_union(inner, model):
 
 
 def _list_each(inner, labels=None):
-    """The models in ``estimators_``, each with a column of labels of its own if these are given."""
-    for k, member in enumerate(inner.model.estimators_):
+    """Yield the models in ``estimators_``, each with its own column of the labels if given."""
+    for k, estimator in enumerate(inner.model.estimators_):
         y = inner.y if labels is None else labels[:, k]
-        yield inner.child(f"estimators_[{k}]", member, y=y)
+        yield inner.child(f"estimators_[{k}]", estimator, y=y)
 
 
 def _list_voters(inner, model):
-    """Return the members of a vote, which are given numbers of the classes."""
+    """Return the estimators of a vote, which are given numbers of the classes."""
     return _list_each(inner._replace(y=_encode_labels(inner.y, getattr(model, "le_", None))))
 
 
@@ -319,9 +319,9 @@ def _list_output(inner, model):
 def _list_outputs(inner, model):
     """Yield the models of one column of labels each; the records may hold one of these columns."""
     unknown = inner._replace(y=None, reads=THRESHOLDS, why=_COLUMNS)
-    for k, member in enumerate(model.estimators_):
+    for k, estimator in enumerate(model.estimators_):
         part = inner if k == inner.output else unknown
-        yield part.child(f"estimators_[{k}]", member, output=None)
+        yield part.child(f"estimators_[{k}]", estimator, output=None)
 
 
 def _list_bagged(inner, model):
@@ -334,10 +334,10 @@ def _list_bagged(inner, model):
         inner = inner._replace(kept=inner.kept * -np.expm1(-share), reads=THRESHOLDS, why=_DRAWN)
     elif share < 1:
         inner = inner._replace(kept=inner.kept * share)
-    for k, (member, chosen) in enumerate(
+    for k, (estimator, chosen) in enumerate(
         zip(model.estimators_, model.estimators_features_, strict=True)
     ):
-        part = inner.child(f"estimators_[{k}]", member)
+        part = inner.child(f"estimators_[{k}]", estimator)
         if not np.array_equal(chosen, np.arange(model.n_features_in_)):
             part = part.transformed(take_chosen_columns(inner.X, chosen), f"estimators_[{k}]")
             part = part._replace(view=f"columns of {part.trail}", n_source=len(chosen))

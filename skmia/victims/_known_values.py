@@ -341,19 +341,19 @@ def _read_models_inside(model, columns, said):
         if hasattr(model, name):
             _know_part(getattr(model, name), columns, said)
             return None
-    for member in getattr(model, "calibrated_classifiers_", ()):
-        _know_part(member.estimator, columns, said)
-    members = _list_fitted_members(model)
+    for estimator in getattr(model, "calibrated_classifiers_", ()):
+        _know_part(estimator.estimator, columns, said)
+    estimators = _list_fitted_estimators(model)
     subsets = getattr(model, "estimators_features_", None)
-    for k, member in enumerate(members):
+    for k, estimator in enumerate(estimators):
         some = columns if subsets is None else [columns[place] for place in subsets[k]]
-        _know_part(member, some, said)
-    if not members and not hasattr(model, "calibrated_classifiers_"):
+        _know_part(estimator, some, said)
+    if not estimators and not hasattr(model, "calibrated_classifiers_"):
         _know_part(model.estimator, columns, said)
     return None
 
 
-def _list_fitted_members(model):
+def _list_fitted_estimators(model):
     fitted = getattr(model, "estimators_", None)
     return [] if fitted is None else np.ravel(np.asarray(fitted, dtype=object)).tolist()
 
@@ -367,9 +367,9 @@ def _has_models_inside(part):
         return False
     if any(hasattr(part, name) for name in ("best_estimator_", "regressor_", "estimator_")):
         return True
-    members = _list_fitted_members(part)
-    if members:
-        return not all(isinstance(unwrap(one), BaseDecisionTree) for one in members)
+    estimators = _list_fitted_estimators(part)
+    if estimators:
+        return not all(isinstance(unwrap(one), BaseDecisionTree) for one in estimators)
     return hasattr(part, "calibrated_classifiers_") or _is_of_one_output(part)
 
 

@@ -305,10 +305,10 @@ def read_state(model: object) -> ModelState:
 
     The function follows instance attributes, containers, object and structured arrays, sparse
     matrices, compiled objects and nested estimators at any depth: steps of a Pipeline, columns of a
-    ColumnTransformer, members of an ensemble, the estimator that a search has chosen. Nets of torch
-    are read by their state dicts, boosters of XGBoost and CatBoost by their JSON, and those of
-    LightGBM by their text. The function does not predict or compute properties; it only reads the
-    state that a pickle would hold.
+    ColumnTransformer, estimators of an ensemble, the estimator that a search has chosen. Nets of
+    torch are read by their state dicts, boosters of XGBoost and CatBoost by their JSON, and those
+    of LightGBM by their text. The function does not predict or compute properties; it only reads
+    the state that a pickle would hold.
 
     Parameters
     ----------

@@ -415,6 +415,7 @@ def _sum_imputer(source, model, expected):
 
 
 def _read_components(source, model, expected):
+    """Read the directions of PCA and their variances as sums over the training rows."""
     n, mean = model.n_samples_, np.asarray(model.mean_)
     source.n_rows = float(n)
     source.add_count(n)

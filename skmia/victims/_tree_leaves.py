@@ -34,7 +34,7 @@ def has_leaves(model):
     """Return whether a fitted model consists of trees whose leaves can be read."""
     found = find_model(model)[0]
     if isinstance(found, _OF_PARTS):
-        return all(has_leaves(member) for member in getattr(found, "estimators_", ()))
+        return all(has_leaves(estimator) for estimator in getattr(found, "estimators_", ()))
     if is_of_package(found, "xgboost"):
         return hasattr(found, "get_booster") and getattr(found, "booster", None) != "gblinear"
     kinds = (BaseDecisionTree, *FORESTS, *BOOSTED, *HISTOGRAMS)
@@ -48,8 +48,8 @@ def iter_leaves(model, X):
         X = _as_matrix(found, steps, X)
         every = [slice(None)] * len(found.estimators_)
         chosen = getattr(found, "estimators_features_", every)
-        for member, columns in zip(found.estimators_, chosen, strict=True):
-            yield from iter_leaves(member, X[:, columns])
+        for estimator, columns in zip(found.estimators_, chosen, strict=True):
+            yield from iter_leaves(estimator, X[:, columns])
     elif isinstance(found, (BaseDecisionTree, *FORESTS, *BOOSTED)):
         X = _as_matrix(found, steps, X)
         for one in np.ravel(getattr(found, "estimators_", found)):

@@ -19,7 +19,12 @@ from sklearn.model_selection import GridSearchCV
 
 from skmia import Records, audit
 from skmia.attacks import NodeEquationsAttack, _bit_solver
-from skmia.attacks._bit_solver import bound, estimate_outsiders, propagate, regress
+from skmia.attacks._bit_solver import (
+    estimate_outsiders,
+    propagate,
+    solve_bounded_ridge,
+    solve_ridge,
+)
 from skmia.defenses import strip_state
 from skmia.victims._node_equations.equations import Equations
 
@@ -63,7 +68,7 @@ def test_strength_below_one_half_is_the_formula(share):
         solution = propagate(rows, targets, 0.5)
         np.testing.assert_allclose(solution.known, share, atol=0.01)
         found["propagate"].append(roc_auc_score(bits, solution.ratios))
-        solution = regress(rows, targets, 0.5, seed)
+        solution = solve_ridge(rows, targets, 0.5, seed)
         np.testing.assert_allclose(solution.known, share, atol=0.05)
         found["regress"].append(roc_auc_score(bits, solution.ratios))
     # The standard error of an AUC of 200 members and 200 others is at most 0.028.
@@ -74,8 +79,8 @@ def test_strength_below_one_half_is_the_formula(share):
 def test_above_one_half_binary_bits_are_found_where_numbers_are_not():
     rows, targets, bits = draw_system(0.65)
     assert roc_auc_score(bits, propagate(rows, targets, 0.5).ratios) == 1
-    assert roc_auc_score(bits, bound(rows, targets, 0.5, 0).ratios) == 1
-    assert roc_auc_score(bits, regress(rows, targets, 0.5, 0).ratios) < 1
+    assert roc_auc_score(bits, solve_bounded_ridge(rows, targets, 0.5, 0).ratios) == 1
+    assert roc_auc_score(bits, solve_ridge(rows, targets, 0.5, 0).ratios) < 1
 
 
 @pytest.mark.parametrize("share", [0.3, 0.8])
@@ -100,7 +105,7 @@ def test_propagation_stops_when_it_has_settled(share, monkeypatch):
 def test_bits_without_an_active_bound_are_those_of_ridge_regression():
     rows, targets, _ = draw_system(0.1, n=200)
     rows, targets = sparse.csr_array(rows * 0.01), targets * 0.01  # with noise, far from 0 and 1
-    plain, bounded = regress(rows, targets, 0.5, 0), bound(rows, targets, 0.5, 0)
+    plain, bounded = solve_ridge(rows, targets, 0.5, 0), solve_bounded_ridge(rows, targets, 0.5, 0)
     inside = np.abs(plain.ratios * (1 - plain.known)) < 1.9
     assert inside.all()
     np.testing.assert_allclose(bounded.ratios, plain.ratios, atol=1e-2)

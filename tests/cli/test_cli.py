@@ -12,8 +12,8 @@ import pytest
 
 import skmia
 from skmia.cli import _audit, _inputs, _model
+from skmia.cli._features_and_target import as_features, read_members, read_target
 from skmia.cli._model import make_estimator
-from skmia.cli._read_table import as_features, read_members, read_target
 from skmia.exceptions import TrainingError
 
 N = 240

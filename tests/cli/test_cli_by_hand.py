@@ -16,6 +16,7 @@ from skmia.cli import (
     _columns,
     _dialect,
     _documents,
+    _features_and_target,
     _gate,
     _inspect,
     _labels,
@@ -26,7 +27,6 @@ from skmia.cli import (
     _options,
     _other_files,
     _output,
-    _read_table,
     _reading,
     _spelling,
 )
@@ -354,14 +354,16 @@ ANSWERS = {
         ),
         (lambda: _output._break(_output.AuditOutcome(None, "", 0, []), ())[2:], (0, [])),
     ],
-    _read_table: [
-        (lambda: _read_table._has_header(pd.Series(["member", "1"]), 1, None), True),
-        (lambda: _read_table._has_header(pd.Series(["1", "0"]), 1, None), False),
-        (lambda: _read_table._has_header(pd.Series(["member"]), 1, None), False),
-        (lambda: _read_table._has_header(pd.Series(["a", "b"]), 1, "a"), True),
-        (lambda: _read_table._has_header(pd.Series(["a", "b"]), 2, "a"), False),
+    _features_and_target: [
+        (lambda: _features_and_target._has_header(pd.Series(["member", "1"]), 1, None), True),
+        (lambda: _features_and_target._has_header(pd.Series(["1", "0"]), 1, None), False),
+        (lambda: _features_and_target._has_header(pd.Series(["member"]), 1, None), False),
+        (lambda: _features_and_target._has_header(pd.Series(["a", "b"]), 1, "a"), True),
+        (lambda: _features_and_target._has_header(pd.Series(["a", "b"]), 2, "a"), False),
         (
-            lambda: _read_table._parse_bits(pd.Series(["1", " TRUE", "no" if False else "0"]), "a"),
+            lambda: _features_and_target._parse_bits(
+                pd.Series(["1", " TRUE", "no" if False else "0"]), "a"
+            ),
             [True, True, False],
         ),
     ],

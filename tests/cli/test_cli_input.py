@@ -8,8 +8,8 @@ import pytest
 
 import skmia
 from skmia.cli import _inputs, main
+from skmia.cli._features_and_target import as_features, infer_task
 from skmia.cli._model import make_estimator
-from skmia.cli._read_table import as_features, infer_task
 from skmia.cli._reading import read_table
 
 N = 240

@@ -7,8 +7,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from skmia.cli._features_and_target import as_features
 from skmia.cli._model import make_estimator
-from skmia.cli._read_table import as_features
 
 NET = ["--estimator", "mlp", "--shadows", "4", "--jobs", "1", "--verbose"]
 

@@ -24,7 +24,7 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.svm import OneClassSVM
 
 from skmia.cli import main
-from skmia.cli._loaded import describe_unpickling
+from skmia.cli._other_objects import describe_unpickling
 
 # Words of packages that no message holds, in lower case; a torch net is named as what it is.
 FOREIGN = (

@@ -251,7 +251,7 @@ def test_values_are_checked_before_they_are_written(ledger, value):
 
 
 def test_a_forged_line_with_a_right_digest_is_checked_too(ledger):
-    book = _ledger._read_book(ledger.path.read_bytes(), ledger.path)
+    book = _ledger._parse_ledger(ledger.path.read_bytes(), ledger.path)
     line, digest = _ledger._write_ledger_line(
         5, {**book.fits[0], "n_steps": -100}, book.digests[-1]
     )

@@ -104,6 +104,7 @@ def test_nets():
     assert found.buffers == 0
 
 
+@pytest.mark.filterwarnings("ignore:.*booster=(dart|gblinear)")  # deprecated in xgboost 3.4
 def test_xgboost_has_one_number_per_leaf_and_tree_of_a_class():
     xgboost = pytest.importorskip("xgboost")
     model = xgboost.XGBClassifier(n_estimators=1, max_depth=1).fit(X, Y)

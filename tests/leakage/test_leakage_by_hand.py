@@ -37,7 +37,7 @@ ANSWERS = {
         ),
         (
             lambda: _refits.why_not_bags(NS(bootstrap=False), 3),
-            "bootstrap=False, so that each of its members may have seen every record",
+            "bootstrap=False, so that each of its estimators may have seen every record",
         ),
         (
             lambda: _refits.why_not_bags(

@@ -291,7 +291,7 @@ def test_no_score_where_no_leakage_is_known():
         leakage = LeaveOneOutLeakage(forest).fit(X[:3], TARGET[:3])
         if np.isnan(leakage.leakage_).all():
             break
-    with pytest.raises(ValueError, match="not known for any record.*use more members"):
+    with pytest.raises(ValueError, match="not known for any record.*use more estimators"):
         leakage.score()
 
 

@@ -17,7 +17,7 @@ from skmia.synthetic import (
     excess_risk,
 )
 from skmia.synthetic._cells import NearRows
-from skmia.synthetic._risks import link
+from skmia.synthetic._risks import compute_linkability
 
 ESTIMATORS = [
     SinglingOutRisk(random_state=0),
@@ -152,7 +152,7 @@ def link_all(one, other, k):
     for distances in (one, other):
         pairs = NearRows(*np.indices(distances.shape).reshape(2, -1), distances.ravel())
         parts.append((pairs, np.sort(distances, axis=1)[:, k - 1]))
-    return link(*parts, k)
+    return compute_linkability(*parts, k)
 
 
 def test_ties_of_linked_rows():

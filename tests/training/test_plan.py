@@ -112,7 +112,7 @@ def test_a_keeper_sees_each_model_by_its_number(table, model, n_jobs):
 
 
 def test_a_model_that_nobody_asks_for_is_not_made(table, monkeypatch):
-    from skmia._training.backends.linear import plan as _models
+    from skmia._training.backends.linear import design as _models
 
     def refuse(*arguments):
         raise AssertionError("a model was made")

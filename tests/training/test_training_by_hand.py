@@ -11,7 +11,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from skmia._training import checkpoint, digests, frozen, groups
-from skmia._training.backends.linear import logistic, plan, ridge
+from skmia._training.backends.linear import design, logistic, ridge
 from skmia._training.backends.perceptron import train
 from skmia._training.job import JobProgress
 
@@ -49,28 +49,28 @@ ANSWERS = {
         (lambda: logistic.inverse_strength(NS(penalty="l2", C=2)), 2.0),
         (lambda: logistic._weigh_sigmoid(array([0.0, np.log(3.0)]), array([2.0, 4.0])), [1.0, 3.0]),
     ],
-    plan: [
-        (lambda: plan.are_too_large(array([1e200, 1.0])), True),
-        (lambda: plan.are_too_large(array([1e150, 1.0])), False),
-        (lambda: plan.are_too_large(array([1, 2])), False),
-        (lambda: plan.as_linear_features([[1, 2]]).dtype.str, "<f8"),
-        (lambda: plan.as_linear_features(array([[1, 2]], dtype=np.float32)).dtype.str, "<f4"),
+    design: [
+        (lambda: design.are_too_large(array([1e200, 1.0])), True),
+        (lambda: design.are_too_large(array([1e150, 1.0])), False),
+        (lambda: design.are_too_large(array([1, 2])), False),
+        (lambda: design.as_linear_features([[1, 2]]).dtype.str, "<f8"),
+        (lambda: design.as_linear_features(array([[1, 2]], dtype=np.float32)).dtype.str, "<f4"),
         (
             lambda: [
                 type(one).__name__
-                for one in plan.split_estimator(make_pipeline(StandardScaler(), Ridge()))
+                for one in design.split_estimator(make_pipeline(StandardScaler(), Ridge()))
             ],
             ["StandardScaler", "Ridge"],
         ),
         (
             lambda: [
                 type(one).__name__
-                for one in plan.split_estimator(make_pipeline("passthrough", Ridge()))
+                for one in design.split_estimator(make_pipeline("passthrough", Ridge()))
             ],
             ["NoneType", "Ridge"],
         ),
         (
-            lambda: [type(one).__name__ for one in plan.split_estimator(Ridge())],
+            lambda: [type(one).__name__ for one in design.split_estimator(Ridge())],
             ["NoneType", "Ridge"],
         ),
     ],

@@ -188,6 +188,7 @@ CATEGORIES = {
 }
 
 
+@pytest.mark.filterwarnings("ignore:.*booster=dart")  # deprecated in xgboost 3.4
 def test_categories_of_xgboost_are_given_in_their_order(tmp_path):
     xgboost = pytest.importorskip("xgboost")
     frame = FRAME.astype(CATEGORIES)

@@ -502,12 +502,14 @@ def test_criteria_without_means_and_several_outputs_are_refused():
         read_node_equations(model, Records(X, y))
 
 
+@pytest.mark.filterwarnings("ignore:.*booster=(dart|gblinear)")  # deprecated in xgboost 3.4
 @pytest.mark.parametrize(
     "settings, message",
     [
         ({"reg_alpha": 1.0}, "alpha=1 changes"),
         ({"objective": "binary:hinge"}, "objective is 'binary:hinge'"),
         ({"booster": "gblinear"}, "booster is 'gblinear'"),
+        ({"booster": "dart", "rate_drop": 0.9}, "booster is 'dart'|rate_drop or one_drop changes"),
         ({"num_parallel_tree": 2}, "several trees"),
     ],
 )

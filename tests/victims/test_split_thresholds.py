@@ -269,6 +269,7 @@ def test_thresholds_that_are_not_known_are_refused(model, message):
         read_split_thresholds(model, X, 0.5)
 
 
+@pytest.mark.filterwarnings("ignore:.*booster=gblinear")  # deprecated in xgboost 3.4
 @pytest.mark.parametrize(
     "settings, message",
     [

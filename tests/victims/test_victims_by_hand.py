@@ -152,6 +152,12 @@ ANSWERS = {
         ),
     ],
     boosting: [
+        (lambda: boosting.why_not_boosted(NS(loss="log_loss")), None),
+        (lambda: boosting.why_not_boosted(NS(loss="squared_error")), None),
+        (
+            lambda: boosting.why_not_boosted(NS(loss="huber")),
+            "loss='huber' has gradients that are not supported",
+        ),
         (lambda: boosting._list_totals(10, 2), [12]),
         (lambda: boosting._list_totals(9, 0.1), [10, 11]),
         (
@@ -160,6 +166,12 @@ ANSWERS = {
         ),
     ],
     cart: [
+        (
+            lambda: cart.why_not_reweighted(
+                NS(estimators_=[DecisionTreeClassifier(), LogisticRegression()])
+            ),
+            "it holds a LogisticRegression, and only decision trees are known",
+        ),
         (
             lambda: cart.may_hold_rests(
                 array([[0.7, 0.3], [0.5, 0.5]]), array([[0.0, 0.0], [0.1, 0.1]])
@@ -294,18 +306,6 @@ ANSWERS = {
                 array([2.0, 1.0]),
             ),
             None,
-        ),
-        (lambda: equations.why_not_boosted(NS(loss="log_loss")), None),
-        (lambda: equations.why_not_boosted(NS(loss="squared_error")), None),
-        (
-            lambda: equations.why_not_boosted(NS(loss="huber")),
-            "loss='huber' has gradients that are not supported",
-        ),
-        (
-            lambda: equations.why_not_reweighted(
-                NS(estimators_=[DecisionTreeClassifier(), LogisticRegression()])
-            ),
-            "it holds a LogisticRegression, and only decision trees are known",
         ),
     ],
     _onnx_labels: [

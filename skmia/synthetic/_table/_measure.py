@@ -222,7 +222,7 @@ ATTACKS = {
 
 
 def measure_row_membership(tables, settings, n_permutations, people):
-    """How much more often a training row, or person, has the higher score than a held-out one."""
+    """Return how much more often training rows, or persons, have the higher score than others."""
     rng = derive_random_state(settings["random_state"], "membership")
     real, holdout, made = thin_and_fill(tables, rng)
     own, held = (group_of(people, *pair) for pair in ((real, "real"), (holdout, "holdout")))
@@ -395,6 +395,7 @@ def measure_utility(synthetic, real, holdout, confidence_level, rng, people=None
 
 
 def _estimate_similarity(similarity, n_rows, confidence_level, rng, persons=None):
+    """Return the similarity of columns and of pairs, on average and single, with intervals."""
     columns, pairs = similarity.compare()
     n_columns, estimate = len(columns), _average_similarity(columns, pairs)
     units = np.arange(n_rows)

@@ -286,6 +286,7 @@ def _format_markdown_table(rows):
 
 
 def render_table(document, title=None):
+    """Return the HTML page of a document."""
     screen, data = show_table(document), document["data"]
     command = document["settings"].get("command") or {}
     name = command.get("synthetic", "a synthetic table")
@@ -635,7 +636,7 @@ def _rank_table_rows(document, start):
 
 
 def _describe_copies(document):
-    """Near copies of a hundred on both sides, exact copies, and nearness, in words."""
+    """Describe near copies of a hundred on both sides, exact copies, and nearness."""
     rows = {row["name"]: row for row in document["copies"]}
     many = read_units(document["data"]).many
     near, every = rows["near copies"], rows.get("all copies")

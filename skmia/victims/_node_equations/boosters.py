@@ -8,7 +8,15 @@ from sklearn.base import is_classifier
 
 from .._boosters import OBLIVIOUS, CatBoostTree, LightGBMTree, load_catboost, load_lightgbm
 from .boosting import add_sum, balance, choose_weights, make_gradients
-from .equations import DOUBLE, SINGLE, WEIGHTED, MarginDrift, RoundedValues, estimate_steps
+from .equations import (
+    DOUBLE,
+    MONOTONIC,
+    SINGLE,
+    WEIGHTED,
+    MarginDrift,
+    RoundedValues,
+    estimate_steps,
+)
 
 # Largest relative error of equations of weights in single precision.
 _TOLERANCE = 1e-5
@@ -126,6 +134,7 @@ def load_booster(model):
 
 
 def why_no_xgboost_equations(model):
+    """Return the reason why the equations of a booster are not known, or None."""
     learner, settings = load_booster(model)
     kind, objective = learner["gradient_booster"]["name"], learner["objective"]["name"]
     if kind != "gbtree":
@@ -146,6 +155,9 @@ def why_no_xgboost_equations(model):
     ):
         return "it draws rows by their gradients, and does not store with what chances"
     stored = learner["gradient_booster"]["model"]
+    # From XGBoost 3.4 on, a booster of this name has these weights in place of the name "dart".
+    if any(weight != 1 for weight in stored.get("weight_drop", ())):
+        return "rate_drop or one_drop changes its equations in a way that is not known"
     if int(stored["gbtree_model_param"].get("num_parallel_tree", 1)) > 1:
         return "it grows several trees in each round"
     if solve_settings([BoosterTree(tree) for tree in stored["trees"]], settings) is None:
@@ -162,6 +174,7 @@ def mark_missing(model, X):
 
 
 def read_xgboost(model, X, y, collector):
+    """Read the equations of the leaves, round by round, and return the number of training rows."""
     X = mark_missing(model, X)
     learner, settings = load_booster(model)
     stored = learner["gradient_booster"]["model"]
@@ -243,6 +256,7 @@ _LOSSES = {"Logloss", "MultiClass", "RMSE"}
 
 
 def why_no_catboost_equations(model):
+    """Return the reason why the equations of a booster are not known, or None."""
     stored = load_catboost(model)
     if OBLIVIOUS not in stored:
         return "its grow_policy is not 'SymmetricTree'"
@@ -333,6 +347,7 @@ _ALIKE = 1e-8
 
 
 def why_no_lightgbm_equations(model):
+    """Return the reason why the equations of a booster are not known, or None."""
     text = load_lightgbm(model)
     settings, objective = text.settings, text.header.get("objective", "custom")
     if objective.split(" num_class")[0] not in _OBJECTIVES_LIGHTGBM:
@@ -347,7 +362,7 @@ def why_no_lightgbm_equations(model):
     if shares and int(settings.get("bagging_freq", 0)) > 0:
         return f"{shares[0]}={settings[shares[0]]} leaves out other shares of each class"
     if settings.get("monotone_constraints"):
-        return "monotonic constraints move the values of its leaves"
+        return MONOTONIC
     return WEIGHTED if _is_weighted_inside(text) and _find_inside(text) is None else None
 
 
@@ -362,6 +377,7 @@ def _count_root_rows(text):
 
 
 def read_lightgbm(model, X, y, collector):
+    """Read the equations of the leaves, round by round, and return the number of training rows."""
     text = load_lightgbm(model)
     trees = [LightGBMTree(tree) for tree in text.trees]
     n_outputs = int(text.header.get("num_tree_per_iteration", 1))
@@ -412,7 +428,7 @@ def _add_counts(collector, tree, leaves, terms, mean, unlike):
 
 
 def _find_weights(model, text, first, penalties):
-    """What the first tree of each output says of the weights of rows, and the initial margins.
+    """Read the weights of rows, and the initial margins, from the first tree of each output.
 
     All records start with the same margin, and therefore with the same hessian.
 

@@ -15,6 +15,7 @@ from ..._core.sklearn import (
 from .._model_features import are_midpoints
 from .equations import (
     DOUBLE,
+    MONOTONIC,
     SINGLE,
     MarginDrift,
     RoundedValues,
@@ -27,6 +28,17 @@ _OF_TREES = 0.8
 
 # Largest number of rows from which edges are computed; of more rows, a sample is used.
 _MOST_BINNED = 200_000
+
+
+def why_no_histogram_equations(model):
+    return why_not_boosted(model) or (MONOTONIC if model.monotonic_cst is not None else None)
+
+
+def why_not_boosted(model):
+    """Return the reason why the gradients of the loss of a model are not known, or None."""
+    if model.loss not in ("log_loss", "squared_error"):
+        return f"loss={model.loss!r} has gradients that are not supported"
+    return None
 
 
 def add_bins(collector, model, X, n_rows):
@@ -123,6 +135,7 @@ def add_sum(collector, leaves, parts, targets, precision, rounded, unlike=0.0):
 
 
 def read_histogram_boosting(model, X, y, collector):
+    """Read the equations of leaves and bins, and return the number of training rows."""
     trees = read_trees_of_boosting(model)
     n_outputs = model.n_trees_per_iteration_
     find = estimate_steps([one.nodes["value"][one.nodes["is_leaf"] == 1] for one in trees])
@@ -225,6 +238,7 @@ def choose_weights(weights, seconds, counts, steps, start, penalties, *, slack=F
 
 
 def read_gradient_boosting(model, X, y, collector):
+    """Read the equations of leaves and inner nodes, and return the number of training rows."""
     gradients, X = make_gradients(model, y), X.astype(np.float32)
     n_outputs = model.estimators_.shape[1]
     factor = (n_outputs - 1) / n_outputs if n_outputs > 1 else 1.0

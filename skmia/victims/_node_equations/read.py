@@ -28,18 +28,24 @@ from .boosters import (
     why_no_lightgbm_equations,
     why_no_xgboost_equations,
 )
-from .boosting import read_gradient_boosting, read_histogram_boosting
-from .cart import read_bag, read_forest, read_isolation, read_reweighted, read_tree
-from .equations import (
-    FurtherCollector,
-    NodeCollector,
+from .boosting import (
+    read_gradient_boosting,
+    read_histogram_boosting,
     why_no_histogram_equations,
-    why_not_bagged,
     why_not_boosted,
+)
+from .cart import (
+    read_bag,
+    read_forest,
+    read_isolation,
+    read_reweighted,
+    read_tree,
+    why_not_bagged,
     why_not_grown,
     why_not_isolated,
     why_not_reweighted,
 )
+from .equations import FurtherCollector, NodeCollector
 
 # ``read(model, X, y, collector)`` takes numbers of the classes or targets. It adds all equations to
 # a Collector or Further and returns the number of training rows.

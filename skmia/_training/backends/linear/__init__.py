@@ -1,4 +1,8 @@
-"""Linear models that are solved together."""
+"""Linear models that are solved together.
+
+``design.py`` merges a scaler into the features and makes models of solutions; ``logistic.py`` and
+``ridge.py`` solve, and say which settings they do not support.
+"""
 
 from .backend import LinearWay
 

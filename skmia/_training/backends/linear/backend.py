@@ -8,8 +8,8 @@ from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
 
 from ...groups import describe_training_error
 from ..backend import TrainingBackend, train_alone
+from .design import LinearPlan, SolutionKeeper, split_estimator, why_not_features, why_not_steps
 from .logistic import N_PILOTS, LogisticSolver, why_not_batched_logistic
-from .plan import LinearPlan, SolutionKeeper, split_estimator, why_not_features, why_not_steps
 from .ridge import (
     NormalSolver,
     make_ridge_solver,

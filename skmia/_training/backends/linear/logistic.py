@@ -10,7 +10,7 @@ from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import type_of_target
 
 from ...._core.linear_influence import SMALLEST_RCOND, CholeskyFactor
-from .plan import LinearDesign, LinearSolution
+from .design import LinearDesign, LinearSolution
 
 _MEMORY = 12
 _MAX_TRIALS = 25
@@ -154,6 +154,7 @@ class _NewtonDescent:
 
 
 def _minimize_all(descent, reach, tol, coarse, max_iter):
+    """Minimize all functions up to ``tol``, in at most ``max_iter`` steps."""
     n_functions = len(descent.points)
     found = FoundMinima(
         descent.points.copy(), np.zeros(n_functions, bool), np.zeros(n_functions, int)

@@ -5,7 +5,7 @@ from scipy.linalg import eigvalsh
 from sklearn.linear_model import LinearRegression
 
 from ...._core.linear_influence import SMALLEST_RCOND, CholeskyFactor
-from .plan import LinearDesign, LinearSolution, are_too_large
+from .design import LinearDesign, LinearSolution, are_too_large
 
 _EXACT_SOLVERS = ("auto", "cholesky", "svd")
 # Ratio to the largest singular value above which one is clearly not 0. Squaring, as the normal

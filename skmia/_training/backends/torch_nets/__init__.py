@@ -13,7 +13,8 @@ step. For convolutions on a CPU, ``timing.py`` measures which of them takes the 
 time. On a GPU, the kernels of a step are recorded where that saves time (``cuda_graphs.py``), and
 groups of nets are spread over several GPUs (``timing.py``).
 
-Nets with any of the following are trained one by one, and the plan gives the reason: other
+Nets with any of the following are trained one by one, and the plan gives the reason (settings in
+``plan.py``, ``callbacks.py`` and ``optimizers.py``, modules in ``equality.py``): other
 callbacks that act on the training, overridden methods other than those for a batch, warm_start,
 compile, other datasets, iterators and samplers, tables and sparse matrices, more than two million
 weights on a CPU, and anything else that changes the first training steps of two models.

@@ -118,6 +118,7 @@ def _why_not_asked(ready, table):
 
 
 def _compare_with_single(job, prepared, table, generic=False, in_turn=False):
+    """Return the reason why the first steps of two nets differ from ordinary training, or None."""
     for dtype in (torch.float64, None):
         try:
             expected = [_train_ordinary(job, k, dtype, not in_turn) for k in (0, 1)]

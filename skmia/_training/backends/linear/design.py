@@ -1,4 +1,4 @@
-"""Input and output of the solvers of linear shadow models."""
+"""Input and output of the solvers of linear shadow models, also behind a scaler."""
 
 import warnings
 from copy import deepcopy
@@ -294,6 +294,7 @@ class SolutionKeeper:
         return Outputs(proba, self._classes[present], "proba").aligned_to(self._classes)
 
     def _make_model(self, k, row, solution):
+        """Return the fitted estimator of a solution, in the units of the records."""
         estimator = deepcopy(self._pattern)
         seed_estimator(estimator, self._job.seeds[k])
         coef, intercept = solution.coef[row], solution.intercept[row]

@@ -38,6 +38,7 @@ def refuse_other_object(model):
 
 
 def _tell_object(model):
+    """Name an object that is not an estimator, with what can be audited; None for estimators."""
     if model is None:
         return "nothing (None)"
     if isinstance(model, dict | list | tuple):

@@ -1,4 +1,4 @@
-"""Pages that commands write, apart from what makes them."""
+"""Writing of the page of a command, but not over its sources."""
 
 from contextlib import suppress
 

@@ -1,4 +1,4 @@
-"""Reading tables: features and target."""
+"""Features, target and membership of a table that was read."""
 
 import shlex
 from collections.abc import Hashable
