@@ -3,11 +3,18 @@
 import numpy as np
 import pandas as pd
 from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
 
 from .numbers import as_series, show, to_array
 from .outputs import Outputs
 from .query import check_class_order, check_targets, check_victim, query_victim
 from .records import Records, get_features
+
+
+def refuse_first(sentences, start=""):
+    """Refuse something by the first sentence on what is wrong with it, if there is one."""
+    for sentence in sentences:
+        raise ValueError(f"{start}{sentence}")
 
 
 def check_records(records, *, labels=True, targets=False):
@@ -47,7 +54,8 @@ def set_features(estimator, records):
 
 
 def check_features(estimator, records):
-    """Check that records have as many features as those of fit."""
+    """Check that the estimator is fitted, and to as many features as the records have."""
+    check_is_fitted(estimator)
     known, got = vars(estimator).get("n_features_in_"), get_features(records)[0]
     if None not in (known, got) and known != got:
         raise ValueError(

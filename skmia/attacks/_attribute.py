@@ -14,7 +14,6 @@ from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OrdinalEncoder
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted
 
 from .._core.containers import is_frame, is_tensor, refuse_foreign_table, to_numpy
 from .._core.copies import CopiesParameters, copy_unfitted
@@ -24,7 +23,7 @@ from .._core.numbers import show, to_array
 from .._core.query import check_victim, query_victim
 from .._core.randomness import seed_estimator
 from .._core.records import Records
-from .._core.sklearn import HasMethods, StrOptions, validate_params_of
+from .._core.sklearn import HasMethods, StrOptions
 from .._core.threads import on_one_thread
 from .._core.transactions import TransactionMixin
 from .._core.types import ArrayLike, Seed
@@ -356,7 +355,6 @@ class AttributeInferenceAttack(CandidateScores):
         self : object
             Fitted estimator.
         """
-        validate_params_of(self)
         records = check_records(X)
         check_victim(self.victim)
         if self.sensitive is None or self.sensitive is pd.NA:
@@ -401,7 +399,6 @@ class AttributeInferenceAttack(CandidateScores):
         ValueError
             If the records have other columns than in `fit`.
         """
-        check_is_fitted(self)
         records = check_features(self, check_records(X))
         self._attribute.check(records.X)
         completed = [self._attribute.complete(records.X, value) for value in self.classes_]

@@ -26,7 +26,6 @@ from ._student import StudentDefense
 from .mechanisms import (
     DELTA,
     FINITE_POSITIVE,
-    check_target,
     choose_target_delta,
     column_values,
     validate_rows,

@@ -18,7 +18,7 @@ from .._core.matrix import check_class_column, validate_matrix
 from .._core.optional import import_optional
 from .._core.probabilities import check_answered
 from .._core.randomness import isolated_randomness, preserved_randomness
-from .._core.sklearn import HasMethods, Interval, StrOptions, validate_params_of
+from .._core.sklearn import HasMethods, Interval, StrOptions
 from .._core.types import ArrayLike, Rows, Seed
 from ..exceptions import PrivacyWarning
 from ._exact_noise import PrivateRandomness
@@ -30,7 +30,6 @@ from .mechanisms import (
     FINITE_POSITIVE,
     check_label_types,
     check_one_target,
-    check_target,
     choose_target_delta,
     validate_rows,
 )
@@ -283,8 +282,6 @@ class DPSGDClassifier(CountsPrivateFits, ClassifierMixin, BaseEstimator):
             If settings contradict each other, or when clipping would not bound what one row
             changes in the net.
         """
-        check_target(self)
-        validate_params_of(self)
         self._check_settings()
         import_optional("opacus", "dp")
         import_optional("skorch", "torch")
@@ -332,7 +329,7 @@ class DPSGDClassifier(CountsPrivateFits, ClassifierMixin, BaseEstimator):
             The noise multiplier, the sampling rate and the number of steps. The noise is 0 if no
             accountant covers the fit.
         """
-        validate_params_of(self)
+        self._validate_parameters()
         self._check_settings()
         import_optional("opacus", "dp")
         import_optional("skorch", "torch")

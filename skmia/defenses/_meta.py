@@ -24,7 +24,7 @@ from .._core.probabilities import check_answered
 from .._core.randomness import preserved_randomness
 from .._core.routing import make_router, route_weights
 from .._core.sample_weights import fit_weighted, requests_weights, routing_requests
-from .._core.sklearn import HasMethods, InvalidParameterError, validate_params_of
+from .._core.sklearn import HasMethods, InvalidParameterError
 from .._core.transactions import TransactionMixin
 from .._core.types import ArrayLike
 from .._training.backends.torch_nets.plan import find_net
@@ -435,7 +435,6 @@ class SoftTargetDefense(AnswersProba):
         self : object
             Fitted estimator.
         """
-        validate_params_of(self)
         check_takes_targets(self.estimator, type(self).__name__)
         data = check_labeled(X, y, route_weights(self, sample_weight, fit_params))
         self._fit_targets(data)

@@ -23,7 +23,6 @@ from .._core.sklearn import (
     InvalidParameterError,
     StrOptions,
     at_least,
-    validate_params_of,
 )
 from .._core.types import ArrayLike, Seed
 from .._core.validation import call_given
@@ -159,7 +158,6 @@ class LabelSmoothingDefense(SoftTargetDefense):
         ValueError
             If the first call has no ``classes``, or if a label is not among them.
         """
-        validate_params_of(self)
         check_takes_targets(self.estimator, type(self).__name__)
         weights = route_weights(self, sample_weight, fit_params, "partial_fit")
         data = check_labeled(X, y, weights)
@@ -469,7 +467,6 @@ class SoftRegressionDefense(RegressorMixin, DefendedEstimator):
         self : object
             Fitted estimator.
         """
-        validate_params_of(self)
         check_numbers_of_models(self)
         data = _check_rows(X, y)
         weights = route_weights(self, sample_weight, fit_params)

@@ -20,7 +20,6 @@ from .._core.sklearn import (
     InvalidParameterError,
     StrOptions,
     at_least,
-    validate_params_of,
 )
 from .._core.types import ArrayLike, Seed
 from ._meta import AnswersProba, check_takes_targets, fit_on_targets, inner_has
@@ -201,7 +200,6 @@ class StudentDefense(TaughtClassifier):
         self : object
             Fitted estimator.
         """
-        validate_params_of(self)
         student = copy_unfitted(self.estimator if self.student is None else self.student)
         if self.labels == "soft":
             self._check_soft(student)

@@ -17,7 +17,7 @@ from .._core.containers import is_tensor, to_numpy
 from .._core.matrix import check_container
 from .._core.metric_inputs import check_option
 from .._core.numbers import check_number, to_array
-from .._core.sklearn import Interval, InvalidParameterError, StrOptions, validate_params_of
+from .._core.sklearn import Interval, StrOptions
 from .._core.tradeoff import privacy_profile
 from .._core.transactions import TransactionMixin
 from .._core.types import ArrayLike, Seed
@@ -120,15 +120,6 @@ def check_one_target(estimator):
         )
 
 
-def check_target(estimator):
-    """Refuse an infinite ``target_epsilon``, which is training without privacy."""
-    if isinstance(estimator.target_epsilon, Real) and estimator.target_epsilon == np.inf:
-        raise InvalidParameterError(
-            f"The 'target_epsilon' parameter of {type(estimator).__name__} must be finite. Got inf "
-            "instead. To train without privacy, set noise_multiplier=0 and leave it out."
-        )
-
-
 class NoiseMechanism(TransactionMixin, OneToOneFeatureMixin, TransformerMixin, BaseEstimator, ABC):
     """Base class of mechanisms whose ``transform`` adds fresh noise in every call.
 
@@ -162,7 +153,6 @@ class NoiseMechanism(TransactionMixin, OneToOneFeatureMixin, TransformerMixin, B
         self : object
             Fitted estimator. It holds nothing of the values.
         """
-        validate_params_of(self)
         X = self._read(X, reset=True)
         self._calibrate(X.shape[1])
         # Without a seed each call asks the operating system, so that two copies of a fitted

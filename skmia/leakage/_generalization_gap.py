@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._core.groups import sorted_values
 from .._core.matrix import validate_matrix
-from .._core.sklearn import Interval, StrOptions, validate_params_of
+from .._core.sklearn import Interval, StrOptions
 from .._core.transactions import TransactionMixin
 from .._core.types import ArrayLike
 from .bounds import (
@@ -202,7 +202,6 @@ class GeneralizationGapBound(TransactionMixin, BaseEstimator):
         self : object
             Fitted estimator.
         """
-        validate_params_of(self)
         self._check_settings()
         X, y = validate_matrix(self, X, y, dtype=np.float64, ensure_min_samples=2)
         self.classes_ = sorted_values(y, "y")
@@ -248,7 +247,6 @@ class GeneralizationGapBound(TransactionMixin, BaseEstimator):
             Of the two ``classes_``, the one whose mean is nearer to the record's value in
             ``column_``; the first one at equal distances.
         """
-        check_is_fitted(self)
         X = validate_matrix(self, X, dtype=np.float64, reset=False)
         distances = np.abs(X[:, [self.column_]] - self.means_[:, self.column_])
         return self.classes_[distances.argmin(axis=1)]

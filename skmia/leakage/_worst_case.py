@@ -20,7 +20,7 @@ from .._core.matrix import check_class_column, check_feature_matrix, validate_ma
 from .._core.numbers import to_array
 from .._core.probabilities import as_columns
 from .._core.pvalues import format_pvalue
-from .._core.sklearn import N_JOBS, HasMethods, Interval, StrOptions, at_least, validate_params_of
+from .._core.sklearn import N_JOBS, HasMethods, Interval, StrOptions, at_least
 from .._core.splits import draw_halves
 from .._core.transactions import TransactionMixin
 from .._core.types import ArrayLike, Seed, Splitter
@@ -281,7 +281,6 @@ class WorstCaseVulnerability(TransactionMixin, ClassifierMixin, BaseEstimator):
         self : object
             Fitted estimator.
         """
-        validate_params_of(self)
         X, groups = self._split_group_column(X, reset=True)
         members = self._check_membership(X, y)
         rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31 - 1))
@@ -319,7 +318,6 @@ class WorstCaseVulnerability(TransactionMixin, ClassifierMixin, BaseEstimator):
             Probabilities of non-membership and membership; one half if the features are not
             informative, such as values or groups that ``fit`` has not seen on both sides.
         """
-        check_is_fitted(self)
         X, groups = self._split_group_column(X, reset=False)
         if groups is None:
             codes = np.zeros(len(X), dtype=np.intp)

@@ -16,7 +16,7 @@ from .._core.matrix import check_container
 from .._core.numbers import check_count, show
 from .._core.optional import import_optional
 from .._core.randomness import check_random_state, isolated_randomness
-from .._core.sklearn import Interval, StrOptions, at_least, validate_params_of
+from .._core.sklearn import Interval, StrOptions, at_least
 from .._core.types import ArrayLike, Seed
 from ..defenses import (
     DELTA,
@@ -24,7 +24,6 @@ from ..defenses import (
     CountsPrivateFits,
     PrivacyLedger,
     PrivateRandomness,
-    check_target,
     choose_target_delta,
     column_values,
     validate_rows,
@@ -610,8 +609,6 @@ class DPWassersteinGAN(CountsPrivateFits, BaseEstimator):
         self : object
             Fitted estimator.
         """
-        check_target(self)
-        validate_params_of(self)
         self._check_settings()
         import_optional("torch", "torch")
         check_container(X, "X")

@@ -10,12 +10,11 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.compose import ColumnTransformer
 from sklearn.neighbors import NearestNeighbors
 from sklearn.preprocessing import MinMaxScaler, OneHotEncoder
-from sklearn.utils.validation import check_is_fitted
 
 from .._core.error_hints import with_advice
 from .._core.matrix import check_container, check_feature_matrix, validate_matrix
 from .._core.numbers import check_number, show, to_array
-from .._core.sklearn import StrOptions, validate_params_of
+from .._core.sklearn import StrOptions
 from .._core.transactions import TransactionMixin
 from .._core.types import ArrayLike
 
@@ -102,7 +101,6 @@ class GowerEncoder(TransactionMixin, TransformerMixin, BaseEstimator):
         self : object
             Fitted estimator.
         """
-        validate_params_of(self)
         table = self._check(X, reset=True)
         self.is_categorical_ = self._read_categorical(table)
         self._check_numbers(table)
@@ -130,7 +128,6 @@ class GowerEncoder(TransactionMixin, TransformerMixin, BaseEstimator):
         -------
         points : ndarray of shape (n_rows, n_numbers + n_categories)
         """
-        check_is_fitted(self)
         table = self._check(X, reset=False)
         self._check_numbers(table)
         with with_advice(self, table):
