@@ -8,6 +8,7 @@ from functools import partial, wraps
 
 import numpy as np
 
+from .numbers import refuse_first
 from .sklearn import replace_available_method, validate_params_of
 
 # Methods that learn attributes; the last ones by calling the first.
@@ -47,9 +48,14 @@ class TransactionMixin:
                 setattr(cls, name, changed)
 
     def _validate_parameters(self):
-        """Refuse parameters that the constraints of the class do not allow."""
+        """Refuse parameters that are not allowed, each by itself or together."""
         if hasattr(self, "_parameter_constraints"):
             validate_params_of(self)
+        refuse_first(self._list_conflicting_parameters())
+
+    def _list_conflicting_parameters(self):
+        """Return a sentence on each choice of parameters, allowed one by one, that contradicts."""
+        return ()
 
     def _copy_continued(self, method):
         """Return attributes of the last fit that a method continues from, as copies."""

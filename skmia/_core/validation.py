@@ -11,12 +11,6 @@ from .query import check_class_order, check_targets, check_victim, query_victim
 from .records import Records, get_features
 
 
-def refuse_first(sentences, start=""):
-    """Refuse something by the first sentence on what is wrong with it, if there is one."""
-    for sentence in sentences:
-        raise ValueError(f"{start}{sentence}")
-
-
 def check_records(records, *, labels=True, targets=False):
     """Check that the input is a non-empty set of records, and of what kind their labels are.
 

@@ -28,6 +28,7 @@ from .mechanisms import (
     FINITE_POSITIVE,
     choose_target_delta,
     column_values,
+    refuse_crossed,
     validate_rows,
 )
 

@@ -29,7 +29,6 @@ from .mechanisms import (
     DELTA,
     FINITE_POSITIVE,
     check_label_types,
-    check_one_target,
     choose_target_delta,
     validate_rows,
 )
@@ -282,7 +281,6 @@ class DPSGDClassifier(CountsPrivateFits, ClassifierMixin, BaseEstimator):
             If settings contradict each other, or when clipping would not bound what one row
             changes in the net.
         """
-        self._check_settings()
         import_optional("opacus", "dp")
         import_optional("skorch", "torch")
         from . import _private_training as training
@@ -330,7 +328,6 @@ class DPSGDClassifier(CountsPrivateFits, ClassifierMixin, BaseEstimator):
             accountant covers the fit.
         """
         self._validate_parameters()
-        self._check_settings()
         import_optional("opacus", "dp")
         import_optional("skorch", "torch")
         from . import _private_training as training
@@ -395,14 +392,14 @@ class DPSGDClassifier(CountsPrivateFits, ClassifierMixin, BaseEstimator):
         )
         return np.unique(y)
 
-    def _check_settings(self):
-        check_one_target(self)
+    def _list_conflicting_parameters(self):
+        yield from super()._list_conflicting_parameters()
         if self.schema is not None and self.classes is not None:
-            raise ValueError("classes are those of the schema; leave classes out.")
+            yield "classes are those of the schema; leave classes out."
         if self.max_grad_norm == np.inf and self.noise_multiplier != 0:
-            raise ValueError("Noise needs a finite max_grad_norm; got inf.")
+            yield "Noise needs a finite max_grad_norm; got inf."
         if self.target_epsilon is not None and not self.poisson_sampling:
-            raise ValueError("target_epsilon needs poisson_sampling=True; got False.")
+            yield "target_epsilon needs poisson_sampling=True; got False."
 
     def _dtype(self):
         parameter = next(self.estimator_.module_.parameters())

@@ -40,7 +40,6 @@ from .mechanisms import (
     DELTA,
     FINITE_POSITIVE,
     check_label_types,
-    check_one_target,
     choose_target_delta,
     gaussian_sigma,
 )
@@ -240,7 +239,6 @@ class PATEDefense(CountsPrivateFits, TaughtClassifier):
             If there are fewer rows than teachers, if no teacher can be fitted, or if fewer than two
             classes win.
         """
-        check_one_target(self)
         for learner in (self.estimator, self.student):
             _check_untrained(learner)
         X, y, _ = check_labeled(X, y, None)
@@ -279,7 +277,6 @@ class PATEDefense(CountsPrivateFits, TaughtClassifier):
             is 0 if ``epsilon_`` is infinite.
         """
         self._validate_parameters()
-        check_one_target(self)
         multiplier = self._choose_multiplier(choose_target_delta(self.target_delta, len(y)))
         return [(multiplier if self.noise_seed is None else 0.0, 1.0, 1)]
 

@@ -27,6 +27,12 @@ class CountsPrivateFits(TransactionMixin):
             )
         super()._validate_parameters()
 
+    def _list_conflicting_parameters(self):
+        given = [self.target_epsilon is not None, self.noise_multiplier is not None]
+        if sum(given) != 1:
+            got = "both" if all(given) else "neither"
+            yield f"Give one of target_epsilon and noise_multiplier; got {got}."
+
     def __sklearn_clone__(self):
         made = super().__sklearn_clone__()
         vars(made).update(_fits_of_clones=self._get_fits(), _may_be_sent=True)

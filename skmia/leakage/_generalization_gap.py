@@ -202,7 +202,6 @@ class GeneralizationGapBound(TransactionMixin, BaseEstimator):
         self : object
             Fitted estimator.
         """
-        self._check_settings()
         X, y = validate_matrix(self, X, y, dtype=np.float64, ensure_min_samples=2)
         self.classes_ = sorted_values(y, "y")
         check_classification_targets(y)
@@ -276,13 +275,13 @@ class GeneralizationGapBound(TransactionMixin, BaseEstimator):
         again = clone(self).fit(X[:, [self.column_]], y)
         return float(again.success_bound_low_[0])
 
-    def _check_settings(self):
+    def _list_conflicting_parameters(self):
         if self.assumption in _TAILED_BOUNDS and self.proxy_variance is None:
-            raise ValueError(f"assumption={self.assumption!r} needs proxy_variance; got None.")
+            yield f"assumption={self.assumption!r} needs proxy_variance; got None."
         if self.interval == "bernstein" and (
             self.assumption != "bounded" or self.value_range is None
         ):
-            raise ValueError(
+            yield (
                 "interval='bernstein' needs assumption='bounded' and the value_range; got "
                 f"assumption={self.assumption!r} and value_range={self.value_range!r}."
             )

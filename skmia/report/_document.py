@@ -8,7 +8,7 @@ import pandas as pd
 from .. import synthetic as tables
 from .._core.escaping import to_plain, visible
 from .._core.levels import CONCLUSIVE, as_plain_level, check_evidence
-from .._core.validation import refuse_first
+from .._core.numbers import refuse_first
 from ..disclosure import LOWER_ENDS
 from ._beyond_shift import AucExcess
 from ._checks_of_release import list_warnings
