@@ -106,6 +106,17 @@ def check_outputs_source(victim):
         check_victim(victim)
 
 
+def require_victim(victim, who, needed="the victim itself"):
+    """Refuse None in the place of the victim, where stored outputs do not tell what is asked."""
+    if victim is None:
+        raise ValueError(f"{who} needs {needed}; stored outputs are not enough.")
+
+
+def check_sides(records, membership, **kinds):
+    """Check records and return the membership of each as a boolean array."""
+    return check_membership(membership, len(check_records(records, **kinds)))
+
+
 def query(victim: BaseEstimator | None, records: Records) -> Outputs:
     """Query a victim with records, or read the outputs that they store if it is None.
 

@@ -18,7 +18,7 @@ from sklearn.utils import check_random_state
 from .._core.containers import is_frame, is_tensor, refuse_foreign_table, to_numpy
 from .._core.copies import CopiesParameters, copy_unfitted
 from .._core.error_hints import with_advice
-from .._core.metric_inputs import check_finite_vector
+from .._core.metric_inputs import check_record_weights
 from .._core.numbers import show, to_array
 from .._core.query import check_victim, query_victim
 from .._core.randomness import seed_estimator
@@ -228,12 +228,9 @@ class CandidateScores(TransactionMixin, CopiesParameters, ClassifierMixin, BaseE
         right = np.array([bool(one) for one in guesses == truth])
         if sample_weight is None:
             return float(right.mean())
-        weights = check_finite_vector(sample_weight, "sample_weight")
-        if weights.shape != right.shape or weights.min() < 0 or not weights.any():
-            raise ValueError(
-                f"sample_weight must hold one number of 0 or more for each of {len(right)} "
-                "records, some of them above 0."
-            )
+        weights = check_record_weights(sample_weight, len(right))
+        if not weights.any():
+            raise ValueError("sample_weight must be above 0 for some record; got 0 for all.")
         return float(np.average(right, weights=weights))
 
     @abstractmethod
