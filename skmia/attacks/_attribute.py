@@ -6,7 +6,6 @@ from typing import Any, Literal, Self
 
 import numpy as np
 import pandas as pd
-from scipy import sparse
 from scipy.special import softmax
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.compose import make_column_selector, make_column_transformer
@@ -15,7 +14,12 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OrdinalEncoder
 from sklearn.utils import check_random_state
 
-from .._core.containers import is_frame, is_tensor, refuse_foreign_table, to_numpy
+from .._core.containers import (
+    check_single_values,
+    is_frame,
+    is_tensor,
+    to_numpy,
+)
 from .._core.copies import CopiesParameters, copy_unfitted
 from .._core.error_hints import with_advice
 from .._core.metric_inputs import check_record_weights
@@ -35,15 +39,6 @@ from ..victims import open_white_box
 _MOST_VALUES = 100
 
 
-def _check_table(X):
-    refuse_foreign_table(X, "Attribute inference")
-    if sparse.issparse(X) or X.ndim != 2:
-        raise ValueError(
-            "Attribute inference needs X with rows and columns, a DataFrame, an array or a "
-            f"tensor; got {type(X).__name__} with {X.ndim} axes."
-        )
-
-
 class SensitiveAttribute:
     """One column with several values, or a block of one-hot columns.
 
@@ -51,7 +46,7 @@ class SensitiveAttribute:
     """
 
     def __init__(self, X, sensitive, values):
-        _check_table(X)
+        check_single_values(X, "Attribute inference")
         self._n_columns, self._names = X.shape[1], list(X.columns) if is_frame(X) else None
         self.columns = self._read_columns(X, sensitive)
         self.is_block = len(self.columns) > 1
@@ -116,7 +111,7 @@ class SensitiveAttribute:
 
     def check(self, X):
         """Refuse records that have other columns than those that were fitted."""
-        _check_table(X)
+        check_single_values(X, "Attribute inference")
         if X.shape[1] != self._n_columns or is_frame(X) != (self._names is not None):
             raise ValueError(
                 f"The attack was fitted on {self._n_columns} columns of "

@@ -325,16 +325,31 @@ class TargetRows(LabeledRows):
             return fit_weighted(model, self.X, self.y, self.sample_weight)
 
 
-def check_labeled(X, y, sample_weight):
-    """Return the training rows without rows of weight 0, which count as absent."""
+def require_proba(estimator, who, role):
+    """Refuse an estimator without probabilities."""
+    if not hasattr(estimator, "predict_proba"):
+        raise InvalidParameterError(
+            f"{who} needs predict_proba of the {role}, which {type(estimator).__name__} does not "
+            "have."
+        )
+
+
+def check_rows(X, y):
+    """Return X as rows that can be selected, of which each has a finite value of y."""
     if not isinstance(X, np.ndarray) or X.ndim == 0:
         X = as_rows(X)
-    y = check_class_column(y, "y", warn=True)
     assert_all_finite(y, input_name="y")
-    check_classification_targets(y)
     check_consistent_length(X, y)
     if len(y) == 0:
         raise ValueError("Expected at least 1 row; got 0.")
+    return X
+
+
+def check_labeled(X, y, sample_weight):
+    """Return the training rows without rows of weight 0, which count as absent."""
+    y = check_class_column(y, "y", warn=True)
+    X = check_rows(X, y)
+    check_classification_targets(y)
     return weigh_rows(LabeledRows(X, y, None), sample_weight)
 
 

@@ -17,12 +17,11 @@ from .._core.randomness import check_random_state
 from .._core.routing import route_params
 from .._core.sklearn import (
     HasMethods,
-    InvalidParameterError,
     StrOptions,
     at_least,
 )
 from .._core.types import ArrayLike, Seed
-from ._meta import AnswersProba, check_takes_targets, fit_on_targets, inner_has
+from ._meta import AnswersProba, check_takes_targets, fit_on_targets, inner_has, require_proba
 
 
 class TaughtClassifier(AnswersProba):
@@ -233,8 +232,4 @@ class StudentDefense(TaughtClassifier):
 
     def _check_soft(self, student):
         check_takes_targets(student, 'StudentDefense(labels="soft")')
-        if not hasattr(self.estimator, "predict_proba"):
-            raise InvalidParameterError(
-                'labels="soft" needs predict_proba of the teacher, which '
-                f"{type(self.estimator).__name__} does not have."
-            )
+        require_proba(self.estimator, 'labels="soft"', "teacher")
