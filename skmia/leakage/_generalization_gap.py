@@ -9,14 +9,13 @@ import pandas as pd
 from scipy import special
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils import ClassifierTags
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
-from .._core.groups import sorted_values
 from .._core.matrix import validate_matrix
 from .._core.sklearn import Interval, StrOptions
 from .._core.transactions import TransactionMixin
 from .._core.types import ArrayLike
+from ._witness import split_classes
 from .bounds import (
     bounded_loss_success_bound,
     subexponential_loss_success_bound,
@@ -203,14 +202,7 @@ class GeneralizationGapBound(TransactionMixin, BaseEstimator):
             Fitted estimator.
         """
         X, y = validate_matrix(self, X, y, dtype=np.float64, ensure_min_samples=2)
-        self.classes_ = sorted_values(y, "y")
-        check_classification_targets(y)
-        if len(self.classes_) != 2:
-            raise ValueError(
-                "Only binary classification is supported: y must hold two values, one for members "
-                "and one for non-members; got "
-                f"{len(self.classes_)} class{'es' * (len(self.classes_) > 1)}."
-            )
+        self.classes_, _ = split_classes(y)
         width = self._compute_width(X)
         samples = [X[y == label] for label in self.classes_]
         self.n_samples_ = np.array([len(sample) for sample in samples])

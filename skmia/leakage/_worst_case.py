@@ -10,12 +10,10 @@ import pandas as pd
 from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import assert_all_finite, check_consistent_length, check_random_state
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from .._core.containers import is_frame, refuse_masked
 from .._core.escaping import to_plain, visible
-from .._core.groups import sorted_values
 from .._core.matrix import check_class_column, check_feature_matrix, validate_matrix
 from .._core.numbers import to_array
 from .._core.probabilities import as_columns
@@ -26,7 +24,7 @@ from .._core.transactions import TransactionMixin
 from .._core.types import ArrayLike, Seed, Splitter
 from ..metrics import membership_advantage_score
 from ._total_variation import summarize_null, threshold_interval, witness_bound
-from ._witness import GroupedWitness, choose_method, make_witness
+from ._witness import GroupedWitness, choose_method, make_witness, split_classes
 
 
 def drop_column(X, column, parameter):
@@ -282,7 +280,7 @@ class WorstCaseVulnerability(TransactionMixin, ClassifierMixin, BaseEstimator):
             Fitted estimator.
         """
         X, groups = self._split_group_column(X, reset=True)
-        members = self._check_membership(X, y)
+        members = self._read_membership(X, y)
         rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31 - 1))
         if groups is None:
             codes, self._group_names = np.zeros(len(X), dtype=np.intp), None
@@ -383,19 +381,11 @@ class WorstCaseVulnerability(TransactionMixin, ClassifierMixin, BaseEstimator):
         check_is_fitted(self)
         return describe_worst_case(self)
 
-    def _check_membership(self, X, y):
+    def _read_membership(self, X, y):
         y = check_class_column(y, "y", warn=True)
         assert_all_finite(y, input_name="y")
         check_consistent_length(X, y)
-        check_classification_targets(y)
-        self.classes_, codes = sorted_values(y, "y", return_inverse=True)
-        if len(self.classes_) > 2:
-            raise ValueError(
-                "Only binary classification is supported: membership has two values; got "
-                f"{len(self.classes_)} classes."
-            )
-        if len(self.classes_) == 1:
-            raise ValueError(f"Membership holds one class only, {str(self.classes_[0])!r}.")
+        self.classes_, codes = split_classes(y)
         self.n_members_, self.n_nonmembers_ = int(codes.sum()), int((1 - codes).sum())
         return codes == 1
 

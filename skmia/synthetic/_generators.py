@@ -18,7 +18,7 @@ from .._core.sdv_parts import seed_synthesizer
 from .._core.sklearn import HasMethods, StrOptions, at_least
 from .._core.transactions import TransactionMixin
 from .._core.types import ArrayLike, Seed
-from ._neighbors import GowerEncoder, as_frame, find_nearest, is_number_dtype
+from ._neighbors import GowerEncoder, as_frame, find_nearest, is_number_dtype, validate_frame
 
 
 class BaseGenerator(TransactionMixin, BaseEstimator):
@@ -45,10 +45,7 @@ class BaseGenerator(TransactionMixin, BaseEstimator):
         """
         self._is_frame = isinstance(X, pd.DataFrame)
         if self._is_frame:
-            validate_matrix(self, X, skip_check_array=True)
-            if len(X) == 0:
-                raise ValueError("Expected a table with at least 1 row; got 0.")
-            table = X.reset_index(drop=True)
+            table = validate_frame(self, X).reset_index(drop=True)
         else:
             table = pd.DataFrame(validate_matrix(self, X))
         self._dtypes = table.dtypes

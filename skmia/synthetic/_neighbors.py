@@ -24,6 +24,14 @@ def is_number_dtype(dtype):
     return pd.api.types.is_numeric_dtype(dtype) and not pd.api.types.is_bool_dtype(dtype)
 
 
+def validate_frame(estimator, X, **checks):
+    """Check the columns of a DataFrame of numbers or others, and that it has a row."""
+    validate_matrix(estimator, X, skip_check_array=True, **checks)
+    if len(X) == 0:
+        raise ValueError("Expected a table with at least 1 row; got 0.")
+    return X
+
+
 def draw_places(n, most, random_state):
     """Return the places of at most so many of n rows, in their order."""
     return np.arange(n) if n <= most else np.sort(random_state.choice(n, most, replace=False))
@@ -139,10 +147,7 @@ class GowerEncoder(TransactionMixin, TransformerMixin, BaseEstimator):
         if not isinstance(X, pd.DataFrame):
             X = validate_matrix(self, X, reset=reset, dtype=None)
             return pd.DataFrame(X)
-        validate_matrix(self, X, reset=reset, skip_check_array=True)
-        if len(X) == 0:
-            raise ValueError("Expected a table with at least 1 row; got 0.")
-        return X.set_axis(range(X.shape[1]), axis=1)
+        return validate_frame(self, X, reset=reset).set_axis(range(X.shape[1]), axis=1)
 
     def _check_numbers(self, table):
         missing = table.loc[:, ~self.is_categorical_].isna().to_numpy()
