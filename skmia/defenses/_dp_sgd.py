@@ -290,14 +290,7 @@ class DPSGDClassifier(CountsPrivateFits, ClassifierMixin, BaseEstimator):
         seed = check_random_state(self.random_state).randint(2**31 - 1) if given else None
         self.delta_ = choose_target_delta(self.target_delta, len(X))
         with isolated_randomness(np.random.SeedSequence(seed)):
-            self.estimator_ = training.make_private_net(
-                self.estimator,
-                X.shape[1],
-                len(classes),
-                self.poisson_sampling,
-                self.public_weights,
-            )
-            training.check_trainable(self.estimator_)
+            self.estimator_ = self._make_net(training, X, classes)
             with np.errstate(over="ignore"):  # a warning would tell of the row
                 X = X.astype(self._dtype(), copy=False)
             self.classes_ = self._name_units(X.shape[1:], classes)
@@ -335,14 +328,7 @@ class DPSGDClassifier(CountsPrivateFits, ClassifierMixin, BaseEstimator):
         X, _, classes = copy.copy(self)._read_rows(X, y)
         n_rows = len(X)
         with isolated_randomness(np.random.SeedSequence(0)):
-            net = training.make_private_net(
-                self.estimator,
-                X.shape[1],
-                len(classes),
-                self.poisson_sampling,
-                self.public_weights,
-            )
-        training.check_trainable(net)
+            net = self._make_net(training, X, classes)
         delta = choose_target_delta(self.target_delta, n_rows)
         privacy = self._plan(training, net, n_rows, delta)
         noise = float(privacy.noise_multiplier) if self._is_covered else 0.0
@@ -391,6 +377,14 @@ class DPSGDClassifier(CountsPrivateFits, ClassifierMixin, BaseEstimator):
             stacklevel=4,
         )
         return np.unique(y)
+
+    def _make_net(self, training, X, classes):
+        """Return an initialized net with new weights, all of which private training can take."""
+        sizes = X.shape[1], len(classes)
+        given = self.poisson_sampling, self.public_weights
+        net = training.make_private_net(self.estimator, *sizes, *given)
+        training.check_trainable(net)
+        return net
 
     def _list_conflicting_parameters(self):
         yield from super()._list_conflicting_parameters()
