@@ -225,7 +225,7 @@ class CandidateScores(TransactionMixin, CopiesParameters, ClassifierMixin, BaseE
             return float(right.mean())
         weights = check_record_weights(sample_weight, len(right))
         if not weights.any():
-            raise ValueError("sample_weight must be above 0 for some record; got 0 for all.")
+            raise ValueError("sample_weight must hold one number of 0 or more, some above 0.")
         return float(np.average(right, weights=weights))
 
     @abstractmethod
