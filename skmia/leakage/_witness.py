@@ -39,13 +39,12 @@ def split_classes(y):
     """Return the two values of y, and the code of each row: 1 for members, of the larger value."""
     check_classification_targets(y)
     classes, codes = sorted_values(y, "y", return_inverse=True)
-    if len(classes) > 2:
+    if (n := len(classes)) != 2:
+        one = "Membership holds one class only"
         raise ValueError(
-            "Only binary classification is supported: y must hold two values, one for members and "
-            f"one for non-members; got {len(classes)} classes."
+            f"{one if n == 1 else 'Only binary classification is supported'}: y must hold two "
+            f"values, one for members and one for non-members; got {n} class{'es' * (n > 1)}."
         )
-    if len(classes) == 1:
-        raise ValueError(f"Membership holds one class only, {str(classes[0])!r}.")
     return classes, codes
 
 
