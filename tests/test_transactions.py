@@ -3,6 +3,7 @@
 import importlib.util
 import inspect
 import random
+from numbers import Real
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +11,7 @@ import pandas as pd
 import pytest
 from interruptions import assert_interruptions_leave, freeze, interrupt, run_to_line
 from public import PUBLIC
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, clone
 from sklearn.datasets import make_classification
 from sklearn.exceptions import NotFittedError
 from sklearn.frozen import FrozenEstimator
@@ -352,3 +353,50 @@ def test_a_fit_that_ends_or_fails_is_noted_no_longer():
         assert original is estimator and copied is not estimator
         assert get_original(copied) is copied
     assert _running.get() == before
+
+
+class Threshold(TransactionMixin, BaseEstimator):
+    _parameter_constraints = {"low": [Real], "high": [Real]}
+
+    def __init__(self, low=0.0, high=1.0):
+        self.low = low
+        self.high = high
+
+    def _list_conflicting_parameters(self):
+        if self.low > self.high:
+            yield f"low must not be above high; got {self.low} and {self.high}."
+
+    def fit(self, X, y=None):
+        self.low_ = X[0]
+        return self
+
+    def partial_fit(self, X, y=None):
+        return self.fit(X)
+
+
+@pytest.mark.parametrize("method", ["fit", "partial_fit"])
+@pytest.mark.parametrize(
+    "parameters, message",
+    [
+        ({"low": "a"}, "'low' parameter of Threshold must be an instance of 'float'"),
+        ({"low": True}, "'low' parameter of Threshold must not be a boolean"),
+        ({"low": 2.0}, "low must not be above high; got 2.0 and 1.0"),
+        ({"low": 2.0, "high": None}, "'high' parameter of Threshold must be"),
+    ],
+)
+def test_parameters_are_checked_before_an_estimator_learns(method, parameters, message):
+    model = Threshold(**parameters)
+    with pytest.raises(ValueError, match=message):
+        getattr(model, method)(None)  # of which no row is read
+    assert not hasattr(model, "low_")
+
+
+def test_parameters_are_checked_once_and_not_by_the_copy_that_is_fitted():
+    class Counting(Threshold):
+        n_checks = 0
+
+        def _validate_parameters(self):
+            type(self).n_checks += 1
+            super()._validate_parameters()
+
+    assert Counting().partial_fit([3.0]).low_ == 3.0 and Counting.n_checks == 1

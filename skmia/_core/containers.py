@@ -466,6 +466,16 @@ def read_only(rows):
     return view
 
 
+def check_single_values(X, who):
+    """Refuse records in which single values cannot be replaced: without rows and columns."""
+    refuse_foreign_table(X, who)
+    if sparse.issparse(X) or X.ndim != 2:
+        raise ValueError(
+            f"{who} needs X with rows and columns, a DataFrame, an array or a tensor; got "
+            f"{type(X).__name__} with {X.ndim} axes."
+        )
+
+
 def refuse_masked(values, name):
     """Refuse a masked array that hides values, as what is hidden would be read all the same."""
     n_hidden = np.ma.count_masked(values) if isinstance(values, np.ma.MaskedArray) else 0

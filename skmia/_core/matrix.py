@@ -7,7 +7,7 @@ import numpy as np
 from scipy.sparse import issparse
 from sklearn.utils import check_array, check_consistent_length, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import validate_data
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .containers import is_frame, is_tensor, refuse_masked, to_numpy
 from .groups import sorted_values
@@ -20,7 +20,12 @@ _FOREIGN = (str, bytes, np.datetime64, datetime.date, list, tuple, np.ndarray)
 
 
 def validate_matrix(estimator, X, *args, **checks):
-    """Check X as :func:`sklearn.utils.validation.validate_data` does."""
+    """Check X as :func:`sklearn.utils.validation.validate_data` does.
+
+    With ``reset=False`` X is compared with that of ``fit``, so that the estimator must be fitted.
+    """
+    if checks.get("reset") is False:
+        check_is_fitted(estimator)
     check_container(X, "X")
     if args:
         refuse_masked(args[0], "y")

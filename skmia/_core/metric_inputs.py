@@ -108,6 +108,17 @@ def check_judged(judged, names, n_records):
     return masks
 
 
+def check_record_weights(sample_weight, n_records):
+    """Return a number of 0 or more for each record."""
+    weights = check_finite_vector(sample_weight, "sample_weight")
+    if len(weights) != n_records or (weights < 0).any():
+        raise ValueError(
+            f"sample_weight must hold one number of 0 or more for each of {n_records} records; got "
+            f"shape {weights.shape} and a smallest value of {weights.min(initial=np.inf):g}."
+        )
+    return weights
+
+
 def check_weights(sample_weight, membership):
     """Return non-negative weights that leave some weight on members and on non-members."""
     if sample_weight is None:

@@ -22,6 +22,12 @@ def show(value):
     return text if len(text) <= _WIDTH else f"{text[: _WIDTH - 3]}..."
 
 
+def refuse_first(sentences, start=""):
+    """Refuse something by the first sentence on what is wrong with it, if there is one."""
+    for sentence in sentences:
+        raise ValueError(f"{start}{sentence}")
+
+
 def check_number(value, name, allowed, low=-LARGEST, high=LARGEST, *, whole=False):
     """Check a number in [low, high] and return it unchanged."""
     kind = Integral if whole else Real

@@ -22,7 +22,6 @@ from .copies import copy_unfitted
 from .error_hints import with_advice
 from .outputs import PREDICTIONS, Outputs, join_outputs
 from .randomness import preserved_randomness
-from .sklearn import validate_params_of
 from .skorch_nets import gives_logits, is_skorch, query_logits, query_proba
 from .transactions import TransactionMixin
 
@@ -48,7 +47,6 @@ class GivenModel(TransactionMixin):
         self : object
             Fitted estimator.
         """
-        validate_params_of(self)
         self._check_model()
         return self
 

@@ -8,7 +8,8 @@ from functools import partial, wraps
 
 import numpy as np
 
-from .sklearn import replace_available_method
+from .numbers import refuse_first
+from .sklearn import replace_available_method, validate_params_of
 
 # Methods that learn attributes; the last ones by calling the first.
 _LEARNING = ("fit", "partial_fit", "fit_transform", "fit_predict", "fit_resample")
@@ -27,7 +28,8 @@ class TransactionMixin:
     earlier fit has learned. The estimator takes over the attributes of the copy at the end.
     Whatever ends ``fit`` before, an error or an interruption, leaves the estimator as it was, and
     until then other threads use the earlier fit. The same holds for ``partial_fit``, for methods
-    that call ``fit``, and for subclasses with methods of their own.
+    that call ``fit``, and for subclasses with methods of their own. Before they begin, parameters
+    are checked against ``_parameter_constraints``, as scikit-learn does.
     """
 
     # Private attributes that outlast a fit, also one that fails.
@@ -44,6 +46,16 @@ class TransactionMixin:
                 changed = replace_available_method(method, change)
             if changed is not method:
                 setattr(cls, name, changed)
+
+    def _validate_parameters(self):
+        """Refuse parameters that are not allowed, each by itself or together."""
+        if hasattr(self, "_parameter_constraints"):
+            validate_params_of(self)
+        refuse_first(self._list_conflicting_parameters())
+
+    def _list_conflicting_parameters(self):
+        """Return a sentence on each choice of parameters, allowed one by one, that contradicts."""
+        return ()
 
     def _copy_continued(self, method):
         """Return attributes of the last fit that a method continues from, as copies."""
@@ -67,6 +79,7 @@ def _as_transaction(name, method):
     def learn(self, *args, **kwargs):
         if get_original(self) is not self:  # called by fit of a subclass, or by fit_transform
             return method(self, *args, **kwargs)
+        self._validate_parameters()
         learned = _list_learned(self)
         kept = {key: value for key, value in vars(self).items() if key not in learned}
         copied = object.__new__(type(self))

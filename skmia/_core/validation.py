@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
 
 from .numbers import as_series, show, to_array
 from .outputs import Outputs
@@ -47,7 +48,8 @@ def set_features(estimator, records):
 
 
 def check_features(estimator, records):
-    """Check that records have as many features as those of fit."""
+    """Check that the estimator is fitted, and to as many features as the records have."""
+    check_is_fitted(estimator)
     known, got = vars(estimator).get("n_features_in_"), get_features(records)[0]
     if None not in (known, got) and known != got:
         raise ValueError(
@@ -102,6 +104,17 @@ def check_outputs_source(victim):
     """Check the ``victim`` parameter: a fitted model, or None for stored outputs."""
     if victim is not None:
         check_victim(victim)
+
+
+def require_victim(victim, who, needed="the victim itself"):
+    """Refuse None in the place of the victim, where stored outputs do not tell what is asked."""
+    if victim is None:
+        raise ValueError(f"{who} needs {needed}; stored outputs are not enough.")
+
+
+def check_sides(records, membership, **kinds):
+    """Check records and return the membership of each as a boolean array."""
+    return check_membership(membership, len(check_records(records, **kinds)))
 
 
 def query(victim: BaseEstimator | None, records: Records) -> Outputs:

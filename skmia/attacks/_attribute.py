@@ -6,7 +6,6 @@ from typing import Any, Literal, Self
 
 import numpy as np
 import pandas as pd
-from scipy import sparse
 from scipy.special import softmax
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.compose import make_column_selector, make_column_transformer
@@ -14,17 +13,21 @@ from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OrdinalEncoder
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted
 
-from .._core.containers import is_frame, is_tensor, refuse_foreign_table, to_numpy
+from .._core.containers import (
+    check_single_values,
+    is_frame,
+    is_tensor,
+    to_numpy,
+)
 from .._core.copies import CopiesParameters, copy_unfitted
 from .._core.error_hints import with_advice
-from .._core.metric_inputs import check_finite_vector
+from .._core.metric_inputs import check_record_weights
 from .._core.numbers import show, to_array
 from .._core.query import check_victim, query_victim
 from .._core.randomness import seed_estimator
 from .._core.records import Records
-from .._core.sklearn import HasMethods, StrOptions, validate_params_of
+from .._core.sklearn import HasMethods, StrOptions
 from .._core.threads import on_one_thread
 from .._core.transactions import TransactionMixin
 from .._core.types import ArrayLike, Seed
@@ -36,15 +39,6 @@ from ..victims import open_white_box
 _MOST_VALUES = 100
 
 
-def _check_table(X):
-    refuse_foreign_table(X, "Attribute inference")
-    if sparse.issparse(X) or X.ndim != 2:
-        raise ValueError(
-            "Attribute inference needs X with rows and columns, a DataFrame, an array or a "
-            f"tensor; got {type(X).__name__} with {X.ndim} axes."
-        )
-
-
 class SensitiveAttribute:
     """One column with several values, or a block of one-hot columns.
 
@@ -52,7 +46,7 @@ class SensitiveAttribute:
     """
 
     def __init__(self, X, sensitive, values):
-        _check_table(X)
+        check_single_values(X, "Attribute inference")
         self._n_columns, self._names = X.shape[1], list(X.columns) if is_frame(X) else None
         self.columns = self._read_columns(X, sensitive)
         self.is_block = len(self.columns) > 1
@@ -117,7 +111,7 @@ class SensitiveAttribute:
 
     def check(self, X):
         """Refuse records that have other columns than those that were fitted."""
-        _check_table(X)
+        check_single_values(X, "Attribute inference")
         if X.shape[1] != self._n_columns or is_frame(X) != (self._names is not None):
             raise ValueError(
                 f"The attack was fitted on {self._n_columns} columns of "
@@ -229,12 +223,9 @@ class CandidateScores(TransactionMixin, CopiesParameters, ClassifierMixin, BaseE
         right = np.array([bool(one) for one in guesses == truth])
         if sample_weight is None:
             return float(right.mean())
-        weights = check_finite_vector(sample_weight, "sample_weight")
-        if weights.shape != right.shape or weights.min() < 0 or not weights.any():
-            raise ValueError(
-                f"sample_weight must hold one number of 0 or more for each of {len(right)} "
-                "records, some of them above 0."
-            )
+        weights = check_record_weights(sample_weight, len(right))
+        if not weights.any():
+            raise ValueError("sample_weight must hold one number of 0 or more, some above 0.")
         return float(np.average(right, weights=weights))
 
     @abstractmethod
@@ -356,7 +347,6 @@ class AttributeInferenceAttack(CandidateScores):
         self : object
             Fitted estimator.
         """
-        validate_params_of(self)
         records = check_records(X)
         check_victim(self.victim)
         if self.sensitive is None or self.sensitive is pd.NA:
@@ -401,7 +391,6 @@ class AttributeInferenceAttack(CandidateScores):
         ValueError
             If the records have other columns than in `fit`.
         """
-        check_is_fitted(self)
         records = check_features(self, check_records(X))
         self._attribute.check(records.X)
         completed = [self._attribute.complete(records.X, value) for value in self.classes_]

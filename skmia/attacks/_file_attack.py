@@ -8,6 +8,7 @@ import numpy as np
 from .._core.budget import Cost, allow_bytes, format_bytes
 from .._core.probabilities import posterior_of
 from .._core.query import unwrap
+from .._core.validation import require_victim
 from ..base import BaseAttack
 
 # What an attack on a file may hold, however large the table is: more takes long and says little.
@@ -52,10 +53,7 @@ class CandidatesAttack(BaseAttack):
         )
 
     def _fit(self, records, membership):
-        if self.victim is None:
-            raise ValueError(
-                f"{type(self).__name__} needs {self._needed}; stored outputs are not enough."
-            )
+        require_victim(self.victim, type(self).__name__, self._needed)
         # Sorted by content, so that nothing depends on the order in which records come.
         order, self._digests, self._groups = sort_distinct(records)
         self._keep(self._judge_candidates(records[order]))

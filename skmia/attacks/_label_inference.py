@@ -8,7 +8,6 @@ from scipy.optimize import minimize
 from scipy.special import log_softmax, softmax
 from sklearn.base import BaseEstimator
 from sklearn.utils import gen_batches
-from sklearn.utils.validation import check_is_fitted
 
 from .._core.outputs import Outputs
 from .._core.query import check_victim, log_label_scores, query_aligned, query_victim
@@ -208,7 +207,6 @@ class LabelInferenceAttack(CandidateScores):
         scores : ndarray of shape (n, n_classes)
             Logarithms of numbers that are proportional to the probabilities of the labels.
         """
-        check_is_fitted(self)
         records = check_features(self, check_records(X, labels=False))
         scores = self._log_scores(query_aligned(self.victim, records.X, self.classes_))
         if self.pool_ is None:

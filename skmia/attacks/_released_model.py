@@ -28,6 +28,7 @@ from .._core.query import unwrap
 from .._core.records import Records
 from .._core.sklearn import Interval, StrOptions
 from .._core.types import Seed
+from .._core.validation import require_victim
 from ..base import BaseAttack, offer_of, why_not
 from ..victims import (
     PARTS_OF_FILES,
@@ -325,10 +326,7 @@ class ReleasedModelAttack(BaseAttack):
         return Needs(ANY, access=frozenset({"file"}))
 
     def _fit(self, records, membership):
-        if self.victim is None:
-            raise ValueError(
-                "ReleasedModelAttack needs the fitted model itself; stored outputs are not enough."
-            )
+        require_victim(self.victim, "ReleasedModelAttack", "the fitted model itself")
         self.parts_, self.left_out_ = {}, {}
         is_given = self.max_bytes != "auto"
         self._allowed = float(self.max_bytes) if is_given else allow_bytes_for_file(records)

@@ -14,6 +14,7 @@ from .._core.budget import Cost
 from .._core.needs import ANY, Needs
 from .._core.numbers import as_series
 from .._core.query import check_fitted, unwrap
+from .._core.validation import require_victim
 from ..base import BaseAttack
 from ..victims import has_file, iter_inner_models, read_state
 from ._array_search import (
@@ -257,10 +258,7 @@ def _join_found_tables(table, more, **options):
 
 
 def _read_victim(victim):
-    if victim is None:
-        raise ValueError(
-            "StoredValuesAttack needs the fitted model itself; stored outputs are not enough."
-        )
+    require_victim(victim, "StoredValuesAttack", "the fitted model itself")
     name = type(unwrap(victim)).__name__
     if not has_file(victim):
         raise TypeError(

@@ -6,10 +6,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
-from scipy import sparse
 from sklearn.base import BaseEstimator, clone
 
-from .._core.containers import is_frame, is_tensor, refuse_foreign_table
+from .._core.containers import check_single_values, is_frame, is_tensor
 from .._core.needs import BOTH
 from .._core.numbers import as_numbers, show
 from .._core.query import check_victim
@@ -175,12 +174,9 @@ class UnknownValues:
 
     def _check(self, X, donors):
         for rows in (X, donors):
-            refuse_foreign_table(rows, "UnknownValues")
-            if sparse.issparse(rows) or is_tensor(rows) or rows.ndim != 2:
-                raise ValueError(
-                    "UnknownValues needs a table or an array of rows and columns; got "
-                    f"{type(rows).__name__} with {rows.ndim} axes."
-                )
+            check_single_values(rows, "UnknownValues")
+            if is_tensor(rows):
+                raise ValueError("UnknownValues needs a table or an array; got a tensor.")
         if is_frame(X):
             same = is_frame(donors) and X.columns.equals(donors.columns)
             missing = [name for name in self.columns if name not in X.columns]

@@ -6,13 +6,11 @@ from typing import TYPE_CHECKING, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils.validation import check_is_fitted
 
 from .._core.copies import CopiesParameters
 from .._core.needs import ANY, BOTH, NOBODY, Needs
 from .._core.probabilities import as_columns, posterior_of
 from .._core.records import Records
-from .._core.sklearn import validate_params_of
 from .._core.transactions import TransactionMixin
 from .._core.types import ArrayLike
 from .._core.validation import (
@@ -161,7 +159,6 @@ class BaseAttack(TransactionMixin, CopiesParameters, ClassifierMixin, BaseEstima
         self : object
             Fitted estimator.
         """
-        validate_params_of(self)
         records = self._check_labels(X)
         membership = None
         if y is not None:
@@ -201,7 +198,6 @@ class BaseAttack(TransactionMixin, CopiesParameters, ClassifierMixin, BaseEstima
         scores : ndarray of shape (n,)
             Higher means more likely a member.
         """
-        check_is_fitted(self)
         records = check_features(self, self._check_labels(X))
         return check_finite(np.asarray(self._score_samples(records), dtype=np.float64))
 
@@ -272,7 +268,6 @@ class BaseAttack(TransactionMixin, CopiesParameters, ClassifierMixin, BaseEstima
             False, for example, for records without a shadow model that was trained on them, if the
             attack needs one.
         """
-        check_is_fitted(self)
         records = check_features(self, self._check_labels(X))
         return np.asarray(self._can_judge(records), dtype=bool)
 

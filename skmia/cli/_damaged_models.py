@@ -52,12 +52,21 @@ def check_foreign(model):
             _check_sizes(part)
             if hasattr(part, "fit") and not is_fitted(part):
                 continue  # a recipe within an ensemble
-        for kind, check in _CHECKS.items():
+        for kind, expect in _EXPECTED.items():
             if isinstance(part, kind):
-                check(part)
-        for is_booster, check in _BOOSTERS.items():
+                _refuse_contradiction(expect(part), part)
+        for is_booster, expect in _EXPECTED_OF_BOOSTERS.items():
             if is_booster(part):
-                check(part)
+                _refuse_contradiction(expect(part), part)
+
+
+def _refuse_contradiction(expected, part):
+    """Refuse a part at the first condition that does not hold; the others are not computed."""
+    if not all(map(np.all, expected)):
+        name = "booster" if isinstance(part, dict) else type(part).__name__
+        raise DamagedModelError(
+            f"numbers of a {name} in it contradict each other; it is damaged or forged"
+        )
 
 
 def _walk_objects(root):
@@ -96,7 +105,8 @@ def _check_sizes(estimator):
     fitted = getattr(estimator, "estimators_", None)
     if fitted is None:
         return
-    _check_widths(estimator, np.ravel(np.asarray(fitted, dtype=object)).tolist())
+    parts = np.ravel(np.asarray(fitted, dtype=object)).tolist()
+    _refuse_contradiction(_expect_widths(estimator, parts), estimator)
     n_estimators = estimator.get_params(deep=False).get("n_estimators")
     if n_estimators is None or isinstance(n_estimators, str):
         return
@@ -108,7 +118,7 @@ def _check_sizes(estimator):
         )
 
 
-def _check_widths(ensemble, parts):
+def _expect_widths(ensemble, parts):
     """Trees of an ensemble read no more columns than the ensemble hands to them unchecked."""
     width = getattr(ensemble, "n_features_in_", None)
     subsets = getattr(ensemble, "estimators_features_", None)
@@ -119,142 +129,134 @@ def _check_widths(ensemble, parts):
         given = width
         if subsets is not None:
             subset = np.asarray(subsets[k])
-            _require(subset.size and 0 <= subset.min() and subset.max() < width, ensemble)
+            yield subset.size and 0 <= subset.min() and subset.max() < width
             given = len(subset)
-        _require(own <= max(given, width if subsets is None else given), ensemble)
+        yield own <= max(given, width if subsets is None else given)
         tree = getattr(part, "tree_", None)
-        _require(tree is None or tree.n_features == own, ensemble)
+        yield tree is None or tree.n_features == own
 
 
-def _require(condition, part):
-    if not condition:
-        name = "booster" if isinstance(part, dict) else type(part).__name__
-        raise DamagedModelError(
-            f"numbers of a {name} in it contradict each other; it is damaged or forged"
-        )
-
-
-def _check_nodes(left, right, is_leaf, feature, n_features, part):
+def _expect_nodes(left, right, is_leaf, feature, n_features):
     """Children come after their parent, as every builder puts them, so that a walk ends."""
     numbers, inner = np.arange(len(left)), ~is_leaf
-    _require(len(left) > 0, part)
+    yield len(left) > 0
     for child in (left[inner].astype(np.int64), right[inner].astype(np.int64)):
-        _require(((child > numbers[inner]) & (child < len(left))).all(), part)
+        yield (child > numbers[inner]) & (child < len(left))
     chosen = feature[inner]
-    _require(((chosen >= 0) & (chosen < n_features)).all(), part)
+    yield (chosen >= 0) & (chosen < n_features)
 
 
-def _check_tree(tree):
+def _expect_tree(tree):
     state = tree.__getstate__()
     nodes = state["nodes"]
     left, right = nodes["left_child"], nodes["right_child"]
-    _require(state["node_count"] == len(nodes) == len(state["values"]), tree)
-    _require(((left == -1) == (right == -1)).all(), tree)
-    _check_nodes(left, right, left == -1, nodes["feature"], tree.n_features, tree)
-    _require(np.isfinite(state["values"]).all(), tree)
+    yield state["node_count"] == len(nodes) == len(state["values"])
+    yield (left == -1) == (right == -1)
+    yield from _expect_nodes(left, right, left == -1, nodes["feature"], tree.n_features)
+    yield np.isfinite(state["values"]).all()
 
 
-def _check_predictor(predictor):
+def _expect_predictor(predictor):
     nodes = predictor.nodes
     n_features = 2**31 if len(nodes) <= 1 else int(nodes["feature_idx"].max()) + 1
     is_leaf = nodes["is_leaf"].astype(bool)
     children = nodes["left"], nodes["right"]
-    _check_nodes(*children, is_leaf, nodes["feature_idx"], n_features, predictor)
+    yield from _expect_nodes(*children, is_leaf, nodes["feature_idx"], n_features)
     categorical = nodes[nodes["is_categorical"].astype(bool) & ~is_leaf]
     for bits in (predictor.raw_left_cat_bitsets, predictor.binned_left_cat_bitsets):
-        _require(bits.ndim == 2 and bits.shape[1] == 8, predictor)
-        _require((categorical["bitset_idx"] < len(bits)).all(), predictor)
-    _require(np.isfinite(nodes["value"]).all(), predictor)
+        yield bits.ndim == 2 and bits.shape[1] == 8
+        yield categorical["bitset_idx"] < len(bits)
+    yield np.isfinite(nodes["value"]).all()
 
 
-def _check_owner(model):
+def _expect_owner(model):
     """A tree reads the columns that its model checks the records for, alone or in another model."""
     if hasattr(model, "tree_"):
-        _require(model.tree_.n_features == model.n_features_in_, model)
+        yield model.tree_.n_features == model.n_features_in_
 
 
-def _check_boosting(model):
+def _expect_boosting(model):
     """Features of the trees are columns of the records, and categories are known."""
     is_categorical, edges = read_categories_of_boosting(model)
-    _require(len(is_categorical) == len(edges) == model.n_features_in_, model)
+    yield len(is_categorical) == len(edges) == model.n_features_in_
     for predictor in read_trees_of_boosting(model):
         nodes = predictor.nodes
-        _require((nodes["feature_idx"] < model.n_features_in_).all(), model)
+        yield nodes["feature_idx"] < model.n_features_in_
         split = nodes["is_categorical"].astype(bool) & ~nodes["is_leaf"].astype(bool)
-        _require(is_categorical[nodes["feature_idx"][split]].all(), model)
+        yield is_categorical[nodes["feature_idx"][split]].all()
 
 
-def _check_stages(model):
+def _expect_stages(model):
     """Each stage adds one number for each output, which compiled code writes unchecked."""
     stages = np.asarray(model.estimators_, dtype=object)
     n_outputs = 1
     if is_classifier(model):
         n_outputs = 1 if len(model.classes_) == 2 else len(model.classes_)
         classes = getattr(model.init_, "classes_", model.classes_)
-        _require(len(classes) == len(model.classes_), model)
-    _require(stages.ndim == 2 and stages.shape[1] == n_outputs, model)
-    _require(model.n_trees_per_iteration_ == n_outputs, model)
+        yield len(classes) == len(model.classes_)
+    yield stages.ndim == 2 and stages.shape[1] == n_outputs
+    yield model.n_trees_per_iteration_ == n_outputs
     for tree in stages.ravel():
-        _require(isinstance(tree, BaseDecisionTree) and tree.tree_.value.shape[1:] == (1, 1), model)
+        yield isinstance(tree, BaseDecisionTree) and tree.tree_.value.shape[1:] == (1, 1)
 
 
-def _check_vocabulary(model):
+def _expect_vocabulary(model):
     """The columns of the words are 0, 1, 2, ..."""
     found = getattr(model, "vocabulary_", {})
     numbers = sorted(int(number) for number in found.values())
-    _require(numbers == list(range(len(found))), model)
+    yield numbers == list(range(len(found)))
 
 
-def _check_categories(model):
+def _expect_categories(model):
     """Rare categories are merged into columns that exist."""
     for mapping, n_columns in read_infrequent_categories(model):
         mapping = np.asarray(mapping)
-        _require(mapping.dtype.kind in "iu", model)
-        _require(not mapping.size or (mapping.min() >= 0 and mapping.max() < n_columns), model)
+        yield mapping.dtype.kind in "iu"
+        yield not mapping.size or (mapping.min() >= 0 and mapping.max() < n_columns)
 
 
-def _check_neighbor_labels(model):
+def _expect_neighbor_labels(model):
     """Neighbors vote for classes that exist; several targets are counted in Python."""
     labels = np.asarray(model._y)
-    _require(len(labels) == model.n_samples_fit_, model)
+    yield len(labels) == model.n_samples_fit_
     if labels.ndim == 1 and labels.dtype.kind in "iu":
-        _require(labels.min() >= 0 and labels.max() < len(model.classes_), model)
+        yield labels.min() >= 0 and labels.max() < len(model.classes_)
 
 
-def _check_spline(spline):
+def _expect_spline(spline):
     knots, n_knots = np.asarray(spline.t), len(spline.t)
-    _require(isinstance(spline.k, int | np.integer) and 0 <= spline.k < n_knots, spline)
-    _require(knots.ndim == 1 and np.isfinite(knots).all() and (np.diff(knots) >= 0).all(), spline)
-    _require(len(spline.c) >= n_knots - spline.k - 1 > spline.k, spline)
+    yield isinstance(spline.k, int | np.integer) and 0 <= spline.k < n_knots
+    yield knots.ndim == 1 and np.isfinite(knots).all() and (np.diff(knots) >= 0).all()
+    yield len(spline.c) >= n_knots - spline.k - 1 > spline.k
 
 
-def _check_function(call):
+def _expect_function(call):
     """HistGradientBoosting checks its columns of numbers with this function, and no other."""
     plain = (str, bool, type, type(None), list, np.dtype)
     known = call.func is check_array and not call.args
-    _require(known and all(isinstance(one, plain) for one in call.keywords.values()), call)
+    yield known and all(isinstance(one, plain) for one in call.keywords.values())
 
 
-def _check_walk(left, right, is_leaf, part):
+def _expect_walk(left, right, is_leaf):
     """Each node is reached once at most from the first, whatever the order of their numbers."""
     seen, level = np.zeros(len(left), dtype=bool), np.zeros(1, dtype=np.int64)
-    _require(len(left) > 0 and len(left) == len(right), part)
+    yield len(left) > 0 and len(left) == len(right)
     while len(level):
-        _require(((level >= 0) & (level < len(left))).all(), part)
-        _require(not seen[level].any() and len(np.unique(level)) == len(level), part)
+        yield (level >= 0) & (level < len(left))
+        yield not seen[level].any() and len(np.unique(level)) == len(level)
         seen[level] = True
         inner = level[~is_leaf[level]]
         level = np.concatenate([left[inner], right[inner]])
     return seen & ~is_leaf
 
 
-def _check_xgboost(model):
+def _expect_xgboost(model):
     learner = json.loads(model.get_booster().save_raw("json"))["learner"]
-    _require(int(learner["learner_model_param"]["num_feature"]) == model.n_features_in_, model)
-    _check_xgboost_document(learner, model)
+    yield int(learner["learner_model_param"]["num_feature"]) == model.n_features_in_
+    yield from _expect_xgboost_document(learner)
 
 
-def _check_xgboost_document(learner, model):
+def _expect_xgboost_document(learner):
     width = int(learner["learner_model_param"]["num_feature"])
     stored = learner["gradient_booster"]
     stored = stored.get("gbtree", stored).get(
@@ -265,41 +267,41 @@ def _check_xgboost_document(learner, model):
             np.array(tree[name], dtype=np.int64)
             for name in ("left_children", "right_children", "split_indices")
         )
-        _require(len(columns) == len(left), model)
-        inner = _check_walk(left, right, left == -1, model)
-        _require(((columns[inner] >= 0) & (columns[inner] < width)).all(), model)
+        yield len(columns) == len(left)
+        inner = yield from _expect_walk(left, right, left == -1)
+        yield (columns[inner] >= 0) & (columns[inner] < width)
         ends = np.add(tree.get("categories_segments", []), tree.get("categories_sizes", []))
-        _require((ends <= len(tree.get("categories", ()))).all(), model)
+        yield ends <= len(tree.get("categories", ()))
     outputs = np.array(stored.get("tree_info", []), dtype=np.int64)
     n_outputs = max(1, *(int(learner["learner_model_param"][key]) for key in _OUTPUTS))
-    _require(((outputs >= 0) & (outputs < n_outputs)).all(), model)
+    yield (outputs >= 0) & (outputs < n_outputs)
 
 
 _OUTPUTS = ("num_class", "num_target")  # of XGBoost
 
 
-def _check_lightgbm(model):
+def _expect_lightgbm(model):
     text = load_lightgbm(model)
     width = int(text.header["max_feature_idx"]) + 1
-    _require(1 <= width == model.n_features_in_, model)
+    yield 1 <= width == model.n_features_in_
     for tree in text.trees:
         left, right, columns = tree["left_child"], tree["right_child"], tree["split_feature"]
         n_leaves = len(tree["leaf_value"])
-        _require(len(left) == len(right) == len(columns) == n_leaves - 1, model)
+        yield len(left) == len(right) == len(columns) == n_leaves - 1
         numbers = np.arange(len(left))
         for child in (left, right):
             leaves = ~child[child < 0]
-            _require((leaves < n_leaves).all(), model)
+            yield leaves < n_leaves
             # Children come after their parent, so that a walk ends.
-            _require(((child < 0) | ((child > numbers) & (child < len(left)))).all(), model)
-        _require(((columns >= 0) & (columns < width)).all(), model)
+            yield (child < 0) | ((child > numbers) & (child < len(left)))
+        yield (columns >= 0) & (columns < width)
 
 
-def _check_catboost(model):
-    _check_catboost_document(load_catboost(model), model)
+def _expect_catboost(model):
+    return _expect_catboost_document(load_catboost(model))
 
 
-def _check_catboost_document(stored, model):
+def _expect_catboost_document(stored):
     """Split and leaves of the trees that split alike at each level; CatBoost checks neither."""
     features = stored["features_info"]
     columns = features.get("float_features", ())
@@ -309,11 +311,11 @@ def _check_catboost_document(stored, model):
     for tree in stored.get(OBLIVIOUS, ()):
         splits = tree.get("splits") or ()
         for split in splits:
-            _require(0 <= split.get("float_feature_index", 0) < max(1, len(columns)), model)
-            _require(0 <= split["split_index"] < (n_splits if is_known else _MOST_SPLITS), model)
+            yield 0 <= split.get("float_feature_index", 0) < max(1, len(columns))
+            yield 0 <= split["split_index"] < (n_splits if is_known else _MOST_SPLITS)
         n_leaves = 2 ** len(splits)
-        _require(len(tree["leaf_values"]) == n_outputs * n_leaves, model)
-        _require(len(tree["leaf_weights"]) in (0, n_leaves), model)
+        yield len(tree["leaf_values"]) == n_outputs * n_leaves
+        yield len(tree["leaf_weights"]) in (0, n_leaves)
 
 
 _MOST_SPLITS = 10**7
@@ -326,71 +328,71 @@ def check_booster_file(path):
     with open(path, "rb") as file:
         stored = json.load(file)
     if "learner" in stored:
-        _check_xgboost_document(stored["learner"], stored)
+        _refuse_contradiction(_expect_xgboost_document(stored["learner"]), stored)
     elif "features_info" in stored:
-        _check_catboost_document(stored, stored)
+        _refuse_contradiction(_expect_catboost_document(stored), stored)
 
 
-def _check_binary_tree(tree):
+def _expect_binary_tree(tree):
     data, order, nodes, bounds = (np.asarray(part) for part in tree.__getstate__()[:4])
-    _require(data.ndim == 2 and len(order) == len(data), tree)
-    _require(np.array_equal(np.sort(order), np.arange(len(data))), tree)
+    yield data.ndim == 2 and len(order) == len(data)
+    yield np.array_equal(np.sort(order), np.arange(len(data)))
     starts, ends = nodes["idx_start"], nodes["idx_end"]
-    _require(((starts >= 0) & (starts <= ends) & (ends <= len(data))).all(), tree)
+    yield (starts >= 0) & (starts <= ends) & (ends <= len(data))
     numbers = np.arange(len(nodes))
-    _require(((nodes["is_leaf"] != 0) | (2 * numbers + 2 < len(nodes))).all(), tree)
-    _require(bounds.shape[1:] == (len(nodes), data.shape[1]), tree)
+    yield (nodes["is_leaf"] != 0) | (2 * numbers + 2 < len(nodes))
+    yield bounds.shape[1:] == (len(nodes), data.shape[1])
 
 
-def _check_svm(model):
+def _expect_svm(model):
     n_vectors, found = model.support_vectors_.shape[0], read_support_vectors(model)
     rows, columns = found.coefficients.shape
-    _require((found.counts >= 0).all(), model)
+    yield found.counts >= 0
     is_kernel = model.kernel == "precomputed"  # whose columns are the training rows themselves
     if is_kernel:
         n_vectors, places = len(model.support_), np.asarray(model.support_)
-        _require(((places >= 0) & (places < model.shape_fit_[0])).all(), model)
-        _require(model.shape_fit_[0] == model.shape_fit_[1], model)
+        yield (places >= 0) & (places < model.shape_fit_[0])
+        yield model.shape_fit_[0] == model.shape_fit_[1]
     else:
-        _require(model.support_vectors_.shape[1] == model.shape_fit_[1], model)
-    _require(columns == n_vectors and rows >= 1, model)
+        yield model.support_vectors_.shape[1] == model.shape_fit_[1]
+    yield columns == n_vectors and rows >= 1
     classes = getattr(model, "classes_", None)
     if classes is not None and len(classes) > 1:
         n_pairs = len(classes) * (len(classes) - 1) // 2
-        _require(found.counts.sum() == n_vectors and len(found.counts) == len(classes), model)
-        _require(rows == len(classes) - 1 and len(found.intercepts) == n_pairs, model)
+        yield found.counts.sum() == n_vectors and len(found.counts) == len(classes)
+        yield rows == len(classes) - 1 and len(found.intercepts) == n_pairs
         for calibration in found.calibrations:
-            _require(len(calibration) in (0, n_pairs), model)
+            yield len(calibration) in (0, n_pairs)
     if len(model.support_):
-        _require(len(model.support_) == n_vectors, model)
+        yield len(model.support_) == n_vectors
 
 
-def _check_sparse(matrix):
+def _expect_sparse(matrix):
     try:
         matrix.check_format(full_check=True)
     except (ValueError, AttributeError):
-        _require(False, matrix)
+        yield False
 
 
 _TREE, _PREDICTOR = load_tree_types()
-_CHECKS = {
-    _TREE: _check_tree,
-    _PREDICTOR: _check_predictor,
-    BaseDecisionTree: _check_owner,
-    (HistGradientBoostingClassifier, HistGradientBoostingRegressor): _check_boosting,
-    (GradientBoostingClassifier, GradientBoostingRegressor): _check_stages,
-    (CountVectorizer, DictVectorizer): _check_vocabulary,
-    OneHotEncoder: _check_categories,
-    (KNeighborsClassifier, RadiusNeighborsClassifier): _check_neighbor_labels,
-    BSpline: _check_spline,
-    partial: _check_function,
-    (KDTree, BallTree): _check_binary_tree,
-    (SVC, NuSVC, SVR, NuSVR, OneClassSVM): _check_svm,
-    (sparse.csr_matrix, sparse.csc_matrix, sparse.csr_array, sparse.csc_array): _check_sparse,
+_EXPECTED = {
+    _TREE: _expect_tree,
+    _PREDICTOR: _expect_predictor,
+    BaseDecisionTree: _expect_owner,
+    (HistGradientBoostingClassifier, HistGradientBoostingRegressor): _expect_boosting,
+    (GradientBoostingClassifier, GradientBoostingRegressor): _expect_stages,
+    (CountVectorizer, DictVectorizer): _expect_vocabulary,
+    OneHotEncoder: _expect_categories,
+    (KNeighborsClassifier, RadiusNeighborsClassifier): _expect_neighbor_labels,
+    BSpline: _expect_spline,
+    partial: _expect_function,
+    (KDTree, BallTree): _expect_binary_tree,
+    (SVC, NuSVC, SVR, NuSVR, OneClassSVM): _expect_svm,
+    (sparse.csr_matrix, sparse.csc_matrix, sparse.csr_array, sparse.csc_array): _expect_sparse,
 }
 
-_BOOSTERS = {
-    is_xgboost: _check_xgboost,
-    is_lightgbm: _check_lightgbm,
-    is_catboost: _check_catboost,
+_EXPECTED_OF_BOOSTERS = {
+    is_xgboost: _expect_xgboost,
+    is_lightgbm: _expect_lightgbm,
+    is_catboost: _expect_catboost,
 }

@@ -433,17 +433,9 @@ def check(arguments):
         if path.exists():
             _check_kind(path, option, command)
     _check_given_once(read)
-    if command == "audit":
-        _check_audit(arguments)
-        _check_limit_options(arguments.fail_above, list_rates(arguments))
-    elif command == "inspect" and arguments.data is None:
-        for name in ("target", "drop", "read"):
-            if getattr(arguments, name):
-                raise CommandError(f"--{name} goes with --data")
-    elif command == "table":
-        if arguments.target is not None and arguments.held_out is None:
-            raise CommandError("--target needs --held-out, on which the models are measured")
-        _check_needs_policy(arguments, ["provenance"])
+    conflict = next(_list_conflicts(arguments), None)
+    if conflict is not None:
+        raise CommandError(conflict)
     for option, path in read.items():
         check_file(path, option, or_folder=option not in ("MODEL", "--model"))
 
@@ -532,88 +524,99 @@ def _describe_order(paths, models):
     return f"{form}. The model comes first: {shlex.join(map(str, ordered))}"
 
 
-def _check_needs_policy(arguments, names):
-    """Refuse options that only a policy makes use of."""
+def _list_conflicts(given):
+    """Yield what is wrong with the options: those that are ignored, or lack another one."""
+    if given.command == "audit":
+        yield from _list_audit_conflicts(given)
+        yield from _list_toy_conflicts(given) if is_toy(given) else _list_model_conflicts(given)
+        yield from _list_lacking_rates(given.fail_above, list_rates(given))
+    elif given.command == "inspect" and given.data is None:
+        for option in _list_set(given, "target", "drop", "read"):
+            yield f"{option} goes with --data"
+    elif given.command == "table":
+        if given.target is not None and given.held_out is None:
+            yield "--target needs --held-out, on which the models are measured"
+        yield from _list_uses_of_policy(given, "provenance")
+
+
+def _list_set(given, *names):
+    """Yield those of some options that are given, as they are written."""
     for name in names:
-        if getattr(arguments, name) not in (None, False, []) and arguments.policy is None:
-            raise CommandError(f"--{name.replace('_', '-')} goes with --policy")
+        value = getattr(given, name)
+        if value is not None and value is not False and value != []:
+            yield f"--{name.replace('_', '-')}"
 
 
-def _check_audit(arguments):
-    """Refuse options that would be ignored, or that require another one."""
-    if arguments.quick:
-        for name, value, usual in _NOT_QUICK:
-            if getattr(arguments, name) != usual:
-                raise CommandError(f"--quick goes without --{name.replace('_', '-')}{value}")
-    _check_needs_policy(arguments, ["decimals", "measure_conditions", "provenance"])
-    given = arguments.answers or arguments.model
-    if arguments.recipe is not None and None in (arguments.policy, arguments.estimator, given):
-        raise CommandError("--recipe goes with --policy, --estimator, and --answers or --model")
-    if arguments.time_limit is not None and arguments.shadows != AUTO:
-        raise CommandError("--time-limit limits the shadow models of --shadows auto")
-    _check_table_options(arguments)
-    if is_toy(arguments):
-        for name in _WITH_A_TABLE:
-            if getattr(arguments, name):
-                raise CommandError(f"--{name.replace('_', '-')} goes with --data or a table")
-        return
-    if arguments.target is None and arguments.model is None:
-        raise CommandError("a table needs --target, the column that the model predicts")
-    _check_model_options(arguments)
+def _list_uses_of_policy(given, *names):
+    if given.policy is None:
+        yield from (f"{option} goes with --policy" for option in _list_set(given, *names))
 
 
-def _check_table_options(arguments):
-    if (arguments.train is None) != (arguments.held_out is None):
-        raise CommandError("--train and --held-out go together: the members, and other rows")
-    if arguments.train is not None:
-        for name in ("data", "members"):
-            if getattr(arguments, name) is not None:
-                raise CommandError(f"--{name} goes without --train and --held-out")
-    if arguments.member_value is not None and arguments.members is None:
-        raise CommandError("--member-value goes with --members")
+def _list_audit_conflicts(given):
+    """Yield the conflicts of options that any audit has."""
+    for name, value, usual in _NOT_QUICK:
+        if given.quick and getattr(given, name) != usual:
+            yield f"--quick goes without --{name.replace('_', '-')}{value}"
+    yield from _list_uses_of_policy(given, "decimals", "measure_conditions", "provenance")
+    model = given.answers or given.model
+    if given.recipe is not None and None in (given.policy, given.estimator, model):
+        yield "--recipe goes with --policy, --estimator, and --answers or --model"
+    if given.time_limit is not None and given.shadows != AUTO:
+        yield "--time-limit limits the shadow models of --shadows auto"
+    if (given.train is None) != (given.held_out is None):
+        yield "--train and --held-out go together: the members, and other rows"
+    if given.train is not None:
+        for option in _list_set(given, "data", "members"):
+            yield f"{option} goes without --train and --held-out"
+    if given.member_value is not None and given.members is None:
+        yield "--member-value goes with --members"
 
 
-def _check_model_options(arguments):
-    """Refuse options that a model that is given, or its answers, would ignore."""
-    foreign = arguments.model is not None and lacks_a_recipe(arguments.model)
-    if arguments.model is not None:
-        for name in ("task",) if foreign else ("estimator", "task"):
-            if getattr(arguments, name):
-                raise CommandError(
-                    f"--{name} goes with a model that is trained here, not with --model"
-                )
-        if foreign and arguments.estimator is None:
-            raise CommandError(
-                f"--model: no models like {arguments.model.name} can be trained from the file; "
-                "name the kind of the shadow models with --estimator"
+def _list_toy_conflicts(given):
+    for option in _list_set(given, *_WITH_A_TABLE):
+        yield f"{option} goes with --data or a table"
+
+
+def _list_model_conflicts(given):
+    """Yield options that a model that is given, or its answers, would ignore."""
+    model, answers = given.model, given.answers
+    is_foreign = model is not None and lacks_a_recipe(model)
+    if given.target is None and model is None:
+        yield "a table needs --target, the column that the model predicts"
+    if model is not None:
+        for option in _list_set(given, *(["task"] if is_foreign else ["estimator", "task"])):
+            yield f"{option} goes with a model that is trained here, not with --model"
+        if is_foreign and given.estimator is None:
+            yield (
+                f"--model: no models like {model.name} can be trained from the file; name the "
+                "kind of the shadow models with --estimator"
             )
-        if arguments.answers is not None:
-            raise CommandError("--answers goes without --model, which gives its answers itself")
-    known = arguments.members is not None or arguments.train is not None
-    for name in ("model", "answers"):
-        if getattr(arguments, name) is not None and not known:
-            raise CommandError(
-                f"--{name} needs --members, or a second table of rows that the model has not seen "
+        if answers is not None:
+            yield "--answers goes without --model, which gives its answers itself"
+    if given.members is None and given.train is None:
+        for option in _list_set(given, "model", "answers"):
+            yield (
+                f"{option} needs --members, or a second table of rows that the model has not seen "
                 "(--train and --held-out): which rows was the model trained on?"
             )
-    if arguments.validation is not None and (arguments.model is None or foreign):
-        raise CommandError("--validation goes with a --model that is trained again, as .skops")
-    if arguments.weights is not None and arguments.answers and arguments.estimator is None:
-        raise CommandError("--weights goes with --estimator where only --answers are known")
-    if arguments.label_map and arguments.model is None and arguments.answers is None:
-        raise CommandError("--label-map goes with --model or --answers")
-    if arguments.positive is not None and arguments.answers is None:
-        raise CommandError("--positive goes with --answers")
-    is_onnx = arguments.model is not None and arguments.model.suffix == ONNX
-    if arguments.classes and arguments.answers is None and not is_onnx:
-        raise CommandError("--classes goes with --answers, or with a --model in an ONNX file")
+    if given.validation is not None and (model is None or is_foreign):
+        yield "--validation goes with a --model that is trained again, as .skops"
+    if given.weights is not None and answers is not None and given.estimator is None:
+        yield "--weights goes with --estimator where only --answers are known"
+    if given.label_map and model is None and answers is None:
+        yield "--label-map goes with --model or --answers"
+    if given.positive is not None and answers is None:
+        yield "--positive goes with --answers"
+    if given.classes and answers is None and (model is None or model.suffix != ONNX):
+        yield "--classes goes with --answers, or with a --model in an ONNX file"
 
 
-def _check_limit_options(limits, fprs):
+def _list_lacking_rates(limits, fprs):
+    """Yield the limits of a TPR at a rate that the audit does not report."""
+    have = ", ".join(f"{rate:g}" for rate in fprs)
     for limit in limits:
         if limit.metric == "tpr" and limit.max_fpr not in fprs:
-            have = ", ".join(f"{rate:g}" for rate in fprs)
-            raise CommandError(
+            yield (
                 f"--fail-above: tpr@{limit.max_fpr:g} is not reported; available rates: {have} "
                 "(see --fpr)"
             )

@@ -26,9 +26,9 @@ from ._student import StudentDefense
 from .mechanisms import (
     DELTA,
     FINITE_POSITIVE,
-    check_target,
     choose_target_delta,
     column_values,
+    refuse_crossed,
     validate_rows,
 )
 

@@ -29,7 +29,7 @@ from .._core.sklearn import (
 from .._core.splits import MOST_MODELS, compute_strata, number_units
 from .._training.job import Job, JobData, KeptResults, run_visibly, warn_once
 from .._training.plan import plan_training
-from ._meta import SoftTargetDefense
+from ._meta import SoftTargetDefense, require_proba
 from ._output import renormalized
 
 
@@ -195,11 +195,7 @@ class CrossFitDefense(SoftTargetDefense):
 
     def _fit_targets(self, data):
         check_numbers_of_models(self)
-        if not hasattr(self.estimator, "predict_proba"):
-            raise InvalidParameterError(
-                f"{type(self).__name__} needs predict_proba of the classifier, which "
-                f"{type(self.estimator).__name__} does not have."
-            )
+        require_proba(self.estimator, type(self).__name__, "classifier")
         seeds = spawn_seeds(self.random_state, 2 + self.n_iterations)
         left_out = draw_for(self, data, seeds[0], is_classification=True)
         targets = None

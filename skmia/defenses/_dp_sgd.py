@@ -18,7 +18,7 @@ from .._core.matrix import check_class_column, validate_matrix
 from .._core.optional import import_optional
 from .._core.probabilities import check_answered
 from .._core.randomness import isolated_randomness, preserved_randomness
-from .._core.sklearn import HasMethods, Interval, StrOptions, validate_params_of
+from .._core.sklearn import HasMethods, Interval, StrOptions
 from .._core.types import ArrayLike, Rows, Seed
 from ..exceptions import PrivacyWarning
 from ._exact_noise import PrivateRandomness
@@ -29,8 +29,6 @@ from .mechanisms import (
     DELTA,
     FINITE_POSITIVE,
     check_label_types,
-    check_one_target,
-    check_target,
     choose_target_delta,
     validate_rows,
 )
@@ -283,9 +281,6 @@ class DPSGDClassifier(CountsPrivateFits, ClassifierMixin, BaseEstimator):
             If settings contradict each other, or when clipping would not bound what one row
             changes in the net.
         """
-        check_target(self)
-        validate_params_of(self)
-        self._check_settings()
         import_optional("opacus", "dp")
         import_optional("skorch", "torch")
         from . import _private_training as training
@@ -295,14 +290,7 @@ class DPSGDClassifier(CountsPrivateFits, ClassifierMixin, BaseEstimator):
         seed = check_random_state(self.random_state).randint(2**31 - 1) if given else None
         self.delta_ = choose_target_delta(self.target_delta, len(X))
         with isolated_randomness(np.random.SeedSequence(seed)):
-            self.estimator_ = training.make_private_net(
-                self.estimator,
-                X.shape[1],
-                len(classes),
-                self.poisson_sampling,
-                self.public_weights,
-            )
-            training.check_trainable(self.estimator_)
+            self.estimator_ = self._make_net(training, X, classes)
             with np.errstate(over="ignore"):  # a warning would tell of the row
                 X = X.astype(self._dtype(), copy=False)
             self.classes_ = self._name_units(X.shape[1:], classes)
@@ -332,8 +320,7 @@ class DPSGDClassifier(CountsPrivateFits, ClassifierMixin, BaseEstimator):
             The noise multiplier, the sampling rate and the number of steps. The noise is 0 if no
             accountant covers the fit.
         """
-        validate_params_of(self)
-        self._check_settings()
+        self._validate_parameters()
         import_optional("opacus", "dp")
         import_optional("skorch", "torch")
         from . import _private_training as training
@@ -341,14 +328,7 @@ class DPSGDClassifier(CountsPrivateFits, ClassifierMixin, BaseEstimator):
         X, _, classes = copy.copy(self)._read_rows(X, y)
         n_rows = len(X)
         with isolated_randomness(np.random.SeedSequence(0)):
-            net = training.make_private_net(
-                self.estimator,
-                X.shape[1],
-                len(classes),
-                self.poisson_sampling,
-                self.public_weights,
-            )
-        training.check_trainable(net)
+            net = self._make_net(training, X, classes)
         delta = choose_target_delta(self.target_delta, n_rows)
         privacy = self._plan(training, net, n_rows, delta)
         noise = float(privacy.noise_multiplier) if self._is_covered else 0.0
@@ -398,14 +378,22 @@ class DPSGDClassifier(CountsPrivateFits, ClassifierMixin, BaseEstimator):
         )
         return np.unique(y)
 
-    def _check_settings(self):
-        check_one_target(self)
+    def _make_net(self, training, X, classes):
+        """Return an initialized net with new weights, all of which private training can take."""
+        sizes = X.shape[1], len(classes)
+        given = self.poisson_sampling, self.public_weights
+        net = training.make_private_net(self.estimator, *sizes, *given)
+        training.check_trainable(net)
+        return net
+
+    def _list_conflicting_parameters(self):
+        yield from super()._list_conflicting_parameters()
         if self.schema is not None and self.classes is not None:
-            raise ValueError("classes are those of the schema; leave classes out.")
+            yield "classes are those of the schema; leave classes out."
         if self.max_grad_norm == np.inf and self.noise_multiplier != 0:
-            raise ValueError("Noise needs a finite max_grad_norm; got inf.")
+            yield "Noise needs a finite max_grad_norm; got inf."
         if self.target_epsilon is not None and not self.poisson_sampling:
-            raise ValueError("target_epsilon needs poisson_sampling=True; got False.")
+            yield "target_epsilon needs poisson_sampling=True; got False."
 
     def _dtype(self):
         parameter = next(self.estimator_.module_.parameters())

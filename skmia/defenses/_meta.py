@@ -24,7 +24,7 @@ from .._core.probabilities import check_answered
 from .._core.randomness import preserved_randomness
 from .._core.routing import make_router, route_weights
 from .._core.sample_weights import fit_weighted, requests_weights, routing_requests
-from .._core.sklearn import HasMethods, InvalidParameterError, validate_params_of
+from .._core.sklearn import HasMethods, InvalidParameterError
 from .._core.transactions import TransactionMixin
 from .._core.types import ArrayLike
 from .._training.backends.torch_nets.plan import find_net
@@ -325,16 +325,31 @@ class TargetRows(LabeledRows):
             return fit_weighted(model, self.X, self.y, self.sample_weight)
 
 
-def check_labeled(X, y, sample_weight):
-    """Return the training rows without rows of weight 0, which count as absent."""
+def require_proba(estimator, who, role):
+    """Refuse an estimator without probabilities."""
+    if not hasattr(estimator, "predict_proba"):
+        raise InvalidParameterError(
+            f"{who} needs predict_proba of the {role}, which {type(estimator).__name__} does not "
+            "have."
+        )
+
+
+def check_rows(X, y):
+    """Return X as rows that can be selected, of which each has a finite value of y."""
     if not isinstance(X, np.ndarray) or X.ndim == 0:
         X = as_rows(X)
-    y = check_class_column(y, "y", warn=True)
     assert_all_finite(y, input_name="y")
-    check_classification_targets(y)
     check_consistent_length(X, y)
     if len(y) == 0:
         raise ValueError("Expected at least 1 row; got 0.")
+    return X
+
+
+def check_labeled(X, y, sample_weight):
+    """Return the training rows without rows of weight 0, which count as absent."""
+    y = check_class_column(y, "y", warn=True)
+    X = check_rows(X, y)
+    check_classification_targets(y)
     return weigh_rows(LabeledRows(X, y, None), sample_weight)
 
 
@@ -435,7 +450,6 @@ class SoftTargetDefense(AnswersProba):
         self : object
             Fitted estimator.
         """
-        validate_params_of(self)
         check_takes_targets(self.estimator, type(self).__name__)
         data = check_labeled(X, y, route_weights(self, sample_weight, fit_params))
         self._fit_targets(data)

@@ -62,7 +62,6 @@ class OutputDefense(DefendedClassifier):
         ValueError
             If there are several outputs for each row, of which the probabilities are changed.
         """
-        validate_params_of(self)
         y = self._read_labels(y)
         routed = route_params(self, "fit", fit_params)
         with with_advice(self.estimator, X):
@@ -119,7 +118,6 @@ class ContinuedDefense(OutputDefense):
         self : object
             Fitted estimator.
         """
-        validate_params_of(self)
         y = self._read_labels(y)
         given = fit_params if classes is None else {"classes": classes, **fit_params}
         routed = route_params(self, "partial_fit", given)

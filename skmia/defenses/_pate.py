@@ -27,7 +27,6 @@ from .._core.sklearn import (
     Interval,
     InvalidParameterError,
     at_least,
-    validate_params_of,
 )
 from .._core.types import ArrayLike, Seed
 from ..exceptions import PrivacyWarning
@@ -41,8 +40,6 @@ from .mechanisms import (
     DELTA,
     FINITE_POSITIVE,
     check_label_types,
-    check_one_target,
-    check_target,
     choose_target_delta,
     gaussian_sigma,
 )
@@ -242,9 +239,6 @@ class PATEDefense(CountsPrivateFits, TaughtClassifier):
             If there are fewer rows than teachers, if no teacher can be fitted, or if fewer than two
             classes win.
         """
-        check_target(self)
-        validate_params_of(self)
-        check_one_target(self)
         for learner in (self.estimator, self.student):
             _check_untrained(learner)
         X, y, _ = check_labeled(X, y, None)
@@ -282,8 +276,7 @@ class PATEDefense(CountsPrivateFits, TaughtClassifier):
             The noise multiplier, the sampling rate and the number of steps, which is one. The noise
             is 0 if ``epsilon_`` is infinite.
         """
-        validate_params_of(self)
-        check_one_target(self)
+        self._validate_parameters()
         multiplier = self._choose_multiplier(choose_target_delta(self.target_delta, len(y)))
         return [(multiplier if self.noise_seed is None else 0.0, 1.0, 1)]
 

@@ -31,7 +31,6 @@ from .._core.sklearn import (
     InvalidParameterError,
     StrOptions,
     at_least,
-    validate_params_of,
 )
 from .._core.transactions import TransactionMixin
 from .._core.types import ArrayLike, Rows, Seed
@@ -255,7 +254,6 @@ class PrivateSearchCV(
         ValueError
             If settings are wrong, or the Poisson distribution gave no trial.
         """
-        validate_params_of(self)
         self._check_is_private()
         import_optional("opacus", "dp")
         X, y = as_rows(X), column_or_1d(y, warn=True)

@@ -14,7 +14,6 @@ import warnings
 from collections.abc import Callable, Mapping
 from contextlib import contextmanager, nullcontext
 from functools import partial
-from numbers import Integral
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,7 +22,7 @@ import torch
 from sklearn.base import clone
 
 from .._core.matrix import check_feature_matrix
-from .._core.numbers import check_count, show
+from .._core.numbers import MOST, check_count, check_number, refuse_first, show
 from .._core.progress import show_progress
 from .._core.randomness import preserved_randomness, seed_everything
 from .._core.torch_parts import list_layer_classes
@@ -139,9 +138,7 @@ def _make_once(net, n_features, n_classes, poisson, public_weights):
         if not hasattr(given, "initialize"):
             raise TypeError(f"got {type(given).__name__}")
     if isinstance(given, skorch.NeuralNet):
-        _check_settings(given)
-        _check_loader(given, poisson)
-        _check_methods(given)
+        refuse_first(_list_foreign_settings(given, poisson))
     with _saying_what("cannot be copied"):
         made = clone(given)  # training would change a module that the user holds
     if is_net and not public_weights:
@@ -162,72 +159,73 @@ def _saying_what(fails):
 
 
 def check_trainable(net):
-    """Check that an initialized net consists of parts that private training can take."""
+    """Refuse an initialized net with parts that private training cannot take."""
+    refuse_first(_list_foreign_parts(net))
+
+
+def _list_foreign_parts(net):
+    """Yield parts of an initialized net that private training cannot take."""
     if net.train_split is not None:
-        raise ValueError(
-            "The rows of a validation split are not covered by the noise; set train_split=None."
-        )
-    _check_methods(net)
-    _check_criterion(net.criterion_)
-    list_schedules(net)
+        yield "The rows of a validation split are not covered by the noise; set train_split=None."
+    yield from _list_foreign_methods(net)
+    yield from _list_wrong_losses(net.criterion_)
+    yield from _list_foreign_callbacks(net)
     for layer in net.module_.modules():
         if isinstance(layer, list_layer_classes("batch norm")):
-            raise ValueError(
+            yield (
                 f"The net has a {type(layer).__name__}, which normalizes a row by the others of "
                 "its batch, so that clipping does not bound what one row changes; use GroupNorm or "
                 "LayerNorm."
             )
     if not any(parameter.requires_grad for parameter in net.module_.parameters()):
-        raise ValueError("The net has no weights to train.")
+        yield "The net has no weights to train."
     for parameter in net.module_.parameters():
         if parameter.device.type not in _DEVICES:
-            raise ValueError(
+            yield (
                 f"The device of the net must be one of {', '.join(_DEVICES)}, whose generators get "
                 f"their state from the operating system; got {parameter.device}."
             )
 
 
-def _check_settings(net):
-    """Refuse settings that training would not follow, and numbers that it cannot."""
+def _list_foreign_settings(net, poisson):
+    """Yield settings that training would not follow, and numbers that it cannot."""
     for name, parameter in inspect.signature(skorch.NeuralNet.__init__).parameters.items():
         if name in _TAKEN or parameter.default is parameter.empty:
             continue
         if (value := getattr(net, name, parameter.default)) != parameter.default:
-            raise ValueError(
+            yield (
                 f"The net has {name}={show(value)}, which private training does not follow; leave "
                 f"it at {show(parameter.default)}."
             )
     step = getattr(net.optimizer, "step", None)
     closure = inspect.signature(step).parameters.get("closure") if callable(step) else None
     if closure is not None and closure.default is closure.empty:
-        raise ValueError(
+        yield (
             f"The optimizer of the net ({net.optimizer.__name__}) evaluates losses within a step, "
             "which no noise covers; use another one, such as SGD."
         )
     check_count(net.max_epochs, "max_epochs of the net")
-    if (batch_size := _batch_size(net)) != -1:
-        is_whole = isinstance(batch_size, Integral) and not isinstance(batch_size, bool)
-        if not is_whole or batch_size < 1:
-            raise ValueError(
-                "batch_size of the net must be an integer of at least 1, or -1 for all rows; got "
-                f"{show(batch_size)}."
-            )
+    if _batch_size(net) != -1:
+        allowed = "an integer of at least 1, or -1 for all rows"
+        check_number(_batch_size(net), "batch_size of the net", allowed, 1, MOST, whole=True)
+    yield from _list_wrong_loaders(net, poisson)
+    yield from _list_foreign_methods(net)
 
 
-def _check_loader(net, poisson):
-    """Refuse settings of the loader that would decide otherwise which rows are in a step."""
+def _list_wrong_loaders(net, poisson):
+    """Yield settings of the loader that would decide otherwise which rows are in a step."""
     settings = net.get_params_for("iterator_train")
     taken = _TAKEN_OF_LOADER if poisson else (*_TAKEN_OF_LOADER, "drop_last")
     refused = [name for name in settings if name not in taken and settings[name] is not None]
     # Without it, as is the default, the last step of an epoch is planned like the others.
     refused = [name for name in refused if name != "drop_last" or settings[name]]
     if refused:
-        raise ValueError(
+        yield (
             f"The net has iterator_train__{refused[0]}, and in private training coins decide which "
             f"rows are in a step. Of its loader it takes {', '.join(taken)}; leave it out."
         )
     if net.iterator_train is not torch.utils.data.DataLoader:
-        raise ValueError(
+        yield (
             "iterator_train of the net must be torch's DataLoader, because in private training "
             f"coins decide which rows are in a step; got {show(net.iterator_train)}."
         )
@@ -237,68 +235,69 @@ def _batch_size(net):
     return net.get_params_for("iterator_train").get("batch_size", net.batch_size)
 
 
-def _check_methods(net):
-    """Refuse methods of one's own that training would have to call."""
+def _list_foreign_methods(net):
+    """Yield methods of one's own that training would have to call."""
     base = next(kind for kind in type(net).__mro__ if kind.__module__.startswith("skorch."))
     if not isinstance(net, skorch.NeuralNetClassifier):
-        raise ValueError(f"net must be a skorch.NeuralNetClassifier; got {type(net).__name__}.")
+        yield f"net must be a skorch.NeuralNetClassifier; got {type(net).__name__}."
     own = set(vars(net))
     for kind in type(net).__mro__[: type(net).__mro__.index(base)]:
         own |= set(vars(kind))
     methods = {name for name in own if callable(getattr(base, name, None))}
-    refused = sorted(name for name in methods if not name.startswith(_MAY_OVERRIDE))
-    if refused:
-        raise ValueError(
-            f"{type(net).__name__} has a {refused[0]} of its own, and private training calls the "
+    for name in sorted(name for name in methods if not name.startswith(_MAY_OVERRIDE)):
+        yield (
+            f"{type(net).__name__} has a {name} of its own, and private training calls the "
             "module, the criterion and the optimizer of a net alone; move what it does into the "
             "module, or leave it out."
         )
 
 
-def _check_criterion(criterion):
-    name = type(criterion).__name__
+def _list_wrong_losses(criterion):
+    """Yield why the loss of a batch is not made of losses of its rows alone."""
+    is_mean = criterion.reduction == "mean"
     if type(criterion) not in (torch.nn.CrossEntropyLoss, torch.nn.NLLLoss):
-        raise ValueError(
-            "The loss of a batch must be the mean or the sum of losses of its rows; "
-            f"criterion must be torch's CrossEntropyLoss or NLLLoss; got {name}."
+        yield (
+            "The loss of a batch must be the mean or the sum of losses of its rows; criterion must "
+            f"be torch's CrossEntropyLoss or NLLLoss; got {type(criterion).__name__}."
         )
     if criterion.reduction not in ("mean", "sum"):
-        raise ValueError(
-            f"criterion__reduction must be 'mean' or 'sum'; got {show(criterion.reduction)}."
-        )
-    if criterion.reduction == "mean" and criterion.weight is not None:
-        raise ValueError(
+        yield f"criterion__reduction must be 'mean' or 'sum'; got {show(criterion.reduction)}."
+    if is_mean and criterion.weight is not None:
+        yield (
             "The mean of a criterion with class weights is divided by the weights of the whole "
             "batch, so that one row changes the loss of the others; use criterion__reduction='sum'."
         )
-    if criterion.reduction == "mean" and criterion.ignore_index >= 0:
-        raise ValueError(
+    if is_mean and criterion.ignore_index >= 0:
+        yield (
             f"The mean of a criterion with ignore_index={criterion.ignore_index} is divided by the "
             "rows that are not ignored, so that one row changes the loss of the others; use "
             "criterion__reduction='sum'."
         )
 
 
-def list_schedules(net):
-    """Return callbacks of a net that set learning rates by the number of the step or the epoch."""
+def _list_foreign_callbacks(net):
+    """Yield callbacks that see rows or their losses, unless the net or skorch has them itself."""
     own = {name: type(callback) for name, callback in net.get_default_callbacks()}
     harmless = tuple(getattr(skorch.callbacks, name) for name in _PROGRESS)
-    schedules = []
     for name, callback in net.callbacks_:
         if type(callback) is skorch.callbacks.LRScheduler:
             if issubclass(callback.policy_, torch.optim.lr_scheduler.ReduceLROnPlateau):
-                raise ValueError(
+                yield (
                     f"The callback {name!r} (ReduceLROnPlateau) acts on the loss of the training "
                     "rows, which no noise covers; use a schedule that is fixed beforehand."
                 )
-            schedules.append(callback)
         elif type(callback) not in harmless and own.get(name) is not type(callback):
-            raise ValueError(
+            yield (
                 f"The callback {name!r} ({type(callback).__name__}) may see rows or their losses, "
                 "which no noise covers. Private training takes LRScheduler with a schedule that is "
                 f"fixed beforehand, {', '.join(_PROGRESS)}; leave it out."
             )
-    return schedules
+
+
+def list_schedules(net):
+    """Return callbacks of a net that set learning rates by the number of the step or the epoch."""
+    callbacks = [callback for _, callback in net.callbacks_]
+    return [one for one in callbacks if type(one) is skorch.callbacks.LRScheduler]
 
 
 def plan(net, n_rows, noise_multiplier, max_grad_norm, poisson):

@@ -1,8 +1,12 @@
 """Several fits of a private estimator and its clones, which together cost more than each."""
 
 import warnings
+from numbers import Real
+
+import numpy as np
 
 from .._core.accountant import spent_epsilon
+from .._core.sklearn import InvalidParameterError
 from .._core.transactions import TransactionMixin, get_original
 from ..exceptions import PrivacyWarning
 
@@ -13,6 +17,21 @@ class CountsPrivateFits(TransactionMixin):
     A search, a cross-validation and an ensemble fit clones of one estimator, usually on the same
     rows. What clones share is public: the noise, the rate and the number of steps of each fit.
     """
+
+    def _validate_parameters(self):
+        # An infinite epsilon is training without privacy, which has another parameter.
+        if isinstance(self.target_epsilon, Real) and self.target_epsilon == np.inf:
+            raise InvalidParameterError(
+                f"The 'target_epsilon' parameter of {type(self).__name__} must be finite. Got inf "
+                "instead. To train without privacy, set noise_multiplier=0 and leave it out."
+            )
+        super()._validate_parameters()
+
+    def _list_conflicting_parameters(self):
+        given = [self.target_epsilon is not None, self.noise_multiplier is not None]
+        if sum(given) != 1:
+            got = "both" if all(given) else "neither"
+            yield f"Give one of target_epsilon and noise_multiplier; got {got}."
 
     def __sklearn_clone__(self):
         made = super().__sklearn_clone__()

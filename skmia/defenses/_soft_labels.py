@@ -7,12 +7,10 @@ from typing import Any, Literal, Self
 import numpy as np
 from joblib import Memory
 from sklearn.base import BaseEstimator, RegressorMixin
-from sklearn.utils import assert_all_finite, check_consistent_length
 from sklearn.utils.metadata_routing import UNUSED
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import column_or_1d
 
-from .._core.containers import as_rows
 from .._core.copies import copy_unfitted
 from .._core.numbers import to_array
 from .._core.randomness import isolated_randomness, seed_estimator, spawn_seeds
@@ -23,7 +21,6 @@ from .._core.sklearn import (
     InvalidParameterError,
     StrOptions,
     at_least,
-    validate_params_of,
 )
 from .._core.types import ArrayLike, Seed
 from .._core.validation import call_given
@@ -42,6 +39,7 @@ from ._meta import (
     TargetRows,
     can_continue_on_targets,
     check_labeled,
+    check_rows,
     check_takes_targets,
     continue_on_targets,
     one_hot,
@@ -159,7 +157,6 @@ class LabelSmoothingDefense(SoftTargetDefense):
         ValueError
             If the first call has no ``classes``, or if a label is not among them.
         """
-        validate_params_of(self)
         check_takes_targets(self.estimator, type(self).__name__)
         weights = route_weights(self, sample_weight, fit_params, "partial_fit")
         data = check_labeled(X, y, weights)
@@ -469,9 +466,8 @@ class SoftRegressionDefense(RegressorMixin, DefendedEstimator):
         self : object
             Fitted estimator.
         """
-        validate_params_of(self)
         check_numbers_of_models(self)
-        data = _check_rows(X, y)
+        data = _read_targets(X, y)
         weights = route_weights(self, sample_weight, fit_params)
         if weights is not None and name_parameter(self.estimator) is None:
             raise InvalidParameterError(
@@ -499,20 +495,15 @@ class SoftRegressionDefense(RegressorMixin, DefendedEstimator):
         return self
 
 
-def _check_rows(X, y):
-    if not isinstance(X, np.ndarray) or X.ndim == 0:
-        X = as_rows(X)
+def _read_targets(X, y):
+    """Return the training rows of a regressor."""
     if y is None:
         raise ValueError("This estimator requires y to be passed, but the target y is None.")
     y = to_array(y, "y", "hold numbers")
     if np.iscomplexobj(y):
         raise ValueError("Complex data not supported: y must hold real numbers.")
     y = column_or_1d(to_array(y, "y", "hold numbers", np.float64), warn=True)
-    assert_all_finite(y, input_name="y")
-    check_consistent_length(X, y)
-    if len(y) == 0:
-        raise ValueError("Expected at least 1 row; got 0.")
-    return TargetRows(X, y, None)
+    return TargetRows(check_rows(X, y), y, None)
 
 
 def _take_value_outputs(outputs):

@@ -17,13 +17,11 @@ from .._core.randomness import check_random_state
 from .._core.routing import route_params
 from .._core.sklearn import (
     HasMethods,
-    InvalidParameterError,
     StrOptions,
     at_least,
-    validate_params_of,
 )
 from .._core.types import ArrayLike, Seed
-from ._meta import AnswersProba, check_takes_targets, fit_on_targets, inner_has
+from ._meta import AnswersProba, check_takes_targets, fit_on_targets, inner_has, require_proba
 
 
 class TaughtClassifier(AnswersProba):
@@ -201,7 +199,6 @@ class StudentDefense(TaughtClassifier):
         self : object
             Fitted estimator.
         """
-        validate_params_of(self)
         student = copy_unfitted(self.estimator if self.student is None else self.student)
         if self.labels == "soft":
             self._check_soft(student)
@@ -235,8 +232,4 @@ class StudentDefense(TaughtClassifier):
 
     def _check_soft(self, student):
         check_takes_targets(student, 'StudentDefense(labels="soft")')
-        if not hasattr(self.estimator, "predict_proba"):
-            raise InvalidParameterError(
-                'labels="soft" needs predict_proba of the teacher, which '
-                f"{type(self.estimator).__name__} does not have."
-            )
+        require_proba(self.estimator, 'labels="soft"', "teacher")

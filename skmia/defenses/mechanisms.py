@@ -17,7 +17,7 @@ from .._core.containers import is_tensor, to_numpy
 from .._core.matrix import check_container
 from .._core.metric_inputs import check_option
 from .._core.numbers import check_number, to_array
-from .._core.sklearn import Interval, InvalidParameterError, StrOptions, validate_params_of
+from .._core.sklearn import Interval, StrOptions
 from .._core.tradeoff import privacy_profile
 from .._core.transactions import TransactionMixin
 from .._core.types import ArrayLike, Seed
@@ -110,22 +110,13 @@ def choose_target_delta(target_delta, n_rows):
     return target_delta
 
 
-def check_one_target(estimator):
-    """Refuse both of ``target_epsilon`` and ``noise_multiplier``, and neither."""
-    given = [estimator.target_epsilon is not None, estimator.noise_multiplier is not None]
-    if sum(given) != 1:
+def refuse_crossed(lower, upper):
+    """Refuse a range of a column that ends below its beginning."""
+    if (crossed := lower > upper).any():
+        column = crossed.argmax()
         raise ValueError(
-            "Give one of target_epsilon and noise_multiplier; got "
-            f"{'both' if all(given) else 'neither'}."
-        )
-
-
-def check_target(estimator):
-    """Refuse an infinite ``target_epsilon``, which is training without privacy."""
-    if isinstance(estimator.target_epsilon, Real) and estimator.target_epsilon == np.inf:
-        raise InvalidParameterError(
-            f"The 'target_epsilon' parameter of {type(estimator).__name__} must be finite. Got inf "
-            "instead. To train without privacy, set noise_multiplier=0 and leave it out."
+            f"lower must not be above upper; got {lower[column]} and {upper[column]} in column "
+            f"{column}."
         )
 
 
@@ -162,7 +153,6 @@ class NoiseMechanism(TransactionMixin, OneToOneFeatureMixin, TransformerMixin, B
         self : object
             Fitted estimator. It holds nothing of the values.
         """
-        validate_params_of(self)
         X = self._read(X, reset=True)
         self._calibrate(X.shape[1])
         # Without a seed each call asks the operating system, so that two copies of a fitted
@@ -733,7 +723,7 @@ class NonSphericalGaussianMechanism(NoiseMechanism):
         self.random_state = random_state
 
     def _calibrate(self, n_features):
-        self._bounds = self._check_bounds(n_features)
+        self._bounds = self._read_bounds(n_features)
         if self._bounds is None:
             self.widths_ = column_values("widths", self.widths, n_features)
             if self.widths_.min() < 0:
@@ -768,26 +758,24 @@ class NonSphericalGaussianMechanism(NoiseMechanism):
         # The square roots are computed separately because the product can leave double precision.
         return np.sqrt(widths) * np.sqrt(widths.sum())
 
-    def _check_bounds(self, n_features):
-        """Return the two ends of each column, or None when there are widths."""
+    def _list_conflicting_parameters(self):
         given = (self.lower is not None, self.upper is not None, self.widths is not None)
-        if given == (False, False, True):
+        if given != (False, False, True):
+            if self.schema is not None and any(given):
+                yield "The schema has the ranges; leave lower and upper out."
+            if self.schema is None and given != (True, True, False):
+                yield "Pass either both lower and upper, or widths, or a schema."
+
+    def _read_bounds(self, n_features):
+        """Return the two ends of each column, or None when there are widths."""
+        if self.widths is not None:
             return None
-        if self.schema is not None and given != (False, False, False):
-            raise ValueError("The schema has the ranges; leave lower and upper out.")
-        if self.schema is None and given != (True, True, False):
-            raise ValueError("Pass either both lower and upper, or widths, or a schema.")
         if self.schema is not None:
             ends = [find_range_ends(column) for column in self.schema.columns.values()]
             return tuple(np.transpose(ends))
         lower = column_values("lower", self.lower, n_features)
         upper = column_values("upper", self.upper, n_features)
-        if (crossed := lower > upper).any():
-            column = crossed.argmax()
-            raise ValueError(
-                f"lower must not be above upper; got {lower[column]} and {upper[column]} in "
-                f"column {column}."
-            )
+        refuse_crossed(lower, upper)
         return lower, upper
 
     def _limit(self, X):

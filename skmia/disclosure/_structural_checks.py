@@ -10,7 +10,7 @@ from scipy.special import expit
 from sklearn.tree import DecisionTreeClassifier
 
 from .._core.groups import number_groups
-from .._core.metric_inputs import check_finite_vector
+from .._core.metric_inputs import check_record_weights
 from .._core.numbers import check_count
 from .._core.optional import is_of_package
 from .._core.query import unwrap
@@ -183,7 +183,9 @@ def open_model_case(model, records, membership, decimals, thresholds, rules, sam
     check_decimals(decimals)
     n = len(records)
     is_member = np.ones(n, bool) if membership is None else check_membership(membership, n)
-    used = _check_sample_weight(sample_weight, n)
+    used = np.ones(n, bool)
+    if sample_weight is not None:
+        used = check_record_weights(sample_weight, n) > 0
     if not (is_member & used).any():
         raise ValueError("sample_weight must be above 0 for some member; got 0 for all.")
     if model is not None:
@@ -194,18 +196,6 @@ def open_model_case(model, records, membership, decimals, thresholds, rules, sam
     answers = summarize_answers(outputs, np.asarray(records.y))
     members = is_member & used
     return ModelCase(model, records, members, ~is_member, people, answers, thresholds, book)
-
-
-def _check_sample_weight(sample_weight, n_records):
-    if sample_weight is None:
-        return np.ones(n_records, dtype=bool)
-    weights = check_finite_vector(sample_weight, "sample_weight")
-    if len(weights) != n_records or (weights < 0).any():
-        raise ValueError(
-            f"sample_weight must hold one number of 0 or more for each of {n_records} records; got "
-            f"shape {weights.shape} and a smallest value of {weights.min(initial=np.inf):g}."
-        )
-    return weights > 0
 
 
 @dataclass

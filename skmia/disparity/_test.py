@@ -622,7 +622,6 @@ class DisparityTest(TransactionMixin, BaseEstimator):
             If X holds features and y is missing, if y is given twice, or if no column or field
             has the groups.
         """
-        validate_params_of(self)
         game, guesses = None, X
         if not isinstance(X, GroupGuesses):
             records = check_records(read_players(X, y), labels=False)

@@ -83,7 +83,6 @@ class EpsilonAuditBase(TransactionMixin, CopiesParameters, BaseEstimator, ABC):
             1 if the bound is above ``claimed_epsilon_``, otherwise 0, which does not mean that the
             claim is true.
         """
-        check_is_fitted(self)
         return np.full(len(validate_matrix(self, X, reset=False)), int(self._is_refuted))
 
     def score(self, X: ArrayLike | None = None, y: Any = None) -> float:

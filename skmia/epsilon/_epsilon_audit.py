@@ -19,7 +19,7 @@ from .._core.numbers import show
 from .._core.pvalues import limit_rates
 from .._core.randomness import draw_integers
 from .._core.records import Records, has_column
-from .._core.sklearn import N_JOBS, StrOptions, at_least, validate_params_of
+from .._core.sklearn import N_JOBS, StrOptions, at_least
 from .._core.types import ArrayLike, Seed
 from .._training.checkpoint import FolderCheckpoint
 from .._training.digests import digest_arrays
@@ -437,7 +437,6 @@ class EpsilonAudit(EpsilonAuditBase):
         self.random_state = random_state
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
-        validate_params_of(self)
         X, y = self._read(X, y)
         # Contradictory settings are refused before anything is trained.
         self._bound([True, True, False, False], [1.0, 1.0, 0.0, 0.0], self._own_delta(), 0)

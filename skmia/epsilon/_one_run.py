@@ -3,7 +3,6 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache, partial
-from numbers import Integral
 from typing import ClassVar, Literal
 
 import numpy as np
@@ -12,7 +11,7 @@ from scipy.optimize import brentq
 from scipy.special import betainc, betaincinv, expit, log_expit, logsumexp, ndtr, ndtri
 
 from .._core.metric_inputs import check_confidence_level, check_option
-from .._core.numbers import SMALLEST, check_number, show
+from .._core.numbers import SMALLEST, check_number
 from .._core.tradeoff import privacy_budget
 from .._core.types import ArrayLike
 from ._result import (
@@ -101,13 +100,9 @@ def check_n_guesses(n_guesses, n_canaries, default):
     if isinstance(n_guesses, str) and n_guesses == "auto":
         return [default]
     tried = np.atleast_1d(np.asarray(n_guesses, dtype=object)).tolist()
+    allowed = f"'auto' or integers from 1 to the number of canaries, {n_canaries}"
     for number in tried:
-        is_whole = isinstance(number, Integral) and not isinstance(number, bool)
-        if not is_whole or not 1 <= number <= n_canaries:
-            raise ValueError(
-                f"n_guesses must be 'auto' or integers from 1 to the number of canaries, "
-                f"{n_canaries}; got {show(number)}."
-            )
+        check_number(number, "n_guesses", allowed, 1, n_canaries, whole=True)
     if not tried:
         raise ValueError("n_guesses must hold at least one number; got none.")
     return sorted({int(number) for number in tried}, reverse=True)

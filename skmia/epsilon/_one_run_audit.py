@@ -11,7 +11,7 @@ from sklearn.utils import check_random_state
 
 from .._core.randomness import draw_integers
 from .._core.records import Records
-from .._core.sklearn import Interval, StrOptions, at_least, validate_params_of
+from .._core.sklearn import Interval, StrOptions, at_least
 from .._core.types import ArrayLike, Seed
 from ._base import (
     CANARY_CONSTRAINT,
@@ -38,7 +38,6 @@ class OneRunBase(EpsilonAuditBase):
 
     def _begin(self, X, y):
         """Return the checked data and the number of canaries."""
-        validate_params_of(self)
         X, y = self._read(X, y)
         n_canaries = self._count_canaries(X)
         # Contradictory settings are refused before anything is trained.

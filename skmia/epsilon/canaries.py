@@ -1,7 +1,6 @@
 """Canaries: records and gradients that are inserted into a training to measure its leakage."""
 
 import warnings
-from numbers import Integral
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -17,7 +16,7 @@ from .._core.gaussians import estimate_moments, make_moments
 from .._core.linear_influence import refuse_infinite
 from .._core.matrix import check_feature_matrix, check_matrix_and_labels
 from .._core.metric_inputs import check_option, refuse_other_choice
-from .._core.numbers import SMALLEST, check_number, to_array
+from .._core.numbers import SMALLEST, check_count, check_number, to_array
 from .._core.randomness import check_random_state, derive_random_state
 from .._core.records import Records
 from .._core.types import ArrayLike, Seed, Splitter
@@ -485,22 +484,14 @@ def make_gradient_canaries(
         raise ValueError(f"kind={kind!r} needs {needed}; got None.")
     if kind != "selected":
         make = {"dirac": _make_dirac, "spread": _make_spread}[kind]
-        _check_directions(n_canaries, n_parameters, max_grad_norm)
+        check_count(n_parameters, "n_parameters")
+        allowed = f"an integer from 1 to n_parameters, {n_parameters}"
+        check_number(n_canaries, "n_canaries", allowed, 1, n_parameters, whole=True)
+        check_number(max_grad_norm, "max_grad_norm", "finite and above 0", SMALLEST)
         directions = make(n_canaries, n_parameters, check_random_state(random_state))
         return GradientCanaries(max_grad_norm * directions, np.empty(0, dtype=np.intp))
     chosen = {name: value for name, value in given.items() if value is not None}
     return _select(n_canaries, max_grad_norm=max_grad_norm, **chosen)
-
-
-def _check_directions(n_canaries, n_parameters, norm):
-    numbers = n_canaries, n_parameters
-    whole = all(isinstance(number, Integral) and not isinstance(number, bool) for number in numbers)
-    if not whole or not 1 <= n_canaries <= n_parameters:
-        raise ValueError(
-            f"n_canaries must be an integer from 1 to n_parameters, {n_parameters!r}; got "
-            f"{n_canaries!r}."
-        )
-    check_number(norm, "max_grad_norm", "finite and above 0", SMALLEST)
 
 
 def _make_dirac(n_canaries, n_parameters, rng):

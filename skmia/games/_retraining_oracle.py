@@ -17,7 +17,7 @@ from .._core.records import Records, has_column
 from .._core.sample_weights import weights_for
 from .._core.sklearn import N_JOBS, HasMethods, at_least, validate_arguments
 from .._core.types import ArrayLike, Seed
-from .._core.validation import check_membership, check_records
+from .._core.validation import check_sides
 from .._training.job import Job, JobData, KeptResults, run_visibly
 from .._training.plan import plan_training
 from ._leave_two_unlabeled import PairPrivacy, compute_pair_privacy, draw_pairs
@@ -115,8 +115,7 @@ def retraining_oracle(
     """
     validate_arguments(_CONSTRAINTS, locals(), "retraining_oracle")
     check_victim(victim)
-    check_records(records)
-    membership = check_membership(membership, len(records))
+    membership = check_sides(records, membership)
     victim = unwrap(victim)
     estimator = victim if estimator is None else unwrap(estimator)
     seeds = np.random.SeedSequence(draw_integers(random_state))

@@ -9,14 +9,13 @@ import pandas as pd
 from scipy import special
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils import ClassifierTags
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
-from .._core.groups import sorted_values
 from .._core.matrix import validate_matrix
-from .._core.sklearn import Interval, StrOptions, validate_params_of
+from .._core.sklearn import Interval, StrOptions
 from .._core.transactions import TransactionMixin
 from .._core.types import ArrayLike
+from ._witness import split_classes
 from .bounds import (
     bounded_loss_success_bound,
     subexponential_loss_success_bound,
@@ -202,17 +201,8 @@ class GeneralizationGapBound(TransactionMixin, BaseEstimator):
         self : object
             Fitted estimator.
         """
-        validate_params_of(self)
-        self._check_settings()
         X, y = validate_matrix(self, X, y, dtype=np.float64, ensure_min_samples=2)
-        self.classes_ = sorted_values(y, "y")
-        check_classification_targets(y)
-        if len(self.classes_) != 2:
-            raise ValueError(
-                "Only binary classification is supported: y must hold two values, one for members "
-                "and one for non-members; got "
-                f"{len(self.classes_)} class{'es' * (len(self.classes_) > 1)}."
-            )
+        self.classes_, _ = split_classes(y)
         width = self._compute_width(X)
         samples = [X[y == label] for label in self.classes_]
         self.n_samples_ = np.array([len(sample) for sample in samples])
@@ -248,7 +238,6 @@ class GeneralizationGapBound(TransactionMixin, BaseEstimator):
             Of the two ``classes_``, the one whose mean is nearer to the record's value in
             ``column_``; the first one at equal distances.
         """
-        check_is_fitted(self)
         X = validate_matrix(self, X, dtype=np.float64, reset=False)
         distances = np.abs(X[:, [self.column_]] - self.means_[:, self.column_])
         return self.classes_[distances.argmin(axis=1)]
@@ -278,13 +267,13 @@ class GeneralizationGapBound(TransactionMixin, BaseEstimator):
         again = clone(self).fit(X[:, [self.column_]], y)
         return float(again.success_bound_low_[0])
 
-    def _check_settings(self):
+    def _list_conflicting_parameters(self):
         if self.assumption in _TAILED_BOUNDS and self.proxy_variance is None:
-            raise ValueError(f"assumption={self.assumption!r} needs proxy_variance; got None.")
+            yield f"assumption={self.assumption!r} needs proxy_variance; got None."
         if self.interval == "bernstein" and (
             self.assumption != "bounded" or self.value_range is None
         ):
-            raise ValueError(
+            yield (
                 "interval='bernstein' needs assumption='bounded' and the value_range; got "
                 f"assumption={self.assumption!r} and value_range={self.value_range!r}."
             )

@@ -8,7 +8,6 @@ import numpy as np
 import pandas as pd
 from scipy.special import ndtr
 from sklearn.base import BaseEstimator
-from sklearn.utils.validation import check_is_fitted
 
 from .._core.gaussians import (
     COVARIANCE_CONSTRAINT,
@@ -507,7 +506,6 @@ class MahalanobisLeakage(TransactionMixin, RowCurvesMixin, CovarianceMixin, Base
         self : object
             Fitted estimator.
         """
-        validate_params_of(self)
         X = validate_matrix(self, X, dtype=np.float64, ensure_min_samples=2)
         check_column_variance(X)
         shrinkage = get_shrinkage(X, self.covariance)
@@ -529,7 +527,6 @@ class MahalanobisLeakage(TransactionMixin, RowCurvesMixin, CovarianceMixin, Base
         return self
 
     def _check_rows(self, X):
-        check_is_fitted(self)
         return validate_matrix(self, X, dtype=np.float64, reset=False)
 
     def _products(self, left, right, targets):

@@ -213,7 +213,6 @@ class BaseMeanAttack(TransactionMixin, CovarianceMixin, BaseEstimator, ABC):
         self : object
             Fitted estimator.
         """
-        validate_params_of(self)
         X = validate_matrix(self, X, dtype=np.float64, ensure_min_samples=4)
         n_samples = len(X) if self.n_samples is None else self.n_samples
         check_column_variance(X)
@@ -301,7 +300,6 @@ class BaseMeanAttack(TransactionMixin, CovarianceMixin, BaseEstimator, ABC):
         scores : ndarray of shape (n_releases,)
             Higher means more likely a member.
         """
-        check_is_fitted(self)
         X = validate_matrix(self, X, dtype=np.float64, reset=False)
         return check_finite(self._score(X), "Numbers of this size")
 

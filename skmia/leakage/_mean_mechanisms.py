@@ -13,7 +13,7 @@ from .._core.gaussians import check_noise_scale
 from .._core.matrix import validate_matrix
 from .._core.numbers import check_count
 from .._core.randomness import check_random_state
-from .._core.sklearn import Interval, validate_params_of
+from .._core.sklearn import Interval
 from .._core.transactions import TransactionMixin
 from .._core.types import ArrayLike, Seed
 
@@ -41,7 +41,6 @@ class _MeanMechanism(TransactionMixin, BaseEstimator, ABC):
         self : object
             Fitted estimator.
         """
-        validate_params_of(self)
         X = validate_matrix(self, X, dtype=np.float64)
         self.n_samples_fit_ = len(X)
         self._fit(X)

@@ -29,7 +29,7 @@ from .._core.hashing import hash_records
 from .._core.linear_influence import SMALLEST_RCOND, LinearInfluence
 from .._core.query import unwrap
 from .._core.records import Records, has_column
-from .._core.sklearn import HasMethods, Interval, StrOptions, validate_params_of
+from .._core.sklearn import HasMethods, Interval, StrOptions
 from .._core.targets import shape_targets
 from .._core.transactions import TransactionMixin
 from .._core.types import ArrayLike
@@ -403,7 +403,6 @@ class LeaveOneOutLeakage(TransactionMixin, CopiesParameters, MetaEstimatorMixin,
         self : object
             Fitted estimator.
         """
-        validate_params_of(self)
         records = Records(X, y)
         model = clone_to_train(self.estimator)
         with with_advice(model, records.X):

@@ -9,8 +9,10 @@ from scipy import fft, sparse, special
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.model_selection import StratifiedKFold
 from sklearn.neighbors import NearestNeighbors
+from sklearn.utils.multiclass import check_classification_targets
 
 from .._core.copies import copy_unfitted
+from .._core.groups import sorted_values
 from .._core.randomness import seed_estimator
 from .._core.tasks import delayed
 from .._core.threads import on_one_thread
@@ -31,6 +33,19 @@ def measure_robust_spread(values):
     smaller = np.where(quartiles > 0, np.minimum(deviation, quartiles), deviation)
     # Of equal values the deviation is rounding of their mean.
     return np.where(np.ptp(values, axis=0) > 0, smaller, 0.0)
+
+
+def split_classes(y):
+    """Return the two values of y, and the code of each row: 1 for members, of the larger value."""
+    check_classification_targets(y)
+    classes, codes = sorted_values(y, "y", return_inverse=True)
+    if (n := len(classes)) != 2:
+        one = "Membership holds one class only"
+        raise ValueError(
+            f"{one if n == 1 else 'Only binary classification is supported'}: y must hold two "
+            f"values, one for members and one for non-members; got {n} class{'es' * (n > 1)}."
+        )
+    return classes, codes
 
 
 def check_side_spread(X, members):

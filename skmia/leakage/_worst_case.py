@@ -10,23 +10,21 @@ import pandas as pd
 from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import assert_all_finite, check_consistent_length, check_random_state
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from .._core.containers import is_frame, refuse_masked
 from .._core.escaping import to_plain, visible
-from .._core.groups import sorted_values
 from .._core.matrix import check_class_column, check_feature_matrix, validate_matrix
 from .._core.numbers import to_array
 from .._core.probabilities import as_columns
 from .._core.pvalues import format_pvalue
-from .._core.sklearn import N_JOBS, HasMethods, Interval, StrOptions, at_least, validate_params_of
+from .._core.sklearn import N_JOBS, HasMethods, Interval, StrOptions, at_least
 from .._core.splits import draw_halves
 from .._core.transactions import TransactionMixin
 from .._core.types import ArrayLike, Seed, Splitter
 from ..metrics import membership_advantage_score
 from ._total_variation import summarize_null, threshold_interval, witness_bound
-from ._witness import GroupedWitness, choose_method, make_witness
+from ._witness import GroupedWitness, choose_method, make_witness, split_classes
 
 
 def drop_column(X, column, parameter):
@@ -281,9 +279,8 @@ class WorstCaseVulnerability(TransactionMixin, ClassifierMixin, BaseEstimator):
         self : object
             Fitted estimator.
         """
-        validate_params_of(self)
         X, groups = self._split_group_column(X, reset=True)
-        members = self._check_membership(X, y)
+        members = self._read_membership(X, y)
         rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31 - 1))
         if groups is None:
             codes, self._group_names = np.zeros(len(X), dtype=np.intp), None
@@ -319,7 +316,6 @@ class WorstCaseVulnerability(TransactionMixin, ClassifierMixin, BaseEstimator):
             Probabilities of non-membership and membership; one half if the features are not
             informative, such as values or groups that ``fit`` has not seen on both sides.
         """
-        check_is_fitted(self)
         X, groups = self._split_group_column(X, reset=False)
         if groups is None:
             codes = np.zeros(len(X), dtype=np.intp)
@@ -385,19 +381,11 @@ class WorstCaseVulnerability(TransactionMixin, ClassifierMixin, BaseEstimator):
         check_is_fitted(self)
         return describe_worst_case(self)
 
-    def _check_membership(self, X, y):
+    def _read_membership(self, X, y):
         y = check_class_column(y, "y", warn=True)
         assert_all_finite(y, input_name="y")
         check_consistent_length(X, y)
-        check_classification_targets(y)
-        self.classes_, codes = sorted_values(y, "y", return_inverse=True)
-        if len(self.classes_) > 2:
-            raise ValueError(
-                "Only binary classification is supported: membership has two values; got "
-                f"{len(self.classes_)} classes."
-            )
-        if len(self.classes_) == 1:
-            raise ValueError(f"Membership holds one class only, {str(self.classes_[0])!r}.")
+        self.classes_, codes = split_classes(y)
         self.n_members_, self.n_nonmembers_ = int(codes.sum()), int((1 - codes).sum())
         return codes == 1
 

@@ -37,6 +37,11 @@ def check_baseline(baseline, lowest=0.5):
     return check_numbers(baseline, "baseline", allowed, lowest or SMALLEST, np.nextafter(1, 0))
 
 
+def _check_nats(information):
+    allowed = "a number of nats of at least 0"
+    return check_numbers(information, "mutual_information", allowed, 0, np.inf)
+
+
 def like_input(array):
     """Return a number if all inputs were numbers."""
     return float(array) if np.ndim(array) == 0 else array
@@ -414,10 +419,7 @@ def mutual_information_success_bound(
     >>> mutual_information_success_bound([0.0, 0.1, 1.0]).round(4)
     array([0.5   , 0.7198, 1.    ])
     """
-    information = check_numbers(
-        mutual_information, "mutual_information", "a number of nats of at least 0", 0, np.inf
-    )
-    baseline = check_baseline(baseline, lowest=0)
+    information, baseline = _check_nats(mutual_information), check_baseline(baseline, lowest=0)
     information, baseline = check_broadcast(mutual_information=information, baseline=baseline)
     low = np.zeros(information.shape)
     high = low + (1 - baseline)
@@ -533,9 +535,7 @@ def generalization_gap_probability_bound(
     0.0285
     """
     gap = check_numbers(gap, "gap", "positive and finite", SMALLEST)
-    information = check_numbers(
-        mutual_information, "mutual_information", "a number of nats of at least 0", 0, np.inf
-    )
+    information = _check_nats(mutual_information)
     n_samples = check_numbers(n_samples, "n_samples", "at least 1", 1)
     given = {"gap": gap, "mutual_information": information, "n_samples": n_samples}
     if rate is None:

@@ -14,7 +14,7 @@ from .._core.copies import CopiesParameters
 from .._core.metric_inputs import check_finite_vector
 from .._core.numbers import as_numbers, check_numbers, show
 from .._core.randomness import check_random_state
-from .._core.sklearn import HasMethods, StrOptions, at_least, validate_params_of
+from .._core.sklearn import HasMethods, StrOptions, at_least
 from .._core.sklearn import Interval as RealInterval
 from .._core.tokens import PAD
 from .._core.transactions import TransactionMixin
@@ -404,7 +404,6 @@ class Exposure(TransactionMixin, CopiesParameters, BaseEstimator):
         self : object
             Fitted estimator.
         """
-        validate_params_of(self)
         if is_model(self.log_perplexity):
             check_sequence_model(self.log_perplexity)
         self._candidates = as_candidates(self.candidates)

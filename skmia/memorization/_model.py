@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._core.numbers import as_numbers, check_number, show, to_array
 from .._core.query import check_fitted
-from .._core.sklearn import Interval, at_least, validate_params_of
+from .._core.sklearn import Interval, at_least
 from .._core.tokens import PAD, check_given, read_tokens
 from .._core.transactions import TransactionMixin
 from .._core.types import ArrayLike, TokenModel
@@ -339,7 +339,6 @@ class NGramModel(TransactionMixin, BaseEstimator):
         self : object
             Fitted estimator.
         """
-        validate_params_of(self)
         sequences = _read_sequences(X)
         largest = max((sequence.max() for sequence in sequences if sequence.size), default=-1)
         smallest = min((sequence.min() for sequence in sequences if sequence.size), default=0)

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .._core.callers import level_of_user
-from .._core.numbers import show, to_array
+from .._core.numbers import refuse_first, show, to_array
 from .._core.records import Records
 from .._core.tokens import (
     GIVEN,
@@ -54,7 +54,7 @@ def read_texts(sequences, attention_mask=None, labels=None, n_given=None):
     masks |= {name: mask for name, mask in given.items() if mask is not None}
     rows = _list_sequences(ids)
     inside = _read_mask(masks, "attention_mask", rows)
-    _check_inside(inside)
+    refuse_first(_list_wrong_places(inside))
     counts = _read_counted_tokens(masks, rows, inside)
     texts = [row[own] for row, own in zip(rows, inside, strict=True)]
     _check_tokens(texts)
@@ -171,17 +171,17 @@ def _read_mask(masks, name, rows):
     return [one.astype(bool) for one in found]
 
 
-def _check_inside(inside):
-    """Refuse texts without tokens, and those with a gap."""
+def _list_wrong_places(inside):
+    """Yield which texts have no tokens, and which have a gap."""
     empty = np.array([not own.any() for own in inside])
     if empty.any():
-        raise ValueError(
+        yield (
             f"{_MUST}; got no token for {name_rows(empty, 'sequence')} of {len(empty)}, as of an "
             "empty text. Leave what is empty out."
         )
     gaps = np.array([np.flatnonzero(own)[[0, -1]] @ [-1, 1] + 1 != own.sum() for own in inside])
     if gaps.any():
-        raise ValueError(
+        yield (
             "attention_mask must be 1 at the tokens of a text and 0 before or behind them; "
             f"a gap is in {name_rows(gaps, 'record')}. Give each text a row of its own."
         )
@@ -209,27 +209,27 @@ def _read_counted_tokens(masks, rows, inside):
         counts = [one & other for one, other in zip(counts, own, strict=True)]
     if "labels" in masks:
         labels = _read_rows_like(masks["labels"], "labels", rows)
-        _check_token_labels(labels, rows, inside)
+        refuse_first(_list_wrong_labels(labels, rows, inside))
         kept = [one != _IGNORED for one in labels]
         counts = [one & other for one, other in zip(counts, kept, strict=True)]
     return counts
 
 
-def _check_token_labels(labels, rows, inside):
-    """Refuse labels that are not the tokens themselves at their own places."""
+def _list_wrong_labels(labels, rows, inside):
+    """Yield why labels are not the tokens themselves at their own places."""
     n_wrong = n_next = 0
     for label, row, own in zip(labels, rows, inside, strict=True):
         counts = own & (label != _IGNORED)
         n_wrong += int((label != row)[counts].sum())
         n_next += int((label[:-1] != row[1:])[counts[:-1]].sum())
     if n_wrong and n_next == 0:
-        raise ValueError(
+        yield (
             "labels are shifted: each is the token behind its place. Pass them as transformers "
             "takes them, each token at its own place, with -100 for what does not count."
         )
     if n_wrong:
         wrong = [((a != b) & c & (a != _IGNORED)).any() for a, b, c in zip(labels, rows, inside)]
-        raise ValueError(
+        yield (
             "labels must be the tokens, with -100 for those that do not count; "
             f"others are in {name_rows(np.array(wrong), 'record')}."
         )

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._core.copies import CopiesParameters
 from .._core.numbers import show
 from .._core.query import GivenModel
-from .._core.sklearn import HasMethods, at_least, validate_params_of
+from .._core.sklearn import HasMethods, at_least
 from .._core.tokens import TokenOutputs, name_rows, read_tokens
 from .._core.transactions import TransactionMixin
 from .._core.types import ArrayLike, Seed, TokenModel
@@ -280,7 +280,6 @@ class FunctionSequenceVictim(_AnswersByTokens):
         self : object
             Fitted estimator.
         """
-        validate_params_of(self)
         tokens, lengths, counts = read_tokens(X)
         sequences = [row[:length].copy() for row, length in zip(tokens, lengths, strict=True)]
         seed = check_random_state(self.random_state).randint(np.iinfo(np.int32).max)

@@ -18,7 +18,7 @@ from .._core.matrix import validate_matrix
 from .._core.metric_inputs import check_confidence_level, check_membership_scores
 from .._core.numbers import check_number
 from .._core.pvalues import adjust_pvalues
-from .._core.sklearn import Interval, StrOptions, validate_params_of
+from .._core.sklearn import Interval, StrOptions
 from .._core.transactions import TransactionMixin
 from .._core.types import ArrayLike
 from ..exceptions import ResolutionWarning
@@ -384,7 +384,6 @@ class RankingTest(TransactionMixin, BaseEstimator):
         self : object
             Fitted estimator.
         """
-        validate_params_of(self)
         values = validate_matrix(
             self, X, dtype=np.float64, ensure_min_samples=2, ensure_min_features=2
         )
@@ -415,7 +414,6 @@ class RankingTest(TransactionMixin, BaseEstimator):
             Position of the column with the lowest average rank in `fit`, the first one of equals;
             ``cliques_`` has the methods that do not differ from it significantly.
         """
-        check_is_fitted(self)
         values = validate_matrix(self, X, dtype=np.float64, reset=False)
         return np.full(len(values), self.average_ranks_.to_numpy().argmin())
 
@@ -438,7 +436,6 @@ class RankingTest(TransactionMixin, BaseEstimator):
             ``average_ranks_``, in [-1, 1], where 1 means the same order. It is 0 for a scenario in
             which all methods are equal, and for equal average ranks.
         """
-        check_is_fitted(self)
         values = validate_matrix(self, X, dtype=np.float64, reset=False)
         expected = rankdata(self.average_ranks_)[None] - (values.shape[1] + 1) / 2
         ranks = self._rank(values) - (values.shape[1] + 1) / 2

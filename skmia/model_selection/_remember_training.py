@@ -14,7 +14,7 @@ from .._core.copies import CopiesParameters, copy_unfitted
 from .._core.hashing import hash_records
 from .._core.records import as_labels
 from .._core.routing import make_router, route_params
-from .._core.sklearn import HasMethods, validate_params_of
+from .._core.sklearn import HasMethods
 from .._core.transactions import TransactionMixin
 from .._core.types import ArrayLike, Rows
 
@@ -96,7 +96,6 @@ class RememberTraining(TransactionMixin, CopiesParameters, MetaEstimatorMixin, B
         self : object
             Fitted estimator.
         """
-        validate_params_of(self)
         model, routed = copy_unfitted(self.estimator), route_params(self, "fit", fit_params)
         rows = _list_trained_rows(model.fit, X, y, routed)
         self.estimator_ = model.fit(X, y, **routed)
@@ -121,7 +120,6 @@ class RememberTraining(TransactionMixin, CopiesParameters, MetaEstimatorMixin, B
         self : object
             Fitted estimator.
         """
-        validate_params_of(self)
         known = "estimator_" in vars(self)
         model = self.estimator_ if known else copy_unfitted(self.estimator)
         routed = route_params(self, "partial_fit", fit_params)

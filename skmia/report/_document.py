@@ -8,6 +8,7 @@ import pandas as pd
 from .. import synthetic as tables
 from .._core.escaping import to_plain, visible
 from .._core.levels import CONCLUSIVE, as_plain_level, check_evidence
+from .._core.numbers import refuse_first
 from ..disclosure import LOWER_ENDS
 from ._beyond_shift import AucExcess
 from ._checks_of_release import list_warnings
@@ -42,7 +43,7 @@ from ._measure import (
     list_exposed,
     rank_attacks,
 )
-from ._pool_size import check_growth, refuse_wrong
+from ._pool_size import list_wrong_growth
 from ._screen import list_document_routes
 from ._surrogate import why_no_reference
 from ._verdict import (
@@ -140,14 +141,15 @@ def _as_limits(interval):
     return None if interval is None else dict(zip(("auc", "low", "high"), interval))
 
 
-def refuse_rows(wrong, name):
-    """Refuse the first row for which a sentence holds."""
+def _list_wrong_rows(name, wrong):
+    """Yield a sentence on the first row for which each of some words holds."""
     for what, rows in wrong.items():
         if rows.any():
-            raise ValueError(f"{name}[{int(rows.to_numpy().argmax())}] {what}")
+            yield f"{name}[{int(rows.to_numpy().argmax())}] {what}"
 
 
-def check_person_level(document):
+def list_wrong_people(document):
+    """Yield what contradicts itself in the numbers of people, if there are any."""
     found = document["person_level"]
     if found is None:
         return
@@ -164,11 +166,11 @@ def check_person_level(document):
     }
     if all(given):
         wrong["a lower limit above the upper one"] = found["low"] > found["high"]
-    refuse_wrong(wrong, "person_level has ")
+    yield from (what for what, holds in wrong.items() if holds)
 
 
-def check_recommendation(document):
-    """Refuse a recommendation that its own numbers, or the verdict, contradict."""
+def _list_wrong_recommendation(document):
+    """Yield what of a recommendation its own numbers, or the verdict, contradict."""
     found = document["recommendation"]
     if found is None:
         return
@@ -176,41 +178,40 @@ def check_recommendation(document):
     for limit in [*found["limits"], *found["under_conditions"], *tried]:
         interval, end = limit["interval"], 1 if limit["name"] in LOWER_ENDS else 2
         if limit["status"] == "pass" and (interval is None or interval[end] > limit["limit"]):
-            raise ValueError(f"recommendation: {limit['name']} does not pass its limit")
+            yield f"{limit['name']} does not pass its limit"
     if found["result"] not in (RELEASE, CONDITIONS):
         return
     ways = [document, document["file"]] if found["release"] == "file" else [document]
     if any(way is None or way["evidence"] not in CONCLUSIVE for way in ways):
-        raise ValueError("recommendation: the audit is inconclusive, so nothing can be said")
+        yield "the audit is inconclusive, so nothing can be said"
     if found["result"] == RELEASE:
         numbers = {limit["status"] for limit in found["limits"]}
         blocks = {check["status"] for check in found["checks"] if check["level"] == "block"}
         if not numbers <= {"pass", "not judged"} or "pass" not in numbers or blocks - {"pass"}:
-            raise ValueError("recommendation: not all limits and checks pass")
-    _check_requirements(document, found)
+            yield "not all limits and checks pass"
+    yield from _list_wrong_requirements(document, found)
     if "reference" in document:  # of a model
         given = read_checks(document["checks"]), document["reference"], found["provenance"]
         if list_warnings(*given):
-            raise ValueError("recommendation: a check warns that low numbers say nothing")
+            yield "a check warns that low numbers say nothing"
 
 
-def _check_requirements(document, found):
-    """Refuse a release without what the policy asks for, and models that were not compared."""
+def _list_wrong_requirements(document, found):
+    """Yield what the policy asks for and a release lacks, and models that were not compared."""
     helping = next((one for one in found["tried"] if one["helps"]), None)
     is_other_way = helping is not None and helping["release"] != found["release"]
     for one in found["requirements"]:
         if one["name"] == STORED and is_other_way and found["result"] == CONDITIONS:
             continue
         if not one["is_met"]:
-            raise ValueError(f"recommendation: a release needs {one['name']}, which it lacks")
+            yield f"a release needs {one['name']}, which it lacks"
+        checks = read_checks(document["checks"])
         if one["name"] == REFERENCE:
-            checks = read_checks(document["checks"])
             given = document["reference"], checks, True, found["provenance"]
             if why_no_reference(*given) is not None:
-                raise ValueError("recommendation: reference contradicts reference models")
-        checks = read_checks(document["checks"])
+                yield "reference contradicts reference models"
         if one["name"] == LISTED and why_unlisted(checks, found["provenance"]) is not None:
-            raise ValueError("recommendation: checks contradict all training rows")
+            yield "checks contradict all training rows"
 
 
 _KEY = ["attack", "scope", "group", "metric", "max_fpr"]
@@ -220,20 +221,25 @@ def check_document(document):
     """Check a document from an untrusted source, and derive its verdict again."""
     check_fields(document, AUDIT)
     grounds = read_grounds(document)
-    _check_results(document, grounds.results)
-    _check_document_names(document, grounds)
-    _check_null(grounds)
-    _check_curves(document)
-    check_growth(document)
-    check_person_level(document)
+    refuse_first(_list_contradictions(document, grounds))
     evidence = choose_evidence(grounds)
     check_evidence(document, evidence)
     file = None if document["file"] is None else _check_file(document, grounds)
-    check_recommendation(document)
+    refuse_first(_list_wrong_recommendation(document), "recommendation: ")
     level = as_plain_level(measure_audit_level(grounds, evidence))
     derived = {"verdict": write_audit_verdict(grounds, evidence), "level": level, "file": file}
     highest = get_highest(list_document_routes(document | derived)).level
     return document | derived | {"page_level": highest.name}
+
+
+def _list_contradictions(document, grounds):
+    """Yield where the numbers of an audit are incomplete, or contradict each other."""
+    yield from _list_wrong_results(document, grounds.results)
+    yield from _list_wrong_names(document, grounds)
+    yield from _list_wrong_permutation(grounds)
+    yield from _list_wrong_curves(document)
+    yield from list_wrong_growth(document)
+    yield from (f"person_level has {what}" for what in list_wrong_people(document))
 
 
 def _check_file(document, grounds):
@@ -242,17 +248,7 @@ def _check_file(document, grounds):
     whole = document | {name: file[name] for name in ("results", "permutation", "curves")}
     asked = sorted({row["attack"] for row in file["results"]})
     own = read_grounds(whole)._replace(checks=keep_shared_checks(grounds.checks), asked=asked)
-    if file["n_records"] != document["data"]["n_records"]:
-        raise ValueError("file.n_records is not data.n_records")
-    if (file["reason"] is None) != bool(file["results"] and file["permutation"]):
-        raise ValueError("file must have results, or a reason why it has none")
-    if file["reason"] is None:
-        _check_results(whole, own.results)
-        _check_null(own)
-        _check_curves(whole)
-    if any(row["position"] >= file["n_records"] for row in file["exposed"]):
-        raise ValueError("file.exposed has a position beyond all records")
-    _check_ledger(file)
+    refuse_first(_list_wrong_file(document, whole, own))
     evidence = choose_file_evidence(own, file)
     if evidence != file["evidence"]:
         raise ValueError(f"file.evidence is {file['evidence']!r}, but its numbers say {evidence!r}")
@@ -260,14 +256,24 @@ def _check_file(document, grounds):
     return file | {"verdict": write_file_verdict(own, file), "level": level}
 
 
-def _check_ledger(file):
-    """Check that nothing unread, and no unknown strength, goes without an obstacle."""
-    if file["obstacle"] is not None:
-        return
-    if any(one["part"] is None for one in file["ledger"]):
-        raise ValueError("file.obstacle is null, but file.ledger has numbers that no part reads")
-    if not file["ledger"] or file["expected_auc"] is None:
-        raise ValueError("file.obstacle is null, but file.expected_auc or file.ledger is missing")
+def _list_wrong_file(document, whole, own):
+    """Yield what contradicts itself on the file, such as unread numbers without an obstacle."""
+    file = document["file"]
+    if file["n_records"] != document["data"]["n_records"]:
+        yield "file.n_records is not data.n_records"
+    if (file["reason"] is None) != bool(file["results"] and file["permutation"]):
+        yield "file must have results, or a reason why it has none"
+    if file["reason"] is None:
+        yield from _list_wrong_results(whole, own.results)
+        yield from _list_wrong_permutation(own)
+        yield from _list_wrong_curves(whole)
+    if any(row["position"] >= file["n_records"] for row in file["exposed"]):
+        yield "file.exposed has a position beyond all records"
+    if file["obstacle"] is None:
+        if any(one["part"] is None for one in file["ledger"]):
+            yield "file.obstacle is null, but file.ledger has numbers that no part reads"
+        if not file["ledger"] or file["expected_auc"] is None:
+            yield "file.obstacle is null, but file.expected_auc or file.ledger is missing"
 
 
 def read_grounds(document):
@@ -287,15 +293,13 @@ def _read_frame(rows, columns, numbers):
     return pd.DataFrame(rows, columns=columns).astype(dict.fromkeys(numbers, float))
 
 
-def _check_results(document, frame):
-    """Check that the results are complete, unique and consistent with the counts of the data."""
+def _list_wrong_results(document, frame):
+    """Yield where results are incomplete, there twice or contradict the counts of the data."""
     data = document["data"]
     if frame.empty != is_stopped(read_checks(document["checks"])):
-        raise ValueError(
-            "results must have numbers unless the model does not know the table, and only then"
-        )
+        yield "results must have numbers unless the model does not know the table, and only then"
     if data["n_members"] + data["n_nonmembers"] != data["n_records"]:
-        raise ValueError("data.n_members and data.n_nonmembers do not add up to data.n_records")
+        yield "data.n_members and data.n_nonmembers do not add up to data.n_records"
     is_there, is_rate = frame["status"] == OK, frame["metric"] == "tpr"
     is_chosen = frame["told"].eq(True)
     wrong = {
@@ -312,28 +316,29 @@ def _check_results(document, frame):
         "has more records than there are": (frame["n_members"] > data["n_members"])
         | (frame["n_nonmembers"] > data["n_nonmembers"]),
     }
-    refuse_rows(wrong, "results")
+    yield from _list_wrong_rows("results", wrong)
     rates = [("auc", -1), ("advantage", -1)]
     rates = {*rates, *(("tpr", rate) for rate in document["settings"]["fprs"])}
     for names, rows in frame.fillna({"max_fpr": -1}).groupby(["attack", "scope", "group"]):
         if set(zip(rows["metric"], rows["max_fpr"])) != rates:
-            raise ValueError(
-                f"results has other numbers of {visible(', '.join(names))} than settings.fprs"
-            )
+            yield f"results has other numbers of {visible(', '.join(names))} than settings.fprs"
 
 
-def _check_null(grounds):
+def _list_wrong_permutation(grounds):
     null = grounds.null
     tested, known = _list_document_keys(null), set(_list_document_keys(grounds.results))
     unknown = pd.Series([row not in known for row in tested], dtype=bool)
-    refuse_rows({"is about a number not in results": unknown}, "permutation.numbers")
-    wrong = (null["metric"] == "auc") != null["pvalue_below"].notna()
-    refuse_rows({"must have pvalue_below only for an AUC": wrong}, "permutation.numbers")
+    has_below = null["pvalue_below"].notna()
+    wrong = {
+        "is about a number not in results": unknown,
+        "must have pvalue_below only for an AUC": (null["metric"] == "auc") != has_below,
+    }
+    yield from _list_wrong_rows("permutation.numbers", wrong)
     if find_outcome(grounds.checks, CHANCE).is_error and null.empty:
         return
     needed = _list_document_keys(get_overall(grounds.results, "auc"))
     if not set(needed) <= set(tested) or null.duplicated(_KEY).any():
-        raise ValueError("permutation.numbers must have each AUC over all records once")
+        yield "permutation.numbers must have each AUC over all records once"
 
 
 def _list_document_keys(frame):
@@ -345,11 +350,11 @@ def _list_always():
     return [check.name for check in CHECKS if check.presence == ALWAYS]
 
 
-def _check_document_names(document, grounds):
-    """Check that all checks are there, and that each named attack and record exists."""
+def _list_wrong_names(document, grounds):
+    """Yield which check is not there, and which named attack or record does not exist."""
     missing = [name for name in _list_always() if name not in grounds.checks]
     if missing or len(grounds.checks) != len(document["checks"]):
-        raise ValueError(f"checks lacks {', '.join(missing) or 'nothing, but has one twice'}")
+        yield f"checks lacks {', '.join(missing) or 'nothing, but has one twice'}"
     frame = grounds.results
     ran = set(frame.loc[(frame["metric"] == "auc") & (frame["scope"] == OVERALL), "attack"])
     named = {"results": set(frame["attack"])}
@@ -359,35 +364,35 @@ def _check_document_names(document, grounds):
         named[name] = set() if document[name] is None else {document[name]["attack"]}
     for name, attacks in named.items():
         if not attacks <= ran & set(grounds.asked):
-            raise ValueError(f"{name} names an attack that settings or results lack")
+            yield f"{name} names an attack that settings or results lack"
     for row in document["exposed"]:
         if row["position"] >= document["data"]["n_records"]:
-            raise ValueError(f"exposed has the position {row['position']}, beyond all records")
+            yield f"exposed has the position {row['position']}, beyond all records"
 
 
-def _check_curves(document):
+def _list_wrong_curves(document):
     if len({curve["attack"] for curve in document["curves"]}) < len(document["curves"]):
-        raise ValueError("curves must have each attack once")
+        yield "curves must have each attack once"
     for place, curve in enumerate(document["curves"]):
         lengths = {len(curve[name]) for name in ("fpr", "tpr", "low", "high")}
         if len(lengths) > 1 or curve["fpr"] != sorted(curve["fpr"]) or not curve["fpr"][-1]:
-            raise ValueError(f"curves[{place}] must have as many rates of each kind, in order")
+            yield f"curves[{place}] must have as many rates of each kind, in order"
     numbers = [] if document["power"] is None else document["power"]["numbers"]
     sizes = [row["n_shadows"] for row in numbers]
     if sizes != sorted(set(sizes)):
-        raise ValueError("power.numbers must be in the order of n_shadows")
+        yield "power.numbers must be in the order of n_shadows"
 
 
 def check_table_document(document):
     """Check a document from an untrusted source, and derive its verdict again."""
     check_fields(document, TABLE)
-    _check_document_limits(document)
+    refuse_first(_list_wrong_limits(document))
     grounds = _read_table_grounds(document)
     if document["reversed"] != tables.list_table_reversals(grounds.results):
         raise ValueError("reversed does not follow from results")
     evidence = tables.choose_table_evidence(grounds)
     check_evidence(document, evidence)
-    check_recommendation(document)
+    refuse_first(_list_wrong_recommendation(document), "recommendation: ")
     level = as_plain_level(tables.measure_table_level(grounds, evidence), ("excess",))
     return document | {"verdict": tables.write_table_verdict(grounds, evidence), "level": level}
 
@@ -426,20 +431,20 @@ def _read_results(document, level, has_holdout):
     return frame
 
 
-def _check_document_limits(document):
-    """Refuse limits that do not hold their estimate, and more copies than rows."""
+def _list_wrong_limits(document):
+    """Yield limits that do not hold their estimate, and more copies than rows."""
     counts = document.get("unchanged")
     if counts is not None:
         pairs = [("alone", "train"), ("train", "n_train"), ("test", "n_test")]
         if any((counts[part] is None) != (counts[whole] is None) for part, whole in pairs) or any(
             counts[part] > counts[whole] for part, whole in pairs if counts[part] is not None
         ):
-            raise ValueError("unchanged has more copies than rows")
+            yield "unchanged has more copies than rows"
     for part in ("results", "utility", "columns", "pairs"):
         for place, row in enumerate(document[part]):
             limits = [row[name] for name in ("low", "estimate", "high") if row[name] is not None]
             if limits != sorted(limits):
-                raise ValueError(f"{part}[{place}] has an estimate outside of its limits")
+                yield f"{part}[{place}] has an estimate outside of its limits"
 
 
 def _read_smallest_share(document):

@@ -47,15 +47,8 @@ def foresee_size(steps, size, most=SIZES[-1]):
     return min(size, most)
 
 
-def refuse_wrong(wrong, start=""):
-    """Refuse a document by the first sentence that holds."""
-    for what, holds in wrong.items():
-        if holds:
-            raise ValueError(f"{start}{what}")
-
-
-def check_growth(document):
-    """Check that the growth in a document from an untrusted source agrees with itself."""
+def list_wrong_growth(document):
+    """Yield what contradicts itself in the growth of a document from an untrusted source."""
     growth = document["growth"]
     if growth is None:
         return
@@ -79,7 +72,7 @@ def check_growth(document):
         "growth.time_budget must be there if it ended the training": reason == TIME
         and growth["time_budget"] is None,
     }
-    refuse_wrong(wrong)
+    yield from (what for what, holds in wrong.items() if holds)
 
 
 def describe_growth(growth):

@@ -73,24 +73,20 @@ def check_training_sets(membership, n_records, n_models=None):
     return membership.astype(bool)
 
 
-def check_answerable(pool, kind):
-    """Refuse settings of a pool for which outputs of its models do not suffice."""
+def list_unanswerable(pool, kind):
+    """Yield settings of a pool for which outputs of its models do not suffice."""
     if pool.store == "models" or (pool.store == "outputs" and kind == "log_odds"):
         wanted = "models" if pool.store == "models" else "class probabilities"
-        raise ValueError(
-            f'store="{pool.store}" keeps {wanted}, which outputs of kind {kind!r} lack.'
-        )
+        yield f'store="{pool.store}" keeps {wanted}, which outputs of kind {kind!r} lack.'
     check_outputs_store(pool.store, kind)
     if kind == "log_odds" and any(temperature != 1 for temperature in pool.temperatures):
-        raise ValueError(
+        yield (
             "Log odds cannot be converted to another temperature without the class probabilities; "
             f"got temperatures={show(pool.temperatures)}."
         )
     for signal in further_signals(pool.signals):
         if not isinstance(signal, AnswerSignal):
-            raise ValueError(
-                f"Signal {signal.name!r} needs the models themselves: use from_models."
-            )
+            yield f"Signal {signal.name!r} needs the models themselves: use from_models."
 
 
 class GivenOutputs:

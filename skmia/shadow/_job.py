@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from sklearn.base import is_classifier, is_regressor
 
-from .._core.numbers import show
+from .._core.numbers import refuse_first, show
 from .._core.outputs import ProbabilityResolution
 from .._core.query import CHUNK, check_tags, unwrap
 from .._core.randomness import draw_integers
@@ -352,50 +352,51 @@ def check_settings(pool):
     """Check parameters of a pool that are valid one by one."""
     if pool.estimator is not None:
         check_tags(unwrap(pool.estimator), "estimator")
-    if pool.estimator is not None and not is_trainable(pool.estimator):
-        name = type(unwrap(pool.estimator)).__name__
-        raise ValueError(
-            f"estimator must be a model that can be trained; {name} asks one that is fitted. Give "
-            "an estimator of the kind that it was trained with, if it is known."
-        )
-    n_models, design = pool.n_estimators, pool.design
-    if design == "paired" and n_models % 2:
-        raise ValueError(
-            "n_estimators must be even because shadow models come in complementary pairs "
-            f'(design="independent" draws each by itself); got {n_models}.'
-        )
-    if design == "balanced" and n_models % BLOCK:
-        raise ValueError(
-            f"n_estimators must be a multiple of {BLOCK} because shadow models come in blocks "
-            f'(design="independent" draws each by itself); got {n_models}.'
-        )
-    if pool.on_disk and pool.checkpoint is None:
-        raise ValueError("on_disk=True requires a folder for the files; set checkpoint.")
-    if pool.on_disk and pool.batched is True:
-        raise ValueError(
-            "batched=True trains many models at once, which on_disk=True does not; set "
-            'batched="auto".'
-        )
-    if pool.output_kind == "label" and is_regressor(unwrap(pool.estimator)):
-        name = type(unwrap(pool.estimator)).__name__
-        raise ValueError(f'output_kind="label" is for classifiers; {name} is a regressor.')
+    refuse_first(_list_conflicting_settings(pool))
     check_outputs_store(pool.store, pool._expected_kind())
     check_temperatures(pool.temperatures)
     further_signals(pool.signals)
 
 
-def check_several_targets(pool, records):
-    """Refuse settings of a pool, and models, that do not go with several targets."""
-    if records.y.ndim == 1:
-        return
-    if not is_regressor(unwrap(pool.estimator)):
-        raise ValueError(
+def _list_conflicting_settings(pool):
+    """Yield settings that do not go together, or not with the estimator."""
+    n_models, name = pool.n_estimators, type(unwrap(pool.estimator)).__name__
+    if pool.estimator is not None and not is_trainable(pool.estimator):
+        yield (
+            f"estimator must be a model that can be trained; {name} asks one that is fitted. Give "
+            "an estimator of the kind that it was trained with, if it is known."
+        )
+    if pool.design == "paired" and n_models % 2:
+        yield (
+            "n_estimators must be even because shadow models come in complementary pairs "
+            f'(design="independent" draws each by itself); got {n_models}.'
+        )
+    if pool.design == "balanced" and n_models % BLOCK:
+        yield (
+            f"n_estimators must be a multiple of {BLOCK} because shadow models come in blocks "
+            f'(design="independent" draws each by itself); got {n_models}.'
+        )
+    if pool.on_disk and pool.checkpoint is None:
+        yield "on_disk=True requires a folder for the files; set checkpoint."
+    if pool.on_disk and pool.batched is True:
+        yield (
+            "batched=True trains many models at once, which on_disk=True does not; set "
+            'batched="auto".'
+        )
+    if pool.output_kind == "label" and is_regressor(unwrap(pool.estimator)):
+        yield f'output_kind="label" is for classifiers; {name} is a regressor.'
+
+
+def list_unfit_for_targets(pool, records):
+    """Yield settings of a pool, and models, that do not go with several targets."""
+    if records.y.ndim > 1 and not is_regressor(unwrap(pool.estimator)):
+        yield (
             f"y has {records.y.shape[1]} columns, and {type(unwrap(pool.estimator)).__name__} is "
             "not a regressor. skmia.victims.JointOutputs attacks all outputs of a classifier with "
             "several, and OneOutput one of them, with one task label per record."
         )
-    if pool.on_disk:
-        raise ValueError(
+    if records.y.ndim > 1 and pool.on_disk:
+        yield (
             "on_disk=True keeps one number per model and record, and the residuals of several "
             "targets are joined when all models are trained; set on_disk=False."
         )

@@ -12,9 +12,10 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from .._core.copies import CopiesParameters
+from .._core.numbers import refuse_first
 from .._core.query import check_victim, unwrap
 from .._core.records import Records
-from .._core.sklearn import N_JOBS, HasMethods, Interval, StrOptions, at_least, validate_params_of
+from .._core.sklearn import N_JOBS, HasMethods, Interval, StrOptions, at_least
 from .._core.splits import MOST_MODELS, check_room
 from .._core.trained_modules import refuse_trained_module
 from .._core.transactions import TransactionMixin
@@ -36,22 +37,22 @@ from ._answers import PoolAnswers, name_kept
 from ._fit_once import fit_once, note_fit
 from ._imported import (
     GivenOutputs,
-    check_answerable,
     check_scores,
     check_training_sets,
     gather,
     import_models,
+    list_unanswerable,
     make_unfitted,
 )
 from ._job import (
     SubsetDesign,
     augmented,
     check_settings,
-    check_several_targets,
     describe_sampling,
     draw_entropy,
     drawn_design,
     further_signals,
+    list_unfit_for_targets,
     make_job,
     signals_of,
 )
@@ -452,7 +453,7 @@ class ShadowPool(
             resolution=resolution,
             verbose=verbose,
         )
-        check_answerable(pool, kind)
+        refuse_first(list_unanswerable(pool, kind))
         tables = [records.X] * given.n_queries
         membership = check_training_sets(membership, len(records), given.n_models)
         models = ((None, given.of_model(k)) for k in range(given.n_models))
@@ -607,10 +608,9 @@ class ShadowPool(
         self : object
             Fitted estimator.
         """
-        validate_params_of(self)
         check_settings(self)
         records = check_records(X, targets=True)
-        check_several_targets(self, records)
+        refuse_first(list_unfit_for_targets(self, records))
         checkpoint, entropy = self._start(records)
         job, notes = make_job(self, records, entropy)
         check_first_answers(job)

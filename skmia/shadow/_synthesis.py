@@ -18,7 +18,7 @@ from .._core.features import code_cells
 from .._core.numbers import check_count, show, to_array
 from .._core.query import check_victim, query_victim
 from .._core.records import Records
-from .._core.sklearn import Interval, at_least, validate_params_of
+from .._core.sklearn import Interval, at_least
 from .._core.transactions import TransactionMixin
 from .._core.types import ArrayLike, Seed
 from .._core.validation import check_records
@@ -158,7 +158,6 @@ class Synthesizer(TransactionMixin, CopiesParameters, BaseEstimator, ABC):
         self : object
             Fitted estimator.
         """
-        validate_params_of(self)
         records = check_records(X, labels=self._needs_labels())
         self._table = TableCodes(records.X)
         self.n_queries_ = 0

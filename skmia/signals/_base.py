@@ -17,7 +17,7 @@ from .._core.outputs import KINDS_OF_ONE_LABEL, Outputs
 from .._core.records import Records
 from .._core.transactions import TransactionMixin
 from .._core.types import ArrayLike, DTypeLike
-from .._core.validation import check_records, query
+from .._core.validation import check_records, query, require_victim
 
 _BITS = 16
 
@@ -489,10 +489,7 @@ class VictimSignal(Signal):
     access = ("queries",)
 
     def of(self, victim: BaseEstimator | None, records: Records) -> np.ndarray:
-        if victim is None:
-            raise ValueError(
-                f"Signal {self.name!r} needs the victim itself; stored outputs are not enough."
-            )
+        require_victim(victim, f"Signal {self.name!r}")
         return self._inspect(victim, check_records(records))
 
     @abstractmethod

@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._core.metric_inputs import check_option
 from .._core.needs import Needs
 from .._core.records import Records
-from .._core.sklearn import StrOptions, validate_params_of
+from .._core.sklearn import StrOptions
 from .._core.validation import check_finite, check_records
 from ..victims import WhiteBox, open_white_box
 from ._base import SignalColumns, VictimSignal
@@ -110,7 +110,6 @@ class GradientStatistics(SignalColumns):
         return Needs(frozenset(signal.reads), access=frozenset(signal.access))
 
     def fit(self, X: Records, y: Any = None) -> Self:
-        validate_params_of(self)
         check_records(X)
         open_white_box(self.victim)
         self.n_statistics_ = len(WhiteBox.statistics)

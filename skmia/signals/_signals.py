@@ -13,7 +13,6 @@ from .._core.needs import Needs
 from .._core.numbers import check_count, show
 from .._core.outputs import KINDS, Outputs
 from .._core.records import Records
-from .._core.sklearn import validate_params_of
 from .._core.validation import check_finite, check_outputs_source, check_records, query
 from ..victims import query_stages
 from ._base import AnswerSignal, Signal, SignalColumns
@@ -75,7 +74,6 @@ class Signals(SignalColumns):
         )
 
     def fit(self, X: Records, y: Any = None) -> Self:
-        validate_params_of(self)
         check_records(X, targets=True)
         check_outputs_source(self.victim)
         is_single = isinstance(self.signals, str | Signal) or not np.iterable(self.signals)
@@ -243,7 +241,6 @@ class Trajectories(SignalColumns):
         return Needs(reads, access=frozenset(_list_access(self.checkpoints)))
 
     def fit(self, X: Records, y: Any = None) -> Self:
-        validate_params_of(self)
         records = check_records(X, targets=True)
         check_outputs_source(self.victim)
         self.n_times_ = _check_times(self.checkpoints)

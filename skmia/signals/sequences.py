@@ -14,7 +14,7 @@ from .._core.query import query_victim
 from .._core.randomness import check_seed
 from .._core.records import Records
 from .._core.tokens import PAD, TokenOutputs, name_rows
-from .._core.validation import check_records, query
+from .._core.validation import check_records, query, require_victim
 from ._base import AnswerSignal, Signal
 
 __all__ = [
@@ -98,10 +98,7 @@ class TokenRecordSignal(Signal):
         outputs = check_tokens(query(victim, records), self.name)
 
         def ask(X):
-            if victim is None:
-                raise ValueError(
-                    f"Signal {self.name!r} needs the victim itself; stored outputs are not enough."
-                )
+            require_victim(victim, f"Signal {self.name!r}")
             return check_tokens(query_victim(victim, X), self.name)
 
         return self._compare(outputs, ask, records)

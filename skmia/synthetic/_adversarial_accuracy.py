@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._core.matrix import validate_matrix
 from .._core.pvalues import format_pvalue
 from .._core.randomness import derive_random_state
-from .._core.sklearn import N_JOBS, Interval, StrOptions, at_least, validate_params_of
+from .._core.sklearn import N_JOBS, Interval, StrOptions, at_least
 from .._core.transactions import TransactionMixin
 from .._core.types import ArrayLike, Seed
 from ._neighbors import as_points, find_nearest, is_farther
@@ -322,7 +322,6 @@ class NearestNeighborAdversarialAccuracy(TransactionMixin, BaseEstimator):
         self : object
             Fitted estimator.
         """
-        validate_params_of(self)
         self.X_ = self._check(X, reset=True)
         check_sizes([self.X_], ["X"])
         return self
@@ -649,7 +648,6 @@ class PrivacyLoss(TablesEstimator):
         self : object
             Fitted estimator.
         """
-        validate_params_of(self)
         names = "train", "test", "synthetic"
         given = self._read_tables(X, y, synthetic)
         self._test = deepcopy(given[1])

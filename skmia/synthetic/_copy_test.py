@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._core.pvalues import format_pvalue
 from .._core.randomness import derive_random_state
-from .._core.sklearn import Interval, validate_params_of
+from .._core.sklearn import Interval
 from .._core.types import ArrayLike, Seed
 from ._cells import TIE, TableCells, find_rows_within, iter_blocks, take
 from ._neighbors import draw_places
@@ -150,7 +150,6 @@ class CopyTest(TablesEstimator):
         self : object
             Fitted estimator.
         """
-        validate_params_of(self)
         train, test, synthetic = self._read_tables(X, y, synthetic, reference)
         given = {"train": train, "test": test, "reference": reference, "synthetic": synthetic}
         if reference is None:

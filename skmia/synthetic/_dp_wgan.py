@@ -16,7 +16,7 @@ from .._core.matrix import check_container
 from .._core.numbers import check_count, show
 from .._core.optional import import_optional
 from .._core.randomness import check_random_state, isolated_randomness
-from .._core.sklearn import Interval, StrOptions, at_least, validate_params_of
+from .._core.sklearn import Interval, StrOptions, at_least
 from .._core.types import ArrayLike, Seed
 from ..defenses import (
     DELTA,
@@ -24,9 +24,9 @@ from ..defenses import (
     CountsPrivateFits,
     PrivacyLedger,
     PrivateRandomness,
-    check_target,
     choose_target_delta,
     column_values,
+    refuse_crossed,
     validate_rows,
 )
 from ..defenses.schema import (
@@ -279,11 +279,7 @@ def _ends(name, ends, is_number, names):
 
 
 def _check_ranges(X, lower, upper):
-    if (crossed := lower > upper).any():
-        raise ValueError(
-            f"lower must not be above upper; got {lower[crossed][0]} and {upper[crossed][0]} "
-            f"in column {crossed.argmax()}."
-        )
+    refuse_crossed(lower, upper)
     with np.errstate(over="ignore"):
         if not np.isfinite(upper - lower).all():
             raise ValueError("upper - lower must be finite in double precision.")
@@ -610,9 +606,6 @@ class DPWassersteinGAN(CountsPrivateFits, BaseEstimator):
         self : object
             Fitted estimator.
         """
-        check_target(self)
-        validate_params_of(self)
-        self._check_settings()
         import_optional("torch", "torch")
         check_container(X, "X")
         X = to_numpy(X) if is_tensor(X) else X
@@ -639,26 +632,20 @@ class DPWassersteinGAN(CountsPrivateFits, BaseEstimator):
             self._train(rows, contributes, seed if self.privacy is None else self.noise_seed)
         return self
 
-    def _check_settings(self):
-        given = [self.target_epsilon is not None, self.noise_multiplier is not None]
-        if self.privacy is None and any(given):
-            raise ValueError("privacy=None takes neither target_epsilon nor noise_multiplier.")
+    def _list_conflicting_parameters(self):
+        if self.privacy is not None:
+            yield from super()._list_conflicting_parameters()
+        elif self.target_epsilon is not None or self.noise_multiplier is not None:
+            yield "privacy=None takes neither target_epsilon nor noise_multiplier."
         if self.schema is not None:
             taken = {"lower": 0.0, "upper": 1.0, "columns": "auto"}
-            doubled = [name for name in taken if _is_set(getattr(self, name), taken[name])]
-            if doubled:
-                raise ValueError(f"The schema has what {doubled[0]} says; leave it out.")
-        if self.privacy is not None and sum(given) != 1:
-            raise ValueError(
-                "Give one of target_epsilon and noise_multiplier; got "
-                f"{'both' if all(given) else 'neither'}."
-            )
+            for name in taken:
+                if _is_set(getattr(self, name), taken[name]):
+                    yield f"The schema has what {name} says; leave it out."
         for name in ("critic_layers", "generator_layers"):
             widths = getattr(self, name)
             if isinstance(widths, str) or not np.iterable(widths) or len(widths) == 0:
-                raise ValueError(
-                    f"{name} must be widths of at least one hidden layer; got {show(widths)}."
-                )
+                yield f"{name} must be widths of at least one hidden layer; got {show(widths)}."
             for width in widths:
                 check_count(width, f"A width of {name}")
 

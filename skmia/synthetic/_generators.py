@@ -15,10 +15,10 @@ from .._core.optional import import_optional
 from .._core.query import draw_samples
 from .._core.randomness import check_random_state, isolated_randomness
 from .._core.sdv_parts import seed_synthesizer
-from .._core.sklearn import HasMethods, StrOptions, at_least, validate_params_of
+from .._core.sklearn import HasMethods, StrOptions, at_least
 from .._core.transactions import TransactionMixin
 from .._core.types import ArrayLike, Seed
-from ._neighbors import GowerEncoder, as_frame, find_nearest, is_number_dtype
+from ._neighbors import GowerEncoder, as_frame, find_nearest, is_number_dtype, validate_frame
 
 
 class BaseGenerator(TransactionMixin, BaseEstimator):
@@ -43,13 +43,9 @@ class BaseGenerator(TransactionMixin, BaseEstimator):
         self : object
             Fitted estimator.
         """
-        validate_params_of(self)
         self._is_frame = isinstance(X, pd.DataFrame)
         if self._is_frame:
-            validate_matrix(self, X, skip_check_array=True)
-            if len(X) == 0:
-                raise ValueError("Expected a table with at least 1 row; got 0.")
-            table = X.reset_index(drop=True)
+            table = validate_frame(self, X).reset_index(drop=True)
         else:
             table = pd.DataFrame(validate_matrix(self, X))
         self._dtypes = table.dtypes
@@ -452,7 +448,6 @@ class SyntheticDistance(TransactionMixin, MetaEstimatorMixin, RegressorMixin, Ba
         self : object
             Fitted estimator.
         """
-        validate_params_of(self)
         table = X
         # y is checked as far as it is there, since nothing else would notice a mistake.
         checks = self._checks(X)
@@ -494,7 +489,6 @@ class SyntheticDistance(TransactionMixin, MetaEstimatorMixin, RegressorMixin, Ba
         -------
         distance : ndarray of shape (n_rows,)
         """
-        check_is_fitted(self)
         X = validate_matrix(self, X, **self._checks(X, reset=False))
         metric = self.metric
         if self.encoder_ is not None:

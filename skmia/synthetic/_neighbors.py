@@ -10,12 +10,11 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.compose import ColumnTransformer
 from sklearn.neighbors import NearestNeighbors
 from sklearn.preprocessing import MinMaxScaler, OneHotEncoder
-from sklearn.utils.validation import check_is_fitted
 
 from .._core.error_hints import with_advice
 from .._core.matrix import check_container, check_feature_matrix, validate_matrix
 from .._core.numbers import check_number, show, to_array
-from .._core.sklearn import StrOptions, validate_params_of
+from .._core.sklearn import StrOptions
 from .._core.transactions import TransactionMixin
 from .._core.types import ArrayLike
 
@@ -23,6 +22,14 @@ from .._core.types import ArrayLike
 def is_number_dtype(dtype):
     """Return whether a type is of numbers; truth values are categories."""
     return pd.api.types.is_numeric_dtype(dtype) and not pd.api.types.is_bool_dtype(dtype)
+
+
+def validate_frame(estimator, X, **checks):
+    """Check the columns of a DataFrame of numbers or others, and that it has a row."""
+    validate_matrix(estimator, X, skip_check_array=True, **checks)
+    if len(X) == 0:
+        raise ValueError("Expected a table with at least 1 row; got 0.")
+    return X
 
 
 def draw_places(n, most, random_state):
@@ -102,7 +109,6 @@ class GowerEncoder(TransactionMixin, TransformerMixin, BaseEstimator):
         self : object
             Fitted estimator.
         """
-        validate_params_of(self)
         table = self._check(X, reset=True)
         self.is_categorical_ = self._read_categorical(table)
         self._check_numbers(table)
@@ -130,7 +136,6 @@ class GowerEncoder(TransactionMixin, TransformerMixin, BaseEstimator):
         -------
         points : ndarray of shape (n_rows, n_numbers + n_categories)
         """
-        check_is_fitted(self)
         table = self._check(X, reset=False)
         self._check_numbers(table)
         with with_advice(self, table):
@@ -142,10 +147,7 @@ class GowerEncoder(TransactionMixin, TransformerMixin, BaseEstimator):
         if not isinstance(X, pd.DataFrame):
             X = validate_matrix(self, X, reset=reset, dtype=None)
             return pd.DataFrame(X)
-        validate_matrix(self, X, reset=reset, skip_check_array=True)
-        if len(X) == 0:
-            raise ValueError("Expected a table with at least 1 row; got 0.")
-        return X.set_axis(range(X.shape[1]), axis=1)
+        return validate_frame(self, X, reset=reset).set_axis(range(X.shape[1]), axis=1)
 
     def _check_numbers(self, table):
         missing = table.loc[:, ~self.is_categorical_].isna().to_numpy()

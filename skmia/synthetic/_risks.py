@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._core.groups import mean_by_group, number_groups
 from .._core.numbers import check_count, check_number, show, to_array
 from .._core.randomness import derive_random_state
-from .._core.sklearn import Interval, at_least, validate_params_of
+from .._core.sklearn import Interval, at_least
 from .._core.transactions import TransactionMixin
 from .._core.types import ArrayLike, Seed
 from ._cells import TIE, TableCells, find_nearest_rows, iter_blocks, iter_nearest_without, take
@@ -304,7 +304,6 @@ class TableRisk(TablesEstimator):
         self : object
             Fitted estimator.
         """
-        validate_params_of(self)
         cells = TableCells(self._read_tables(X, y, synthetic), ("train", "test", "synthetic"))
         self._warn_of(cells)
         return self._fit_cells(cells, groups)

@@ -15,7 +15,7 @@ from .._core.containers import as_rows, take_rows
 from .._core.groups import check_class_labels
 from .._core.numbers import show, to_array
 from .._core.outputs import Outputs
-from .._core.sklearn import StrOptions, at_least, validate_params_of
+from .._core.sklearn import StrOptions, at_least
 from .._core.transactions import TransactionMixin
 from .._core.types import ArrayLike, Rows, Seed
 from .._core.validation import call_given
@@ -142,7 +142,6 @@ class FunctionClassifier(TransactionMixin, ClassifierMixin, BaseEstimator):
         self : object
             Fitted estimator.
         """
-        validate_params_of(self)
         X, y = as_rows(X), to_array(y, "y", "hold one label for each row")
         if y.shape != (X.shape[0],):
             raise ValueError(f"X has {X.shape[0]} rows and y has the shape {y.shape}.")

@@ -205,6 +205,7 @@ def test_conditions_are_measured_if_asked(printed, tmp_path):
             "--policy: policy must be one of 'cautious', 'research', 'anon",
         ),
         (["--decimals", "2"], "--decimals goes with --policy"),
+        (["--decimals", "0"], "--decimals goes with --policy"),
         (["--measure-conditions"], "--measure-conditions goes with --policy"),
         (["--policy", "cautious", "--decimals", "18"], "must lie between 0 and 17"),
     ],

@@ -88,7 +88,7 @@ ANSWERS = {
     ],
     mechanisms: [
         (lambda: mechanisms.count_scale(array([1.5, 2.0])), [2, 2]),
-        (lambda: mechanisms.check_one_target(NS(target_epsilon=None, noise_multiplier=1)), None),
+        (lambda: mechanisms.refuse_crossed(array([0, 1]), array([0, 2])), None),
     ],
     schema: [
         (lambda: schema.find_range_ends(NS(whole=True, lower=0.5, upper=2.5)), (1.0, 2.0)),

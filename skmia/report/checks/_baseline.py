@@ -9,7 +9,7 @@ from ..._core.metric_inputs import check_confidence_level
 from ..._core.randomness import check_random_state
 from ..._core.records import Records
 from ..._core.types import ArrayLike, Seed
-from ..._core.validation import check_membership, check_records
+from ..._core.validation import check_sides
 from ...metrics import Interval, auc_interval
 from .._measure import FEWEST, get_people
 from .._words import format_auc
@@ -167,8 +167,7 @@ def blind_baseline(
     >>> blind_baseline(Records(later, y), membership, random_state=0).low > 0.8
     True
     """
-    check_records(records, targets=True)
-    membership = check_membership(membership, len(records))
+    membership = check_sides(records, membership, targets=True)
     check_confidence_level(confidence_level)
     seed = check_random_state(random_state).randint(2**31 - 1)
     if isinstance(random_state, Integral):  # so that a reported seed can be used again

@@ -18,7 +18,7 @@ from ..._core.randomness import check_random_state
 from ..._core.records import Records
 from ..._core.splits import compute_strata
 from ..._core.types import ArrayLike, Frozen, Seed
-from ..._core.validation import check_membership, check_records
+from ..._core.validation import check_sides
 from ...base import has_own_victim
 from ...metrics import auc_interval
 from ...shadow import ShadowPool
@@ -206,9 +206,8 @@ def negative_control(
     >>> control.passed
     True
     """
-    check_records(records, targets=True)
+    membership = check_sides(records, membership, targets=True)
     check_pool_settings("negative_control", n_jobs=n_jobs)
-    membership = check_membership(membership, len(records))
     level = check_confidence_level(confidence_level)
     check_trainable(estimator)
     seed = check_random_state(random_state).randint(np.iinfo(np.int32).max)
@@ -316,9 +315,8 @@ def positive_control(
     >>> control.passed
     True
     """
-    check_records(records, targets=True)
+    membership = check_sides(records, membership, targets=True)
     check_pool_settings("positive_control", n_jobs=n_jobs)
-    membership = check_membership(membership, len(records))
     level = check_confidence_level(confidence_level)
     seed = check_random_state(random_state).randint(np.iinfo(np.int32).max)
     rng = np.random.default_rng(seed)

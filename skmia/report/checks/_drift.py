@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from numbers import Integral
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -14,7 +13,7 @@ from sklearn.utils import gen_batches
 from ..._core.budget import is_of_memory
 from ..._core.containers import take_rows
 from ..._core.groups import number_groups
-from ..._core.numbers import show
+from ..._core.numbers import check_number, show
 from ..._core.outputs import PREDICTIONS
 from ..._core.pvalues import format_pvalue
 from ..._core.query import CHUNK, query_aligned, unwrap
@@ -25,7 +24,7 @@ from ..._core.skorch_nets import is_skorch
 from ..._core.splits import compute_strata, draw_halves, number_units
 from ..._core.trained_modules import refuse_trained_module
 from ..._core.types import ArrayLike, Seed
-from ..._core.validation import check_membership, check_records
+from ..._core.validation import check_sides
 from ..._training.frozen import make_recipe
 from ..._training.job import Job, JobData, KeptResults, recorded_warnings
 from ..._training.plan import plan_training
@@ -189,9 +188,8 @@ def drift_test(
     >>> drift_test(LogisticRegression(), Records(X, y), membership, random_state=0).pvalue < 0.001
     True
     """
-    check_records(records, targets=True)
+    membership = check_sides(records, membership, targets=True)
     check_pool_settings("drift_test", n_jobs=n_jobs)
-    membership = check_membership(membership, len(records))
     check_trainable(estimator)
     how = {"n_splits": n_splits, "fit_params": fit_params, "n_jobs": n_jobs}
     return _test_drift(estimator, records, membership, random_state=random_state, **how)
@@ -252,9 +250,8 @@ def _is_hopeless(numbers, n_splits):
 def _check_splits(n_splits, model):
     if isinstance(n_splits, str) and n_splits == "auto":
         return 1 if _contains_net(model) else _N_SPLITS
-    if not isinstance(n_splits, Integral) or isinstance(n_splits, bool) or n_splits < 1:
-        raise ValueError(f'n_splits must be "auto" or an integer from 1; got {show(n_splits)}.')
-    return int(n_splits)
+    allowed = '"auto" or an integer from 1'
+    return int(check_number(n_splits, "n_splits", allowed, 1, whole=True))
 
 
 def _contains_net(model):

@@ -14,7 +14,7 @@ from ..._core.pvalues import format_pvalue
 from ..._core.randomness import check_random_state
 from ..._core.records import Records
 from ..._core.types import ArrayLike, Seed
-from ..._core.validation import check_membership, check_records
+from ..._core.validation import check_sides
 from ...metrics import Interval, resolvable_fpr, share_interval
 from .._measure import get_people
 from .._permutations import count_permutations
@@ -360,8 +360,7 @@ def find_duplicates(
     >>> (closest["nonmember"] - closest["member"]).unique()
     array([300])
     """
-    check_records(records, labels=False, targets=True)
-    membership = check_membership(membership, len(records))
+    membership = check_sides(records, membership, labels=False, targets=True)
     check_number(tolerance, "tolerance", "a fraction in (0, 1)", SMALLEST, np.nextafter(1, 0))
     check_number(max_queries, "max_queries", "a whole number from 1 on", 1, whole=True)
     copied = mark_shared_prints(records.fingerprint, membership)

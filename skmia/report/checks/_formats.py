@@ -19,7 +19,7 @@ from ..._core.randomness import check_random_state
 from ..._core.records import Records
 from ..._core.tokens import hold_tokens
 from ..._core.types import ArrayLike, Seed
-from ..._core.validation import check_membership, check_records
+from ..._core.validation import check_sides
 from ._base import (
     DIFFERENCE,
     NOT_RUN,
@@ -224,8 +224,7 @@ def compare_formats(
     >>> compare_formats(Records(X), membership, random_state=0).text
     'column 2 has at most 2 decimals in 100% of the members and 1% of the non-members'
     """
-    check_records(records, labels=False, targets=True)
-    membership = check_membership(membership, len(records))
+    membership = check_sides(records, membership, labels=False, targets=True)
     check_count(n_permutations, "n_permutations")
     if hold_tokens(records):
         raise ValueError(_TOKENS)
