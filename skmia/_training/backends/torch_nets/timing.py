@@ -158,7 +158,7 @@ def _time_together(job, table, n_models, clock, in_turn=False):
         while True:
             yield training.step(0, order)
 
-    for _ in range(training.steps.n_first):
+    for _ in range(training.joint_step.n_first):
         training.step(0, order)
     return _time(steps(), clock) / n_models
 

@@ -8,67 +8,15 @@ import torch
 from skorch.history import History
 
 from ...._core.randomness import preserved_randomness
-from .batches import BatchBuffers, OneHotRows, RowTable, change, join_rows, select, take_model
-from .callbacks import (
-    average_of,
-    begin,
-    clips_of,
-    list_monitored,
-    quietly,
-    schedulers_of,
-    stoppers_of,
-)
-from .cuda_graphs import RecordedSteps, can_record
+from .batches import RowTable, change, join_rows, select, take_model
+from .callbacks import begin, list_monitored, quietly, schedulers_of, stoppers_of
+from .cuda_graphs import can_record
 from .engine import GenericEngine, TurnsEngine
 from .mlp import MLPEngine, as_chain
-from .optimizers import StackedOptimizer
 from .plan import overridden
 from .prepare import EpochOrders, augmentation_of, count_batches, plan_batches
-from .stack import draw_masks, load_into
-
-
-class StackedAverages:
-    """The averages of :class:`WeightAverage` for stacked weights.
-
-    Shapes: memory (n_models, ...).
-    """
-
-    def __init__(self, decay, memory):
-        self._decay, self._memory = decay, memory
-        self.tensors = {name: torch.zeros_like(tensor) for name, tensor in memory.items()}
-
-    def update(self, models, is_first):
-        """Average the weights of some models after a step."""
-        for name, average in self.tensors.items():
-            weights = self._memory[name][models]
-            average[models].lerp_(weights, 1.0 if is_first else 1 - self._decay)
-
-    def read(self, restore):
-        """Return what a function of the stack gives while the stack holds the averages."""
-        before = {name: tensor.clone() for name, tensor in self._memory.items()}
-        try:
-            for name, tensor in self._memory.items():
-                tensor.copy_(self.tensors[name])
-            return {name: tensor.clone() for name, tensor in restore().items()}
-        finally:
-            for name, tensor in self._memory.items():
-                tensor.copy_(before[name])
-
-
-def clip(gradients, largest, order):
-    """Scale the gradients of each model whose norm is too large.
-
-    The same arithmetic as in torch.nn.utils.clip_grad_norm_.
-
-    Take gradients of shape (n_models, ...); return gradients of shape (n_models, ...).
-    """
-    if not gradients:
-        return gradients
-    parts = [torch.linalg.vector_norm(g.flatten(1), order, dim=1) for g in gradients]
-    norm = torch.linalg.vector_norm(torch.stack(parts, 1), order, dim=1)
-    factor = (largest / (norm + 1e-6)).clamp(max=1.0)
-    return [g * factor.view(-1, *[1] * (g.ndim - 1)) for g in gradients]
-
+from .stack import load_into
+from .step import JointStep
 
 MONITORED = ("train_loss", "valid_loss")
 
@@ -91,6 +39,7 @@ class OptimizerSchedules:
     # times, unless a schedule follows the losses of each model.
 
     def __init__(self, net, n_batches):
+        self._net, self.n_batches = net, n_batches
         if not schedulers_of(net):
             n_batches = [0] * len(n_batches)  # all models have the same settings
         first = _SchedulerFollower(net)
@@ -105,6 +54,24 @@ class OptimizerSchedules:
     def __getitem__(self, k):
         """Return the settings of each parameter group of model ``k``."""
         return self._of[k].groups
+
+    def list_rates(self):
+        """Return the learning rate of each parameter group, for each of :attr:`numbers`."""
+        return [[group["lr"] for group in one.groups] for one in self._followers.values()]
+
+    def change_rates_alone(self):
+        """Return whether a schedule changes no setting but the learning rate in a few steps."""
+        trial = _SchedulerFollower(self._net)
+        for _ in range(2):
+            for _ in range(2):
+                trial.end_batch()
+            trial.end_epoch(dict.fromkeys(MONITORED, 1.0) if self.monitored else None)
+        return not trial.changed_others
+
+    @property
+    def changed_others(self):
+        """Whether a schedule has changed a setting other than the learning rate."""
+        return any(one.changed_others for one in self._followers.values())
 
     def note(self, models, losses, n_rows):
         """Note the losses of some models on a batch of a number of rows."""
@@ -164,6 +131,7 @@ class _SchedulerFollower:
         self._schedulers = schedulers_of(net)
         self._by_batch = any(one.step_every == "batch" for one in self._schedulers)
         self.groups, self.monitored = net.optimizer_.param_groups, set()
+        self.changed_others = False
         if not self._schedulers:
             return
         optimizer = _without_weights(net.optimizer_)
@@ -173,12 +141,14 @@ class _SchedulerFollower:
         optimizer.step()  # a scheduler warns if it is called before its optimizer
         self.groups = optimizer.param_groups
         self.monitored = list_monitored(self._schedulers)
+        self._others = _list_other_settings(self.groups)
 
     def end_batch(self):
         if self._by_batch:
             with quietly():
                 for one in self._schedulers:
                     one.on_batch_end(self._net, training=True)
+            self._note_changes()
 
     def end_epoch(self, losses=None):
         if losses is not None:
@@ -189,6 +159,17 @@ class _SchedulerFollower:
             for one in self._schedulers:
                 if losses is not None or not list_monitored([one]):
                     one.on_epoch_end(self._net)
+        self._note_changes()
+
+    def _note_changes(self):
+        if self._schedulers and not self.changed_others:
+            self.changed_others = _list_other_settings(self.groups) != self._others
+
+
+def _list_other_settings(groups):
+    """Return the settings of parameter groups that are not learning rates."""
+    rates = {"params", "lr", "initial_lr", "max_lr", "min_lr"}
+    return [{name: one for name, one in group.items() if name not in rates} for group in groups]
 
 
 def _without_weights(optimizer):
@@ -345,22 +326,6 @@ def join_tables(prepared, table):
     return RowTable(X, y, columns), offsets[:-1].tolist()
 
 
-def match_groups(net, names):
-    """Return the number of the parameter group of each stacked parameter."""
-    groups = [{id(p) for p in group["params"]} for group in net.optimizer_.param_groups]
-    if len(groups) == 1:
-        return [0] * len(names)
-    named = dict(net.module_.named_parameters())
-    return [next(i for i, own in enumerate(groups) if id(named[name]) in own) for name in names]
-
-
-def as_precise(batch, dtype):
-    """Convert a batch of real numbers to another type, if one is given."""
-    if dtype is None:
-        return batch
-    return change(lambda part: part.to(dtype) if part.is_floating_point() else part, batch)
-
-
 def _as_bytes(tensor):
     """Return the memory of a contiguous tensor of any type as bytes."""
     return tensor.reshape(-1).view(torch.uint8)
@@ -379,7 +344,7 @@ class NetTraining:
     """Training of prepared models, which must have one signature."""
 
     def __init__(self, prepared, table, generic=False, dtype=None, in_turn=False):
-        self.dtype, self.epoch, self._rooms = dtype, 0, BatchBuffers()
+        self.epoch = 0
         self.prepared = sorted(prepared, key=lambda ready: len(ready.rows))
         self.table, starts = join_tables(self.prepared, table)
         self.rows = [ready.rows + start for ready, start in zip(self.prepared, starts)]
@@ -400,22 +365,14 @@ class NetTraining:
         follows = "train_loss" in self.schedules.monitored
         self.engine = make_engine(self.prepared, self.table, generic or follows, in_turn)
         self.engine.keeps_losses = follows
-        device = self.table.y.device
-        records = can_record(self.engine, device)
-        self.steps = RecordedSteps(self.engine, device) if records else self.engine
-        self.clips = clips_of(self.net)
+        is_recorded = can_record(self.engine, self.table.y.device)
+        self.joint_step = JointStep(
+            self.prepared, self.table, self.engine, self.schedules, dtype, is_recorded
+        )
+        self.optimizer, self.averages = self.joint_step.optimizer, self.joint_step.averages
         self.augmentation = augmentation_of(self.net)
         self.stopping = JointStopping(nets) if stoppers_of(self.net) else None
         self.valid_losses = self._make_valid_losses(starts)
-        memory = self.engine.stack.memory
-        average = average_of(self.net)
-        self.averages = None if average is None else StackedAverages(average.decay, memory)
-        self.optimizer = StackedOptimizer(
-            type(self.net.optimizer_).__name__,
-            list(memory.values()),
-            self.schedules[0],
-            match_groups(self.net, memory),
-        )
 
     def _make_valid_losses(self, starts):
         if not self.stopping and "valid_loss" not in self.schedules.monitored:
@@ -509,6 +466,7 @@ class NetTraining:
                 values = torch.from_numpy(arrays[f"kept {name}"]).view(tensor.dtype)
                 tensor.copy_(values.view(tensor.shape))
         self.epoch, self.optimizer.n_steps = int(arrays["epoch"]), arrays["n_steps"].tolist()
+        self.joint_step.n_made.copy_(torch.from_numpy(arrays["n_steps"]))
         for generator, state in zip(generators, arrays["generators"], strict=True):
             size = len(generator.get_state())
             generator.set_state(torch.from_numpy(state[:size]))
@@ -524,33 +482,10 @@ class NetTraining:
             self._step(models, order[models, records])
 
     def _step(self, models, rows):
-        y = as_precise(self._rooms.select(self.table.y, rows), self.dtype)
-        x = self._take(models, rows)
-        first = x.rest[0] if isinstance(x, OneHotRows) else take_model(x, 0)
-        sites = self.engine.sites(first)
-        masks = []
-        if sites:
-            generators = [ready.stream.own for ready in self.prepared[models]]
-            masks = draw_masks(sites, generators, self.engine.stack.dtype)
-        gradients = self.steps.gradients(models, x, y, masks)
-        for largest, order in self.clips:
-            gradients = clip(gradients, largest, order)
-        if self.engine.keeps_losses:
-            self.schedules.note(models, self.engine.losses, y.shape[1])
-        self.optimizer.step(models, gradients, self.schedules)
-        if self.averages is not None:
-            self.averages.update(models, self.optimizer.n_steps[models.start] == 1)
-
-    def _take(self, models, rows):
-        if not self.engine.takes_sums:
-            x = self._augment(models, self.table.take_dense(rows, self._rooms.select))
-            return as_precise(x, self.dtype)
-        rest, ones = self.table.take(rows, self._rooms.select)
-        return OneHotRows(as_precise(rest, self.dtype), ones)
+        changes = None if self.augmentation is None else self._augment
+        self.joint_step.make(models, self.joint_step.take_inputs(models, rows, changes))
 
     def _augment(self, models, x):
-        if self.augmentation is None:
-            return x
         changed = [
             self.augmentation.transform(take_model(x, i), ready.stream.own)
             for i, ready in enumerate(self.prepared[models])
