@@ -55,7 +55,8 @@ def draw(seeds, p, n, n_steps=0, models=None, n_sites=1):
     draws = KeyedDraws(seeds, "cpu")
     models = models or slice(0, len(seeds))
     made = torch.full((len(range(*models.indices(len(seeds)))),), n_steps)
-    return draws.draw_masks(models, made, [(p, (n,))] * n_sites, torch.float32)
+    starts = draws.find_starts(models, made)
+    return draws.draw_masks(starts, [(p, (n,))] * n_sites, torch.float32)
 
 
 @pytest.mark.parametrize("p", [0.001, 0.1, 0.5, 0.75, 0.999])

@@ -38,18 +38,25 @@ def _shift_down(z, shift):
     return (z >> shift).bitwise_and_((1 << (64 - shift)) - 1)
 
 
+def draw_longs(starts, n):
+    """Return ``n`` numbers of 64 bits from each start.
+
+    Shapes: starts (...), result (..., n).
+    """
+    counter = torch.arange(1, n + 1, device=starts.device)
+    return mix_bits(counter.mul_(_GAMMA) + starts.unsqueeze(-1))
+
+
 def draw_words(starts, n):
     """Return ``n`` numbers of 32 bits from each start.
 
-    Shapes: starts (n_models,), result (n_models, n).
+    Shapes: starts (...), result (..., n).
     """
-    counter = torch.arange(1, n // 2 + 2, device=starts.device)
-    z = mix_bits(counter.mul_(_GAMMA) + starts.unsqueeze(-1))
-    return z.view(torch.int32)[..., :n]
+    return draw_longs(starts, -(-n // 2)).view(torch.int32)[..., :n]
 
 
 class KeyedDraws:
-    """Draws the masks of dropout of many nets at once.
+    """Numbers of many nets that depend on the net and its step alone.
 
     Parameters
     ----------
@@ -61,20 +68,31 @@ class KeyedDraws:
         seeds = np.array([seed % 2**64 for seed in seeds], dtype=np.uint64)
         self._keys = mix_bits(torch.from_numpy(seeds.view(np.int64)).clone()).to(device)
 
-    def draw_masks(self, models, n_steps, sites, dtype):
-        """Draw the masks of one batch of some nets, which have made numbers of steps.
+    def find_starts(self, models, n_steps):
+        """Return where the numbers of some nets start at the step after ``n_steps`` others.
 
-        Shapes: n_steps (n_chosen,), masks (n_chosen, ...).
+        Shapes: n_steps (n_chosen,), result (n_chosen,).
         """
-        starts = mix_bits(self._keys[models] + n_steps * _GAMMA)
+        return mix_bits(self._keys[models] + n_steps * _GAMMA)
+
+    @staticmethod
+    def draw_masks(starts, sites, dtype):
+        """Draw the masks of one batch.
+
+        Shapes: starts (n_chosen,), masks (n_chosen, ...).
+        """
         masks = []
         for place, (p, shape) in enumerate(sites):
-            of_site = mix_bits(starts + _as_signed(place + 1))
-            words = draw_words(of_site, math.prod(shape))
+            words = draw_words(find_place(starts, place), math.prod(shape))
             # Of the 2^32 numbers from -2^31 on, a share 1 - p is kept.
             limit = min(round((1 - p) * 2**32) - 2**31, 2**31 - 1)
             masks.append((words < limit).reshape(-1, *shape).to(dtype).div_(1 - p))
         return masks
+
+
+def find_place(starts, place):
+    """Return where the numbers of one place of a step start."""
+    return mix_bits(starts + (place + 1))
 
 
 def draws_the_same(device):

@@ -1,14 +1,17 @@
 """One step of many nets, as a function of tensors that can be recorded on a GPU."""
 
+from functools import partial
 from typing import Any, NamedTuple
 
 import torch
 
 from .batches import BatchBuffers, OneHotRows, as_precise, change, list_row_tensors, take_model
 from .callbacks import average_of, clips_of
+from .changed_batches import BatchChanges
 from .cuda_graphs import RecordedSteps
-from .keyed_draws import KeyedDraws, draws_the_same
+from .keyed_draws import KeyedDraws, draws_the_same, find_place
 from .optimizers import StackedOptimizer
+from .prepare import augmentation_of
 from .stack import draw_masks
 
 
@@ -119,10 +122,12 @@ class JointStep:
         self._is_whole = self._is_whole and schedules.change_rates_alone()
         self.n_made = torch.zeros(len(prepared), dtype=torch.int64, device=device)
         self._generators = [ready.stream.own for ready in prepared]
-        self._draws = None
-        if not draws_the_same(device):
-            seeds = [generator.initial_seed() for generator in self._generators]
-            self._draws = KeyedDraws(seeds, device)
+        is_keyed, augmentation = not draws_the_same(device), augmentation_of(net)
+        seeds = [generator.initial_seed() for generator in self._generators]
+        self._draws = KeyedDraws(seeds, device) if is_keyed else None
+        self._changes = None
+        if augmentation is not None:
+            self._changes = BatchChanges(augmentation, self._generators, is_keyed)
         self.optimizer = StackedOptimizer(
             type(net.optimizer_).__name__,
             list(memory.values()),
@@ -152,16 +157,15 @@ class JointStep:
             tensors += [] if self.averages is None else self.averages.tensors.values()
         return tensors
 
-    def take_inputs(self, models, rows, changes=None):
+    def take_inputs(self, models, rows):
         """Return the inputs of a step on rows of the table.
 
-        The rows are gathered here if a function changes them at random, or if they are moved to
-        another device.
+        The rows are gathered here if functions of the user change them, which are not recorded, or
+        if they are moved to another device.
         """
-        if changes is None and self.table.home == self.table.y.device:
+        if self._changes is None and self.table.home == self.table.y.device:
             return StepInputs(rows)
-        x, y = self._gather(rows, lambda x: x if changes is None else changes(models, x))
-        return StepInputs(None, x, y)
+        return StepInputs(None, *self._gather(rows, partial(self._change, models)))
 
     def make(self, models, inputs):
         """Make a step of some models."""
@@ -189,6 +193,12 @@ class JointStep:
             self._update(models, gradients)
         return gradients
 
+    def _change(self, models, x):
+        if self._changes is None:
+            return x
+        starts = self._find_starts(models)
+        return self._changes.change(models, x, None if starts is None else find_place(starts, -1))
+
     def _gather(self, rows, change_rows=lambda x: x):
         y = as_precise(self._rooms.select(self.table.y, rows), self._dtype)
         if not self.engine.takes_sums:
@@ -203,8 +213,11 @@ class JointStep:
             return []
         if self._draws is None:
             return draw_masks(sites, self._generators[models], self.engine.stack.dtype)
-        made = self.n_made[models]
-        return self._draws.draw_masks(models, made, sites, self.engine.stack.dtype)
+        return self._draws.draw_masks(self._find_starts(models), sites, self.engine.stack.dtype)
+
+    def _find_starts(self, models):
+        """Return where the keyed draws of the next step of some models start."""
+        return None if self._draws is None else self._draws.find_starts(models, self.n_made[models])
 
     def _update(self, models, gradients):
         self.optimizer.step(models, gradients)

@@ -8,7 +8,7 @@ import torch
 from skorch.history import History
 
 from ...._core.randomness import preserved_randomness
-from .batches import RowTable, change, join_rows, select, take_model
+from .batches import RowTable, change, join_rows, select
 from .callbacks import begin, list_monitored, quietly, schedulers_of, stoppers_of
 from .cuda_graphs import can_record
 from .engine import GenericEngine, TurnsEngine
@@ -370,7 +370,6 @@ class NetTraining:
             self.prepared, self.table, self.engine, self.schedules, dtype, is_recorded
         )
         self.optimizer, self.averages = self.joint_step.optimizer, self.joint_step.averages
-        self.augmentation = augmentation_of(self.net)
         self.stopping = JointStopping(nets) if stoppers_of(self.net) else None
         self.valid_losses = self._make_valid_losses(starts)
 
@@ -479,15 +478,5 @@ class NetTraining:
     def step(self, i, order):
         """Make step ``i`` of an epoch, for the models that have as many batches."""
         for models, records in self.batches[i]:
-            self._step(models, order[models, records])
-
-    def _step(self, models, rows):
-        changes = None if self.augmentation is None else self._augment
-        self.joint_step.make(models, self.joint_step.take_inputs(models, rows, changes))
-
-    def _augment(self, models, x):
-        changed = [
-            self.augmentation.transform(take_model(x, i), ready.stream.own)
-            for i, ready in enumerate(self.prepared[models])
-        ]
-        return change(lambda *parts: torch.stack(parts), *changed)
+            inputs = self.joint_step.take_inputs(models, order[models, records])
+            self.joint_step.make(models, inputs)
