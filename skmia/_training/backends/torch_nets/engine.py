@@ -26,11 +26,11 @@ _BY_ELEMENT = (
 )
 
 
-def loss_of(net, out, y, x=None):
+def loss_of(net, out, y, x=None, training=True):
     """Return the loss of a batch of one model; a ``get_loss`` of the user may read ``x``."""
     if isinstance(net, NeuralNetBinaryClassifier):
         out = out.reshape(-1)  # as in its infer method
-    return net.get_loss(out, y, X=x, training=True)
+    return net.get_loss(out, y, X=x, training=training)
 
 
 class TotalLoss:
@@ -52,10 +52,15 @@ class TotalLoss:
         # One mean over the records of all models is faster than a loss for each model.
         return len(out) * loss_of(self.net, out.flatten(0, 1), y.flatten(0, 1))
 
-    def each(self, out, y, x=None):
+    @property
+    def is_mean(self):
+        """Whether the loss is a mean over records, on which batches have no effect."""
+        return self.by_label or self.by_element
+
+    def each(self, out, y, x=None, training=True):
         """Return the loss of each model."""
         places = 0, 0, None if x is None else 0
-        return vmap(partial(loss_of, self.net), places)(out, y, x)
+        return vmap(partial(loss_of, self.net, training=training), places)(out, y, x)
 
     def _is_mean_of_records(self, out, y):
         if self.by_label:
@@ -81,6 +86,8 @@ class GradientEngine(ABC):
     repeats = True
     #: Number of steps after which the others take as long as each other.
     n_first = 0
+    #: Whether the module can be asked for many models at once.
+    at_once = True
     #: Whether each step writes the losses of its models to ``losses``, a tensor.
     keeps_losses = False
     losses = None
@@ -222,6 +229,7 @@ class TurnsEngine(GradientEngine):
     stack while they are trained.
     """
 
+    at_once = False
     repeats = False  # the module and its net are Python code that may do anything
 
     def __init__(self, nets, labels, streams):

@@ -8,7 +8,7 @@ import torch
 from skorch.history import History
 
 from ...._core.randomness import preserved_randomness
-from .batches import RowTable, change, join_rows, select
+from .batches import RowTable, change, join_rows
 from .callbacks import begin, list_monitored, quietly, schedulers_of, stoppers_of
 from .cuda_graphs import can_record
 from .engine import GenericEngine, TurnsEngine
@@ -17,6 +17,7 @@ from .plan import overridden
 from .prepare import EpochOrders, augmentation_of, count_batches, plan_batches
 from .stack import load_into
 from .step import JointStep
+from .validation import make_valid_losses
 
 MONITORED = ("train_loss", "valid_loss")
 
@@ -100,8 +101,10 @@ class OptimizerSchedules:
 
     def _average(self):
         totals, sizes = np.zeros(len(self._of)), np.zeros(len(self._of))
+        # A device is waited for once, not for each batch.
+        read = iter(torch.cat([losses for _, losses, _ in self._batches]).tolist())
         for models, losses, n_rows in self._batches:
-            totals[models] += n_rows * np.array(losses.tolist())
+            totals[models] += n_rows * np.array(list(islice(read, len(losses))))
             sizes[models] += n_rows
         self._batches = []
         return totals / np.maximum(sizes, 1)
@@ -208,9 +211,9 @@ class JointStopping:
         """
         if not self.kept:
             self.kept = {name: tensor.clone() for name, tensor in stacked.items()}
-        for k in self._record(losses):
-            for name, tensor in stacked.items():
-                self.kept[name][k] = tensor[k]
+        chosen = self._record(losses)
+        for name, tensor in stacked.items() if chosen else ():
+            self.kept[name][chosen] = tensor[chosen]
 
     def _record(self, losses):
         """Return the models whose present weights are to be kept."""
@@ -255,41 +258,6 @@ class _EarlyStopper:
         is_kept = best == len(history) or (self.is_over and not best)
         self.has_kept |= is_kept
         return is_kept
-
-
-class ValidLosses:
-    """Computes the validation losses of nets after an epoch."""
-
-    def __init__(self, nets, valid, n_rows):
-        self._nets, self._valid, self._n_rows = nets, valid, n_rows
-
-    def compute(self, stacked, table, chosen):
-        """Return the loss of each chosen model, and NaN for the others.
-
-        Shapes: stacked (n_models, ...).
-        """
-        load_into([net.module_ for net in self._nets], stacked)
-        parts = [rows.split(self._n_rows) for rows in self._valid]
-        of_nets = [
-            [self._measure(net, part, table) for part in of_net] if is_chosen else []
-            for net, of_net, is_chosen in zip(self._nets, parts, chosen, strict=True)
-        ]
-        # A device is waited for once, not for each loss.
-        losses = iter(torch.stack([one for own in of_nets for one in own]).tolist())
-        return [
-            np.average(list(islice(losses, len(own))), weights=list(map(len, of_net)))
-            if own
-            else np.nan
-            for own, of_net in zip(of_nets, parts, strict=True)
-        ]
-
-    def _measure(self, net, rows, table):
-        batch = table.take_dense(rows), select(table.y, rows)
-        return net.validation_step(batch)["loss"].detach()
-
-
-# Number of rows for which losses are averaged at once, to limit the memory of activations.
-_ROWS = 8192
 
 
 def make_engine(prepared, table, generic=False, in_turn=False):
@@ -376,12 +344,8 @@ class NetTraining:
     def _make_valid_losses(self, starts):
         if not self.stopping and "valid_loss" not in self.schedules.monitored:
             return None
-        settings, loss = self.net.get_params_for("iterator_valid"), self.engine.total_loss
-        n_rows = settings.get("batch_size", self.net.batch_size)
-        if loss.by_label or loss.by_element or n_rows == -1:
-            n_rows = _ROWS  # the mean over records does not depend on batches
         valid = [ready.valid + start for ready, start in zip(self.prepared, starts)]
-        return ValidLosses(self.nets, valid, n_rows)
+        return make_valid_losses(self.engine, self.nets, valid, self.table)
 
     @property
     def n_models(self):
@@ -413,7 +377,7 @@ class NetTraining:
         if self.valid_losses and is_whole:
             stacked = self._stacked()
             over = self.stopping.are_over if self.stopping else [False] * self.n_models
-            losses = self.valid_losses.compute(stacked, self.table, [not one for one in over])
+            losses = self.valid_losses.compute(stacked, [not one for one in over])
             if self.stopping:
                 self.stopping.end_epoch(stacked, losses)
         self.schedules.end_epoch(losses, is_whole)
