@@ -129,7 +129,7 @@ class Counts(nn.Module):
         return self.layer(X) * self.n_calls
 
 
-def train_nets(net, generic=False, in_turn=False, sizes=(29, 30, 31)):
+def train_nets(net, generic=False, sizes=(29, 30, 31), **ways):
     """The weights and buffers of some nets, in batches of 8 records."""
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(60, 6)).astype(np.float32), rng.integers(3, size=60)
@@ -141,7 +141,7 @@ def train_nets(net, generic=False, in_turn=False, sizes=(29, 30, 31)):
     job = Job(net, JobData([X], y), subsets, np.random.SeedSequence(0).spawn(N_MODELS), None)
     table = shared_table(job)
     training = NetTraining(
-        [prepare_net(job, k, table) for k in range(N_MODELS)], table, generic, in_turn=in_turn
+        [prepare_net(job, k, table) for k in range(N_MODELS)], table, generic, **ways
     )
     training.run_to_end(None)
     return [net.module_.state_dict() for net in training.nets]
@@ -201,6 +201,15 @@ def test_replayed_steps_give_the_same_weights(name, generic, n_replays, monkeypa
     plain = train_nets(NETS[name], generic)
     assert_equal(replayed, given_up)
     assert_equal(replayed, plain, atol=1e-5)  # where learning rates are numbers of Python
+
+
+@pytest.mark.parametrize("name", ["images", "inputs by name", "plateau"])
+def test_nets_one_after_the_other_are_one_recording(name, n_replays, monkeypatch):
+    replayed = train_nets(NETS[name], in_series=True)
+    assert n_replays == [3 * N_EPOCHS - 3]
+    monkeypatch.setattr(train, "can_record", lambda engine, device: False)
+    assert_equal(replayed, train_nets(NETS[name], in_series=True), atol=1e-5)
+    assert_equal(replayed, train_nets(NETS[name]), atol=1e-4)
 
 
 @pytest.mark.parametrize("name", ["adam", "plateau", "dropout", "rates by batch", "averages"])

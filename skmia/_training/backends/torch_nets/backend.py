@@ -40,7 +40,7 @@ class TorchNetsWay(TrainingBackend):
         self.generic = generic
         self.decided = decided
         self._checked = None  # what the check of two models found
-        self._in_turn = False
+        self._in_turn = self._in_series = False
 
     @property
     def numbers(self):
@@ -111,6 +111,8 @@ class TorchNetsWay(TrainingBackend):
             return self._but(slower=times.why_alone)
         if times.best == "in_turn":
             return self._but(f"{_TURNS} because {at_once or times.why_in_turn}", _in_turn=True)
+        if times.best == "in_series":
+            return self._but(f"{_TURNS} because {times.why_in_series}", _in_series=True)
         return self
 
     def _but(self, note="", slower=None, **settings):
@@ -122,7 +124,8 @@ class TorchNetsWay(TrainingBackend):
         from . import timing
         from .group import train_group
 
-        train = partial(train_group, generic=self.generic, in_turn=self._in_turn)
+        ways = {"in_turn": self._in_turn, "in_series": self._in_series}
+        train = partial(train_group, generic=self.generic, **ways)
         n_devices = 0
         if isinstance(where, JoblibWorkers):  # those of a cluster have devices of their own
             n_devices = timing.count_devices(find_net(job.estimator).device, job.n_jobs)

@@ -11,7 +11,7 @@ from ...._core.randomness import preserved_randomness
 from .batches import RowTable, change, join_rows
 from .callbacks import begin, list_monitored, quietly, schedulers_of, stoppers_of
 from .cuda_graphs import can_record
-from .engine import GenericEngine, TurnsEngine
+from .engine import GenericEngine, SeriesEngine, TurnsEngine
 from .mlp import MLPEngine, as_chain
 from .plan import overridden
 from .prepare import EpochOrders, augmentation_of, count_batches, plan_batches
@@ -260,11 +260,13 @@ class _EarlyStopper:
         return is_kept
 
 
-def make_engine(prepared, table, generic=False, in_turn=False):
+def make_engine(prepared, table, generic=False, in_turn=False, in_series=False):
     """Return the way to compute the gradients of some nets."""
     nets = [ready.net for ready in prepared]
     if in_turn:
         return TurnsEngine(nets, table.y, [ready.stream for ready in prepared])
+    if in_series:
+        return SeriesEngine(nets, table.y)
     generic = generic or isinstance(table.X, dict) or "get_loss" in overridden(nets[0])
     chain = None if generic else as_chain(nets[0].module_.train())
     if chain is not None and table.columns is None and table.X.ndim > 2 and not chain.flatten:
@@ -311,7 +313,7 @@ def _stack_states(generators):
 class NetTraining:
     """Training of prepared models, which must have one signature."""
 
-    def __init__(self, prepared, table, generic=False, dtype=None, in_turn=False):
+    def __init__(self, prepared, table, generic=False, dtype=None, in_turn=False, in_series=False):
         self.epoch = 0
         self.prepared = sorted(prepared, key=lambda ready: len(ready.rows))
         self.table, starts = join_tables(self.prepared, table)
@@ -331,7 +333,7 @@ class NetTraining:
         )
         self.schedules = OptimizerSchedules(self.net, count_batches(self.batches, len(nets)))
         follows = "train_loss" in self.schedules.monitored
-        self.engine = make_engine(self.prepared, self.table, generic or follows, in_turn)
+        self.engine = make_engine(self.prepared, self.table, generic or follows, in_turn, in_series)
         self.engine.keeps_losses = follows
         is_recorded = can_record(self.engine, self.table.y.device)
         self.joint_step = JointStep(
