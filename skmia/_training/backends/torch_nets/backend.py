@@ -123,12 +123,16 @@ class TorchNetsWay(TrainingBackend):
     def run(self, job, models, where):
         from . import timing
         from .group import train_group
+        from .precision import read_precision
 
         ways = {"in_turn": self._in_turn, "in_series": self._in_series}
-        train = partial(train_group, generic=self.generic, **ways)
+        device = find_net(job.estimator).device
+        # On a CPU, workers keep the precision that they have.
+        precision = None if str(device).startswith("cpu") else read_precision()
+        train = partial(train_group, precision=precision, generic=self.generic, **ways)
         n_devices = 0
         if isinstance(where, JoblibWorkers):  # those of a cluster have devices of their own
-            n_devices = timing.count_devices(find_net(job.estimator).device, job.n_jobs)
+            n_devices = timing.count_devices(device, job.n_jobs)
         if n_devices:
             job = job._replace(n_jobs=n_devices)  # one process keeps a whole device busy
         with (

@@ -20,6 +20,7 @@ from ...job import TrainedModel, keep
 from ..backend import train_alone
 from .batches import change, list_row_tensors
 from .plan import find_net
+from .precision import multiplying
 from .prepare import as_table_rows, prepare_net, shared_table
 from .train import NetTraining
 
@@ -66,7 +67,7 @@ class _NetGroup(NamedTuple):
     rows: DeviceRows
 
 
-def train_group(job, **settings):
+def train_group(job, precision=None, **settings):
     """Train and query a group of nets, with settings of :class:`NetTraining`.
 
     The arithmetic runs on one thread, because the rounding of sums would depend on the number of
@@ -75,7 +76,8 @@ def train_group(job, **settings):
     n_threads = torch.get_num_threads()
     torch.set_num_threads(1)
     try:
-        return train_or_halve(job, partial(_train_nets, settings), _finish_net)
+        with multiplying(precision):
+            return train_or_halve(job, partial(_train_nets, settings), _finish_net)
     finally:
         torch.set_num_threads(n_threads)
 
