@@ -312,7 +312,7 @@ def test_a_series_is_timed_where_steps_are_recorded(monkeypatch):
 
     monkeypatch.setattr(timing, "NetTraining", Noting)
     monkeypatch.setattr(timing, "_choose_clock", lambda job: timing.perf_counter)
-    monkeypatch.setattr(timing, "find_device", lambda job: torch.device("cuda"))
+    monkeypatch.setattr(timing, "records_steps", lambda job: True)
     times = timing.measure_ways(make_job(make_net()))
     assert kinds == ["TurnsEngine", "GenericEngine", "SeriesEngine"] and min(times) > 0
 
@@ -339,6 +339,18 @@ def test_the_user_decides_before_the_probe(monkeypatch):
     job = make_job(make_net())
     assert plan_training(job, batched=True).numbers == "torch"
     assert plan_training(job, batched=False).numbers == "one_by_one"
+
+
+@pytest.mark.parametrize("in_series", [1.0, 3.0])
+@pytest.mark.parametrize("decided", [{"batched": True}, {"known": "torch"}])
+def test_nets_that_are_trained_together_are_recorded_in_the_faster_way(
+    monkeypatch, decided, in_series
+):
+    pretend(monkeypatch, (2.0, 2.0, 0.1, in_series))
+    monkeypatch.setattr(timing, "records_steps", lambda job: True)
+    plan = plan_training(make_job(make_net()), **decided)
+    assert plan.numbers == "torch"
+    assert ("grouped convolutions were 2.0x slower" in plan.reason) == (in_series == 1.0)
 
 
 @pytest.mark.parametrize("known", ["torch", "torch, in turn", "one_by_one"])

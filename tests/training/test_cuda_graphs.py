@@ -272,6 +272,27 @@ def test_losses_of_a_wrong_replay_are_not_followed(n_replays, monkeypatch):
     assert_equal(ours, train_nets(NETS["plateau"]))
 
 
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
+@pytest.mark.parametrize("ways", [{}, {"generic": True}, {"in_series": True}])
+@pytest.mark.parametrize("name", NETS)
+def test_on_a_gpu_replayed_steps_give_the_same_weights(name, ways, monkeypatch):
+    net, replays = NETS[name].set_params(device="cuda"), []
+    replay = cuda_graphs.CudaGraphStep.replay
+    monkeypatch.setattr(
+        cuda_graphs.CudaGraphStep,
+        "replay",
+        lambda self, inputs: replays.append(1) or replay(self, inputs),
+    )
+    monkeypatch.setattr(cuda_graphs.ReplayTimes, "are_worth_it", True)
+    try:
+        replayed = train_nets(net, **ways)
+        assert len(replays) >= 5
+        monkeypatch.setattr(train, "can_record", lambda engine, device: False)
+        assert_equal(replayed, train_nets(net, **ways), atol=1e-3)
+    finally:
+        net.set_params(device="cpu")
+
+
 class Stream:
     def wait_stream(self, other):
         assert other is not self

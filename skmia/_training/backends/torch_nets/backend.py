@@ -73,9 +73,10 @@ class TorchNetsWay(TrainingBackend):
             return self
         at_once = self._checked.at_once
         if known is not None and known.startswith(self.name):
-            return self._but(at_once or "", _in_turn=bool(at_once) or _IN_TURN in known)
+            way = self._but(at_once or "", _in_turn=bool(at_once) or _IN_TURN in known)
+            return way._choose_series(job)
         if forced or not self._is_uncertain():
-            return self._but(at_once and f"{_TURNS} because {at_once}")
+            return self._but(at_once and f"{_TURNS} because {at_once}")._choose_series(job)
         if known is not None:
             return self._but(slower="one after another, like the earlier models of this pool")
         with PROCESS_LOCK:
@@ -114,6 +115,20 @@ class TorchNetsWay(TrainingBackend):
         if times.best == "in_series":
             return self._but(f"{_TURNS} because {times.why_in_series}", _in_series=True)
         return self
+
+    def _choose_series(self, job):
+        """Return the way with recorded steps of one net after the other if these are faster."""
+        from .timing import measure_ways, records_steps
+
+        if self._in_turn or not self._checked.has_convolutions or not records_steps(job):
+            return self
+        if self._why_too_short(job):
+            return self
+        with PROCESS_LOCK:
+            times = measure_ways(job, True)
+        if times.at_once <= times.in_series:
+            return self
+        return self._but(f"{_TURNS} because {times.why_in_series}", _in_series=True)
 
     def _but(self, note="", slower=None, **settings):
         way = copy.copy(self)

@@ -133,7 +133,7 @@ def measure_ways(job, at_once=True):
             in_turn = _time_together(job, table, IN_TURN, clock, in_turn=True)
             together = _time_together(job, table, AT_ONCE, clock) if at_once else None
             series = None
-            if at_once and find_device(job).type == "cuda":  # where steps are recorded
+            if at_once and records_steps(job):
                 series = _time_together(job, table, AT_ONCE, clock, in_series=True)
         finally:
             torch.set_num_threads(n_threads)
@@ -143,6 +143,11 @@ def measure_ways(job, at_once=True):
 def find_device(job):
     """Return the device on which the nets of a job are trained."""
     return torch.device(find_net(job.estimator).device)
+
+
+def records_steps(job):
+    """Return whether the steps of the nets of a job may be recorded."""
+    return find_device(job).type == "cuda"
 
 
 def _choose_clock(job):
