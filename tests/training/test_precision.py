@@ -1,12 +1,14 @@
 """Other processes multiply in the precision that the user has set."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
 torch = pytest.importorskip("torch")
 pytest.importorskip("skorch")
 
-from nets import make_net  # noqa: E402
+from nets import Images, Perceptron, make_net  # noqa: E402
 
 from skmia import Records, ShadowPool  # noqa: E402
 from skmia._training.backends.torch_nets import cuda_graphs, group  # noqa: E402
@@ -38,22 +40,28 @@ def test_a_precision_holds_inside_alone():
 
 
 def test_which_precisions_round_products():
-    assert FEWER.allows_tf32 and not FULL.allows_tf32
-    assert ProductPrecision("highest", True).allows_tf32
-    assert ProductPrecision("highest", None).allows_tf32  # torch does not tell
+    for has_convolutions in (False, True):
+        assert FEWER.rounds_factors(has_convolutions)
+        assert not FULL.rounds_factors(has_convolutions)
+        for said in (True, None):  # torch does not tell in every version
+            assert ProductPrecision("highest", said).rounds_factors(True)
+            assert not ProductPrecision("highest", said).rounds_factors(False)
 
 
 def test_a_replay_may_differ_by_the_rounding_of_its_products():
     usual = [torch.tensor([1.0, 0.5])]
-    for difference, precision, expected in [
-        (5e-4, FULL, True),
-        (5e-3, FULL, False),
-        (5e-3, FEWER, True),
-        (5e-2, FEWER, False),
+    for precision, module, rounding in [
+        (FULL, Images, 1e-3),
+        (FEWER, Perceptron, 1e-2),
+        (ProductPrecision("highest", True), Images, 1e-2),
+        (ProductPrecision("highest", True), Perceptron, 1e-3),
     ]:
+        step = SimpleNamespace(engine=SimpleNamespace(net=SimpleNamespace(module_=module())))
         with multiplying(precision):
-            replayed = [usual[0] + torch.tensor([0.0, difference])]
-            assert cuda_graphs._are_equal_tensors(usual, replayed) == expected
+            assert cuda_graphs.RecordedSteps(step, "cuda")._choose_rounding() == rounding
+        for share in (0.5, 2):
+            replayed = [usual[0] + torch.tensor([0.0, share * rounding])]
+            assert cuda_graphs._are_equal_tensors(usual, replayed, rounding) == (share < 1)
 
 
 @pytest.mark.parametrize("device", ["cpu", "meta"])

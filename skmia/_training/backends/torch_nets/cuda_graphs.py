@@ -14,6 +14,7 @@ import torch
 
 from ...groups import describe_training_error
 from .precision import read_precision
+from .stack import has_convolutions
 
 _logger = logging.getLogger("skmia")
 
@@ -94,7 +95,9 @@ class RecordedSteps:
         self._exchange_state(kept)
         replayed, seconds_replayed = self._measure(self._recording.replay, inputs)
         # The state begins with the buffers of the modules, which a forward pass changes.
-        are_equal = _are_equal_tensors([*usual, *kept[: len(fixed)]], [*replayed, *fixed])
+        are_equal = _are_equal_tensors(
+            [*usual, *kept[: len(fixed)]], [*replayed, *fixed], self._choose_rounding()
+        )
         self._exchange_state(kept)
         engine.losses = losses
         self._times.append((seconds, seconds_replayed))
@@ -103,6 +106,10 @@ class RecordedSteps:
         elif len(self._times) == _N_COMPARED:
             self._decide(ReplayTimes(*map(min, zip(*self._times, strict=True))))
         return usual
+
+    def _choose_rounding(self):
+        is_coarse = read_precision().rounds_factors(has_convolutions(self._step.engine.net.module_))
+        return _ROUNDING_TF32 if is_coarse else _ROUNDING
 
     def _decide(self, times):
         if times.are_worth_it:
@@ -187,9 +194,8 @@ def _describe_shapes(models, inputs):
     return models.start, models.stop, shapes
 
 
-def _are_equal_tensors(usual, replayed):
+def _are_equal_tensors(usual, replayed, rounding):
     """Return whether tensors are equal up to rounding."""
-    rounding = _ROUNDING_TF32 if read_precision().allows_tf32 else _ROUNDING
     return all(_are_close(*pair, rounding) for pair in zip(usual, replayed, strict=True))
 
 

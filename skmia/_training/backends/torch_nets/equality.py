@@ -10,13 +10,12 @@ from torch import nn
 from ...._core.containers import take_rows
 from ...._core.copies import copy_unfitted
 from ...._core.randomness import isolated_randomness, preserved_randomness, seed_estimator
-from ...._core.torch_parts import list_layer_classes
 from .batches import as_precise, ask
 from .callbacks import average_of, begin, list_monitored, schedulers_of, why_not_followed
 from .keyed_draws import draws_the_same
 from .plan import overridden
 from .prepare import CannotBatchError, fit_transformers, prepare_net, shared_table
-from .stack import is_active
+from .stack import has_convolutions, is_active
 from .train import NetTraining
 
 _N_BATCHES, _N_EPOCHS = 3, 2
@@ -65,7 +64,7 @@ def check_training(job, generic=False):
     reason = reason or _why_not_asked(prepared[0], table)
     if reason:
         return EqualityCheck(reason)
-    convolutions = _has_convolutions(module)
+    convolutions = has_convolutions(module)
     at_once = why_not_at_once(prepared[0].net) or _compare_with_single(
         job, prepared, table, generic
     )
@@ -80,13 +79,9 @@ def _prepare_two(job):
     return table, [prepare_net(job, k, table) for k in (0, 1)]
 
 
-def _has_convolutions(module):
-    return any(isinstance(part, list_layer_classes("convolution")) for part in module.modules())
-
-
 def is_uncertain(net):
     """Return whether it depends on the machine if nets of a kind are faster together."""
-    return _has_convolutions(net.module_) or why_not_at_once(net) is not None
+    return has_convolutions(net.module_) or why_not_at_once(net) is not None
 
 
 def why_not_at_once(net):

@@ -20,10 +20,10 @@ class ProductPrecision(NamedTuple):
     products: str
     convolutions: bool | None
 
-    @property
-    def allows_tf32(self):
-        """Whether a product may be rounded to fewer bits."""
-        return self.products != "highest" or self.convolutions is not False
+    def rounds_factors(self, has_convolutions):
+        """Return whether the factors of a net's products may be rounded to fewer bits."""
+        of_convolutions = has_convolutions and self.convolutions is not False
+        return self.products != "highest" or of_convolutions
 
 
 def read_precision():
