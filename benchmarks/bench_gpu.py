@@ -1,10 +1,21 @@
 """Shadow nets per second on one device: trained together, and one after another.
 
-Times whole fits of pools, answers for all records included, of a perceptron 600-128-100, a small
-convolutional net and a residual net of 18 layers, on random records. On a GPU also without the
-replay of recorded kernels, and with the records on the host, as if they were too large for the
-GPU; with several GPUs and ``--jobs``, groups are spread over them. It has not been run on a GPU
-yet. On a CPU the nets and tables are tiny: the numbers only show that it works.
+One command measures all that is done for GPUs, and prints four tables:
+
+* models per second of whole fits of pools, answers for all records included, as they are and
+  with one thing left out at a time: the replay of recorded kernels, the optimizer in the recording,
+  masks and changed images of all nets at once, validation of all nets at once, records on the
+  device, grouped convolutions (instead, one net after the other in one recording), and full
+  precision (instead, TF32);
+* what was logged about each recording;
+* the rule of equality: largest difference of a predicted probability from steps that are computed
+  one by one in full precision, and the AUC of the scaled logit with its standard error over models.
+  Replayed and series must agree within 1e-3 after an epoch; with TF32 the AUC must be within twice
+  the standard error of the difference;
+* times of grouped convolutions in the layouts of torch, and as products of unfolded images.
+
+It has not been run on a GPU yet. On a CPU the nets and tables are tiny: the numbers only show that
+it works.
 
     python benchmarks/bench_gpu.py --device cuda
     python benchmarks/bench_gpu.py --device cuda --jobs -1
@@ -12,6 +23,9 @@ yet. On a CPU the nets and tables are tiny: the numbers only show that it works.
 """
 
 import argparse
+import logging
+from contextlib import contextmanager, nullcontext
+from functools import partial
 from time import perf_counter
 from typing import NamedTuple
 from unittest import mock
@@ -19,11 +33,18 @@ from unittest import mock
 import numpy as np
 import torch
 from _image_nets import ResidualNet, SmallConvNet
+from sklearn.metrics import roc_auc_score
 from skorch import NeuralNetClassifier
+from skorch.callbacks import EarlyStopping
+from skorch.dataset import ValidSplit
 from torch import nn
+from torch.nn import functional as F
 
 from skmia import Records, ShadowPool
-from skmia._training.backends.torch_nets import prepare, train
+from skmia._training.backends.torch_nets import prepare, step, train, validation
+from skmia._training.backends.torch_nets.engine import SeriesEngine
+from skmia._training.backends.torch_nets.precision import ProductPrecision, multiplying
+from skmia.victims import Augmentation, random_crops, random_flips
 
 
 class Case(NamedTuple):
@@ -38,6 +59,7 @@ class Case(NamedTuple):
     batch_size: int
     n_together: int
     n_alone: int
+    recipe: dict = {}  # further parameters of the net
 
 
 class Perceptron(nn.Sequential):
@@ -45,17 +67,42 @@ class Perceptron(nn.Sequential):
         super().__init__(nn.Linear(n_in, n_hidden), nn.Tanh(), nn.Linear(n_hidden, n_out))
 
 
+class Dropping(nn.Sequential):
+    """Two sites of dropout."""
+
+    def __init__(self, n_in=600, n_hidden=128, n_out=100):
+        super().__init__(
+            nn.Linear(n_in, n_hidden),
+            nn.ReLU(),
+            nn.Dropout(0.5),
+            nn.Linear(n_hidden, n_hidden),
+            nn.ReLU(),
+            nn.Dropout(0.5),
+            nn.Linear(n_hidden, n_out),
+        )
+
+
 IMAGE = (3, 32, 32)
+RECIPE = {
+    "iterator_train__collate_fn": Augmentation(partial(random_crops, padding=4), random_flips),
+    "train_split": ValidSplit(5, stratified=False),
+    "callbacks": [EarlyStopping(patience=100)],
+}
 CASES = {
     "600-128-100": Case(Perceptron, {}, (600,), 100, 20_000, 30, 128, 256, 4),
-    "small conv net": Case(SmallConvNet, {}, IMAGE, 10, 20_000, 10, 128, 64, 4),
-    "residual net": Case(ResidualNet, {}, IMAGE, 10, 20_000, 2, 128, 16, 2),
+    "dropout twice": Case(Dropping, {}, (600,), 100, 20_000, 10, 128, 256, 4),
+    "small conv net": Case(SmallConvNet, {}, IMAGE, 10, 20_000, 5, 128, 64, 4),
+    "augmented, validated": Case(SmallConvNet, {}, IMAGE, 10, 20_000, 5, 128, 64, 4, RECIPE),
+    "residual net": Case(ResidualNet, {}, IMAGE, 10, 10_000, 1, 128, 16, 2),
 }
 TINY = {
     "600-128-100": Case(Perceptron, {"n_hidden": 4}, (600,), 100, 200, 1, 16, 4, 2),
+    "dropout twice": Case(Dropping, {"n_hidden": 4}, (600,), 100, 200, 1, 16, 4, 2),
     "small conv net": Case(SmallConvNet, {"width": 2}, IMAGE, 10, 40, 1, 16, 4, 2),
+    "augmented, validated": Case(SmallConvNet, {"width": 2}, IMAGE, 10, 40, 1, 16, 4, 2, RECIPE),
     "residual net": Case(ResidualNet, {"width": 1}, IMAGE, 10, 40, 1, 16, 4, 2),
 }
+FULL, TF32 = ProductPrecision("highest", False), ProductPrecision("high", True)
 
 
 def make_pool(case, options, n_models, batched, n_epochs):
@@ -69,9 +116,9 @@ def make_pool(case, options, n_models, batched, n_epochs):
         max_epochs=n_epochs,
         batch_size=case.batch_size,
         iterator_train__shuffle=True,
-        train_split=None,
         device=options.device,
         verbose=0,
+        **{"train_split": None, **case.recipe},
     )
     return ShadowPool(net, n_models, batched=batched, n_jobs=options.jobs, random_state=0)
 
@@ -82,13 +129,16 @@ def make_records(case):
     return Records(X, rng.integers(case.n_classes, size=case.n_records))
 
 
-def measure(case, options, n_models, batched):
+def fit_pool(case, options, n_models, batched=True, n_epochs=None):
+    pool = make_pool(case, options, n_models, batched, n_epochs or case.n_epochs)
+    return pool.fit(make_records(case))
+
+
+def measure(case, options, n_models, batched=True):
     """Models per second of a pool, and how it was trained."""
-    records = make_records(case)
-    make_pool(case, options, 2, batched, 1).fit(records)  # imports, kernels
-    pool = make_pool(case, options, n_models, batched, case.n_epochs)
+    fit_pool(case, options, 2, batched, 1)  # imports, kernels
     start = perf_counter()
-    pool.fit(records)
+    pool = fit_pool(case, options, n_models, batched)
     return n_models / (perf_counter() - start), f"{pool.backend_}: {pool.backend_reason_}"
 
 
@@ -97,34 +147,164 @@ def compute_all_steps():
     return mock.patch.object(train, "can_record", lambda engine, device: False)
 
 
+def record_gradients_alone():
+    """The recording ends before the optimizer."""
+    return mock.patch.object(train.OptimizerSchedules, "change_rates_alone", lambda self: False)
+
+
+@contextmanager
+def draw_net_by_net():
+    """Masks and changed images come from the generator of each net, which cannot be recorded."""
+    with compute_all_steps(), mock.patch.object(step, "draws_the_same", lambda device: True):
+        yield
+
+
+def validate_net_by_net():
+    """Validation losses are computed one net after the other."""
+    return mock.patch.object(validation, "draws_the_same", lambda device: True)
+
+
 def keep_rows_on_the_host():
     """No row is stored on the device."""
     return mock.patch.object(prepare, "fits", lambda n_bytes, device: False)
 
 
-COLUMNS = (
-    "net",
-    "models",
-    "together, models/s",
-    "without replay",
-    "records on the host",
-    "one after another, models/s",
-    "ratio",
-    "how",
-)
+def record_in_series():
+    """Gradients are computed one net after the other, in one recording."""
+
+    def make_series(prepared, table, *others):
+        return SeriesEngine([ready.net for ready in prepared], table.y)
+
+    return mock.patch.object(train, "make_engine", make_series)
 
 
-def compare(name, case, options):
-    """The row of a net in the table."""
-    n_models = options.models or case.n_together
-    together, how = measure(case, options, n_models, True)
-    others = []
-    for change in (compute_all_steps, keep_rows_on_the_host):
-        with change():
-            others.append(measure(case, options, n_models, True)[0])
-    alone, _ = measure(case, options, case.n_alone, False)
-    speeds = [f"{speed:.2f}" for speed in (together, *others, alone)]
-    return name, n_models, *speeds, f"{together / alone:.1f}x", how
+CHANGES = {
+    "together, models/s": nullcontext,
+    "without replay": compute_all_steps,
+    "gradients alone replayed": record_gradients_alone,
+    "drawn net by net, without replay": draw_net_by_net,
+    "validated net by net": validate_net_by_net,
+    "records on the host": keep_rows_on_the_host,
+    "in series": record_in_series,
+    "TF32": partial(multiplying, TF32),
+}
+COLUMNS = ("net", "models", *CHANGES, "one after another, models/s", "ratio", "how")
+
+
+def compare_speeds(name, case, options):
+    """The row of a net in the table of speeds."""
+    n_models, speeds, how = options.models or case.n_together, [], ""
+    for change in CHANGES.values():
+        with multiplying(FULL), change():
+            speed, said = measure(case, options, n_models)
+        speeds.append(speed)
+        how = how or said
+    with multiplying(FULL):
+        alone, _ = measure(case, options, case.n_alone, False)
+    shown = [f"{speed:.2f}" for speed in (*speeds, alone)]
+    return name, n_models, *shown, f"{speeds[0] / alone:.1f}x", how
+
+
+COMPARED = {
+    "computed": compute_all_steps,
+    "replayed": nullcontext,
+    "in series": record_in_series,
+    "TF32": partial(multiplying, TF32),
+}
+COLUMNS_OF_EQUALITY = ("net", "steps", "largest difference after an epoch", "AUC", "standard error")
+
+
+def compare_results(name, case, options):
+    """The rows of a net in the table of equality."""
+    n_models, expected = min(options.models or 16, case.n_together), None
+    for kind, change in COMPARED.items():
+        with multiplying(FULL), change():
+            short = fit_pool(case, options, n_models, n_epochs=1)
+            pool = fit_pool(case, options, n_models)
+        p = 1 / (1 + np.exp(-short.signals_[0, 0].astype(float)))  # of the scaled logits
+        expected = p if expected is None else expected
+        aucs = list(map(roc_auc_score, pool.membership_, pool.signals_[0, 0]))
+        error = np.std(aucs, ddof=1) / np.sqrt(len(aucs))
+        difference = np.abs(p - expected).max()
+        yield name, kind, f"{difference:.1e}", f"{np.mean(aucs):.4f}", f"{error:.4f}"
+
+
+def convolve_grouped(x, weight, layout):
+    """Convolutions of many nets as one of groups; ``x`` (batch, nets, channels, ...)."""
+    n_nets = len(weight)
+    x, w = x.flatten(1, 2).to(memory_format=layout), weight.flatten(0, 1).to(memory_format=layout)
+    return F.conv2d(x, w, padding=1, groups=n_nets)
+
+
+def convolve_unfolded(x, weight):
+    """The same as products of unfolded images."""
+    n_rows, n_nets = x.shape[:2]
+    parts = F.unfold(x.flatten(0, 1), 3, padding=1).unflatten(0, (n_rows, n_nets))
+    return torch.matmul(weight.flatten(2), parts)
+
+
+def convolve_each(x, weight):
+    """One convolution after the other."""
+    return torch.stack([F.conv2d(x[:, k], w, padding=1) for k, w in enumerate(weight)], 1)
+
+
+LAYOUTS = {
+    "grouped": partial(convolve_grouped, layout=torch.contiguous_format),
+    "grouped, channels last": partial(convolve_grouped, layout=torch.channels_last),
+    "unfolded": convolve_unfolded,
+    "one after another": convolve_each,
+}
+
+
+def time_convolution(function, options, n_nets, n_rows, n_channels, size, n_times=5):
+    """Milliseconds of a convolution and its gradients."""
+    rng = torch.Generator().manual_seed(0)
+    shape, of_weight = (n_rows, n_nets, n_channels, size, size), (n_nets, 16, n_channels, 3, 3)
+    x = torch.randn(shape, generator=rng).to(options.device).requires_grad_()
+    weight = torch.randn(of_weight, generator=rng).to(options.device).requires_grad_()
+    times = []
+    for _ in range(1 + n_times):
+        wait(options)
+        start = perf_counter()
+        torch.autograd.grad(function(x, weight).sum(), (x, weight))
+        wait(options)
+        times.append(1000 * (perf_counter() - start))
+    return min(times[1:])
+
+
+def wait(options):
+    if options.device != "cpu":
+        torch.cuda.synchronize(options.device)
+
+
+def compare_layouts(options):
+    """The rows of the table of convolutions."""
+    is_tiny = options.device == "cpu"
+    shapes = [(2, 4, 3, 8)] if is_tiny else [(8, 128, 16, 16), (64, 128, 3, 32), (64, 128, 16, 16)]
+    for shape in shapes:
+        for precision in (FULL, TF32):
+            with multiplying(precision):
+                times = [time_convolution(one, options, *shape) for one in LAYOUTS.values()]
+            name = "x".join(map(str, shape))
+            yield name, "TF32" if precision is TF32 else "full", *(f"{t:.2f}" for t in times)
+
+
+class Messages(logging.Handler):
+    """Keeps what is logged of the recordings."""
+
+    def __init__(self):
+        super().__init__()
+        self.texts = []
+
+    def emit(self, record):
+        self.texts.append(record.getMessage())
+
+
+def print_table(columns, rows):
+    print(f"\n| {' | '.join(columns)} |")
+    print("|---" * len(columns) + "|")
+    for row in rows:
+        print(f"| {' | '.join(map(str, row))} |", flush=True)
 
 
 def main(arguments=None):
@@ -137,13 +317,24 @@ def main(arguments=None):
     if options.device != "cpu" and not torch.cuda.is_available():
         parser.error(f"--device {options.device}: torch finds no GPU here")
     cases = TINY if options.device == "cpu" else CASES
+    cases = {name: cases[name] for name in options.nets}
     name = "CPU" if options.device == "cpu" else torch.cuda.get_device_name(options.device)
     print(f"{name}, torch {torch.__version__}")
-    print(f"| {' | '.join(COLUMNS)} |")
-    print("|---" * len(COLUMNS) + "|")
-    for name in options.nets:
-        row = compare(name, cases[name], options)
-        print(f"| {' | '.join(map(str, row))} |", flush=True)
+    logger, messages = logging.getLogger("skmia"), Messages()
+    level = logger.level
+    logger.addHandler(messages)
+    logger.setLevel(logging.DEBUG)
+    try:
+        speeds = (compare_speeds(name, case, options) for name, case in cases.items())
+        print_table(COLUMNS, speeds)
+    finally:
+        logger.removeHandler(messages)
+        logger.setLevel(level)
+    print_table(("logged",), ((text,) for text in dict.fromkeys(messages.texts)))
+    rows = (row for name, case in cases.items() for row in compare_results(name, case, options))
+    print_table(COLUMNS_OF_EQUALITY, rows)
+    columns = ("nets x batch x channels x pixels", "precision", *(f"{one}, ms" for one in LAYOUTS))
+    print_table(columns, compare_layouts(options))
 
 
 if __name__ == "__main__":

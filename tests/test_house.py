@@ -226,6 +226,31 @@ def test_the_guide_for_contributors_names_what_is_there():
         assert f"report/{path}" in defined
 
 
+def find_named_modules(text):
+    """The files of Python that docstrings and comments name."""
+    return re.findall(r"``([\w/]+\.py)``|`([\w/]+\.py)`", text)
+
+
+def find_missing_modules(path, text):
+    """Those that are neither beside a file, nor in the package, nor in the project."""
+    places = path.parent, ROOT, ROOT.parent
+    named = {one or other for one, other in find_named_modules(text)}
+    return sorted(name for name in named if not any((place / name).exists() for place in places))
+
+
+def test_modules_that_docstrings_name_exist():
+    paths = [path for _, path in read_modules().values()]
+    texts = {path: path.read_text(encoding="utf-8") for path in paths}
+    assert sum(map(len, map(find_named_modules, texts.values()))) >= 4
+    missing = {path: find_missing_modules(path, text) for path, text in texts.items()}
+    assert not {path: names for path, names in missing.items() if names}
+
+
+def test_a_module_that_is_gone_is_found():
+    text = "The steps are in ``house.py`` and `_core/gone.py`; ``_core/outputs.py`` is there."
+    assert find_missing_modules(ROOT / "base" / "_needs.py", text) == ["_core/gone.py", "house.py"]
+
+
 def test_the_wall_holds_but_for_exceptions_that_are_listed():
     found, listed = find_faults(), EXCEPTIONS.read_text().splitlines()
     assert not sorted(set(found) - set(listed)), "an import or a member that the house forbids"

@@ -16,6 +16,7 @@ from torch.nn import functional as F  # noqa: E402
 from skmia._training.backends.torch_nets import TorchNetsWay, timing  # noqa: E402
 from skmia._training.backends.torch_nets import equality as _check  # noqa: E402
 from skmia._training.backends.torch_nets import prepare as _prepare  # noqa: E402
+from skmia._training.backends.torch_nets import step as _step  # noqa: E402
 from skmia._training.backends.torch_nets.group import DeviceRows  # noqa: E402
 from skmia._training.backends.torch_nets.prepare import (  # noqa: E402
     NetRandomness,
@@ -279,6 +280,18 @@ PROBED = {
         "one_by_one",
         "one after another: steps of nets on one thread were 1.7x slower in a probe of 3 steps",
     ),
+    # With a fourth time on a GPU, of recorded steps of one net after the other.
+    (1.0, 2.0, 3.0, 1.1): ("torch", "it trains many of these models at once"),
+    (1.7, 2.0, 3.0, 1.0): (
+        "torch",
+        "it trains many of these models at once; in each step one net after the other, because "
+        "grouped convolutions were 1.7x slower in a probe of 3 steps",
+    ),
+    (3.0, 2.0, 1.0, 1.7): (
+        "one_by_one",
+        "one after another: recorded steps of one net after the other were 1.7x slower in a probe "
+        "of 3 steps",
+    ),
 }
 
 
@@ -289,11 +302,55 @@ def test_the_probe_decides(monkeypatch, times):
     assert (plan.numbers, plan.reason) == PROBED[times]
 
 
+def test_a_series_is_timed_where_steps_are_recorded(monkeypatch):
+    kinds = []
+
+    class Noting(NetTraining):
+        def __init__(self, prepared, table, **settings):
+            super().__init__(prepared, table, **settings)
+            kinds.append(type(self.engine).__name__)
+
+    monkeypatch.setattr(timing, "NetTraining", Noting)
+    monkeypatch.setattr(timing, "_choose_clock", lambda job: timing.perf_counter)
+    monkeypatch.setattr(timing, "records_steps", lambda job: True)
+    times = timing.measure_ways(make_job(make_net()))
+    assert kinds == ["TurnsEngine", "GenericEngine", "SeriesEngine"] and min(times) > 0
+
+
+@pytest.mark.parametrize("follows", [False, True])
+def test_grouped_convolutions_equal_those_of_one_net_after_the_other(follows, monkeypatch):
+    monkeypatch.setattr(_step, "draws_the_same", lambda device: False)
+    plateau = LRScheduler("ReduceLROnPlateau", monitor="train_loss", patience=0)
+    net = make_net(module__normalize=True, **{**RECIPE, "callbacks": [plateau] if follows else []})
+    found = []
+    for in_series in (False, True):
+        job = make_job(net)
+        table = shared_table(job)
+        nets = [prepare_net(job, k, table) for k in range(4)]
+        NetTraining(nets, table, in_series=in_series).run_to_end(None)
+        found.append([ready.net.module_.state_dict() for ready in nets])
+    for one, other in zip(*found, strict=True):
+        for name, value in one.items():
+            torch.testing.assert_close(value, other[name], rtol=0, atol=1e-12)
+
+
 def test_the_user_decides_before_the_probe(monkeypatch):
     pretend(monkeypatch, (2.0, 2.0, 1.0))
     job = make_job(make_net())
     assert plan_training(job, batched=True).numbers == "torch"
     assert plan_training(job, batched=False).numbers == "one_by_one"
+
+
+@pytest.mark.parametrize("in_series", [1.0, 3.0])
+@pytest.mark.parametrize("decided", [{"batched": True}, {"known": "torch"}])
+def test_nets_that_are_trained_together_are_recorded_in_the_faster_way(
+    monkeypatch, decided, in_series
+):
+    pretend(monkeypatch, (2.0, 2.0, 0.1, in_series))
+    monkeypatch.setattr(timing, "records_steps", lambda job: True)
+    plan = plan_training(make_job(make_net()), **decided)
+    assert plan.numbers == "torch"
+    assert ("grouped convolutions were 2.0x slower" in plan.reason) == (in_series == 1.0)
 
 
 @pytest.mark.parametrize("known", ["torch", "torch, in turn", "one_by_one"])
@@ -327,7 +384,7 @@ def test_the_probe_leaves_nothing_behind():
     job = make_job(make_net(**RECIPE))
     before = torch.get_rng_state(), torch.get_num_threads(), np.random.get_state()[1].copy()  # noqa: NPY002
     times = timing.measure_ways(job)
-    assert min(times) > 0
+    assert min(times[:3]) > 0 and times.in_series is None  # which is for GPUs
     assert torch.equal(torch.get_rng_state(), before[0])
     assert torch.get_num_threads() == before[1]
     np.testing.assert_array_equal(np.random.get_state()[1], before[2])  # noqa: NPY002

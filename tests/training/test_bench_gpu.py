@@ -9,11 +9,26 @@ import bench_gpu  # noqa: E402
 from _image_nets import ResidualNet, SmallConvNet  # noqa: E402
 
 
-def test_models_per_second_of_each_way(capsys):
-    bench_gpu.main(["--device", "cpu", "--nets", "600-128-100", "--models", "2"])
-    row = capsys.readouterr().out.splitlines()[-1].split(" | ")
-    assert row[0] == "| 600-128-100" and row[1] == "2" and row[6].endswith("x")
-    assert all(float(speed) > 0 for speed in row[2:6])
+def test_all_tables_of_a_net(capsys):
+    bench_gpu.main(["--device", "cpu", "--nets", "dropout twice", "--models", "2"])
+    _, speeds, _, equality, convolutions = capsys.readouterr().out.split("\n\n")
+    row = dict(zip(bench_gpu.COLUMNS, speeds.splitlines()[-1].strip("| ").split(" | ")))
+    assert (row["net"], row["models"]) == ("dropout twice", "2")
+    assert row["ratio"].endswith("x")
+    assert all(float(row[name]) > 0 for name in bench_gpu.CHANGES)
+    rows = [line.strip("| ").split(" | ") for line in equality.splitlines()[2:]]
+    assert [row[1] for row in rows] == list(bench_gpu.COMPARED)
+    assert rows[0][2] == "0.0e+00" and all(0 < float(row[3]) < 1 for row in rows)
+    assert len(convolutions.splitlines()) == 4
+
+
+def test_convolutions_in_all_layouts_are_equal():
+    rng = torch.Generator().manual_seed(0)
+    x = torch.randn(4, 3, 2, 5, 5, generator=rng)
+    weight = torch.randn(3, 6, 2, 3, 3, generator=rng)
+    expected = bench_gpu.convolve_each(x, weight).flatten()
+    for function in bench_gpu.LAYOUTS.values():
+        torch.testing.assert_close(function(x, weight).flatten(), expected, rtol=0, atol=1e-5)
 
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU")

@@ -40,7 +40,7 @@ class TorchNetsWay(TrainingBackend):
         self.generic = generic
         self.decided = decided
         self._checked = None  # what the check of two models found
-        self._in_turn = False
+        self._in_turn = self._in_series = False
 
     @property
     def numbers(self):
@@ -73,9 +73,10 @@ class TorchNetsWay(TrainingBackend):
             return self
         at_once = self._checked.at_once
         if known is not None and known.startswith(self.name):
-            return self._but(at_once or "", _in_turn=bool(at_once) or _IN_TURN in known)
+            way = self._but(at_once or "", _in_turn=bool(at_once) or _IN_TURN in known)
+            return way._choose_series(job)
         if forced or not self._is_uncertain():
-            return self._but(at_once and f"{_TURNS} because {at_once}")
+            return self._but(at_once and f"{_TURNS} because {at_once}")._choose_series(job)
         if known is not None:
             return self._but(slower="one after another, like the earlier models of this pool")
         with PROCESS_LOCK:
@@ -111,7 +112,23 @@ class TorchNetsWay(TrainingBackend):
             return self._but(slower=times.why_alone)
         if times.best == "in_turn":
             return self._but(f"{_TURNS} because {at_once or times.why_in_turn}", _in_turn=True)
+        if times.best == "in_series":
+            return self._but(f"{_TURNS} because {times.why_in_series}", _in_series=True)
         return self
+
+    def _choose_series(self, job):
+        """Return the way with recorded steps of one net after the other if these are faster."""
+        from .timing import measure_ways, records_steps
+
+        if self._in_turn or not self._checked.has_convolutions or not records_steps(job):
+            return self
+        if self._why_too_short(job):
+            return self
+        with PROCESS_LOCK:
+            times = measure_ways(job, True)
+        if times.at_once <= times.in_series:
+            return self
+        return self._but(f"{_TURNS} because {times.why_in_series}", _in_series=True)
 
     def _but(self, note="", slower=None, **settings):
         way = copy.copy(self)
@@ -121,11 +138,16 @@ class TorchNetsWay(TrainingBackend):
     def run(self, job, models, where):
         from . import timing
         from .group import train_group
+        from .precision import read_precision
 
-        train = partial(train_group, generic=self.generic, in_turn=self._in_turn)
+        ways = {"in_turn": self._in_turn, "in_series": self._in_series}
+        device = find_net(job.estimator).device
+        # On a CPU, workers keep the precision that they have.
+        precision = None if str(device).startswith("cpu") else read_precision()
+        train = partial(train_group, precision=precision, generic=self.generic, **ways)
         n_devices = 0
         if isinstance(where, JoblibWorkers):  # those of a cluster have devices of their own
-            n_devices = timing.count_devices(find_net(job.estimator).device, job.n_jobs)
+            n_devices = timing.count_devices(device, job.n_jobs)
         if n_devices:
             job = job._replace(n_jobs=n_devices)  # one process keeps a whole device busy
         with (

@@ -33,6 +33,13 @@ def ask(module, rows):
     return module(**rows) if isinstance(rows, Mapping) else module(rows)
 
 
+def as_precise(batch, dtype):
+    """Convert a batch of real numbers to another type, if one is given."""
+    if dtype is None:
+        return batch
+    return change(lambda part: part.to(dtype) if part.is_floating_point() else part, batch)
+
+
 # With fewer zeros than this for each one, dense products are as fast, according to measurements.
 _LEAST_ZEROS = 5
 _FEWEST_COLUMNS = 16

@@ -26,11 +26,11 @@ _BY_ELEMENT = (
 )
 
 
-def loss_of(net, out, y, x=None):
+def loss_of(net, out, y, x=None, training=True):
     """Return the loss of a batch of one model; a ``get_loss`` of the user may read ``x``."""
     if isinstance(net, NeuralNetBinaryClassifier):
         out = out.reshape(-1)  # as in its infer method
-    return net.get_loss(out, y, X=x, training=True)
+    return net.get_loss(out, y, X=x, training=training)
 
 
 class TotalLoss:
@@ -52,10 +52,15 @@ class TotalLoss:
         # One mean over the records of all models is faster than a loss for each model.
         return len(out) * loss_of(self.net, out.flatten(0, 1), y.flatten(0, 1))
 
-    def each(self, out, y, x=None):
+    @property
+    def is_mean(self):
+        """Whether the loss is a mean over records, on which batches have no effect."""
+        return self.by_label or self.by_element
+
+    def each(self, out, y, x=None, training=True):
         """Return the loss of each model."""
         places = 0, 0, None if x is None else 0
-        return vmap(partial(loss_of, self.net), places)(out, y, x)
+        return vmap(partial(loss_of, self.net, training=training), places)(out, y, x)
 
     def _is_mean_of_records(self, out, y):
         if self.by_label:
@@ -81,6 +86,8 @@ class GradientEngine(ABC):
     repeats = True
     #: Number of steps after which the others take as long as each other.
     n_first = 0
+    #: Whether the module can be asked for many models at once.
+    at_once = True
     #: Whether each step writes the losses of its models to ``losses``, a tensor.
     keeps_losses = False
     losses = None
@@ -152,12 +159,14 @@ def _apply_linear(module, x):
 class GenericEngine(GradientEngine):
     """Gradients of any module, with the vectorizing transformation of torch."""
 
+    _stacks_linears = True
+
     def __init__(self, nets, labels):
         super().__init__(nets, labels)
         self.module = copy.deepcopy(self.net.module_).train()
         self._sites, self._masks = {}, None
         for module in self.module.modules():
-            if type(module) is nn.Linear:
+            if type(module) is nn.Linear and self._stacks_linears:
                 module.forward = partial(_apply_linear, module)
             elif is_active(module):
                 module.forward = self._drop
@@ -197,16 +206,47 @@ class GenericEngine(GradientEngine):
         if self.keeps_losses:
             with torch.no_grad():
                 self.losses = self.total_loss.each(out.detach(), y, x)
-        gradients = torch.autograd.grad(loss, list(leaves.values()), allow_unused=True)
-        return [
-            torch.zeros_like(leaf) if gradient is None else gradient
-            for leaf, gradient in zip(leaves.values(), gradients)
-        ]
+        return _differentiate(loss, leaves)
 
     def _forward(self, trained, fixed, x, masks):
         self._masks = iter(masks)
         positional, named = ((), x) if isinstance(x, Mapping) else ((x,), None)
         return functional_call(self.module, {**trained, **fixed}, positional, named)
+
+
+class SeriesEngine(GenericEngine):
+    """Gradients of the same modules, computed for one net after the other.
+
+    Convolutions of many nets at once are grouped convolutions, for which the libraries of a GPU may
+    only have slow kernels. If the kernels of a whole step are recorded, no time is lost between
+    those of one net and those of the next.
+    """
+
+    _stacks_linears = False
+
+    def gradients(self, models, x, y, masks):
+        trained = self.stack.part(models)
+        found = []
+        for i, k in enumerate(range(models.start, models.stop)):
+            leaves = {name: one[i].detach().requires_grad_() for name, one in trained.items()}
+            fixed = {name: stacked[k] for name, stacked in self.stack.fixed.items()}
+            own = take_model(x, i)
+            out = self._forward(leaves, fixed, own, [mask[i] for mask in masks])
+            loss = loss_of(self.net, out, y[i], own)
+            found.append((loss.detach(), _differentiate(loss, leaves)))
+        losses, gradients = zip(*found, strict=True)
+        if self.keeps_losses:
+            self.losses = torch.stack(losses)
+        return [torch.stack(parts) for parts in zip(*gradients, strict=True)]
+
+
+def _differentiate(loss, leaves):
+    """Return the gradient of each leaf, zeros for those that a loss does not depend on."""
+    gradients = torch.autograd.grad(loss, list(leaves.values()), allow_unused=True)
+    return [
+        torch.zeros_like(leaf) if gradient is None else gradient
+        for leaf, gradient in zip(leaves.values(), gradients)
+    ]
 
 
 def _note(sites, p, x):
@@ -222,6 +262,7 @@ class TurnsEngine(GradientEngine):
     stack while they are trained.
     """
 
+    at_once = False
     repeats = False  # the module and its net are Python code that may do anything
 
     def __init__(self, nets, labels, streams):

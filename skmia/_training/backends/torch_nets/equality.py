@@ -10,13 +10,13 @@ from torch import nn
 from ...._core.containers import take_rows
 from ...._core.copies import copy_unfitted
 from ...._core.randomness import isolated_randomness, preserved_randomness, seed_estimator
-from ...._core.torch_parts import list_layer_classes
-from .batches import ask
+from .batches import as_precise, ask
 from .callbacks import average_of, begin, list_monitored, schedulers_of, why_not_followed
+from .keyed_draws import draws_the_same
 from .plan import overridden
 from .prepare import CannotBatchError, fit_transformers, prepare_net, shared_table
-from .stack import is_active
-from .train import NetTraining, as_precise
+from .stack import has_convolutions, is_active
+from .train import NetTraining
 
 _N_BATCHES, _N_EPOCHS = 3, 2
 # On a CPU, matrix products dominate in larger nets, and a net that is trained alone has the cache
@@ -64,7 +64,7 @@ def check_training(job, generic=False):
     reason = reason or _why_not_asked(prepared[0], table)
     if reason:
         return EqualityCheck(reason)
-    convolutions = _has_convolutions(module)
+    convolutions = has_convolutions(module)
     at_once = why_not_at_once(prepared[0].net) or _compare_with_single(
         job, prepared, table, generic
     )
@@ -79,13 +79,9 @@ def _prepare_two(job):
     return table, [prepare_net(job, k, table) for k in (0, 1)]
 
 
-def _has_convolutions(module):
-    return any(isinstance(part, list_layer_classes("convolution")) for part in module.modules())
-
-
 def is_uncertain(net):
     """Return whether it depends on the machine if nets of a kind are faster together."""
-    return _has_convolutions(net.module_) or why_not_at_once(net) is not None
+    return has_convolutions(net.module_) or why_not_at_once(net) is not None
 
 
 def why_not_at_once(net):
@@ -153,15 +149,6 @@ def _adapt(net, dtype, at_once):
     vars(net).pop("iterator_train__collate_fn", None)
     for part in filter(is_active, net.module_.modules() if at_once else ()):
         part.p = 0.0
-
-
-def draws_the_same(device):
-    """Whether nets that are trained together draw the same masks and changes as by themselves.
-
-    On other devices Dropout of many nets at once, and changes of batches, which a loader draws on
-    the CPU, have the same law.
-    """
-    return device.type == "cpu"
 
 
 def _first_line(error):

@@ -20,6 +20,7 @@ from ...job import TrainedModel, keep
 from ..backend import train_alone
 from .batches import change, list_row_tensors
 from .plan import find_net
+from .precision import multiplying
 from .prepare import as_table_rows, prepare_net, shared_table
 from .train import NetTraining
 
@@ -66,8 +67,8 @@ class _NetGroup(NamedTuple):
     rows: DeviceRows
 
 
-def train_group(job, generic=False, in_turn=False):
-    """Train and query a group of nets.
+def train_group(job, precision=None, **settings):
+    """Train and query a group of nets, with settings of :class:`NetTraining`.
 
     The arithmetic runs on one thread, because the rounding of sums would depend on the number of
     threads. Further cores are used by further processes.
@@ -75,9 +76,8 @@ def train_group(job, generic=False, in_turn=False):
     n_threads = torch.get_num_threads()
     torch.set_num_threads(1)
     try:
-        return train_or_halve(
-            job, partial(_train_nets, generic=generic, in_turn=in_turn), _finish_net
-        )
+        with multiplying(precision):
+            return train_or_halve(job, partial(_train_nets, settings), _finish_net)
     finally:
         torch.set_num_threads(n_threads)
 
@@ -92,7 +92,7 @@ def _finish_net(trained, job, i, seconds):
         return keep(job, TrainedModel(job, i, model, seconds, caught=caught, asking=asking))
 
 
-def _train_nets(job, generic, in_turn):
+def _train_nets(settings, job):
     """Train the models; a model that cannot be trained with others is replaced by the reason."""
     table = shared_table(job)
     trained = [_prepare_or_say(job, i, table) for i in range(job.n_models)]
@@ -100,7 +100,7 @@ def _train_nets(job, generic, in_turn):
     for model in trained:
         if not isinstance(model, str):
             stacks[model.signature].append(model)
-    trainings = [NetTraining(stack, table, generic, in_turn=in_turn) for stack in stacks.values()]
+    trainings = [NetTraining(stack, table, **settings) for stack in stacks.values()]
     run_from_kept(trainings, StateKeeper(job.states, job.numbers), job.progress)
     return _NetGroup(trained, rows_for(job, torch.device(find_net(job.estimator).device)))
 

@@ -6,8 +6,18 @@ made different numbers of steps, because one may have one batch more per epoch t
 
 from functools import lru_cache
 
+from ...._core.containers import is_tensor
+
 # Number of elements that are updated at once, so that the passes over them stay in the cache.
 _BLOCK = 1 << 16
+
+
+def _descend(p, step, rate):
+    """Subtract a step times a rate from parameters."""
+    if is_tensor(rate):
+        p.addcmul_(step, rate, value=-1)
+    else:
+        p.add_(step, alpha=-rate)
 
 
 class UpdateRule:
@@ -29,16 +39,16 @@ class UpdateRule:
         """Return the initial value of an array of the state."""
         return 0.0
 
-    def update_all(self, parameters, gradients, states, t):
-        """Update several flat parameters in place."""
+    def update_all(self, parameters, gradients, states, t, is_first):
+        """Update several flat parameters in place at step ``t``, a number or a tensor."""
         for p, g, state in zip(parameters, gradients, states, strict=True):
             size = _BLOCK if self.device == "cpu" else max(1, len(p))
             for start in range(0, len(p), size):
                 part = slice(start, start + size)
-                self.update(p[part], g[part], [tensor[part] for tensor in state], t)
+                self.update(p[part], g[part], [tensor[part] for tensor in state], t, is_first)
 
-    def update(self, p, g, state, t):
-        """Update ``p`` in place at step ``t``, from 1 on; ``g`` may be overwritten."""
+    def update(self, p, g, state, t, is_first):
+        """Update ``p`` in place at step ``t``, from 1 on; ``g`` may get the decay of weights."""
         raise NotImplementedError
 
     def _decay(self, p, g):
@@ -53,17 +63,17 @@ class SGDRule(UpdateRule):
         super().__init__(settings, device)
         self.state = ("momentum",) if settings["momentum"] else ()
 
-    def update(self, p, g, state, t):
+    def update(self, p, g, state, t, is_first):
         g = self._decay(p, g)
         momentum = self.settings["momentum"]
         if momentum:
             (velocity,) = state
-            if t == 1:
+            if is_first:
                 velocity.copy_(g)
             else:
                 velocity.mul_(momentum).add_(g, alpha=1 - self.settings["dampening"])
             g = g.add_(velocity, alpha=momentum) if self.settings["nesterov"] else velocity
-        p.add_(g, alpha=-self.settings["lr"])
+        _descend(p, g, self.settings["lr"])
 
 
 @lru_cache
@@ -80,6 +90,15 @@ def _has_fused_adam(device):
     return True
 
 
+def _count_steps(n_steps, n_parameters, device):
+    """Return a number of steps, which may be in a tensor, for each parameter."""
+    import torch
+
+    if is_tensor(n_steps):
+        return n_steps.to(torch.float32).repeat(n_parameters)
+    return torch.full((n_parameters,), float(n_steps), device=device)
+
+
 _DEFAULTS = {"amsgrad": False, "beta1": 0.9, "beta2": 0.999, "lr": 0.0, "eps": 1e-8}
 _NO_DECAY = {"weight_decay": 0.0, "maximize": False}
 
@@ -94,16 +113,15 @@ class AdamRule(UpdateRule):
         self.state = ("mean", "square") + (("largest",) if settings["amsgrad"] else ())
         self.decoupled = self.decoupled or bool(settings.get("decoupled_weight_decay"))
 
-    def update_all(self, parameters, gradients, states, t):
+    def update_all(self, parameters, gradients, states, t, is_first):
         """Update several flat parameters by torch's own function."""
-        import torch
         from torch.optim.adam import adam
         from torch.optim.adamw import adamw
 
         means, squares, *largest = zip(*states, strict=True)
         beta1, beta2 = self.settings["betas"]
         # One tensor per parameter, because torch increments each of them in place.
-        made = list(torch.full((len(parameters),), float(t - 1), device=parameters[0].device))
+        made = list(_count_steps(t - 1, len(parameters), parameters[0].device))
         (adamw if self.decoupled else adam)(
             parameters,
             gradients,
@@ -137,17 +155,17 @@ class RMSprop(UpdateRule):
         self.state += ("mean",) if settings["centered"] else ()
         self.state += ("momentum",) if settings["momentum"] else ()
 
-    def update(self, p, g, state, t):
+    def update(self, p, g, state, t, is_first):
         g = self._decay(p, g)
         alpha, arrays = self.settings["alpha"], dict(zip(self.state, state, strict=True))
         square = arrays["square"].mul_(alpha).addcmul_(g, g, value=1 - alpha)
         if self.settings["centered"]:
             mean = arrays["mean"].lerp_(g, 1 - alpha)
             square = square.addcmul(mean, mean, value=-1)
-        step = g.div_(square.sqrt().add_(self.settings["eps"]))
+        step = g.div(square.sqrt().add_(self.settings["eps"]))
         if self.settings["momentum"]:
             step = arrays["momentum"].mul_(self.settings["momentum"]).add_(step)
-        p.add_(step, alpha=-self.settings["lr"])
+        _descend(p, step, self.settings["lr"])
 
 
 class AdagradRule(UpdateRule):
@@ -158,12 +176,12 @@ class AdagradRule(UpdateRule):
     def start(self, name):
         return self.settings["initial_accumulator_value"]
 
-    def update(self, p, g, state, t):
+    def update(self, p, g, state, t, is_first):
         g = self._decay(p, g)
         (total,) = state
         total.addcmul_(g, g)
         rate = self.settings["lr"] / (1 + (t - 1) * self.settings["lr_decay"])
-        p.sub_(g.div_(total.sqrt().add_(self.settings["eps"])).mul_(rate))
+        p.sub_(g.div(total.sqrt().add_(self.settings["eps"])).mul_(rate))
 
 
 RULES = {
@@ -213,44 +231,85 @@ def why_not_optimizer(net):
 class StackedOptimizer:
     """The optimizers of many models in one.
 
-    Shapes: parameters (n_models, n).
+    Parameters
+    ----------
+    schedules : OptimizerSchedules
+        Settings of each model.
+    places : list of int
+        Number of the parameter group of each parameter.
+    n_made : Tensor of shape (n_models,) or None
+        Number of steps of each model on its device. If it is given, learning rates are in a tensor
+        too, so that no number that changes from step to step is a number of Python.
     """
 
-    def __init__(self, kind, parameters, groups, places):
+    # Shapes: parameters (n_models, n).
+
+    def __init__(self, kind, parameters, schedules, places, n_made=None):
         import torch
 
         device = parameters[0].device.type if parameters else "cpu"
-        self.rules = [RULES[kind](settings, device) for settings in groups]
-        self._members = [[i for i, g in enumerate(places) if g == n] for n in range(len(groups))]
-        self.parameters = parameters
+        self.rules = [RULES[kind](settings, device) for settings in schedules[0]]
+        n_groups = len(self.rules)
+        self._members = [[i for i, g in enumerate(places) if g == n] for n in range(n_groups)]
+        self.parameters, self._schedules = parameters, schedules
         self.state = []
         for p, place in zip(parameters, places, strict=True):
             rule = self.rules[place]
             self.state.append([torch.full_like(p, rule.start(name)) for name in rule.state])
         self.n_steps = [0] * len(parameters[0]) if parameters else []
         self._rooms, self._parts = [None] * len(parameters), {}
+        self._n_made, self._taken = n_made, None
+        if n_made is not None:
+            self._rates = parameters[0].new_zeros(len(n_made), n_groups)
 
-    def step(self, models, gradients, groups_of):
-        """Make one step of some models.
+    def take_rates(self):
+        """Take the learning rates of the next step into the memory of the device."""
+        rates = self._schedules.list_rates()
+        if rates != self._taken:
+            self._taken, values = rates, self._rates.new_tensor(rates, device="cpu")
+            self._rates.copy_(values[self._schedules.numbers])
+
+    def step(self, models, gradients):
+        """Make one step of some models, which :meth:`count_step` has to be told.
 
         Shapes: gradients (n_chosen, ...).
         """
         if not gradients:
             return
         gradients = [self._fill(i, models, g) for i, g in enumerate(gradients)]
-        for run in _runs(list(zip(self.n_steps, groups_of.numbers)), models):
+        for run in self._find_runs(models):
             rows = slice(models.start + run.start, models.start + run.stop)
-            t = self.n_steps[rows.start] + 1
-            self.n_steps[rows] = [t] * (rows.stop - rows.start)
-            self._update(rows, [g[run].view(-1) for g in gradients], groups_of[rows.start], t)
+            self._update(rows, [g[run].view(-1) for g in gradients])
 
-    def _update(self, rows, gradients, groups, t):
+    def count_step(self, models):
+        """Count a step of some models."""
+        self.n_steps[models] = [n + 1 for n in self.n_steps[models]]
+
+    def _find_runs(self, models):
+        """Return parts of the models that have made the same steps with the same settings."""
+        if self._n_made is None:
+            counts = self.n_steps
+        else:  # these parts stay the same in all epochs
+            counts = self._schedules.n_batches
+        return _runs(list(zip(counts, self._schedules.numbers)), models)
+
+    def _read_numbers(self, k):
+        """Return the settings of each parameter group of a model, and the number of its step."""
+        groups = self._schedules[k]
+        if self._n_made is None:
+            return groups, self.n_steps[k] + 1
+        rates = self._rates[k]
+        return [{**group, "lr": rates[i]} for i, group in enumerate(groups)], self._n_made[k] + 1
+
+    def _update(self, rows, gradients):
         parameters, states = self._part(rows)
+        groups, t = self._read_numbers(rows.start)
+        is_first = self.n_steps[rows.start] == 0
         for rule, chosen, settings in zip(self.rules, self._members, groups, strict=True):
             rule.settings = settings
             if chosen:
                 own = [[part[i] for i in chosen] for part in (parameters, gradients, states)]
-                rule.update_all(*own, t)
+                rule.update_all(*own, t, is_first)
 
     def _part(self, rows):
         """Return flat views of the parameters and the state of some models."""

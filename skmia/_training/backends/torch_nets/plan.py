@@ -98,7 +98,10 @@ def _ask_flow(net):
     if net.warm_start:
         return "warm_start=True continues from the weights of the last fit."
     if net.compile:
-        return "compile=True wraps the module."
+        return (
+            "compile=True makes a program of each module, which rounds and draws in its own way; "
+            "with compile=False many nets are trained in one program."
+        )
     if net.use_caching is False:
         return "use_caching=False makes the scoring callbacks draw random numbers."
     if net.device is None:

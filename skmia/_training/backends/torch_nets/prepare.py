@@ -105,9 +105,10 @@ def bytes_per_model(prepared, table):
     if table is None:
         here = [part for part in own.tensors if part.device == own.y.device]
         rows += sum(2 * part.numel() * part.element_size() for part in here)
+    copies = _COPIES
     if prepared.device.type == "cuda":  # a recorded step has memory of its own
-        gathered, activations = 2 * gathered, 2 * activations
-    copies = _COPIES + (_KEPT_COPIES if stoppers_of(prepared.net) else 0)
+        gathered, activations, copies = 2 * gathered, 2 * activations, copies + 1
+    copies += _KEPT_COPIES if stoppers_of(prepared.net) else 0
     return max(1, copies * weights + gathered + _ACTIVATIONS * activations + rows)
 
 

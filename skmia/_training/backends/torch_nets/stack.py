@@ -3,10 +3,17 @@
 import torch
 from torch import nn
 
+from ...._core.torch_parts import list_layer_classes
+
 
 def is_active(module):
     """Return whether a module is a Dropout that draws random numbers."""
     return type(module) is nn.Dropout and 0 < module.p < 1
+
+
+def has_convolutions(module):
+    """Return whether a module has convolutions."""
+    return any(isinstance(part, list_layer_classes("convolution")) for part in module.modules())
 
 
 def draw_masks(sites, generators, dtype):

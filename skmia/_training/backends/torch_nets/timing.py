@@ -68,7 +68,11 @@ FEWEST_STEPS = 1000
 # Only steps are timed, and what skorch does for each epoch and fit is saved as well.
 _CLEARLY = 1.1
 
-_NAMES = {"at_once": "grouped convolutions", "in_turn": "steps of nets on one thread"}
+_NAMES = {
+    "at_once": "grouped convolutions",
+    "in_turn": "steps of nets on one thread",
+    "in_series": "recorded steps of one net after the other",
+}
 
 
 class StepTimes(NamedTuple):
@@ -77,25 +81,35 @@ class StepTimes(NamedTuple):
     at_once: float | None
     in_turn: float
     alone: float
+    in_series: float | None = None  # one net after the other, as one recording
+
+    @property
+    def _together(self):
+        """Name of the fastest way to train nets together."""
+        times = {name: getattr(self, name) for name in ("at_once", "in_series", "in_turn")}
+        possible = {name: time for name, time in times.items() if time is not None}
+        return min(possible, key=possible.get)
 
     @property
     def best(self):
         """Name of the fastest way; nets are trained by themselves if that is clearly faster."""
-        together = [(self.in_turn, "in_turn")]
-        together += [] if self.at_once is None else [(self.at_once, "at_once")]
-        time, name = min(together)
-        return "alone" if time > _CLEARLY * self.alone else name
+        name = self._together
+        return "alone" if getattr(self, name) > _CLEARLY * self.alone else name
 
     @property
     def why_alone(self):
         """Why nets are trained one after another, in words."""
-        kind = "at_once" if (self.at_once or np.inf) < self.in_turn else "in_turn"
-        return f"one after another: {self._compare(kind, 'alone')}"
+        return f"one after another: {self._compare(self._together, 'alone')}"
 
     @property
     def why_in_turn(self):
         """Why the gradients are computed one net after the other, in words."""
         return self._compare("at_once", "in_turn")
+
+    @property
+    def why_in_series(self):
+        """Why the gradients are recorded one net after the other, in words."""
+        return self._compare("at_once", "in_series")
 
     def _compare(self, slow, fast):
         times = self._asdict()
@@ -118,14 +132,27 @@ def measure_ways(job, at_once=True):
         try:
             in_turn = _time_together(job, table, IN_TURN, clock, in_turn=True)
             together = _time_together(job, table, AT_ONCE, clock) if at_once else None
+            series = None
+            if at_once and records_steps(job):
+                series = _time_together(job, table, AT_ONCE, clock, in_series=True)
         finally:
             torch.set_num_threads(n_threads)
-    return StepTimes(together, in_turn, alone)
+    return StepTimes(together, in_turn, alone, series)
+
+
+def find_device(job):
+    """Return the device on which the nets of a job are trained."""
+    return torch.device(find_net(job.estimator).device)
+
+
+def records_steps(job):
+    """Return whether the steps of the nets of a job may be recorded."""
+    return find_device(job).type == "cuda"
 
 
 def _choose_clock(job):
     """Return a clock of the thread if all ways use one, which other programs disturb less."""
-    device = torch.device(find_net(job.estimator).device)
+    device = find_device(job)
     if device.type == "cpu":
         has_threads = job.n_jobs is None and torch.get_num_threads() > 1
         return perf_counter if has_threads else thread_time
@@ -148,17 +175,17 @@ def _time(steps, clock):
     return min(times[1:])
 
 
-def _time_together(job, table, n_models, clock, in_turn=False):
+def _time_together(job, table, n_models, clock, **settings):
     n_models = min(n_models, job.n_models)
     prepared = [prepare_net(job, k, table) for k in range(n_models)]
-    training = NetTraining(prepared, table, in_turn=in_turn)
+    training = NetTraining(prepared, table, **settings)
     order = training.begin_epoch()
 
     def steps():
         while True:
             yield training.step(0, order)
 
-    for _ in range(training.steps.n_first):
+    for _ in range(training.joint_step.n_first):
         training.step(0, order)
     return _time(steps(), clock) / n_models
 

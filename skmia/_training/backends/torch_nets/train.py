@@ -8,67 +8,16 @@ import torch
 from skorch.history import History
 
 from ...._core.randomness import preserved_randomness
-from .batches import BatchBuffers, OneHotRows, RowTable, change, join_rows, select, take_model
-from .callbacks import (
-    average_of,
-    begin,
-    clips_of,
-    list_monitored,
-    quietly,
-    schedulers_of,
-    stoppers_of,
-)
-from .cuda_graphs import RecordedSteps, can_record
-from .engine import GenericEngine, TurnsEngine
+from .batches import RowTable, change, join_rows
+from .callbacks import begin, list_monitored, quietly, schedulers_of, stoppers_of
+from .cuda_graphs import can_record
+from .engine import GenericEngine, SeriesEngine, TurnsEngine
 from .mlp import MLPEngine, as_chain
-from .optimizers import StackedOptimizer
 from .plan import overridden
 from .prepare import EpochOrders, augmentation_of, count_batches, plan_batches
-from .stack import draw_masks, load_into
-
-
-class StackedAverages:
-    """The averages of :class:`WeightAverage` for stacked weights.
-
-    Shapes: memory (n_models, ...).
-    """
-
-    def __init__(self, decay, memory):
-        self._decay, self._memory = decay, memory
-        self.tensors = {name: torch.zeros_like(tensor) for name, tensor in memory.items()}
-
-    def update(self, models, is_first):
-        """Average the weights of some models after a step."""
-        for name, average in self.tensors.items():
-            weights = self._memory[name][models]
-            average[models].lerp_(weights, 1.0 if is_first else 1 - self._decay)
-
-    def read(self, restore):
-        """Return what a function of the stack gives while the stack holds the averages."""
-        before = {name: tensor.clone() for name, tensor in self._memory.items()}
-        try:
-            for name, tensor in self._memory.items():
-                tensor.copy_(self.tensors[name])
-            return {name: tensor.clone() for name, tensor in restore().items()}
-        finally:
-            for name, tensor in self._memory.items():
-                tensor.copy_(before[name])
-
-
-def clip(gradients, largest, order):
-    """Scale the gradients of each model whose norm is too large.
-
-    The same arithmetic as in torch.nn.utils.clip_grad_norm_.
-
-    Take gradients of shape (n_models, ...); return gradients of shape (n_models, ...).
-    """
-    if not gradients:
-        return gradients
-    parts = [torch.linalg.vector_norm(g.flatten(1), order, dim=1) for g in gradients]
-    norm = torch.linalg.vector_norm(torch.stack(parts, 1), order, dim=1)
-    factor = (largest / (norm + 1e-6)).clamp(max=1.0)
-    return [g * factor.view(-1, *[1] * (g.ndim - 1)) for g in gradients]
-
+from .stack import load_into
+from .step import JointStep
+from .validation import make_valid_losses
 
 MONITORED = ("train_loss", "valid_loss")
 
@@ -91,6 +40,7 @@ class OptimizerSchedules:
     # times, unless a schedule follows the losses of each model.
 
     def __init__(self, net, n_batches):
+        self._net, self.n_batches = net, n_batches
         if not schedulers_of(net):
             n_batches = [0] * len(n_batches)  # all models have the same settings
         first = _SchedulerFollower(net)
@@ -105,6 +55,24 @@ class OptimizerSchedules:
     def __getitem__(self, k):
         """Return the settings of each parameter group of model ``k``."""
         return self._of[k].groups
+
+    def list_rates(self):
+        """Return the learning rate of each parameter group, for each of :attr:`numbers`."""
+        return [[group["lr"] for group in one.groups] for one in self._followers.values()]
+
+    def change_rates_alone(self):
+        """Return whether a schedule changes no setting but the learning rate in a few steps."""
+        trial = _SchedulerFollower(self._net)
+        for _ in range(2):
+            for _ in range(2):
+                trial.end_batch()
+            trial.end_epoch(dict.fromkeys(MONITORED, 1.0) if self.monitored else None)
+        return not trial.changed_others
+
+    @property
+    def changed_others(self):
+        """Whether a schedule has changed a setting other than the learning rate."""
+        return any(one.changed_others for one in self._followers.values())
 
     def note(self, models, losses, n_rows):
         """Note the losses of some models on a batch of a number of rows."""
@@ -133,8 +101,10 @@ class OptimizerSchedules:
 
     def _average(self):
         totals, sizes = np.zeros(len(self._of)), np.zeros(len(self._of))
+        # A device is waited for once, not for each batch.
+        read = iter(torch.cat([losses for _, losses, _ in self._batches]).tolist())
         for models, losses, n_rows in self._batches:
-            totals[models] += n_rows * np.array(losses.tolist())
+            totals[models] += n_rows * np.array(list(islice(read, len(losses))))
             sizes[models] += n_rows
         self._batches = []
         return totals / np.maximum(sizes, 1)
@@ -164,6 +134,7 @@ class _SchedulerFollower:
         self._schedulers = schedulers_of(net)
         self._by_batch = any(one.step_every == "batch" for one in self._schedulers)
         self.groups, self.monitored = net.optimizer_.param_groups, set()
+        self.changed_others = False
         if not self._schedulers:
             return
         optimizer = _without_weights(net.optimizer_)
@@ -173,12 +144,14 @@ class _SchedulerFollower:
         optimizer.step()  # a scheduler warns if it is called before its optimizer
         self.groups = optimizer.param_groups
         self.monitored = list_monitored(self._schedulers)
+        self._others = _list_other_settings(self.groups)
 
     def end_batch(self):
         if self._by_batch:
             with quietly():
                 for one in self._schedulers:
                     one.on_batch_end(self._net, training=True)
+            self._note_changes()
 
     def end_epoch(self, losses=None):
         if losses is not None:
@@ -189,6 +162,17 @@ class _SchedulerFollower:
             for one in self._schedulers:
                 if losses is not None or not list_monitored([one]):
                     one.on_epoch_end(self._net)
+        self._note_changes()
+
+    def _note_changes(self):
+        if self._schedulers and not self.changed_others:
+            self.changed_others = _list_other_settings(self.groups) != self._others
+
+
+def _list_other_settings(groups):
+    """Return the settings of parameter groups that are not learning rates."""
+    rates = {"params", "lr", "initial_lr", "max_lr", "min_lr"}
+    return [{name: one for name, one in group.items() if name not in rates} for group in groups]
 
 
 def _without_weights(optimizer):
@@ -227,9 +211,9 @@ class JointStopping:
         """
         if not self.kept:
             self.kept = {name: tensor.clone() for name, tensor in stacked.items()}
-        for k in self._record(losses):
-            for name, tensor in stacked.items():
-                self.kept[name][k] = tensor[k]
+        chosen = self._record(losses)
+        for name, tensor in stacked.items() if chosen else ():
+            self.kept[name][chosen] = tensor[chosen]
 
     def _record(self, losses):
         """Return the models whose present weights are to be kept."""
@@ -276,46 +260,13 @@ class _EarlyStopper:
         return is_kept
 
 
-class ValidLosses:
-    """Computes the validation losses of nets after an epoch."""
-
-    def __init__(self, nets, valid, n_rows):
-        self._nets, self._valid, self._n_rows = nets, valid, n_rows
-
-    def compute(self, stacked, table, chosen):
-        """Return the loss of each chosen model, and NaN for the others.
-
-        Shapes: stacked (n_models, ...).
-        """
-        load_into([net.module_ for net in self._nets], stacked)
-        parts = [rows.split(self._n_rows) for rows in self._valid]
-        of_nets = [
-            [self._measure(net, part, table) for part in of_net] if is_chosen else []
-            for net, of_net, is_chosen in zip(self._nets, parts, chosen, strict=True)
-        ]
-        # A device is waited for once, not for each loss.
-        losses = iter(torch.stack([one for own in of_nets for one in own]).tolist())
-        return [
-            np.average(list(islice(losses, len(own))), weights=list(map(len, of_net)))
-            if own
-            else np.nan
-            for own, of_net in zip(of_nets, parts, strict=True)
-        ]
-
-    def _measure(self, net, rows, table):
-        batch = table.take_dense(rows), select(table.y, rows)
-        return net.validation_step(batch)["loss"].detach()
-
-
-# Number of rows for which losses are averaged at once, to limit the memory of activations.
-_ROWS = 8192
-
-
-def make_engine(prepared, table, generic=False, in_turn=False):
+def make_engine(prepared, table, generic=False, in_turn=False, in_series=False):
     """Return the way to compute the gradients of some nets."""
     nets = [ready.net for ready in prepared]
     if in_turn:
         return TurnsEngine(nets, table.y, [ready.stream for ready in prepared])
+    if in_series:
+        return SeriesEngine(nets, table.y)
     generic = generic or isinstance(table.X, dict) or "get_loss" in overridden(nets[0])
     chain = None if generic else as_chain(nets[0].module_.train())
     if chain is not None and table.columns is None and table.X.ndim > 2 and not chain.flatten:
@@ -345,22 +296,6 @@ def join_tables(prepared, table):
     return RowTable(X, y, columns), offsets[:-1].tolist()
 
 
-def match_groups(net, names):
-    """Return the number of the parameter group of each stacked parameter."""
-    groups = [{id(p) for p in group["params"]} for group in net.optimizer_.param_groups]
-    if len(groups) == 1:
-        return [0] * len(names)
-    named = dict(net.module_.named_parameters())
-    return [next(i for i, own in enumerate(groups) if id(named[name]) in own) for name in names]
-
-
-def as_precise(batch, dtype):
-    """Convert a batch of real numbers to another type, if one is given."""
-    if dtype is None:
-        return batch
-    return change(lambda part: part.to(dtype) if part.is_floating_point() else part, batch)
-
-
 def _as_bytes(tensor):
     """Return the memory of a contiguous tensor of any type as bytes."""
     return tensor.reshape(-1).view(torch.uint8)
@@ -378,8 +313,8 @@ def _stack_states(generators):
 class NetTraining:
     """Training of prepared models, which must have one signature."""
 
-    def __init__(self, prepared, table, generic=False, dtype=None, in_turn=False):
-        self.dtype, self.epoch, self._rooms = dtype, 0, BatchBuffers()
+    def __init__(self, prepared, table, generic=False, dtype=None, in_turn=False, in_series=False):
+        self.epoch = 0
         self.prepared = sorted(prepared, key=lambda ready: len(ready.rows))
         self.table, starts = join_tables(self.prepared, table)
         self.rows = [ready.rows + start for ready, start in zip(self.prepared, starts)]
@@ -398,34 +333,21 @@ class NetTraining:
         )
         self.schedules = OptimizerSchedules(self.net, count_batches(self.batches, len(nets)))
         follows = "train_loss" in self.schedules.monitored
-        self.engine = make_engine(self.prepared, self.table, generic or follows, in_turn)
+        self.engine = make_engine(self.prepared, self.table, generic or follows, in_turn, in_series)
         self.engine.keeps_losses = follows
-        device = self.table.y.device
-        records = can_record(self.engine, device)
-        self.steps = RecordedSteps(self.engine, device) if records else self.engine
-        self.clips = clips_of(self.net)
-        self.augmentation = augmentation_of(self.net)
+        is_recorded = can_record(self.engine, self.table.y.device)
+        self.joint_step = JointStep(
+            self.prepared, self.table, self.engine, self.schedules, dtype, is_recorded
+        )
+        self.optimizer, self.averages = self.joint_step.optimizer, self.joint_step.averages
         self.stopping = JointStopping(nets) if stoppers_of(self.net) else None
         self.valid_losses = self._make_valid_losses(starts)
-        memory = self.engine.stack.memory
-        average = average_of(self.net)
-        self.averages = None if average is None else StackedAverages(average.decay, memory)
-        self.optimizer = StackedOptimizer(
-            type(self.net.optimizer_).__name__,
-            list(memory.values()),
-            self.schedules[0],
-            match_groups(self.net, memory),
-        )
 
     def _make_valid_losses(self, starts):
         if not self.stopping and "valid_loss" not in self.schedules.monitored:
             return None
-        settings, loss = self.net.get_params_for("iterator_valid"), self.engine.total_loss
-        n_rows = settings.get("batch_size", self.net.batch_size)
-        if loss.by_label or loss.by_element or n_rows == -1:
-            n_rows = _ROWS  # the mean over records does not depend on batches
         valid = [ready.valid + start for ready, start in zip(self.prepared, starts)]
-        return ValidLosses(self.nets, valid, n_rows)
+        return make_valid_losses(self.engine, self.nets, valid, self.table)
 
     @property
     def n_models(self):
@@ -457,7 +379,7 @@ class NetTraining:
         if self.valid_losses and is_whole:
             stacked = self._stacked()
             over = self.stopping.are_over if self.stopping else [False] * self.n_models
-            losses = self.valid_losses.compute(stacked, self.table, [not one for one in over])
+            losses = self.valid_losses.compute(stacked, [not one for one in over])
             if self.stopping:
                 self.stopping.end_epoch(stacked, losses)
         self.schedules.end_epoch(losses, is_whole)
@@ -509,6 +431,7 @@ class NetTraining:
                 values = torch.from_numpy(arrays[f"kept {name}"]).view(tensor.dtype)
                 tensor.copy_(values.view(tensor.shape))
         self.epoch, self.optimizer.n_steps = int(arrays["epoch"]), arrays["n_steps"].tolist()
+        self.joint_step.n_made.copy_(torch.from_numpy(arrays["n_steps"]))
         for generator, state in zip(generators, arrays["generators"], strict=True):
             size = len(generator.get_state())
             generator.set_state(torch.from_numpy(state[:size]))
@@ -521,38 +444,5 @@ class NetTraining:
     def step(self, i, order):
         """Make step ``i`` of an epoch, for the models that have as many batches."""
         for models, records in self.batches[i]:
-            self._step(models, order[models, records])
-
-    def _step(self, models, rows):
-        y = as_precise(self._rooms.select(self.table.y, rows), self.dtype)
-        x = self._take(models, rows)
-        first = x.rest[0] if isinstance(x, OneHotRows) else take_model(x, 0)
-        sites = self.engine.sites(first)
-        masks = []
-        if sites:
-            generators = [ready.stream.own for ready in self.prepared[models]]
-            masks = draw_masks(sites, generators, self.engine.stack.dtype)
-        gradients = self.steps.gradients(models, x, y, masks)
-        for largest, order in self.clips:
-            gradients = clip(gradients, largest, order)
-        if self.engine.keeps_losses:
-            self.schedules.note(models, self.engine.losses, y.shape[1])
-        self.optimizer.step(models, gradients, self.schedules)
-        if self.averages is not None:
-            self.averages.update(models, self.optimizer.n_steps[models.start] == 1)
-
-    def _take(self, models, rows):
-        if not self.engine.takes_sums:
-            x = self._augment(models, self.table.take_dense(rows, self._rooms.select))
-            return as_precise(x, self.dtype)
-        rest, ones = self.table.take(rows, self._rooms.select)
-        return OneHotRows(as_precise(rest, self.dtype), ones)
-
-    def _augment(self, models, x):
-        if self.augmentation is None:
-            return x
-        changed = [
-            self.augmentation.transform(take_model(x, i), ready.stream.own)
-            for i, ready in enumerate(self.prepared[models])
-        ]
-        return change(lambda *parts: torch.stack(parts), *changed)
+            inputs = self.joint_step.take_inputs(models, order[models, records])
+            self.joint_step.make(models, inputs)
