@@ -41,3 +41,12 @@ def agree(found, wanted):
         is_alike = isinstance(found, type(wanted)) and len(found) == len(wanted)
         return is_alike and all(map(agree, found, wanted))
     return isinstance(found, bool) == isinstance(wanted, bool) and found == wanted
+
+
+def tell_refusal(call):
+    """Return the message of the ValueError or TypeError in which a call ends; None if in none."""
+    try:
+        call()
+    except (TypeError, ValueError) as error:
+        return str(error)
+    return None
