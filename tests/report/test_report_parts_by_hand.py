@@ -14,12 +14,14 @@ from sklearn.linear_model import LogisticRegression, Ridge
 
 from skmia import Outputs, Records
 from skmia.attacks import RMIA, LiRA, ThresholdAttack
+from skmia.exceptions import CheckpointError
 from skmia.report import (
     _audit,
     _case,
     _comparison,
     _comparison_words,
     _cost,
+    _evidence,
     _examine,
     _file,
     _pace,
@@ -34,6 +36,8 @@ from skmia.report import (
 )
 from skmia.report.agreement import _answered_rows, _file_questions, _skill_questions
 from skmia.report.checks import _baseline, _duplicates, _formats, _sides
+from skmia.report.checks._base import Check
+from skmia.report.checks._sides import CAUSES
 from skmia.synthetic import excess_risk
 from skmia.victims import CallableVictim
 
@@ -110,6 +114,8 @@ ridge, other_ridge = Ridge(), Ridge()
 setting = namedtuple("setting", "n_models recipe")
 kbest = NS(n_features_in_=4)
 named = NS(n_features_in_=3, feature_names_in_=array(["a", "b", "c"]))
+row = dict(attack="LiRA", scope="overall", group="all", fpr=0.02, status="ok")
+row |= dict(n_members=100, n_nonmembers=80)
 interval = {"estimate": 0.25, "low": 0.125, "high": 0.5}
 
 # Of each module: calls and answers. Whatever may be equal differs, and each branch decides once.
@@ -564,3 +570,89 @@ def test_a_note_of_what_a_folder_keeps_needs_a_folder(folder, n_notes):
         _run.GrowingPool._fit(growing, 8)
     assert len(getattr(caught.value, "__notes__", [])) == n_notes
     assert growing.pool.params == {"n_estimators": 8}
+
+
+class WarmPool:
+    """A pool that keeps its models while it grows, unless they cannot be identified."""
+
+    checkpoint, warm_start = None, True
+
+    def __init__(self, clock, fails_at=()):
+        self.clock, self.fails_at, self.n_trained, self.n_kept = clock, fails_at, [], 0
+
+    def set_params(self, **params):
+        vars(self).update(params)
+        return self
+
+    def fit(self, records):
+        kept = self.n_kept if self.warm_start else 0
+        if self.n_estimators in self.fails_at and self.warm_start:
+            raise CheckpointError("Models cannot be identified.")
+        self.n_trained.append(self.n_estimators - kept)
+        self.clock[0] += 2.0 * max(self.n_estimators - kept, 0)
+        self.n_kept = self.n_estimators
+        return self
+
+
+def make_growing(monkeypatch, fails_at=(), kept=None):
+    clock = [100.0]
+    monkeypatch.setattr(_run, "perf_counter", lambda: clock[0])
+    growing = _run.GrowingPool(WarmPool(clock, fails_at), None)
+    if kept is not None:  # of a folder with so many models
+        growing._folder = NS(count_kept=lambda size: min(max(kept, growing.pool.n_kept), size))
+    return growing
+
+
+def test_a_pool_that_grows_keeps_its_models_and_counts_their_seconds(monkeypatch):
+    growing = make_growing(monkeypatch)
+    assert growing.seconds_per_model is None
+    growing.grow(4)
+    growing.grow(10)
+    assert (growing.pool.n_trained, growing.size, growing.seconds_per_model) == ([4, 6], 10, 2.0)
+    # Six more take twelve seconds.
+    assert growing.fits(16, 12.0) and not growing.fits(16, 11.9)
+    assert growing.fits(10, 0.0)
+
+
+def test_models_that_cannot_be_identified_are_all_trained_again(monkeypatch):
+    growing = make_growing(monkeypatch, fails_at=(10,))
+    growing.grow(4)
+    growing.grow(10)
+    assert growing.pool.n_trained == [4, 10]
+    assert growing.seconds_per_model == 2.0
+    # From then on, each size takes all of its models.
+    assert not growing.fits(16, 31.9) and growing.fits(16, 32.0)
+
+
+@pytest.mark.parametrize(("kept", "sizes"), [(None, (10,)), (4, (4, 10))])
+def test_a_first_fit_and_a_folder_raise_what_is_wrong(monkeypatch, kept, sizes):
+    growing = make_growing(monkeypatch, fails_at=(10,), kept=kept)
+    with pytest.raises(CheckpointError):
+        for size in sizes:
+            growing.grow(size)
+
+
+def test_of_models_from_a_folder_the_next_ones_show_how_long_one_takes(monkeypatch):
+    growing = make_growing(monkeypatch, kept=8)
+    growing.grow(4)
+    assert growing.seconds_per_model is None
+    growing.pool.n_kept = 8
+    # Ten is the first even number with models that are missing; the pool shrinks again.
+    assert not growing.fits(16, 15.9)
+    assert (growing.pool.n_trained[1:], growing.size) == ([2, -6], 4)
+    assert growing.seconds_per_model == 2.0
+
+
+@pytest.mark.parametrize("evidence", ["reversed", "unknown"])
+@pytest.mark.parametrize("cause", CAUSES)
+def test_sides_that_are_not_what_they_are_called_are_the_verdict(evidence, cause):
+    one = dict(row, metric="auc", max_fpr=nan, estimate=0.5, low=0.4, high=0.6)
+    checks = {"sides": Check("sides", "warning", "What was found.", cause)}
+    null = pd.DataFrame([{"attack": "LiRA", "metric": "auc", "pvalue_adjusted": 0.4}])
+    null = null.assign(max_fpr=nan, pvalue_below=0.6, scope="overall", group="all")
+    grounds = _evidence.Grounds(pd.DataFrame([one]), null, 999, checks, 0.95, ["LiRA"])
+    verdict = _verdict.write_audit_verdict(grounds, evidence)
+    told = CAUSES[cause]
+    assert verdict == f"Inconclusive: {told.clause}. What was found. {told.cure}"
+    # A release that is not refused for the sides has another headline.
+    assert not _verdict.write_audit_verdict(grounds, "none").startswith("Inconclusive")
