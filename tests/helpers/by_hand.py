@@ -44,9 +44,9 @@ def agree(found, wanted):
 
 
 def tell_refusal(call):
-    """Return the message of the ValueError or TypeError in which a call ends; None if in none."""
+    """Return the message of the error in which a call ends; None if it ends in none."""
     try:
         call()
-    except (TypeError, ValueError) as error:
+    except Exception as error:  # of whatever kind: the message is what is expected
         return str(error)
     return None
