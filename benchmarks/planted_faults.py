@@ -29,6 +29,7 @@ import sys
 import tempfile
 from copy import deepcopy
 from datetime import date
+from functools import partial
 from pathlib import Path
 from types import CodeType, FunctionType
 from typing import NamedTuple
@@ -228,13 +229,16 @@ class Choice:
         files = [path for path in self.choose_files([fault.path]) if "test_house" not in path]
         known = {test.partition("::")[0] for test in self.seconds}
         found = self.reaching.get(f"{fault.path} {fault.function}", [])
+        places = {path: k for k, path in enumerate(files)}
         # Without a test that reaches it, it may run while modules are imported.
         files = [path for path in files[:MOST_FILES] if not found or path not in known]
-        return [*files, *sorted(found, key=self.rank_test)]
+        return [*files, *sorted(found, key=partial(self.rank_test, places))]
 
-    def rank_test(self, test):
+    def rank_test(self, places, test):
         """Return the order of a test: by powers of ten of its seconds, and then by its file."""
-        return math.ceil(math.log10(max(self.seconds[test], 0.1))), test.partition("::")[0]
+        path = test.partition("::")[0]
+        power = math.ceil(math.log10(max(self.seconds[test], 0.1)))
+        return power, places.get(path, len(places)), path
 
 
 def pair_codes(old, new):
