@@ -1,5 +1,6 @@
 """Parts of the command line that few calls reach, with answers by hand; each term decides once."""
 
+import tomllib
 from hashlib import sha256
 from pathlib import Path
 from types import SimpleNamespace as NS
@@ -24,13 +25,27 @@ from skmia import Records
 from skmia.cli import (
     _damaged_models,
     _inputs,
+    _labels,
     _loaded,
     _model_input,
+    _options,
     _parser,
     _policy,
+    _table,
 )
 from skmia.victims import KnownColumn
 
+tables = {
+    name: pd.DataFrame(
+        {
+            "id": [f"r{k}" for k in range(start, start + 40)],
+            "code": [f"c{k * 7}" for k in range(start, start + 40)],
+            "pid": [f"p{k * 3}" for k in range(start, start + 40)],
+            "age": [k % 5 for k in range(40)],
+        }
+    )
+    for name, start in (("real", 0), ("synthetic", 100))
+}
 frame = pd.DataFrame(
     {
         "y": ["a", "b", "a"],
@@ -296,7 +311,31 @@ ANSWERS = {
         ),
         (lambda: _inputs._check_weights_option(options(), GaussianProcess()), None),
     ],
+    _labels: [
+        (
+            lambda: _labels.propose_classes(array([0, 1]), array(["x", "x"]), ["x", "y"])[:9],
+            "--classes",
+        ),
+        # Words in the order of the labels that the model gives for them, and not in their own.
+        (
+            lambda: _labels.propose_classes(
+                array(["yes", "no"] * 200), array(["0", "1"] * 200), ["0", "1"]
+            )[:67],
+            "give --classes yes no, with which the model is right on 100% of the",
+        ),
+    ],
     _loaded: [
+        (
+            lambda: _loaded._tell_module("sklearn.gone"),
+            "needs the module 'sklearn.gone', which is not importable here: install the version of "
+            "scikit-learn with which the model was saved",
+        ),
+        (
+            lambda: _loaded._tell_module("imblearn_gone.over"),
+            "needs the module 'imblearn_gone.over', which is not importable here: if it is a "
+            "package, pip install imblearn_gone; if it is a file of yours, name its folder: "
+            "PYTHONPATH=FOLDER skmia ...",
+        ),
         (lambda: _loaded._tell_object(None), "nothing (None)"),
         (
             lambda: _loaded._tell_object(LogisticRegression),
@@ -358,6 +397,33 @@ ANSWERS = {
                 )
             )[:41],
             "a GridSearchCV without a best model, as w",
+        ),
+    ],
+    _table: [
+        (lambda: _table._read_keys(["id"]), "id"),
+        (lambda: _table._read_keys(["a=id", "b=person"]), {"a": "id", "b": "person"}),
+        (lambda: _table._read_keys(["a=id"]), {"a": "id"}),
+        *(
+            (
+                lambda word=word: tell_refusal(lambda: _table._read_keys(["a=id", word])),
+                f"--keys: must be a column or TABLE=COLUMN; got {word!r}",
+            )
+            for word in ("b", "=id", "b=")
+        ),
+        (
+            lambda: _table._choose_table_identifiers(tables, NS(person="pid", keep=["id"])),
+            ["code"],
+        ),
+        (
+            lambda: _table._choose_table_identifiers(tables, NS(person=None, keep=["code"])),
+            ["id", "pid"],
+        ),
+        (lambda: _table._check_inferred_limits([NS(secret=None), NS(secret="a")], ["a"]), None),
+        (
+            lambda: tell_refusal(
+                lambda: _table._check_inferred_limits([NS(secret="a"), NS(secret="b")], ["a"])
+            ),
+            "--fail-above: 'b' is not inferred; see --secrets",
         ),
     ],
     _model_input: [
@@ -499,4 +565,28 @@ def test_each_file_of_a_command_has_its_hash_without_its_folder(tmp_path):
         "command": "skmia audit --data table.csv --model saved",
         "sha256 of table.csv": sha256(b"b").hexdigest(),
         "sha256 of saved/inner/a.bin": sha256(b"a").hexdigest(),
+    }
+
+
+def test_tables_of_persons_are_files_of_a_folder_by_their_names(tmp_path):
+    for name in ("visits.csv", "people.csv.gz", "notes.txt"):
+        (tmp_path / name).write_text("a\n")
+    found = _table._list_table_files(tmp_path, "REAL")
+    assert found == {"people": tmp_path / "people.csv.gz", "visits": tmp_path / "visits.csv"}
+    (tmp_path / "empty").mkdir()
+    assert "has no " in tell_refusal(lambda: _table._list_table_files(tmp_path / "empty", "REAL"))
+    for name in ("visits.csv", "gone"):
+        told = tell_refusal(lambda name=name: _table._list_table_files(tmp_path / name, "REAL"))
+        assert told.startswith("REAL: with --keys a folder is needed, with one file for each table")
+
+
+def test_options_that_differ_are_saved_as_lines_of_toml(tmp_path):
+    parse = _parser.make_parser().parse_args
+    path = tmp_path / "saved.toml"
+    given = ["--seed", "3", "--drop", "a b", "c", "--no-batching", "--save-config", str(path)]
+    _options.save_config(parse(["audit", *given]), parse(["audit"]))
+    assert tomllib.loads(path.read_text("utf-8")) == {
+        "seed": 3,
+        "drop": ["a b", "c"],
+        "no-batching": True,
     }
