@@ -310,12 +310,11 @@ class Forks:
                 failed, n_run, used = self.fork(items, path, whole)
             finally:
                 path.write_bytes(whole)
-            fails_anyhow, n_clean, _ = (
-                self.fork(items[:n_run], path, whole) if failed else ("", 0, 0)
-            )
-            if not (fails_anyhow and items):
-                return failed or None, n_run, used
-            items = items[: n_clean - 1] + items[n_clean:]
+            if not failed:
+                return None, n_run, used
+            if not (items and self.fork(items[n_run - 1 : n_run], path, whole)[0]):
+                return failed, n_run, used
+            items = items[: n_run - 1] + items[n_run:]  # it fails without a fault too
 
     def fork(self, items, path, whole):
         """Run tests in a fork, until one fails, and return its name, how many ran, and seconds."""

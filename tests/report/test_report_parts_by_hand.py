@@ -34,6 +34,7 @@ from skmia.report import (
     _validation_rows,
     _verdict,
 )
+from skmia.report import _sides as sides
 from skmia.report.agreement import _answered_rows, _file_questions, _skill_questions
 from skmia.report.checks import _baseline, _duplicates, _formats, _sides
 from skmia.report.checks._base import Check
@@ -656,3 +657,42 @@ def test_sides_that_are_not_what_they_are_called_are_the_verdict(evidence, cause
     assert verdict == f"Inconclusive: {told.clause}. What was found. {told.cure}"
     # A release that is not refused for the sides has another headline.
     assert not _verdict.write_audit_verdict(grounds, "none").startswith("Inconclusive")
+
+
+def read_side(given, answered, labels=(0, 1, 1), n_columns=2, trains=True):
+    """Return what is read of a model that answers so, beside given answers of the victim."""
+    records = Records(np.zeros((3, 1)), array(labels)).with_fields(outputs=answered)
+    case = NS(
+        records=NS(y=records.y, with_outputs=lambda model: {"outputs": answered}),
+        membership=array([True, False, True]),
+        request=NS(outputs=given),
+    )
+    reader = sides.SidesReader(case)
+    reader._own = NS(answers=np.zeros((3, n_columns)))
+    seen = []
+
+    def train(mask):
+        seen.append(mask.tolist())
+        return 1 if trains else 1 / 0
+
+    found = {rows: reader._answer(train, rows) for rows in ("members", "held-out rows", "both")}
+    assert seen == [[True, False, True], [False, True, False], [True, True, True]]
+    return found["both"]
+
+
+def test_a_model_that_is_trained_on_a_side_answers_as_the_victim_does():
+    shares = proba(0.25, 0.75, 0.5)
+    found = read_side(shares, shares)
+    assert found.answers.tolist() == [[0.75, 0.25], [0.25, 0.75], [0.5, 0.5]]
+    # Of a victim that gives labels alone, those of the model are compared.
+    words = read_side(shares.as_labels(), shares)
+    assert words.answers.tolist() == [[1, 0], [0, 1], [1, 0]] and words.fits.tolist() == [1, 1, 0]
+    labels = read_side(shares.as_labels(), shares.as_labels())
+    assert labels.answers.tolist() == words.answers.tolist()
+    # What cannot be trained, has no classes, or answers in another form says nothing.
+    assert read_side(shares, shares, trains=False) is None
+    assert read_side(shares, shares, n_columns=3) is None
+    assert read_side(shares, Outputs(array([1.0, 2.0, 3.0]), kind="log_odds")) is None
+    values = Outputs(array([1.0, 2.0, 5.0]), None, "value")
+    errors = read_side(values, values, labels=(1.0, 4.0, 4.0), n_columns=1)
+    assert errors.answers.ravel().tolist() == [1, 2, 5] and errors.fits.argsort()[0] == 1
