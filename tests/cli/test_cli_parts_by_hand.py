@@ -139,7 +139,7 @@ class Foreign:
 
 def tell_foreign(module, **attributes):
     told = _loaded._tell_object(Foreign(module, **attributes).value)
-    return told if told is None else told[:24]
+    return told if told is None else told[:20]
 
 
 def align(values, known, **more):
@@ -343,16 +343,16 @@ ANSWERS = {
         ),
         (lambda: _loaded._tell_object(frame), "a table, not a model"),
         (lambda: _loaded._tell_object(array([1.0])), "an array, not a model"),
-        (lambda: tell_foreign("statsmodels.a"), "a result of statsmodels "),
-        (lambda: tell_foreign("xgboost.core"), "a Thing of xgboost witho"),
-        (lambda: tell_foreign("lightgbm.basic"), "a Thing of lightgbm with"),
-        (lambda: tell_foreign("catboost"), "a Thing of catboost with"),
-        (lambda: tell_foreign("torch.nn"), "a torch net (Thing); aud"),
-        (lambda: tell_foreign("keras.models"), "a Keras model (Thing); g"),
-        (lambda: tell_foreign("tensorflow"), "a Keras model (Thing); g"),
-        (lambda: tell_foreign("mine", __call__=len), "a function (Thing); give"),
-        (lambda: tell_foreign("mine", __call__=len, predict=1), "a Thing of mine, which i"),
-        (lambda: tell_foreign("mine"), "a Thing of mine, which i"),
+        (lambda: tell_foreign("statsmodels.a"), "a result of statsmod"),
+        (lambda: tell_foreign("xgboost.core"), "a Thing of xgboost w"),
+        (lambda: tell_foreign("lightgbm.basic"), "a Thing of lightgbm "),
+        (lambda: tell_foreign("catboost"), "a Thing of catboost "),
+        (lambda: tell_foreign("torch.nn"), "a torch net (Thing);"),
+        (lambda: tell_foreign("keras.models"), "a Keras model (Thing"),
+        (lambda: tell_foreign("tensorflow"), "a Keras model (Thing"),
+        (lambda: tell_foreign("mine", __call__=len), "a function (Thing); "),
+        (lambda: tell_foreign("mine", __call__=len, predict=1), "a Thing of mine, whi"),
+        (lambda: tell_foreign("mine"), "a Thing of mine, whi"),
         (lambda: _loaded._tell_object(LogisticRegression()), None),
         (lambda: _loaded._name_origin(len), ("builtins", "len")),
         (lambda: _loaded._name_origin(Foreign("a.b", "ResultWrapper").value), ("a", "Result")),
