@@ -31,6 +31,7 @@ from skmia.cli import (
     _options,
     _parser,
     _policy,
+    _reading,
     _table,
 )
 from skmia.victims import KnownColumn
@@ -151,7 +152,13 @@ def match(names, columns):
     return _model_input.match_features(NS(feature_names_in_=array(names, dtype=object)), columns)
 
 
-measured = []
+def leave_out(columns, kept=(), **given):
+    """Return the columns that are left of a table, and what is said of the others."""
+    notes, refusals = [], []
+    table = pd.DataFrame(columns)
+    file = NS(frame=table, given=given, note=notes.append, refuse=refusals.append)
+    _reading._leave_out_index(file, kept)
+    return [*file.frame], [one[:33] for one in notes], len(refusals)
 
 
 def measure_conditions(problem_recipe=None, model=None, measure=True, batching=False):
@@ -500,6 +507,45 @@ ANSWERS = {
         (lambda: "--debug" in _parser.list_options("audit"), True),
         (lambda: [one for one in _parser.list_options("table") if one[0] != "-"], []),
         (lambda: [*_parser.list_places("table")], ["synthetic", "real", "files"]),
+    ],
+    _reading: [
+        # Columns without a name that hold names of rows, or nothing at all.
+        (
+            lambda: leave_out({"Unnamed: 0": [4, 5, 6], "a": [1, 1, 2]}),
+            (["a"], ["the first column has no name and "], 0),
+        ),
+        (
+            lambda: leave_out({"a": [1, 2], "Unnamed: 1": [nan, ""], "Unnamed: 2": [nan, "x"]}),
+            (["a", "Unnamed: 2"], ["1 column without name and values "], 0),
+        ),
+        (
+            lambda: leave_out({"a": [1], "Unnamed: 1": [nan], "Unnamed: 2": [""]}),
+            (["a"], ["2 columns without name and values"], 0),
+        ),
+        (
+            lambda: leave_out({"a": [1], "Unnamed: 1": [nan]}, ["Unnamed: 1"])[0],
+            ["a", "Unnamed: 1"],
+        ),
+        (lambda: leave_out({"Unnamed: 0": [4, 5], "a": [1, 2]}, ["Unnamed: 0"])[1], []),
+        (lambda: leave_out({"Unnamed: 0": [4, 5], "a": [1, 2]}, index_col="false")[1], []),
+        (lambda: leave_out({"Unnamed: 0": ["x", "x"], "a": [1, 2]})[2], 1),
+        (lambda: leave_out({"Unnamed: 0": ["x", "x"], "a": [1, 2]}, index_col="0")[2], 0),
+        (lambda: leave_out({"Unnamed: 0": [4, 5]})[2], 1),
+        (lambda: _reading._describe_index(pd.Series([1, 2, 3])), "counts the rows"),
+        (lambda: _reading._describe_index(pd.Series([7, 1, 9])), "counts the rows"),
+        (lambda: _reading._describe_index(pd.Series([1, 1, 3])), None),
+        (lambda: _reading._describe_index(pd.Series([0.5, 1.5])), None),
+        (lambda: _reading._describe_index(pd.Series(["a", None])), None),
+        (
+            lambda: _reading._describe_index(pd.Series(["a", "b"])),
+            "holds another value in each row",
+        ),
+        (lambda: _reading._describe_index(pd.Series(["a", "a"])), None),
+        (lambda: _reading._can_be_thousands(["1.234", "56", "NA"]), True),
+        (lambda: _reading._can_be_thousands(["1.234", "5.6"]), False),
+        (lambda: _reading._can_be_thousands(["1234", "56"]), False),
+        (lambda: _reading.suggest_columns("agee", ["age", "sex"]), "did you mean 'age'?"),
+        (lambda: _reading.suggest_columns("zzz", ["a", "b"]), "the columns are 'a', 'b'"),
     ],
     _policy: [
         (lambda: _policy.as_finding(recommended), ("file", "policy house", 0, "", None)),
