@@ -35,6 +35,10 @@ from types import CodeType, FunctionType
 from typing import NamedTuple
 
 ROOT = Path(__file__).parents[1]
+sys.path[:0] = [str(ROOT / "tests" / "helpers")]
+
+from reaching import measure_processor_time, read_map  # noqa: E402
+
 # Files of tests that meet a fault where no map says which tests reach its function.
 MOST_FILES = 14
 # Calls in which no one takes an argument for the other, or where it does not matter.
@@ -212,14 +216,10 @@ def copy_repository(folder):
 class Choice:
     """Chooses the tests that meet a fault, by a map of what they reach or by imports."""
 
-    def __init__(self, path):
-        sys.path[:0] = [str(ROOT / "tests" / "helpers")]
-        import nearest
-        import reaching
-
-        self.choose_files = nearest.choose_files
+    def __init__(self, path, choose_files):
+        self.choose_files = choose_files
         self.seconds, self.reaching = {}, {}
-        for test, (seconds, functions) in (reaching.read_map(path) if path else {}).items():
+        for test, (seconds, functions) in (read_map(path) if path else {}).items():
             self.seconds[test] = seconds
             for function in functions:
                 self.reaching.setdefault(function, []).append(test)
@@ -356,13 +356,6 @@ class Forks:
         self.failed = self.failed or (report.nodeid if report.failed else "")
 
 
-def measure_processor_time():
-    import resource  # which Windows lacks; the rest of this file is read by tests there
-
-    used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
-    return sum(one.ru_utime + one.ru_stime for one in used)
-
-
 def run_session(folder, chosen, seconds, pipe):
     """Collect the tests in the copy, and send what becomes of each fault."""
     import pytest
@@ -403,7 +396,9 @@ def main():
     if args.list:
         print(*(f"{seed} {k}: {show(fault)}" for seed, k, fault in drawn), sep="\n")
         return
-    choice = Choice(args.map)
+    from nearest import choose_files  # which imports pytest
+
+    choice = Choice(args.map, choose_files)
     chosen = [(fault, choice.choose_tests(fault)) for _, _, fault in drawn]
     n_caught = dict.fromkeys(args.seed, 0)
     with tempfile.TemporaryDirectory() as folder:

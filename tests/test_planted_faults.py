@@ -8,7 +8,14 @@ from pathlib import Path
 from types import FunctionType
 
 import pytest
-from planted_faults import Choice, draw_faults, find_faults, plant, replace_functions
+from planted_faults import (
+    Choice,
+    PlantedFault,
+    draw_faults,
+    find_faults,
+    plant,
+    replace_functions,
+)
 from reaching import NOTE, note_calls, read_map
 
 ROOT = Path(__file__).parents[1]
@@ -123,18 +130,25 @@ def test_each_function_notes_its_call_behind_its_docstring(monkeypatch):
 
 
 def test_tests_that_reach_a_function_come_by_their_seconds_behind_files_that_are_unknown(tmp_path):
-    fault = draw_faults("7", 1, "metrics")[0]
-    nearest = Choice(None).choose_tests(fault)
-    assert nearest[0] == fault.path
-    reached = [f"{fault.path} {fault.function}"]
+    fault = PlantedFault("skmia/a.py", "add", 3, "sign", 0, 1, "-")
+    nearest = ["skmia/a.py", "tests/new.py", "tests/b.py", "tests/test_house.py", "tests/a.py"]
+
+    def choose_files(changed):
+        assert changed == ["skmia/a.py"]
+        return nearest
+
+    assert Choice(None, choose_files).choose_tests(fault) == [*nearest[:3], "tests/a.py"]
+    reached = ["skmia/a.py add", "skmia/b.py add"]
     known = {
         "tests/a.py::slow": [20.0, reached],
-        "tests/b.py::quick": [0.05, reached],
+        "tests/far.py::quick": [0.05, reached],
         "tests/a.py::quick": [0.01, reached],
-        "tests/a.py::other": [0.01, []],
-        f"{nearest[0]}::example": [0.01, []],
+        "tests/b.py::quick": [0.09, reached],
+        "tests/a.py::other": [0.01, ["skmia/b.py add"]],
+        "skmia/a.py::example": [0.01, []],
     }
     (tmp_path / "map.json").write_text(json.dumps(known))
     assert read_map(tmp_path / "map.json") == known
-    found = Choice(tmp_path / "map.json").choose_tests(fault)
-    assert found == [*nearest[1:], "tests/a.py::quick", "tests/b.py::quick", "tests/a.py::slow"]
+    found = Choice(tmp_path / "map.json", choose_files).choose_tests(fault)
+    quick = ["tests/b.py::quick", "tests/a.py::quick", "tests/far.py::quick"]
+    assert found == ["tests/new.py", *quick, "tests/a.py::slow"]

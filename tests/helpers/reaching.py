@@ -9,7 +9,6 @@ not recorded, nor what runs while modules are imported.
 import ast
 import builtins
 import json
-import resource
 import sys
 from importlib.machinery import PathFinder, SourceFileLoader
 from pathlib import Path
@@ -50,6 +49,9 @@ class NotingFinder:
 
 
 def measure_processor_time():
+    """Return the seconds of the processor that this process and those that it started have used."""
+    import resource  # which Windows lacks; the rest of this file is read by tests there
+
     used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
     return sum(one.ru_utime + one.ru_stime for one in used)
 
