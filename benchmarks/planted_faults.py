@@ -3,10 +3,14 @@
 ``python benchmarks/planted_faults.py --seed 1 --faults 60`` draws functions by the seed and a fault
 in each: another comparison, ``max`` for ``min``, another sign, a constant beside its own, arguments
 that change places, a ``not`` or a term that is dropped, the other branch, a statement that is left
-out. A copy of the repository gets the fault, and its tests run in the order of ``make quick``,
-nearest first, until one fails or the processor's seconds are over. Each fault is a line of the
-output, and the last line is the share that was caught. Whether a fault that survived changes
-anything at all is for a reader to judge.
+out. A copy of the repository gets the fault, and its tests run until one fails or the processor's
+seconds are over. Each fault is a line of the output, and the last line is the share that was
+caught. Whether a fault that survived changes anything at all is for a reader to judge.
+
+The tests are those of the nearest files, in the order of ``make quick``. ``--map FILE`` takes those
+that reach the function, in any file and the quickest first: ``tests/helpers/reaching.py`` records
+such a file. The tests are collected once, and each fault is met by a fork of that process, in which
+the function gets its other code.
 
 ``--only 3 17`` plants some of the faults of a seed, ``--room metrics`` draws in one room, and
 ``--list`` shows the faults and runs nothing.
@@ -14,6 +18,8 @@ anything at all is for a reader to judge.
 
 import argparse
 import ast
+import gc
+import math
 import multiprocessing
 import os
 import random
@@ -21,17 +27,20 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import time
 from copy import deepcopy
 from datetime import date
+from functools import partial
 from pathlib import Path
+from types import CodeType, FunctionType
 from typing import NamedTuple
 
 ROOT = Path(__file__).parents[1]
-# What each run of the tests imports, but for skmia itself, which has another fault each time.
-PRELOADED = ["pytest", "pandas", "scipy.stats", "sklearn.ensemble", "sklearn.pipeline", "torch"]
-# Files of tests that are collected at once, the nearest first, which takes longer than most tests.
-STAGES = slice(0, 4), slice(4, 14)
+sys.path[:0] = [str(ROOT / "tests" / "helpers")]
+
+from reaching import measure_processor_time, read_map  # noqa: E402
+
+# Files of tests that meet a fault where no map says which tests reach its function.
+MOST_FILES = 14
 # Calls in which no one takes an argument for the other, or where it does not matter.
 UNMISTAKABLE = {"isinstance", "issubclass", "getattr", "hasattr", "setattr"}
 UNMISTAKABLE |= {"min", "max", "zip", "np.minimum", "np.maximum"}
@@ -56,8 +65,6 @@ NAMES |= {other: one for one, other in NAMES.items()}
 # Parts of the syntax in which a fault says nothing.
 SKIPPED = {"annotation", "returns", "decorator_list"}
 LEFT_OUT = ast.Raise | ast.JoinedStr | ast.FunctionDef | ast.ClassDef
-# Exit codes of pytest: all passed, nothing collected.
-PASSED = 0, 5
 
 
 class PlantedFault(NamedTuple):
@@ -206,136 +213,209 @@ def copy_repository(folder):
             shutil.copy(ROOT / name, folder / name)
 
 
-def choose_tests(fault):
-    """Return the files of tests that ``make quick`` runs after a change of the fault's file."""
-    sys.path[:0] = [str(ROOT / "tests" / "helpers")]
-    from nearest import choose_files
+class Choice:
+    """Chooses the tests that meet a fault, by a map of what they reach or by imports."""
 
-    return [path for path in choose_files([fault.path]) if "test_house" not in path]
+    def __init__(self, path, choose_files):
+        self.choose_files = choose_files
+        self.seconds, self.reaching = {}, {}
+        for test, (seconds, functions) in (read_map(path) if path else {}).items():
+            self.seconds[test] = seconds
+            for function in functions:
+                self.reaching.setdefault(function, []).append(test)
+
+    def choose_tests(self, fault):
+        """Return the nearest files of tests, and of those that the map knows, what reaches it."""
+        files = [path for path in self.choose_files([fault.path]) if "test_house" not in path]
+        known = {test.partition("::")[0] for test in self.seconds}
+        found = self.reaching.get(f"{fault.path} {fault.function}", [])
+        places = {path: k for k, path in enumerate(files)}
+        # Without a test that reaches it, it may run while modules are imported.
+        files = [path for path in files[:MOST_FILES] if not found or path not in known]
+        return [*files, *sorted(found, key=partial(self.rank_test, places))]
+
+    def rank_test(self, places, test):
+        """Return the order of a test: by powers of ten of its seconds, and then by its file."""
+        path = test.partition("::")[0]
+        power = math.ceil(math.log10(max(self.seconds[test], 0.1)))
+        return power, places.get(path, len(places)), path
 
 
-class ProcessorTime:
-    """Leaves out the tests that are reached when the seconds of the processor are over."""
+def pair_codes(old, new):
+    """Yield the code of each function of a module or class, and what it is after a change."""
+    for one, other in zip(old.co_consts, new.co_consts, strict=False):
+        if isinstance(one, CodeType) and isinstance(other, CodeType):
+            if one.co_flags & 2:  # CO_NEWLOCALS, which the body of a class lacks
+                yield one, other
+            else:
+                yield from pair_codes(one, other)
 
-    def __init__(self, seconds):
-        self.seconds, self.n_run, self.failed = seconds, 0, ""
 
-    def pytest_runtest_protocol(self, item, nextitem):
-        if measure_processor_time() > self.seconds:
-            return True
-        self.n_run += 1
-        return None
+def find_defaults(raw):
+    """Yield the name and first line of each function of a source, and it without its body."""
+    for node in ast.walk(ast.parse(raw)):
+        if isinstance(node, ast.FunctionDef):
+            line = min(one.lineno for one in [node, *node.decorator_list])
+            bare = {"body": [ast.Pass()], "decorator_list": [], "returns": None}
+            for one in ast.walk(node.args):
+                if isinstance(one, ast.arg):
+                    one.annotation = None
+            yield (node.name, line), ast.FunctionDef(node.name, node.args, **bare)
+
+
+def replace_functions(functions, path, old, new):
+    """Give functions that were imported from a path the code and defaults of another source."""
+    whole, planted = (compile(raw, path, "exec", dont_inherit=True) for raw in (old, new))
+    codes, bare = dict(pair_codes(whole, planted)), dict(find_defaults(new))
+    for function in functions:
+        code = function.__code__
+        if code.co_filename != str(path) or code not in codes:
+            continue
+        # Without the call of super that is gone, there would be no cell of the class.
+        function.__code__ = codes[code].replace(co_freevars=code.co_freevars)
+        if (definition := bare.get((code.co_name, code.co_firstlineno))) is not None:
+            module = ast.fix_missing_locations(ast.Module([definition], []))
+            made = {}
+            exec(compile(module, path, "exec"), {**function.__globals__}, made)
+            function.__defaults__ = made[definition.name].__defaults__
+            function.__kwdefaults__ = made[definition.name].__kwdefaults__
+
+
+class Forks:
+    """Meets each fault in a fork of the process that has collected the tests."""
+
+    def __init__(self, folder, chosen, seconds, pipe):
+        self.folder, self.chosen, self.seconds, self.pipe = folder, chosen, seconds, pipe
+        self.failed, self.functions = "", []
+
+    def pytest_runtestloop(self, session):
+        of_name = {}
+        for item in session.items:
+            of_name.setdefault(item.nodeid, []).append(item)
+            of_name.setdefault(item.nodeid.partition("::")[0], []).append(item)
+        self.functions = [one for one in gc.get_objects() if type(one) is FunctionType]
+        gc.freeze()
+        for fault, names in self.chosen:
+            items = [item for name in names for item in of_name.get(name, [])]
+            self.pipe.send(self.judge(fault, items))
+        return True
+
+    def judge(self, fault, items):
+        """Return the test that fails by a fault alone, or None, how many ran, and the seconds."""
+        path = self.folder / fault.path
+        whole = path.read_bytes()
+        while True:
+            try:
+                path.write_bytes(plant(fault, whole))
+                failed, n_run, used = self.fork(items, path, whole)
+            finally:
+                path.write_bytes(whole)
+            if not failed:
+                return None, n_run, used
+            if not (items and self.fork(items[n_run - 1 : n_run], path, whole)[0]):
+                return failed, n_run, used
+            items = items[: n_run - 1] + items[n_run:]  # it fails without a fault too
+
+    def fork(self, items, path, whole):
+        """Run tests in a fork, until one fails, and return its name, how many ran, and seconds."""
+        here, there = multiprocessing.Pipe(duplex=False)
+        child = os.fork()
+        if not child:
+            os.setsid()
+            try:
+                replace_functions(self.functions, path, whole, path.read_bytes())
+                there.send(self.run_tests(items))
+            finally:
+                os._exit(0)
+        there.close()
+        try:
+            # Twenty times as long as the tests may take: what has not ended by then hangs.
+            if here.poll(20 * self.seconds):
+                return here.recv()
+            return "nothing ended", 1, self.seconds
+        except EOFError:
+            return "the process died", 1, 0
+        finally:
+            try:
+                os.killpg(child, 9)
+            except ProcessLookupError:
+                pass
+            os.waitpid(child, 0)
+
+    def run_tests(self, items):
+        began = measure_processor_time()
+        n_run = 0
+        for item, following in zip(items, [*items[1:], None], strict=True):
+            if self.failed or measure_processor_time() - began > self.seconds:
+                break
+            n_run += 1
+            item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
+        return self.failed, n_run, round(measure_processor_time() - began, 1)
 
     def pytest_runtest_logreport(self, report):
         self.failed = self.failed or (report.nodeid if report.failed else "")
 
-    def pytest_collectreport(self, report):
-        self.failed = self.failed or (report.nodeid if report.failed else "")
 
-
-def measure_processor_time():
-    import resource  # which Windows lacks; the rest of this file is read by tests there
-
-    used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
-    return sum(one.ru_utime + one.ru_stime for one in used)
-
-
-def run_tests(folder, tests, seconds, pipe):
-    """Run tests in a process of their own, and send the first that failed and how many ran."""
+def run_session(folder, chosen, seconds, pipe):
+    """Collect the tests in the copy, and send what becomes of each fault."""
     import pytest
 
-    os.setsid()
     os.chdir(folder)
     sys.path[:0] = [str(folder)]
     os.environ["PYTHONPATH"] = str(folder)
+    os.environ["PYTHONDONTWRITEBYTECODE"] = "1"
+    sys.dont_write_bytecode = True
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, 1)
     os.dup2(nowhere, 2)
-    plugin = ProcessorTime(seconds + measure_processor_time())
-    options = ["-x", "-q", "-m", "not slow", "-p", "no:cacheprovider", "-n", "0"]
-    code = pytest.main([*options, *tests], plugins=[plugin])
-    pipe.send((int(code), plugin.failed, plugin.n_run, round(measure_processor_time())))
-
-
-def meet(folder, tests, seconds):
-    """Return what became of the tests in the copy: an exit code, what failed, how many ran."""
-    context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(PRELOADED)
-    here, there = context.Pipe(duplex=False)
-    process = context.Process(target=run_tests, args=(folder, tests, seconds, there))
-    process.start()
-    there.close()
-    try:
-        # Twenty times as long as the tests may take: what has not ended by then hangs.
-        return here.recv() if here.poll(20 * seconds) else (-1, "nothing ended", 0, seconds)
-    except EOFError:
-        return -1, "the process died", 0, 0
-    finally:
-        if process.is_alive() and os.getpgid(process.pid) == process.pid:
-            os.killpg(process.pid, 9)
-        process.join()
-
-
-def judge(fault, folder, seconds):
-    """Plant a fault, and return the test that failed or None, how many ran and the seconds used."""
-    path = folder / fault.path
-    whole = path.read_bytes()
-    tests = choose_tests(fault)
-    n_run = used = 0
-    try:
-        path.write_bytes(plant(fault, whole))
-        for stage in STAGES:
-            left = seconds - used
-            if not tests[stage] or left <= 0:
-                continue
-            code, failed, n_more, spent = meet(folder, tests[stage], left)
-            n_run, used = n_run + n_more, used + spent
-            if code not in PASSED:
-                return failed, n_run, used
-        return None, n_run, used
-    finally:
-        path.write_bytes(whole)
-
-
-def find_failing_anyhow(caught, folder, seconds):
-    """Return the faults whose failing test fails in the copy without a fault as well."""
-    tests = [test for test in caught.values() if "::" in test]
-    if not tests or meet(folder, tests, seconds * len(tests))[0] in PASSED:
-        return []
-    return [k for k, test in caught.items() if meet(folder, [test], seconds)[0] not in PASSED]
+    files = dict.fromkeys(name.partition("::")[0] for _, names in chosen for name in names)
+    options = ["-q", "-m", "not slow", "-n", "0", "--continue-on-collection-errors"]
+    options += ["-p", "no:cacheprovider", f"--basetemp={folder / 'build'}"]
+    pytest.main([*options, *files], plugins=[Forks(folder, chosen, seconds, pipe)])
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.partition("\n\n")[0])
-    parser.add_argument("--seed", default=str(date.today()), help="by default the date")
-    parser.add_argument("--faults", type=int, default=60, help="how many (default 60)")
+    today = [str(date.today())]
+    parser.add_argument("--seed", nargs="+", default=today, help="by default the date")
+    parser.add_argument("--faults", type=int, default=60, help="how many of a seed (default 60)")
     parser.add_argument(
         "--seconds", type=float, default=60, help="time of the processor for a fault"
     )
     parser.add_argument("--room", default="", help="a package, such as metrics; all by default")
     parser.add_argument("--only", type=int, nargs="+", help="numbers of the faults to plant")
+    parser.add_argument("--map", type=Path, help="a file of what tests reach")
     parser.add_argument("--list", action="store_true", help="show the faults and run nothing")
     args = parser.parse_args()
-    faults = list(enumerate(draw_faults(args.seed, args.faults, args.room)))
-    faults = [(k, fault) for k, fault in faults if args.only is None or k in args.only]
+    drawn = [
+        (seed, k, fault)
+        for seed in args.seed
+        for k, fault in enumerate(draw_faults(seed, args.faults, args.room))
+        if args.only is None or k in args.only
+    ]
     if args.list:
-        print(*(f"{k}: {show(fault)}" for k, fault in faults), sep="\n")
+        print(*(f"{seed} {k}: {show(fault)}" for seed, k, fault in drawn), sep="\n")
         return
-    caught = {}
+    from nearest import choose_files  # which imports pytest
+
+    choice = Choice(args.map, choose_files)
+    chosen = [(fault, choice.choose_tests(fault)) for _, _, fault in drawn]
+    n_caught = dict.fromkeys(args.seed, 0)
     with tempfile.TemporaryDirectory() as folder:
         copy_repository(Path(folder))
-        for k, fault in faults:
-            began = time.monotonic()
-            failed, n_run, used = judge(fault, Path(folder), args.seconds)
-            if failed is not None:
-                caught[k] = failed
-            print(f"{k}: {'SURVIVED' if failed is None else 'caught'} {show(fault)}")
-            took = f"{used} s of the processor, {time.monotonic() - began:.0f} s"
-            print(f"    {n_run} tests, {took}, {failed}", flush=True)
-        for k in find_failing_anyhow(caught, Path(folder), args.seconds):
-            print(f"{k}: {caught.pop(k)} fails without a fault too: not judged")
-            faults = [one for one in faults if one[0] != k]
-    print(f"seed {args.seed}: {len(caught)} of {len(faults)} caught")
+        here, there = multiprocessing.Pipe(duplex=False)
+        arguments = Path(folder), chosen, args.seconds, there
+        process = multiprocessing.get_context("spawn").Process(target=run_session, args=arguments)
+        process.start()
+        there.close()
+        for seed, k, fault in drawn:
+            failed, n_run, used = here.recv()
+            n_caught[seed] += failed is not None
+            print(f"{seed} {k}: {'SURVIVED' if failed is None else 'caught'} {show(fault)}")
+            print(f"    {n_run} tests, {used} s of the processor, {failed}", flush=True)
+        process.join()
+    for seed, n in n_caught.items():
+        print(f"seed {seed}: {n} of {sum(one[0] == seed for one in drawn)} caught")
 
 
 if __name__ == "__main__":

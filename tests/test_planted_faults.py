@@ -1,11 +1,22 @@
 """The faults that ``benchmarks/planted_faults.py`` plants: other texts, and texts that compile."""
 
 import ast
+import builtins
+import json
 import random
 from pathlib import Path
+from types import FunctionType
 
 import pytest
-from planted_faults import draw_faults, find_faults, plant
+from planted_faults import (
+    Choice,
+    PlantedFault,
+    draw_faults,
+    find_faults,
+    plant,
+    replace_functions,
+)
+from reaching import NOTE, note_calls, read_map
 
 ROOT = Path(__file__).parents[1]
 
@@ -68,3 +79,76 @@ def test_a_seed_draws_the_same_faults_in_other_functions_each():
     assert faults == draw_faults("7", 5, "metrics")
     assert faults != draw_faults("8", 5, "metrics")
     assert len({(fault.path, fault.function) for fault in faults}) == 5
+
+
+SOURCE = """
+nothing = object()
+
+def add(a, b=2, *, c=nothing):
+    "A sum."
+    def one_more(d):
+        return d + 1
+    return one_more(a) + b, c is nothing
+
+class Sum:
+    def __init__(self):
+        super().__init__()
+        self.total = 3
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "wanted"),
+    [
+        ("a) + b", "a) - b", ((0, True), 3)),
+        ("d + 1", "d + 2", ((5, True), 3)),
+        ("b=2", "b=5", ((7, True), 3)),
+        ("super().__init__()", "pass", ((4, True), 3)),
+        ("self.total = 3", "self.total = 4", ((4, True), 4)),
+        ("c is nothing", "c is not nothing", ((4, False), 3)),
+    ],
+)
+def test_functions_that_were_imported_get_a_fault(old, new, wanted):
+    space = {"__name__": "summed"}
+    exec(compile(SOURCE, "summed.py", "exec", dont_inherit=True), space)
+    functions = [one for one in space.values() if isinstance(one, FunctionType)]
+    functions += [space["Sum"].__init__]
+    assert (space["add"](1), space["Sum"]().total) == ((4, True), 3)
+    others = SOURCE.replace(old, new).encode()
+    replace_functions(functions, Path("summed.py"), SOURCE.encode(), others)
+    assert (space["add"](1), space["Sum"]().total) == wanted
+
+
+def test_each_function_notes_its_call_behind_its_docstring(monkeypatch):
+    space, seen = {}, []
+    monkeypatch.setattr(builtins, NOTE, seen.append, raising=False)
+    exec(compile(note_calls(ast.parse(SOURCE), "summed.py"), "summed.py", "exec"), space)
+    assert space["add"].__doc__ == "A sum."
+    assert seen == []
+    space["Sum"](), space["add"](1)
+    assert seen == ["summed.py __init__", "summed.py add", "summed.py one_more"]
+
+
+def test_tests_that_reach_a_function_come_by_their_seconds_behind_files_that_are_unknown(tmp_path):
+    fault = PlantedFault("skmia/a.py", "add", 3, "sign", 0, 1, "-")
+    nearest = ["skmia/a.py", "tests/new.py", "tests/b.py", "tests/test_house.py", "tests/a.py"]
+
+    def choose_files(changed):
+        assert changed == ["skmia/a.py"]
+        return nearest
+
+    assert Choice(None, choose_files).choose_tests(fault) == [*nearest[:3], "tests/a.py"]
+    reached = ["skmia/a.py add", "skmia/b.py add"]
+    known = {
+        "tests/a.py::slow": [20.0, reached],
+        "tests/far.py::quick": [0.05, reached],
+        "tests/a.py::quick": [0.01, reached],
+        "tests/b.py::quick": [0.09, reached],
+        "tests/a.py::other": [0.01, ["skmia/b.py add"]],
+        "skmia/a.py::example": [0.01, []],
+    }
+    (tmp_path / "map.json").write_text(json.dumps(known))
+    assert read_map(tmp_path / "map.json") == known
+    found = Choice(tmp_path / "map.json", choose_files).choose_tests(fault)
+    quick = ["tests/b.py::quick", "tests/a.py::quick", "tests/far.py::quick"]
+    assert found == ["tests/new.py", *quick, "tests/a.py::slow"]

@@ -41,3 +41,12 @@ def agree(found, wanted):
         is_alike = isinstance(found, type(wanted)) and len(found) == len(wanted)
         return is_alike and all(map(agree, found, wanted))
     return isinstance(found, bool) == isinstance(wanted, bool) and found == wanted
+
+
+def tell_refusal(call):
+    """Return the message of the error in which a call ends; None if it ends in none."""
+    try:
+        call()
+    except Exception as error:  # of whatever kind: the message is what is expected
+        return str(error)
+    return None

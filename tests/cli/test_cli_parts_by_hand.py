@@ -1,0 +1,638 @@
+"""Parts of the command line that few calls reach, with answers by hand; each term decides once."""
+
+import tomllib
+from hashlib import sha256
+from pathlib import Path
+from types import SimpleNamespace as NS
+
+import numpy as np
+import pandas as pd
+import pytest
+from by_hand import expect_answers, tell_refusal
+from numpy import array, nan
+from sklearn.base import BaseEstimator
+from sklearn.cluster import DBSCAN, KMeans
+from sklearn.ensemble import IsolationForest
+from sklearn.feature_extraction.text import CountVectorizer
+from sklearn.gaussian_process import GaussianProcessClassifier as GaussianProcess
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.tree import DecisionTreeClassifier
+
+from skmia import Records
+from skmia.cli import (
+    _damaged_models,
+    _inputs,
+    _labels,
+    _loaded,
+    _model_input,
+    _options,
+    _parser,
+    _policy,
+    _reading,
+    _table,
+)
+from skmia.victims import KnownColumn
+
+tables = {
+    name: pd.DataFrame(
+        {
+            "id": [f"r{k}" for k in range(start, start + 40)],
+            "code": [f"c{k * 7}" for k in range(start, start + 40)],
+            "pid": [f"p{k * 3}" for k in range(start, start + 40)],
+            "age": [k % 5 for k in range(40)],
+        }
+    )
+    for name, start in (("real", 0), ("synthetic", 100))
+}
+frame = pd.DataFrame(
+    {
+        "y": ["a", "b", "a"],
+        "age": [3, 4, 5],
+        "who": ["p", None, "q"],
+        "weight": [1.0, 0.0, 2.5],
+        "empty": [None, None, None],
+        "bad": [1.0, -1.0, 2.0],
+        "2nd%": [7, 8, 9],
+        "X": [1, 2, 3],
+    }
+)
+
+
+def options(**given):
+    usual = dict(target="y", group_by=None, weights=None, drop=[], group=[], members=None)
+    return NS(**usual | given)
+
+
+def refuse_columns(**given):
+    return tell_refusal(lambda: _inputs._check_named_columns(options(**given), frame))
+
+
+def read_fields(**given):
+    return _inputs._read_record_fields(frame, options(**given))
+
+
+def keep_words(y, words):
+    records = Records(np.zeros((len(y), 1)), array(y))
+    return dict(_inputs._keep_words(records, pd.Series(words)).fields)
+
+
+def require(call):
+    """Return whether what is checked is not refused."""
+    refusal = tell_refusal(call)
+    assert refusal is None or "contradict" in refusal
+    return refusal is None
+
+
+def check_nodes(left, right, feature=(0, 0, 0), n_features=1):
+    left, right = array(left), array(right)
+    feature = array(feature)[: len(left)]
+    return require(
+        lambda: _damaged_models._check_nodes(left, right, left == -1, feature, n_features, "tree")
+    )
+
+
+def check_walk(left, right):
+    left, right = array(left, dtype=int), array(right, dtype=int)
+    return require(lambda: _damaged_models._check_walk(left, right, left == -1, "tree"))
+
+
+def check_spline(t, c, k):
+    return require(lambda: _damaged_models._check_spline(NS(t=t, c=c, k=k)))
+
+
+def check_labels(labels, n=3):
+    model = NS(_y=array(labels), n_samples_fit_=n, classes_=["a", "b"])
+    return require(lambda: _damaged_models._check_neighbor_labels(model))
+
+
+def check_widths(width, *owns, subsets=None, trees=None):
+    parts = [NS(n_features_in_=own) for own in owns]
+    if trees is not None:
+        parts = [NS(n_features_in_=own, tree_=NS(n_features=n)) for own, n in zip(owns, trees)]
+    ensemble = NS(n_features_in_=width)
+    if subsets is not None:
+        ensemble.estimators_features_ = subsets
+    return require(lambda: _damaged_models._check_widths(ensemble, parts))
+
+
+class Voters(BaseEstimator):
+    def __init__(self, n_estimators=3):
+        self.n_estimators = n_estimators
+
+
+def check_sizes(n_estimators, n_fitted):
+    voters = Voters(n_estimators)
+    if n_fitted is not None:
+        voters.estimators_ = [NS()] * n_fitted
+    return tell_refusal(lambda: _damaged_models._check_sizes(voters))
+
+
+class Foreign:
+    """What a package of another name has saved."""
+
+    def __init__(self, module, name="Thing", **attributes):
+        kind = type(name, (), {"__module__": module, **attributes})
+        self.value = kind()
+
+
+def tell_foreign(module, **attributes):
+    told = _loaded._tell_object(Foreign(module, **attributes).value)
+    return told if told is None else told[:20]
+
+
+def align(values, known, **more):
+    column = KnownColumn(values=None if known is None else array(known, dtype=object), **more)
+    return _model_input._align_column(pd.Series(values), column).tolist()
+
+
+def match(names, columns):
+    return _model_input.match_features(NS(feature_names_in_=array(names, dtype=object)), columns)
+
+
+def leave_out(columns, kept=(), **given):
+    """Return the columns that are left of a table, and what is said of the others."""
+    notes, refusals = [], []
+    table = pd.DataFrame(columns)
+    file = NS(frame=table, given=given, note=notes.append, refuse=refusals.append)
+    _reading._leave_out_index(file, kept)
+    return [*file.frame], [one[:33] for one in notes], len(refusals)
+
+
+def measure_conditions(problem_recipe=None, model=None, measure=True, batching=False):
+    arguments = NS(measure_conditions=measure, no_batching=batching, jobs=2)
+    problem = NS(recipe=problem_recipe, victim="victim", records=5, fit_params={"a": 1})
+    return _policy._measure_conditions("audit", model, problem, arguments, {"release": "service"})
+
+
+recommended = NS(result="release", release="file", policy=NS(name="house"))
+forest = DecisionTreeClassifier()
+
+# Of each module: calls and answers. Whatever may be equal differs, and each branch decides once.
+ANSWERS = {
+    _damaged_models: [
+        (lambda: check_nodes([1, -1, -1], [2, -1, -1]), True),
+        (lambda: check_nodes([0, -1, -1], [2, -1, -1]), False),
+        (lambda: check_nodes([1, -1, -1], [0, -1, -1]), False),
+        (lambda: check_nodes([1, -1, -1], [3, -1, -1]), False),
+        (lambda: check_nodes([3, -1, -1], [1, -1, -1]), False),
+        (lambda: check_nodes([1, -1, -1], [2, -1, -1], (-1, 0, 0)), False),
+        (lambda: check_nodes([1, -1, -1], [2, -1, -1], (1, 0, 0)), False),
+        # What a leaf splits is not read.
+        (lambda: check_nodes([1, -1, -1], [2, -1, -1], (0, -2, 7)), True),
+        (lambda: check_nodes([], []), False),
+        (lambda: check_walk([2, -1, -1], [1, -1, -1]), True),
+        (lambda: check_walk([1, -1, 0], [2, -1, 1]), False),
+        (lambda: check_walk([1, -1, -1], [1, -1, -1]), False),
+        (lambda: check_walk([1, -1], [2, -1]), False),
+        (lambda: check_walk([1, -1], [-2, -1]), False),
+        (lambda: check_walk([], []), False),
+        (lambda: check_walk([1, -1, -1], [2, -1]), False),
+        (lambda: check_spline([0.0, 1.0, 1.0, 2.0], [1.0, 2.0], 1), True),
+        (lambda: check_spline([0.0, 1.0, 1.0, 2.0], [1.0], 1), False),
+        (lambda: check_spline([0.0, 2.0, 1.0, 2.0], [1.0, 2.0], 1), False),
+        (lambda: check_spline([0.0, 1.0, nan, 2.0], [1.0, 2.0], 1), False),
+        (lambda: check_spline([0.0, 1.0, 1.0, 2.0], [1.0, 2.0, 3.0], 1.0), False),
+        (lambda: check_spline([0.0, 1.0, 1.0, 2.0], [1.0, 2.0, 3.0, 4.0], -1), False),
+        (lambda: check_spline([0.0, 1.0, 1.0, 2.0], [1.0, 2.0, 3.0, 4.0], 2), False),
+        (lambda: check_labels([0, 1, 1]), True),
+        (lambda: check_labels([0, 1, 1], n=2), False),
+        (lambda: check_labels([0, 1, 2]), False),
+        (lambda: check_labels([-1, 1, 0]), False),
+        (lambda: check_labels([0.5, 7.0, 1.0]), True),
+        (lambda: check_labels([[0, 7], [1, 1], [1, 0]]), True),
+        (lambda: check_widths(3, 3, 2), True),
+        (lambda: check_widths(3, 3, 4), False),
+        (lambda: check_widths(None, 4), True),
+        (lambda: check_widths(3, None, 3), True),
+        (lambda: check_widths(3, 2, 1, subsets=[[0, 2], [1]]), True),
+        (lambda: check_widths(3, 2, 2, subsets=[[0, 2], [1]]), False),
+        (lambda: check_widths(3, 2, subsets=[[0, 3]]), False),
+        (lambda: check_widths(3, 2, subsets=[[-1, 2]]), False),
+        (lambda: check_widths(3, 0, subsets=[[]]), False),
+        (lambda: check_widths(3, 3, 2, trees=[3, 2]), True),
+        (lambda: check_widths(3, 3, 2, trees=[3, 3]), False),
+        (lambda: check_sizes(5, None), None),
+        (lambda: check_sizes(_damaged_models._MOST_UNFITTED, 1), None),
+        (
+            lambda: check_sizes(_damaged_models._MOST_UNFITTED + 1, 2),
+            f"Voters has n_estimators={_damaged_models._MOST_UNFITTED + 1}, and 2 fitted ones",
+        ),
+        (lambda: check_sizes(None, 2), None),
+        (lambda: check_sizes("all", 2), None),
+        (lambda: require(lambda: _damaged_models._check_vocabulary(NS())), True),
+        (
+            lambda: require(
+                lambda: _damaged_models._check_vocabulary(NS(vocabulary_={"a": 1, "b": 0}))
+            ),
+            True,
+        ),
+        (
+            lambda: require(
+                lambda: _damaged_models._check_vocabulary(NS(vocabulary_={"a": 1, "b": 2}))
+            ),
+            False,
+        ),
+        *(
+            (
+                lambda kind=kind: tell_refusal(
+                    lambda: _damaged_models._check_parameters(CountVectorizer(input=kind))
+                ),
+                wanted,
+            )
+            for kind, wanted in {
+                "content": None,
+                "file": "CountVectorizer(input='file') would open files that the records name; "
+                'save the model with input="content"',
+                "filename": "CountVectorizer(input='filename') would open files that the records "
+                'name; save the model with input="content"',
+            }.items()
+        ),
+    ],
+    _inputs: [
+        (lambda: refuse_columns(), None),
+        (lambda: refuse_columns(group_by="age", weights="weight", drop=["X"], group=["age"]), None),
+        (lambda: refuse_columns(target="z")[:30], "--target: column 'z' not found"),
+        (lambda: refuse_columns(group_by="z")[:32], "--group-by: column 'z' not found"),
+        (lambda: refuse_columns(weights="z")[:31], "--weights: column 'z' not found"),
+        (lambda: refuse_columns(drop=["X", "z"])[:28], "--drop: column 'z' not found"),
+        (lambda: refuse_columns(group=["age", "z"])[:29], "--group: column 'z' not found"),
+        (
+            lambda: refuse_columns(drop=["X", "y"]),
+            "--drop: column 'y' is the target and never a feature; name another column as "
+            "--target, or leave it out of --drop",
+        ),
+        (
+            lambda: read_fields(group_by="age", weights="weight", group=["2nd%", "X", "X"]),
+            (
+                {
+                    "group_by": ["3", "4", "5"],
+                    "sample_weight": [1.0, 0.0, 2.5],
+                    "_2nd_": [7, 8, 9],
+                    "X_": [1, 2, 3],
+                },
+                {"2nd%": "_2nd_", "X": "X_"},
+            ),
+        ),
+        (
+            lambda: tell_refusal(lambda: read_fields(group_by="who")),
+            "--group-by: column 'who' has no value in 1 rows",
+        ),
+        (
+            lambda: tell_refusal(lambda: read_fields(weights="bad")),
+            "--weights: column 'bad' must hold a finite number of 0 or more in each row",
+        ),
+        (lambda: tell_refusal(lambda: read_fields(weights="who"))[:13], "--weights: co"),
+        (
+            lambda: tell_refusal(lambda: read_fields(group=["who", "empty"])),
+            "--group: column 'empty' has no value in any row",
+        ),
+        # The same words as the labels are not kept, nor those of a target of numbers.
+        (lambda: keep_words([0, 1], ["0", "1"]), {}),
+        (lambda: keep_words([0, 1, 0], ["no", "yes", "no"]), {"class_name": ["no", "yes", "no"]}),
+        (lambda: keep_words(np.arange(101.0), np.arange(101).astype(str)), {}),
+        (lambda: len(keep_words(np.arange(100.0), np.arange(100).astype(str))), 1),
+        (
+            lambda: len(keep_words(np.arange(101.0).repeat(2), np.arange(101).repeat(2))),
+            1,
+        ),
+        (
+            lambda: _inputs._list_feature_columns(
+                options(members="who", group_by="X", weights="weight", drop=["empty"]), frame
+            ),
+            ["age", "bad", "2nd%"],
+        ),
+        (
+            lambda: tell_refusal(
+                lambda: _inputs._check_weights_option(options(weights="w"), DBSCAN())
+            ),
+            None,
+        ),
+        (
+            lambda: tell_refusal(
+                lambda: _inputs._check_weights_option(options(weights="w"), GaussianProcess())
+            ),
+            "--weights: fit of GaussianProcessClassifier takes no sample weights",
+        ),
+        (lambda: _inputs._check_weights_option(options(), GaussianProcess()), None),
+    ],
+    _labels: [
+        (
+            lambda: _labels.propose_classes(array([0, 1]), array(["x", "x"]), ["x", "y"])[:9],
+            "--classes",
+        ),
+        # Words in the order of the labels that the model gives for them, and not in their own.
+        (
+            lambda: _labels.propose_classes(
+                array(["yes", "no"] * 200), array(["0", "1"] * 200), ["0", "1"]
+            )[:67],
+            "give --classes yes no, with which the model is right on 100% of the",
+        ),
+    ],
+    _loaded: [
+        (
+            lambda: _loaded._tell_module("sklearn.gone"),
+            "needs the module 'sklearn.gone', which is not importable here: install the version of "
+            "scikit-learn with which the model was saved",
+        ),
+        (
+            lambda: _loaded._tell_module("imblearn_gone.over"),
+            "needs the module 'imblearn_gone.over', which is not importable here: if it is a "
+            "package, pip install imblearn_gone; if it is a file of yours, name its folder: "
+            "PYTHONPATH=FOLDER skmia ...",
+        ),
+        (lambda: _loaded._tell_object(None), "nothing (None)"),
+        (
+            lambda: _loaded._tell_object(LogisticRegression),
+            "the class LogisticRegression; save a fitted model of it",
+        ),
+        (lambda: _loaded._tell_object(frame), "a table, not a model"),
+        (lambda: _loaded._tell_object(array([1.0])), "an array, not a model"),
+        (lambda: tell_foreign("statsmodels.a"), "a result of statsmod"),
+        (lambda: tell_foreign("xgboost.core"), "a Thing of xgboost w"),
+        (lambda: tell_foreign("lightgbm.basic"), "a Thing of lightgbm "),
+        (lambda: tell_foreign("catboost"), "a Thing of catboost "),
+        (lambda: tell_foreign("torch.nn"), "a torch net (Thing);"),
+        (lambda: tell_foreign("keras.models"), "a Keras model (Thing"),
+        (lambda: tell_foreign("tensorflow"), "a Keras model (Thing"),
+        (lambda: tell_foreign("mine", __call__=len), "a function (Thing); "),
+        (lambda: tell_foreign("mine", __call__=len, predict=1), "a Thing of mine, whi"),
+        (lambda: tell_foreign("mine"), "a Thing of mine, whi"),
+        (lambda: _loaded._tell_object(LogisticRegression()), None),
+        (lambda: _loaded._name_origin(len), ("builtins", "len")),
+        (lambda: _loaded._name_origin(Foreign("a.b", "ResultWrapper").value), ("a", "Result")),
+        (lambda: _loaded._tell_container([]), "a list (nothing); save a model alone"),
+        (
+            lambda: _loaded._tell_container({"m": LogisticRegression(), "n": 3}),
+            "a dict ('m': LogisticRegression and 'n': int); save its model alone: "
+            "joblib.dump(saved['m'], 'model.joblib')",
+        ),
+        (
+            lambda: _loaded._tell_container((StandardScaler(), LogisticRegression())),
+            "a tuple (StandardScaler and LogisticRegression); save its model alone: "
+            "joblib.dump(saved[1], 'model.joblib'), or a Pipeline of StandardScaler and the model, "
+            "if they belong together",
+        ),
+        (
+            lambda: _loaded._tell_container([LogisticRegression(), LogisticRegression()])[-18:],
+            "save a model alone",
+        ),
+        (
+            lambda: _loaded.describe_kind(make_pipeline(StandardScaler(), KMeans())),
+            "a Pipeline that ends in KMeans; save one that ends in the classifier or regressor",
+        ),
+        (
+            lambda: _loaded.describe_kind(IsolationForest()),
+            "an IsolationForest, which detects outliers; membership attacks on it are not "
+            "supported",
+        ),
+        (
+            lambda: _loaded.describe_kind(DBSCAN()),
+            "a DBSCAN, which finds clusters; membership attacks on it are not supported",
+        ),
+        (
+            lambda: _loaded.describe_kind(StandardScaler()),
+            "a StandardScaler, which transforms; save the model behind it, in one Pipeline with it",
+        ),
+        (lambda: _loaded.describe_kind(Voters()), "a Voters"),
+        (
+            lambda: _loaded.describe_kind(
+                GridSearchCV(forest, {"max_depth": [1]}, refit=False, cv=2).fit(
+                    np.eye(4), [0, 1, 0, 1]
+                )
+            )[:41],
+            "a GridSearchCV without a best model, as w",
+        ),
+    ],
+    _table: [
+        (lambda: _table._read_keys(["id"]), "id"),
+        (lambda: _table._read_keys(["a=id", "b=person"]), {"a": "id", "b": "person"}),
+        (lambda: _table._read_keys(["a=id"]), {"a": "id"}),
+        *(
+            (
+                lambda word=word: tell_refusal(lambda: _table._read_keys(["a=id", word])),
+                f"--keys: must be a column or TABLE=COLUMN; got {word!r}",
+            )
+            for word in ("b", "=id", "b=")
+        ),
+        (
+            lambda: _table._choose_table_identifiers(tables, NS(person="pid", keep=["id"])),
+            ["code"],
+        ),
+        (
+            lambda: _table._choose_table_identifiers(tables, NS(person=None, keep=["code"])),
+            ["id", "pid"],
+        ),
+        (lambda: _table._check_inferred_limits([NS(secret=None), NS(secret="a")], ["a"]), None),
+        (
+            lambda: tell_refusal(
+                lambda: _table._check_inferred_limits([NS(secret="a"), NS(secret="b")], ["a"])
+            ),
+            "--fail-above: 'b' is not inferred; see --secrets",
+        ),
+    ],
+    _model_input: [
+        (lambda: match(["a b", "c"], ["C", "A_B"]), ["A_B", "C"]),
+        (lambda: match(["a b", "c"], ["c", "C", "A_B"]), ["A_B", "c"]),
+        # Two columns may be the feature, so that neither is.
+        (lambda: match(["a b"], ["A_B", "ab"]), ["a b"]),
+        (lambda: match(["a"], ["b"]), ["a"]),
+        (lambda: _model_input.match_features(NS(), ["a"]), None),
+        # The form with the fewest unknown values, and of equals the first.
+        (lambda: align(["1", "2"], [1, 2]), [1, 2]),
+        (lambda: align([1.0, 2.0], ["1", "2"]), ["1", "2"]),
+        (lambda: align(["true", "FALSE"], [True, False]), [True, False]),
+        (lambda: align(["a", "9"], [1, "a"]), ["a", "9"]),
+        (lambda: align(["3", "4"], [1, 2]), ["3", "4"]),
+        (lambda: align(["a", None], ["a", None], has_none=True), ["a", None]),
+        (lambda: align([1.0, 2.5], None, kind=_model_input.TEXT), ["1", "2.5"]),
+        (lambda: align([1.0, 2.5], None, kind=_model_input.NUMBER), [1.0, 2.5]),
+        (lambda: _model_input._as_bools(pd.Series(["True", None])).tolist(), [True, nan]),
+        (
+            lambda: _model_input._as_model_numbers(pd.Series(["1", None, "x"])).tolist(),
+            ["1", nan, "x"],
+        ),
+        (lambda: _model_input._as_model_numbers(pd.Series(["1", None])).tolist(), [1.0, nan]),
+        (
+            lambda: tell_refusal(
+                lambda: _model_input._refuse_text(
+                    pd.Series(["1", "x", None, "x"], name="c"), KnownColumn(part="Tree")
+                )
+            ),
+            "column 'c': the model (Tree) takes numbers there, and 2 of 3 values are none, as 'x'; "
+            "if it stands for a missing one, give --read na_values.c=x",
+        ),
+        (
+            lambda: tell_refusal(
+                lambda: _model_input._refuse_text(
+                    pd.Series(["z", "x", "x", "w"], name="c"), KnownColumn(part="Tree")
+                )
+            )[:95],
+            "column 'c': the model (Tree) takes numbers there, and all values are none, as 'x' and "
+            "'z'; give",
+        ),
+        (
+            lambda: tell_refusal(
+                lambda: _model_input._refuse_text(
+                    pd.Series(pd.to_datetime(["2020-01-01"]), name="c"), KnownColumn()
+                )
+            )[:31],
+            "column 'c' holds dates or times",
+        ),
+    ],
+    _parser: [
+        (
+            lambda: _parser._write_differing_options(
+                "table", {"synthetic": "-a.csv", "real": "b.csv", "seed": 0}
+            ),
+            "skmia table ./-a.csv b.csv",
+        ),
+        (
+            lambda: _parser._write_differing_options("audit", {"seed": 3, "drop": ["a b", "c"]}),
+            "skmia audit --seed 3 --drop 'a b' c",
+        ),
+        (
+            lambda: _parser._write_differing_options("audit", {"no_batching": True, "drop": []}),
+            "skmia audit --no-batching",
+        ),
+        (
+            lambda: _parser._write_differing_options("audit", {"drop": ["a", "-b"]}),
+            "skmia audit --drop=a --drop=-b",
+        ),
+        (lambda: _parser._as_setting([Path("a/b.csv"), 3]), ["b.csv", 3]),
+        (lambda: _parser._as_setting("a/b.csv"), "a/b.csv"),
+        (lambda: _parser._as_setting(__file__), "test_cli_parts_by_hand.py"),
+        (lambda: "--debug" in _parser.list_options("audit"), True),
+        (lambda: [one for one in _parser.list_options("table") if one[0] != "-"], []),
+        (lambda: [*_parser.list_places("table")], ["synthetic", "real", "files"]),
+    ],
+    _reading: [
+        # Columns without a name that hold names of rows, or nothing at all.
+        (
+            lambda: leave_out({"Unnamed: 0": [4, 5, 6], "a": [1, 1, 2]}),
+            (["a"], ["the first column has no name and "], 0),
+        ),
+        (
+            lambda: leave_out({"a": [1, 2], "Unnamed: 1": [nan, ""], "Unnamed: 2": [nan, "x"]}),
+            (["a", "Unnamed: 2"], ["1 column without name and values "], 0),
+        ),
+        (
+            lambda: leave_out({"a": [1], "Unnamed: 1": [nan], "Unnamed: 2": [""]}),
+            (["a"], ["2 columns without name and values"], 0),
+        ),
+        (
+            lambda: leave_out({"a": [1], "Unnamed: 1": [nan]}, ["Unnamed: 1"])[0],
+            ["a", "Unnamed: 1"],
+        ),
+        (lambda: leave_out({"Unnamed: 0": [4, 5], "a": [1, 2]}, ["Unnamed: 0"])[1], []),
+        (lambda: leave_out({"Unnamed: 0": [4, 5], "a": [1, 2]}, index_col="false")[1], []),
+        (lambda: leave_out({"Unnamed: 0": ["x", "x"], "a": [1, 2]})[2], 1),
+        (lambda: leave_out({"Unnamed: 0": ["x", "x"], "a": [1, 2]}, index_col="0")[2], 0),
+        (lambda: leave_out({"Unnamed: 0": [4, 5]})[2], 1),
+        (lambda: _reading._describe_index(pd.Series([1, 2, 3])), "counts the rows"),
+        (lambda: _reading._describe_index(pd.Series([7, 1, 9])), "counts the rows"),
+        (lambda: _reading._describe_index(pd.Series([1, 1, 3])), None),
+        (lambda: _reading._describe_index(pd.Series([0.5, 1.5])), None),
+        (lambda: _reading._describe_index(pd.Series(["a", None])), None),
+        (
+            lambda: _reading._describe_index(pd.Series(["a", "b"])),
+            "holds another value in each row",
+        ),
+        (lambda: _reading._describe_index(pd.Series(["a", "a"])), None),
+        (lambda: _reading._can_be_thousands(["1.234", "56", "NA"]), True),
+        (lambda: _reading._can_be_thousands(["1.234", "5.6"]), False),
+        (lambda: _reading._can_be_thousands(["1234", "56"]), False),
+        (lambda: _reading.suggest_columns("agee", ["age", "sex"]), "did you mean 'age'?"),
+        (lambda: _reading.suggest_columns("zzz", ["a", "b"]), "the columns are 'a', 'b'"),
+    ],
+    _policy: [
+        (lambda: _policy.as_finding(recommended), ("file", "policy house", 0, "", None)),
+        (
+            lambda: _policy.as_finding(NS(**vars(recommended) | {"result": "cannot be said"})),
+            ("file", "policy house", 4, "the policy house says: cannot be said", None),
+        ),
+        (
+            lambda: _policy.as_finding(NS(**vars(recommended) | {"result": "do not release"})),
+            ("file", "policy house", 1, "the policy house says: do not release", None),
+        ),
+    ],
+}
+
+
+@pytest.mark.parametrize("module", ANSWERS, ids=lambda module: module.__name__)
+def test_answers_by_hand(module):
+    expect_answers(ANSWERS[module])
+
+
+@pytest.mark.parametrize(
+    ("recipe", "model", "batching", "estimator", "batched"),
+    [
+        ("recipe", None, False, "recipe", "auto"),
+        ("recipe", "model", True, "recipe", False),
+        (None, "model", False, None, "auto"),
+        (None, None, False, "victim", "auto"),
+    ],
+)
+def test_conditions_are_measured_as_the_audit_was_run(
+    monkeypatch, recipe, model, batching, estimator, batched
+):
+    calls = []
+    monkeypatch.setattr(_policy, "enter_stage", lambda stage: None)
+    monkeypatch.setattr(
+        _policy, "measure_conditions", lambda *args, **kwargs: calls.append((args, kwargs)) or [1]
+    )
+    assert measure_conditions(recipe, model, batching=batching) == ([1], [], [])
+    wanted = dict(estimator=estimator, fit_params={"a": 1}, batched=batched, n_jobs=2, verbose=1)
+    assert calls == [(("audit", model, 5), wanted | {"release": "service"})]
+
+
+def test_conditions_that_are_not_measured_are_a_note_or_a_fault(monkeypatch):
+    monkeypatch.setattr(_policy, "enter_stage", lambda stage: None)
+    assert measure_conditions(measure=False) == ([], [_policy._NOT_MEASURED], [])
+    monkeypatch.setattr(_policy, "measure_conditions", lambda *_, **__: [])
+    assert measure_conditions() == ([], [_policy._NONE_KNOWN], [])
+    monkeypatch.setattr(_policy, "measure_conditions", lambda *_, **__: 1 / 0)
+    found, notes, faults = measure_conditions()
+    assert (found, notes, len(faults)) == ([], [], 1)
+    assert faults[0].startswith("conditions of a release could not be measured: ")
+
+
+def test_each_file_of_a_command_has_its_hash_without_its_folder(tmp_path):
+    (tmp_path / "saved" / "inner").mkdir(parents=True)
+    (tmp_path / "saved" / "inner" / "a.bin").write_bytes(b"a")
+    (tmp_path / "table.csv").write_bytes(b"b")
+    arguments = _parser.make_parser().parse_args(
+        ["audit", "--data", str(tmp_path / "table.csv"), "--model", str(tmp_path / "saved")]
+    )
+    origin = _policy.describe_command_origin(arguments, ("data", "model", "answers"))
+    assert origin == {
+        "command": "skmia audit --data table.csv --model saved",
+        "sha256 of table.csv": sha256(b"b").hexdigest(),
+        "sha256 of saved/inner/a.bin": sha256(b"a").hexdigest(),
+    }
+
+
+def test_tables_of_persons_are_files_of_a_folder_by_their_names(tmp_path):
+    for name in ("visits.csv", "people.csv.gz", "notes.txt"):
+        (tmp_path / name).write_text("a\n")
+    found = _table._list_table_files(tmp_path, "REAL")
+    assert found == {"people": tmp_path / "people.csv.gz", "visits": tmp_path / "visits.csv"}
+    (tmp_path / "empty").mkdir()
+    assert "has no " in tell_refusal(lambda: _table._list_table_files(tmp_path / "empty", "REAL"))
+    for name in ("visits.csv", "gone"):
+        told = tell_refusal(lambda name=name: _table._list_table_files(tmp_path / name, "REAL"))
+        assert told.startswith("REAL: with --keys a folder is needed, with one file for each table")
+
+
+def test_options_that_differ_are_saved_as_lines_of_toml(tmp_path):
+    parse = _parser.make_parser().parse_args
+    path = tmp_path / "saved.toml"
+    given = ["--seed", "3", "--drop", "a b", "c", "--no-batching", "--save-config", str(path)]
+    _options.save_config(parse(["audit", *given]), parse(["audit"]))
+    assert tomllib.loads(path.read_text("utf-8")) == {
+        "seed": 3,
+        "drop": ["a b", "c"],
+        "no-batching": True,
+    }

@@ -1,0 +1,479 @@
+"""Parts of the core that few other tests reach, with answers by hand or from other formulas."""
+
+from dataclasses import dataclass
+from types import SimpleNamespace as NS
+
+import numpy as np
+import pandas as pd
+import pytest
+from by_hand import expect_answers, tell_refusal
+from numpy import array, nan
+from scipy.optimize import brentq
+from scipy.stats import multivariate_normal, t
+from sklearn.base import BaseEstimator
+from sklearn.linear_model import LogisticRegression
+
+from skmia import Outputs, Records
+from skmia._core import (
+    brief,
+    drawing,
+    filed_array,
+    foreign_words,
+    groups,
+    normal_law,
+    probabilities,
+    pvalues,
+    query,
+    records,
+    searches,
+    skorch_nets,
+    splits,
+    targets,
+    text,
+)
+
+
+@dataclass
+class Small:
+    value: int
+
+
+def log_student(count, strength=3.0):
+    x, mean, scale = array([0.5, -1.0, 4.0]), array([1.0, 0.5, 0.0]), array([2.0, 0.5, 1.5])
+    count = array(count)
+    expected = t.logpdf(x, strength - 1 + count, loc=mean, scale=scale)
+    return normal_law.log_student(x, mean, scale**2, count, strength), expected
+
+
+def joint_density(ridge, side):
+    """Return the log density of two queries of one record, and what scipy says of it."""
+    rng = np.random.default_rng(0)
+    shadows, target = rng.normal(size=(2, 9, 1)), array([[0.5], [2.0]])
+    chosen = array([[1], [1], [0], [1], [1], [0], [0], [1], [0]], dtype=bool) == side
+    values = shadows[:, chosen[:, 0], 0]
+    covariance = np.cov(values, bias=True)
+    covariance += (ridge * np.trace(covariance) / 2 + normal_law.SMALLEST_SPREAD**2) * np.eye(2)
+    law = multivariate_normal(values.mean(axis=1), covariance)
+    return (target, shadows, chosen), law.logpdf(target[:, 0])
+
+
+def joint_ratio(ridge):
+    (given, into), ((_, _, outside), out) = joint_density(ridge, True), joint_density(ridge, False)
+    return normal_law.joint_ratio(*given, outside, ridge), [into - out]
+
+
+def limit_rates(k, n, alpha=0.05):
+    """Return where the mixture of bets on rates reaches 1 / alpha, by another search."""
+
+    def log_wealth(rate):
+        wealth = pvalues.betaln(k + 0.5, n - k + 0.5) - pvalues.betaln(0.5, 0.5)
+        return wealth - k * np.log(rate) - (n - k) * np.log1p(-rate) + np.log(alpha)
+
+    low = 0.0 if k == 0 else brentq(log_wealth, 1e-12, min(k / n, 1 - 1e-9), xtol=1e-14)
+    high = 1.0 if k == n else brentq(log_wealth, max(k / n, 1e-9), 1 - 1e-12, xtol=1e-14)
+    found = pvalues.limit_rates(array([k]), array([n]), alpha)
+    return [*found], [array([low]), array([high])]
+
+
+def raise_from(call):
+    try:
+        call()
+    except Exception as error:
+        return error
+    return None
+
+
+def raise_nameless():
+    exec("1 / 0", {})
+
+
+def describe_fault(values, nonlinearity="auto"):
+    return skorch_nets._describe_fault(NS(predict_nonlinearity=nonlinearity), array(values))
+
+
+def why_not(criterion):
+    net = NS(predict_nonlinearity="auto", criterion_=type(criterion, (), {})())
+    return skorch_nets.why_not_probabilities(net, array([[0.5, 2.0]]))
+
+
+class Sampler(BaseEstimator):
+    """A generator that draws what it is told to."""
+
+    def __init__(self, drawn):
+        self.drawn = drawn
+
+    def fit(self, X=None):
+        self.fitted_ = True
+        return self
+
+    def sample(self, n_samples):
+        return self.drawn
+
+
+class SeededSampler(Sampler):
+    def sample(self, n_samples, random_state):
+        return random_state, n_samples
+
+
+def draw(generator):
+    return query.draw_samples(generator.fit(), 3, NS(randint=lambda most: most))
+
+
+def take_column(group, fields=("a", "b"), X=None):
+    frame = pd.DataFrame(array([[1, 2, 3], [4, 5, 6]]), columns=["u", "v", "v"])
+    return groups._take_group_column(frame if X is None else X, group, fields, "group")
+
+
+def mark(**scores):
+    with pytest.warns(UserWarning) as caught:
+        marked = searches.mark_scored({name: array(one) for name, one in scores.items()})
+    return marked, str(caught[0].message)
+
+
+logits = Outputs(array([[0.0, np.log(3.0)], [0.0, -100.0]]), ["a", "b"], "logits")
+matrix = array([[1, 2], [3, 4], [5, 6]])
+least = float(np.log(np.finfo(float).eps))
+
+# Of each module: calls and answers. Whatever may be equal differs, and each branch decides once.
+ANSWERS = {
+    brief: [
+        (lambda: brief._show_field(np.zeros((3, 2))), "<ndarray of shape (3, 2)>"),
+        (lambda: brief._show_field(np.float64(0.5)), "np.float64(0.5)"),
+        (lambda: brief._show_field([1, 2, 3]), "[1, 2, 3]"),
+        (lambda: brief._show_field((1, 2, 3, 4)), "<tuple of 4>"),
+        (lambda: brief._show_field({"a": [1]}), "<dict of 1>"),
+        (lambda: brief._show_field(Small(1)), "<Small>"),
+        (lambda: brief._show_field("a\nb"), "'a\\nb'"),
+        (lambda: len(brief._show_field("a" * 100)), 60),
+        (lambda: brief._is_large_value(["a" * 60]), False),
+        (lambda: brief._is_large_value(["a", "a" * 61]), True),
+        (lambda: brief._is_large_value({"a": 1, "b": None}), False),
+        (lambda: brief._is_large_value({"a": 1, "b": [1]}), True),
+        (lambda: brief._read_outcome({"status": "a", "text": "b"}), ("a", "b")),
+        (lambda: brief._read_outcome(NS(status="a", text="b")), ("a", "b")),
+    ],
+    drawing: [
+        (
+            lambda: drawing.attack_scores(
+                NS(decision_function=lambda X: X, predict_proba=None), array([2.0])
+            ),
+            ([2.0], 0.0),
+        ),
+        (lambda: drawing.attack_scores(NS(predict_proba=lambda X: X), matrix), ([2, 4, 6], 0.5)),
+    ],
+    foreign_words: [
+        (lambda: foreign_words.name_package(raise_from(lambda: np.zeros(2).reshape(3))), "tests"),
+        (lambda: foreign_words.name_package(raise_from(lambda: np.linalg.inv(1))), "numpy"),
+        (lambda: foreign_words.name_package(raise_from(lambda: Records(matrix, [1]))), "skmia"),
+        (lambda: foreign_words.name_package(raise_from(raise_nameless)), ""),
+    ],
+    groups: [
+        (lambda: take_column("u"), [1, 4]),
+        (lambda: tell_refusal(lambda: take_column("v")), "X has 2 columns 'v'; give one."),
+        (lambda: take_column(1, X=matrix), [2, 4, 6]),
+        (lambda: take_column(0, X=matrix), [1, 3, 5]),
+        *(
+            (
+                lambda group=group: tell_refusal(lambda: take_column(group, X=matrix)),
+                f"group={group!r} is not a field of the records, nor a column of X: the fields are "
+                "a, b, the columns 0 to 1. Name one of them, or give the group of each record.",
+            )
+            for group in (2, -1, "u")
+        ),
+        (
+            lambda: tell_refusal(lambda: take_column("w", fields=())),
+            "group='w' is not a field of the records, nor a column of X: the fields are none, the "
+            "columns u, v, v. Name one of them, or give the group of each record.",
+        ),
+        (
+            lambda: tell_refusal(lambda: take_column(0, X=np.zeros((2, 3, 4))))[-75:],
+            "a, b, the columns none. Name one of them, or give the group of each record.",
+        ),
+    ],
+    probabilities: [
+        (lambda: probabilities.check_sums(array([[0.5, 0.5], [0.25, 0.75]]), "p"), None),
+        (
+            lambda: tell_refusal(
+                lambda: probabilities.check_sums(array([[0.5, 0.375], [1.0, 0.75]]), "p")
+            ),
+            "p must sum to 1 along the last axis; got a sum of 1.75.",
+        ),
+        (
+            lambda: tell_refusal(lambda: probabilities.check_sums(array([0.5, 0.25]), "p")),
+            "p must sum to 1 along the last axis; got a sum of 0.75.",
+        ),
+    ],
+    query: [
+        (lambda: query.log_label_scores(logits), [[np.log(0.25), np.log(0.75)], [0.0, least]]),
+        (
+            lambda: query.log_label_scores(Outputs(array([[0.25, 0.75], [1.0, 0.0]]), [0, 1])),
+            [[np.log(0.25), np.log(0.75)], [0.0, least]],
+        ),
+        # Half of a resolution of .5 is added to each: (.5, 1) and (1.25, .25) of 1.5.
+        (
+            lambda: query.log_label_scores(Outputs(array([[0.25, 0.75], [1.0, 0.0]]), [0, 1]), 0.5),
+            [[np.log(1 / 3), np.log(2 / 3)], [np.log(5 / 6), np.log(1 / 6)]],
+        ),
+        (
+            lambda: query.log_label_scores(Outputs(array(["b", "a"]), ["a", "b"], "label"), 0.5),
+            [[np.log(1 / 6), np.log(5 / 6)], [np.log(5 / 6), np.log(1 / 6)]],
+        ),
+        (lambda: draw(Sampler(matrix)), matrix),
+        (lambda: draw(Sampler((matrix, [0, 1, 1]))), matrix),
+        (lambda: draw(Sampler(NS(X=matrix))), matrix),
+        (lambda: draw(SeededSampler(None)), np.iinfo(np.int32).max),
+        (
+            lambda: tell_refusal(lambda: query.check_generator(LogisticRegression())),
+            "The victim must be a fitted generator with a sample method; got LogisticRegression.",
+        ),
+    ],
+    records: [
+        # Several targets are neither features, nor one column, nor indicators of one class each.
+        (lambda: records._are_targets(matrix, array([[1, 2, 1], [3, 4, 0], [5, 6, 0]])), True),
+        (lambda: records._are_targets(matrix, array([[1, 0, 0], [0, 0, 1], [0, 1, 0]])), False),
+        (lambda: records._are_targets(matrix, array([[1, 0, 0], [0, 0, 1], [1, 1, 0]])), True),
+        (lambda: records._are_targets(matrix, array([[2, 0, -1], [0, 0, 1], [0, 1, 0]])), True),
+        (lambda: records._are_targets(matrix, matrix + 1), False),
+        (lambda: records._are_targets(matrix, array([[1, 2, 3], [4, 5, 6]])), False),
+        (lambda: records._are_targets(matrix, array([1, 2, 3])), False),
+        (lambda: records._are_targets([1, 2, 3], array([[1, 2], [3, 4], [5, 6]])), False),
+        (lambda: Records.from_ids(["b", "a"]).y, [0, 0]),
+        (lambda: Records.from_ids(["b", "a"], [3, 4]).y, [3, 4]),
+        (lambda: Records.from_ids(["b", "a"]).has_features, False),
+        (
+            lambda: tell_refusal(lambda: Records.from_ids([7, 8, 9, 8, 7])),
+            "ids must be all different; 8 occurs more than once.",
+        ),
+        (
+            lambda: tell_refusal(lambda: records.as_ids(["a", None]))[:24],
+            "ids must hold one identi",
+        ),
+        (
+            lambda: (
+                Records(matrix, array([0, 1, 1]), site=array(["n", "s", "n"]))
+                ._repr_html_()
+                .partition("Records")[2]
+                .splitlines()
+            ),
+            [
+                ": 3",
+                "  X     ndarray(3, 2), int64",
+                "  y     int64, 2 different: 0 (1), 1 (2)",
+                "  site  &lt;U1, 2 different: n (2), s (1)</pre>",
+            ],
+        ),
+    ],
+    searches: [
+        (lambda: searches.mark_scored({"a": [0.5, 1.0], "b": [0.0, -1.0]}), [True, True]),
+        (
+            lambda: mark(a=[0.5, nan, 0.25], b=[0.5, 1.0, 0.25]),
+            (
+                [True, False, True],
+                "1 of 3 candidates of the search, first number 1, have no a, because a fit or a "
+                "scorer failed in one of the folds, and are left out. Give the search "
+                "error_score='raise' to see the reason.",
+            ),
+        ),
+        (
+            lambda: mark(a=[nan, 0.5, 0.25], b=[0.5, 1.0, nan])[1][:66],
+            "2 of 3 candidates of the search, first number 0, have no a and no ",
+        ),
+        (
+            lambda: tell_refusal(lambda: searches.mark_scored({"a": [nan, 1.0], "b": [1.0, nan]}))[
+                :53
+            ],
+            "All 2 candidates of the search have no a and no b, be",
+        ),
+    ],
+    skorch_nets: [
+        (lambda: describe_fault([[0.25, 0.75], [0.5, 0.5]]), None),
+        (lambda: describe_fault([[0.25, nan], [5.0, 0.5]]), None),
+        (lambda: describe_fault(np.zeros((0, 2))), None),
+        (lambda: describe_fault([0.25, 0.75]), "an array of shape (2,), not one column per class"),
+        (lambda: describe_fault([[-0.5, 0.75], [0.5, 0.5]]), "they lie between -0.5 and 0.75"),
+        (lambda: describe_fault([[0.5, 1.5], [0.5, 0.5]], None), "they lie between 0.5 and 1.5"),
+        (
+            lambda: describe_fault([[0.25, 0.5], [0.5, 0.5]]),
+            "the probabilities of a record sum to between 0.75 and 1",
+        ),
+        (lambda: describe_fault([[0.25, 0.5], [0.5, 0.5]], None), None),
+        (lambda: "let the module return probabilities" in why_not("NLLLoss"), True),
+        (lambda: "but not for MyLoss. Set the net's" in why_not("MyLoss"), True),
+    ],
+    targets: [
+        (lambda: targets._is_foreign_part(LogisticRegression()), False),
+        (lambda: targets._is_foreign_part(NS()), False),
+        (lambda: targets._is_foreign_part(LogisticRegression), False),
+        (lambda: targets._is_foreign_part(type("A", (), {"fit": 1})()), True),
+        (lambda: targets._is_foreign_part(type("A", (), {"fit": 1})), False),
+        (
+            lambda: targets._map_nested(lambda x: -x, (1, {"a": [2]}, 3)),
+            (-1, {"a": (-2,)}, -3),
+        ),
+        (
+            lambda: [tuple(one)[:2] for one in targets._list_forms(array([0.0, 1.0]), False)],
+            [(False, None), (True, None), (False, "float32"), (True, "float32")]
+            + [(False, "int64"), (True, "int64")],
+        ),
+        (
+            lambda: [tuple(one)[:2] for one in targets._list_forms(array([0.5, 1.0]), True)],
+            [(True, None), (False, None), (True, "float32"), (False, "float32")],
+        ),
+        # From 2 ** 24 on, whole numbers are not all numbers of single precision.
+        (lambda: len(targets._list_forms(array([0, 2**24 - 1]), True)), 4),
+        (lambda: len(targets._list_forms(array([0, 2**24]), True)), 2),
+        (lambda: len(targets._list_forms(array(["a", "b"]), True)), 2),
+        (lambda: targets._pick_different_labels(array([1, 1, 0, 1]))[:2], [2, 0]),
+    ],
+    text: [
+        (
+            lambda: text.wrap("a-" + "b" * 60 + " " + "c" * 40, "  ").splitlines(),
+            ["  a-" + "b" * 60, "    " + "c" * 40],
+        ),
+    ],
+}
+
+
+@pytest.mark.parametrize("module", ANSWERS, ids=lambda module: module.__name__)
+def test_answers_by_hand(module):
+    expect_answers(ANSWERS[module])
+
+
+@pytest.mark.parametrize(
+    "pair",
+    [
+        lambda: log_student([4, 4, 4]),
+        lambda: log_student([4, 2, 7]),
+        lambda: log_student([2, 7, 2], strength=8.5),
+        lambda: joint_ratio(0.0),
+        lambda: joint_ratio(0.5),
+        lambda: limit_rates(2, 10),
+        lambda: limit_rates(0, 7),
+        lambda: limit_rates(7, 7, 0.25),
+        lambda: limit_rates(90, 100),
+    ],
+)
+def test_numbers_are_those_of_another_formula(pair):
+    found, expected = pair()
+    for one, other in zip(found, expected, strict=True):
+        assert one == pytest.approx(other, rel=1e-7, abs=1e-9)
+
+
+@pytest.mark.parametrize("size", [2, 8])
+def test_each_unit_is_in_half_of_the_models_and_each_model_has_half_of_each_stratum(size):
+    # Seven units, of which the second has three records, in strata of four and three.
+    units = array([0, 1, 1, 1, 2, 3, 4, 5, 6])
+    strata = array([0, 0, 0, 0, 0, 0, 1, 1, 1])
+    inside = splits.draw_block(units, strata, size, np.random.default_rng(0))
+    assert inside.shape == (size, 9)
+    assert (inside.sum(axis=0) == size // 2).all()
+    assert (inside[:, 1] == inside[:, 2]).all() and (inside[:, 1] == inside[:, 3]).all()
+    first = inside[:, [0, 1, 4, 5, 6, 7, 8]]
+    assert (first[:, :4].sum(axis=1) == 2).all()
+    assert np.isin(first[:, 4:].sum(axis=1), [1, 2]).all()
+    assert np.isin(first.sum(axis=1), [3, 4]).all()
+    assert len(np.unique(inside, axis=0)) > 1
+
+
+def test_lines_take_the_color_that_the_fewest_have_and_other_dashes():
+    figure = pytest.importorskip("matplotlib.figure").Figure()
+    ax = figure.subplots()
+    styles = []
+    for _ in range(len(drawing.COLORS) + 1):
+        styles.append(drawing.next_style(ax))
+        ax.plot([0, 1], [0, 1], **styles[-1])
+        ax.plot([0, 1], [0, 1], color="gray")  # with which curves are compared
+    assert [one["color"] for one in styles] == [*drawing.COLORS, drawing.COLORS[0]]
+    n_dashes = len(drawing.LINE_STYLES)
+    for k, style in enumerate(styles):
+        turn = k // len(drawing.COLORS)
+        assert style["linestyle"] == drawing.LINE_STYLES[(k + turn) % n_dashes]
+
+
+def test_a_legend_names_each_meaning_once_and_the_last_ones_last():
+    figure = pytest.importorskip("matplotlib.figure").Figure()
+    ax = figure.subplots()
+    drawing.add_legend(ax)
+    assert ax.get_legend() is None
+    for name in ("chance", "LiRA", "LiRA", "RMIA"):
+        ax.plot([0, 1], [0, 1], label=name)
+    drawing.add_legend(ax, last=("chance",))
+    legend = ax.get_legend()
+    assert [one.get_text() for one in legend.get_texts()] == ["LiRA", "RMIA", "chance"]
+    assert legend.get_texts()[0].get_fontsize() == 10 * 0.833  # small, of a wide figure
+    drawing.thin_frame(ax, grid="y")
+    sides = {name: spine.get_visible() for name, spine in ax.spines.items()}
+    assert sides == {"left": True, "bottom": True, "top": False, "right": False}
+    assert not ax.xaxis.get_gridlines()[0].get_visible()
+    assert ax.yaxis.get_gridlines()[0].get_visible()
+
+
+class RowsOfNumbers(filed_array.RowSource):
+    """Rows 0 and 1 of four columns with two numbers each, which count on."""
+
+    def __init__(self):
+        self.values = np.arange(16.0).reshape(2, 4, 2)
+        self.n_columns, self.tail, self.dtype = 4, (2,), np.dtype(float)
+
+    def read(self, number, start, stop):
+        return self.values[number, start:stop]
+
+
+def test_neighboring_columns_stay_in_files_until_they_are_read():
+    rows = RowsOfNumbers()
+    whole = filed_array.FiledArray(rows, array([1, 0]))
+    assert (whole.shape, whole.nbytes) == ((2, 4, 2), 128)
+    np.testing.assert_array_equal(np.asarray(whole), rows.values[::-1])
+    np.testing.assert_array_equal(np.asarray(whole.span(1, 3)), rows.values[::-1, 1:3])
+    np.testing.assert_array_equal(np.asarray(whole.span(1, 4).span(1, 2)), rows.values[::-1, 2:3])
+    assert np.asarray(whole, dtype=np.float32).dtype == np.float32
+
+
+def make_net(criterion):
+    torch, skorch = pytest.importorskip("torch"), pytest.importorskip("skorch")
+
+    class Line(torch.nn.Linear):
+        def __init__(self):
+            super().__init__(2, 1)
+
+    net = skorch.NeuralNet(Line, criterion=criterion, train_split=None, verbose=0)
+    return torch, net.initialize()
+
+
+def make_criterion(measure):
+    """Return a criterion that measures flat outputs and labels."""
+    torch = pytest.importorskip("torch")
+
+    class Criterion(torch.nn.Module):
+        def forward(self, outputs, y):
+            return measure(outputs, y)
+
+    return Criterion
+
+
+@pytest.mark.parametrize(
+    ("measure", "form"),
+    [
+        (lambda outputs, y: ((outputs[:, 0] - y) ** 2).mean(), "separate"),
+        (lambda outputs, y: ((outputs[:, 0] - y) ** 2).sum(), "separate"),
+        (lambda outputs, y: (outputs[:, 0] - y).mean() ** 2, "joint"),
+        (lambda outputs, y: ((outputs - y) ** 2).mean(), "joint"),
+        (lambda outputs, y: outputs.mean() + "a", "refused"),
+    ],
+    ids=["mean", "sum", "of all", "all with all", "error"],
+)
+def test_how_a_loss_takes_the_labels_is_seen_from_single_records(measure, form):
+    torch, net = make_net(make_criterion(measure))
+    X = array([[1.0, 0.0], [0.0, 2.0], [3.0, 1.0]], dtype=np.float32)
+    y = array([1.0, -2.0, 4.0], dtype=np.float32)
+    outputs = torch.tensor([[0.5], [1.0], [-1.0]])
+    assert targets._judge_form(net, X, y, outputs) == form
+
+
+def test_a_loss_that_warns_of_other_sizes_compares_all_with_all():
+    torch, net = make_net(pytest.importorskip("torch").nn.MSELoss)
+    X = array([[1.0, 0.0], [0.0, 2.0], [3.0, 1.0]], dtype=np.float32)
+    y = array([1.0, -2.0, 4.0], dtype=np.float32)
+    outputs = torch.tensor([[0.5], [1.0], [-1.0]])
+    assert targets._judge_form(net, X, y, outputs) == "broadcast"
+    assert targets._judge_form(net, X, y[:, None], outputs) == "separate"

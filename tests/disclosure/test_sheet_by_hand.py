@@ -1,0 +1,231 @@
+"""Words and cells of the decision sheet, with answers by hand; each branch decides once."""
+
+import pytest
+from by_hand import expect_answers
+
+from skmia.disclosure import _sheet
+
+
+def limit(name, status, group="all", interval=(0.5, 0.4, 0.7), at=0.6, n_needed=None):
+    return {
+        "name": name,
+        "status": status,
+        "group": group,
+        "interval": interval,
+        "limit": at,
+        "n_needed": n_needed,
+    }
+
+
+def check(name, level, status="fail", text="First. Second, and more."):
+    return {"name": name, "level": level, "status": status, "text": text}
+
+
+def tell(row, *more, reason=None):
+    reasons = [reason or f"{row['name']} ({row['group']}) is undecided"]
+    return _sheet.tell_what_decides({"reasons": reasons, "limits": [*more, row]})
+
+
+def count(*statuses):
+    limits = [limit("auc", status) for status in statuses]
+    return _sheet._count_statuses({"limits": limits})[0]
+
+
+groups = [limit("auc", "pass", f"sex={k}", (0.5, 0.4 + k / 100, 0.8)) for k in range(9)]
+crowded = _sheet.make_matrix(
+    [*groups, limit("gap", "undecided", interval=(0.125, 0.0, 0.25), at=0.2)]
+)
+both = _sheet.make_matrix(
+    [
+        limit("auc", "pass", "all"),
+        limit("tpr_at_fpr_01", "fail", "all", (0.25, 0.125, 0.5), 0.2),
+        limit("auc", "not judged", "sex=f", None),
+        limit("epsilon", "missing", "all", None, 3.0),
+    ]
+)
+
+# Calls and answers. Whatever may be equal differs, and each branch decides once.
+ANSWERS = {
+    "rates": [
+        (lambda: _sheet._read_rate("tpr_at_fpr_01"), 0.01),
+        (lambda: _sheet._read_rate("tpr_at_fpr_005"), 0.005),
+        (lambda: _sheet._read_rate("tpr_at_fpr_1"), 1.0),
+        (lambda: _sheet._read_rate("auc"), None),
+        (lambda: _sheet._read_rate("tpr_at_fpr_01_x"), None),
+        (
+            lambda: _sheet._head("auc", 0.625),
+            ("Member ranked above a non-member (AUC; 0.5 is guessing)", "0.625"),
+        ),
+        (
+            lambda: _sheet._head("tpr_at_fpr_01", 0.05),
+            (
+                "Members recognized of 100, when at most 1 of 100 others is mistaken for one",
+                "5",
+            ),
+        ),
+        (lambda: _sheet._head("tpr_at_fpr_02", 0.05)[0][-27:], "others are mistaken for one"),
+        (lambda: _sheet._label("auc"), "AUC"),
+        (lambda: _sheet._label("tpr_at_fpr_001"), "of 1,000"),
+        (lambda: _sheet._write(0.12345, "auc"), "0.123"),
+        (lambda: _sheet._write(0.0512, "tpr_at_fpr_01"), "5.1"),
+        (lambda: _sheet._write(0.0996, "tpr_at_fpr_01"), "10"),
+        (lambda: _sheet._write(0.0994, "tpr_at_fpr_01"), "9.9"),
+        (lambda: _sheet._write(0.0004, "tpr_at_fpr_01"), "0"),
+    ],
+    "cells": [
+        (
+            lambda: _sheet._make_cell(limit("auc", "undecided")),
+            {
+                "kind": "info",
+                "number": "0.500",
+                "span": "0.400 to 0.700, the limit lies within the interval",
+                "words": "the limit lies within the interval",
+            },
+        ),
+        (
+            lambda: _sheet._make_cell(limit("auc", "fail")),
+            {
+                "kind": "bad",
+                "number": "0.500",
+                "span": "0.400 to 0.700",
+                "words": "above the limit",
+            },
+        ),
+        (
+            lambda: _sheet._make_cell(limit("auc", "missing", interval=None)),
+            {"kind": "info", "number": "", "span": "not measured", "words": ""},
+        ),
+        # Failures first, then the number that is nearest to its limit.
+        (lambda: _sheet._rank_group([limit("a", "fail"), limit("b", "fail")]), (-2, 0.2)),
+        (
+            lambda: _sheet._rank_group(
+                [limit("a", "pass"), limit("b", "pass", interval=(0.15, 0.1, 0.2), at=0.05)]
+            ),
+            (0, -0.05),
+        ),
+        (lambda: _sheet._rank_group([limit("a", "fail", interval=None)]), (0, 9.0)),
+        # Of nine groups, the one whose number is furthest from its limit is left out.
+        (
+            lambda: [row["group"] for row in crowded["rows"]],
+            ["All records", *(f"sex: {k}" for k in (8, 7, 6, 5, 4, 3, 2, 1))],
+        ),
+        (lambda: (crowded["n_more"], crowded["n_judged"]), (1, 10)),
+        (
+            lambda: [(one["what"], one["limit"], one["number"]) for one in crowded["single"]],
+            [("less confidence on records it was not trained on", "0.2", "0.125")],
+        ),
+        (lambda: [row["group"] for row in both["rows"]], ["All records", "sex: f"]),
+        (lambda: [name for name, _ in both["rows"][0]["cells"]], ["of 100", "AUC"]),
+        (lambda: both["rows"][1]["cells"][0], ("of 100", None)),
+        (lambda: both["rows"][1]["cells"][1][1]["span"], "too few records to be judged"),
+        (lambda: [limit for _, limit in both["heads"]], ["20", "0.6"]),
+        (
+            lambda: [one["what"] for one in both["single"]],
+            ["epsilon that private training states"],
+        ),
+        (lambda: (both["n_more"], both["n_judged"]), (0, 2)),
+        (lambda: _sheet.make_matrix([limit("gap", "pass")])["rows"], []),
+    ],
+    "checks": [
+        (lambda: _sheet.name_check("keeps_rows"), "Stored rows"),
+        (lambda: _sheet.name_check("my_check"), "my check"),
+        (lambda: _sheet._make_check(check("keeps_rows", "block"), {})["kind"], "bad"),
+        (lambda: _sheet._make_check(check("keeps_rows", "review"), {})["kind"], "ask"),
+        (lambda: _sheet._make_check(check("keeps_rows", "note"), {})["kind"], "info"),
+        (lambda: _sheet._make_check(check("keeps_rows", "block", "pass"), {})["kind"], "ok"),
+        (lambda: _sheet._make_check(check("keeps_rows", "note"), {})["text"], "First."),
+        (
+            lambda: _sheet._make_check(check("keeps_rows", "note", "missing"), {})["text"],
+            "First. Second, and more.",
+        ),
+        (
+            lambda: _sheet._make_check(check("rules", "note"), {})["text"],
+            "Second, and more.",
+        ),
+        (lambda: _sheet._make_check(check("rules", "note", text="One"), {})["text"], "One."),
+        (
+            lambda: [
+                _sheet._make_check(check("rules", level, status), {"rules": "why"})["reason"]
+                for level, status in (("review", "fail"), ("review", "pass"), ("block", "fail"))
+            ],
+            ["why", None, None],
+        ),
+        (lambda: _sheet._make_check(check("rules", "review"), {})["reason"], None),
+    ],
+    "sentences": [
+        (
+            lambda: count("fail", "pass", "pass", "undecided", "not judged"),
+            "Of 4 numbers, 1 is above its limit, 2 are below their limits and 1 is undecided.",
+        ),
+        (lambda: count("pass"), "Of 1 number, 1 is below its limit."),
+        (lambda: _sheet._count_statuses({"limits": [limit("auc", "not judged")]}), []),
+        (
+            lambda: _sheet._count_for_and_against(
+                {
+                    "limits": [],
+                    "checks": [
+                        check("a", "block"),
+                        check("b", "review"),
+                        check("c", "review"),
+                        check("d", "review", "pass"),
+                        check("e", "note"),
+                    ],
+                }
+            ),
+            ["1 check blocks the release.", "Before a release, 2 checks need a reason."],
+        ),
+        (
+            lambda: _sheet._tell_missing("tpr_at_fpr_001"),
+            "Not measured: members recognized when 0.1% of others are mistaken. Audit with 10,000 "
+            "non-members or more, and with 0.001 among the rates (--fpr).",
+        ),
+        (lambda: _sheet._tell_missing("other"), "Not measured: other. Pass it to recommend."),
+        (
+            lambda: tell(limit("auc", "missing")),
+            "Not measured: how often a member ranks higher (AUC). Audit with more members and "
+            "non-members.",
+        ),
+        # The number of the reason is told, and not the first of its name.
+        (
+            lambda: tell(
+                limit("auc", "undecided", "sex=f", n_needed=1200), limit("auc", "missing")
+            ),
+            "Undecided: how often a member ranks higher (AUC), for sex: f. Audit with 1,200 "
+            "records or more of this group.",
+        ),
+        (
+            lambda: tell(limit("tpr_at_fpr_01", "undecided")),
+            "Undecided: members recognized when 1% of others are mistaken. Audit with more "
+            "records.",
+        ),
+        (
+            lambda: tell(
+                limit("auc", "undecided"), reason="One of all. Give more rows. Then audit again."
+            ),
+            "Give more rows.",
+        ),
+    ],
+    "days": [
+        (lambda: _sheet.write_day("2026-11-03T10:00:00"), "3 November 2026"),
+        (lambda: _sheet.write_day("soon"), "soon"),
+        (
+            lambda: _sheet._name_subject({"settings": {"command": {"answers": "a.csv"}}}),
+            "a.csv",
+        ),
+        (
+            lambda: _sheet._name_subject(
+                {"settings": {"command": {"model": "m.skops", "answers": "a.csv"}}}
+            ),
+            "m.skops",
+        ),
+        (lambda: _sheet._name_subject({"settings": {}, "victim_name": "SVC"}), "SVC"),
+        (lambda: _sheet._name_subject({"settings": {"command": None}}), "synthetic table"),
+        (lambda: _sheet._get_decision({"decision": None})["because"], ""),
+        (lambda: _sheet._get_decision({"decision": {"because": "so"}}), {"because": "so"}),
+    ],
+}
+
+
+@pytest.mark.parametrize("part", ANSWERS)
+def test_answers_by_hand(part):
+    expect_answers(ANSWERS[part])

@@ -1,0 +1,698 @@
+"""Parts of the report that few audits reach, with answers by hand or from other formulas."""
+
+from collections import namedtuple
+from dataclasses import make_dataclass
+from types import SimpleNamespace as NS
+
+import numpy as np
+import pandas as pd
+import pytest
+from by_hand import expect_answers
+from numpy import array, inf, nan
+from scipy import sparse
+from sklearn.linear_model import LogisticRegression, Ridge
+
+from skmia import Outputs, Records
+from skmia.attacks import RMIA, LiRA, ThresholdAttack
+from skmia.exceptions import CheckpointError
+from skmia.report import (
+    _audit,
+    _case,
+    _comparison,
+    _comparison_words,
+    _cost,
+    _evidence,
+    _examine,
+    _file,
+    _pace,
+    _page,
+    _release,
+    _report,
+    _rows_used,
+    _run,
+    _surrogate,
+    _validation_rows,
+    _verdict,
+)
+from skmia.report import _sides as sides
+from skmia.report.agreement import _answered_rows, _file_questions, _skill_questions
+from skmia.report.checks import _baseline, _duplicates, _formats, _sides
+from skmia.report.checks._base import Check
+from skmia.report.checks._sides import CAUSES
+from skmia.synthetic import excess_risk
+from skmia.victims import CallableVictim
+
+
+def proba(*values):
+    return Outputs(array([[1 - one, one] for one in values]), [0, 1])
+
+
+def score_side(outputs, y):
+    records = Records(np.zeros((len(y), 1)), array(y)).with_fields(outputs=outputs)
+    case = NS(queried=records)
+    return _validation_rows._measure_validation_side(case, np.arange(len(y)))
+
+
+def bound(attack, control, level=0.95):
+    row = {"estimate": 0.375, "attack": attack, "control": control, "n_attacks": 20.0}
+    row |= {"n_controls": 40.0, "low": 0.25, "high": 0.625}
+    return [*_release._bound_excess(0.95, row, level)]
+
+
+def say_undeclared(error, victim=None):
+    return _run._say_undeclared(error, LogisticRegression() if victim is None else victim)
+
+
+def describe_foreign(n_missing, share, n_distinct, part):
+    one = NS(n_missing=n_missing, share=share, n_distinct=n_distinct, part=part)
+    return _file_questions._is_foreign_column(one, 100)
+
+
+def read_stored(*rows):
+    found = _formats._describe_stored(sparse.csr_array(array(rows)))
+    return {one.kind: one.values for one in found}
+
+
+def describe_times(values, kinds):
+    column = pd.Series(pd.to_datetime(values, utc=True, format="ISO8601")).dt.as_unit("ms")
+    found = dict(_formats._describe_times(column, None))
+    return {kind: found[kind].ravel() for kind in kinds}
+
+
+def choose_known(shape, n):
+    rng = np.random.default_rng(0)
+    rows = _duplicates._choose_known(NS(shape=shape), array([1, 3]), rng)
+    return bool(np.isin([1, 3], rows).all() and n <= len(rows) <= n + 2)
+
+
+def is_turned(what, members, others):
+    return _sides._is_turned((what, array(members, dtype=float), array(others, dtype=float)))
+
+
+def cost(may_grow, seconds=(60.0, 180.0)):
+    phases = pd.DataFrame(
+        {"stage": ["data", "shadow models"], "seconds": seconds, "n_bytes": [3e6, 1e6]},
+        index=["reading", "shadow models"],
+    )
+    return _cost.AuditCost(phases, ["LiRA is left out."], 16, may_grow)
+
+
+def vary_together():
+    columns = array([[0.0, 0.0, 5.0], [1.0, 2.0, 5.0], [2.0, 4.0, 5.0], [3.0, 6.0, 5.0]])
+    rows = NS(case=NS(records=NS(y=columns)))
+    return np.abs(_answered_rows.AnsweredRows._direction.func(rows))
+
+
+def read_function(X):
+    return X
+
+
+def is_same(first, second):
+    return _audit._is_same_victim(first, second)
+
+
+ridge, other_ridge = Ridge(), Ridge()
+setting = namedtuple("setting", "n_models recipe")
+kbest = NS(n_features_in_=4)
+named = NS(n_features_in_=3, feature_names_in_=array(["a", "b", "c"]))
+row = dict(attack="LiRA", scope="overall", group="all", fpr=0.02, status="ok")
+row |= dict(n_members=100, n_nonmembers=80)
+interval = {"estimate": 0.25, "low": 0.125, "high": 0.5}
+
+# Of each module: calls and answers. Whatever may be equal differs, and each branch decides once.
+ANSWERS = {
+    _audit: [
+        (lambda: is_same(ridge, ridge), True),
+        (lambda: is_same(ridge, other_ridge), False),
+        (
+            lambda: is_same(
+                CallableVictim(read_function, [0, 1]), CallableVictim(read_function, [0, 1])
+            ),
+            True,
+        ),
+        (
+            lambda: is_same(
+                CallableVictim(read_function, [0, 1]), CallableVictim(vary_together, [0, 1])
+            ),
+            False,
+        ),
+        (lambda: is_same(CallableVictim(read_function, [0, 1]), ridge), False),
+        (lambda: is_same(ridge, CallableVictim(read_function, [0, 1])), False),
+    ],
+    _case: [
+        (lambda: _case._are_equal(proba(0.25, 0.5), proba(0.25, 0.5 + 1e-7)), True),
+        (lambda: _case._are_equal(proba(0.25, 0.5), proba(0.25, 0.5001)), False),
+        (lambda: _case._are_equal(proba(0.25), proba(0.25, 0.5)), False),
+        (lambda: _case._are_equal(None, proba(0.25)), False),
+        (lambda: _case._are_equal(proba(0.25).as_labels(), proba(0.25)), False),
+        (lambda: _case._are_equal(proba(0.75).as_labels(), proba(0.625).as_labels()), True),
+        (lambda: _case._are_equal(proba(0.75).as_labels(), proba(0.375).as_labels()), False),
+    ],
+    _comparison: [
+        (lambda: _comparison._tell_difference(None, setting(8, "a")), "B alone"),
+        (lambda: _comparison._tell_difference(setting(8, "a"), None), "A alone"),
+        (
+            lambda: _comparison._tell_difference(setting(0, "a"), setting(8, "b")),
+            "numbers of shadow models: no in A, 8 in B",
+        ),
+        (
+            lambda: _comparison._tell_difference(setting(8, "a"), setting(8, "b")),
+            "shadow models of another recipe",
+        ),
+        (
+            lambda: _comparison._tell_difference(setting(8, "a"), setting(8, "a")),
+            "other parameters",
+        ),
+        # The second less the first: .75 - .5, and the distances .1 and .05, .04 and .2 are joined.
+        (
+            lambda: _comparison._compare_people(
+                [{"LiRA": (0.5, 0.45, 0.7)}, {"RMIA": (0.75, 0.65, 0.79)}]
+            ),
+            (
+                "people with all their records",
+                "",
+                "LiRA / RMIA",
+                "auc",
+                nan,
+                (0.5, 0.45, 0.7),
+                (0.75, 0.65, 0.79),
+                (0.25, 0.25 - np.hypot(0.1, 0.2), 0.25 + np.hypot(0.04, 0.05)),
+                "service",
+            ),
+        ),
+        (
+            lambda: _comparison._compare_people([{"a": (0.5, 0.4, 0.6)}, {"a": (0.5, 0.4, 0.6)}])[
+                2
+            ],
+            "a",
+        ),
+    ],
+    _comparison_words: [
+        (
+            lambda: _comparison_words._tell_not_compared(
+                NS(left_out=[("a", "no pool"), ("b", "too few"), ("c", "no pool")])
+            ),
+            ["a and c (no pool)", "b (too few)"],
+        ),
+    ],
+    _cost: [
+        (lambda: cost(True).seconds, 240.0),
+        (lambda: cost(True, (60.0, nan)).seconds, nan),
+        (lambda: cost(True).n_bytes, 3e6),
+        (lambda: cost(False)._tell_most(), []),
+        # 64 models in place of 16 take four times 180 seconds: 60 + 720 in all.
+        (
+            lambda: cost(True)._tell_most(),
+            [
+                "Up to 64 shadow models are trained, as long as more of them change the result; "
+                "with 64 it is about 13 min."
+            ],
+        ),
+        (lambda: repr(cost(True)), "AuditCost(at least 240 s, 3 MB, 16 shadow models)"),
+        (
+            lambda: cost(False).summary().splitlines(),
+            [
+                "phase               time   memory",
+                "data: reading       60 s     3 MB",
+                "shadow models      180 s     1 MB",
+                "",
+                "In all about 240 s, 3 MB, 16 shadow models.",
+                "LiRA is left out.",
+            ],
+        ),
+    ],
+    _file: [
+        # A part is silent if one of its places does not say what is to be expected.
+        (
+            lambda: _file._list_silent(
+                NS(
+                    parts_={
+                        "a in x": NS(expected_auc_=None),
+                        "b in x": NS(expected_auc_=0.5),
+                        "c in x": NS(expected_auc_=0.75),
+                        "c in y": NS(),
+                    },
+                    ledger_={"part": ["c", "b", "a", "c"]},
+                )
+            ),
+            ["c", "a"],
+        ),
+    ],
+    _pace: [
+        (lambda: _pace.measure_pace(NS(fit=None), Records(np.zeros((4, 1)), [0, 1, 0, 1])), None),
+        (lambda: _pace.measure_pace(object(), Records(np.zeros((4, 1)), [0, 1, 0, 1])), None),
+        (lambda: _pace.measure_pace(Ridge(alpha=-1.0), Records(np.eye(4), [0.5, 1, 2, 3])), None),
+        # 10 seconds for 100 rows, which grow by the power 2, and .5 seconds for 20 answers.
+        (lambda: _pace.ModelPace(10.0, 0.5, 100, 20, 2.0, 1.0).fit_on(200), 40.0),
+        (lambda: _pace.ModelPace(10.0, 0.5, 100, 20, 2.0, 1.0).fit_on(0.5), 0.001),
+        (lambda: _pace.ModelPace(10.0, 0.5, 100, 20, 2.0, 1.0).answer_on(60), 1.5),
+        (lambda: _pace.ModelPace(10.0, 0.5, 100, 20, 2.0, 1.0).loop_on(400), 50.0),
+    ],
+    _page: [
+        (lambda: _page._write_low(0.25), "0.25"),
+        (lambda: _page._write_low(99.4), "99.4"),
+        (lambda: _page._write_low(100.0), "100"),
+        (lambda: _page._write_low(1234.4), "1,234"),
+    ],
+    _release: [
+        # 10 of 20 attacks and 10 of 40 controls: the excess is (.5 - .25) / .75.
+        (lambda: bound(0.5, 0.25)[0], 0.375),
+        (lambda: bound(0.5, 0.25)[1:], [*excess_risk(10, 20, 10, 40)][1:]),
+        (
+            lambda: bound(0.5, 0.25, 0.99)[1:],
+            [*excess_risk(10, 20, 10, 40, confidence_level=0.99)][1:],
+        ),
+        # Where all controls succeed, the interval has no ends but what a share can be.
+        (lambda: bound(0.5, 1.0), [0.375, -inf, 1.0]),
+        (lambda: bound(nan, nan), [0.375, 0.25, 0.625]),
+        # An estimate outside of the interval of its rates moves the nearest end.
+        (lambda: bound(1.0, 0.0)[1], 0.375),
+        (lambda: bound(0.0, 0.5)[2], 0.375),
+    ],
+    _report: [
+        (
+            lambda: _report.AuditReport.__repr__(
+                NS(data={"n_records": 7}, scores={"a": 1, "b": 2})
+            ),
+            "AuditReport(7 records; attacks: a, b)",
+        ),
+    ],
+    _rows_used: [
+        (lambda: _rows_used.UsedRows(array([2, 0])).within(None).rows, [2, 0]),
+        (lambda: _rows_used.UsedRows(None).within(array([5, 7, 9])).rows, [5, 7, 9]),
+        (lambda: _rows_used.UsedRows(array([2, 0])).within(array([5, 7, 9])).rows, [9, 5]),
+        (lambda: _rows_used.UsedRows(array([1]), 3, 4).within(array([5, 7])), (array([7]), 3, 4)),
+    ],
+    _run: [
+        (lambda: _run._is_open(LiRA()), True),
+        (lambda: _run._is_open(LiRA(shadows=3)), False),
+        (lambda: _run._is_open(ThresholdAttack()), False),
+        (lambda: _run._is_open(RMIA()), True),
+        (lambda: say_undeclared(ValueError("a")), None),
+        (lambda: say_undeclared(AttributeError("a", name="predict", obj=3)), None),
+        (lambda: say_undeclared(AttributeError("a", name="foo", obj=None)), None),
+        (lambda: say_undeclared(AttributeError("a", name=None, obj=None)), None),
+        (
+            lambda: say_undeclared(AttributeError("a", name="predict", obj=None))[:48],
+            "it calls victim.predict without declaring it. Re",
+        ),
+    ],
+    _surrogate: [
+        (
+            lambda: _surrogate._as_imputable_numbers(
+                pd.DataFrame(
+                    {
+                        "when": pd.to_datetime(["1970-01-01 00:01:30", None]),
+                        "there": pd.to_datetime(["1970-01-01 00:00:02", None]).tz_localize("UTC"),
+                        "long": pd.to_timedelta([1500, None], unit="ms"),
+                        "count": pd.array([3, None], dtype="Int64"),
+                        "rate": [0.5, -inf],
+                        "text": ["7", "2.5"],
+                    }
+                )
+            ),
+            [[90.0, 2.0, 1.5, 3.0, 0.5, 7.0], [nan, nan, nan, nan, nan, 2.5]],
+        ),
+    ],
+    _validation_rows: [
+        # Errors 1, -1 and -2.
+        (
+            lambda: score_side(Outputs(array([2.0, 1.0, 2.0]), None, "value"), [1.0, 2.0, 4.0]),
+            [2.0, 2**0.5, 4 / 3],
+        ),
+        (
+            lambda: score_side(proba(0.25, 0.5, 0.75), [0, 1, 0]),
+            [-(np.log(0.75) + np.log(0.5) + np.log(0.25)) / 3, 0.5],
+        ),
+        (lambda: score_side(proba(0.25, 0.5), [0, 0]), [-(np.log(0.75) + np.log(0.5)) / 2]),
+        (
+            lambda: score_side(
+                Outputs(array([[0.5, 0.25, 0.25], [0.25, 0.25, 0.5]]), ["a", "b", "c"]), ["b", "c"]
+            ),
+            [(np.log(4) + np.log(2)) / 2],
+        ),
+        (lambda: score_side(proba(0.25, 0.5).as_labels(), [0, 1]), []),
+        (
+            lambda: _validation_rows._list_validation_pairs({"eval_set": [[1, 2], [3, 4, 5]]}),
+            [[1, 2]],
+        ),
+        (
+            lambda: _validation_rows._list_validation_pairs(
+                {"valid_sets": (1, 2), "eval_set": [(3, 4)], "y_val": 5}
+            ),
+            [(3, 4), (1, 2)],
+        ),
+    ],
+    _verdict: [
+        (
+            lambda: _verdict._describe_tpr(
+                {}, pd.Series({**interval, "status": "ok", "fpr": 0.0123})
+            ),
+            "25.0% [12.5, 50.0] of the members, with 1.23% of the non-members flagged",
+        ),
+        (
+            lambda: _verdict._describe_tpr({"max_fpr": 0.01}, {**interval, "status": "few"}),
+            "more members than chance explains at a false positive rate of at most 1%, which too "
+            "few independent non-members resolve for a number",
+        ),
+    ],
+    _answered_rows: [
+        # Of two columns that vary together: as much of each, in its unit; nothing of a constant.
+        (
+            vary_together,
+            [1 / np.sqrt(2 * 1.25), 1 / np.sqrt(2 * 5.0), 0.0],
+        ),
+    ],
+    _file_questions: [
+        # Above 200 characters of a name, numbers and texts have limits of their own.
+        (lambda: describe_foreign(51, 1.0, 1, "OneHotEncoder"), False),
+        (lambda: describe_foreign(50, 1.0, 1, "OneHotEncoder"), True),
+        (lambda: describe_foreign(0, 1.0, 20, "OneHotEncoder"), True),
+        (lambda: describe_foreign(0, 1.0, 21, "OneHotEncoder"), False),
+        (lambda: describe_foreign(0, _file_questions._MOST_UNKNOWN, 1, "OneHotEncoder"), False),
+        (lambda: describe_foreign(0, 1.0, 100, "TfidfVectorizer"), True),
+        (lambda: describe_foreign(0, _file_questions._MOST_UNKNOWN_TEXTS, 1, "Vectorizer"), False),
+        (
+            lambda: _file_questions._describe_scale(
+                NS(column="age", source="scaler", center=10.0, spread=2.5, values=np.arange(101.0))
+            ),
+            "in column age, the scaler of the model has seen values from about 5 to 15, and most "
+            "members have values from 5 to 95",
+        ),
+        (
+            lambda: _file_questions._describe_splits(
+                NS(column="age", thresholds=array([3.0, 1.5]), values=array([40.0, 20.0, 30.0]))
+            ),
+            "in column age, the trees of the model split at values from 1.5 to 3, and the members "
+            "have values from 20 to 40",
+        ),
+        (
+            lambda: _file_questions._describe_unknown_values(
+                NS(column="c", part="A", share=0.25, unknown=["u", "v", "w", "x"], known=[1, 2])
+            ),
+            "in column 'c', 25% of the members' values are unknown to the model, such as 'u', 'v' "
+            "and 'w'; it knows 1 and 2",
+        ),
+        (
+            lambda: _file_questions._describe_unknown_values(
+                NS(column=3, part="CountVectorizer", share=0.5, unknown=["u"], known=["a", "b"])
+            ),
+            "in column 3, 50% of the members' texts have no word that the model knows, such as "
+            "'u'; it knows 'a' and 'b'",
+        ),
+    ],
+    _skill_questions: [
+        (lambda: _skill_questions._list_chosen(kbest, slice(1, 3)), [1, 2]),
+        (lambda: _skill_questions._list_chosen(kbest, 2), [2]),
+        (lambda: _skill_questions._list_chosen(kbest, [True, False, False, True]), [0, 3]),
+        (lambda: _skill_questions._list_chosen(kbest, []), []),
+        (lambda: _skill_questions._list_chosen(named, [0, 2]), ["a", "c"]),
+        (lambda: _skill_questions._list_chosen(named, "b"), ["b"]),
+        (lambda: _skill_questions._list_chosen(named, ("c", "b")), ["c", "b"]),
+        (lambda: _skill_questions._join_shown_names(["a", 3]), "'a' and 3"),
+    ],
+    _baseline: [
+        # Means .7, .55 and .8, whose distances shrink by the root of (1 + .5) / 2.
+        (
+            lambda: _baseline._pool([[0.6, 0.5, 0.7], [0.8, 0.6, 0.9]]),
+            (0.7, 0.7 - 0.15 * 0.75**0.5, 0.7 + 0.1 * 0.75**0.5),
+        ),
+        (lambda: _baseline._pool([[0.6, 0.5, 0.75]]), (0.6, 0.5, 0.75)),
+    ],
+    _duplicates: [
+        (lambda: choose_known((1_000_000, 2), 100_000), True),
+        (lambda: choose_known((200_000, 2, 1024), 8192), True),
+        (lambda: choose_known((200_000, 1 << 20), 5000), True),
+    ],
+    _formats: [
+        # Means over the stored values of a record; one without any has zero.
+        (
+            lambda: {
+                kind: read_stored([5.0, 0.0, 10.0], [0, 0, 0], [0, 0, -1.0])[kind]
+                for kind in ("multiple of 5", "multiple of 10", "equal to -1", "missing")
+            },
+            {
+                "multiple of 5": [1.0, 0.0, 0.0],
+                "multiple of 10": [0.5, 0.0, 0.0],
+                "equal to -1": [0.0, 0.0, 1.0],
+                "missing": [0.0, 0.0, 0.0],
+            },
+        ),
+        (lambda: read_stored([0.0, 0.0]), {}),
+        (
+            lambda: describe_times(
+                ["2020-01-01 00:00:00", None, "2020-01-01 00:00:30", "2020-01-01 00:00:00.5"],
+                ["missing", "whole minute", "whole second"],
+            ),
+            {
+                "missing": [False, True, False, False],
+                "whole minute": [True, False, False, False],
+                "whole second": [True, False, True, False],
+            },
+        ),
+    ],
+    _sides: [
+        (lambda: _sides._is_turned(None), False),
+        # The gap is above three standard errors, or in the other direction, or of a loss.
+        (lambda: is_turned("share", [0, 0, 0, 1], [1, 1, 1, 1]), True),
+        (lambda: is_turned("share", [0, 1, 0, 1], [0, 1, 1, 1]), False),
+        (lambda: is_turned("share", [1, 1, 1, 1], [0, 0, 0, 1]), False),
+        (lambda: is_turned("loss", [1, 1, 1, 1], [0, 0, 0, 1]), True),
+        (lambda: is_turned("loss", [0, 0, 0, 1], [1, 1, 1, 1]), False),
+    ],
+}
+
+
+@pytest.mark.parametrize("module", ANSWERS, ids=lambda module: module.__name__)
+def test_answers_by_hand(module):
+    expect_answers(ANSWERS[module])
+
+
+def test_some_records_of_a_case_are_those_in_each_of_its_parts():
+    case = make_dataclass("C", "records queried membership subsets".split())
+    run = make_dataclass("R", "scores guesses judged tested file_scores".split())
+    numbers = np.arange(4)
+    case = case(numbers, numbers + 10, numbers + 20, [("all", "", numbers + 30)])
+    run = run(*({"a": numbers + base} for base in (40, 50, 60, 70)), numbers + 80)
+    rows = array([3, 1])
+    some, ran = _examine._take_rows(case, run, rows)
+    expect_answers(
+        [
+            (lambda: (some.records, some.queried, some.membership), ([3, 1], [13, 11], [23, 21])),
+            (lambda: some.subsets, [("all", "", [33, 31])]),
+            (lambda: (ran.scores, ran.guesses), ({"a": [43, 41]}, {"a": [53, 51]})),
+            (lambda: (ran.judged, ran.tested), ({"a": [63, 61]}, {"a": [73, 71]})),
+            (lambda: ran.file_scores, [83, 81]),
+        ]
+    )
+
+
+def test_controls_that_ran_are_listed_by_their_kind():
+    found = {"positive control": 3, "negative control": 5}
+    controls = _examine.Findings.controls.fget
+    assert controls(NS(of=found.get)) == {"positive": 3, "negative": 5}
+    assert controls(NS(of={"negative control": 5}.get)) == {"negative": 5}
+
+
+class Laps:
+    """A watch that shows what was decided before."""
+
+    load = 3.0
+
+    def __init__(self, laps):
+        self.laps = iter(laps)
+
+    def lap(self):
+        return next(self.laps)
+
+
+@pytest.mark.parametrize(
+    ("second", "power"), [(2**1.5, 1.5), (1.0, 0.5), (64.0, 2.0)], ids=["between", "low", "high"]
+)
+def test_pace_is_that_of_the_larger_fit_and_grows_as_both_show(monkeypatch, second, power):
+    monkeypatch.setattr(_pace, "LapWatch", lambda: Laps([9.0, 1.0, 7.0, second, 0.25]))
+    rng = np.random.default_rng(0)
+    records = Records(rng.normal(size=(30, 2)), rng.normal(size=30))
+    pace = _pace.measure_pace(Ridge(), records)
+    assert pace == (pytest.approx(second), 0.25, 30, 30, pytest.approx(power), 3.0)
+
+
+Request = namedtuple("Request", "shadows n_jobs checkpoint batched")
+
+
+class Pool:
+    """A pool whose training ends in an error, or not."""
+
+    def __init__(self, error):
+        self.error = error
+
+    def fit(self, records):
+        if self.error is not None:
+            raise self.error
+        return self
+
+    def set_params(self, **params):
+        self.params = params
+        return self
+
+
+@pytest.mark.parametrize(("checkpoint", "batched"), [(None, False), ("folder", "auto")])
+def test_fewer_models_are_trained_alone_where_memory_was_short(monkeypatch, checkpoint, batched):
+    requests = []
+
+    def make_pool(request, keeps):
+        requests.append((request, keeps))
+        return Pool(None)
+
+    monkeypatch.setattr(_run, "make_pool", make_pool)
+    case = NS(request=Request("auto", 2, checkpoint, "auto"), records=None)
+    shared = _run._train_fewer(case, NS(keeps="logits"), MemoryError("of 2 GB"))
+    assert requests == [(Request(_run.SIZES[0], 1, checkpoint, batched), "logits")]
+    assert shared.lack is None
+    assert shared.notes[0].startswith(f"{_run.SIZES[0]} shadow models were trained, one after")
+
+
+def test_other_errors_of_fewer_models_are_not_held_for_a_lack_of_memory(monkeypatch):
+    case = NS(request=Request("auto", 2, None, "auto"), records=None)
+    errors = iter([MemoryError(), ValueError("another")])
+    monkeypatch.setattr(_run, "make_pool", lambda *_: Pool(next(errors)))
+    shared = _run._train_fewer(case, NS(keeps=None), MemoryError())
+    assert shared.lack.startswith("No shadow models could be trained: ")
+    with pytest.raises(ValueError, match="another"):
+        _run._train_fewer(case, NS(keeps=None), MemoryError())
+
+
+@pytest.mark.parametrize(("folder", "n_notes"), [(None, 0), ("kept", 1)])
+def test_a_note_of_what_a_folder_keeps_needs_a_folder(folder, n_notes):
+    error = KeyboardInterrupt()
+    error.add_note("What is trained is kept.")
+    growing = NS(pool=Pool(error), _records=None, _folder=folder)
+    with pytest.raises(KeyboardInterrupt) as caught:
+        _run.GrowingPool._fit(growing, 8)
+    assert len(getattr(caught.value, "__notes__", [])) == n_notes
+    assert growing.pool.params == {"n_estimators": 8}
+
+
+class WarmPool:
+    """A pool that keeps its models while it grows, unless they cannot be identified."""
+
+    checkpoint, warm_start = None, True
+
+    def __init__(self, clock, fails_at=()):
+        self.clock, self.fails_at, self.n_trained, self.n_kept = clock, fails_at, [], 0
+
+    def set_params(self, **params):
+        vars(self).update(params)
+        return self
+
+    def fit(self, records):
+        kept = self.n_kept if self.warm_start else 0
+        if self.n_estimators in self.fails_at and self.warm_start:
+            raise CheckpointError("Models cannot be identified.")
+        self.n_trained.append(self.n_estimators - kept)
+        self.clock[0] += 2.0 * max(self.n_estimators - kept, 0)
+        self.n_kept = self.n_estimators
+        return self
+
+
+def make_growing(monkeypatch, fails_at=(), kept=None):
+    clock = [100.0]
+    monkeypatch.setattr(_run, "perf_counter", lambda: clock[0])
+    growing = _run.GrowingPool(WarmPool(clock, fails_at), None)
+    if kept is not None:  # of a folder with so many models
+        growing._folder = NS(count_kept=lambda size: min(max(kept, growing.pool.n_kept), size))
+    return growing
+
+
+def test_a_pool_that_grows_keeps_its_models_and_counts_their_seconds(monkeypatch):
+    growing = make_growing(monkeypatch)
+    assert growing.seconds_per_model is None
+    growing.grow(4)
+    growing.grow(10)
+    assert (growing.pool.n_trained, growing.size, growing.seconds_per_model) == ([4, 6], 10, 2.0)
+    # Six more take twelve seconds.
+    assert growing.fits(16, 12.0) and not growing.fits(16, 11.9)
+    assert growing.fits(10, 0.0)
+
+
+def test_models_that_cannot_be_identified_are_all_trained_again(monkeypatch):
+    growing = make_growing(monkeypatch, fails_at=(10,))
+    growing.grow(4)
+    growing.grow(10)
+    assert growing.pool.n_trained == [4, 10]
+    assert growing.seconds_per_model == 2.0
+    # From then on, each size takes all of its models.
+    assert not growing.fits(16, 31.9) and growing.fits(16, 32.0)
+
+
+@pytest.mark.parametrize(("kept", "sizes"), [(None, (10,)), (4, (4, 10))])
+def test_a_first_fit_and_a_folder_raise_what_is_wrong(monkeypatch, kept, sizes):
+    growing = make_growing(monkeypatch, fails_at=(10,), kept=kept)
+    with pytest.raises(CheckpointError):
+        for size in sizes:
+            growing.grow(size)
+
+
+def test_of_models_from_a_folder_the_next_ones_show_how_long_one_takes(monkeypatch):
+    growing = make_growing(monkeypatch, kept=8)
+    growing.grow(4)
+    assert growing.seconds_per_model is None
+    growing.pool.n_kept = 8
+    # Ten is the first even number with models that are missing; the pool shrinks again.
+    assert not growing.fits(16, 15.9)
+    assert (growing.pool.n_trained[1:], growing.size) == ([2, -6], 4)
+    assert growing.seconds_per_model == 2.0
+
+
+@pytest.mark.parametrize("evidence", ["reversed", "unknown"])
+@pytest.mark.parametrize("cause", CAUSES)
+def test_sides_that_are_not_what_they_are_called_are_the_verdict(evidence, cause):
+    one = dict(row, metric="auc", max_fpr=nan, estimate=0.5, low=0.4, high=0.6)
+    checks = {"sides": Check("sides", "warning", "What was found.", cause)}
+    null = pd.DataFrame([{"attack": "LiRA", "metric": "auc", "pvalue_adjusted": 0.4}])
+    null = null.assign(max_fpr=nan, pvalue_below=0.6, scope="overall", group="all")
+    grounds = _evidence.Grounds(pd.DataFrame([one]), null, 999, checks, 0.95, ["LiRA"])
+    verdict = _verdict.write_audit_verdict(grounds, evidence)
+    told = CAUSES[cause]
+    assert verdict == f"Inconclusive: {told.clause}. What was found. {told.cure}"
+    # A release that is not refused for the sides has another headline.
+    assert not _verdict.write_audit_verdict(grounds, "none").startswith("Inconclusive")
+
+
+def read_side(given, answered, labels=(0, 1, 1), n_columns=2, trains=True):
+    """Return what is read of a model that answers so, beside given answers of the victim."""
+    records = Records(np.zeros((3, 1)), array(labels)).with_fields(outputs=answered)
+    case = NS(
+        records=NS(y=records.y, with_outputs=lambda model: {"outputs": answered}),
+        membership=array([True, False, True]),
+        request=NS(outputs=given),
+    )
+    reader = sides.SidesReader(case)
+    reader._own = NS(answers=np.zeros((3, n_columns)))
+    seen = []
+
+    def train(mask):
+        seen.append(mask.tolist())
+        return 1 if trains else 1 / 0
+
+    found = {rows: reader._answer(train, rows) for rows in ("members", "held-out rows", "both")}
+    assert seen == [[True, False, True], [False, True, False], [True, True, True]]
+    return found["both"]
+
+
+def test_a_model_that_is_trained_on_a_side_answers_as_the_victim_does():
+    shares = proba(0.25, 0.75, 0.5)
+    found = read_side(shares, shares)
+    assert found.answers.tolist() == [[0.75, 0.25], [0.25, 0.75], [0.5, 0.5]]
+    # Of a victim that gives labels alone, those of the model are compared.
+    words = read_side(shares.as_labels(), shares)
+    assert words.answers.tolist() == [[1, 0], [0, 1], [1, 0]] and words.fits.tolist() == [1, 1, 0]
+    labels = read_side(shares.as_labels(), shares.as_labels())
+    assert labels.answers.tolist() == words.answers.tolist()
+    # What cannot be trained, has no classes, or answers in another form says nothing.
+    assert read_side(shares, shares, trains=False) is None
+    assert read_side(shares, shares, n_columns=3) is None
+    assert read_side(shares, Outputs(array([1.0, 2.0, 3.0]), kind="log_odds")) is None
+    values = Outputs(array([1.0, 2.0, 5.0]), None, "value")
+    errors = read_side(values, values, labels=(1.0, 4.0, 4.0), n_columns=1)
+    assert errors.answers.ravel().tolist() == [1, 2, 5] and errors.fits.argsort()[0] == 1

@@ -1,0 +1,376 @@
+"""Parts of victims that few other tests reach, with answers by hand or of models trained again."""
+
+from types import SimpleNamespace as NS
+
+import numpy as np
+import pytest
+from by_hand import expect_answers, tell_refusal
+from numpy import array
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis
+from sklearn.ensemble import (
+    GradientBoostingClassifier,
+    GradientBoostingRegressor,
+    HistGradientBoostingRegressor,
+    StackingClassifier,
+)
+from sklearn.frozen import FrozenEstimator
+from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.model_selection import GridSearchCV
+from sklearn.naive_bayes import BernoulliNB, GaussianNB, MultinomialNB
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import LinearSVC
+from sklearn.tree import DecisionTreeClassifier
+
+from skmia.victims import (
+    CallableVictim,
+    _boosters,
+    _capabilities,
+    _class_densities,
+    _inner_models,
+    _model_features,
+    _multioutput,
+    _state,
+    _training_function,
+)
+from skmia.victims._node_equations import boosters
+
+X = array([[0.0, 2.0], [1.0, 1.5], [2.0, 0.0], [3.0, 1.0], [4.0, 5.0], [5.0, 2.5], [6.0, 1.0]])
+y = array([0, 1, 0, 1, 1, 0, 1])
+numbers = array([0.5, 1.0, -2.0, 3.0, 0.0, 4.0, 1.5])
+
+
+def is_newton(loss="Logloss", is_classifier=True, **changed):
+    """Return whether the leaves of a stored CatBoost model are Newton steps, one term changed."""
+    stored = {
+        "model_info": {
+            "params": {
+                "loss_function": {"type": loss, "params": changed.get("params", {})},
+                "data_processing_options": {"class_weights": changed.get("weights", [])},
+                "tree_learner_options": {
+                    "leaf_estimation_method": changed.get("method", "Newton"),
+                    "leaf_estimation_iterations": changed.get("iterations", 1),
+                    "monotone_constraints": changed.get("monotone", {"0": 0, "1": 0}),
+                },
+                "boosting_options": {"model_shrink_rate": changed.get("shrink", 0)},
+            }
+        },
+        "scale_and_bias": [changed.get("scale", 1), [0.25]],
+    }
+    return boosters._are_newton_steps(LogisticRegression() if is_classifier else Ridge(), stored)
+
+
+def ask(function, rows, **settings):
+    return CallableVictim(function, ["b", "a"], **settings).predict(rows)
+
+
+def give_shares(rows):
+    return np.column_stack([rows[:, 0], 1 - rows[:, 0]])
+
+
+def cut(text, n_characters, other="?"):
+    return _model_features.CutText(text, n_characters, other)
+
+
+def complete(pairs, values):
+    given = [cut(text, n, other) for text, n, other in pairs]
+    return [str(one) for one in _model_features.complete_categories(given, values)]
+
+
+def decode(*texts):
+    raw = [text.encode() for text in texts]
+    offsets = np.cumsum([0, *map(len, raw)]).tolist()
+    return _model_features._decode_categories({"values": [*b"".join(raw)], "offsets": offsets})
+
+
+def expand(kind):
+    return kind.expand(array([[2.0, 3.0], [5.0, -1.0]]))
+
+
+def prior(model):
+    found = _class_densities._read_log_priors(model.fit(np.abs(X), y))
+    return None if found is None else np.exp(found)
+
+
+def list_items(value):
+    part = _state.ModelPart(value, "model", None, None)
+    return [(one.path, one.value) for one in _state._iter_items(part)]
+
+
+dots = "\N{HORIZONTAL ELLIPSIS}"
+tree = DecisionTreeClassifier(random_state=0)
+searched = GridSearchCV(make_pipeline(StandardScaler(), tree), {}, cv=2).fit(X, y)
+nested = make_pipeline(StandardScaler(), make_pipeline(StandardScaler(), tree)).fit(X, y)
+pairs = NS(X=X, y=array([2, 0, 1, 2, 1, 0, 0]), rows=None, child=lambda name, member: Part(name))
+
+
+class Part:
+    """A part of a model, whose fields are replaced."""
+
+    def __init__(self, name, **fields):
+        self.name, self.fields = name, fields
+
+    def _replace(self, **fields):
+        return Part(self.name, **fields)
+
+
+def list_pairs(rows=None):
+    inner = NS(**vars(pairs) | {"rows": rows})
+    model = NS(classes_=array([0, 1, 2]), estimators_=[1, 2, 3])
+    parts = _inner_models._list_one_vs_one(inner, model)
+    return [(one.name, one.fields["y"], one.fields["rows"]) for one in parts]
+
+
+# Of each module: calls and answers. Whatever may be equal differs, and each branch decides once.
+ANSWERS = {
+    _capabilities: [
+        (lambda: _capabilities.get_kind(Ridge()), "value"),
+        (lambda: _capabilities.get_kind(LogisticRegression()), "proba"),
+        (lambda: _capabilities.get_kind(LinearSVC()), "decision"),
+        (lambda: _capabilities.get_kind(StackingClassifier([("a", LinearSVC())])), "proba"),
+        (
+            lambda: _capabilities.get_kind(StackingClassifier([("a", tree)], LinearSVC())),
+            "decision",
+        ),
+        (lambda: _capabilities.get_kind(make_pipeline(StandardScaler(), LinearSVC())), "decision"),
+        (
+            lambda: _capabilities.get_kind(CallableVictim(give_shares, [0, 1], kind="label")),
+            "label",
+        ),
+        (lambda: _capabilities.get_kind(CallableVictim(give_shares, [0, 1])), "proba"),
+        (
+            lambda: (
+                _capabilities.get_wrapped_step(
+                    FrozenEstimator(make_pipeline(StandardScaler(), FrozenEstimator(tree)))
+                )
+                is tree
+            ),
+            True,
+        ),
+    ],
+    _class_densities: [
+        (
+            lambda: expand(_class_densities._ProductNormal),
+            [[2.0, 3.0, 4.0, 9.0], [5.0, -1.0, 25.0, 1.0]],
+        ),
+        (
+            lambda: expand(_class_densities._JointNormal),
+            [[2.0, 3.0, 4.0, 6.0, 9.0], [5.0, -1.0, 25.0, -5.0, 1.0]],
+        ),
+        (lambda: expand(_class_densities._PooledNormal), [[2.0, 3.0], [5.0, -1.0]]),
+        (lambda: _class_densities._log_root(np.diag([4.0, 9.0])), np.log(6.0)),
+        (lambda: prior(GaussianNB()), None),
+        (lambda: prior(GaussianNB(priors=[0.25, 0.75])), [0.25, 0.75]),
+        (lambda: prior(LinearDiscriminantAnalysis(priors=[0.25, 0.75])), [0.25, 0.75]),
+        (lambda: prior(QuadraticDiscriminantAnalysis()), None),
+        (lambda: prior(MultinomialNB()), None),
+        (lambda: prior(MultinomialNB(fit_prior=False)), [0.5, 0.5]),
+        (lambda: prior(BernoulliNB(class_prior=[0.25, 0.75])), [0.25, 0.75]),
+        (lambda: _class_densities.count_density_coefficients(GaussianNB(), 3), 7),
+        (
+            lambda: _class_densities.count_density_coefficients(QuadraticDiscriminantAnalysis(), 3),
+            10,
+        ),
+        (lambda: _class_densities.count_density_coefficients(BernoulliNB(), 3), 4),
+        (lambda: _class_densities.why_no_densities(GaussianNB()), None),
+        (
+            lambda: _class_densities.why_no_densities(tree),
+            "the answers of a DecisionTreeClassifier do not follow from sums over its classes",
+        ),
+        (
+            lambda: _class_densities.why_no_densities(
+                LinearDiscriminantAnalysis(solver="lsqr", shrinkage=0.5)
+            ),
+            "its covariance was shrunk",
+        ),
+        (
+            lambda: _class_densities.why_no_densities(QuadraticDiscriminantAnalysis(reg_param=1.0)),
+            "reg_param=1 leaves no covariance",
+        ),
+        (
+            lambda: _class_densities.why_no_densities(QuadraticDiscriminantAnalysis(reg_param=0.9)),
+            None,
+        ),
+        (
+            lambda: _class_densities.why_no_densities(MultinomialNB(alpha=0.0)),
+            "its alpha is not one positive number",
+        ),
+        (
+            lambda: _class_densities.why_no_densities(MultinomialNB(alpha=array([1.0, 2.0]))),
+            "its alpha is not one positive number",
+        ),
+        (lambda: _class_densities.why_no_densities(BernoulliNB(alpha=0.5)), None),
+    ],
+    _inner_models: [
+        # Classes 0 and 1, 0 and 2, 1 and 2: the rows of both, and whether a row is of the second.
+        (
+            list_pairs,
+            [
+                ("estimators_[0]", [0, 1, 1, 0, 0], [1, 2, 4, 5, 6]),
+                ("estimators_[1]", [1, 0, 1, 0, 0], [0, 1, 3, 5, 6]),
+                ("estimators_[2]", [1, 0, 1, 0], [0, 2, 3, 4]),
+            ],
+        ),
+        (lambda: list_pairs(np.arange(7) * 10)[2][2], [0, 20, 30, 40]),
+    ],
+    _model_features: [
+        (lambda: cut("ab", 3).can_begin("abc"), True),
+        (lambda: cut("ab", 3).can_begin("abcd"), False),
+        (lambda: cut("ab", 3).can_begin("xbc"), False),
+        (lambda: cut("ab", 3).is_whole, False),
+        (lambda: cut("ab", 2).is_whole, True),
+        (lambda: decode("a", "bc"), ["a", "bc"]),
+        (lambda: _model_features._decode_categories({"values": [3, 1]}), [3, 1]),
+        (lambda: [one.by_bytes for one in decode("ä", "b")], ["ä", "b"]),
+        (lambda: [one.n_characters for one in decode("ä", "b")], [2, 1]),
+        # Cut texts are the values that they can begin, each once; another one has its own name.
+        (lambda: complete([("a", 2, "?"), ("a", 2, "?")], ["ac", "ab", 3]), ["ab", "ac"]),
+        (
+            lambda: complete([("a", 2, "?"), ("b", 2, "?")], ["ab"]),
+            ["ab", f"b{dots}1"],
+        ),
+        # By bytes, if more of them are values than of the completed ones.
+        (lambda: complete([("a", 2, "ä"), ("b", 2, "c")], ["ä", "c", "bd"]), ["ä", "c"]),
+        (lambda: complete([("a", 2, "c"), ("b", 2, "c")], ["c"])[0], f"a{dots}0"),
+        (lambda: _model_features.complete_categories(["b", "a"], ["a"]), ["b", "a"]),
+        (lambda: _model_features.find_model(tree)[1], None),
+        (
+            lambda: [type(one).__name__ for one in _model_features.find_model(searched)],
+            ["DecisionTreeClassifier", "Pipeline"],
+        ),
+        (lambda: len(_model_features.find_model(searched)[1]), 1),
+        (lambda: _model_features.find_model(nested), (None, None)),
+        (lambda: _model_features.find_model(make_pipeline(tree))[1], None),
+        (
+            lambda: tell_refusal(
+                lambda: _model_features._check_model_width(
+                    NS(n_features_in_=3), np.zeros((2, 2)), "It reads"
+                )
+            ),
+            "It reads 3 features; the records have shape (2, 2).",
+        ),
+    ],
+    _multioutput: [
+        (lambda: _multioutput._get_last(tree) is tree, True),
+        (lambda: _multioutput._get_last(nested) is nested[-1][-1], True),
+    ],
+    _state: [
+        # The words of a vocabulary are values of records; numbers by name are none.
+        (lambda: list_items({"a": 0, "b": 1}), [("model.keys()", ["a", "b"])]),
+        (lambda: len(list_items({"a": True, "b": 1})), 2),
+        (lambda: len(list_items({3: 0, "b": 1})), 2),
+        (lambda: len(list_items({"a": 0.5, "b": 1})), 2),
+    ],
+    _training_function: [
+        (lambda: _training_function.is_module(tree), False),
+    ],
+    boosters: [
+        (lambda: is_newton(), True),
+        (lambda: is_newton("MultiClass"), True),
+        (lambda: is_newton("RMSE", False), True),
+        (lambda: is_newton("CrossEntropy"), False),
+        (lambda: is_newton("RMSE", True), False),
+        (lambda: is_newton("Logloss", False), False),
+        (lambda: is_newton(weights=[1, 2]), False),
+        (lambda: is_newton(params={"a": 1}), False),
+        (lambda: is_newton(method="Gradient"), False),
+        (lambda: is_newton(iterations=10), False),
+        (lambda: is_newton(monotone={"0": 0, "1": 1}), False),
+        (lambda: is_newton(shrink=0.1), False),
+        (lambda: is_newton(scale=2), False),
+    ],
+    _boosters: [
+        (lambda: ask(give_shares, X[:2] / 4), ["a", "a"]),
+        (lambda: ask(give_shares, X[1:4] / 4, batch_size=2), ["a", "b", "b"]),
+        (lambda: ask(give_shares, X[:0]), []),
+        (lambda: ask(lambda rows: ["a"] * len(rows), X[:3], kind="label"), ["a"] * 3),
+        (lambda: ask(lambda rows: ["a"] * len(rows), X[:0], kind="label"), []),
+        (
+            lambda: tell_refusal(lambda: ask(lambda rows: np.ones((len(rows), 3)) / 3, X)),
+            "The function must return 7 rows and 2 classes with an array of shape (7, 2); got "
+            "(7, 3).",
+        ),
+    ],
+}
+
+
+@pytest.mark.parametrize("module", ANSWERS, ids=lambda module: module.__name__)
+def test_answers_by_hand(module):
+    expect_answers(ANSWERS[module])
+
+
+@pytest.mark.parametrize(
+    ("model", "target"),
+    [
+        (GradientBoostingClassifier(n_estimators=7, subsample=0.5, random_state=0), y),
+        (GradientBoostingRegressor(n_estimators=7, max_depth=1, random_state=0), numbers),
+        (HistGradientBoostingRegressor(max_iter=7, min_samples_leaf=1), numbers),
+    ],
+    ids=lambda one: type(one).__name__,
+)
+def test_stages_of_boosting_are_the_models_of_fewer_rounds(model, target):
+    """Rounds 3, 5 and 7 of seven, as shares of a third."""
+    name = "max_iter" if hasattr(model, "max_iter") else "n_estimators"
+    scaled = make_pipeline(StandardScaler(), model).fit(X, target)
+    stages = _boosters.query_stages(scaled, X, 3)
+    assert len(stages) == 3
+    for stage, n_rounds in zip(stages, (3, 5, 7), strict=True):
+        fewer = scaled.set_params(**{f"{type(model).__name__.lower()}__{name}": n_rounds})
+        fewer = fewer.fit(X, target)
+        by_value = stage.kind == "value"
+        expected = fewer.predict(X) if by_value else fewer.predict_proba(X)
+        np.testing.assert_allclose(np.ravel(stage.values), np.ravel(expected), atol=1e-12)
+        assert by_value or stage.classes.tolist() == [0, 1]
+
+
+def test_a_booster_that_stopped_early_has_the_rounds_up_to_its_best():
+    xgboost = pytest.importorskip("xgboost")
+    settings = dict(max_depth=2, learning_rate=0.5, random_state=0, n_jobs=1)
+    model = xgboost.XGBClassifier(n_estimators=30, early_stopping_rounds=3, **settings)
+    model.fit(X, y, eval_set=[(X[::-1], y)], verbose=False)
+    best = model.best_iteration + 1
+    assert 1 <= best < model.get_booster().num_boosted_rounds()
+    for stage, share in zip(_boosters.query_stages(model, X, 2), (-(-best // 2), best)):
+        fewer = xgboost.XGBClassifier(n_estimators=share, **settings).fit(X, y)
+        np.testing.assert_allclose(stage.values, fewer.predict_proba(X), atol=1e-6)
+    whole = xgboost.XGBClassifier(n_estimators=4, **settings).fit(X, y)
+    for stage, share in zip(_boosters.query_stages(whole, X, 2), (2, 4), strict=True):
+        np.testing.assert_allclose(
+            stage.values, whole.predict_proba(X, iteration_range=(0, share)), atol=1e-6
+        )
+
+
+def test_models_without_rounds_have_no_stages():
+    told = tell_refusal(lambda: _boosters.query_stages(tree.fit(X, y), X, 2))
+    assert told.startswith("DecisionTreeClassifier has no rounds to read; ")
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        GaussianNB(var_smoothing=0.125),
+        GaussianNB(priors=[0.25, 0.75]),
+        QuadraticDiscriminantAnalysis(reg_param=0.25),
+        LinearDiscriminantAnalysis(),
+        LinearDiscriminantAnalysis(solver="lsqr"),
+        BernoulliNB(binarize=1.25, alpha=0.5),
+        MultinomialNB(alpha=0.25),
+    ],
+    ids=str,
+)
+def test_densities_at_equal_weights_are_those_of_the_model_and_move_as_differences(model):
+    rng = np.random.default_rng(0)
+    rows, labels = rng.poisson(2.0, size=(30, 3)).astype(float), np.arange(30) % 3 % 2
+    found = model.fit(rows, labels)
+    densities = _class_densities._DENSITIES[type(found)](found, rows, labels)
+    logs = densities.fit(np.ones(30))
+    odds = found.predict_log_proba(rows)
+    np.testing.assert_allclose(logs[:, 1] - logs[:, 0], odds[:, 1] - odds[:, 0], atol=1e-8)
+    some = array([0, 4, 7])
+    moved = [densities.move(k, rows[some], labels[some]) for k in range(2)]
+    for place, row in enumerate(some):
+        more, less = np.ones(30), np.ones(30)
+        more[row], less[row] = 1 + 1e-5, 1 - 1e-5
+        slope = (densities.fit(more) - densities.fit(less)) / 2e-5
+        for k in range(2):
+            np.testing.assert_allclose(moved[k][:, place], slope[:, k], rtol=1e-4, atol=1e-6)
