@@ -26,9 +26,9 @@ from skmia.cli import (
     _damaged_models,
     _inputs,
     _labels,
-    _loaded,
     _model_input,
     _options,
+    _other_objects,
     _parser,
     _policy,
     _reading,
@@ -79,9 +79,9 @@ def keep_words(y, words):
     return dict(_inputs._keep_words(records, pd.Series(words)).fields)
 
 
-def require(call):
-    """Return whether what is checked is not refused."""
-    refusal = tell_refusal(call)
+def require(expected):
+    """Return whether a part is kept of which conditions are expected."""
+    refusal = tell_refusal(lambda: _damaged_models._refuse_contradiction(expected, "tree"))
     assert refusal is None or "contradict" in refusal
     return refusal is None
 
@@ -89,23 +89,22 @@ def require(call):
 def check_nodes(left, right, feature=(0, 0, 0), n_features=1):
     left, right = array(left), array(right)
     feature = array(feature)[: len(left)]
-    return require(
-        lambda: _damaged_models._check_nodes(left, right, left == -1, feature, n_features, "tree")
-    )
+    nodes = left, right, left == -1, feature, n_features
+    return require(_damaged_models._expect_nodes(*nodes))
 
 
 def check_walk(left, right):
     left, right = array(left, dtype=int), array(right, dtype=int)
-    return require(lambda: _damaged_models._check_walk(left, right, left == -1, "tree"))
+    return require(_damaged_models._expect_walk(left, right, left == -1))
 
 
 def check_spline(t, c, k):
-    return require(lambda: _damaged_models._check_spline(NS(t=t, c=c, k=k)))
+    return require(_damaged_models._expect_spline(NS(t=t, c=c, k=k)))
 
 
 def check_labels(labels, n=3):
     model = NS(_y=array(labels), n_samples_fit_=n, classes_=["a", "b"])
-    return require(lambda: _damaged_models._check_neighbor_labels(model))
+    return require(_damaged_models._expect_neighbor_labels(model))
 
 
 def check_widths(width, *owns, subsets=None, trees=None):
@@ -115,7 +114,7 @@ def check_widths(width, *owns, subsets=None, trees=None):
     ensemble = NS(n_features_in_=width)
     if subsets is not None:
         ensemble.estimators_features_ = subsets
-    return require(lambda: _damaged_models._check_widths(ensemble, parts))
+    return require(_damaged_models._expect_widths(ensemble, parts))
 
 
 class Voters(BaseEstimator):
@@ -139,7 +138,7 @@ class Foreign:
 
 
 def tell_foreign(module, **attributes):
-    told = _loaded._tell_object(Foreign(module, **attributes).value)
+    told = _other_objects._tell_object(Foreign(module, **attributes).value)
     return told if told is None else told[:20]
 
 
@@ -222,17 +221,13 @@ ANSWERS = {
         ),
         (lambda: check_sizes(None, 2), None),
         (lambda: check_sizes("all", 2), None),
-        (lambda: require(lambda: _damaged_models._check_vocabulary(NS())), True),
+        (lambda: require(_damaged_models._expect_vocabulary(NS())), True),
         (
-            lambda: require(
-                lambda: _damaged_models._check_vocabulary(NS(vocabulary_={"a": 1, "b": 0}))
-            ),
+            lambda: require(_damaged_models._expect_vocabulary(NS(vocabulary_={"a": 1, "b": 0}))),
             True,
         ),
         (
-            lambda: require(
-                lambda: _damaged_models._check_vocabulary(NS(vocabulary_={"a": 1, "b": 2}))
-            ),
+            lambda: require(_damaged_models._expect_vocabulary(NS(vocabulary_={"a": 1, "b": 2}))),
             False,
         ),
         *(
@@ -331,25 +326,25 @@ ANSWERS = {
             "give --classes yes no, with which the model is right on 100% of the",
         ),
     ],
-    _loaded: [
+    _other_objects: [
         (
-            lambda: _loaded._tell_module("sklearn.gone"),
+            lambda: _other_objects._tell_module("sklearn.gone"),
             "needs the module 'sklearn.gone', which is not importable here: install the version of "
             "scikit-learn with which the model was saved",
         ),
         (
-            lambda: _loaded._tell_module("imblearn_gone.over"),
+            lambda: _other_objects._tell_module("imblearn_gone.over"),
             "needs the module 'imblearn_gone.over', which is not importable here: if it is a "
             "package, pip install imblearn_gone; if it is a file of yours, name its folder: "
             "PYTHONPATH=FOLDER skmia ...",
         ),
-        (lambda: _loaded._tell_object(None), "nothing (None)"),
+        (lambda: _other_objects._tell_object(None), "nothing (None)"),
         (
-            lambda: _loaded._tell_object(LogisticRegression),
+            lambda: _other_objects._tell_object(LogisticRegression),
             "the class LogisticRegression; save a fitted model of it",
         ),
-        (lambda: _loaded._tell_object(frame), "a table, not a model"),
-        (lambda: _loaded._tell_object(array([1.0])), "an array, not a model"),
+        (lambda: _other_objects._tell_object(frame), "a table, not a model"),
+        (lambda: _other_objects._tell_object(array([1.0])), "an array, not a model"),
         (lambda: tell_foreign("statsmodels.a"), "a result of statsmod"),
         (lambda: tell_foreign("xgboost.core"), "a Thing of xgboost w"),
         (lambda: tell_foreign("lightgbm.basic"), "a Thing of lightgbm "),
@@ -360,45 +355,50 @@ ANSWERS = {
         (lambda: tell_foreign("mine", __call__=len), "a function (Thing); "),
         (lambda: tell_foreign("mine", __call__=len, predict=1), "a Thing of mine, whi"),
         (lambda: tell_foreign("mine"), "a Thing of mine, whi"),
-        (lambda: _loaded._tell_object(LogisticRegression()), None),
-        (lambda: _loaded._name_origin(len), ("builtins", "len")),
-        (lambda: _loaded._name_origin(Foreign("a.b", "ResultWrapper").value), ("a", "Result")),
-        (lambda: _loaded._tell_container([]), "a list (nothing); save a model alone"),
+        (lambda: _other_objects._tell_object(LogisticRegression()), None),
+        (lambda: _other_objects._name_origin(len), ("builtins", "len")),
         (
-            lambda: _loaded._tell_container({"m": LogisticRegression(), "n": 3}),
+            lambda: _other_objects._name_origin(Foreign("a.b", "ResultWrapper").value),
+            ("a", "Result"),
+        ),
+        (lambda: _other_objects._tell_container([]), "a list (nothing); save a model alone"),
+        (
+            lambda: _other_objects._tell_container({"m": LogisticRegression(), "n": 3}),
             "a dict ('m': LogisticRegression and 'n': int); save its model alone: "
             "joblib.dump(saved['m'], 'model.joblib')",
         ),
         (
-            lambda: _loaded._tell_container((StandardScaler(), LogisticRegression())),
+            lambda: _other_objects._tell_container((StandardScaler(), LogisticRegression())),
             "a tuple (StandardScaler and LogisticRegression); save its model alone: "
             "joblib.dump(saved[1], 'model.joblib'), or a Pipeline of StandardScaler and the model, "
             "if they belong together",
         ),
         (
-            lambda: _loaded._tell_container([LogisticRegression(), LogisticRegression()])[-18:],
+            lambda: _other_objects._tell_container([LogisticRegression(), LogisticRegression()])[
+                -18:
+            ],
             "save a model alone",
         ),
         (
-            lambda: _loaded.describe_kind(make_pipeline(StandardScaler(), KMeans())),
+            lambda: _other_objects.describe_kind(make_pipeline(StandardScaler(), KMeans())),
             "a Pipeline that ends in KMeans; save one that ends in the classifier or regressor",
         ),
         (
-            lambda: _loaded.describe_kind(IsolationForest()),
+            lambda: _other_objects.describe_kind(IsolationForest()),
             "an IsolationForest, which detects outliers; membership attacks on it are not "
             "supported",
         ),
         (
-            lambda: _loaded.describe_kind(DBSCAN()),
+            lambda: _other_objects.describe_kind(DBSCAN()),
             "a DBSCAN, which finds clusters; membership attacks on it are not supported",
         ),
         (
-            lambda: _loaded.describe_kind(StandardScaler()),
+            lambda: _other_objects.describe_kind(StandardScaler()),
             "a StandardScaler, which transforms; save the model behind it, in one Pipeline with it",
         ),
-        (lambda: _loaded.describe_kind(Voters()), "a Voters"),
+        (lambda: _other_objects.describe_kind(Voters()), "a Voters"),
         (
-            lambda: _loaded.describe_kind(
+            lambda: _other_objects.describe_kind(
                 GridSearchCV(forest, {"max_depth": [1]}, refit=False, cv=2).fit(
                     np.eye(4), [0, 1, 0, 1]
                 )

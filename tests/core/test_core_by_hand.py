@@ -211,15 +211,15 @@ ANSWERS = {
         (lambda: linear_influence.is_dual(3, array([1.0, 1.0, 1.0, 0.0]), 2), False),
         (
             lambda: linear_influence.expect_influence(10, 40, np.ones(4), 1, 2),
-            (96000384.0, 5.504e-08, "a matrix of 4 x 4 coefficients"),
+            (96000384.0, 5.504e-08, "a matrix of 4 x 4 coefficients", 0),
         ),
         (
             lambda: linear_influence.expect_influence(10, 40, np.ones(4), 3, 2),
-            (96003456.0, 5.4528e-07, "a matrix of 12 x 12 coefficients"),
+            (96003456.0, 5.4528e-07, "a matrix of 12 x 12 coefficients", 0),
         ),
         (
             lambda: linear_influence.expect_influence(3, 40, np.ones(4), 1, 2, is_sparse=True),
-            (96000288.0, 2.1432e-07, "a matrix of 3 x 3 records"),
+            (96000288.0, 2.1432e-07, "a matrix of 3 x 3 records", 0),
         ),
         (
             lambda: linear_influence._multiply_rows(

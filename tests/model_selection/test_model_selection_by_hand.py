@@ -16,7 +16,7 @@ from skmia import Outputs, Records
 from skmia.model_selection import (
     RememberTraining,
     _leakage_scorer,
-    _power,
+    _power_curve,
     _remember_training,
     _training_rows,
     best_below_leakage,
@@ -43,13 +43,13 @@ def choose_candidate(accuracy, leakage, most=0.25):
 
 def list_subsets(values):
     records = table.with_fields(site=array(values, dtype=object))
-    subsets = _power._list_subsets(records, "site")
+    subsets = _power_curve._list_subsets(records, "site")
     return {name: np.flatnonzero(mask) for name, mask in subsets.items()}
 
 
 def measure(scores, members, judged, rates):
     given = array(scores), array(members, dtype=bool), array(judged, dtype=bool)
-    return _power._measure_pseudo_victims(*given, 2.0, rates)
+    return _power_curve._measure_pseudo_victims(*given, 2.0, rates)
 
 
 def outputs_of(values, kind="value"):
@@ -123,24 +123,24 @@ ANSWERS = {
         (lambda: _leakage_scorer.LeakageScorer(None, None, "auc")._name_metric(), "auc"),
         (lambda: _leakage_scorer.LeakageScorer(None, None, max)._name_metric(), "max"),
     ],
-    _power: [
-        (lambda: _power._read_models(None, 3), [0, 1, 2]),
-        (lambda: _power._read_models([2, 0], 3), [2, 0]),
-        (lambda: _power._read_models([False, True, True], 3), [1, 2]),
+    _power_curve: [
+        (lambda: _power_curve._read_models(None, 3), [0, 1, 2]),
+        (lambda: _power_curve._read_models([2, 0], 3), [2, 0]),
+        (lambda: _power_curve._read_models([False, True, True], 3), [1, 2]),
         *(
             (
-                lambda models=models: tell_refusal(lambda: _power._read_models(models, 3)),
+                lambda models=models: tell_refusal(lambda: _power_curve._read_models(models, 3)),
                 "models must be numbers from 0 to 2, or a mask of 3 models with one at least; got "
                 f"{models}.",
             )
             for models in ([-1], [3], [0.5], [], [[1]], [False] * 3, [True] * 2)
         ),
-        (lambda: _power._check_fprs((0.5, 0.25)), [0.5, 0.25]),
+        (lambda: _power_curve._check_fprs((0.5, 0.25)), [0.5, 0.25]),
         (
-            lambda: tell_refusal(lambda: _power._check_fprs(0.5)),
+            lambda: tell_refusal(lambda: _power_curve._check_fprs(0.5)),
             "max_fprs must be a sequence of rates; got 0.5.",
         ),
-        (lambda: _power._list_subsets(table, None), {None: slice(None)}),
+        (lambda: _power_curve._list_subsets(table, None), {None: slice(None)}),
         (lambda: list_subsets(["n", "s", "n", "n", "s"]), {"n": [0, 2, 3], "s": [1, 4]}),
         (
             lambda: list_subsets(["s", None, "n", "s", None]),
