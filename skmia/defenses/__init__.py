@@ -15,7 +15,7 @@ from ._output import LabelOnlyDefense, RoundingDefense, TemperatureDefense, TopK
 from ._pate import PATEDefense
 from ._private_search import PrivateSearchCV
 from ._released import ReleasedFileDefense, move_thresholds, strip_state
-from ._repeated_fits import CountsPrivateFits
+from ._repeated_fits import BudgetedFits
 from ._selena import SELENADefense
 from ._soft_labels import (
     LabelSmoothingDefense,

@@ -24,7 +24,7 @@ from ..exceptions import PrivacyWarning
 from ._exact_noise import PrivateRandomness
 from ._ledger import PrivacyLedger
 from ._meta import _ask_units
-from ._repeated_fits import CountsPrivateFits
+from ._repeated_fits import BudgetedFits
 from .mechanisms import (
     DELTA,
     FINITE_POSITIVE,
@@ -35,7 +35,7 @@ from .mechanisms import (
 from .schema import DeclaredSchema, name_features
 
 
-class DPSGDClassifier(CountsPrivateFits, ClassifierMixin, BaseEstimator):
+class DPSGDClassifier(BudgetedFits, ClassifierMixin, BaseEstimator):
     """A skorch net trained by differentially private gradient descent.
 
     In each step every row takes part with the same probability, independently of the others. Its

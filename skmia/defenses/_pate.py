@@ -34,7 +34,7 @@ from ._exact_noise import PrivateRandomness
 from ._ledger import PrivacyLedger
 from ._meta import check_labeled
 from ._noisy_votes import VotingNoise
-from ._repeated_fits import CountsPrivateFits
+from ._repeated_fits import BudgetedFits
 from ._student import TaughtClassifier
 from .mechanisms import (
     DELTA,
@@ -45,7 +45,7 @@ from .mechanisms import (
 )
 
 
-class PATEDefense(CountsPrivateFits, TaughtClassifier):
+class PATEDefense(BudgetedFits, TaughtClassifier):
     """Student that is trained on public rows, with labels from a private vote of teachers.
 
     The training rows are divided among the teachers. The teachers vote on the label of each public

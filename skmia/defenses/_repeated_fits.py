@@ -18,21 +18,6 @@ class CountsPrivateFits(TransactionMixin):
     rows. What clones share is public: the noise, the rate and the number of steps of each fit.
     """
 
-    def _validate_parameters(self):
-        # An infinite epsilon is training without privacy, which has another parameter.
-        if isinstance(self.target_epsilon, Real) and self.target_epsilon == np.inf:
-            raise InvalidParameterError(
-                f"The 'target_epsilon' parameter of {type(self).__name__} must be finite. Got inf "
-                "instead. To train without privacy, set noise_multiplier=0 and leave it out."
-            )
-        super()._validate_parameters()
-
-    def _list_conflicting_parameters(self):
-        given = [self.target_epsilon is not None, self.noise_multiplier is not None]
-        if sum(given) != 1:
-            got = "both" if all(given) else "neither"
-            yield f"Give one of target_epsilon and noise_multiplier; got {got}."
-
     def __sklearn_clone__(self):
         made = super().__sklearn_clone__()
         vars(made).update(_fits_of_clones=self._get_fits(), _may_be_sent=True)
@@ -78,6 +63,25 @@ class CountsPrivateFits(TransactionMixin):
                 stacklevel=4,
             )
         return n_fits, total
+
+
+class BudgetedFits(CountsPrivateFits):
+    """Fits of an estimator of which either the epsilon or the noise is given."""
+
+    def _validate_parameters(self):
+        # An infinite epsilon is training without privacy, which has another parameter.
+        if isinstance(self.target_epsilon, Real) and self.target_epsilon == np.inf:
+            raise InvalidParameterError(
+                f"The 'target_epsilon' parameter of {type(self).__name__} must be finite. Got inf "
+                "instead. To train without privacy, set noise_multiplier=0 and leave it out."
+            )
+        super()._validate_parameters()
+
+    def _list_conflicting_parameters(self):
+        given = [self.target_epsilon is not None, self.noise_multiplier is not None]
+        if sum(given) != 1:
+            got = "both" if all(given) else "neither"
+            yield f"Give one of target_epsilon and noise_multiplier; got {got}."
 
 
 class FitsOfClones(list):

@@ -21,7 +21,7 @@ from .._core.types import ArrayLike, Seed
 from ..defenses import (
     DELTA,
     FINITE_POSITIVE,
-    CountsPrivateFits,
+    BudgetedFits,
     PrivacyLedger,
     PrivateRandomness,
     choose_target_delta,
@@ -306,7 +306,7 @@ def _is_set(value, default):
     return np.ndim(value) > 0 or value != default
 
 
-class DPWassersteinGAN(CountsPrivateFits, BaseEstimator):
+class DPWassersteinGAN(BudgetedFits, BaseEstimator):
     """A generator of rows, trained against a critic that sees real rows through noise only.
 
     The critic is trained with a penalty on its slope (WGAN-GP). Its gradients need not be clipped:
