@@ -159,8 +159,8 @@ class StationarityAttack(EquationsAttack):
     0.58
     """
 
-    # Gradients may be exact, but bits cannot be solved for as if they were: propagation then settles
-    # on wrong ones, or wanders.
+    # Gradients may be exact, but if bits are solved for as if they were, propagation settles on
+    # wrong ones, or wanders.
     _noises, _n_steps = (0.003, NOISE, 0.03, 0.06, 0.1, 0.3), 40
     _propagates_outsiders = True
 
