@@ -576,6 +576,7 @@ _MOST_MISFIT = 3
 # of the noise is assumed, so that right bits leave less than they are expected to.
 _MOST_OF_EXPECTED = 0.9
 _MUCH_NOISE = 0.1  # with which a solution that settles is taken
+_ALIKE = 0.05  # difference of solutions that say the same
 _FEW_EQUATIONS = 0.1  # per candidate, which are solved with one noise
 _DETERMINED = 0.5  # expected misfit from which bits are determined
 _APART = 0.2  # difference of solutions with different noise from which none is trusted
@@ -644,8 +645,8 @@ class EquationsAttack(CandidatesAttack):
     def _solve(self, *, is_contradicting=False):
         """Solve with noise that is lowered step by step, each time from the last solution.
 
-        Where bits remain unsure, what is said is the mean over the noises: the least one with which
-        propagation settles makes them too sure, and the largest one not sure enough.
+        Where bits of an optimum remain unsure, what is said is the mean over the noises: the least
+        one with which propagation settles makes them too sure, the largest one not sure enough.
         """
         self._disagreement = 0.0
         n_equations, hessian = self._equations.rows.shape[0], self._equations.hessian
@@ -661,11 +662,10 @@ class EquationsAttack(CandidatesAttack):
         solution, noise = taken[-1]
         self._whiten(noise)
         solution = solution._replace(known=first.known)
-        if self._is_determined(solution):
+        if self._is_determined(solution) or hessian is None:
             return solution
         ratios = [one.ratios for one, _ in taken]
-        sides = (posterior_of(one, self.prior) for one in (ratios[0], ratios[-1]))
-        self._disagreement = float(np.sqrt(np.mean(np.subtract(*sides) ** 2)))
+        self._disagreement = self._compare_ratios(ratios[0], ratios[-1])
         return solution._replace(ratios=np.mean(ratios, axis=0))
 
     def _lower_noise(self, is_contradicting):
@@ -684,10 +684,18 @@ class EquationsAttack(CandidatesAttack):
             self._learn_pulls(taken[-1][0])
             start = taken[-1][0]._replace(inverter=None)
             solution = self._solve_with(less, is_contradicting, start)
-            if not self._is_taken(solution, less):
+            # Without a Hessian, sets of members are weighed wrongly, which leaves larger residuals.
+            is_same = self._equations.hessian is None and solution.is_settled
+            is_same = is_same and self._compare_ratios(solution.ratios, start.ratios) <= _ALIKE
+            if not is_same and not self._is_taken(solution, less):
                 break
             taken.append((solution, less))
         return taken
+
+    def _compare_ratios(self, *ratios):
+        """Return the root mean squared difference of the probabilities of two solutions."""
+        first, second = (posterior_of(one, self.prior) for one in ratios)
+        return float(np.sqrt(np.mean((first - second) ** 2)))
 
     def _learn_pulls(self, solution):
         """Let the pulls follow from the probabilities of membership; return whether they do."""
