@@ -643,11 +643,6 @@ class EquationsAttack(CandidatesAttack):
         return self._solution.ratios
 
     def _solve(self, *, is_contradicting=False):
-        """Solve with noise that is lowered step by step, each time from the last solution.
-
-        Where bits of an optimum remain unsure, what is said is the mean over the noises: the least
-        one with which propagation settles makes them too sure, the largest one not sure enough.
-        """
         self._disagreement = 0.0
         n_equations, hessian = self._equations.rows.shape[0], self._equations.hessian
         is_few = hessian is None or n_equations < _FEW_EQUATIONS * self._n_candidates
@@ -658,39 +653,56 @@ class EquationsAttack(CandidatesAttack):
             return first
         if is_few and self._is_taken(first, NOISE):
             return first
-        taken = self._lower_noise(is_contradicting)
-        solution, noise = taken[-1]
-        self._whiten(noise)
-        solution = solution._replace(known=first.known)
-        if self._is_determined(solution) or hessian is None:
-            return solution
-        ratios = [one.ratios for one, _ in taken]
-        self._disagreement = self._compare_ratios(ratios[0], ratios[-1])
-        return solution._replace(ratios=np.mean(ratios, axis=0))
+        if hessian is None:
+            return self._raise_noise(first, is_contradicting)
+        return self._lower_noise(is_contradicting)._replace(known=first.known)
+
+    def _raise_noise(self, solution, is_contradicting):
+        """Solve with more noise until propagation settles, and return to less that says the same.
+
+        Sets of members that have no Hessian are weighed wrongly, which leaves larger residuals.
+        """
+        settled = []
+        for noise in (one for one in self._noises if one > NOISE):
+            if solution.is_settled:
+                settled.append((self._noise, solution))
+            solution = self._solve_with(noise, is_contradicting)
+            if self._is_taken(solution, noise):
+                break
+        for noise, same in settled:
+            if self._compare_ratios(same.ratios, solution.ratios) <= _ALIKE:
+                self._whiten(noise)
+                return same
+        return solution
 
     def _lower_noise(self, is_contradicting):
-        """Return solutions with falling noise, and the noise, as long as they can be taken."""
+        """Solve with noise that is lowered step by step, each time from the last solution.
+
+        Where bits remain unsure, what is said is the mean over the noises: the least one with which
+        propagation settles makes them too sure, and the largest one not sure enough.
+        """
         for noise in (one for one in self._noises if one >= _MUCH_NOISE):
             solution = self._solve_with(noise, is_contradicting)
             if self._is_taken(solution, noise):
                 break
-        if self._learn_pulls(solution):
-            again = self._solve_with(noise, is_contradicting, solution._replace(inverter=None))
-            solution = again if self._is_taken(again, noise) else solution
-        taken = [(solution, noise)]
-        for less in reversed(self._noises[: self._noises.index(noise)]):
-            if less < NOISE and not self._is_determined(taken[-1][0]):
+        self._learn_pulls(solution)
+        again = self._solve_with(noise, is_contradicting, solution._replace(inverter=None))
+        solution = again if self._is_taken(again, noise) else solution
+        ratios, taken = [solution.ratios], noise
+        for noise in reversed(self._noises[: self._noises.index(taken)]):
+            if noise < NOISE and not self._is_determined(solution):
                 break
-            self._learn_pulls(taken[-1][0])
-            start = taken[-1][0]._replace(inverter=None)
-            solution = self._solve_with(less, is_contradicting, start)
-            # Without a Hessian, sets of members are weighed wrongly, which leaves larger residuals.
-            is_same = self._equations.hessian is None and solution.is_settled
-            is_same = is_same and self._compare_ratios(solution.ratios, start.ratios) <= _ALIKE
-            if not is_same and not self._is_taken(solution, less):
+            self._learn_pulls(solution)
+            colder = self._solve_with(noise, is_contradicting, solution._replace(inverter=None))
+            if not self._is_taken(colder, noise):
                 break
-            taken.append((solution, less))
-        return taken
+            solution, taken = colder, noise
+            ratios.append(solution.ratios)
+        self._whiten(taken)
+        if self._is_determined(solution):
+            return solution
+        self._disagreement = self._compare_ratios(ratios[0], ratios[-1])
+        return solution._replace(ratios=np.mean(ratios, axis=0))
 
     def _compare_ratios(self, *ratios):
         """Return the root mean squared difference of the probabilities of two solutions."""
@@ -698,12 +710,9 @@ class EquationsAttack(CandidatesAttack):
         return float(np.sqrt(np.mean((first - second) ** 2)))
 
     def _learn_pulls(self, solution):
-        """Let the pulls follow from the probabilities of membership; return whether they do."""
-        hessian = self._equations.hessian
-        if hessian is not None:
-            pulls = hessian.find_pulls(posterior_of(solution.ratios, self.prior))
-            self._equations = self._equations._replace(pulls=pulls)
-        return hessian is not None
+        """Let the pulls follow from the probabilities of membership."""
+        pulls = self._equations.hessian.find_pulls(posterior_of(solution.ratios, self.prior))
+        self._equations = self._equations._replace(pulls=pulls)
 
     def _solve_with(self, noise, is_contradicting, start=None, n_steps=None):
         self._whiten(noise)
