@@ -579,7 +579,7 @@ _MUCH_NOISE = 0.1  # with which a solution that settles is taken
 _ALIKE = 0.05  # difference of solutions that say the same
 _FEW_EQUATIONS = 0.1  # per candidate, which are solved with one noise
 _DETERMINED = 0.5  # expected misfit from which bits are determined
-_APART = 0.2  # difference of solutions with different noise from which none is trusted
+_APART = 0.12  # difference of solutions with different noise from which none is trusted
 
 # Priors from other evidence are limited to this distance from 0 and 1, so that exact equations can
 # overrule evidence that is wrong. Ridge regression takes a prior for a normal distribution, in
@@ -699,7 +699,7 @@ class EquationsAttack(CandidatesAttack):
             solution, taken = colder, noise
             ratios.append(solution.ratios)
         self._whiten(taken)
-        if self._is_determined(solution):
+        if taken <= NOISE and self._is_determined(solution):
             return solution
         self._disagreement = self._compare_ratios(ratios[0], ratios[-1])
         return solution._replace(ratios=np.mean(ratios, axis=0))

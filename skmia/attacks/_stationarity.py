@@ -130,7 +130,7 @@ class StationarityAttack(EquationsAttack):
     long as it settles and leaves no larger residuals than bits as unsure as it says would. Bits
     that are determined are solved with 0.003 at last. The score of others is the mean over the
     noises, since a small noise makes them too sure and a large one not sure enough. If the
-    probabilities with the largest and the smallest noise differ by more than 0.2 (root mean
+    probabilities with the largest and the smallest noise differ by more than 0.12 (root mean
     square), ``expected_auc_`` is None.
 
     Sample weights are not stored in a file, and make the equations wrong. If the model was trained
