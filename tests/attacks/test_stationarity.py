@@ -165,9 +165,10 @@ def test_a_solution_that_contradicts_its_own_certainty_is_not_taken():
         bounded = StationarityAttack(victim, solver="bounded", random_state=0).fit(records)
         scores = [one.score_samples(records) for one in (attack, bounded)]
         found.append([*(roc_auc_score(member, one) for one in scores), attack.expected_auc_])
-    reached, by_bounds, expected = np.mean(found, axis=0)
-    assert reached >= by_bounds - 0.005
-    assert abs(reached - expected) <= 0.05
+    reached, by_bounds, _ = np.array(found, dtype=float).T
+    assert reached.mean() >= by_bounds.mean() - 0.005
+    away = [expected - auc for auc, _, expected in found if expected is not None]
+    assert len(away) >= 2 and abs(np.mean(away)) <= 0.05
 
 
 @pytest.mark.filterwarnings("ignore::FutureWarning")
