@@ -273,7 +273,7 @@ def whiten_equations(equations, outsiders, n_candidates, relative=NOISE):
     rate = outsiders * equations.n_rows / n_candidates
     targets = targets - rate * (rows @ np.ones(n_candidates))
     noise = np.sqrt(equations.variances + rate * squares + relative**2 * squares)
-    pulls = equations.blur.T @ noise**-2.0
+    pulls = equations.blur.T @ noise**-2.0 + equations.pulls
     return multiply_rows(rows, 1 / noise), targets / noise, 1 / noise, pulls
 
 
@@ -577,7 +577,10 @@ _MOST_MISFIT = 3
 # of the noise is assumed, so that right bits leave less than they are expected to.
 _MOST_OF_EXPECTED = 0.9
 _MUCH_NOISE = 0.1  # with which a solution that settles is taken
-_ALIKE = 0.05  # root mean squared difference of the probabilities of solutions that say the same
+_ALIKE = 0.05  # difference of solutions that say the same
+_FEW_EQUATIONS = 0.1  # per candidate, which are solved with one noise
+_DETERMINED = 0.5  # expected misfit from which bits are determined
+_APART = 0.12  # difference of solutions with different noise from which none is trusted
 
 # Priors from other evidence are limited to this distance from 0 and 1, so that exact equations can
 # overrule evidence that is wrong. Ridge regression takes a prior for a normal distribution, in
@@ -611,10 +614,11 @@ class EquationsAttack(CandidatesAttack):
     """Base class of attacks that solve linear equations in membership bits.
 
     A subclass implements _read(records), which returns the Equations of the candidates, and
-    _read_further(records), which returns the columns that further records would have in them.
+    _read_further(records), which returns the columns that further records would have in them, and
+    their log likelihood ratios beside the equations.
     """
 
-    # Relative noise of the equations: the first with which propagation settles is taken.
+    # Relative noises of the equations in rising order, NOISE among them.
     _noises, _n_steps = (NOISE,), _N_STEPS
     # Within which propagation has to end; ReleasedModelAttack sets it.
     _allowed_seconds = np.inf
@@ -655,35 +659,107 @@ class EquationsAttack(CandidatesAttack):
             self._solution = self._solve_contradicting()
         # Of the equations without scale, the coefficients are needed no more.
         self._equations = self._equations._replace(rows=None, blur=None)
+        if self._equations.hessian is not None:
+            self._equations.hessian.drop_candidates()
         self.n_equations_, self.known_ = len(self._targets), self._solution.known
-        self.expected_auc_ = expect_auc(posterior_of(self._solution.ratios, self.prior))
+        self.expected_auc_ = None
+        if self._disagreement <= _APART:
+            self.expected_auc_ = expect_auc(posterior_of(self._solution.ratios, self.prior))
         return self._solution.ratios
 
     def _solve(self, *, is_contradicting=False):
-        settled = []
-        for noise in self._noises:
-            solution = self._solve_with(noise, is_contradicting)
-            if self._method != "propagation" or noise == self._noises[-1]:
-                break
-            if solution.is_settled:
-                if noise >= _MUCH_NOISE or self._fits_its_own_certainty(solution):
-                    break
-                settled.append((noise, posterior_of(solution.ratios, self.prior)))
-        # With less noise, a solution that says the same is as sure as it may be.
-        bits = posterior_of(solution.ratios, self.prior)
-        same = [one for one, others in settled if np.mean((bits - others) ** 2) <= _ALIKE**2]
-        return self._solve_with(same[0], is_contradicting) if same else solution
+        self._disagreement = 0.0
+        n_equations, hessian = self._equations.rows.shape[0], self._equations.hessian
+        is_few = hessian is None or n_equations < _FEW_EQUATIONS * self._n_candidates
+        # Where noise is lowered in any case, this one only tells how much the equations contain.
+        n_steps = self._n_steps if is_few or len(self._noises) == 1 else 1
+        first = self._solve_with(NOISE, is_contradicting, n_steps=n_steps)
+        if self._method != "propagation" or len(self._noises) == 1:
+            return first
+        if is_few and self._is_taken(first, NOISE):
+            return first
+        if hessian is None:
+            return self._raise_noise(first, is_contradicting)
+        return self._lower_noise(is_contradicting)._replace(known=first.known)
 
-    def _solve_with(self, noise, is_contradicting):
+    def _raise_noise(self, solution, is_contradicting):
+        """Solve with more noise until propagation settles, and return to less that says the same.
+
+        Sets of members that have no Hessian are weighed wrongly, which leaves larger residuals.
+        """
+        settled = []
+        for noise in (one for one in self._noises if one > NOISE):
+            if solution.is_settled:
+                settled.append((self._noise, solution))
+            solution = self._solve_with(noise, is_contradicting)
+            if self._is_taken(solution, noise):
+                break
+        for noise, same in settled:
+            if self._compare_ratios(same.ratios, solution.ratios) <= _ALIKE:
+                self._whiten(noise)
+                return same
+        return solution
+
+    def _lower_noise(self, is_contradicting):
+        """Solve with noise that is lowered step by step, each time from the last solution.
+
+        Where bits remain unsure, what is said is the mean over the noises: the least one with which
+        propagation settles makes them too sure, and the largest one not sure enough.
+        """
+        for noise in (one for one in self._noises if one >= _MUCH_NOISE):
+            solution = self._solve_with(noise, is_contradicting)
+            if self._is_taken(solution, noise):
+                break
+        self._learn_pulls(solution)
+        again = self._solve_with(noise, is_contradicting, solution._replace(inverter=None))
+        solution = again if self._is_taken(again, noise) else solution
+        ratios, taken = [solution.ratios], noise
+        for noise in reversed(self._noises[: self._noises.index(taken)]):
+            if noise < NOISE and not self._is_determined(solution):
+                break
+            self._learn_pulls(solution)
+            colder = self._solve_with(noise, is_contradicting, solution._replace(inverter=None))
+            if not self._is_taken(colder, noise):
+                break
+            solution, taken = colder, noise
+            ratios.append(solution.ratios)
+        self._whiten(taken)
+        if taken <= NOISE and self._is_determined(solution):
+            return solution
+        self._disagreement = self._compare_ratios(ratios[0], ratios[-1])
+        return solution._replace(ratios=np.mean(ratios, axis=0))
+
+    def _compare_ratios(self, *ratios):
+        """Return the root mean squared difference of the probabilities of two solutions."""
+        first, second = (posterior_of(one, self.prior) for one in ratios)
+        return float(np.sqrt(np.mean((first - second) ** 2)))
+
+    def _learn_pulls(self, solution):
+        """Let the pulls follow from the probabilities of membership."""
+        pulls = self._equations.hessian.find_pulls(posterior_of(solution.ratios, self.prior))
+        self._equations = self._equations._replace(pulls=pulls)
+
+    def _solve_with(self, noise, is_contradicting, start=None, n_steps=None):
+        self._whiten(noise)
+        self._method = self._choose_solver(is_contradicting)
+        return self._solve_around(self.prior, start, n_steps)
+
+    def _whiten(self, noise):
         self._rows, self._targets, self._weights, self._pulls = whiten_equations(
             self._equations, self.outsiders_, self._n_candidates, noise
         )
-        self._method, self._noise = self._choose_solver(is_contradicting), noise
-        return self._solve_around(self.prior)
+        self._noise = noise
 
-    def _fits_its_own_certainty(self, solution):
+    def _is_taken(self, solution, noise):
+        """Whether propagation has settled on bits that leave what bits as unsure as it says do."""
+        if not solution.is_settled:
+            return False
         most = _MOST_OF_EXPECTED * expect_misfit(solution, self.prior)
-        return measure_misfit(solution) <= most
+        return noise >= _MUCH_NOISE or measure_misfit(solution) <= most
+
+    def _is_determined(self, solution):
+        """Whether so many equations are left over once bits are known that others would not fit."""
+        return expect_misfit(solution, self.prior) >= _DETERMINED
 
     def _choose_solver(self, is_contradicting):
         n_equations, n = self._rows.shape
@@ -705,10 +781,10 @@ class EquationsAttack(CandidatesAttack):
             )
         return "bounded" if n <= _MOST_BOUNDED else "ridge"
 
-    def _solve_around(self, prior, start=None):
+    def _solve_around(self, prior, start=None, n_steps=None):
         given = self._rows, self._targets, prior
         if self._method == "propagation":
-            return propagate(*given, self._pulls, start, self._n_steps)
+            return propagate(*given, self._pulls, start, n_steps or self._n_steps)
         if self._method == "bounded":
             return solve_bounded_ridge(*given, self._seed, self._pulls, start)
         return solve_ridge(*given, self._seed, self._pulls)
@@ -775,9 +851,10 @@ class EquationsAttack(CandidatesAttack):
         self._solution = self._solution._replace(inverter=None)
 
     def _judge_further(self, records):
-        columns = self._read_further(records)
+        columns, pulls = self._read_further(records)
         ratios = self._solution.judge(self._rows, multiply_rows(columns, self._weights))
-        return ratios + self._pulls.mean()  # the mean, because pulls differ little between records
+        # Of blur the mean, because it differs little between records.
+        return ratios + pulls + np.mean(self._pulls - self._equations.pulls)
 
     @abstractmethod
     def _read(self, records):
@@ -785,4 +862,4 @@ class EquationsAttack(CandidatesAttack):
 
     @abstractmethod
     def _read_further(self, records):
-        """Read the columns of further records."""
+        """Read the columns of further records, and their pulls."""

@@ -212,4 +212,4 @@ class NodeEquationsAttack(EquationsAttack):
         return Cost(n_bytes, what=f"the equations of one tree and {len(records):,} records")
 
     def _read_further(self, records):
-        return read_further_columns(self.victim, records, self._equations)
+        return read_further_columns(self.victim, records, self._equations), 0.0

@@ -77,9 +77,10 @@ class StationarityAttack(EquationsAttack):
         Root mean square of the residuals of the first solution, in units of their noise. A small
         value does not show that no training row is missing, because few equations do not contradict
         each other. 0 for a support vector machine.
-    expected_auc_ : float
+    expected_auc_ : float or None
         Expected AUC, which does not require membership: the AUC that follows if the scores are log
-        likelihood ratios; up to 0.1 too low with ``outsiders``.
+        likelihood ratios; up to 0.1 too low with ``outsiders``. None if solutions with different
+        noise contradict each other, see the notes, so that it is not known.
     offset_ : float
         Threshold of the score. Without ``membership``, the smallest threshold above 0 that at most
         5% of the non-members reach if the scores are log likelihood ratios.
@@ -120,11 +121,24 @@ class StationarityAttack(EquationsAttack):
     equation, and the others have :math:`\alpha \, \mathrm{sign}(w)`. What a solver leaves of the
     gradients follows from how it stops, and is the noise of the equations: ``lbfgs`` stops when no
     element of the mean gradient exceeds ``tol``, and coordinate descent stores a ``dual_gap_``.
-    Balanced class weights are as accurate as the estimated share of each class. If propagation does
-    not settle, or leaves larger residuals than bits as unsure as it says would, a relative noise of
-    0.03, 0.06, 0.1 and 0.3 is tried in place of 0.01; the least with which bits have about the same
-    probabilities is taken. Sample weights are not stored in a file, and make the equations wrong.
-    If the model was trained on scaled features, pass a Pipeline with its scaler.
+    Balanced class weights are as accurate as the estimated share of each class.
+
+    Many sets of members have gradients that add up to nearly zero. A set is as likely as the
+    density that it gives the coefficients, which is the determinant of its second derivatives. A
+    training row of curvature :math:`c_i` multiplies it by :math:`1 + c_i x_i^\top H^{-1} x_i`,
+    where H is the matrix of second derivatives of the others. Its expectation is computed from the
+    probabilities of membership, which are solved for in turn.
+
+    The equations get a relative noise of 0.01. Where there are at least a tenth as many of them as
+    candidates, propagation starts with a noise of 0.1, which is lowered to 0.06, 0.03 and 0.01, as
+    long as it settles and leaves no larger residuals than bits as unsure as it says would. Bits
+    that are determined are solved with 0.003 at last. The score of others is the mean over the
+    noises, since a small noise makes them too sure and a large one not sure enough. If the
+    probabilities with the largest and the smallest noise differ by more than 0.12 (root mean
+    square), ``expected_auc_`` is None.
+
+    Sample weights are not stored in a file, and make the equations wrong. If the model was trained
+    on scaled features, pass a Pipeline with its scaler.
 
     A loss with an edge leaves about as many training rows exactly on its edge as there are
     coefficients (margins of 1, residuals of `epsilon`, quantiles that are met), and others only by
@@ -149,9 +163,9 @@ class StationarityAttack(EquationsAttack):
     0.58
     """
 
-    # Gradients may be exact, but no more than this many bits can be told apart by them. With more
-    # noise, an overdetermined belief settles where it would wander.
-    _noises, _n_steps = (NOISE, 0.03, 0.06, 0.1, 0.3), 40
+    # Gradients may be exact, but if bits are solved for as if they were, propagation settles on
+    # wrong ones, or wanders.
+    _noises, _n_steps = (0.003, NOISE, 0.03, 0.06, 0.1, 0.3), 40
     _propagates_outsiders = True
 
     def _needs(self):

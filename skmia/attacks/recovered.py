@@ -130,8 +130,9 @@ class RecoveredModelAttack(_RecipeAttack):
         they are answers of the recipe.
     known_ : float
         Share of the information about the bits that the equations contain, in [0, 1).
-    expected_auc_ : float
-        Expected AUC, which does not require membership.
+    expected_auc_ : float or None
+        Expected AUC, which does not require membership; None if it is not known, see
+        :class:`~skmia.attacks.StationarityAttack`.
     offset_ : float
         Threshold of the score: without ``membership`` the least one above 0 that at most 5% of the
         non-members reach.
@@ -342,8 +343,9 @@ class JointAnswersAttack(_RecipeAttack):
         Share of the information about the bits that the equations contain, in [0, 1).
     misfit_ : float
         Root mean square of the residuals of the equations, in units of their noise.
-    expected_auc_ : float
-        Expected AUC, which does not require membership.
+    expected_auc_ : float or None
+        Expected AUC, which does not require membership; None if it is not known, see
+        :class:`~skmia.attacks.StationarityAttack`.
     offset_ : float
         Threshold of the score: without ``membership`` the least one above 0 that at most 5% of the
         non-members reach.
@@ -475,4 +477,4 @@ class _SolvedAnswers(StationarityAttack):
 
     def _read_further(self, records):
         _, X, y = open_class_rows(self.victim, records)
-        return sparse.csr_array(self._found.read_columns(X, y))
+        return sparse.csr_array(self._found.read_columns(X, y)), 0.0

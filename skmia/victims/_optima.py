@@ -56,9 +56,11 @@ class LinearOptimum(NamedTuple):
     """What adds to 0 at the optimum of a linear model, for each of its outputs."""
 
     slopes: np.ndarray  # (n, n_outputs): derivative of the loss of each candidate by its output
+    bends: np.ndarray  # (n, n_outputs): second derivative, of at least 0
     pulls: np.ndarray  # (n_outputs, n_features + 1): gradient of the penalty, of the intercept last
     holds: np.ndarray  # (n_outputs, n_features + 1): whether the gradient is that of an optimum
     variances: np.ndarray  # (n_outputs, n_features + 1): of what is left of each gradient
+    stiffness: np.ndarray  # (n_outputs, n_features + 1): second derivative of the penalty
     totals: tuple[Total, ...] = ()
 
 
@@ -93,16 +95,20 @@ def read_optimum(model, X, y, n_rows, *, differentiate, penalize, err):
     coef = np.atleast_2d(model.coef_)
     outputs = X @ coef.T + np.reshape(model.intercept_, (1, -1))
     candidates = _Candidates(X, y, outputs, n_rows)
-    slopes, totals = differentiate(model, candidates)
+    slopes, bends, *totals = differentiate(model, candidates)
     error = err(model, candidates, slopes)
-    slopes, unsure = _weigh_classes(model, candidates, slopes)
-    pulls, holds = _pull(model, coef, penalize(model, candidates))
+    weights, unsure = _weigh_classes(model, candidates, slopes)
+    pulls, holds, stiffness = _pull(model, coef, penalize(model, candidates))
     # Solvers state what they leave at most.
-    return LinearOptimum(slopes, pulls, holds, np.full(pulls.shape, error**2 / 3 + unsure), totals)
+    variances = np.full(pulls.shape, error**2 / 3 + unsure)
+    bends = np.broadcast_to(np.maximum(bends, 0), slopes.shape)
+    return LinearOptimum(
+        slopes * weights, bends * weights, pulls, holds, variances, stiffness, tuple(totals)
+    )
 
 
 def _pull(model, coef, penalty):
-    """Return the gradient of the penalty, and which gradients are those of an optimum.
+    """Return the gradient of the penalty, which gradients are those of an optimum, and its slope.
 
     Of intercepts last.
     """
@@ -110,34 +116,36 @@ def _pull(model, coef, penalty):
     is_sparse = bool(penalty.l1) or penalty.selects
     holds = coef != 0 if is_sparse else np.ones(coef.shape, dtype=bool)
     ends, has_end = np.zeros((len(coef), 1)), np.full((len(coef), 1), bool(model.fit_intercept))
+    stiffness = np.column_stack([np.broadcast_to(penalty.l2, coef.shape), ends])
     if penalty.intercept_scaling is not None:
         own = np.reshape(model.intercept_, (-1, 1)) / penalty.intercept_scaling
         ends = (penalty.l2 * own + penalty.l1 * np.sign(own)) / penalty.intercept_scaling
+        stiffness[:, -1] = penalty.l2 / penalty.intercept_scaling**2
         has_end = has_end & (own != 0) if is_sparse else has_end
-    return np.column_stack([pulls, ends]), np.column_stack([holds, has_end])
+    return np.column_stack([pulls, ends]), np.column_stack([holds, has_end]), stiffness
 
 
 def _weigh_classes(model, candidates, slopes):
-    """Slopes times class weights, and the variance of the gradients due to unknown weights."""
+    """Class weights of the candidates, and the variance of the gradients if they are unknown."""
     weights = getattr(model, "class_weight", None)
     if weights is None:
-        return slopes, 0.0
+        return 1.0, 0.0
     y, n_classes = candidates.y, len(model.classes_)
     if isinstance(weights, dict):
         of_class = np.array([weights.get(label, 1.0) for label in model.classes_])
-        return slopes * of_class[y, None], 0.0
+        return of_class[y, None], 0.0
     # Weights are balanced by the training rows. Those of the candidates are about the same: a class
     # that has a number of candidates has its share of them, up to a binomial variance.
     counts = np.maximum(np.bincount(y, minlength=n_classes), 1)
-    slopes = slopes * (len(y) / (n_classes * counts))[y, None]
+    weights = (len(y) / (n_classes * counts))[y, None]
     share, variance = candidates.share, 0.0
     for label, count in enumerate(counts):
-        own = slopes * (y == label)[:, None]
+        own = slopes * weights * (y == label)[:, None]
         # The squared gradient of a class that is expected of the training rows.
         away = (share * candidates.add_up(own)) ** 2
         away += share * abs(1 - share) * candidates.add_up(own, 2)
         variance = variance + away * abs(1 - share) / (share * count)
-    return slopes, variance
+    return weights, variance
 
 
 # Relative change of the objective after which L-BFGS of scipy stops, which HuberRegressor leaves as
@@ -146,15 +154,16 @@ _FLAT = 2.2e-9
 
 _POWERS = {PoissonRegressor: 1.0, GammaRegressor: 2.0}
 
-# Losses: functions of a model and candidates that return slopes of shape (n, n_outputs) and Totals
+# Losses: functions of a model and candidates that return the first and the second derivative by the
+# outputs, of shape (n, n_outputs), and Totals
 
 
 def _of_squares(model, candidates):
-    return candidates.outputs - candidates.y[:, None], ()
+    return candidates.outputs - candidates.y[:, None], 1.0
 
 
 def _of_squares_of_classes(model, candidates):
-    return candidates.outputs - as_signs(model, candidates.y), ()
+    return candidates.outputs - as_signs(model, candidates.y), 1.0
 
 
 def as_signs(model, y):
@@ -167,29 +176,35 @@ def as_signs(model, y):
 def _of_log_loss(model, candidates):
     outputs, y = candidates.outputs, candidates.y
     if outputs.shape[1] == 1 or model.solver == "liblinear":  # one class against the rest
-        return expit(outputs) - (as_signs(model, y) > 0), ()
+        proba = expit(outputs)
+        return proba - (as_signs(model, y) > 0), proba * (1 - proba)
     slopes = softmax(outputs, axis=1)
+    bends = slopes * (1 - slopes)
     slopes[np.arange(len(y)), y] -= 1
-    return slopes, ()
+    return slopes, bends
 
 
 def _of_squared_hinge(model, candidates):
     signs = as_signs(model, candidates.y)
-    return -2 * model.C * signs * np.maximum(1 - signs * candidates.outputs, 0), ()
+    missing = np.maximum(1 - signs * candidates.outputs, 0)
+    return -2 * model.C * signs * missing, 2 * model.C * (missing > 0)
 
 
 def _of_squares_beyond(model, candidates):
     away = candidates.outputs - candidates.y[:, None]
-    return 2 * model.C * np.sign(away) * np.maximum(np.abs(away) - model.epsilon, 0), ()
+    beyond = np.maximum(np.abs(away) - model.epsilon, 0)
+    return 2 * model.C * np.sign(away) * beyond, 2 * model.C * (beyond > 0)
 
 
 def _of_deviance(model, candidates):
-    y, outputs = candidates.y[:, None], candidates.outputs
+    y, power = candidates.y[:, None], find_power(model)
     if find_link(model) == "identity":
-        means, bend = outputs, 1.0
-    else:
-        means = bend = np.exp(outputs)
-    return (means - y) * means ** -find_power(model) * bend, ()
+        means = candidates.outputs
+        slopes = (means - y) * means**-power
+        return slopes, (1 - power) * means**-power + power * y * means ** (-power - 1)
+    means = np.exp(candidates.outputs)
+    slopes = (means - y) * means ** (1 - power)
+    return slopes, (2 - power) * means ** (2 - power) - (1 - power) * y * means ** (1 - power)
 
 
 def find_power(model):
@@ -211,7 +226,8 @@ def _of_huber(model, candidates):
     # The scale is at its optimum, too, with a second derivative of about 2 n / scale.
     terms = 1 - np.minimum(scaled**2, model.epsilon**2)
     left = 2 * candidates.n_rows * np.sqrt(_FLAT) + model.tol
-    return slopes[:, None], (Total(terms, 0.0, left**2 / 3),)
+    bends = 2 / model.scale_ * (np.abs(scaled) < model.epsilon)
+    return slopes[:, None], bends[:, None], Total(terms, 0.0, left**2 / 3)
 
 
 # Penalties

@@ -262,12 +262,123 @@ def read_gradients(model, records, n_rows, variance):
     variances = np.concatenate([optimum.variances, noise]).ravel()[kept] + DOUBLE**2 * squares
     targets = np.concatenate([-optimum.pulls, ends]).ravel()[kept]
     blur = sparse.csr_array((len(kept), len(records)))  # nothing was rounded
-    return Equations(rows, targets, variances, float(n_rows), [kept], blur, is_assumed=True)
+    hessian = expect_hessian(rows.X, optimum, n_rows / len(records))
+    pulls = 0.0 if hessian is None else hessian.find_pulls()
+    return Equations(
+        rows, targets, variances, float(n_rows), [kept], blur, True, pulls=pulls, hessian=hessian
+    )
 
 
 def read_further_gradients(model, records, equations):
-    """Return coefficients that further records would have in the equations of the candidates."""
-    return _read_pulls(model, records, equations.n_rows)[0].keep(equations.places[0])
+    """Return what further records would have in the equations of the candidates, and their pulls.
+
+    A matrix of shape (n_equations, n), and log likelihood ratios by the determinant, of shape (n,).
+    """
+    rows, optimum = _read_pulls(model, records, equations.n_rows)
+    hessian = equations.hessian
+    pulls = 0.0 if hessian is None else hessian.judge(rows.X, optimum.bends)
+    return rows.keep(equations.places[0]), pulls
+
+
+# With fewer coefficients per training row, or larger tables, the determinant says too little.
+_LEAST_LEVERAGE, _MOST_NUMBERS = 0.05, 4000**2
+
+# Largest leverage of a row, for which the logarithm of the determinant is linear in the bits.
+_MOST_LEVERAGE = 0.95
+
+_N_ROUNDS = 10
+_SAME_LEVERAGE = 1e-3
+_RIDGE = 1e-10
+
+
+class ExpectedHessian:
+    """Second derivatives of the loss of random training rows, as they multiply densities.
+
+    The gradients of many sets of rows vanish near the coefficients of a model. A set is as likely
+    as the density that it gives its coefficients, which is the determinant of the second derivative
+    of its loss. One more row multiplies it by 1 plus its bend times its squared length in the
+    metric of the inverse.
+
+    X (n, n_features), share: training rows per candidate.
+    """
+
+    def __init__(self, X, optimum, share):
+        self._design, self._bends, self._share = _add_ones(X), optimum.bends, share
+        self._of_outputs = list(zip(optimum.holds, optimum.stiffness, strict=True))
+        # The outputs of a softmax have one too many.
+        n_outputs = optimum.bends.shape[1]
+        is_shared = n_outputs > 1 and np.allclose(optimum.slopes.sum(axis=1), 0)
+        self._free, self._lengths = 1 - is_shared / n_outputs, np.zeros(optimum.bends.shape)
+
+    def find_pulls(self, bits=None):
+        """Return the log of the factor of each candidate, given probabilities of membership.
+
+        Without any, all have the same.
+        """
+        given = np.full(len(self._design), min(self._share, 1.0))
+        if bits is not None:  # training rows that are no candidates are taken to be like all
+            given = np.clip(bits + self._share - bits.mean(), 0, 1)
+        self._inverses = []
+        for k, (holds, stiffness) in enumerate(self._of_outputs):
+            inverse, self._lengths[:, k] = _expect_inverse(
+                self._design, self._bends[:, k], holds, stiffness, given, self._lengths[:, k]
+            )
+            self._inverses.append(inverse)
+        return self._free * _add_logs(self._bends, self._lengths)
+
+    def drop_candidates(self):
+        """Forget the candidates, which further records do not need."""
+        self._design = self._bends = self._lengths = None
+
+    def judge(self, X, bends):
+        """Return the log of the factor of each of some further records."""
+        design = _add_ones(X)
+        lengths = [_measure_lengths(design, inverse) for inverse in self._inverses]
+        return self._free * _add_logs(bends, np.column_stack(lengths))
+
+
+def expect_hessian(X, optimum, share):
+    """Return the expected second derivatives, or None if they hardly tell candidates apart."""
+    size = optimum.holds.sum(axis=1).max()
+    if size < _LEAST_LEVERAGE * share * X.shape[0] or X.shape[0] * size > _MOST_NUMBERS:
+        return None
+    return ExpectedHessian(X, optimum, share)
+
+
+def _expect_inverse(design, bends, holds, stiffness, bits, lengths):
+    """Return the expected inverse, and the length of each candidate if it were not among the rows.
+
+    The expectation of an inverse is larger than the inverse of the expectation. Of a candidate with
+    bend c that is a row with probability p, and has the squared length s by the others, the weight
+    p c / (1 + (1 - p) c s) moves the inverse as much as the candidate does on average.
+    """
+    part, stiff = design[:, holds], stiffness[holds]
+    for _ in range(_N_ROUNDS):
+        weights = bits * bends / (1 + (1 - bits) * bends * lengths)
+        hessian = (part * weights[:, None]).T @ part + np.diag(stiff)
+        size = max(float(np.trace(hessian)) / max(len(hessian), 1), np.finfo(float).tiny)
+        inverse = np.linalg.inv(hessian + _RIDGE * size * np.eye(len(hessian)))
+        own, last = _measure_lengths(part, inverse), lengths
+        lengths = own / np.maximum(1 - weights * own, 1 - _MOST_LEVERAGE)
+        if np.max(bends * np.abs(lengths - last), initial=0.0) < _SAME_LEVERAGE:
+            break
+    whole = np.zeros((design.shape[1], design.shape[1]))
+    whole[np.ix_(holds, holds)] = inverse
+    return whole, lengths
+
+
+def _add_ones(X):
+    X = X.toarray() if sparse.issparse(X) else X
+    return np.column_stack([X, np.ones(len(X))])
+
+
+def _measure_lengths(design, inverse):
+    return np.einsum("nj,nj->n", design @ inverse, design)
+
+
+def _add_logs(bends, lengths):
+    most = _MOST_LEVERAGE / (1 - _MOST_LEVERAGE)
+    return np.log1p(np.minimum(bends * lengths, most)).sum(axis=1)
 
 
 def _read_pulls(model, records, n_rows):

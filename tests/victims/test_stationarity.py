@@ -1,7 +1,10 @@
 """Gradients of the true members and of the penalty add to zero at the optimum."""
 
+import copy
+
 import numpy as np
 import pytest
+from scipy.special import expit
 from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_wine
 from sklearn.frozen import FrozenEstimator
@@ -190,11 +193,108 @@ def test_steps_of_a_pipeline_and_searches_are_gone_through():
         assert has_stationarity(model)
 
 
+@pytest.mark.filterwarnings("ignore::FutureWarning")
+@pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.parametrize("model, data, count", KINDS, ids=lambda one: type(one).__name__)
+def test_bends_are_the_slopes_of_slopes(model, data, count):
+    model, records, _ = fit(model, data)
+    reader, y = OPTIMA[type(model)], records.y.astype(type(records.y[0]))
+    if hasattr(model, "classes_"):
+        y = np.searchsorted(model.classes_, y)
+    step = 1e-5 * max(1.0, float(np.abs(model.coef_).max()))
+    ends, here = np.atleast_1d(model.intercept_), reader.read(model, records.X, y, len(y) / 2)
+    for k in range(here.bends.shape[1]):
+        slopes = []
+        for sign in (-1, 1):
+            moved = copy.copy(model)
+            moved.intercept_ = np.broadcast_to(ends, len(here.pulls)) + 0.0
+            moved.intercept_[k] += sign * step
+            slopes.append(reader.read(moved, records.X, y, len(y) / 2).slopes[:, k])
+        found = (slopes[1] - slopes[0]) / (2 * step)
+        # Except at an edge between the two, and of the scale of Huber's loss, which stays.
+        close = np.isclose(here.bends[:, k], found, rtol=1e-3, atol=1e-6 * np.abs(found).max())
+        assert close.mean() > 0.99
+
+
+def make_gradients(model, d, n=300, seed=0):
+    """Records of whom half are members, the fitted model, and the rows of its Hessian."""
+    rng = np.random.default_rng(seed)
+    X, w = rng.normal(size=(n, d)), rng.normal(size=d) * 1.5 / np.sqrt(d)
+    y = X @ w + rng.normal(size=n)
+    if not hasattr(model, "predict_proba"):
+        y = np.exp(y / 3)
+    else:
+        y = (y > 0).astype(int)
+    member = rng.permutation(n) < n // 2
+    model.fit(X[member], y[member])
+    return FrozenEstimator(model), Records(X, y), member
+
+
+@pytest.mark.parametrize(
+    "model, alpha, bend",
+    [
+        (Ridge(alpha=3.0), 3.0, lambda f: np.ones_like(f)),
+        (LogisticRegression(C=0.5), 2.0, lambda f: expit(f) * expit(-f)),
+        (PoissonRegressor(alpha=0.01), 0.01 * 150, np.exp),
+    ],
+    ids=["ridge", "logistic", "Poisson"],
+)
+def test_a_row_multiplies_the_determinant(model, alpha, bend):
+    model, records, _ = make_gradients(model, 40)
+    design = np.column_stack([records.X, np.ones(300)])
+    bends = bend(records.X @ np.ravel(model.coef_) + np.ravel(model.intercept_))
+    penalty = np.diag(np.append(np.full(40, alpha), 0))
+
+    def measure(bits):
+        return np.linalg.slogdet((design * (bits * bends)[:, None]).T @ design + penalty)[1]
+
+    equations = read_gradients(model, records, 150, 1.0)
+    every = np.ones(300)
+    # If all are rows for certain, the determinant with and without each of them is known.
+    hessian = copy.copy(equations.hessian)
+    hessian._share = 1.0
+    without = [measure(every - (np.arange(300) == i)) for i in range(5)]
+    np.testing.assert_allclose(hessian.find_pulls(every)[:5], measure(every) - without, rtol=1e-6)
+    # A further record, as one more row.
+    _, further = read_further_gradients(model, records[:5], equations._replace(hessian=hessian))
+    twice = [measure(every + (np.arange(300) == i)) for i in range(5)]
+    np.testing.assert_allclose(further, twice - measure(every), rtol=1e-6)
+    # If a half of them are, by the mean over draws, although the logarithm is not linear.
+    rng, found = np.random.default_rng(1), np.zeros(40)
+    for _ in range(40):
+        bits = (rng.permutation(300) < 150).astype(float)
+        inverse = np.linalg.inv((design * (bits * bends)[:, None]).T @ design + penalty)
+        length = np.einsum("nj,jk,nk->n", design[:40], inverse, design[:40])
+        # Of those among the rows, by the others.
+        length = length / (1 - bits[:40] * bends[:40] * length)
+        found += np.log1p(bends[:40] * length) / 40
+    np.testing.assert_allclose(equations.pulls[:40], found, rtol=0.15)
+    np.testing.assert_allclose(equations.pulls[:40].mean(), found.mean(), rtol=0.03)
+
+
+def test_rows_of_a_small_share_of_coefficients_have_no_pulls():
+    model, records, _ = make_gradients(Ridge(), 5)
+    equations = read_gradients(model, records, 150, 1.0)
+    assert equations.hessian is None and equations.pulls == 0
+    columns, pulls = read_further_gradients(model, records[:3], equations)
+    assert columns.shape == (7, 3) and pulls == 0
+
+
+def test_two_outputs_of_a_softmax_pull_as_one():
+    X = np.random.default_rng(0).normal(size=(200, 30))
+    y = (X[:, 0] > 0).astype(int) + (X[:, 1] > 1)
+    records = Records(X, y)
+    model = LogisticRegression(C=1.0).fit(X[:100], y[:100])
+    three = read_gradients(model, records, 100, 1.0)
+    assert 0.3 < three.pulls.mean() < 3
+    np.testing.assert_allclose(three.hessian._free, 2 / 3)
+
+
 def test_columns_of_further_records_are_those_that_they_would_have():
     model, records, member = fit(LogisticRegression(), CANCER)
     every = read_gradients(model, records, member.sum(), 1.0)
     some = read_gradients(model, records[:400], member.sum(), 1.0)
-    columns = read_further_gradients(model, records[400:], some)
+    columns, _ = read_further_gradients(model, records[400:], some)
     np.testing.assert_allclose(columns.toarray(), every.rows.toarray()[:, 400:])
 
 

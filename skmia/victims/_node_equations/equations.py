@@ -171,6 +171,9 @@ class Equations(NamedTuple):
     is_assumed: bool = False
     # For trees and columns: which of them were read, and how many there are.
     chosen: dict | None = None
+    # (n_candidates,): log likelihood ratio of each bit beside the equations, and what gives it.
+    pulls: np.ndarray | float = 0.0
+    hessian: Any = None
 
 
 class SpreadParts:
