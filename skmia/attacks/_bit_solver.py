@@ -170,15 +170,16 @@ class LowRankInverter:
     def __call__(self, precision, field, bits, unsure):
         spread, n_equations = 1 / precision, len(self._rows)
         blocks = list(gen_batches(len(spread), max(1, BLOCK // n_equations)))
-        inner = np.eye(n_equations)
+        inner, roots = np.eye(n_equations), np.sqrt(spread)
         for some in blocks:
-            inner += (self._rows[:, some] * spread[some]) @ self._rows[:, some].T
+            scaled = self._rows[:, some] * roots[some]
+            inner += scaled @ scaled.T  # of which one half is computed
         factor = linalg.cholesky(inner, lower=True, overwrite_a=True, check_finite=False)
         variance = spread.copy()
         for some in blocks:
-            scaled = self._rows[:, some] * spread[some]
+            scaled = self._rows[:, some] * roots[some]
             part = linalg.solve_triangular(factor, scaled, lower=True, check_finite=False)
-            variance[some] -= np.einsum("en,en->n", part, part)
+            variance[some] -= spread[some] * np.einsum("en,en->n", part, part)
         evidence = np.maximum(1 / variance - precision, LEAST_PRECISION)
         inverse = LowRank(spread, self._rows, factor)
         return inverse @ field, evidence, inverse
@@ -601,7 +602,7 @@ def is_propagated(n_equations, n):
 def expect_step(n_equations, n):
     """Return about how many seconds a step of propagation takes."""
     if _is_low_rank(n_equations, n):  # multiplied with itself, factored, and solved for all bits
-        return (2 * n_equations**2 * n + n_equations**3 / 3) / _PRODUCTS_PER_SECOND
+        return (n_equations**2 * n + n_equations**3 / 3) / _PRODUCTS_PER_SECOND
     return n**3 / 3 / _PRODUCTS_PER_SECOND  # factored and inverted
 
 
@@ -620,8 +621,9 @@ class EquationsAttack(CandidatesAttack):
 
     # Relative noises of the equations in rising order, NOISE among them.
     _noises, _n_steps = (NOISE,), _N_STEPS
-    # Within which propagation has to end; ReleasedModelAttack sets it.
-    _allowed_seconds = np.inf
+    # Within which propagation has to end, with as many steps as are usual; ReleasedModelAttack sets
+    # it.
+    _allowed_seconds, _n_usual = np.inf, _N_STEPS
     # Whether equations that hold up to missing rows are solved by propagation.
     _propagates_outsiders = False
 
@@ -768,12 +770,12 @@ class EquationsAttack(CandidatesAttack):
         if is_contradicting or (self.outsiders_ and not self._propagates_outsiders):
             return "ridge"
         if is_propagated(n_equations, n):
-            most = len(self._noises) * self._n_steps * expect_step(n_equations, n)
-            if most <= self._allowed_seconds:
+            usual = self._n_usual * expect_step(n_equations, n)
+            if usual <= self._allowed_seconds:
                 return "propagation"
             warnings.warn(
                 f"{n_equations:,} equations of {n:,} candidates were solved with bounds, which is "
-                f"weaker: their propagation takes up to {format_duration(most)}, and "
+                f"weaker: their propagation takes about {format_duration(usual)}, and "
                 f"{format_duration(self._allowed_seconds)} are allowed; max_seconds of "
                 "ReleasedModelAttack allows more.",
                 UserWarning,

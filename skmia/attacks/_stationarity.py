@@ -21,10 +21,6 @@ from ._file_attack import expect_auc
 _OF_COUNT = 0.25
 
 
-# Steps of propagation that are usual with all levels of noise together.
-_USUAL_STEPS = 100
-
-
 class StationarityAttack(EquationsAttack):
     r"""Solve the conditions at the optimum of a released model for the membership of candidates.
 
@@ -166,6 +162,8 @@ class StationarityAttack(EquationsAttack):
     # Gradients may be exact, but if bits are solved for as if they were, propagation settles on
     # wrong ones, or wanders.
     _noises, _n_steps = (0.003, NOISE, 0.03, 0.06, 0.1, 0.3), 40
+    # About 35 with all noises together, and 30 for the second derivatives.
+    _n_usual = 65
     _propagates_outsiders = True
 
     def _needs(self):
@@ -198,8 +196,8 @@ class StationarityAttack(EquationsAttack):
         """
         if not is_propagated(n_equations, n_candidates):
             return 0.0
-        step = expect_step(n_equations, n_candidates)
-        return _USUAL_STEPS * step if len(cls._noises) * cls._n_steps * step <= most else 0.0
+        seconds = cls._n_usual * expect_step(n_equations, n_candidates)
+        return seconds if seconds <= most else 0.0
 
     def _estimate_cost(self, records):
         return estimate_gradients(self.victim, records)

@@ -5,7 +5,7 @@ from functools import partial
 from typing import NamedTuple
 
 import numpy as np
-from scipy import sparse
+from scipy import linalg, sparse
 from scipy.special import expit, logsumexp, softmax
 from sklearn.base import is_classifier
 from sklearn.linear_model import LinearRegression, LogisticRegression, QuantileRegressor, Ridge
@@ -355,16 +355,27 @@ def _expect_inverse(design, bends, holds, stiffness, bits, lengths):
     part, stiff = design[:, holds], stiffness[holds]
     for _ in range(_N_ROUNDS):
         weights = bits * bends / (1 + (1 - bits) * bends * lengths)
-        hessian = (part * weights[:, None]).T @ part + np.diag(stiff)
-        size = max(float(np.trace(hessian)) / max(len(hessian), 1), np.finfo(float).tiny)
-        inverse = np.linalg.inv(hessian + _RIDGE * size * np.eye(len(hessian)))
-        own, last = _measure_lengths(part, inverse), lengths
+        scaled = part * np.sqrt(weights)[:, None]
+        root = _factor_raised(scaled.T @ scaled + np.diag(stiff))  # half of the product is computed
+        away = linalg.solve_triangular(root, part.T, lower=True, check_finite=False)
+        own, last = np.einsum("jn,jn->n", away, away), lengths
         lengths = own / np.maximum(1 - weights * own, 1 - _MOST_LEVERAGE)
         if np.max(bends * np.abs(lengths - last), initial=0.0) < _SAME_LEVERAGE:
             break
     whole = np.zeros((design.shape[1], design.shape[1]))
-    whole[np.ix_(holds, holds)] = inverse
+    whole[np.ix_(holds, holds)] = linalg.cho_solve((root, True), np.eye(len(root)))
     return whole, lengths
+
+
+def _factor_raised(hessian):
+    """Return the Cholesky factor, with as small a diagonal added as lets it exist."""
+    size = max(float(np.trace(hessian)) / max(len(hessian), 1), np.finfo(float).tiny)
+    for raised in _RIDGE * size * 100.0 ** np.arange(5):
+        try:
+            return linalg.cholesky(hessian + raised * np.eye(len(hessian)), lower=True)
+        except linalg.LinAlgError:  # of features that depend on each other, rounded
+            continue
+    raise ValueError("the second derivatives of its loss are not positive")
 
 
 def _add_ones(X):
