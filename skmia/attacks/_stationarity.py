@@ -170,7 +170,9 @@ class StationarityAttack(EquationsAttack):
         return Needs(ANY, access=frozenset({"file", "optimum"}))
 
     @classmethod
-    def expect_seconds(cls, n_equations: int, n_candidates: int, most: float = np.inf) -> float:
+    def expect_seconds(
+        cls, n_equations: int, n_candidates: int, most: float | None = None
+    ) -> float:
         """Estimate the time in which the conditions at an optimum are solved.
 
         Parameters
@@ -179,9 +181,10 @@ class StationarityAttack(EquationsAttack):
             Number of coefficients of the victim, with intercepts.
         n_candidates : int
             Number of records.
-        most : float, default=np.inf
-            Seconds that propagation may take at most. Otherwise equations are solved with bounds,
-            as ``max_seconds`` of :class:`ReleasedModelAttack` does, which takes little time.
+        most : float, default=None
+            Seconds that propagation may take at most; otherwise equations are solved with bounds,
+            as ``max_seconds`` of :class:`ReleasedModelAttack` does, which takes little time. By
+            default they may take any time.
 
         Returns
         -------
@@ -197,7 +200,7 @@ class StationarityAttack(EquationsAttack):
         if not is_propagated(n_equations, n_candidates):
             return 0.0
         seconds = cls._n_usual * expect_step(n_equations, n_candidates)
-        return seconds if seconds <= most else 0.0
+        return seconds if most is None or seconds <= most else 0.0
 
     def _estimate_cost(self, records):
         return estimate_gradients(self.victim, records)
