@@ -57,8 +57,8 @@ RANGES = {
     "[0.5, 1)": "baseline",
     "[0, 2]": "radius",
     "(0, inf)": """bandwidth bandwidth_factor epsilon learning_rate max_bytes max_calls_per_second
-        max_seconds max_spectral_norm max_weight noise_std proxy_variance scale sensitivity step_size
-        target_epsilon temperature DPWassersteinGAN.max_grad_norm RenyiAttack.alpha""",
+        max_seconds max_spectral_norm max_weight noise_std proxy_variance scale sensitivity
+        step_size target_epsilon temperature DPWassersteinGAN.max_grad_norm RenyiAttack.alpha""",
     "(0, inf]": "max_grad_norm",
     "[0, inf)": """claimed_epsilon mean_train_loss noise_multiplier noise_scale resolution
         smoothing tolerance widths Exposure.level DPWassersteinGAN.penalty WeightNoise.scale""",
