@@ -692,7 +692,8 @@ def test_callbacks_are_told_of_each_model(records, n_jobs):
     pytest.importorskip("sklearn.callback")
     told, alone = Told(), fit_pool(GaussianNB(), records)
     pool = ShadowPool(GaussianNB(), 4, random_state=0, batched=False, n_jobs=n_jobs)
-    pool.set_callbacks(told).fit(records)
+    with joblib.parallel_config("threading"):
+        pool.set_callbacks(told).fit(records)
     assert told.said == [
         "setup",
         ("fit", 4, True),
