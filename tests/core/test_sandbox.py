@@ -17,6 +17,7 @@ import numpy as np
 import pytest
 from joblib import delayed
 from landlock import LANDLOCK
+from threadpoolctl import threadpool_info, threadpool_limits
 
 from skmia._core import sandbox, walls
 from skmia._core.sandbox import ModelEndedError, Sandbox, ask_apart
@@ -432,6 +433,16 @@ def leave_session():
 @LANDLOCK
 def test_a_process_cannot_leave_its_session():
     assert os.waitstatus_to_exitcode(ask_apart(leave_session)) == 3
+
+
+def list_thread_numbers():
+    return [pool["num_threads"] for pool in threadpool_info()]
+
+
+def test_its_libraries_have_one_thread():
+    with threadpool_limits(2):
+        assert 2 in list_thread_numbers()
+        assert set(ask_apart(list_thread_numbers)) == {1}
 
 
 @LINUX
