@@ -157,7 +157,10 @@ print(sorted({"sklearn", "scipy", "pandas", "torch"} & set(sys.modules)), file=s
 """
 
 
-@pytest.mark.parametrize("words", ["--help", "audit --help", "audit gone.skops gone.csv --quick"])
+@pytest.mark.parametrize(
+    "words",
+    ["--help", "audit --help", "audit gone.skops gone.csv --quick", "compare gone.json b.json"],
+)
 def test_help_and_refusals_load_no_package(words):
     command = [sys.executable, "-c", LOOK, *words.split()]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
