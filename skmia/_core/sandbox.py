@@ -25,11 +25,11 @@ from itertools import pairwise
 from pathlib import Path
 
 from joblib import parallel_config
-from threadpoolctl import threadpool_limits
 
 from .escaping import visible_lines
 from .foreign_words import describe_error
 from .progress import draws_bars, say_on_stderr
+from .threads import find_thread_pools
 from .walls import build_walls
 
 try:
@@ -77,6 +77,7 @@ class Sandbox:
         self._pipe, there = context.Pipe()
         self._said, says = context.Pipe(duplex=False)
         places = [self._folder.name, *folders]
+        find_thread_pools()  # what is found here, a forked process need not search for
         # No daemon, which could not start the processes that train models.
         self._process = context.Process(
             target=_serve, args=(there, says, function, places, draws_bars())
@@ -314,7 +315,7 @@ def _serve(pipe, says, function, places, draws):
         _limit_seconds(seconds)
         try:
             # The processes of joblib are programs, and its threads share locks that are files.
-            with threadpool_limits(1), parallel_config("sequential"):
+            with find_thread_pools().limit(limits=1), parallel_config("sequential"):
                 reply = json.dumps({"value": function(*arguments)}, default=str)
         except Exception as error:
             names = [kind.__name__ for kind in type(error).__mro__]

@@ -1,12 +1,9 @@
 """The commands that read the results of audits."""
 
-import json
-import os
 import reprlib
 from datetime import date
 
 from .._core.escaping import visible
-from .._core.guesses import ask_whether, suggest_path
 from .._core.saving import write_json
 from ..disclosure import record_decision, render_sheet, write_sheet
 from ..report import (
@@ -25,10 +22,9 @@ from ..synthetic import SCHEMA_VERSION as TABLE_VERSION
 from ..synthetic import render_table
 from ._options import CommandError, tell
 from ._output import named, shown_after
+from ._stored_documents import DOCUMENTS, find_document, read_json_document
 from ._write_page import check_is_no_source, describe_page, is_same_file, write_page
 
-# A large audit has a tenth of it.
-_MOST_BYTES = 64 * 10**6
 READERS = {
     SCHEMA: (SCHEMA_VERSION, check_document),
     TABLE_SCHEMA: (TABLE_VERSION, check_table_document),
@@ -56,43 +52,13 @@ def _check_document(path, document, readers):
         ) from error
 
 
-def _read_json_document(path):
-    try:
-        with open(path, "rb", opener=_open_at_once) as file:
-            content = file.read(_MOST_BYTES + 1)
-        if len(content) > _MOST_BYTES:
-            raise CommandError(f"{path} has more than {_MOST_BYTES // 10**6} MB, as no audit has")
-        return json.loads(content.decode("utf-8"), parse_constant=_refuse_constant)
-    except FileNotFoundError as error:
-        raise CommandError(f"{path}: {error.strerror}{suggest_path(path)}") from error
-    except OSError as error:
-        raise CommandError(f"{path}: {error.strerror or error}") from error
-    except json.JSONDecodeError as error:
-        where = f"line {error.lineno}, column {error.colno}"
-        raise CommandError(f"{path} is not valid JSON ({where})") from error
-    except (ValueError, RecursionError) as error:
-        raise CommandError(f"{path} is not valid JSON") from error
-
-
-def _open_at_once(path, flags):
-    """Open a file; a pipe that nobody writes to is empty, where opening it would wait for ever."""
-    number = os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
-    if hasattr(os, "O_NONBLOCK"):
-        os.set_blocking(number, True)
-    return number
-
-
-def _refuse_constant(name):
-    raise ValueError(f"{name} is not a number of JSON.")
-
-
 def run_report(arguments, show):
     """Write the page of an audit, of a model or a table, again."""
     path = find_document(arguments.result)
     beside = path.with_name("report.html") if arguments.result.is_dir() else None
     out = arguments.out or beside or path.with_suffix(".html")
     check_is_no_source(out, [path])
-    document = _check_document(path, _read_json_document(path), READERS)
+    document = _check_document(path, read_json_document(path), READERS)
     draw = render_table if document["schema"] == TABLE_SCHEMA else render_audit
     title = {} if arguments.title is None else {"title": arguments.title}
     write_page(out, draw(document, **title))
@@ -103,41 +69,10 @@ def run_report(arguments, show):
     return f"written: {visible(out)}\nwritten: {visible(sheet)}"
 
 
-_DOCUMENTS = ("audit.json", "table.json")
-
-
-def find_document(path):
-    """Return the file of numbers that a folder holds, or the file that is named."""
-    if not path.is_dir():
-        return _check_no_page(path)
-    found = [path / name for name in _DOCUMENTS if (path / name).is_file()]
-    if len(found) != 1:
-        told = "both audit.json and table.json" if found else "neither audit.json nor table.json"
-        raise CommandError(f"{path} holds {told}; {_ask_for_inner(path)}")
-    return found[0]
-
-
-def _ask_for_inner(path):
-    """Return whether a folder inside of one was meant, or what to name."""
-    found = sorted(one.parent for name in _DOCUMENTS for one in path.glob(f"*/{name}"))
-    return ask_whether(map(str, found[:2])) if found else "name the file of the audit"
-
-
-def _check_no_page(path):
-    """Refuse a page or a picture of an audit with the file of its numbers, if there is one."""
-    if path.suffix.lower() not in (".html", ".htm", ".png"):
-        return path
-    beside = [path.with_suffix(".json"), *(path.with_name(name) for name in _DOCUMENTS)]
-    numbers = next((name for name in beside if name.is_file()), None)
-    if numbers is None:
-        return path
-    raise CommandError(f"{path} is a page, and the file of its numbers is needed: {numbers}")
-
-
 def run_decide(arguments, show):
     """Record a decision in the document of an audit, and write its sheet again."""
     path = find_document(arguments.result)
-    document = _read_json_document(path)
+    document = read_json_document(path)
     _check_document(path, document, READERS)  # what is kept is the document as it was written
     found = document.get("recommendation")
     if found is None:
@@ -161,7 +96,7 @@ def run_decide(arguments, show):
     except ValueError as error:
         raise CommandError(tell(error).rstrip(".")) from error
     sheet = path.with_name("decision.html")
-    page = "report.html" if path.name in _DOCUMENTS else path.with_suffix(".html").name
+    page = "report.html" if path.name in DOCUMENTS else path.with_suffix(".html").name
     with named("OUT", path.parent):
         write_json(decided, path)
         write_sheet(decided, sheet, page)
@@ -172,7 +107,7 @@ def run_evidence(arguments, show):
     """Write the sheet of evidence of several audits."""
     paths = [find_document(path) for path in arguments.results]
     check_is_no_source(arguments.out, paths)
-    documents = [_read_json_document(path) for path in paths]
+    documents = [read_json_document(path) for path in paths]
     for path, document in zip(paths, documents, strict=True):
         _check_document(path, document, READERS)
     write_page(arguments.out, render_authority_sheet(documents, dict(arguments.provenance)))
@@ -184,7 +119,7 @@ def run_compare(arguments, show):
     if arguments.out is not None:
         check_is_no_source(arguments.out, paths)
     readers = {SCHEMA: READERS[SCHEMA]}
-    documents = [_check_document(path, _read_json_document(path), readers) for path in paths]
+    documents = [_check_document(path, read_json_document(path), readers) for path in paths]
     tasks = [document["task"] for document in documents]
     if tasks[0] != tasks[1]:
         raise CommandError(f"one audit is of a {tasks[0]}, the other of a {tasks[1]}")

@@ -2,14 +2,19 @@
 
 import copy
 from importlib.util import find_spec
+from typing import NamedTuple
 
 import joblib
 import numpy as np
 import pandas as pd
 import pytest
 from quick_audits import shrink_models
+from sklearn.tree import DecisionTreeClassifier
 
+from skmia import Records
+from skmia import audit as make_audit
 from skmia._core import progress
+from skmia.attacks import ThresholdAttack
 from skmia.cli import _audit, _model, main
 
 N = 240
@@ -69,6 +74,45 @@ def audit_once(reports, monkeypatch):
         return copy.deepcopy(reports[key])  # the command adds notes and settings
 
     monkeypatch.setattr(_audit, "audit", audit)
+
+
+class GivenAudit(NamedTuple):
+    """What the command handed to an audit."""
+
+    victim: object
+    records: Records
+    membership: np.ndarray
+    settings: dict
+
+
+@pytest.fixture(scope="session")
+def small_report():
+    """A report of few records, of which no shadow model was trained."""
+    rng = np.random.default_rng(0)
+    records = Records(rng.normal(size=(60, 2)), np.arange(60) % 2, kind=np.repeat(["a", "b"], 30))
+    membership = np.arange(60) // 2 % 2
+    members = records[membership == 1]
+    victim = DecisionTreeClassifier(random_state=0).fit(members.X, members.y)
+    attacks = {"threshold (loss)": ThresholdAttack()}
+    return make_audit(
+        victim, records, membership, attacks=attacks, file=False, fprs=(0.1,), random_state=0
+    )
+
+
+@pytest.fixture
+def handed_over(small_report, monkeypatch):
+    """What the command handed to each audit; the report that comes back is one of other records.
+
+    For tests of what the command reads and hands over, and of what it adds to a report.
+    """
+    found = []
+
+    def audit(victim, records, membership, **settings):
+        found.append(GivenAudit(victim, records, membership, settings))
+        return copy.deepcopy(small_report)
+
+    monkeypatch.setattr(_audit, "audit", audit)
+    return found
 
 
 @pytest.fixture

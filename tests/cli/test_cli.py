@@ -9,8 +9,8 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
+from forked import FORKS, run_forked
 
-import skmia
 from skmia.cli import _audit, _inputs, _model
 from skmia.cli._features_and_target import as_features, read_members, read_target
 from skmia.cli._model import make_estimator
@@ -68,35 +68,43 @@ def test_regression(run, data):
     assert "R2" in text
 
 
-@pytest.mark.usefixtures("no_drawing")
 @pytest.mark.parametrize(
-    "options, n_shadows",
-    [([], 8), (["--time-limit", "1e-6"], 4), (["--quick"], 8), (["--shadows", "6"], 6)],
+    "options, expected",
+    [
+        ([], ("auto", None, True)),
+        (["--time-limit", "60"], ("auto", 60.0, True)),
+        (["--quick"], (8, None, False)),
+        (["--shadows", "6"], (6, None, True)),
+    ],
 )
-def test_number_of_shadow_models(run, data, tmp_path, options, n_shadows):
-    common = ["--data", data, "--target", "income", "--estimator", "logistic", "--jobs", "1"]
-    common += ["--verbose"]
-    code, text, _ = run(*common, *options, "--out", tmp_path)
+def test_number_of_shadow_models(run, data, handed_over, options, expected):
+    assert run("--data", data, "--target", "income", *QUICK[:2], *options)[0] in (0, 4)
+    settings = handed_over[0].settings
+    assert tuple(settings[name] for name in ("shadows", "time_budget", "file")) == expected
+
+
+@pytest.mark.usefixtures("no_drawing")
+def test_pool_grows_within_the_time_limit(run, data, tmp_path):
+    options = ["--data", data, "--target", "income", *QUICK[:2], *QUICK[4:], "--out", tmp_path]
+    code, text, _ = run(*options, "--time-limit", "1e-6")
     document = json.loads((tmp_path / "audit.json").read_text())
     assert code == 0
-    assert document["settings"]["n_shadows"] == n_shadows
-    assert (document["file"] is None) == ("--quick" in options)
-    assert (document["growth"] is None) == (options[:1] in (["--quick"], ["--shadows"]))
-    assert ("beyond the time budget of 1e-06 seconds" in text.replace("\n  ", " ")) == (
-        n_shadows == 4
-    )
+    assert document["settings"]["n_shadows"] == 4
+    assert document["file"] is not None and document["growth"] is not None
+    assert "beyond the time budget of 1e-06 seconds" in text.replace("\n  ", " ")
 
 
-@pytest.mark.usefixtures("no_drawing")
-def test_seed_decides_and_jobs_do_not(run, data, tmp_path):
-    results = []
+def test_seed_decides_and_jobs_do_not(run, data, handed_over):
     for jobs, seed in (("1", "0"), ("2", "0"), ("1", "1")):
         options = ["--estimator", "random-forest", "--shadows", "4", "--jobs", jobs, "--seed", seed]
-        code, _, _ = run("--data", data, "--target", "income", *options, "--out", tmp_path)
-        results.append(json.loads((tmp_path / "audit.json").read_text())["results"])
-        assert code == 0
-    assert results[0] == results[1]
-    assert results[0] != results[2]
+        run("--data", data, "--target", "income", *options)
+    one, two, other = handed_over
+    answers = [each.victim.predict_proba(one.records.X) for each in handed_over]
+    np.testing.assert_array_equal(one.membership, two.membership)
+    np.testing.assert_array_equal(answers[0], answers[1])
+    assert one.settings | {"n_jobs": 2} == two.settings
+    assert (one.membership != other.membership).any() and (answers[0] != answers[2]).any()
+    assert [each.settings["random_state"] for each in handed_over] == [0, 0, 1]
 
 
 @pytest.mark.contract
@@ -110,18 +118,9 @@ def test_shadow_models_that_cannot_be_trained_are_no_fault_of_the_program(run, d
     assert err == "skmia audit: A shadow model could not be trained on its 3 of 6 records.\n"
 
 
-def test_rows_of_one_person_are_on_one_side(run, data, table, monkeypatch):
-    seen = []
-    original = _audit.audit
-
-    def spy(victim, records, membership, **settings):
-        seen.append((records, membership))
-        return original(victim, records, membership, **settings)
-
-    monkeypatch.setattr(_audit, "audit", spy)
-    code, *_ = run("--data", data, "--target", "income", "--group-by", "person", *QUICK)
-    assert code in (0, 4)  # what so small an audit finds depends on the versions of packages
-    records, membership = seen[0]
+def test_rows_of_one_person_are_on_one_side(run, data, table, handed_over):
+    run("--data", data, "--target", "income", "--group-by", "person", *QUICK)
+    _, records, membership, _ = handed_over[0]
     sides = pd.Series(membership).groupby(table["person"]).nunique()
     assert (sides == 1).all()
     assert membership.sum() == N // 2
@@ -138,7 +137,7 @@ def test_random_half_is_stratified(table):
 
 
 @pytest.mark.parametrize("bits", ["column", "words", "header", "bare"])
-def test_members_that_are_given(run, data, table, tmp_path, bits):
+def test_members_that_are_given(run, data, table, tmp_path, handed_over, bits):
     trained = table["trained"]
     source = tmp_path / "members.csv"
     if bits == "column":
@@ -151,9 +150,8 @@ def test_members_that_are_given(run, data, table, tmp_path, bits):
         trained.to_csv(source, index=False, header=False)
     assert np.array_equal(read_members(table, str(source)), trained == 1)
     if bits == "column":
-        code, text, _ = run("--data", data, "--target", "income", "--members", "trained", *QUICK)
-        assert code == 0
-        assert f"{int(trained.sum())} members" in text
+        _, text, _ = run("--data", data, "--target", "income", "--members", "trained", *QUICK)
+        np.testing.assert_array_equal(handed_over[0].membership, trained == 1)
         assert "random half" not in text
 
 
@@ -180,17 +178,22 @@ def test_warnings_of_the_models_become_notes(run, data, monkeypatch):
     assert "4 of 4 shadow models" in " ".join(text.split())
 
 
+@FORKS
 def test_process_prints_no_progress_into_a_pipe_even_if_its_reader_has_gone(data, tmp_path):
     # What is printed for a reader, the tests in this process show.
-    command = [sys.executable, "-W", "error", "-m", "skmia.cli", "audit", "--data", str(data)]
-    path = os.pathsep.join([os.path.dirname(os.path.dirname(skmia.__file__)), *sys.path])
-    with subprocess.Popen(
-        [*command, "--target", "income", *map(str, QUICK)],
-        cwd=tmp_path,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        env={**os.environ, "PYTHONPATH": path},
-    ) as process:
+    reader, gone = os.pipe()
+    os.close(reader)
+    given = ["--data", data, "--target", "income", *QUICK]
+    with open(tmp_path / "err", "w") as err:
+        streams = {1: gone, 2: err.fileno()}
+        assert run_forked("audit", *given, outputs=streams, folder=tmp_path) == 0
+    assert (tmp_path / "err").read_text() == ""
+    os.close(gone)
+
+
+def test_a_program_whose_reader_has_gone():
+    command = [sys.executable, "-W", "error", "-m", "skmia.cli"]  # which prints its help
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         process.stdout.close()
         assert process.stderr.read() == b""
     assert process.returncode == 0

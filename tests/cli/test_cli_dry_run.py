@@ -84,6 +84,7 @@ def test_memory_that_does_not_suffice_at_all_is_one_line(run, given, monkeypatch
     assert "8.6 GB could not be had at once; give a random sample of the rows" in err
 
 
+@pytest.mark.usefixtures("handed_over")
 def test_a_real_audit_does_not_know_the_option(run, given):
     code, text, _ = run(
         *[one for one in given if one != "--dry-run"], "--quick", "--format", "json"

@@ -56,6 +56,7 @@ def test_a_planted_link_is_replaced_and_what_it_names_stays(run, options, tmp_pa
     assert not any(path.is_symlink() for path in out.iterdir())
 
 
+@pytest.mark.usefixtures("handed_over")
 def test_they_name_no_folder(run, table, tmp_path):
     folder = tmp_path / "Secret Project"
     folder.mkdir()
@@ -71,6 +72,7 @@ def test_they_name_no_folder(run, table, tmp_path):
     assert command["out"] == "out"
 
 
+@pytest.mark.usefixtures("handed_over")
 def test_a_model_is_named_without_its_folder(run, data, table, tmp_path):
     joblib = pytest.importorskip("joblib")
     from sklearn.tree import DecisionTreeClassifier

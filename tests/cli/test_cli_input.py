@@ -114,7 +114,7 @@ def test_file_that_is_no_table(refuse, tmp_path, name, content, message):
     assert message in line
 
 
-def test_parquet(run, refuse, table, tmp_path):
+def test_parquet(run, refuse, table, tmp_path, handed_over):
     path = tmp_path / "t.parquet"
     try:
         table.to_parquet(path)
@@ -124,9 +124,11 @@ def test_parquet(run, refuse, table, tmp_path):
         assert "pip install pyarrow" in line
     else:
         assert run("--data", path, "--target", "income", *QUICK)[0] == 0
+        np.testing.assert_array_equal(handed_over[0].records.y, table["income"])
+        np.testing.assert_array_equal(handed_over[0].records.X["age"], table["age"])
 
 
-def test_folders_of_parquet_and_arrow_files(run, table, tmp_path):
+def test_folders_of_parquet_and_arrow_files(run, table, tmp_path, handed_over):
     pytest.importorskip("pyarrow")
     paths = [tmp_path / name for name in ("t.parquet", "folder", "t.arrow", "t.feather")]
     table.to_parquet(paths[0])
@@ -140,6 +142,8 @@ def test_folders_of_parquet_and_arrow_files(run, table, tmp_path):
         pd.testing.assert_frame_equal(read_table(paths[0]).frame, read_table(path).frame)
     for path in paths[1:3]:
         assert run("--data", path, "--target", "income", *QUICK)[0] == 0
+        np.testing.assert_array_equal(handed_over[-1].records.y, table["income"])
+        np.testing.assert_array_equal(handed_over[-1].records.X["age"], table["age"])
 
 
 def test_parquet_without_a_reader(refuse, tmp_path, monkeypatch):
@@ -174,6 +178,7 @@ def test_output_that_cannot_be_written_is_known_before_the_work(refuse, tmp_path
     assert "--out: cannot write into" in refuse("--out", tmp_path / "file")
 
 
+@pytest.mark.usefixtures("handed_over")
 def test_figure_that_fails_loses_no_numbers(run, data, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)

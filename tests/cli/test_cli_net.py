@@ -11,6 +11,7 @@ from skmia.cli._features_and_target import as_features
 from skmia.cli._model import make_estimator
 
 NET = ["--estimator", "mlp", "--shadows", "4", "--jobs", "1", "--verbose"]
+NET_ALONE = ["--estimator", "mlp", "--quick", "--jobs", "1", "--verbose"]  # not as a file
 
 
 def test_torch_is_named_where_it_is_missing(refuse, data, monkeypatch):
@@ -48,7 +49,7 @@ def test_batched_and_one_by_one_are_the_same_audit(run, data, tmp_path, net, mon
     estimates = []
     for options in ([], ["--no-batching"]):
         together.clear()
-        options = ["--data", data, "--target", "income", *NET, *options, "--out", tmp_path]
+        options = ["--data", data, "--target", "income", *NET_ALONE, *options, "--out", tmp_path]
         code, text, err = run(*options)
         assert (code, err) == (0, "")
         assert "Perceptron" in text

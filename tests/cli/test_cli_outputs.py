@@ -18,6 +18,8 @@ from skmia.disclosure import load_policy
 
 REFUSED = "skmia audit: exit code 1: the policy own says: do not release\n"
 QUICK = ["--estimator", "logistic", "--shadows", "4", "--jobs", "1"]
+# What the picture shows, tests of the report see.
+pytestmark = pytest.mark.usefixtures("no_drawing")
 LIMITS = ["--fail-above", "auc=0.9", "advantage=0.01", "tpr@0.001=0.5"]
 
 
@@ -161,7 +163,6 @@ def test_python_runs_the_package():
     assert done.stdout.startswith("skmia ")
 
 
-@pytest.mark.usefixtures("no_drawing")
 def test_a_policy_decides(printed, tmp_path):
     given = ["--policy", "cautious", "--decimals", "2", "--out", tmp_path / "out"]
     code, text, err = printed(*given)
@@ -224,7 +225,6 @@ def test_a_policy_is_shown(capsys, tmp_path):
     assert err.startswith("skmia policy: show: policy must be one of 'cautious', 'research', 'anon")
 
 
-@pytest.mark.usefixtures("no_drawing")
 def test_a_decision_is_recorded(printed, tmp_path, capsys):
     pytest.importorskip("jinja2")
     policy, out = tmp_path / "own.toml", tmp_path / "out"

@@ -39,8 +39,8 @@ def write_model(frame, target, folder):
     return model
 
 
-@pytest.mark.parametrize("target", ["number", "name"])
-@pytest.mark.parametrize("two", [True, False])
+@pytest.mark.usefixtures("no_drawing")
+@pytest.mark.parametrize(("target", "two"), [("number", False), ("name", True)])
 def test_a_model_and_tables_with_a_class_that_it_does_not_know(rare, tmp_path, run, target, two):
     write_model(rare, target, tmp_path)
     frame, inside = rare[[*FEATURES, target, "trained"]], rare["trained"] == 1

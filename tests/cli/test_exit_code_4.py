@@ -79,7 +79,7 @@ def test_more_records_of_a_small_group_end_that_it_cannot_be_judged(tmp_path, ca
         kind = np.where(np.arange(n) < n_outliers, "outlier", "rest")
         frame = pd.DataFrame(own).add_prefix("own ").assign(x=x, y=y, kind=kind)
         frame = frame.assign(member=np.arange(n) % 2)
-        options = "--estimator", "logistic", "--shadows", "16", "--group", "kind"
+        options = "--estimator", "logistic", "--quick", "--group", "kind"
         return run(frame, tmp_path, capsys, *options, "--fpr", "0.1")
 
     code, told = run_on(6)

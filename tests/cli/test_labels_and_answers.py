@@ -1,6 +1,8 @@
 """Labels against classes, proposed options, and the columns of a file of answers."""
 
+import copy
 import shlex
+from functools import cache
 
 import joblib
 import numpy as np
@@ -17,12 +19,18 @@ MEMBERS = np.arange(N) % 2 == 1
 
 def make_problem(labels):
     """A table with labels in a column y, a forest that knows them by number, and its answers."""
+    X, model, number, answers = (copy.deepcopy(part) for part in fit_forest(len(labels)))
+    table = X.assign(y=pd.Series(labels)[number].to_numpy(), m=MEMBERS.astype(int))
+    return table, model, number, answers
+
+
+@cache
+def fit_forest(n_labels):
     rng = np.random.default_rng(0)
     X = pd.DataFrame(rng.normal(size=(N, 3)).round(3), columns=["a", "b", "c"])
-    number = pd.qcut(X["a"] + rng.normal(0, 0.3, N), len(labels), labels=False).to_numpy()
+    number = pd.qcut(X["a"] + rng.normal(0, 0.3, N), n_labels, labels=False).to_numpy()
     model = RandomForestClassifier(20, random_state=0).fit(X[MEMBERS], number[MEMBERS])
-    table = X.assign(y=pd.Series(labels)[number].to_numpy(), m=MEMBERS.astype(int))
-    return table, model, number, model.predict_proba(X)
+    return X, model, number, model.predict_proba(X)
 
 
 @pytest.fixture

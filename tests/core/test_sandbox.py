@@ -11,11 +11,13 @@ import sys
 import tempfile
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from joblib import delayed
 from landlock import LANDLOCK
+from threadpoolctl import threadpool_info, threadpool_limits
 
 from skmia._core import sandbox, walls
 from skmia._core.sandbox import ModelEndedError, Sandbox, ask_apart
@@ -28,7 +30,7 @@ LINUX = pytest.mark.skipif(sys.platform != "linux", reason="what is closed is of
 
 @pytest.fixture(autouse=True)
 def little_time(monkeypatch):
-    monkeypatch.setenv("SKMIA_MODEL_SECONDS", "1")
+    monkeypatch.setenv("SKMIA_MODEL_SECONDS", "0.1")
 
 
 def repeat(value):
@@ -114,7 +116,7 @@ def take_memory():
     [
         (crash, "signal 11"),
         (os.abort, "signal 6"),
-        (never_return, "no answer in 1 seconds"),
+        (never_return, "no answer in 0.1 seconds"),
         (take_memory, "too little memory"),
         (lambda: os._exit(7), "exit code 7"),
     ],
@@ -143,18 +145,21 @@ def test_seconds_that_are_none_are_refused(monkeypatch, text):
 
 @LINUX
 def test_only_a_question_that_is_limited_ends(monkeypatch):
-    monkeypatch.setenv("SKMIA_MODEL_SECONDS", "0.1")
-    with Sandbox(compute_for) as process:
-        assert process.ask(1.5, is_limited=False) == 1.5
-        with pytest.raises(ModelEndedError, match="no answer in 0.1 seconds"):
-            process.ask(1000)
+    """What was computed before is not counted."""
+    used = SimpleNamespace(ru_utime=50.75, ru_stime=6.5)
+    monkeypatch.setattr(resource, "getrusage", lambda whose: used)
+    monkeypatch.setenv("SKMIA_MODEL_SECONDS", "0.25")
+    monkeypatch.setattr(sandbox, "_PATIENCE", -0.4)  # which leaves 0.1 seconds
+    with Sandbox(sleep_and_read_limit) as process:
+        assert process.ask(0.3, is_limited=False) == resource.getrlimit(resource.RLIMIT_CPU)[1]
+        assert process.ask(0) == 58
+        with pytest.raises(ModelEndedError, match="no answer in 0.25 seconds"):
+            process.ask(100)
 
 
-def compute_for(seconds):
-    stop = time.process_time() + seconds
-    while time.process_time() < stop:
-        pass
-    return seconds
+def sleep_and_read_limit(seconds):
+    time.sleep(seconds)
+    return resource.getrlimit(resource.RLIMIT_CPU)[0]
 
 
 def reply_with(content):
@@ -428,6 +433,16 @@ def leave_session():
 @LANDLOCK
 def test_a_process_cannot_leave_its_session():
     assert os.waitstatus_to_exitcode(ask_apart(leave_session)) == 3
+
+
+def list_thread_numbers():
+    return [pool["num_threads"] for pool in threadpool_info()]
+
+
+def test_its_libraries_have_one_thread():
+    with threadpool_limits(2):
+        assert 2 in list_thread_numbers()
+        assert set(ask_apart(list_thread_numbers)) == {1}
 
 
 @LINUX

@@ -258,9 +258,14 @@ def test_models_of_a_table(records):
 # Randomness
 
 
+# A new process imports torch for seconds, and a copy of this one knows it. The others are new ones.
+WORKERS = dict.fromkeys(("forest", "skorch"), "multiprocessing")
+
+
 @pytest.mark.parametrize("name", STOCHASTIC)
 def test_number_of_workers_changes_nothing(records, name):
-    pools = [fit_pool(STOCHASTIC[name](), records, n_jobs=n_jobs) for n_jobs in (1, 2)]
+    with joblib.parallel_config(WORKERS.get(name, "loky")):
+        pools = [fit_pool(STOCHASTIC[name](), records, n_jobs=n_jobs) for n_jobs in (1, 2)]
     np.testing.assert_array_equal(pools[0].signals_, pools[1].signals_)
     np.testing.assert_array_equal(pools[0].membership_, pools[1].membership_)
     other = fit_pool(STOCHASTIC[name](), records, random_state=1)
@@ -515,7 +520,9 @@ def test_model_that_cannot_be_trained_is_explained(n_jobs):
         "different labels: ValueError: .* at least 2 classes"
     )
     with pytest.raises(TrainingError, match=message):
-        fit_pool(LogisticRegression(), records, n_jobs=n_jobs)
+        # An error ends all workers; those that are copies of this process begin at once.
+        with joblib.parallel_config("multiprocessing"):
+            fit_pool(LogisticRegression(), records, n_jobs=n_jobs)
 
 
 def test_models_that_only_predict_are_compared_by_their_labels(records):
@@ -692,7 +699,8 @@ def test_callbacks_are_told_of_each_model(records, n_jobs):
     pytest.importorskip("sklearn.callback")
     told, alone = Told(), fit_pool(GaussianNB(), records)
     pool = ShadowPool(GaussianNB(), 4, random_state=0, batched=False, n_jobs=n_jobs)
-    pool.set_callbacks(told).fit(records)
+    with joblib.parallel_config("threading"):
+        pool.set_callbacks(told).fit(records)
     assert told.said == [
         "setup",
         ("fit", 4, True),
