@@ -8,18 +8,21 @@ from sklearn.base import clone
 from sklearn.ensemble import HistGradientBoostingClassifier
 
 from skmia.attacks import ThresholdAttack
+from skmia.disparity import DisparityTest
 from skmia.report import _surrogate, positive_control
 from skmia.report.checks import _control
 
 
 def shrink_models(monkeypatch):
-    """Use fewer trees, splits, folds, confidences of queries, and attacks in the control."""
+    """Use fewer trees, splits, permutations of groups, queries, and attacks in the control."""
     for kinds in ("_CLASSIFIERS", "_REGRESSORS"):
         smaller = tuple(map(shrink_forest, getattr(_surrogate, kinds)))
         monkeypatch.setattr(_surrogate, kinds, smaller)
     sizes = {0: {"n_estimators": 20, "min_samples_leaf": 5}}
     monkeypatch.setattr("skmia._core.blind._SIZES_OF_TREES", sizes)
     monkeypatch.setattr(_control, "positive_control", control_by_loss)
+    comparison = partial(DisparityTest, n_permutations=199)
+    monkeypatch.setattr("skmia.report._examine.DisparityTest", comparison)
     monkeypatch.setattr("skmia.report.checks._drift._N_SPLITS", 1)
     monkeypatch.setattr("skmia.attacks._stacked._N_FOLDS", 2)
     # The stack is then one of its single scores, the regression or what joins both.

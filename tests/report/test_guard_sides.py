@@ -26,7 +26,9 @@ from skmia import Records, audit
 from skmia.attacks import LiRA, ThresholdAttack
 from skmia.report import recommend_release
 from skmia.report._document import as_audit_document, check_document
-from skmia.report._sides import SidesReader
+from skmia.report._sides import BOTH as BOTH_SIDES
+from skmia.report._sides import HELD_OUT as OTHERS
+from skmia.report._sides import MEMBERS, SidesReader, TrainedAnswers
 from skmia.victims import CallableVictim
 
 X, Y = make_classification(800, 10, n_informative=5, flip_y=0.2, random_state=0)
@@ -159,6 +161,26 @@ def test_models_that_cannot_be_repeated_are_weighed_by_their_fit(rows):
     check = run(model).checks["sides"]
     assert check.finding == (None if rows == "members" else rows)
     assert check.status == ("passed" if rows == "members" else "warning")
+
+
+@pytest.mark.parametrize(
+    ("fits", "rows"),
+    [((0, 1), OTHERS), ((1, 1), BOTH_SIDES), ((1, 0), None), ((0, 0), None), ((0.7, 0.7), None)],
+)
+def test_a_model_that_fits_the_sides_like_one_of_them_was_trained_like_it(fits, rows, monkeypatch):
+    # How well a model fits the members and the others: 1 where it was trained, and 0 elsewhere.
+    monkeypatch.setattr("skmia.report._sides.measure_gaps", lambda case, pool: {"sd": 0.01})
+    membership = np.arange(200) < 100
+
+    def answer(members, others):
+        return TrainedAnswers(None, np.where(membership, members, others).astype(float))
+
+    reader = SidesReader(
+        SimpleNamespace(membership=membership, request=SimpleNamespace(outputs=None)), "a pool"
+    )
+    reader._own = answer(*fits)
+    trained = {MEMBERS: answer(1, 0), OTHERS: answer(0, 1), BOTH_SIDES: answer(1, 1)}
+    assert reader._weigh(trained) == rows
 
 
 def test_validation_on_held_out_rows_is_named():

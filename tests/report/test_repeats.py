@@ -11,6 +11,7 @@ from sklearn.tree import DecisionTreeClassifier
 import skmia
 from skmia import Records, ShadowPool
 from skmia.attacks import CalibratedAttack, LiRA, StackedAttack, ThresholdAttack
+from skmia.disparity import DisparityTest
 from skmia.metrics import auc_interval
 from skmia.report._examine import compare_groups
 from skmia.report._run import ControlRounds
@@ -20,8 +21,16 @@ from skmia.report.checks._baseline import measure_difficulty
 audit = partial(skmia.audit, file=False)
 
 
+@pytest.fixture(autouse=True, scope="module")
+def all_permutations(quick_audits):
+    """Groups are compared as in audits of users."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("skmia.report._examine.DisparityTest", DisparityTest)
+        yield
+
+
 @pytest.fixture(scope="module")
-def report():
+def report(all_permutations):
     """Labels of the second group are noise, which a tree learns by heart."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(600, 4))
@@ -139,6 +148,21 @@ def test_a_stack_is_repeated_only_if_there_is_no_other_attack(problem):
     )
     assert alone.power["attack"] == alone.disparity["attack"] == "stack"
     assert beside.power["attack"] == beside.disparity["attack"] == "LiRA"
+
+
+class BlindAttack(LiRA):
+    """Says nothing of the victim."""
+
+    def score_samples(self, X):
+        return 0 * super().score_samples(X)
+
+
+def test_the_strongest_attack_is_repeated(problem):
+    attacks = {"LiRA": LiRA(), "blind": BlindAttack()}
+    for names in (attacks, [*attacks][::-1]):
+        given = {name: attacks[name] for name in names}
+        report = audit(*problem, attacks=given, shadows=4, controls=False, random_state=0)
+        assert report.power["attack"] == "LiRA"
 
 
 def test_pool_that_an_attack_brings_is_the_one_that_repeats_it(problem):
