@@ -15,7 +15,7 @@ N_VICTIMS = 6
 
 
 def fit_pool(records, n_estimators):
-    pool = ShadowPool(RandomForestClassifier(100), n_estimators, n_jobs=2, random_state=0)
+    pool = ShadowPool(RandomForestClassifier(100), n_estimators, random_state=0)
     return FrozenEstimator(pool.fit(records))
 
 

@@ -107,7 +107,7 @@ def test_strangers_are_noticed_and_allowed_for():
 def test_records_that_come_later_are_judged_one_by_one():
     member, rest = draw_half(3), np.arange(N) % 4 == 0
     for model in (
-        RandomForestClassifier(random_state=0),
+        RandomForestClassifier(30, random_state=0),
         HistGradientBoostingClassifier(random_state=0),
     ):
         attack = SplitThresholdAttack(fit(model, member), outsiders=0.25).fit(RECORDS[~rest])
@@ -128,7 +128,7 @@ def test_labels_and_order_do_not_matter():
 
 def test_an_audit_runs_it_and_says_of_which_models_it_does_not():
     member = draw_half(5)
-    victim = fit(RandomForestClassifier(random_state=0), member)
+    victim = fit(RandomForestClassifier(20, random_state=0), member)
     attacks = {"file": SplitThresholdAttack()}
     report = audit(victim, RECORDS, member, attacks=attacks, shadows=4, random_state=0)
     assert report.evidence == "leak"

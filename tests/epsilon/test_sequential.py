@@ -8,6 +8,7 @@ import warnings
 
 import numpy as np
 import pytest
+from joblib import parallel_config
 from scipy import stats
 from scipy.special import expit
 from scipy.stats import binom, norm
@@ -193,7 +194,8 @@ def test_an_audit_stops_when_the_claim_is_refuted():
     assert audit.rates_["tpr_low"].iloc[-1] > 0.2 and audit.rates_["fpr_high"].iloc[-1] < 0.8
     assert audit.epsilon_ == audit.result_.epsilon >= 0.98  # the grid value below the claim
     assert "fair coin" in audit.result_.summary()
-    parallel = EpsilonAudit(TREE, claimed_epsilon=1.0, n_jobs=2, **settings).fit(X, y)
+    with parallel_config("threading"):
+        parallel = EpsilonAudit(TREE, claimed_epsilon=1.0, n_jobs=2, **settings).fit(X, y)
     assert (parallel.scores_ == audit.scores_).all() and parallel.epsilon_ == audit.epsilon_
     budget = EpsilonAudit(TREE, claimed_epsilon=5.0, n_trials=8, **settings).fit(X, y)
     assert budget.stopped_ == "budget" and len(budget.scores_) == 16

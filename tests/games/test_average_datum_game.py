@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from joblib import parallel_config
 from scipy.stats import norm
 from sklearn.base import BaseEstimator
 from sklearn.frozen import FrozenEstimator
@@ -67,12 +68,14 @@ def test_each_data_set_has_its_own_target_and_no_copies_of_it(refit):
 def test_seeds_and_jobs():
     settings = {"n_samples": 5, "reference_size": 20, "n_rounds": 60}
     X = np.random.default_rng(0).normal(size=(200, 5))
-    plays = [
-        average_datum_game(
-            EmpiricalMean(), MeanLikelihoodRatioAttack(), X, n_jobs=jobs, random_state=0, **settings
-        )
-        for jobs in (1, 2)
-    ]
+    settings |= {"random_state": 0}
+    with parallel_config("threading"):
+        plays = [
+            average_datum_game(
+                EmpiricalMean(), MeanLikelihoodRatioAttack(), X, n_jobs=jobs, **settings
+            )
+            for jobs in (1, 2)
+        ]
     np.testing.assert_array_equal(plays[0]["scores_in"], plays[1]["scores_in"])
 
 

@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import training
+from joblib import parallel_config
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.exceptions import ConvergenceWarning
@@ -290,10 +291,11 @@ def assert_same_game(one, other, rtol=0.0):
 def test_the_numbers_are_the_same_for_every_n_jobs(name):
     records = make_population() if name == "label only" else boundary_problem()
     settings = {"n_rounds": 9, "random_state": 3, "groups": np.arange(len(records)) % 3}
-    games = [
-        membership_game(*PLAYERS[name], records, n_jobs=n_jobs, **settings)
-        for n_jobs in (None, 1, 2)
-    ]
+    with parallel_config("threading"):
+        games = [
+            membership_game(*PLAYERS[name], records, n_jobs=n_jobs, **settings)
+            for n_jobs in (None, 1, 2)
+        ]
     assert_same_game(*games[:2])
     assert_same_game(*games[1:])
     assert np.ptp(games[0]["vulnerability"]) > 0

@@ -3,28 +3,55 @@
 from functools import partial
 
 import numpy as np
+import pytest
+from sklearn.base import clone
 from sklearn.ensemble import HistGradientBoostingClassifier
 
-from skmia.report import positive_control
+from skmia.attacks import ThresholdAttack
+from skmia.disparity import DisparityTest
+from skmia.report import _surrogate, positive_control
+from skmia.report.checks import _control
 
 
 def shrink_models(monkeypatch):
-    """Use fewer trees, models in the positive control, splits, folds and confidences of queries."""
+    """Use fewer trees, splits, permutations of groups, queries, and attacks in the control."""
+    for kinds in ("_CLASSIFIERS", "_REGRESSORS"):
+        smaller = tuple(map(shrink_forest, getattr(_surrogate, kinds)))
+        monkeypatch.setattr(_surrogate, kinds, smaller)
     sizes = {0: {"n_estimators": 20, "min_samples_leaf": 5}}
     monkeypatch.setattr("skmia._core.blind._SIZES_OF_TREES", sizes)
-    control = partial(positive_control, shadows=4)
-    monkeypatch.setattr("skmia.report.checks._control.positive_control", control)
+    monkeypatch.setattr(_control, "positive_control", control_by_loss)
+    comparison = partial(DisparityTest, n_permutations=199)
+    monkeypatch.setattr("skmia.report._examine.DisparityTest", comparison)
     monkeypatch.setattr("skmia.report.checks._drift._N_SPLITS", 1)
     monkeypatch.setattr("skmia.attacks._stacked._N_FOLDS", 2)
+    # The stack is then one of its single scores, the regression or what joins both.
+    candidates = "skmia.attacks._stack_models.StackCandidates"
+    monkeypatch.setattr(f"{candidates}._add_trees", lambda candidates, trees: None)
 
     queries = "skmia.attacks._transferred_query"
     monkeypatch.setattr(f"{queries}._CONFIDENCES", np.arange(1, 10) / 10)
     monkeypatch.setattr(f"{queries}._N_VICTIMS", 3)
     monkeypatch.setattr(f"{queries}._N_RECORDS", 100)
 
-    def boost(max_iter, **settings):
-        return HistGradientBoostingClassifier(max_iter=5, **settings)
-
-    monkeypatch.setattr("skmia.attacks._stack_models.HistGradientBoostingClassifier", boost)
     boosted = partial(HistGradientBoostingClassifier, max_iter=10)
     monkeypatch.setattr("skmia.attacks._shadow.HistGradientBoostingClassifier", boosted)
+
+
+def shrink_forest(model):
+    """Return a model as it is, and a forest of 100 trees with 10."""
+    settings = model.get_params()
+    return clone(model).set_params(n_estimators=10) if "n_estimators" in settings else model
+
+
+def control_by_loss(records, membership, **settings):
+    """Attack the model of the positive control by its loss alone, which needs no shadow models."""
+    attack_control = _control.attack_control
+
+    def attack_by_loss(kind, victim, records, membership, attacks, *others):
+        attacks = {"threshold (loss)": ThresholdAttack()}
+        return attack_control(kind, victim, records, membership, attacks, *others)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(_control, "attack_control", attack_by_loss)
+        return positive_control(records, membership, **settings)

@@ -233,15 +233,16 @@ def test_frozen_victim_is_the_victim(problem, result):
 
 def test_default_attacks_depend_on_the_number_of_shadow_models(problem, result):
     singles = ["ThresholdAttack(signal='loss')", "LiRA()", "RMIA()"]
-    few = audit(*problem, shadows=ShadowPool(TREE, 2, random_state=0), random_state=0)
+    settings = {"file": False, "random_state": 0}
+    few = audit(*problem, shadows=ShadowPool(TREE, 2, random_state=0), **settings)
     assert list(few.settings["attacks"].values()) == singles
-    four = audit(*problem, shadows=4, random_state=0)
+    four = audit(*problem, shadows=4, **settings)
     assert "StackedAttack" in four.scores
     for report in (four, result):
         assert list(report.settings["attacks"].values()) == [*singles, "StackedAttack()"]
     victim, records, membership = problem
     pool = ShadowPool(TREE, 8, random_state=0)
-    given = audit(victim, records, membership, shadows=pool, random_state=0)
+    given = audit(victim, records, membership, shadows=pool, **settings)
     assert given.settings["attacks"] == result.settings["attacks"]
 
 
@@ -276,7 +277,8 @@ def test_victim_is_asked_once(problem):
     forged["data"]["n_queries"] = "<b>"
     with pytest.raises(ValueError, match="n_queries must be a whole number"):
         check_document(forged)
-    assert "n_queries" not in audit(victim, records, membership, shadows=4, file=False).data
+    unasked = audit(victim, records, membership, attacks={"t": ThresholdAttack()}, file=False)
+    assert "n_queries" not in unasked.data
 
 
 # What cannot run is left out and named
@@ -558,11 +560,12 @@ def test_rows_of_people_count_as_people(problem):
     membership = (rng.permutation(40) % 2)[people]
     membership[7] ^= 1
     records = Records(X + 0.01 * rng.normal(size=X.shape), X[:, 0] > 0, group_by=people)
-    report = audit(TREE, records, membership, shadows=4, random_state=0)
+    settings = {"attacks": {"t": ThresholdAttack()}, "random_state": 0}
+    report = audit(TREE, records, membership, **settings)
     assert report.checks["people"].is_warning
     assert "1 of 40 values of group_by have records on both sides: 1." in (
         report.checks["people"].text
     )
     assert (report.permutation.n_units, report.permutation.n_mixed) == (39 + 5, 1)
-    whole = audit(TREE, records, shadows=4, random_state=0)
+    whole = audit(TREE, records, **settings)
     assert whole.checks["people"].status == "passed"

@@ -226,7 +226,8 @@ def test_the_summary_begins_with_the_levels_and_shows_the_worst_of_many_groups(p
     victim, records, membership = problem
     names = [f"group {place}\n\x1b[2J of a long name" for place in range(20)]
     records = records.with_fields(town=np.resize(names, len(records)))
-    report = audit(victim, records, membership, group="town", shadows=4, fprs=[0.2], random_state=0)
+    settings = {"attacks": {"loss": ThresholdAttack()}, "fprs": [0.2], "random_state": 0}
+    report = audit(victim, records, membership, group="town", **settings)
     lines = report.summary().splitlines()
     assert max(map(len, lines)) <= 80 and "\x1b" not in "".join(lines)
     ways = [line.rsplit("as a ")[-1].split(";")[0] for line in lines[:2]]

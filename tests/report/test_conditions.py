@@ -11,6 +11,7 @@ from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
 from skmia import Records, ShadowPool, audit
+from skmia.attacks import RMIA, LiRA
 from skmia.disclosure import load_policy
 from skmia.report import measure_conditions, recommend_release
 from skmia.report._document import check_document
@@ -100,7 +101,8 @@ def test_what_was_measured_stands_in_each_form(leaky):
 
 
 def test_nothing_helps_where_labels_leak():
-    _, conditions, found = decide(DecisionTreeClassifier(random_state=0), NOISY, "service")
+    tree, attacks = DecisionTreeClassifier(random_state=0), {"LiRA": LiRA(), "RMIA": RMIA()}
+    _, conditions, found = decide(tree, NOISY, "service", attacks=attacks)
     assert [condition.name for condition in conditions] == CHANGED
     assert found.result == "do not release"
     assert found.conditions == found.under_conditions == ()
@@ -119,7 +121,7 @@ def test_nothing_helps_where_labels_leak():
     ids=["decision values", "regressor"],
 )
 def test_changes_that_the_answers_allow(model, y, names):
-    _, conditions, _ = decide(model, y, "service", file=False)
+    _, conditions, _ = decide(model, y, "service", file=False, attacks={"LiRA": LiRA()})
     assert [condition.name for condition in conditions] == names
 
 

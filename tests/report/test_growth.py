@@ -49,6 +49,15 @@ def script(*powers, spread=0.02):
     return {"scripted": type("ScriptedAttack", (ScriptedAttack,), name)()}
 
 
+GROWING = {"RMIA": RMIA(), **script(0.3, 0.5, 0.5)}
+
+
+@pytest.fixture(scope="module")
+def grown(problem):
+    """An audit with 16 shadow models."""
+    return audit(*problem, attacks=GROWING, estimator=TREE)
+
+
 def without_times(growth):
     return {name: value for name, value in growth.items() if name not in TIMES}
 
@@ -104,7 +113,7 @@ def test_what_is_lacking_is_inversely_proportional_to_the_number_of_models(size)
 
 
 def test_the_auc_decides_where_no_rate_is_resolved(problem):
-    growth = audit(*problem, fprs=(0.01,)).growth
+    growth = audit(*problem, attacks={"LiRA": LiRA()}, fprs=(0.01,)).growth
     assert (growth["metric"], growth["max_fpr"]) == ("auc", None)
     assert "the AUC of" in describe_growth(growth)
 
@@ -114,10 +123,8 @@ def test_the_lowest_rate_from_1_percent_on_decides(problem):
     assert growth["max_fpr"] == 0.1
 
 
-def test_the_numbers_are_those_of_a_fixed_number(problem):
-    attacks = {"RMIA": RMIA(), **script(0.3, 0.5, 0.5)}
-    grown = audit(*problem, attacks=attacks, estimator=TREE)
-    fixed = audit(*problem, attacks=attacks, estimator=TREE, shadows=16)
+def test_the_numbers_are_those_of_a_fixed_number(problem, grown):
+    fixed = audit(*problem, attacks=GROWING, estimator=TREE, shadows=16)
     assert grown.growth["n_shadows"] == 16 and fixed.growth is None
     assert_equal(grown, fixed)
 
@@ -125,16 +132,16 @@ def test_the_numbers_are_those_of_a_fixed_number(problem):
 def test_the_number_does_not_depend_on_membership(problem):
     victim, records, membership = problem
     other = np.random.default_rng(1).permutation(membership)
-    one, two = (audit(victim, records, y, estimator=TREE).growth for y in (membership, other))
+    settings = {"attacks": {"LiRA": LiRA(), "RMIA": RMIA()}, "estimator": TREE}
+    one, two = (audit(victim, records, y, **settings).growth for y in (membership, other))
     assert without_times(one) == without_times(two)
 
 
-def test_number_of_jobs_changes_nothing(problem):
-    attacks = {"RMIA": RMIA(), **script(0.3, 0.5, 0.5)}
+def test_number_of_jobs_changes_nothing(problem, grown):
     with parallel_config("threading"):
-        reports = [audit(*problem, attacks=attacks, estimator=TREE, n_jobs=n) for n in (1, 2)]
-    assert_equal(*reports)
-    assert without_times(reports[0].growth) == without_times(reports[1].growth)
+        report = audit(*problem, attacks=GROWING, estimator=TREE, n_jobs=2)
+    assert_equal(report, grown)
+    assert without_times(report.growth) == without_times(grown.growth)
 
 
 def test_an_attack_that_cannot_be_repeated_has_16_models(problem):
@@ -147,10 +154,9 @@ def test_an_attack_that_cannot_be_repeated_has_16_models(problem):
 def test_models_that_cannot_be_identified_are_trained_again(problem):
     _, records, membership = problem
     model = make_pipeline(FunctionTransformer(np.add(0, 1).__radd__), TREE)
-    attacks = {"RMIA": RMIA(), **script(0.3, 0.5, 0.5)}
-    grown = audit(model, records, membership, attacks=attacks)
+    grown = audit(model, records, membership, attacks=GROWING)
     assert grown.growth["n_shadows"] == 16
-    assert_equal(grown, audit(model, records, membership, attacks=attacks, shadows=16))
+    assert_equal(grown, audit(model, records, membership, attacks=GROWING, shadows=16))
 
 
 # Time
@@ -200,17 +206,14 @@ def test_models_in_a_checkpoint_take_no_time(problem, clock, tmp_path):
     assert clock[0] == 64
 
 
-def test_a_budget_that_suffices_changes_nothing(problem):
-    attacks = {"RMIA": RMIA(), **script(0.3, 0.5, 0.5)}
-    free = audit(*problem, attacks=attacks, estimator=TREE)
-    budgeted = audit(*problem, attacks=attacks, estimator=TREE, time_budget=1e6)
-    assert without_times(budgeted.growth) == without_times(free.growth)
-    assert_equal(budgeted, free)
+def test_a_budget_that_suffices_changes_nothing(problem, grown):
+    budgeted = audit(*problem, attacks=GROWING, estimator=TREE, time_budget=1e6)
+    assert without_times(budgeted.growth) == without_times(grown.growth)
+    assert_equal(budgeted, grown)
 
 
-def test_an_interrupted_audit_goes_on(problem, tmp_path, monkeypatch):
-    attacks = {"RMIA": RMIA(), **script(0.3, 0.5, 0.5)}
-    run = partial(audit, *problem, attacks=attacks, estimator=TREE)
+def test_an_interrupted_audit_goes_on(problem, grown, tmp_path, monkeypatch):
+    run = partial(audit, *problem, attacks=GROWING, estimator=TREE)
     fit, fitted = DecisionTreeClassifier.fit, []
 
     def fit_or_stop(self, *arguments, **settings):
@@ -224,9 +227,9 @@ def test_an_interrupted_audit_goes_on(problem, tmp_path, monkeypatch):
         with pytest.raises(KeyboardInterrupt) as stop:
             run(checkpoint=tmp_path)
     assert stop.value.__notes__[0].startswith(f"11 of 16 shadow models are kept in {tmp_path}")
-    resumed, whole = run(checkpoint=tmp_path), run()
-    assert_equal(resumed, whole)
-    assert without_times(resumed.growth) == without_times(whole.growth)
+    resumed = run(checkpoint=tmp_path)
+    assert_equal(resumed, grown)
+    assert without_times(resumed.growth) == without_times(grown.growth)
 
 
 def test_an_interrupted_audit_without_a_checkpoint_claims_to_keep_nothing(problem, monkeypatch):
@@ -260,9 +263,8 @@ def test_wrong_settings_are_refused(problem, settings, message):
 
 
 @pytest.fixture(scope="module")
-def document(problem):
-    report = audit(*problem, attacks=script(0.3, 0.5, 0.5), estimator=TREE)
-    return json.loads(report.to_json())
+def document(grown):
+    return json.loads(grown.to_json())
 
 
 DAMAGES = {
@@ -300,18 +302,17 @@ def test_steps_that_contradict_each_other_are_refused(document, place, change, m
         check_document(document | {"growth": document["growth"] | {"steps": steps}})
 
 
-def test_the_growth_is_in_the_summary_the_document_and_the_page(problem):
+def test_the_growth_is_in_the_summary_the_document_and_the_page(grown):
     pytest.importorskip("jinja2")
-    report = audit(*problem, attacks=script(0.3, 0.5, 0.5), estimator=TREE)
-    text = describe_growth(report.growth)
+    text = describe_growth(grown.growth)
     assert text.startswith(
         "16 shadow models were trained. The last doubling changed the TPR at 10%"
     )
     assert "percentage points" in text and "16 more models would take" in text
-    assert text in report.summary(verbose=True).replace("\n  ", " ")
-    document = json.loads(report.to_json())
-    assert check_document(document)["growth"] == report.growth
-    assert text in report.to_html()
+    assert text in grown.summary(verbose=True).replace("\n  ", " ")
+    document = json.loads(grown.to_json())
+    assert check_document(document)["growth"] == grown.growth
+    assert text in grown.to_html()
 
 
 def test_an_audit_holds_the_signals_once(problem, monkeypatch):

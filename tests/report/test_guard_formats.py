@@ -8,6 +8,7 @@ from scipy import sparse
 from sklearn.ensemble import RandomForestClassifier
 
 from skmia import Records, audit
+from skmia.attacks import RMIA
 from skmia.report import compare_formats
 from skmia.report.checks import _formats as formats
 from skmia.report.checks._units import pick_draws
@@ -422,8 +423,8 @@ def report(request):
     # Without non-members of four decimals the file has no threshold at their values.
     X, y = X[:600].copy(), y[:600]
     X[membership == 0] = X[membership == 0].round(request.param)
-    report = audit(forest, Records(X, y), membership, shadows=4, fprs=(0.1,), random_state=0)
-    return request.param, report
+    settings = {"attacks": {"RMIA": RMIA()}, "shadows": 4, "fprs": (0.1,), "random_state": 0}
+    return request.param, audit(forest, Records(X, y), membership, **settings)
 
 
 def test_an_export_of_one_side_is_a_shift_and_not_a_leak(report):

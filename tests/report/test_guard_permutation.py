@@ -5,6 +5,7 @@ import math
 import numpy as np
 import pandas as pd
 import pytest
+from draws import few_and_many, most_by_chance
 from scipy import stats
 from scipy.stats import nhypergeom
 from sklearn.metrics import roc_auc_score
@@ -346,32 +347,33 @@ def test_few_members_that_stand_out_are_found_by_a_rate_and_not_by_the_auc():
     assert tpr.pvalue_adjusted <= 0.025 and tpr.estimate == pytest.approx(0.02)
 
 
-def test_rates_of_groups_that_move_together_are_valid():
+@few_and_many(400)
+def test_rates_of_groups_that_move_together_are_valid(n_draws):
     # Rows of one person score alike, so that a shuffle of single rows would find them.
-    n_people, repeats, draws = 120, 5, 100
+    n_people, repeats = 120, 5
     people = np.repeat(np.arange(n_people), repeats)
     rng = np.random.default_rng(3)
-    pvalues = []
-    for _ in range(draws):
+    n_found = 0
+    for _ in range(n_draws):
         membership = rng.permutation(n_people)[people] % 2
         scores = rng.normal(size=n_people)[people]
         settings = {"max_fprs": [0.1], "n_permutations": 99, "random_state": 0}
         frame = permutation_test(membership, scores, group_by=people, **settings).frame
-        pvalues.append(frame["pvalue"].iloc[1])
-    share = np.mean(np.array(pvalues) <= 0.1)
-    assert share <= 0.1 + 4 * math.sqrt(0.1 * 0.9 / draws)
+        n_found += frame["pvalue"].iloc[1] <= 0.1
+    assert n_found <= most_by_chance(n_draws, 0.1)
 
 
 # Parts of the records
 
 
-def test_memorized_outliers_of_a_small_group_are_found():
+@few_and_many(20)
+def test_memorized_outliers_of_a_small_group_are_found(n_draws):
     # 20 of 2,000 records are told apart, which the AUC over all of them hardly notices.
     rng = np.random.default_rng(0)
     group, classes = np.arange(2000) < 20, rng.integers(0, 10, 2000)
     subsets = [("kind", "outlier", group), ("kind", "rest", ~group)]
     subsets += [("class", str(one), classes == one) for one in range(10)]
-    for seed in range(10):
+    for seed in range(n_draws):
         membership = rng.permutation(2000) % 2 == 1
         common = rng.normal(size=2000)
         scores = {f"a{k}": common + 0.5 * rng.normal(size=2000) for k in range(4)}

@@ -23,6 +23,7 @@ from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
 
 from skmia import Records, audit
+from skmia.attacks import LiRA
 from skmia.inspection import inspect_model
 from skmia.report import recommend_release
 from skmia.report._training_rows import ELSEWHERE, compare_training_rows
@@ -85,7 +86,7 @@ def test_a_file_without_a_number_says_nothing():
 def hidden():
     rows = N + N_HIDDEN
     model = RandomForestClassifier(20, min_samples_leaf=3, random_state=0).fit(X[:rows], Y[:rows])
-    settings = {"shadows": 8, "fprs": [0.02], "random_state": 0}
+    settings = {"attacks": {"LiRA": LiRA()}, "shadows": 8, "fprs": [0.02], "random_state": 0}
     return model, audit(model, Records(X, Y), MEMBERSHIP, **settings)
 
 
@@ -102,7 +103,7 @@ def test_hidden_members_are_counted_in_the_check(hidden):
 def test_held_out_rows_are_not_taken_for_training_rows_that_are_outside_of_the_audit():
     model = RandomForestClassifier(20, random_state=0).fit(X[:1000], Y[:1000])
     rows = np.r_[:200, 1000:1200]
-    settings = {"shadows": 8, "fprs": [0.1], "random_state": 0}
+    settings = {"attacks": {"LiRA": LiRA()}, "shadows": 8, "fprs": [0.1], "random_state": 0}
     report = audit(model, Records(X, Y)[rows], np.arange(400) < 200, **settings)
     assert report.checks["training rows"].finding == (800, 1000, 0)
     assert report.checks["sides"].status == "passed"
@@ -125,7 +126,8 @@ def test_no_policy_releases_a_model_with_hidden_members(hidden, policy, release)
 def test_a_statement_is_the_condition_for_rows_outside_of_the_audit():
     model = GaussianNB().fit(X[:1000], Y[:1000])
     records, membership = Records(X, Y)[np.r_[:300, 1000:1200]], np.arange(500) < 300
-    report = audit(model, records, membership, shadows=8, fprs=[0.1], file=False, random_state=0)
+    settings = {"attacks": {"LiRA": LiRA()}, "shadows": 8, "fprs": [0.1], "file": False}
+    report = audit(model, records, membership, random_state=0, **settings)
     assert (
         "700 rows of the training set are not in this audit" in report.checks["training rows"].text
     )

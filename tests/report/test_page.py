@@ -17,7 +17,7 @@ from sklearn.tree import DecisionTreeClassifier
 from skmia import Records, audit
 from skmia._core.escaping import as_html
 from skmia._core.pages.curves import draw_roc
-from skmia.attacks import ThresholdAttack
+from skmia.attacks import RMIA, ThresholdAttack
 from skmia.datasets import make_membership_problem
 from skmia.report._page import render_audit
 
@@ -200,7 +200,8 @@ def test_a_difference_of_the_records_themselves_is_a_warning():
     shifted = Records(records.X + 2 * membership[:, None], records.y)
     members = shifted[membership == 1]
     victim = DecisionTreeClassifier(max_depth=1).fit(members.X, members.y)
-    result = audit(victim, shifted, membership, shadows=4, random_state=0)
+    settings = {"attacks": {"RMIA": RMIA()}, "shadows": 4, "random_state": 0}
+    result = audit(victim, shifted, membership, **settings)
     text, _ = read(result.to_html())
     assert "No verdict Members and non-members differ even without the model." in text
     assert "Leakage found" not in text and "Severe" not in text.partition("By group")[0]
@@ -238,7 +239,7 @@ def test_a_notebook_gets_the_page_in_a_frame_of_its_own(leaky, monkeypatch):
 
 
 def test_a_rate_of_a_thousandth_is_refused_with_under_200_records():
-    report = make_result(n=198, fprs=(0.2, 0.001))
+    report = make_result(n=198, fprs=(0.2, 0.001), attacks={"loss": ThresholdAttack()})
     frame = report.to_frame().query("max_fpr == 0.001")
     assert (frame["status"] == "not resolvable").all() and frame["estimate"].isna().all()
     text, _ = read(report.to_html())
@@ -317,9 +318,10 @@ def test_a_model_has_a_short_name(model, name):
 
 def test_shadow_models_of_the_same_recipe_are_like_the_model():
     model = make_pipeline(StandardScaler(), DecisionTreeClassifier(max_leaf_nodes=17))
-    alike, _ = read(make_result(model=model).to_html())
+    settings = {"model": model, "attacks": {"RMIA": RMIA()}, "file": False}
+    alike, _ = read(make_result(**settings).to_html())
     assert "trains 4 shadow models on random halves of the records, like the model" in alike
-    other, _ = read(make_result(model=model, estimator=DecisionTreeClassifier()).to_html())
+    other, _ = read(make_result(estimator=DecisionTreeClassifier(), **settings).to_html())
     assert "on random halves of the records: DecisionTreeClassifier()" in other
 
 

@@ -8,11 +8,14 @@ from sklearn.linear_model import LogisticRegression
 
 import skmia
 from skmia import Records
+from skmia.attacks import LiRA
 from skmia.report._run import ControlRounds
 from skmia.report.checks._results import _judge_rounds
 
 # What audits say of a released file is in test_file.py.
 audit = partial(skmia.audit, file=False)
+
+ONE = {"attacks": {"LiRA": LiRA()}}
 
 
 def make_outliers(n_outliers, seed=0, n=1000):
@@ -32,7 +35,7 @@ def make_outliers(n_outliers, seed=0, n=1000):
 
 @pytest.mark.parametrize("n_outliers", [6, 20])
 def test_a_memorized_group_is_never_passed_over(n_outliers):
-    settings = {"group": "kind", "shadows": 16, "random_state": 0}
+    settings = {"group": "kind", "shadows": 16, "random_state": 0, **ONE}
     report = audit(*make_outliers(n_outliers), **settings)
     aucs = report.to_frame().query("group == 'outlier' and metric == 'auc'")
     assert aucs["estimate"].max() == 1
@@ -56,7 +59,7 @@ def test_a_memorized_group_of_one_side_is_not_passed_over():
     membership[:6] = 0
     members = np.flatnonzero(membership)
     victim.fit(records.X[members], records.y[members])
-    report = audit(victim, records, membership, group="kind", shadows=16, random_state=0)
+    report = audit(victim, records, membership, group="kind", shadows=16, random_state=0, **ONE)
     assert set(report.to_frame().query("group == 'outlier'")["status"]) == {"too few records"}
     assert report.evidence == "unknown" and "In kind=outlier" in report.verdict
 
@@ -69,7 +72,7 @@ def test_a_small_group_without_a_leak_is_stated():
     victim = LogisticRegression(C=1e-3).fit(X[200:], records.y[200:])
     membership = rng.permutation(400) % 2
     membership[:4] = [0, 1, 0, 1]
-    report = audit(victim, records, membership, shadows=8, group="kind", random_state=0)
+    report = audit(victim, records, membership, shadows=8, group="kind", random_state=0, **ONE)
     check = report.checks["small groups"]
     assert check.status == "stated"
     assert check.text == (

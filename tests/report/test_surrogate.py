@@ -126,7 +126,8 @@ def test_a_file_needs_its_stored_numbers(logistic):
 def test_a_recipe_that_is_stated_is_no_stand_in():
     records, membership = make_safe(4000)
     victim = LogisticRegression().fit(records.X[membership], records.y[membership])
-    given = {"shadows": 8, "fprs": [0.01], "random_state": 0}
+    attacks = {"RMIA": RMIA(), "LiRA": LiRA()}
+    given = {"attacks": attacks, "shadows": 8, "fprs": [0.01], "random_state": 0}
     service = ask(victim)
     report = audit(service, records, membership, estimator=LogisticRegression(), **given)
     assert report.reference["recipe"] == "given" and report.reference["distances"] == []
@@ -157,14 +158,14 @@ def test_another_kind_is_no_recipe_of_an_estimator():
     records, membership = make_safe(300)
     members = records[membership]
     model = make_pipeline(StandardScaler(), LogisticRegression()).fit(members.X, members.y)
-    settings = {"shadows": 4, "fprs": [0.1], "file": False, "random_state": 0}
+    settings = {"attacks": {"RMIA": RMIA()}, "shadows": 4, "fprs": [0.1], "file": False}
     for estimator, recipe in (
         (None, "own"),
         (make_pipeline(StandardScaler(), LogisticRegression(random_state=1)), "own"),
         (make_pipeline(StandardScaler(), LogisticRegression(C=2.0)), "given"),
         (GaussianNB(), "given"),
     ):
-        report = audit(model, records, membership, estimator=estimator, **settings)
+        report = audit(model, records, membership, estimator=estimator, random_state=0, **settings)
         assert report.reference["recipe"] == recipe
         assert report.reference["gap"]["n_models"] == 4
 
@@ -314,7 +315,7 @@ def test_a_table_of_columns_of_all_kinds(kind):
         return take(pd.DataFrame(X)[["open"]])
 
     service = CallableVictim(answer, classes=tree.classes_, kind=kind)
-    settings = {"shadows": 8, "fprs": [0.1], "random_state": 0}
+    settings = {"attacks": {"LiRA": LiRA()}, "shadows": 8, "fprs": [0.1], "random_state": 0}
     report = audit(service, Records(frame, y), membership, **settings)
     assert report.reference["recipe"] == "chosen" and len(report.reference["distances"]) == 7
     assert report.reference["distances"][0]["distance"] < 0.1
@@ -345,7 +346,7 @@ def test_sparse_tables_and_many_classes():
     y = np.repeat(np.arange(30), 20)
     membership = rng.permutation(600) < 300
     forest = RandomForestClassifier(5, random_state=0).fit(X[membership], y[membership])
-    settings = {"shadows": 8, "fprs": [0.1], "random_state": 0}
+    settings = {"attacks": {"LiRA": LiRA()}, "shadows": 8, "fprs": [0.1], "random_state": 0}
     report = audit(ask(forest), Records(X, y), membership, **settings)
     assert len(report.reference["distances"]) == 6
     assert "LiRA" in report.scores

@@ -16,7 +16,7 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 import skmia
 from skmia import Records
-from skmia.attacks import ThresholdAttack
+from skmia.attacks import LiRA, ThresholdAttack
 from skmia.report._case import describe_held_back
 
 # What audits say of a released file is in test_file.py.
@@ -80,7 +80,9 @@ def test_frozen_victim_that_is_not_fitted_was_reset_by_accident(problem):
 
 def test_stored_predictions_are_those_that_are_attacked(problem):
     victim, records, membership = problem
-    stored, settings = records.with_outputs(victim), {"shadows": 4, "random_state": 0}
+    attacks = {"LiRA": LiRA(), "loss": ThresholdAttack()}
+    settings = {"attacks": attacks, "shadows": 4, "random_state": 0}
+    stored = records.with_outputs(victim)
     expected = audit(victim, records, membership, **settings)
     report = audit(clone(victim), stored, membership, controls=True, **settings)
     for name, scores in expected.scores.items():
