@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from public import PUBLIC
+from quick_audits import shrink_models
 from sklearn.base import BaseEstimator, clone
 from sklearn.covariance import LedoitWolf
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
@@ -96,6 +97,13 @@ from skmia.signals import (
 from skmia.synthetic import SyntheticDistance
 from skmia.testing import make_attack_problem, parametrize_with_attack_checks
 from skmia.victims import JointOutputs, OneOutput
+
+
+@pytest.fixture(autouse=True)
+def few_trees(monkeypatch):
+    """What estimators keep does not depend on the number of trees and of trials in them."""
+    shrink_models(monkeypatch)
+
 
 pytestmark = pytest.mark.contract
 

@@ -255,7 +255,7 @@ def test_a_document_that_would_take_minutes_is_refused(document, case, tmp_path,
 
 
 def test_a_file_without_an_end_is_read_to_a_limit(tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr("skmia.cli._documents._MOST_BYTES", 10**6)
+    monkeypatch.setattr("skmia.cli._stored_documents._MOST_BYTES", 10**6)
     path = tmp_path / "audit.json"
     path.write_bytes(b" " * (10**6 + 1))
     assert main(["report", str(path)]) == 2
