@@ -248,7 +248,7 @@ def test_the_process_of_a_model_changes_no_byte(
         pytest.importorskip("onnxruntime")
         convert = pytest.importorskip("skl2onnx").to_onnx
         path.write_bytes(convert(model, X[:1].astype(np.float32)).SerializeToString())
-    monkeypatch.setattr(provenance, "time", SimpleNamespace(perf_counter=lambda: 0.0))
+    monkeypatch.setattr(provenance, "time", SimpleNamespace(perf_counter=float, process_time=float))
     monkeypatch.setattr(provenance, "datetime", NoTime)
     options = [*model_options(path, numeric_data)[:-1], n_jobs, *FORMATS[suffix], "--show-values"]
     found = []

@@ -162,5 +162,5 @@ def test_the_file_of_a_linear_model_takes_as_long_as_its_equations_or_as_bounds(
 
     solving = StationarityAttack.expect_seconds(301, 6000)
     assert expect(300) == pytest.approx(solving, abs=0.5)
-    assert expect(900) < 2 < 20 < StationarityAttack.expect_seconds(901, 6000)
-    assert expect(900, loop=2.0) > 20  # where the shadow models take longer, so may this
+    assert expect(1900) < 4 < 40 < StationarityAttack.expect_seconds(1901, 6000)
+    assert expect(1900, loop=2.0) > 40  # where the shadow models take longer, so may this

@@ -25,6 +25,7 @@ from skmia.datasets import make_membership_problem
 from skmia.defenses import strip_state
 from skmia.metrics import auc_interval
 from skmia.report import AuditReport, _file
+from skmia.report._budget import AuditBudget
 from skmia.report._document import check_document
 from skmia.report._text import describe_reading, describe_sources
 from skmia.victims import CallableVictim
@@ -178,6 +179,7 @@ def test_the_control_is_as_strong_as_expected(end, monkeypatch):
         fake = SimpleNamespace(score_samples=lambda records: scores, expected_auc_=expected)
         fake.fit = lambda records, fake=fake: fake
         monkeypatch.setattr(_file, "ReleasedModelAttack", lambda *given, fake=fake, **more: fake)
+        monkeypatch.setattr(_file, "make_budget", lambda case: AuditBudget(1e9, None))
         assert (_file._control(CASE) is None) == is_met
     fake.expected_auc_ = None
     assert _file._control(CASE).endswith("expected is unknown.")
