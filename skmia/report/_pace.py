@@ -135,6 +135,8 @@ def measure_pace(model, records, fit_params=None):
             answer = watch.lap()
     except Exception:  # without an estimate the audit goes on, and says itself what is wrong
         return None
+    if not min(took) > 0:  # the clock is too coarse
+        return None
     power = float(np.clip(np.log2(took[1] / took[0]), 0.5, 2.0))
     return ModelPace(took[1], answer, sizes[1], sizes[1], power, watch.load)
 
