@@ -9,9 +9,11 @@ import pandas as pd
 from sklearn.base import is_regressor
 from sklearn.metrics import roc_auc_score
 
+from .._core.budget import format_duration
 from .._core.caches import clone_to_train
 from .._core.levels import Level
 from .._core.progress import enter_stage
+from .._core.provenance import LapWatch
 from .._core.query import unwrap
 from .._core.records import has_column
 from .._core.targets import shape_targets
@@ -173,17 +175,19 @@ def _run_file_attack(case):
         "ledger": [],
         **_describe_state(case),
     }
+    watch = LapWatch()
     try:
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             attack, scores, known = fit_file_attack(case)
+        seconds = watch.lap() / watch.load
         found = _measure_file_attack(case, attack, scores)
     except Exception as error:  # of whatever kind: the audit of the answers stands
         facts |= dict.fromkeys(("reason", "obstacle"), describe_with_class(error))
         return FileFindings(None, None, pd.DataFrame(columns=list(COLUMNS)), None, facts, [], None)
     facts |= known | {"sources": _list_part_results(case, attack)}
     facts |= {"ledger": attack.ledger_.to_dict("records"), "expected_auc": attack.expected_auc_}
-    facts["obstacle"] = find_obstacle(case, attack, is_severe(found.numbers))
+    facts["obstacle"] = find_obstacle(case, attack, is_severe(found.numbers), seconds)
     notes = list(dict.fromkeys(" ".join(str(one.message).split()) for one in caught))
     notes += _list_unread_parts(attack.left_out_)
     return FileFindings(attack, scores, found.numbers, found.permutation, facts, notes, None)
@@ -275,10 +279,11 @@ def _measure_exposed(case, part, scores):
     return float(roc_auc_score(sides, scores[exposed])) if len(np.unique(sides)) == 2 else None
 
 
-def find_obstacle(case, attack, has_found):
+def find_obstacle(case, attack, has_found, seconds=0.0):
     """Why it would say nothing if the attack on a file found nothing, as a sentence, or None.
 
-    has_found: whether it has found so much that no control could change the conclusion.
+    has_found: whether it has found so much that no control could change the conclusion; seconds:
+    what the attack has taken, which a control takes again.
 
     Return obstacle: None if the attack reads all that depends on the data, its expected strength is
     known, and the attack on a model of the same recipe is as strong as expected.
@@ -290,6 +295,11 @@ def find_obstacle(case, attack, has_found):
         return f"It is not known how much {' and '.join(_list_silent(attack))} should reveal."
     if has_found:
         return NO_CONTROL
+    if 2 * seconds > make_budget(case).seconds:
+        return (
+            "A model of the same recipe was not attacked, which would take as long again as the "
+            f"attack on the file, {format_duration(seconds)}."
+        )
     enter_stage(CONTROL_OF_FILE)
     try:
         with warnings.catch_warnings():

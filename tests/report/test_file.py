@@ -213,7 +213,11 @@ def test_what_is_an_obstacle_to_no_finding(part, expected_auc, control, obstacle
     ledger = pd.DataFrame([{"place": "theta_", "size": 2, "part": part}]).astype(object)
     parts = {"moments": SimpleNamespace(expected_auc_=expected_auc)}
     attack = SimpleNamespace(ledger_=ledger, expected_auc_=expected_auc, parts_=parts)
-    assert _file.find_obstacle(CASE, attack, control == "not needed") == obstacle
+    monkeypatch.setattr(_file, "make_budget", lambda case: AuditBudget(1e9, 2.0))  # 36 seconds
+    assert _file.find_obstacle(CASE, attack, control == "not needed", 18.0) == obstacle
+    if obstacle in (None, "Too weak."):
+        told = _file.find_obstacle(CASE, attack, False, 18.1)
+        assert told.endswith("as long again as the attack on the file, 18 s.")
 
 
 def test_what_was_not_read_has_a_line_of_its_own():
