@@ -348,11 +348,14 @@ class StackCandidates:
 
         of_fold, names = {}, set()
         for k, fold in enumerate(folds):
-            name, _ = _choose_candidate(log_odds, np.delete(figures, k, axis=2), units, margin)
+            rest = _average_folds(np.delete(figures, k, axis=2))
+            name = _choose_candidate(list(log_odds), rest, units, margin)
             names.add(name)
             models = [self._fitted[fold][part] for part in self._parts[name]]
             of_fold[fold] = _calibrate(models, log_odds[name], rows, rows.folds != fold)
-        chosen, power = _choose_candidate(log_odds, figures, units, margin)
+        means = _average_folds(figures)
+        chosen = _choose_candidate(list(log_odds), means, units, margin)
+        power = compare_by_power([{"score": name} for name in log_odds], means, units, _RATE).power
         models = self._fit([part for part in self._parts[chosen] if part != JOINT], slice(None))
         if chosen == JOINT:
             models[JOINT] = self._fit_joint(self._regression, None)
@@ -382,16 +385,19 @@ def _measure_stack_power(log_odds, is_member, cells):
     return figures
 
 
-def _choose_candidate(candidates, figures, units, margin):
-    """Return the name of the strongest candidate and the power of all."""
+def _average_folds(figures):
+    """Return the mean figures over the folds that have both sides; NaN without any."""
     n_usable = (~np.isnan(figures)).sum(axis=2)
-    means = np.nansum(figures, axis=2) / np.where(n_usable > 0, n_usable, np.nan)
-    settings = [{"score": name} for name in candidates]
-    choice = compare_by_power(settings, means, units, _RATE)
-    known = ~np.isnan(means).any(axis=(0, 2))
-    return _choose_strongest(
-        list(candidates), means[:, known, 0], units[known], margin
-    ), choice.power
+    return np.nansum(figures, axis=2) / np.where(n_usable > 0, n_usable, np.nan)
+
+
+def _choose_candidate(names, figures, units, margin):
+    """Return the name of the candidate of the largest mean AUC on the models that tell it.
+
+    Shapes: figures (n_candidates, n_models, 2), units (n_models,).
+    """
+    known = ~np.isnan(figures).any(axis=(0, 2))
+    return _choose_strongest(names, figures[:, known, 0], units[known], margin)
 
 
 def _choose_strongest(names, aucs, units, margin):
