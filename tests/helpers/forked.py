@@ -1,46 +1,68 @@
-"""The command in copies of this process: a new program would import packages for seconds."""
+"""The command in copies of a process that has imported it: a new program would take seconds.
 
+The process that is copied is one of its own, which runs nothing else: libraries that have started
+threads do not work in copies.
+"""
+
+import multiprocessing
 import os
 import signal
 import sys
-import time
 import traceback
-import warnings
+from multiprocessing.reduction import DupFd
 
 import pytest
 from threadpoolctl import threadpool_limits
 
 from skmia.cli import main
 
-FORKS = pytest.mark.skipif(sys.platform != "linux", reason="libraries allow a fork on Linux alone")
+FORKS = pytest.mark.skipif(sys.platform != "linux", reason="copies of processes are made on Linux")
 PATIENCE = 120.0  # seconds, after which a test that hangs fails
 STREAMS = ("stdin", "stdout", "stderr")
+PRELOADED = ["forked", "pandas", "scipy.stats", "sklearn.ensemble", "skmia.report"]
+_started = {}  # processes by their numbers
 
 
 def fork_command(*arguments, folder=".", closed=(), outputs=None):
-    """Start the command in a copy of this process, which leads a group, and return its number.
+    """Start the command in a copy, which leads a group, and return its number.
 
     closed: the streams that it starts without, of 0, 1 and 2; outputs: the files that others are.
     What else is printed goes nowhere.
     """
-    with warnings.catch_warnings():
-        # Python warns of threads that the copy lacks; the command starts its own.
-        warnings.simplefilter("ignore", DeprecationWarning)
-        number = os.fork()
-    if not number:
-        code = 70
-        try:
-            os.setsid()
-            os.chdir(folder)
-            _replace_streams(closed, outputs or {})
-            signal.signal(signal.SIGINT, signal.default_int_handler)
-            with threadpool_limits(1):  # the threads of OpenMP stay behind
-                code = _run_to_the_end(list(map(str, arguments)))
-        except BaseException:
-            traceback.print_exc(file=sys.stderr or sys.__stderr__)
-        finally:
-            os._exit(code)
-    return number
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(PRELOADED)
+    process = context.Process(
+        target=_run_copy,
+        args=(list(map(str, arguments)), os.path.abspath(folder), closed, _Outputs(outputs or {})),
+    )
+    process.start()
+    _started[process.pid] = process
+    return process.pid
+
+
+class _Outputs:
+    """Numbers of files, which are handed over when a process is started."""
+
+    def __init__(self, numbers):
+        self._numbers = numbers
+
+    def __reduce__(self):
+        return dict, ([(stream, DupFd(number)) for stream, number in self._numbers.items()],)
+
+
+def _run_copy(arguments, folder, closed, outputs):
+    code = 70
+    try:
+        os.setsid()
+        os.chdir(folder)
+        _replace_streams(closed, {stream: number.detach() for stream, number in outputs.items()})
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        with threadpool_limits(1):
+            code = _run_to_the_end(arguments)
+    except BaseException:
+        traceback.print_exc(file=sys.stderr or sys.__stderr__)
+    finally:
+        os._exit(code)
 
 
 def _replace_streams(closed, outputs):
@@ -73,14 +95,14 @@ def _run_to_the_end(arguments):
 
 def wait_for_end(number):
     """Return the exit code of a copy, or the signal that ended it as a negative number."""
-    stop = time.monotonic() + PATIENCE
-    while not (found := os.waitpid(number, os.WNOHANG))[0]:
-        if time.monotonic() > stop:
-            os.kill(number, signal.SIGKILL)
-        time.sleep(0.01)
-    return os.waitstatus_to_exitcode(found[1])
+    process = _started.pop(number)
+    process.join(PATIENCE)
+    if process.exitcode is None:
+        process.kill()
+        process.join()
+    return process.exitcode
 
 
 def run_forked(*arguments, **settings):
-    """Run the command in a copy of this process, and return its exit code."""
+    """Run the command in a copy, and return its exit code."""
     return wait_for_end(fork_command(*arguments, **settings))
