@@ -222,10 +222,11 @@ class RecoveredModelAttack(_RecipeAttack):
         found, _ = find_model(self.victim)
         n_outputs = len(np.atleast_2d(found.coef_))
         width, n = found.n_features_in_ + bool(found.fit_intercept), len(X)
-        n_numbers = 4 * n * width + 3 * (width * n_outputs) ** 2 + n**2
-        n_steps = n * (width * n_outputs) ** 2 + 10 * (width * n_outputs) ** 3 + 40 * n**2 * width
+        size = width * n_outputs
+        n_numbers = 4 * n * width + 3 * size**2 + n**2
+        n_steps = 5e8 + n * size**2 + 10 * size**3 + 15 * n**2 * width
         n_fits = 1 + round(_N_LIKE_IT * self.prior)  # these are on so many of the records
-        what = f"{width * n_outputs:,} coefficients of {n:,} answers"
+        what = f"{size:,} coefficients of {n:,} answers"
         return Cost(8 * n_numbers, n_steps / _STEPS_PER_SECOND, what, n_fits)
 
     def _fit(self, records, membership):
