@@ -34,14 +34,19 @@ def rank_attacks_on_models(case, run, clock):
     records = take_sampled_records(case.records, rows)
     with clock("repetitions"):
         n_models = min(count_pseudo_victims(len(records)), len(run.pool.membership_))
-        found = {}
+        found, stated = {}, {}
         for name, attack in run.fitted.items():
+            if hasattr(attack, "expected_auc_"):
+                # It has solved the answers of the victim, and says by them alone what it reaches.
+                if attack.expected_auc_ is not None:
+                    stated[name] = (attack.expected_auc_,)
+                continue
             scored = _score_models(attack, run.pool, records, np.arange(n_models))
             power = () if scored is None else measure_pseudo_victims(scored, case.fprs)
             power = [one for one in power if not np.isnan(one).any()]
             if power:
                 found[name] = tuple(np.mean(power, axis=0))
-    orders = {("auc", None): _sort_by(found, lambda power: power[0])}
+    orders = {("auc", None): _sort_by(stated | found, lambda power: power[0])}
     for place, rate in enumerate(case.fprs, start=1):
         orders["tpr", rate] = _sort_by(found, lambda power, at=place: (power[at], power[0]))
     return replace(run, orders=orders)

@@ -104,3 +104,16 @@ def test_all_answers_of_naive_bayes_are_solved_together():
     victim = fit(GaussianNB(), records, membership)
     report = audit(victim, records, membership, file=False, **SETTINGS)
     assert "JointAnswersAttack" not in report.scores
+
+
+def test_the_attack_that_states_the_largest_auc_is_told():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(400, 60))
+    y = (X[:, 0] + rng.logistic(size=400) > 0).astype(int)
+    inside = np.arange(400) < 200
+    model = LogisticRegression().fit(X[inside], y[inside])
+    report = audit(model, Records(X, y), inside.astype(int), random_state=0)
+    rows = report.results[report.results["metric"] == "auc"]
+    whole = rows[rows["scope"] == rows["scope"].iloc[0]].set_index("attack")
+    assert len(whole) == 6 and whole["estimate"].idxmax() == "RecoveredModelAttack"
+    assert whole.index[whole["told"]].tolist() == ["RecoveredModelAttack"]
