@@ -20,7 +20,7 @@ from ..base import compare_by_power, compute_auc_of_sorted, compute_tpr, sort_si
 _MOST_ROWS = 10_000
 
 # Least gain of AUC, on records of a fold, for which trees are fitted for all folds. The trees take
-# over half of the time of the attack, and mostly gain less.
+# a third of the time of the attack, and mostly gain less.
 _LEAST_GAIN = 0.001
 
 # Digits after the point of a feature that the trees see. Features that are equal except for

@@ -694,8 +694,8 @@ class StackedAttack(PosteriorMixin, PoolAttack):
     becomes log odds; scores of rows that the models have seen would be too good. Folds are of
     records, because the rows of one record with different models treated as the victim depend on
     each other: each of these models is among those that the others are compared with.
-    Trees take most of the time and often add nothing: they are fitted without a first fold alone,
-    and are a candidate only if they raise the AUC by more than 0.001 there.
+    Trees take a third of the time and often add nothing: they are fitted without a first fold
+    alone, and are a candidate only if they raise the AUC by more than 0.001 there.
 
     If a model hardly leaks, the classifiers learn mostly noise, and a single score such as that of
     RMIA is stronger. With fewer than 8 models, a learned candidate must be ahead of it by a

@@ -66,7 +66,7 @@ class CountsPrivateFits(TransactionMixin):
 
 
 class BudgetedFits(CountsPrivateFits):
-    """Fits of an estimator of which either the epsilon or the noise is given."""
+    """Counts private fits of an estimator of which the epsilon or the noise is given."""
 
     def _validate_parameters(self):
         # An infinite epsilon is training without privacy, which has another parameter.
