@@ -50,7 +50,7 @@ def test_a_memorized_group_is_never_passed_over(n_outliers):
 
 def test_a_memorized_group_is_named_beside_a_leak_over_all_records():
     report = audit(*make_outliers(100, n=600), group="kind", shadows=8, random_state=0)
-    assert report.verdict.startswith("Leakage found. RMIA, one of 6 attacks, ranks")
+    assert report.verdict.startswith("Leakage found. The strongest of 6 attacks, Recovered")
     assert "In kind=outlier (50 members, 50 non-members) the AUC of" in report.verdict
 
 
