@@ -27,6 +27,10 @@ def note_calls(tree, path):
             note = ast.Expr(ast.Call(ast.Name(NOTE, ast.Load()), [name], []))
             at = 1 if ast.get_docstring(function, clean=False) is not None else 0
             function.body.insert(at, note)
+    # What is sent to another process with its code finds nothing there that takes notes.
+    known = f"{NOTE} = getattr(__import__('builtins'), {NOTE!r}, len)"
+    at = 1 if ast.get_docstring(tree, clean=False) is not None else 0
+    tree.body[at:at] = ast.parse(known).body
     return ast.fix_missing_locations(tree)
 
 
