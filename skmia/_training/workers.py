@@ -1,7 +1,7 @@
 """Workers that run tasks: processes of this machine, or a cluster."""
 
-import os
 import pickle
+import signal
 import warnings
 from abc import ABC, abstractmethod
 from contextlib import nullcontext
@@ -202,7 +202,7 @@ def _receive_result(receiver, process):
         process.join()
         code = process.exitcode
         if code < 0:  # what ends a part ends the whole
-            os.kill(os.getpid(), -code)
+            signal.raise_signal(-code)
         raise TrainingError(f"The process of a model ended with exit code {code}.") from error
     process.join()
     if error is not None:

@@ -85,7 +85,7 @@ def _signals_interrupt():
     def interrupt(number, frame):
         signal.signal(number, signal.SIG_DFL)
         if os.getpid() != program:  # a process that was forked from this one
-            os.kill(os.getpid(), number)
+            signal.raise_signal(number)
             return
         raise _TerminatedBySignal(number)
 
