@@ -5,6 +5,7 @@ import zlib
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from refusals import check_refusal, parametrize_refusals
 from sklearn.base import BaseEstimator
 
 from skmia import Outputs, Records
@@ -190,19 +191,14 @@ def test_signals_refuse_what_says_nothing_of_tokens():
         ReferenceRatio(skipping).of(Told(), records)
 
 
-@pytest.mark.parametrize(
-    "make, message",
-    [
-        (lambda: MinK(0), "share must be a fraction"),
-        (lambda: MinKPlusPlus(1.5), "share must be a fraction"),
-        (lambda: SurprisingTokens(entropy=-1), "entropy must be"),
-        (lambda: WindowVotes(None, widths=()), "widths must be a tuple"),
-        (lambda: ReCaLL([1, 2]), "prefix must be a tuple"),
-        (lambda: ReCaLL((1, -1)), "prefix must be a tuple"),
-        (lambda: Neighborhood(1), "n_tokens must be"),
-    ],
-    ids=range(7),
+@parametrize_refusals(
+    (lambda: MinK(0), "share must be a fraction"),
+    (lambda: MinKPlusPlus(1.5), "share must be a fraction"),
+    (lambda: SurprisingTokens(entropy=-1), "entropy must be"),
+    (lambda: WindowVotes(None, widths=()), "widths must be a tuple"),
+    (lambda: ReCaLL([1, 2]), "prefix must be a tuple"),
+    (lambda: ReCaLL((1, -1)), "prefix must be a tuple"),
+    (lambda: Neighborhood(1), "n_tokens must be"),
 )
-def test_bad_settings_are_refused(make, message):
-    with pytest.raises(ValueError, match=message):
-        make()
+def test_bad_settings_are_refused(call, words, error):
+    check_refusal(call, words, error)
