@@ -556,6 +556,10 @@ def test_constant_columns_take_no_part(kind):
         lambda: MeanGLiRAttack(n_samples=5, sampling_ratio=0.1).fit(make_reference()),
         r"more than 1 row; n_samples \* sampling_ratio is 0.5",
     ),
+    (
+        lambda: MeanGLiRAttack(n_samples=10, sampling_ratio=0.1).fit(make_reference()),
+        r"more than 1 row; n_samples \* sampling_ratio is 1",
+    ),
     (lambda: MeanGLiRAttack(n_samples=1).fit(make_reference()), "'n_samples' parameter"),
 )
 def test_glir_needs_a_distance_and_more_than_one_row(call, words, error):

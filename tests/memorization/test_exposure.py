@@ -299,6 +299,10 @@ def test_wrong_arguments_are_refused(call, words, error):
     check_refusal(call, words, error)
 
 
+def test_eight_values_are_a_sample():
+    assert skew_normal_exposure(3.5, np.arange(8.0)) == pytest.approx(1.0, abs=0.1)
+
+
 def test_the_formula_alone_is_the_one_of_the_estimator():
     exposure = Exposure(RandomModel(14), SECRETS, method="skew_normal", random_state=0).fit()
     canaries = SECRETS.candidates()[:5]

@@ -14,7 +14,7 @@ from sklearn.linear_model import LinearRegression, LogisticRegression
 from skmia import Records
 from skmia.attacks import ThresholdAttack
 from skmia.defenses import LabelOnlyDefense
-from skmia.signals import BoundaryDistance, Signals
+from skmia.signals import AdversarialDistance, BoundaryDistance, Signals
 from skmia.victims import CallableVictim
 
 
@@ -187,3 +187,12 @@ def test_what_it_cannot_work_on_is_refused(call, words, error):
 def test_settings_are_checked(settings):
     with pytest.raises(ValueError, match=f"{next(iter(settings))} must be"):
         BoundaryDistance(**settings)
+
+
+@parametrize_refusals(
+    (lambda: AdversarialDistance(bounds=(0, 1, 2)), r"the smaller one first; got \(0, 1, 2\)"),
+    (lambda: AdversarialDistance(bounds=(1, 0)), r"the smaller one first; got \(1, 0\)"),
+    (lambda: AdversarialDistance(bounds=(1, 1)), r"the smaller one first; got \(1, 1\)"),
+)
+def test_wrong_bounds_are_refused(call, words, error):
+    check_refusal(call, words, error)
