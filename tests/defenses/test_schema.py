@@ -197,8 +197,10 @@ def test_inputs_of_a_net():
     (lambda: NumberColumn(0, np.inf), "upper must be"),
     (lambda: NumberColumn(0, 1, missing=2), "missing must be"),
     (lambda: DeclaredSchema({}), "must be a dictionary from names"),
+    (lambda: DeclaredSchema([NumberColumn(0, 1)]), "must be a dictionary from names"),
     (lambda: DeclaredSchema({"a": (0, 1)}), r"columns\['a'\] must be a NumberColumn or"),
     (lambda: DeclaredSchema(SCHEMA.columns, classes=[1]), "two labels or more"),
+    (lambda: DeclaredSchema(SCHEMA.columns, classes=[1, 2, None]), "none of them missing; got"),
     (lambda: SCHEMA.read_table(TABLE[["age"]]), "declares the column 'weight'; X has no such"),
     (lambda: SCHEMA.read_table(np.zeros((2, 3))), "the 5 columns of the schema"),
     (lambda: SCHEMA.read_table([1, 2]), "X must be a dense table of rows; got list"),
@@ -210,6 +212,10 @@ def test_inputs_of_a_net():
 )
 def test_what_cannot_be_declared_or_read_is_refused(call, words, error):
     check_refusal(call, words, error)
+
+
+def test_a_range_may_be_one_number():
+    assert NumberColumn(2, 2, whole=True).upper == 2
 
 
 def test_labels_are_read_cell_by_cell():
