@@ -23,6 +23,7 @@ from literature_nets import (  # noqa: E402
     make_resnext,
     make_small_net,
 )
+from refusals import check_refusal, parametrize_refusals  # noqa: E402
 from torch import nn  # noqa: E402
 
 
@@ -152,14 +153,10 @@ def test_small_net_starts_within_its_bounds():
     assert weights.var() == pytest.approx(0.1 / 3, rel=0.05)  # of a uniform distribution
 
 
-@pytest.mark.parametrize(
-    "net, message",
-    [
-        (make_resnet(19), "depth must be 18 or one of 8, 14, .*; got 19"),
-        (make_densenet(11), "depth must be one of 10, 16, .*; got 11"),
-        (make_resnext(10), "depth must be one of 11, 20, .*; got 10"),
-    ],
+@parametrize_refusals(
+    (lambda: make_resnet(19).initialize(), "depth must be 18 or one of 8, 14, .*; got 19"),
+    (lambda: make_densenet(11).initialize(), "depth must be one of 10, 16, .*; got 11"),
+    (lambda: make_resnext(10).initialize(), "depth must be one of 11, 20, .*; got 10"),
 )
-def test_depths_that_do_not_exist_are_refused(net, message):
-    with pytest.raises(ValueError, match=message):
-        net.initialize()
+def test_depths_that_do_not_exist_are_refused(call, words, error):
+    check_refusal(call, words, error)

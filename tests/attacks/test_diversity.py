@@ -4,6 +4,7 @@ import warnings
 
 import numpy as np
 import pytest
+from refusals import check_refusal, parametrize_refusals
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import roc_auc_score
 
@@ -36,19 +37,15 @@ def test_the_matrix_of_a_hand_example():
     np.testing.assert_array_equal(diversity_matrix(nonmember, nonmember), np.zeros((2, 2)))
 
 
-@pytest.mark.parametrize(
-    ("call", "words"),
-    [
-        (lambda: diversity_matrix([0.5, 0.5], [[0.5, 0.5]]), "members must be a matrix"),
-        (lambda: diversity_matrix([[0.5, 0.5]], [[1.0]]), "the same classes; got 2 and 1"),
-        (lambda: diversity_matrix([[2.0]], [[1.0]]), "members must be probabilities"),
-        (lambda: diversity_coefficient([0.5, 0.5], [[1.0]]), r"matrix must be of shape \(2, 2\)"),
-        (lambda: diversity_coefficient(0.5, 1.0), "matrix must be of shape"),
-    ],
+@parametrize_refusals(
+    (lambda: diversity_matrix([0.5, 0.5], [[0.5, 0.5]]), "members must be a matrix"),
+    (lambda: diversity_matrix([[0.5, 0.5]], [[1.0]]), "the same classes; got 2 and 1"),
+    (lambda: diversity_matrix([[2.0]], [[1.0]]), "members must be probabilities"),
+    (lambda: diversity_coefficient([0.5, 0.5], [[1.0]]), r"matrix must be of shape \(2, 2\)"),
+    (lambda: diversity_coefficient(0.5, 1.0), "matrix must be of shape"),
 )
-def test_wrong_shapes_get_a_sentence(call, words):
-    with pytest.raises(ValueError, match=words):
-        call()
+def test_wrong_shapes_get_a_sentence(call, words, error):
+    check_refusal(call, words, error)
 
 
 def test_no_other_matrix_sets_the_means_farther_apart():

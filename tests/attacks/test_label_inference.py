@@ -5,6 +5,7 @@ import pickle
 import numpy as np
 import pandas as pd
 import pytest
+from refusals import check_refusal, parametrize_refusals
 from scipy.stats import binom
 from sklearn.base import clone
 from sklearn.ensemble import RandomForestClassifier
@@ -149,20 +150,35 @@ def test_it_is_an_ordinary_estimator():
     pd.testing.assert_frame_equal(again.compare(MEMBERS, OUTSIDE), fitted.compare(MEMBERS, OUTSIDE))
 
 
-def test_bad_input_is_refused():
-    with pytest.raises(ValueError, match="'value'"):
-        LabelInferenceAttack(FrozenEstimator(LinearRegression().fit(X, Y))).fit(RECORDS)
-    with pytest.raises(TypeError, match="shadows must be a ShadowPool"):
-        LabelInferenceAttack(VICTIM, VICTIM).fit(RECORDS)
-    slim = FrozenEstimator(ShadowPool(TREE, 4, random_state=0).fit(RECORDS))
-    with pytest.raises(ValueError, match='store="outputs" or store="models"'):
-        LabelInferenceAttack(VICTIM, slim).fit(RECORDS)
-    scores = RNG.normal(size=(4, N))
-    given = ShadowPool.from_scores(scores, RNG.random((4, N)) < 0.5, RECORDS)
-    with pytest.raises(ValueError, match="only outputs of kind 'log_odds'"):
-        LabelInferenceAttack(VICTIM, FrozenEstimator(given)).fit(RECORDS)
-    with pytest.raises(ValueError, match="at least 1 IN and 1 OUT"):
-        LabelInferenceAttack(VICTIM, POOL).fit(Records(X + 1, Y))
+@parametrize_refusals(
+    (
+        lambda: LabelInferenceAttack(FrozenEstimator(LinearRegression().fit(X, Y))).fit(RECORDS),
+        "'value'",
+    ),
+    (
+        lambda: LabelInferenceAttack(VICTIM, VICTIM).fit(RECORDS),
+        "shadows must be a ShadowPool",
+        TypeError,
+    ),
+    (
+        lambda: LabelInferenceAttack(
+            VICTIM, FrozenEstimator(ShadowPool(TREE, 4, random_state=0).fit(RECORDS))
+        ).fit(RECORDS),
+        'store="outputs" or store="models"',
+    ),
+    (
+        lambda: LabelInferenceAttack(
+            VICTIM,
+            FrozenEstimator(
+                ShadowPool.from_scores(RNG.normal(size=(4, N)), RNG.random((4, N)) < 0.5, RECORDS)
+            ),
+        ).fit(RECORDS),
+        "only outputs of kind 'log_odds'",
+    ),
+    (lambda: LabelInferenceAttack(VICTIM, POOL).fit(Records(X + 1, Y)), "at least 1 IN and 1 OUT"),
+)
+def test_bad_input_is_refused(call, words, error):
+    check_refusal(call, words, error)
 
 
 def test_stored_outputs_are_read_like_the_models():

@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+from refusals import check_refusal, parametrize_refusals
 from sklearn.base import clone
 from sklearn.datasets import make_classification, make_regression
 from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
@@ -290,10 +291,27 @@ def test_decision_values_serve_even_where_a_half_lacks_a_class(estimator, featur
     assert np.isfinite(attack.score_samples(records[:40])).all()
 
 
-def test_answers_that_were_reduced_to_signals_are_too_little(audit):
-    pool = ShadowPool(audit.pool.estimator, 2, random_state=0).fit(audit.records)
-    with pytest.raises(ValueError, match='need store="outputs" or store="models"'):
-        ShadowAttack(FrozenEstimator(audit.model), FrozenEstimator(pool)).fit(audit.records)
+@parametrize_refusals(
+    (
+        lambda audit: ShadowAttack(
+            FrozenEstimator(audit.model),
+            FrozenEstimator(ShadowPool(audit.pool.estimator, 2, random_state=0).fit(audit.records)),
+        ).fit(audit.records),
+        'need store="outputs" or store="models"',
+    ),
+    (
+        lambda audit: audit.attack().score_samples(Records(audit.records.X[:3], [0, 5, 1])),
+        r"position 1: 5 is none of \[0, 1, 2\]",
+    ),
+    (
+        lambda audit: audit.attack(features=["group"]).score_samples(
+            Records(audit.records.X, audit.records.y)
+        ),
+        "lack the field 'group'",
+    ),
+)
+def test_wrong_calls_with_audit_are_refused(call, words, error, audit):
+    check_refusal(call, words, error, audit)
 
 
 def test_given_scores_are_too_little(draw_world):
@@ -324,18 +342,6 @@ def test_victim_with_a_class_that_the_shadow_models_lack_is_refused(audit):
     attack = ShadowAttack(victim, FrozenEstimator(audit.pool)).fit(audit.records)
     with pytest.raises(ValueError, match=r"knows the class 9, which is none of \[0, 1, 2\]"):
         attack.score_samples(audit.records)
-
-
-def test_label_that_nobody_knows_is_named(audit):
-    records = Records(audit.records.X[:3], [0, 5, 1])
-    with pytest.raises(ValueError, match=r"position 1: 5 is none of \[0, 1, 2\]"):
-        audit.attack().score_samples(records)
-
-
-def test_missing_field_is_named(audit):
-    attack = audit.attack(features=["group"])
-    with pytest.raises(ValueError, match="lack the field 'group'"):
-        attack.score_samples(Records(audit.records.X, audit.records.y))
 
 
 def test_signals_are_features_as_their_names_are(audit):

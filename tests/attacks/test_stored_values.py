@@ -7,6 +7,7 @@ from functools import cache
 import numpy as np
 import pandas as pd
 import pytest
+from refusals import check_refusal, parametrize_refusals
 from scipy import sparse
 from sklearn.base import is_regressor
 from sklearn.calibration import CalibratedClassifierCV
@@ -298,19 +299,28 @@ def test_records_that_were_no_candidates_are_found():
     assert few.score(RECORDS[20:], MEMBERSHIP[20:]) == 1
 
 
-def test_a_victim_without_a_file_is_refused():
-    service = CallableVictim(lambda rows: np.full((len(rows), 2), 0.5), [0, 1])
-    with pytest.raises(TypeError, match="CallableVictim, which has none"):
-        StoredValuesAttack(service).fit(RECORDS)
-    with pytest.raises(ValueError, match="needs the fitted model itself"):
-        StoredValuesAttack().fit(RECORDS)
-    with pytest.raises(NotFittedError, match="FrozenEstimator"):
-        StoredValuesAttack(SVC()).fit(RECORDS)
-    with pytest.raises(TypeError, match="estimator with a method fit; got ndarray"):
-        StoredValuesAttack(X).fit(RECORDS)
-    empty = FrozenEstimator(PolynomialFeatures().fit(X))
-    with pytest.raises(ValueError, match="stores no array that can be read"):
-        StoredValuesAttack(empty).fit(RECORDS)
+@parametrize_refusals(
+    (
+        lambda: StoredValuesAttack(
+            CallableVictim(lambda rows: np.full((len(rows), 2), 0.5), [0, 1])
+        ).fit(RECORDS),
+        "CallableVictim, which has none",
+        TypeError,
+    ),
+    (lambda: StoredValuesAttack().fit(RECORDS), "needs the fitted model itself"),
+    (lambda: StoredValuesAttack(SVC()).fit(RECORDS), "FrozenEstimator", NotFittedError),
+    (
+        lambda: StoredValuesAttack(X).fit(RECORDS),
+        "estimator with a method fit; got ndarray",
+        TypeError,
+    ),
+    (
+        lambda: StoredValuesAttack(FrozenEstimator(PolynomialFeatures().fit(X))).fit(RECORDS),
+        "stores no array that can be read",
+    ),
+)
+def test_a_victim_without_a_file_is_refused(call, words, error):
+    check_refusal(call, words, error)
 
 
 def test_other_columns_than_those_of_the_candidates_are_refused():

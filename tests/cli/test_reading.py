@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 import pytest
+from refusals import check_refusal, parametrize_refusals
 
 from skmia.cli import main
 from skmia.cli._options import CommandError, OptionError, parse_reading
@@ -326,18 +327,21 @@ def test_rows_of_other_lengths_are_counted(read):
     assert frame["c"].isna().sum() == 1 and frame["b"].notna().sum() == 1
 
 
-@pytest.mark.parametrize(
-    "content, message",
-    [
-        (b"PK\x03\x04", "it is a ZIP archive, as Excel writes"),
-        (b"PAR1", "it is a Parquet file"),
-        (b"\n\n", "it is empty"),
-        (b"\xff\xfea", "it is not text in utf-16"),
-    ],
+@parametrize_refusals(
+    (lambda read: read(b"PK\x03\x04"), "it is a ZIP archive, as Excel writes", CommandError),
+    (lambda read: read(b"PAR1"), "it is a Parquet file", CommandError),
+    (lambda read: read(b"\n\n"), "it is empty", CommandError),
+    (lambda read: read(b"\xff\xfea"), "it is not text in utf-16", CommandError),
+    (
+        lambda read: read(
+            make_text("a,b", lambda k: f"{k},{k if k % 2 else 'red'}"), known={"b": Known("number")}
+        ),
+        r"column 'b' holds 'red' \(20\), and the model has num",
+        CommandError,
+    ),
 )
-def test_files_of_other_kinds(read, content, message):
-    with pytest.raises(CommandError, match=message):
-        read(content)
+def test_wrong_calls_with_read_are_refused(call, words, error, read):
+    check_refusal(call, words, error, read)
 
 
 @pytest.mark.parametrize(
@@ -424,12 +428,6 @@ def test_missing_values_that_an_encoder_knows_as_none(read):
     known = {"b": Known("text", np.array(["x", "y"], dtype=object), has_none=True)}
     frame, _ = read(make_text("a,b", lambda k: f"{k},{('x', 'y', '')[k % 3]}"), known=known)
     assert frame["b"][2] is None
-
-
-def test_a_model_of_numbers_and_a_column_of_texts(read):
-    text = make_text("a,b", lambda k: f"{k},{k if k % 2 else 'red'}")
-    with pytest.raises(CommandError, match=r"column 'b' holds 'red' \(20\), and the model has num"):
-        read(text, known={"b": Known("number")})
 
 
 def test_tables_of_one_command_agree_on_a_column(tmp_path):

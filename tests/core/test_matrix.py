@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from refusals import check_refusal, parametrize_refusals
 
 from skmia import Records
 from skmia.leakage import (
@@ -54,20 +55,16 @@ def test_dates_and_lists_are_named_by_their_column(fit, values, shown):
         fit(frame)
 
 
-def test_a_structured_array_is_not_a_matrix(fit):
-    with pytest.raises(ValueError, match="X is a structured array"):
-        fit(np.zeros(6, dtype=[("a", float), ("b", float)]))
-
-
-def test_columns_of_one_name_are_refused(fit):
-    with pytest.raises(ValueError, match="X has more than one column 'a'"):
-        fit(pd.DataFrame(NUMBERS, columns=["a", "a"]))
-
-
-def test_hidden_values_are_not_read(fit):
-    hidden = np.ma.masked_greater(NUMBERS, 10)
-    with pytest.raises(ValueError, match="X is a masked array that hides 1 of 12 values"):
-        fit(hidden)
+@parametrize_refusals(
+    (lambda fit: fit(np.zeros(6, dtype=[("a", float), ("b", float)])), "X is a structured array"),
+    (lambda fit: fit(pd.DataFrame(NUMBERS, columns=["a", "a"])), "X has more than one column 'a'"),
+    (
+        lambda fit: fit(np.ma.masked_greater(NUMBERS, 10)),
+        "X is a masked array that hides 1 of 12 values",
+    ),
+)
+def test_wrong_calls_with_fit_are_refused(call, words, error, fit):
+    check_refusal(call, words, error, fit)
 
 
 def test_samples_of_a_total_variation_are_named():

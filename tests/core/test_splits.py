@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from refusals import check_refusal, parametrize_refusals
 from sklearn.dummy import DummyClassifier, DummyRegressor
 
 from skmia import Records, ShadowPool
@@ -250,17 +251,13 @@ def test_wrong_parameters_are_named(settings, message):
         fit_pool(distinct_records(20), **settings)
 
 
-@pytest.mark.parametrize(
-    "records",
-    [
-        distinct_records(1),
-        Records(np.zeros((5, 1)), np.zeros(5)),
-        distinct_records(6, group_by=["a"] * 6),
-    ],
+@parametrize_refusals(
+    (lambda: fit_pool(distinct_records(1)), "halves need at least 2 units"),
+    (lambda: fit_pool(Records(np.zeros((5, 1)), np.zeros(5))), "halves need at least 2 units"),
+    (lambda: fit_pool(distinct_records(6, group_by=["a"] * 6)), "halves need at least 2 units"),
 )
-def test_one_unit_cannot_be_halved(records):
-    with pytest.raises(ValueError, match="halves need at least 2 units"):
-        fit_pool(records)
+def test_one_unit_cannot_be_halved(call, words, error):
+    check_refusal(call, words, error)
 
 
 def test_signals_that_do_not_fit_the_memory_are_refused_before_anything_is_trained(monkeypatch):

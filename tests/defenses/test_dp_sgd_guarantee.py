@@ -8,6 +8,7 @@ import warnings
 
 import numpy as np
 import pytest
+from refusals import check_refusal, parametrize_refusals
 from scipy.stats import beta
 from sklearn.base import clone
 from twister import follows_from_a_seed
@@ -171,9 +172,22 @@ def test_layers_that_mix_rows_see_one_row_at_a_time(layer):
     assert np.linalg.norm(with_row - without) <= 1 + 1e-6
 
 
-def test_modules_that_remember_rows_are_refused():
-    with pytest.raises(ValueError, match="depends on rows that went through the net before it"):
-        DPSGDClassifier(net(behind(Memory)), **PRIVATE).fit(X, Y)
+@parametrize_refusals(
+    (
+        lambda: DPSGDClassifier(net(behind(Memory)), **PRIVATE).fit(X, Y),
+        "depends on rows that went through the net before it",
+    ),
+    (
+        lambda: DPSGDClassifier(net(perceptron), target_epsilon=np.inf, classes=[0, 1]).fit(X, Y),
+        "must be finite. Got inf instead.*set noise_mul",
+    ),
+    (
+        lambda: DPWassersteinGAN(target_epsilon=float("inf")).fit(X, Y),
+        "must be finite. Got inf instead.*set noise_mul",
+    ),
+)
+def test_wrong_arguments_are_refused(call, words, error):
+    check_refusal(call, words, error)
 
 
 class Branch(nn.Module):
@@ -726,12 +740,3 @@ def test_settings_of_speed_and_order_are_taken():
     turns = net(perceptron, iterator_train__drop_last=True, batch_size=20)
     private = DPSGDClassifier(turns, **PRIVATE, poisson_sampling=False)
     assert private.fit(X, Y).n_steps_ == 1
-
-
-def test_an_infinite_target_names_the_cure():
-    for private in (
-        DPSGDClassifier(net(perceptron), target_epsilon=np.inf, classes=[0, 1]),
-        DPWassersteinGAN(target_epsilon=float("inf")),
-    ):
-        with pytest.raises(ValueError, match="must be finite. Got inf instead.*set noise_mul"):
-            private.fit(X, Y)

@@ -99,6 +99,8 @@ def test_defenses_are_matched_by_accuracy(evaluation):
     assert matched.loc["temperature", "advantage_se"] == pytest.approx(gaps.std(ddof=1) / 2)
     with pytest.raises(ValueError, match="undefended must name candidates"):
         evaluation.match(["forest"])
+    with pytest.raises(ValueError, match=r"undefended must name candidates .*; got \[\]"):
+        evaluation.match([])
 
 
 def test_canaries_are_measured_alone():
@@ -139,9 +141,12 @@ def test_jobs_change_nothing():
     "candidates, settings, message",
     [
         ([TREE], {}, "candidates must be a dict"),
+        ({}, {}, "candidates must be a dict"),
         ({"tree": TREE}, {"n_estimators": 5}, "n_estimators must be even"),
         ({"tree": TREE}, {"n_targets": 9, "n_estimators": 8}, "n_targets must be from 1 to"),
-        ({"tree": TREE}, {"canaries": [1, 2]}, "canaries must be a boolean array"),
+        ({"tree": TREE}, {"canaries": np.ones(800, dtype=int)}, "canaries must be a boolean array"),
+        ({"tree": TREE}, {"canaries": np.ones(799, dtype=bool)}, "for each of 800 records"),
+        ({"tree": TREE}, {"canaries": np.zeros(800, dtype=bool)}, "some of them True"),
     ],
 )
 def test_bad_input_is_refused(candidates, settings, message):

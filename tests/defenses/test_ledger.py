@@ -1,6 +1,7 @@
 """What private fits cost together, wherever they are made."""
 
 import os
+import re
 from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
@@ -180,6 +181,12 @@ def test_a_limit_refuses_the_fit_that_would_exceed_it(tmp_path):
 def test_limits_that_cannot_be(settings, message):
     with pytest.raises(ValueError, match=message):
         PrivacyLedger("fits", **settings)
+
+
+@pytest.mark.parametrize("path", [3, b"fits", "", "fi\0ts"])
+def test_a_path_names_a_file(path):
+    with pytest.raises(ValueError, match=re.escape(f"path must name a file; got {path!r}.")):
+        PrivacyLedger(path)
 
 
 # Mechanisms

@@ -312,6 +312,17 @@ def test_wrong_settings_are_named_before_a_trial(table, settings, words):
         search.fit(*table)
 
 
+def test_the_accuracy_of_what_is_no_classifier_is_refused(table):
+    class NoClassifier(NoisyCentroids):
+        def __sklearn_tags__(self):
+            tags = super().__sklearn_tags__()
+            tags.estimator_type = None
+            return tags
+
+    with pytest.raises(ValueError, match="trials are compared by accuracy.* got a NoClassifier. G"):
+        PrivateSearchCV(NoClassifier(), GRID).fit(*table)
+
+
 def test_an_estimator_that_is_not_private_is_refused(table):
     from sklearn.linear_model import LogisticRegression
 

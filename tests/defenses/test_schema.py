@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from numpy.testing import assert_array_equal
+from refusals import check_refusal, parametrize_refusals
 from scipy.sparse import csr_array
 from sklearn.base import clone
 
@@ -184,35 +185,37 @@ def test_inputs_of_a_net():
     assert fits.tolist() == [True, False]
 
 
-@pytest.mark.parametrize(
-    "make, message",
-    [
-        (lambda: ValuesColumn(["1", "01"]), "'1' and '01' are read as the same"),
-        (lambda: ValuesColumn([True, 1]), "are read as the same"),
-        (lambda: ValuesColumn([None, np.nan]), "are read as the same"),
-        (lambda: ValuesColumn("ab"), "must be a list of values; got 'ab'"),
-        (lambda: ValuesColumn([]), "must be a list of values"),
-        (lambda: ValuesColumn([[1]]), "numbers, texts, truth values, dates or None"),
-        (lambda: NumberColumn(3, 2), "The range must not be empty; got 3 to 2"),
-        (lambda: NumberColumn(0.2, 0.8, whole=True), "must hold a whole number"),
-        (lambda: NumberColumn(0, np.inf), "upper must be"),
-        (lambda: NumberColumn(0, 1, missing=2), "missing must be"),
-        (lambda: DeclaredSchema({}), "must be a dictionary from names"),
-        (lambda: DeclaredSchema({"a": (0, 1)}), r"columns\['a'\] must be a NumberColumn or"),
-        (lambda: DeclaredSchema(SCHEMA.columns, classes=[1]), "two labels or more"),
-        (lambda: SCHEMA.read_table(TABLE[["age"]]), "declares the column 'weight'; X has no such"),
-        (lambda: SCHEMA.read_table(np.zeros((2, 3))), "the 5 columns of the schema"),
-        (lambda: SCHEMA.read_table([1, 2]), "X must be a dense table of rows; got list"),
-        (lambda: SCHEMA.read_table(TABLE["age"]), "X must be a dense table of rows; got Series"),
-        (lambda: SCHEMA.read_table(csr_array(np.eye(5))), "must be a dense table of rows; got csr"),
-        (lambda: SCHEMA.read_table([[1], [1, 2]]), "columns of the schema"),
-        (lambda: SCHEMA.read_table(TABLE[:0]), "X has no rows"),
-        (lambda: NUMBERS.find_classes(), "The schema has no classes"),
-    ],
+@parametrize_refusals(
+    (lambda: ValuesColumn(["1", "01"]), "'1' and '01' are read as the same"),
+    (lambda: ValuesColumn([True, 1]), "are read as the same"),
+    (lambda: ValuesColumn([None, np.nan]), "are read as the same"),
+    (lambda: ValuesColumn("ab"), "must be a list of values; got 'ab'"),
+    (lambda: ValuesColumn([]), "must be a list of values"),
+    (lambda: ValuesColumn([[1]]), "numbers, texts, truth values, dates or None"),
+    (lambda: NumberColumn(3, 2), "The range must not be empty; got 3 to 2"),
+    (lambda: NumberColumn(0.2, 0.8, whole=True), "must hold a whole number"),
+    (lambda: NumberColumn(0, np.inf), "upper must be"),
+    (lambda: NumberColumn(0, 1, missing=2), "missing must be"),
+    (lambda: DeclaredSchema({}), "must be a dictionary from names"),
+    (lambda: DeclaredSchema([NumberColumn(0, 1)]), "must be a dictionary from names"),
+    (lambda: DeclaredSchema({"a": (0, 1)}), r"columns\['a'\] must be a NumberColumn or"),
+    (lambda: DeclaredSchema(SCHEMA.columns, classes=[1]), "two labels or more"),
+    (lambda: DeclaredSchema(SCHEMA.columns, classes=[1, 2, None]), "none of them missing; got"),
+    (lambda: SCHEMA.read_table(TABLE[["age"]]), "declares the column 'weight'; X has no such"),
+    (lambda: SCHEMA.read_table(np.zeros((2, 3))), "the 5 columns of the schema"),
+    (lambda: SCHEMA.read_table([1, 2]), "X must be a dense table of rows; got list"),
+    (lambda: SCHEMA.read_table(TABLE["age"]), "X must be a dense table of rows; got Series"),
+    (lambda: SCHEMA.read_table(csr_array(np.eye(5))), "must be a dense table of rows; got csr"),
+    (lambda: SCHEMA.read_table([[1], [1, 2]]), "columns of the schema"),
+    (lambda: SCHEMA.read_table(TABLE[:0]), "X has no rows"),
+    (lambda: NUMBERS.find_classes(), "The schema has no classes"),
 )
-def test_what_cannot_be_declared_or_read_is_refused(make, message):
-    with pytest.raises(ValueError, match=message):
-        make()
+def test_what_cannot_be_declared_or_read_is_refused(call, words, error):
+    check_refusal(call, words, error)
+
+
+def test_a_range_may_be_one_number():
+    assert NumberColumn(2, 2, whole=True).upper == 2
 
 
 def test_labels_are_read_cell_by_cell():

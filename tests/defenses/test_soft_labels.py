@@ -50,7 +50,7 @@ def test_soft_labels_by_hand(spread, wanted):
     ("change", "words"),
     [
         ({"proba": HAND[:1]}, "two models or more"),
-        ({"proba": HAND[0]}, "proba must be of shape"),
+        ({"proba": HAND[:, 0]}, "proba must be of shape"),
         ({"proba": 2 * HAND}, "proba must be probabilities"),
         ({"y": [3]}, "y must be columns from 0 to 2; got 3"),
         ({"y": [0.5]}, "y must be 1 columns"),

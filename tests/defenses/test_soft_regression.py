@@ -45,6 +45,7 @@ def test_targets_are_between_the_mean_of_others_and_the_target():
     ("predictions", "y", "alpha", "message"),
     [
         ([[1.0, 2.0]], [1, 2], 0, "with two models or more; got shape"),
+        ([1.0, 2.0], [1, 2], 0, r"with two models or more; got shape \(2,\)"),
         ([[1.0], [2.0]], [1, 2], 0, "y must be 1 numbers; got an array of shape"),
         ([[1.0], [2.0]], [1], -1, "alpha must be numbers of at least 0; got -1"),
         ([[1.0], [2.0]], [1], [1, 2], "alpha must be a number or 1 of them"),

@@ -5,6 +5,7 @@ import warnings
 
 import numpy as np
 import pytest
+from refusals import check_refusal, parametrize_refusals
 from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin, is_regressor
 from sklearn.calibration import CalibratedClassifierCV
@@ -378,12 +379,17 @@ def test_leaf_values_of_xgboost_are_rounded():
     assert 0 < np.abs(given - got).max() <= 3 * 0.05 + 1e-5
 
 
-def test_models_without_leaf_values_are_not_rounded():
-    with pytest.raises(ValueError, match="LogisticRegression has no leaf values to round"):
-        strip_state(LogisticRegression().fit(X, LABELS), decimals=1)
-    for decimals in (-1, 1.5, True):
-        with pytest.raises(ValueError, match="decimals"):
-            strip_state(LogisticRegression().fit(X, LABELS), decimals=decimals)
+@parametrize_refusals(
+    (
+        lambda: strip_state(LogisticRegression().fit(X, LABELS), decimals=1),
+        "LogisticRegression has no leaf values to round",
+    ),
+    (lambda: strip_state(LogisticRegression().fit(X, LABELS), decimals=-1), "decimals"),
+    (lambda: strip_state(LogisticRegression().fit(X, LABELS), decimals=1.5), "decimals"),
+    (lambda: strip_state(LogisticRegression().fit(X, LABELS), decimals=True), "decimals"),
+)
+def test_models_without_leaf_values_are_not_rounded(call, words, error):
+    check_refusal(call, words, error)
 
 
 def test_a_defended_forest_is_stripped_after_each_fit_and_answers_bitwise_the_same():

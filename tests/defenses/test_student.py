@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from refusals import check_refusal, parametrize_refusals
 from sklearn.ensemble import ExtraTreesClassifier
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
@@ -81,17 +82,24 @@ def test_a_class_that_no_row_of_the_student_has_is_never_predicted():
         margins.decision_function(X)
 
 
-def test_what_cannot_be_taught_is_said():
-    with pytest.raises(ValueError, match="predicts 0 for all rows of the student"):
-        StudentDefense(TREE, np.full((9, 4), -9.0), student=LogisticRegression()).fit(X, Y)
-    with pytest.raises(ValueError, match="does not take; use a classifier whose fit takes sample"):
-        StudentDefense(KNeighborsClassifier(), PUBLIC, labels="soft").fit(X, Y)
-    with pytest.raises(ValueError, match="predict_proba of the teacher, which LinearSVC does not"):
-        StudentDefense(LinearSVC(), PUBLIC, student=TREE, labels="soft").fit(X, Y)
-    with pytest.raises(ValueError, match="expecting 4 features"):
-        StudentDefense(TREE, PUBLIC[:, :2]).fit(X, Y)
-    with pytest.raises(ValueError, match="'public' parameter of StudentDefense"):
-        StudentDefense(TREE, None).fit(X, Y)
+@parametrize_refusals(
+    (
+        lambda: StudentDefense(TREE, np.full((9, 4), -9.0), student=LogisticRegression()).fit(X, Y),
+        "predicts 0 for all rows of the student",
+    ),
+    (
+        lambda: StudentDefense(KNeighborsClassifier(), PUBLIC, labels="soft").fit(X, Y),
+        "does not take; use a classifier whose fit takes sample",
+    ),
+    (
+        lambda: StudentDefense(LinearSVC(), PUBLIC, student=TREE, labels="soft").fit(X, Y),
+        "predict_proba of the teacher, which LinearSVC does not",
+    ),
+    (lambda: StudentDefense(TREE, PUBLIC[:, :2]).fit(X, Y), "expecting 4 features"),
+    (lambda: StudentDefense(TREE, None).fit(X, Y), "'public' parameter of StudentDefense"),
+)
+def test_what_cannot_be_taught_is_said(call, words, error):
+    check_refusal(call, words, error)
 
 
 def test_a_fitted_teacher_stays_and_a_search_tunes_students():

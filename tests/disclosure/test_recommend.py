@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from refusals import check_refusal, parametrize_refusals
 from scipy import stats
 from sklearn.tree import DecisionTreeClassifier
 
@@ -420,3 +421,12 @@ def test_a_waived_rule_is_said():
 def test_what_spoken_must_be(spoken, error, message):
     with pytest.raises(error, match=message):
         decide(LOW, spoken=spoken)
+
+
+@parametrize_refusals(
+    (lambda: decide(LOW, provenance={"who": 1}), "mapping of texts; got 1 for 'who'", TypeError),
+    (lambda: decide(LOW, provenance={1: "who"}), "mapping of texts; got 'who' for 1", TypeError),
+    (lambda: decide(LOW, provenance=["who"]), r"mapping of texts; got \['who'\]", TypeError),
+)
+def test_what_provenance_must_be(call, words, error):
+    check_refusal(call, words, error)

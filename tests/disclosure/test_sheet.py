@@ -241,7 +241,11 @@ def test_a_decision_stands_on_the_sheet():
         ({"conditions": "until May"}, "Conditions go with 'release with conditions', not with"),
         ({"reasons": {"auc": WHY}}, "No reason is needed for 'auc'; checks that need one: k,"),
         ({"reasons": {"k": "fine"}}, "A good reason for k says which columns an outsider knows"),
+        ({"decision": "release", "because": "a b"}, "3 or more words; got 'a b'"),
+        ({"decision": "release", "because": "a b " + "c" * 237}, "at most 240 characters; got 241"),
         ({"name": " - "}, "name of the checker must have 2 to 80 characters; got '-'"),
+        ({"name": "A 1"}, "name of the checker must have 2 to 80 characters; got 'A 1'"),
+        ({"name": "A" * 81}, "name of the checker must have 2 to 80 characters; got 'AAA"),
         ({"day": "yesterday"}, "must be written as 2026-11-23; got 'yesterday'"),
         ({"day": "2026-11-22"}, "The date 2026-11-22 is before the audit, which is of 2026-11-23"),
     ],
@@ -249,6 +253,15 @@ def test_a_decision_stands_on_the_sheet():
 def test_what_makes_no_sense_is_not_recorded(given, message):
     with pytest.raises(ValueError, match=message):
         decide(make_document(), **given)
+
+
+@pytest.mark.parametrize("name", ["Al", "A" * 80])
+@pytest.mark.parametrize("because", ["a b c", "a b " + "c" * 236])
+def test_the_shortest_and_the_longest_texts_are_recorded(name, because):
+    document = decide(make_document(), name=name, because=because, day="2026-11-23")
+    recorded = document["recommendation"]
+    assert recorded["decision"]["because"] == because
+    assert name in [row["name"] for row in recorded["signatures"]]
 
 
 def test_one_person_signs_once_and_a_decision_is_not_overwritten():

@@ -4,6 +4,7 @@ from itertools import combinations
 
 import numpy as np
 import pytest
+from refusals import check_refusal, parametrize_refusals
 from scipy import stats
 from sklearn.tree import DecisionTreeClassifier
 from statsmodels.stats.oneway import anova_oneway
@@ -308,3 +309,19 @@ def test_two_groups_are_permuted_once(n_groups, n_tests, monkeypatch):
     assert len(calls) == n_tests and len(found.pair_pvalues) == max(1, n_tests - 1)
     if n_groups == 2:
         assert found.pair_pvalues.tolist() == [found.pvalue]
+
+
+ONE_SHAPE = "guesses and membership must be arrays of one shape .n_rounds, n., with a round or more"
+
+
+@parametrize_refusals(
+    (lambda: read([0, 1], [0, 1]), ONE_SHAPE),
+    (lambda: read([[0, 1]], [[0, 1], [0, 1]]), ONE_SHAPE),
+    (lambda: read(np.empty((0, 2)), np.empty((0, 2))), ONE_SHAPE),
+)
+def test_guesses_of_no_game_are_refused(call, words, error):
+    check_refusal(call, words, error)
+
+
+def read(guesses, membership):
+    return read_guesses(GroupGuesses(guesses, membership, groups=[0, 1]))

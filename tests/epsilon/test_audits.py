@@ -7,6 +7,7 @@ import joblib
 import numpy as np
 import pytest
 import training
+from refusals import check_refusal, parametrize_refusals
 from scipy.special import expit
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.datasets import load_digits, load_iris
@@ -273,6 +274,28 @@ def test_bad_settings_are_refused_before_anything_is_trained(audit, message):
         audit = clone(audit).set_params(estimator=Untrainable())
     with pytest.raises(ValueError, match=message):
         audit.fit(X, y)
+
+
+@parametrize_refusals(
+    (lambda: with_canary(X[:1]), "must be a tuple of X, y and rows; got"),
+    (lambda: with_canary((X[:1], y[:1])), "must be a tuple of X, y and rows; got"),
+    (lambda: with_canary("abc"), "must be a tuple of X, y and rows; got 'abc'"),
+    (lambda: with_canary((X[:1, :2], y[:1], [])), r"labels; got shapes \(1, 2\) and \(1,\)"),
+    (lambda: with_canary((X[:1], y[:2], [])), r"labels; got shapes \(1, 4\) and \(2,\)"),
+    (lambda: with_canary((X[:1], [np.nan], [])), "must occur in y; got others"),
+    (lambda: with_canary((X[:1], y[:1], [0.0])), r"numbers of rows of X; got \[0.0\]"),
+    (lambda: with_canary((X[:1], y[:1], [-1])), r"numbers of rows of X; got \[-1\]"),
+    (lambda: with_canary((X[:1], y[:1], [150])), r"numbers of rows of X; got \[150\]"),
+)
+def test_wrong_canaries_of_a_function_are_refused(call, words, error):
+    check_refusal(call, words, error)
+
+
+def with_canary(made):
+    def make(X, y, n_canaries, random_state):
+        return made
+
+    return EpsilonAudit(Untrainable(), make, n_trials=4).fit(X, y)
 
 
 @pytest.mark.parametrize("audit", [EpsilonAudit(), LabelAudit(), OneRunAudit()])

@@ -320,3 +320,13 @@ def test_many_gradients_in_one_private_training():
     any_mechanism = one_run_epsilon_lower_bound(coins, scores, delta=1e-5).epsilon
     gaussian = one_run_gaussian_bound(coins, scores).epsilon
     assert 0.2 * epsilon < any_mechanism < gaussian < epsilon
+
+
+def test_one_class_has_natural_canaries():
+    assert make_canaries(X[:9], np.zeros(9), 2, kind="natural").y.tolist() == [0, 0]
+
+
+@pytest.mark.parametrize("shape", [(3, 1, 2, 4), (3, 2, 5), (2, 2, 4)])
+def test_gradients_of_other_steps_and_parameters_are_refused(shape):
+    with pytest.raises(ValueError, match="canaries must be gradients of 4 parameters, in all or"):
+        trace_scores(np.ones((3, 4)), np.ones(shape), batch_size=10, noise_multiplier=2.0)

@@ -210,6 +210,7 @@ def test_the_largest_loss_is_the_bound_where_none_is_given():
     ("losses", "bound", "message"),
     [
         ([-1.0, 1.0], 1.0, "between 0 and the bound 1; got -1 to 1"),
+        ([-1.0, 1.0], 1.5, "between 0 and the bound 1.5; got -1 to 1"),
         ([0.0, 2.0], 1.0, "between 0 and the bound 1; got 0 to 2"),
         ([0.0, 0.0], None, "bound must be a positive number; got 0.0"),
         ([0.0, np.nan], 1.0, "losses must be finite"),
@@ -218,6 +219,10 @@ def test_the_largest_loss_is_the_bound_where_none_is_given():
 def test_losses_outside_the_bound_are_refused(losses, bound, message):
     with pytest.raises(ValueError, match=message):
         bounded_loss_accuracy([1, 0], losses, bound=bound)
+
+
+def test_losses_may_be_0_and_the_bound():
+    assert bounded_loss_accuracy([1, 0], [0.0, 1.0], bound=1.0) == 1.0
 
 
 # Densities

@@ -251,6 +251,7 @@ def test_the_numbers_are_the_same_for_every_n_jobs():
         ({"target": 3}, "target is the number of a row, but X is a function"),
         ({"target": np.zeros((1, 2))}, r"target must be one row; got an array of shape \(1, 2\)"),
         ({"X": lambda n, rng: np.zeros((3, 2))}, r"must return an array of shape \(1000, "),
+        ({"X": lambda n, rng: np.zeros(n)}, r"\(1000, n_features\); got shape \(1000,\)"),
         (
             {"X": np.zeros((2000, 2)), "target": True},
             r"target must be .* got scalar `array\(True\)`",

@@ -7,6 +7,7 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
+from refusals import check_refusal, parametrize_refusals
 from sklearn.base import is_regressor
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.cluster import DBSCAN, AgglomerativeClustering, FeatureAgglomeration, KMeans
@@ -266,18 +267,17 @@ def test_targets_of_a_regressor_are_found():
     assert found.n_values == N
 
 
-@pytest.mark.parametrize(
-    "model, error, message",
-    [
-        (SVC(), NotFittedError, "must be fitted; this SVC is not"),
-        ([1, 2], TypeError, "must be a fitted estimator; got list"),
-        (CallableVictim(lambda X: X, [0, 1]), TypeError, "CallableVictim has none"),
-    ],
-    ids=["unfitted", "list", "service"],
+@parametrize_refusals(
+    (lambda: inspect_model(SVC()), "must be fitted; this SVC is not", NotFittedError),
+    (lambda: inspect_model([1, 2]), "must be a fitted estimator; got list", TypeError),
+    (
+        lambda: inspect_model(CallableVictim(lambda X: X, [0, 1])),
+        "CallableVictim has none",
+        TypeError,
+    ),
 )
-def test_what_has_no_file_is_refused(model, error, message):
-    with pytest.raises(error, match=message):
-        inspect_model(model)
+def test_what_has_no_file_is_refused(call, words, error):
+    check_refusal(call, words, error)
 
 
 def test_the_document_is_plain_and_says_what_the_frame_says():

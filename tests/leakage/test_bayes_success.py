@@ -39,6 +39,7 @@ def test_the_information_bounds_it():
     ("likelihoods", "prior", "words"),
     [
         ([0.5, 0.5], None, "likelihoods must be of shape"),
+        (np.empty((0, 2)), None, r"likelihoods must be of shape .*; got shape \(0, 2\)"),
         ([[0.5, 0.4]], None, "likelihoods must sum to 1 along the last axis; got a sum of 0.9"),
         ([[0.5, 0.5]], [0.5, 0.5], "prior must have 1 probabilities"),
         ([[0.5, 0.5]] * 2, [0.5, 0.6], "prior must sum to 1 along the last axis; got a sum of 1.1"),

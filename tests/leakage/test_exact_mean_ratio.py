@@ -54,6 +54,9 @@ def test_many_rows_have_the_ratio_of_the_limit():
     assert np.abs(gap).max() < 6 * np.sqrt(d / 2) / n
 
 
+BITS = {"family": "bernoulli", "covariance": None, "mean": [0.5, 0.5], "target": [0, 1]}
+
+
 @pytest.mark.parametrize(
     ("change", "words"),
     [
@@ -64,10 +67,12 @@ def test_many_rows_have_the_ratio_of_the_limit():
         ({"n_samples": 1}, "n_samples must be an integer from 2"),
         ({"family": "bernoulli", "covariance": None, "mean": [0.5, 1]}, "probabilities in"),
         ({"family": "bernoulli", "covariance": None, "target": [0.5, 1]}, "must hold 0 and 1"),
-        (
-            {"family": "bernoulli", "covariance": None, "mean": [0.5, 0.5], "target": [0, 1]},
-            "means of 5 values",
-        ),
+        (BITS, "means of 5 values"),
+        (BITS | {"released": [[0.2, 1.2]]}, "released must hold means of 5 values of 0 and 1"),
+        (BITS | {"released": [[-0.2, 0.2]]}, "released must hold means of 5 values of 0 and 1"),
+        (BITS | {"mean": [0.5, 0.0]}, "mean must hold probabilities in .0, 1."),
+        (BITS | {"mean": [0.5, 1.0]}, "mean must hold probabilities in .0, 1."),
+        (BITS | {"target": [0, 2]}, "target must hold 0 and 1"),
     ],
 )
 def test_wrong_input_gets_a_sentence(change, words):

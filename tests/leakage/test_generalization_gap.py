@@ -236,6 +236,11 @@ def test_a_small_gap_does_not_protect(shift):
         ({"value_range": (0, np.inf)}, "value_range must be two finite numbers"),
         ({"value_range": (0, 0.5)}, r"lie in value_range = \(0, 0.5\); got .* in row"),
         ({"interval": "bernstein"}, "needs assumption='bounded' and the value_range"),
+        (
+            {"interval": "bernstein", "assumption": "subgaussian", "proxy_variance": 1}
+            | {"value_range": (0, 1)},
+            "needs assumption='bounded' and the value_range; got assumption='subgaussian'",
+        ),
         ({"assumption": "subgaussian"}, "assumption='subgaussian' needs proxy_variance; got None"),
         (
             {"assumption": "subexponential", "proxy_variance": 1e-3},

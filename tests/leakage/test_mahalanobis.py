@@ -1,6 +1,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from refusals import check_refusal, parametrize_refusals
 from scipy import sparse
 from scipy.integrate import quad, trapezoid
 from scipy.stats import norm
@@ -533,25 +534,36 @@ def test_bad_moments_are_refused(mean, covariance, message):
         MahalanobisLeakage.from_moments(mean, covariance, n_samples=3)
 
 
-def test_bad_rates_and_epsilons_are_refused():
+@parametrize_refusals(
+    (lambda leakage: leakage.power([[1]], [0.1, 5]), r"fpr must be a fraction in \[0, 1\].*got 5"),
+    (
+        lambda leakage: leakage.threshold([[1]], [0.1, 5]),
+        r"fpr must be a fraction in \[0, 1\].*got 5",
+    ),
+    (lambda leakage: leakage.privacy_profile([[1]], -0.1), "epsilon must be 0 or more; got"),
+    (lambda leakage: leakage.privacy_profile([[1]], np.nan), "epsilon must be 0 or more; got"),
+)
+def test_bad_rates_and_epsilons_are_refused(call, words, error):
     leakage = MahalanobisLeakage.from_moments([0], [1], n_samples=2)
-    for curve in (leakage.power, leakage.threshold):
-        with pytest.raises(ValueError, match=r"fpr must be a fraction in \[0, 1\].*got 5"):
-            curve([[1]], [0.1, 5])
-    for bad in (-0.1, np.nan):
-        with pytest.raises(ValueError, match="epsilon must be 0 or more; got"):
-            leakage.privacy_profile([[1]], bad)
+    check_refusal(call, words, error, leakage)
 
 
-def test_a_frozen_covariance_of_other_features_is_refused():
-    frozen = FrozenEstimator(EmpiricalCovariance().fit(np.eye(4)))
-    with pytest.raises(ValueError, match="describes 4 features; X has 3"):
-        MahalanobisLeakage(covariance=frozen).fit(np.eye(3))
-
-
-def test_an_estimator_without_a_covariance_is_refused():
-    with pytest.raises(TypeError, match=r"location_ and covariance_, .* got StandardScaler\(\)"):
-        MahalanobisLeakage(covariance=StandardScaler()).fit(np.eye(3))
+@parametrize_refusals(
+    (
+        lambda: MahalanobisLeakage(
+            covariance=FrozenEstimator(EmpiricalCovariance().fit(np.eye(4)))
+        ).fit(np.eye(3)),
+        "describes 4 features; X has 3",
+    ),
+    (
+        lambda: MahalanobisLeakage(covariance=StandardScaler()).fit(np.eye(3)),
+        r"location_ and covariance_, .* got StandardScaler\(\)",
+        TypeError,
+    ),
+    (lambda: MahalanobisLeakage(level=1.5).fit(np.eye(3)), "level"),
+)
+def test_wrong_arguments_are_refused(call, words, error):
+    check_refusal(call, words, error)
 
 
 def test_a_row_leaks_where_its_advantage_is_above_the_level():
@@ -567,11 +579,6 @@ def test_a_row_leaks_where_its_advantage_is_above_the_level():
     half = MahalanobisLeakage.from_moments([0], [1], n_samples=4, sampling_ratio=0.5, level=0.5)
     assert half.predict([[1e6]]).tolist() == [0]
     assert half.score([[1e6]]) == pytest.approx(0.5)
-
-
-def test_the_level_is_an_advantage():
-    with pytest.raises(ValueError, match="level"):
-        MahalanobisLeakage(level=1.5).fit(np.eye(3))
 
 
 def test_more_noise_has_a_lower_score():

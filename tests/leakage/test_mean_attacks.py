@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+from refusals import check_refusal, parametrize_refusals
 from scipy.stats import binom, kstest, multivariate_normal, ncx2, norm, rankdata, t
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
@@ -549,13 +550,20 @@ def test_constant_columns_take_no_part(kind):
     np.testing.assert_allclose(one - one[0], two - two[0], atol=1e-12)
 
 
-def test_glir_needs_a_distance_and_more_than_one_row():
-    with pytest.raises(ValueError, match="All columns are constant"):
-        MeanGLiRAttack().fit(np.ones((5, 2)))
-    with pytest.raises(ValueError, match=r"more than 1 row; n_samples \* sampling_ratio is 0.5"):
-        MeanGLiRAttack(n_samples=5, sampling_ratio=0.1).fit(make_reference())
-    with pytest.raises(ValueError, match="'n_samples' parameter"):
-        MeanGLiRAttack(n_samples=1).fit(make_reference())
+@parametrize_refusals(
+    (lambda: MeanGLiRAttack().fit(np.ones((5, 2))), "All columns are constant"),
+    (
+        lambda: MeanGLiRAttack(n_samples=5, sampling_ratio=0.1).fit(make_reference()),
+        r"more than 1 row; n_samples \* sampling_ratio is 0.5",
+    ),
+    (
+        lambda: MeanGLiRAttack(n_samples=10, sampling_ratio=0.1).fit(make_reference()),
+        r"more than 1 row; n_samples \* sampling_ratio is 1",
+    ),
+    (lambda: MeanGLiRAttack(n_samples=1).fit(make_reference()), "'n_samples' parameter"),
+)
+def test_glir_needs_a_distance_and_more_than_one_row(call, words, error):
+    check_refusal(call, words, error)
 
 
 def test_a_test_without_a_direction_is_a_coin():

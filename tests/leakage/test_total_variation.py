@@ -2,6 +2,7 @@ from itertools import product
 
 import numpy as np
 import pytest
+from refusals import check_refusal, parametrize_refusals
 from scipy import stats
 from scipy.integrate import trapezoid
 
@@ -127,23 +128,18 @@ def test_bias_of_kernel_densities(n, bias):
     assert np.mean(distances) == pytest.approx(bias, abs=0.003)
 
 
-@pytest.mark.parametrize(
-    "members, nonmembers, message",
-    [
-        ([], [1.0], "0 sample"),
-        ([1.0, 2.0], [[1.0, 2.0]], "same features; got 1 and 2"),
-        ([1.0, np.nan], [1.0, 2.0], "members contains NaN"),
-        ([1.0, 1.0], [1.0, 2.0], "one value for all 2 members"),
-    ],
+@parametrize_refusals(
+    (lambda: total_variation([], [1.0], method="kde"), "0 sample"),
+    (lambda: total_variation([1.0, 2.0], [[1.0, 2.0]], method="kde"), "same features; got 1 and 2"),
+    (lambda: total_variation([1.0, np.nan], [1.0, 2.0], method="kde"), "members contains NaN"),
+    (lambda: total_variation([1.0, 1.0], [1.0, 2.0], method="kde"), "one value for all 2 members"),
+    (
+        lambda: total_variation([1.0, 2.0], [1.0, 2.0], n_draws=0, method="kde"),
+        "n_draws must be an integer from 1 .*; got 0",
+    ),
 )
-def test_samples_are_checked(members, nonmembers, message):
-    with pytest.raises(ValueError, match=message):
-        total_variation(members, nonmembers, method="kde")
-
-
-def test_number_of_draws_is_checked():
-    with pytest.raises(ValueError, match="n_draws must be an integer from 1 .*; got 0"):
-        total_variation([1.0, 2.0], [1.0, 2.0], n_draws=0, method="kde")
+def test_wrong_arguments_are_refused(call, words, error):
+    check_refusal(call, words, error)
 
 
 def test_what_a_method_does_not_take_is_refused():

@@ -1,6 +1,8 @@
 import numpy as np
 import pandas as pd
 import pytest
+from refusals import check_refusal, parametrize_refusals
+from scipy.sparse import csr_array
 from sklearn.exceptions import NotFittedError
 
 from skmia.leakage import (
@@ -135,3 +137,11 @@ def test_names_of_groups_may_hold_half_a_character(column):
     attack = WorstCaseVulnerability(group_column=column, **QUICK).fit(X, rng.integers(2, size=60))
     assert attack.group_vulnerability_.index.tolist() == [r"a\ud800", "b"]
     assert (attack.predict_proba(X) != 0.5).any(axis=1).all()
+
+
+@parametrize_refusals(
+    (lambda fit: fit(csr_array(np.eye(6)), [0, 1] * 3), "X must be a table, or a dense matrix, if"),
+    (lambda fit: fit([1.0, 2.0, 3.0, 4.0], [0, 1] * 2), "X must be a table, or a dense matrix, if"),
+)
+def test_what_has_no_group_column_is_refused(call, words, error):
+    check_refusal(call, words, error, WorstCaseVulnerability(group_column=0).fit)

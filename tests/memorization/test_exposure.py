@@ -5,6 +5,7 @@ import math
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from refusals import check_refusal, parametrize_refusals
 from scipy import integrate, special, stats
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
@@ -271,26 +272,35 @@ def test_bad_parameters_are_named(parameters, message):
         Exposure(**(settings | parameters)).fit()
 
 
-def test_bad_canaries_are_named(trained):
+@parametrize_refusals(
+    (lambda exposure, extended: exposure.exposure("pin pin "), "does not fit the format"),
+    (lambda exposure, extended: exposure.exposure("pin 123"), "does not fit the format"),
+    (lambda exposure, extended: exposure.exposure("pin 123x"), "The alphabet has no 'x'"),
+    (lambda exposure, extended: exposure.score_samples("pin 1234"), "Expected a sequence of texts"),
+    (lambda exposure, extended: extended.exposure_interval("pin 1234"), "has no interval"),
+    (lambda exposure, extended: extended.rank(["pin 1234"]), "Ranks need method='exact'"),
+)
+def test_bad_canaries_are_named(call, words, error, trained):
     exposure = Exposure(trained, SECRETS).fit()
-    with pytest.raises(ValueError, match="does not fit the format"):
-        exposure.exposure("pin pin ")
-    with pytest.raises(ValueError, match="does not fit the format"):
-        exposure.exposure("pin 123")
-    with pytest.raises(ValueError, match="The alphabet has no 'x'"):
-        exposure.exposure("pin 123x")
-    with pytest.raises(ValueError, match="Expected a sequence of texts"):
-        exposure.score_samples("pin 1234")
     extended = Exposure(trained, SECRETS, method="skew_normal", random_state=0).fit()
-    with pytest.raises(ValueError, match="has no interval"):
-        extended.exposure_interval("pin 1234")
-    with pytest.raises(ValueError, match="Ranks need method='exact'"):
-        extended.rank(["pin 1234"])
+    check_refusal(call, words, error, exposure, extended)
 
 
-def test_constant_log_perplexities_have_no_skew_normal():
-    with pytest.raises(ValueError, match="not all equal"):
-        Exposure(lambda some: np.ones(len(some)), SECRETS, method="skew_normal").fit()
+@parametrize_refusals(
+    (
+        lambda: Exposure(lambda some: np.ones(len(some)), SECRETS, method="skew_normal").fit(),
+        "not all equal",
+    ),
+    (lambda: skew_normal_exposure(1.0, [1.0] * 7), "sample must hold 8 values or more; got 7"),
+    (lambda: skew_normal_exposure(1.0, [1.0] * 9), "not all equal"),
+    (lambda: skew_normal_exposure(np.inf, np.arange(9.0)), "log_perplexity must be finite numbers"),
+)
+def test_wrong_arguments_are_refused(call, words, error):
+    check_refusal(call, words, error)
+
+
+def test_eight_values_are_a_sample():
+    assert skew_normal_exposure(3.5, np.arange(8.0)) == pytest.approx(1.0, abs=0.1)
 
 
 def test_the_formula_alone_is_the_one_of_the_estimator():
@@ -300,19 +310,6 @@ def test_the_formula_alone_is_the_one_of_the_estimator():
     got = skew_normal_exposure(bits, exposure.log_perplexities_)
     assert_allclose(got, exposure.score_samples(canaries))
     assert skew_normal_exposure(bits[0], exposure.log_perplexities_) == pytest.approx(got[0])
-
-
-@pytest.mark.parametrize(
-    ("bits", "sample", "words"),
-    [
-        (1.0, [1.0] * 7, "sample must hold 8 values or more; got 7"),
-        (1.0, [1.0] * 9, "not all equal"),
-        (np.inf, np.arange(9.0), "log_perplexity must be finite numbers"),
-    ],
-)
-def test_the_formula_refuses_what_has_no_law(bits, sample, words):
-    with pytest.raises(ValueError, match=words):
-        skew_normal_exposure(bits, sample)
 
 
 def make_numbers(n, **settings):

@@ -5,6 +5,7 @@ import pickle
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from refusals import check_refusal, parametrize_refusals
 from scipy.special import logit
 
 from skmia import Outputs, Records, ShadowPool, audit
@@ -90,20 +91,16 @@ def test_outputs_are_log_odds_of_the_geometric_mean():
     assert_array_equal(joined[1].values[1:], outputs.values)
 
 
-@pytest.mark.parametrize(
-    "log_proba, more, message",
-    [
-        ([-1.0], {}, "must be a matrix"),
-        ([[NAN]], {}, "one log-probability or more"),
-        ([[-1.0], [NAN]], {}, "Record 1 of log_proba .* 1 of 2 hold none"),
-        ([[-1.0, 0.5]], {}, "at most 0; got 0.5 for record 0 at position 1"),
-        ([[-1.0]], {"mean": [[-1.0, 2.0]]}, "mean must have the shape"),
-        ([[-1.0]], {"std": [[-1.0]]}, "std must be at least 0"),
-    ],
+@parametrize_refusals(
+    (lambda: TokenOutputs([-1.0]), "must be a matrix"),
+    (lambda: TokenOutputs([[NAN]]), "one log-probability or more"),
+    (lambda: TokenOutputs([[-1.0], [NAN]]), "Record 1 of log_proba .* 1 of 2 hold none"),
+    (lambda: TokenOutputs([[-1.0, 0.5]]), "at most 0; got 0.5 for record 0 at position 1"),
+    (lambda: TokenOutputs([[-1.0]], mean=[[-1.0, 2.0]]), "mean must have the shape"),
+    (lambda: TokenOutputs([[-1.0]], std=[[-1.0]]), "std must be at least 0"),
 )
-def test_bad_answers_are_refused(log_proba, more, message):
-    with pytest.raises(ValueError, match=message):
-        TokenOutputs(log_proba, **more)
+def test_bad_answers_are_refused(call, words, error):
+    check_refusal(call, words, error)
 
 
 @pytest.mark.parametrize("n_given", [0, 1])
@@ -126,16 +123,18 @@ def test_moments_are_those_of_the_prediction():
     assert_allclose(outputs.std[0, 1], np.sqrt(proba @ (log_proba - mean) ** 2))
 
 
-def test_victims_refuse_what_they_cannot_answer():
+@parametrize_refusals(
+    (lambda victim: victim.query([[1, 2], [1, -1]]), "Sequences need 2 tokens or more"),
+    (lambda victim: victim.query([[1, 2], [-1, 1]]), "may end with -1; row 1"),
+    (lambda victim: victim.query([[0.5, 1.0]]), "must be a matrix of tokens"),
+    (
+        lambda victim: FunctionSequenceVictim(lambda sequences, seed: "model").fit([[1, 2]]),
+        "train must return a sequence model",
+    ),
+)
+def test_victims_refuse_what_they_cannot_answer(call, words, error):
     victim = SequenceVictim(train(TEXTS, 0))
-    with pytest.raises(ValueError, match="Sequences need 2 tokens or more"):
-        victim.query([[1, 2], [1, -1]])
-    with pytest.raises(ValueError, match="may end with -1; row 1"):
-        victim.query([[1, 2], [-1, 1]])
-    with pytest.raises(ValueError, match="must be a matrix of tokens"):
-        victim.query([[0.5, 1.0]])
-    with pytest.raises(ValueError, match="train must return a sequence model"):
-        FunctionSequenceVictim(lambda sequences, seed: "model").fit([[1, 2]])
+    check_refusal(call, words, error, victim)
 
 
 @pytest.fixture

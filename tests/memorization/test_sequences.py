@@ -6,6 +6,7 @@ from itertools import product
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from refusals import check_refusal, parametrize_refusals
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
@@ -43,19 +44,34 @@ def test_samples_are_uniform_and_repeatable():
     assert_array_equal(sample, secrets.sample(9_000, random_state=0))
 
 
-@pytest.mark.parametrize(
-    "template, fill, settings, message",
-    [
-        ("abc", "ab", {"alphabet": "abc"}, "has no hole"),
-        ("a#", "aa", {"alphabet": "abc"}, "2 or more different tokens"),
-        ("a#", "ax", {"alphabet": "abc"}, "The alphabet has no 'x'"),
-        ("a#", "ab", {}, "needs the alphabet"),
-        ([1, None], [0, -1], {}, "0 and above"),
-    ],
+@parametrize_refusals(
+    (lambda: CanaryFormat("abc", "ab", alphabet="abc"), "has no hole"),
+    (lambda: CanaryFormat("a#", "aa", alphabet="abc"), "2 or more different tokens"),
+    (lambda: CanaryFormat("a#", "ax", alphabet="abc"), "The alphabet has no 'x'"),
+    (lambda: CanaryFormat("a#", "ab"), "needs the alphabet"),
+    (lambda: CanaryFormat([1, None], [0, -1]), "0 and above"),
+    (lambda: CanaryFormat([1, None], [0, 1.5]), r"0 and above; got \[0, 1.5\]"),
+    (
+        lambda: CanaryFormat(5, "ab", alphabet="ab"),
+        "template must be a text or a sequence .* got 5",
+    ),
+    (lambda: CanaryFormat(b"a#", "ab", alphabet="ab"), "template must be .* got b'a#'"),
+    (lambda: CanaryFormat([1, None], np.eye(2, dtype=int)), "fill must be a text or a sequence"),
+    (
+        lambda: CanaryFormat("a#", "ab", alphabet="ab").decode([[0, 1], [0, 2]]),
+        "The alphabet has tokens from 0 to 1; got 2",
+    ),
+    (lambda: NGramModel().fit(""), "X must be a sequence of sequences of whole numbers; got ''"),
+    (lambda: NGramModel().fit([[0], ["a"]]), "X must be a sequence of sequences of whole numbers"),
+    (lambda: NGramModel().fit([[]]), "got none"),
+    (lambda: NGramModel().fit([[0, -1]]), "got -1 to 0"),
+    (lambda: NGramModel(n_tokens=3).fit([[0, 3]]), "from 0 to 2; got 0 to 3"),
+    (lambda: NGramModel(order=63).fit([[0]]), "Runs of 63 out of 1 tokens have too many values"),
+    (lambda: NGramModel(order=0).fit([[0, 1]]), "'order' parameter of NGramModel"),
+    (lambda: NGramModel(order=8).fit([[0, 255]]), "too many values"),
 )
-def test_bad_formats_are_refused(template, fill, settings, message):
-    with pytest.raises(ValueError, match=message):
-        CanaryFormat(template, fill, **settings)
+def test_wrong_arguments_are_refused(call, words, error):
+    check_refusal(call, words, error)
 
 
 def test_insertion_keeps_the_order_and_counts_copies():
@@ -139,21 +155,6 @@ def test_ngram_is_an_ordinary_estimator():
     assert clone(model.fit([[0, 1]])).get_params() == model.get_params()
 
 
-@pytest.mark.parametrize(
-    "sequences, settings, message",
-    [
-        ([[]], {}, "got none"),
-        ([[0, -1]], {}, "got -1 to 0"),
-        ([[0, 5]], {"n_tokens": 3}, "from 0 to 2; got 0 to 5"),
-        ([[0, 1]], {"order": 0}, "'order' parameter of NGramModel"),
-        ([[0, 255]], {"order": 8}, "too many values"),
-    ],
-)
-def test_bad_training_sequences_are_refused(sequences, settings, message):
-    with pytest.raises(ValueError, match=message):
-        NGramModel(**settings).fit(sequences)
-
-
 class Half:
     """Answers of the wrong shape."""
 
@@ -168,20 +169,38 @@ class Odd:
         return np.ones((len(prefixes), 2))
 
 
-def test_bad_models_and_sequences_are_named():
+class Flat:
+    """Answers with one number for each prefix."""
+
+    def next_log_proba(self, prefixes):
+        return np.full(len(prefixes), -1.0)
+
+
+class Unsure:
+    """Answers that are no number."""
+
+    def next_log_proba(self, prefixes):
+        return np.full((len(prefixes), 2), np.nan)
+
+
+@parametrize_refusals(
+    (lambda model: log_perplexity(object(), [[0]]), "needs a method next_log_proba", TypeError),
+    (lambda model: log_perplexity(model, [[0.5]]), "array of whole numbers"),
+    (lambda model: log_perplexity(model, [[0, -2]]), "0 and above, and may end with -1; row 0"),
+    (
+        lambda model: log_perplexity(model, [[0, 1]], n_given=3),
+        "n_given must be between 0 and the 2 tokens",
+    ),
+    (lambda model: log_perplexity(model, [0, 1]), "one row for each and all of one length"),
+    (lambda model: log_perplexity(model, [[], []]), "one row for each and all of one length"),
+    (lambda model: log_perplexity(Half(), [[0], [1]]), r"must return 2 prefixes"),
+    (lambda model: log_perplexity(Flat(), [[0], [1]]), r"\(2, n_tokens\); got \(2,\)"),
+    (lambda model: log_perplexity(Odd(), [[0]]), "numbers of at most 0"),
+    (lambda model: log_perplexity(Unsure(), [[0]]), "numbers of at most 0"),
+)
+def test_bad_models_and_sequences_are_named(call, words, error):
     model = NGramModel(1).fit([[0, 1]])
-    with pytest.raises(TypeError, match="needs a method next_log_proba"):
-        log_perplexity(object(), [[0]])
-    with pytest.raises(ValueError, match="array of whole numbers"):
-        log_perplexity(model, [[0.5]])
-    with pytest.raises(ValueError, match="0 and above, and may end with -1; row 0"):
-        log_perplexity(model, [[0, -2]])
-    with pytest.raises(ValueError, match="n_given must be between 0 and the 2 tokens"):
-        log_perplexity(model, [[0, 1]], n_given=3)
-    with pytest.raises(ValueError, match=r"must return 2 prefixes"):
-        log_perplexity(Half(), [[0], [1]])
-    with pytest.raises(ValueError, match="numbers of at most 0"):
-        log_perplexity(Odd(), [[0]])
+    check_refusal(call, words, error, model)
 
 
 @pytest.fixture(scope="module")
@@ -273,3 +292,9 @@ def test_predictions_and_scores_of_counts_by_hand():
     assert pairs.score([[0, 2]]) == -np.inf
     with pytest.raises(ValueError, match="at least 1 token"):
         pairs.score([[]])
+
+
+def test_the_largest_tokens_and_orders_are_taken():
+    assert CanaryFormat("a#", "ab", alphabet="ab").decode([[0, 1]]) == ["ab"]
+    assert NGramModel(n_tokens=3).fit([[0, 2]]).n_tokens_ == 3
+    assert NGramModel(order=62).fit([[0]]).n_tokens_ == 1

@@ -6,6 +6,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from refusals import check_refusal, parametrize_refusals
 
 from skmia import ShadowPool
 from skmia.attacks import ThresholdAttack
@@ -308,21 +309,32 @@ def test_a_start_token_that_stands_twice_is_told(texts):
         SequenceVictim(model).query(token_records([[1, *text] for text in texts]).X)
 
 
-@pytest.mark.parametrize(
-    "sequences, message",
-    [
-        (np.arange(12, dtype=np.uint16), "Cut a stream of tokens into texts"),
-        ({"input_ids": [1, 2, 3]}, "the tokens of one text"),
-        (["to be or not"], "Pass what the tokenizer returns"),
-        ({"ids": [[1]]}, "must hold 'input_ids'; got 'ids'"),
-        ([{"input_ids": [1]}, {"text": "a"}], "Record 1 has no 'input_ids'"),
-        ([[1, 2], [3, -100]], r"got \[3, -100\] at place 1.*attention_mask"),
-    ],
-    ids=["stream", "one text", "texts", "names", "rows", "padding"],
+@parametrize_refusals(
+    (lambda: token_records(np.arange(12, dtype=np.uint16)), "Cut a stream of tokens into texts"),
+    (lambda: token_records({"input_ids": [1, 2, 3]}), "the tokens of one text"),
+    (lambda: token_records(["to be or not"]), "Pass what the tokenizer returns"),
+    (lambda: token_records(""), "sequences must be .* whole numbers of 0 and above; got ''"),
+    (lambda: token_records(3), "sequences must be .* whole numbers of 0 and above; got 3"),
+    (lambda: token_records(np.array([0.5, 1.0])), "of 0 and above; got .*0.5.* at place 0"),
+    (lambda: token_records([[1], [500_000_000]]), r"got \[500000000\] at place 1"),
+    (lambda: mask([1, 1]), r"a row for each text and a number .* got an array of shape \(2,\)"),
+    (lambda: mask([[1, 1]]), "a row for each text and a number .* got 1 rows for 2 texts"),
+    (lambda: mask([[1, 1], 1]), "must have a row for each text and a number for each of its tok"),
+    (lambda: mask([[1, 1], [0.5, 1]]), "must have a row for each .* record 1 has 2 tokens and a"),
+    (lambda: token_records({"ids": [[1]]}), "must hold 'input_ids'; got 'ids'"),
+    (lambda: token_records([{"input_ids": [1]}, {"text": "a"}]), "Record 1 has no 'input_ids'"),
+    (lambda: token_records([[1, 2], [3, -100]]), r"got \[3, -100\] at place 1.*attention_mask"),
 )
-def test_what_is_not_texts_is_named_with_the_cure(sequences, message):
-    with pytest.raises(ValueError, match=message):
-        token_records(sequences)
+def test_what_is_not_texts_is_named_with_the_cure(call, words, error):
+    check_refusal(call, words, error)
+
+
+def mask(attention_mask):
+    return token_records([[1, 2], [3, 4]], attention_mask=attention_mask)
+
+
+def test_the_largest_token_is_taken():
+    assert token_records([[1], [499_999_999]]).X.ravel().tolist() == [1, 499_999_999]
 
 
 def test_a_module_is_wrapped(texts):

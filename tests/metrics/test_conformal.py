@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from refusals import check_refusal, parametrize_refusals
 from scipy.stats import binom, false_discovery_control
 from sklearn.datasets import load_breast_cancer
 from sklearn.ensemble import HistGradientBoostingClassifier
@@ -55,14 +56,10 @@ def test_lists_of_a_file_attack_hold_few_non_members():
     assert np.mean(shares) < 0.2 + 3 * np.std(shares) / np.sqrt(20)
 
 
-@pytest.mark.parametrize(
-    "scores, known, message",
-    [
-        ([1.0], [], "at least one known non-member"),
-        ([np.nan], [1.0], "y_score must be finite"),
-        ([1.0], [np.inf], "nonmember_score must be finite"),
-    ],
+@parametrize_refusals(
+    (lambda: conformal_pvalues([1.0], []), "at least one known non-member"),
+    (lambda: conformal_pvalues([np.nan], [1.0]), "y_score must be finite"),
+    (lambda: conformal_pvalues([1.0], [np.inf]), "nonmember_score must be finite"),
 )
-def test_bad_scores_are_refused(scores, known, message):
-    with pytest.raises(ValueError, match=message):
-        conformal_pvalues(scores, known)
+def test_wrong_arguments_are_refused(call, words, error):
+    check_refusal(call, words, error)

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from refusals import check_refusal, parametrize_refusals
 from scipy.stats import binom
 
 from skmia.metrics import conformal_pvalues, list_members
@@ -46,17 +47,13 @@ def test_lists_keep_their_share_of_false_entries(n_members):
     assert n_members == 0 or sum(shares) > 0
 
 
-@pytest.mark.parametrize(
-    "scores, known, settings, message",
-    [
-        ([1.0], [], {}, "at least one known non-member"),
-        ([np.nan], [1.0], {}, "y_score"),
-        ([1.0], [1.0], {"false_share": 1}, "above 0 and below 1"),
-    ],
+@parametrize_refusals(
+    (lambda: list_members([1.0], []), "at least one known non-member"),
+    (lambda: list_members([np.nan], [1.0]), "y_score"),
+    (lambda: list_members([1.0], [1.0], false_share=1), "above 0 and below 1"),
 )
-def test_bad_input_is_refused(scores, known, settings, message):
-    with pytest.raises(ValueError, match=message):
-        list_members(scores, known, **settings)
+def test_wrong_arguments_are_refused(call, words, error):
+    check_refusal(call, words, error)
 
 
 def test_scores_may_be_tensors():

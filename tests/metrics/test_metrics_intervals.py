@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from refusals import check_refusal, parametrize_refusals
 from scipy.special import logit
 from scipy.stats import beta, binom, norm, t
 from sklearn.metrics import roc_auc_score
@@ -16,6 +17,7 @@ from skmia.metrics import (
     advantage_interval,
     auc_interval,
     clopper_pearson,
+    difference_interval,
     operating_point,
     tpr_at_fpr_score,
 )
@@ -69,6 +71,26 @@ def test_published_interval_of_one_false_positive_in_a_thousand():
 def test_counts_are_whole_and_bounded(successes, trials):
     with pytest.raises(ValueError, match="whole numbers with 0 <= successes <= trials <= "):
         clopper_pearson([1, successes], [2, trials])
+
+
+@parametrize_refusals(
+    (
+        lambda: difference_interval((0.5, 0.7, 0.3), (0, 0, 0)),
+        r"low <= high; got \(0.5, 0.7, 0.3\)",
+    ),
+    (lambda: difference_interval((0, 0, 0), (0.5, np.nan, 1)), r"got \(0.5, nan, 1\)"),
+    (lambda: difference_interval((0, 0, 0), (np.nan, 0, 1)), r"got \(nan, 0, 1\)"),
+    (lambda: difference_interval((0, 0, 0), (0, 0)), "must be three numbers"),
+    (lambda: difference_interval((0, 0, 0), (0, 0, 0), correlation=1.1), r"in \[-1, 1\]; got 1.1"),
+)
+def test_wrong_intervals_are_refused(call, words, error):
+    check_refusal(call, words, error)
+
+
+@pytest.mark.parametrize("correlation", [-1, 1])
+def test_the_ends_of_an_interval_may_be_one_number(correlation):
+    found = difference_interval((0.5, 0.5, 0.5), (0.2, 0.2, 0.2), correlation=correlation)
+    assert tuple(found) == pytest.approx((0.3, 0.3, 0.3))
 
 
 @pytest.mark.parametrize("level", [0, 1, 95, -0.5, np.nan, "0.95"])

@@ -1,9 +1,11 @@
 import itertools
 import sys
+from functools import partial
 
 import numpy as np
 import pandas as pd
 import pytest
+from refusals import check_refusal, parametrize_refusals
 from sklearn.datasets import make_classification
 from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB
@@ -195,10 +197,37 @@ def test_estimators_plot_what_they_answer(fitted):
     assert list(single.lines_) == ["GaussianNB"]
 
 
-@pytest.mark.parametrize("display_class", [MembershipRocDisplay, ScoreDistributionDisplay])
-def test_answerless_attack_is_refused(display_class):
-    with pytest.raises(TypeError, match="object has neither decision_function nor predict_proba"):
-        display_class.from_estimator(object(), [[0], [1]], [0, 1])
+@pytest.mark.parametrize("display", [MembershipRocDisplay, ScoreDistributionDisplay])
+@parametrize_refusals(
+    (
+        lambda display: display.from_estimator(object(), [[0], [1]], [0, 1]),
+        "object has neither decision_function nor predict_proba",
+        TypeError,
+    ),
+    (
+        lambda display: display.from_predictions([1, 0], [np.nan, 0.0]),
+        "y_score must be finite; got nan",
+    ),
+    (lambda display: display.from_predictions([1, 1], [1.0, 0.0]), "got members only"),
+)
+def test_wrong_scores_are_refused(call, words, error, display):
+    check_refusal(call, words, error, display)
+
+
+@parametrize_refusals(
+    (lambda draw: draw([0.6, 0.4], max_fpr=1.5), "max_fpr must be a fraction"),
+    (
+        lambda draw: draw([0.6, 0.4], confidence_level=95),
+        "confidence_level must be a fraction",
+    ),
+    (lambda draw: draw({}), "at least one; got an empty one"),
+    (
+        lambda draw: draw({"a": [0.6, 0.4]}, name="LiRA"),
+        "keys of a mapping are names; got 'LiRA'",
+    ),
+)
+def test_wrong_settings_are_refused(call, words, error):
+    check_refusal(call, words, error, partial(MembershipRocDisplay.from_predictions, [1, 0]))
 
 
 def test_unresolvable_rates_are_not_drawn_but_named(evaluation):
@@ -384,26 +413,6 @@ def test_displays_draw_on_given_axes_and_again(evaluation, display_class):
     assert display.plot() is display
     assert display.ax_ is not ax
     assert tuple(display.figure_.get_size_inches()) == (6.8, 5)  # room for labels and a legend
-
-
-@pytest.mark.parametrize("display_class", [MembershipRocDisplay, ScoreDistributionDisplay])
-def test_displays_check_their_input(display_class):
-    with pytest.raises(ValueError, match="y_score must be finite; got nan"):
-        display_class.from_predictions([1, 0], [np.nan, 0.0])
-    with pytest.raises(ValueError, match="got members only"):
-        display_class.from_predictions([1, 1], [1.0, 0.0])
-
-
-def test_roc_display_checks_its_settings(evaluation):
-    membership, strong, _ = evaluation
-    with pytest.raises(ValueError, match="max_fpr must be a fraction"):
-        MembershipRocDisplay.from_predictions(membership, strong, max_fpr=1.5)
-    with pytest.raises(ValueError, match="confidence_level must be a fraction"):
-        MembershipRocDisplay.from_predictions(membership, strong, confidence_level=95)
-    with pytest.raises(ValueError, match="at least one; got an empty one"):
-        MembershipRocDisplay.from_predictions(membership, {})
-    with pytest.raises(ValueError, match="keys of a mapping are names; got 'LiRA'"):
-        MembershipRocDisplay.from_predictions(membership, {"a": strong}, name="LiRA")
 
 
 def test_constructors_only_assign():

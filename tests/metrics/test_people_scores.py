@@ -76,6 +76,8 @@ def test_lira_on_people():
     [
         ([1.0, 2.0], ["a"], {}, "one value for each of 2 records"),
         ([1.0, np.nan], ["a", "b"], {}, "y_score must be finite"),
+        (np.zeros((2, 1, 1)), ["a", "b"], {}, r"of shape \(n,\) or \(n, k\); got \(2, 1, 1\)"),
+        ([], [], {}, r"y_score must be finite, of shape .* got \(0,\)"),
         ([1e308, 1e308], ["a", "a"], {}, "overflow"),
         ([1.0, 2.0], ["a", None], {}, "no value for 1 of 2 records"),
         ([1.0, 2.0], ["a", "a"], {"combine": "min"}, "combine must be"),

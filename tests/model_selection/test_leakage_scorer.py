@@ -5,6 +5,7 @@ from functools import partial
 
 import numpy as np
 import pytest
+from refusals import check_refusal, parametrize_refusals
 from sklearn.base import clone
 from sklearn.datasets import load_digits
 from sklearn.frozen import FrozenEstimator
@@ -119,14 +120,23 @@ def test_it_can_be_sent_to_workers():
     np.testing.assert_array_equal(alone, two)
 
 
-def test_other_rows_are_refused():
+@parametrize_refusals(
+    (
+        lambda victim: float(make_leakage_scorer(RECORDS)(victim, X / 16, Y)),
+        "600 of the 600 rows that are scored are not among",
+    ),
+    (
+        lambda victim: float(make_leakage_scorer(RECORDS)(victim, X, Y)),
+        "rows that the model was trained on are not among the re",
+    ),
+    (
+        lambda victim: float(make_leakage_scorer(RECORDS)(clone(REMEMBERING).fit(X, Y), X, Y)),
+        "non-members are missing",
+    ),
+)
+def test_other_rows_are_refused(call, words, error):
     victim = RememberTraining(LogisticRegression(max_iter=5000)).fit(X / 16, Y)
-    with pytest.raises(ValueError, match="600 of the 600 rows that are scored are not among"):
-        float(make_leakage_scorer(RECORDS)(victim, X / 16, Y))
-    with pytest.raises(ValueError, match="rows that the model was trained on are not among the re"):
-        float(make_leakage_scorer(RECORDS)(victim, X, Y))
-    with pytest.raises(ValueError, match="non-members are missing"):
-        float(make_leakage_scorer(RECORDS)(clone(REMEMBERING).fit(X, Y), X, Y))
+    check_refusal(call, words, error, victim)
 
 
 def test_record_with_a_copy_in_the_training_fold_is_a_member():

@@ -244,6 +244,9 @@ def test_a_trained_pool_is_measured_like_a_victim(world):
         ({"models": [64]}, "numbers from 0 to 63"),
         ({"models": []}, "numbers from 0 to 63"),
         ({"models": [0.5]}, "numbers from 0 to 63"),
+        ({"models": [[0]]}, r"numbers from 0 to 63, .* got \[\[0\]\]"),
+        ({"models": [0, -1]}, r"numbers from 0 to 63, .* got \[0, -1\]"),
+        ({"models": np.array([], dtype=int)}, r"numbers from 0 to 63, .* got \[\]"),
         ({"models": [True, False]}, "a mask of 64 models"),
         ({"models": np.zeros(64, dtype=bool)}, "with one at least"),
     ],
@@ -257,6 +260,12 @@ def test_models_that_do_not_exist_are_refused(world, arguments, message):
 def test_sizes_that_do_not_exist_are_refused(world, size):
     with pytest.raises(ValueError, match="even numbers from 4 to 64"):
         power_curve(LiRA(shadows=pool_of(world)), world[0], n_estimators=[size])
+
+
+@pytest.mark.parametrize("sizes", [[], [[4, 8]]])
+def test_sizes_are_a_list_of_one_or_more(world, sizes):
+    with pytest.raises(ValueError, match="n_estimators must be even numbers from 4 to 64; got"):
+        power_curve(LiRA(shadows=pool_of(world)), world[0], n_estimators=sizes)
 
 
 def test_an_attack_without_a_pool_is_refused(world):

@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 from draws import few_and_many, most_by_chance
 from joblib import parallel_config
+from refusals import check_refusal, parametrize_refusals
 from scipy import sparse
 
 from skmia import Records
@@ -109,18 +110,34 @@ def test_a_half_of_one_side_gives_no_baseline():
     assert blind_baseline(copies, [0, 1] * 3, random_state=0) is None
 
 
-def test_bad_input_is_named():
+@parametrize_refusals(
+    (
+        lambda records, membership: blind_baseline(records.X, membership, random_state=0),
+        "Expected skmia.Records",
+        TypeError,
+    ),
+    (
+        lambda records, membership: blind_baseline(Records(records.X), membership, random_state=0),
+        "no task labels",
+    ),
+    (
+        lambda records, membership: blind_baseline(records, np.zeros(400), random_state=0),
+        "no members",
+    ),
+    (
+        lambda records, membership: blind_baseline(
+            records, membership, confidence_level=95, random_state=0
+        ),
+        "confidence_level",
+    ),
+    (
+        lambda records, membership: blind_baseline(records, membership, random_state="zero"),
+        "random_state must be",
+    ),
+)
+def test_bad_input_is_named(call, words, error):
     records, membership = make_records()
-    with pytest.raises(TypeError, match="Expected skmia.Records"):
-        blind_baseline(records.X, membership, random_state=0)
-    with pytest.raises(ValueError, match="no task labels"):
-        blind_baseline(Records(records.X), membership, random_state=0)
-    with pytest.raises(ValueError, match="no members"):
-        blind_baseline(records, np.zeros(400), random_state=0)
-    with pytest.raises(ValueError, match="confidence_level"):
-        blind_baseline(records, membership, confidence_level=95, random_state=0)
-    with pytest.raises(ValueError, match="random_state must be"):
-        blind_baseline(records, membership, random_state="zero")
+    check_refusal(call, words, error, records, membership)
 
 
 def test_a_table_gives_the_same_as_its_numbers():

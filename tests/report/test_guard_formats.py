@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from draws import few_and_many, most_by_chance
+from refusals import check_refusal, parametrize_refusals
 from scipy import sparse
 from sklearn.ensemble import RandomForestClassifier
 
@@ -383,21 +384,38 @@ def test_real_targets_are_compared_too():
     assert not compare_formats(classes, membership, random_state=0).is_warning
 
 
-def test_bad_input_is_named():
-    frame, membership = make_table()
-    with pytest.raises(TypeError, match="Expected skmia.Records"):
-        compare_formats(frame, membership, random_state=0)
-    with pytest.raises(ValueError, match="no non-members"):
-        compare_formats(Records(frame), np.ones(N), random_state=0)
-    with pytest.raises(ValueError, match="n_permutations must be"):
-        compare_formats(Records(frame), membership, n_permutations=0, random_state=0)
-    with pytest.raises(ValueError, match="some hold lists"):
-        compare_formats(
+@parametrize_refusals(
+    (
+        lambda frame, membership: compare_formats(frame, membership, random_state=0),
+        "Expected skmia.Records",
+        TypeError,
+    ),
+    (
+        lambda frame, membership: compare_formats(Records(frame), np.ones(N), random_state=0),
+        "no non-members",
+    ),
+    (
+        lambda frame, membership: compare_formats(
+            Records(frame), membership, n_permutations=0, random_state=0
+        ),
+        "n_permutations must be",
+    ),
+    (
+        lambda frame, membership: compare_formats(
             Records(pd.DataFrame({"a": [[k] for k in range(N)]})), membership, random_state=0
-        )
-    tokens = Records(np.ones((N, 3), dtype=int), n_tokens=np.full(N, 3))
-    with pytest.raises(ValueError, match="sequences of tokens"):
-        compare_formats(tokens, membership, random_state=0)
+        ),
+        "some hold lists",
+    ),
+    (
+        lambda frame, membership: compare_formats(
+            Records(np.ones((N, 3), dtype=int), n_tokens=np.full(N, 3)), membership, random_state=0
+        ),
+        "sequences of tokens",
+    ),
+)
+def test_bad_input_is_named(call, words, error):
+    frame, membership = make_table()
+    check_refusal(call, words, error, frame, membership)
 
 
 def test_very_many_records_are_sampled(monkeypatch):

@@ -5,6 +5,7 @@ from functools import partial
 import numpy as np
 import pandas as pd
 import pytest
+from refusals import check_refusal, parametrize_refusals
 from sklearn.base import clone
 from sklearn.ensemble import GradientBoostingClassifier, HistGradientBoostingClassifier
 from sklearn.exceptions import NotFittedError
@@ -67,15 +68,32 @@ def test_training_draws_nothing_from_the_global_generator(problem):
     assert after[1] == before[1]
 
 
-def test_members_of_a_fitted_victim_must_be_known(problem):
-    with pytest.raises(ValueError, match="membership is required if the victim is fitted"):
-        audit(problem[0], problem[1])
-
-
-def test_frozen_victim_that_is_not_fitted_was_reset_by_accident(problem):
-    _, records, membership = problem
-    with pytest.raises(NotFittedError, match="not fitted"):
-        audit(FrozenEstimator(DecisionTreeClassifier()), records, membership)
+@parametrize_refusals(
+    (
+        lambda problem: audit(problem[0], problem[1]),
+        "membership is required if the victim is fitted",
+    ),
+    (
+        lambda problem: audit(FrozenEstimator(DecisionTreeClassifier()), problem[1], problem[2]),
+        "not fitted",
+        NotFittedError,
+    ),
+    (
+        lambda problem: audit(clone(problem[0]), problem[1].with_outputs(problem[0]), shadows=4),
+        "stored predictions .* Give the membership",
+    ),
+    (
+        lambda problem: audit(
+            clone(problem[0]),
+            problem[1].with_fields(outputs=problem[0].predict_proba(problem[1].X)),
+            problem[2],
+            shadows=4,
+        ),
+        "'outputs' is a bare array; wrap it as Outputs",
+    ),
+)
+def test_wrong_calls_with_problem_are_refused(call, words, error, problem):
+    check_refusal(call, words, error, problem)
 
 
 def test_stored_predictions_are_those_that_are_attacked(problem):
@@ -100,19 +118,6 @@ def test_attacks_that_need_more_than_stored_predictions_are_left_out(problem):
         note.startswith("merlin was left out") and "whose predictions alone are stored" in note
         for note in report.notes
     )
-
-
-def test_stored_predictions_of_an_unknown_training_set_are_refused(problem):
-    victim, records, _ = problem
-    with pytest.raises(ValueError, match="stored predictions .* Give the membership"):
-        audit(clone(victim), records.with_outputs(victim), shadows=4)
-
-
-def test_stored_predictions_that_are_a_bare_array_are_refused(problem):
-    victim, records, membership = problem
-    bare = records.with_fields(outputs=victim.predict_proba(records.X))
-    with pytest.raises(ValueError, match="'outputs' is a bare array; wrap it as Outputs"):
-        audit(clone(victim), bare, membership, shadows=4)
 
 
 def test_stored_predictions_of_another_model_are_noted(problem):

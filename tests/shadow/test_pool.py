@@ -6,6 +6,7 @@ import joblib
 import numpy as np
 import pandas as pd
 import pytest
+from refusals import check_refusal, parametrize_refusals
 from scipy.special import logsumexp
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.datasets import make_classification, make_regression
@@ -152,11 +153,41 @@ def test_smooth_models_are_not_smoothed(records):
     assert fit_pool(LogisticRegression(C=0.1), records).resolution_.tolist() == [0, 0]
 
 
-def test_no_resolution_is_refused_where_probabilities_are_zero_or_one(records):
-    with pytest.raises(
-        ValueError, match='resolution=0 leaves .* infinite, .* use resolution="auto"'
-    ):
-        fit_pool(DecisionTreeClassifier(), records, resolution=0)
+@parametrize_refusals(
+    (
+        lambda records: fit_pool(DecisionTreeClassifier(), records, resolution=0),
+        'resolution=0 leaves .* infinite, .* use resolution="auto"',
+    ),
+    (
+        lambda records: ShadowPool(LogisticRegression(), 4).fit(records.X),
+        r"Expected skmia.Records, got ndarray; .* Records\(X, y\)",
+        TypeError,
+    ),
+    (
+        lambda records: (
+            RMIA(
+                temperature=2.0,
+                shadows=FrozenEstimator(
+                    fit_pool(LogisticRegression(), records, temperatures=(1.0, 4.0))
+                ),
+            )
+            .fit(records)
+            .score_samples(records)
+        ),
+        r"stores the temperatures \(1.0, 4.0\), not 2.0",
+    ),
+    (
+        lambda records: fit_pool(LogisticRegression(), records, augment=lambda some: [some[1:]]),
+        "keep the number of records; it returned 59 of 60",
+    ),
+    (
+        lambda records: fit_pool(LogisticRegression(), records, augment=lambda some: [some.X]),
+        "Expected skmia.Records, got ndarray",
+        TypeError,
+    ),
+)
+def test_wrong_calls_with_records_are_refused(call, words, error, records):
+    check_refusal(call, words, error, records)
 
 
 def test_margins_of_classifiers_without_probabilities(records):
@@ -564,17 +595,6 @@ def test_models_that_answer_infinity_are_refused(regression):
         fit_pool(Broken(), regression)
 
 
-def test_bare_matrix_is_refused(records):
-    with pytest.raises(TypeError, match=r"Expected skmia.Records, got ndarray; .* Records\(X, y\)"):
-        ShadowPool(LogisticRegression(), 4).fit(records.X)
-
-
-def test_unknown_temperature_names_those_at_hand(records):
-    pool = fit_pool(LogisticRegression(), records, temperatures=(1.0, 4.0))
-    with pytest.raises(ValueError, match=r"stores the temperatures \(1.0, 4.0\), not 2.0"):
-        RMIA(temperature=2.0, shadows=FrozenEstimator(pool)).fit(records).score_samples(records)
-
-
 # Augmentations
 
 
@@ -620,16 +640,6 @@ def test_victim_is_asked_about_augmentations(records):
     assert pool.victim_values(victim, records).shape == (2, 60)
     with pytest.raises(ValueError, match="augmentations, .* pass the victim instead of stored"):
         pool.victim_values(None, records.with_outputs(victim))
-
-
-def test_augmentation_keeps_the_number_of_records(records):
-    with pytest.raises(ValueError, match="keep the number of records; it returned 59 of 60"):
-        fit_pool(LogisticRegression(), records, augment=lambda some: [some[1:]])
-
-
-def test_augmentation_returns_records(records):
-    with pytest.raises(TypeError, match="Expected skmia.Records, got ndarray"):
-        fit_pool(LogisticRegression(), records, augment=lambda some: [some.X])
 
 
 def test_forest_of_regression_trees(regression):

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from refusals import check_refusal, parametrize_refusals
 
 from skmia import Outputs
 from skmia.signals import JointResidual, LogResidual, Loss, SquaredError
@@ -68,12 +69,20 @@ def test_few_records_and_many_targets_are_shrunk():
     assert np.linalg.cond(joint.weights) < 100
 
 
-def test_predictions_and_targets_must_agree():
-    with pytest.raises(ValueError, match=r"y of shape \(2,\) and predictions of shape \(2, 3\)"):
-        Loss()(Outputs(np.ones((2, 3)), kind="values"), [1.0, 2.0])
-    with pytest.raises(ValueError, match=r"y of shape \(2, 3\) and predictions of shape \(2,\)"):
-        Loss()(Outputs([1.0, 2.0], kind="value"), np.ones((2, 3)))
-    with pytest.raises(ValueError, match='shape \\(2, 3\\). Use kind="values"'):
-        Outputs(np.ones((2, 3)), kind="value")
-    with pytest.raises(ValueError, match="one value for each of several targets per record"):
-        Outputs([1.0, 2.0], kind="values")
+@parametrize_refusals(
+    (
+        lambda: Loss()(Outputs(np.ones((2, 3)), kind="values"), [1.0, 2.0]),
+        r"y of shape \(2,\) and predictions of shape \(2, 3\)",
+    ),
+    (
+        lambda: Loss()(Outputs([1.0, 2.0], kind="value"), np.ones((2, 3))),
+        r"y of shape \(2, 3\) and predictions of shape \(2,\)",
+    ),
+    (lambda: Outputs(np.ones((2, 3)), kind="value"), 'shape \\(2, 3\\). Use kind="values"'),
+    (
+        lambda: Outputs([1.0, 2.0], kind="values"),
+        "one value for each of several targets per record",
+    ),
+)
+def test_predictions_and_targets_must_agree(call, words, error):
+    check_refusal(call, words, error)

@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from refusals import check_refusal, parametrize_refusals
 from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.datasets import load_digits
@@ -13,7 +14,7 @@ from sklearn.linear_model import LinearRegression, LogisticRegression
 from skmia import Records
 from skmia.attacks import ThresholdAttack
 from skmia.defenses import LabelOnlyDefense
-from skmia.signals import BoundaryDistance, Signals
+from skmia.signals import AdversarialDistance, BoundaryDistance, Signals
 from skmia.victims import CallableVictim
 
 
@@ -152,18 +153,32 @@ def test_x_must_hold_numbers(rows, message):
         BoundaryDistance().of(victim, Records(rows, ["up"] * 6))
 
 
-def test_what_it_cannot_work_on_is_refused():
+@parametrize_refusals(
+    (
+        lambda records, oracle: BoundaryDistance(scale=(1.0, 2.0)).of(oracle, records),
+        "scale of signal .* each of 3 features; got 2",
+    ),
+    (
+        lambda records, oracle: BoundaryDistance().of(
+            LinearRegression().fit(records.X, np.arange(200.0)),
+            Records(records.X, np.arange(200.0)),
+        ),
+        "needs a classifier; got a regressor",
+    ),
+    (
+        lambda records, oracle: ThresholdAttack(signal="boundary_distance").fit(records),
+        "needs the victim itself",
+    ),
+    (
+        lambda records, oracle: BoundaryDistance().of(
+            LogisticRegression().fit(records.X, records.y), Records(records.X, ["left"] * 200)
+        ),
+        "'left' is none of",
+    ),
+)
+def test_what_it_cannot_work_on_is_refused(call, words, error):
     records, oracle, _ = make_linear(3)
-    with pytest.raises(ValueError, match="scale of signal .* each of 3 features; got 2"):
-        BoundaryDistance(scale=(1.0, 2.0)).of(oracle, records)
-    regressor = LinearRegression().fit(records.X, np.arange(200.0))
-    with pytest.raises(ValueError, match="needs a classifier; got a regressor"):
-        BoundaryDistance().of(regressor, Records(records.X, np.arange(200.0)))
-    with pytest.raises(ValueError, match="needs the victim itself"):
-        ThresholdAttack(signal="boundary_distance").fit(records)
-    known = LogisticRegression().fit(records.X, records.y)
-    with pytest.raises(ValueError, match="'left' is none of"):
-        BoundaryDistance().of(known, Records(records.X, ["left"] * 200))
+    check_refusal(call, words, error, records, oracle)
 
 
 @pytest.mark.parametrize(
@@ -172,3 +187,12 @@ def test_what_it_cannot_work_on_is_refused():
 def test_settings_are_checked(settings):
     with pytest.raises(ValueError, match=f"{next(iter(settings))} must be"):
         BoundaryDistance(**settings)
+
+
+@parametrize_refusals(
+    (lambda: AdversarialDistance(bounds=(0, 1, 2)), r"the smaller one first; got \(0, 1, 2\)"),
+    (lambda: AdversarialDistance(bounds=(1, 0)), r"the smaller one first; got \(1, 0\)"),
+    (lambda: AdversarialDistance(bounds=(1, 1)), r"the smaller one first; got \(1, 1\)"),
+)
+def test_wrong_bounds_are_refused(call, words, error):
+    check_refusal(call, words, error)

@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from refusals import check_refusal, parametrize_refusals
 from scipy import sparse
 from scipy.stats import norm
 from sklearn.compose import make_column_transformer
@@ -157,6 +158,11 @@ def test_labels_of_an_overfit_forest_tell_more_than_the_gap():
         (LabelRobustness(scale=(1.0, 2.0)), X, "each of 4 features; got 2"),
         (LabelRobustness("swap", population=Records(X, Y)), sparse.csr_matrix(X), "array or a tab"),
         (LabelRobustness("swap", population=Records(BITS, Y)), X, "must have the features of the"),
+        (
+            LabelRobustness("swap", population=Records(X, Y)),
+            pd.DataFrame(X),
+            "must have the features",
+        ),
     ],
 )
 def test_records_must_suit_the_change(signal, rows, message):
@@ -172,19 +178,16 @@ def test_victims_that_have_no_labels_are_refused():
         ThresholdAttack(signal="label_robustness").fit(Records(X, Y).with_outputs(VICTIM))
 
 
-@pytest.mark.parametrize(
-    "settings, name",
-    [
-        ({"change": "shift"}, "change"),
-        ({"n_changes": 0}, "n_changes"),
-        ({"scale": -1.0}, "scale"),
-        ({"magnitudes": ()}, "magnitudes"),
-        ({"magnitudes": (0.5, 0.0)}, "magnitudes"),
-        ({"change": "flip", "magnitudes": (1.5,)}, "magnitudes"),
-        ({"change": "swap"}, "population"),
-        ({"population": Records(X, Y)}, "population"),
-    ],
+@parametrize_refusals(
+    (lambda: LabelRobustness(change="shift"), "change must be"),
+    (lambda: LabelRobustness(n_changes=0), "n_changes must be"),
+    (lambda: LabelRobustness(scale=-1.0), "scale must be"),
+    (lambda: LabelRobustness(magnitudes=()), "magnitudes must be"),
+    (lambda: LabelRobustness(magnitudes=[[0.1]]), r"magnitudes must be .* got \[\[0.1\]\]"),
+    (lambda: LabelRobustness(magnitudes=(0.5, 0.0)), "magnitudes must be"),
+    (lambda: LabelRobustness(change="flip", magnitudes=(1.5,)), "magnitudes must be"),
+    (lambda: LabelRobustness(change="swap"), "population must be"),
+    (lambda: LabelRobustness(population=Records(X, Y)), "population must be"),
 )
-def test_settings_are_checked(settings, name):
-    with pytest.raises(ValueError, match=f"{name} must be"):
-        LabelRobustness(**settings)
+def test_settings_are_checked(call, words, error):
+    check_refusal(call, words, error)

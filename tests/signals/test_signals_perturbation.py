@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from refusals import check_refusal, parametrize_refusals
 from scipy import sparse
 from sklearn.dummy import DummyClassifier
 from sklearn.frozen import FrozenEstimator
@@ -60,23 +61,20 @@ def test_forms_of_x_give_the_same(monkeypatch):
     np.testing.assert_array_equal(Merlin(20).of(VICTIM, Records(X, Y)), expected)
 
 
-@pytest.mark.parametrize(
-    "rows, message",
-    [
-        (sparse.csr_matrix(X), "must not be sparse"),
-        (pd.DataFrame({"a": X[:, 0], "sex": ["f"] * 80}), "'sex' holds no numbers"),
-        (np.full((80, 4), "text"), "X holds no numbers"),
-    ],
+@parametrize_refusals(
+    (lambda: Merlin().of(VICTIM, Records(sparse.csr_matrix(X), Y)), "must not be sparse"),
+    (
+        lambda: Merlin().of(VICTIM, Records(pd.DataFrame({"a": X[:, 0], "sex": ["f"] * 80}), Y)),
+        "'sex' holds no numbers",
+    ),
+    (lambda: Merlin().of(VICTIM, Records(np.full((80, 4), "text"), Y)), "X holds no numbers"),
+    (
+        lambda: ThresholdAttack(signal="merlin").fit(Records(X, Y).with_outputs(VICTIM)),
+        "Signal 'merlin' needs the victim itself",
+    ),
 )
-def test_x_must_hold_numbers(rows, message):
-    with pytest.raises(ValueError, match=message):
-        Merlin().of(VICTIM, Records(rows, Y))
-
-
-def test_stored_answers_are_not_enough():
-    stored = Records(X, Y).with_outputs(VICTIM)
-    with pytest.raises(ValueError, match="Signal 'merlin' needs the victim itself"):
-        ThresholdAttack(signal="merlin").fit(stored)
+def test_wrong_arguments_are_refused(call, words, error):
+    check_refusal(call, words, error)
 
 
 def test_it_stands_beside_signals_of_answers():

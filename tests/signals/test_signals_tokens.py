@@ -5,6 +5,7 @@ import zlib
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from refusals import check_refusal, parametrize_refusals
 from sklearn.base import BaseEstimator
 
 from skmia import Outputs, Records
@@ -190,19 +191,49 @@ def test_signals_refuse_what_says_nothing_of_tokens():
         ReferenceRatio(skipping).of(Told(), records)
 
 
-@pytest.mark.parametrize(
-    "make, message",
-    [
-        (lambda: MinK(0), "share must be a fraction"),
-        (lambda: MinKPlusPlus(1.5), "share must be a fraction"),
-        (lambda: SurprisingTokens(entropy=-1), "entropy must be"),
-        (lambda: WindowVotes(None, widths=()), "widths must be a tuple"),
-        (lambda: ReCaLL([1, 2]), "prefix must be a tuple"),
-        (lambda: ReCaLL((1, -1)), "prefix must be a tuple"),
-        (lambda: Neighborhood(1), "n_tokens must be"),
-    ],
-    ids=range(7),
+@parametrize_refusals(
+    (lambda: MinK(0), "share must be a fraction"),
+    (lambda: MinKPlusPlus(1.5), "share must be a fraction"),
+    (lambda: SurprisingTokens(entropy=-1), "entropy must be"),
+    (lambda: WindowVotes(None, widths=()), "widths must be a tuple"),
+    (
+        lambda: WindowVotes(None, widths=[2]),
+        r"widths must be a tuple of one or more int; got \[2\]",
+    ),
+    (lambda: ReCaLL([1, 2]), "prefix must be a tuple"),
+    (lambda: ReCaLL((1, -1)), "prefix must be a tuple"),
+    (lambda: Neighborhood(1), "n_tokens must be"),
 )
-def test_bad_settings_are_refused(make, message):
-    with pytest.raises(ValueError, match=message):
-        make()
+def test_bad_settings_are_refused(call, words, error):
+    check_refusal(call, words, error)
+
+
+SAME_TOKENS = "must count the same tokens"
+MOMENTS = "needs the mean and the standard deviation of log p over the vocabulary"
+
+
+class Stored(Told):
+    """A sequence victim that has answered before."""
+
+    def query(self, X):
+        return TokenOutputs(self.factor)
+
+
+@parametrize_refusals(
+    (lambda: MinKPlusPlus()(TokenOutputs(RAGGED, mean=RAGGED), LABELS), MOMENTS),
+    (lambda: MinKPlusPlus()(TokenOutputs(RAGGED, std=-RAGGED), LABELS), MOMENTS),
+    (lambda: compare([[-1, -2, -3, NAN], [-1, -2, NAN, NAN]]), SAME_TOKENS),
+    (lambda: compare([[-1, -2, -3], [-1, NAN, NAN]]), SAME_TOKENS),
+)
+def test_wrong_answers_are_refused(call, words, error):
+    check_refusal(call, words, error)
+
+
+def compare(log_proba):
+    records = token_records([[1, 2, 3], [1, 2]])
+    victim = Stored([[-1.0, -2.0, -3.0], [-1.0, -2.0, NAN]])
+    return ReferenceRatio(Stored(log_proba)).of(victim, records)
+
+
+def test_other_answers_for_the_same_tokens_are_compared():
+    assert_allclose(compare([[-1, -1, -1], [-2, -2, NAN]]), [-2 + 1, -1.5 + 2])

@@ -2,6 +2,7 @@ import re
 
 import numpy as np
 import pytest
+from refusals import check_refusal, parametrize_refusals
 from sklearn.base import clone
 from sklearn.datasets import make_classification
 from sklearn.ensemble import RandomForestClassifier
@@ -73,9 +74,21 @@ def test_signals_are_a_sequence(audit, signals):
         Signals(audit[0], signals).fit(audit[1])
 
 
-def test_no_signal_is_refused(audit):
-    with pytest.raises(ValueError, match="at least one signal"):
-        Signals(audit[0], []).fit(audit[1])
+@parametrize_refusals(
+    (lambda audit: Signals(audit[0], []).fit(audit[1]), "at least one signal"),
+    (
+        lambda audit: Signals(signals=["loss"]).fit(audit[1]).transform(audit[1]),
+        "victim is None and the records hold no outputs",
+    ),
+    (lambda audit: Signals(audit[0]).fit(Records(audit[1].X)), "carry no task labels"),
+    (
+        lambda audit: Signals(audit[0]).fit(audit[1].X),
+        "Expected skmia.Records, got ndarray",
+        TypeError,
+    ),
+)
+def test_wrong_calls_with_audit_are_refused(call, words, error, audit):
+    check_refusal(call, words, error, audit)
 
 
 @pytest.mark.parametrize("name", ["los", ["loss"], np.array(["loss", "auto"]), {}, None])
@@ -84,26 +97,10 @@ def test_unknown_name_is_refused(audit, name):
         Signals(audit[0], [name]).fit(audit[1])
 
 
-def test_records_without_answers_need_a_victim(audit):
-    signals = Signals(signals=["loss"]).fit(audit[1])
-    with pytest.raises(ValueError, match="victim is None and the records hold no outputs"):
-        signals.transform(audit[1])
-
-
 def test_bare_array_of_answers_is_refused(audit):
     records = audit[1].with_fields(outputs=np.full((200, 2), 0.5))
     with pytest.raises(ValueError, match=r"bare array; wrap it as Outputs\(values, classes="):
         Signals().fit(records).transform(records)
-
-
-def test_unlabeled_records_are_refused(audit):
-    with pytest.raises(ValueError, match="carry no task labels"):
-        Signals(audit[0]).fit(Records(audit[1].X))
-
-
-def test_matrix_is_refused(audit):
-    with pytest.raises(TypeError, match="Expected skmia.Records, got ndarray"):
-        Signals(audit[0]).fit(audit[1].X)
 
 
 def test_transform_needs_fit(audit):

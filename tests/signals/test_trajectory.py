@@ -5,6 +5,7 @@ from copy import deepcopy
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from refusals import check_refusal, parametrize_refusals
 from sklearn.base import clone
 from sklearn.ensemble import (
     AdaBoostClassifier,
@@ -203,15 +204,27 @@ def test_wrong_settings_are_refused(settings, said):
             Trajectories(clone(BOOSTED[0]).fit(X, Y), **settings).fit(RECORDS)
 
 
-def test_wrong_victims_are_refused():
+@parametrize_refusals(
+    (
+        lambda forest: Trajectories(forest).fit(RECORDS),
+        "RandomForestClassifier has no rounds to read",
+        TypeError,
+    ),
+    (lambda forest: Trajectory(2).of(forest, RECORDS), "has no rounds", TypeError),
+    (
+        lambda forest: Trajectory(2).of(None, RECORDS.with_outputs(forest)),
+        "stored outputs are not enough",
+    ),
+    (
+        lambda forest: Trajectory(("epoch1",)).of(forest, RECORDS),
+        "no field 'epoch1' with Outputs of a checkpoint",
+    ),
+    (
+        lambda forest: Trajectory((3,)).of(forest, RECORDS),
+        "fitted classifier or regressor",
+        TypeError,
+    ),
+)
+def test_wrong_victims_are_refused(call, words, error):
     forest = RandomForestClassifier(3, random_state=0).fit(X, Y)
-    with pytest.raises(TypeError, match="RandomForestClassifier has no rounds to read"):
-        Trajectories(forest).fit(RECORDS)
-    with pytest.raises(TypeError, match="has no rounds"):
-        Trajectory(2).of(forest, RECORDS)
-    with pytest.raises(ValueError, match="stored outputs are not enough"):
-        Trajectory(2).of(None, RECORDS.with_outputs(forest))
-    with pytest.raises(ValueError, match="no field 'epoch1' with Outputs of a checkpoint"):
-        Trajectory(("epoch1",)).of(forest, RECORDS)
-    with pytest.raises(TypeError, match="fitted classifier or regressor"):
-        Trajectory((3,)).of(forest, RECORDS)
+    check_refusal(call, words, error, forest)

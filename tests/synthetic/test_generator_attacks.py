@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from refusals import check_refusal, parametrize_refusals
 from sklearn.base import BaseEstimator, clone
 from sklearn.exceptions import NotFittedError
 from sklearn.frozen import FrozenEstimator
@@ -255,16 +256,28 @@ def test_seeds(problem):
     assert not np.array_equal(scores[0], scores[2])
 
 
-def test_bad_victims(problem):
-    records, _ = problem
-    with pytest.raises(TypeError, match="sample method; got NoneType"):
-        GeneratorAttack().fit(records)
-    with pytest.raises(NotFittedError, match="generator KernelDensity is not fitted: fit it"):
-        GeneratorAttack(FrozenEstimator(KernelDensity())).fit(records)
-    with pytest.raises(ValueError, match="synthetic rows has 1 columns and The table of records"):
-        GeneratorAttack(fixed([[1.0]] * 9), statistic="ratio").fit(records).score_samples(records)
-    with pytest.raises(ValueError, match="n_neighbors=3 needs that many"):
-        GeneratorAttack(fixed([[1.0]] * 9)).fit(records[:3])
+@parametrize_refusals(
+    (lambda records, _: GeneratorAttack().fit(records), "sample method; got NoneType", TypeError),
+    (
+        lambda records, _: GeneratorAttack(FrozenEstimator(KernelDensity())).fit(records),
+        "generator KernelDensity is not fitted: fit it",
+        NotFittedError,
+    ),
+    (
+        lambda records, _: (
+            GeneratorAttack(fixed([[1.0]] * 9), statistic="ratio")
+            .fit(records)
+            .score_samples(records)
+        ),
+        "synthetic rows has 1 columns and The table of records",
+    ),
+    (
+        lambda records, _: GeneratorAttack(fixed([[1.0]] * 9)).fit(records[:3]),
+        "n_neighbors=3 needs that many",
+    ),
+)
+def test_bad_victims(call, words, error, problem):
+    check_refusal(call, words, error, *problem)
 
 
 ATTACKED = Records(np.random.default_rng(1).normal(size=(60, 3)), np.arange(60) % 2)

@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from refusals import check_refusal, parametrize_refusals
 from scipy.stats import binom
 from sklearn.base import clone
 
@@ -100,14 +101,14 @@ def test_tables_of_any_size_and_kind():
     assert list(loss.result_.columns) == ["estimate", "low", "high"]
 
 
-def test_bad_input():
+@parametrize_refusals(
+    (lambda X: PrivacyLoss().fit(X, np.ones((4, 3)), X), "test has 3 columns and train has 2"),
+    (lambda X: PrivacyLoss().fit(X, X, X[:1]), "synthetic needs at least 2 rows; got 1"),
+    (lambda X: PrivacyLoss(n_permutations=-1).fit(X, X, X), "n_permutations"),
+)
+def test_bad_input(call, words, error):
     X = np.ones((4, 2))
-    with pytest.raises(ValueError, match="test has 3 columns and train has 2"):
-        PrivacyLoss().fit(X, np.ones((4, 3)), X)
-    with pytest.raises(ValueError, match="synthetic needs at least 2 rows; got 1"):
-        PrivacyLoss().fit(X, X, X[:1])
-    with pytest.raises(ValueError, match="n_permutations"):
-        PrivacyLoss(n_permutations=-1).fit(X, X, X)
+    check_refusal(call, words, error, X)
 
 
 @pytest.mark.parametrize("version", ["original", "tie_corrected"])

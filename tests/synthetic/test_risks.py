@@ -5,6 +5,7 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
+from refusals import check_refusal, parametrize_refusals
 from scipy.stats import binom, hypergeom
 from sklearn.base import clone
 
@@ -212,23 +213,31 @@ def test_missing_values_and_quotes():
     assert len(SinglingOutRisk("univariate").fit(dates, dates, dates).predicates_) == 12
 
 
-def test_tables_that_cannot_be_compared():
+@parametrize_refusals(
+    (
+        lambda X, table: LinkabilityRisk().fit(X, np.ones((4, 3)), X),
+        "test has 3 columns and train has 2",
+    ),
+    (
+        lambda X, table: LinkabilityRisk().fit(table, table.rename(columns={"b": "c"}), table),
+        "test lacks the column 'b' of synthetic",
+    ),
+    (lambda X, table: InferenceRisk().fit(X, X, X[:0]), "synthetic needs at least 1 row"),
+    (
+        lambda X, table: InferenceRisk("wage").fit(table, table, table),
+        "secrets has 'wage', which is not a column",
+    ),
+    (lambda X, table: LinkabilityRisk(n_neighbors=9).fit(X, X, X), "n_neighbors=9 needs that many"),
+    (lambda X, table: excess_risk(11, 10, 0, 10), "from 0 to the number of attacks, 10"),
+    (
+        lambda X, table: excess_risk(1, 10, 0, 10, confidence_level=0),
+        r"confidence_level must be a number in \(0, 1\)",
+    ),
+)
+def test_tables_that_cannot_be_compared(call, words, error):
     X = np.ones((4, 2))
     table = pd.DataFrame(X, columns=["a", "b"])
-    with pytest.raises(ValueError, match="test has 3 columns and train has 2"):
-        LinkabilityRisk().fit(X, np.ones((4, 3)), X)
-    with pytest.raises(ValueError, match="test lacks the column 'b' of synthetic"):
-        LinkabilityRisk().fit(table, table.rename(columns={"b": "c"}), table)
-    with pytest.raises(ValueError, match="synthetic needs at least 1 row"):
-        InferenceRisk().fit(X, X, X[:0])
-    with pytest.raises(ValueError, match="secrets has 'wage', which is not a column"):
-        InferenceRisk("wage").fit(table, table, table)
-    with pytest.raises(ValueError, match="n_neighbors=9 needs that many"):
-        LinkabilityRisk(n_neighbors=9).fit(X, X, X)
-    with pytest.raises(ValueError, match="from 0 to the number of attacks, 10"):
-        excess_risk(11, 10, 0, 10)
-    with pytest.raises(ValueError, match=r"confidence_level must be a number in \(0, 1\)"):
-        excess_risk(1, 10, 0, 10, confidence_level=0)
+    check_refusal(call, words, error, X, table)
 
 
 def stack(*tables):

@@ -5,6 +5,7 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
+from refusals import check_refusal, parametrize_refusals
 
 from skmia.report._document import check_table_document
 from skmia.synthetic import InferenceRisk, LinkabilityRisk, SinglingOutRisk, audit_table
@@ -190,11 +191,21 @@ def test_persons_of_one_row_are_rows(risk):
         assert counts.tolist() == [10, 10]
 
 
-def test_bad_persons(visits):
-    real, made, held = visits
-    with pytest.raises(ValueError, match="group_by='x' is not a column of real; available"):
-        audit_table(real, made, held, group_by="x")
-    with pytest.raises(ValueError, match="or one array of persons for each of real and holdout"):
-        audit_table(real, made, held, group_by=[real["who"]])
-    with pytest.raises(ValueError, match="group_by of holdout has no value for 1 of"):
-        audit_table(real, made, held.assign(who=[None, *held["who"][1:]]), group_by="who")
+@parametrize_refusals(
+    (
+        lambda real, made, held: audit_table(real, made, held, group_by="x"),
+        "group_by='x' is not a column of real; available",
+    ),
+    (
+        lambda real, made, held: audit_table(real, made, held, group_by=[real["who"]]),
+        "or one array of persons for each of real and holdout",
+    ),
+    (
+        lambda real, made, held: audit_table(
+            real, made, held.assign(who=[None, *held["who"][1:]]), group_by="who"
+        ),
+        "group_by of holdout has no value for 1 of",
+    ),
+)
+def test_bad_persons(call, words, error, visits):
+    check_refusal(call, words, error, *visits)

@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from asking import answers_of
+from refusals import check_refusal, parametrize_refusals
 from sklearn.base import clone
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.frozen import FrozenEstimator
@@ -105,26 +106,28 @@ def test_several_outputs_are_refused_with_a_way_out(name):
         ThresholdAttack(model).fit(Records(X, Y[:, 0])).score_samples(Records(X, Y[:, 0]))
 
 
-def test_labels_of_several_outputs_are_refused_with_a_way_out():
-    model = FrozenEstimator(clone(LABELS["forest"]).fit(X, Y))
-    with pytest.raises(ValueError, match="2 columns, .*JointOutputs attacks .* OneOutput one"):
-        LiRA(model, shadows=2).fit(Records(X, Y))
-
-
-def test_an_output_that_does_not_exist():
-    model = clone(LABELS["forest"]).fit(X, Y)
-    with pytest.raises(ValueError, match="output must be below the number of outputs, 2; got 2"):
-        OneOutput(model, 2).predict_proba(X)
-    with pytest.raises(ValueError, match="'output' parameter of OneOutput"):
-        OneOutput(LinearSVC(), -1).fit(X, Y)
+@parametrize_refusals(
+    (
+        lambda: LiRA(FrozenEstimator(clone(LABELS["forest"]).fit(X, Y)), shadows=2).fit(
+            Records(X, Y)
+        ),
+        "2 columns, .*JointOutputs attacks .* OneOutput one",
+    ),
+    (
+        lambda: OneOutput(clone(LABELS["forest"]).fit(X, Y), 2).predict_proba(X),
+        "output must be below the number of outputs, 2; got 2",
+    ),
+    (lambda: OneOutput(LinearSVC(), -1).fit(X, Y), "'output' parameter of OneOutput"),
+    (
+        lambda: OneOutput(KNeighborsClassifier(), 0).fit([[1, 2], [3]], [[0, 1], [1, 0]]),
+        "X must hold rows of equal length",
+    ),
+)
+def test_wrong_arguments_are_refused(call, words, error):
+    check_refusal(call, words, error)
 
 
 def test_labels_of_two_types_are_refused():
     X, y = np.zeros((4, 2)), pd.DataFrame({"a": [0, 1, 0, 1], "b": list("uvuv")})
     with pytest.raises(ValueError, match="y must hold values of one type.*got int, str"):
         OneOutput(KNeighborsClassifier(), 0).fit(X, y)
-
-
-def test_rows_of_two_lengths_are_refused():
-    with pytest.raises(ValueError, match="X must hold rows of equal length"):
-        OneOutput(KNeighborsClassifier(), 0).fit([[1, 2], [3]], [[0, 1], [1, 0]])

@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from asking import answers_of
+from refusals import check_refusal, parametrize_refusals
 from scipy import sparse
 from scipy.special import expit
 from sklearn.ensemble import RandomForestClassifier
@@ -333,6 +334,13 @@ def test_several_targets_are_refused(victim):
         open_white_box(victim)
 
 
+def test_another_loss_of_a_perceptron_is_refused():
+    victim = fit_quietly(MLPRegressor(**MLP), TARGET)
+    victim.loss = "poisson"  # a parameter of scikit-learn from 1.7
+    with pytest.raises(ValueError, match="the model has 1 and loss='poisson'"):
+        open_white_box(victim)
+
+
 def test_several_labels_a_record_are_refused():
     victim = fit_quietly(MLPClassifier(**MLP), np.column_stack([X[:, 0] > 0, X[:, 1] > 0]))
     with pytest.raises(ValueError, match="one label per record"):
@@ -344,44 +352,47 @@ def test_other_models_under_the_name_of_logistic_regression_are_refused():
     model.multi_class = "ovr"  # a parameter of scikit-learn before 1.8
     with pytest.raises(ValueError, match="fitted one-vs-rest"):
         open_white_box(model)
+    model = LogisticRegression().fit(X, LABELS[3])
+    model.solver = "liblinear"
+    with pytest.raises(ValueError, match="fitted one-vs-rest"):
+        open_white_box(model)
     model = LogisticRegression().fit(X, LABELS[2])
     model.multi_class = "multinomial"
     with pytest.raises(ValueError, match="two classes needs one logit"):
         open_white_box(model)
 
 
-@pytest.mark.parametrize(
-    "ask, message",
-    [
-        (lambda box, y: box.gradient_norms(X, y, "weights"), "got 'weights'"),
-        (lambda box, y: box.loss(X[:, :2], y), r"inputs of 3 features; got shape \(12, 2\)"),
-        (lambda box, y: box.loss(X[0], y), r"got an array of float64 of shape \(3,\)"),
-        (lambda box, y: box.loss(X[:0], y[:0]), r"one or more records.* shape \(0, 3\)"),
-        (lambda box, y: box.loss(X.astype(str), y), "array of numbers"),
-        (lambda box, y: box.loss(X, y[:-1]), "one label for each of 12"),
-        (lambda box, y: box.loss(X, np.where(y == 5, 9, y)), "4 of 12 .* position 0: 9 is none"),
-        (lambda box, y: box.logit_gradient(X, np.ones((N, 2))), r"the shape \(12, 3\); got"),
-        (
-            lambda box, y: box.layer_outputs(X, ["relu"]),
-            "Unknown layer 'relu'; the 3 layers are hidden_1,",
-        ),
-        (lambda box, y: box.layer_outputs(X, [3]), "Unknown layer 3; the 3 layers"),
-        (lambda box, y: box.layer_outputs(X, "output"), "sequence of names or positions"),
-        (
-            lambda box, y: box.layer_gradients(X, y, ["W"]),
-            "Unknown parameter 'W'; the parameters are coefs_",
-        ),
-        (lambda box, y: box.layer_gradients(X, y, "coefs_[0]"), "sequence of names; got 'coefs_"),
-        (
-            lambda box, y: open_white_box(box.model, chunk_size=0),
-            "chunk_size must be an integer from 1",
-        ),
-    ],
+@parametrize_refusals(
+    (lambda box, y: box.gradient_norms(X, y, "weights"), "got 'weights'"),
+    (lambda box, y: box.loss(X[:, :2], y), r"inputs of 3 features; got shape \(12, 2\)"),
+    (lambda box, y: box.loss(X[0], y), r"got an array of float64 of shape \(3,\)"),
+    (lambda box, y: box.loss(X[:0], y[:0]), r"one or more records.* shape \(0, 3\)"),
+    (lambda box, y: box.loss(X.astype(str), y), "array of numbers"),
+    (lambda box, y: box.loss(X, y[:-1]), "one label for each of 12"),
+    (lambda box, y: box.loss(X, np.where(y == 5, 9, y)), "4 of 12 .* position 0: 9 is none"),
+    (lambda box, y: box.logit_gradient(X, np.ones((N, 2))), r"the shape \(12, 3\); got"),
+    (
+        lambda box, y: box.layer_outputs(X, ["relu"]),
+        "Unknown layer 'relu'; the 3 layers are hidden_1,",
+    ),
+    (lambda box, y: box.layer_outputs(X, [3]), "Unknown layer 3; the 3 layers"),
+    (lambda box, y: box.layer_outputs(X, "output"), "sequence of names or positions"),
+    (lambda box, y: box.layer_outputs(X, 3), "sequence of names or positions; got 3"),
+    (lambda box, y: box.layer_gradients(X, y, 3), "parameters must be a sequence of names; got 3"),
+    (lambda box, y: box.layer_gradients(X, y, [3]), "Unknown parameter 3; the parameters are"),
+    (
+        lambda box, y: box.layer_gradients(X, y, ["W"]),
+        "Unknown parameter 'W'; the parameters are coefs_",
+    ),
+    (lambda box, y: box.layer_gradients(X, y, "coefs_[0]"), "sequence of names; got 'coefs_"),
+    (
+        lambda box, y: open_white_box(box.model, chunk_size=0),
+        "chunk_size must be an integer from 1",
+    ),
 )
-def test_errors_name_what_was_got(ask, message):
+def test_errors_name_what_was_got(call, words, error):
     model, y = VICTIMS["mlp-3-relu"]
-    with pytest.raises(ValueError, match=message):
-        ask(open_white_box(model), y)
+    check_refusal(call, words, error, open_white_box(model), y)
 
 
 def test_regressors_have_no_logits():
@@ -390,8 +401,9 @@ def test_regressors_have_no_logits():
     for ask in (white_box.logits, lambda inputs: white_box.logit_gradient(inputs, [[1.0]])):
         with pytest.raises(ValueError, match="A regressor has no logits"):
             ask(X)
-    with pytest.raises(ValueError, match="one number for each of 12 records"):
-        white_box.loss(X, LABELS[2])
+    for y in (LABELS[2], TARGET[:, None]):
+        with pytest.raises(ValueError, match="one number for each of 12 records"):
+            white_box.loss(X, y)
 
 
 def test_model_is_left_as_it_was():
