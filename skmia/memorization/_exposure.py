@@ -188,7 +188,8 @@ def _negative_likelihood(parameters, z):
 
 def fit_skew_normal(values):
     """Return the maximum likelihood, from the moments on."""
-    mean, spread = values.mean(), values.std()
+    with np.errstate(over="ignore"):  # of which the next lines tell
+        mean, spread = values.mean(), values.std()
     if not np.isfinite(spread) or spread <= 1e-12 * max(1.0, abs(mean)):
         raise ValueError(
             "A skew-normal distribution is fitted to log-perplexities that are finite and not all "

@@ -148,9 +148,14 @@ def _read_rows_like(values, name, rows):
     found = list(values) if np.iterable(values) else []
     if name == "labels" and not any(map(np.ndim, found)):
         raise ValueError(f"{must}; leave labels of classes out, got {show(values)}.")
-    if len(found) != len(rows) or any(np.ndim(one) != 1 for one in found):
-        got = f"got an array of shape {np.shape(values)}" if found and not np.ndim(found[0]) else ""
-        raise ValueError(f"{must}; {got or f'got {len(found)} rows for {len(rows)} texts'}.")
+    flat = [i for i, one in enumerate(found) if np.ndim(one) != 1]
+    if len(found) != len(rows) or flat:
+        got = f"{len(found)} rows for {len(rows)} texts"
+        if flat:
+            is_array = len(flat) == len(found)
+            got = f"an array of shape {np.shape(values)}" if is_array else show(found[flat[0]])
+            got += "" if is_array else f" for text {flat[0]}"
+        raise ValueError(f"{must}; got {got}.")
     found = [to_array(one, name, "hold whole numbers") for one in found]
     for i, (one, row) in enumerate(zip(found, rows, strict=True)):
         if len(one) != len(row) or (len(one) and one.dtype.kind not in "biu"):

@@ -76,8 +76,7 @@ class Signals(SignalColumns):
     def fit(self, X: Records, y: Any = None) -> Self:
         check_records(X, targets=True)
         check_outputs_source(self.victim)
-        is_single = isinstance(self.signals, str | Signal) or not np.iterable(self.signals)
-        if is_single or len(self.signals) == 0:
+        if not np.iterable(self.signals) or len(self.signals) == 0:
             raise ValueError(
                 f"signals must be a sequence of at least one signal; got {show(self.signals)}."
             )

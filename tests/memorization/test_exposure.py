@@ -293,6 +293,7 @@ def test_bad_canaries_are_named(call, words, error, trained):
     ),
     (lambda: skew_normal_exposure(1.0, [1.0] * 7), "sample must hold 8 values or more; got 7"),
     (lambda: skew_normal_exposure(1.0, [1.0] * 9), "not all equal"),
+    (lambda: skew_normal_exposure(1.0, [1e308, -1e308] * 4), "a standard deviation of inf"),
     (lambda: skew_normal_exposure(np.inf, np.arange(9.0)), "log_perplexity must be finite numbers"),
 )
 def test_wrong_arguments_are_refused(call, words, error):

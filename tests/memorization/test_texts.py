@@ -319,7 +319,7 @@ def test_a_start_token_that_stands_twice_is_told(texts):
     (lambda: token_records([[1], [500_000_000]]), r"got \[500000000\] at place 1"),
     (lambda: mask([1, 1]), r"a row for each text and a number .* got an array of shape \(2,\)"),
     (lambda: mask([[1, 1]]), "a row for each text and a number .* got 1 rows for 2 texts"),
-    (lambda: mask([[1, 1], 1]), "must have a row for each text and a number for each of its tok"),
+    (lambda: mask([[1, 1], 1]), "a row for each text and a number .* tokens; got 1 for text 1"),
     (lambda: mask([[1, 1], [0.5, 1]]), "must have a row for each .* record 1 has 2 tokens and a"),
     (lambda: token_records({"ids": [[1]]}), "must hold 'input_ids'; got 'ids'"),
     (lambda: token_records([{"input_ids": [1]}, {"text": "a"}]), "Record 1 has no 'input_ids'"),
