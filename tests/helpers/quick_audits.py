@@ -10,11 +10,12 @@ from sklearn.ensemble import HistGradientBoostingClassifier
 from skmia.attacks import ThresholdAttack
 from skmia.disparity import DisparityTest
 from skmia.report import _surrogate, positive_control
+from skmia.report._permutations import count_permutations
 from skmia.report.checks import _control
 
 
 def shrink_models(monkeypatch):
-    """Use fewer trees, splits, permutations of groups, queries, and attacks in the control."""
+    """Use fewer trees, splits, permutations, queries, and attacks in the control."""
     for kinds in ("_CLASSIFIERS", "_REGRESSORS"):
         smaller = tuple(map(shrink_forest, getattr(_surrogate, kinds)))
         monkeypatch.setattr(_surrogate, kinds, smaller)
@@ -23,6 +24,7 @@ def shrink_models(monkeypatch):
     monkeypatch.setattr(_control, "positive_control", control_by_loss)
     comparison = partial(DisparityTest, n_permutations=199)
     monkeypatch.setattr("skmia.report._examine.DisparityTest", comparison)
+    monkeypatch.setattr("skmia.report.checks._permutation.count_permutations", count_few)
     monkeypatch.setattr("skmia.report.checks._drift._N_SPLITS", 1)
     monkeypatch.setattr("skmia.attacks._stacked._N_FOLDS", 2)
     # The stack is then one of its single scores, the regression or what joins both.
@@ -42,6 +44,12 @@ def shrink_forest(model):
     """Return a model as it is, and a forest of 100 trees with 10."""
     settings = model.get_params()
     return clone(model).set_params(n_estimators=10) if "n_estimators" in settings else model
+
+
+def count_few(confidence_level):
+    """Return 199 at 95%, with which a two-sided p-value can fall to 1%."""
+    wanted = count_permutations(confidence_level)
+    return 199 if confidence_level <= 0.95 else wanted
 
 
 def control_by_loss(records, membership, **settings):
