@@ -70,9 +70,10 @@ def close_figures():
 @pytest.fixture
 def quick_audits(monkeypatch):
     """Small models in the audits of a test of something else."""
-    from quick_audits import shrink_models
+    from quick_audits import permute_less, shrink_models
 
     shrink_models(monkeypatch)
+    permute_less(monkeypatch)
 
 
 @pytest.fixture(scope="session")

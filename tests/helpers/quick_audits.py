@@ -15,7 +15,7 @@ from skmia.report.checks import _control
 
 
 def shrink_models(monkeypatch):
-    """Use fewer trees, splits, permutations, queries, and attacks in the control."""
+    """Use fewer trees, splits, permutations of groups, queries, and attacks in the control."""
     for kinds in ("_CLASSIFIERS", "_REGRESSORS"):
         smaller = tuple(map(shrink_forest, getattr(_surrogate, kinds)))
         monkeypatch.setattr(_surrogate, kinds, smaller)
@@ -24,7 +24,6 @@ def shrink_models(monkeypatch):
     monkeypatch.setattr(_control, "positive_control", control_by_loss)
     comparison = partial(DisparityTest, n_permutations=199)
     monkeypatch.setattr("skmia.report._examine.DisparityTest", comparison)
-    monkeypatch.setattr("skmia.report.checks._permutation.count_permutations", count_few)
     monkeypatch.setattr("skmia.report.checks._drift._N_SPLITS", 1)
     monkeypatch.setattr("skmia.attacks._stacked._N_FOLDS", 2)
     # The stack is then one of its single scores, the regression or what joins both.
@@ -44,6 +43,11 @@ def shrink_forest(model):
     """Return a model as it is, and a forest of 100 trees with 10."""
     settings = model.get_params()
     return clone(model).set_params(n_estimators=10) if "n_estimators" in settings else model
+
+
+def permute_less(monkeypatch):
+    """Permute membership 199 times, which decides all but numbers that are close to chance."""
+    monkeypatch.setattr("skmia.report.checks._permutation.count_permutations", count_few)
 
 
 def count_few(confidence_level):
