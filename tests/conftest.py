@@ -67,6 +67,15 @@ def close_figures():
         sys.modules["matplotlib.pyplot"].close("all")
 
 
+@pytest.fixture
+def quick_audits(monkeypatch):
+    """Small models in the audits of a test of something else."""
+    from quick_audits import permute_less, shrink_models
+
+    shrink_models(monkeypatch)
+    permute_less(monkeypatch)
+
+
 @pytest.fixture(scope="session")
 def shared_data():
     """Path of the folder with the real data sets: SKMIA_TEST_DATA, or ../shared/data."""

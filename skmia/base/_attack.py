@@ -108,9 +108,9 @@ class BaseAttack(TransactionMixin, CopiesParameters, ClassifierMixin, BaseEstima
         cls.__signature__ = own.replace(parameters=[*own.parameters.values()][1:])
 
     def __new__(cls, *args, **kwargs):
-        parameters = signature(cls.__init__).parameters
-        for name in {"n_jobs", "random_state", "verbose"} & kwargs.keys() - parameters.keys():
-            if "shadows" in parameters:
+        for name in {"n_jobs", "random_state", "verbose"} & kwargs.keys():
+            parameters = signature(cls.__init__).parameters
+            if name not in parameters and "shadows" in parameters:
                 raise TypeError(
                     f"{cls.__name__} has no parameter {name!r}, which belongs to the pool: "
                     f"shadows=ShadowPool(model, {name}={kwargs[name]!r})."

@@ -113,17 +113,17 @@ class FileFindings(ShortFindings):
     @property
     def evidence(self) -> str:
         """Conclusion about the file, one of the words of :class:`AuditReport`."""
-        return choose_file_evidence(self.grounds, self.facts)
+        return self._remember("_evidence", lambda: choose_file_evidence(self.grounds, self.facts))
 
     @property
     def verdict(self) -> str:
         """The same in words, after a headline."""
-        return write_file_verdict(self.grounds, self.facts)
+        return self._remember("_verdict", lambda: write_file_verdict(self.grounds, self.facts))
 
     @property
     def level(self) -> Level:
         """How much the file leaks, as :attr:`AuditReport.level`."""
-        return measure_audit_level(self.grounds, self.evidence)
+        return self._remember("_level", lambda: measure_audit_level(self.grounds, self.evidence))
 
 
 def attack_file(case, clock):

@@ -3,7 +3,7 @@
 import io
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from textwrap import fill
 from typing import TYPE_CHECKING, Any, Literal
@@ -264,17 +264,17 @@ class ServiceFindings(ShortFindings):
     @property
     def evidence(self) -> Literal["leak", "none", "shift", "reversed", "unknown"]:
         """Conclusion about the answers, one of the words of :class:`AuditReport`."""
-        return choose_evidence(self.grounds)
+        return self._remember("_evidence", lambda: choose_evidence(self.grounds))
 
     @property
     def verdict(self) -> str:
         """The same in words, after a headline."""
-        return write_audit_verdict(self.grounds, self.evidence)
+        return self._remember("_verdict", lambda: write_audit_verdict(self.grounds, self.evidence))
 
     @property
     def level(self) -> Level:
         """How much the answers reveal, a word with an order as :attr:`AuditReport.level`."""
-        return measure_audit_level(self.grounds, self.evidence)
+        return self._remember("_level", lambda: measure_audit_level(self.grounds, self.evidence))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -479,9 +479,13 @@ class AuditReport:
             list(self.settings["attacks"]),
         )
 
+    @cached_property
+    def _service(self):
+        return ServiceFindings(self.results, self.grounds)
+
     @property
     def service(self) -> ServiceFindings:
-        return ServiceFindings(self.results, self.grounds)
+        return self._service
 
     @property
     def evidence(self) -> Literal["leak", "none", "shift", "reversed", "unknown"]:
@@ -491,9 +495,13 @@ class AuditReport:
     def verdict(self) -> str:
         return self.service.verdict
 
+    @cached_property
+    def _level(self):
+        return get_highest(list_routes(self)).level
+
     @property
     def level(self) -> Level:
-        return get_highest(list_routes(self)).level
+        return self._level
 
     def to_frame(self) -> pd.DataFrame:
         """Return the numbers as a table with one row for each attack, group and metric.

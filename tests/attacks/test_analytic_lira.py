@@ -88,14 +88,14 @@ def test_outputs_of_logistic_regression_move_nearly_as_in_refits(n_classes, pena
     influence = LinearInfluence(with_ones(X), curve, 0.5, np.append(np.full(6, penalty), 0.0))
     leverage = influence.leverage(with_ones(X))
     moves = influence.move(leverage, curve, weights)
-    refits = np.empty_like(moves[:20])
-    for i in range(20):
+    refits = np.empty_like(moves[:8])
+    for i in range(8):
         changed = weights.copy()
         changed[i] = 1.0
         refits[i] = fit(changed)[i] - outputs[i]
     if n_classes > 2:  # a number added to all outputs changes nothing
         refits -= refits.mean(axis=1, keepdims=True)
-    np.testing.assert_allclose(moves[:20], refits, rtol=0.1, atol=3e-3)
+    np.testing.assert_allclose(moves[:8], refits, rtol=0.1, atol=3e-3)
 
 
 @pytest.mark.parametrize("loss", [SquaredLoss(), LogisticLoss(), SoftmaxLoss()])

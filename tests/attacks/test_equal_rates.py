@@ -44,7 +44,7 @@ def test_a_standard_score_by_hand():
     np.testing.assert_allclose(found, (5 - 3) / np.sqrt(14 / 3 * 5 / 4))
 
 
-def count_alarms(n_rounds=30, n=150, n_models=32, rate=0.05):
+def count_alarms(n_rounds=15, n=150, n_models=32, rate=0.05):
     """How often each record is flagged when it is out, in independent audits."""
     rng = np.random.default_rng(0)
     # Members of one half are far from non-members, those of the other half hardly.
@@ -69,10 +69,10 @@ def count_alarms(n_rounds=30, n=150, n_models=32, rate=0.05):
 def test_records_of_every_width_are_mistaken_at_the_same_rate():
     rates, width = count_alarms()
     wide, narrow = width > 1, width < 1
-    # Of 1,125 answers on each side, .05 with a standard error of .0065.
-    assert abs(rates["equal"][wide].mean() - rates["equal"][narrow].mean()) < 0.028
-    assert abs(rates["equal"].mean() - 0.05) < 0.015
-    assert abs(rates["together"][wide].mean() - rates["together"][narrow].mean()) > 0.03
+    # Of 560 answers on each side, .05 with a standard error of .0092.
+    assert abs(rates["equal"][wide].mean() - rates["equal"][narrow].mean()) < 0.039
+    assert abs(rates["equal"].mean() - 0.05) < 0.02
+    assert abs(rates["together"][wide].mean() - rates["together"][narrow].mean()) > 0.04
 
 
 def test_the_threshold_for_all_records_together_is_kept(problem):

@@ -35,21 +35,32 @@ def draw_pvalues(scores, member, rng):
     return conformal_pvalues(scores[others], scores[known]), member[others]
 
 
+@pytest.fixture(scope="module")
+def drawn(scored):
+    """P-values and membership, each time with other known non-members."""
+    rng = np.random.default_rng(1)
+    return [draw_pvalues(*scored, rng) for _ in range(N_DRAWS)]
+
+
+@pytest.fixture(scope="module")
+def permuted(scored):
+    """P-values where the membership is another one each time."""
+    rng, (scores, member) = np.random.default_rng(3), scored
+    return [draw_pvalues(scores, rng.permutation(member), rng)[0] for _ in range(N_DRAWS)]
+
+
 @pytest.mark.parametrize("level", [0.01, 0.05, 0.2])
-def test_non_members_have_small_pvalues_as_rarely_as_stated(scored, level):
-    rng, rates = np.random.default_rng(1), []
-    for _ in range(N_DRAWS):
-        pvalues, member = draw_pvalues(*scored, rng)
-        rates.append(np.mean(pvalues[~member] <= level))
+def test_non_members_have_small_pvalues_as_rarely_as_stated(drawn, level):
+    rates = [np.mean(pvalues[~member] <= level) for pvalues, member in drawn]
+    pvalues, member = drawn[-1]
     assert np.mean(rates) <= level + 3 * np.std(rates) / np.sqrt(N_DRAWS)
     assert np.mean(pvalues[member] <= level) > level  # members have them more often
 
 
 @pytest.mark.parametrize("rate", [0.05, 0.2])
-def test_the_share_of_non_members_in_lists_is_bounded(scored, rate):
-    rng, shares, sizes = np.random.default_rng(2), [], []
-    for _ in range(N_DRAWS):
-        pvalues, member = draw_pvalues(*scored, rng)
+def test_the_share_of_non_members_in_lists_is_bounded(drawn, rate):
+    shares, sizes = [], []
+    for pvalues, member in drawn:
         listed = false_discovery_control(pvalues) <= rate
         shares.append(np.mean(~member[listed]) if listed.any() else 0.0)
         sizes.append(listed.sum())
@@ -58,11 +69,7 @@ def test_the_share_of_non_members_in_lists_is_bounded(scored, rate):
 
 
 @pytest.mark.parametrize("rate", [0.05, 0.2])
-def test_nobody_is_listed_by_bits_that_the_file_does_not_know(scored, rate):
-    scores, member = scored
-    rng, n_lists = np.random.default_rng(3), 0
-    for _ in range(N_DRAWS):
-        pvalues, _ = draw_pvalues(scores, rng.permutation(member), rng)
-        n_lists += bool((false_discovery_control(pvalues) <= rate).any())
+def test_nobody_is_listed_by_bits_that_the_file_does_not_know(permuted, rate):
+    n_lists = sum((false_discovery_control(pvalues) <= rate).any() for pvalues in permuted)
     # Each list is a false discovery as a whole.
     assert n_lists <= binom.ppf(1 - 1e-4, N_DRAWS, rate)

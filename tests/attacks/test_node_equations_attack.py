@@ -243,6 +243,7 @@ def test_records_that_come_later_are_judged_one_by_one():
         np.testing.assert_allclose(one, scores[:5], rtol=1e-6, atol=1e-6)
 
 
+@pytest.mark.usefixtures("quick_audits")
 def test_settings_can_be_searched_and_an_audit_runs_it():
     member = draw_half(4)
     victim = fit(HistGradientBoostingClassifier(max_iter=20, random_state=0), member)

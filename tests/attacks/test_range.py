@@ -83,7 +83,9 @@ def test_a_trim_between_two_quantiles_keeps_one_score(problem):
     np.testing.assert_array_equal(scores, records.X[:, 0] + max(sampler.drawn))
 
 
-@pytest.mark.parametrize("attack", [LiRA(), RMIA(), LiRA(online=False)])
+@pytest.mark.parametrize(
+    "attack", [LiRA(), RMIA(), pytest.param(LiRA(online=False), marks=pytest.mark.slow)]
+)
 def test_more_points_of_a_range_tell_more(problem, attack):
     victim, pool, records, membership = problem
     aucs = []

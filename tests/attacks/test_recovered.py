@@ -104,8 +104,14 @@ def test_errors_of_coefficients_are_what_rounding_makes_them(data):
     assert 0.6 < np.sqrt(np.mean(np.square(away))) < 1.4
 
 
-@pytest.mark.parametrize("name", KINDS)
-@pytest.mark.parametrize("d", [20, 100])
+# With many coefficients each kind takes as long as all of them with few.
+MANY = [
+    pytest.param(name, 100, marks=[] if name in ("logistic", "squares") else pytest.mark.slow)
+    for name in KINDS
+]
+
+
+@pytest.mark.parametrize("name, d", [*((name, 20) for name in KINDS), *MANY])
 def test_a_service_is_as_weak_as_its_file(name, d):
     recipe, kind = KINDS[name]
     of_service, of_file = [], []

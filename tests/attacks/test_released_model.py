@@ -178,7 +178,10 @@ PLANTED = {
     "weights of LightGBM": (lambda: make_lightgbm(n_estimators=30, class_weight="balanced"), 0.99),
     "weight of XGBoost": (lambda: make_xgboost(n_estimators=30, scale_pos_weight=2.0), 0.99),
     "weights of rows": (lambda: ExtraTreesClassifier(n_estimators=30, **LEAVES), 0.99),
-    "weights of rows of boosting": (lambda: GradientBoostingClassifier(random_state=0), 0.9),
+    "weights of rows of boosting": (
+        lambda: GradientBoostingClassifier(n_estimators=50, random_state=0),
+        0.9,
+    ),
     "subsample": (
         lambda: GradientBoostingClassifier(n_estimators=30, subsample=0.5, random_state=0),
         0.8,

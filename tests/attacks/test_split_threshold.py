@@ -126,6 +126,7 @@ def test_labels_and_order_do_not_matter():
     np.testing.assert_allclose(again[::-1], scores, atol=1e-6)
 
 
+@pytest.mark.usefixtures("quick_audits")
 def test_an_audit_runs_it_and_says_of_which_models_it_does_not():
     member = draw_half(5)
     victim = fit(RandomForestClassifier(20, random_state=0), member)

@@ -126,6 +126,7 @@ def test_expected_auc_is_that_of_right_probabilities():
     assert abs(np.mean(aucs) - expect_auc(p)) < 4 * np.std(aucs) / 20
 
 
+@pytest.mark.usefixtures("quick_audits")
 def test_an_audit_runs_it_and_says_of_which_models_it_does_not():
     member = draw_half(5)
     attacks = {"file": StationarityAttack()}

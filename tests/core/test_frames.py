@@ -253,6 +253,7 @@ def make_encoded(model):
     ],
     ids=["transformer by name", "booster of categories", "Arrow"],
 )
+@pytest.mark.usefixtures("quick_audits")
 def test_an_audit_says_of_each_table_what_it_says_of_pandas(kind, model):
     names = ["age", "wage", "small"] if kind == "arrow" else ["age", "half", "place"]
     pages = []
@@ -260,7 +261,7 @@ def test_an_audit_says_of_each_table_what_it_says_of_pandas(kind, model):
         train, held_out = make_problem(each, names)
         victim = clone(model).fit(*train)
         report = audit(
-            victim, train=train, held_out=held_out, attacks={"LiRA": LiRA()}, shadows=8,
+            victim, train=train, held_out=held_out, attacks={"LiRA": LiRA()}, shadows=4,
             random_state=0,
         )  # fmt: skip
         pages.append((report.to_frame(), report.evidence, report.file.evidence, report.notes))

@@ -97,6 +97,7 @@ def test_pools_and_scores_are_those_in_memory(problem, convert, tmp_path, monkey
 
 
 @KINDS
+@pytest.mark.usefixtures("quick_audits")
 def test_an_audit_reads_them(problem, convert):
     table, y = convert(problem[0].X), problem[0].y
     reports = [
@@ -104,7 +105,7 @@ def test_an_audit_reads_them(problem, convert):
             DecisionTreeClassifier(max_depth=3, random_state=0),
             Records(X, y),
             problem[1],
-            shadows=8,
+            shadows=4,
             attacks={"LiRA": LiRA()},
             file=False,
             random_state=0,

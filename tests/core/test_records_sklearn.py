@@ -94,7 +94,15 @@ def make_problem(kind):
     )
 
 
-@pytest.fixture(scope="module", params=CONTAINERS)
+# What a tool does with rows does not depend on what holds them, where they are cut out alike.
+KINDS = [
+    pytest.param(kind, marks=[] if kind in ("ndarray", "frame") else [pytest.mark.slow])
+    for kind in CONTAINERS
+]
+EACH_KIND = pytest.mark.parametrize("problem", CONTAINERS, indirect=True, scope="module")
+
+
+@pytest.fixture(scope="module", params=KINDS)
 def problem(request):
     return make_problem(request.param)
 
@@ -118,6 +126,7 @@ def score_by_hand(attack, problem, folds=FOLDS):
     return scores
 
 
+@EACH_KIND
 @pytest.mark.parametrize("stratified", [False, True])
 def test_train_test_split(problem, stratified):
     index, labels = np.arange(N), problem.records.y
@@ -165,16 +174,6 @@ def test_cross_validate(problem):
     assert result["test_advantage"][0] == pytest.approx(advantage)
 
 
-# Workers that import torch grow, and joblib starts others in their place.
-@pytest.mark.parametrize(
-    "problem",
-    [
-        pytest.param(kind, marks=[pytest.mark.slow] if kind == "tensor" else [])
-        for kind in CONTAINERS
-    ],
-    indirect=True,
-    scope="module",
-)
 def test_grid_search_in_parallel(problem):
     grid = {"variance": ["example", "pooled", "shrunk"], "online": [True, False]}
     search = GridSearchCV(
@@ -227,6 +226,7 @@ def test_halving_search(problem, search_cv):
     assert search.predict(problem.records).shape == (N,)
 
 
+@EACH_KIND
 def test_cross_val_predict(problem, attack):
     decision = cross_val_predict(attack, *problem.data, cv=FOLDS, method="decision_function")
     for train, test in FOLDS.split(np.zeros(N), problem.membership):
@@ -380,6 +380,7 @@ def test_curves_of_an_estimator(problem):
     assert matrix.confusion_matrix.sum() == N
 
 
+@EACH_KIND
 def test_shuffle_and_resample(problem):
     records, membership = shuffle(*problem.data, random_state=0)
     np.testing.assert_array_equal(membership, problem.membership[records["index"]])

@@ -68,11 +68,12 @@ def test_pairs_are_drawn_independently():
 def test_two_records_are_in_together_as_often_as_apart():
     rng = np.random.default_rng(0)
     units, strata = np.arange(6), np.zeros(6, dtype=int)
-    draws = np.array([draw_halves(units, strata, 3, rng)[0] for _ in range(20_000)])
+    draws = np.array([draw_halves(units, strata, 3, rng)[0] for _ in range(5000)])
     together = (draws.T.astype(int) @ draws.astype(int)) / len(draws)
     # Three of six at random: a record with probability 1/2, a pair with 1/2 x 2/5.
-    np.testing.assert_allclose(together[np.triu_indices(6, 1)], 0.2, atol=0.015)
-    np.testing.assert_allclose(np.diag(together), 0.5, atol=0.018)
+    # Of 5,000 draws these shares have standard deviations of 0.0057 and 0.0071.
+    np.testing.assert_allclose(together[np.triu_indices(6, 1)], 0.2, atol=5 * 0.0057)
+    np.testing.assert_allclose(np.diag(together), 0.5, atol=5 * 0.0071)
 
 
 @pytest.mark.parametrize("names", [[0, 1, 2], ["x", "y", "z"], [-5.0, 3.0, 100.0]])
@@ -177,9 +178,9 @@ def test_thinned_halves_keep_the_shares_of_the_classes():
 def test_every_record_has_the_same_chance_in_thinned_halves():
     rng = np.random.default_rng(0)
     units, strata = np.arange(21), np.repeat([0, 1, 2], 7)
-    draws = np.concatenate([draw_halves(units, strata, 4, rng) for _ in range(8000)])
-    # 16,000 sets: sd of a share of 4/21 is 0.0031.
-    np.testing.assert_allclose(draws.mean(axis=0), 4 / 21, atol=5 * 0.0031)
+    draws = np.concatenate([draw_halves(units, strata, 4, rng) for _ in range(2000)])
+    # 4,000 sets: sd of a share of 4/21 is 0.0062.
+    np.testing.assert_allclose(draws.mean(axis=0), 4 / 21, atol=5 * 0.0062)
 
 
 def test_no_model_is_left_without_records():

@@ -15,8 +15,10 @@ from skmia import Records, audit
 from skmia._core import threads
 from skmia._core.threads import all_on_one_thread, on_one_thread
 from skmia.attacks import (
+    LiRA,
     QuantileAttack,
     ShadowAttack,
+    StackedAttack,
     _quantile,
     _shadow,
     _stack_models,
@@ -116,6 +118,7 @@ def test_threads_of_blas_come_back_when_two_audits_overlap():
 
 
 @pytest.mark.parametrize("n_columns, expected", [(4, {1}), (1 << 10, {2})])
+@pytest.mark.usefixtures("quick_audits")
 def test_audits_of_small_tables_use_one_thread(monkeypatch, n_columns, expected):
     counts = []
 
@@ -131,7 +134,8 @@ def test_audits_of_small_tables_use_one_thread(monkeypatch, n_columns, expected)
     victim = Counted().fit(X[inside], y[inside])
     del counts[:]
     with threadpool_limits(2, user_api="blas"):
-        audit(victim, Records(X, y), inside, shadows=4, file=False, random_state=0)
+        attacks = {"LiRA": LiRA()}
+        audit(victim, Records(X, y), inside, attacks=attacks, shadows=4, file=False, random_state=0)
         assert count_blas() == 2
     assert set(counts) == expected
 
@@ -184,7 +188,8 @@ def test_models_of_the_package_use_one_thread_in_an_audit(monkeypatch):
     y = (X[:, 0] + rng.normal(size=300) > 0).astype(int)
     victim = RandomForestClassifier(10, random_state=0).fit(X[inside == 1], y[inside == 1])
     counts = spy_on(monkeypatch, _stack_models, BOOSTED, ("fit", "decision_function"))
-    audit(victim, Records(X, y), inside, shadows=8, random_state=0)
+    attacks = {"stack": StackedAttack()}
+    audit(victim, Records(X, y), inside, attacks=attacks, shadows=8, file=False, random_state=0)
     assert counts
     assert set(counts) == {1}
 

@@ -197,6 +197,7 @@ def test_a_pool_changes_no_file(name, folder):
 
 
 @pytest.mark.parametrize("name", ["best", "checkpoint"])
+@pytest.mark.usefixtures("quick_audits")
 def test_an_audit_and_its_parts_change_no_file(name, folder):
     net = make_net(*make_callbacks(name)).fit(MEMBERS.X, MEMBERS.y)
     before = list_files(folder)

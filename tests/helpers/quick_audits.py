@@ -10,6 +10,7 @@ from sklearn.ensemble import HistGradientBoostingClassifier
 from skmia.attacks import ThresholdAttack
 from skmia.disparity import DisparityTest
 from skmia.report import _surrogate, positive_control
+from skmia.report._permutations import count_permutations
 from skmia.report.checks import _control
 
 
@@ -42,6 +43,17 @@ def shrink_forest(model):
     """Return a model as it is, and a forest of 100 trees with 10."""
     settings = model.get_params()
     return clone(model).set_params(n_estimators=10) if "n_estimators" in settings else model
+
+
+def permute_less(monkeypatch):
+    """Permute membership 199 times, which decides all but numbers that are close to chance."""
+    monkeypatch.setattr("skmia.report.checks._permutation.count_permutations", count_few)
+
+
+def count_few(confidence_level):
+    """Return 199 at 95%, with which a two-sided p-value can fall to 1%."""
+    wanted = count_permutations(confidence_level)
+    return 199 if confidence_level <= 0.95 else wanted
 
 
 def control_by_loss(records, membership, **settings):

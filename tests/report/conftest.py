@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from quick_audits import shrink_models
+from quick_audits import permute_less, shrink_models
 from sklearn.tree import DecisionTreeClassifier
 
 from skmia import Records, audit
@@ -13,6 +13,7 @@ def quick_audits():
     """Before the audits that a module shares."""
     with pytest.MonkeyPatch.context() as patch:
         shrink_models(patch)
+        permute_less(patch)
         yield
 
 
@@ -34,4 +35,5 @@ def result(problem):
     """Eight shadow models; a rate of 1% is too low for 200 non-members."""
     with pytest.MonkeyPatch.context() as patch:
         shrink_models(patch)
+        permute_less(patch)
         return audit(*problem, shadows=8, group="group", fprs=(0.2, 0.01), random_state=0)

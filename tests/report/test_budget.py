@@ -15,7 +15,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from skmia import Records, ShadowPool, audit
 from skmia._core.budget import Cost
-from skmia.attacks import AnalyticLiRA, LiRA
+from skmia.attacks import AnalyticLiRA, LiRA, ThresholdAttack
 from skmia.attacks.recovered import RecoveredModelAttack
 from skmia.base import BaseAttack, Needs
 from skmia.disclosure import load_policy
@@ -112,9 +112,10 @@ def found():
         model = LogisticRegression(max_iter=10).fit(X[inside], y[inside])
         limit(1_500_000_000)
         attacks = {"wide": Wide(), "LiRA": LiRA()}
-        wide = tell(audit(tree, records, membership, attacks=attacks, shadows=4, random_state=0))
+        given = {"attacks": attacks, "shadows": 4, "file": False, "random_state": 0}
+        wide = tell(audit(tree, records, membership, **given))
         Greedy.is_greedy = True
-        no_pool = tell(audit(greedy, records, membership, random_state=0))
+        no_pool = tell(audit(greedy, records, membership, file=False, random_state=0))
         refused = None
         try:
             AnalyticLiRA(model).fit(Records(X, y))
@@ -167,7 +168,7 @@ def test_a_pool_whose_workers_end_is_replaced_by_fewer_models(safe, monkeypatch)
 
     monkeypatch.setattr(ShadowPool, "fit", fit_or_end)
     with parallel_config("threading"):
-        report = audit(safe, RECORDS, MEMBERS, n_jobs=2, **SETTINGS)
+        report = audit(safe, RECORDS, MEMBERS, n_jobs=2, attacks={"LiRA": LiRA()}, **SETTINGS)
     assert (asked[0], asked[-1]) == (2, 1)
     assert report.settings["n_shadows"] == 4 and "LiRA" in report.scores
     assert any(one.startswith("4 shadow models were trained, one after") for one in report.notes)
@@ -235,11 +236,12 @@ def leaky():
 
 
 def test_what_was_left_out_is_never_a_reason_to_release(safe, leaky, monkeypatch):
-    assert recommend(safe, shadows=8) == "release"
-    assert recommend(leaky, shadows=8) == "do not release"
+    given = {"attacks": {"loss": ThresholdAttack(), "LiRA": LiRA()}, "shadows": 8}
+    assert recommend(safe, **given) == "release"
+    assert recommend(leaky, **given) == "do not release"
     monkeypatch.setattr(_run, "make_pool", fail)
-    assert recommend(safe, shadows=8) == "cannot be said"
-    assert recommend(leaky, shadows=8) != "release"
+    assert recommend(safe, **given) == "cannot be said"
+    assert recommend(leaky, **given) != "release"
 
 
 OF_PEOPLE = Records(RECORDS.X, RECORDS.y, group_by=np.arange(N) // 2)
@@ -267,7 +269,9 @@ def test_a_part_that_fails_keeps_its_question_open(
 
 def test_groups_that_cannot_be_compared_change_no_verdict(leaky, monkeypatch):
     monkeypatch.setattr(_examine, "compare_groups", fail)
-    report = audit(leaky, RECORDS, MEMBERS, shadows=4, group="half", **SETTINGS)
+    report = audit(
+        leaky, RECORDS, MEMBERS, attacks={"LiRA": LiRA()}, shadows=4, group="half", **SETTINGS
+    )
     assert report.evidence == "leak" and report.disparity["scopes"] == []
 
 
@@ -278,7 +282,8 @@ def test_a_pool_that_cannot_grow_keeps_its_models(leaky, monkeypatch):
         return grow(self, size) if size <= 4 else fail()
 
     monkeypatch.setattr(GrowingPool, "grow", grow_to_four)
-    report = audit(leaky, RECORDS, MEMBERS, time_budget=1e6, **SETTINGS)
+    settings = {"attacks": {"LiRA": LiRA()}, **SETTINGS}
+    report = audit(leaky, RECORDS, MEMBERS, time_budget=1e6, **settings)
     assert report.growth["reason"] == "memory" and report.settings["n_shadows"] == 4
     assert "memory did not suffice for them" in report.summary(verbose=True)
     check_document(as_audit_document(report))

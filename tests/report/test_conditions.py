@@ -47,7 +47,9 @@ def decide(model, y, release, **settings):
 @pytest.fixture(scope="module")
 def leaky():
     """A forest whose answers leak and whose labels do not."""
-    return decide(RandomForestClassifier(10, max_features=1, random_state=0), CLEAR, "file")
+    attacks = {"LiRA": LiRA(), "RMIA": RMIA()}
+    forest = RandomForestClassifier(10, max_features=1, random_state=0)
+    return decide(forest, CLEAR, "file", attacks=attacks)
 
 
 def test_labels_alone_help_where_only_answers_leak(leaky):

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import contradictions
 import numpy as np
 import pytest
-from quick_audits import shrink_models
+from quick_audits import permute_less, shrink_models
 from sklearn.linear_model import LogisticRegression
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
@@ -100,6 +100,7 @@ AUDITS = {name[5:]: make for name, make in list(globals().items()) if name.start
 def told(request):
     with pytest.MonkeyPatch.context() as patch:
         shrink_models(patch)
+        permute_less(patch)
         model, records, membership, settings = AUDITS[request.param]()
         report = audit(model, records, membership, shadows=4, random_state=0, **settings)
     page = report.to_html()

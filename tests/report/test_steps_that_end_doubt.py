@@ -20,6 +20,7 @@ from skmia.cli._policy import as_finding
 from skmia.defenses import RoundingDefense
 from skmia.disclosure import load_policy
 from skmia.report import recommend_release
+from skmia.report._permutations import count_permutations
 from skmia.report._screen import show_report
 from skmia.report.checks._drift import DriftCheck
 from skmia.report.checks._formats import FormatsCheck
@@ -218,6 +219,13 @@ DOUBTS = {
 
 
 LONG = ("copies", "people", "a part")
+
+
+@pytest.fixture(autouse=True)
+def all_permutations(monkeypatch):
+    """Few permutations decide some of these audits."""
+    place = "skmia.report.checks._permutation.count_permutations"
+    monkeypatch.setattr(place, count_permutations)
 
 
 def get_code(report, release="service"):

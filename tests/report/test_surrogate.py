@@ -57,7 +57,9 @@ def ask(model, kind="proba"):
 def take_forms(model, records, membership, **settings):
     """The audit of an estimator, of a function, and of stored answers, and what was audited."""
     model.fit(records.X[membership], records.y[membership])
-    settings = {"shadows": 8, "fprs": [0.01], "random_state": 0, **settings}
+    attacks = {"RMIA": RMIA(), "LiRA": LiRA()}
+    given = {"attacks": attacks, "shadows": 8, "fprs": [0.01], "random_state": 0}
+    settings = given | settings
     forms = [(model, records), (ask(model), records), (None, records.with_outputs(model))]
     return [
         (audit(victim, given, membership, **settings), victim, given) for victim, given in forms
@@ -176,8 +178,9 @@ def test_a_weak_stand_in_of_a_deep_boosting_is_no_release():
     members = records[membership]
     deep = GradientBoostingClassifier(n_estimators=60, max_depth=8, random_state=0)
     service = ask(deep.fit(members.X, members.y))
-    settings = {"shadows": 8, "fprs": [0.01], "random_state": 0, "estimator": GaussianNB()}
-    report = audit(service, records, membership, **settings)
+    attacks = {"RMIA": RMIA(), "LiRA": LiRA()}
+    settings = {"attacks": attacks, "estimator": GaussianNB(), "shadows": 8, "fprs": [0.01]}
+    report = audit(service, records, membership, random_state=0, **settings)
     policy = replace(load_policy("cautious"), stand_in=True)
     found = decide((report, service, records), policy)
     assert report.reference["gap"]["z"] > 2.33
@@ -240,18 +243,21 @@ def test_too_few_models_and_no_attack_with_models():
     policy = replace(
         load_policy("research"), structure={}, limits={"service": {"auc": 0.9}}, required={}
     )
-    for settings, message in (
-        ({"shadows": 4}, "8 are needed"),
-        ({"attacks": {"loss": ThresholdAttack()}}, "None of the attacks of the audit compares"),
-        ({"shadows": 8}, None),
-        ({"shadows": 8, "attacks": {"LiRA": LiRA()}}, None),
+
+    def attack(attacks, **settings):
+        given = {"attacks": attacks, "fprs": [0.1], "file": False, "random_state": 0}
+        return audit(tree, records, membership, **given, **settings)
+
+    without = attack({"loss": ThresholdAttack()})
+    for report, message in (
+        (attack({"LiRA": LiRA()}, shadows=4), "8 are needed"),
+        (without, "None of the attacks of the audit compares"),
+        (attack({"LiRA": LiRA()}, shadows=8), None),
     ):
-        report = audit(tree, records, membership, fprs=[0.1], random_state=0, **settings)
         found = decide((report, tree, records), policy)
         assert found.result == ("release" if message is None else "cannot be said")
         assert message is None or message in found.reasons[0]
     waived = replace(policy, requires_attacks={"service": ()})
-    without = audit(tree, records, membership, attacks={"loss": ThresholdAttack()}, random_state=0)
     found = decide((without, tree, records), waived)
     assert found.result == "release" and "waives the rule" in found.remarks[0]
 
@@ -315,7 +321,7 @@ def test_a_table_of_columns_of_all_kinds(kind):
         return take(pd.DataFrame(X)[["open"]])
 
     service = CallableVictim(answer, classes=tree.classes_, kind=kind)
-    settings = {"attacks": {"LiRA": LiRA()}, "shadows": 8, "fprs": [0.1], "random_state": 0}
+    settings = {"attacks": {"LiRA": LiRA()}, "shadows": 4, "fprs": [0.1], "random_state": 0}
     report = audit(service, Records(frame, y), membership, **settings)
     assert report.reference["recipe"] == "chosen" and len(report.reference["distances"]) == 7
     assert report.reference["distances"][0]["distance"] < 0.1
@@ -329,7 +335,10 @@ def test_numbers_have_a_stand_in():
     membership = rng.permutation(800) < 400
     model = Ridge().fit(X[membership], y[membership])
     records = Records(X, y).with_outputs(model)
-    report = audit(None, records, membership, shadows=8, fprs=[0.1], random_state=0)
+    attacks = {"LiRA": LiRA()}
+    report = audit(
+        None, records, membership, attacks=attacks, shadows=4, fprs=[0.1], random_state=0
+    )
     assert report.task == "regression" and report.victim == "StoredAnswers(kind='value')"
     assert report.reference["estimator"] == "Ridge()"
     assert report.reference["distances"][0]["distance"] < 0.1
@@ -346,7 +355,7 @@ def test_sparse_tables_and_many_classes():
     y = np.repeat(np.arange(30), 20)
     membership = rng.permutation(600) < 300
     forest = RandomForestClassifier(5, random_state=0).fit(X[membership], y[membership])
-    settings = {"attacks": {"LiRA": LiRA()}, "shadows": 8, "fprs": [0.1], "random_state": 0}
+    settings = {"attacks": {"LiRA": LiRA()}, "shadows": 4, "fprs": [0.1], "random_state": 0}
     report = audit(ask(forest), Records(X, y), membership, **settings)
     assert len(report.reference["distances"]) == 6
     assert "LiRA" in report.scores

@@ -147,6 +147,7 @@ def test_scores_of_a_target_suffice(scored, attack):
     np.testing.assert_allclose(again, found, rtol=1e-4, atol=1e-4)
 
 
+@pytest.mark.usefixtures("quick_audits")
 def test_an_audit_of_scores_alone(scored):
     scores, inside = scored
     records = Records.from_ids(

@@ -30,6 +30,7 @@ def test_weights_of_records_are_not_dropped_without_a_word():
     np.testing.assert_array_equal(pool.signals_, plain.signals_)
 
 
+@pytest.mark.usefixtures("quick_audits")
 def test_audits_note_that_weights_are_not_used():
     with pytest.warns(UserWarning, match=OF_FIELD):
         report = audit(MODEL, WEIGHTED, shadows=4, random_state=0)

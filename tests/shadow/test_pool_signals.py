@@ -149,10 +149,11 @@ def test_pool_refuses_what_is_no_signal(signals, message):
         ShadowPool(LogisticRegression(), 4, signals=signals).fit(RECORDS)
 
 
+@pytest.mark.usefixtures("quick_audits")
 def test_audit_trains_a_pool_that_stores_what_attacks_read():
     attacks = {"entropy": LiRA(signal="entropy"), "margin": RMIA(signal="hinge")}
     model = LogisticRegression().fit(MEMBERS.X, MEMBERS.y)
-    report = audit(model, RECORDS, MEMBERSHIP, attacks=attacks, shadows=8, random_state=0)
+    report = audit(model, RECORDS, MEMBERSHIP, attacks=attacks, shadows=4, random_state=0)
     assert set(report.scores) == set(attacks)
     plain = FrozenEstimator(fit_pool(LogisticRegression()))
     with pytest.raises(ValueError, match=r'needs the signal \'entropy\' .* signals=\("auto", Entr'):

@@ -63,6 +63,7 @@ def test_weights_travel_by_metadata_routing():
     np.testing.assert_allclose(pool.values(WEIGHTED)[0], by_hand, rtol=1e-5)
 
 
+@pytest.mark.usefixtures("quick_audits")
 def test_audits_train_the_victim_with_weights():
     membership = np.arange(60) % 2
     report = audit(LINE, WEIGHTED, membership, shadows=4, random_state=0)

@@ -195,7 +195,7 @@ def make_job(estimator, X=None, y=None, **settings):
 def classifier(module=MLP, kind=None, **settings):
     defaults = {
         "criterion": nn.CrossEntropyLoss,
-        "max_epochs": 3,
+        "max_epochs": 2,
         "batch_size": 16,
         "train_split": None,
         "verbose": 0,
@@ -402,7 +402,7 @@ def test_single_precision_learns_as_well():
     X = rng.normal(size=(400, 6)).astype(np.float32)
     y = (X[:, 0] + X[:, 1] > 0).astype(int)
     net = classifier(module__dtype=torch.float32, max_epochs=30, iterator_train__shuffle=True)
-    job = make_job(net.set_params(**ADAM), X, y, n=400, store="signals")
+    job = make_job(net.set_params(batch_size=50, **ADAM), X, y, n=400, store="signals")
     ours, theirs = train(TorchNetsWay(), job), train(OneByOneWay(), job)
     sides = [np.mean([one.raw[0, 0] > 0 for one in results]) for results in (ours, theirs)]
     assert sides[0] == pytest.approx(sides[1], abs=0.01)

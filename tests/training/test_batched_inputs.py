@@ -97,7 +97,7 @@ def make_job(module, split=split_numbers, kind=skorch.NeuralNetClassifier, **set
     usual = {
         "criterion": nn.CrossEntropyLoss,
         "lr": 0.1,
-        "max_epochs": 3,
+        "max_epochs": 2,
         "batch_size": 8,
         "train_split": None,
         "iterator_train__shuffle": True,

@@ -60,7 +60,7 @@ def make_net(module=make_module, **settings):
     return skorch.NeuralNetClassifier(
         module,
         criterion=nn.CrossEntropyLoss,
-        max_epochs=3,
+        max_epochs=2,
         train_split=None,
         verbose=0,
         iterator_train__shuffle=True,

@@ -49,7 +49,7 @@ class NormNet(nn.Module):
 def make_net(module=Net, **settings):
     defaults = {
         "criterion": nn.CrossEntropyLoss,
-        "max_epochs": 6,
+        "max_epochs": 4,
         "batch_size": 16,
         "train_split": None,
         "iterator_train__shuffle": True,

@@ -187,8 +187,14 @@ NETS = {
 }
 
 
-@pytest.mark.parametrize("generic", [False, True])
-@pytest.mark.parametrize("name", NETS)
+# A step of any module is recorded alike, whatever else it computes.
+GENERIC = [
+    pytest.param(name, True, marks=[] if name in ("images", "plateau") else pytest.mark.slow)
+    for name in NETS
+]
+
+
+@pytest.mark.parametrize("name, generic", [*((name, False) for name in NETS), *GENERIC])
 def test_replayed_steps_give_the_same_weights(name, generic, n_replays, monkeypatch):
     replayed = train_nets(NETS[name], generic)
     n_full = {"stopping": 2 * N_EPOCHS}.get(name, 3 * N_EPOCHS)

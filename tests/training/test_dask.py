@@ -1,5 +1,6 @@
 """A pool on a dask cluster gives the numbers of a local one, also when a worker dies."""
 
+import multiprocessing
 import os
 import pickle
 import signal
@@ -23,6 +24,7 @@ from skmia.attacks import LiRA
 from skmia.base import _pool_attack
 from skmia.datasets import make_membership_problem
 
+dask = pytest.importorskip("dask")
 distributed = pytest.importorskip("distributed")
 cloudpickle = pytest.importorskip("cloudpickle")
 
@@ -34,6 +36,16 @@ def start_cluster(n_workers):
     return distributed.LocalCluster(
         n_workers=n_workers, threads_per_worker=1, processes=True, dashboard_address=":0"
     )
+
+
+@pytest.fixture(scope="module", autouse=True)
+def copied_workers():
+    """Let workers begin as copies of one process, which imports once what they need."""
+    with dask.config.set({"distributed.worker.multiprocessing-method": "forkserver"}):
+        distributed.utils.get_mp_context()  # which names less
+        needed = ["distributed", "skmia.attacks", "skmia.shadow", "sklearn.ensemble"]
+        multiprocessing.set_forkserver_preload(needed)
+        yield
 
 
 @pytest.fixture(scope="module")

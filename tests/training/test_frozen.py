@@ -38,10 +38,11 @@ def fit_pool(estimator, **settings):
     return ShadowPool(estimator, 4, **settings).fit(RECORDS)
 
 
+@pytest.mark.usefixtures("quick_audits")
 def test_calibration_of_a_forest_that_knows_the_members_is_a_leak():
     forest = RandomForestClassifier(20, random_state=0).fit(MEMBERS.X, MEMBERS.y)
     victim = CalibratedClassifierCV(FrozenEstimator(forest)).fit(MEMBERS.X, MEMBERS.y)
-    report = audit(victim, RECORDS, MEMBERSHIP, shadows=16, random_state=0)
+    report = audit(victim, RECORDS, MEMBERSHIP, shadows=8, random_state=0)
     assert report.evidence == "leak"
     overall = report.to_frame().query("metric == 'auc' and scope == 'overall'")
     auc = overall.set_index("attack")["estimate"]
@@ -244,6 +245,7 @@ def test_weights_of_a_net_that_are_not_trained_are_noted():
     assert note.startswith("Frozen parts of the estimator (module__backbone) are the same in all")
 
 
+@pytest.mark.usefixtures("quick_audits")
 def test_a_victim_that_an_audit_trains_is_trained_as_its_shadow_models_are():
     report = audit(VICTIMS["calibration"][0], RECORDS, shadows=4, random_state=0)
     assert report.evidence == "leak"

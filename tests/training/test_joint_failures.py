@@ -14,6 +14,7 @@ from skmia._training.backends.linear.logistic import LogisticSolver
 from skmia._training.backends.perceptron import backend as perceptron
 from skmia._training.groups import is_out_of_memory
 from skmia._training.workers import JoblibWorkers
+from skmia.attacks import LiRA
 from skmia.exceptions import JointTrainingWarning, TrainingError
 
 RNG = np.random.default_rng(0)
@@ -162,10 +163,12 @@ def test_workers_say_that_they_could_not_train_together(net, n_jobs):
     assert (pool.backend_, pool.backend_reason_) == ("joblib", REASON)
 
 
+@pytest.mark.usefixtures("quick_audits")
 def test_audits_say_that_models_could_not_be_trained_together(net):
     net.set_params(criterion=make_failing_criterion())
     with pytest.warns(JointTrainingWarning):
-        report = audit(net, RECORDS, shadows=4, random_state=0)
+        attacks = {"LiRA": LiRA()}
+        report = audit(net, RECORDS, attacks=attacks, shadows=4, random_state=0)
     assert f"4 of 4 shadow models were trained one by one: {REASON}." in report.notes
 
 
@@ -194,9 +197,11 @@ def test_a_class_of_the_user_that_is_trained_one_by_one_is_told_why(skorch, net)
         fit_pool(estimator, batched=False)
 
 
+@pytest.mark.usefixtures("quick_audits")
 def test_audits_say_why_a_class_of_the_user_is_trained_one_by_one(skorch, net):
     with pytest.warns(JointTrainingWarning, match="Casting overrides fit"):
-        report = audit(make_overriding(skorch, net), RECORDS, shadows=4, random_state=0)
+        attacks, net = {"LiRA": LiRA()}, make_overriding(skorch, net)
+        report = audit(net, RECORDS, attacks=attacks, shadows=4, random_state=0)
     said = "The shadow models were trained one by one: Casting overrides fit of skorch."
     assert said in report.notes
     assert f"<li>{said}</li>" in report.to_html()

@@ -367,8 +367,17 @@ def test_some_models_of_a_pool_are_the_same_as_in_the_whole_pool(estimator):
     assert run(job, models=[]) == {}
 
 
-@pytest.mark.parametrize("begin", [2, 8, 64])
-@pytest.mark.parametrize("in_memory", [True, False])
+@pytest.mark.parametrize(
+    "begin, in_memory",
+    [
+        (2, True),
+        (64, False),
+        *(
+            pytest.param(*others, marks=pytest.mark.slow)
+            for others in [(2, False), (8, True), (8, False), (64, True)]
+        ),
+    ],
+)
 def test_a_pool_that_grows_is_the_one_that_was_trained_at_once(tmp_path, begin, in_memory):
     X, y = make_data(3)
     kept = {"warm_start": True} if in_memory else {"checkpoint": tmp_path}
@@ -393,7 +402,7 @@ def draw_wide():
     ],
     ids=["wide", "free"],
 )
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("dtype", [pytest.param(np.float32, marks=pytest.mark.slow), np.float64])
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_pools_whose_first_models_fail_grow_into_the_same_one(data, model, dtype):
     X, y = data()

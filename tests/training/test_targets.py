@@ -293,6 +293,7 @@ def test_the_choice_draws_no_number_and_changes_no_net():
     assert torch.equal(net.module_.layers[0].weight, weights)
 
 
+@pytest.mark.usefixtures("quick_audits")
 def test_an_audit_trains_and_repeats_a_net_of_one_output():
     report = audit(make_regressor(), Records(X.copy(), VALUES), shadows=4, random_state=0)
     assert "The shadow models are fitted on y of shape (n, 1)." in report.notes

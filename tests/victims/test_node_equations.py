@@ -101,7 +101,11 @@ EXACT = [
     (ExtraTreesClassifier(**FORESTS, class_weight="balanced"), WINE, 1e-12),
     (ExtraTreesClassifier(**FORESTS, class_weight="balanced_subsample"), WINE, 1e-12),
     (bag(DecisionTreeClassifier(class_weight="balanced"), bootstrap=False), WINE, 1e-12),
-    (HistGradientBoostingClassifier(max_iter=10, class_weight="balanced"), CANCER, 1e-10),
+    # With weights of rows scikit-learn takes long to bin the many columns of this table.
+    pytest.param(
+        *(HistGradientBoostingClassifier(max_iter=10, class_weight="balanced"), CANCER, 1e-10),
+        marks=pytest.mark.slow,
+    ),
     (
         HistGradientBoostingClassifier(
             max_iter=10, class_weight="balanced", l2_regularization=2, learning_rate=0.3
@@ -109,7 +113,10 @@ EXACT = [
         CANCER,
         1e-10,
     ),
-    (HistGradientBoostingClassifier(max_iter=10, class_weight={0: 3.0}), CANCER, 1e-10),
+    pytest.param(
+        *(HistGradientBoostingClassifier(max_iter=10, class_weight={0: 3.0}), CANCER, 1e-10),
+        marks=pytest.mark.slow,
+    ),
     (HistGradientBoostingClassifier(max_iter=10, class_weight={0: 3.0}), WINE, 1e-3),
     (AdaBoostClassifier(DecisionTreeClassifier(max_depth=3), n_estimators=10), CANCER, 1e-10),
     (AdaBoostClassifier(DecisionTreeClassifier(max_depth=2), n_estimators=10), WINE, 1e-10),

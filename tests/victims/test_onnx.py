@@ -181,6 +181,7 @@ def test_regressor(tmp_path):
     assert victim.predict(X[:0]).shape == (0,)
 
 
+@pytest.mark.usefixtures("quick_audits")
 def test_audit_with_an_estimator_for_shadow_models(tmp_path):
     y = (Y > 1).astype(int)
     membership = np.arange(120) % 2 == 0

@@ -102,6 +102,7 @@ def test_a_function_of_another_library_gives_its_answers():
     assert clone(model).fit(MEMBERS.X, labels).model_.random_state == model.model_.random_state
 
 
+@pytest.mark.usefixtures("quick_audits")
 def test_frames_pipelines_and_batches():
     seen = []
 
