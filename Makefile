@@ -44,9 +44,10 @@ tutorials: venv ## the outputs and the pictures of the tutorials, from their own
 
 venv: .venv/test.stamp ## the development environment, .venv
 
-# With bytecode: each worker, and each program that a test starts, would compile every module anew.
+# With bytecode: each worker, and each program that a test starts, would compile every module anew. In large pages: a copy
+# of a process that has imported all this then takes two thirds of the time.
 test: venv ## the test suite and the examples in docstrings; TESTFLAGS="-k lira" selects
-	PYTHONDONTWRITEBYTECODE= $(one_thread) .venv/$(bin)/python -m pytest $(workers) -m "not slow" $(TESTFLAGS)
+	PYTHONDONTWRITEBYTECODE= $(large_pages) $(one_thread) .venv/$(bin)/python -m pytest $(workers) -m "not slow" $(TESTFLAGS)
 
 # From the nearest tests on, for QUICK seconds, and without starting further processes.
 quick: venv ## tests of what has changed, the nearest first, for 20 seconds
@@ -114,6 +115,8 @@ newest_extras = test,plot,report,xgboost
 # A process of one thread on each processor; threads in them would wait for each other.
 workers = --numprocesses auto --dist worksteal
 one_thread = OMP_NUM_THREADS=1
+# Of the C library of Linux.
+large_pages = GLIBC_TUNABLES=glibc.malloc.hugetlb=1
 # Seconds after which a single test counts as hanging.
 patient = -o faulthandler_timeout=3600
 
