@@ -179,6 +179,7 @@ def index_page():
     return "\n".join(parts)
 
 
+@cache
 def pages():
     """Text of every page by name: ``index``, modules, and full names such as ``skmia.Records``."""
     found = {"index": index_page()}

@@ -215,7 +215,7 @@ def test_an_interrupted_first_fit_leaves_nothing(estimator, fits):
     clone(estimator).fit(*fits[0])  # fills what records and parameters store on first use
     counted = clone(estimator)
     n_lines = run_to_line(lambda: counted.fit(*fits[0]))
-    for place in [random.randint(1, n_lines) for _ in range(3)]:
+    for place in [random.randint(1, n_lines) for _ in range(2)]:
         unfitted = clone(estimator)
         before = freeze(vars(unfitted))
         if interrupt(lambda: unfitted.fit(*fits[0]), place):  # noqa: B023 - called at once

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from copy import deepcopy
 from dataclasses import dataclass
+from functools import lru_cache
 from numbers import Real
 from typing import Any, Literal, NamedTuple, Self
 
@@ -97,6 +98,7 @@ _N_DEALS = 199
 _N_KEPT = 40
 
 
+@lru_cache(maxsize=4)
 def deal_rows(n):
     """Deal 2 n rows into two tables of n rows.
 
@@ -105,7 +107,9 @@ def deal_rows(n):
     Return first of shape (199, 2 n).
     """
     rng = np.random.default_rng(0)
-    return rng.permuted(np.tile(np.arange(2 * n) < n, (_N_DEALS, 1)), axis=1)
+    first = rng.permuted(np.tile(np.arange(2 * n) < n, (_N_DEALS, 1)), axis=1)
+    first.flags.writeable = False  # it is kept
+    return first
 
 
 def estimate_least_error(real, synthetic, metric, version, n_jobs):
@@ -126,19 +130,23 @@ def estimate_least_error(real, synthetic, metric, version, n_jobs):
     distances, places = find_nearest(np.concatenate([real, synthetic]), None, kept, metric, n_jobs)
     first = deal_rows(n)
     same = first[:, places] == first[:, :, None]
-    own = take_first(distances, same, 1)[..., 0]
     cross = take_first(distances, ~same, 2)
+    own = take_first(distances, same, 1)[..., 0]
     return float(count_farther(own, cross, version, n).mean(axis=1).std(ddof=1))
 
 
 def take_first(distances, wanted, k):
     """Return the distances of the first k wanted neighbors, of shape (n_deals, n_rows, k).
 
-    The nearest neighbor stands for one that is not among the neighbors that were kept.
+    The nearest neighbor stands for one that is not among the neighbors that were kept. Those
+    that are found are taken out of what is wanted.
     """
-    rank = np.cumsum(wanted, axis=2, dtype=np.int8)
-    rows = np.arange(len(distances))
-    return np.stack([distances[rows, np.argmax(rank == j, axis=2)] for j in range(1, k + 1)], 2)
+    rows, found = np.arange(len(distances)), []
+    for _ in range(k):
+        place = np.argmax(wanted, axis=2)
+        found.append(distances[rows, place])
+        np.put_along_axis(wanted, place[..., None], False, axis=2)
+    return np.stack(found, 2)
 
 
 @dataclass(frozen=True)

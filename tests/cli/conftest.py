@@ -15,7 +15,7 @@ from skmia import Records
 from skmia import audit as make_audit
 from skmia._core import progress
 from skmia.attacks import ThresholdAttack
-from skmia.cli import _audit, _model, main
+from skmia.cli import _audit, _inspect, _model, main
 
 N = 240
 
@@ -113,6 +113,16 @@ def handed_over(small_report, monkeypatch):
 
     monkeypatch.setattr(_audit, "audit", audit)
     return found
+
+
+@pytest.fixture
+def no_process(monkeypatch):
+    """Open models of strangers in this process, as test_cli_model.py says of an audit apart.
+
+    To copy a process that has imported all this takes longer than a small audit.
+    """
+    for module in (_audit, _inspect):
+        monkeypatch.setattr(module, "is_of_strangers", lambda path: False)
 
 
 @pytest.fixture

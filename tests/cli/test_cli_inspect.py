@@ -21,6 +21,9 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from skmia.cli import main
 from skmia.victims import read_state
 
+# What holds of the process of a model is in test_forged_files.py and test_cli_model.py.
+pytestmark = pytest.mark.usefixtures("no_process")
+
 N = 80
 LABELS = np.arange(N) % 2
 

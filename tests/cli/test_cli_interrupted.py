@@ -215,37 +215,29 @@ def test_a_signal_that_is_ignored_stays_so(run, options, monkeypatch):
         signal.signal(signal.SIGHUP, before)
 
 
-@pytest.mark.skipif(os.name != "posix", reason="signals are those of POSIX")
+@FORKS
 @pytest.mark.parametrize(
     "number, code", [(signal.SIGINT, 130), pytest.param(signal.SIGTERM, 143, marks=ONE_OF_TWO)]
 )
 def test_a_signal_ends_workers_and_keeps_models(data, tmp_path, number, code):
-    folder, environment = tmp_path / "kept", {**os.environ, "OMP_NUM_THREADS": "1"}
-    command = [sys.executable, "-m", "skmia.cli", "audit", "--data", str(data)]
-    command += ["--target", "income", "--shadows", "400", "--jobs", "2"]
-    program = subprocess.Popen(
-        [*command, "--checkpoint", str(folder)],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        env=environment,
-        start_new_session=True,  # a group of processes, as a terminal makes of a command
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
-    )
-    try:
+    folder = tmp_path / "kept"
+    given = ["--data", data, "--target", "income", "--shadows", "400", "--jobs", "2"]
+    with open(tmp_path / "out", "w") as out, open(tmp_path / "err", "w") as err:
+        streams = {1: out.fileno(), 2: err.fileno()}
+        program = fork_command("audit", *given, "--checkpoint", folder, outputs=streams)
         wait_for_a_model(program, folder)
         if number == signal.SIGINT:  # a terminal sends it to all, and others to the program
-            os.killpg(program.pid, number)
+            os.killpg(program, number)
         else:
-            program.send_signal(number)
-        out, err = program.communicate(timeout=PATIENCE)
-    finally:
-        program.kill()
-    assert (program.returncode, out) == (code, "")
+            os.kill(program, number)
+        assert wait_for_end(program) == code
+    assert (tmp_path / "out").read_text() == ""
     # A worker that is just being started gets the signal as well, and Python says where it was.
-    line = r"^skmia audit: interrupted; (\d+) of 400 shadow models are kept .*$"
-    told = re.search(line, err, re.MULTILINE)
-    assert told, err
+    text = (tmp_path / "err").read_text()
+    told = re.search(
+        r"^skmia audit: interrupted; (\d+) of 400 shadow models are kept .*$", text, re.MULTILINE
+    )
+    assert told, text
     assert int(told[1]) == len(list(folder.glob("shadow-*.npz"))) > 0
 
 
@@ -253,8 +245,8 @@ def wait_for_a_model(program, folder):
     """Wait until a shadow model is kept."""
     stop = time.monotonic() + PATIENCE
     while not any(folder.glob("shadow-*.npz")):
-        assert program.poll() is None and time.monotonic() < stop
-        time.sleep(0.05)
+        assert read_parent(program) and time.monotonic() < stop
+        time.sleep(0.02)
 
 
 def read_parent(number):
@@ -287,14 +279,12 @@ def test_a_signal_ends_the_process_of_a_model(table, tmp_path, name, code):
     with open(tmp_path / "out", "w") as out, open(tmp_path / "err", "w") as err:
         streams = {1: out.fileno(), 2: err.fileno()}
         program = fork_command("audit", *given, outputs=streams)
-        stop = time.monotonic() + PATIENCE
-        while not any(folder.glob("shadow-*.npz")):
-            assert read_parent(program) and time.monotonic() < stop
-            time.sleep(0.02)
+        wait_for_a_model(program, folder)
         (child,) = list_children(program)
         assert os.getsid(child) == child != program
         os.killpg(program, getattr(signal, name))
         assert wait_for_end(program) == code
+        stop = time.monotonic() + PATIENCE
         while read_parent(child):
             assert time.monotonic() < stop
             time.sleep(0.02)

@@ -20,6 +20,9 @@ from skmia._core import provenance
 from skmia.cli import _audit, _model
 from skmia.cli._model_input import as_model_input
 
+# The process of a model is that of one test below, which switches it on.
+pytestmark = pytest.mark.usefixtures("no_process")
+
 N = 240
 QUICK = ["--estimator", "logistic", "--shadows", "4", "--jobs", "1", "--verbose"]
 

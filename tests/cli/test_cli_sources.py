@@ -11,6 +11,8 @@ from sklearn.tree import DecisionTreeClassifier
 
 from skmia.cli import _audit
 
+pytestmark = pytest.mark.usefixtures("no_process")
+
 QUICK = ["--estimator", "logistic", "--shadows", "4", "--jobs", "1", "--verbose"]
 
 

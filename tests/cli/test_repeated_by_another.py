@@ -44,7 +44,7 @@ def write_case(folder, table):
     table.to_csv(folder / "people.csv", index=False)
 
 
-@pytest.mark.usefixtures("no_drawing")
+@pytest.mark.usefixtures("no_drawing", "no_process")
 def test_two_people_get_the_same_numbers(table, tmp_path, monkeypatch, capsys):
     first, second = tmp_path / "first", tmp_path / "second"
     first.mkdir()

@@ -192,12 +192,12 @@ def test_an_empty_step_is_shown_and_is_noise():
 
 def test_each_row_is_drawn_by_a_coin_flip_of_its_own():
     numbered = np.repeat(np.arange(40.0, dtype=np.float32)[:, None], 6, axis=1)
-    net = make_net(max_epochs=80, batch_size=8, lr=0.0, dataset=Noting)
+    net = make_net(max_epochs=30, batch_size=8, lr=0.0, dataset=Noting)
     model, steps = watch(net, numbered, np.arange(40) % 2, noise_multiplier=1.0)
     inside = np.zeros((model.n_steps_, 40))
     for step, (rows, _, _) in enumerate(steps):
         inside[step, rows] = 1
-    n_steps, q = 80 * 5, 8 / 40
+    n_steps, q = 30 * 5, 8 / 40
     assert (model.n_steps_, model.sample_rate_) == (n_steps, q)
     error = np.sqrt(q * (1 - q) / inside.size)
     assert abs(inside[1:].mean() - q) < 4 * error

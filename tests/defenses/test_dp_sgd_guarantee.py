@@ -525,7 +525,7 @@ def test_low_bits_of_a_step_do_not_tell_whether_there_was_a_gradient():
     def small_and_fine(x):
         seen = []
         model = DPSGDClassifier(
-            net(linear, criterion__reduction="sum", max_epochs=700),
+            net(linear, criterion__reduction="sum", max_epochs=300),
             **PRIVATE,
             on_step=lambda step, gradient, parameters: seen.append(gradient[0]),
         )

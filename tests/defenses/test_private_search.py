@@ -134,7 +134,7 @@ def test_the_exact_divergence_of_the_best_of_normal_numbers_is_below_the_bound(l
     log_ratio = np.log((1 - law.gamma) * (k[:-1] + law.eta) / (k[:-1] + 1))
     shares = np.exp(np.r_[0.0, np.cumsum(log_ratio)])
     shares /= shares.sum()
-    x = np.linspace(-20 * noise, 20 * noise + 1, 4001)
+    x = np.linspace(-20 * noise, 20 * noise + 1, 1001)
 
     def log_density(mean):
         below, at = stats.norm.logcdf(x, mean, noise), stats.norm.logpdf(x, mean, noise)

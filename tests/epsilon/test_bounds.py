@@ -4,6 +4,7 @@ from functools import partial
 
 import numpy as np
 import pytest
+from draws import few_and_many
 from scipy.stats import binom, norm
 from statsmodels.stats.proportion import proportion_confint
 
@@ -288,10 +289,11 @@ def test_many_copies_of_a_canary_divide_the_interval():
     assert (many.epsilon, many.epsilon_high) == pytest.approx(expected, rel=1e-6)
 
 
-def test_credible_intervals_are_right_for_mechanisms_from_the_prior():
-    rng, n, n_audits = np.random.default_rng(0), 40, 200
+@few_and_many(200)
+def test_credible_intervals_are_right_for_mechanisms_from_the_prior(n_draws):
+    rng, n = np.random.default_rng(0), 40
     below, above = 0, 0
-    for _ in range(n_audits):
+    for _ in range(n_draws):
         fnr, fpr = rng.beta(0.5, 0.5, size=2)
         guesses = make_guesses(rng.binomial(n, 1 - fnr), rng.binomial(n, fpr), n)
         with np.errstate(divide="ignore"):
@@ -300,7 +302,7 @@ def test_credible_intervals_are_right_for_mechanisms_from_the_prior():
         interval = bayesian_epsilon_interval(*guesses, threshold=0.5)
         below += truth < interval.epsilon
         above += truth > interval.epsilon_high
-    limits = binom.ppf([0.0005, 0.9995], n_audits, 0.05)
+    limits = binom.ppf([0.0005, 0.9995], n_draws, 0.05)
     assert limits[0] <= below <= limits[1]
     assert limits[0] <= above <= limits[1]
 
@@ -311,7 +313,7 @@ def test_the_draw_of_the_splits_hardly_moves_a_credible_interval():
     ends = {
         threshold: [
             bayesian_epsilon_interval(bits, scores, threshold=threshold, random_state=seed).epsilon
-            for seed in range(6)
+            for seed in range(4)
         ]
         for threshold in ("multisplit", "split")
     }

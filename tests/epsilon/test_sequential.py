@@ -8,6 +8,7 @@ import warnings
 
 import numpy as np
 import pytest
+from draws import few_and_many
 from joblib import parallel_config
 from scipy import stats
 from scipy.special import expit
@@ -46,14 +47,15 @@ def test_a_true_claim_is_rarely_refuted_at_the_worst_time(epsilon):
     assert refuted <= binom.ppf(0.999, n_audits, 0.05)
 
 
-def test_a_bound_at_any_time_is_rarely_too_high():
-    rng, n_audits, too_high = np.random.default_rng(0), 200, 0
-    for _ in range(n_audits):
+@few_and_many(200)
+def test_a_bound_at_any_time_is_rarely_too_high(n_draws):
+    rng, too_high = np.random.default_rng(0), 0
+    for _ in range(n_draws):
         coins, scores = respond(rng, 200, 1.0)
         path = bound_path(coins, predict_coins(coins, scores), 0.0, 0.05)
         assert (np.diff(path) >= 0).all()
         too_high += path[-1] > 1.0
-    assert too_high <= binom.ppf(0.999, n_audits, 0.05)
+    assert too_high <= binom.ppf(0.999, n_draws, 0.05)
 
 
 # Claim, distance of the scores (infinite without noise), and the trainings of the best fixed
@@ -163,10 +165,11 @@ def test_rates_by_hand():
     assert without["tpr"].isna().all() and (without["tpr_high"] == 1).all()
 
 
-def test_rates_hold_at_all_times_at_once():
+@few_and_many(300)
+def test_rates_hold_at_all_times_at_once(n_draws):
     rng = np.random.default_rng(0)
     n_wrong = 0
-    for _ in range(300):
+    for _ in range(n_draws):
         coins = rng.random(300) < 0.5
         scores = rng.normal(size=300) + coins
         rates = follow_rates(coins, scores, 0.9)
@@ -179,7 +182,7 @@ def test_rates_hold_at_all_times_at_once():
             for name, rate in truth.items()
         )
     # Promised is at most 10%: 99.9% quantile of that binomial law.
-    assert n_wrong <= binom.isf(0.001, 300, 0.1)
+    assert n_wrong <= binom.isf(0.001, n_draws, 0.1)
     assert (rates["tpr_high"] - rates["tpr_low"]).iloc[-1] < 0.35
 
 

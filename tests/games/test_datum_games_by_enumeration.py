@@ -103,8 +103,10 @@ def test_algorithms_1_and_2_release_what_the_enumeration_says():
     assert not agree(game["scores_in"], without)
 
 
-def test_algorithms_3_and_4_show_a_fresh_target_or_a_random_row_of_the_data_set():
-    game = average_datum_game(
+@pytest.fixture(scope="module")
+def game():
+    """Many rounds of algorithms 3 and 4; nobody changes it."""
+    return average_datum_game(
         Total(),
         Note(),
         draw,
@@ -113,6 +115,9 @@ def test_algorithms_3_and_4_show_a_fresh_target_or_a_random_row_of_the_data_set(
         n_rounds=N_ROUNDS,
         random_state=0,
     )
+
+
+def test_algorithms_3_and_4_show_a_fresh_target_or_a_random_row_of_the_data_set(game):
     fresh = collect(
         (100 * target + sum(rows), PROBA[target] * p)
         for target in VALUES
@@ -124,17 +129,8 @@ def test_algorithms_3_and_4_show_a_fresh_target_or_a_random_row_of_the_data_set(
     assert agree(game["scores_out"], fresh) and agree(game["scores_in"], element)
 
 
-def test_the_coin_is_fair_and_both_sides_are_independent():
+def test_the_coin_is_fair_and_both_sides_are_independent(game):
     # Each round is played with both sides of the coin, so that either comes up equally often.
-    game = average_datum_game(
-        Total(),
-        Note(),
-        draw,
-        n_samples=N_SAMPLES,
-        reference_size=1,
-        n_rounds=N_ROUNDS,
-        random_state=0,
-    )
     targets = [game[side] // 100 for side in ("scores_out", "scores_in")]
     assert len(targets[0]) == len(targets[1]) == N_ROUNDS
     assert abs(np.corrcoef(targets)[0, 1]) < 4 / np.sqrt(N_ROUNDS)

@@ -81,12 +81,12 @@ def assert_same_answers(found, expected):
 
 
 def assert_interruptions_leave(fitted, learn, X):
-    """Interrupt copies of a fitted estimator at five places while they learn; the last is one."""
+    """Interrupt copies of a fitted estimator at three places while they learn; the last is one."""
     expected, n_stopped = answer(fitted, X), 0
     learn(copy.deepcopy(fitted))  # fills what records and parameters store on first use
     counted = copy.deepcopy(fitted)
     n_lines = run_to_line(lambda: learn(counted))
-    for place in [*(random.randint(1, n_lines) for _ in range(4)), n_lines]:
+    for place in [*(random.randint(1, n_lines) for _ in range(2)), n_lines]:
         trial = copy.deepcopy(fitted)
         state = freeze(vars(trial))
         if interrupt(lambda: learn(trial), place):  # noqa: B023 - called at once

@@ -4,6 +4,7 @@ from itertools import chain, combinations
 
 import numpy as np
 import pytest
+from draws import few_and_many
 from scipy import integrate, spatial, stats
 
 from skmia.leakage import normal_total_variation, total_variation
@@ -191,19 +192,20 @@ def test_the_null_has_the_average_without_leakage():
     assert leaky.pvalue == 1 / 101 and leaky.estimate > 5 * leaky.bias
 
 
+@few_and_many(150)
 @pytest.mark.parametrize("distance", NAMES)
-def test_pvalues_are_uniform_where_nothing_leaks(distance):
+def test_pvalues_are_uniform_where_nothing_leaks(distance, n_draws):
     rng = np.random.default_rng(5)
     settings = {"n_permutations": 9, "n_resamples": 0}
     pvalues = [
         distributional_gap(
             *rng.normal(size=(2, 30)), distance, random_state=seed, **settings
         ).pvalue
-        for seed in range(150)
+        for seed in range(n_draws)
     ]
     for level in (0.1, 0.3, 0.5):
         assert np.mean(np.array(pvalues) <= level + 1e-9) == pytest.approx(
-            level, abs=4 * np.sqrt(level * (1 - level) / 150)
+            level, abs=4 * np.sqrt(level * (1 - level) / n_draws)
         )
 
 

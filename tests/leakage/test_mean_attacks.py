@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+from draws import few_and_many
 from refusals import check_refusal, parametrize_refusals
 from scipy.stats import binom, kstest, multivariate_normal, ncx2, norm, rankdata, t
 from sklearn.base import clone
@@ -226,6 +227,7 @@ def draw_independent(rng, n_rows, n_features):
     return rng.normal(size=(n_rows, n_features))
 
 
+@few_and_many(200)
 @pytest.mark.parametrize(
     "attack, draw, n_features",
     [
@@ -239,17 +241,19 @@ def draw_independent(rng, n_rows, n_features):
     ],
     ids=lambda value: getattr(value, "__name__", str(value)),  # an address would differ by process
 )
-def test_reference_rows_give_a_threshold_of_the_rate_that_was_asked_for(attack, draw, n_features):
-    rng, n_trials, n_samples = np.random.default_rng(0), 200, 100
+def test_reference_rows_give_a_threshold_of_the_rate_that_was_asked_for(
+    attack, draw, n_features, n_draws
+):
+    rng, n_samples = np.random.default_rng(0), 100
     noise = attack.noise_scale / np.sqrt(n_samples)
     n_flagged = 0
-    for _ in range(n_trials):
+    for _ in range(n_draws):
         target = draw(rng, 1, n_features)[0]
         one = clone(attack).set_params(target=target, n_samples=n_samples, target_fpr=0.05)
         one.fit(draw(rng, 39, n_features))
         released = draw(rng, 1, n_features) / np.sqrt(n_samples)  # of normal rows
         n_flagged += one.predict(released + noise * rng.normal(size=released.shape))[0]
-    low, high = binom.ppf([0.0005, 0.9995], n_trials, 0.05)
+    low, high = binom.ppf([0.0005, 0.9995], n_draws, 0.05)
     assert low <= n_flagged <= high
 
 

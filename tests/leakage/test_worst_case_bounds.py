@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+from draws import few_and_many
 from scipy import stats
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 
@@ -55,19 +56,19 @@ class Centroids(ClassifierMixin, BaseEstimator):
         return np.column_stack([1 - proba, proba])
 
 
+@few_and_many(100)
 @pytest.mark.parametrize("method", ["plugin", "kde", "neighbors", "classifier"])
-def test_pvalues_are_uniform_where_nothing_leaks(method):
+def test_pvalues_are_uniform_where_nothing_leaks(method, n_draws):
     rng = np.random.default_rng(10)
-    n_runs = 50 if method in ("classifier", "neighbors") else 100
     worst = WorstCaseVulnerability(method, estimator=Centroids(), cv=2, n_permutations=9)
-    pvalues = np.empty(n_runs)
-    for seed in range(n_runs):
+    pvalues = np.empty(n_draws)
+    for seed in range(n_draws):
         X, membership = rng.normal(size=(60, 1)), np.repeat([1, 0], [20, 40])
         X = X.round() if method == "plugin" else X
         pvalues[seed] = worst.set_params(random_state=seed).fit(X, membership).pvalue_
     for level in (0.1, 0.3, 0.5):
         # At most the level; ties, of which frequencies and counted guesses have many, make less.
-        error = np.sqrt(level * (1 - level) / n_runs)
+        error = np.sqrt(level * (1 - level) / n_draws)
         assert np.mean(pvalues <= level) <= level + 3 * error
         if method == "kde":
             assert np.mean(pvalues <= level) >= level - 3 * error

@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from draws import few_and_many
 from scipy.stats import binom
 from sklearn.metrics import pairwise_distances
 
@@ -99,11 +100,12 @@ def test_extremes():
     assert apart.mean == 1
 
 
-def test_standard_error_covers():
+@few_and_many(150)
+def test_standard_error_covers(n_draws):
     rng = np.random.default_rng(7)
-    draws = [measure(*rng.normal(size=(2, 100, 2))) for _ in range(150)]
+    draws = [measure(*rng.normal(size=(2, 100, 2))) for _ in range(n_draws)]
     inside = [abs(draw.mean - 0.5) < 1.96 * draw.standard_error for draw in draws]
-    assert np.sum(inside) >= binom.ppf(0.001, 150, 0.95)
+    assert np.sum(inside) >= binom.ppf(0.001, n_draws, 0.95)
 
 
 @pytest.mark.parametrize("kind", ["continuous", "ties"])

@@ -116,7 +116,8 @@ def add_copies(synthetic, real, persons, rng):
     return added
 
 
-@pytest.fixture(scope="module", params=[5, 20])
+# Five rows of a person, and slowly twenty: an audit of more rows takes the same steps.
+@pytest.fixture(scope="module", params=[5, pytest.param(20, marks=pytest.mark.slow)])
 def world(request):
     rng = np.random.default_rng(request.param)
     real, held_out, fresh = (draw_people(rng, 300, request.param, k * 1000) for k in range(3))

@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from draws import few_and_many
 from refusals import check_refusal, parametrize_refusals
 from scipy.stats import binom
 from sklearn.base import clone
@@ -47,7 +48,8 @@ def test_permutations_are_accuracies_of_reshuffled_tables():
     assert loss.pvalue_ == pytest.approx((1 + as_large) / 51)
 
 
-def test_error_rates():
+@few_and_many(40)
+def test_error_rates(n_draws):
     rng = np.random.default_rng(2)
 
     def count_rejections(copied, repetitions):
@@ -59,13 +61,14 @@ def test_error_rates():
             for _ in range(repetitions)
         )
 
-    assert count_rejections(0, 40) <= binom.ppf(0.999, 40, 0.05)
-    assert count_rejections(1.0, 10) == 10
+    assert count_rejections(0, n_draws) <= binom.ppf(0.999, n_draws, 0.05)
+    assert count_rejections(1.0, n_draws) == n_draws
 
 
+@few_and_many(80)
 @pytest.mark.parametrize("copied", [0, 0.3])
-def test_intervals_cover(copied):
-    rng, n_draws = np.random.default_rng(3), 80
+def test_intervals_cover(copied, n_draws):
+    rng = np.random.default_rng(3)
     results = np.array(
         [
             PrivacyLoss(n_permutations=0).fit(*make_tables(60, copied, rng)).result_.to_numpy()

@@ -5,6 +5,7 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
+from draws import few_and_many
 from refusals import check_refusal, parametrize_refusals
 from scipy.stats import binom, hypergeom
 from sklearn.base import clone
@@ -88,9 +89,10 @@ def test_copies_are_found_and_fresh_rows_are_not(estimator):
     assert (fitted.result_["pvalue"] > 0.001).all() and "risk" in fitted.summary()
 
 
+@few_and_many(60)
 @pytest.mark.parametrize("estimator", ESTIMATORS, ids=name_of)
-def test_pvalues_of_fresh_rows_hold(estimator):
-    rng, n_draws = np.random.default_rng(1), 60
+def test_pvalues_of_fresh_rows_hold(estimator, n_draws):
+    rng = np.random.default_rng(1)
     made = clone(estimator).set_params(n_attacks=40, n_permutations=19)
     if "secrets" in made.get_params():
         made.set_params(secrets="a")

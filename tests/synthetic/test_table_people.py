@@ -5,6 +5,7 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
+from draws import few_and_many
 from refusals import check_refusal, parametrize_refusals
 
 from skmia.report._document import check_table_document
@@ -92,11 +93,12 @@ def draw_earners(rng, n_people, n_rows):
     return table.assign(amount=amount, kind=rng.choice(list("wxyz"), len(who)))
 
 
+@few_and_many(30)
 @pytest.mark.parametrize(("n_people", "n_rows"), [(60, 2), (60, 6), (40, 20), (30, 6)])
-def test_persons_are_found_where_two_have_equal_values(n_people, n_rows):
+def test_persons_are_found_where_two_have_equal_values(n_people, n_rows, n_draws):
     # Two persons of one income and state, or a year of birth that no other table has by chance,
     # must not hide what the persons are.
-    for seed in range(30):
+    for seed in range(n_draws):
         rng = np.random.default_rng(seed)
         real, holdout = (draw_earners(rng, n_people, n_rows) for _ in range(2))
         people = find_repeated_persons({"real": real, "holdout": holdout}, seed)
