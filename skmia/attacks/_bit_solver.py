@@ -578,10 +578,15 @@ _MOST_MISFIT = 3
 # of the noise is assumed, so that right bits leave less than they are expected to.
 _MOST_OF_EXPECTED = 0.9
 _MUCH_NOISE = 0.1  # with which a solution that settles is taken
+# With less noise, a share that is larger than before shows that a solution became surer of wrong
+# bits, unless it is below the first number.
+_LEAST_DOUBTFUL, _MOST_RISE = 0.6, 1.05
+_MOST_SHARPENED = 2  # times which ratios are at most
+_LEAST_EXPECTED = 1e-9
 _ALIKE = 0.05  # difference of solutions that say the same
 _FEW_EQUATIONS = 0.1  # per candidate, which are solved with one noise
 _DETERMINED = 0.5  # expected misfit from which bits are determined
-_APART = 0.12  # difference of solutions with different noise from which none is trusted
+_APART = 0.15  # difference of solutions with different noise from which none is trusted
 
 # Priors from other evidence are limited to this distance from 0 and 1, so that exact equations can
 # overrule evidence that is wrong. Ridge regression takes a prior for a normal distribution, in
@@ -706,7 +711,8 @@ class EquationsAttack(CandidatesAttack):
         """Solve with noise that is lowered step by step, each time from the last solution.
 
         Where bits remain unsure, what is said is the mean over the noises: the least one with which
-        propagation settles makes them too sure, and the largest one not sure enough.
+        propagation settles makes them too sure. The largest one makes them not sure enough, which
+        is corrected.
         """
         for noise in (one for one in self._noises if one >= _MUCH_NOISE):
             solution = self._solve_with(noise, is_contradicting)
@@ -715,13 +721,14 @@ class EquationsAttack(CandidatesAttack):
         self._learn_pulls(solution)
         again = self._solve_with(noise, is_contradicting, solution._replace(inverter=None))
         solution = again if self._is_taken(again, noise) else solution
-        ratios, taken = [solution.ratios], noise
+        ratios, taken = [self._sharpen(solution)], noise
+        most = max(_MOST_RISE * self._compare_misfit(solution), _LEAST_DOUBTFUL)
         for noise in reversed(self._noises[: self._noises.index(taken)]):
             if noise < NOISE and not self._is_determined(solution):
                 break
             self._learn_pulls(solution)
             colder = self._solve_with(noise, is_contradicting, solution._replace(inverter=None))
-            if not self._is_taken(colder, noise):
+            if not colder.is_settled or self._compare_misfit(colder) > most:
                 break
             solution, taken = colder, noise
             ratios.append(solution.ratios)
@@ -754,10 +761,26 @@ class EquationsAttack(CandidatesAttack):
 
     def _is_taken(self, solution, noise):
         """Whether propagation has settled on bits that leave what bits as unsure as it says do."""
-        if not solution.is_settled:
-            return False
-        most = _MOST_OF_EXPECTED * expect_misfit(solution, self.prior)
-        return noise >= _MUCH_NOISE or measure_misfit(solution) <= most
+        if not solution.is_settled or noise >= _MUCH_NOISE:
+            return solution.is_settled
+        return self._compare_misfit(solution) <= _MOST_OF_EXPECTED
+
+    def _compare_misfit(self, solution):
+        """Return the misfit as a share of the one that is expected of right bits."""
+        expected = expect_misfit(solution, self.prior)
+        return measure_misfit(solution) / max(expected, _LEAST_EXPECTED)
+
+    def _sharpen(self, solution):
+        """Return the ratios of a solution without the noise that was assumed and is not there.
+
+        The squared expected misfit is the share of all noise in what equations leave open, which is
+        the variance of the evidence about a bit. As far as the residuals are no smaller than
+        expected, the noise is there.
+        """
+        expected = max(expect_misfit(solution, self.prior) ** 2, _LEAST_EXPECTED)
+        is_there = min(measure_misfit(solution) ** 2 / expected, 1)
+        assumed = expected * self._noise**2 * np.mean(square_rows(self._rows))
+        return solution.ratios / max(1 - assumed, is_there, 1 / _MOST_SHARPENED)
 
     def _is_determined(self, solution):
         """Whether so many equations are left over once bits are known that others would not fit."""

@@ -210,6 +210,31 @@ def test_unlike_solutions_are_not_expected_to_be_right(monkeypatch):
 
 
 @pytest.mark.parametrize(
+    "alpha, seed", [(1.0, 20022), (1.0, 20026), (100.0, 20024), (100.0, 20055)]
+)
+def test_noise_that_is_not_there_does_not_lower_what_is_expected(alpha, seed):
+    records, member = draw_values(100, seed)
+    victim = FrozenEstimator(Ridge(alpha).fit(records.X[member], records.y[member]))
+    attack = StationarityAttack(victim, random_state=0).fit(records)
+    reached = roc_auc_score(member, attack.score_samples(records))
+    assert abs(attack.expected_auc_ - reached) <= 0.05
+
+
+@pytest.mark.parametrize(
+    "target, noise, left",
+    [(1.0, 1.0, 0.5), (1.0, 0.5, 1 - 0.81 / 4), (4.0, 1.0, 1.0)],
+    ids=["at most twice", "a quarter of the noise", "it is there"],
+)
+def test_assumed_noise_is_taken_out_of_ratios(target, noise, left):
+    # One equation about one bit, with unit noise, of which some was assumed.
+    rows, attack = sparse.csr_array([[1.0]]), StationarityAttack()
+    solution = propagate(rows, np.array([target]), 0.5)
+    attack._rows, attack._noise = rows, noise
+    found = attack._sharpen(solution)
+    np.testing.assert_allclose(solution.ratios / found, left, atol=5e-3)
+
+
+@pytest.mark.parametrize(
     "model, is_classifier",
     [
         (LinearSVC(loss="hinge", max_iter=10**5), True),
