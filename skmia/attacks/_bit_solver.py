@@ -6,7 +6,7 @@ from numbers import Real
 from typing import Literal, NamedTuple
 
 import numpy as np
-from scipy import linalg, sparse
+from scipy import linalg, sparse, special
 from scipy.optimize import brentq, minimize
 from scipy.sparse.linalg import LinearOperator, lsqr
 from sklearn.base import BaseEstimator
@@ -583,6 +583,7 @@ _MUCH_NOISE = 0.1  # with which a solution that settles is taken
 _LEAST_DOUBTFUL, _MOST_RISE = 0.6, 1.05
 _MOST_SHARPENED = 2  # times which ratios are at most
 _LEAST_EXPECTED = 1e-9
+_SURPRISING = 0.01  # probability of equations of random candidates below which others are meant
 _ALIKE = 0.05  # difference of solutions that say the same
 _FEW_EQUATIONS = 0.1  # per candidate, which are solved with one noise
 _DETERMINED = 0.5  # expected misfit from which bits are determined
@@ -670,12 +671,12 @@ class EquationsAttack(CandidatesAttack):
             self._equations.hessian.drop_candidates()
         self.n_equations_, self.known_ = len(self._targets), self._solution.known
         self.expected_auc_ = None
-        if self._disagreement <= _APART:
+        if self._disagreement <= _APART and not self._is_surprised:
             self.expected_auc_ = expect_auc(posterior_of(self._solution.ratios, self.prior))
         return self._solution.ratios
 
     def _solve(self, *, is_contradicting=False):
-        self._disagreement = 0.0
+        self._disagreement, self._is_surprised = 0.0, False
         n_equations, hessian = self._equations.rows.shape[0], self._equations.hessian
         is_few = hessian is None or n_equations < _FEW_EQUATIONS * self._n_candidates
         # Where noise is lowered in any case, this one only tells how much the equations contain.
@@ -683,11 +684,22 @@ class EquationsAttack(CandidatesAttack):
         first = self._solve_with(NOISE, is_contradicting, n_steps=n_steps)
         if self._method != "propagation" or len(self._noises) == 1:
             return first
+        self._is_surprised = self._find_surprise()
         if is_few and self._is_taken(first, NOISE):
             return first
         if hessian is None:
             return self._raise_noise(first, is_contradicting)
         return self._lower_noise(is_contradicting)._replace(known=first.known)
+
+    def _find_surprise(self):
+        """Whether random candidates would hardly have equations as far from their mean as these.
+
+        Those of training rows are like random ones. Gradients of rows that a model does not know
+        are two or three times as far, squared.
+        """
+        first = propagate(self._rows, self._targets, self.prior, n_steps=1)
+        away = self._targets - self._rows @ np.full(self._n_candidates, self.prior)
+        return bool(away @ first.residuals > special.chdtri(len(away), _SURPRISING))
 
     def _raise_noise(self, solution, is_contradicting):
         """Solve with more noise until propagation settles, and return to less that says the same.

@@ -8,6 +8,7 @@ from sklearn.datasets import load_breast_cancer, load_diabetes
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import (
+    Lasso,
     LinearRegression,
     LogisticRegression,
     QuantileRegressor,
@@ -218,6 +219,19 @@ def test_noise_that_is_not_there_does_not_lower_what_is_expected(alpha, seed):
     attack = StationarityAttack(victim, random_state=0).fit(records)
     reached = roc_auc_score(member, attack.score_samples(records))
     assert abs(attack.expected_auc_ - reached) <= 0.05
+
+
+@pytest.mark.parametrize("d", [30, 60, 100])
+@pytest.mark.parametrize(
+    "model", [Ridge(), Lasso(0.05), LogisticRegression()], ids=lambda m: str(m)
+)
+def test_nothing_is_expected_of_candidates_that_a_model_does_not_know(model, d):
+    make = draw_classes if isinstance(model, LogisticRegression) else draw_values
+    records, _ = make(d, 3, n=600)
+    victim = FrozenEstimator(model.fit(records.X[400:], records.y[400:]))
+    assert StationarityAttack(victim).fit(records[:400]).expected_auc_ is None
+    victim = FrozenEstimator(model.fit(records.X[200:400], records.y[200:400]))
+    assert StationarityAttack(victim).fit(records[:400]).expected_auc_ > 0.6
 
 
 @pytest.mark.parametrize(
