@@ -587,7 +587,7 @@ _SURPRISING = 0.01  # probability of equations of random candidates below which 
 _ALIKE = 0.05  # difference of solutions that say the same
 _FEW_EQUATIONS = 0.1  # per candidate, which are solved with one noise
 _DETERMINED = 0.5  # expected misfit from which bits are determined
-_APART = 0.15  # difference of solutions with different noise from which none is trusted
+_APART = 0.12  # difference of solutions with different noise from which none is trusted
 
 # Priors from other evidence are limited to this distance from 0 and 1, so that exact equations can
 # overrule evidence that is wrong. Ridge regression takes a prior for a normal distribution, in

@@ -134,7 +134,7 @@ class StationarityAttack(EquationsAttack):
     not sure enough: a part of the variance that the equations leave open is noise that is assumed
     and is not there. Log likelihood ratios are divided by the share that is left without this part,
     or by 1/2 if that is larger. If the probabilities with the largest and the smallest noise differ
-    by more than 0.15 (root mean square), ``expected_auc_`` is None.
+    by more than 0.12 (root mean square), ``expected_auc_`` is None.
 
     Training rows of the victim have equations like random bits. If the model does not know the
     candidates, their gradients are farther from 0. If a set of random bits would be as far with a
