@@ -24,6 +24,7 @@ from .._core.coefficients import (
     multiply_transposed,
     square_columns,
     square_rows,
+    take_first_equations,
     take_record_coefficients,
 )
 from .._core.probabilities import posterior_of
@@ -661,6 +662,7 @@ class EquationsAttack(CandidatesAttack):
         self._n_candidates = len(records)
         self._seed = check_random_state(self.random_state).randint(np.iinfo(np.int32).max)
         self.outsiders_ = 0.0 if self.outsiders == "auto" else float(self.outsiders)
+        self._is_surprised = False
         self._solution = self._solve()
         self.misfit_ = measure_misfit(self._solution)
         if self.misfit_ > _MOST_MISFIT or self._has_collapsed(self._solution, len(records)):
@@ -676,7 +678,7 @@ class EquationsAttack(CandidatesAttack):
         return self._solution.ratios
 
     def _solve(self, *, is_contradicting=False):
-        self._disagreement, self._is_surprised = 0.0, False
+        self._disagreement = 0.0
         n_equations, hessian = self._equations.rows.shape[0], self._equations.hessian
         is_few = hessian is None or n_equations < _FEW_EQUATIONS * self._n_candidates
         # Where noise is lowered in any case, this one only tells how much the equations contain.
@@ -684,7 +686,8 @@ class EquationsAttack(CandidatesAttack):
         first = self._solve_with(NOISE, is_contradicting, n_steps=n_steps)
         if self._method != "propagation" or len(self._noises) == 1:
             return first
-        self._is_surprised = self._find_surprise()
+        if not is_contradicting:  # more noise makes nothing surprising
+            self._is_surprised = self._find_surprise()
         if is_few and self._is_taken(first, NOISE):
             return first
         if hessian is None:
@@ -695,10 +698,13 @@ class EquationsAttack(CandidatesAttack):
         """Whether random candidates would hardly have equations as far from their mean as these.
 
         Those of training rows are like random ones. Gradients of rows that a model does not know
-        are two or three times as far, squared.
+        are two or three times as far, squared. Totals that a model was fitted to are left out: they
+        are those of training rows and of no others.
         """
-        first = propagate(self._rows, self._targets, self.prior, n_steps=1)
-        away = self._targets - self._rows @ np.full(self._n_candidates, self.prior)
+        n_gradients = len(self._targets) - self._equations.n_totals
+        rows, targets = take_first_equations(self._rows, n_gradients), self._targets[:n_gradients]
+        first = propagate(rows, targets, self.prior, n_steps=1)
+        away = targets - rows @ np.full(self._n_candidates, self.prior)
         return bool(away @ first.residuals > special.chdtri(len(away), _SURPRISING))
 
     def _raise_noise(self, solution, is_contradicting):

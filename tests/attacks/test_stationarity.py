@@ -8,6 +8,7 @@ from sklearn.datasets import load_breast_cancer, load_diabetes
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import (
+    HuberRegressor,
     Lasso,
     LinearRegression,
     LogisticRegression,
@@ -223,7 +224,7 @@ def test_noise_that_is_not_there_does_not_lower_what_is_expected(alpha, seed):
 
 @pytest.mark.parametrize("d", [30, 60, 100])
 @pytest.mark.parametrize(
-    "model", [Ridge(), Lasso(0.05), LogisticRegression()], ids=lambda m: str(m)
+    "model", [Ridge(), Lasso(0.05), LogisticRegression(), HuberRegressor(max_iter=1000)], ids=str
 )
 def test_nothing_is_expected_of_candidates_that_a_model_does_not_know(model, d):
     make = draw_classes if isinstance(model, LogisticRegression) else draw_values
