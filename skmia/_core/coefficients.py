@@ -71,6 +71,11 @@ class GradientRows:
         """Return some of the equations, given their numbers, of a matrix that has all."""
         return self._replace(kept=None if len(kept) == self.shape[0] else kept)
 
+    def take_first(self, n_equations):
+        """Return the first of the equations."""
+        kept = np.arange(self.weights.size) if self.kept is None else self.kept
+        return self._replace(kept=kept[:n_equations])
+
     def multiply_rows(self, weights):
         """Multiply each equation by a weight."""
         by = self._unflatten(np.asarray(weights, dtype=self.dtype))
@@ -190,6 +195,11 @@ def multiply_columns(rows, weights):
 def take_record_coefficients(rows, places):
     """Return the coefficients of some records."""
     return rows.take_columns(places) if isinstance(rows, GradientRows) else rows[:, places]
+
+
+def take_first_equations(rows, n_equations):
+    """Return the first of some equations."""
+    return rows.take_first(n_equations) if isinstance(rows, GradientRows) else rows[:n_equations]
 
 
 def square_rows(rows):

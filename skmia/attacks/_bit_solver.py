@@ -6,7 +6,7 @@ from numbers import Real
 from typing import Literal, NamedTuple
 
 import numpy as np
-from scipy import linalg, sparse
+from scipy import linalg, sparse, special
 from scipy.optimize import brentq, minimize
 from scipy.sparse.linalg import LinearOperator, lsqr
 from sklearn.base import BaseEstimator
@@ -24,6 +24,7 @@ from .._core.coefficients import (
     multiply_transposed,
     square_columns,
     square_rows,
+    take_first_equations,
     take_record_coefficients,
 )
 from .._core.probabilities import posterior_of
@@ -578,6 +579,12 @@ _MOST_MISFIT = 3
 # of the noise is assumed, so that right bits leave less than they are expected to.
 _MOST_OF_EXPECTED = 0.9
 _MUCH_NOISE = 0.1  # with which a solution that settles is taken
+# With less noise, a share that is larger than before shows that a solution became surer of wrong
+# bits, unless it is below the first number.
+_LEAST_DOUBTFUL, _MOST_RISE = 0.6, 1.05
+_MOST_SHARPENED = 2  # times which ratios are at most
+_LEAST_EXPECTED = 1e-9
+_SURPRISING = 0.01  # probability of equations of random candidates below which others are meant
 _ALIKE = 0.05  # difference of solutions that say the same
 _FEW_EQUATIONS = 0.1  # per candidate, which are solved with one noise
 _DETERMINED = 0.5  # expected misfit from which bits are determined
@@ -655,6 +662,7 @@ class EquationsAttack(CandidatesAttack):
         self._n_candidates = len(records)
         self._seed = check_random_state(self.random_state).randint(np.iinfo(np.int32).max)
         self.outsiders_ = 0.0 if self.outsiders == "auto" else float(self.outsiders)
+        self._is_surprised = False
         self._solution = self._solve()
         self.misfit_ = measure_misfit(self._solution)
         if self.misfit_ > _MOST_MISFIT or self._has_collapsed(self._solution, len(records)):
@@ -665,7 +673,7 @@ class EquationsAttack(CandidatesAttack):
             self._equations.hessian.drop_candidates()
         self.n_equations_, self.known_ = len(self._targets), self._solution.known
         self.expected_auc_ = None
-        if self._disagreement <= _APART:
+        if self._disagreement <= _APART and not self._is_surprised:
             self.expected_auc_ = expect_auc(posterior_of(self._solution.ratios, self.prior))
         return self._solution.ratios
 
@@ -678,11 +686,26 @@ class EquationsAttack(CandidatesAttack):
         first = self._solve_with(NOISE, is_contradicting, n_steps=n_steps)
         if self._method != "propagation" or len(self._noises) == 1:
             return first
+        if not is_contradicting:  # more noise makes nothing surprising
+            self._is_surprised = self._find_surprise()
         if is_few and self._is_taken(first, NOISE):
             return first
         if hessian is None:
             return self._raise_noise(first, is_contradicting)
         return self._lower_noise(is_contradicting)._replace(known=first.known)
+
+    def _find_surprise(self):
+        """Whether random candidates would hardly have equations as far from their mean as these.
+
+        Those of training rows are like random ones. Gradients of rows that a model does not know
+        are two or three times as far, squared. Totals that a model was fitted to are left out: they
+        are those of training rows and of no others.
+        """
+        n_gradients = len(self._targets) - self._equations.n_totals
+        rows, targets = take_first_equations(self._rows, n_gradients), self._targets[:n_gradients]
+        first = propagate(rows, targets, self.prior, n_steps=1)
+        away = targets - rows @ np.full(self._n_candidates, self.prior)
+        return bool(away @ first.residuals > special.chdtri(len(away), _SURPRISING))
 
     def _raise_noise(self, solution, is_contradicting):
         """Solve with more noise until propagation settles, and return to less that says the same.
@@ -706,7 +729,8 @@ class EquationsAttack(CandidatesAttack):
         """Solve with noise that is lowered step by step, each time from the last solution.
 
         Where bits remain unsure, what is said is the mean over the noises: the least one with which
-        propagation settles makes them too sure, and the largest one not sure enough.
+        propagation settles makes them too sure. The largest one makes them not sure enough, which
+        is corrected.
         """
         for noise in (one for one in self._noises if one >= _MUCH_NOISE):
             solution = self._solve_with(noise, is_contradicting)
@@ -715,13 +739,14 @@ class EquationsAttack(CandidatesAttack):
         self._learn_pulls(solution)
         again = self._solve_with(noise, is_contradicting, solution._replace(inverter=None))
         solution = again if self._is_taken(again, noise) else solution
-        ratios, taken = [solution.ratios], noise
+        ratios, taken = [self._sharpen(solution)], noise
+        most = max(_MOST_RISE * self._compare_misfit(solution), _LEAST_DOUBTFUL)
         for noise in reversed(self._noises[: self._noises.index(taken)]):
             if noise < NOISE and not self._is_determined(solution):
                 break
             self._learn_pulls(solution)
             colder = self._solve_with(noise, is_contradicting, solution._replace(inverter=None))
-            if not self._is_taken(colder, noise):
+            if not colder.is_settled or self._compare_misfit(colder) > most:
                 break
             solution, taken = colder, noise
             ratios.append(solution.ratios)
@@ -754,10 +779,26 @@ class EquationsAttack(CandidatesAttack):
 
     def _is_taken(self, solution, noise):
         """Whether propagation has settled on bits that leave what bits as unsure as it says do."""
-        if not solution.is_settled:
-            return False
-        most = _MOST_OF_EXPECTED * expect_misfit(solution, self.prior)
-        return noise >= _MUCH_NOISE or measure_misfit(solution) <= most
+        if not solution.is_settled or noise >= _MUCH_NOISE:
+            return solution.is_settled
+        return self._compare_misfit(solution) <= _MOST_OF_EXPECTED
+
+    def _compare_misfit(self, solution):
+        """Return the misfit as a share of the one that is expected of right bits."""
+        expected = expect_misfit(solution, self.prior)
+        return measure_misfit(solution) / max(expected, _LEAST_EXPECTED)
+
+    def _sharpen(self, solution):
+        """Return the ratios of a solution without the noise that was assumed and is not there.
+
+        The squared expected misfit is the share of all noise in what equations leave open, which is
+        the variance of the evidence about a bit. As far as the residuals are no smaller than
+        expected, the noise is there.
+        """
+        expected = max(expect_misfit(solution, self.prior) ** 2, _LEAST_EXPECTED)
+        is_there = min(measure_misfit(solution) ** 2 / expected, 1)
+        assumed = expected * self._noise**2 * np.mean(square_rows(self._rows))
+        return solution.ratios / max(1 - assumed, is_there, 1 / _MOST_SHARPENED)
 
     def _is_determined(self, solution):
         """Whether so many equations are left over once bits are known that others would not fit."""

@@ -76,7 +76,8 @@ class StationarityAttack(EquationsAttack):
     expected_auc_ : float or None
         Expected AUC, which does not require membership: the AUC that follows if the scores are log
         likelihood ratios; up to 0.1 too low with ``outsiders``. None if solutions with different
-        noise contradict each other, see the notes, so that it is not known.
+        noise contradict each other, or the equations do not look like those of training rows, see
+        the notes, so that it is not known.
     offset_ : float
         Threshold of the score. Without ``membership``, the smallest threshold above 0 that at most
         5% of the non-members reach if the scores are log likelihood ratios.
@@ -127,11 +128,17 @@ class StationarityAttack(EquationsAttack):
 
     The equations get a relative noise of 0.01. Where there are at least a tenth as many of them as
     candidates, propagation starts with a noise of 0.1, which is lowered to 0.06, 0.03 and 0.01, as
-    long as it settles and leaves no larger residuals than bits as unsure as it says would. Bits
-    that are determined are solved with 0.003 at last. The score of others is the mean over the
-    noises, since a small noise makes them too sure and a large one not sure enough. If the
-    probabilities with the largest and the smallest noise differ by more than 0.12 (root mean
-    square), ``expected_auc_`` is None.
+    long as it settles and the residuals do not rise, as a share of those that bits as unsure as it
+    says would leave. Bits that are determined are solved with 0.003 at last. The score of others is
+    the mean over the noises, since a small noise makes them too sure. With the largest one they are
+    not sure enough: a part of the variance that the equations leave open is noise that is assumed
+    and is not there. Log likelihood ratios are divided by the share that is left without this part,
+    or by 1/2 if that is larger. If the probabilities with the largest and the smallest noise differ
+    by more than 0.12 (root mean square), ``expected_auc_`` is None.
+
+    Training rows of the victim have equations like random bits. If the model does not know the
+    candidates, their gradients are farther from 0. If a set of random bits would be as far with a
+    probability of at most 0.01 (a chi-squared test), ``expected_auc_`` is None.
 
     Sample weights are not stored in a file, and make the equations wrong. If the model was trained
     on scaled features, pass a Pipeline with its scaler.

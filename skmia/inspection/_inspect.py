@@ -589,6 +589,9 @@ def _read_strength(attack, records, names, notes):
     except ValueError as error:
         notes.append(f"{name} was not run: {error}")
         return None
+    if attack.expected_auc_ is None:
+        notes.append(f"{name}: how much it tells of these candidates is not known.")
+        return None
     return {name: getattr(attack, f"{name}_") for name in names.split()}
 
 

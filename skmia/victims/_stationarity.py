@@ -265,8 +265,9 @@ def read_gradients(model, records, n_rows, variance):
     hessian = expect_hessian(rows.X, optimum, n_rows / len(records))
     pulls = 0.0 if hessian is None else hessian.find_pulls()
     return Equations(
-        rows, targets, variances, float(n_rows), [kept], blur, True, pulls=pulls, hessian=hessian
-    )
+        rows, targets, variances, float(n_rows), [kept], blur, True, pulls=pulls, hessian=hessian,
+        n_totals=len(totals),
+    )  # fmt: skip
 
 
 def read_further_gradients(model, records, equations):

@@ -8,6 +8,8 @@ from sklearn.datasets import load_breast_cancer, load_diabetes
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import (
+    HuberRegressor,
+    Lasso,
     LinearRegression,
     LogisticRegression,
     QuantileRegressor,
@@ -208,6 +210,44 @@ def test_unlike_solutions_are_not_expected_to_be_right(monkeypatch):
     assert StationarityAttack(victim).fit(records).expected_auc_ is None
     attack = ReleasedModelAttack(victim).fit(records)
     assert attack.expected_auc_ is None
+
+
+@pytest.mark.parametrize(
+    "alpha, seed", [(1.0, 20022), (1.0, 20026), (100.0, 20024), (100.0, 20055)]
+)
+def test_noise_that_is_not_there_does_not_lower_what_is_expected(alpha, seed):
+    records, member = draw_values(100, seed)
+    victim = FrozenEstimator(Ridge(alpha).fit(records.X[member], records.y[member]))
+    attack = StationarityAttack(victim, random_state=0).fit(records)
+    reached = roc_auc_score(member, attack.score_samples(records))
+    assert abs(attack.expected_auc_ - reached) <= 0.05
+
+
+@pytest.mark.parametrize("d", [30, 60, 100])
+@pytest.mark.parametrize(
+    "model", [Ridge(), Lasso(0.05), LogisticRegression(), HuberRegressor(max_iter=1000)], ids=str
+)
+def test_nothing_is_expected_of_candidates_that_a_model_does_not_know(model, d):
+    make = draw_classes if isinstance(model, LogisticRegression) else draw_values
+    records, _ = make(d, 3, n=600)
+    victim = FrozenEstimator(model.fit(records.X[400:], records.y[400:]))
+    assert StationarityAttack(victim).fit(records[:400]).expected_auc_ is None
+    victim = FrozenEstimator(model.fit(records.X[200:400], records.y[200:400]))
+    assert StationarityAttack(victim).fit(records[:400]).expected_auc_ > 0.6
+
+
+@pytest.mark.parametrize(
+    "target, noise, left",
+    [(1.0, 1.0, 0.5), (1.0, 0.5, 1 - 0.81 / 4), (4.0, 1.0, 1.0)],
+    ids=["at most twice", "a quarter of the noise", "it is there"],
+)
+def test_assumed_noise_is_taken_out_of_ratios(target, noise, left):
+    # One equation about one bit, with unit noise, of which some was assumed.
+    rows, attack = sparse.csr_array([[1.0]]), StationarityAttack()
+    solution = propagate(rows, np.array([target]), 0.5)
+    attack._rows, attack._noise = rows, noise
+    found = attack._sharpen(solution)
+    np.testing.assert_allclose(solution.ratios / found, left, atol=5e-3)
 
 
 @pytest.mark.parametrize(

@@ -243,6 +243,17 @@ def test_the_strength_of_the_optimum_is_told():
     assert "expected AUC" in " ".join(inspection.summary().split())
 
 
+def test_candidates_that_a_model_does_not_know_have_no_strength():
+    rng = np.random.default_rng(0)
+    features, weights = rng.normal(size=(600, 60)), rng.normal(size=60) / 8
+    y = features @ weights + rng.normal(size=600)
+    victim = Ridge().fit(features[400:], y[400:])
+    inspection = inspect_model(victim, Records(features[:400], y[:400]))
+    assert inspection.candidates.optimum is None
+    assert "StationarityAttack: how much it tells" in " ".join(inspection.candidates.notes)
+    assert "expected AUC" not in " ".join(inspection.summary().split())
+
+
 def test_why_the_equations_were_not_solved_is_told():
     model = fit(GradientBoostingClassifier(n_estimators=2, loss="exponential"))
     assert "loss='exponential'" in inspect_model(model, RECORDS).candidates.notes[0]

@@ -174,6 +174,7 @@ class Equations(NamedTuple):
     # (n_candidates,): log likelihood ratio of each bit beside the equations, and what gives it.
     pulls: np.ndarray | float = 0.0
     hessian: Any = None
+    n_totals: int = 0  # how many at the end are no gradients
 
 
 class SpreadParts:
