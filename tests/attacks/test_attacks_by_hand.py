@@ -25,6 +25,56 @@ from skmia.attacks import (
     ranges,
 )
 
+two_people = _attack_people.NumberedPeople(array([0, 1, 0]))
+
+
+def expect_variance(squares, n_models, counts):
+    return _attack_people._expect_variance(array(squares), array(n_models), array(counts))
+
+
+def choose_models(n_models, n_records):
+    attack = NS(pool_=NS(membership_=np.zeros((n_models, 1))))
+    return _attack_people.choose_models(attack, n_records)
+
+
+OWN = array([1.5, -2.0, 3.0])
+OF_MODELS = array(
+    [[0.5, 1.0, 2.0], [1.0, nan, 4.0], [2.5, 3.0, nan], [3.5, -1.0, nan], [1.0, 0.5, nan]]
+)
+KNOWN, N_RECORDS = np.isfinite(OF_MODELS), array([1, 2, 3])
+
+
+def standardize_by_hand():
+    return _attack_people.standardize(OWN, OF_MODELS, KNOWN, N_RECORDS)
+
+
+def standardize_in_loops():
+    """Score each person, and each model as the victim, by the formula of the docstring."""
+    squares = [np.nansum((one - np.nanmean(one)) ** 2) for one in OF_MODELS.T]
+    prior = expect_variance(squares, KNOWN.sum(axis=0), N_RECORDS)
+
+    def score(value, others, k):
+        variance = (((others - others.mean()) ** 2).sum() + 8 * prior[k]) / (len(others) + 7)
+        return (value - others.mean()) / np.sqrt(variance * (1 + 1 / len(others)))
+
+    of_people = [column[~np.isnan(column)] for column in OF_MODELS.T]
+    scores = [score(OWN[k], of_people[k], k) for k in (0, 1)] + [nan]
+    left = [
+        score(OF_MODELS[j, k], np.delete(OF_MODELS[:, k], j)[np.delete(KNOWN[:, k], j)], k)
+        for j in range(5)
+        for k in (0, 1)
+        if KNOWN[j, k]
+    ]
+    return scores, left
+
+
+def evidence_of_people(judged, correlation):
+    """Summarize three people, of which the third has a score above those of 39 non-members."""
+    scores, others = array([3.0, 1.0, 50.0]), np.arange(39.0)
+    given = array(["a", "b", "c"]), scores, array([1, 1200, 7]), array(judged), others
+    return _attack_people.PeopleEvidence(*given, "sum", correlation).summary()
+
+
 digests = array([[1, 1, 2, 5], [7, 8, 9, 9]], dtype=np.uint64)
 one = NS(
     fingerprint=array([5, 1, 9, 2], dtype=np.uint64),
@@ -61,6 +111,79 @@ ANSWERS = {
                 array([0.0, 2.0]), array([1.0, 3.0]), array([4, 4]), array([2.0, 2.0])
             ),
             [0.0, 1.36111409],
+        ),
+        # Variances 3, 2 and 1.5 are 1 + 2 / n of 1, 2 and 4 records.
+        (lambda: expect_variance([6.0, 4.0, 3.0], [3, 3, 3], [1, 2, 4]), [3.0, 2.0, 1.5]),
+        # The third person has one model, and so no variance, but that of two records.
+        (lambda: expect_variance([3.0, 4.0, 0.0], [2, 3, 1], [1, 2, 2]), [3.0, 2.0, 2.0]),
+        # Neither part is below zero.
+        (lambda: expect_variance([2.0, 4.0, 6.0], [3, 3, 3], [1, 2, 4]), [2.0, 2.0, 2.0]),
+        (
+            lambda: expect_variance([8.0, 2.0, 0.0], [3, 3, 3], [1, 2, 4]),
+            [20 / 7, 10 / 7, 5 / 7],
+        ),
+        (lambda: expect_variance([1.0, 3.0], [2, 2], [2, 2]), [2.0, 2.0]),
+        (lambda: expect_variance([0.0, 0.0], [2, 2], [2, 2]), [np.finfo(float).tiny] * 2),
+        (lambda: expect_variance([0.0, 0.0], [1, 0], [2, 2]), [1.0, 1.0]),
+        # Three persons by five models; the third has two, with which nothing is judged.
+        (lambda: standardize_by_hand()[0], standardize_in_loops()[0]),
+        (lambda: standardize_by_hand()[1], standardize_in_loops()[1]),
+        (lambda: choose_models(20, 400_000), [0, 2, 4, 6, 8, 10, 12, 14, 16, 19]),
+        (lambda: len(choose_models(20, 4_000_000)), 8),
+        (lambda: choose_models(5, 4_000_000), [0, 1, 2, 3, 4]),
+        (lambda: choose_models(5, 10), [0, 1, 2, 3, 4]),
+        (lambda: two_people.sum(array([[1.0, 2.0, 4.0]])), [[5.0, 2.0]]),
+        (
+            lambda: two_people.combine(
+                array([[1.0, 2.0, 4.0], [nan, 3.0, 1.0]]), array([True, False, True]), "sum"
+            ),
+            [[5.0, nan], [nan, nan]],
+        ),
+        (
+            lambda: two_people.combine(
+                array([[1.0, 2.0, 4.0], [-3.0, 3.0, -5.0]]), array([True, False, True]), "max"
+            ),
+            [[4.0, nan], [-3.0, nan]],
+        ),
+        # Residuals -1, 0, 1 and 1, 0, -1 of a person of two records, and those of one alone.
+        (
+            lambda: two_people.correlate(
+                array([[1.0, 5.0, 4.0], [2.0, 7.0, 3.0], [3.0, 9.0, 2.0], [9.0, 1.0, 9.0]]),
+                array([[True, True], [True, True], [True, True], [False, False]]),
+            ),
+            -1.0,
+        ),
+        (
+            lambda: two_people.correlate(
+                array([[1.0, 5.0, 1.0], [2.0, 7.0, 3.0], [3.0, 9.0, 2.0]]),
+                np.ones((3, 2), dtype=bool),
+            ),
+            0.5,
+        ),
+        (
+            lambda: two_people.correlate(
+                array([[1.0, 5.0, 1.0], [2.0, 7.0, nan]]), np.ones((2, 2), dtype=bool)
+            ),
+            nan,
+        ),
+        (
+            lambda: evidence_of_people([True, True, True], nan).splitlines(),
+            [
+                "3 people with 1 to 1,200 records each, combine='sum'",
+                "1 of 3 have a p-value of at most 0.05; without members about 0.15 would",
+                "calibrated on 39 scores of non-members by shadow models",
+            ],
+        ),
+        (
+            lambda: evidence_of_people([True, True, False], 0.25).splitlines()[1::2],
+            [
+                "0 of 2 have a p-value of at most 0.05; without members about 0.1 would",
+                "1 people have too few shadow models",
+            ],
+        ),
+        (
+            lambda: evidence_of_people([True, True, False], 0.25).splitlines()[-1],
+            "mean correlation of two records of a person: 0.25",
         ),
     ],
     _bit_solver: [

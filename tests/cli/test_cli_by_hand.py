@@ -6,8 +6,8 @@ from types import SimpleNamespace as NS
 import numpy as np
 import pandas as pd
 import pytest
-from by_hand import expect_answers
-from numpy import nan
+from by_hand import expect_answers, tell_refusal
+from numpy import array, nan
 
 from skmia.cli import (
     _answers,
@@ -33,10 +33,208 @@ from skmia.cli import (
 
 row = dict(metric="tpr", max_fpr=0.01, fpr=0.02)
 F = NS(way="service", name="auc", code=0, text="")
+ANSWER_FILE, YES_NO = Path("a.csv"), {"no": 0, "yes": 1}
+HALVES = [0] * 90 + [1] * 90
+
+
+def refuse_length(n_answers, names=("a",), membership=None, n_rows=4):
+    answers = pd.DataFrame(0.0, index=range(n_answers), columns=list(names))
+    return tell_refusal(lambda: _answers._check_length(ANSWER_FILE, answers, n_rows, membership))
+
+
+def read_proba(*rows):
+    names = list("abc")[: len(rows[0])]
+    labels = {name: 10 * place for place, name in enumerate(names)}
+    answers = pd.DataFrame(array(rows, dtype=float), columns=names)
+    outputs, notes = _answers._as_probabilities(ANSWER_FILE, answers, labels, ["first"])
+    return outputs.values, [*outputs.classes], len(notes)
+
+
+def refuse_proba(*rows):
+    told = tell_refusal(lambda: read_proba(*rows))
+    return None if told is None else told.partition(" holds ")[0].rpartition(": ")[2]
+
+
+def read_one(numbers, positive="yes", labels=YES_NO, y=HALVES):
+    members = _answers._MemberLabels(array(y), None)
+    outputs, _ = _answers._as_scores(ANSWER_FILE, array(numbers), positive, labels, members)
+    return outputs.values, [*outputs.classes]
+
+
+def propose(numbers, y=HALVES, membership=None):
+    members = _answers._MemberLabels(array(y), membership)
+    return _answers._propose_positive(array(numbers), YES_NO, members)
+
+
+def refuse_one(numbers, *args):
+    return tell_refusal(lambda: read_one(numbers, *args)).rpartition("LABEL: ")[2]
+
+
+def read_column(values, name="x", positive=None, classes=None, labels=YES_NO):
+    arguments = NS(answers=ANSWER_FILE, positive=positive, classes=classes)
+    column, members = pd.Series(values, name=name), _answers._MemberLabels(array(HALVES), None)
+    outputs, _ = _answers._read_single_column(arguments, column, labels, members)
+    return outputs.kind, outputs.values
+
+
+def read_values(columns, y=(1.0, 2.0)):
+    return _answers._read_value_answers(ANSWER_FILE, pd.DataFrame(columns), array(y))
+
+
+def propose_classes(order, n=20, labels=("a", "b", "c")):
+    """Propose names of columns that hold the probabilities of labels in some order."""
+    labels = {name: name for name in labels}
+    y = array([*labels] * n)
+    numbers = pd.DataFrame(array([(y == name) * 0.5 + 0.1 for name in order]).T)
+    return _answers._propose_classes(numbers, labels, _answers._MemberLabels(y, None))
+
+
+LOGITS = "of decision values or log odds, write 1 / (1 + exp(-x))"
+ONE_NEEDED = "a regression needs one: keep the column of the prediction, such as the median"
 
 # Of each module: calls and answers. Whatever may be equal differs, and each branch decides once.
 ANSWERS = {
     _answers: [
+        (lambda: refuse_length(4), None),
+        (lambda: refuse_length(2), "--answers: a.csv has 2 rows and the table 4 rows"),
+        (
+            lambda: refuse_length(3, ("0.1", "2", "3", "4")).partition("; ")[2][:46],
+            "its first line (0.1, 2, 3) was taken for a hea",
+        ),
+        (lambda: refuse_length(3, ("0.1", "a"))[-6:], "4 rows"),
+        (lambda: refuse_length(2, ("0.1", "2"))[-6:], "4 rows"),
+        (
+            lambda: refuse_length(5, ("0.1", "2")).partition("; ")[2],
+            "remove the line that is not the answer to a row, such as a second header",
+        ),
+        (
+            lambda: [
+                refuse_length(n, membership=np.arange(6) < 4, n_rows=6).partition(": answers")[2]
+                for n in (3, 4, 2)
+            ],
+            [
+                "",
+                " to the members alone, and those to all rows are needed",
+                " to the non-members alone, and those to all rows are needed",
+            ],
+        ),
+        # Rounded numbers add to one, or to one hundred, but for half a percent of each label.
+        (lambda: read_proba([0.6, 0.405]), ([[0.6, 0.405]], [0, 10], 1)),
+        (lambda: read_proba([60, 41], [0, 100]), ([[0.6, 0.41], [0.0, 1.0]], [0, 10], 2)),
+        (lambda: read_proba([1, 0]), ([[1.0, 0.0]], [0, 10], 1)),
+        (lambda: read_proba([0.3, 0.3, 0.413])[1:], ([0, 10, 20], 1)),
+        (
+            lambda: refuse_proba([0.5, 0.5], [0.6, 0.42]),
+            "the probabilities in row 2 of a.csv add to 1.02",
+        ),
+        (lambda: refuse_proba([0.5, 0.5], [0.6, 0.38])[-7:], "to 0.98"),
+        (lambda: refuse_proba([0.5, 0.5], [0.5, 0.5], [-0.02, 1.02]), "row 3 of a.csv"),
+        (lambda: refuse_proba([0.5, 0.5], [0.4, 0.58], [3.0, -0.01]), "row 2 of a.csv"),
+        (lambda: refuse_proba([60, 42]), "row 1 of a.csv"),
+        (lambda: refuse_proba([50, 50], [102, -2]), "row 1 of a.csv"),
+        # One column is of the second label, or of the first one turned around.
+        (lambda: read_one([0.25, 1.0, 0.0]), ([[0.75, 0.25], [0.0, 1.0], [1.0, 0.0]], [0, 1])),
+        (lambda: read_one([0.25, 1.0], "no"), ([[0.25, 0.75], [1.0, 0.0]], [0, 1])),
+        (lambda: refuse_one([-0.1, 0.5]), LOGITS),
+        (lambda: refuse_one([0.0, 1.5]), f"of percent, divide by 100; {LOGITS}"),
+        (lambda: refuse_one([0.0, 100.0]), f"of percent, divide by 100; {LOGITS}"),
+        (lambda: refuse_one([0.0, 100.5]), LOGITS),
+        (lambda: refuse_one([-0.1, 50.0]), LOGITS),
+        (
+            lambda: refuse_one([0.5], "maybe"),
+            "--positive: the target has no label 'maybe'; it has 'no' and 'yes'",
+        ),
+        (
+            lambda: refuse_one([0.5], "a", dict.fromkeys("abc", 0))[:73],
+            "--answers: a.csv has one column of numbers, and the target 3 classes; giv",
+        ),
+        (
+            lambda: refuse_one([0.5] * 90 + [0.75] * 90, None).partition("name it: ")[2][:34],
+            "--positive yes, with which they ar",
+        ),
+        # An answer of one half is one for the first label.
+        (
+            lambda: propose([0.5] * 90 + [0.75] * 90),
+            "--positive yes, with which they are right on 100% of the rows that the model was "
+            "trained on",
+        ),
+        (lambda: propose([0.75] * 90 + [0.5] * 90)[:14], "--positive no,"),
+        (lambda: propose([0.5, 0.75] * 90), "--positive no or --positive yes"),
+        # Of the rows of members alone.
+        (
+            lambda: propose([0.5] * 90 + [0.75] * 990, HALVES + [0] * 900, np.arange(1080) < 180)[
+                :55
+            ],
+            "--positive yes, with which they are right on 100% of th",
+        ),
+        (lambda: read_column(["no", "yes", "no"])[0], "label"),
+        (
+            lambda: read_column(["0.25", "1"], name="proba_no"),
+            ("proba", [[0.25, 0.75], [1.0, 0.0]]),
+        ),
+        (lambda: read_column(["0.25", "1"], "no", "yes"), ("proba", [[0.75, 0.25], [0.0, 1.0]])),
+        (
+            lambda: read_column(["0", "1"], positive="1", labels={"0": 0, "1": 1}),
+            ("proba", [[1.0, 0.0], [0.0, 1.0]]),
+        ),
+        (lambda: read_column(["0", "1"], labels={"0": 0, "1": 1})[0], "label"),
+        (
+            lambda: tell_refusal(lambda: read_column(["no", "maybe"])),
+            "--answers: 'maybe' in a.csv is not a label of the table, which has 'no' and 'yes'",
+        ),
+        (
+            lambda: tell_refusal(lambda: read_column(["0.5", "maybe"], positive="yes")),
+            "--answers: column 'x' of a.csv must hold numbers; got 'maybe' in row 2",
+        ),
+        (
+            lambda: tell_refusal(lambda: read_column(["no"], classes=["a"]))[:37],
+            "--classes: a.csv has one column; --po",
+        ),
+        (
+            lambda: tell_refusal(
+                lambda: read_column(["0.5"], name="a", labels={"a": 0, "b": 1, "c": 2})
+            )[:55],
+            "--answers: a.csv has one column of numbers, and the tar",
+        ),
+        # A regression has one column, beside one that numbers the rows.
+        (lambda: read_values({"x": ["0.5", "2"]}).values, [0.5, 2.0]),
+        (lambda: read_values({"id": [7, 8], "x": [0.5, 2.0]}).values, [0.5, 2.0]),
+        (
+            lambda: tell_refusal(lambda: read_values({"x": [0.5], "z": [2.0]})),
+            "--answers: a.csv has 2 columns, 'x' and 'z', as of several quantiles or targets; "
+            + ONE_NEEDED,
+        ),
+        (
+            lambda: tell_refusal(
+                lambda: read_values({"1": [0.5], "2": [0.25], "x": [0.1]})
+            ).partition("'x'")[2],
+            ", which are values of the target: give --task classification",
+        ),
+        (
+            lambda: tell_refusal(lambda: read_values({"1": [0.5], "2": [0.25]}, y=(1.0, 2.0, 3.0)))[
+                -9:
+            ],
+            "he median",
+        ),
+        # The columns are named in an order that is right on the training rows.
+        (
+            lambda: propose_classes("bca"),
+            "; --classes b c a names them in an order that is right on 100% of the rows that the "
+            "model was trained on",
+        ),
+        (lambda: propose_classes("ab"), ""),
+        (
+            lambda: propose_classes("aaa"),
+            "; --classes LABEL ... names the label of each column, in their order",
+        ),
+        # A name counts as it is, or without a word before it, whichever finds more.
+        (lambda: _answers._match_columns(["a", "p_b"], ["a", "b"]), {"a": "a", "b": "p_b"}),
+        (lambda: _answers._match_columns(["a", "p_a"], ["a", "b"]), {"a": "a"}),
+        (lambda: _answers._match_columns(["p_a", "proba_a"], ["a", "b"]), {}),
+        (lambda: _answers._match_columns(["x"], ["a", "b"]), {}),
+        (lambda: _answers._MemberLabels(array([3, 4, 5]), None).y, [3, 4, 5]),
+        (lambda: _answers._MemberLabels(array([3, 4, 5]), array([0, 1, 1])).y, [4, 5]),
+        (lambda: _answers._MemberLabels(array([3, 4, 5]), None).lack_few([3]), False),
         (lambda: _answers._numbers_rows("row", pd.Series([1.5, 2.5])), True),
         (lambda: _answers._numbers_rows("a", pd.Series([3, 4, 5])), True),
         (lambda: _answers._numbers_rows("a", pd.Series([3, 4])), False),

@@ -13,6 +13,7 @@ from scipy import sparse
 from sklearn.linear_model import LogisticRegression, Ridge
 
 from skmia import Outputs, Records
+from skmia._core.progress import StageStep
 from skmia.attacks import RMIA, LiRA, ThresholdAttack
 from skmia.exceptions import CheckpointError
 from skmia.report import (
@@ -31,6 +32,7 @@ from skmia.report import (
     _rows_used,
     _run,
     _surrogate,
+    _training_rows,
     _validation_rows,
     _verdict,
 )
@@ -87,6 +89,34 @@ def choose_known(shape, n):
 
 def is_turned(what, members, others):
     return _sides._is_turned((what, array(members, dtype=float), array(others, dtype=float)))
+
+
+def case_of(victim, allowed=1e9):
+    records = Records(np.zeros((100, 5)), np.zeros(100))
+    return NS(victim=victim, records=records, max_bytes=allowed, bytes_allowed=allowed)
+
+
+forest = NS(estimators_=[NS(get_depth=lambda k=k: k) for k in (2, 4, 6, 8, 10, 90)])
+
+
+def expect_bytes(name, stage, allowed=1e9, **changed):
+    usual = {"n_records": 100, "n_classes": 3, "n_shadows": 4, "may_grow": True, "n_workers": 2}
+    return _cost._expect_bytes(name, stage, case_of(forest, allowed), NS(**(usual | changed)))
+
+
+def repeated(moved, turned):
+    return _answered_rows.AnswerRepetition(moved, turned)
+
+
+def rows_of(kind, classes):
+    outputs = NS(kind=kind, classes=classes)
+    return _answered_rows.AnsweredRows(None, None, None, None, None, outputs, None)
+
+
+def unlisted(excess, is_drawn, n_members):
+    n_listed = n_members + 70
+    count = _training_rows.RowCount(n_listed + excess, n_members, n_members, is_drawn, n_listed)
+    return count.n_unlisted
 
 
 def cost(may_grow, seconds=(60.0, 180.0)):
@@ -196,6 +226,54 @@ ANSWERS = {
         ),
     ],
     _cost: [
+        # What is read of a file: as much as is allowed, and no more than a gigabyte by default.
+        (lambda: _cost._allow_file(NS(max_bytes="auto", bytes_allowed=5e8)), 5e8),
+        (lambda: _cost._allow_file(NS(max_bytes="auto", bytes_allowed=5e9)), 1e9),
+        (lambda: _cost._allow_file(NS(max_bytes=5e9, bytes_allowed=5e9)), 5e9),
+        # Six trees, of which the first five have 2, 4, 6, 8 and 10 levels, and 100 records.
+        (lambda: _cost._expect_equations(case_of(forest)), 12.0 * 100 * 6 * 6),
+        (lambda: _cost._expect_equations(case_of(NS(estimators_=[Ridge()]))), 12.0 * 100 * 8),
+        (
+            lambda: _cost._expect_equations(case_of(NS(n_iter_=5, n_trees_per_iteration_=3))),
+            12.0 * 100 * 15 * 8,
+        ),
+        (
+            lambda: _cost._expect_equations(
+                case_of(NS(get_booster=lambda: NS(num_boosted_rounds=lambda: 7)))
+            ),
+            12.0 * 100 * 7 * 8,
+        ),
+        (lambda: _cost._expect_equations(case_of(Ridge())), 0.0),
+        (lambda: _cost._list_unread(case_of(forest, 43_200.0), NS(has_file=True)), []),
+        (lambda: _cost._list_unread(case_of(forest, 1.0), NS(has_file=False)), []),
+        (
+            lambda: _cost._list_unread(case_of(forest, 43_199.0), NS(has_file=True))[0][:40],
+            "The attack on the file will leave out so",
+        ),
+        # Of 100 records with 4,000 bytes and answers of 2,400.
+        (
+            lambda: expect_bytes("shadow models", "shadow models", may_grow=True),
+            5e6 + 2 * 4.0 * 100 * 4 + 2 * (2000 + 3 * 2400),
+        ),
+        (
+            lambda: expect_bytes("shadow models", "shadow models", may_grow=False),
+            5e6 + 4.0 * 100 * 4 + 2 * (2000 + 3 * 2400),
+        ),
+        (lambda: expect_bytes("a", "shadow models"), 5e6 + 8.0 * 100 * 10),
+        (
+            lambda: expect_bytes("a", _cost.AS_FILE),
+            5e6 + 3 * 4000 + 4 * 2400 + 43_200,
+        ),
+        (lambda: expect_bytes("a", _cost.AS_FILE, allowed=5e6), 5e6),
+        (lambda: expect_bytes("a", "attacks"), 5e6 + 8.0 * 100 * 10),
+        (lambda: expect_bytes("StackedAttack", "attacks"), 5e6 + 8.0 * 100 * 60),
+        (lambda: expect_bytes(_cost.REPETITIONS, "checks"), 5e6 + 8.0 * 100 * 100),
+        (
+            lambda: expect_bytes(_cost.REPETITIONS, "checks", n_records=10**6),
+            5e6 + 8.0 * _cost.MOST_REPEATED * 100,
+        ),
+        (lambda: _cost._list_stage_steps(2, "a")["a"].seconds, 2.0),
+        (lambda: _cost._list_stage_steps({"b": StageStep(3.0)}, "a")["b"].seconds, 3.0),
         (lambda: cost(True).seconds, 240.0),
         (lambda: cost(True, (60.0, nan)).seconds, nan),
         (lambda: cost(True).n_bytes, 3e6),
@@ -362,6 +440,38 @@ ANSWERS = {
             vary_together,
             [1 / np.sqrt(2 * 1.25), 1 / np.sqrt(2 * 5.0), 0.0],
         ),
+        # One answer is enough up to 1% of either; means of several, up to 5% of what counts.
+        (lambda: repeated(0.01, 0.01).suffices(1), True),
+        (lambda: repeated(0.0101, 0.0).suffices(1), False),
+        (lambda: repeated(0.0, 0.0101).suffices(1), False),
+        (lambda: repeated(0.05, 0.9).suffices(2), True),
+        (lambda: repeated(0.051, 0.0).suffices(2), False),
+        (lambda: repeated(0.0, 0.05).suffices(2), True),
+        (lambda: repeated(0.0, 0.051).suffices(2), False),
+        (lambda: repeated(0.9, 0.0).suffices(1000), True),
+        (lambda: repeated(0.9, 0.0).suffices(999), False),
+        (lambda: repeated(0.05, 0.9).count_missing(2), 2),
+        # Twice the square of how many times too large the noise is, in hundreds.
+        (lambda: repeated(0.05, 0.9).count_missing(1), 100),
+        (lambda: repeated(0.5, 0.0).count_missing(1), 200),
+        (lambda: repeated(0.0, 0.5).count_missing(1), 200),
+        (lambda: repeated(0.1, 0.9).count_missing(100), 800),
+        (lambda: repeated(0.5, 0.0).count_missing(6), 1000),
+        (lambda: rows_of("value", None).is_told, True),
+        (lambda: rows_of("proba", [0, 1]).is_told, True),
+        (lambda: rows_of("logit", None).is_told, False),
+    ],
+    _training_rows: [
+        # 300 of 90 are said of 100 members: about 333 rows, 330 of which are listed.
+        (lambda: _training_rows.RowCount(300, 100, 90, False, 330).n_rows, 333),
+        (lambda: _training_rows.RowCount(300, 100, 90, False, 330).n_unlisted, 3),
+        # Up to one in 200 members may be counted in another way; of rows that are drawn, one in 50
+        # and four standard deviations.
+        (lambda: unlisted(5, False, 1000), 0),
+        (lambda: unlisted(6, False, 1000), 6),
+        (lambda: unlisted(600, True, 10_000), 0),
+        (lambda: unlisted(601, True, 10_000), 601),
+        (lambda: unlisted(-9, False, 1000), 0),
     ],
     _file_questions: [
         # Above 200 characters of a name, numbers and texts have limits of their own.

@@ -42,6 +42,21 @@ row = dict(
     leak=True,
 )
 
+
+PERSON = np.repeat(np.arange(40), 4)
+
+
+def judge_split(name="p", is_real=PERSON < 20, **others):
+    return _people._judge_split({name: PERSON, **others}, is_real, [name])
+
+
+def change_persons(n):
+    """Number persons by fifths, of which n have another number in one of their rows."""
+    fifth = PERSON % 5
+    fifth[np.arange(n) * 4] += 1
+    return fifth
+
+
 # Of each module: calls and answers. Whatever may be equal differs, and each branch decides once.
 ANSWERS = {
     _adversarial_accuracy: [
@@ -406,6 +421,19 @@ ANSWERS = {
         ),
     ],
     _people: [
+        # 40 persons of four rows, in one table each: 240 pairs of 12,720. Another column of theirs
+        # makes them rarer by chance, five times in all.
+        (lambda: judge_split(fifth=PERSON % 5, free=np.arange(160) % 7), ("p", "fifth")),
+        (lambda: judge_split(fourth=PERSON % 4), None),
+        (lambda: judge_split(half=PERSON % 2, fifth=PERSON % 5), ("p", "half", "fifth")),
+        (lambda: judge_split(constant=PERSON * 0, fifth=PERSON % 5), ("p", "fifth")),
+        (lambda: judge_split(fifth=change_persons(2)), ("p", "fifth")),
+        (lambda: judge_split(fifth=change_persons(3)), None),
+        # A single column is that of persons by its name.
+        (lambda: judge_split(), None),
+        (lambda: judge_split("person_id"), ("person_id",)),
+        (lambda: judge_split("person_id", half=PERSON % 2), None),
+        (lambda: judge_split("person_id", is_real=np.arange(160) % 2 == 0), None),
         (lambda: _people._spell_names(pd.Series([1.0, nan, 3.0])), ["1", nan, "3"]),
         (lambda: _people._share_constant(array([0, 0, 1, 1, 2]), array([5, 5, 6, 7, 8])), 0.5),
         (lambda: _people._share_repeated(array([0, 0, 1, 2])), 0.5),
