@@ -8,6 +8,7 @@ from by_hand import expect_answers
 from numpy import array, nan
 
 from skmia.attacks import (
+    ShadowAttack,
     _array_search,
     _attack_people,
     _bit_solver,
@@ -16,6 +17,7 @@ from skmia.attacks import (
     _one_query,
     _queried_threshold,
     _released_model,
+    _shadow,
     _split_threshold,
     _stack_models,
     _stacked,
@@ -24,6 +26,12 @@ from skmia.attacks import (
     diversity,
     ranges,
 )
+from skmia.signals import get_signal
+
+
+def shadow_reads(*features):
+    return sorted(ShadowAttack(features=features)._needs().reads)
+
 
 two_people = _attack_people.NumberedPeople(array([0, 1, 0]))
 
@@ -297,6 +305,13 @@ ANSWERS = {
             ),
             None,
         ),
+    ],
+    _shadow: [
+        # What every feature can be computed from: probabilities, and what signals read beside them.
+        (lambda: shadow_reads("probabilities"), ["decision", "logits", "proba"]),
+        (lambda: shadow_reads("probabilities", "entropy"), ["logits", "proba"]),
+        (lambda: shadow_reads(get_signal("entropy")), ["logits", "proba"]),
+        (lambda: [*ShadowAttack()._needs().keeps], ["outputs"]),
     ],
     _split_threshold: [
         (lambda: _split_threshold._to_members(array([0.0, 2.0]), 0.5), [0.0, 1.43378083]),

@@ -29,6 +29,7 @@ from skmia.cli import (
     _output,
     _reading,
     _spelling,
+    main,
 )
 
 row = dict(metric="tpr", max_fpr=0.01, fpr=0.02)
@@ -628,3 +629,10 @@ ANSWERS = {
 @pytest.mark.parametrize("module", ANSWERS, ids=lambda module: module.__name__)
 def test_answers_by_hand(module):
     expect_answers(ANSWERS[module])
+
+
+def test_the_arguments_of_the_process_are_read_without_the_name_of_the_program(monkeypatch, capsys):
+    monkeypatch.setattr("sys.argv", ["skmia", "policy"])
+    assert main() == main(["policy"])
+    first, second = np.split(array(capsys.readouterr().out.splitlines()), 2)
+    assert first.tolist() == second.tolist()

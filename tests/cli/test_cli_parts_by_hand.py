@@ -47,6 +47,16 @@ tables = {
     )
     for name, start in (("real", 0), ("synthetic", 100))
 }
+
+
+def can_be_numbered(labels, classes=(0, 1)):
+    return _inputs._can_be_numbered(pd.Series(labels), NS(classes_=array(classes)))
+
+
+def are_classes(labels):
+    return _inputs._are_classes(pd.Series(labels), NS(classes_=array([0, 1])))
+
+
 frame = pd.DataFrame(
     {
         "y": ["a", "b", "a"],
@@ -247,6 +257,19 @@ ANSWERS = {
         ),
     ],
     _inputs: [
+        # A target of numbers is not numbered classes.
+        (lambda: can_be_numbered([0.5, 1.5]), False),
+        (lambda: can_be_numbered(["a", "b"]), True),
+        (lambda: can_be_numbered(["a", "b", None]), True),
+        (lambda: can_be_numbered(["a", "b", "c"]), False),
+        (lambda: can_be_numbered(["a", "b"], [1, 2]), False),
+        (lambda: are_classes(["0", "1"]), True),
+        (lambda: are_classes(["0"]), True),
+        # One of ten labels may be unknown, of at least two classes that are not.
+        (lambda: are_classes(["0"] * 5 + ["1"] * 4 + ["x"]), True),
+        (lambda: are_classes(["0"] * 5 + ["1"] * 3 + ["x"]), False),
+        (lambda: are_classes(["0"] * 9 + ["x"]), False),
+        (lambda: are_classes(["a", "b"]), False),
         (lambda: refuse_columns(), None),
         (lambda: refuse_columns(group_by="age", weights="weight", drop=["X"], group=["age"]), None),
         (lambda: refuse_columns(target="z")[:30], "--target: column 'z' not found"),

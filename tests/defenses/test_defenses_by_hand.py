@@ -5,7 +5,7 @@ from types import SimpleNamespace as NS
 import numpy as np
 import pandas as pd
 import pytest
-from by_hand import expect_answers
+from by_hand import expect_answers, tell_refusal
 from numpy import array, inf, nan
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
@@ -22,6 +22,15 @@ from skmia.defenses import (
     schema,
     soft_targets,
 )
+
+
+def declared(**more):
+    """Fit a mechanism on two columns, the order of which is that of its schema."""
+    columns = {"b": schema.NumberColumn(0, 1), "a": schema.NumberColumn(1, 4), **more}
+    rows = pd.DataFrame({"a": [1.0], "b": [0.0], "c": [1]})[[*columns]]
+    given = {"sensitivity": 1.0, "schema": schema.DeclaredSchema(columns), "random_state": 0}
+    return mechanisms.LaplaceMechanism(1.0, **given).fit(rows)
+
 
 proba = array([[[0.6, 0.4], [0.2, 0.8]], [[0.8, 0.2], [0.3, 0.7]]])
 
@@ -89,6 +98,19 @@ ANSWERS = {
     mechanisms: [
         (lambda: mechanisms.count_scale(array([1.5, 2.0])), [2, 2]),
         (lambda: mechanisms.refuse_crossed(array([0, 1]), array([0, 2])), None),
+        # The names of columns are those of the schema, which is not changed.
+        (lambda: (declared().n_features_in_, [*declared().feature_names_in_]), (2, ["b", "a"])),
+        (lambda: hasattr(declared().schema, "n_features_in_"), False),
+        (
+            lambda: tell_refusal(lambda: declared(c=schema.ValuesColumn([1]))),
+            "A mechanism adds noise to numbers; the schema declares 'c' as a ValuesColumn. "
+            "Declare a NumberColumn, or leave it out.",
+        ),
+        # Values are brought to their ranges, and what is missing to the lower end of one.
+        (
+            lambda: declared()._read(pd.DataFrame({"b": [-3.0, nan], "a": [9.0, 2.0]}), False),
+            [[0.0, 4.0], [0.0, 2.0]],
+        ),
     ],
     schema: [
         (lambda: schema.find_range_ends(NS(whole=True, lower=0.5, upper=2.5)), (1.0, 2.0)),

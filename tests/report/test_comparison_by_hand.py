@@ -628,6 +628,12 @@ PARTS = [
         [("sex", None), ("sex", (Level("slight"), NOTHING))],
     ),
     (lambda: pair(side(result("a")), side(result("b"))), []),
+    (
+        lambda: pair(
+            side(result(told=1), result("b", estimate=0.79)), side(result(told=1), result("b"))
+        ),
+        [("overall", "auc", None, (IN, IN), None, 1)],
+    ),
     # What is told counts if both ran both of it.
     (
         lambda: _comparison._choose_told(

@@ -46,6 +46,13 @@ row = dict(
 PERSON = np.repeat(np.arange(40), 4)
 
 
+def trust(*checks, evidence="leak"):
+    checks = [{"name": name, "status": status, "text": "t"} for name, status in checks]
+    found = _report.list_table_trust({"checks": checks, "evidence": evidence})
+    rows = [(one["status"], one["words"]) for one in found["rows"]]
+    return found["line"], rows, found["bad"], found["not_run"]
+
+
 def judge_split(name="p", is_real=PERSON < 20, **others):
     return _people._judge_split({name: PERSON, **others}, is_real, [name])
 
@@ -495,6 +502,35 @@ ANSWERS = {
         ),
     ],
     _report: [
+        (
+            lambda: trust(("one population", "warning"), ("duplicates", "passed")),
+            (
+                "With care: 1 check passed, 1 failed.",
+                [
+                    ("warning", "Training data and holdout differ"),
+                    ("passed", "Few rows are on both sides"),
+                ],
+                ["Training data and holdout differ"],
+                [],
+            ),
+        ),
+        (
+            lambda: trust(("duplicates", "passed"), ("new", "passed"), ("resolution", "not run")),
+            (
+                "Yes: 2 checks passed, none failed.",
+                [("passed", "Few rows are on both sides"), ("passed", "new")],
+                [],
+                ["resolution"],
+            ),
+        ),
+        (lambda: trust(("new", "warning"))[0], "With care: no checks passed, 1 failed."),
+        (lambda: trust(("new", "passed"), evidence="shift")[0], "No: 1 check passed, none failed."),
+        (
+            lambda: trust(("new", "warning"), evidence="unknown")[0],
+            "No: no checks passed, 1 failed.",
+        ),
+        (lambda: trust(("new", "passed"), evidence="none")[0], "Yes: 1 check passed, none failed."),
+        (lambda: trust(("new", "not run")), ("No: no check could be run.", [], [], ["new"])),
         (
             lambda: _report.describe_table_rows(dict(n_synthetic=1234, n_real=5, n_columns=6)),
             "1,234 synthetic rows, 5 training rows, no holdout; 6 columns.",
