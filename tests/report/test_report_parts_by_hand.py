@@ -10,11 +10,14 @@ import pytest
 from by_hand import expect_answers
 from numpy import array, inf, nan
 from scipy import sparse
+from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.naive_bayes import GaussianNB
+from sklearn.neural_network import MLPClassifier
 
 from skmia import Outputs, Records
 from skmia._core.progress import StageStep
-from skmia.attacks import RMIA, LiRA, ThresholdAttack
+from skmia.attacks import RMIA, LiRA, StationarityAttack, ThresholdAttack
 from skmia.exceptions import CheckpointError
 from skmia.report import (
     _audit,
@@ -89,6 +92,40 @@ def choose_known(shape, n):
 
 def is_turned(what, members, others):
     return _sides._is_turned((what, array(members, dtype=float), array(others, dtype=float)))
+
+
+# A fit on 100 records takes 10 seconds, and 20 answers half a second.
+PACE = _pace.ModelPace(10.0, 0.5, 100, 20, 2.0, 3.0)
+
+
+def audit_size(model=None, **changed):
+    usual = {"model": RandomForestClassifier() if model is None else model, "n_records": 400}
+    usual |= {"n_columns": 5, "n_classes": 3, "n_shadows": 8, "may_grow": False, "has_file": True}
+    usual |= {"alone": {"known": NS(seconds=2.0, n_fits=0), "a": None}, "n_workers": 2}
+    usual |= {"pooled": {"b": 2.0, "c": 0.0}, "table": _pace.TableSize(400, 2000, 16_000)}
+    return _pace.AuditSize(**(usual | changed))
+
+
+def alone(name, cost=None):
+    return _pace._expect_alone(name, cost, audit_size(), PACE)
+
+
+def expect_audit(**changed):
+    return _pace.expect_audit(audit_size(**changed), PACE)
+
+
+def expect_checks(took=None, **changed):
+    return _pace._expect_checks(audit_size(**changed), PACE, 50.0, took or {})
+
+
+def expect_file(model, **changed):
+    return _pace._expect_file(audit_size(model, **changed), PACE)
+
+
+def size_up(model=None, shape=(4, 2), **changed):
+    model = RandomForestClassifier() if model is None else model
+    usual = {"n_classes": 3, "shadows": "auto", "n_jobs": 1, "file": True}
+    return _pace.size_up(model, Records(np.zeros(shape), [0, 1, 0, 1]), **(usual | changed))
 
 
 def case_of(victim, allowed=1e9):
@@ -317,6 +354,140 @@ ANSWERS = {
         ),
     ],
     _pace: [
+        # What is known of an attack: its seconds on one core, and its fits of 160 seconds each.
+        (lambda: alone("a", NS(seconds=2.0, n_fits=3)).seconds, 6.0 + 3 * 160),
+        (lambda: alone("AnalyticLiRA", NS(seconds=2.0, n_fits=0)).seconds, 6.0),
+        (lambda: alone("AnalyticLiRA").seconds, 100.0),
+        (lambda: alone("a"), None),
+        (
+            lambda: _pace._guess_of_records(audit_size(), PACE, 0.5, 1.0, 100, more=2.0).seconds,
+            3 * (2 + 1 + 50.0),
+        ),
+        (
+            lambda: _pace._guess_of_records(audit_size(), PACE, 0.5, 1.0),
+            StageStep(3 * (1 + 200.0), _pace._ARITHMETIC),
+        ),
+        # A shadow model takes 50 seconds, for a fit on 200 records and 400 answers.
+        (
+            lambda: [*expect_audit()[_pace.OPENING].values()],
+            [10.0, 10.5],
+        ),
+        (lambda: [*expect_audit(model=Ridge())[_pace.OPENING].values()], [10.0, 21.0]),
+        (lambda: expect_audit()[_pace.SHADOWS], StageStep(200.0, n_parts=8, most_parts=0)),
+        (
+            lambda: expect_audit(model=MLPClassifier(), may_grow=True)[_pace.SHADOWS],
+            StageStep(100.0, n_parts=8, most_parts=_pace.SIZES[-1]),
+        ),
+        (lambda: expect_audit(has_file=False)[_pace.AS_FILE], 0.0),
+        (
+            lambda: [one.seconds for one in expect_audit()[_pace.ATTACKS].values()],
+            [6.0, 3 * (0.01 + 1.5e-6 * 400)],
+        ),
+        (
+            lambda: [one.seconds for one in expect_audit()[_pace.ALONE].values()],
+            [6.0, 3 * (0.01 + 1.5e-6 * 400)],
+        ),
+        # Checks: those that say what they take of each record, and what is done again.
+        (
+            lambda: expect_checks()["repetitions"].seconds,
+            3 * (0.09 + 2e-5 * 400),
+        ),
+        (
+            lambda: expect_checks(alone={"AnalyticLiRA": NS(seconds=11.0)})["repetitions"].seconds,
+            3 * (11 + 0.09 + 2e-5 * 400),
+        ),
+        (
+            lambda: expect_checks(n_records=10**6)["repetitions"].seconds,
+            3 * (0.09 + 2e-5 * 200_000),
+        ),
+        (lambda: expect_checks()["drift"].seconds, 2 * (10.0 + 5.0)),
+        (
+            lambda: expect_checks(n_records=10**6)["drift"].seconds,
+            2 * (PACE.fit_on(_pace.MOST_OF_DRIFT / 4) + PACE.answer_on(_pace.MOST_OF_DRIFT / 2)),
+        ),
+        (lambda: expect_checks(model=CallableVictim(read_function, [0, 1]))["drift"].seconds, 0.0),
+        (lambda: expect_checks()["beyond the shift"], StageStep(5 * 50.0, is_certain=False)),
+        (
+            lambda: (
+                expect_checks({"a": 7.0, "b": 9.0, "x": 99.0, "file": 4.0})[
+                    "beyond the shift"
+                ].seconds
+            ),
+            5 * (50 + 9 + 2.0),
+        ),
+        (
+            lambda: (
+                expect_checks({"known": 7.0, "file": 4.0}, has_file=False)[
+                    "beyond the shift"
+                ].seconds
+            ),
+            5 * (50 + 7.0),
+        ),
+        (
+            lambda: [
+                expect_checks()[check.part]
+                == _pace._guess_seconds(PACE, _pace.expect_check(check, audit_size().table).seconds)
+                for check in _pace.EACH_CHECK
+                if check.record_seconds is not None
+            ],
+            [True] * sum(check.record_seconds is not None for check in _pace.EACH_CHECK),
+        ),
+        # Reading a file, by what it holds; 3 * .07 seconds are for anything.
+        (lambda: expect_file(NS(tree_=1, get_n_leaves=lambda: 7)), 0.21 + 3.9e-10 * 14**3),
+        (lambda: expect_file(NS(tree_=1, get_n_leaves=lambda: 300)), 0.21 + 3.9e-10 * 400**3),
+        (
+            lambda: expect_file(NS(tree_=1, get_n_leaves=lambda: 7), n_classes=1),
+            0.21 + 3.9e-10 * 7**3,
+        ),
+        (lambda: expect_file(RandomForestClassifier()), 0.21 + 50 * 10.0),
+        (lambda: expect_file(MLPClassifier()), 0.21 + 3e-7 * 3 * 2000),
+        (lambda: expect_file(GaussianNB()), 0.21 + 3e-7 * 5 * 400 * 5),
+        (
+            lambda: expect_file(LogisticRegression()) - 0.21 - 3e-7 * 3 * 2000,
+            3
+            * StationarityAttack.expect_seconds(
+                6 * 2, 400, _pace.AuditBudget(np.inf, 8 * 50 / 3).seconds
+            ),
+        ),
+        (
+            lambda: _pace._expect_file_stage(audit_size(MLPClassifier()), PACE),
+            {
+                "file": StageStep(0.2118, _pace._READING),
+                "control of the file": StageStep(0.2118 + 40.0, _pace._READING, is_certain=True),
+            },
+        ),
+        (
+            lambda: _pace._expect_file_stage(
+                audit_size(RandomForestClassifier(), n_records=40_000), PACE
+            )["control of the file"],
+            StageStep(
+                (0.21 + 50 * 1000) / 10 + PACE.fit_on(20_000), _pace._READING, is_certain=False
+            ),
+        ),
+        (lambda: _pace._count_of_control(audit_size(n_records=3999)), 3999),
+        (lambda: _pace._count_of_control(audit_size(n_records=9999)), 4000),
+        (lambda: _pace._count_of_control(audit_size(n_records=9999, n_columns=201)), 4020),
+        # The size of an audit, with the default attacks or with others.
+        (lambda: size_up()[3:7], (3, _pace.SIZES[1], True, True)),
+        (lambda: size_up(time_budget=5.0).n_shadows, _pace.SIZES[0]),
+        (lambda: size_up(shadows=6, file=False)[3:7], (3, 6, False, False)),
+        (lambda: size_up(shadows=np.int64(6)).n_shadows, 6),
+        (lambda: size_up(shadows=object()).n_shadows, 0),
+        (lambda: (size_up()[1:3], size_up(shape=(4, 2, 3))[1:3]), ((4, 2), (4, 1))),
+        (lambda: ([*size_up().alone], [*size_up().pooled]), ([], ["StackedAttack"])),
+        (lambda: size_up(LogisticRegression()).alone, {"AnalyticLiRA": None}),
+        (
+            lambda: size_up(attacks=dict.fromkeys("tu", ThresholdAttack()), costs={"u": 3})[4:9],
+            (0, False, True, {"t": None, "u": 3}, {}),
+        ),
+        (
+            lambda: size_up(attacks={"t": ThresholdAttack(), "l": LiRA()})[7:9],
+            ({"t": None}, {"l": 0.0}),
+        ),
+        (lambda: [size_up(shadows=k, n_jobs=2).n_workers for k in (1, 6)], [1, 2]),
+        (lambda: size_up(shadows=6, n_jobs=8).n_workers, 6),
+        (lambda: size_up(shadows=object(), n_jobs=8).n_workers, 1),
+        (lambda: _pace._expect_pooled(NS(expect_cost=lambda records: 1 / 0), None), 0.0),
         (lambda: _pace.measure_pace(NS(fit=None), Records(np.zeros((4, 1)), [0, 1, 0, 1])), None),
         (lambda: _pace.measure_pace(object(), Records(np.zeros((4, 1)), [0, 1, 0, 1])), None),
         (lambda: _pace.measure_pace(Ridge(alpha=-1.0), Records(np.eye(4), [0.5, 1, 2, 3])), None),
