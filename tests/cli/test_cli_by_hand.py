@@ -31,6 +31,7 @@ from skmia.cli import (
     _spelling,
     main,
 )
+from skmia.cli._parser import make_parser
 
 row = dict(metric="tpr", max_fpr=0.01, fpr=0.02)
 F = NS(way="service", name="auc", code=0, text="")
@@ -629,6 +630,45 @@ ANSWERS = {
 @pytest.mark.parametrize("module", ANSWERS, ids=lambda module: module.__name__)
 def test_answers_by_hand(module):
     expect_answers(ANSWERS[module])
+
+
+@pytest.mark.parametrize(
+    "text, header, expected",
+    [
+        # Rows of one field count, and blank lines do not; a header is not a row.
+        ("a\n\n1\n \n2,3\n", 0, ({1: 1, 2: 1}, {1: 1, 2: 2})),
+        ("1,2\n3,4\n5\n", None, ({2: 2, 1: 1}, {2: 1, 1: 3})),
+        ("# no, no, no\na,b\n1,2\n", 0, ({2: 1}, {2: 1})),
+    ],
+)
+def test_rows_are_counted_by_their_fields(tmp_path, text, header, expected):
+    path = tmp_path / "a.csv"
+    path.write_text(text, "utf-8")
+    usual = {"encoding": "utf-8", "n_skipped": text.count("#"), "sep": ",", "quotechar": '"'}
+    dialect = NS(**usual, skipinitialspace=False, header=header)
+    counts, first = _dialect.count_fields(path, dialect)
+    assert (dict(counts), first) == expected
+
+
+PATHS = {
+    "audit": "files config save_config data train held_out members validation model answers "
+    "checkpoint out policy",
+    "table": "synthetic real files held_out out policy",
+    "inspect": "model files data out",
+    "report": "result out",
+    "compare": "first second out",
+    "decide": "result",
+    "evidence": "results out",
+    "policy": "policy",
+}
+
+
+def test_files_are_proposed_for_options_that_take_a_path_and_for_no_others():
+    (commands,) = (one for one in make_parser()._actions if one.dest == "command")
+    assert {
+        name: " ".join(one.dest for one in command._actions if hasattr(one, "complete"))
+        for name, command in commands.choices.items()
+    } == PATHS
 
 
 def test_the_arguments_of_the_process_are_read_without_the_name_of_the_program(monkeypatch, capsys):

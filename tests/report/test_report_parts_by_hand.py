@@ -128,6 +128,16 @@ def size_up(model=None, shape=(4, 2), **changed):
     return _pace.size_up(model, Records(np.zeros(shape), [0, 1, 0, 1]), **(usual | changed))
 
 
+def named_labels(*labels):
+    return Outputs(array(labels), ["a", "b"], "label")
+
+
+def light_case(n, victim=None, model=None):
+    victim, model = (Ridge() if one is None else one for one in (victim, model))
+    records = NS(X=np.broadcast_to(0.0, (n, 1)))
+    return NS(records=records, victim=victim, request=NS(model=model))
+
+
 def case_of(victim, allowed=1e9):
     records = Records(np.zeros((100, 5)), np.zeros(100))
     return NS(victim=victim, records=records, max_bytes=allowed, bytes_allowed=allowed)
@@ -211,6 +221,17 @@ ANSWERS = {
         (lambda: _case._are_equal(proba(0.25, 0.5), proba(0.25, 0.5001)), False),
         (lambda: _case._are_equal(proba(0.25), proba(0.25, 0.5)), False),
         (lambda: _case._are_equal(None, proba(0.25)), False),
+        (lambda: _case._are_equal(named_labels("b", "a"), named_labels("b", "a")), True),
+        (lambda: _case._are_equal(named_labels("b", "a"), named_labels("b", "b")), False),
+        # Threads hardly make anything faster of a small table and a model of known packages.
+        (lambda: _case._is_light_model(Ridge()), True),
+        (lambda: _case._is_light_model(Ridge), False),
+        (lambda: _case._is_light_model(NS()), False),
+        (lambda: _case._is_light_model(CallableVictim(read_function, [0, 1])), False),
+        (lambda: _case.is_light(light_case(1 << 18)), True),
+        (lambda: _case.is_light(light_case((1 << 18) + 1)), False),
+        (lambda: _case.is_light(light_case(4, model=NS())), False),
+        (lambda: _case.is_light(light_case(4, victim=NS())), False),
         (lambda: _case._are_equal(proba(0.25).as_labels(), proba(0.25)), False),
         (lambda: _case._are_equal(proba(0.75).as_labels(), proba(0.625).as_labels()), True),
         (lambda: _case._are_equal(proba(0.75).as_labels(), proba(0.375).as_labels()), False),

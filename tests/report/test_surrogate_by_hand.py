@@ -1,6 +1,10 @@
 """Stand-ins for models that cannot be trained, part by part, with answers by hand."""
 
+from collections import namedtuple
+from contextlib import nullcontext
+from dataclasses import make_dataclass
 from types import SimpleNamespace as NS
+from unittest import mock
 
 import numpy as np
 import pandas as pd
@@ -18,6 +22,7 @@ from skmia import Outputs, Records
 from skmia.attacks import LiRA, ThresholdAttack
 from skmia.report import _surrogate
 from skmia.report._surrogate import CHOSEN, GIVEN, OWN, RECIPE
+from skmia.victims import CallableVictim
 
 PLAIN, HOLES = np.eye(4), array([[1.0, nan], [inf, 2.0]])
 TOKENS = array([[7, 8, 9], [7, 8, -1]])
@@ -25,7 +30,9 @@ WORDS = pd.DataFrame({"a": [1.0, 2.0], "b": ["x", "y"], "c": pd.to_datetime(["20
 
 
 def refuse_table(X, **fields):
-    return tell_refusal(lambda: _surrogate.refuse_no_table(Records(X, **fields))) is not None
+    told = tell_refusal(lambda: _surrogate.refuse_no_table(Records(X, **fields)))
+    assert told in (None, "the records are images, tokens or texts, and no table")
+    return told is not None
 
 
 def kinds_of(X, kind="proba", y=(0, 1, 0, 1)):
@@ -99,6 +106,40 @@ def check_people():
     return [bool(set(people[train]) & set(people[held])) for train, held in fits]
 
 
+Request = namedtuple("Request", "estimator model trains_pool fit_params stand_in")
+Case = make_dataclass("Case", ["attacks", "request", "notes"])
+FOUND = _surrogate.StandIn(Ridge(), [{}, {}, {}])
+NONE = _surrogate.StandIn(None, [], "There are too few.")
+
+
+def stand_in(*attacks, model=None, estimator=None, trains_pool=True, found=FOUND, **settings):
+    """Return the estimator of a case and its notes after the first one; None if it is as before."""
+    model = CallableVictim(np.sum, [0, 1]) if model is None else model
+    request = Request(estimator, model, trains_pool, settings.get("fit_params"), None)
+    case = Case(dict(enumerate(attacks)), request, ["first"])
+    with mock.patch.object(_surrogate, "choose_stand_in", lambda case: found):
+        new = _surrogate.with_stand_in(case, lambda name: nullcontext())
+    return None if new is case else (new.request.estimator, new.request.stand_in, new.notes[1:])
+
+
+def choose(distances, fits=((0,), (1,)), X=PLAIN):
+    """Choose among kinds, each with its distance in two fits, or the error in which it ends."""
+
+    def measure(kind, case, fit):
+        value = distances[kind.alpha][fit]
+        if isinstance(value, Exception):
+            raise value
+        return value
+
+    case = NS(records=Records(X), request=NS(outputs=Outputs(array([[0.5, 0.5]]), [0, 1])))
+    parts = {"_measure_distance": measure, "_draw_fits": lambda case: iter(fits)}
+    parts["list_kinds"] = lambda records, outputs: [Ridge(alpha) for alpha in distances]
+    with mock.patch.multiple(_surrogate, **parts):
+        found = _surrogate.choose_stand_in(case)
+    listed = [(one["estimator"], one["distance"]) for one in found.distances]
+    return found.estimator and found.estimator.alpha, listed, found.obstacle
+
+
 def find_recipe(victim, estimator=None, pool=None, trains_pool=True, stand_in=None):
     request = NS(victim=victim, estimator=estimator, trains_pool=trains_pool, stand_in=stand_in)
     return _surrogate._find_recipe(NS(request=request), pool)
@@ -129,6 +170,46 @@ REMEDY = (
 GAP = {"z": 2.34, "victim": 0.5, "mean": 0.25}
 
 ROWS = [
+    # The nearest in the mean of both fits, of those that can be fitted.
+    (
+        lambda: choose({2: (2.0, 4.0), 3: (1.0, 3.5), 4: (ValueError("a"), 0.0), 5: (nan, 0.0)}),
+        (3, [("Ridge(alpha=3)", 2.25), ("Ridge(alpha=2)", 3.0)], None),
+    ),
+    (
+        lambda: choose({4: (0.0, ValueError("a")), 5: (0.0, inf)}),
+        (
+            None,
+            [],
+            "No stand-in could be trained: no kind of model could be fitted to the records.",
+        ),
+    ),
+    (
+        lambda: choose({2: (2.0, 4.0)}, X=np.zeros((4, 2, 2))),
+        (
+            None,
+            [],
+            "No stand-in could be trained: the records are images, tokens or texts, and no table.",
+        ),
+    ),
+    # Needed by an attack that has no pool, of a model that cannot be trained.
+    (lambda: stand_in(ThresholdAttack()), None),
+    (lambda: stand_in(LiRA(shadows=NS())), None),
+    (lambda: stand_in(ThresholdAttack(), LiRA(), model=TREE), None),
+    (lambda: stand_in(LiRA(), estimator=TREE), None),
+    (lambda: stand_in(LiRA(), trains_pool=False), None),
+    (lambda: stand_in(LiRA(), found=NONE), (None, NONE, ["There are too few."])),
+    (
+        lambda: stand_in(ThresholdAttack(), LiRA())[2],
+        [
+            "The model cannot be trained, so the shadow models are of a stand-in, Ridge(), whose "
+            "answers were the nearest of 3 kinds. A model of another kind may leak more."
+        ],
+    ),
+    (lambda: stand_in(LiRA())[1] is FOUND, True),
+    (
+        lambda: tell_refusal(lambda: stand_in(LiRA(), fit_params={"a": 1})),
+        "fit_params needs estimator, the model that is trained with them.",
+    ),
     (lambda: refuse_table(PLAIN), False),
     (lambda: refuse_table(sparse.csr_array(PLAIN)), False),
     (lambda: refuse_table(WORDS), False),
@@ -143,7 +224,10 @@ ROWS = [
         ),
         "the victim returns neither probabilities nor labels of classes nor numbers",
     ),
-    (lambda: tell_refusal(lambda: _surrogate._refuse_margins(PLAIN)) is None, False),
+    (
+        lambda: tell_refusal(lambda: _surrogate._refuse_margins(PLAIN)),
+        "the victim returns neither probabilities nor labels of classes nor numbers",
+    ),
     # The first two take scaled columns; boosted trees neither many classes nor several targets.
     (
         lambda: kinds_of(PLAIN),
