@@ -4,6 +4,7 @@ import tomllib
 from hashlib import sha256
 from pathlib import Path
 from types import SimpleNamespace as NS
+from unittest import mock
 
 import numpy as np
 import pandas as pd
@@ -55,6 +56,12 @@ def can_be_numbered(labels, classes=(0, 1)):
 
 def are_classes(labels):
     return _inputs._are_classes(pd.Series(labels), NS(classes_=array([0, 1])))
+
+
+def read_policy(release):
+    house = NS(name="house", limits={"service"})
+    with mock.patch.object(_policy, "load_policy", lambda name: house):
+        return _policy.read_policy("house", release).limits
 
 
 frame = pd.DataFrame(
@@ -571,6 +578,16 @@ ANSWERS = {
         (lambda: _reading.suggest_columns("zzz", ["a", "b"]), "the columns are 'a', 'b'"),
     ],
     _policy: [
+        (lambda: _policy.read_policy(None, "service"), None),
+        (lambda: read_policy("service"), {"service"}),
+        (
+            lambda: tell_refusal(lambda: read_policy("file")),
+            "--policy: house has no limits for a file (see --release)",
+        ),
+        (
+            lambda: tell_refusal(lambda: _policy.read_policy("no such", "file"))[:10],
+            "--policy: ",
+        ),
         (lambda: _policy.as_finding(recommended), ("file", "policy house", 0, "", None)),
         (
             lambda: _policy.as_finding(NS(**vars(recommended) | {"result": "cannot be said"})),

@@ -2,7 +2,6 @@
 
 import dataclasses
 import gzip
-import inspect
 import io
 import pickle
 import tarfile
@@ -258,13 +257,3 @@ FETCHERS = [
 def test_a_missing_data_set_is_not_downloaded_against_the_wish(name, tmp_path):
     with pytest.raises(OSError, match=r"is not in .*skmia and download_if_missing=False"):
         getattr(datasets, name)(data_home=tmp_path, download_if_missing=False)
-
-
-@pytest.mark.parametrize("room", [datasets, datasets.literature], ids=lambda room: room.__name__)
-def test_every_data_set_is_downloaded_unless_the_caller_says_no(room):
-    fetches = [getattr(room, name) for name in dir(room) if name.startswith("fetch_")]
-    assert fetches
-    for fetch in fetches:
-        given = inspect.signature(fetch).parameters
-        assert given["data_home"].default is None
-        assert given["download_if_missing"].default is True

@@ -7,8 +7,8 @@ import pytest
 from by_hand import expect_answers, tell_refusal
 from numpy import array, inf, nan
 
-from skmia import Records
-from skmia.testing._attack_checks import _helpers, _predictions
+from skmia import Outputs, Records
+from skmia.testing._attack_checks import _declared, _helpers, _predictions
 
 RECORDS = Records(np.arange(6.0).reshape(-1, 1), np.zeros(6))
 # At the threshold 4, two of three members are told, and no other: the best that there is.
@@ -64,6 +64,12 @@ def refuse(error, word="red", sentence="It is red."):
             raise error(sentence)
 
     return tell_refusal(lambda: _helpers.expect_refusal(call, ValueError, word, "X"))
+
+
+def convert(values, kind, wanted):
+    answers = Outputs(array(values), None if kind == "value" else ["a", "b"], kind)
+    found = _declared._convert_answers(answers, wanted)
+    return found and (found.kind, found.values)
 
 
 AMONG = "A record alone must have the {} that it has among others"
@@ -190,6 +196,18 @@ ROWS = [
         ],
         "Some of the records must have the scores that they have a",
     ),
+    # Answers as those of another kind, as far as they say enough.
+    (lambda: convert([[0.25, 0.75]], "proba", "proba"), ("proba", [[0.25, 0.75]])),
+    (lambda: convert([[0.25, 0.75]], "proba", "label"), ("label", ["b"])),
+    (lambda: convert([[0.25, 0.75]], "proba", "decision"), ("decision", np.log([[0.25, 0.75]]))),
+    (
+        lambda: convert([[0.0, np.log(3)]], "logits", "decision"),
+        ("decision", np.log([[0.25, 0.75]])),
+    ),
+    (lambda: convert([[3.0, 1.0]], "decision", "label"), ("label", ["a"])),
+    (lambda: convert(["b"], "label", "decision"), None),
+    (lambda: convert([0.5], "value", "label"), None),
+    (lambda: convert([0.5], "value", "decision"), None),
     # What checks share.
     (lambda: refuse(ValueError), None),
     (lambda: refuse(None), "X must raise ValueError; nothing was raised."),
