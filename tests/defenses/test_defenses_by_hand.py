@@ -1,5 +1,7 @@
 """Small functions of defenses at the limits of their branches, with answers by hand."""
 
+from datetime import date, datetime
+from decimal import Decimal
 from types import SimpleNamespace as NS
 
 import numpy as np
@@ -119,6 +121,17 @@ ANSWERS = {
         (lambda: schema._is_gap(nan), True),
         (lambda: schema._is_gap(pd.NaT), True),
         (lambda: schema._is_gap("nan"), False),
+        (lambda: schema._read_cell(" 2.5 "), 2.5),
+        (lambda: schema._read_cell(np.bool_(True)), 1.0),
+        (lambda: schema._read_cell(Decimal("0.5")), 0.5),
+        (lambda: schema._read_cell(Decimal("sNaN")), None),
+        (lambda: schema._read_cell(Decimal("NaN")), None),
+        (lambda: [schema._read_cell(k * 10**400) for k in (1, -1)], [inf, -inf]),
+        (lambda: schema._read_cell(1j) is schema._FOREIGN, True),
+        (lambda: schema._read_cell(date(2020, 1, 2)), "2020-01-02"),
+        (lambda: schema._read_cell(datetime(2020, 1, 2)), "2020-01-02"),
+        (lambda: schema._read_cell(datetime(2020, 1, 2, 3)), "2020-01-02 03:00:00"),
+        (lambda: schema._read_cell(np.datetime64("2020-01-02T03:00:00")), "2020-01-02 03:00:00"),
         (lambda: schema._parse_text_cell("TRUE"), 1.0),
         (lambda: schema._parse_text_cell("false"), 0.0),
         (lambda: schema._parse_text_cell("2.5"), 2.5),

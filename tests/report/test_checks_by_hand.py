@@ -156,10 +156,10 @@ def compare_by_hand():
 
 
 def compare_rates(fprs):
-    """Compare the rates at 10 of 100 others, or more, with those of single calls."""
-    own = unseen(n_others=100, fprs=fprs)
+    """Compare the rates at 10 of 120 others, or more, with those of single calls."""
+    own = unseen(n_others=120, fprs=fprs)
     rng = np.random.default_rng(0)
-    scores, others = rng.normal(size=200), rng.normal(size=(5, 200))
+    scores, others = rng.normal(size=220), rng.normal(size=(5, 220))
     found, sides = own._compare_rates(scores, [*others]), own._case.membership
     if found[0] is None:
         return found
@@ -175,6 +175,19 @@ def compare_rates(fprs):
 def deal(people=None, n_own=N_OWN):
     folds = unseen(n_own=n_own, people=people)._folds
     return np.bincount(folds[:n_own]).tolist(), set(folds[n_own:].tolist())
+
+
+def compare_folds(allowed):
+    """Compare folds of which the first takes three seconds of a machine that is half busy."""
+    own, seen = unseen(), []
+    parts = {
+        "make_budget": lambda case: NS(seconds=allowed),
+        "LapWatch": lambda: NS(lap=lambda: 3.0 + 90 * (len(seen) > 1), load=2.0),
+    }
+    own.train = lambda fold: seen.append(fold) or fold
+    own._summarize = lambda attack, scores, unseen: (attack, scores.dtype.kind, unseen)
+    with mock.patch.multiple(_beyond_shift, **parts):
+        return own.compare("a", [1, 2], lambda case: case * 10)
 
 
 Request = namedtuple("Request", "victim outputs model fit_params")
@@ -406,8 +419,13 @@ ROWS = [
         "there are fewer than 100 independent members",
     ),
     (compare_by_hand, [0.0] * 5),
-    (lambda: compare_rates([0.2, 0.1, 0.09]), (0.1, True, True)),
-    (lambda: compare_rates([0.09]), (None, None, None)),
+    (lambda: compare_folds(7.5), ("a", "f", [0, 10, 20, 30, 40])),
+    (
+        lambda: tell_refusal(lambda: compare_folds(7.4)).partition("which ")[2],
+        "takes about 7.5 s, and 7.4 s are allowed; audit fewer records.",
+    ),
+    (lambda: compare_rates([0.2, 0.09, 0.08]), (0.09, True, True)),
+    (lambda: compare_rates([0.08]), (None, None, None)),
     (
         lambda: _beyond_shift._place(array([2.0, 0.0]), array([1.0, 2.0, 3.0, 0.0])),
         ([0.625, 0.125], [0.5, 0.25, 0.0, 0.75]),
