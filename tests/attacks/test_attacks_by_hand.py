@@ -36,6 +36,13 @@ def shadow_reads(*features):
 two_people = _attack_people.NumberedPeople(array([0, 1, 0]))
 
 
+def has_collapsed(missing, is_assumed=True):
+    residuals = array([] if missing is None else [900.0, 4.0 * missing])
+    attack = NS(_weights=array([1.0, 4.0]), _equations=NS(is_assumed=is_assumed), prior=0.5)
+    solution = NS(residuals=residuals)
+    return bool(_bit_solver.EquationsAttack._has_collapsed(attack, solution, 100))
+
+
 def expect_variance(squares, n_models, counts):
     return _attack_people._expect_variance(array(squares), array(n_models), array(counts))
 
@@ -197,6 +204,12 @@ ANSWERS = {
     _bit_solver: [
         (lambda: _bit_solver.measure_misfit(NS(residuals=array([3.0, 4.0]))), 3.53553391),
         (lambda: _bit_solver._as_share(-0.1), 0.0),
+        # Of 100 candidates, half of whom are members, 25 members more or less may be found.
+        (lambda: has_collapsed(25.0), False),
+        (lambda: has_collapsed(25.1), True),
+        (lambda: has_collapsed(-25.1), True),
+        (lambda: has_collapsed(90.0, is_assumed=False), False),
+        (lambda: has_collapsed(None), False),
         (lambda: _bit_solver._as_share(0.25), 0.25),
         (lambda: _bit_solver._as_share(2.0) < 1, True),
     ],

@@ -9,6 +9,7 @@ import pytest
 from by_hand import expect_answers, tell_refusal
 from numpy import array, nan
 
+from skmia._core.levels import Level
 from skmia.cli import (
     _answers,
     _audit,
@@ -89,6 +90,35 @@ def propose_classes(order, n=20, labels=("a", "b", "c")):
     y = array([*labels] * n)
     numbers = pd.DataFrame(array([(y == name) * 0.5 + 0.1 for name in order]).T)
     return _answers._propose_classes(numbers, labels, _answers._MemberLabels(y, None))
+
+
+def compare_level(name, scope="overall", group="all"):
+    limit = NS(value="clear", text="level=clear")
+    found = NS(level=Level(name, groups=[{"scope": "sex", "group": "f", "name": "severe"}]))
+    return _gate._compare_level(found, limit, scope, group)
+
+
+def list_limited(evidence, *leaks, scope=None):
+    null = pd.DataFrame(leaks, columns=["scope", "group"]).assign(pvalue_adjusted=0.01)
+    found = NS(evidence=evidence, grounds=NS(null=null, level=0.95))
+    return _gate._list_limited_parts(found, NS(scope=scope, group="f"))
+
+
+def number(attack="a", **changed):
+    usual = {"scope": "overall", "group": "all", "attack": attack, "metric": "auc", "status": "ok"}
+    usual |= {"max_fpr": nan, "estimate": 0.6, "low": 0.5, "high": 0.7, "fpr": nan}
+    return usual | changed
+
+
+def compare_limit(rows, metric="auc", max_fpr=None):
+    frame = pd.DataFrame(rows)
+    limit = NS(metric=metric, max_fpr=max_fpr, column="estimate", value=0.6, text="auc=0.6")
+    return _gate._compare_limit(NS(results=frame), limit, "overall", "all")
+
+
+def read_members(*values, value=None):
+    frame = pd.DataFrame({"m": values})
+    return _features_and_target.read_members(frame, "m", value)
 
 
 LOGITS = "of decision values or log odds, write 1 / (1 + exp(-x))"
@@ -349,6 +379,62 @@ ANSWERS = {
         (lambda: _documents._name_apart([Path("x/a"), Path("z/x/a")]), ["a", "b"]),
     ],
     _gate: [
+        (lambda: compare_level("clear"), (0, "")),
+        (lambda: compare_level("slight"), (0, "")),
+        (lambda: compare_level("severe"), (1, "the level is severe, above clear")),
+        (lambda: compare_level("unknown")[0], 4),
+        (
+            lambda: compare_level("none", "sex", "f"),
+            (1, "the level in sex=f is severe, above clear"),
+        ),
+        (
+            lambda: compare_level("none", "sex", "m"),
+            (
+                4,
+                "the level in sex=m could not be measured, so level=clear cannot be said to hold",
+            ),
+        ),
+        (lambda: list_limited("leak", ("overall", "all")), [("overall", "all", True)]),
+        (
+            lambda: list_limited("leak", ("overall", "all"), ("sex", "f"), ("sex", "f")),
+            [("overall", "all", True), ("sex", "f", False)],
+        ),
+        (
+            lambda: list_limited("leak", ("sex", "f")),
+            [("overall", "all", True), ("sex", "f", True)],
+        ),
+        (lambda: list_limited("shift", ("sex", "f")), [("overall", "all", True)]),
+        (lambda: list_limited("leak", scope="sex"), [("sex", "f", True)]),
+        (lambda: compare_limit([number(), number("b", estimate=0.5)]), (0, "")),
+        (
+            lambda: compare_limit([number(estimate=0.61)]),
+            (1, "AUC of a is 0.610 [0.500, 0.700] above 0.6"),
+        ),
+        (
+            lambda: compare_limit([number(estimate=0.61), number("b", told=1)]),
+            (0, ""),
+        ),
+        (lambda: compare_limit([number(scope="sex")])[0], 4),
+        (
+            lambda: compare_limit([number(), number("b", status="x"), number("c", estimate=nan)]),
+            (
+                4,
+                "AUC could not be measured by b and c, so auc=0.6 cannot be said to hold; audit "
+                "with more members and non-members",
+            ),
+        ),
+        (
+            lambda: compare_limit([number(status="x")])[1].partition(", so")[0],
+            "AUC could not be measured",
+        ),
+        (
+            lambda: compare_limit(
+                [number(metric="tpr", max_fpr=k, estimate=e) for k, e in ((0.01, 0.5), (0.1, 0.9))],
+                metric="tpr",
+                max_fpr=0.01,
+            ),
+            (0, ""),
+        ),
         (lambda: _gate._judge_way([F]), (0, [])),
         (lambda: _gate._judge_way([F, NS(code=1, text="b"), NS(code=4, text="c")]), (1, ["b"])),
         (lambda: _gate._judge_way([F, NS(code=0, text=""), NS(code=4, text="c")]), (4, ["c"])),
@@ -555,6 +641,31 @@ ANSWERS = {
         (lambda: _output._break(_output.AuditOutcome(None, "", 0, []), ())[2:], (0, [])),
     ],
     _features_and_target: [
+        (lambda: read_members("1", "false", " TRUE"), [True, False, True]),
+        (lambda: read_members("a ", "b", value="a"), [True, False]),
+        (
+            lambda: tell_refusal(lambda: read_members(1, 1)),
+            "--members: m names no non-member; the audit needs both",
+        ),
+        (
+            lambda: tell_refusal(lambda: read_members(0, 0)),
+            "--members: m names no member; the audit needs both",
+        ),
+        (
+            lambda: tell_refusal(lambda: read_members("1", "x")),
+            "--members: m must hold 0/1 or true/false; got 'x' in row 2; name the value of the "
+            "members: --member-value 1 or --member-value x",
+        ),
+        (lambda: tell_refusal(lambda: read_members("1", "x", "y"))[-9:], "names one"),
+        (
+            lambda: tell_refusal(lambda: read_members("a", "b", None, value="a")),
+            "--member-value: m must hold two values, for members and for others; it has '', 'a' "
+            "and 'b'",
+        ),
+        (
+            lambda: tell_refusal(lambda: read_members("a", "b", value="c")),
+            "--member-value: m has no value 'c'; it has 'a' and 'b'",
+        ),
         (lambda: _features_and_target._has_header(pd.Series(["member", "1"]), 1, None), True),
         (lambda: _features_and_target._has_header(pd.Series(["1", "0"]), 1, None), False),
         (lambda: _features_and_target._has_header(pd.Series(["member"]), 1, None), False),

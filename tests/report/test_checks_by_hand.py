@@ -16,12 +16,12 @@ from sklearn.neural_network import MLPRegressor
 
 from skmia import Records
 from skmia.attacks import ThresholdAttack
-from skmia.metrics import operating_point
+from skmia.metrics import Interval, operating_point
 from skmia.report import _beyond_shift, _training_rows
 from skmia.report._beyond_shift import AucExcess, BeyondShift, UnseenMembers
 from skmia.report._permutations import HIGHEST_LEVEL
+from skmia.report.checks import _baseline, _control, _drift, _permutation, _results
 from skmia.report.checks import _beyond_shift as shift_checks
-from skmia.report.checks import _control, _drift, _permutation, _results
 from skmia.victims import CallableVictim
 
 SIDES = np.arange(10) < 6  # members first
@@ -294,6 +294,25 @@ def ask_shadows(estimate=0.75, status="ok", power=0.7, is_failure=True):
     return told.status, told.text, told.finding
 
 
+def ask_difficulty(low, high, interval=True):
+    found = NS(estimate=0.5, low=low, high=high) if interval else None
+    told, _ = ask(
+        _baseline, _baseline.DifficultyCheck(), "measure_difficulty", found, NS(pool=None)
+    )
+    return told[0], told[1].partition(" on members")[0]
+
+
+def ask_baseline(low, has_features=True, interval=True):
+    found = (NS(low=low) if interval else None), "without the model"
+    if interval:
+        found = Interval(0.75, low, 0.8), "of trees"
+    records = NS(has_features=has_features)
+    given = {"records": records, "seeds": {"baseline": 7}}
+    told, called = ask(_baseline, _baseline.BaselineCheck(), "_measure_baseline", found, **given)
+    assert not called.called or called.call_args.args[1:] == (SIDES, 0.95, 3, 7)
+    return told
+
+
 STOPPED = MLPRegressor(hidden_layer_sizes=(1,), early_stopping=True, n_iter_no_change=1, tol=9.0)
 FIXED, WARNED = ["blind baseline"], "Lossy ranks a member above a non-member 75 of 100 "
 BEYOND_TEXT = (
@@ -526,6 +545,26 @@ ROWS = [
     ),
     (lambda: ask_shadows(0.75)[::2], ("warning", "above")),
     (lambda: ask_shadows(0.65)[::2], ("warning", "below")),
+    # One side is harder for models that know neither, or can be told without the model.
+    (lambda: ask_difficulty(0.4, 0.6, False), ("not run", "No shadow models.")),
+    (lambda: ask_difficulty(0.5, 0.6), ("passed", "Shadow models perform equally well")),
+    (lambda: ask_difficulty(0.4, 0.5), ("passed", "Shadow models perform equally well")),
+    (lambda: ask_difficulty(0.51, 0.6), ("warning", "Shadow models perform better")),
+    (lambda: ask_difficulty(0.4, 0.49), ("warning", "Shadow models perform worse")),
+    (
+        lambda: ask_baseline(0.5),
+        (
+            "passed",
+            "A baseline of trees reaches AUC 0.750 [0.500, 0.800]; a warning is given if the "
+            "interval lies above 0.5.",
+        ),
+    ),
+    (lambda: ask_baseline(0.501)[0], "warning"),
+    (lambda: ask_baseline(0.5, has_features=False)[0], "not run"),
+    (
+        lambda: ask_baseline(0.5, interval=False),
+        ("not run", "Too few records for a baseline without the model."),
+    ),
     # A number of rows that is the one of the members needs no clone, unless some are held back.
     (lambda: count_rows(None), None),
     (lambda: count_rows(120, victim=Ridge()), None),

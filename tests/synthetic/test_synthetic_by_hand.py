@@ -503,6 +503,23 @@ ANSWERS = {
     ],
     _report: [
         (
+            lambda: _report._describe_excess({"estimate": 0.25, "low": -0.1, "high": 1.2}, "clear"),
+            {
+                "share": 0.25,
+                "low": 0.0,
+                "high": 1.0,
+                "level": "clear",
+                "number": "25%",
+                "ends": "0 to 100",
+            },
+        ),
+        (
+            lambda: _report._describe_excess(
+                {"estimate": 1.5, "low": 0.126, "high": 0.5}, None, ""
+            )["number"],
+            "100",
+        ),
+        (
             lambda: trust(("one population", "warning"), ("duplicates", "passed")),
             (
                 "With care: 1 check passed, 1 failed.",
