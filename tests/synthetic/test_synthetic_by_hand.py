@@ -53,6 +53,36 @@ def trust(*checks, evidence="leak"):
     return found["line"], rows, found["bad"], found["not_run"]
 
 
+def choose_metric(values):
+    return _audit._choose_metric(pd.Series(values), np.asarray(values))[0]
+
+
+def score_by(held, answers, column):
+    _, score = _audit._choose_metric(pd.Series(column), array(column))
+    return score(array(held), array(answers))
+
+
+def draw_persons():
+    """Draw persons of one, two and three rows: all rows of a person as often, in their order."""
+    persons, rng, whole = array([7, 5, 5, 6, 6, 6]), np.random.RandomState(0), True
+    n_drawn, seen = [], set()
+    for _ in range(50):
+        times = np.bincount(_audit._draw_bootstrap(6, persons, rng), minlength=6)
+        whole &= times[1] == times[2] and times[3] == times[4] == times[5]
+        n_drawn.append(times[0] + times[1] + times[3])
+        seen |= {*times}
+    return [bool(whole), set(n_drawn) == {3}, max(seen) == 3]
+
+
+def answer_target(y, metric):
+    """Answer for rows of a and b of a model of rows that alternate, by a number and a word."""
+    n = len(y)
+    table = pd.DataFrame({"x": [0.0, 1.0] * (n // 2), "w": ["u", "v"] * (n // 2), "t": y})
+    held = pd.DataFrame({"x": ["0.0", "1.0"], "w": ["u", "v"], "t": ["a", "b"]})
+    given = table, array(y), held, array(["a", "b"]), "t", metric, 0
+    return _audit._fit_target_model(*given)
+
+
 def judge_split(name="p", is_real=PERSON < 20, **others):
     return _people._judge_split({name: PERSON, **others}, is_real, [name])
 
@@ -186,6 +216,56 @@ ANSWERS = {
         (lambda: _singling_out._pvalue(array([[1, 0]]), np.zeros((1, 2)), array([False])), nan),
     ],
     _audit: [
+        # Numbers of more than so many values are a regression, words classes.
+        (lambda: choose_metric(np.arange(_audit._MOST_CLASSES + 1.0)), "R2"),
+        (lambda: choose_metric(np.arange(_audit._MOST_CLASSES * 1.0)), "accuracy"),
+        (lambda: choose_metric([1.0, 2.0, 1.0]), "AUC"),
+        (lambda: choose_metric(["a", "b", "c"]), "accuracy"),
+        (lambda: choose_metric([f"{k}" for k in range(99)]), "accuracy"),
+        (lambda: score_by([0.0, 2.0, 4.0], [0.0, 2.0, 5.0], range(99)), 1 - (1 / 3) / (8 / 3)),
+        (lambda: score_by([2.0, 2.0], [2.0, 2.0], range(99)), 1.0),
+        (lambda: score_by(["a", "b", "c"], ["a", "c", "c"], list("abc")), 2 / 3),
+        # The class that is last has the higher scores in two of three pairs.
+        (lambda: score_by(["a", "b", "a", "a"], [0.1, 0.4, 0.2, 0.5], ["a", "b"]), 2 / 3),
+        (lambda: score_by(["a", "a"], [0.1, 0.4], ["a", "b"]), nan),
+        (lambda: score_by(["b", "b"], [0.1, 0.4], ["a", "b"]), nan),
+        # As many rows as there are, or the rows of as many persons.
+        (lambda: len(_audit._draw_bootstrap(5, None, np.random.RandomState(0))), 5),
+        (lambda: draw_persons(), [True, True, True]),
+        # A model of constant classes says the same of all; columns that are numbers in one table
+        # alone are words.
+        (lambda: answer_target(["a", "a"], "AUC"), [0.0, 0.0]),
+        (lambda: answer_target(["a", "a"], "accuracy"), ["a", "a"]),
+        (lambda: answer_target(["a", "c"] * 20, "AUC"), [0.0, 0.0]),
+        (lambda: answer_target(["a", "b"] * 20, "accuracy"), ["a", "b"]),
+        (lambda: [one > 0.5 for one in answer_target(["a", "b"] * 20, "AUC")], [False, True]),
+        (lambda: answer_target([1.0, 3.0] * 20, "R2"), [1.0, 3.0]),
+        (
+            lambda: _audit._tell_sample([range(3000), range(7)]),
+            "Similarity is of at most 10,000 rows of each table, drawn at random.",
+        ),
+        (
+            lambda: _audit._tell_sample([range(10**6), range(7), range(8)]),
+            "Linkability, inference and near copies are of "
+            "2,000 of 1,000,000 training rows and 8 of 8 held-out rows, drawn "
+            "at random, and search all synthetic rows; privacy loss and membership compare as "
+            "many with 7 of 7 synthetic rows; exact copies are looked for in all rows.",
+        ),
+        (
+            lambda: _audit._keep_rows(
+                {
+                    "real": pd.DataFrame({"a": [1, 2], "b": [3, 4]}),
+                    "synthetic": pd.DataFrame({"b": [5], "a": [6]}),
+                },
+                NS(kept={"real": array([False, True])}),
+                ["b"],
+            ),
+            {"real": {"b": [4]}, "synthetic": {"b": [5]}},
+        ),
+        (
+            lambda: _audit._keep_rows({"real": pd.DataFrame({"a": [1]})}, NS(kept=None), ["a"]),
+            {"real": {"a": [1]}},
+        ),
         (lambda: _audit._join_names(["a", "b", "c", "d"]), "'a', 'b', 'c', 'd'"),
         (
             lambda: _audit._join_names(["a", "b", "c", "d", "e", "f"]),
