@@ -1,11 +1,14 @@
 """Small functions of attacks at the limits of their branches, with answers by hand."""
 
+import warnings
 from types import SimpleNamespace as NS
 
 import numpy as np
 import pytest
 from by_hand import expect_answers
 from numpy import array, nan
+from scipy.linalg import LinAlgWarning
+from sklearn.exceptions import ConvergenceWarning
 
 from skmia.attacks import (
     ShadowAttack,
@@ -41,6 +44,12 @@ def has_collapsed(missing, is_assumed=True):
     attack = NS(_weights=array([1.0, 4.0]), _equations=NS(is_assumed=is_assumed), prior=0.5)
     solution = NS(residuals=residuals)
     return bool(_bit_solver.EquationsAttack._has_collapsed(attack, solution, 100))
+
+
+def fit_with_warnings(features, is_member):
+    warnings.warn("It stops early.", ConvergenceWarning, stacklevel=1)
+    warnings.warn("A step fails.", LinAlgWarning, stacklevel=1)
+    return features + is_member
 
 
 def expect_variance(squares, n_models, counts):
@@ -333,6 +342,7 @@ ANSWERS = {
         (lambda: _split_threshold._to_sample(array([0.0, 2.0]), 1), [0.0, 2.0]),
     ],
     _stack_models: [
+        (lambda: _stack_models._fit_quietly(NS(fit=fit_with_warnings), 3, 4), 7),
         (lambda: _stack_models._is_ahead(array([1.0, 1.0, 3.0]), array([0, 0, 1]), 1.0), True),
         (lambda: _stack_models._is_ahead(array([1.0, 1.0, 3.0]), array([0, 0, 1]), 3.0), False),
         (lambda: _stack_models._is_ahead(array([1.0, 1.0]), array([0, 0]), 1.0), False),
@@ -377,6 +387,11 @@ ANSWERS = {
         (
             lambda: diversity._count_epochs(array([True, True, True, False, False]), 1e9, 3, None),
             (1, 2000000000.0),
+        ),
+        # Two steps of .8 in each epoch, of a way of three.
+        (
+            lambda: diversity._count_epochs(array([True, True, True, False, False]), 0.8, 3, None),
+            (2, 3.2),
         ),
     ],
     ranges: [

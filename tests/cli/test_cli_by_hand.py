@@ -121,6 +121,17 @@ def read_members(*values, value=None):
     return _features_and_target.read_members(frame, "m", value)
 
 
+WRITTEN = ["1234", "0", "1.5", ".5", "5.", "1,5", "-1e5", "+1.5E-3", "1.234", "1.234,5"]
+WRITTEN += ["1.234.567", "0.123.456", "12.34.567", "Inf", "-infinity", "1e", "", "x"]
+
+
+def match_numbers(*signs):
+    """Return which texts are numbers in a format; three digits behind a point read in two ways."""
+    pattern = _numbers._compile(_numbers.NumberFormat(*signs))
+    found = [text for text in WRITTEN if pattern.fullmatch(text)]
+    return found if signs[0] != "." else [text for text in found if text != "1.234"]
+
+
 LOGITS = "of decision values or log odds, write 1 / (1 + exp(-x))"
 ONE_NEEDED = "a regression needs one: keep the column of the prediction, such as the median"
 
@@ -570,6 +581,15 @@ ANSWERS = {
     _numbers: [
         (lambda: _numbers.is_mark(" NA "), True),
         (lambda: _numbers.is_mark("x"), False),
+        (
+            lambda: match_numbers(".", ""),
+            ["1234", "0", "1.5", ".5", "5.", "-1e5", "+1.5E-3", "Inf", "-infinity"],
+        ),
+        (
+            lambda: match_numbers(",", "."),
+            ["1234", "0", "1,5", "-1e5", "1.234", "1.234,5", "1.234.567", "Inf", "-infinity"],
+        ),
+        (lambda: match_numbers(",", "'"), ["1234", "0", "1,5", "-1e5", "Inf", "-infinity"]),
         (lambda: [tuple(one) for one in _numbers.list_formats("1.234,5")], [(",", ".")]),
         (
             lambda: [tuple(one) for one in _numbers.list_formats("1,234")],

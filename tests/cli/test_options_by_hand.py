@@ -98,7 +98,7 @@ ROWS = [
     ),
     (lambda: refuse(words, "sep=;,decmal=,"), ["sep=;,decmal=,"]),
     (lambda: refuse(words, "na_values=a,bc=d"), []),
-    (lambda: tell_hint("decmal=;")[:14], "did you mean d"),
+    (lambda: tell_hint("decmal=;")[:17], "did you mean 'dec"),
     (lambda: tell_hint("qqqqqqqq=;"), "the words are sep, decimal, th"),
     # Limits of an audit.
     (lambda: limit("auc=0.6"), (None, None, "auc", None, "estimate", 0.6)),

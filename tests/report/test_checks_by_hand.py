@@ -466,6 +466,10 @@ ROWS = [
         ("b", [2]),
     ),
     (lambda: choose_answers({}, {}), None),
+    (
+        lambda: [_drift.DriftResult(2.6, p, 0.6, 0.5, 5, 9).is_warning for p in (0.005, 0.0051)],
+        [True, False],
+    ),
     # The check of drift ends early where the splits that are left have a chance below 5%.
     (lambda: is_hopeless(1, 5), [True, False]),
     (lambda: is_hopeless(2, 5), [True, False]),
