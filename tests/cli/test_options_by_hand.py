@@ -10,6 +10,7 @@ from by_hand import expect_answers, tell_refusal
 
 from skmia.cli import _audit, _options, _policy
 from skmia.cli._options import CommandLimit, TableLimit
+from skmia.cli._parser import make_parser
 
 
 def refuse(read, *texts):
@@ -30,6 +31,123 @@ def tell_hint(text):
 
 
 read_page = _options.place_page("report.html")
+
+
+def list_conflicts(line):
+    """Return what is wrong with the options of a line of the command, file names apart."""
+    return [*_options._list_conflicts(make_parser().parse_args(line.split()))]
+
+
+SIDES = "audit --train a --held-out b"
+TABLE = "audit --data a --members m"
+PLAIN = f"{TABLE} --target y"
+MODEL = f"{TABLE} --model m.skops"
+NEEDS_TWO = (
+    " needs --members, or a second table of rows that the model has not seen (--train and "
+    "--held-out): which rows was the model trained on?"
+)
+AS_ANSWERS = f"{PLAIN} --answers p"
+NO_RATE = "--fail-above: tpr@0.5 is not reported; available rates: "
+WITH_RECIPE = "--recipe goes with --policy, --estimator, and --answers or --model"
+OF_TABLE = "table s.csv r.csv"
+RECIPE = f"{AS_ANSWERS} --policy p --estimator mlp --recipe x"
+UNSEEN = "--validation goes with a --model that is trained again, as .skops"
+
+TOGETHER = "--train and --held-out go together: the members, and other rows"
+
+CONFLICTS = {
+    "audit": [],
+    PLAIN: [],
+    MODEL: [],
+    AS_ANSWERS: [],
+    f"{SIDES} --target y": [],
+    f"{SIDES} --model m.skops": [],
+    TABLE: ["a table needs --target, the column that the model predicts"],
+    f"{TABLE} --answers p": ["a table needs --target, the column that the model predicts"],
+    # A quick audit trains no shadow models.
+    f"{PLAIN} --quick": [],
+    f"{PLAIN} --quick --shadows 4": ["--quick goes without --shadows"],
+    f"{PLAIN} --quick --time-limit 5": ["--quick goes without --time-limit"],
+    f"{PLAIN} --quick --controls": ["--quick goes without --controls"],
+    f"{PLAIN} --quick --release file": ["--quick goes without --release file"],
+    f"{PLAIN} --release file --controls --shadows 4": [],
+    f"{PLAIN} --decimals 2": ["--decimals goes with --policy"],
+    f"{PLAIN} --decimals 0": ["--decimals goes with --policy"],
+    f"{PLAIN} --measure-conditions": ["--measure-conditions goes with --policy"],
+    f"{PLAIN} --provenance purpose=b": ["--provenance goes with --policy"],
+    f"{PLAIN} --decimals 2 --measure-conditions --policy p": [],
+    RECIPE: [],
+    RECIPE.replace("--policy p ", ""): [WITH_RECIPE],
+    RECIPE.replace("--estimator mlp ", ""): [WITH_RECIPE],
+    RECIPE.replace("--answers p ", ""): [WITH_RECIPE],
+    f"{PLAIN} --time-limit 5": [],
+    f"{PLAIN} --time-limit 5 --shadows 4": [
+        "--time-limit limits the shadow models of --shadows auto"
+    ],
+    "audit --train a --target y": [
+        "--train and --held-out go together: the members, and other rows"
+    ],
+    f"{PLAIN} --held-out b": ["--train and --held-out go together: the members, and other rows"],
+    f"{SIDES} --target y --data c": ["--data goes without --train and --held-out"],
+    f"{SIDES} --target y --members m": ["--members goes without --train and --held-out"],
+    f"{PLAIN} --member-value x": [],
+    f"{SIDES} --target y --member-value x": ["--member-value goes with --members"],
+    "audit --target y": ["--target goes with --data or a table"],
+    "audit --drop y": ["--drop goes with --data or a table"],
+    # A model that is given is not trained, unless its file holds no recipe.
+    f"{MODEL} --estimator mlp": [
+        "--estimator goes with a model that is trained here, not with --model"
+    ],
+    f"{MODEL} --task regression": [
+        "--task goes with a model that is trained here, not with --model"
+    ],
+    f"{MODEL[:-6]}.onnx --estimator mlp": [],
+    f"{MODEL[:-6]}.onnx": [
+        "--model: no models like m.onnx can be trained from the file; name the kind of the shadow "
+        "models with --estimator"
+    ],
+    f"{MODEL} --answers p": ["--answers goes without --model, which gives its answers itself"],
+    "audit --data a --model m.skops": [f"--model{NEEDS_TWO}"],
+    "audit --data a --target y --answers p": [f"--answers{NEEDS_TWO}"],
+    "audit --data a --target y": [],
+    f"{MODEL} --validation v": [],
+    f"{PLAIN} --validation v": [UNSEEN],
+    f"{MODEL[:-6]}.onnx --estimator mlp --validation v": [UNSEEN],
+    f"{AS_ANSWERS} --weights w": ["--weights goes with --estimator where only --answers are known"],
+    f"{AS_ANSWERS} --weights w --estimator mlp": [],
+    f"{PLAIN} --weights w": [],
+    f"{PLAIN} --label-map a=b": ["--label-map goes with --model or --answers"],
+    f"{AS_ANSWERS} --label-map a=b": [],
+    f"{MODEL} --label-map a=b": [],
+    f"{PLAIN} --positive a": ["--positive goes with --answers"],
+    f"{AS_ANSWERS} --positive a": [],
+    f"{PLAIN} --classes a b": ["--classes goes with --answers, or with a --model in an ONNX file"],
+    f"{MODEL} --classes a b": ["--classes goes with --answers, or with a --model in an ONNX file"],
+    f"{AS_ANSWERS} --classes a b": [],
+    f"{MODEL[:-6]}.onnx --estimator mlp --classes a b": [],
+    # Limits at rates that are measured.
+    f"{PLAIN} --fail-above tpr@0.01=0.5": [],
+    f"{PLAIN} --fail-above tpr@0.5=0.5": [f"{NO_RATE}0.01, 0.001 (see --fpr)"],
+    f"{PLAIN} --fail-above tpr@0.5=0.5 --fpr 0.5": [],
+    "audit --fail-above tpr@0.5=0.5": [f"{NO_RATE}0.1, 0.02 (see --fpr)"],
+    f"{PLAIN} --fail-above auc=0.5": [],
+    # Other commands.
+    "inspect m.skops": [],
+    "inspect m.skops --data a --target y --drop z": [],
+    "inspect m.skops --target y": ["--target goes with --data"],
+    "inspect m.skops --drop y": ["--drop goes with --data"],
+    OF_TABLE: [],
+    f"{OF_TABLE} --target y": ["--target needs --held-out, on which the models are measured"],
+    f"{OF_TABLE} --target y --held-out h": [],
+    f"{OF_TABLE} --held-out h": [],
+    f"{OF_TABLE} --provenance purpose=b": ["--provenance goes with --policy"],
+}
+
+
+@pytest.mark.parametrize("line", CONFLICTS)
+def test_options_that_do_not_go_together(line):
+    assert list_conflicts(line) == CONFLICTS[line]
+
 
 ROWS = [
     # Words of a reader: of one file or of all, of one column or of all, with commas as values.

@@ -7,7 +7,7 @@ from types import SimpleNamespace as NS
 import numpy as np
 import pandas as pd
 import pytest
-from by_hand import expect_answers
+from by_hand import expect_answers, tell_refusal
 from numpy import array, inf, nan
 from scipy import sparse
 from sklearn.ensemble import RandomForestClassifier
@@ -44,6 +44,7 @@ from skmia.report.agreement import _answered_rows, _file_questions, _skill_quest
 from skmia.report.checks import _baseline, _duplicates, _formats, _sides
 from skmia.report.checks._base import Check
 from skmia.report.checks._sides import CAUSES
+from skmia.shadow import ShadowPool
 from skmia.synthetic import excess_risk
 from skmia.victims import CallableVictim
 
@@ -126,6 +127,11 @@ def size_up(model=None, shape=(4, 2), **changed):
     model = RandomForestClassifier() if model is None else model
     usual = {"n_classes": 3, "shadows": "auto", "n_jobs": 1, "file": True}
     return _pace.size_up(model, Records(np.zeros(shape), [0, 1, 0, 1]), **(usual | changed))
+
+
+def refuse_pool(shadows, trains_pool=True, chooses_size=False):
+    request = NS(shadows=shadows, trains_pool=trains_pool, chooses_size=chooses_size)
+    return tell_refusal(lambda: _case._check_pool(request, None))
 
 
 def named_labels(*labels):
@@ -225,6 +231,14 @@ ANSWERS = {
         (lambda: _case._are_equal(named_labels("b", "a"), named_labels("b", "b")), False),
         # Threads hardly make anything faster of a small table and a model of known packages.
         (lambda: _case._is_light_model(Ridge()), True),
+        (lambda: [k for k in range(9) if refuse_pool(k)], [0, 1, 2, 3, 5, 7]),
+        (
+            lambda: refuse_pool(2),
+            'shadows must be "auto", an even number of models from 4 on, or a ShadowPool; got 2.',
+        ),
+        (lambda: refuse_pool("auto", chooses_size=True), None),
+        (lambda: refuse_pool(ShadowPool(Ridge()), trains_pool=False), None),
+        (lambda: refuse_pool("a", trains_pool=False)[-8:], "got 'a'."),
         (lambda: _case._is_light_model(Ridge), False),
         (lambda: _case._is_light_model(NS()), False),
         (lambda: _case._is_light_model(CallableVictim(read_function, [0, 1])), False),
