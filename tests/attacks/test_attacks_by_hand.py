@@ -4,8 +4,9 @@ import warnings
 from types import SimpleNamespace as NS
 
 import numpy as np
+import pandas as pd
 import pytest
-from by_hand import expect_answers
+from by_hand import expect_answers, tell_refusal
 from numpy import array, nan
 from scipy.linalg import LinAlgWarning
 from sklearn.exceptions import ConvergenceWarning
@@ -14,6 +15,7 @@ from skmia.attacks import (
     ShadowAttack,
     _array_search,
     _attack_people,
+    _attribute,
     _bit_solver,
     _file_attack,
     _lira,
@@ -50,6 +52,15 @@ def fit_with_warnings(features, is_member):
     warnings.warn("It stops early.", ConvergenceWarning, stacklevel=1)
     warnings.warn("A step fails.", LinAlgWarning, stacklevel=1)
     return features + is_member
+
+
+CELLS = array([[1.0, 7.0, 1.0, 0.0], [2.0, 3.0, 0.0, 1.0], [2.0, 5.0, 0.0, 1.0]])
+FRAME = pd.DataFrame(CELLS, columns=[*"abcd"])
+
+
+def attribute(sensitive, values=None, frame=False, X=None):
+    X = FRAME if frame else CELLS if X is None else X
+    return _attribute.SensitiveAttribute(X, sensitive, values)
 
 
 def expect_variance(squares, n_models, counts):
@@ -208,6 +219,80 @@ ANSWERS = {
         (
             lambda: evidence_of_people([True, True, False], 0.25).splitlines()[-1],
             "mean correlation of two records of a person: 0.25",
+        ),
+    ],
+    _attribute: [
+        # One column with its values, or some of them; a block of columns with a single one each.
+        (lambda: attribute(1).values, [3.0, 5.0, 7.0]),
+        (lambda: attribute(1, [9.0, 3.0, 9.0]).values, [9.0, 3.0]),
+        (lambda: attribute(1).read(CELLS), [7.0, 3.0, 5.0]),
+        (lambda: attribute("b", frame=True).read(FRAME), [7.0, 3.0, 5.0]),
+        (lambda: attribute(slice(2, 4)).values, [2, 3]),
+        (lambda: attribute(slice(2, 4)).read(CELLS), [2, 3, 3]),
+        (lambda: attribute(["d", "c"], frame=True).read(FRAME), ["c", "d", "d"]),
+        (lambda: attribute(1).complete(CELLS, 4.0)[:, 1], [4.0, 4.0, 4.0]),
+        (
+            lambda: attribute(["d", "c"], frame=True).complete(FRAME, "c")[["c", "d"]],
+            {"c": [1.0] * 3, "d": [0.0] * 3},
+        ),
+        (lambda: (attribute(1).complete(CELLS, 4.0) is CELLS, CELLS[0, 1]), (False, 7.0)),
+        (lambda: attribute([2, 3]).drop(CELLS), CELLS[:, :2]),
+        (
+            lambda: [
+                *attribute(["a", "c"], X=FRAME[["a", "c", "b"]].assign(a=[0.0, 1, 1])).drop(
+                    FRAME[["a", "c", "b"]]
+                )
+            ],
+            ["b"],
+        ),
+        (lambda: attribute(1).check(CELLS), None),
+        (
+            lambda: [
+                tell_refusal(lambda X=X: attribute(1).check(X)) is None
+                for X in (CELLS, CELLS[:, :3], FRAME)
+            ],
+            [True, False, False],
+        ),
+        (
+            lambda: [
+                tell_refusal(lambda X=X: attribute("b", frame=True).check(X)) is None
+                for X in (FRAME, FRAME[["b", "a", "c", "d"]], CELLS)
+            ],
+            [True, False, False],
+        ),
+        (
+            lambda: [
+                tell_refusal(call)
+                for call in (
+                    lambda: attribute([4]),
+                    lambda: attribute("x", frame=True),
+                    lambda: attribute([]),
+                    lambda: attribute(slice(None)),
+                    lambda: attribute([2, 3], [1.0]),
+                    lambda: attribute([1, 2]),
+                    lambda: attribute(1, [3.0]),
+                    lambda: attribute(0, X=np.full((3, 2), 1.0)),
+                    lambda: attribute(0, X=array([[1.0, 0.0], [nan, 0.0], [nan, 1.0]])),
+                )
+            ],
+            [
+                "sensitive=4 is not a column of X.",
+                "sensitive='x' is not a column of X.",
+                "sensitive must name some but not all of the 4 columns; got 0.",
+                "sensitive must name some but not all of the 4 columns; got 4.",
+                "values must be None for a one-hot block, which has its own.",
+                "A sensitive block must be one-hot; record 0 is not.",
+                "Column 1 needs at least two candidates; got 1.",
+                "Column 0 needs at least two candidates; got 1.",
+                "The column 0 lacks 2 of 3 values, first at position 1.",
+            ],
+        ),
+        (
+            lambda: [
+                tell_refusal(lambda n=n: attribute(0, X=np.arange(2.0 * n).reshape(n, 2)))
+                for n in (100, 101)
+            ],
+            [None, "The column 0 has 101 values; pass candidates as values=."],
         ),
     ],
     _bit_solver: [

@@ -1,6 +1,7 @@
 """What is told first of an audit: sentences, levels and steps, of routes that are made by hand."""
 
 from types import SimpleNamespace as NS
+from unittest import mock
 
 import pandas as pd
 from by_hand import expect_answers
@@ -77,6 +78,11 @@ def against(*routes, has_policy=False, **more):
 def tell_defense(*routes):
     steps = _screen._advise_against_leaks(document(), routes, False)
     return next(one.why for one in steps if one.imperative == DEFEND)
+
+
+def tell_open(release, *routes):
+    with mock.patch.object(_screen, "tell_what_decides", lambda found: "Do it."):
+        return _screen._tell_open({"release": release}, routes)
 
 
 def trust(*statuses, is_conclusive=True):
@@ -452,6 +458,26 @@ ROWS = [
             )
         ],
         [False, True, False, False],
+    ),
+    # What would end that a policy cannot say: an audit of what is released that has a verdict.
+    (
+        lambda: [
+            tell_open(release, *routes)
+            for release, routes in (
+                ("service", [route()]),
+                ("service", [route(level="unknown")]),
+                ("service", [route(way=FILE, level="unknown"), route()]),
+                ("file", [route(way=FILE, level="unknown"), route()]),
+                ("file", [route(way=FILE), route()]),
+            )
+        ],
+        [
+            " Do it.",
+            " The audit has no verdict.",
+            " Do it.",
+            " The audit has no verdict.",
+            " Do it.",
+        ],
     ),
     # Whether the numbers can be trusted.
     (

@@ -83,6 +83,12 @@ def answer_target(y, metric):
     return _audit._fit_target_model(*given)
 
 
+def list_conflicts(schema="a schema", **settings):
+    settings = {"privacy": None, "target_epsilon": None, "noise_multiplier": None} | settings
+    made = _dp_wgan.DPWassersteinGAN(schema=schema, **settings)
+    return [*made._list_conflicting_parameters()]
+
+
 def judge_split(name="p", is_real=PERSON < 20, **others):
     return _people._judge_split({name: PERSON, **others}, is_real, [name])
 
@@ -143,6 +149,34 @@ ANSWERS = {
             [1.0, 2.0, 0.0],
         ),
         (lambda: _dp_wgan._is_set([1], 1), True),
+        # What a schema says is not given as well, not even as arrays.
+        (lambda: list_conflicts(), []),
+        (
+            lambda: list_conflicts(lower=np.zeros(2)),
+            ["The schema has what lower says; leave it out."],
+        ),
+        (lambda: list_conflicts(upper=2.0), ["The schema has what upper says; leave it out."]),
+        (
+            lambda: list_conflicts(columns=["a"]),
+            ["The schema has what columns says; leave it out."],
+        ),
+        (lambda: list_conflicts(schema=None, lower=np.zeros(2), upper=2.0), []),
+        (
+            lambda: list_conflicts(noise_multiplier=1.0),
+            ["privacy=None takes neither target_epsilon nor noise_multiplier."],
+        ),
+        (
+            lambda: list_conflicts(target_epsilon=1.0),
+            ["privacy=None takes neither target_epsilon nor noise_multiplier."],
+        ),
+        (
+            lambda: list_conflicts(critic_layers=()),
+            ["critic_layers must be widths of at least one hidden layer; got ()."],
+        ),
+        (
+            lambda: list_conflicts(generator_layers=[]),
+            ["generator_layers must be widths of at least one hidden layer; got []."],
+        ),
         (lambda: _dp_wgan._is_set(1, 1), False),
         (lambda: _dp_wgan._is_set(2, 1), True),
     ],
