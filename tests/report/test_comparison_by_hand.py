@@ -243,12 +243,12 @@ WORDS = [
     ),
     (lambda: words._write_row(number(-1, scope=PEOPLE)), ROW("people (AUC)", *CELLS)),
     (
-        lambda: words._write_row(rate(-1, scope="sex", group="longest names")),
-        ROW("sex: lo... (of 100)", *COUNTS),
+        lambda: words._write_row(rate(-1, scope="sex", group="first and second")),
+        ROW("sex: fi... (of 100)", *COUNTS),
     ),
     (
-        lambda: words._write_row(group(1, "longest names")),
-        ROW("sex: longe... (AUC)", *CELLS),
+        lambda: words._write_row(group(1, "first and second")),
+        ROW("sex: first... (AUC)", *CELLS),
     ),
     (lambda: words._short(1.0, 0.25, 1.0), "1.00 [.250, 1.00]"),
     (lambda: words._short(0.25, -0.5, 0.75, sign="+"), "+.250 [-.500, +.750]"),

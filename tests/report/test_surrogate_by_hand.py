@@ -352,8 +352,8 @@ ROWS = [
     (lambda: explain({"recipe": OWN}), None),
     (lambda: explain({"recipe": GIVEN}, provenance=STATED), None),
     (
-        lambda: explain({"attacks": []})[:59],
-        "None of the attacks of the audit compares the model with ot",
+        lambda: explain({"attacks": []})[:26],
+        "None of the attacks of the",
     ),
     (lambda: explain({"attacks": [row(n_models=None)]})[:26], "None of the attacks of the"),
     (lambda: explain({"recipe": OWN, "attacks": [row(n_models=None)]}), None),
