@@ -1,5 +1,6 @@
 """Small functions of the command line at the limits of their branches, with answers by hand."""
 
+from collections import Counter
 from pathlib import Path
 from types import SimpleNamespace as NS
 
@@ -32,6 +33,7 @@ from skmia.cli import (
     _spelling,
     main,
 )
+from skmia.cli._options import CommandError
 from skmia.cli._parser import make_parser
 
 row = dict(metric="tpr", max_fpr=0.01, fpr=0.02)
@@ -130,6 +132,17 @@ def match_numbers(*signs):
     pattern = _numbers._compile(_numbers.NumberFormat(*signs))
     found = [text for text in WRITTEN if pattern.fullmatch(text)]
     return found if signs[0] != "." else [text for text in found if text != "1.234"]
+
+
+def judge_left(left, n_values=10, has_zeros=False, n_distinct=21, of_model=False, wanted=None):
+    found = NS(n_values=n_values, marks=Counter({"NA": 1}), has_zeros=has_zeros)
+    found.n_distinct = n_distinct
+    given = found, NS(name="a", wanted=wanted), Counter(left), of_model, ["--data"]
+    try:
+        verdict = _columns._judge_left(*given)
+    except CommandError as error:
+        return str(error)
+    return verdict[0], verdict[2]
 
 
 LOGITS = "of decision values or log odds, write 1 / (1 + exp(-x))"
@@ -325,6 +338,38 @@ ANSWERS = {
         (lambda: _colors._count_colors({"WT_SESSION": "1"}), 256),
     ],
     _columns: [
+        # Of ten values, one is a mark of a missing one: eight of nine are numbers.
+        (
+            lambda: judge_left({"x": 1}),
+            (
+                None,
+                ["column 'a': 8 of 10 values are numbers; not: 'x' (1). It is read as text."],
+            ),
+        ),
+        (lambda: judge_left({"x": 5}), (None, [])),
+        (lambda: judge_left({"x": 4}, n_values=9)[1][0][:20], "column 'a': 4 of 9 v"),
+        (
+            lambda: judge_left({"x": 1}, n_values=11),
+            "--data: column 'a': 9 of 11 values are numbers; not: 'x' (1). --read na_values.a=x "
+            "takes them as missing, --read dtype.a=str reads the column as text",
+        ),
+        (lambda: judge_left({"x": 1}, n_values=11, has_zeros=True)[0], None),
+        (lambda: judge_left({"x": 1}, n_values=11, n_distinct=20)[0], None),
+        (lambda: judge_left({f"{k}": 1 for k in range(20)}, n_values=201)[:6], "--data"),
+        (lambda: judge_left({f"{k}": 1 for k in range(21)}, n_values=211)[0], None),
+        (
+            lambda: judge_left({"x": 1}, of_model=True),
+            "--data: column 'a' holds 'x' (1), and the model has numbers there; --read "
+            "na_values.a=x takes them as missing",
+        ),
+        (
+            lambda: judge_left({"x": 1}, of_model=True, wanted="float")[:57],
+            "--data: column 'a' holds 'x' (1), and --read dtype asks f",
+        ),
+        (
+            lambda: _columns._show_value_counts(Counter(a=3, b=2, c=1)),
+            "'a' (3), 'b' (2) and 'c' (1)",
+        ),
         (lambda: _columns.is_known_text(None), False),
         (lambda: _columns.is_known_text(NS(kind="text", dtype=None)), True),
         (lambda: _columns.is_known_text(NS(kind="number", dtype=pd.CategoricalDtype())), False),

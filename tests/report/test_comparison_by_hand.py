@@ -238,8 +238,8 @@ WORDS = [
     ),
     (lambda: words._write_row(rate(-1)), ROW("recognized of 100", *COUNTS)),
     (
-        lambda: words._write_row(rate(-1, max_fpr=0.001))[:34],
-        "  recognized of 1,000 750 [700, 800]"[:34],
+        lambda: words._write_row(rate(-1, max_fpr=0.001))[:36],
+        "  recognized of 1,000 750 [700, 800]",
     ),
     (lambda: words._write_row(number(-1, scope=PEOPLE)), ROW("people (AUC)", *CELLS)),
     (

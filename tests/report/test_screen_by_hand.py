@@ -416,7 +416,7 @@ ROWS = [
         [
             "It also leaks severely.",
             "It also leaks clearly. Most in sex: f.",
-            "or a defense. Most in sex: f."[-28:],
+            "r a defense. Most in sex: f.",
         ],
     ),
     (lambda: against(route(way=FILE), route())[:3], [STOP, LESS, DEFEND]),

@@ -89,6 +89,27 @@ def list_conflicts(schema="a schema", **settings):
     return [*made._list_conflicting_parameters()]
 
 
+MINUTES = pd.date_range("2020-01-01", periods=99, freq="7min")
+DAYS = pd.date_range("2020-01-01", periods=99, freq="D")
+TURNED = MINUTES[[*range(50, 99), *range(50)]]
+
+
+def codes(n):
+    return [f"ab-{k:04d}" for k in range(n)]
+
+
+def texts(n):
+    return [f"{'abcdefghij'[k % 10]} and {'klmnopqrst'[k // 10]}" for k in range(n)]
+
+
+def recognize(values, *more, name="a"):
+    return _columns._recognize_texts(pd.Series([*values, *more]), name)
+
+
+def recognize_times(values, name="a"):
+    return _columns._recognize_times(pd.Series(values), name)
+
+
 def judge_split(name="p", is_real=PERSON < 20, **others):
     return _people._judge_split({name: PERSON, **others}, is_real, [name])
 
@@ -366,6 +387,34 @@ ANSWERS = {
         ),
     ],
     _columns: [
+        # Of a hundred texts one may repeat, if nine of ten are codes.
+        (lambda: recognize(codes(100)), "codes"),
+        (lambda: recognize(codes(99), "x1234567"), "codes"),
+        (lambda: recognize(codes(97), "x", "x", "x"), None),
+        (lambda: recognize(codes(99), codes(99)[0]), "codes"),
+        (lambda: recognize(codes(98), *codes(98)[:2]), None),
+        (lambda: recognize(texts(99), texts(99)[0]), None),
+        (lambda: recognize(texts(100)), "texts that never repeat"),
+        (lambda: recognize(texts(100), name="patient_id"), "codes"),
+        (lambda: recognize(codes(90), *texts(10)), "texts that never repeat"),
+        (lambda: recognize(codes(91), *texts(9)), "codes"),
+        # Long numbers are codes, and short ones if they are counted.
+        (lambda: recognize([f"{10**6 + 7919 * k}" for k in range(100)]), "codes"),
+        (lambda: recognize([f"{10**5 + 7919 * k}" for k in range(100)]), None),
+        (lambda: recognize([f"{10**5 + k}" for k in range(100)]), "numbers that count rows"),
+        (
+            lambda: recognize([f"{10**6 + 7919 * k}" for k in range(98)], "1000000", "1000000"),
+            None,
+        ),
+        # Times of creation have times of the day, and an order or a name.
+        (lambda: recognize_times(MINUTES), "times of creation"),
+        (lambda: recognize_times(MINUTES[::-1]), "times of creation"),
+        (lambda: recognize_times(TURNED), None),
+        (lambda: recognize_times(TURNED, "created_at"), "times of creation"),
+        (lambda: recognize_times(MINUTES.normalize(), "created_at"), None),
+        (lambda: recognize_times(DAYS, "created_at"), None),
+        (lambda: recognize_times(MINUTES.append(MINUTES[:1]), "created"), "times of creation"),
+        (lambda: recognize_times(MINUTES.append(MINUTES[:2]), "created"), None),
         (lambda: _columns._recognize_numbers(array([1.0, 2.5]), "a"), None),
         (lambda: _columns._recognize_numbers(array([1.0, 1.0]), "id"), None),
         (lambda: _columns._recognize_numbers(array([1.0, 9.0]), "id"), "numbers that count rows"),
