@@ -63,6 +63,9 @@ def attribute(sensitive, values=None, frame=False, X=None):
     return _attribute.SensitiveAttribute(X, sensitive, values)
 
 
+sorted_column = _queried_threshold._SortedColumn(array([3.0, 1.0, nan, 1.0, 5.0, 9.0]), 4)
+
+
 def expect_variance(squares, n_models, counts):
     return _attack_people._expect_variance(array(squares), array(n_models), array(counts))
 
@@ -338,6 +341,18 @@ ANSWERS = {
         (lambda: _one_query._advantage(array([1.0, 0.0]), array([False, False])), 0.0),
     ],
     _queried_threshold: [
+        # Distinct values 1, 3, 5 and 9 of five rows, of which the first four are candidates.
+        (lambda: sorted_column.rows, [1, 3, 0, 4, 5]),
+        (lambda: sorted_column.slots, [0, 0, 1, 2, 3]),
+        (lambda: sorted_column.starts, [0, 2, 3, 4, 5]),
+        (lambda: sorted_column.before, [0, 2, 3, 3, 3]),
+        # Values alone, and pairs of which a threshold is the middle.
+        (lambda: sorted_column.explain(3.0, 3.0), ([0, 1], [2, 1])),
+        (lambda: sorted_column.explain(4.0, 4.0), ([1], [2])),
+        (lambda: sorted_column.explain(4.9, 6.1), ([0, 1, 2], [3, 3, 2])),
+        (lambda: sorted_column.explain(3.1, 3.9), ([], [])),
+        (lambda: sorted_column.explain(-2.0, -1.0), ([], [])),
+        (lambda: sorted_column.explain(20.0, 30.0), ([], [])),
         (
             lambda: _queried_threshold.merge_found(
                 NS(

@@ -1,5 +1,6 @@
 """Small functions of the command line at the limits of their branches, with answers by hand."""
 
+import sys
 from collections import Counter
 from pathlib import Path
 from types import SimpleNamespace as NS
@@ -852,3 +853,19 @@ def test_the_arguments_of_the_process_are_read_without_the_name_of_the_program(m
     assert main() == main(["policy"])
     first, second = np.split(array(capsys.readouterr().out.splitlines()), 2)
     assert first.tolist() == second.tolist()
+
+
+def test_streams_that_are_missing_keep_nothing_and_lend_no_number(monkeypatch):
+    opened, kept, closed = iter([1, 2, 3]), [], []
+    monkeypatch.setattr("sys.stdout", None)
+    stderr = sys.stderr
+    with monkeypatch.context() as patched:
+        patched.setattr(_main.os, "open", lambda path, flags: next(opened))
+        patched.setattr(_main.os, "set_inheritable", lambda *given: kept.append(given))
+        patched.setattr(_main.os, "close", closed.append)
+        with _main._have_streams():
+            print("to nobody")
+            assert sys.stdout is not None and sys.stderr is stderr
+    # The numbers of the three streams stay taken, so that no file gets one of them.
+    assert kept == [(1, True), (2, True)] and closed == [3]
+    assert sys.stdout is None
