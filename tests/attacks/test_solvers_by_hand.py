@@ -5,13 +5,14 @@ from types import SimpleNamespace as NS
 
 import numpy as np
 import pytest
-from by_hand import expect_answers
+from by_hand import expect_answers, tell_refusal
 from numpy import array
 from scipy import sparse
-from scipy.stats import binom
+from scipy.stats import binom, multivariate_normal, norm, t
 from sklearn.feature_extraction.text import CountVectorizer
 
-from skmia.attacks import _bit_solver, _stored_values
+from skmia.attacks import _bit_solver, _lira, _stored_values, _vulnerable_records, diversity
+from skmia.synthetic import _generator_attack
 
 D, TARGETS, PRIOR = array([1.0, 2.0, 3.0]), array([0.9, 0.2, 5.0]), array([0.25, 0.5, 0.4])
 PULLS = array([0.5, -0.25, 0.1])
@@ -114,8 +115,150 @@ def letters(**settings):
 
 
 LOG = np.log
+OUT = array([[1.0], [4.0], [2.0], [99.0]])  # one record, and a model that has it
+
+
+def smooth(target):
+    """Return the p-value of a record beside OUT models at 1, 2 and 4."""
+    outside = array([[True], [True], [True], [False]])
+    found = _vulnerable_records.smooth_pvalues(array([[target]]), OUT[None], outside, array([0.5]))
+    return float(np.exp(found[0, 0]))
+
+
+def beyond(target, nearest, tail):
+    """Return how much smaller a tail of one more model is beyond a target."""
+    squares = ((OUT[:3] - OUT[:3].mean()) ** 2).sum()
+    dof = 4 + 3 - 1
+    scale = np.sqrt((squares + 4 * 0.5) / dof * (1 + 1 / 3))
+    law = t(dof, OUT[:3].mean(), scale)
+    return getattr(law, tail)(target) / getattr(law, tail)(nearest)
+
+
+def pool_variance(*blocks):
+    """Pool the variances of OUT models, given with which of them have a record."""
+    given = [(None, array(signals)[None], array(inside)) for signals, inside in blocks]
+    return _vulnerable_records.estimate_pooled_variance(given)
+
+
+def estimate_variance(kind):
+    moments = NS(mean=array([1.0, 2.0]), variance=array([3.0, 4.0]))
+    moments.squares, moments.count = array([6.0, 12.0]), array([3, 4])
+    attack = NS(variance=kind)
+    return _lira.PrintedLaws._estimate_variance(attack, moments, array(0.5))
+
+
+def pool_sides(less):
+    """Pool two blocks of one query: counts and squares of IN models, and of OUT models."""
+    sides = [
+        (array([3, 1]), None, array([[6.0, 0.0]])),
+        (array([2, 2]), None, array([[4.0, 8.0]])),
+    ]
+    more = [(array([4]), None, array([[9.0]])), (array([1]), None, array([[0.0]]))]
+    return _lira._pool_variances([(*sides, "rest"), (*more, "rest")], less)
+
+
+def copula_of_two():
+    """Compare with a Gaussian density of normal scores, relative to that of independent ones."""
+    rng = np.random.default_rng(0)
+    rows, points = rng.normal(size=(30, 2)), rng.normal(size=(3, 2))
+    rows[:, 1] += rows[:, 0]
+    table = _generator_attack._TableCopula(rows, [0.5, 0.7])
+    scores = table._as_normal(rows)
+    share = 0.95 * np.corrcoef(scores.T)[0, 1]
+    normal = table._as_normal(points)
+    joint = multivariate_normal([0, 0], [[1, share], [share, 1]]).logpdf(normal)
+    wanted = joint - norm.logpdf(normal).sum(axis=1)
+    for column, width in ((0, 0.5), (1, 0.7)):
+        wanted = wanted + measure_copula(points[:, column], rows[:, column], width)
+    return (table.log_density(points) - wanted).round(9).tolist()
+
+
+def balance():
+    """Draw two of each side of five records, each of the first side in some of many draws."""
+    membership, rng = array([1, 0, 0, 1, 0], dtype=bool), np.random.RandomState(0)
+    drawn = [diversity._balance(membership, rng) for _ in range(40)]
+    first = {int(one[0]) for one in drawn}
+    return {int(membership[one].sum()) for one in drawn}, {len({*one}) for one in drawn}, first
+
+
+def measure_copula(points, rows, width):
+    """Density of one column by its kernel, with the normal scores of mid-ranks."""
+    rows = array(rows)
+    kernel = [LOG(np.mean(np.exp(-(((point - rows) / width) ** 2) / 2))) for point in points]
+    return array(kernel)
+
 
 ROWS = [
+    # Of three OUT models, with a fall between the nearest two, and ties for the upper end.
+    (lambda: smooth(3.0), 1.5 / 4),
+    (lambda: smooth(2.5), 1.75 / 4),
+    (lambda: smooth(1.5), 2.5 / 4),
+    (lambda: smooth(2.0), 3 / 4),
+    (lambda: smooth(4.0), 2 / 4),
+    (lambda: smooth(1.0), 4 / 4),
+    (lambda: smooth(5.0), beyond(5.0, 4.0, "sf") / 4),
+    (lambda: smooth(0.0), (3 + 1 - beyond(0.0, 1.0, "cdf")) / 4),
+    # Squares 2, 0 and 18 of records with two, one and three OUT models: 20 of 1 + 0 + 2.
+    (
+        lambda: pool_variance(
+            ([[1.0, 5.0], [3.0, 9.0]], [[False, False], [False, True]]),
+            ([[0.0], [3.0], [6.0]], [[False], [False], [False]]),
+        ),
+        [20 / 3],
+    ),
+    (lambda: pool_variance(([[1.0]], [[False]]))[0] > 0, True),
+    (lambda: estimate_variance("example"), [3.0, 4.0]),
+    (lambda: estimate_variance("pooled"), [0.5]),
+    (
+        lambda: estimate_variance("conjugate"),
+        [(6 + 4 * 0.5) * (1 + 1 / 3) / 6, (12 + 4 * 0.5) * (1 + 1 / 4) / 7],
+    ),
+    # A single model has no spread, and less models count where some leave.
+    (lambda: pool_sides(1), [[15 / 5], [12 / 2]]),
+    (lambda: pool_sides(2), [[15 / 3], [_lira.SMALLEST_SPREAD**2 + 12.0]]),
+    (balance, ({2}, {4}, {0, 1, 2, 3, 4})),
+    (
+        lambda: diversity.diversity_matrix([[1.0, 0.0], [0.5, 0.5]], [[0.5, 0.5]]),
+        [[1.0, 0.0], [0.0, 0.0]],
+    ),
+    (lambda: diversity.diversity_coefficient([0.25, 0.75], [[1.0, 2.0], [0.0, 4.0]]), 2.6875),
+    (
+        lambda: [
+            tell_refusal(call) is None
+            for call in (
+                lambda: diversity.diversity_matrix([[1.0, 0.0]], [[0.5, 0.5]]),
+                lambda: diversity.diversity_matrix([1.0, 0.0], [[0.5, 0.5]]),
+                lambda: diversity.diversity_matrix([[1.0, 0.0]], np.zeros((0, 2))),
+                lambda: diversity.diversity_matrix([[1.0, 0.0]], [[0.5, 0.25, 0.25]]),
+                lambda: diversity.diversity_matrix([[1.5, 0.0]], [[0.5, 0.5]]),
+                lambda: diversity.diversity_coefficient([0.5, 0.5], [[1.0, 0.0]]),
+                lambda: diversity.diversity_coefficient(0.5, [[1.0]]),
+            )
+        ],
+        [True, False, False, False, False, False, False],
+    ),
+    (
+        lambda: diversity.DiversityAttack._judge(
+            None,
+            {7: array([[1.0, 2.0], [0.0, 4.0]]), 8: np.eye(2)},
+            (array([[0.25, 0.75], [0.5, 0.5], [1.0, 0.0]]), array([7, 8, 7])),
+        ),
+        [2.6875, 0.5, 1.0],
+    ),
+    # A copula of one column is its kernel; of two, the normal scores of ranks depend.
+    (
+        lambda: _generator_attack._TableCopula(array([[0.0], [1.0], [3.0]]), [0.5]).log_density(
+            array([[0.5], [2.0]])
+        ),
+        measure_copula([0.5, 2.0], [0.0, 1.0, 3.0], 0.5),
+    ),
+    (
+        lambda: _generator_attack._TableCopula(array([[0.0], [1.0], [1.0]]), [1.0])._as_normal(
+            array([[-1.0], [0.0], [1.0], [2.0]])
+        ),
+        norm.ppf(array([[0.5], [1.0], [2.5], [3.5]]) / 4),
+    ),
+    (lambda: copula_of_two(), [0.0, 0.0, 0.0]),
     (measure_dense, 0.0),
     # Each of n columns has the length 4 / 5, or 4 for a candidate that is left out.
     (lambda: probe(40), [(32.0, 160.0)] * 2),

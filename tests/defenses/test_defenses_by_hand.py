@@ -1,5 +1,6 @@
 """Small functions of defenses at the limits of their branches, with answers by hand."""
 
+import warnings
 from datetime import date, datetime
 from decimal import Decimal
 from types import SimpleNamespace as NS
@@ -24,6 +25,12 @@ from skmia.defenses import (
     schema,
     soft_targets,
 )
+
+
+def choose_delta(target):
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        return mechanisms.choose_target_delta(target, 10), len(caught)
 
 
 def declared(**more):
@@ -100,6 +107,10 @@ ANSWERS = {
     mechanisms: [
         (lambda: mechanisms.count_scale(array([1.5, 2.0])), [2, 2]),
         (lambda: mechanisms.refuse_crossed(array([0, 1]), array([0, 2])), None),
+        # A delta of one over the number of rows allows that a row is given away.
+        (lambda: choose_delta(None), (0.01, 0)),
+        (lambda: choose_delta(0.0999), (0.0999, 0)),
+        (lambda: choose_delta(0.1), (0.1, 1)),
         # The names of columns are those of the schema, which is not changed.
         (lambda: (declared().n_features_in_, [*declared().feature_names_in_]), (2, ["b", "a"])),
         (lambda: hasattr(declared().schema, "n_features_in_"), False),
