@@ -20,7 +20,7 @@ from skmia.metrics import Interval, operating_point
 from skmia.report import _beyond_shift, _training_rows
 from skmia.report._beyond_shift import AucExcess, BeyondShift, UnseenMembers
 from skmia.report._permutations import HIGHEST_LEVEL
-from skmia.report.checks import _baseline, _control, _drift, _permutation, _results
+from skmia.report.checks import _baseline, _control, _drift, _permutation, _record_rates, _results
 from skmia.report.checks import _beyond_shift as shift_checks
 from skmia.victims import CallableVictim
 
@@ -265,6 +265,15 @@ def count_rows(stated, clone=None, victim=None, n_listed=100, n_members=60):
     return found and (*found, counted.called)
 
 
+def choose_rate(*rates):
+    """Choose among rates, beside others that are not measured, of groups, or of no TPR."""
+    rows = [("overall", "tpr", "ok", rate) for rate in rates]
+    rows += [("overall", "tpr", "x", 0.015), ("sex", "tpr", "ok", 0.016)]
+    rows += [("overall", "auc", "ok", 0.017)]
+    names = ["scope", "metric", "status", "max_fpr"]
+    return _record_rates._choose_rate(pd.DataFrame(rows, columns=names))
+
+
 def ask_persons(pvalue, single, auc=0.75):
     found = {"pvalue": pvalue, "n_permutations": 99, "attack": "LiRA", "auc": auc}
     findings = NS(person_level=found | {"low": 0.7, "high": 0.8})
@@ -470,6 +479,11 @@ ROWS = [
         lambda: [_drift.DriftResult(2.6, p, 0.6, 0.5, 5, 9).is_warning for p in (0.005, 0.0051)],
         [True, False],
     ),
+    # The smallest rate from 1% on, of all records, or else the largest.
+    (lambda: choose_rate(0.1, 0.02, 0.001), 0.02),
+    (lambda: choose_rate(0.01, 0.02), 0.01),
+    (lambda: choose_rate(0.0001, 0.001), 0.001),
+    (lambda: choose_rate(), None),
     # The check of drift ends early where the splits that are left have a chance below 5%.
     (lambda: is_hopeless(1, 5), [True, False]),
     (lambda: is_hopeless(2, 5), [True, False]),

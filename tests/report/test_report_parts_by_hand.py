@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 from by_hand import expect_answers, tell_refusal
 from numpy import array, inf, nan
-from scipy import sparse
+from scipy import sparse, stats
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.naive_bayes import GaussianNB
@@ -40,7 +40,12 @@ from skmia.report import (
     _verdict,
 )
 from skmia.report import _sides as sides
-from skmia.report.agreement import _answered_rows, _file_questions, _skill_questions
+from skmia.report.agreement import (
+    _answered_rows,
+    _file_questions,
+    _row_question,
+    _skill_questions,
+)
 from skmia.report.checks import _baseline, _duplicates, _formats, _sides
 from skmia.report.checks._base import Check
 from skmia.report.checks._sides import CAUSES
@@ -170,6 +175,47 @@ def unlisted(excess, is_drawn, n_members):
     n_listed = n_members + 70
     count = _training_rows.RowCount(n_listed + excess, n_members, n_members, is_drawn, n_listed)
     return count.n_unlisted
+
+
+def features_of(X):
+    records = Records(X, np.arange(len(X)) % 2)
+    rows = _answered_rows.AnsweredRows(None, None, records, None, None, None, None)
+    return rows.features
+
+
+def repeat(first, second, predicted=None, others=None):
+    given = [
+        NS(values=array(values, dtype=float), predicted=None if labels is None else array(labels))
+        for values, labels in ((first, predicted), (second, others))
+    ]
+    return tuple(_answered_rows.measure_repetition(*given))
+
+
+def answered(model, inside=None):
+    case = NS(seeds={"agreement": 0})
+    return _answered_rows.AnsweredRows(case, None, None, inside, None, None, model)
+
+
+MET = NS(features=np.random.default_rng(0).normal(size=(40, 3)), units=np.arange(40) // 2)
+ANSWERED = MET.features[:, 0] + 0.5 * np.random.default_rng(1).normal(size=40)
+
+
+def follow_rows():
+    one = _row_question._make_set(MET, np.arange(40))
+    return float(_row_question.measure_following(one, ANSWERED))
+
+
+def follow_dense():
+    """Compute the same with dense matrices, a loop over rows for neighbors, and scipy's ranks."""
+    columns = stats.zscore(stats.rankdata(MET.features, axis=0))
+    ranks = stats.rankdata(ANSWERED)
+    away = np.linalg.norm(columns[:, None] - columns, axis=2) + 1e9 * np.eye(40)
+    near = array([ranks[np.argsort(row)[:10]].mean() for row in away])
+    hat = columns @ np.linalg.solve(columns.T @ columns + 3 * np.eye(3), columns.T) + 1 / 40
+    centered = ranks - ranks.mean()
+    straight = centered - (centered - hat @ centered) / (1 - np.diag(hat))
+    guesses = near, straight, near - near.mean() + straight
+    return float(max(stats.spearmanr(guess, ranks)[0] for guess in guesses))
 
 
 def cost(may_grow, seconds=(60.0, 180.0)):
@@ -664,6 +710,43 @@ ANSWERS = {
         (lambda: repeated(0.1, 0.9).count_missing(100), 800),
         (lambda: repeated(0.5, 0.0).count_missing(6), 1000),
         (lambda: rows_of("value", None).is_told, True),
+        # Columns without those of the labels, unless there are none or too many.
+        (lambda: features_of(np.array([[1.0, 5.0], [2.0, 6.0], [3.0, 7.0]])).shape, (3, 2)),
+        (lambda: features_of(np.zeros((3, 1))).shape, (3, 1)),
+        (lambda: features_of(np.zeros((3, 1000))).shape, (3, 1000)),
+        (lambda: features_of(np.zeros((3, 1001))), None),
+        # The median of what moves beyond rounding, as a share of the spread.
+        (lambda: repeat([1.0, 2.0, 4.0], [1.0, 2.0, 4.0]), (0.0, 0.0)),
+        (lambda: repeat([1.0, 2.0, 4.0], [1.5, 2.0, 3.0]), (0.5 / np.std([1.0, 2.0, 4.0]), 0.0)),
+        (lambda: repeat([1.0, 2.0, 4.0], [1.5, 2.0, 4.0]), (0.0, 0.0)),
+        (lambda: repeat([0.0, 1.0, 1.0], [4e-6, 1.0 + 5e-7, 1.0 + 5e-7]), (0.0, 0.0)),
+        (lambda: repeat([1.0, 1.0], [2.0, 2.0]), (inf, 0.0)),
+        (lambda: repeat([0.2, 0.6, 0.9], [0.2, 0.4, 0.1], [0, 1, 1], [0, 0, 0])[1], 2 / 3),
+        (lambda: repeat([0.2, 0.6], [0.2, 0.6], [0, 1], [1, 0])[1], 0.0),
+        (lambda: answered(CallableVictim(read_function, [0, 1], n_repeats=7)).n_repeats, 7),
+        (lambda: answered(Ridge()).n_repeats, 1),
+        (lambda: answered(None).n_repeats, 1),
+        (
+            lambda: [answered(one).is_counted for one in (Ridge(), NS(n_queries_=3), None)],
+            [False, True, False],
+        ),
+        (lambda: len(answered(None, inside=np.arange(5000) < 2500).some), 4000),
+        (lambda: answered(None, inside=array([True, False, True])).some, [0, 1, 2]),
+    ],
+    _row_question: [
+        # The largest correlation of ranks with the means of neighbors, a regression, or both.
+        (lambda: follow_rows(), follow_dense()),
+        (lambda: _row_question.measure_following(None, np.ones(4)), 0.0),
+        (lambda: _row_question._rank_column(array([3.0, nan, 1.0, 9.0])), [2.5, 2.5, 1.0, 4.0]),
+        (
+            lambda: _row_question._make_set(
+                NS(features=np.ones((5, 2)), units=np.arange(5)), np.arange(5)
+            ),
+            None,
+        ),
+        (lambda: _row_question._make_set(MET, np.arange(3)).neighbors.shape, (3, 2)),
+        (lambda: _row_question._make_set(MET, np.arange(20)).neighbors.shape, (20, 10)),
+        (lambda: _row_question._make_set(MET, np.arange(20)).n_units, 10),
         (lambda: rows_of("proba", [0, 1]).is_told, True),
         (lambda: rows_of("logit", None).is_told, False),
     ],
