@@ -420,6 +420,14 @@ ANSWERS = {
         (lambda: _columns._recognize_numbers(array([1.0, 9.0]), "id"), "numbers that count rows"),
         (lambda: _columns._recognize_numbers(array([1.0, 9.0]), "age"), None),
         (lambda: _columns._recognize_numbers(array([1.0, inf]), "id"), None),
+        # Twenty numbers of 23 would repeat eight times, which those of 24 do not quite.
+        (
+            lambda: [
+                _columns._recognize_numbers(np.append(np.arange(19.0), last), "age")
+                for last in (22.0, 23.0)
+            ],
+            ["numbers that count rows", None],
+        ),
         (lambda: _columns._recognize_numbers(np.arange(100.0), "age"), "numbers that count rows"),
         (lambda: _columns.is_named("patientId"), True),
         (lambda: _columns.is_named("paid"), False),
