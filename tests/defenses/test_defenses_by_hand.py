@@ -1,5 +1,6 @@
 """Small functions of defenses at the limits of their branches, with answers by hand."""
 
+import hashlib
 import warnings
 from datetime import date, datetime
 from decimal import Decimal
@@ -64,6 +65,9 @@ ANSWERS = {
         (lambda: _exact_noise.round_to(array([1.26, -0.26]), array([0.5, 0.25])), [3.0, -1.0]),
     ],
     _ledger: [
+        # Half of a digest of SHA-256, of lines.
+        (lambda: _ledger._digest("a", "b"), hashlib.sha256(b"a\nb").hexdigest()[:32]),
+        (lambda: len(_ledger._digest("a")), 32),
         (lambda: _ledger._as_plain_float(np.float64(0.5)), 0.5),
         (lambda: _ledger._as_plain_float(3), 3),
         (lambda: _ledger._decode_line(b"a\nb"), "a"),
