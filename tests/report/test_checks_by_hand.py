@@ -20,7 +20,15 @@ from skmia.metrics import Interval, operating_point
 from skmia.report import _beyond_shift, _training_rows
 from skmia.report._beyond_shift import AucExcess, BeyondShift, UnseenMembers
 from skmia.report._permutations import HIGHEST_LEVEL
-from skmia.report.checks import _baseline, _control, _drift, _permutation, _record_rates, _results
+from skmia.report.checks import (
+    _baseline,
+    _control,
+    _drift,
+    _permutation,
+    _record_rates,
+    _results,
+    _units,
+)
 from skmia.report.checks import _beyond_shift as shift_checks
 from skmia.victims import CallableVictim
 
@@ -265,6 +273,16 @@ def count_rows(stated, clone=None, victim=None, n_listed=100, n_members=60):
     return found and (*found, counted.called)
 
 
+def bundle(blocks, is_member, n_mixed):
+    """Return the sizes of bundles, how many units are in none, and whether each is a fair pair."""
+    blocks, is_member = array(blocks), array(is_member, dtype=bool)
+    units = NS(is_member=is_member, blocks=blocks, n_mixed=n_mixed)
+    found = np.asarray(_units._bundle_pairs(units, np.random.default_rng(0)))
+    pairs = [np.flatnonzero(found == k) for k in range(found[found < _units._N_BUNDLES].max() + 1)]
+    is_fair = all(np.ptp(blocks[one]) == 0 and is_member[one].sum() == 1 for one in pairs)
+    return [len(one) for one in pairs], int((found == _units._N_BUNDLES).sum()), is_fair
+
+
 def choose_rate(*rates):
     """Choose among rates, beside others that are not measured, of groups, or of no TPR."""
     rows = [("overall", "tpr", "ok", rate) for rate in rates]
@@ -484,6 +502,10 @@ ROWS = [
     (lambda: choose_rate(0.01, 0.02), 0.01),
     (lambda: choose_rate(0.0001, 0.001), 0.001),
     (lambda: choose_rate(), None),
+    # Units are paired within their block, a member with another one; some have no partner.
+    (lambda: bundle([0, 0, 0, 1, 1], [1, 0, 1, 1, 0], 1), ([2, 2], 1, True)),
+    (lambda: bundle([0, 0, 0, 0, 1, 1, 1, 1], [1, 0, 0, 1, 0, 1, 0, 0], 1), ([2, 2, 2], 2, True)),
+    (lambda: bundle([0] * 5, [1, 0, 1, 0, 1], 0), ([2, 2], 1, True)),
     # The check of drift ends early where the splits that are left have a chance below 5%.
     (lambda: is_hopeless(1, 5), [True, False]),
     (lambda: is_hopeless(2, 5), [True, False]),

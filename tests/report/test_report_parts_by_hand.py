@@ -363,7 +363,7 @@ ANSWERS = {
         ),
         (lambda: _cost._expect_equations(case_of(Ridge())), 0.0),
         (lambda: _cost._list_unread(case_of(forest, 43_200.0), NS(has_file=True)), []),
-        (lambda: _cost._list_unread(case_of(forest, 1.0), NS(has_file=False)), []),
+        (lambda: _cost._list_unread(case_of(forest, 0.0), NS(has_file=False)), []),
         (
             lambda: _cost._list_unread(case_of(forest, 43_199.0), NS(has_file=True))[0][:40],
             "The attack on the file will leave out so",
