@@ -62,7 +62,9 @@ def table(*rows, evidence="none", data=None):
     rows = [dict(zip(names, one, strict=True)) | counts for one in rows]
     given = {"schema": "skmia.table", "data": data or {}, "results": rows}
     found = sheet._list_table_evidence(document(evidence, **given))
-    return [(one.attack[:12], one.status, one.overall, one.exposed, one.is_leak) for one in found]
+    return [
+        (one.attack.split()[0], one.status, one.overall, one.exposed, one.is_leak) for one in found
+    ]
 
 
 def lines(*statuses, n_leaks=0):
@@ -88,7 +90,7 @@ class Records(list):
 FEW = "no: fewer than 8 models that are known to be without the records"
 F = {"scope": "sex", "group": "f"}
 NOT_APPLICABLE = [("Exfiltration", "not tested", "", "", False)]
-NOT_APPLICABLE += [("Model invers", "does not apply", "", "", False)]
+NOT_APPLICABLE += [("Model", "does not apply", "", "", False)]
 RATES = [row(metric="tpr", max_fpr=0.1, high=0.9), row(metric="tpr", max_fpr=0.01, high=0.25)]
 
 ROWS = [
@@ -183,21 +185,21 @@ ROWS = [
         ),
         [
             (
-                "Membership i",
+                "Membership",
                 "measured",
                 "at most 62.5% more than for rows never seen",
                 "privacy loss",
                 True,
             ),
             (
-                "Attribute in",
+                "Attribute",
                 "measured",
                 "at most 25% more than for rows never seen",
                 "one number for all",
                 False,
             ),
-            ("Regurgitatio", "not tested", "", "", False),
-            ("Singling out", "not tested", "", "", False),
+            ("Regurgitation", "not tested", "", "", False),
+            ("Singling", "not tested", "", "", False),
             (
                 "Linkability",
                 "measured",
