@@ -1,6 +1,7 @@
 """Small functions of audits of tables at the limits of their branches, with answers by hand."""
 
 from types import SimpleNamespace as NS
+from unittest import mock
 
 import numpy as np
 import pandas as pd
@@ -108,6 +109,16 @@ def recognize(values, *more, name="a"):
 
 def recognize_times(values, name="a"):
     return _columns._recognize_times(pd.Series(values), name)
+
+
+def measure_membership(people):
+    """Return the estimate of an attack by distances, and how many members and others it has."""
+    rng = np.random.default_rng(0)
+    real, held = (pd.DataFrame({"a": rng.normal(size=n)}) for n in (6, 8))
+    settings = {"random_state": 0, "confidence_level": 0.95}
+    with mock.patch.object(_measure, "ATTACKS", {"d": "distance_difference"}):
+        found = _measure.measure_row_membership([real, held, real], settings, 9, people)["d"]
+    return found["estimate"], found["n_attacks"], found["n_controls"]
 
 
 def judge_split(name="p", is_real=PERSON < 20, **others):
@@ -524,6 +535,14 @@ ANSWERS = {
         (lambda: _evidence.format_share(inf), "no share"),
     ],
     _measure: [
+        # Of six rows that are copied, and half of eight others; or of people with two rows each.
+        (lambda: measure_membership(None), (1.0, 6, 4)),
+        (
+            lambda: measure_membership(
+                {"real": np.repeat([0, 1, 2], 2), "holdout": np.repeat([1, 2, 3, 4], 2)}
+            ),
+            (1.0, 3, 2),
+        ),
         (lambda: _measure._propose_names(" Age", ["age ", "b"]), "; it has 'age ': rename it"),
         (
             lambda: _measure._propose_names("c", ["age ", "b"]),
