@@ -3,6 +3,7 @@
 from collections import namedtuple
 from dataclasses import make_dataclass
 from types import SimpleNamespace as NS
+from unittest import mock
 
 import numpy as np
 import pandas as pd
@@ -147,6 +148,56 @@ def light_case(n, victim=None, model=None):
     victim, model = (Ridge() if one is None else one for one in (victim, model))
     records = NS(X=np.broadcast_to(0.0, (n, 1)))
     return NS(records=records, victim=victim, request=NS(model=model))
+
+
+MEMBERS = array([True, True, True, False, False, False])
+
+
+def measure_exposed(leverage):
+    """Measure among candidates, of which the last two are not among the records."""
+    part = NS(leverage_=array(leverage + [9.0] * 2 if len(leverage) > 2 else leverage))
+    case = NS(candidates=range(8), membership=MEMBERS)
+    scores = array([5.0, 2.0, 9.0, 3.0, 9.0, 1.0])
+    return _file._measure_exposed(case, part, scores)
+
+
+def part_results():
+    """Tabulate three parts, of which the first is told the values that are found."""
+    scores = array([5.0, 2.0, 9.0, 3.0, 4.0, 1.0, 7.0, 7.0])
+    found = NS(index=array([0, 2, 3]))
+    parts = {
+        "stored values": NS(score_samples=lambda records: scores, found_=found, misfit_=0.5),
+        "stored values in a": NS(score_samples=lambda records: -scores, found_=found),
+        "moments in b in c": NS(score_samples=lambda records: scores, n_equations_=7),
+    }
+    case = NS(candidates=range(8), membership=MEMBERS)
+    return [
+        (one["name"], one["path"], one["auc"], one["hits"], one["misfit"], one["n_equations"])
+        for one in _file._list_part_results(case, NS(parts_=parts))
+    ]
+
+
+PART_RESULTS = [
+    ("stored values", "", 7 / 9, {"members": 2 / 3, "nonmembers": 1 / 3}, 0.5, None),
+    ("stored values", "a", 2 / 9, None, None, None),
+    ("moments", "b in c", 7 / 9, None, None, 7),
+]
+
+
+def find_obstacle(part="a", expected=0.7, has_found=False, seconds=0.0, error=None):
+    ledger = pd.DataFrame({"place": ["p"], "part": [part], "size": [2]})
+    parts = {"a": NS(expected_auc_=expected)}
+    attack = NS(ledger_=ledger, expected_auc_=expected, parts_=parts)
+
+    def control(case):
+        if error is not None:
+            raise error
+        return "As strong."
+
+    given = {"_control": control, "make_budget": lambda case: NS(seconds=10.0)}
+    given["enter_stage"] = lambda stage: None
+    with mock.patch.multiple(_file, **given):
+        return _file.find_obstacle(None, attack, has_found, seconds)
 
 
 def case_of(victim, allowed=1e9):
@@ -418,6 +469,26 @@ ANSWERS = {
         ),
     ],
     _file: [
+        # Of candidates with a leverage above .1, in sums of all candidates, one of four is below.
+        (lambda: measure_exposed([0.2, 0.11, 0.05, 0.3, 0.1, 0.3]), 0.75),
+        (lambda: measure_exposed([0.2, 0.11, 0.05, 0.05, 0.1, 0.1]), None),
+        (lambda: measure_exposed([0.2, 0.3]), None),
+        (lambda: _file._measure_exposed(NS(candidates=range(2)), NS(), None), None),
+        (lambda: part_results(), PART_RESULTS),
+        # What stands against a conclusion that nothing is there, in the order in which it is asked.
+        (lambda: find_obstacle(part=None), "Not read: p (2 numbers)."),
+        (lambda: find_obstacle(expected=None)[:42], "It is not known how much a should reveal."),
+        (lambda: find_obstacle(has_found=True), _file.NO_CONTROL),
+        (lambda: find_obstacle(seconds=5.0), "As strong."),
+        (
+            lambda: find_obstacle(seconds=5.1),
+            "A model of the same recipe was not attacked, which would take as long again as the "
+            "attack on the file, 5.1 s.",
+        ),
+        (
+            lambda: find_obstacle(error=ValueError("odd")),
+            "A model of the same recipe could not be attacked: odd.",
+        ),
         # A part is silent if one of its places does not say what is to be expected.
         (
             lambda: _file._list_silent(
