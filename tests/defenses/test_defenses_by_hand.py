@@ -11,11 +11,13 @@ import pandas as pd
 import pytest
 from by_hand import expect_answers, tell_refusal
 from numpy import array, inf, nan
+from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 
 from skmia import Outputs
 from skmia.defenses import (
+    PrivateSearchCV,
     _cross_fit,
     _evaluation,
     _exact_noise,
@@ -289,3 +291,14 @@ ANSWERS = {
 @pytest.mark.parametrize("module", ANSWERS, ids=lambda module: module.__name__)
 def test_answers_by_hand(module):
     expect_answers(ANSWERS[module])
+
+
+@pytest.mark.parametrize("method", ["predict", "predict_proba", "decision_function", "score"])
+def test_a_private_search_answers_by_its_best_estimator_once_it_is_fitted(method):
+    search = PrivateSearchCV(LogisticRegression(), {"C": [1.0]})
+    given = [np.eye(4), array([0, 1, 0, 1])][: 2 if method == "score" else 1]
+    with pytest.raises(NotFittedError):
+        getattr(search, method)(*given)
+    search.best_estimator_ = LogisticRegression().fit(np.eye(4), [0, 1, 0, 1])
+    answer = getattr(search.best_estimator_, method)(*given)
+    np.testing.assert_array_equal(getattr(search, method)(*given), answer)
