@@ -140,6 +140,11 @@ def refuse_pool(shadows, trains_pool=True, chooses_size=False):
     return tell_refusal(lambda: _case._check_pool(request, None))
 
 
+def fitted(outputs, y):
+    request, members = NS(outputs=outputs), array([True, True, False])
+    return NS(request=request, records=NS(y=array(y)), membership=members)
+
+
 def named_labels(*labels):
     return Outputs(array(labels), ["a", "b"], "label")
 
@@ -781,6 +786,23 @@ ANSWERS = {
         (lambda: repeated(0.1, 0.9).count_missing(100), 800),
         (lambda: repeated(0.5, 0.0).count_missing(6), 1000),
         (lambda: rows_of("value", None).is_told, True),
+        # How well a model fits members, the first two, and others.
+        (
+            lambda: _sides.measure_fit(fitted(proba(0.75, 0.75, 0.25), [1, 0, 0])),
+            ("share", [1.0, 0.0], [1.0]),
+        ),
+        (
+            lambda: _sides.measure_fit(
+                fitted(Outputs(array([2.0, 1.0, 7.0]), None, "value"), [1.0, 1.0, 4.0])
+            ),
+            ("error", [1.0, 0.0], [9.0]),
+        ),
+        (
+            lambda: _sides.measure_fit(
+                fitted(Outputs(array([2.0, 1.0, 7.0]), None, "log_odds"), [0, 0, 1])
+            ),
+            None,
+        ),
         # Columns without those of the labels, unless there are none or too many.
         (lambda: features_of(np.array([[1.0, 5.0], [2.0, 6.0], [3.0, 7.0]])).shape, (3, 2)),
         (lambda: features_of(np.zeros((3, 1))).shape, (3, 1)),
