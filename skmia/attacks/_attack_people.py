@@ -25,6 +25,8 @@ _STRENGTH = 8
 # Fewest models whose spread says something if one of them is left out.
 _FEWEST = 3
 
+_ROUNDING = 1e-9
+
 
 class NumberedPeople:
     """People by the numbers of their records."""
@@ -70,7 +72,9 @@ class NumberedPeople:
         most = self.sum(np.sqrt(own)[None])[0] ** 2 - scaled
         several = self.counts > 1
         total = most[several].sum()
-        return float(shared[several].sum() / total) if total > 0 else np.nan
+        # Of records that do not vary beside others that do, rounding is left.
+        is_known = total > _ROUNDING * scaled[several].sum()
+        return float(shared[several].sum() / total) if is_known else np.nan
 
 
 def standardize(own, of_models, known, counts):
@@ -131,8 +135,7 @@ _MOST_SCORES, _FEWEST_MODELS = 4_000_000, 8
 def choose_models(attack, n_records):
     """Choose the shadow models that are treated as the victim, evenly over the pool."""
     n_models = len(attack.pool_.membership_)
-    wanted = int(np.clip(_MOST_SCORES // n_records, _FEWEST_MODELS, n_models))
-    wanted = min(wanted, n_models)
+    wanted = min(max(_MOST_SCORES // n_records, _FEWEST_MODELS), n_models)
     return np.unique(np.linspace(0, n_models - 1, wanted).astype(int))
 
 

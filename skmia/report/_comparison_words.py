@@ -157,7 +157,7 @@ def _make_route_headline(route, place):
     levels = tuple(level for level in route.levels if level is not None)
     where = MEANS[route.way]
     decisive = [one for one in route.changes if one.sign]
-    if decisive and not any(one.is_overall for one in decisive) and decisive[0].levels:
+    if decisive and decisive[0].levels:  # a group's, which comes after all records
         levels = decisive[0].levels
         where += f", {shorten(name_group(decisive[0]._asdict()), 20)}"
     if route.outcome == UNSAID:
@@ -225,25 +225,25 @@ def _lay_comparison_row(*cells):
 
 
 def _write_row(one):
-    base = 100 if one.metric == "auc" else choose_base(one.max_fpr)
     if one.metric == "auc":
-        name, cells = "ranks higher (AUC)", [_short(*one.first), _short(*one.second)]
+        unit, name = "AUC", "ranks higher (AUC)"
+        cells = [_short(*one.first), _short(*one.second)]
         change = _short(*one.difference, sign="+")
     else:
-        name = f"recognized of {base:,}"
+        base = choose_base(one.max_fpr)
+        unit, name = f"of {base:,}", f"recognized of {base:,}"
         cells = [_format_count(base, *ends) for ends in (one.first, one.second)]
         change = _format_count(base, *one.difference, sign="+")
     if one.scope == PEOPLE:
         name = "people (AUC)"
     elif not one.is_overall:
-        unit = "AUC" if one.metric == "auc" else f"of {base:,}"
-        name = f"{shorten(name_group(one._asdict()), 20 - len(unit) - 3)} ({unit})"
+        name = f"{shorten(name_group(one._asdict()), 16 - len(unit))} ({unit})"
     return _lay_comparison_row(name, *cells, change if one.sign else _NOT_SHOWN)
 
 
 def _short(estimate, low, high, sign=""):
     """Return an interval of shares without zeros before the point."""
-    texts = [f"{value:{sign}.3f}".replace("0.", ".", 1) for value in (estimate, low, high)]
+    texts = [f"{value:{sign}.3f}".replace("0.", ".") for value in (estimate, low, high)]
     texts = [text.replace("1.000", "1.00") for text in texts]
     return "{} [{}, {}]".format(*texts)
 

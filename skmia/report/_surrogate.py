@@ -259,7 +259,7 @@ def _measure_distance(kind, case, train, held, seed):
     if theirs.kind in PREDICTIONS:
         spread = np.std(case.records.y, axis=0)
         scale = np.where(spread > 0, spread, 1.0)
-        return np.abs(query_victim(model, X).values - theirs.values).mean() / scale
+        return np.mean(np.abs(query_victim(model, X).values - theirs.values) / scale)
     ours = query_aligned(model, X, y)
     if theirs.kind == "label":
         return np.mean(ours.as_labels().values != theirs.values)

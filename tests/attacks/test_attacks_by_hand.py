@@ -1,21 +1,28 @@
 """Small functions of attacks at the limits of their branches, with answers by hand."""
 
+import warnings
 from types import SimpleNamespace as NS
 
 import numpy as np
+import pandas as pd
 import pytest
-from by_hand import expect_answers
+from by_hand import expect_answers, tell_refusal
 from numpy import array, nan
+from scipy.linalg import LinAlgWarning
+from sklearn.exceptions import ConvergenceWarning
 
 from skmia.attacks import (
+    ShadowAttack,
     _array_search,
     _attack_people,
+    _attribute,
     _bit_solver,
     _file_attack,
     _lira,
     _one_query,
     _queried_threshold,
     _released_model,
+    _shadow,
     _split_threshold,
     _stack_models,
     _stacked,
@@ -24,6 +31,87 @@ from skmia.attacks import (
     diversity,
     ranges,
 )
+from skmia.signals import get_signal
+
+
+def shadow_reads(*features):
+    return sorted(ShadowAttack(features=features)._needs().reads)
+
+
+two_people = _attack_people.NumberedPeople(array([0, 1, 0]))
+
+
+def has_collapsed(missing, is_assumed=True):
+    residuals = array([] if missing is None else [900.0, 4.0 * missing])
+    attack = NS(_weights=array([1.0, 4.0]), _equations=NS(is_assumed=is_assumed), prior=0.5)
+    solution = NS(residuals=residuals)
+    return bool(_bit_solver.EquationsAttack._has_collapsed(attack, solution, 100))
+
+
+def fit_with_warnings(features, is_member):
+    warnings.warn("It stops early.", ConvergenceWarning, stacklevel=1)
+    warnings.warn("A step fails.", LinAlgWarning, stacklevel=1)
+    return features + is_member
+
+
+CELLS = array([[1.0, 7.0, 1.0, 0.0], [2.0, 3.0, 0.0, 1.0], [2.0, 5.0, 0.0, 1.0]])
+FRAME = pd.DataFrame(CELLS, columns=[*"abcd"])
+
+
+def attribute(sensitive, values=None, frame=False, X=None):
+    X = FRAME if frame else CELLS if X is None else X
+    return _attribute.SensitiveAttribute(X, sensitive, values)
+
+
+sorted_column = _queried_threshold._SortedColumn(array([3.0, 1.0, nan, 1.0, 5.0, 9.0]), 4)
+
+
+def expect_variance(squares, n_models, counts):
+    return _attack_people._expect_variance(array(squares), array(n_models), array(counts))
+
+
+def choose_models(n_models, n_records):
+    attack = NS(pool_=NS(membership_=np.zeros((n_models, 1))))
+    return _attack_people.choose_models(attack, n_records)
+
+
+OWN = array([1.5, -2.0, 3.0])
+OF_MODELS = array(
+    [[0.5, 1.0, 2.0], [1.0, nan, 4.0], [2.5, 3.0, nan], [3.5, -1.0, nan], [1.0, 0.5, nan]]
+)
+KNOWN, N_RECORDS = np.isfinite(OF_MODELS), array([1, 2, 3])
+
+
+def standardize_by_hand():
+    return _attack_people.standardize(OWN, OF_MODELS, KNOWN, N_RECORDS)
+
+
+def standardize_in_loops():
+    """Score each person, and each model as the victim, by the formula of the docstring."""
+    squares = [np.nansum((one - np.nanmean(one)) ** 2) for one in OF_MODELS.T]
+    prior = expect_variance(squares, KNOWN.sum(axis=0), N_RECORDS)
+
+    def score(value, others, k):
+        variance = (((others - others.mean()) ** 2).sum() + 8 * prior[k]) / (len(others) + 7)
+        return (value - others.mean()) / np.sqrt(variance * (1 + 1 / len(others)))
+
+    of_people = [column[~np.isnan(column)] for column in OF_MODELS.T]
+    scores = [score(OWN[k], of_people[k], k) for k in (0, 1)] + [nan]
+    left = [
+        score(OF_MODELS[j, k], np.delete(OF_MODELS[:, k], j)[np.delete(KNOWN[:, k], j)], k)
+        for j in range(5)
+        for k in (0, 1)
+        if KNOWN[j, k]
+    ]
+    return scores, left
+
+
+def evidence_of_people(judged, correlation):
+    """Summarize three people, of which the third has a score above those of 39 non-members."""
+    scores, others = array([3.0, 1.0, 50.0]), np.arange(39.0)
+    given = array(["a", "b", "c"]), scores, array([1, 1200, 7]), array(judged), others
+    return _attack_people.PeopleEvidence(*given, "sum", correlation).summary()
+
 
 digests = array([[1, 1, 2, 5], [7, 8, 9, 9]], dtype=np.uint64)
 one = NS(
@@ -62,10 +150,163 @@ ANSWERS = {
             ),
             [0.0, 1.36111409],
         ),
+        # Variances 3, 2 and 1.5 are 1 + 2 / n of 1, 2 and 4 records.
+        (lambda: expect_variance([6.0, 4.0, 3.0], [3, 3, 3], [1, 2, 4]), [3.0, 2.0, 1.5]),
+        # The third person has one model, and so no variance, but that of two records.
+        (lambda: expect_variance([3.0, 4.0, 0.0], [2, 3, 1], [1, 2, 2]), [3.0, 2.0, 2.0]),
+        # Neither part is below zero.
+        (lambda: expect_variance([2.0, 4.0, 6.0], [3, 3, 3], [1, 2, 4]), [2.0, 2.0, 2.0]),
+        (
+            lambda: expect_variance([8.0, 2.0, 0.0], [3, 3, 3], [1, 2, 4]),
+            [20 / 7, 10 / 7, 5 / 7],
+        ),
+        (lambda: expect_variance([1.0, 3.0], [2, 2], [2, 2]), [2.0, 2.0]),
+        (lambda: expect_variance([0.0, 0.0], [2, 2], [2, 2]), [np.finfo(float).tiny] * 2),
+        (lambda: expect_variance([0.0, 0.0], [1, 0], [2, 2]), [1.0, 1.0]),
+        # Three persons by five models; the third has two, with which nothing is judged.
+        (lambda: standardize_by_hand()[0], standardize_in_loops()[0]),
+        (lambda: standardize_by_hand()[1], standardize_in_loops()[1]),
+        (lambda: choose_models(20, 400_000), [0, 2, 4, 6, 8, 10, 12, 14, 16, 19]),
+        (lambda: len(choose_models(20, 4_000_000)), 8),
+        (lambda: choose_models(5, 4_000_000), [0, 1, 2, 3, 4]),
+        (lambda: choose_models(5, 10), [0, 1, 2, 3, 4]),
+        (lambda: two_people.sum(array([[1.0, 2.0, 4.0]])), [[5.0, 2.0]]),
+        (
+            lambda: two_people.combine(
+                array([[1.0, 2.0, 4.0], [nan, 3.0, 1.0]]), array([True, False, True]), "sum"
+            ),
+            [[5.0, nan], [nan, nan]],
+        ),
+        (
+            lambda: two_people.combine(
+                array([[1.0, 2.0, 4.0], [-3.0, 3.0, -5.0]]), array([True, False, True]), "max"
+            ),
+            [[4.0, nan], [-3.0, nan]],
+        ),
+        # Residuals -1, 0, 1 and 1, 0, -1 of a person of two records, and those of one alone.
+        (
+            lambda: two_people.correlate(
+                array([[1.0, 5.0, 4.0], [2.0, 7.0, 3.0], [3.0, 9.0, 2.0], [9.0, 1.0, 9.0]]),
+                array([[True, True], [True, True], [True, True], [False, False]]),
+            ),
+            -1.0,
+        ),
+        (
+            lambda: two_people.correlate(
+                array([[1.0, 5.0, 1.0], [2.0, 7.0, 3.0], [3.0, 9.0, 2.0]]),
+                np.ones((3, 2), dtype=bool),
+            ),
+            0.5,
+        ),
+        (
+            lambda: two_people.correlate(
+                array([[1.0, 5.0, 1.0], [2.0, 7.0, nan]]), np.ones((2, 2), dtype=bool)
+            ),
+            nan,
+        ),
+        (
+            lambda: evidence_of_people([True, True, True], nan).splitlines(),
+            [
+                "3 people with 1 to 1,200 records each, combine='sum'",
+                "1 of 3 have a p-value of at most 0.05; without members about 0.15 would",
+                "calibrated on 39 scores of non-members by shadow models",
+            ],
+        ),
+        (
+            lambda: evidence_of_people([True, True, False], 0.25).splitlines()[1::2],
+            [
+                "0 of 2 have a p-value of at most 0.05; without members about 0.1 would",
+                "1 people have too few shadow models",
+            ],
+        ),
+        (
+            lambda: evidence_of_people([True, True, False], 0.25).splitlines()[-1],
+            "mean correlation of two records of a person: 0.25",
+        ),
+    ],
+    _attribute: [
+        # One column with its values, or some of them; a block of columns with a single one each.
+        (lambda: attribute(1).values, [3.0, 5.0, 7.0]),
+        (lambda: attribute(1, [9.0, 3.0, 9.0]).values, [9.0, 3.0]),
+        (lambda: attribute(1).read(CELLS), [7.0, 3.0, 5.0]),
+        (lambda: attribute("b", frame=True).read(FRAME), [7.0, 3.0, 5.0]),
+        (lambda: attribute(slice(2, 4)).values, [2, 3]),
+        (lambda: attribute(slice(2, 4)).read(CELLS), [2, 3, 3]),
+        (lambda: attribute(["d", "c"], frame=True).read(FRAME), ["c", "d", "d"]),
+        (lambda: attribute(1).complete(CELLS, 4.0)[:, 1], [4.0, 4.0, 4.0]),
+        (
+            lambda: attribute(["d", "c"], frame=True).complete(FRAME, "c")[["c", "d"]],
+            {"c": [1.0] * 3, "d": [0.0] * 3},
+        ),
+        (lambda: (attribute(1).complete(CELLS, 4.0) is CELLS, CELLS[0, 1]), (False, 7.0)),
+        (lambda: attribute([2, 3]).drop(CELLS), CELLS[:, :2]),
+        (
+            lambda: [
+                *attribute(["a", "c"], X=FRAME[["a", "c", "b"]].assign(a=[0.0, 1, 1])).drop(
+                    FRAME[["a", "c", "b"]]
+                )
+            ],
+            ["b"],
+        ),
+        (lambda: attribute(1).check(CELLS), None),
+        (
+            lambda: [
+                tell_refusal(lambda X=X: attribute(1).check(X)) is None
+                for X in (CELLS, CELLS[:, :3], FRAME)
+            ],
+            [True, False, False],
+        ),
+        (
+            lambda: [
+                tell_refusal(lambda X=X: attribute("b", frame=True).check(X)) is None
+                for X in (FRAME, FRAME[["b", "a", "c", "d"]], CELLS)
+            ],
+            [True, False, False],
+        ),
+        (
+            lambda: [
+                tell_refusal(call)
+                for call in (
+                    lambda: attribute([4]),
+                    lambda: attribute("x", frame=True),
+                    lambda: attribute([]),
+                    lambda: attribute(slice(None)),
+                    lambda: attribute([2, 3], [1.0]),
+                    lambda: attribute([1, 2]),
+                    lambda: attribute(1, [3.0]),
+                    lambda: attribute(0, X=np.full((3, 2), 1.0)),
+                    lambda: attribute(0, X=array([[1.0, 0.0], [nan, 0.0], [nan, 1.0]])),
+                )
+            ],
+            [
+                "sensitive=4 is not a column of X.",
+                "sensitive='x' is not a column of X.",
+                "sensitive must name some but not all of the 4 columns; got 0.",
+                "sensitive must name some but not all of the 4 columns; got 4.",
+                "values must be None for a one-hot block, which has its own.",
+                "A sensitive block must be one-hot; record 0 is not.",
+                "Column 1 needs at least two candidates; got 1.",
+                "Column 0 needs at least two candidates; got 1.",
+                "The column 0 lacks 2 of 3 values, first at position 1.",
+            ],
+        ),
+        (
+            lambda: [
+                tell_refusal(lambda n=n: attribute(0, X=np.arange(2.0 * n).reshape(n, 2)))
+                for n in (100, 101)
+            ],
+            [None, "The column 0 has 101 values; pass candidates as values=."],
+        ),
     ],
     _bit_solver: [
         (lambda: _bit_solver.measure_misfit(NS(residuals=array([3.0, 4.0]))), 3.53553391),
         (lambda: _bit_solver._as_share(-0.1), 0.0),
+        # Of 100 candidates, half of whom are members, 25 members more or less may be found.
+        (lambda: has_collapsed(25.0), False),
+        (lambda: has_collapsed(25.1), True),
+        (lambda: has_collapsed(-25.1), True),
+        (lambda: has_collapsed(90.0, is_assumed=False), False),
+        (lambda: has_collapsed(None), False),
         (lambda: _bit_solver._as_share(0.25), 0.25),
         (lambda: _bit_solver._as_share(2.0) < 1, True),
     ],
@@ -100,6 +341,18 @@ ANSWERS = {
         (lambda: _one_query._advantage(array([1.0, 0.0]), array([False, False])), 0.0),
     ],
     _queried_threshold: [
+        # Distinct values 1, 3, 5 and 9 of five rows, of which the first four are candidates.
+        (lambda: sorted_column.rows, [1, 3, 0, 4, 5]),
+        (lambda: sorted_column.slots, [0, 0, 1, 2, 3]),
+        (lambda: sorted_column.starts, [0, 2, 3, 4, 5]),
+        (lambda: sorted_column.before, [0, 2, 3, 3, 3]),
+        # Values alone, and pairs of which a threshold is the middle.
+        (lambda: sorted_column.explain(3.0, 3.0), ([0, 1], [2, 1])),
+        (lambda: sorted_column.explain(4.0, 4.0), ([1], [2])),
+        (lambda: sorted_column.explain(4.9, 6.1), ([0, 1, 2], [3, 3, 2])),
+        (lambda: sorted_column.explain(3.1, 3.9), ([], [])),
+        (lambda: sorted_column.explain(-2.0, -1.0), ([], [])),
+        (lambda: sorted_column.explain(20.0, 30.0), ([], [])),
         (
             lambda: _queried_threshold.merge_found(
                 NS(
@@ -175,6 +428,13 @@ ANSWERS = {
             None,
         ),
     ],
+    _shadow: [
+        # What every feature can be computed from: probabilities, and what signals read beside them.
+        (lambda: shadow_reads("probabilities"), ["decision", "logits", "proba"]),
+        (lambda: shadow_reads("probabilities", "entropy"), ["logits", "proba"]),
+        (lambda: shadow_reads(get_signal("entropy")), ["logits", "proba"]),
+        (lambda: [*ShadowAttack()._needs().keeps], ["outputs"]),
+    ],
     _split_threshold: [
         (lambda: _split_threshold._to_members(array([0.0, 2.0]), 0.5), [0.0, 1.43378083]),
         (lambda: _split_threshold._to_members(array([0.0, 2.0]), 1), [0.0, 2.0]),
@@ -182,6 +442,7 @@ ANSWERS = {
         (lambda: _split_threshold._to_sample(array([0.0, 2.0]), 1), [0.0, 2.0]),
     ],
     _stack_models: [
+        (lambda: _stack_models._fit_quietly(NS(fit=fit_with_warnings), 3, 4), 7),
         (lambda: _stack_models._is_ahead(array([1.0, 1.0, 3.0]), array([0, 0, 1]), 1.0), True),
         (lambda: _stack_models._is_ahead(array([1.0, 1.0, 3.0]), array([0, 0, 1]), 3.0), False),
         (lambda: _stack_models._is_ahead(array([1.0, 1.0]), array([0, 0]), 1.0), False),
@@ -226,6 +487,11 @@ ANSWERS = {
         (
             lambda: diversity._count_epochs(array([True, True, True, False, False]), 1e9, 3, None),
             (1, 2000000000.0),
+        ),
+        # Two steps of .8 in each epoch, of a way of three.
+        (
+            lambda: diversity._count_epochs(array([True, True, True, False, False]), 0.8, 3, None),
+            (2, 3.2),
         ),
     ],
     ranges: [

@@ -4,6 +4,7 @@ import tomllib
 from hashlib import sha256
 from pathlib import Path
 from types import SimpleNamespace as NS
+from unittest import mock
 
 import numpy as np
 import pandas as pd
@@ -47,6 +48,62 @@ tables = {
     )
     for name, start in (("real", 0), ("synthetic", 100))
 }
+
+
+def can_be_numbered(labels, classes=(0, 1)):
+    return _inputs._can_be_numbered(pd.Series(labels), NS(classes_=array(classes)))
+
+
+def are_classes(labels):
+    return _inputs._are_classes(pd.Series(labels), NS(classes_=array([0, 1])))
+
+
+def read_policy(release):
+    house = NS(name="house", limits={"service"})
+    with mock.patch.object(_policy, "load_policy", lambda name: house):
+        return _policy.read_policy("house", release).limits
+
+
+LINEAR = {
+    "learner_model_param": {"num_feature": "3", "num_class": "0", "num_target": "1"},
+    "gradient_booster": {},
+}
+
+
+def check_xgboost(outputs=(0,), is_dart=False, num_class="2", num_target="1", **tree):
+    usual = {"left_children": [1, -1, -1], "right_children": [2, -1, -1]}
+    trees = [usual | {"split_indices": [0, 0, 0]} | tree]
+    model = {"model": {"trees": trees, "tree_info": list(outputs)}}
+    parameters = {"num_feature": "3", "num_class": num_class, "num_target": num_target}
+    booster = {"gbtree": model} if is_dart else model
+    learner = {"learner_model_param": parameters, "gradient_booster": booster}
+    return require(_damaged_models._expect_xgboost_document(learner))
+
+
+def check_catboost(second=None, bias=(0.5, 0.25), ctrs=(), categorical_features=(), **tree):
+    splits = [{"split_index": 2, "float_feature_index": 1}, second or {"split_index": 0}]
+    usual = {"splits": splits, "leaf_values": [0.0] * 8, "leaf_weights": [1.0] * 4}
+    features = {
+        "float_features": [
+            {"borders": [0.5, 1.5]},
+            {"borders": [2.5]},
+        ]
+    }
+    features |= {"ctrs": ctrs, "categorical_features": categorical_features}
+    stored = {"features_info": features, "scale_and_bias": [1, list(bias)]}
+    stored[_damaged_models.OBLIVIOUS] = [usual | tree]
+    return require(_damaged_models._expect_catboost_document(stored))
+
+
+def check_lightgbm(width=2, **tree):
+    usual = {"left_child": [1, -1], "right_child": [-2, -3], "split_feature": [0, 1]}
+    usual |= {"leaf_value": [0.5, 0.25, 0.125]}
+    given = {name: array(values) for name, values in (usual | tree).items()}
+    text = NS(header={"max_feature_idx": "1"}, trees=[given])
+    with mock.patch.object(_damaged_models, "load_lightgbm", lambda model: text):
+        return require(_damaged_models._expect_lightgbm(NS(n_features_in_=width)))
+
+
 frame = pd.DataFrame(
     {
         "y": ["a", "b", "a"],
@@ -172,6 +229,68 @@ forest = DecisionTreeClassifier()
 # Of each module: calls and answers. Whatever may be equal differs, and each branch decides once.
 ANSWERS = {
     _damaged_models: [
+        # Trees of a booster: three columns, two outputs, and categories in segments.
+        (lambda: check_xgboost(), True),
+        (lambda: check_xgboost(split_indices=[2, 9, -9]), True),
+        (lambda: check_xgboost(split_indices=[3, 0, 0]), False),
+        (lambda: check_xgboost(split_indices=[-1, 0, 0]), False),
+        (lambda: check_xgboost(split_indices=[0, 0]), False),
+        (lambda: check_xgboost(left_children=[0, -1, -1]), False),
+        (lambda: check_xgboost(left_children=[1, 0, -1]), False),
+        (lambda: check_xgboost(outputs=[1]), True),
+        (lambda: check_xgboost(outputs=[2]), False),
+        (lambda: check_xgboost(outputs=[-1]), False),
+        (lambda: check_xgboost(outputs=[2], num_target="3"), True),
+        (lambda: check_xgboost(outputs=[0], num_class="0"), True),
+        (lambda: check_xgboost(outputs=[1], num_class="0"), False),
+        (
+            lambda: check_xgboost(categories=[4, 5], categories_segments=[0], categories_sizes=[2]),
+            True,
+        ),
+        (
+            lambda: check_xgboost(categories=[4], categories_segments=[0], categories_sizes=[2]),
+            False,
+        ),
+        (
+            lambda: check_xgboost(categories=[4, 5], categories_segments=[1], categories_sizes=[2]),
+            False,
+        ),
+        (lambda: check_xgboost(is_dart=True), True),
+        (lambda: check_xgboost(is_dart=True, split_indices=[3, 0, 0]), False),
+        (lambda: require(_damaged_models._expect_xgboost_document(LINEAR)), True),
+        # Two levels of splits, by three borders of two columns, and four leaves of two outputs.
+        (lambda: check_catboost(), True),
+        (lambda: check_catboost(second={"split_index": 3}), False),
+        (lambda: check_catboost(second={"split_index": -1}), False),
+        (lambda: check_catboost(second={"split_index": 0, "float_feature_index": 2}), False),
+        (lambda: check_catboost(second={"split_index": 0, "float_feature_index": -1}), False),
+        (lambda: check_catboost(second={"split_index": 3}, ctrs=[1]), True),
+        (lambda: check_catboost(second={"split_index": 3}, categorical_features=[1]), True),
+        (lambda: check_catboost(second={"split_index": 10**7}, ctrs=[1]), False),
+        (lambda: check_catboost(leaf_values=[0.0] * 7), False),
+        (lambda: check_catboost(leaf_weights=[]), True),
+        (lambda: check_catboost(leaf_weights=[1.0] * 3), False),
+        (lambda: check_catboost(bias=[], leaf_values=[0.0] * 4), True),
+        (lambda: check_catboost(bias=[0.5], leaf_values=[0.0] * 8), False),
+        (
+            lambda: require(
+                _damaged_models._expect_catboost_document(
+                    {"features_info": {}, "scale_and_bias": [1, [0.0]]}
+                )
+            ),
+            True,
+        ),
+        # Children are behind their parents, or leaves.
+        (lambda: check_lightgbm(), True),
+        (lambda: check_lightgbm(width=3), False),
+        (lambda: check_lightgbm(left_child=[0, -1]), False),
+        (lambda: check_lightgbm(left_child=[2, -1]), False),
+        (lambda: check_lightgbm(left_child=[1, -4]), False),
+        (lambda: check_lightgbm(right_child=[-1, -3]), True),
+        (lambda: check_lightgbm(split_feature=[2, 0]), False),
+        (lambda: check_lightgbm(split_feature=[-1, 0]), False),
+        (lambda: check_lightgbm(split_feature=[0]), False),
+        (lambda: check_lightgbm(leaf_value=[0.5, 0.5]), False),
         (lambda: check_nodes([1, -1, -1], [2, -1, -1]), True),
         (lambda: check_nodes([0, -1, -1], [2, -1, -1]), False),
         (lambda: check_nodes([1, -1, -1], [0, -1, -1]), False),
@@ -247,6 +366,19 @@ ANSWERS = {
         ),
     ],
     _inputs: [
+        # A target of numbers is not numbered classes.
+        (lambda: can_be_numbered([0.5, 1.5]), False),
+        (lambda: can_be_numbered(["a", "b"]), True),
+        (lambda: can_be_numbered(["a", "b", None]), True),
+        (lambda: can_be_numbered(["a", "b", "c"]), False),
+        (lambda: can_be_numbered(["a", "b"], [1, 2]), False),
+        (lambda: are_classes(["0", "1"]), True),
+        (lambda: are_classes(["0"]), True),
+        # One of ten labels may be unknown, of at least two classes that are not.
+        (lambda: are_classes(["0"] * 5 + ["1"] * 4 + ["x"]), True),
+        (lambda: are_classes(["0"] * 5 + ["1"] * 3 + ["x"]), False),
+        (lambda: are_classes(["0"] * 9 + ["x"]), False),
+        (lambda: are_classes(["a", "b"]), False),
         (lambda: refuse_columns(), None),
         (lambda: refuse_columns(group_by="age", weights="weight", drop=["X"], group=["age"]), None),
         (lambda: refuse_columns(target="z")[:30], "--target: column 'z' not found"),
@@ -548,6 +680,16 @@ ANSWERS = {
         (lambda: _reading.suggest_columns("zzz", ["a", "b"]), "the columns are 'a', 'b'"),
     ],
     _policy: [
+        (lambda: _policy.read_policy(None, "service"), None),
+        (lambda: read_policy("service"), {"service"}),
+        (
+            lambda: tell_refusal(lambda: read_policy("file")),
+            "--policy: house has no limits for a file (see --release)",
+        ),
+        (
+            lambda: tell_refusal(lambda: _policy.read_policy("no such", "file"))[:10],
+            "--policy: ",
+        ),
         (lambda: _policy.as_finding(recommended), ("file", "policy house", 0, "", None)),
         (
             lambda: _policy.as_finding(NS(**vars(recommended) | {"result": "cannot be said"})),

@@ -18,6 +18,18 @@ def make_limit(**other):
 
 
 # Of each module: calls and answers. Whatever may be equal differs, and each branch decides once.
+
+
+def count_distinct(places, people, n_places=2):
+    return _structural_checks._count_distinct(array(places), array(people), n_places)
+
+
+def count_groups(numbers, labels, people=None):
+    people = None if people is None else array(people)
+    found = _structural_checks.count_groups(array(numbers), array(labels), people)
+    return found.sizes, found.n_classes, found.smallest_cells
+
+
 ANSWERS = {
     _parameters: [
         (lambda: _parameters._count_of_trees(5), 13),
@@ -114,6 +126,22 @@ ANSWERS = {
         (lambda: _rules._is_zero("0"), False),
     ],
     _structural_checks: [
+        # People at two places: one with two rows, at the same place or not, or as many as rows.
+        (lambda: count_distinct([0, 0, 1], [0, 0, 1]), [1, 1]),
+        (lambda: count_distinct([0, 1, 1], [0, 0, 1]), [1, 2]),
+        (lambda: count_distinct([0, 0, 1], [0, 1, 2]), [2, 1]),
+        (lambda: count_distinct([0, 0, 0], [1, 1, 1], 2), [1, 0]),
+        (lambda: _structural_checks.count_leaves(array([1, 1, 0])), [2, 2, 1]),
+        (lambda: _structural_checks.count_leaves(array([1, 1, 0]), array([0, 0, 1])), [1, 1, 1]),
+        # Groups of 3 and 2 records: sizes, classes and the smallest class of each record's group.
+        (
+            lambda: count_groups([0, 0, 1, 0, 1], [0, 1, 1, 1, 1]),
+            ([3, 3, 2, 3, 2], [2, 2, 1, 2, 1], [1, 1, 2, 1, 2]),
+        ),
+        (
+            lambda: count_groups([0, 0, 1, 0, 1], [0, 1, 1, 1, 1], [0, 1, 2, 1, 2]),
+            ([2, 2, 1, 2, 1], [2, 2, 1, 2, 1], [1, 1, 1, 1, 1]),
+        ),
         (
             lambda: _structural_checks._list_answer_columns(
                 Outputs(array([1.0, 2.0]), None, "value")

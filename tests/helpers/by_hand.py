@@ -36,7 +36,8 @@ def agree(found, wanted):
         is_number = isinstance(found, int | float) and not isinstance(found, bool)
         return both_nan or (is_number and math.isclose(found, wanted, rel_tol=1e-6, abs_tol=1e-12))
     if isinstance(wanted, dict):
-        return found.keys() == wanted.keys() and agree([*found.values()], [*wanted.values()])
+        is_alike = isinstance(found, dict) and found.keys() == wanted.keys()
+        return is_alike and all(agree(found[key], wanted[key]) for key in wanted)
     if isinstance(wanted, list | tuple):
         is_alike = isinstance(found, type(wanted)) and len(found) == len(wanted)
         return is_alike and all(map(agree, found, wanted))

@@ -3,17 +3,22 @@
 from collections import namedtuple
 from dataclasses import make_dataclass
 from types import SimpleNamespace as NS
+from unittest import mock
 
 import numpy as np
 import pandas as pd
 import pytest
-from by_hand import expect_answers
+from by_hand import expect_answers, tell_refusal
 from numpy import array, inf, nan
-from scipy import sparse
+from scipy import sparse, stats
+from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.naive_bayes import GaussianNB
+from sklearn.neural_network import MLPClassifier
 
 from skmia import Outputs, Records
-from skmia.attacks import RMIA, LiRA, ThresholdAttack
+from skmia._core.progress import StageStep
+from skmia.attacks import RMIA, LiRA, StationarityAttack, ThresholdAttack
 from skmia.exceptions import CheckpointError
 from skmia.report import (
     _audit,
@@ -31,14 +36,21 @@ from skmia.report import (
     _rows_used,
     _run,
     _surrogate,
+    _training_rows,
     _validation_rows,
     _verdict,
 )
 from skmia.report import _sides as sides
-from skmia.report.agreement import _answered_rows, _file_questions, _skill_questions
+from skmia.report.agreement import (
+    _answered_rows,
+    _file_questions,
+    _row_question,
+    _skill_questions,
+)
 from skmia.report.checks import _baseline, _duplicates, _formats, _sides
 from skmia.report.checks._base import Check
 from skmia.report.checks._sides import CAUSES
+from skmia.shadow import ShadowPool
 from skmia.synthetic import excess_risk
 from skmia.victims import CallableVictim
 
@@ -87,6 +99,179 @@ def choose_known(shape, n):
 
 def is_turned(what, members, others):
     return _sides._is_turned((what, array(members, dtype=float), array(others, dtype=float)))
+
+
+# A fit on 100 records takes 10 seconds, and 20 answers half a second.
+PACE = _pace.ModelPace(10.0, 0.5, 100, 20, 2.0, 3.0)
+
+
+def audit_size(model=None, **changed):
+    usual = {"model": RandomForestClassifier() if model is None else model, "n_records": 400}
+    usual |= {"n_columns": 5, "n_classes": 3, "n_shadows": 8, "may_grow": False, "has_file": True}
+    usual |= {"alone": {"known": NS(seconds=2.0, n_fits=0), "a": None}, "n_workers": 2}
+    usual |= {"pooled": {"b": 2.0, "c": 0.0}, "table": _pace.TableSize(400, 2000, 16_000)}
+    return _pace.AuditSize(**(usual | changed))
+
+
+def alone(name, cost=None):
+    return _pace._expect_alone(name, cost, audit_size(), PACE)
+
+
+def expect_audit(**changed):
+    return _pace.expect_audit(audit_size(**changed), PACE)
+
+
+def expect_checks(took=None, **changed):
+    return _pace._expect_checks(audit_size(**changed), PACE, 50.0, took or {})
+
+
+def expect_file(model, **changed):
+    return _pace._expect_file(audit_size(model, **changed), PACE)
+
+
+def size_up(model=None, shape=(4, 2), **changed):
+    model = RandomForestClassifier() if model is None else model
+    usual = {"n_classes": 3, "shadows": "auto", "n_jobs": 1, "file": True}
+    return _pace.size_up(model, Records(np.zeros(shape), [0, 1, 0, 1]), **(usual | changed))
+
+
+def refuse_pool(shadows, trains_pool=True, chooses_size=False):
+    request = NS(shadows=shadows, trains_pool=trains_pool, chooses_size=chooses_size)
+    return tell_refusal(lambda: _case._check_pool(request, None))
+
+
+def fitted(outputs, y):
+    request, members = NS(outputs=outputs), array([True, True, False])
+    return NS(request=request, records=NS(y=array(y)), membership=members)
+
+
+def named_labels(*labels):
+    return Outputs(array(labels), ["a", "b"], "label")
+
+
+def light_case(n, victim=None, model=None):
+    victim, model = (Ridge() if one is None else one for one in (victim, model))
+    records = NS(X=np.broadcast_to(0.0, (n, 1)))
+    return NS(records=records, victim=victim, request=NS(model=model))
+
+
+MEMBERS = array([True, True, True, False, False, False])
+
+
+def measure_exposed(leverage):
+    """Measure among candidates, of which the last two are not among the records."""
+    part = NS(leverage_=array(leverage + [9.0] * 2 if len(leverage) > 2 else leverage))
+    case = NS(candidates=range(8), membership=MEMBERS)
+    scores = array([5.0, 2.0, 9.0, 3.0, 9.0, 1.0])
+    return _file._measure_exposed(case, part, scores)
+
+
+def part_results():
+    """Tabulate three parts, of which the first is told the values that are found."""
+    scores = array([5.0, 2.0, 9.0, 3.0, 4.0, 1.0, 7.0, 7.0])
+    found = NS(index=array([0, 2, 3]))
+    parts = {
+        "stored values": NS(score_samples=lambda records: scores, found_=found, misfit_=0.5),
+        "stored values in a": NS(score_samples=lambda records: -scores, found_=found),
+        "moments in b in c": NS(score_samples=lambda records: scores, n_equations_=7),
+    }
+    case = NS(candidates=range(8), membership=MEMBERS)
+    return [
+        (one["name"], one["path"], one["auc"], one["hits"], one["misfit"], one["n_equations"])
+        for one in _file._list_part_results(case, NS(parts_=parts))
+    ]
+
+
+PART_RESULTS = [
+    ("stored values", "", 7 / 9, {"members": 2 / 3, "nonmembers": 1 / 3}, 0.5, None),
+    ("stored values", "a", 2 / 9, None, None, None),
+    ("moments", "b in c", 7 / 9, None, None, 7),
+]
+
+
+def find_obstacle(part="a", expected=0.7, has_found=False, seconds=0.0, error=None):
+    ledger = pd.DataFrame({"place": ["p"], "part": [part], "size": [2]})
+    parts = {"a": NS(expected_auc_=expected)}
+    attack = NS(ledger_=ledger, expected_auc_=expected, parts_=parts)
+
+    def control(case):
+        if error is not None:
+            raise error
+        return "As strong."
+
+    given = {"_control": control, "make_budget": lambda case: NS(seconds=10.0)}
+    given["enter_stage"] = lambda stage: None
+    with mock.patch.multiple(_file, **given):
+        return _file.find_obstacle(None, attack, has_found, seconds)
+
+
+def case_of(victim, allowed=1e9):
+    records = Records(np.zeros((100, 5)), np.zeros(100))
+    return NS(victim=victim, records=records, max_bytes=allowed, bytes_allowed=allowed)
+
+
+forest = NS(estimators_=[NS(get_depth=lambda k=k: k) for k in (2, 4, 6, 8, 10, 90)])
+
+
+def expect_bytes(name, stage, allowed=1e9, **changed):
+    usual = {"n_records": 100, "n_classes": 3, "n_shadows": 4, "may_grow": True, "n_workers": 2}
+    return _cost._expect_bytes(name, stage, case_of(forest, allowed), NS(**(usual | changed)))
+
+
+def repeated(moved, turned):
+    return _answered_rows.AnswerRepetition(moved, turned)
+
+
+def rows_of(kind, classes):
+    outputs = NS(kind=kind, classes=classes)
+    return _answered_rows.AnsweredRows(None, None, None, None, None, outputs, None)
+
+
+def unlisted(excess, is_drawn, n_members):
+    n_listed = n_members + 70
+    count = _training_rows.RowCount(n_listed + excess, n_members, n_members, is_drawn, n_listed)
+    return count.n_unlisted
+
+
+def features_of(X):
+    records = Records(X, np.arange(len(X)) % 2)
+    rows = _answered_rows.AnsweredRows(None, None, records, None, None, None, None)
+    return rows.features
+
+
+def repeat(first, second, predicted=None, others=None):
+    given = [
+        NS(values=array(values, dtype=float), predicted=None if labels is None else array(labels))
+        for values, labels in ((first, predicted), (second, others))
+    ]
+    return tuple(_answered_rows.measure_repetition(*given))
+
+
+def answered(model, inside=None):
+    case = NS(seeds={"agreement": 0})
+    return _answered_rows.AnsweredRows(case, None, None, inside, None, None, model)
+
+
+MET = NS(features=np.random.default_rng(0).normal(size=(40, 3)), units=np.arange(40) // 2)
+ANSWERED = MET.features[:, 0] + 0.5 * np.random.default_rng(1).normal(size=40)
+
+
+def follow_rows():
+    one = _row_question._make_set(MET, np.arange(40))
+    return float(_row_question.measure_following(one, ANSWERED))
+
+
+def follow_dense():
+    """Compute the same with dense matrices, a loop over rows for neighbors, and scipy's ranks."""
+    columns = stats.zscore(stats.rankdata(MET.features, axis=0))
+    ranks = stats.rankdata(ANSWERED)
+    away = np.linalg.norm(columns[:, None] - columns, axis=2) + 1e9 * np.eye(40)
+    near = array([ranks[np.argsort(row)[:10]].mean() for row in away])
+    hat = columns @ np.linalg.solve(columns.T @ columns + 3 * np.eye(3), columns.T) + 1 / 40
+    centered = ranks - ranks.mean()
+    straight = centered - (centered - hat @ centered) / (1 - np.diag(hat))
+    guesses = near, straight, near - near.mean() + straight
+    return float(max(stats.spearmanr(guess, ranks)[0] for guess in guesses))
 
 
 def cost(may_grow, seconds=(60.0, 180.0)):
@@ -144,6 +329,25 @@ ANSWERS = {
         (lambda: _case._are_equal(proba(0.25, 0.5), proba(0.25, 0.5001)), False),
         (lambda: _case._are_equal(proba(0.25), proba(0.25, 0.5)), False),
         (lambda: _case._are_equal(None, proba(0.25)), False),
+        (lambda: _case._are_equal(named_labels("b", "a"), named_labels("b", "a")), True),
+        (lambda: _case._are_equal(named_labels("b", "a"), named_labels("b", "b")), False),
+        # Threads hardly make anything faster of a small table and a model of known packages.
+        (lambda: _case._is_light_model(Ridge()), True),
+        (lambda: [k for k in range(9) if refuse_pool(k)], [0, 1, 2, 3, 5, 7]),
+        (
+            lambda: refuse_pool(2),
+            'shadows must be "auto", an even number of models from 4 on, or a ShadowPool; got 2.',
+        ),
+        (lambda: refuse_pool("auto", chooses_size=True), None),
+        (lambda: refuse_pool(ShadowPool(Ridge()), trains_pool=False), None),
+        (lambda: refuse_pool("a", trains_pool=False)[-8:], "got 'a'."),
+        (lambda: _case._is_light_model(Ridge), False),
+        (lambda: _case._is_light_model(NS()), False),
+        (lambda: _case._is_light_model(CallableVictim(read_function, [0, 1])), False),
+        (lambda: _case.is_light(light_case(1 << 18)), True),
+        (lambda: _case.is_light(light_case((1 << 18) + 1)), False),
+        (lambda: _case.is_light(light_case(4, model=NS())), False),
+        (lambda: _case.is_light(light_case(4, victim=NS())), False),
         (lambda: _case._are_equal(proba(0.25).as_labels(), proba(0.25)), False),
         (lambda: _case._are_equal(proba(0.75).as_labels(), proba(0.625).as_labels()), True),
         (lambda: _case._are_equal(proba(0.75).as_labels(), proba(0.375).as_labels()), False),
@@ -196,6 +400,54 @@ ANSWERS = {
         ),
     ],
     _cost: [
+        # What is read of a file: as much as is allowed, and no more than a gigabyte by default.
+        (lambda: _cost._allow_file(NS(max_bytes="auto", bytes_allowed=5e8)), 5e8),
+        (lambda: _cost._allow_file(NS(max_bytes="auto", bytes_allowed=5e9)), 1e9),
+        (lambda: _cost._allow_file(NS(max_bytes=5e9, bytes_allowed=5e9)), 5e9),
+        # Six trees, of which the first five have 2, 4, 6, 8 and 10 levels, and 100 records.
+        (lambda: _cost._expect_equations(case_of(forest)), 12.0 * 100 * 6 * 6),
+        (lambda: _cost._expect_equations(case_of(NS(estimators_=[Ridge()]))), 12.0 * 100 * 8),
+        (
+            lambda: _cost._expect_equations(case_of(NS(n_iter_=5, n_trees_per_iteration_=3))),
+            12.0 * 100 * 15 * 8,
+        ),
+        (
+            lambda: _cost._expect_equations(
+                case_of(NS(get_booster=lambda: NS(num_boosted_rounds=lambda: 7)))
+            ),
+            12.0 * 100 * 7 * 8,
+        ),
+        (lambda: _cost._expect_equations(case_of(Ridge())), 0.0),
+        (lambda: _cost._list_unread(case_of(forest, 43_200.0), NS(has_file=True)), []),
+        (lambda: _cost._list_unread(case_of(forest, 0.0), NS(has_file=False)), []),
+        (
+            lambda: _cost._list_unread(case_of(forest, 43_199.0), NS(has_file=True))[0][:40],
+            "The attack on the file will leave out so",
+        ),
+        # Of 100 records with 4,000 bytes and answers of 2,400.
+        (
+            lambda: expect_bytes("shadow models", "shadow models", may_grow=True),
+            5e6 + 2 * 4.0 * 100 * 4 + 2 * (2000 + 3 * 2400),
+        ),
+        (
+            lambda: expect_bytes("shadow models", "shadow models", may_grow=False),
+            5e6 + 4.0 * 100 * 4 + 2 * (2000 + 3 * 2400),
+        ),
+        (lambda: expect_bytes("a", "shadow models"), 5e6 + 8.0 * 100 * 10),
+        (
+            lambda: expect_bytes("a", _cost.AS_FILE),
+            5e6 + 3 * 4000 + 4 * 2400 + 43_200,
+        ),
+        (lambda: expect_bytes("a", _cost.AS_FILE, allowed=5e6), 5e6),
+        (lambda: expect_bytes("a", "attacks"), 5e6 + 8.0 * 100 * 10),
+        (lambda: expect_bytes("StackedAttack", "attacks"), 5e6 + 8.0 * 100 * 60),
+        (lambda: expect_bytes(_cost.REPETITIONS, "checks"), 5e6 + 8.0 * 100 * 100),
+        (
+            lambda: expect_bytes(_cost.REPETITIONS, "checks", n_records=10**6),
+            5e6 + 8.0 * _cost.MOST_REPEATED * 100,
+        ),
+        (lambda: _cost._list_stage_steps(2, "a")["a"].seconds, 2.0),
+        (lambda: _cost._list_stage_steps({"b": StageStep(3.0)}, "a")["b"].seconds, 3.0),
         (lambda: cost(True).seconds, 240.0),
         (lambda: cost(True, (60.0, nan)).seconds, nan),
         (lambda: cost(True).n_bytes, 3e6),
@@ -222,6 +474,26 @@ ANSWERS = {
         ),
     ],
     _file: [
+        # Of candidates with a leverage above .1, in sums of all candidates, one of four is below.
+        (lambda: measure_exposed([0.2, 0.11, 0.05, 0.3, 0.1, 0.3]), 0.75),
+        (lambda: measure_exposed([0.2, 0.11, 0.05, 0.05, 0.1, 0.1]), None),
+        (lambda: measure_exposed([0.2, 0.3]), None),
+        (lambda: _file._measure_exposed(NS(candidates=range(2)), NS(), None), None),
+        (lambda: part_results(), PART_RESULTS),
+        # What stands against a conclusion that nothing is there, in the order in which it is asked.
+        (lambda: find_obstacle(part=None), "Not read: p (2 numbers)."),
+        (lambda: find_obstacle(expected=None)[:42], "It is not known how much a should reveal."),
+        (lambda: find_obstacle(has_found=True), _file.NO_CONTROL),
+        (lambda: find_obstacle(seconds=5.0), "As strong."),
+        (
+            lambda: find_obstacle(seconds=5.1),
+            "A model of the same recipe was not attacked, which would take as long again as the "
+            "attack on the file, 5.1 s.",
+        ),
+        (
+            lambda: find_obstacle(error=ValueError("odd")),
+            "A model of the same recipe could not be attacked: odd.",
+        ),
         # A part is silent if one of its places does not say what is to be expected.
         (
             lambda: _file._list_silent(
@@ -239,6 +511,140 @@ ANSWERS = {
         ),
     ],
     _pace: [
+        # What is known of an attack: its seconds on one core, and its fits of 160 seconds each.
+        (lambda: alone("a", NS(seconds=2.0, n_fits=3)).seconds, 6.0 + 3 * 160),
+        (lambda: alone("AnalyticLiRA", NS(seconds=2.0, n_fits=0)).seconds, 6.0),
+        (lambda: alone("AnalyticLiRA").seconds, 100.0),
+        (lambda: alone("a"), None),
+        (
+            lambda: _pace._guess_of_records(audit_size(), PACE, 0.5, 1.0, 100, more=2.0).seconds,
+            3 * (2 + 1 + 50.0),
+        ),
+        (
+            lambda: _pace._guess_of_records(audit_size(), PACE, 0.5, 1.0),
+            StageStep(3 * (1 + 200.0), _pace._ARITHMETIC),
+        ),
+        # A shadow model takes 50 seconds, for a fit on 200 records and 400 answers.
+        (
+            lambda: [*expect_audit()[_pace.OPENING].values()],
+            [10.0, 10.5],
+        ),
+        (lambda: [*expect_audit(model=Ridge())[_pace.OPENING].values()], [10.0, 21.0]),
+        (lambda: expect_audit()[_pace.SHADOWS], StageStep(200.0, n_parts=8, most_parts=0)),
+        (
+            lambda: expect_audit(model=MLPClassifier(), may_grow=True)[_pace.SHADOWS],
+            StageStep(100.0, n_parts=8, most_parts=_pace.SIZES[-1]),
+        ),
+        (lambda: expect_audit(has_file=False)[_pace.AS_FILE], 0.0),
+        (
+            lambda: [one.seconds for one in expect_audit()[_pace.ATTACKS].values()],
+            [6.0, 3 * (0.01 + 1.5e-6 * 400)],
+        ),
+        (
+            lambda: [one.seconds for one in expect_audit()[_pace.ALONE].values()],
+            [6.0, 3 * (0.01 + 1.5e-6 * 400)],
+        ),
+        # Checks: those that say what they take of each record, and what is done again.
+        (
+            lambda: expect_checks()["repetitions"].seconds,
+            3 * (0.09 + 2e-5 * 400),
+        ),
+        (
+            lambda: expect_checks(alone={"AnalyticLiRA": NS(seconds=11.0)})["repetitions"].seconds,
+            3 * (11 + 0.09 + 2e-5 * 400),
+        ),
+        (
+            lambda: expect_checks(n_records=10**6)["repetitions"].seconds,
+            3 * (0.09 + 2e-5 * 200_000),
+        ),
+        (lambda: expect_checks()["drift"].seconds, 2 * (10.0 + 5.0)),
+        (
+            lambda: expect_checks(n_records=10**6)["drift"].seconds,
+            2 * (PACE.fit_on(_pace.MOST_OF_DRIFT / 4) + PACE.answer_on(_pace.MOST_OF_DRIFT / 2)),
+        ),
+        (lambda: expect_checks(model=CallableVictim(read_function, [0, 1]))["drift"].seconds, 0.0),
+        (lambda: expect_checks()["beyond the shift"], StageStep(5 * 50.0, is_certain=False)),
+        (
+            lambda: (
+                expect_checks({"a": 7.0, "b": 9.0, "x": 99.0, "file": 4.0})[
+                    "beyond the shift"
+                ].seconds
+            ),
+            5 * (50 + 9 + 2.0),
+        ),
+        (
+            lambda: (
+                expect_checks({"known": 7.0, "file": 4.0}, has_file=False)[
+                    "beyond the shift"
+                ].seconds
+            ),
+            5 * (50 + 7.0),
+        ),
+        (
+            lambda: [
+                expect_checks()[check.part]
+                == _pace._guess_seconds(PACE, _pace.expect_check(check, audit_size().table).seconds)
+                for check in _pace.EACH_CHECK
+                if check.record_seconds is not None
+            ],
+            [True] * sum(check.record_seconds is not None for check in _pace.EACH_CHECK),
+        ),
+        # Reading a file, by what it holds; 3 * .07 seconds are for anything.
+        (lambda: expect_file(NS(tree_=1, get_n_leaves=lambda: 7)), 0.21 + 3.9e-10 * 14**3),
+        (lambda: expect_file(NS(tree_=1, get_n_leaves=lambda: 300)), 0.21 + 3.9e-10 * 400**3),
+        (
+            lambda: expect_file(NS(tree_=1, get_n_leaves=lambda: 7), n_classes=1),
+            0.21 + 3.9e-10 * 7**3,
+        ),
+        (lambda: expect_file(RandomForestClassifier()), 0.21 + 50 * 10.0),
+        (lambda: expect_file(MLPClassifier()), 0.21 + 3e-7 * 3 * 2000),
+        (lambda: expect_file(GaussianNB()), 0.21 + 3e-7 * 5 * 400 * 5),
+        (
+            lambda: expect_file(LogisticRegression()) - 0.21 - 3e-7 * 3 * 2000,
+            3
+            * StationarityAttack.expect_seconds(
+                6 * 2, 400, _pace.AuditBudget(np.inf, 8 * 50 / 3).seconds
+            ),
+        ),
+        (
+            lambda: _pace._expect_file_stage(audit_size(MLPClassifier()), PACE),
+            {
+                "file": StageStep(0.2118, _pace._READING),
+                "control of the file": StageStep(0.2118 + 40.0, _pace._READING, is_certain=True),
+            },
+        ),
+        (
+            lambda: _pace._expect_file_stage(
+                audit_size(RandomForestClassifier(), n_records=40_000), PACE
+            )["control of the file"],
+            StageStep(
+                (0.21 + 50 * 1000) / 10 + PACE.fit_on(20_000), _pace._READING, is_certain=False
+            ),
+        ),
+        (lambda: _pace._count_of_control(audit_size(n_records=3999)), 3999),
+        (lambda: _pace._count_of_control(audit_size(n_records=9999)), 4000),
+        (lambda: _pace._count_of_control(audit_size(n_records=9999, n_columns=201)), 4020),
+        # The size of an audit, with the default attacks or with others.
+        (lambda: size_up()[3:7], (3, _pace.SIZES[1], True, True)),
+        (lambda: size_up(time_budget=5.0).n_shadows, _pace.SIZES[0]),
+        (lambda: size_up(shadows=6, file=False)[3:7], (3, 6, False, False)),
+        (lambda: size_up(shadows=np.int64(6)).n_shadows, 6),
+        (lambda: size_up(shadows=object()).n_shadows, 0),
+        (lambda: (size_up()[1:3], size_up(shape=(4, 2, 3))[1:3]), ((4, 2), (4, 1))),
+        (lambda: ([*size_up().alone], [*size_up().pooled]), ([], ["StackedAttack"])),
+        (lambda: size_up(LogisticRegression()).alone, {"AnalyticLiRA": None}),
+        (
+            lambda: size_up(attacks=dict.fromkeys("tu", ThresholdAttack()), costs={"u": 3})[4:9],
+            (0, False, True, {"t": None, "u": 3}, {}),
+        ),
+        (
+            lambda: size_up(attacks={"t": ThresholdAttack(), "l": LiRA()})[7:9],
+            ({"t": None}, {"l": 0.0}),
+        ),
+        (lambda: [size_up(shadows=k, n_jobs=2).n_workers for k in (1, 6)], [1, 2]),
+        (lambda: size_up(shadows=6, n_jobs=8).n_workers, 6),
+        (lambda: size_up(shadows=object(), n_jobs=8).n_workers, 1),
+        (lambda: _pace._expect_pooled(NS(expect_cost=lambda records: 1 / 0), None), 0.0),
         (lambda: _pace.measure_pace(NS(fit=None), Records(np.zeros((4, 1)), [0, 1, 0, 1])), None),
         (lambda: _pace.measure_pace(object(), Records(np.zeros((4, 1)), [0, 1, 0, 1])), None),
         (lambda: _pace.measure_pace(Ridge(alpha=-1.0), Records(np.eye(4), [0.5, 1, 2, 3])), None),
@@ -362,6 +768,92 @@ ANSWERS = {
             vary_together,
             [1 / np.sqrt(2 * 1.25), 1 / np.sqrt(2 * 5.0), 0.0],
         ),
+        # One answer is enough up to 1% of either; means of several, up to 5% of what counts.
+        (lambda: repeated(0.01, 0.01).suffices(1), True),
+        (lambda: repeated(0.0101, 0.0).suffices(1), False),
+        (lambda: repeated(0.0, 0.0101).suffices(1), False),
+        (lambda: repeated(0.05, 0.9).suffices(2), True),
+        (lambda: repeated(0.051, 0.0).suffices(2), False),
+        (lambda: repeated(0.0, 0.05).suffices(2), True),
+        (lambda: repeated(0.0, 0.051).suffices(2), False),
+        (lambda: repeated(0.9, 0.0).suffices(1000), True),
+        (lambda: repeated(0.9, 0.0).suffices(999), False),
+        (lambda: repeated(0.05, 0.9).count_missing(2), 2),
+        # Twice the square of how many times too large the noise is, in hundreds.
+        (lambda: repeated(0.05, 0.9).count_missing(1), 100),
+        (lambda: repeated(0.5, 0.0).count_missing(1), 200),
+        (lambda: repeated(0.0, 0.5).count_missing(1), 200),
+        (lambda: repeated(0.1, 0.9).count_missing(100), 800),
+        (lambda: repeated(0.5, 0.0).count_missing(6), 1000),
+        (lambda: rows_of("value", None).is_told, True),
+        # How well a model fits members, the first two, and others.
+        (
+            lambda: _sides.measure_fit(fitted(proba(0.75, 0.75, 0.25), [1, 0, 0])),
+            ("share", [1.0, 0.0], [1.0]),
+        ),
+        (
+            lambda: _sides.measure_fit(
+                fitted(Outputs(array([2.0, 1.0, 7.0]), None, "value"), [1.0, 1.0, 4.0])
+            ),
+            ("error", [1.0, 0.0], [9.0]),
+        ),
+        (
+            lambda: _sides.measure_fit(
+                fitted(Outputs(array([2.0, 1.0, 7.0]), None, "log_odds"), [0, 0, 1])
+            ),
+            None,
+        ),
+        # Columns without those of the labels, unless there are none or too many.
+        (lambda: features_of(np.array([[1.0, 5.0], [2.0, 6.0], [3.0, 7.0]])).shape, (3, 2)),
+        (lambda: features_of(np.zeros((3, 1))).shape, (3, 1)),
+        (lambda: features_of(np.zeros((3, 1000))).shape, (3, 1000)),
+        (lambda: features_of(np.zeros((3, 1001))), None),
+        # The median of what moves beyond rounding, as a share of the spread.
+        (lambda: repeat([1.0, 2.0, 4.0], [1.0, 2.0, 4.0]), (0.0, 0.0)),
+        (lambda: repeat([1.0, 2.0, 4.0], [1.5, 2.0, 3.0]), (0.5 / np.std([1.0, 2.0, 4.0]), 0.0)),
+        (lambda: repeat([1.0, 2.0, 4.0], [1.5, 2.0, 4.0]), (0.0, 0.0)),
+        (lambda: repeat([0.0, 1.0, 1.0], [4e-6, 1.0 + 5e-7, 1.0 + 5e-7]), (0.0, 0.0)),
+        (lambda: repeat([1.0, 1.0], [2.0, 2.0]), (inf, 0.0)),
+        (lambda: repeat([0.2, 0.6, 0.9], [0.2, 0.4, 0.1], [0, 1, 1], [0, 0, 0])[1], 2 / 3),
+        (lambda: repeat([0.2, 0.6], [0.2, 0.6], [0, 1], [1, 0])[1], 0.0),
+        (lambda: answered(CallableVictim(read_function, [0, 1], n_repeats=7)).n_repeats, 7),
+        (lambda: answered(Ridge()).n_repeats, 1),
+        (lambda: answered(None).n_repeats, 1),
+        (
+            lambda: [answered(one).is_counted for one in (Ridge(), NS(n_queries_=3), None)],
+            [False, True, False],
+        ),
+        (lambda: len(answered(None, inside=np.arange(5000) < 2500).some), 4000),
+        (lambda: answered(None, inside=array([True, False, True])).some, [0, 1, 2]),
+    ],
+    _row_question: [
+        # The largest correlation of ranks with the means of neighbors, a regression, or both.
+        (lambda: follow_rows(), follow_dense()),
+        (lambda: _row_question.measure_following(None, np.ones(4)), 0.0),
+        (lambda: _row_question._rank_column(array([3.0, nan, 1.0, 9.0])), [2.5, 2.5, 1.0, 4.0]),
+        (
+            lambda: _row_question._make_set(
+                NS(features=np.ones((5, 2)), units=np.arange(5)), np.arange(5)
+            ),
+            None,
+        ),
+        (lambda: _row_question._make_set(MET, np.arange(3)).neighbors.shape, (3, 2)),
+        (lambda: _row_question._make_set(MET, np.arange(20)).neighbors.shape, (20, 10)),
+        (lambda: _row_question._make_set(MET, np.arange(20)).n_units, 10),
+        (lambda: rows_of("proba", [0, 1]).is_told, True),
+        (lambda: rows_of("logit", None).is_told, False),
+    ],
+    _training_rows: [
+        # 300 of 90 are said of 100 members: about 333 rows, 330 of which are listed.
+        (lambda: _training_rows.RowCount(300, 100, 90, False, 330).n_rows, 333),
+        (lambda: _training_rows.RowCount(300, 100, 90, False, 330).n_unlisted, 3),
+        # Up to one in 200 members may be counted in another way; of rows that are drawn, one in 50
+        # and four standard deviations.
+        (lambda: unlisted(5, False, 1000), 0),
+        (lambda: unlisted(6, False, 1000), 6),
+        (lambda: unlisted(600, True, 10_000), 0),
+        (lambda: unlisted(601, True, 10_000), 601),
+        (lambda: unlisted(-9, False, 1000), 0),
     ],
     _file_questions: [
         # Above 200 characters of a name, numbers and texts have limits of their own.

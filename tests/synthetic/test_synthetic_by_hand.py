@@ -1,6 +1,7 @@
 """Small functions of audits of tables at the limits of their branches, with answers by hand."""
 
 from types import SimpleNamespace as NS
+from unittest import mock
 
 import numpy as np
 import pandas as pd
@@ -41,6 +42,95 @@ row = dict(
     name="linkability",
     leak=True,
 )
+
+
+PERSON = np.repeat(np.arange(40), 4)
+
+
+def trust(*checks, evidence="leak"):
+    checks = [{"name": name, "status": status, "text": "t"} for name, status in checks]
+    found = _report.list_table_trust({"checks": checks, "evidence": evidence})
+    rows = [(one["status"], one["words"]) for one in found["rows"]]
+    return found["line"], rows, found["bad"], found["not_run"]
+
+
+def choose_metric(values):
+    return _audit._choose_metric(pd.Series(values), np.asarray(values))[0]
+
+
+def score_by(held, answers, column):
+    _, score = _audit._choose_metric(pd.Series(column), array(column))
+    return score(array(held), array(answers))
+
+
+def draw_persons():
+    """Draw persons of one, two and three rows: all rows of a person as often, in their order."""
+    persons, rng, whole = array([7, 5, 5, 6, 6, 6]), np.random.RandomState(0), True
+    n_drawn, seen = [], set()
+    for _ in range(50):
+        times = np.bincount(_audit._draw_bootstrap(6, persons, rng), minlength=6)
+        whole &= times[1] == times[2] and times[3] == times[4] == times[5]
+        n_drawn.append(times[0] + times[1] + times[3])
+        seen |= {*times}
+    return [bool(whole), set(n_drawn) == {3}, max(seen) == 3]
+
+
+def answer_target(y, metric):
+    """Answer for rows of a and b of a model of rows that alternate, by a number and a word."""
+    n = len(y)
+    table = pd.DataFrame({"x": [0.0, 1.0] * (n // 2), "w": ["u", "v"] * (n // 2), "t": y})
+    held = pd.DataFrame({"x": ["0.0", "1.0"], "w": ["u", "v"], "t": ["a", "b"]})
+    given = table, array(y), held, array(["a", "b"]), "t", metric, 0
+    return _audit._fit_target_model(*given)
+
+
+def list_conflicts(schema="a schema", **settings):
+    settings = {"privacy": None, "target_epsilon": None, "noise_multiplier": None} | settings
+    made = _dp_wgan.DPWassersteinGAN(schema=schema, **settings)
+    return [*made._list_conflicting_parameters()]
+
+
+MINUTES = pd.date_range("2020-01-01", periods=99, freq="7min")
+DAYS = pd.date_range("2020-01-01", periods=99, freq="D")
+TURNED = MINUTES[[*range(50, 99), *range(50)]]
+
+
+def codes(n):
+    return [f"ab-{k:04d}" for k in range(n)]
+
+
+def texts(n):
+    return [f"{'abcdefghij'[k % 10]} and {'klmnopqrst'[k // 10]}" for k in range(n)]
+
+
+def recognize(values, *more, name="a"):
+    return _columns._recognize_texts(pd.Series([*values, *more]), name)
+
+
+def recognize_times(values, name="a"):
+    return _columns._recognize_times(pd.Series(values), name)
+
+
+def measure_membership(people):
+    """Return the estimate of an attack by distances, and how many members and others it has."""
+    rng = np.random.default_rng(0)
+    real, held = (pd.DataFrame({"a": rng.normal(size=n)}) for n in (6, 8))
+    settings = {"random_state": 0, "confidence_level": 0.95}
+    with mock.patch.object(_measure, "ATTACKS", {"d": "distance_difference"}):
+        found = _measure.measure_row_membership([real, held, real], settings, 9, people)["d"]
+    return found["estimate"], found["n_attacks"], found["n_controls"]
+
+
+def judge_split(name="p", is_real=PERSON < 20, **others):
+    return _people._judge_split({name: PERSON, **others}, is_real, [name])
+
+
+def change_persons(n):
+    """Number persons by fifths, of which n have another number in one of their rows."""
+    fifth = PERSON % 5
+    fifth[np.arange(n) * 4] += 1
+    return fifth
+
 
 # Of each module: calls and answers. Whatever may be equal differs, and each branch decides once.
 ANSWERS = {
@@ -91,6 +181,34 @@ ANSWERS = {
             [1.0, 2.0, 0.0],
         ),
         (lambda: _dp_wgan._is_set([1], 1), True),
+        # What a schema says is not given as well, not even as arrays.
+        (lambda: list_conflicts(), []),
+        (
+            lambda: list_conflicts(lower=np.zeros(2)),
+            ["The schema has what lower says; leave it out."],
+        ),
+        (lambda: list_conflicts(upper=2.0), ["The schema has what upper says; leave it out."]),
+        (
+            lambda: list_conflicts(columns=["a"]),
+            ["The schema has what columns says; leave it out."],
+        ),
+        (lambda: list_conflicts(schema=None, lower=np.zeros(2), upper=2.0), []),
+        (
+            lambda: list_conflicts(noise_multiplier=1.0),
+            ["privacy=None takes neither target_epsilon nor noise_multiplier."],
+        ),
+        (
+            lambda: list_conflicts(target_epsilon=1.0),
+            ["privacy=None takes neither target_epsilon nor noise_multiplier."],
+        ),
+        (
+            lambda: list_conflicts(critic_layers=()),
+            ["critic_layers must be widths of at least one hidden layer; got ()."],
+        ),
+        (
+            lambda: list_conflicts(generator_layers=[]),
+            ["generator_layers must be widths of at least one hidden layer; got []."],
+        ),
         (lambda: _dp_wgan._is_set(1, 1), False),
         (lambda: _dp_wgan._is_set(2, 1), True),
     ],
@@ -164,6 +282,56 @@ ANSWERS = {
         (lambda: _singling_out._pvalue(array([[1, 0]]), np.zeros((1, 2)), array([False])), nan),
     ],
     _audit: [
+        # Numbers of more than so many values are a regression, words classes.
+        (lambda: choose_metric(np.arange(_audit._MOST_CLASSES + 1.0)), "R2"),
+        (lambda: choose_metric(np.arange(_audit._MOST_CLASSES * 1.0)), "accuracy"),
+        (lambda: choose_metric([1.0, 2.0, 1.0]), "AUC"),
+        (lambda: choose_metric(["a", "b", "c"]), "accuracy"),
+        (lambda: choose_metric([f"{k}" for k in range(99)]), "accuracy"),
+        (lambda: score_by([0.0, 2.0, 4.0], [0.0, 2.0, 5.0], range(99)), 1 - (1 / 3) / (8 / 3)),
+        (lambda: score_by([2.0, 2.0], [2.0, 2.0], range(99)), 1.0),
+        (lambda: score_by(["a", "b", "c"], ["a", "c", "c"], list("abc")), 2 / 3),
+        # The class that is last has the higher scores in two of three pairs.
+        (lambda: score_by(["a", "b", "a", "a"], [0.1, 0.4, 0.2, 0.5], ["a", "b"]), 2 / 3),
+        (lambda: score_by(["a", "a"], [0.1, 0.4], ["a", "b"]), nan),
+        (lambda: score_by(["b", "b"], [0.1, 0.4], ["a", "b"]), nan),
+        # As many rows as there are, or the rows of as many persons.
+        (lambda: len(_audit._draw_bootstrap(5, None, np.random.RandomState(0))), 5),
+        (lambda: draw_persons(), [True, True, True]),
+        # A model of constant classes says the same of all; columns that are numbers in one table
+        # alone are words.
+        (lambda: answer_target(["a", "a"], "AUC"), [0.0, 0.0]),
+        (lambda: answer_target(["a", "a"], "accuracy"), ["a", "a"]),
+        (lambda: answer_target(["a", "c"] * 20, "AUC"), [0.0, 0.0]),
+        (lambda: answer_target(["a", "b"] * 20, "accuracy"), ["a", "b"]),
+        (lambda: [one > 0.5 for one in answer_target(["a", "b"] * 20, "AUC")], [False, True]),
+        (lambda: answer_target([1.0, 3.0] * 20, "R2"), [1.0, 3.0]),
+        (
+            lambda: _audit._tell_sample([range(3000), range(7)]),
+            "Similarity is of at most 10,000 rows of each table, drawn at random.",
+        ),
+        (
+            lambda: _audit._tell_sample([range(10**6), range(7), range(8)]),
+            "Linkability, inference and near copies are of "
+            "2,000 of 1,000,000 training rows and 8 of 8 held-out rows, drawn "
+            "at random, and search all synthetic rows; privacy loss and membership compare as "
+            "many with 7 of 7 synthetic rows; exact copies are looked for in all rows.",
+        ),
+        (
+            lambda: _audit._keep_rows(
+                {
+                    "real": pd.DataFrame({"a": [1, 2], "b": [3, 4]}),
+                    "synthetic": pd.DataFrame({"b": [5], "a": [6]}),
+                },
+                NS(kept={"real": array([False, True])}),
+                ["b"],
+            ),
+            {"real": {"b": [4]}, "synthetic": {"b": [5]}},
+        ),
+        (
+            lambda: _audit._keep_rows({"real": pd.DataFrame({"a": [1]})}, NS(kept=None), ["a"]),
+            {"real": {"a": [1]}},
+        ),
         (lambda: _audit._join_names(["a", "b", "c", "d"]), "'a', 'b', 'c', 'd'"),
         (
             lambda: _audit._join_names(["a", "b", "c", "d", "e", "f"]),
@@ -230,11 +398,47 @@ ANSWERS = {
         ),
     ],
     _columns: [
+        # Of a hundred texts one may repeat, if nine of ten are codes.
+        (lambda: recognize(codes(100)), "codes"),
+        (lambda: recognize(codes(99), "x1234567"), "codes"),
+        (lambda: recognize(codes(97), "x", "x", "x"), None),
+        (lambda: recognize(codes(99), codes(99)[0]), "codes"),
+        (lambda: recognize(codes(98), *codes(98)[:2]), None),
+        (lambda: recognize(texts(99), texts(99)[0]), None),
+        (lambda: recognize(texts(100)), "texts that never repeat"),
+        (lambda: recognize(texts(100), name="patient_id"), "codes"),
+        (lambda: recognize(codes(90), *texts(10)), "texts that never repeat"),
+        (lambda: recognize(codes(91), *texts(9)), "codes"),
+        # Long numbers are codes, and short ones if they are counted.
+        (lambda: recognize([f"{10**6 + 7919 * k}" for k in range(100)]), "codes"),
+        (lambda: recognize([f"{10**5 + 7919 * k}" for k in range(100)]), None),
+        (lambda: recognize([f"{10**5 + k}" for k in range(100)]), "numbers that count rows"),
+        (
+            lambda: recognize([f"{10**6 + 7919 * k}" for k in range(98)], "1000000", "1000000"),
+            None,
+        ),
+        # Times of creation have times of the day, and an order or a name.
+        (lambda: recognize_times(MINUTES), "times of creation"),
+        (lambda: recognize_times(MINUTES[::-1]), "times of creation"),
+        (lambda: recognize_times(TURNED), None),
+        (lambda: recognize_times(TURNED, "created_at"), "times of creation"),
+        (lambda: recognize_times(MINUTES.normalize(), "created_at"), None),
+        (lambda: recognize_times(DAYS, "created_at"), None),
+        (lambda: recognize_times(MINUTES.append(MINUTES[:1]), "created"), "times of creation"),
+        (lambda: recognize_times(MINUTES.append(MINUTES[:2]), "created"), None),
         (lambda: _columns._recognize_numbers(array([1.0, 2.5]), "a"), None),
         (lambda: _columns._recognize_numbers(array([1.0, 1.0]), "id"), None),
         (lambda: _columns._recognize_numbers(array([1.0, 9.0]), "id"), "numbers that count rows"),
         (lambda: _columns._recognize_numbers(array([1.0, 9.0]), "age"), None),
         (lambda: _columns._recognize_numbers(array([1.0, inf]), "id"), None),
+        # Twenty numbers of 23 would repeat eight times, which those of 24 do not quite.
+        (
+            lambda: [
+                _columns._recognize_numbers(np.append(np.arange(19.0), last), "age")
+                for last in (22.0, 23.0)
+            ],
+            ["numbers that count rows", None],
+        ),
         (lambda: _columns._recognize_numbers(np.arange(100.0), "age"), "numbers that count rows"),
         (lambda: _columns.is_named("patientId"), True),
         (lambda: _columns.is_named("paid"), False),
@@ -331,6 +535,14 @@ ANSWERS = {
         (lambda: _evidence.format_share(inf), "no share"),
     ],
     _measure: [
+        # Of six rows that are copied, and half of eight others; or of people with two rows each.
+        (lambda: measure_membership(None), (1.0, 6, 4)),
+        (
+            lambda: measure_membership(
+                {"real": np.repeat([0, 1, 2], 2), "holdout": np.repeat([1, 2, 3, 4], 2)}
+            ),
+            (1.0, 3, 2),
+        ),
         (lambda: _measure._propose_names(" Age", ["age ", "b"]), "; it has 'age ': rename it"),
         (
             lambda: _measure._propose_names("c", ["age ", "b"]),
@@ -406,6 +618,19 @@ ANSWERS = {
         ),
     ],
     _people: [
+        # 40 persons of four rows, in one table each: 240 pairs of 12,720. Another column of theirs
+        # makes them rarer by chance, five times in all.
+        (lambda: judge_split(fifth=PERSON % 5, free=np.arange(160) % 7), ("p", "fifth")),
+        (lambda: judge_split(fourth=PERSON % 4), None),
+        (lambda: judge_split(half=PERSON % 2, fifth=PERSON % 5), ("p", "half", "fifth")),
+        (lambda: judge_split(constant=PERSON * 0, fifth=PERSON % 5), ("p", "fifth")),
+        (lambda: judge_split(fifth=change_persons(2)), ("p", "fifth")),
+        (lambda: judge_split(fifth=change_persons(3)), None),
+        # A single column is that of persons by its name.
+        (lambda: judge_split(), None),
+        (lambda: judge_split("person_id"), ("person_id",)),
+        (lambda: judge_split("person_id", half=PERSON % 2), None),
+        (lambda: judge_split("person_id", is_real=np.arange(160) % 2 == 0), None),
         (lambda: _people._spell_names(pd.Series([1.0, nan, 3.0])), ["1", nan, "3"]),
         (lambda: _people._share_constant(array([0, 0, 1, 1, 2]), array([5, 5, 6, 7, 8])), 0.5),
         (lambda: _people._share_repeated(array([0, 0, 1, 2])), 0.5),
@@ -467,6 +692,52 @@ ANSWERS = {
         ),
     ],
     _report: [
+        (
+            lambda: _report._describe_excess({"estimate": 0.25, "low": -0.1, "high": 1.2}, "clear"),
+            {
+                "share": 0.25,
+                "low": 0.0,
+                "high": 1.0,
+                "level": "clear",
+                "number": "25%",
+                "ends": "0 to 100",
+            },
+        ),
+        (
+            lambda: _report._describe_excess(
+                {"estimate": 1.5, "low": 0.126, "high": 0.5}, None, ""
+            )["number"],
+            "100",
+        ),
+        (
+            lambda: trust(("one population", "warning"), ("duplicates", "passed")),
+            (
+                "With care: 1 check passed, 1 failed.",
+                [
+                    ("warning", "Training data and holdout differ"),
+                    ("passed", "Few rows are on both sides"),
+                ],
+                ["Training data and holdout differ"],
+                [],
+            ),
+        ),
+        (
+            lambda: trust(("duplicates", "passed"), ("new", "passed"), ("resolution", "not run")),
+            (
+                "Yes: 2 checks passed, none failed.",
+                [("passed", "Few rows are on both sides"), ("passed", "new")],
+                [],
+                ["resolution"],
+            ),
+        ),
+        (lambda: trust(("new", "warning"))[0], "With care: no checks passed, 1 failed."),
+        (lambda: trust(("new", "passed"), evidence="shift")[0], "No: 1 check passed, none failed."),
+        (
+            lambda: trust(("new", "warning"), evidence="unknown")[0],
+            "No: no checks passed, 1 failed.",
+        ),
+        (lambda: trust(("new", "passed"), evidence="none")[0], "Yes: 1 check passed, none failed."),
+        (lambda: trust(("new", "not run")), ("No: no check could be run.", [], [], ["new"])),
         (
             lambda: _report.describe_table_rows(dict(n_synthetic=1234, n_real=5, n_columns=6)),
             "1,234 synthetic rows, 5 training rows, no holdout; 6 columns.",

@@ -21,6 +21,12 @@ cells = _cells.TableCells([first, second, last], ["first", "second", "last"])
 units = NS(many="rows", one="row")
 
 
+def code_missing(n):
+    """Code what is missing, and what is unknown, beside so many categories."""
+    given = [pd.Series([None, -5], dtype=object), pd.Series(range(n))]
+    return _cells._code_categories(given, "c")[0][:2]
+
+
 def gap(column, own, other):
     if column == 0:
         if np.isnan(own) or np.isnan(other):
@@ -143,6 +149,17 @@ cost = _cost.TableCost(phases, 3e6, ["No holdout."])
 # Of each module: calls and answers. Whatever may be equal differs, and each branch decides once.
 ANSWERS = {
     _cells: [
+        # Codes by the place in the last table; what is missing comes behind them, in any number.
+        (
+            lambda: _cells._code_categories(
+                [pd.Series(["b", None, "x"]), pd.Series(["a", "b"])], "c"
+            ),
+            ([1, 2, -1, 0, 1], ["a", "b", None]),
+        ),
+        (
+            lambda: [code_missing(n) for n in (127, 128, 255, 256)],
+            [[n, -1] for n in (127, 128, 255, 256)],
+        ),
         (
             lambda: (cells.columns, cells.is_number, cells.sizes),
             (["n", "w"], [True, False], [4, 2, 5]),

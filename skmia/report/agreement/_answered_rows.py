@@ -228,8 +228,6 @@ class AnsweredRows:
 def measure_repetition(first, second):
     """Measure how far two answers to the same rows are apart, beyond rounding."""
     values, others = (np.reshape(one.values, (len(one.values), -1)) for one in (first, second))
-    if not values.size:
-        return AnswerRepetition(0.0, 0.0)
     away = np.abs(values - others).max(axis=1)
     moved = away > _ROUNDING * np.abs(values).max()
     turned = 0.0

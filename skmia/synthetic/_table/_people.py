@@ -232,7 +232,8 @@ def _lift(parts):
 
     0 if few rows agree with others.
     """
-    key, n = _join_codes(parts), len(parts[0])
+    key = _join_codes(parts)
+    n = len(key)
     if _share_repeated(key) < _FEWEST_REPEATED:
         return 0.0
     counts = np.bincount(key).astype(float)

@@ -1,0 +1,623 @@
+"""What checks of an audit ask, of whom, and what they say, with answers by hand."""
+
+from collections import namedtuple
+from dataclasses import make_dataclass
+from types import SimpleNamespace as NS
+from unittest import mock
+
+import numpy as np
+import pandas as pd
+from by_hand import expect_answers, tell_refusal
+from numpy import array
+from scipy.optimize import brentq
+from scipy.stats import norm
+from sklearn.linear_model import Ridge
+from sklearn.neural_network import MLPRegressor
+
+from skmia import Records
+from skmia.attacks import ThresholdAttack
+from skmia.metrics import Interval, operating_point
+from skmia.report import _beyond_shift, _training_rows
+from skmia.report._beyond_shift import AucExcess, BeyondShift, UnseenMembers
+from skmia.report._permutations import HIGHEST_LEVEL
+from skmia.report.checks import (
+    _baseline,
+    _control,
+    _drift,
+    _permutation,
+    _record_rates,
+    _results,
+    _units,
+)
+from skmia.report.checks import _beyond_shift as shift_checks
+from skmia.victims import CallableVictim
+
+SIDES = np.arange(10) < 6  # members first
+
+
+def ask(module, check, patched, answer, run=None, findings=None, **changed):
+    """Return status and text of a check, and what it handed to the function that is patched."""
+    usual = {"controls": True, "level": 0.95, "membership": SIDES, "fprs": [], "subsets": {}}
+    usual |= {"records": Records(np.arange(10.0).reshape(-1, 1)), "seeds": {"checks": 5}}
+    usual |= {"request": NS(n_jobs=3, victim=Ridge(), estimator=None, fit_params=None)}
+    with mock.patch.object(module, patched, return_value=answer) as called:
+        found = check.ask(NS(**(usual | changed)), run, findings)
+    return found and (found.status, found.text), called
+
+
+def ask_positive(pvalue, membership=SIDES, controls=False, passed=True):
+    frame = pd.DataFrame(
+        {"attack": ["a", "b"], "auc": [0.5, 0.75], "low": [0.4, 0.7], "high": [0.6, 0.8]}
+    )
+    control = NS(frame=frame, pvalue=0.01, n_permutations=99, passed=passed)
+    findings = NS(permutation=NS(pvalue=pvalue))
+    check, given = _control.PositiveControlCheck(), {"controls": controls, "membership": membership}
+    told, called = ask(_control, check, "positive_control", control, findings=findings, **given)
+    if called.called:
+        assert called.call_args.args[1] is membership
+        assert called.call_args.kwargs == {"confidence_level": 0.95, "n_jobs": 3, "random_state": 5}
+    return told
+
+
+def ask_negative(attacks=None, victim=None, estimator=None, pool=None, **changed):
+    control = NS(
+        frame=pd.DataFrame({"auc": [0.5], "low": [0.4], "high": [0.6]}),
+        pvalue=0.5,
+        n_permutations=99,
+        passed=True,
+    )
+    run = NS(pool=pool, attacks={"a": ThresholdAttack()} if attacks is None else attacks)
+    request = NS(n_jobs=3, victim=victim or Ridge(), estimator=estimator, fit_params={"epochs": 2})
+    check = _control.NegativeControlCheck()
+    told, called = ask(
+        _control, check, "negative_control", control, run, request=request, **changed
+    )
+    given = called.call_args
+    return told, given and (type(given.args[0]).__name__, {**given.kwargs, "attacks": 0})
+
+
+def ask_permutation(fprs):
+    frame = pd.DataFrame({"pvalue_adjusted": [0.3, 0.02]})
+    result, run = NS(frame=frame, n_permutations=999), NS(scores="scores", tested="tested")
+    sides = np.arange(150) < 50
+    records = Records(np.arange(150.0).reshape(-1, 1), group_by=np.arange(150))
+    given = {"fprs": fprs, "membership": sides, "records": records}
+    told, called = ask(
+        _permutation, _permutation.PermutationCheck(), "permutation_test", result, run, **given
+    )
+    kwargs = called.call_args.kwargs
+    assert kwargs["judged"] == "tested" and called.call_args.args[1] == "scores"
+    assert kwargs["group_by"].tolist() == [*range(150)] and kwargs["random_state"] == 5
+    return told, kwargs["max_fprs"], kwargs["n_permutations"]
+
+
+def ask_beyond(pvalues, warns, model=None, answer=None, check=None, error=None, **run):
+    """Ask what is found beyond a difference that checks found, or did not."""
+    check = shift_checks.BeyondShiftCheck() if check is None else check
+    checks = {name: NS(is_warning=name in warns) for name in check.differences}
+    null = NS(frame=pd.DataFrame({"pvalue_adjusted": pvalues}))
+    findings = NS(permutation=null, checks=checks)
+    request = NS(model=Ridge() if model is None else model)
+    found = BeyondShift("lossy", 0.75, 0.625, AucExcess(0.125, 0.1, 0.15), None, None, None)
+    case = NS(level=0.95, request=request, seeds={"checks": 5})
+
+    def compare(case, run):
+        if error is not None:
+            raise error
+        return found if answer is None else answer[0]
+
+    with mock.patch.object(type(check), "compare", staticmethod(compare)):
+        told = check.ask(case, NS(**run), findings)
+    return told and (told.status, told.text[:50])
+
+
+def describe_beyond(low=0.1, rate=None):
+    excess = AucExcess(0.125, low, 0.15)
+    found = BeyondShift("lossy", 0.75, 0.625, excess, rate, 0.25, 0.0)
+    return shift_checks._describe_beyond_shift(found)
+
+
+# Of a victim whose members 0 to 99 are in five folds of twenty; one of ten others is like each.
+N_OWN = 100
+
+
+def unseen(n_own=N_OWN, n_others=10, people=None, fprs=()):
+    rows = np.arange(float(n_own + n_others)).reshape(-1, 1)
+    fields = {} if people is None else {"group_by": people}
+    records = Records(rows, np.zeros(len(rows)), **fields)
+    case = NS(records=records, membership=np.arange(len(rows)) < n_own, fprs=fprs)
+    return UnseenMembers(case, 0)
+
+
+def place_in_pairs(members, others):
+    """Return shares of pairs, ties for a half, as means over all others and over all members."""
+    above = (members[:, None] > others) + 0.5 * (members[:, None] == others)
+    return above.mean(axis=1), above.mean(axis=0)
+
+
+def summarize_in_pairs(folds, membership, scores, unseen):
+    """Compute the result for independent records, with all pairs."""
+    above, below = place_in_pairs(scores[membership], scores[~membership])
+    seen = np.empty(len(above))
+    others = 0.0
+    aucs = []
+    for k, own in enumerate(unseen):
+        inside = folds[membership] == k
+        one, other = place_in_pairs(own[membership][inside], own[~membership])
+        seen[inside] = one
+        others = others + other * inside.mean()
+        aucs.append(place_in_pairs(own[membership], own[~membership])[0].mean())
+    variance = np.var(above - seen) / len(above) + np.var(below - others) / len(below)
+    error = 3 * np.sqrt(variance + 8 * np.var(aucs))
+    gap = above.mean() - seen.mean()
+    return [above.mean(), seen.mean(), gap, gap - error, gap + error]
+
+
+def compare_by_hand():
+    own = unseen()
+    rng = np.random.default_rng(0)
+    scores, others = rng.integers(0, 9, 110).astype(float), rng.normal(size=(5, 110)).round(1)
+    found = own._summarize("a", scores, [*others])
+    wanted = summarize_in_pairs(own._folds, own._case.membership, scores, others)
+    assert found.attack == "a" and found[4:] == (None, None, None)
+    return np.subtract([found.auc, found.auc_unseen, *found.excess], wanted).round(12).tolist()
+
+
+def compare_rates(fprs):
+    """Compare the rates at 10 of 120 others, or more, with those of single calls."""
+    own = unseen(n_others=120, fprs=fprs)
+    rng = np.random.default_rng(0)
+    scores, others = rng.normal(size=220), rng.normal(size=(5, 220))
+    found, sides = own._compare_rates(scores, [*others]), own._case.membership
+    if found[0] is None:
+        return found
+    kept = [(own._folds == k) | ~sides for k in range(5)]
+    each = [
+        operating_point(sides[rows], one[rows], max_fpr=found[0]).tpr
+        for rows, one in zip(kept, others, strict=True)
+    ]
+    wanted = operating_point(sides, scores, max_fpr=found[0]).tpr, sum(each) / 5
+    return found[0], found[1] == wanted[0], abs(found[2] - wanted[1]) < 1e-12
+
+
+def deal(people=None, n_own=N_OWN):
+    folds = unseen(n_own=n_own, people=people)._folds
+    return np.bincount(folds[:n_own]).tolist(), set(folds[n_own:].tolist())
+
+
+def compare_folds(allowed):
+    """Compare folds of which the first takes three seconds of a machine that is half busy."""
+    own, seen = unseen(), []
+    parts = {
+        "make_budget": lambda case: NS(seconds=allowed),
+        "LapWatch": lambda: NS(lap=lambda: 3.0 + 90 * (len(seen) > 1), load=2.0),
+    }
+    own.train = lambda fold: seen.append(fold) or fold
+    own._summarize = lambda attack, scores, unseen: (attack, scores.dtype.kind, unseen)
+    with mock.patch.multiple(_beyond_shift, **parts):
+        return own.compare("a", [1, 2], lambda case: case * 10)
+
+
+Request = namedtuple("Request", "victim outputs model fit_params")
+Case = make_dataclass("Case", ["records", "membership", "queried", "request", "unmatched", "fprs"])
+
+
+class Queried:
+    """Records that say which outputs they have."""
+
+    def __init__(self, outputs=None):
+        self.outputs = outputs
+
+    def with_outputs(self, outputs):
+        answers = NS(kind="proba", as_labels=lambda: "labels")
+        return Queried(answers if outputs == "model" else outputs)
+
+    def __getitem__(self, name):
+        return self.outputs
+
+
+def train_fold(kind):
+    own = unseen()
+    request = Request("victim", NS(kind=kind), Ridge(), "params")
+    own._case = Case(Queried(), own._case.membership, None, request, "pairs", ())
+    own._seed = 30
+    with mock.patch.object(_beyond_shift, "train_victim", return_value="model") as trained:
+        found = own.train(3)
+    _, _, mask, seed, params = trained.call_args.args
+    assert found.request.outputs is found.queried.outputs and found.request.victim == "model"
+    outputs = found.queried.outputs
+    is_right = (mask == (own._case.membership & (own._folds != 3))).all()
+    return (
+        bool(is_right),
+        seed,
+        params,
+        found.unmatched,
+        outputs if kind == "label" else outputs.kind,
+    )
+
+
+def choose_answers(fitted, judged, ranked=("a", "b"), own=()):
+    """Return the attack that is compared, of those in their order."""
+    attacks = {"a": "a", "b": "b"}
+    run = NS(scores={"a": [1], "b": [2]}, judged=judged, fitted=fitted, pool=None)
+    parts = {
+        "rank_attacks": lambda *given: [*ranked],
+        "has_own_victim": lambda attack: attack in own,
+        "UnseenMembers": lambda case, seed: NS(compare=lambda name, scores, score: (name, scores)),
+    }
+    with mock.patch.multiple(_beyond_shift, **parts):
+        return _beyond_shift.compare_answers(NS(attacks=attacks, membership=None), run, 0)
+
+
+def chance_to_warn(mean, n_made, n):
+    """Probability that the mean of all splits leads to a warning, by the law of their sum."""
+    needed = n * norm.isf(0.005) * np.sqrt((1 + (n - 1) * 0.5) / n)
+    left = n - n_made
+    spread = np.sqrt(left + left**2 / n_made)
+    return norm.sf((needed - n_made * mean - left * mean) / spread)
+
+
+def is_hopeless(n_made, n):
+    """Judge below and above the mean at which the chance is 5%."""
+    edge = brentq(lambda mean: chance_to_warn(mean, n_made, n) - 0.05, -9, 9)
+    numbers = [[(edge + step, 9.0, -9.0)] * n_made for step in (-1e-6, 1e-6)]
+    return [bool(_drift._is_hopeless(one, n)) for one in numbers]
+
+
+def count_rows(stated, clone=None, victim=None, n_listed=100, n_members=60):
+    victim = Ridge().fit([[0.0], [1.0]], [0, 1]) if victim is None else victim
+    case = NS(victim=victim, request=NS(victim=victim), inspection=NS(n_rows=stated))
+    case.membership, case.n_listed = np.arange(90) < n_members, n_listed
+    with mock.patch.object(_training_rows, "_count_of_clone", return_value=clone) as counted:
+        found = _training_rows.compare_training_rows(case)
+    return found and (*found, counted.called)
+
+
+def bundle(blocks, is_member, n_mixed):
+    """Return the sizes of bundles, how many units are in none, and whether each is a fair pair."""
+    blocks, is_member = array(blocks), array(is_member, dtype=bool)
+    units = NS(is_member=is_member, blocks=blocks, n_mixed=n_mixed)
+    found = np.asarray(_units._bundle_pairs(units, np.random.default_rng(0)))
+    pairs = [np.flatnonzero(found == k) for k in range(found[found < _units._N_BUNDLES].max() + 1)]
+    is_fair = all(np.ptp(blocks[one]) == 0 and is_member[one].sum() == 1 for one in pairs)
+    return [len(one) for one in pairs], int((found == _units._N_BUNDLES).sum()), is_fair
+
+
+def choose_rate(*rates):
+    """Choose among rates, beside others that are not measured, of groups, or of no TPR."""
+    rows = [("overall", "tpr", "ok", rate) for rate in rates]
+    rows += [("overall", "tpr", "x", 0.015), ("sex", "tpr", "ok", 0.016)]
+    rows += [("overall", "auc", "ok", 0.017)]
+    names = ["scope", "metric", "status", "max_fpr"]
+    return _record_rates._choose_rate(pd.DataFrame(rows, columns=names))
+
+
+def ask_persons(pvalue, single, auc=0.75):
+    found = {"pvalue": pvalue, "n_permutations": 99, "attack": "LiRA", "auc": auc}
+    findings = NS(person_level=found | {"low": 0.7, "high": 0.8})
+    findings.permutation = NS(frame=pd.DataFrame({"pvalue_adjusted": [0.9, single]}))
+    told = _results.PersonLevelCheck().ask(NS(level=0.95), None, findings)
+    return told and (told.status, told.text.partition("(p = ")[2][6:])
+
+
+def ask_resolution(n_others, people=None, rows=()):
+    names = ["scope", "metric", "max_fpr", "status"]
+    findings = NS(numbers=pd.DataFrame(rows, columns=names))
+    case = NS(membership=np.arange(n_others + 5) < 5, people=people)
+    told = _results.ResolutionCheck().ask(case, None, findings)
+    return told.text, told.finding
+
+
+def ask_shadows(estimate=0.75, status="ok", power=0.7, is_failure=True):
+    row = {"attack": "a", "scope": "overall", "metric": "auc", "status": status}
+    row |= {"estimate": estimate, "low": estimate - 0.01, "high": estimate + 0.01}
+    others = [row | {"scope": "sex"}, row | {"metric": "tpr"}, row | {"attack": "b"}]
+    findings = NS(numbers=pd.DataFrame([*others, row]), power=None)
+    if power is not None:
+        last = {"auc": power, "sd": 0.005, "n_models": 7}
+        findings.power = {"attack": "a", "numbers": [{}, last]}
+    run = NS(repetitions=NS(is_failure=is_failure, obstacle="It failed."))
+    told = _results.ShadowModelsCheck().ask(None, run, findings)
+    return told.status, told.text, told.finding
+
+
+def ask_difficulty(low, high, interval=True):
+    found = NS(estimate=0.5, low=low, high=high) if interval else None
+    told, _ = ask(
+        _baseline, _baseline.DifficultyCheck(), "measure_difficulty", found, NS(pool=None)
+    )
+    return told[0], told[1].partition(" on members")[0]
+
+
+def ask_baseline(low, has_features=True, interval=True):
+    found = (NS(low=low) if interval else None), "without the model"
+    if interval:
+        found = Interval(0.75, low, 0.8), "of trees"
+    records = NS(has_features=has_features)
+    given = {"records": records, "seeds": {"baseline": 7}}
+    told, called = ask(_baseline, _baseline.BaselineCheck(), "_measure_baseline", found, **given)
+    assert not called.called or called.call_args.args[1:] == (SIDES, 0.95, 3, 7)
+    return told
+
+
+STOPPED = MLPRegressor(hidden_layer_sizes=(1,), early_stopping=True, n_iter_no_change=1, tol=9.0)
+FIXED, WARNED = ["blind baseline"], "Lossy ranks a member above a non-member 75 of 100 "
+BEYOND_TEXT = (
+    "Lossy ranks a member above a non-member 75 of 100 times. If the model has not seen the "
+    "member, it does so 62 of 100 times, which is the difference between the sides alone. "
+)
+ONE_MEMBER = np.arange(10) < 1
+KWARGS = {"attacks": 0, "fit_params": {"epochs": 2}, "n_jobs": 3, "random_state": 5}
+FOUND = "On a model that memorized its training records, the attacks reach AUC 0.750 [0.700, 0.800]"
+
+ROWS = [
+    # The positive control is asked for, or runs where nothing was found.
+    (lambda: ask_positive(0.025), ("not run", "Not requested.")),
+    (lambda: ask_positive(0.026), ("passed", f"{FOUND} (p \u2264 0.01).")),
+    (lambda: ask_positive(0.025, controls=True)[0], "passed"),
+    (
+        lambda: ask_positive(0.5, passed=False),
+        ("warning", f"{FOUND} (p \u2264 0.01): they could not have found anything here."),
+    ),
+    (lambda: ask_positive(0.5, ONE_MEMBER), ("not run", "Too few members or non-members.")),
+    (lambda: ask_positive(0.5, ~ONE_MEMBER), ("not run", "Too few members or non-members.")),
+    (lambda: ask_positive(0.5, np.arange(10) < 2)[0], "passed"),
+    # The negative one at a fifth of the level, with the pool that there is.
+    (
+        lambda: ask_negative(),
+        (
+            (
+                "passed",
+                "On a model that was trained without regard to membership, the attacks reach AUC "
+                "0.500 [0.400, 0.600] (p = 0.5).",
+            ),
+            ("Ridge", KWARGS | {"confidence_level": 0.99}),
+        ),
+    ),
+    (
+        lambda: ask_negative(level=1 - 1e-9, pool="pool")[1][1],
+        KWARGS | {"confidence_level": HIGHEST_LEVEL, "shadows": "pool"},
+    ),
+    (lambda: ask_negative(estimator=MLPRegressor())[1][0], "MLPRegressor"),
+    (lambda: ask_negative(controls=False), (("not run", "Not requested."), None)),
+    (
+        lambda: ask_negative(membership=ONE_MEMBER),
+        (("not run", "Too few members or non-members."), None),
+    ),
+    (
+        lambda: ask_negative(victim=CallableVictim(np.sum, [0, 1])),
+        (("not run", "The victim cannot be trained."), None),
+    ),
+    (lambda: ask_negative({}), (("not run", "Every attack has its own victim."), None)),
+    # At rates at which ten others may be mistaken; the p-value is two-sided.
+    (
+        lambda: ask_permutation([0.2, 0.1, 0.09]),
+        (
+            (
+                "stated",
+                "Membership was permuted 999 times. The most significant of 2 results has "
+                "p = 0.04, two-sided and corrected for all of them.",
+            ),
+            [0.2, 0.1],
+            999,
+        ),
+    ),
+    (lambda: _control._draw_balanced_labels(SIDES, np.random.default_rng(0)).sum(), 5),
+    (
+        lambda: [
+            _control._draw_balanced_labels(SIDES, np.random.default_rng(0))[one].sum()
+            for one in (SIDES, ~SIDES)
+        ],
+        [3, 2],
+    ),
+    (
+        lambda: tell_refusal(
+            lambda: _control._draw_balanced_labels(ONE_MEMBER, np.random.default_rng(0))
+        ),
+        "The control needs 2 members and 2 non-members; got 1 and 9.",
+    ),
+    # What lies beyond a shift is asked where the sides differ and something was found.
+    (lambda: ask_beyond([0.025, 0.9], FIXED), ("stated", WARNED)),
+    (lambda: ask_beyond([0.026, 0.9], FIXED), None),
+    (lambda: ask_beyond([0.001], []), None),
+    (lambda: ask_beyond([0.001], FIXED, answer=[None]), None),
+    (
+        lambda: ask_beyond([0.001], FIXED, model=CallableVictim(np.sum, [0, 1])),
+        ("not run", "The model cannot be trained without some of the me"),
+    ),
+    (
+        lambda: ask_beyond([0.001], FIXED, model=NS(fit=None, predict=None)),
+        ("not run", "The model cannot be trained without some of the me"),
+    ),
+    (
+        lambda: ask_beyond([0.001], FIXED, error=ValueError("a b")),
+        ("not run", "It could not be measured: a b."),
+    ),
+    (
+        lambda: [
+            ask_beyond(
+                [0.9], FIXED, check=shift_checks.BeyondShiftOfFileCheck(), file_scores=scores
+            )
+            for scores in (None, [1.0])
+        ],
+        [None, ("stated", WARNED)],
+    ),
+    (
+        lambda: describe_beyond(),
+        f"{BEYOND_TEXT}So training adds 12.5 of 100 times, and at least 10.0.",
+    ),
+    (lambda: describe_beyond(low=0.0), f"{BEYOND_TEXT}What training adds is not beyond chance."),
+    (
+        lambda: describe_beyond(rate=0.001).partition("10.0. ")[2],
+        "It recognizes 250 of 1,000 members, and 0 of those that a model has not seen, when 1 of "
+        "1,000 others is mistaken for one.",
+    ),
+    # Five folds of at least twenty members, people with all their records in one of them.
+    (lambda: deal(), ([20] * 5, {-1})),
+    (lambda: deal(n_own=104), ([21, 21, 21, 21, 20], {-1})),
+    (lambda: deal(np.append(np.arange(200) // 2, np.arange(200, 210)), 200), ([40] * 5, {-1})),
+    (
+        lambda: tell_refusal(lambda: deal(n_own=99)),
+        "there are fewer than 100 independent members",
+    ),
+    (
+        lambda: tell_refusal(lambda: deal(np.append([0, 0], np.arange(108)))),
+        "there are fewer than 100 independent members",
+    ),
+    (compare_by_hand, [0.0] * 5),
+    (lambda: compare_folds(7.5), ("a", "f", [0, 10, 20, 30, 40])),
+    (
+        lambda: tell_refusal(lambda: compare_folds(7.4)).partition("which ")[2],
+        "takes about 7.5 s, and 7.4 s are allowed; audit fewer records.",
+    ),
+    (lambda: compare_rates([0.2, 0.09, 0.08]), (0.09, True, True)),
+    (lambda: compare_rates([0.08]), (None, None, None)),
+    (
+        lambda: _beyond_shift._place(array([2.0, 0.0]), array([1.0, 2.0, 3.0, 0.0])),
+        ([0.625, 0.125], [0.5, 0.25, 0.0, 0.75]),
+    ),
+    (lambda: train_fold("proba"), (True, 33, "params", None, "proba")),
+    (lambda: train_fold("label"), (True, 33, "params", None, "labels")),
+    # The strongest attack that judges all records and looks at the given model.
+    (
+        lambda: choose_answers({"a", "b"}, {"a": array([True]), "b": array([True])}),
+        ("a", [1]),
+    ),
+    (lambda: choose_answers({"b"}, {"a": array([True]), "b": array([True])}), ("b", [2])),
+    (
+        lambda: choose_answers({"a", "b"}, {"a": array([True, False]), "b": array([True])}),
+        ("b", [2]),
+    ),
+    (
+        lambda: choose_answers({"a", "b"}, dict.fromkeys("ab", array([True])), own=["a"]),
+        ("b", [2]),
+    ),
+    (lambda: choose_answers({}, {}), None),
+    (
+        lambda: [_drift.DriftResult(2.6, p, 0.6, 0.5, 5, 9).is_warning for p in (0.005, 0.0051)],
+        [True, False],
+    ),
+    # The smallest rate from 1% on, of all records, or else the largest.
+    (lambda: choose_rate(0.1, 0.02, 0.001), 0.02),
+    (lambda: choose_rate(0.01, 0.02), 0.01),
+    (lambda: choose_rate(0.0001, 0.001), 0.001),
+    (lambda: choose_rate(), None),
+    # Units are paired within their block, a member with another one; some have no partner.
+    (lambda: bundle([0, 0, 0, 1, 1], [1, 0, 1, 1, 0], 1), ([2, 2], 1, True)),
+    (lambda: bundle([0, 0, 0, 0, 1, 1, 1, 1], [1, 0, 0, 1, 0, 1, 0, 0], 1), ([2, 2, 2], 2, True)),
+    (lambda: bundle([0] * 5, [1, 0, 1, 0, 1], 0), ([2, 2], 1, True)),
+    # The check of drift ends early where the splits that are left have a chance below 5%.
+    (lambda: is_hopeless(1, 5), [True, False]),
+    (lambda: is_hopeless(2, 5), [True, False]),
+    (lambda: is_hopeless(3, 4), [True, False]),
+    (
+        lambda: [
+            tell_refusal(lambda n=n: _drift._number_sets(Records(np.eye(n)), np.arange(n) < 40))
+            for n in (79, 80)
+        ],
+        [
+            "One side has 39 independent records (different ones, of different people); the check "
+            "needs 40 members and as many non-members.",
+            None,
+        ],
+    ),
+    # People are found, and single records are not.
+    (lambda: ask_persons(None, 0.5), None),
+    (lambda: ask_persons(0.026, 0.5), ("stated", ", which is not beyond chance.")),
+    (lambda: ask_persons(0.025, 0.025), ("stated", ", and single records are found as well.")),
+    (
+        lambda: ask_persons(0.025, 0.026),
+        ("warning", ", although no number of single records is beyond chance."),
+    ),
+    (
+        lambda: ask_resolution(1000),
+        ("With 1,000 non-members, rates down to 1% (10 false positives) can be measured.", 0.01),
+    ),
+    (
+        lambda: ask_resolution(9)[0],
+        "With 9 non-members, no rate can be measured: it takes 10.",
+    ),
+    (lambda: ask_resolution(10)[0][:44], "With 10 non-members, rates down to 100% (10 "),
+    # 1,000 rows of 500 people, who are as many as far as they are alike.
+    (
+        lambda: ask_resolution(1000, np.append([0] * 5, 1 + np.arange(1000) // 2))[0][78:],
+        " This holds if records of a person are independent; they belong to 500 people, and if "
+        "all records of a person are alike, rates down to 2% can be measured.",
+    ),
+    (lambda: len(ask_resolution(1000, np.append([0] * 5, np.arange(1000)))[0]), 78),
+    (lambda: ask_resolution(12, [0] * 5 + [1] * 12)[0][-24:], "to 100% can be measured."),
+    # Rates at which no attack has a number, of all records.
+    (
+        lambda: ask_resolution(
+            1000,
+            None,
+            [
+                ("overall", "tpr", 0.001, "not resolvable"),
+                ("overall", "tpr", 0.01, "ok"),
+                ("overall", "tpr", 0.01, "not resolvable"),
+                ("sex", "tpr", 0.1, "not resolvable"),
+                ("overall", "auc", 0.2, "too few records"),
+                ("overall", "tpr", 0.0001, "not resolvable"),
+            ],
+        )[0][78:],
+        " No TPR is given at 0.1%, 0.01%.",
+    ),
+    # The attack on this model, and on shadow models.
+    (lambda: ask_shadows(power=None), ("error", "It failed.", None)),
+    (lambda: ask_shadows(power=None, is_failure=False)[0], "not run"),
+    (
+        lambda: ask_shadows(status="too few records"),
+        (
+            "not run",
+            "a reaches AUC 0.700 (SD 0.005) on 7 shadow models treated as victims. Too few "
+            "records to compare this model.",
+            None,
+        ),
+    ),
+    (
+        lambda: ask_shadows(0.71),
+        (
+            "passed",
+            "a reaches AUC 0.700 (SD 0.005) on 7 shadow models treated as victims, and 0.710 on "
+            "this model.",
+            None,
+        ),
+    ),
+    (lambda: ask_shadows(0.75)[::2], ("warning", "above")),
+    (lambda: ask_shadows(0.65)[::2], ("warning", "below")),
+    # One side is harder for models that know neither, or can be told without the model.
+    (lambda: ask_difficulty(0.4, 0.6, False), ("not run", "No shadow models.")),
+    (lambda: ask_difficulty(0.5, 0.6), ("passed", "Shadow models perform equally well")),
+    (lambda: ask_difficulty(0.4, 0.5), ("passed", "Shadow models perform equally well")),
+    (lambda: ask_difficulty(0.51, 0.6), ("warning", "Shadow models perform better")),
+    (lambda: ask_difficulty(0.4, 0.49), ("warning", "Shadow models perform worse")),
+    (
+        lambda: ask_baseline(0.5),
+        (
+            "passed",
+            "A baseline of trees reaches AUC 0.750 [0.500, 0.800]; a warning is given if the "
+            "interval lies above 0.5.",
+        ),
+    ),
+    (lambda: ask_baseline(0.501)[0], "warning"),
+    (lambda: ask_baseline(0.5, has_features=False)[0], "not run"),
+    (
+        lambda: ask_baseline(0.5, interval=False),
+        ("not run", "Too few records for a baseline without the model."),
+    ),
+    # A number of rows that is the one of the members needs no clone, unless some are held back.
+    (lambda: count_rows(None), None),
+    (lambda: count_rows(120, victim=Ridge()), None),
+    (lambda: count_rows(100), (100, 60, 60, False, 100, False)),
+    (lambda: count_rows(120), (120, 60, 60, False, 100, True)),
+    (lambda: count_rows(120, clone=50), (120, 60, 50, True, 100, True)),
+    (lambda: count_rows(120, clone=60), (120, 60, 60, False, 100, True)),
+    (
+        lambda: count_rows(100, clone=50, victim=STOPPED.fit(np.eye(20), np.arange(20.0))),
+        (100, 60, 50, True, 100, True),
+    ),
+]
+
+
+def test_answers_by_hand():
+    expect_answers(ROWS)

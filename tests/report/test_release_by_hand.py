@@ -1,0 +1,248 @@
+"""What is said of a release, and what changes of answers cost, with answers by hand."""
+
+from dataclasses import make_dataclass
+from types import SimpleNamespace as NS
+from unittest import mock
+
+import numpy as np
+import pandas as pd
+from by_hand import expect_answers
+from numpy import array, nan
+from scipy.stats import norm
+from sklearn.linear_model import LogisticRegression
+
+from skmia import Outputs
+from skmia.metrics import Interval
+from skmia.report import _release
+
+MODEL = LogisticRegression()
+
+
+def outputs(values, kind="proba"):
+    values = array(values)
+    return Outputs(values, [*"abc"][: values.shape[-1]] if kind != "label" else [*"abc"], kind)
+
+
+def list_changes(given, decimals=None):
+    return [(name, n) for name, _, n in _release._list_changes(given, MODEL, decimals)]
+
+
+def apply_changes(given):
+    return [apply(given).values for _, apply, _ in _release._list_changes(given, MODEL, None)]
+
+
+def way(evidence, verdict="?", **more):
+    return NS(evidence=evidence, verdict=verdict, **more)
+
+
+def connect(result, evidence="leak", file=None, release="service", under=()):
+    report = way(evidence, file=file)
+    found = NS(result=result, release=release, under_conditions=under)
+    return _release._connect(report, found)
+
+
+def doubts(evidence, file=None, release="service"):
+    return _release._list_release_doubts(way(evidence, "a", file=file), release)
+
+
+def left_out(release="service", reference=None, file=None):
+    report = NS(reference=reference, file=file)
+    return _release._list_attacks_left_out(report, release)
+
+
+def row(attack="a", **changed):
+    usual = {"scope": "overall", "group": "all", "attack": attack, "metric": "auc"}
+    usual |= {"max_fpr": nan, "estimate": 0.75, "low": 0.7, "high": 0.85, "status": "ok"}
+    return usual | {"n_members": 9, "n_nonmembers": 7} | changed
+
+
+def measure(*frames, level=0.95):
+    report = NS(settings={"confidence_level": 0.95})
+    found = _release._measure_largest(report, [pd.DataFrame(rows) for rows in frames])
+    return [(one.name, one.group, one.n_records, [*one.interval(level)]) for one in found]
+
+
+def wider(level):
+    return norm.ppf((1 + level) / 2) / norm.ppf(0.975)
+
+
+Passed = make_dataclass("Passed", ["name", "status", "text"], frozen=True)
+Found = make_dataclass(
+    "Found", ["result", "reasons", "limits", "checks", "conditions", "under_conditions"]
+)
+
+
+def withhold(result="release", doubts=(), failed=(), warnings=(), failures=()):
+    """Return result, reasons and conditions of a recommendation that is looked at again."""
+    parts = {
+        "_list_release_doubts": lambda *given: doubts,
+        "_list_failed": lambda *given: failed,
+        "list_warnings": lambda *given: warnings,
+        "list_failures": lambda *given: iter(failures),
+    }
+    found = Found(result, ("first",), (), (), ("one",), ("two",))
+    with mock.patch.multiple(_release, **parts):
+        found = _release._withhold(found, NS(checks=0, reference=0), None, "service", {})
+    return found.result, found.reasons, found.conditions
+
+
+LEFT = {"left_out": ["LiRA was left out: slow."]}
+FILE = NS(facts={"reason": None}, notes=["b were not read: x", "c"])
+THREE = outputs([[0.126, 0.25, 0.624], [0.5, 0.25, 0.25]])
+TO_MEASURE = _release.TO_MEASURE
+
+ROWS = [
+    # From the smallest change to the largest, of answers that say more.
+    (
+        lambda: list_changes(THREE),
+        [
+            ("answers rounded to 2 decimals", 2),
+            ("answers rounded to 1 decimal", 1),
+            ("the largest probability alone", None),
+            ("labels alone", None),
+        ],
+    ),
+    (
+        lambda: [name for name, _ in list_changes(outputs([[0.25, 0.75]]), 2)],
+        ["answers rounded to 1 decimal", "labels alone"],
+    ),
+    (lambda: list_changes(outputs([[0.25, 0.75]]), 1), [("labels alone", None)]),
+    (lambda: list_changes(outputs([[-0.5, 0.75]], "decision")), [("labels alone", None)]),
+    (lambda: list_changes(outputs(["a"], "label")), []),
+    (lambda: list_changes(Outputs(array([0.5]), None, "value")), []),
+    (
+        lambda: apply_changes(THREE),
+        [
+            [[0.13, 0.25, 0.62], [0.5, 0.25, 0.25]],
+            [[0.1, 0.2, 0.6], [0.5, 0.2, 0.2]],
+            [[0.0, 0.0, 0.624], [0.5, 0.0, 0.0]],
+            ["c", "a"],
+        ],
+    ),
+    # The share of the probability that moves.
+    (lambda: _release._measure_cost(THREE, THREE), 0.0),
+    (lambda: _release._measure_cost(THREE, THREE.as_labels()), (0.376 + 0.5) / 2),
+    (
+        lambda: _release._measure_cost(outputs([[0.25, 0.75]]), outputs([[0.3, 0.7]])),
+        0.05,
+    ),
+    (
+        lambda: _release._measure_cost(
+            outputs(np.log([[0.25, 0.75]]), "logits"), outputs(["a"], "label")
+        ),
+        0.75,
+    ),
+    (
+        lambda: _release._measure_cost(
+            outputs([[-0.5, 0.75]], "decision"), outputs(["a"], "label")
+        ),
+        1.0,
+    ),
+    # Leakage that was found and is no reason.
+    (
+        lambda: connect("release"),
+        ["The audit found leakage; it lies below every limit of this policy."],
+    ),
+    (lambda: connect("release", "none"), []),
+    (lambda: connect("do not release"), []),
+    (
+        lambda: connect("release with conditions", under=["a"]),
+        ["The audit found leakage; under the conditions it lies below every limit of this policy."],
+    ),
+    (
+        lambda: connect("release with conditions"),
+        ["The audit found leakage; it is not shown to lie above a limit of this policy."],
+    ),
+    (
+        lambda: connect("release", "none", way("leak"), "file"),
+        ["The attack on the file found leakage; it lies below every limit of this policy."],
+    ),
+    (lambda: connect("release", "none", way("leak"), "service"), []),
+    (
+        lambda: connect("release", "leak", way("leak"), "file")[0][:40],
+        "The audit and the attack on the file fou",
+    ),
+    (lambda: connect("release", "leak", None, "file")[0][:14], "The audit foun"),
+    # What cannot be said, of each way.
+    (lambda: doubts("leak"), ()),
+    (lambda: doubts("shift"), ("a",)),
+    (lambda: doubts("leak", way("shift", "b")), ()),
+    (lambda: doubts("leak", way("shift", "b"), "file"), ("b",)),
+    (lambda: doubts("shift", way("none", "b"), "file"), ("a",)),
+    (lambda: doubts("shift", None, "file"), ("a", _release._NO_FILE)),
+    (lambda: left_out(), ()),
+    (lambda: left_out("file", LEFT), ("LiRA was left out: slow.",)),
+    (lambda: left_out("service", None, FILE), ()),
+    (lambda: left_out("file", None, FILE), ("b were not read: x",)),
+    (
+        lambda: left_out("file", LEFT, NS(facts={"reason": "no file"}, notes=[])),
+        ("LiRA was left out: slow.", "The file was not attacked: no file"),
+    ),
+    # The largest of several attacks, with lower ends that are corrected for their number.
+    (lambda: measure([row()]), [("auc", "all", 16, [0.75, 0.7, 0.85])]),
+    (
+        lambda: measure(
+            [
+                row(metric="tpr", max_fpr=0.001),
+                row(scope="sex", group="f", metric="tpr", max_fpr=0.1, n_members=2),
+                row(metric="advantage"),
+                row(status="x"),
+            ]
+        ),
+        [
+            ("tpr_at_fpr_001", "all", 16, [0.75, 0.7, 0.85]),
+            ("tpr_at_fpr_1", "sex=f", 9, [0.75, 0.7, 0.85]),
+        ],
+    ),
+    (
+        lambda: measure([row()], [row("b", estimate=0.7, low=0.69, high=0.9)])[0][3],
+        [0.75, max(0.75 - 0.05 * wider(0.975), 0.7 - 0.01 * wider(0.975)), 0.9],
+    ),
+    (
+        lambda: measure([row()], level=0.99)[0][3],
+        [0.75, 0.75 - 0.05 * wider(0.99), 0.75 + 0.1 * wider(0.99)],
+    ),
+    (lambda: measure([row(told=1), row("b", estimate=0.9, told=0)])[0][3][0], 0.75),
+    (lambda: [*_release._bound(0.95, Interval(0.5, 0.4, 0.7), 0.95)], [0.5, 0.4, 0.7]),
+    # Of an audit without a verdict, what is above its limit decides.
+    (lambda: withhold(), ("release", ("first",), ("one",))),
+    (lambda: withhold("do not release", warnings=("w",)), ("do not release", ("first",), ("one",))),
+    (lambda: withhold(doubts=("d",)), ("cannot be said", ("d",), ("one",))),
+    (
+        lambda: withhold(doubts=("d",), failed=("f",)),
+        ("do not release", ("f", f"{TO_MEASURE}d"), ("one",)),
+    ),
+    (lambda: withhold(warnings=("w",)), ("cannot be said", ("w",), ())),
+    (lambda: withhold(warnings=("w",), failures=("f",)), ("do not release", ("f", "w"), ())),
+    (
+        lambda: [
+            one.status
+            for one in _release.withdraw_passes(
+                (
+                    Passed("k", "passed", ""),
+                    Passed("k", "failed", ""),
+                    Passed("parameters", "passed", ""),
+                )
+            )
+        ],
+        ["cannot be said", "failed", "passed"],
+    ),
+    (
+        lambda: _release.measure_gap(NS(membership=None)),
+        [],
+    ),
+    (lambda: _release.measure_gap(NS(membership=NS(gap=None))), []),
+    (
+        lambda: [
+            (one.name, one.n_records, [*one.interval(0.95)])
+            for one in _release.measure_gap(
+                NS(membership=NS(gap=Interval(0.25, 0.125, 0.5), n_members=3, n_nonmembers=4))
+            )
+        ],
+        [("gap", 7, [0.25, 0.125, 0.5])],
+    ),
+]
+
+
+def test_answers_by_hand():
+    expect_answers(ROWS)

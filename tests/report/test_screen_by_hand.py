@@ -1,0 +1,634 @@
+"""What is told first of an audit: sentences, levels and steps, of routes that are made by hand."""
+
+from types import SimpleNamespace as NS
+from unittest import mock
+
+import pandas as pd
+from by_hand import expect_answers
+from numpy import nan
+from scipy.stats import norm
+
+from skmia._core.levels import Level
+from skmia.report import _evidence, _screen
+from skmia.report._evidence import FILE, SERVICE, ReleaseRoute
+from skmia.report.checks._base import KNOWN
+
+
+def row(attack="a", **changed):
+    usual = {"scope": "overall", "group": "all", "attack": attack, "metric": "auc"}
+    usual |= {"max_fpr": nan, "estimate": 0.75, "low": 0.7, "high": 0.8, "status": "ok"}
+    return usual | {"n_members": 9, "n_nonmembers": 9} | changed
+
+
+def rate(attack="a", max_fpr=0.01, **changed):
+    return row(attack, metric="tpr", max_fpr=max_fpr, **changed)
+
+
+def route(*rows, way=SERVICE, level="clear", groups=(), overall=True, leaks=None, **numbers):
+    found = Level(level, numbers=numbers, groups=groups, overall=overall)
+    return ReleaseRoute(way, found, list(rows), leaks)
+
+
+def group(name="f", level="severe", scope="sex", **more):
+    return {"scope": scope, "group": name, "name": level} | more
+
+
+def of_group(**changed):
+    return row(scope="sex", group="f", **changed)
+
+
+def leak(*routes):
+    return _screen._write_leak(_evidence.get_highest(routes), routes)
+
+
+def nothing(*routes):
+    return _screen._write_nothing(routes[0], routes)
+
+
+def slight(*rows, best=None, leaks=None, base=100):
+    return _screen._write_slight_audit(route(*rows, level="slight", leaks=leaks), best, base)
+
+
+def sentence(*routes, evidence="leak", checks=None, baseline=None, files=None):
+    return _screen.write_sentence(routes, evidence, checks or {}, baseline, "Why.", files)
+
+
+def check(status="warning", name="blind baseline", **more):
+    found = NS(name=name, status=status, is_warning=status == "warning", finding=None, text="x")
+    found.is_error = status == "error"
+    vars(found).update(more)
+    return found
+
+
+def noisy(finding="noise", status="warning"):
+    name = _evidence.list_checks(KNOWN)[0].name
+    return {name: check(status, name, finding=finding)}
+
+
+def document(victim="LogisticRegression", changes=("Prune.",), **settings):
+    settings = {"n_shadows": 8} | settings
+    return {"victim_name": victim, "file": {"changes": changes}, "settings": settings}
+
+
+def against(*routes, has_policy=False, **more):
+    steps = _screen._advise_against_leaks(document(**more), routes, has_policy)
+    return [one.imperative for one in steps]
+
+
+def tell_defense(*routes):
+    steps = _screen._advise_against_leaks(document(), routes, False)
+    return next(one.why for one in steps if one.imperative == DEFEND)
+
+
+def tell_open(release, *routes):
+    with mock.patch.object(_screen, "tell_what_decides", lambda found: "Do it."):
+        return _screen._tell_open({"release": release}, routes)
+
+
+def trust(*statuses, is_conclusive=True):
+    names = ["blind baseline", "drift", "duplicates", "difficulty"]
+    checks = {
+        name: check(status, name, text=f"{status}.")
+        for name, status in zip(names, statuses, strict=False)
+    }
+    return _screen.list_trust(checks, is_conclusive)
+
+
+def largest(*rows, n_parts=1, level=0.95):
+    return _evidence._find_largest(rows, level, n_parts)
+
+
+def measure(rows, leaks, evidence="leak"):
+    frame = pd.DataFrame(rows)
+    null = pd.DataFrame(
+        [{"scope": scope, "group": name, "pvalue_adjusted": 0.01} for scope, name in leaks],
+        columns=["scope", "group", "pvalue_adjusted"],
+    )
+    grounds = NS(results=frame, null=null, level=0.95, checks={})
+    found = _evidence.measure_audit_level(grounds, evidence)
+    parts = [(one["group"], one["name"]) for one in found.groups]
+    return found.name, found.overall, parts
+
+
+def lower(estimate, low, n):
+    """Lower end that is corrected for so many numbers."""
+    wider = norm.ppf(1 - 0.05 / n / 2) / norm.ppf(0.975)
+    return estimate - wider * (estimate - low)
+
+
+RANKS = "A random member ranks above a random non-member 75 of 100 times."
+OF_FILE = (
+    "With the **model file**, a random member ranks above a random non-member 75 of 100 times."
+)
+FEW = "too few others to say how many can be recognized with certainty."
+NEAR = rate(estimate=0.0149, low=0.0101)
+WHEN = "when 1 of 100 others is mistaken for one"
+LITTLE = "This is more than chance, but too little to identify anyone with certainty."
+WITH = "An attacker who gets the model's **answers** can recognize"
+AUDIT, HARDER = "Audit the file before you release it.", "Run a stronger audit before a release."
+COMPARE, LESS = "Compare after each change.", "Train a model that stores less."
+DEFEND, MEMORIZE = "Defend the service, then compare.", "Train a model that memorizes less."
+STOP = "Do not release the file."
+ONE_CLASS = [
+    row(scope="class", group=name, n_members=a, n_nonmembers=b)
+    for name, (a, b) in {"1": (3, 0), "2": (4, 5), "3": (1, 0)}.items()
+]
+
+BOTH_LEAK = route(way=FILE), route()
+
+ROWS = [
+    # A leak of all records, by members that are recognized, or by ranks.
+    (lambda: leak(route(row())), f"{RANKS} There are {FEW}"),
+    (lambda: leak(route(row(), way=FILE), route(level="none")), f"{OF_FILE} There are {FEW}"),
+    (
+        lambda: leak(route(row(), rate(estimate=0.5, fpr=0.01))),
+        f"{WITH} 50 of 100 training records, and mistakes 1 of 100 others for one.",
+    ),
+    (
+        lambda: leak(route(row(), rate(estimate=0.5, fpr=0.0))),
+        f"{WITH} **50 of 100** training records **without mistaking anyone else for one** (0 of "
+        "100 others).",
+    ),
+    (
+        lambda: leak(route(row(), rate(estimate=0.5, fpr=0.0, fpr_high=0.021)))[-28:],
+        "0 of 100 others; at most 3).",
+    ),
+    (
+        lambda: leak(route(row(), rate(estimate=0.01))),
+        f"{RANKS} None can be recognized with certainty: 1 of 100 members, and 1 of 100 others are "
+        "taken for one.",
+    ),
+    (
+        lambda: leak(route(row(), rate(estimate=0.049))),
+        f"{RANKS} Few can be recognized with certainty: 5 of 100 members, and 1 of 100 others are "
+        "taken for one.",
+    ),
+    (lambda: leak(route(row(), rate(estimate=0.05)))[:11], "An attacker"),
+    # The other route is told beside it.
+    (
+        lambda: leak(
+            route(row(), rate(estimate=0.5), way=FILE, level="severe"), route(rate(estimate=0.25))
+        ),
+        "An attacker with the **model file** can recognize 50 of 100 training records, and "
+        "mistakes 1 of 100 others for one. From the **answers** alone, it is 25 of 100.",
+    ),
+    (
+        lambda: _screen._tell_other(route(rate(fpr=0.02), way=FILE), rate(), 100),
+        " From the **model file**, it is 75 of 100, when 2 of 100 others are mistaken for one.",
+    ),
+    (
+        lambda: [
+            _screen._tell_other(one, rate(), 100)
+            for one in (
+                route(rate(), level="unknown"),
+                route(row()),
+                route(rate(), level="none"),
+                route(rate(), groups=[group()], overall=False),
+            )
+        ],
+        [
+            " From the **answers** alone, nothing can be said.",
+            " From the **answers** alone, nothing can be said.",
+            " From the **answers** alone, it is no more than by guessing.",
+            " From the **answers** alone, only **sex: f** is beyond chance.",
+        ],
+    ),
+    # A slight leak: the rate of the picture if it is beyond chance, or ranks.
+    (lambda: slight(row()), f"{RANKS} {LITTLE}"),
+    (
+        lambda: slight(row(), rate(), best=rate()),
+        f"An attacker recognizes **75** of 100 training records, {WHEN}. {LITTLE}",
+    ),
+    (lambda: slight(row(), rate(low=0.01), best=rate(low=0.01)), f"{RANKS} {LITTLE}"),
+    (
+        lambda: slight(
+            row(), rate(estimate=0.0149, low=0.0101), best=rate(estimate=0.0149, low=0.0101)
+        ),
+        f"{RANKS} {LITTLE}",
+    ),
+    (lambda: slight(row("a", estimate=0.6), row("b")), f"{RANKS} {LITTLE}"),
+    (
+        lambda: slight(row(low=0.5), rate(low=0.02)),
+        f"{RANKS} One number of an attack is beyond chance, but too little to identify anyone "
+        "with certainty.",
+    ),
+    (lambda: leak(route(row(), level="slight")), f"{RANKS} {LITTLE}"),
+    (lambda: leak(route(row(), rate(), level="slight"))[:22], "An attacker recognizes"),
+    # Only a group is beyond chance.
+    (
+        lambda: leak(route(of_group(), groups=[group()], overall=False)),
+        "Over all records, attacks recognize no more than chance explains. In **sex: f**, a random "
+        "member ranks above a random non-member 75 of 100 times: the leakage is severe.",
+    ),
+    (
+        lambda: leak(route(groups=[group()], overall=False)),
+        "Over all records, attacks recognize no more than chance explains. In **sex: f**, the "
+        "leakage is severe.",
+    ),
+    (
+        lambda: leak(route(groups=[group(level="none")], overall=False)),
+        "Over all records, attacks recognize no more than chance explains.",
+    ),
+    # Nothing is shown.
+    (
+        lambda: nothing(route(rate(estimate=0.02, high=0.034), level="none")),
+        f"One attack recognizes no more than chance explains: **2** of 100 training records, and "
+        f"at most 3, {WHEN}. A stronger attack may still succeed.",
+    ),
+    (
+        lambda: nothing(
+            route(rate("a", high=0.001), rate("b", estimate=0.0, high=0.004), level="none"),
+            route(level="unknown", way=FILE),
+        ),
+        f"Two attacks recognize no more than chance explains: **0** of 100 training records, and "
+        f"at most 1, {WHEN}. A stronger attack may still succeed. The **model file** could not "
+        "be judged.",
+    ),
+    (
+        lambda: nothing(route(row(high=0.9), row("b", estimate=0.8), level="none")),
+        "Two attacks rank members no better than chance explains: at most **90** of 100 times "
+        "above a non-member. A stronger attack may still succeed.",
+    ),
+    (lambda: nothing(route(row(), level="none"))[:24], "One attack ranks members"),
+    # The sentence, by what there is.
+    (lambda: sentence(route(row(), level="none"))[:10], "One attack"),
+    (lambda: sentence(route(row())), f"{RANKS} There are {FEW}"),
+    (
+        lambda: sentence(route(row(), groups=[group()])),
+        f"{RANKS} There are {FEW} It is severe for **sex: f**.",
+    ),
+    (lambda: sentence(route(row(), groups=[group(level="clear")])), f"{RANKS} There are {FEW}"),
+    (
+        lambda: sentence(route(of_group(), groups=[group()], overall=False))[-22:],
+        "the leakage is severe.",
+    ),
+    (
+        lambda: sentence(route(level="unknown"), evidence="reversed")[:41],
+        "**The scores are the wrong way round.** A",
+    ),
+    (
+        lambda: sentence(route(level="unknown"), evidence="unknown"),
+        "**Nothing could have been found.** Why.",
+    ),
+    (
+        lambda: sentence(
+            route(level="unknown"),
+            evidence="shift",
+            checks={"blind baseline": check()},
+            baseline={"auc": 0.8},
+        ).partition(" An attack")[0],
+        "**Members and non-members differ even without the model.** They can be distinguished 80 "
+        "of 100 times without it.",
+    ),
+    (
+        lambda: sentence(route(*ONE_CLASS, level="unknown"), evidence="shift").partition(" An ")[0],
+        "**Members and non-members differ even without the model:** all non-members are of the "
+        "class 2.",
+    ),
+    (lambda: _screen.find_lone_class([route(*ONE_CLASS)]), "all non-members are of the class 2"),
+    (
+        lambda: _screen.find_lone_class(
+            [
+                route(
+                    *(
+                        one | {"n_members": one["n_nonmembers"], "n_nonmembers": one["n_members"]}
+                        for one in ONE_CLASS
+                    )
+                )
+            ]
+        ),
+        "all members are of the class 2",
+    ),
+    (lambda: _screen.find_lone_class([route(*ONE_CLASS[1:2])]), None),
+    (lambda: _screen.find_lone_class([route(row(n_members=0))]), None),
+    # Heading and headlines.
+    (
+        lambda: [
+            _screen._write_heading(one, checks)
+            for one, checks in (
+                (route(), {}),
+                (route(overall=False), {}),
+                (route(level="slight", overall=False), {}),
+                (route(level="none", overall=False), {}),
+                (route(), noisy()),
+                (route(), noisy("stop")),
+                (route(), noisy(status="passed")),
+                (route(way=FILE), noisy()),
+                (route(level="unknown"), noisy()),
+            )
+        ],
+        [
+            "Clear leakage",
+            "Clear leakage in a group",
+            "Slight leakage in a group",
+            "No leakage detected",
+            "Clear leakage in noisy answers",
+            "Clear leakage",
+            "Clear leakage",
+            "Clear leakage",
+            "No verdict",
+        ],
+    ),
+    (
+        lambda: [
+            _screen._make_headline(one, route(level="severe"), {})[1::2]
+            for one in (
+                route(),
+                route(level="severe", way=FILE),
+                route(groups=[group()]),
+                route(groups=[group("a name that is long")], overall=False),
+            )
+        ],
+        [
+            ("as a service", False),
+            ("as a file", True),
+            ("as a service; severe for sex: f", False),
+            ("as a service; only for sex: a name that ...", False),
+        ],
+    ),
+    (
+        lambda: _screen._make_headline(route(), route(), noisy())[1],
+        "as a service, in noisy answers",
+    ),
+    (lambda: _screen._tell_noise([route(way=FILE)], noisy()), ""),
+    (
+        lambda: _screen._tell_noise([route(way=FILE), route()], noisy())[:22],
+        " **The model answers e",
+    ),
+    (lambda: _screen._list_untold(["a b", "c"], "so a b is"), ["c"]),
+    (
+        lambda: [
+            _screen._name_files({"settings": {"command": command}})
+            for command in (
+                None,
+                {"train": "x/a.csv", "held_out": "b.csv"},
+                {"train": "a.csv", "heldout": "b.csv"},
+                {"train": "a.csv", "held_out": None},
+            )
+        ],
+        [None, ["a.csv", "b.csv"], ["a.csv", "b.csv"], None],
+    ),
+    # Intervals above chance where nothing is shown.
+    (lambda: _screen._tell_intervals([route(row())]), ""),
+    (lambda: _screen._tell_intervals([route(row(low=0.5), level="none")]), ""),
+    (
+        lambda: _screen._tell_intervals(
+            [route(row(low=0.51), of_group(), level="none", groups=[group(level="none")])]
+        )[:74],
+        "Each interval holds for one number alone. In all records and sex: f one li",
+    ),
+    (
+        lambda: _screen._tell_intervals([route(row(), way=FILE), route(row(), level="none")])[:69],
+        "Each interval holds for one number alone. In all records (service) on",
+    ),
+    (
+        lambda: _screen._tell_intervals([route(of_group(), groups=[group(), group("m", "none")])]),
+        "",
+    ),
+    # Steps against leaks.
+    (lambda: against(route()), [DEFEND, AUDIT, HARDER, COMPARE]),
+    (lambda: against(route(level="slight")), [AUDIT, MEMORIZE, HARDER, COMPARE]),
+    (
+        lambda: against(route(way=FILE), route(level="none")),
+        [STOP, LESS, HARDER, COMPARE],
+    ),
+    (
+        lambda: against(route(way=FILE), route(level="none"), has_policy=True),
+        [LESS, HARDER, COMPARE],
+    ),
+    (
+        lambda: against(route(way=FILE, level="slight"), route(level="none")),
+        [LESS, HARDER, COMPARE],
+    ),
+    (lambda: against(route(way=FILE, level="none"), route()), [DEFEND, HARDER, COMPARE]),
+    (
+        lambda: against(route(level="slight", groups=[group()]), group="sex")[:2],
+        ["Look at the worst group.", AUDIT],
+    ),
+    (lambda: against(route(level="slight", groups=[group()]))[0], AUDIT),
+    (lambda: against(route(level="slight"), group="sex")[0], AUDIT),
+    (
+        lambda: [
+            tell_defense(route(way=FILE), route(level="severe")),
+            tell_defense(route(way=FILE), route(groups=[group()])),
+            tell_defense(route(way=FILE, level="none"), route(groups=[group()]))[-28:],
+        ],
+        [
+            "It also leaks severely.",
+            "It also leaks clearly. Most in sex: f.",
+            "r a defense. Most in sex: f.",
+        ],
+    ),
+    (lambda: against(route(way=FILE), route())[:3], [STOP, LESS, DEFEND]),
+    (
+        lambda: [
+            list(
+                _screen._advise_against_leaks(
+                    document(changes=changes), [route(way=FILE), route()], 0
+                )
+            )[1].why
+            for changes in (("a" * 80, "b" * 79, "c"), ("a" * 80, "b" * 80))
+        ],
+        ["a" * 80 + " " + "b" * 79, "a" * 80],
+    ),
+    (lambda: _screen._look_harder(document(n_shadows=0)).why, "Use shadow models."),
+    (lambda: _screen._look_harder(document()).why[:30], "8 shadow models were trained; "),
+    (
+        lambda: [
+            [one.why[:30] for one in _screen._advise_to_look(document(), routes)][-1]
+            for routes in ([route(level="none")], [route(rate(max_fpr=0.02), level="none")])
+        ],
+        ["`--fail-above auc.high=0.6`", "`--fail-above tpr@0.02.high=0."],
+    ),
+    (
+        lambda: [
+            len([*_screen._advise_to_look(document(), routes)])
+            for routes in ([route(level="none")], [route(way=FILE), route(level="none")])
+        ],
+        [3, 2],
+    ),
+    (
+        lambda: [
+            _screen.is_open_file(routes)
+            for routes in (
+                [route()],
+                [route(way=FILE, level="unknown"), route()],
+                [route(way=FILE, level="unknown"), route(level="unknown")],
+                [route(way=FILE), route()],
+            )
+        ],
+        [False, True, False, False],
+    ),
+    # What would end that a policy cannot say: an audit of what is released that has a verdict.
+    (
+        lambda: [
+            tell_open(release, *routes)
+            for release, routes in (
+                ("service", [route()]),
+                ("service", [route(level="unknown")]),
+                ("service", [route(way=FILE, level="unknown"), route()]),
+                ("file", [route(way=FILE, level="unknown"), route()]),
+                ("file", [route(way=FILE), route()]),
+            )
+        ],
+        [
+            " Do it.",
+            " The audit has no verdict.",
+            " Do it.",
+            " The audit has no verdict.",
+            " Do it.",
+        ],
+    ),
+    # Whether the numbers can be trusted.
+    (
+        lambda: trust("passed", "warning", "stated", "not run"),
+        {
+            "line": "With care: one check passed and one failed or warned.",
+            "short": "one check passed, one failed or warned",
+            "rows": trust("passed", "warning", "stated", "not run")["rows"],
+            "bad": [trust("passed", "warning")["rows"][0]["words"]],
+            "not_run": ["difficulty (not run)"],
+        },
+    ),
+    (
+        lambda: [one["status"] for one in trust("stated", "passed", "warning", "error")["rows"]],
+        ["error", "warning", "passed", "stated"],
+    ),
+    (lambda: trust("passed", "passed")["line"], "Yes: two checks passed and none failed."),
+    (lambda: trust("passed", is_conclusive=False)["line"], "No: one check passed and none failed."),
+    (
+        lambda: trust("error", "error")["line"],
+        "With care: no checks passed and two failed or warned.",
+    ),
+    (
+        lambda: trust("not run", "not run")["not_run"],
+        ["blind baseline, drift (not run)"],
+    ),
+    # Which rows are told, and which rate.
+    (
+        lambda: [
+            one["attack"]
+            for one in _evidence.list_told(
+                [row("a"), row("b", told=1), rate("c"), rate("d", told=0), of_group(attack="e")]
+            )
+        ],
+        ["b", "c", "d", "e"],
+    ),
+    (lambda: route(row("a"), row("b", estimate=0.8)).find_best("auc")["attack"], "b"),
+    (lambda: route(row("a", high=0.9), row("b")).find_best("auc", end="high")["attack"], "a"),
+    (lambda: route(rate("a", fpr=0.01), rate("b", fpr=0.0)).find_best("tpr", 0.01)["attack"], "b"),
+    (lambda: route(rate("a"), rate("b", 0.1, estimate=0.9)).find_best("tpr", 0.01)["attack"], "a"),
+    (lambda: route(rate("a", status="x"), of_group()).find_best("tpr", 0.01), None),
+    (lambda: _evidence._choose_usual({0.001, 0.02, 0.1}), 0.02),
+    (lambda: _evidence._choose_usual({0.001, 0.01}), 0.01),
+    (lambda: _evidence._choose_usual({0.001, 0.0001}), 0.001),
+    (lambda: _evidence._choose_usual(set()), None),
+    (lambda: _evidence.choose_rate([route(row())]), None),
+    (
+        lambda: _evidence.choose_rate(
+            [
+                route(
+                    rate(max_fpr=0.02, status="x"),
+                    rate(max_fpr=0.05),
+                    rate(max_fpr=0.03, scope="s"),
+                )
+            ]
+        ),
+        0.05,
+    ),
+    # Of a slight leak, a rate at which something is beyond chance.
+    (
+        lambda: [
+            _evidence.choose_rate([route(*rows, level="slight")])
+            for rows in (
+                [row(), rate(low=0.01), rate(max_fpr=0.1)],
+                [row(low=0.5), rate(low=0.01), rate(max_fpr=0.1)],
+                [row(low=0.5), rate(), rate(max_fpr=0.1)],
+                [row(low=0.5), rate(low=0.01), rate(max_fpr=0.1, low=0.1)],
+            )
+        ],
+        [0.01, 0.1, 0.01, 0.01],
+    ),
+    # Of a larger one, the rate that its level follows from.
+    (
+        lambda: [
+            _evidence.choose_rate(
+                [route(row(), rate(low=0.01 * ratio), rate(max_fpr=0.1), **numbers)]
+            )
+            for ratio, numbers in (
+                (4.9, {}),
+                (4.9, {"ratio": {"max_fpr": 0.1}}),
+                (5.0, {"ratio": {"max_fpr": 0.1}}),
+                (4.9, {"ratio": {"max_fpr": 0.1}, "auc": {"low": 0.6}}),
+                (4.9, {"ratio": {"max_fpr": 0.1}, "auc": {"low": 0.59}}),
+            )
+        ],
+        [0.01, 0.1, 0.01, 0.01, 0.1],
+    ),
+    (lambda: _evidence.find_unit(rate()), 0.01),
+    (lambda: _evidence.find_unit(rate(fpr=0.002, fpr_high=nan)), 0.01),
+    (lambda: _evidence.find_unit(rate(fpr=0.002, fpr_high=0.004)), 0.004),
+    (lambda: _evidence.find_unit(rate(fpr=0.002, fpr_high=0.004), 2.0), 0.006),
+    (lambda: _evidence.find_unit(rate(fpr=0.002, fpr_high=0.004), 9.0), 0.01),
+    # Lower ends are corrected for the attacks among which one was chosen, and for the groups.
+    (
+        lambda: largest(row()),
+        {"auc": {"low": 0.7, "estimate": 0.75, "attack": "a", "max_fpr": None}},
+    ),
+    (
+        lambda: largest(row("a"), row("b", estimate=0.74, low=0.6))["auc"]["low"],
+        lower(0.75, 0.7, 2),
+    ),
+    (lambda: largest(row("a", told=1), row("b", told=1))["auc"]["low"], 0.7),
+    (lambda: largest(row(), n_parts=3)["auc"]["low"], lower(0.75, 0.7, 3)),
+    (
+        lambda: largest(rate(max_fpr=0.1), rate(estimate=0.5, low=0.4))["ratio"],
+        {"low": 40.0, "estimate": 50.0, "attack": "a", "max_fpr": 0.01},
+    ),
+    (lambda: largest(row("a", low=0.5), row("b", estimate=0.7))["auc"]["attack"], "b"),
+    (lambda: largest(row("a", low=0.5), row("b", estimate=0.7))["auc"]["estimate"], 0.75),
+    (lambda: largest(rate(low=-0.5))["ratio"]["low"], 0.0),
+    # The level of all records, or of the group with the most where only groups leak.
+    (
+        lambda: measure([row(), of_group(estimate=0.9, low=0.89)], [("overall", "all")]),
+        ("clear", True, [("f", "none")]),
+    ),
+    (
+        lambda: measure(
+            [row(), of_group(estimate=0.9, low=0.89)], [("overall", "all"), ("sex", "f")]
+        ),
+        ("clear", True, [("f", "severe")]),
+    ),
+    (
+        lambda: measure([row(), of_group(estimate=0.9, low=0.89)], [("sex", "f")]),
+        ("severe", False, [("f", "severe")]),
+    ),
+    (
+        lambda: measure([row(), of_group(status="x"), row(metric="advantage")], [], "none"),
+        ("none", True, []),
+    ),
+    (lambda: measure([row()], [], "unknown"), ("unknown", True, [])),
+    (
+        lambda: [
+            _evidence.get_highest(routes).way
+            for routes in (
+                [route(way=FILE), route()],
+                [route(way=FILE), route(level="severe")],
+                [route(way=FILE, level="unknown"), route(level="none")],
+                [route(way=FILE, level="slight"), route(level="none")],
+            )
+        ],
+        [FILE, SERVICE, SERVICE, FILE],
+    ),
+    (
+        lambda: _evidence.list_shown_of_document(
+            {"permutation": {"numbers": [row(pvalue_adjusted=p) for p in (0.025, 0.026)]}}, 0.95
+        ),
+        frozenset({("a", "overall", "all", "auc", None)}),
+    ),
+    (lambda: _evidence.list_shown_of_document({"permutation": None}, 0.95), frozenset()),
+]
+
+
+def test_answers_by_hand():
+    expect_answers(ROWS)

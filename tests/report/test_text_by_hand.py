@@ -1,0 +1,470 @@
+"""An audit as text for a terminal, line by line, of poor and of crowded results."""
+
+from types import SimpleNamespace as NS
+
+import pandas as pd
+from by_hand import expect_answers
+from numpy import nan
+
+from skmia._core.levels import Level
+from skmia.report import _captions, _pool_size, _text
+from skmia.report._evidence import FILE, SERVICE, ReleaseRoute
+
+
+def row(attack="a", **changed):
+    usual = {"scope": "overall", "group": "all", "attack": attack, "metric": "auc"}
+    usual |= {"max_fpr": nan, "estimate": 0.75, "low": 0.7, "high": 0.8, "status": "ok"}
+    return usual | {"n_members": 1200, "n_nonmembers": 30} | changed
+
+
+def rate(attack="a", max_fpr=0.01, **changed):
+    return row(attack, metric="tpr", max_fpr=max_fpr, **changed)
+
+
+def table(*rows):
+    return _text.format_table(pd.DataFrame(rows))
+
+
+def lay_out(*widths):
+    names = [f"c{k}" for k in range(len(widths))]
+    return _text._layout(names, dict(zip(names, widths, strict=True)))
+
+
+def route(*rows, way=SERVICE, level="clear", groups=(), overall=True):
+    return ReleaseRoute(way, Level(level, groups=groups, overall=overall), list(rows))
+
+
+def group(name, level="slight", scope="sex"):
+    return {"scope": scope, "group": name, "name": level}
+
+
+def tabulate(*routes, rate=0.01):
+    return _text._tabulate_routes(routes, rate, 0.95)
+
+
+def trust(n=30, results=({"a": 1},), bad=(), checks=None):
+    checks = {name: NS(status=status) for name, status in (checks or {}).items()}
+    result = NS(data={"n_nonmembers": n}, results=pd.DataFrame(results), checks=checks)
+    return _text._list_trust(result, {"line": "Yes.", "bad": bad})
+
+
+def check(text, error=False, warning=False):
+    return NS(text=text, is_error=error, is_warning=warning)
+
+
+def caveats(rows=(), checks=None, notes=(), growth=None):
+    settings, frame = {"confidence_level": 0.9}, pd.DataFrame(rows, columns=[*row()])
+    result = NS(settings=settings, checks=checks or {}, notes=notes, growth=growth)
+    return _text._list_caveats(result, frame)
+
+
+def source(auc, name="leaves", path="", n_equations=None, expected=None, n_exposed=0):
+    found = {"auc": auc, "name": name, "path": path, "n_equations": n_equations}
+    return found | {"expected_auc": expected, "n_exposed": n_exposed, "exposed_auc": None}
+
+
+def sources(*found):
+    return _text.describe_sources({"sources": found, "n_records": 1500})
+
+
+def read(*ledger, obstacle=None):
+    ledger = [dict(zip(("place", "part", "size"), one, strict=True)) for one in ledger]
+    return _text.describe_reading({"ledger": ledger, "obstacle": obstacle})
+
+
+def ways(file=None):
+    return _text._describe_ways(NS(file=file, verdict="a leak"))
+
+
+def exposed(disparity=0.1, reject=True, pairs=(), left_out=()):
+    names = ("group", "mean", "low", "high")
+    groups = [
+        dict(zip(names, one, strict=True))
+        for one in (("m", 0.25, 0.2, 0.3), ("f", 0.125, 0.1, 0.2), ("x", 0.2, 0.1, 0.3))
+    ]
+    test = {"scope": "sex", "n_rounds": 7, "disparity": disparity, "reject": reject}
+    test |= {"pvalue": 0.02, "n_permutations": 99, "left_out": left_out, "groups": groups}
+    return {"attack": "LiRA", "scopes": [test | {"pairs": [{"reject": one} for one in pairs]}]}
+
+
+def growth(reason="time", *steps, metric="auc", seconds=720):
+    usual = {"n_shadows": 10, "steps": steps, "reason": reason, "metric": metric}
+    return usual | {"max_fpr": 0.01, "seconds_per_model": seconds, "time_budget": 90.5}
+
+
+def step(n=8, gain=0.16, sd=0.01, **more):
+    found = {"n_shadows": n, "gain": gain, "sd": sd, "power": 0.875, "attack": "LiRA"}
+    return found | {"gain_standard_error": 0.02} | more
+
+
+def wrong(n=8, steps=(), reason="time", settings=None, **changed):
+    found = growth(reason, *steps) | {"n_shadows": n, "max_fpr": None} | changed
+    settings = {"n_shadows": n, "attacks": {"LiRA": ""}} | (settings or {})
+    return [*_pool_size.list_wrong_growth({"growth": found, "settings": settings})]
+
+
+LINE = "  {:9s}{:16s}{:15s}{:22s}{}".format
+HEAD = [
+    LINE("", "", "recognized", "how often a member", "").rstrip(),
+    LINE("", "", "of 100", "ranks higher (AUC)", "level"),
+]
+AUC = "0.750 [0.700, 0.800]"
+SAME = "Over 7 shadow models treated as the victim, all groups of sex have the same mean advantage."
+DIFFER = (
+    "Over 7 shadow models treated as the victim, the mean advantage of LiRA differs between the "
+    "groups of sex: from 12.5% [10.0, 20.0] for f to 25.0% [20.0, 30.0] for m (p = 0.02 by "
+    "permutation of the groups)"
+)
+TITLE = "all records (1,200 members, 30 non-members)"
+FACTS = {"answers_only": True, "sources": [], "n_records": 4, "ledger": [], "changes": ["b"]}
+READ_ALL = "Everything that depends on the data was read, and the same attack"
+GROWN = "the AUC of LiRA on shadow models treated as the victim"
+MORE = "10 more models would take about 2 hours"
+
+ROWS = [
+    # One row for each attack, and one column for each number.
+    (lambda: _text.format_table(pd.DataFrame()), []),
+    (
+        lambda: table(row("a"), rate("a"), rate("a", 0.1), row("bb"), rate("bb"), rate("bb", 0.1)),
+        [
+            "",
+            TITLE,
+            "attack  AUC                   TPR @ 1% FPR        TPR @ 10% FPR",
+            f"a       {AUC}  75.0% [70.0, 80.0]  75.0% [70.0, 80.0]",
+            f"bb      {AUC}  75.0% [70.0, 80.0]  75.0% [70.0, 80.0]",
+        ],
+    ),
+    (
+        lambda: table(row("a"), row("a", scope="sex", group="f", status="too few records"))[4:],
+        [
+            "",
+            "sex = f (1,200 members, 30 non-members)",
+            "  too few records: at least 2 members and 2 non-members are needed",
+        ],
+    ),
+    (
+        lambda: table(row("a", status="too few records"), row("a", scope="sex", group="f"))[3:],
+        [
+            "",
+            "sex = f (1,200 members, 30 non-members)",
+            "attack  AUC",
+            f"a       {AUC}",
+        ],
+    ),
+    # Columns that do not fit beside each other go below, with the attack in front of them.
+    (lambda: lay_out(10, 43, 43), [["c0", "c1", "c2"]]),
+    (lambda: lay_out(10, 43, 44), [["c0", "c1"], ["c0", "c2"]]),
+    (lambda: lay_out(10, 43, 44, 42), [["c0", "c1"], ["c0", "c2", "c3"]]),
+    (lambda: lay_out(10, 99, 5), [["c0", "c1"], ["c0", "c2"]]),
+    # The strongest attack of each route, and the groups with the most.
+    (
+        lambda: tabulate(route(row(), rate())),
+        [
+            *HEAD,
+            LINE("service", "all", " 75 [70, 80]", AUC, "clear"),
+            LINE("guessing", "", "  1", "0.5", "none shown"),
+            "  Members recognized of 100, when 1 of 100 others is mistaken for one;",
+            "  brackets: 95% intervals of each number alone.",
+        ],
+    ),
+    (
+        lambda: tabulate(route(row()), rate=None),
+        [
+            *HEAD,
+            LINE("service", "all", "  -", AUC, "clear"),
+            LINE("guessing", "", "  -", "0.5", "none shown"),
+            "  Brackets: 95% intervals of each number alone.",
+        ],
+    ),
+    (
+        lambda: tabulate(route(way=FILE), route(row(), rate()))[2:4],
+        [
+            LINE("file", "all", "  -", "-", "clear"),
+            LINE("service", "all", " 75 [70, 80]", AUC, "clear"),
+        ],
+    ),
+    (
+        lambda: tabulate(
+            route(
+                *(row(scope="sex", group=name) for name in ("f", "m", "with long name")),
+                groups=[group("f"), group("with long name", "severe"), group("m", "none")],
+                overall=False,
+            ),
+            rate=None,
+        )[2:6],
+        [
+            LINE("service", "all", "  -", "-", "none shown"),
+            LINE("", "sex with long \u2026", "  -", AUC, "severe"),
+            LINE("", "sex f", "  -", AUC, "slight"),
+            LINE("", "sex m", "  -", AUC, "none shown"),
+        ],
+    ),
+    (
+        lambda: [
+            len(tabulate(route(row(), groups=[group(f"{k}") for k in range(n)]), rate=None))
+            for n in (8, 9)
+        ],
+        [13, 14],
+    ),
+    (
+        lambda: tabulate(route(row(), groups=[group(f"{k}") for k in range(11)]), rate=None)[11],
+        "           3 more groups: --verbose",
+    ),
+    # Classes are shown if one is at another level than all records.
+    (
+        lambda: [
+            len(tabulate(route(row(), groups=[group("1", level, "class")]), rate=None))
+            for level in ("none", "clear", "severe")
+        ],
+        [5, 5, 6],
+    ),
+    (
+        lambda: [
+            tabulate(route(rate(fpr=fpr)), route(rate(fpr=0.02), way=FILE))[4][:34].split()[1:]
+            for fpr in (0.02, 0.03)
+        ],
+        [["2"], ["-"]],
+    ),
+    (
+        lambda: trust(),
+        ["  Trust   Yes.", "          Rates below 33% cannot be measured with 30 non-members."],
+    ),
+    (lambda: trust(10)[1], "          Rates cannot be measured with 10 non-members."),
+    (lambda: trust(results=()), ["  Trust   Yes."]),
+    (
+        lambda: trust(
+            bad=["A", "B"], checks={"c": "not run", "d": "passed", "e": "not run"}, results=()
+        ),
+        ["  Trust   Yes. A. B.", "          Not run: c, e."],
+    ),
+    # What to know of the numbers: poor results say little.
+    (lambda: caveats(), []),
+    (
+        lambda: caveats(
+            [row(), rate(status="not resolvable")],
+            {
+                "other": check("x", warning=True),
+                "blind baseline": check("y", warning=True),
+                "drift": check("z", error=True, warning=True),
+                "fine": check("w"),
+            },
+            ["n"],
+            growth("unmeasured"),
+        ),
+        [
+            "Brackets: 90% intervals of each number alone.",
+            "not resolvable: fewer than 10 false positives are allowed at this rate, so it cannot "
+            "be measured.",
+            "10 shadow models were trained. No attack can be repeated on them, so their number "
+            "does not depend on its power.",
+            "Warning (other): x",
+            "Error (drift): z",
+            "Note: n",
+        ],
+    ),
+    (
+        lambda: caveats(checks={"blind baseline": check("y", error=True)}),
+        ["Error (blind baseline): y"],
+    ),
+    (
+        lambda: [
+            one.text
+            for one in _text.list_leading({"drift": check("z"), "blind baseline": check("y")})
+        ],
+        ["y"],
+    ),
+    (lambda: ways(), ["a leak"]),
+    (
+        lambda: ways(NS(facts=FACTS | {"obstacle": None}, verdict="a file", notes=["c", "d"])),
+        [
+            "As a service: a leak",
+            "As a file: a file",
+            "What would change it: b",
+            "Note on the file: c",
+            "Note on the file: d",
+        ],
+    ),
+    # Parts of an attack on a file: the eight strongest, in their own order.
+    (lambda: sources(source(0.5)), ["Leaves: AUC 0.500."]),
+    (
+        lambda: sources(source(0.75, "node equations", "a/b", 1234, 0.8, 7)),
+        [
+            "Node equations in a/b (1,234 for 1,500 candidates): AUC 0.750; expected at least "
+            "0.800. 7 candidates have a leverage above 0.1."
+        ],
+    ),
+    (lambda: sources(source(0.75, expected=0.8)), ["Leaves: AUC 0.750; expected 0.800."]),
+    (
+        lambda: sources(*(source(k / 10, f"s{k}") for k in (3, 9, 1, 2, 4, 5, 6, 7, 8, 0))),
+        [
+            *(f"S{k}: AUC 0.{k}00." for k in (3, 9, 2, 4, 5, 6, 7, 8)),
+            "2 more parts found less.",
+        ],
+    ),
+    (lambda: len(sources(*(source(k / 10, f"s{k}") for k in range(8)))), 8),
+    # What was read, part by part, and what was not.
+    (lambda: read(), []),
+    (
+        lambda: read(("a", "p", 1), ("b", "q", 2), ("c", "p", 1000))[:2],
+        ["Read by p: 1,001 numbers.", "Read by q: 2 numbers."],
+    ),
+    (lambda: [text[:65] for text in read(("a", "p", 1))], ["Read by p: 1 number.", READ_ALL]),
+    (
+        lambda: read(("a", None, 1), ("b", None, 0), obstacle="Not read: a (1 number), b."),
+        ["Not read: a (1 number), b."],
+    ),
+    (lambda: read(("a", "p", 2), obstacle="Odd."), ["Read by p: 2 numbers.", "Odd."]),
+    (
+        lambda: read(*((f"{k}", None, 2) for k in range(3)), obstacle="Odd."),
+        ["Not read: 0 (2 numbers), 1 (2 numbers), 2 (2 numbers).", "Odd."],
+    ),
+    (
+        lambda: read(*((f"{k}", None, 0) for k in range(5)), obstacle="Odd.")[0],
+        "Not read: 0, 1, 2, 2 more.",
+    ),
+    (lambda: _text.describe_disparity(None), []),
+    (lambda: _text.describe_disparity(exposed(), {"age"}), []),
+    (lambda: _text.describe_disparity(exposed(0), {"sex"}), [SAME]),
+    (lambda: _text.describe_disparity(exposed(pairs=[True])), [f"{DIFFER}."]),
+    (
+        lambda: _text.describe_disparity(exposed(pairs=[True, False, True], left_out=["y", "z"])),
+        [f"{DIFFER}; of 3 pairs 2 differ after Holm's correction. Too small to take part: y, z."],
+    ),
+    (
+        lambda: _text.describe_disparity(exposed(reject=False, pairs=[False, False])),
+        [f"{DIFFER.replace('differs', 'does not differ significantly')}."],
+    ),
+    (
+        lambda: _text.describe_performance(
+            {"metric": "accuracy", "members": 0.95, "nonmembers": 0.75, "gap": 0.2}
+        ),
+        "Accuracy 95.0% on members, 75.0% on non-members, generalization gap 20.0 percentage "
+        "points.",
+    ),
+    (
+        lambda: _text.describe_performance(
+            {"metric": "r2", "members": 0.95, "nonmembers": None, "gap": None}
+        ),
+        "R2 0.950 on members, nan on non-members, generalization gap nan.",
+    ),
+    # How many others are mistaken: as measured if all rows agree, or as allowed.
+    (
+        lambda: _captions.caption_counts([route(rate(fpr=0.02))], 0.03),
+        "Members recognized of 100, when at most 3 of 100 others are mistaken for one",
+    ),
+    (
+        lambda: _captions.caption_counts([route(rate(fpr=0.02, max_fpr=0.03))], 0.03),
+        "Members recognized of 100, when 2 of 100 others are mistaken for one",
+    ),
+    (
+        lambda: _captions.caption_counts(
+            [route(rate(fpr=0.02)), route(rate(fpr=0.01), way=FILE)], 0.01
+        ),
+        "Members recognized of 100, when at most 1 of 100 others is mistaken for one (2 as a "
+        "service and 1 as a file)",
+    ),
+    # What another doubling brings: at 8 models 3/16 of the last gain, at 16 .328 of it.
+    (lambda: _pool_size.expect_gain(step(8, 0.16)), 0.03),
+    (lambda: _pool_size.expect_gain(step(16, 0.32)), 0.105),
+    (lambda: _pool_size.expect_gain(step(8, -0.16)), 0.0),
+    (lambda: _pool_size.expect_gain(step(4, 0.16)), None),
+    (lambda: _pool_size.expect_gain(step(8, None)), None),
+    (
+        lambda: [_pool_size.is_enough([step(2), step(8, sd=sd)]) for sd in (0.029, 0.031)],
+        [False, True],
+    ),
+    (lambda: _pool_size.is_enough([step(8), step(4)]), False),
+    (lambda: _pool_size.foresee_size([], 8), 16),
+    (lambda: _pool_size.foresee_size([], 8, 12), 12),
+    (lambda: _pool_size.foresee_size([step(8)], 16), 32),
+    (lambda: _pool_size.foresee_size([step(16, 0.32, 0.06)], 16), 32),
+    (lambda: _pool_size.foresee_size([step(16, 0.32, 0.02)], 16), 64),
+    (lambda: _pool_size.foresee_size([step(16, 0.32, 0.0)], 16), 64),
+    (lambda: _pool_size.foresee_size([step(16, 0.32, 0.02)], 16, 48), 48),
+    (lambda: _pool_size.foresee_size([step(4, 0.32, 0.02)], 4), 8),
+    (lambda: _pool_size._describe_power(growth()), []),
+    (
+        lambda: _pool_size._describe_power(growth("time", step(gain=None))),
+        [f"With 8, {GROWN} is 0.875."],
+    ),
+    (
+        lambda: _pool_size._describe_power(growth("time", step(4), step())),
+        [f"The last doubling changed {GROWN} by +0.160 \u00b1 0.020 to 0.875."],
+    ),
+    (
+        lambda: _pool_size._describe_power(growth("time", step(gain=-0.16), metric="tpr")),
+        [
+            "The last doubling changed the TPR at 1% FPR of LiRA on shadow models treated as the "
+            "victim by -16.0 \u00b1 2.0 percentage points to 87.5%."
+        ],
+    ),
+    (
+        lambda: _pool_size._describe_power(growth("time", step(gain=0.0))),
+        [f"The last doubling changed {GROWN} by +0.000 \u00b1 0.020 to 0.875."],
+    ),
+    (
+        lambda: _pool_size._describe_next(growth()),
+        f"{MORE}, beyond the time budget of 90.5 seconds.",
+    ),
+    (
+        lambda: _pool_size._describe_next(growth("memory")),
+        f"{MORE}; memory did not suffice for them.",
+    ),
+    (
+        lambda: _pool_size._describe_next(growth("most", step())),
+        f"{MORE}, for an expected gain of 0.030; 64 is the most that are trained.",
+    ),
+    (
+        lambda: _pool_size._describe_next(growth("enough", step(), metric="tpr")),
+        f"{MORE}, for an expected gain of 3.0 points, within the standard deviation between "
+        "models, 1.0.",
+    ),
+    # What contradicts itself, each alone.
+    (lambda: [*_pool_size.list_wrong_growth({"growth": None})], []),
+    (lambda: wrong(), []),
+    (lambda: wrong(steps=[step(4, None, gain_standard_error=None), step(8, sd=0.01)]), []),
+    (lambda: wrong(settings={"n_shadows": 9}), ["growth.n_shadows is not settings.n_shadows"]),
+    (
+        lambda: wrong(steps=[step(8, None, gain_standard_error=None), step(4)]),
+        ["growth.steps must be in the order of n_shadows"],
+    ),
+    (
+        lambda: wrong(steps=[step(16, None, gain_standard_error=None)]),
+        ["growth.steps has a number beyond growth.n_shadows"],
+    ),
+    (lambda: wrong(steps=[step(4)]), ["growth.steps must have a gain except for the first"]),
+    (
+        lambda: wrong(steps=[step(4, None)]),
+        ["growth.steps must have an error for each gain, and only then"],
+    ),
+    (
+        lambda: wrong(
+            steps=[step(4, None, gain_standard_error=None)], settings={"attacks": {"RMIA": ""}}
+        ),
+        ["growth.steps names an attack that settings lacks"],
+    ),
+    (
+        lambda: [wrong(max_fpr=0.1), wrong(metric="tpr")],
+        [["growth.max_fpr must be there for a TPR, and only then"]] * 2,
+    ),
+    (
+        lambda: [
+            wrong(steps=[step(4, None, gain_standard_error=None), step(8, sd=0.1)]),
+            wrong(reason="enough"),
+        ],
+        [["growth.reason is another than its steps say"]] * 2,
+    ),
+    (
+        lambda: [wrong(n=64), wrong(reason="most")],
+        [["growth.reason is not that of its number"]] * 2,
+    ),
+    (
+        lambda: wrong(time_budget=None),
+        ["growth.time_budget must be there if it ended the training"],
+    ),
+    (lambda: wrong(reason="memory", time_budget=None), []),
+]
+
+
+def test_answers_by_hand():
+    expect_answers(ROWS)
