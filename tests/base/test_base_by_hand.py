@@ -13,7 +13,41 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
+from skmia import Records
 from skmia.base import _connect, _pool_attack, _power
+
+plain = NS(score_left_out=len, _learns_in_place=False)
+learner = NS(score_left_out=len, _learns_in_place=True)
+
+
+def score_pseudo(n_models, n_records, n_scores):
+    """Return the models that are treated as the victim, and what is made of their scores."""
+    asked = []
+
+    def score_left_out(records, models):
+        asked.append((models, sorted(records.X[:, 0])))
+        yield (
+            0,
+            array([[1.0, 2.0], [3.0, 4.0]]),
+            array([[1, 0], [0, 1]]) > 0,
+            array([[True, True], [False, True]]),
+        )
+        yield 1, array([[5.0], [6.0]]), array([[1], [1]]) > 0, array([[False], [True]])
+
+    attack = NS(
+        pool_=NS(membership_=np.zeros((n_models, 2))),
+        score_left_out=score_left_out,
+        _comparison=NS(_finish=lambda scores: -scores),
+    )
+    records = Records(np.arange(n_records)[:, None])
+    found = _pool_attack.PoolAttack._score_pseudo(attack, records, n_scores)
+    (models, scored), *_ = asked
+    return models, len({*scored}), *found
+
+
+def score_some(n_models, n_records, n_scores):
+    return score_pseudo(n_models, n_records, n_scores)[:2]
+
 
 # Of each module: calls and answers. Whatever may be equal differs, and each branch decides once.
 ANSWERS = {
@@ -55,6 +89,24 @@ ANSWERS = {
             lambda: _connect.settings_of_pool({"outputs"}),
             {"signals": ("auto",), "temperatures": (1.0,), "store": "outputs"},
         ),
+    ],
+    _pool_attack: [
+        (lambda: [*_pool_attack.list_repeatable({"a": learner, "b": plain, "c": NS()})], ["b"]),
+        (lambda: [*_pool_attack.list_repeatable({"a": learner, "c": NS()})], ["a"]),
+        (lambda: _pool_attack.list_repeatable({"c": NS()}), {}),
+        (lambda: _pool_attack.count_pseudo_victims(3, 11), 4),
+        (lambda: _pool_attack.count_pseudo_victims(2, 11), 5),
+        (lambda: _pool_attack.count_pseudo_victims(1, 17), 16),
+        (lambda: _pool_attack.count_pseudo_victims(0, 7), 7),
+        (lambda: _pool_attack.count_pseudo_victims(500_000), 8),
+        (
+            lambda: score_pseudo(6, 2, 10),
+            ([0, 1, 2, 3, 5], 2, [-1.0, -2.0, -4.0, -6.0], [True, False, True, True]),
+        ),
+        (lambda: score_some(3, 2, 10), ([0, 1, 2], 2)),
+        (lambda: score_some(9, 9, 8), ([0, 2, 5, 8], 8)),
+        (lambda: score_some(9, 8, 8), ([0, 2, 5, 8], 8)),
+        (lambda: _pool_attack.get_neutral(NS(_comparison=NS(neutral=0.5))), None),
     ],
     _power: [
         (lambda: _power.choose_criterion(0), "roc_auc"),

@@ -7,10 +7,20 @@ import pytest
 from by_hand import expect_answers
 from numpy import array
 
-from skmia.epsilon import _base, _one_run, _result, bounds, canaries
+from skmia.epsilon import EpsilonAudit, _base, _epsilon_audit, _one_run, _result, bounds, canaries
 
 # Of each module: calls and answers. Whatever may be equal differs, and each branch decides once.
 ANSWERS = {
+    _epsilon_audit: [
+        (
+            lambda: EpsilonAudit(None, n_trials=7, n_copies=3)._describe_design(),
+            {"sequential": False, "neighbors": "add", "n_copies": 3, "n_trials": 7},
+        ),
+        (
+            lambda: EpsilonAudit(None, n_trials=7, sequential=True)._describe_design(),
+            {"sequential": True, "neighbors": "add", "n_copies": 1},
+        ),
+    ],
     _base: [
         (lambda: _base.read_claim(NS(epsilon_=3.0, delta_=0.1)), 3.0),
         (lambda: _base.read_claim(NS(epsilon_=3.0)), None),

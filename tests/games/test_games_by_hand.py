@@ -2,12 +2,40 @@
 
 from types import SimpleNamespace as NS
 
+import numpy as np
 import pytest
 from by_hand import expect_answers
 from numpy import array
+from scipy import stats
 
 from skmia._core.moments import Moments
 from skmia.games import _density_attack, _leave_two_unlabeled, _membership, _unlearning_result
+from skmia.metrics import operating_point
+
+separation = NS(
+    inside=array([1, 0, 1, 0, 1, 0]) > 0,
+    scores=array([3.0, 2.0, 1.0, 2.5, 2.0, 0.0]),
+    targets=array([0, 0, 1, 1, 2, 2]),
+)
+
+
+def estimate_tpr(max_fpr, level):
+    """Return the estimate, and the limits of the jackknife by hand and those of independence."""
+    rates = _unlearning_result._leave_targets_out(*separation.__dict__.values(), max_fpr)
+    n = len(rates)
+    error = np.sqrt((n - 1) / n * ((rates - rates.mean()) ** 2).sum())
+    reach = stats.t(n - 1).ppf((1 + level) / 2) * error
+    point = operating_point(
+        separation.inside,
+        separation.scores,
+        max_fpr,
+        confidence_level=level,
+        on_unresolvable="ignore",
+    )
+    low, high = max(point.tpr - reach, 0.0), min(point.tpr + reach, 1.0)
+    found = _unlearning_result.estimate_tpr(separation, level, max_fpr)
+    return found - array([point.tpr, min(low, point.tpr_low), max(high, point.tpr_high)])
+
 
 moments = Moments(array([3, 2]), array([1.0, 2.0]), array([8.0, 4.0]))
 
@@ -50,6 +78,38 @@ ANSWERS = {
         ),
     ],
     _unlearning_result: [
+        # Without target 0, the non-members have 2.5 and 0, the members 1 and 2.
+        (
+            lambda: _unlearning_result._leave_targets_out(*separation.__dict__.values(), 0.0),
+            [0.0, 0.5, 0.5],
+        ),
+        (
+            lambda: _unlearning_result._leave_targets_out(*separation.__dict__.values(), 0.5),
+            [1.0, 1.0, 0.5],
+        ),
+        *(
+            (lambda at=at: np.abs(estimate_tpr(*at)).max() < 1e-12, True)
+            for at in [(0.0, 0.05), (0.0, 0.5), (0.0, 0.95), (0.5, 0.05), (0.4, 0.3)]
+        ),
+        (lambda: _unlearning_result._weigh(array([True, False]), None), [1.0, 1.0]),
+        (
+            lambda: _unlearning_result._weigh(
+                array([True, True, True, False, False]), array([0, 0, 2, 3, 0])
+            ),
+            [0.5, 0.5, 1.0, 1.0, 0.5],
+        ),
+        (
+            lambda: _unlearning_result.estimate_mean(array([0.5, 0.75, 1.0]), 0.95, 0.5),
+            ((0.75, 0.128965571, 1.37103443), 0.225403331),
+        ),
+        (
+            lambda: _unlearning_result.estimate_mean(array([0.7, 0.7, 0.7]), 0.95, 0.5),
+            ((0.7, 0.7, 0.7), 0.25),
+        ),
+        (
+            lambda: _unlearning_result.estimate_mean(array([0.5, 0.5]), 0.95, 0.5),
+            ((0.5, 0.5, 0.5), 1.0),
+        ),
         (
             lambda: _unlearning_result._compute_auc(
                 array([True, False, False]), array([2.0, 1.0, 3.0]), array([1.0, 1.0, 1.0])

@@ -16,6 +16,8 @@ ANSWERS = {
         (lambda: _exposure._hazard(array([0.0])), [0.797884561]),
     ],
     _model: [
+        (lambda: _model._nats_to_bits(np.log(array([0.25, 1.0]))), [2.0, 0.0]),
+        (lambda: np.signbit(_model._nats_to_bits(array([0.0, 1e-6]))), [False, False]),
         (
             lambda: _model._look_up_counts((array([2, 5]), array([20, 50])), array([1, 2, 5, 9])),
             [0, 20, 50, 0],

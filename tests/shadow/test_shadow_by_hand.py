@@ -1,16 +1,63 @@
 """Small functions of shadow pools at the limits of their branches, with answers by hand."""
 
+from types import SimpleNamespace as NS
+
 import numpy as np
 import pandas as pd
 import pytest
 from by_hand import expect_answers
 from numpy import array, nan
+from sklearn.linear_model import LinearRegression, LogisticRegression
 
-from skmia.shadow import _job, _record_columns, _stored, _synthesis
+from skmia import Records
+from skmia.shadow import _answers, _fit_once, _job, _record_columns, _stored, _synthesis
+
+
+def name_kept(signals=(), temperatures=(), kind="proba", has_outputs=False, model=None):
+    return sorted(map(str, _answers.name_kept(signals, temperatures, kind, has_outputs, model)))
+
+
+def count_unfit(estimator, y, on_disk=False):
+    pool = NS(estimator=estimator, on_disk=on_disk)
+    told = [*_job.list_unfit_for_targets(pool, Records(np.zeros((2, 1)), y))]
+    return [one.partition(",")[0][:12] for one in told]
+
+
+def read_closure(first, second=3, *, third=4):
+    def inner():
+        return first
+
+    return inner
+
+
+single, several = array([0, 1]), array([[0, 1], [1, 0]])
 
 # Of each module: calls and answers. Whatever may be equal differs, and each branch decides once.
 ANSWERS = {
+    _answers: [
+        (lambda: name_kept(), []),
+        (lambda: name_kept(("loss", "auto"), (1.0, 2)), ["('auto', 2.0)", "auto", "loss"]),
+        (lambda: name_kept(kind="label", has_outputs=True), [_answers.LABELS]),
+        (lambda: name_kept(has_outputs=True), ["outputs"]),
+        (lambda: name_kept(model=NS()), ["models"]),
+        (
+            lambda: name_kept(model=LogisticRegression().fit([[0.0], [1.0]], [0, 1])),
+            ["gradients", "models"],
+        ),
+    ],
+    _fit_once: [
+        (lambda: _fit_once._read_closure(read_closure), ([], (3,), {"third": 4})),
+        (lambda: _fit_once._read_closure(read_closure(7)), ([7], None, None)),
+    ],
     _job: [
+        (lambda: count_unfit(LogisticRegression(), single, True), []),
+        (lambda: count_unfit(LogisticRegression(), several), ["y has 2 colu"]),
+        (lambda: count_unfit(LinearRegression(), several), []),
+        (lambda: count_unfit(LinearRegression(), several, True), ["on_disk=True"]),
+        (
+            lambda: count_unfit(LogisticRegression(), several, True),
+            ["y has 2 colu", "on_disk=True"],
+        ),
         (lambda: _job._limit_batched(4), 4),
         (lambda: _job._limit_batched(1), None),
         (lambda: _job._limit_batched(True), None),

@@ -1,0 +1,289 @@
+"""Small modules of the core, whole: each term of a condition alone, each limit and beside it."""
+
+import json
+import os
+import warnings
+from types import SimpleNamespace as NS
+
+import numpy as np
+import pandas as pd
+import pytest
+import sklearn
+from by_hand import expect_answers, tell_refusal
+from numpy import array, inf, nan
+from scipy import sparse
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.linear_model import LogisticRegression
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import Pipeline
+
+from skmia import Records
+from skmia._core import budget, files, sample_weights, saving, weight_average
+from skmia._core.budget import Cost
+
+X = array([[0.0, 1.0], [1.0, 0.0], [2.0, 2.0]])
+
+
+def make_error(name, base=Exception, text=""):
+    return type(name, (base,), {})(text)
+
+
+def caused(error, cause):
+    error.__cause__ = cause
+    return error
+
+
+def weigh(weights):
+    return sample_weights.read_weights(Records(X, [0, 1, 1], sample_weight=weights))
+
+
+def refuse_weights(weights):
+    message = tell_refusal(lambda: weigh(weights))
+    return message.removeprefix(
+        "The field 'sample_weight' of the records must hold one finite number of 0 or more for "
+        "each record; got "
+    )
+
+
+class FitRecorder(ClassifierMixin, BaseEstimator):
+    """Keeps what its fit is given, and whether metadata are routed meanwhile."""
+
+    def fit(self, X, y, sample_weight=None, epochs=1):
+        routed = sklearn.get_config()["enable_metadata_routing"]
+        self.given_ = X, y, sample_weight, epochs, routed
+        return self
+
+
+class PlainRecorder(FitRecorder):
+    def fit(self, X, y, epochs=1):
+        return super().fit(X, y, None, epochs)
+
+
+class Holder(BaseEstimator):
+    def __init__(self, held):
+        self.held = held
+
+
+def fit(weights=None, fit_params=None, model=None):
+    model = FitRecorder() if model is None else model
+    return sample_weights.fit_weighted(model, [1], [2], weights, fit_params).given_
+
+
+def request(value, estimator=None):
+    with sklearn.config_context(enable_metadata_routing=True):
+        return (FitRecorder() if estimator is None else estimator).set_fit_request(
+            sample_weight=value
+        )
+
+
+def name_routed(estimator):
+    with sklearn.config_context(enable_metadata_routing=True):
+        return sample_weights.name_parameter(estimator)
+
+
+ANSWERS = {
+    budget: [
+        (lambda: budget.format_bytes(0), "1 MB"),
+        (lambda: budget.format_bytes(2.4e6), "2 MB"),
+        (lambda: budget.format_bytes(999.49e6), "999 MB"),
+        (lambda: budget.format_bytes(999.5e6), "1.0 GB"),
+        (lambda: budget.format_bytes(1234.56e9), "1,234.6 GB"),
+        (lambda: budget.format_duration(nan), "unknown"),
+        (lambda: budget.format_duration(0.44), "0.4 s"),
+        (lambda: budget.format_duration(9.94), "9.9 s"),
+        (lambda: budget.format_duration(9.95), "10 s"),
+        (lambda: budget.format_duration(599.4), "599 s"),
+        (lambda: budget.format_duration(600), "10 min"),
+        (lambda: budget.format_duration(7199), "120 min"),
+        (lambda: budget.format_duration(7200), "2.0 h"),
+        (lambda: budget.format_duration(4_000_000), "1,111.1 h"),
+        (lambda: budget.why_over(Cost(1e9, 5.0, "a matrix"), 1e9), None),
+        (lambda: budget.why_over(Cost(2e9), 1e9), "it would hold 2.0 GB, and 1.0 GB are allowed"),
+        (lambda: budget.allow_bytes(NS(nbytes=50_000_001)), 500_000_010),
+        (lambda: budget.allow_bytes(NS(nbytes=49_999_999)), 500_000_000),
+        (lambda: budget.count_table_bytes(sparse.coo_array(X)), 4 * 8 + 2 * 4 * 4),
+        (lambda: budget.count_table_bytes(sparse.csr_array(X)), 4 * 8 + 4 * 4 + 4 * 4),
+        (lambda: budget.count_table_bytes(sparse.lil_array(X)), 3 * 8),
+        (lambda: budget.count_table_bytes(pd.DataFrame(X, index=["a", "b", "c"])), 48),
+        *(
+            (lambda error=error: budget.is_of_memory(error), True)
+            for error in (
+                MemoryError(),
+                make_error("TerminatedWorkerError"),
+                make_error("BrokenProcessPool"),
+                make_error("OutOfMemoryError"),
+                make_error("KilledWorker"),
+                RuntimeError("Can't allocate memory"),
+                OSError("CUDA: Out of Memory"),
+                OSError("std::bad_alloc"),
+                caused(ValueError(), caused(KeyError(), MemoryError())),
+            )
+        ),
+        (lambda: budget.is_of_memory(caused(ValueError("out of memory"), KeyError())), False),
+        (lambda: budget.is_of_memory(OSError("No space left")), False),
+        *(
+            (
+                lambda name=name: budget.describe_lack(make_error(name)),
+                "a process that it had started was ended by the system, mostly for lack of memory",
+            )
+            for name in ("BrokenProcessPool", "TerminatedWorkerError", "KilledWorker")
+        ),
+        *(
+            (lambda text=text: budget.describe_lack(MemoryError(text)), "memory did not suffice")
+            for text in ("", "Unable to allocate ", "Unable to allocate 3. parsecs", "3. GiB")
+        ),
+        *(
+            (
+                lambda text=text: budget.describe_lack(MemoryError(f"Unable to allocate {text}")),
+                f"memory did not suffice: {size} could not be had at once",
+            )
+            for text, size in [
+                ("600. bytes for an array", "1 MB"),
+                ("2,048. KiB for an array", "2 MB"),
+                ("20. MiB", "21 MB"),
+                ("2.00 GiB for an array", "2.1 GB"),
+                ("1.50 TiB for an array", "1,649.3 GB"),
+            ]
+        ),
+    ],
+    sample_weights: [
+        (lambda: sample_weights.read_weights(Records(X, [0, 1, 1])), None),
+        (lambda: weigh([0, 2, 1]), [0.0, 2.0, 1.0]),
+        (lambda: weigh([True, False, True]).dtype.name, "float64"),
+        (lambda: refuse_weights(array(["a", "b", "c"])), "an array of <U1 of shape (3,)."),
+        (lambda: refuse_weights(np.ones((3, 2))), "an array of float64 of shape (3, 2)."),
+        (lambda: refuse_weights([1.0, -0.5, nan]), "-0.5."),
+        (lambda: refuse_weights([1.0, inf, -1.0]), "inf."),
+        (lambda: refuse_weights([1.0, 1.0, nan]), "nan."),
+        (lambda: sample_weights.name_parameter(LogisticRegression()), "sample_weight"),
+        (lambda: sample_weights.name_parameter(KNeighborsClassifier()), None),
+        (
+            lambda: sample_weights.name_parameter(
+                Pipeline([("a", "passthrough"), ("b", Pipeline([("c", LogisticRegression())]))])
+            ),
+            "b__c__sample_weight",
+        ),
+        (lambda: sample_weights.name_parameter(Pipeline([("b", KNeighborsClassifier())])), None),
+        (lambda: sample_weights.name_parameter(Pipeline([("b", "passthrough")])), None),
+        (lambda: sample_weights.name_parameter(Pipeline([("b", None)])), None),
+        (lambda: name_routed(LogisticRegression()), None),
+        (lambda: name_routed(request(False, LogisticRegression())), None),
+        (lambda: name_routed(request(True, LogisticRegression())), "sample_weight"),
+        (
+            lambda: name_routed(Pipeline([("b", request("w", LogisticRegression()))])),
+            "sample_weight",
+        ),
+        (lambda: sample_weights.requests_weights(request(True)), True),
+        (lambda: sample_weights.requests_weights(request(False)), False),
+        (lambda: sample_weights.requests_weights(Holder(LogisticRegression)), False),
+        (lambda: sample_weights.requests_weights(Holder(request(True))), True),
+        (lambda: fit(), ([1], [2], None, 1, False)),
+        (lambda: fit(fit_params={"epochs": 7}), ([1], [2], None, 7, False)),
+        (
+            lambda: fit(fit_params=lambda X, y: {"epochs": (X, y)}),
+            ([1], [2], None, ([1], [2]), False),
+        ),
+        (lambda: fit([5.0], {"epochs": 7}), ([1], [2], [5.0], 7, False)),
+        (
+            lambda: fit([5.0], {"y": [4], "X": [3], "sample_weight": [6.0]}),
+            ([3], [4], [6.0], 1, False),
+        ),
+        (lambda: fit(None, {"X": [3]}), ([3], [2], None, 1, False)),
+        (lambda: fit([5.0], model=PlainRecorder()), ([1], [2], None, 1, False)),
+        (lambda: fit([5.0], {"X": [3]}, PlainRecorder()), ([3], [2], None, 1, False)),
+        (lambda: fit([5.0], model=request(True)), ([1], [2], [5.0], 1, True)),
+        (lambda: fit(None, model=request(True)), ([1], [2], None, 1, False)),
+        (
+            lambda: tell_refusal(lambda: fit([5.0], {"X": [3], "y": [4]})),
+            "fit_params gives other rows of records that have the field 'sample_weight'; let it "
+            "give X, y and sample_weight.",
+        ),
+        (
+            lambda: tell_refusal(lambda: fit(fit_params=lambda X, y: ["epochs"])),
+            "fit_params must give a dict of parameters of fit; got ['epochs'].",
+        ),
+    ],
+    files: [
+        (lambda: [*map(str, files.split_place("a/b.HTM"))], ["a", "b.HTM"]),
+        (lambda: [*map(str, files.split_place("a/b.html"))], ["a", "b.html"]),
+        (lambda: [*map(str, files.split_place("a/b.json"))], ["a/b.json", "report.html"]),
+        (lambda: files.name_beside("report.html", "report.json"), "report.json"),
+        (lambda: files.name_beside("my.html", "decision.html"), "decision.html"),
+        (lambda: files.name_beside("my.html", "report.html"), "my.html"),
+        (lambda: files.name_beside("my.html", "report.json"), "my.json"),
+        (lambda: files._is_running(os.getpid()), True),
+    ],
+    weight_average: [
+        (
+            lambda: tell_refusal(weight_average.WeightAverage(1.5).initialize),
+            "decay must be from 0 to 1; got 1.5.",
+        ),
+        (
+            lambda: tell_refusal(weight_average.WeightAverage(-0.5).initialize),
+            "decay must be from 0 to 1; got -0.5.",
+        ),
+        (lambda: weight_average.WeightAverage(0).initialize().averages_, None),
+        (lambda: weight_average.WeightAverage(1).initialize().averages_, None),
+        (lambda: weight_average.WeightAverage().decay, 0.999),
+        (lambda: weight_average.WeightAverage().on_epoch_end(None), None),
+        (
+            lambda: tell_refusal(lambda: weight_average.WeightAverage().on_nothing),
+            "WeightAverage has no attribute 'on_nothing'",
+        ),
+    ],
+}
+
+
+@pytest.mark.parametrize("module", ANSWERS, ids=lambda module: module.__name__)
+def test_answers_by_hand(module):
+    expect_answers(ANSWERS[module])
+
+
+def test_weights_are_averaged_after_the_first_step_of_the_training():
+    torch = pytest.importorskip("torch")
+    module = torch.nn.Linear(1, 1, bias=False)
+    net, callback = NS(module_=module), weight_average.WeightAverage(0.75).initialize()
+    for weight, training in [(4.0, True), (100.0, False), (8.0, True), (2.0, True), (64.0, None)]:
+        module.weight.data.fill_(weight)
+        callback.on_batch_end(net, training=training)
+    callback.on_train_end(net)
+    assert module.weight.item() == 0.75 * (0.75 * 4 + 0.25 * 8) + 0.25 * 2
+    assert callback.averages_ is None
+    callback.on_train_end(net)  # a training without a step
+    assert module.weight.item() == 4.25
+
+
+def test_files_of_a_report_are_written_one_by_one(tmp_path):
+    def fail(document, path):
+        raise ImportError("needs x.")
+
+    def refuse(document, path):
+        assert document["notes"][1:] == ["The file my.svg could not be made: needs x."]
+        raise ValueError("two\nlines")
+
+    def write(document, path):
+        path.write_text(f"{len(document['notes'])} notes")
+
+    others = {"report.html": write, "report.svg": fail, "decision.html": refuse, "report.md": write}
+    document = {"notes": ["one"]}
+    saved = saving.save_documents(document, tmp_path / "a" / "my.html", "report.json", others)
+    assert document == {"notes": ["one"]}
+    assert [path.name for path in saved.paths] == ["my.json", "my.html", "my.md"]
+    assert [*saved.failures] == ["my.svg", "decision.html"]
+    notes = [
+        "The file my.svg could not be made: needs x.",
+        "The file decision.html could not be made: ValueError: two lines.",
+    ]
+    assert saved.notes == notes
+    assert json.loads(saved.paths[0].read_text()) == {"notes": ["one", *notes]}
+    assert [path.read_text() for path in saved.paths[1:]] == ["1 notes", "3 notes"]
+    with pytest.warns(RuntimeWarning, match="decision.html could not be made") as caught:
+        assert saving.warn_of_failures(saved) is saved.paths
+    assert len(caught) == 1
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        whole = saving.save_documents(document, tmp_path, "report.json", {"report.html": write})
+        assert saving.warn_of_failures(whole) == [
+            tmp_path / "report.json",
+            tmp_path / "report.html",
+        ]
