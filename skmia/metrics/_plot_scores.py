@@ -9,8 +9,7 @@ from sklearn.base import BaseEstimator
 
 from .._core.drawing import COLORS, add_legend, attack_scores, get_axes, ink, thin_frame
 from .._core.metric_inputs import check_membership_scores, check_pos_label
-from .._core.numbers import check_number
-from .._core.numbers import show
+from .._core.numbers import check_number, show
 from .._core.records import Records
 from .._core.types import ArrayLike
 

@@ -49,6 +49,20 @@ def score_some(n_models, n_records, n_scores):
     return score_pseudo(n_models, n_records, n_scores)[:2]
 
 
+tie = _pool_attack._TIE
+
+
+def rate_pair(lower, upper):
+    """Return how far above a score the threshold lies that one score in three may reach."""
+    return round(_pool_attack.rate_threshold(array([upper, 0.1, lower]), 0.4) - lower, 15)
+
+
+def read_columns():
+    answers = NS(values_at=lambda columns, reads: ([*columns], reads), inside=sorted)
+    reader = NS(answers=answers, _comparison=NS(reads="loss"))
+    return _pool_attack.PoolReader.read_columns(reader, array([2, 1]))
+
+
 # Of each module: calls and answers. Whatever may be equal differs, and each branch decides once.
 ANSWERS = {
     _connect: [
@@ -106,6 +120,17 @@ ANSWERS = {
         (lambda: score_some(3, 2, 10), ([0, 1, 2], 2)),
         (lambda: score_some(9, 9, 8), ([0, 2, 5, 8], 8)),
         (lambda: score_some(9, 8, 8), ([0, 2, 5, 8], 8)),
+        (lambda: _pool_attack.rate_threshold(array([3.0, 1.0, 2.0, 5.0]), 0.25), 4.0),
+        (lambda: _pool_attack.rate_threshold(array([3.0, 1.0, 2.0, 5.0]), 0.49), 4.0),
+        (lambda: _pool_attack.rate_threshold(array([3.0, 1.0, 3.0, 5.0]), 0.5), 4.0),
+        (lambda: _pool_attack.rate_threshold(array([3.0, 1.0]), 0.0) - 3.0, 3 * tie),
+        (lambda: _pool_attack.rate_threshold(array([0.25, 0.125]), 0.0) - 0.25, tie),
+        # Equal up to rounding, which grows with a score but not below one.
+        (lambda: rate_pair(1e3, 1e3 * (1 + tie / 2)) / tie, 1000.0),
+        (lambda: rate_pair(1e3, 1e3 * (1 + 3 * tie)) / tie, 1500.0),
+        (lambda: rate_pair(0.25, 0.25 + tie / 2) / tie, 1.0),
+        (lambda: rate_pair(0.25, 0.25 + 3 * tie) / tie, 1.5),
+        (lambda: read_columns(), (([2, 1], "loss"), [1, 2])),
         (lambda: _pool_attack.get_neutral(NS(_comparison=NS(neutral=0.5))), None),
     ],
     _power: [

@@ -18,10 +18,24 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import Pipeline
 
 from skmia import Records
-from skmia._core import budget, files, sample_weights, saving, weight_average
+from skmia._core import (
+    accountant,
+    budget,
+    copies,
+    files,
+    guesses,
+    records,
+    sample_weights,
+    saving,
+    tokens,
+    tradeoff,
+    weight_average,
+    writers,
+)
 from skmia._core.budget import Cost
 
 X = array([[0.0, 1.0], [1.0, 0.0], [2.0, 2.0]])
+weighted = Records(X, [0, 1, 1], sample_weight=[1.0, 2.0, 0.0])
 
 
 def make_error(name, base=Exception, text=""):
@@ -81,7 +95,166 @@ def name_routed(estimator):
         return sample_weights.name_parameter(estimator)
 
 
+def search_noise(cost, epsilon, noise):
+    """Return the noise that is found, and those that are tried before it."""
+    tried = []
+
+    def spend(z):
+        tried.append(z)
+        return cost(z)
+
+    return accountant._search_noise(spend, epsilon, noise), tried
+
+
+def spend_in_steps(noise):
+    """Return a cost that falls all at once, so that no noise spends nearly all of a budget."""
+    return 4.0 if noise < 3 else 1.0
+
+
+def compute_profile(epsilon, shift, inclusion, direction):
+    """Return the hockey-stick divergence of two laws, less what is found by a sum over a grid."""
+    x = np.linspace(-12, 16, 280_001)
+    out = np.exp(-(x**2) / 2) / np.sqrt(2 * np.pi)
+    into = (1 - inclusion) * out + inclusion * np.exp(-((x - shift) ** 2) / 2) / np.sqrt(2 * np.pi)
+    sums = {
+        name: np.maximum(one - np.exp(epsilon) * other, 0).sum() * (x[1] - x[0])
+        for name, one, other in [("in/out", into, out), ("out/in", out, into)]
+    }
+    sums["both"] = max(sums.values())
+    found = tradeoff.privacy_profile(epsilon, np.float64(shift), inclusion, direction)
+    return abs(float(found) - sums[direction]) < 1e-6
+
+
+class Settings(BaseEstimator):
+    def __init__(self, model=None, others=None, size=1):
+        self.model, self.others, self.size = model, others, size
+
+
+def double_sizes(part, parameters):
+    return {name: 2 * value if name == "size" else value for name, value in parameters.items()}
+
+
+def list_sizes(value):
+    """Return the sizes in a copy of nested settings whose sizes are doubled."""
+    copied = copies.copy_changed(Settings(Settings(size=3), value), double_sizes)
+    sizes = copied.size, copied.model.size
+    others = copied.others
+    held = others.values() if isinstance(others, dict) else others
+    return type(others).__name__, *sizes, *sorted(one.size for one in held)
+
+
+def check_name(*parameters, **given):
+    guesses.check_keywords("f", given, parameters)
+
+
+@guesses.name_keywords
+def add_up(first, second=2):
+    return first + second
+
+
+@guesses.name_keywords
+def take_any(first, **others):
+    return others
+
+
+@guesses.name_keywords
+def take_place(first, /, second=2):
+    return first - second
+
+
+def read_recursively(n):
+    return read_recursively(n - 1) if n else write_down()
+
+
+def write_down():
+    return read_recursively
+
+
+def features_of(X):
+    n_features, names = records.get_features(Records(X))
+    return n_features, None if names is None else list(names)
+
+
+search_path = [1.0, 4 / 1.99, 16 / 1.99**2, 16 / 1.99**3]
+search_path += [(search_path[2] + search_path[3]) / 2]
+search_path += [(search_path[3] + search_path[4]) / 2]
+
 ANSWERS = {
+    accountant: [
+        # Where a cost falls as noise rises, one step of the proportion meets the budget.
+        (lambda: search_noise(lambda z: 8 / z, 2.0, 1.0), (8 / 1.99, [1.0, 8 / 1.99])),
+        (lambda: search_noise(lambda z: 2.0, 2.0, 5.0), (5.0, [5.0])),
+        (lambda: search_noise(lambda z: 1.98, 2.0, 5.0), (5.0, [5.0])),
+        (lambda: search_noise(lambda z: inf, 2.0, 1.0), (inf, [1.0, 1e6])),
+        (lambda: search_noise(lambda z: 2.5, 2.0, 1.0)[0], inf),
+        # Below the step the proportion leads beyond it, above it below; then halves are taken.
+        (
+            lambda: search_noise(spend_in_steps, 2.0, 1.0)[1][:6],
+            search_path,
+        ),
+        (lambda: search_noise(spend_in_steps, 2.0, 1.0)[0], 3.0),
+    ],
+    copies: [
+        (lambda: list_sizes([Settings(size=5), Settings(size=7)]), ("list", 2, 6, 10, 14)),
+        (lambda: list_sizes((Settings(size=5),)), ("tuple", 2, 6, 10)),
+        (lambda: list_sizes({Settings(size=5)}), ("set", 2, 6, 10)),
+        (lambda: list_sizes(frozenset([Settings(size=5)])), ("frozenset", 2, 6, 10)),
+        (lambda: list_sizes({"a": Settings(size=5)}), ("dict", 2, 6, 10)),
+        (lambda: copies.copy_changed(Settings(Settings), double_sizes).model is Settings, True),
+    ],
+    guesses: [
+        (lambda: add_up(1, second=5), 6),
+        (lambda: take_any(1, secnod=5), {"secnod": 5}),
+        (lambda: take_place(5, second=1), 4),
+        (
+            lambda: tell_refusal(lambda: add_up(1, secnod=5)),
+            "add_up got an unexpected keyword argument 'secnod'; did you mean 'second'?",
+        ),
+        (
+            lambda: tell_refusal(lambda: check_name("self", "aa", "bb", bb=1, zzzz=2)),
+            "f got an unexpected keyword argument 'zzzz'; it has aa, bb",
+        ),
+        (lambda: check_name("aa", "bb", bb=1), None),
+    ],
+    records: [
+        (lambda: features_of(X), (2, None)),
+        (lambda: features_of(X[:, :1]), (1, None)),
+        (lambda: features_of(np.zeros((3, 2, 2))), (None, None)),
+        (lambda: features_of(pd.DataFrame(X, columns=["a", "b"])), (2, ["a", "b"])),
+        (lambda: features_of(pd.DataFrame(X, columns=["a", 1])), (2, None)),
+        (lambda: features_of(pd.DataFrame(X)), (2, None)),
+        (lambda: features_of(sparse.csr_array(X)), (2, None)),
+        (lambda: records.get_features(Records.from_ids(["b", "a"])), (None, None)),
+    ],
+    tokens: [
+        (
+            lambda parts=parts: tell_refusal(lambda: tokens.TokenOutputs.concat(parts)),
+            "TokenOutputs.concat takes a sequence of one or more TokenOutputs.",
+        )
+        for parts in ([], 3, [tokens.TokenOutputs([[-1.0]]), [[-1.0]]], [None])
+    ],
+    tradeoff: [
+        (lambda at=at: compute_profile(*at), True)
+        for at in [
+            (0.0, 1.5, 0.25, "in/out"),
+            (0.0, 1.5, 0.25, "out/in"),
+            (0.125, 1.5, 0.25, "in/out"),
+            (0.125, 1.5, 0.25, "out/in"),
+            (0.125, 1.5, 0.25, "both"),
+            (0.5, 2.0, 0.75, "in/out"),
+            (0.5, 2.0, 0.75, "out/in"),
+            (0.5, 2.0, 0.75, "both"),
+            (0.5, 1.0, 0.25, "out/in"),
+            (0.5, 1.0, 1.0, "both"),
+        ]
+    ],
+    writers: [
+        (lambda: "write_down" in writers._UserCode(read_recursively).names, True),
+        (lambda: writers._UserCode(read_recursively).writes, False),
+        (lambda: writers._is_installed("sklearn.base"), True),
+        (lambda: writers._is_installed("mine.sklearn"), False),
+        (lambda: writers._is_installed(None), False),
+    ],
     budget: [
         (lambda: budget.format_bytes(0), "1 MB"),
         (lambda: budget.format_bytes(2.4e6), "2 MB"),
@@ -166,6 +339,10 @@ ANSWERS = {
         (lambda: sample_weights.name_parameter(Pipeline([("b", KNeighborsClassifier())])), None),
         (lambda: sample_weights.name_parameter(Pipeline([("b", "passthrough")])), None),
         (lambda: sample_weights.name_parameter(Pipeline([("b", None)])), None),
+        (lambda: sample_weights.name_parameter(Pipeline([])), None),
+        (lambda: sample_weights.weights_for(LogisticRegression(), Records(X, [0, 1, 1])), None),
+        (lambda: sample_weights.weights_for(LogisticRegression(), weighted), [1.0, 2.0, 0.0]),
+        (lambda: sample_weights.weights_for(KNeighborsClassifier(), weighted), None),
         (lambda: name_routed(LogisticRegression()), None),
         (lambda: name_routed(request(False, LogisticRegression())), None),
         (lambda: name_routed(request(True, LogisticRegression())), "sample_weight"),
@@ -262,7 +439,11 @@ def test_files_of_a_report_are_written_one_by_one(tmp_path):
         raise ValueError("two\nlines")
 
     def write(document, path):
+        assert json.loads((path.parent / "my.json").read_text())["notes"] == ["one"]
         path.write_text(f"{len(document['notes'])} notes")
+
+    def fill(document, path):
+        path.write_text("")
 
     others = {"report.html": write, "report.svg": fail, "decision.html": refuse, "report.md": write}
     document = {"notes": ["one"]}
@@ -282,7 +463,7 @@ def test_files_of_a_report_are_written_one_by_one(tmp_path):
     assert len(caught) == 1
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        whole = saving.save_documents(document, tmp_path, "report.json", {"report.html": write})
+        whole = saving.save_documents(document, tmp_path, "report.json", {"report.html": fill})
         assert saving.warn_of_failures(whole) == [
             tmp_path / "report.json",
             tmp_path / "report.html",

@@ -4,12 +4,18 @@ from types import SimpleNamespace as NS
 
 import numpy as np
 import pytest
-from by_hand import expect_answers
+from by_hand import expect_answers, tell_refusal
 from numpy import array
 from scipy import stats
 
 from skmia._core.moments import Moments
-from skmia.games import _density_attack, _leave_two_unlabeled, _membership, _unlearning_result
+from skmia.games import (
+    _density_attack,
+    _leave_two_unlabeled,
+    _membership,
+    _unlearning_result,
+    unlearning,
+)
 from skmia.metrics import operating_point
 
 separation = NS(
@@ -41,6 +47,22 @@ moments = Moments(array([3, 2]), array([1.0, 2.0]), array([8.0, 4.0]))
 
 # Of each module: calls and answers. Whatever may be equal differs, and each branch decides once.
 ANSWERS = {
+    unlearning: [
+        (
+            lambda kind=kind, setting=setting: (
+                tell_refusal(lambda: kind(**setting)(None, None, None, None, None)) or ""
+            ).startswith(f"The '{next(iter(setting))}' parameter of {kind.__name__} must be"),
+            True,
+        )
+        for kind, setting in [
+            (unlearning.FineTuning, {"n_epochs": 0}),
+            (unlearning.NegativeWeights, {"n_epochs": -1}),
+            (unlearning.Relabeling, {"n_wrong": 0}),
+            (unlearning.Relabeling, {"n_epochs": -1}),
+            (unlearning.SISA, {"n_shards": 0}),
+            (unlearning.WeightNoise, {"scale": -0.5}),
+        ]
+    ],
     _density_attack: [
         (lambda: _density_attack._sample_spread(moments), [2.0, 2.0]),
         (
@@ -90,6 +112,21 @@ ANSWERS = {
         *(
             (lambda at=at: np.abs(estimate_tpr(*at)).max() < 1e-12, True)
             for at in [(0.0, 0.05), (0.0, 0.5), (0.0, 0.95), (0.5, 0.05), (0.4, 0.3)]
+        ),
+        (
+            lambda: _unlearning_result.compare_retained(
+                {
+                    "before": NS(aucs=array([0.5, 0.75, 1.0])),
+                    "after": NS(aucs=array([0.25, 0.5, 0.75])),
+                },
+                0.95,
+            ),
+            {
+                "auc": [0.75, 0.5, -0.25],
+                "low": [0.128965571, -0.121034429, -0.25],
+                "high": [1.37103443, 1.12103443, -0.25],
+                "pvalue": [0.225403331, 1.0, 0.25],
+            },
         ),
         (lambda: _unlearning_result._weigh(array([True, False]), None), [1.0, 1.0]),
         (

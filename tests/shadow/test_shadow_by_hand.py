@@ -17,6 +17,20 @@ def name_kept(signals=(), temperatures=(), kind="proba", has_outputs=False, mode
     return sorted(map(str, _answers.name_kept(signals, temperatures, kind, has_outputs, model)))
 
 
+def name_all_kept(estimators, outputs, kind="proba"):
+    answers = NS(estimators=estimators, outputs=outputs, stored=(), temperatures=(1.0,), kind=kind)
+    return sorted(map(str, _answers.PoolAnswers.keeps.fget(answers)))
+
+
+def count_inside(columns):
+    answers = NS(
+        columns=NS(find_homes=lambda records, usable: array(records, dtype=int)),
+        locate_usable=lambda records: None,
+        n_inside=array([3, 5, 7], dtype=np.int16),
+    )
+    return _answers.PoolAnswers.count_inside(answers, columns)
+
+
 def count_unfit(estimator, y, on_disk=False):
     pool = NS(estimator=estimator, on_disk=on_disk)
     told = [*_job.list_unfit_for_targets(pool, Records(np.zeros((2, 1)), y))]
@@ -35,6 +49,12 @@ single, several = array([0, 1]), array([[0, 1], [1, 0]])
 # Of each module: calls and answers. Whatever may be equal differs, and each branch decides once.
 ANSWERS = {
     _answers: [
+        (lambda: name_all_kept(None, None), ["auto"]),
+        (lambda: name_all_kept(None, 1), ["auto", "outputs"]),
+        (lambda: name_all_kept([NS()], None), ["auto", "models", "outputs"]),
+        (lambda: name_all_kept([NS()], None, "label"), ["auto", _answers.LABELS, "models"]),
+        (lambda: count_inside([2, -1, 0]), [7, 0, 3]),
+        (lambda: count_inside([]), []),
         (lambda: name_kept(), []),
         (lambda: name_kept(("loss", "auto"), (1.0, 2)), ["('auto', 2.0)", "auto", "loss"]),
         (lambda: name_kept(kind="label", has_outputs=True), [_answers.LABELS]),

@@ -3,20 +3,77 @@
 from types import SimpleNamespace as NS
 
 import numpy as np
+import pandas as pd
 import pytest
 from by_hand import expect_answers
 from numpy import array, inf, nan
+from scipy import sparse
 from sklearn.linear_model import Ridge
-from sklearn.pipeline import make_pipeline
+from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from skmia._training import checkpoint, digests, frozen, groups
+from skmia._training import checkpoint, digests, frozen, groups, plan
 from skmia._training.backends.linear import design, logistic, ridge
 from skmia._training.backends.perceptron import train
+from skmia._training.backends.torch_nets import plan as net_plan
 from skmia._training.job import JobProgress
+from skmia.exceptions import JointTrainingWarning
+
+# Tables that differ in one thing alone: names, order, type, container, categories, missing cells.
+TABLES = [
+    array([[1, 2], [3, 4]]),
+    array([[1, 3], [2, 4]]),
+    array([[1, 2, 3, 4]]),
+    array([[1.0, 2.0], [3.0, 4.0]]),
+    array([["1", "2"], ["3", "4"]], dtype=object),
+    array([[1, "2"], [3, "4"]], dtype=object),
+    pd.DataFrame([[1, 2], [3, 4]]),
+    pd.DataFrame([[1, 2], [3, 4]], columns=["a", "b"]),
+    pd.DataFrame([[1, 2], [3, 4]], columns=["b", "a"]),
+    pd.DataFrame([[1, 2], [3, 4]], columns=["0", "1"]),
+    pd.Series([1, 2]),
+    pd.Series([1, 2], dtype="Int64"),
+    pd.Series([1, None], dtype="Int64"),
+    pd.Series(["a", "b"], dtype=pd.CategoricalDtype(["a", "b"])),
+    pd.Series(["a", "b"], dtype=pd.CategoricalDtype(["b", "a"])),
+    pd.Series(["a", "b"], dtype=pd.CategoricalDtype(["a", "b", "c"])),
+    pd.Series(["a", "b"], dtype=pd.CategoricalDtype(["a", "b"], ordered=True)),
+    sparse.csr_array(array([[1, 2], [3, 4]])),
+    sparse.csc_array(array([[1, 2], [3, 4]])),
+    sparse.csr_array(array([[1, 2, 3, 4]])),
+]
+
+
+class NeuralNet:
+    """Stands for the net of skorch whose class it names."""
+
+    __module__ = "skorch.net"
+
+
+def why_not_net(memory=None, transform_input=None):
+    made = Pipeline([("net", NeuralNet())], memory=memory)
+    made.transform_input = transform_input
+    return net_plan.why_not_estimator(made)
+
 
 # Of each module: calls and answers. Whatever may be equal differs, and each branch decides once.
 ANSWERS = {
+    net_plan: [
+        (lambda: net_plan.find_net(Ridge()), None),
+        (lambda: type(net_plan.find_net(NeuralNet())).__name__, "NeuralNet"),
+        (lambda: type(net_plan.find_net(Pipeline([("a", NeuralNet())]))).__name__, "NeuralNet"),
+        (lambda: net_plan.find_net(Pipeline([("a", NeuralNet()), ("b", Ridge())])), None),
+        (
+            lambda: net_plan.why_not_estimator(Ridge()),
+            "Ridge is neither a skorch net nor a Pipeline that ends in one.",
+        ),
+        (lambda: why_not_net("folder"), "A Pipeline with a memory fits copies of its steps."),
+        (
+            lambda: why_not_net(transform_input=["X_val"]),
+            "A Pipeline with transform_input passes further data to its steps.",
+        ),
+        (lambda: (why_not_net() or "").startswith("A Pipeline"), False),
+    ],
     checkpoint: [
         (lambda: checkpoint._reason(OSError(2, "No such file")), "No such file"),
     ],
@@ -31,6 +88,7 @@ ANSWERS = {
         ),
     ],
     digests: [
+        (lambda: len({digests.digest_table(one) for one in TABLES}), len(TABLES)),
         (lambda: digests.digest_text("a", "bc") == digests.digest_text("ab", "c"), False),
     ],
     frozen: [
@@ -123,6 +181,16 @@ ANSWERS = {
 @pytest.mark.parametrize("module", ANSWERS, ids=lambda module: module.__name__)
 def test_answers_by_hand(module):
     expect_answers(ANSWERS[module])
+
+
+def test_a_near_miss_is_told_with_what_to_change():
+    ways = [NS(nearly=lambda job: None), NS(nearly=lambda job: f"{job} is near.")]
+    with pytest.warns(JointTrainingWarning) as caught:
+        plan._warn_of_near_misses(ways, "It")
+    assert [str(one.message) for one in caught] == [
+        "Models are trained one by one, which can take tens of times as long: It is near. "
+        "ShadowPool(batched=False) does so without this warning."
+    ]
 
 
 def test_a_bar_counts_each_model_once():

@@ -92,6 +92,13 @@ def prior(model):
     return None if found is None else np.exp(found)
 
 
+def lose_rows(**solver):
+    model = QuadraticDiscriminantAnalysis(reg_param=0.25).fit(X, y)
+    vars(model).update(solver)
+    law = _class_densities._JointNormal(model, X, y)
+    return law._lost == _class_densities.lost_by_quadratic(), law._lost, law._kept
+
+
 def list_items(value):
     part = _state.ModelPart(value, "model", None, None)
     return [(one.path, one.value) for one in _state._iter_items(part)]
@@ -149,6 +156,9 @@ ANSWERS = {
         ),
     ],
     _class_densities: [
+        (lambda: lose_rows()[::2], (True, 0.75)),
+        (lambda: lose_rows(solver="svd")[::2], (True, 0.75)),
+        (lambda: lose_rows(solver="eigen")[1:], (0, 0.75)),
         (
             lambda: expand(_class_densities._ProductNormal),
             [[2.0, 3.0, 4.0, 9.0], [5.0, -1.0, 25.0, 1.0]],
