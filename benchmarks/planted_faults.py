@@ -41,6 +41,9 @@ from reaching import measure_processor_time, read_map  # noqa: E402
 
 # Files of tests that meet a fault where no map says which tests reach its function.
 MOST_FILES = 14
+# Reads the defaults of all that is public, which no call of a function shows.
+READS_DEFAULTS = "tests/test_docs.py::test_documented_defaults_are_those_of_the_signatures"
+OF_A_DEFAULT = " of a default"
 # Calls in which no one takes an argument for the other, or where it does not matter.
 UNMISTAKABLE = {"isinstance", "issubclass", "getattr", "hasattr", "setattr"}
 UNMISTAKABLE |= {"min", "max", "zip", "np.minimum", "np.maximum"}
@@ -170,13 +173,14 @@ def find_faults(path, raw):
     for function in ast.walk(ast.parse(raw)):
         if not isinstance(function, ast.FunctionDef):
             continue
-        faults = []
+        faults, of_defaults = [], {*ast.walk(function.args)}
         for node in iter_inner(function):
+            place = OF_A_DEFAULT if node in of_defaults else ""
             others = [(what, node, text) for what, text in iter_other_expressions(node)]
             for what, old, text in [*others, *iter_other_statements(node)]:
                 start = starts[old.lineno - 1] + old.col_offset
                 end = starts[old.end_lineno - 1] + old.end_col_offset
-                at = path, function.name, old.lineno, what
+                at = path, function.name, old.lineno, what + place
                 faults.append(PlantedFault(*at, start, end, text))
         if faults:
             found[function.lineno] = faults
@@ -232,7 +236,8 @@ class Choice:
         places = {path: k for k, path in enumerate(files)}
         # Without a test that reaches it, it may run while modules are imported.
         files = [path for path in files[:MOST_FILES] if not found or path not in known]
-        return [*files, *sorted(found, key=partial(self.rank_test, places))]
+        readers = {READS_DEFAULTS} & self.seconds.keys() if OF_A_DEFAULT in fault.what else ()
+        return [*files, *sorted({*found, *readers}, key=partial(self.rank_test, places))]
 
     def rank_test(self, places, test):
         """Return the order of a test: by powers of ten of its seconds, and then by its file."""

@@ -9,6 +9,7 @@ from types import FunctionType
 
 import pytest
 from planted_faults import (
+    READS_DEFAULTS,
     Choice,
     PlantedFault,
     draw_faults,
@@ -152,3 +153,15 @@ def test_tests_that_reach_a_function_come_by_their_seconds_behind_files_that_are
     found = Choice(tmp_path / "map.json", choose_files).choose_tests(fault)
     quick = ["tests/b.py::quick", "tests/a.py::quick", "tests/far.py::quick"]
     assert found == ["tests/new.py", *quick, "tests/a.py::slow"]
+
+
+def test_a_default_is_met_by_the_test_that_reads_all_defaults(tmp_path):
+    of_default, of_body = find_faults("g.py", b"def g(a, b=True):\n    return False\n")[1]
+    assert of_default.what == "constant of a default"
+    assert of_body.what == "constant"
+    path = tmp_path / "map.json"
+    seconds = {"tests/a.py::test": [0.1, ["g.py g"]], READS_DEFAULTS: [0.5, []]}
+    path.write_text(json.dumps(seconds), "utf-8")
+    choice = Choice(path, lambda changed: ["tests/a.py"])
+    assert choice.choose_tests(of_default) == ["tests/a.py::test", READS_DEFAULTS]
+    assert choice.choose_tests(of_body) == ["tests/a.py::test"]
