@@ -24,6 +24,8 @@ from skmia._core import (
     copies,
     files,
     guesses,
+    provenance,
+    query,
     records,
     sample_weights,
     saving,
@@ -179,7 +181,44 @@ search_path = [1.0, 4 / 1.99, 16 / 1.99**2, 16 / 1.99**3]
 search_path += [(search_path[2] + search_path[3]) / 2]
 search_path += [(search_path[3] + search_path[4]) / 2]
 
+
+def ask_twice(error, X):
+    """Return how often a model is asked, and what by, if it refuses what cannot be written to."""
+    asked = []
+
+    def ask(rows):
+        asked.append(rows)
+        if len(asked) == 1:
+            raise error
+        return len(asked)
+
+    found = query._ask_writeable(ask, X)
+    return found, asked[1] is not asked[0], asked[1]
+
+
+def read_laps(times, works=(0.0, 1.0)):
+    """Return the laps of a watch that reads given times, and the load."""
+    clock = NS(perf_counter=iter(times).__next__, process_time=iter(works).__next__)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(provenance, "time", clock)
+        watch = provenance.LapWatch()
+        return [watch.lap() for _ in times[1:]], watch.load
+
+
 ANSWERS = {
+    provenance: [
+        (lambda: read_laps([5.0, 7.0, 8.5]), ([2.0, 1.5], 3.5)),
+        (lambda: read_laps([5.0, 5.25]), ([0.25], 1.0)),
+        (lambda: read_laps([5.0, 15.0]), ([10.0], 8.0)),
+        (lambda: read_laps([5.0, 15.0], (2.0, 2.0)), ([10.0], 1.0)),
+        (lambda: read_laps([5.0, 9.0], (2.0, 4.0)), ([4.0], 2.0)),
+    ],
+    query: [
+        (lambda: ask_twice(ValueError("it is read-only"), X), (2, True, X)),
+        (lambda: tell_refusal(lambda: ask_twice(ValueError("it is bad"), X)), "it is bad"),
+        (lambda: tell_refusal(lambda: ask_twice(TypeError("read-only"), X)), "read-only"),
+        (lambda: tell_refusal(lambda: ask_twice(ValueError("read-only"), [1])), "read-only"),
+    ],
     accountant: [
         # Where a cost falls as noise rises, one step of the proportion meets the budget.
         (lambda: search_noise(lambda z: 8 / z, 2.0, 1.0), (8 / 1.99, [1.0, 8 / 1.99])),

@@ -4,14 +4,34 @@ from types import SimpleNamespace as NS
 
 import numpy as np
 import pytest
-from by_hand import expect_answers
+from by_hand import expect_answers, tell_refusal
 from numpy import array
 
 from skmia.epsilon import EpsilonAudit, _base, _epsilon_audit, _one_run, _result, bounds, canaries
 
+
+def refuse_arrays(**arrays):
+    return tell_refusal(lambda: _epsilon_audit.CanaryKeeper(None, None).check(arrays, 3))
+
+
 # Of each module: calls and answers. Whatever may be equal differs, and each branch decides once.
 ANSWERS = {
     _epsilon_audit: [
+        (lambda: refuse_arrays(score=array([0.5])), None),
+        *(
+            (
+                lambda arrays=arrays: refuse_arrays(**arrays),
+                "it does not hold one score of a canary",
+            )
+            for arrays in (
+                {},
+                {"other": array([0.5])},
+                {"score": array([0.5]), "other": array([0.5])},
+                {"score": array([0.5, 1.0])},
+                {"score": array(0.5)},
+                {"score": array([1])},
+            )
+        ),
         (
             lambda: EpsilonAudit(None, n_trials=7, n_copies=3)._describe_design(),
             {"sequential": False, "neighbors": "add", "n_copies": 3, "n_trials": 7},

@@ -4,14 +4,52 @@ from types import SimpleNamespace as NS
 
 import numpy as np
 import pytest
-from by_hand import expect_answers
-from numpy import array
+from by_hand import expect_answers, tell_refusal
+from numpy import array, nan
 
 from skmia.memorization import _exposure, _model, _texts, _torch
+
+listed = _exposure.CandidateList([[3, 4], [1, 2], [3, 4], [3, -1]])
+
+
+def len_of_each(sequences):
+    return [float(len(one)) for one in sequences]
+
 
 # Of each module: calls and answers. Whatever may be equal differs, and each branch decides once.
 ANSWERS = {
     _exposure: [
+        (lambda: listed.n_candidates, 3),
+        (lambda: listed.candidates(), [[1, 2], [3, -1], [3, 4]]),
+        (lambda: listed.candidates(1), [[3, -1], [3, 4]]),
+        (lambda: listed.candidates(1, 2), [[3, -1]]),
+        (lambda: listed.encode([[3], [1]]), [[3, -1], [1, -1]]),
+        (lambda: listed.encode([[1, 2]]), [[1, 2]]),
+        (lambda: listed.encode([[1, 2, 3]]), [[1, 2, 3]]),
+        (lambda: listed.position([[3, 4], [1, 2]]), [2, 0]),
+        (lambda: listed.position([[3]]), [1]),
+        (
+            lambda: tell_refusal(lambda: listed.position([[3, 4], [3, 5]])),
+            "The sequence [3, 5] is not among the candidates.",
+        ),
+        (lambda: np.isin(listed.sample(40, random_state=0)[:, 0], [1, 3]).all(), True),
+        (lambda: len(np.unique(listed.sample(40, random_state=0), axis=0)), 3),
+        (lambda: _exposure.measure_log_perplexity(len_of_each, [[1], [2, 3]]), [1.0, 2.0]),
+        (
+            lambda: tell_refusal(
+                lambda: _exposure.measure_log_perplexity(lambda x: [1.0], [[1], [2]])
+            ),
+            "log_perplexity must return a number for each of 2 sequences; got an array of shape "
+            "(1,).",
+        ),
+        (
+            lambda: tell_refusal(
+                lambda: _exposure.measure_log_perplexity(lambda x: [nan, 1.0], [[1], [2]])
+            ),
+            "log_perplexity must return a number for each of 2 sequences; got an array of shape "
+            "(2,) with NaN.",
+        ),
+        (lambda: _exposure.measure_all(lambda rows: rows[:, 0] * 0.5, listed), [0.5, 1.5, 1.5]),
         (lambda: _exposure._log_density(array([0.0, 1.0]), 0.0), [-0.918938533, -1.41893853]),
         (lambda: _exposure._hazard(array([0.0])), [0.797884561]),
     ],

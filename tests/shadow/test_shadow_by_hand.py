@@ -5,12 +5,12 @@ from types import SimpleNamespace as NS
 import numpy as np
 import pandas as pd
 import pytest
-from by_hand import expect_answers
+from by_hand import expect_answers, tell_refusal
 from numpy import array, nan
 from sklearn.linear_model import LinearRegression, LogisticRegression
 
 from skmia import Records
-from skmia.shadow import _answers, _fit_once, _job, _record_columns, _stored, _synthesis
+from skmia.shadow import _answers, _fit_once, _job, _layouts, _record_columns, _stored, _synthesis
 
 
 def name_kept(signals=(), temperatures=(), kind="proba", has_outputs=False, model=None):
@@ -42,6 +42,13 @@ def read_closure(first, second=3, *, third=4):
         return first
 
     return inner
+
+
+def make_layout_pool(**signal):
+    return NS(
+        locate_signal=lambda name: NS(signal=NS(**signal), place=1),
+        signals_=[array([1, 2]), array([3, 4])],
+    )
 
 
 single, several = array([0, 1]), array([[0, 1], [1, 0]])
@@ -82,6 +89,13 @@ ANSWERS = {
         (lambda: _job._limit_batched(1), None),
         (lambda: _job._limit_batched(True), None),
         (lambda: _job._limit_batched("auto"), None),
+    ],
+    _layouts: [
+        (lambda: _layouts._log_odds_of(make_layout_pool(temperature=1.0)), [3, 4]),
+        (
+            lambda: tell_refusal(lambda: _layouts._log_odds_of(make_layout_pool())),
+            "The layout holds probabilities, and the models of the pool have none.",
+        ),
     ],
     _record_columns: [
         (

@@ -14,6 +14,7 @@ from sklearn.preprocessing import StandardScaler
 
 from skmia._training import checkpoint, digests, frozen, groups, plan
 from skmia._training.backends.linear import design, logistic, ridge
+from skmia._training.backends.perceptron import backend as perceptron
 from skmia._training.backends.perceptron import train
 from skmia._training.backends.torch_nets import plan as net_plan
 from skmia._training.job import JobProgress
@@ -54,6 +55,11 @@ def why_not_net(memory=None, transform_input=None):
     made = Pipeline([("net", NeuralNet())], memory=memory)
     made.transform_input = transform_input
     return net_plan.why_not_estimator(made)
+
+
+def are_finite(coefs, intercepts):
+    training = NS(model=NS(coefs_=coefs, intercepts_=intercepts))
+    return perceptron.PreparedPerceptron.is_finite(training)
 
 
 # Of each module: calls and answers. Whatever may be equal differs, and each branch decides once.
@@ -161,6 +167,11 @@ ANSWERS = {
         (lambda: ridge._wrong_target(NS(y=array([1.0]))), None),
         (lambda: ridge._too_large(10), None),
     ],
+    perceptron: [
+        (lambda: are_finite([array([1.0, 2.0])], [array([0.0])]), True),
+        (lambda: are_finite([array([1.0]), array([1.0, nan])], [array([0.0])]), False),
+        (lambda: are_finite([array([1.0])], [array([0.0]), array([inf, 0.0])]), False),
+    ],
     train: [
         (lambda: train.batch_size_of(NS(batch_size="auto"), 100), 100),
         (lambda: train.batch_size_of(NS(batch_size="auto"), 300), 200),
@@ -181,6 +192,14 @@ ANSWERS = {
 @pytest.mark.parametrize("module", ANSWERS, ids=lambda module: module.__name__)
 def test_answers_by_hand(module):
     expect_answers(ANSWERS[module])
+
+
+def test_outputs_of_all_parts_of_a_net_take_memory():
+    torch = pytest.importorskip("torch")
+    prepare = pytest.importorskip("skmia._training.backends.torch_nets.prepare")
+    net = torch.nn.Sequential(torch.nn.Linear(2, 3), torch.nn.Linear(3, 1).to(torch.float32))
+    # Three numbers, one, and that of the whole, of four bytes each.
+    assert prepare._activation_bytes(net, torch.zeros(5, 2)) == 4 * (3 + 1 + 1)
 
 
 def test_a_near_miss_is_told_with_what_to_change():

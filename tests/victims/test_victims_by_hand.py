@@ -4,7 +4,7 @@ from types import SimpleNamespace as NS
 
 import numpy as np
 import pytest
-from by_hand import expect_answers
+from by_hand import expect_answers, tell_refusal
 from numpy import array, inf, nan
 from scipy import sparse
 from sklearn.ensemble import BaggingClassifier, RandomForestClassifier
@@ -27,11 +27,14 @@ from sklearn.svm import SVC, LinearSVC, LinearSVR
 from sklearn.tree import DecisionTreeClassifier
 
 from skmia.victims import (
+    OneOutput,
+    OnnxClassifier,
     _boosters,
     _column_numbers,
     _inner_models,
     _known_values,
     _multioutput,
+    _onnx,
     _onnx_labels,
     _optima,
     _recovered,
@@ -46,6 +49,37 @@ from skmia.victims._node_equations import boosters, boosting, cart, equations
 from skmia.victims._white_box import _base
 
 C = NS(outputs=array([[2.0], [-1.0]]), y=array([1, 0]), n_rows=10)
+
+
+class BarePart:
+    """Stands for a part of the package that holds no estimator."""
+
+    __module__ = "skmia.victims.more"
+
+
+class AnsweringOnnx(OnnxClassifier):
+    """Answers with given numbers, as if the model in a file had."""
+
+    def _ask(self, X):
+        return None, self.answer
+
+    def _split(self, outputs, values):
+        return values, None
+
+    _stated = None
+
+
+def ask_onnx(answer, kind="proba", n_classes=2, n_rows=None):
+    model = AnsweringOnnx("a.onnx", classes=range(n_classes), kind=kind)
+    model.answer = answer if isinstance(answer, list) else array(answer)
+    return model.predict_proba(np.zeros((len(answer) if n_rows is None else n_rows, 1)))
+
+
+def read_onnx_labels(answer):
+    model = AnsweringOnnx("a.onnx")
+    model.answer = answer
+    return model.predict_proba(np.zeros((2, 1))), model.classes_
+
 
 # Of each module: calls and answers. Whatever may be equal differs, and each branch decides once.
 ANSWERS = {
@@ -75,6 +109,10 @@ ANSWERS = {
         (lambda: _inner_models._encode_labels(array([1]), None), [1]),
     ],
     _known_values: [
+        (lambda: _known_values._is_of_one_output(OneOutput(LogisticRegression())), True),
+        (lambda: _known_values._is_of_one_output(LogisticRegression()), False),
+        (lambda: _known_values._is_of_one_output(BaggingClassifier()), False),
+        (lambda: _known_values._is_of_one_output(BarePart()), False),
         (
             lambda: _known_values._find_column_places(
                 NS(feature_names_in_=array(["b", "z", "a"], dtype=object)), ["a", "b"], 3
@@ -166,6 +204,10 @@ ANSWERS = {
         ),
     ],
     cart: [
+        (
+            lambda: cart._read_fractions(NS(value=array([[[1.0, 3.0]], [[0.5, 0.5]]]))),
+            [[0.25, 0.75], [0.5, 0.5]],
+        ),
         (
             lambda: cart.why_not_reweighted(
                 NS(estimators_=[DecisionTreeClassifier(), LogisticRegression()])
@@ -306,6 +348,39 @@ ANSWERS = {
                 array([2.0, 1.0]),
             ),
             None,
+        ),
+    ],
+    _onnx: [
+        (lambda: ask_onnx(array([[0.25], [1.0]])), [[0.75, 0.25], [0.0, 1.0]]),
+        # A logit z of the second class is as good as -z / 2 and z / 2.
+        (
+            lambda: ask_onnx(array([[np.log(3.0)], [0.0]]), "logits"),
+            [[0.25, 0.75], [0.5, 0.5]],
+        ),
+        (lambda: ask_onnx(array([[0.25, 0.75]])), [[0.25, 0.75]]),
+        (lambda: ask_onnx(np.log(array([[1.0, 2.0, 5.0]])), "logits", 3), [[0.125, 0.25, 0.625]]),
+        (lambda: ask_onnx([{"a": 0.25, "b": 0.75}]), [[0.25, 0.75]]),
+        (lambda: ask_onnx(array([[0.5, 0.5]]), n_rows=0).shape, (0, 2)),
+        (
+            lambda: tell_refusal(lambda: ask_onnx(array([[0.5, 0.5]]), n_classes=3)),
+            "The model answers with 2 classes; classes has 3.",
+        ),
+        (
+            lambda: tell_refusal(lambda: ask_onnx(array([[0.5, 0.5], [0.5, 0.25]]))),
+            "The numbers of the classes do not add to 1, as probabilities do; for a net that "
+            'answers with logits give kind="logits".',
+        ),
+        (
+            lambda: tell_refusal(lambda: ask_onnx(array([[0.5, 0.5], [0.5, 0.75]]))) is None,
+            False,
+        ),
+        (
+            lambda: read_onnx_labels([{"b": 0.25, "a": 0.75}, {"b": 0.5, "a": 0.5}]),
+            ([[0.25, 0.75], [0.5, 0.5]], ["b", "a"]),
+        ),
+        (
+            lambda: read_onnx_labels(array([[0.25], [0.5]])),
+            ([[0.75, 0.25], [0.5, 0.5]], [0, 1]),
         ),
     ],
     _onnx_labels: [
