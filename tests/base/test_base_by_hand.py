@@ -16,6 +16,7 @@ from sklearn.preprocessing import StandardScaler
 from skmia import Records
 from skmia.base import _connect, _pool_attack, _power
 
+fitted = LogisticRegression().fit([[0.0], [1.0]], [0, 1])
 plain = NS(score_left_out=len, _learns_in_place=False)
 learner = NS(score_left_out=len, _learns_in_place=True)
 
@@ -91,6 +92,12 @@ ANSWERS = {
             False,
         ),
         (lambda: _connect._learns(LogisticRegression(), []), True),
+        (lambda: _connect.offer_of(fitted).withheld, {}),
+        (lambda: _connect.offer_of(fitted, withheld={"file": "no"}).withheld, {"file": "no"}),
+        (lambda: _connect.offer_of(fitted).known, _connect.BOTH),
+        (lambda: _connect.offer_of(fitted, known=_connect.NOBODY).known, _connect.NOBODY),
+        (lambda: _connect.offer_of(fitted, kind="label").kind, "label"),
+        (lambda: _connect.offer_of(fitted, access=frozenset()).access, frozenset()),
         (
             lambda: _connect.settings_of_pool({("auto", 2.0), "auto"}),
             {"signals": ("auto",), "temperatures": (1.0, 2.0), "store": "signals"},

@@ -9,6 +9,8 @@ from numpy import array
 
 from skmia.epsilon import EpsilonAudit, _base, _epsilon_audit, _one_run, _result, bounds, canaries
 
+no_score = "it does not hold one score of a canary"
+
 
 def refuse_arrays(**arrays):
     return tell_refusal(lambda: _epsilon_audit.CanaryKeeper(None, None).check(arrays, 3))
