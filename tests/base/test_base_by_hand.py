@@ -17,6 +17,12 @@ from skmia import Records
 from skmia.base import _connect, _pool_attack, _power
 
 fitted = LogisticRegression().fit([[0.0], [1.0]], [0, 1])
+
+
+def withhold(**more):
+    return _connect.offer_of(fitted, withheld=more).withheld
+
+
 plain = NS(score_left_out=len, _learns_in_place=False)
 learner = NS(score_left_out=len, _learns_in_place=True)
 
@@ -92,8 +98,10 @@ ANSWERS = {
             False,
         ),
         (lambda: _connect._learns(LogisticRegression(), []), True),
-        (lambda: _connect.offer_of(fitted).withheld, {}),
-        (lambda: _connect.offer_of(fitted, withheld={"file": "no"}).withheld, {"file": "no"}),
+        (lambda: sorted(withhold()), ["nodes", "sums", "thresholds", "tokens"]),
+        (lambda: withhold(file="no")["file"], "no"),
+        (lambda: withhold(nodes="no")["nodes"], "no"),
+        (lambda: len(withhold(file="no")), 5),
         (lambda: _connect.offer_of(fitted).known, _connect.BOTH),
         (lambda: _connect.offer_of(fitted, known=_connect.NOBODY).known, _connect.NOBODY),
         (lambda: _connect.offer_of(fitted, kind="label").kind, "label"),

@@ -242,6 +242,11 @@ ANSWERS = {
         (lambda: copies.copy_changed(Settings(Settings), double_sizes).model is Settings, True),
     ],
     guesses: [
+        (lambda: guesses._is_submodule("skmia", "metrics"), True),
+        (lambda: guesses._is_submodule("skmia", "exceptions"), True),
+        (lambda: guesses._is_submodule("skmia._core", "files"), True),
+        (lambda: guesses._is_submodule("skmia._core", "metrics"), False),
+        (lambda: guesses._is_submodule("skmia", "files"), False),
         (lambda: add_up(1, second=5), 6),
         (lambda: take_any(1, secnod=5), {"secnod": 5}),
         (lambda: take_place(5, second=1), 4),

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from by_hand import expect_answers, tell_refusal
 from numpy import array
+from scipy.special import ndtr
 
 from skmia.epsilon import EpsilonAudit, _base, _epsilon_audit, _one_run, _result, bounds, canaries
 
@@ -82,6 +83,15 @@ ANSWERS = {
         (lambda: _result.noise_of_means(2.0, 3.0, 4), 3.0),
     ],
     bounds: [
+        (lambda: bounds.gaussian_epsilon(0, 0), 0.0),
+        (lambda: bounds.gaussian_epsilon(0, 0.1), 0.0),
+        (lambda: bounds.gaussian_epsilon(2.0, 0), np.inf),
+        # Where delta is the total variation, 2 Phi(mu / 2) - 1, epsilon is 0.
+        (lambda: bounds.gaussian_epsilon(2.0, 2 * ndtr(1.0) - 1), 0.0),
+        (
+            lambda: tell_refusal(lambda: bounds.gaussian_epsilon(-0.5, 0.1)),
+            "mu must be finite and 0 or more; got -0.5.",
+        ),
         (lambda: bounds.upper_limits(3, 0.025), [0.707598226, 0.905700676, 0.991596241, 1.0]),
         (lambda: bounds.describe_threshold("split"), "chosen on half of the runs"),
         (lambda: bounds.describe_threshold(0.5), "given in advance"),

@@ -54,6 +54,13 @@ ANSWERS = {
         (lambda: _exposure._hazard(array([0.0])), [0.797884561]),
     ],
     _model: [
+        (lambda: _model.check_token_rows(array([[1, 2], [3, -1]])), [[1, 2], [3, -1]]),
+        (lambda: _model.check_token_rows(array([[1, 2], [4, -1]])).dtype.name, "int64"),
+        (lambda: _model.check_token_rows(array([[1, 2]], dtype=np.int32)), [[1, 2]]),
+        *(
+            (lambda X=X: "must" in tell_refusal(lambda: _model.check_token_rows(X)), True)
+            for X in (array([1, -1]), array([[[1, -1]]]), array([["a"]]), array([[0.5, -1.0]]))
+        ),
         (lambda: _model._nats_to_bits(np.log(array([0.25, 1.0]))), [2.0, 0.0]),
         (lambda: np.signbit(_model._nats_to_bits(array([0.0, 1e-6]))), [False, False]),
         (

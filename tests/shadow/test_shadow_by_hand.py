@@ -51,6 +51,30 @@ def make_layout_pool(**signal):
     )
 
 
+STRENGTH, COUNTS = 3, []
+
+
+def read_other():
+    return expect_answers
+
+
+def read_own():
+    return STRENGTH, COUNTS, count_unfit
+
+
+def call_itself():
+    return call_itself
+
+
+def name_what_is_read(function):
+    """Return functions and constants that the code of a function depends on."""
+    *_, found = _fit_once._read_own(function, set())
+    return [
+        (one[0], one[1][1]) if len(one) == 2 else one[1]
+        for one in sorted(found, key=lambda one: -len(one))
+    ]
+
+
 single, several = array([0, 1]), array([[0, 1], [1, 0]])
 
 # Of each module: calls and answers. Whatever may be equal differs, and each branch decides once.
@@ -73,6 +97,9 @@ ANSWERS = {
         ),
     ],
     _fit_once: [
+        (lambda: name_what_is_read(read_other), []),
+        (lambda: name_what_is_read(read_own), ["count_unfit", ("STRENGTH", 3)]),
+        (lambda: name_what_is_read(call_itself), []),
         (lambda: _fit_once._read_closure(read_closure), ([], (3,), {"third": 4})),
         (lambda: _fit_once._read_closure(read_closure(7)), ([7], None, None)),
     ],

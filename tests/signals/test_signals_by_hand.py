@@ -157,6 +157,10 @@ ANSWERS = {
     ],
     _confidence: [
         (
+            lambda: _confidence.SquaredError().log_likelihood(array([-8.0, -2.0]), 4.0),
+            [-0.25, -0.0625],
+        ),
+        (
             lambda: _confidence._mean_square(array([1.0, 2.0]), NS(values=array([0.0, 4.0]))),
             [1.0, 4.0],
         ),

@@ -51,6 +51,12 @@ from skmia.victims._white_box import _base
 C = NS(outputs=array([[2.0], [-1.0]]), y=array([1, 0]), n_rows=10)
 
 
+def list_union(*transformers):
+    inner = NS(child=lambda place, part: (place, type(part).__name__))
+    model = NS(transformer_list=[("a", one) for one in transformers])
+    return [*_inner_models._list_union(inner, model)]
+
+
 class BarePart:
     """Stands for a part of the package that holds no estimator."""
 
@@ -99,6 +105,10 @@ ANSWERS = {
         ),
     ],
     _inner_models: [
+        (
+            lambda: list_union("drop", StandardScaler(), "passthrough", SVC()),
+            [("transformer_list[1]", "StandardScaler"), ("transformer_list[3]", "SVC")],
+        ),
         (lambda: _inner_models._is_partition(None), True),
         (lambda: _inner_models._is_partition(5), True),
         (lambda: _inner_models._is_partition(KFold(3)), True),
