@@ -24,6 +24,7 @@ from skmia._core import (
     copies,
     files,
     guesses,
+    metric_inputs,
     provenance,
     query,
     records,
@@ -37,6 +38,7 @@ from skmia._core import (
 from skmia._core.budget import Cost
 
 X = array([[0.0, 1.0], [1.0, 0.0], [2.0, 2.0]])
+fitted = LogisticRegression().fit(X, [0, 1, 1])
 weighted = Records(X, [0, 1, 1], sample_weight=[1.0, 2.0, 0.0])
 
 
@@ -205,7 +207,149 @@ def read_laps(times, works=(0.0, 1.0)):
         return [watch.lap() for _ in times[1:]], watch.load
 
 
+def weigh_sides(*weights):
+    return metric_inputs.check_weights(weights, array([True, False, True]))
+
+
+def refuse_call(name, *arguments):
+    return tell_refusal(lambda: getattr(metric_inputs, name)(*arguments))
+
+
+mask, must_weigh = (
+    array([True, False]),
+    "sample_weight must hold one number of 0 or more for each of",
+)
+
 ANSWERS = {
+    metric_inputs: [
+        (lambda: metric_inputs.check_judged(None, ["a"], 2), None),
+        (lambda: metric_inputs.check_judged({"a": mask, "b": [1]}, ["a"], 2), {"a": [True, False]}),
+        *(
+            (
+                lambda judged=judged: refuse_call("check_judged", judged, ["a", "b"], 2),
+                "judged must map each name in scores to a mask of records.",
+            )
+            for judged in ([mask], {"a": mask}, {"b": mask}, mask)
+        ),
+        *(
+            (
+                lambda one=one: refuse_call("check_judged", {"a": mask, "b": one}, ["a", "b"], 2),
+                "judged['b'] must be a boolean mask of 2 records.",
+            )
+            for one in ([1, 0], [True], [[True, False]], [True, False, True])
+        ),
+        (lambda: metric_inputs.check_record_weights([0, 2], 2), [0.0, 2.0]),
+        (
+            lambda: refuse_call("check_record_weights", [1, 2], 3),
+            f"{must_weigh} 3 records; got shape (2,) and a smallest value of 1.",
+        ),
+        (
+            lambda: refuse_call("check_record_weights", [1, -0.5], 2),
+            f"{must_weigh} 2 records; got shape (2,) and a smallest value of -0.5.",
+        ),
+        (
+            lambda: refuse_call("check_record_weights", [], 2),
+            f"{must_weigh} 2 records; got shape (0,) and a smallest value of inf.",
+        ),
+        (lambda: metric_inputs.check_weights(None, mask), [1.0, 1.0]),
+        (lambda: weigh_sides(0, 2, 1), [0.0, 2.0, 1.0]),
+        (
+            lambda: tell_refusal(lambda: weigh_sides(1, -2, 1)),
+            "sample_weight must be non-negative; got -2.0.",
+        ),
+        (
+            lambda: tell_refusal(lambda: weigh_sides(1, 0, 1)),
+            "sample_weight must be positive for some non-members; got only zeros.",
+        ),
+        (
+            lambda: tell_refusal(lambda: weigh_sides(0, 1, 0)),
+            "sample_weight must be positive for some members; got only zeros.",
+        ),
+        (
+            lambda: tell_refusal(lambda: weigh_sides(0, 1)),
+            "y_true and sample_weight must have equal lengths; got 3 and 2.",
+        ),
+        (lambda: metric_inputs.check_fpr_resolution(0.1, "fpr"), [0.1]),
+        (lambda: metric_inputs.check_fpr_resolution([0.1, 1, 0.1], "fpr"), [0.1, 1.0]),
+        (
+            lambda: refuse_call("check_fpr_resolution", [0.1, 0], "fpr")[:20],
+            "fpr must be above 0:",
+        ),
+        (
+            lambda: refuse_call("check_fpr_resolution", [], "fpr")[:31],
+            "fpr must hold at least one rate",
+        ),
+        (
+            lambda: refuse_call("check_fpr_resolution", [[0.1]], "fpr")[:31],
+            "fpr must hold at least one rate",
+        ),
+        (
+            lambda: refuse_call("check_fpr_resolution", 1.5, "fpr")[:32],
+            "fpr must be a fraction in [0, 1]",
+        ),
+        (lambda: metric_inputs.check_pos_label([2, 1, 2], None), [2, 1, 2]),
+        (lambda: metric_inputs.check_pos_label([2, 1, 2], 2), [True, False, True]),
+        (
+            lambda: refuse_call("check_pos_label", range(11, 1, -1), 7.5),
+            "pos_label must be a value of y_true, the one of members; y_true has 2, 3, 4, 5, 6, 7, "
+            "8, 9, got 7.5.",
+        ),
+        (lambda: metric_inputs.check_bits([1, 0, 1.0], "y"), [True, False, True]),
+        (lambda: metric_inputs.check_bits(mask, "y"), [True, False]),
+        (lambda: refuse_call("check_bits", [1, 2, -3], "y")[-20:], "rs; got the value 2."),
+        (lambda: refuse_call("check_bits", [1, nan], "y")[-14:], "the value nan."),
+        (lambda: refuse_call("check_bits", ["a"], "y")[-14:], "got dtype <U1."),
+        (lambda: refuse_call("check_bits", [[1, 0]], "y")[-25:], "an array of shape (1, 2)."),
+        (lambda: metric_inputs.check_finite_vector([1, True, 2.5], "s"), [1.0, 1.0, 2.5]),
+        (lambda: metric_inputs.check_finite_vector([], "s"), []),
+        (
+            lambda: refuse_call("check_finite_vector", [1, -inf, nan], "s"),
+            "s must be finite; got -inf at position 1.",
+        ),
+        (
+            lambda: refuse_call("check_finite_vector", [1, 2, inf], "s"),
+            "s must be finite; got inf at position 2.",
+        ),
+        (
+            lambda: refuse_call("_check_both_classes", array([]))[:65],
+            "y_true must hold both members and non-members; got no records (n ",
+        ),
+        (
+            lambda: "got members only (n = 2)" in refuse_call("_check_both_classes", mask | True),
+            True,
+        ),
+        (
+            lambda: (
+                "got non-members only (n = 2)" in refuse_call("_check_both_classes", mask & False)
+            ),
+            True,
+        ),
+        (lambda: metric_inputs._check_both_classes(mask), None),
+        (lambda: metric_inputs.check_option("a", "kind", ("a", "b")), "a"),
+        (
+            lambda: refuse_call("check_option", "c", "kind", ("a", "b")),
+            "kind must be one of 'a', 'b'; got 'c'.",
+        ),
+        (
+            lambda: refuse_call("check_option", 3, "kind", (3, "b")),
+            "kind must be one of 3, 'b'; got 3.",
+        ),
+        (
+            lambda: metric_inputs.refuse_other_choice(
+                "kind", "a", {"p": "a", "q": "b"}, {"p": 1, "q": None}
+            ),
+            None,
+        ),
+        (
+            lambda: refuse_call(
+                "refuse_other_choice", "kind", "a", {"p": "a", "q": "b"}, {"p": 1, "q": 0}
+            ),
+            "q is only taken with kind='b'; got it with kind='a'.",
+        ),
+        (lambda: metric_inputs.check_confidence_level(0.5), 0.5),
+        (lambda: refuse_call("check_confidence_level", 0)[:16], "confidence_level"),
+        (lambda: refuse_call("check_confidence_level", 1)[:16], "confidence_level"),
+    ],
     provenance: [
         (lambda: read_laps([5.0, 7.0, 8.5]), ([2.0, 1.5], 3.5)),
         (lambda: read_laps([5.0, 5.25]), ([0.25], 1.0)),
@@ -239,6 +383,12 @@ ANSWERS = {
         (lambda: list_sizes({Settings(size=5)}), ("set", 2, 6, 10)),
         (lambda: list_sizes(frozenset([Settings(size=5)])), ("frozenset", 2, 6, 10)),
         (lambda: list_sizes({"a": Settings(size=5)}), ("dict", 2, 6, 10)),
+        (lambda: copies._copy_subject(fitted, double_sizes, "p") is fitted, True),
+        (lambda: copies._copy_subject(print, double_sizes, "p") is print, True),
+        (lambda: copies._copy_subject(Settings, double_sizes, "p") is Settings, True),
+        (lambda: copies._copy_subject(X, double_sizes, "p") is X, True),
+        (lambda: copies._copy_subject(LogisticRegression(C=3), double_sizes, "p").C, 3),
+        (lambda: copies._copy_subject([fitted, (fitted,)], double_sizes, "p"), [fitted, (fitted,)]),
         (lambda: copies.copy_changed(Settings(Settings), double_sizes).model is Settings, True),
     ],
     guesses: [

@@ -384,3 +384,43 @@ def test_densities_at_equal_weights_are_those_of_the_model_and_move_as_differenc
         slope = (densities.fit(more) - densities.fit(less)) / 2e-5
         for k in range(2):
             np.testing.assert_allclose(moved[k][:, place], slope[:, k], rtol=1e-4, atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        GaussianNB(var_smoothing=0.1),
+        GaussianNB(priors=[0.25, 0.75], var_smoothing=0.5),
+        QuadraticDiscriminantAnalysis(reg_param=0.25),
+        QuadraticDiscriminantAnalysis(priors=[0.25, 0.75], reg_param=0.5),
+        LinearDiscriminantAnalysis(),
+        LinearDiscriminantAnalysis(solver="lsqr", priors=[0.25, 0.75]),
+        BernoulliNB(alpha=0.5, binarize=1.5),
+        BernoulliNB(alpha=2.0, class_prior=[0.25, 0.75], binarize=None),
+        MultinomialNB(alpha=0.5),
+        MultinomialNB(alpha=2.0, fit_prior=False),
+    ],
+    ids=str,
+)
+def test_densities_are_those_of_the_model_and_move_as_the_weights_of_rows_do(model):
+    rows = (X > 1.5).astype(float) if getattr(model, "binarize", 0) is None else X
+    model.fit(rows, y)
+    law = _class_densities._DENSITIES[type(model)](model, rows, y)
+    logs = law.fit(np.ones(7))
+    odds = np.exp(logs - logs.max(axis=1, keepdims=True))
+    proba = odds / odds.sum(axis=1, keepdims=True)
+    np.testing.assert_allclose(proba, model.predict_proba(rows), rtol=1e-6)
+    moved = law.move(0, rows, y) - law.move(1, rows, y)
+    for row in range(7):
+        up, down = np.ones(7), np.ones(7)
+        up[row], down[row] = 1 + 1e-5, 1 - 1e-5
+        slope = (np.diff(law.fit(down)) - np.diff(law.fit(up)))[:, 0] / 2e-5
+        np.testing.assert_allclose(moved[:, row], slope, rtol=1e-5, atol=1e-7)
+
+
+def test_a_singular_covariance_has_no_inverse():
+    found = _class_densities._invert_covariance(array([[2.0, 0.0], [0.0, 1e-11]]))
+    np.testing.assert_allclose(found, [[0.5, 0.0], [0.0, 1e11]])
+    for least in (1e-12, 2e-12, 0.0):
+        with pytest.raises(ValueError, match="The covariance of a class is singular"):
+            _class_densities._invert_covariance(array([[2.0, 0.0], [0.0, least]]))
