@@ -23,6 +23,7 @@ from skmia._core import (
     budget,
     copies,
     files,
+    gaussians,
     guesses,
     metric_inputs,
     provenance,
@@ -220,7 +221,26 @@ mask, must_weigh = (
     "sample_weight must hold one number of 0 or more for each of",
 )
 
+means, diagonal = array([1.0, 0.0, 2.0, -1.0]), array([0.5, 2.0, 1.0, 0.0])
+low_rank = array([[1.0, 0.5, -1.0, 0.0], [0.25, 0.0, 2.0, 0.0]])
+shrunk = gaussians.ShrunkMoments(means, diagonal, low_rank)
+# The last column has no spread, and takes no part.
+covariance = np.diag(diagonal) + low_rank.T @ low_rank
+inverse = np.zeros((4, 4))
+inverse[:3, :3] = np.linalg.inv(covariance[:3, :3])
+left = array([[1.0, 2.0, -1.0, 5.0], [0.5, 0.0, 3.0, 1.0]])
+right = array([[0.0, 1.0, 1.0, 2.0], [4.0, -1.0, 2.0, 0.0]])
+noise = array([0.5, 1.0, 2.0, 3.0])
+
 ANSWERS = {
+    gaussians: [
+        (lambda: shrunk.constant, [False, False, False, True]),
+        (lambda: shrunk.inner(left, right), np.einsum("ij,jk,ik->i", left, inverse, right)),
+        (lambda: shrunk.inner(left, left), np.einsum("ij,jk,ik->i", left, inverse, left)),
+        (lambda: shrunk.solve(left[0]), inverse @ left[0]),
+        (lambda: shrunk.variance_along(left[0]), left[0] @ covariance @ left[0]),
+        (lambda: shrunk.trace_of(noise), np.trace(inverse @ np.diag(noise))),
+    ],
     metric_inputs: [
         (lambda: metric_inputs.check_judged(None, ["a"], 2), None),
         (lambda: metric_inputs.check_judged({"a": mask, "b": [1]}, ["a"], 2), {"a": [True, False]}),

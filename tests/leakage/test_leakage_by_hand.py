@@ -43,6 +43,14 @@ def count_neighbors(n, n_neighbors=None):
     return tuple(counts)
 
 
+def learn_on_a_grid(scale):
+    """Return what a witness of two far groups says on them, between them and beyond."""
+    X = np.append(np.arange(8.0), np.arange(200.0, 208.0))[:, None] * scale
+    witness = _witness.GridKernelWitness().learn(X, np.arange(16) < 8, None)
+    asked = array([3.5, 60.0, 150.0, 203.5, -1e3, 1e3])[:, None] * scale
+    return witness.posterior(asked).round(9)
+
+
 # Of each module: calls and answers. Whatever may be equal differs, and each branch decides once.
 ANSWERS = {
     _gaussian: [
@@ -164,6 +172,10 @@ ANSWERS = {
         (lambda: _total_variation.summarize_null(0.5, array([0.5, 0.25, 0.75])), (0.5, 0.75)),
     ],
     _witness: [
+        *(
+            (lambda scale=scale: learn_on_a_grid(scale), [1.0, 0.5, 0.5, 0.0, 0.5, 0.5])
+            for scale in (1e-6, 1.0, 1e6)
+        ),
         (lambda: compare_neighbors(20, 3, 2), (True, True)),
         (lambda: compare_neighbors(21, None, 1), (True, True)),
         (lambda: compare_neighbors(20, 5, 7), (True, True)),

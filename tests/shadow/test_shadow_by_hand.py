@@ -10,7 +10,9 @@ from numpy import array, nan
 from sklearn.linear_model import LinearRegression, LogisticRegression
 
 from skmia import Records
+from skmia._training.identity import identify_values
 from skmia.shadow import _answers, _fit_once, _job, _layouts, _record_columns, _stored, _synthesis
+from skmia.signals import Entropy, Loss
 
 
 def name_kept(signals=(), temperatures=(), kind="proba", has_outputs=False, model=None):
@@ -75,6 +77,48 @@ def name_what_is_read(function):
     ]
 
 
+def make_keeper(store="signals", temperatures=(1.0,), output_kind="auto"):
+    return _job.PoolKeeper(("auto",), temperatures, 0.5, store, output_kind)
+
+
+def check_arrays(store, **arrays):
+    return tell_refusal(lambda: make_keeper(store).check(arrays, 3))
+
+
+def make_searches():
+    """Return five searches that change 8, 5, 8, 8 and 4 features, at least three of them."""
+    settings = NS(min_changes=3, max_changes=6, max_rejections=1)
+    table = NS(n_features=1, draw=lambda n, rng: np.full((n, 1), 7.0))
+    climb = _synthesis.HillClimb(table, None, settings, None)
+    climb._proposal = array([[1.0], [2.0], [3.0], [4.0], [5.0]])
+    climb._best, climb._best_proba = np.full((5, 1), 9.0), np.full(5, 0.5)
+    climb._n_rejections = array([1, 1, 1, 0, 1])
+    climb._n_changes, climb._n_iter = array([8, 5, 8, 8, 4]), np.arange(5)
+    climb.target = np.arange(5)
+    return climb
+
+
+def move_searches(better):
+    climb = make_searches()
+    climb._move(array(better), array([0.1, 0.2, 0.75, 0.3, 0.4]))
+    names = "_best", "_best_proba", "_n_rejections", "_n_changes", "_n_iter"
+    return {name: getattr(climb, name) for name in names}
+
+
+def keep_searches(kept):
+    climb = make_searches()
+    climb._keep(array(kept))
+    return climb.target, climb._n_changes, climb._n_iter
+
+
+def start_searches(targets):
+    climb = make_searches()
+    climb._keep(np.arange(5) == 3)
+    climb.target = array([1])
+    climb.start(array(targets))
+    return climb.target, climb._best_proba, climb._n_changes, climb._n_iter
+
+
 single, several = array([0, 1]), array([[0, 1], [1, 0]])
 
 # Of each module: calls and answers. Whatever may be equal differs, and each branch decides once.
@@ -104,6 +148,49 @@ ANSWERS = {
         (lambda: _fit_once._read_closure(read_closure(7)), ([7], None, None)),
     ],
     _job: [
+        (
+            lambda: _job.further_signals(("auto", "loss", Entropy())),
+            [Loss(), Entropy()],
+        ),
+        (lambda: _job.further_signals(("auto",)), []),
+        *(
+            (
+                lambda signals=signals: tell_refusal(lambda: _job.further_signals(signals))[:22],
+                'signals must hold "aut',
+            )
+            for signals in ((), ("loss",), (Entropy(),))
+        ),
+        (
+            lambda: make_keeper(temperatures=(1, 2.0)).describe(),
+            {
+                "signals": identify_values({}),
+                "residuals": "signed",
+                "temperatures": [1.0, 2.0],
+                "resolution": 0.5,
+                "store": "signals",
+            },
+        ),
+        (lambda: make_keeper(output_kind="label").describe()["output_kind"], "label"),
+        (lambda: make_keeper("models").keeps_models, True),
+        (lambda: make_keeper("outputs").keeps_models, False),
+        (lambda: check_arrays("signals", raw=np.zeros((2, 1, 3))), None),
+        (lambda: check_arrays("outputs", raw=np.zeros((2, 1, 3)), outputs=0), None),
+        (
+            lambda: check_arrays("outputs", raw=np.zeros((2, 1, 3))),
+            "it holds outputs where none were asked for, or lacks them",
+        ),
+        (
+            lambda: check_arrays("models", raw=np.zeros((2, 1, 3)), outputs=0),
+            "it holds outputs where none were asked for, or lacks them",
+        ),
+        (
+            lambda: check_arrays("signals", raw=np.zeros((2, 3))),
+            "its signals have the shape (2, 3)",
+        ),
+        (
+            lambda: check_arrays("signals", raw=np.zeros((2, 3, 4))),
+            "its signals have the shape (2, 3, 4)",
+        ),
         (lambda: count_unfit(LogisticRegression(), single, True), []),
         (lambda: count_unfit(LogisticRegression(), several), ["y has 2 colu"]),
         (lambda: count_unfit(LinearRegression(), several), []),
@@ -149,6 +236,18 @@ ANSWERS = {
         ),
     ],
     _synthesis: [
+        (
+            lambda: move_searches([False, False, True, False, False]),
+            {
+                "_best": [[9.0], [9.0], [3.0], [9.0], [9.0]],
+                "_best_proba": [0.5, 0.5, 0.75, 0.5, 0.5],
+                "_n_rejections": [0, 0, 0, 1, 0],
+                "_n_changes": [4, 3, 8, 8, 3],
+                "_n_iter": [1, 2, 3, 4, 5],
+            },
+        ),
+        (lambda: keep_searches([False, True, False, True, False]), ([1, 3], [5, 8], [1, 3])),
+        (lambda: start_searches([2, 0]), ([1, 2, 0], [0.5, 0.0, 0.0], [8, 6, 6], [3, 0, 0])),
         (lambda: _synthesis._compute_range(array([1.0, 3.0, nan])), (1.0, 3.0, 2.0)),
         (lambda: _synthesis._compute_range(array([2.0, 2.0])), (2.0, 2.0, 1.0)),
         (lambda: _synthesis._compute_range(array([1.0, 2.0, 5.0])), (1.0, 5.0, 1.0)),

@@ -194,6 +194,19 @@ def test_answers_by_hand(module):
     expect_answers(ANSWERS[module])
 
 
+def test_each_parameter_has_the_number_of_its_group():
+    torch = pytest.importorskip("torch")
+    step = pytest.importorskip("skmia._training.backends.torch_nets.step")
+    module = torch.nn.Sequential(torch.nn.Linear(1, 1), torch.nn.Linear(1, 1))
+    first, last = module[0].parameters(), [module[1].weight]
+    groups = [{"params": [*first, module[1].bias]}, {"params": last}]
+    net = NS(module_=module, optimizer_=torch.optim.SGD(groups, lr=0.1))
+    names = ["1.weight", "0.weight", "1.bias", "0.bias"]
+    assert step.match_groups(net, names) == [1, 0, 0, 0]
+    net.optimizer_ = torch.optim.SGD(module.parameters(), lr=0.1)
+    assert step.match_groups(net, names) == [0, 0, 0, 0]
+
+
 def test_outputs_of_all_parts_of_a_net_take_memory():
     torch = pytest.importorskip("torch")
     prepare = pytest.importorskip("skmia._training.backends.torch_nets.prepare")

@@ -20,7 +20,17 @@ from sklearn.linear_model import (
     Ridge,
     TweedieRegressor,
 )
-from sklearn.model_selection import KFold, RepeatedKFold, ShuffleSplit
+from sklearn.model_selection import (
+    KFold,
+    LeaveOneOut,
+    LeavePGroupsOut,
+    LeavePOut,
+    PredefinedSplit,
+    RepeatedKFold,
+    ShuffleSplit,
+    StratifiedKFold,
+    TimeSeriesSplit,
+)
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OrdinalEncoder, StandardScaler, TargetEncoder
 from sklearn.svm import SVC, LinearSVC, LinearSVR
@@ -114,6 +124,12 @@ ANSWERS = {
         (lambda: _inner_models._is_partition(KFold(3)), True),
         (lambda: _inner_models._is_partition(RepeatedKFold()), False),
         (lambda: _inner_models._is_partition(ShuffleSplit()), False),
+        (lambda: _inner_models._is_partition(StratifiedKFold(3)), True),
+        (lambda: _inner_models._is_partition(LeaveOneOut()), True),
+        (lambda: _inner_models._is_partition(TimeSeriesSplit(3)), False),
+        (lambda: _inner_models._is_partition(LeavePOut(2)), False),
+        (lambda: _inner_models._is_partition(LeavePGroupsOut(2)), False),
+        (lambda: _inner_models._is_partition(PredefinedSplit([0, 1, -1])), False),
         (lambda: _inner_models._is_partition([(1, 2)]), False),
         (lambda: _inner_models._encode_labels(None, 3), None),
         (lambda: _inner_models._encode_labels(array([1]), None), [1]),
