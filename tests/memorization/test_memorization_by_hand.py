@@ -54,6 +54,14 @@ ANSWERS = {
         (lambda: _exposure._hazard(array([0.0])), [0.797884561]),
     ],
     _model: [
+        (
+            lambda: tell_refusal(lambda: _model.NGramModel(2, n_tokens=3).score([]))[:41],
+            "This NGramModel instance is not fitted ye",
+        ),
+        (
+            lambda: tell_refusal(lambda: _model.NGramModel(2, n_tokens=3).fit([[0, 1]]).score([])),
+            "X must hold at least 1 token to be scored; got none.",
+        ),
         (lambda: _model.check_token_rows(array([[1, 2], [3, -1]])), [[1, 2], [3, -1]]),
         (lambda: _model.check_token_rows(array([[1, 2], [4, -1]])).dtype.name, "int64"),
         (lambda: _model.check_token_rows(array([[1, 2]], dtype=np.int32)), [[1, 2]]),

@@ -99,6 +99,9 @@ def lose_rows(**solver):
     return law._lost == _class_densities.lost_by_quadratic(), law._lost, law._kept
 
 
+part = _state.ModelPart(3, "model.coef_", "coef_")
+
+
 def list_items(value):
     part = _state.ModelPart(value, "model", None, None)
     return [(one.path, one.value) for one in _state._iter_items(part)]
@@ -265,6 +268,11 @@ ANSWERS = {
         (lambda: _multioutput._get_last(nested) is nested[-1][-1], True),
     ],
     _state: [
+        (lambda: part.item(0, 5)[:3], (5, "model.coef_[0]", "coef_")),
+        (lambda: part.item("zzz", 5)[:3], (5, "model.coef_['zzz']", "coef_")),
+        (lambda: part.item("X_train_", 5)[:3], (5, "model.coef_['X_train_']", "X_train_")),
+        (lambda: part.attribute("a", 5)[:3], (5, "model.coef_.a", "a")),
+        (lambda: _state.ModelPart(3).attribute("a", 5)[:3], (5, "a", "a")),
         # The words of a vocabulary are values of records; numbers by name are none.
         (lambda: list_items({"a": 0, "b": 1}), [("model.keys()", ["a", "b"])]),
         (lambda: len(list_items({"a": True, "b": 1})), 2),
