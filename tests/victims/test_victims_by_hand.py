@@ -7,7 +7,14 @@ import pytest
 from by_hand import expect_answers, tell_refusal
 from numpy import array, inf, nan
 from scipy import sparse
+from sklearn.base import clone
+from sklearn.covariance import OAS, EmpiricalCovariance, LedoitWolf, ShrunkCovariance
+from sklearn.decomposition import PCA
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis
+from sklearn.dummy import DummyClassifier
 from sklearn.ensemble import BaggingClassifier, RandomForestClassifier
+from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.impute import SimpleImputer
 from sklearn.linear_model import (
     ElasticNet,
     GammaRegressor,
@@ -31,11 +38,14 @@ from sklearn.model_selection import (
     StratifiedKFold,
     TimeSeriesSplit,
 )
+from sklearn.naive_bayes import BernoulliNB, CategoricalNB, ComplementNB, GaussianNB, MultinomialNB
+from sklearn.neighbors import NearestCentroid
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OrdinalEncoder, StandardScaler, TargetEncoder
 from sklearn.svm import SVC, LinearSVC, LinearSVR
 from sklearn.tree import DecisionTreeClassifier
 
+from skmia import Records
 from skmia.victims import (
     OneOutput,
     OnnxClassifier,
@@ -868,3 +878,70 @@ ANSWERS = {
 @pytest.mark.parametrize("module", ANSWERS, ids=lambda module: module.__name__)
 def test_answers_by_hand(module):
     expect_answers(ANSWERS[module])
+
+
+rows = array([[1.0, 5.0], [2.0, 1.0], [4.0, 3.0], [3.0, 8.0], [7.0, 2.0], [6.0, 6.0], [9.0, 4.0]])
+classes = array([0, 1, 0, 0, 1, 1, 1])
+holed = np.where(rows == 7.0, nan, rows)
+linked = rows[:, [0, 0]] + rows * [0.0, 0.1]
+# Newer versions of scikit-learn store the spread within classes.
+has_spread = hasattr(NearestCentroid().fit(rows, classes), "within_class_std_dev_")
+of_centroids = (6, False, "its deviations_ depend on") if has_spread else (4, False, None)
+texts = ["a b", "b", "a c", "c b", "a", "d a", "b d"]
+
+# The models that store sums: the number of their equations, whether they tell the number of rows,
+# and why not all of their numbers are read.
+SUMS = [
+    (GaussianNB(), rows, 10, True, None),
+    (BernoulliNB(binarize=3.5), rows, 6, True, None),
+    (MultinomialNB(alpha=2.0), rows, 6, True, None),
+    (ComplementNB(), rows, 6, True, None),
+    (CategoricalNB(), rows.astype(int), 2 + 2 * (10 + 9), True, None),
+    (LinearDiscriminantAnalysis(), rows, 2 + 4 + 1, True, None),
+    (LinearDiscriminantAnalysis(solver="lsqr"), rows, 2 + 4 + 3, True, None),
+    (LinearDiscriminantAnalysis(solver="eigen", shrinkage=0.25), rows, 2 + 4 + 3, True, None),
+    (LinearDiscriminantAnalysis(priors=[0.5, 0.5]), rows, 4, False, "priors were given"),
+    (LinearDiscriminantAnalysis("lsqr", shrinkage="auto"), rows, 6, True, "shrinkage='auto'"),
+    (QuadraticDiscriminantAnalysis(), rows, 2 + 4 + 6, True, None),
+    (QuadraticDiscriminantAnalysis(reg_param=0.25), rows, 2 + 4 + 6, True, None),
+    (QuadraticDiscriminantAnalysis(priors=[0.5, 0.5]), rows, 4 + 6, False, None),
+    (QuadraticDiscriminantAnalysis(reg_param=1.0), rows, 2 + 4, True, "reg_param=1 leaves no"),
+    (NearestCentroid(), rows, *of_centroids),
+    (DummyClassifier(), rows, 2, True, None),
+    (StandardScaler(), rows, 1 + 2 + 2, True, None),
+    (StandardScaler(), holed, 2 + 2 + 2, False, None),
+    (StandardScaler(with_mean=False), rows, 1 + 2 + 2, True, None),
+    (StandardScaler(with_std=False), rows, 1 + 2, True, None),
+    (StandardScaler(with_mean=False, with_std=False), rows, 1, True, None),
+    (SimpleImputer(), holed, 2, False, None),
+    (PCA(1), rows, 1 + 2 + 2 + 1, True, None),
+    (PCA(2), rows, 1 + 2 + 4 + 1, True, None),
+    (PCA(1, svd_solver="randomized", random_state=0), rows, 1 + 2, True, "svd_solver='rand"),
+    (TfidfVectorizer(token_pattern=r"\w"), texts, 4, False, None),
+    (TfidfVectorizer(token_pattern=r"\w", smooth_idf=False), texts, 4, False, None),
+    (EmpiricalCovariance(), rows, 2 + 3, False, None),
+    (EmpiricalCovariance(assume_centered=True), rows, 3, False, None),
+    (ShrunkCovariance(shrinkage=0.25), rows, 2 + 3, False, None),
+    (ShrunkCovariance(shrinkage=1.0), rows, 2, False, "shrinkage=1 leaves no covariance"),
+    (LedoitWolf(), linked, 2 + 3, False, "shrinkage_ was chosen by fourth moments"),
+    (OAS(), linked, 2 + 3, False, None),
+]
+
+
+@pytest.mark.parametrize(("model", "X", "n_equations", "tells_rows", "refused"), SUMS)
+def test_sums_over_training_rows_are_those_that_a_model_stores(
+    model, X, n_equations, tells_rows, refused
+):
+    fitted = clone(model).fit(X, classes)
+    values = np.asarray(X, dtype=object) if isinstance(X, list) else X
+    (source,), _ = _sufficient_statistics.read_stored_sums(fitted, Records(values, classes), 7)
+    assert sum(len(block.targets) for block in source.blocks) == n_equations
+    assert source.n_rows == (7 if tells_rows else None)
+    assert source.refused is refused is None or source.refused.startswith(refused)
+    assert source.reads & vars(source.model).keys()
+    for block in source.blocks:
+        some = np.arange(7) if block.label is None else np.flatnonzero(classes == block.label)
+        found = block.features(source.X[some], None if source.y is None else source.y[some])
+        found = np.asarray(found.todense() if hasattr(found, "todense") else found)
+        np.testing.assert_allclose(found.sum(axis=0), block.targets, rtol=1e-6, atol=1e-6)
+        assert np.broadcast_to(block.floors, len(block.targets)).max(initial=0) < 1e-6
