@@ -2,7 +2,9 @@
 
 import json
 import os
+import threading
 import warnings
+from numbers import Integral, Real
 from types import SimpleNamespace as NS
 
 import numpy as np
@@ -26,6 +28,7 @@ from skmia._core import (
     gaussians,
     guesses,
     metric_inputs,
+    progress,
     provenance,
     query,
     records,
@@ -36,7 +39,10 @@ from skmia._core import (
     weight_average,
     writers,
 )
+from skmia._core import sklearn as sklearn_parts
 from skmia._core.budget import Cost
+from skmia._core.hashing import digest_records
+from skmia._core.sklearn import Interval, StrOptions
 
 X = array([[0.0, 1.0], [1.0, 0.0], [2.0, 2.0]])
 fitted = LogisticRegression().fit(X, [0, 1, 1])
@@ -232,7 +238,83 @@ left = array([[1.0, 2.0, -1.0, 5.0], [0.5, 0.0, 3.0, 1.0]])
 right = array([[0.0, 1.0, 1.0, 2.0], [4.0, -1.0, 2.0, 0.0]])
 noise = array([0.5, 1.0, 2.0, 3.0])
 
+
+def move_bar(shown, now, passed, left):
+    """Return what a bar shows after it has stood at 1 second."""
+    bar = NS(_shown=shown, _moved=1.0)
+    progress.StageTimes._move_bar(bar, now, passed, left)
+    return bar._shown, bar._moved
+
+
+def write_to(file):
+    bar = NS(_file=file, _is_over=threading.Event())
+    progress.StageTimes._write(bar, "a")
+    return bar._is_over.is_set()
+
+
+def fail(*_):
+    raise OSError
+
+
+class LoadInitState:
+    """Stands for the callback of skorch that continues a training."""
+
+    def __init__(self, folder):
+        self.checkpoint = Checkpoint(folder)
+
+
+class Checkpoint:
+    __module__ = "skorch.callbacks.training"
+    fn_prefix, f_params = "", "weights.pt"
+
+    def __init__(self, folder):
+        self.dirname = folder
+
+
+def change_start(folder):
+    """Return whether a callback stays that starts at what the victim has saved in folder a."""
+    callback, told = LoadInitState(folder), []
+    changed = writers._change_start(callback, [("a", "", "weights.pt")], told)
+    return changed is callback, [one[:25] for one in told]
+
+
+def validate(value, *allowed):
+    check = sklearn_parts.validate_parameter_constraints
+    return tell_refusal(lambda: check({"a": [*allowed]}, {"a": value}, "F"))
+
+
+no_boolean = "The 'a' parameter of F must not be a boolean. Got True instead."
+certain, uncertain = progress.StageStep(4.0), progress.StageStep(8.0, is_certain=False)
+
 ANSWERS = {
+    progress: [
+        (lambda: move_bar(0.25, 3.0, 5.0, 5.0), (0.25 + 0.75 * 2 / 7, 3.0)),
+        # A bar that is ahead of the clock is slower by the root of how much it is.
+        (lambda: move_bar(0.75, 3.0, 5.0, 5.0), (0.75 + 0.25 * 0.5**0.5 * 2 / 7, 3.0)),
+        (lambda: move_bar(0.25, 3.0, 5.0, 0.0), (1.0, 3.0)),
+        (lambda: move_bar(0.25, 1.0, 5.0, 5.0), (0.25, 1.0)),
+        (lambda: write_to(NS(write=len, flush=list)), False),
+        (lambda: write_to(NS(write=fail, flush=list)), True),
+        (lambda: write_to(NS(write=len, flush=fail)), True),
+        (lambda: progress.format_seconds(59.9), "0:59"),
+        (lambda: progress.format_seconds(3599), "59:59"),
+        (lambda: progress.format_seconds(3725), "1:02:05"),
+        (lambda: progress.add_steps(2.5), 2.5),
+        (lambda: progress.add_steps({"a": 1.5, "b": certain, "c": uncertain}), 5.5),
+    ],
+    sklearn_parts: [
+        (lambda: validate(True, Integral), no_boolean),
+        (lambda: validate(True, Interval(Real, 0, None, closed="left")), no_boolean),
+        (lambda: validate(True, Integral, "boolean"), None),
+        (lambda: validate(True, "boolean"), None),
+        (lambda: validate(1, Integral), None),
+        (lambda: validate("b", StrOptions({"b"}), None), None),
+        (
+            lambda: validate(10**400, Interval(Real, 0, None, closed="left"))[:41],
+            "The 'a' parameter of F must be a float in",
+        ),
+        (lambda: validate(10**400, Interval(Integral, 0, None, closed="left")), None),
+    ],
     gaussians: [
         (lambda: shrunk.constant, [False, False, False, True]),
         (lambda: shrunk.inner(left, right), np.einsum("ij,jk,ik->i", left, inverse, right)),
@@ -431,6 +513,7 @@ ANSWERS = {
         (lambda: check_name("aa", "bb", bb=1), None),
     ],
     records: [
+        (lambda: Records(X, [0, 1, 1]).fingerprint, digest_records(X, array([0, 1, 1]))[0]),
         (lambda: features_of(X), (2, None)),
         (lambda: features_of(X[:, :1]), (1, None)),
         (lambda: features_of(np.zeros((3, 2, 2))), (None, None)),
@@ -463,6 +546,8 @@ ANSWERS = {
         ]
     ],
     writers: [
+        (lambda: change_start("a"), (False, ["The callback LoadInitStat"])),
+        (lambda: change_start("b"), (True, ["The shadow models start f"])),
         (lambda: "write_down" in writers._UserCode(read_recursively).names, True),
         (lambda: writers._UserCode(read_recursively).writes, False),
         (lambda: writers._is_installed("sklearn.base"), True),

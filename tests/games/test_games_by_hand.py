@@ -163,6 +163,32 @@ ANSWERS = {
 }
 
 
+def test_a_step_back_is_one_of_a_training():
+    torch = pytest.importorskip("torch")
+    pytest.importorskip("skorch")
+    module = torch.nn.Linear(1, 1, bias=False)
+    module.weight.data.fill_(2.0)
+    module.eval()
+    modes = []
+
+    def infer(rows):
+        modes.append(module.training)
+        return module(rows)
+
+    net = NS(
+        module_=module,
+        optimizer_=torch.optim.SGD(module.parameters(), lr=0.5),
+        infer=infer,
+        get_dataset=lambda X, y: (X, y),
+        get_iterator=lambda pair, training: [pair, pair],
+        get_loss=lambda outputs, y, X, training: (outputs - y).sum(),
+    )
+    unlearning._climb(net, torch.tensor([[1.0], [3.0]]), torch.zeros(2, 1))
+    # The gradient of the loss is 4; each of two steps adds half of it.
+    assert module.weight.item() == 2.0 + 2 * 0.5 * 4
+    assert modes == [True, True]
+
+
 @pytest.mark.parametrize("module", ANSWERS, ids=lambda module: module.__name__)
 def test_answers_by_hand(module):
     expect_answers(ANSWERS[module])

@@ -426,6 +426,20 @@ def test_densities_are_those_of_the_model_and_move_as_the_weights_of_rows_do(mod
         np.testing.assert_allclose(moved[:, row], slope, rtol=1e-5, atol=1e-7)
 
 
+def test_the_first_of_several_outputs_of_a_module_are_its_answers():
+    torch = pytest.importorskip("torch")
+
+    class Pair(torch.nn.Linear):
+        def forward(self, rows):
+            return super().forward(rows), rows
+
+    module = Pair(2, 1)
+    found = _training_function._forward_module(module, X.astype(np.float32))
+    assert found.shape == (7, 1)
+    wanted = X @ module.weight.detach().numpy().T + module.bias.item()
+    np.testing.assert_allclose(found, wanted, rtol=1e-5)
+
+
 def test_a_singular_covariance_has_no_inverse():
     found = _class_densities._invert_covariance(array([[2.0, 0.0], [0.0, 1e-11]]))
     np.testing.assert_allclose(found, [[0.5, 0.0], [0.0, 1e11]])
