@@ -6,10 +6,59 @@ import numpy as np
 import pytest
 from by_hand import expect_answers, tell_refusal
 from numpy import array
+from scipy import stats
 from scipy.special import ndtr
 
 from skmia.epsilon import EpsilonAudit, _base, _epsilon_audit, _one_run, _result, bounds, canaries
 
+
+def bound_pvalue(epsilon, n_correct, n_guesses, n_canaries, delta):
+    """Return the p-value of correct guesses from the probabilities of single numbers."""
+    rate = np.exp(epsilon) / (1 + np.exp(epsilon))
+    at_least = [stats.binom.sf(j - 1, n_guesses, rate) for j in range(n_correct + 1)]
+    pure = at_least[n_correct]
+    worst = max((at_least[n_correct - i] - pure) / i for i in range(1, n_correct + 1))
+    return min(1.0, pure + 2 * n_canaries * delta * worst)
+
+
+def bet(epsilon, guesses):
+    """Return the logarithm of the mean wealth after each guess."""
+    wealth, found, q = np.ones(32), [], 1 / (1 + np.exp(-epsilon))
+    p = 1 / (1 + np.exp(-epsilon - 0.05 * 160 ** (np.arange(32) / 31)))
+    for is_right in guesses:
+        wealth = wealth * (p / q if is_right else (1 - p) / (1 - q))
+        found.append(np.log(wealth.mean()))
+    return found
+
+
+def make_guesses(in_order, out_order):
+    """Return guesses of either side, the surest first, right or wrong."""
+    inside, outside = (np.append(0, np.cumsum(one)) for one in (in_order, out_order))
+    return NS(
+        coins=np.zeros(len(in_order) + len(out_order)),
+        count_correct=lambda n_in, n_out: inside[n_in] + outside[n_out],
+        frame=lambda n_in, n_out: (n_in, n_out),
+    )
+
+
+right, wrong = make_guesses([1] * 10, [1] * 9 + [0]), make_guesses([0] * 5, [1] * 5)
+
+
+def bet_on(guesses, delta):
+    """Return whether the wealth at the bound is what rejects it, and the number of guesses."""
+    n, alpha = len(guesses.coins), 0.05
+    epsilon, n_guesses = _one_run.bet_on_canaries(guesses, delta, alpha)
+    made = np.arange(1, n + 1)
+    in_turns = np.diff(guesses.count_correct((made + 1) // 2, made // 2), prepend=0)
+    wealth = bet(epsilon, in_turns)
+    return (
+        np.isclose(max(wealth), -np.log(alpha - n * delta)),
+        n_guesses,
+        int(np.argmax(wealth)) + 1,
+    )
+
+
+all_right, counted = (10, 10, 20, 0.001), array([1, 1, 2, 3])
 no_score = "it does not hold one score of a canary"
 
 
@@ -52,6 +101,70 @@ ANSWERS = {
         (lambda: _base.as_number(0.01, 10), 1),
     ],
     _one_run: [
+        *(
+            (lambda at=at: _one_run.one_run_pvalue(*at), bound_pvalue(*at))
+            for at in [
+                (0.5, 7, 10, 20, 0.0),
+                (1.5, 7, 10, 20, 0.0),
+                (0.5, 7, 10, 20, 0.001),
+                (0.5, 10, 10, 30, 0.002),
+                (0.0, 1, 10, 20, 0.001),
+                (0.25, 9, 12, 20, 0.5),
+            ]
+        ),
+        (lambda: _one_run.one_run_pvalue(0.5, 0, 10, 20, 0.1), 1.0),
+        (
+            lambda: bound_pvalue(
+                _one_run.one_run_epsilon(10, 10, 20, 0.001, 0.05), 10, 10, 20, 0.001
+            ),
+            0.05,
+        ),
+        (lambda: _one_run.one_run_epsilon(5, 10, 20, 0.0, 0.05), 0.0),
+        *(
+            (
+                lambda epsilon=epsilon: _one_run.log_wealth_of_guesses(
+                    epsilon, array([1, 1, 2, 3])
+                ),
+                bet(epsilon, [1, 0, 1, 1]),
+            )
+            for epsilon in (0.0, 0.75, 3.0)
+        ),
+        (lambda: bet_on(right, 0.0), (True, 19, 19)),
+        (lambda: bet_on(right, 0.001), (True, 19, 19)),
+        (lambda: _one_run.bet_on_canaries(wrong, 0.0, 0.05), (0.0, 10)),
+        (
+            lambda: tell_refusal(lambda: _one_run.bet_on_canaries(right, 0.0025, 0.05))[:45],
+            "n_guesses='any' needs a delta below 0.0025, (",
+        ),
+        (
+            lambda: _one_run.best_over_guesses(
+                right, [4, 20], None, 0.05, lambda v, r, alpha: v / r + alpha
+            ),
+            (
+                1.025,
+                {
+                    "n_canaries": 20,
+                    "n_guesses": 4,
+                    "n_correct": 4,
+                    "numbers_of_guesses_tried": 2,
+                },
+                (2, 2),
+            ),
+        ),
+        (
+            lambda: _one_run.best_over_guesses(right, [4, 20], None, 0.05, lambda v, r, alpha: v)[
+                1:
+            ],
+            (
+                {
+                    "n_canaries": 20,
+                    "n_guesses": 20,
+                    "n_correct": 19,
+                    "numbers_of_guesses_tried": 2,
+                },
+                (10, 10),
+            ),
+        ),
         (lambda: _one_run.split_guesses(None, [4, 5]), [2, 3]),
         (lambda: _one_run.split_guesses(2, [4, 5]), [2, 2]),
         (lambda: _one_run.split_guesses(4, [4, 5]), [4, 4]),

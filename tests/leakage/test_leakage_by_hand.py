@@ -172,6 +172,10 @@ ANSWERS = {
         (lambda: _total_variation.summarize_null(0.5, array([0.5, 0.25, 0.75])), (0.5, 0.75)),
     ],
     _witness: [
+        (
+            lambda: _witness.log_ratio(array([0.0, 1.0, 0.0, 2.0]), array([0.0, 0.0, 1.0, 1.0])),
+            [0.0, inf, -inf, 0.693147181],
+        ),
         *(
             (lambda scale=scale: learn_on_a_grid(scale), [1.0, 0.5, 0.5, 0.0, 0.5, 0.5])
             for scale in (1e-6, 1.0, 1e6)

@@ -57,6 +57,15 @@ def why_not_net(memory=None, transform_input=None):
     return net_plan.why_not_estimator(made)
 
 
+def replace_idle(spread):
+    """Return scales of models, of which the middle one has the records 0 and 2."""
+    table = NS(
+        X=array([[5.0, 1.0], [6.0, 2.0], [5.0, 1.5]]),
+        membership=array([[1, 1, 0], [1, 0, 1], [1, 1, 1], [0, 1, 1]], dtype=bool),
+    )
+    return design.LinearPlan._without_idle(table, spread, array([0, 1, 2]))
+
+
 def are_finite(coefs, intercepts):
     training = NS(model=NS(coefs_=coefs, intercepts_=intercepts))
     return perceptron.PreparedPerceptron.is_finite(training)
@@ -114,6 +123,15 @@ ANSWERS = {
         (lambda: logistic._weigh_sigmoid(array([0.0, np.log(3.0)]), array([2.0, 4.0])), [1.0, 3.0]),
     ],
     design: [
+        # The first feature is constant for model 1, the second only small.
+        (
+            lambda: replace_idle(array([[2.0, 3.0], [0.5, 0.5], [2.0, 3.0]])),
+            [[2.0, 3.0], [2.0, 0.5], [2.0, 3.0]],
+        ),
+        (
+            lambda: replace_idle(array([[2.0, 3.0], [0.5, 8.5], [2.0, 3.0]])),
+            [[2.0, 3.0], [2.0, 8.5], [2.0, 3.0]],
+        ),
         (lambda: design.are_too_large(array([1e200, 1.0])), True),
         (lambda: design.are_too_large(array([1e150, 1.0])), False),
         (lambda: design.are_too_large(array([1, 2])), False),
@@ -205,6 +223,19 @@ def test_each_parameter_has_the_number_of_its_group():
     assert step.match_groups(net, names) == [1, 0, 0, 0]
     net.optimizer_ = torch.optim.SGD(module.parameters(), lr=0.1)
     assert step.match_groups(net, names) == [0, 0, 0, 0]
+
+
+def test_a_narrow_gradient_is_filled_with_zeros():
+    torch = pytest.importorskip("torch")
+    optimizers = pytest.importorskip("skmia._training.backends.torch_nets.optimizers")
+    stacked = NS(parameters=[torch.ones(3, 2), torch.ones(3, 4)], _rooms=[None, None])
+    fill = optimizers.StackedOptimizer._fill
+    gradient = torch.tensor([[[1.0], [2.0]]])
+    assert fill(stacked, 0, slice(0, 1), gradient).tolist() == [[1.0, 2.0]]
+    assert fill(stacked, 1, slice(1, 2), gradient).tolist() == [[1.0, 2.0, 0.0, 0.0]]
+    stacked._rooms[1].fill_(7.0)
+    assert fill(stacked, 1, slice(1, 2), gradient).tolist() == [[1.0, 2.0, 0.0, 0.0]]
+    assert stacked._rooms[1][[0, 2]].tolist() == [[7.0] * 4] * 2
 
 
 def test_outputs_of_all_parts_of_a_net_take_memory():
