@@ -47,6 +47,7 @@ OF_A_DEFAULT = " of a default"
 # Calls in which no one takes an argument for the other, or where it does not matter.
 UNMISTAKABLE = {"isinstance", "issubclass", "getattr", "hasattr", "setattr"}
 UNMISTAKABLE |= {"min", "max", "zip", "np.minimum", "np.maximum"}
+UNMISTAKABLE |= {"np.add", "np.multiply", "np.logaddexp", "np.hypot", "np.array_equal"}
 
 COMPARISONS = {
     ast.Lt: (ast.LtE, ast.Gt),

@@ -7,8 +7,9 @@ import pytest
 from by_hand import expect_answers, tell_refusal
 from numpy import array, nan
 
-from skmia.memorization import _exposure, _model, _texts, _torch
+from skmia.memorization import _exposure, _model, _texts, _torch, _victims
 
+untrained = _victims.FunctionSequenceVictim(len)
 listed = _exposure.CandidateList([[3, 4], [1, 2], [3, 4], [3, -1]])
 
 
@@ -81,6 +82,10 @@ ANSWERS = {
         (lambda: _model._are_whole_tokens(array([])), True),
         (lambda: _model._are_whole_tokens(array([[1]])), False),
         (lambda: _model._nats_to_bits(np.log(array([0.5, 1.0, 0.125]))), [1.0, 0.0, 3.0]),
+    ],
+    _victims: [
+        (lambda: tell_refusal(lambda: untrained.predict([[1, 2]]))[-15:], "this estimator."),
+        (lambda: tell_refusal(lambda: untrained.score([[1, 2]]))[-15:], "this estimator."),
     ],
     _texts: [
         (lambda: _texts._count_run(array([False, False, True])), 2),

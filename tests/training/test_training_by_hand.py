@@ -45,6 +45,53 @@ TABLES = [
 ]
 
 
+# Bodies of functions that differ in one thing alone.
+BODIES = [
+    "return 1",
+    "return 2",
+    "return 1.0",
+    "return True",
+    "return -1",
+    "return (1, 2)",
+    "return (1, 3)",
+    "return (1, 2.0)",
+    "return 'one'",
+    "return 'other'",
+    "return b'one'",
+    "return x",
+    "return y",
+    "return x.a",
+    "return x.b",
+    "return x in {1, 2}",
+    "return x in {1, 3}",
+    "return lambda: 1",
+    "return lambda: 2",
+    "return lambda x: 1",
+    "return lambda *, x=None: 1",
+    "'a text'; return 1, 'other'",
+]
+NESTED = """
+    def g():
+        def h():
+            return a.b.c
+        return h, d()
+    def k(x):
+        return e.real + x.real
+    return g, k
+"""
+
+
+def compile_body(body):
+    """Return the code of a function f with a body."""
+    space = {}
+    exec(f"def f():\n    global g, k\n    {body.strip()}\n", space)
+    return space["f"].__code__
+
+
+def digest_body(body):
+    return digests.digest_code(compile_body(body))
+
+
 class NeuralNet:
     """Stands for the net of skorch whose class it names."""
 
@@ -103,6 +150,25 @@ ANSWERS = {
         ),
     ],
     digests: [
+        (lambda: len({digest_body(one) for one in BODIES}), len(BODIES)),
+        (lambda: digest_body('"one"; return 1') == digest_body('"other"; return 1'), True),
+        (lambda: digest_body("return x in {1, 2}") == digest_body("return x in {2, 1}"), True),
+        (
+            lambda: [one.co_name for one in digests.nested_codes(compile_body(NESTED))],
+            ["f", "g", "h", "k"],
+        ),
+        (
+            lambda: sorted({*digests.iter_reads(compile_body(NESTED))}),
+            [("a", ("b", "c")), ("d", ()), ("e", ("real",)), ("g", ()), ("k", ())],
+        ),
+        (
+            lambda: [*digests.iter_imports(compile_body("import a.b; from . import c, d"))],
+            [("a.b", 0, ()), ("", 1, ("c", "d"))],
+        ),
+        (
+            lambda: [*digests.iter_imports(compile_body("from ..e import g as h; return h"))],
+            [("e", 2, ("g",))],
+        ),
         (lambda: len({digests.digest_table(one) for one in TABLES}), len(TABLES)),
         (lambda: digests.digest_text("a", "bc") == digests.digest_text("ab", "c"), False),
     ],
