@@ -19,7 +19,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import Pipeline
 
-from skmia import Records
+from skmia import Outputs, Records
 from skmia._core import (
     accountant,
     budget,
@@ -36,6 +36,7 @@ from skmia._core import (
     saving,
     tokens,
     tradeoff,
+    validation,
     weight_average,
     writers,
 )
@@ -46,6 +47,7 @@ from skmia._core.sklearn import Interval, StrOptions
 
 X = array([[0.0, 1.0], [1.0, 0.0], [2.0, 2.0]])
 fitted = LogisticRegression().fit(X, [0, 1, 1])
+answers = Outputs(array([[0.25, 0.75], [0.5, 0.5], [1.0, 0.0]]), [0, 1])
 weighted = Records(X, [0, 1, 1], sample_weight=[1.0, 2.0, 0.0])
 
 
@@ -287,6 +289,45 @@ no_boolean = "The 'a' parameter of F must not be a boolean. Got True instead."
 certain, uncertain = progress.StageStep(4.0), progress.StageStep(8.0, is_certain=False)
 
 ANSWERS = {
+    validation: [
+        (lambda: validation.query(None, Records(X, [0, 1, 1], outputs=answers)).kind, "proba"),
+        (
+            lambda: tell_refusal(lambda: validation.query(None, Records(X, [0, 1, 1]))),
+            "victim is None and the records hold no outputs; pass a fitted victim or use "
+            "records.with_outputs(victim).",
+        ),
+        (
+            lambda: tell_refusal(lambda: validation.query(None, Records(X, [0, 1, 1], outputs=X))),
+            "The field 'outputs' is a bare array; wrap it as Outputs(values, classes=...), which "
+            "says what its columns are.",
+        ),
+        (lambda: validation.query(fitted, Records(X, [0, 1, 1])).kind, "proba"),
+        (lambda: validation.check_finite(X) is X, True),
+        (
+            lambda: tell_refusal(lambda: validation.check_finite(array([0.5, nan, nan]), "They")),
+            "They give no score for 2 of 3 records, first at position 1.",
+        ),
+        (
+            lambda: tell_refusal(lambda: validation.check_finite(array([[0.5, 1.0], [nan, 1.0]]))),
+            "The victim's answers give no score for 1 of 2 records, first at position 1.",
+        ),
+        (lambda: validation.call_given(max, "f", "f(a, b)", 2, 3), 3),
+        (
+            lambda: tell_refusal(lambda: validation.call_given(lambda a: a, "f", "f(a)", 2, 3))[
+                :45
+            ],
+            "f must be a function that is called as f(a); ",
+        ),
+        (
+            lambda: tell_refusal(lambda: validation.call_given(lambda a: a + "b", "f", "f(a)", 2)),
+            "unsupported operand type(s) for +: 'int' and 'str'",
+        ),
+        (lambda: validation.require_victim(3, "LiRA"), None),
+        (
+            lambda: tell_refusal(lambda: validation.require_victim(None, "LiRA")),
+            "LiRA needs the victim itself; stored outputs are not enough.",
+        ),
+    ],
     progress: [
         (lambda: move_bar(0.25, 3.0, 5.0, 5.0), (0.25 + 0.75 * 2 / 7, 3.0)),
         # A bar that is ahead of the clock is slower by the root of how much it is.

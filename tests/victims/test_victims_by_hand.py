@@ -57,6 +57,7 @@ from skmia.victims import (
     _onnx,
     _onnx_labels,
     _optima,
+    _queried_thresholds,
     _recovered,
     _resampling,
     _split_thresholds,
@@ -69,6 +70,36 @@ from skmia.victims._node_equations import boosters, boosting, cart, equations
 from skmia.victims._white_box import _base
 
 C = NS(outputs=array([[2.0], [-1.0]]), y=array([1, 0]), n_rows=10)
+
+
+places = [0.0, 1.0, 2.0, 3.0, 4.0, 6.0]
+near = np.mean([0.25**k * (1 - 0.5**k) ** 0 for k in range(1, 8)])
+far = np.mean([0.25**k * (1 - 0.5**k) for k in range(1, 8)])
+# Those of values are as likely together as those of the midpoints of neighbors and of others.
+own = (2 * near + far) / 3
+weights_of_places = [own, near, own, far, near, own]
+
+
+def find_places(values):
+    column = _queried_thresholds.SearchedColumn(array(values)).find_places()
+    scale = column.scale
+    return column.values, scale, column.places, column.below
+
+
+def split_places(start, stop):
+    """Return the places that halve weights of 1, 2, 3 and 4 between others."""
+    column = NS(below=array([0.0, 1.0, 3.0, 6.0, 10.0]), places=range(4))
+    return _queried_thresholds.SearchedColumn._split(column, array(start), array(stop))
+
+
+# Columns of nine, two, three and no numbers.
+searched = np.column_stack([range(9), [5.0] * 8 + [7.0], [0, 1, 2] * 3, [nan] * 9])
+no_list = "columns must be a list of columns of X; got"
+
+
+def locate(columns, chosen=slice(None)):
+    table = NS(values=searched[:, chosen], names=["a", "b", "c", "d"])
+    return _queried_thresholds.locate_searched_columns(table, columns)
 
 
 def list_union(*transformers):
@@ -384,6 +415,34 @@ ANSWERS = {
                 array([2.0, 1.0]),
             ),
             None,
+        ),
+    ],
+    _queried_thresholds: [
+        (lambda: _queried_thresholds.get_slack(array([-3.0, 1.0]), 2.0) * 2**23, [5.0, 3.0]),
+        (lambda: find_places([0.0, 6.0, nan, 2.0, 6.0])[:3], ([0.0, 2.0, 6.0], 3.5, places)),
+        (lambda: find_places([0.0, 6.0, nan, 2.0, 6.0])[3], [0.0, *np.cumsum(weights_of_places)]),
+        (lambda: find_places([])[:3], ([], 0.0, [])),
+        (lambda: find_places([3.0])[2:], ([3.0], [0.0, 0.0])),
+        (lambda: split_places([0, 1, 1, 3], [4, 3, 2, 4]), [3, 2, 2, 4]),
+        (lambda: locate(None), [0, 2]),
+        (lambda: locate(["c", "a", "c"]), [0, 2]),
+        (lambda: locate(["b"]), [1]),
+        (
+            lambda: tell_refusal(lambda: locate("a")),
+            f"{no_list} 'a'.",
+        ),
+        (lambda: tell_refusal(lambda: locate(3)), f"{no_list} 3."),
+        (
+            lambda: tell_refusal(lambda: locate([])),
+            "columns must name at least one column; got none.",
+        ),
+        (
+            lambda: tell_refusal(lambda: locate(["a", "d"])),
+            "columns must hold numbers, and different ones; 'd' does not.",
+        ),
+        (
+            lambda: tell_refusal(lambda: locate(None, [1, 3]))[-20:],
+            "from; the most is 2.",
         ),
     ],
     _onnx: [
