@@ -7,16 +7,61 @@ import pytest
 from by_hand import expect_answers, tell_refusal
 from numpy import array
 from scipy import stats
+from sklearn.base import BaseEstimator
+from sklearn.linear_model import LogisticRegression
 
 from skmia._core.moments import Moments
 from skmia.games import (
     _density_attack,
     _leave_two_unlabeled,
+    _mechanism,
     _membership,
     _unlearning_result,
     unlearning,
 )
 from skmia.metrics import operating_point
+
+table = array([[1.0, 2.0], [3.0, 4.0], [1.0, 2.0], [1.0, 4.0]])
+
+
+class FixedAttack(BaseEstimator):
+    def __init__(self, target=None, n_samples=None):
+        self.target, self.n_samples = target, n_samples
+
+    def fit(self, X):
+        self.rows_ = X
+        return self
+
+
+def make_rows():
+    return _mechanism.FromRows(table)
+
+
+def split_rows(n_reference):
+    """Return how many rows are set aside, how many stay, and all of them."""
+    population = make_rows()
+    aside = population.split(n_reference, np.random.default_rng(0))
+    both = [*aside.tolist(), *population.X[population._rows].tolist()]
+    return len(aside), population.count(), sorted(both)
+
+
+def draw_rows(population, n_reference, n_samples):
+    drawn = population.draw(n_reference, n_samples, np.random.default_rng(0))
+    return [None if part is None else len(part) for part in drawn]
+
+
+def sample(rows):
+    return _mechanism.FromSampler(lambda n, rng: rows)
+
+
+def refuse_size(n_reference, n_samples):
+    return tell_refusal(lambda: _mechanism.check_enough(make_rows(), n_reference, n_samples))
+
+
+def aim(**settings):
+    attack = _mechanism.aim(FixedAttack(**settings), 7, 5)
+    return attack.target, attack.n_samples
+
 
 separation = NS(
     inside=array([1, 0, 1, 0, 1, 0]) > 0,
@@ -47,6 +92,41 @@ moments = Moments(array([3, 2]), array([1.0, 2.0]), array([8.0, 4.0]))
 
 # Of each module: calls and answers. Whatever may be equal differs, and each branch decides once.
 ANSWERS = {
+    _mechanism: [
+        (lambda: make_rows().without(array([1.0, 2.0]))._rows, [1, 3]),
+        (lambda: make_rows().without(array([1.0, 2.0])).without(table[1]).count(), 1),
+        (lambda: split_rows(1), (1, 3, sorted(table.tolist()))),
+        (lambda: split_rows(3), (3, 1, sorted(table.tolist()))),
+        (lambda: draw_rows(make_rows(), 1, 3), [1, 3]),
+        (lambda: draw_rows(make_rows(), 0, 2), [0, 2]),
+        (lambda: draw_rows(sample(table), 4, 4), [4, 4]),
+        (lambda: draw_rows(sample(table), 0, 4), [None, 4]),
+        (lambda: sample(table[1:2]).draw_target(None), [3.0, 4.0]),
+        (lambda: sample(table).count(), np.inf),
+        (
+            lambda: tell_refusal(lambda: draw_rows(sample(table), 0, 3)),
+            "X was asked for 3 rows and must return an array of shape (3, n_features); got shape "
+            "(4, 2).",
+        ),
+        (
+            lambda: tell_refusal(lambda: draw_rows(sample([1, 2, 3]), 0, 3))[-15:],
+            "got shape (3,).",
+        ),
+        (lambda: refuse_size(1, 3), None),
+        (
+            lambda: refuse_size(2, 3),
+            "reference_size and n_samples ask for 2 + 3 rows; 4 can be drawn from X.",
+        ),
+        (lambda: type(_mechanism.read_population(len)).__name__, "FromSampler"),
+        (lambda: type(_mechanism.read_population(table)).__name__, "FromRows"),
+        (lambda: aim(), (7, 5)),
+        (lambda: aim(target=3, n_samples=4), (7, 4)),
+        (lambda: _mechanism.aim(LogisticRegression(C=3), 7, 5).C, 3),
+        (
+            lambda: _mechanism.fit_attack(FixedAttack(), table, np.random.SeedSequence(0)).rows_,
+            table,
+        ),
+    ],
     unlearning: [
         (
             lambda kind=kind, setting=setting: (

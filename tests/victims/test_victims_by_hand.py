@@ -3,6 +3,7 @@
 from types import SimpleNamespace as NS
 
 import numpy as np
+import pandas as pd
 import pytest
 from by_hand import expect_answers, tell_refusal
 from numpy import array, inf, nan
@@ -84,6 +85,20 @@ def find_places(values):
     column = _queried_thresholds.SearchedColumn(array(values)).find_places()
     scale = column.scale
     return column.values, scale, column.places, column.below
+
+
+def replace_values(rows):
+    """Return rows 0, 0 and 1 with other values in a column of the first and of the last."""
+    table = _queried_thresholds.SearchedTable(rows)
+    return table.replace(array([0, 0, 1]), array([0, -1, 1]), array([0.5, 9.0, 7.25]))
+
+
+def read_table(X):
+    table = _queried_thresholds.SearchedTable(X)
+    return table.names, table.values
+
+
+mixed = pd.DataFrame({"a": [1, 2], "b": ["c", "d"], "e": [0.1, inf], "f": [True, False]})
 
 
 def split_places(start, stop):
@@ -423,6 +438,27 @@ ANSWERS = {
         (lambda: find_places([0.0, 6.0, nan, 2.0, 6.0])[3], [0.0, *np.cumsum(weights_of_places)]),
         (lambda: find_places([])[:3], ([], 0.0, [])),
         (lambda: find_places([3.0])[2:], ([3.0], [0.0, 0.0])),
+        (lambda: replace_values(array([[1, 2], [3, 4]])), [[0.5, 2.0], [1.0, 2.0], [3.0, 7.25]]),
+        (
+            lambda: replace_values(pd.DataFrame([[1, 2], [3, 4]])),
+            {0: [0.5, 1.0, 3.0], 1: [2.0, 2.0, 7.25]},
+        ),
+        (
+            lambda: read_table(mixed),
+            (["a", "b", "e", "f"], [[1.0, nan, float(np.float32(0.1)), nan], [2.0, nan, nan, nan]]),
+        ),
+        (lambda: read_table(array([[1, 2]])), ([0, 1], [[1.0, 2.0]])),
+        (lambda: read_table(array([["1", "2"]])), ([0, 1], [[nan, nan]])),
+        (lambda: read_table(array([[1e300, 2.0]])), ([0, 1], [[nan, 2.0]])),
+        (
+            lambda: tell_refusal(lambda: read_table(np.zeros((2, 3, 4)))),
+            "X must be a table in which single numbers can be replaced; got an array of shape "
+            "(2, 3, 4).",
+        ),
+        (
+            lambda: tell_refusal(lambda: read_table(sparse.eye_array(2)))[-16:],
+            "a sparse matrix.",
+        ),
         (lambda: split_places([0, 1, 1, 3], [4, 3, 2, 4]), [3, 2, 2, 4]),
         (lambda: locate(None), [0, 2]),
         (lambda: locate(["c", "a", "c"]), [0, 2]),
