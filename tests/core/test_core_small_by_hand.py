@@ -241,6 +241,31 @@ right = array([[0.0, 1.0, 1.0, 2.0], [4.0, -1.0, 2.0, 0.0]])
 noise = array([0.5, 1.0, 2.0, 3.0])
 
 
+def spoken(n, columns, kind="proba"):
+    """Return outputs whose largest number is, of classes in turns, in one of some columns."""
+    chosen = np.resize(columns, n)
+    n_classes = max(2, len(columns))
+    values = np.full((n, n_classes), 0.25 / (n_classes - 1))
+    values[np.arange(n), chosen] = 0.75
+    return Outputs(values, ["a", "b", "c"][:n_classes], kind)
+
+
+def choose_order(n, columns, kind="proba"):
+    """Return the order that fits classes in turns, and the shares that it and the given one fit."""
+    labels = np.resize(["a", "b", "c"][: len(columns)], n)
+    return query.choose_order(spoken(n, columns, kind), labels)
+
+
+hard = Outputs(array(["a", "b"]), ["a", "b"], "label")
+
+
+def warn_of_given(outputs, y):
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        query.warn_of_given(outputs, np.array(y))
+    return [str(one.message) for one in caught]
+
+
 def move_bar(shown, now, passed, left):
     """Return what a bar shows after it has stood at 1 second."""
     bar = NS(_shown=shown, _moved=1.0)
@@ -501,6 +526,39 @@ ANSWERS = {
         (lambda: read_laps([5.0, 9.0], (2.0, 4.0)), ([4.0], 2.0)),
     ],
     query: [
+        (lambda: choose_order(60, [1, 2, 0]), (["c", "a", "b"], (1.0, 0.0))),
+        (lambda: choose_order(60, [0, 1, 2]), (None, ())),
+        # A half of 13 records tells two orders apart at a level of 2 ** -13, above 1 / 10,000.
+        (lambda: choose_order(26, [1, 0]), (None, ())),
+        (lambda: choose_order(28, [1, 0]), (["b", "a"], (1.0, 0.0))),
+        (lambda: choose_order(28, [1, 0], "logits")[0], ["b", "a"]),
+        (lambda: choose_order(28, [1, 0], "decision")[0], ["b", "a"]),
+        (
+            lambda: query.choose_order(Outputs(array(["a", "b"]), ["a", "b"], "label"), ["b", "a"]),
+            (None, ()),
+        ),
+        (lambda: query.choose_order(spoken(28, [1, 0]), ["z"] * 28), (None, ())),
+        # Neither ties nor one and the same answer are evidence.
+        (lambda: query.choose_order(spoken(28, [0, 0]), ["b", "a"] * 14), (None, ())),
+        (
+            lambda: query.choose_order(Outputs(np.full((28, 2), 0.5), ["a", "b"]), ["b", "a"] * 14),
+            (None, ()),
+        ),
+        (lambda: warn_of_given(spoken(28, [0, 1]), ["a", "b"] * 14), []),
+        (
+            lambda: warn_of_given(spoken(28, [1, 0]), ["a", "b"] * 14),
+            [
+                "100% of the labels are predicted if the columns of the answers stand for the "
+                "classes ['b', 'a'], and 0% if they stand for ['a', 'b'] as given. Check the order "
+                "of classes."
+            ],
+        ),
+        (
+            lambda: [
+                one[:56] for one in warn_of_given(spoken(28, [0, 1], "logits"), ["a", "b"] * 14)
+            ],
+            ["The logits of each record lie between 0 and 1 and add to"],
+        ),
         (lambda: ask_twice(ValueError("it is read-only"), X), (2, True, X)),
         (lambda: tell_refusal(lambda: ask_twice(ValueError("it is bad"), X)), "it is bad"),
         (lambda: tell_refusal(lambda: ask_twice(TypeError("read-only"), X)), "read-only"),
