@@ -241,6 +241,11 @@ right = array([[0.0, 1.0, 1.0, 2.0], [4.0, -1.0, 2.0, 0.0]])
 noise = array([0.5, 1.0, 2.0, 3.0])
 
 
+def are_several(answers, n_dimensions=2, **fields):
+    model = NS(predict=lambda X: np.zeros((2,) * n_dimensions), **fields)
+    return query._are_several_labels(answers, model, X)
+
+
 def spoken(n, columns, kind="proba"):
     """Return outputs whose largest number is, of classes in turns, in one of some columns."""
     chosen = np.resize(columns, n)
@@ -526,6 +531,13 @@ ANSWERS = {
         (lambda: read_laps([5.0, 9.0], (2.0, 4.0)), ([4.0], 2.0)),
     ],
     query: [
+        (lambda: are_several([[0.5, 0.75], [0.25, 0.5]]), True),
+        (lambda: are_several([[0.5, 0.75], [0.25, 0.5]], n_dimensions=1), False),
+        (lambda: are_several([[0.25, 0.75], [0.5, 0.5]]), False),
+        (lambda: are_several([[0.5, 0.75], [0.25, 0.5]], classes_are_given=True), False),
+        (lambda: are_several(np.zeros((0, 2))), False),
+        (lambda: are_several([0.5, 0.75]), False),
+        (lambda: are_several([[1, 2], [3, 4]]), False),
         (lambda: choose_order(60, [1, 2, 0]), (["c", "a", "b"], (1.0, 0.0))),
         (lambda: choose_order(60, [0, 1, 2]), (None, ())),
         # A half of 13 records tells two orders apart at a level of 2 ** -13, above 1 / 10,000.

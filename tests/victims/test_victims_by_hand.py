@@ -117,6 +117,18 @@ def locate(columns, chosen=slice(None)):
     return _queried_thresholds.locate_searched_columns(table, columns)
 
 
+def know_imputer(rows, columns=(4, 7), **settings):
+    """Return the columns that an imputer hands on, and what it says of their kinds."""
+    imputer = SimpleImputer(**settings).fit(array(rows, dtype=object if settings else float))
+    said = NS(statements=[])
+    handed_on = _known_values._know_imputer(imputer, columns and [*columns], said)
+    return handed_on, [(one.place, one.known.kind) for one in said.statements]
+
+
+def know_function(func, columns):
+    return _known_values._read_function(NS(func=func), columns, NS(statements=[]))
+
+
 def list_union(*transformers):
     inner = NS(child=lambda place, part: (place, type(part).__name__))
     model = NS(transformer_list=[("a", one) for one in transformers])
@@ -191,6 +203,21 @@ ANSWERS = {
         (lambda: _inner_models._encode_labels(array([1]), None), [1]),
     ],
     _known_values: [
+        (lambda: know_imputer([[1.0, 2.0], [3.0, nan]]), ([4, 7], [(4, "number"), (7, "number")])),
+        (
+            lambda: know_imputer([["a", 2], ["a", 2]], strategy="most_frequent"),
+            ([4, 7], [(4, "text"), (7, "number")]),
+        ),
+        (lambda: know_imputer([[1.0, 2.0], [3.0, nan]], add_indicator=True)[0], None),
+        (lambda: know_imputer([[1.0, nan], [3.0, nan]])[0], None),
+        (lambda: know_imputer([[1.0, 2.0]], columns=None), (None, [])),
+        (lambda: know_function(None, [4, 7]), [4, 7]),
+        (lambda: know_function(np.log, None), None),
+        (lambda: know_function(np.log, [4, 7]), None),
+        (lambda: know_function(list, [4, 7]), None),
+        (lambda: know_function(list, [None]), None),
+        (lambda: know_function(list, [4]), [4]),
+        (lambda: type(know_function(list, [4])[0]).__name__, "_ChangedPlace"),
         (lambda: _known_values._is_of_one_output(OneOutput(LogisticRegression())), True),
         (lambda: _known_values._is_of_one_output(LogisticRegression()), False),
         (lambda: _known_values._is_of_one_output(BaggingClassifier()), False),
