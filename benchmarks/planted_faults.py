@@ -248,13 +248,12 @@ class Choice:
 
 
 def pair_codes(old, new):
-    """Yield the code of each function of a module or class, and what it is after a change."""
+    """Yield the code of each function of a module, at any depth, and what it is after a change."""
     for one, other in zip(old.co_consts, new.co_consts, strict=False):
         if isinstance(one, CodeType) and isinstance(other, CodeType):
             if one.co_flags & 2:  # CO_NEWLOCALS, which the body of a class lacks
                 yield one, other
-            else:
-                yield from pair_codes(one, other)
+            yield from pair_codes(one, other)
 
 
 def find_defaults(raw):
@@ -351,7 +350,7 @@ class Forks:
     def run_tests(self, items):
         began = measure_processor_time()
         n_run = 0
-        for item, following in zip(items, [*items[1:], None], strict=True):
+        for item, following in zip(items, [*items[1:], None]):  # also of none
             if self.failed or measure_processor_time() - began > self.seconds:
                 break
             n_run += 1

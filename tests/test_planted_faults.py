@@ -11,6 +11,7 @@ import pytest
 from planted_faults import (
     READS_DEFAULTS,
     Choice,
+    Forks,
     PlantedFault,
     draw_faults,
     find_faults,
@@ -91,6 +92,11 @@ def add(a, b=2, *, c=nothing):
         return d + 1
     return one_more(a) + b, c is nothing
 
+def make():
+    def five():
+        return 5
+    return five
+
 class Sum:
     def __init__(self):
         super().__init__()
@@ -118,6 +124,19 @@ def test_functions_that_were_imported_get_a_fault(old, new, wanted):
     others = SOURCE.replace(old, new).encode()
     replace_functions(functions, Path("summed.py"), SOURCE.encode(), others)
     assert (space["add"](1), space["Sum"]().total) == wanted
+
+
+def test_functions_that_others_have_made_before_get_a_fault():
+    space = {"__name__": "summed"}
+    exec(compile(SOURCE, "summed.py", "exec", dont_inherit=True), space)
+    made = space["make"]()
+    others = SOURCE.replace("return 5", "return 6").encode()
+    replace_functions([made], Path("summed.py"), SOURCE.encode(), others)
+    assert made() == 6
+
+
+def test_a_fault_that_no_test_meets_is_not_caught():
+    assert Forks(Path(), [], 1, None).run_tests([])[:2] == ("", 0)
 
 
 def test_each_function_notes_its_call_behind_its_docstring(monkeypatch):
