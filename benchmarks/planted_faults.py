@@ -249,11 +249,12 @@ class Choice:
 
 def pair_codes(old, new):
     """Yield the code of each function of a module, at any depth, and what it is after a change."""
-    for one, other in zip(old.co_consts, new.co_consts, strict=False):
-        if isinstance(one, CodeType) and isinstance(other, CodeType):
-            if one.co_flags & 2:  # CO_NEWLOCALS, which the body of a class lacks
-                yield one, other
-            yield from pair_codes(one, other)
+    # A fault can add a constant, and drop an inner function with the expression that it is in.
+    inner, others = ([one for one in c.co_consts if isinstance(one, CodeType)] for c in (old, new))
+    for one, other in zip(inner, others, strict=True) if len(inner) == len(others) else ():
+        if one.co_flags & 2:  # CO_NEWLOCALS, which the body of a class lacks
+            yield one, other
+        yield from pair_codes(one, other)
 
 
 def find_defaults(raw):

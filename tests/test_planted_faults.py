@@ -84,7 +84,7 @@ def test_a_seed_draws_the_same_faults_in_other_functions_each():
 
 
 SOURCE = """
-nothing = object()
+nothing, two = object(), 2
 
 def add(a, b=2, *, c=nothing):
     "A sum."
@@ -110,6 +110,7 @@ class Sum:
         ("a) + b", "a) - b", ((0, True), 3)),
         ("d + 1", "d + 2", ((5, True), 3)),
         ("b=2", "b=5", ((7, True), 3)),
+        ("b=2", "b=0.5", ((2.5, True), 3)),
         ("super().__init__()", "pass", ((4, True), 3)),
         ("self.total = 3", "self.total = 4", ((4, True), 4)),
         ("c is nothing", "c is not nothing", ((4, False), 3)),
