@@ -28,6 +28,7 @@ from skmia._core import (
     gaussians,
     guesses,
     metric_inputs,
+    outputs,
     progress,
     provenance,
     query,
@@ -239,6 +240,10 @@ inverse[:3, :3] = np.linalg.inv(covariance[:3, :3])
 left = array([[1.0, 2.0, -1.0, 5.0], [0.5, 0.0, 3.0, 1.0]])
 right = array([[0.0, 1.0, 1.0, 2.0], [4.0, -1.0, 2.0, 0.0]])
 noise = array([0.5, 1.0, 2.0, 3.0])
+
+
+def frame_of(*columns):
+    return pd.DataFrame([[0.25, 0.75]], columns=[*columns])
 
 
 def are_several(answers, n_dimensions=2, **fields):
@@ -529,6 +534,25 @@ ANSWERS = {
         (lambda: read_laps([5.0, 15.0]), ([10.0], 8.0)),
         (lambda: read_laps([5.0, 15.0], (2.0, 2.0)), ([10.0], 1.0)),
         (lambda: read_laps([5.0, 9.0], (2.0, 4.0)), ([4.0], 2.0)),
+    ],
+    outputs: [
+        (lambda: outputs._check_order_of_columns(frame_of("a", "b"), ["a", "b"]), None),
+        (lambda: outputs._check_order_of_columns(frame_of("a", "c"), ["a", "b"]), None),
+        (lambda: outputs._check_order_of_columns(frame_of("b", "a"), [["a", "b"]]), None),
+        (lambda: outputs._check_order_of_columns(X, ["b", "a"]), None),
+        (
+            lambda: tell_refusal(
+                lambda: outputs._check_order_of_columns(frame_of("b", "a"), ["a", "b"])
+            ),
+            "The columns of the answers are b, a, and classes are a, b, in another order. Give "
+            "answers[list(classes)], or the classes as the columns stand.",
+        ),
+        (
+            lambda: tell_refusal(
+                lambda: outputs._check_order_of_columns(frame_of(1, 0), array([0, 1]))
+            )[:54],
+            "The columns of the answers are 1, 0, and classes are 0",
+        ),
     ],
     query: [
         (lambda: are_several([[0.5, 0.75], [0.25, 0.5]]), True),

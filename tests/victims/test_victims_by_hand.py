@@ -460,6 +460,14 @@ ANSWERS = {
         ),
     ],
     _queried_thresholds: [
+        # The largest number of a row says what rounding is.
+        (
+            lambda: _queried_thresholds.differ(
+                array([[1.0, 1e-9], [1.0, 0.5], [0.0, 2.0]]),
+                array([[1.0, 0.0], [1.0, 0.75], [0.0, 2.0]]),
+            ),
+            [False, True, False],
+        ),
         (lambda: _queried_thresholds.get_slack(array([-3.0, 1.0]), 2.0) * 2**23, [5.0, 3.0]),
         (lambda: find_places([0.0, 6.0, nan, 2.0, 6.0])[:3], ([0.0, 2.0, 6.0], 3.5, places)),
         (lambda: find_places([0.0, 6.0, nan, 2.0, 6.0])[3], [0.0, *np.cumsum(weights_of_places)]),

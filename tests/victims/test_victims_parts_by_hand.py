@@ -102,6 +102,13 @@ def lose_rows(**solver):
 part = _state.ModelPart(3, "model.coef_", "coef_")
 
 
+def answer_by_function(values, kind="logits", n_classes=2):
+    model = NS(
+        forward=lambda model, X: values, model_=None, kind=kind, classes_=np.arange(n_classes)
+    )
+    return _training_function.FunctionClassifier._ask(model, X[:2])
+
+
 def list_items(value):
     part = _state.ModelPart(value, "model", None, None)
     return [(one.path, one.value) for one in _state._iter_items(part)]
@@ -280,6 +287,21 @@ ANSWERS = {
         (lambda: len(list_items({"a": 0.5, "b": 1})), 2),
     ],
     _training_function: [
+        (lambda: answer_by_function([0.5, -1.0]), [[0.0, 0.5], [0.0, -1.0]]),
+        (lambda: answer_by_function([[0.5], [-1.0]]), [[0.0, 0.5], [0.0, -1.0]]),
+        (lambda: answer_by_function([[0.25, 0.75], [0.5, 0.5]]), [[0.25, 0.75], [0.5, 0.5]]),
+        (
+            lambda: tell_refusal(lambda: answer_by_function([0.5, 0.25], "proba"))[:83],
+            "The model must return 2 rows and 2 classes with an array of shape (2, 2); got (2,).",
+        ),
+        (
+            lambda: tell_refusal(lambda: answer_by_function([0.5, 0.25], n_classes=3))[:83],
+            "The model must return 2 rows and 3 classes with an array of shape (2, 3); got (2,).",
+        ),
+        (
+            lambda: tell_refusal(lambda: answer_by_function([0.5]))[:83],
+            "The model must return 2 rows and 2 classes with an array of shape (2, 2); got (1,).",
+        ),
         (lambda: _training_function.is_module(tree), False),
     ],
     boosters: [
