@@ -41,12 +41,13 @@ from reaching import measure_processor_time, read_map  # noqa: E402
 
 # Files of tests that meet a fault where no map says which tests reach its function.
 MOST_FILES = 14
-# A fault in a default is met by the test that compares it with the docstring, and calls nothing.
-IN_SIGNATURE = " in the signature"
-OF_SIGNATURES = "tests/test_docs.py::test_documented_defaults_are_those_of_the_signatures"
+# Reads the defaults of all that is public, which no call of a function shows.
+READS_DEFAULTS = "tests/test_docs.py::test_documented_defaults_are_those_of_the_signatures"
+OF_A_DEFAULT = " of a default"
 # Calls in which no one takes an argument for the other, or where it does not matter.
 UNMISTAKABLE = {"isinstance", "issubclass", "getattr", "hasattr", "setattr"}
 UNMISTAKABLE |= {"min", "max", "zip", "np.minimum", "np.maximum"}
+UNMISTAKABLE |= {"np.add", "np.multiply", "np.logaddexp", "np.hypot", "np.array_equal"}
 
 COMPARISONS = {
     ast.Lt: (ast.LtE, ast.Gt),
@@ -173,14 +174,14 @@ def find_faults(path, raw):
     for function in ast.walk(ast.parse(raw)):
         if not isinstance(function, ast.FunctionDef):
             continue
-        faults, signature = [], {*ast.walk(function.args)}
+        faults, of_defaults = [], {*ast.walk(function.args)}
         for node in iter_inner(function):
+            place = OF_A_DEFAULT if node in of_defaults else ""
             others = [(what, node, text) for what, text in iter_other_expressions(node)]
             for what, old, text in [*others, *iter_other_statements(node)]:
                 start = starts[old.lineno - 1] + old.col_offset
                 end = starts[old.end_lineno - 1] + old.end_col_offset
-                place = IN_SIGNATURE if node in signature else ""
-                at = path, function.name, old.lineno, f"{what}{place}"
+                at = path, function.name, old.lineno, what + place
                 faults.append(PlantedFault(*at, start, end, text))
         if faults:
             found[function.lineno] = faults
@@ -232,13 +233,12 @@ class Choice:
         """Return the nearest files of tests, and of those that the map knows, what reaches it."""
         files = [path for path in self.choose_files([fault.path]) if "test_house" not in path]
         known = {test.partition("::")[0] for test in self.seconds}
-        found = [*self.reaching.get(f"{fault.path} {fault.function}", [])]
-        if fault.what.endswith(IN_SIGNATURE) and OF_SIGNATURES in self.seconds:
-            found.append(OF_SIGNATURES)
+        found = self.reaching.get(f"{fault.path} {fault.function}", [])
         places = {path: k for k, path in enumerate(files)}
         # Without a test that reaches it, it may run while modules are imported.
         files = [path for path in files[:MOST_FILES] if not found or path not in known]
-        return [*files, *sorted(found, key=partial(self.rank_test, places))]
+        readers = {READS_DEFAULTS} & self.seconds.keys() if OF_A_DEFAULT in fault.what else ()
+        return [*files, *sorted({*found, *readers}, key=partial(self.rank_test, places))]
 
     def rank_test(self, places, test):
         """Return the order of a test: by powers of ten of its seconds, and then by its file."""
@@ -248,13 +248,13 @@ class Choice:
 
 
 def pair_codes(old, new):
-    """Yield the code of each function of a module or class, and what it is after a change."""
-    for one, other in zip(old.co_consts, new.co_consts, strict=False):
-        if isinstance(one, CodeType) and isinstance(other, CodeType):
-            if one.co_flags & 2:  # CO_NEWLOCALS, which the body of a class lacks
-                yield one, other
-            else:
-                yield from pair_codes(one, other)
+    """Yield the code of each function of a module, at any depth, and what it is after a change."""
+    # A fault can add a constant, and drop an inner function with the expression that it is in.
+    inner, others = ([one for one in c.co_consts if isinstance(one, CodeType)] for c in (old, new))
+    for one, other in zip(inner, others, strict=True) if len(inner) == len(others) else ():
+        if one.co_flags & 2:  # CO_NEWLOCALS, which the body of a class lacks
+            yield one, other
+        yield from pair_codes(one, other)
 
 
 def find_defaults(raw):
@@ -351,7 +351,7 @@ class Forks:
     def run_tests(self, items):
         began = measure_processor_time()
         n_run = 0
-        for item, following in zip(items, [*items[1:], None], strict=True):
+        for item, following in zip(items, [*items[1:], None]):  # also of none
             if self.failed or measure_processor_time() - began > self.seconds:
                 break
             n_run += 1

@@ -64,7 +64,7 @@ from skmia.attacks.white_box import (
     MahalanobisAttack,
     WhiteBoxAttack,
 )
-from skmia.base import BaseAttack
+from skmia.base import BaseAttack, SupervisedAttack
 from skmia.defenses import (
     LabelOnlyDefense,
     PATEDefense,
@@ -73,6 +73,7 @@ from skmia.defenses import (
     TopKDefense,
 )
 from skmia.defenses.mechanisms import GaussianMechanism, NonSphericalGaussianMechanism
+from skmia.disparity import DisparityTest
 from skmia.epsilon import EpsilonAudit, LabelAudit, OneRunAudit
 from skmia.leakage import (
     GeneralizationGapBound,
@@ -709,6 +710,26 @@ def test_the_tags_say_who_takes_a_matrix():
     tables = [found[name] for name, why in EXCLUDED.items() if "three tables" in why]
     for one in (*find_attacks(), Signals, ShadowPool, *tables):
         assert not one().__sklearn_tags__().input_tags.two_d_array
+
+
+def test_the_tags_say_who_needs_a_target_and_which_targets():
+    for one in sorted(find_attacks(), key=lambda kind: kind.__name__):
+        tags = one().__sklearn_tags__()
+        assert not tags.classifier_tags.multi_class
+        assert not tags.classifier_tags.multi_label
+        assert tags.target_tags.required == issubclass(one, SupervisedAttack), one
+    needing = (
+        EpsilonAudit(),
+        OneRunAudit(),
+        GeneralizationGapBound(),
+        EXAMPLES["LeaveOneOutLeakage"],
+    )
+    assert all(one.__sklearn_tags__().target_tags.required for one in needing)
+    of_two_classes = GeneralizationGapBound(), WorstCaseVulnerability(), MeanScalarProductAttack()
+    assert not any(one.__sklearn_tags__().classifier_tags.multi_class for one in of_two_classes)
+    assert GeneralizationGapBound().__sklearn_tags__().classifier_tags.poor_score
+    tags = DisparityTest().__sklearn_tags__()
+    assert tags.input_tags.allow_nan and not tags.input_tags.two_d_array
 
 
 # A private estimator says what its guarantee does not cover.

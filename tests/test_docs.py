@@ -541,6 +541,25 @@ def test_defaults_are_documented():
     assert silent == []
 
 
+def test_estimators_are_made_with_the_documented_defaults():
+    found, n_made = [], 0
+    for name, kind in CLASSES.items():
+        if not (is_made_by_users(kind) and hasattr(kind, "get_params")):
+            continue
+        taken = inspect.signature(kind).parameters.values()
+        needed = [one.name for one in taken if one.default is one.empty]
+        needed = [one for one in needed if one not in ("args", "kwargs")]
+        has = kind(**dict.fromkeys(needed)).get_params(deep=False)
+        n_made += 1
+        found += [
+            f"{name}: {parameter} is made as {has[parameter]!r}, documented is {text}"
+            for parameter, text in documented_defaults(kind).items()
+            if not says_default(text, has[parameter], kind.__module__)
+        ]
+    assert found == []
+    assert n_made > 60
+
+
 def test_default_that_differs_is_found():
     def do(n=1, words=("a", "b"), rate=0.1, other=None, low=0, high=2):
         """Do something.

@@ -9,8 +9,9 @@ from types import FunctionType
 
 import pytest
 from planted_faults import (
-    OF_SIGNATURES,
+    READS_DEFAULTS,
     Choice,
+    Forks,
     PlantedFault,
     draw_faults,
     find_faults,
@@ -83,13 +84,18 @@ def test_a_seed_draws_the_same_faults_in_other_functions_each():
 
 
 SOURCE = """
-nothing = object()
+nothing, two = object(), 2
 
 def add(a, b=2, *, c=nothing):
     "A sum."
     def one_more(d):
         return d + 1
     return one_more(a) + b, c is nothing
+
+def make():
+    def five():
+        return 5
+    return five
 
 class Sum:
     def __init__(self):
@@ -104,6 +110,7 @@ class Sum:
         ("a) + b", "a) - b", ((0, True), 3)),
         ("d + 1", "d + 2", ((5, True), 3)),
         ("b=2", "b=5", ((7, True), 3)),
+        ("b=2", "b=0.5", ((2.5, True), 3)),
         ("super().__init__()", "pass", ((4, True), 3)),
         ("self.total = 3", "self.total = 4", ((4, True), 4)),
         ("c is nothing", "c is not nothing", ((4, False), 3)),
@@ -118,6 +125,19 @@ def test_functions_that_were_imported_get_a_fault(old, new, wanted):
     others = SOURCE.replace(old, new).encode()
     replace_functions(functions, Path("summed.py"), SOURCE.encode(), others)
     assert (space["add"](1), space["Sum"]().total) == wanted
+
+
+def test_functions_that_others_have_made_before_get_a_fault():
+    space = {"__name__": "summed"}
+    exec(compile(SOURCE, "summed.py", "exec", dont_inherit=True), space)
+    made = space["make"]()
+    others = SOURCE.replace("return 5", "return 6").encode()
+    replace_functions([made], Path("summed.py"), SOURCE.encode(), others)
+    assert made() == 6
+
+
+def test_a_fault_that_no_test_meets_is_not_caught():
+    assert Forks(Path(), [], 1, None).run_tests([])[:2] == ("", 0)
 
 
 def test_each_function_notes_its_call_behind_its_docstring(monkeypatch):
@@ -154,12 +174,15 @@ def test_tests_that_reach_a_function_come_by_their_seconds_behind_files_that_are
     found = Choice(tmp_path / "map.json", choose_files).choose_tests(fault)
     quick = ["tests/b.py::quick", "tests/a.py::quick", "tests/far.py::quick"]
     assert found == ["tests/new.py", *quick, "tests/a.py::slow"]
-    # What compares defaults with docstrings calls nothing, so that no map says what it reaches.
-    raw = b"def add(a=1):\n    return a + 2\n"
-    own, of_body = (
-        [one for one in find_faults("skmia/a.py", raw)[1] if one.line == k] for k in (1, 2)
-    )
-    choice = Choice(tmp_path / "map.json", choose_files)
-    assert all(OF_SIGNATURES in choice.choose_tests(one) for one in own)
-    assert not any(OF_SIGNATURES in choice.choose_tests(one) for one in of_body)
-    assert own and of_body
+
+
+def test_a_default_is_met_by_the_test_that_reads_all_defaults(tmp_path):
+    of_default, of_body = find_faults("g.py", b"def g(a, b=True):\n    return False\n")[1]
+    assert of_default.what == "constant of a default"
+    assert of_body.what == "constant"
+    path = tmp_path / "map.json"
+    seconds = {"tests/a.py::test": [0.1, ["g.py g"]], READS_DEFAULTS: [0.5, []]}
+    path.write_text(json.dumps(seconds), "utf-8")
+    choice = Choice(path, lambda changed: ["tests/a.py"])
+    assert choice.choose_tests(of_default) == ["tests/a.py::test", READS_DEFAULTS]
+    assert choice.choose_tests(of_body) == ["tests/a.py::test"]

@@ -177,28 +177,30 @@ def find_delta(divergences, epsilon):
 
 def choose_noise_multiplier(epsilon, delta, sample_rate, n_steps, name):
     """Find the smallest noise multiplier, to a hundredth of epsilon, that stays within a budget."""
-
-    def search(cost, noise):
-        low, high = 0.0, np.inf
-        for _ in range(_MOST_TRIALS):
-            spent = cost(noise)
-            low, high = (low, noise) if spent <= epsilon else (noise, high)
-            if 0.99 * epsilon <= spent <= epsilon or low >= _MOST_NOISE:
-                break
-            # Epsilon falls about as noise rises.
-            noise = min(noise * spent / (0.995 * epsilon), _MOST_NOISE)
-            if not low < noise < high:
-                noise = (low + high) / 2 if high < np.inf else 2 * low
-        return high
-
     steps = sample_rate, n_steps
-    noise = search(lambda z: spent_epsilon([(z, *steps)], delta, "rdp"), 1.0)
+    noise = _search_noise(lambda z: spent_epsilon([(z, *steps)], delta, "rdp"), epsilon, 1.0)
     if name == "prv":
         error, start = _error_at(epsilon), min(noise, _MOST_NOISE)
-        noise = min(noise, search(lambda z: _ask_prv(((z, *steps),), delta, error), start))
+        found = _search_noise(lambda z: _ask_prv(((z, *steps),), delta, error), epsilon, start)
+        noise = min(noise, found)
     if noise == np.inf:
         raise ValueError(_say_unreachable(epsilon, delta, sample_rate, n_steps, name))
     return noise
+
+
+def _search_noise(cost, epsilon, noise):
+    """Search from a noise for one whose cost is epsilon or little less; infinity without one."""
+    low, high = 0.0, np.inf
+    for _ in range(_MOST_TRIALS):
+        spent = cost(noise)
+        low, high = (low, noise) if spent <= epsilon else (noise, high)
+        if 0.99 * epsilon <= spent <= epsilon or low >= _MOST_NOISE:
+            break
+        # Epsilon falls about as noise rises.
+        noise = min(noise * spent / (0.995 * epsilon), _MOST_NOISE)
+        if not low < noise < high:
+            noise = (low + high) / 2
+    return high
 
 
 def _say_unreachable(epsilon, delta, sample_rate, n_steps, name):

@@ -53,11 +53,9 @@ def requests_weights(estimator):
 
 
 def _requests(part):
-    if isinstance(part, type):
-        return False
     try:
         requests = part.get_metadata_routing().fit.requests
-    except Exception:  # a composite, whose parts are checked separately
+    except Exception:  # a class, or a composite, whose parts are checked separately
         return False
     return requests.get(WEIGHTS) not in (None, False)
 
@@ -92,8 +90,7 @@ def routing_requests(estimator):
 
     Requests can be set only where routing is enabled. Worker processes do not know that it is.
     """
-    enabled = sklearn.get_config()["enable_metadata_routing"]
-    if enabled or estimator is None or not requests_weights(estimator):
+    if estimator is None or not requests_weights(estimator):
         yield
     else:
         with sklearn.config_context(enable_metadata_routing=True):

@@ -30,8 +30,9 @@ def save_documents(document, directory, numbers, others):
     directory.mkdir(parents=True, exist_ok=True)
     numbers, *names = (name_beside(page, name) for name in (numbers, *others))
     others = dict(zip(names, others.values(), strict=True))
-    saved = SavedFiles([directory / numbers], {})
-    write_json(document, saved.paths[0])
+    place = directory / numbers
+    write_json(document, place)
+    saved = SavedFiles([place], {})
     noted = document  # a copy with a note on each failure so far
     for name, write in others.items():
         try:
@@ -42,7 +43,7 @@ def save_documents(document, directory, numbers, others):
             noted = document | {"notes": [*document["notes"], *saved.notes]}
     if saved.failures:
         with suppress(OSError):  # the numbers are there already, without the notes
-            write_json(noted, saved.paths[0])
+            write_json(noted, place)
     return saved
 
 

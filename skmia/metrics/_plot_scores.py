@@ -8,8 +8,8 @@ import pandas as pd
 from sklearn.base import BaseEstimator
 
 from .._core.drawing import COLORS, add_legend, attack_scores, get_axes, ink, thin_frame
-from .._core.metric_inputs import check_finite_vector, check_membership_scores, check_pos_label
-from .._core.numbers import show
+from .._core.metric_inputs import check_membership_scores, check_pos_label
+from .._core.numbers import check_number, show
 from .._core.records import Records
 from .._core.types import ArrayLike
 
@@ -187,7 +187,7 @@ class ScoreDistributionDisplay:
         y_true = check_pos_label(y_true, pos_label)
         membership, scores = check_membership_scores(y_true, y_score)
         if threshold is not None:
-            check_finite_vector([threshold], "threshold")
+            check_number(threshold, "threshold", "a finite number or None")
         display = cls(
             member_scores=scores[membership],
             nonmember_scores=scores[~membership],

@@ -143,23 +143,36 @@ class _PooledNormal(ClassDensities):
     def __init__(self, model, X, y):
         super().__init__(model, X, y)
         self.means = np.empty((self.n_classes, X.shape[1]))
-        self._lost = lost_by_linear(self.n_classes) if model.solver == "svd" else 0
+        is_svd = model.solver == "svd"
+        self._lost = lost_by_linear(self.n_classes) if is_svd else 0
+        # The other solvers average the covariances of the classes with the priors that are given.
+        self._shares = None if is_svd or model.priors is None else model.priors_
 
     @staticmethod
     def expand(X):
         return X
 
     def fit(self, weights):
-        self._scatter = 0.0
+        self._scatters = []
         return super().fit(weights)
 
     def _fit_class(self, k, rows, weights):
         self.means[k] = weights @ rows / self.counts[k]
         away = rows - self.means[k]
-        self._scatter = self._scatter + (away.T * weights) @ away
+        self._scatters.append((away.T * weights) @ away)
         if k == self.n_classes - 1:
-            self._n = self.counts.sum() - self._lost
-            self._inverse = _invert_covariance(self._scatter / self._n)
+            self._pool(np.array(self._scatters))
+
+    def _pool(self, scatters):
+        """Set by what a row of each class moves the covariance, and its inverse."""
+        if self._shares is None:
+            n = self.counts.sum() - self._lost
+            self._rates = np.full(self.n_classes, 1 / n)
+            self._centers = np.broadcast_to(scatters.sum(axis=0) / n, scatters.shape)
+        else:
+            self._rates = self._shares / self.counts
+            self._centers = scatters / self.counts[:, None, None]
+        self._inverse = _invert_covariance(np.tensordot(self._rates, scatters, 1))
 
     def _log_density(self, k):
         away = self.X - self.means[k]
@@ -170,9 +183,9 @@ class _PooledNormal(ClassDensities):
 
     def move(self, k, X, y):
         away = (self.X - self.means[k]) @ self._inverse
-        own = np.einsum("ij,ij->i", away, self.X - self.means[k])
-        shared = (away @ (X - self.means[y]).T) ** 2 - own[:, None]
-        return super().move(k, X, y) + shared / 2 / self._n
+        own = np.einsum("ia,kab,ib->ik", away, self._centers, away)
+        shared = (away @ (X - self.means[y]).T) ** 2 - own[:, y]
+        return super().move(k, X, y) + shared * self._rates[y] / 2
 
 
 class _Bits(ClassDensities):

@@ -20,6 +20,10 @@ from sklearn.isotonic import IsotonicRegression
 from sklearn.model_selection import (
     BaseCrossValidator,
     FixedThresholdClassifier,
+    LeavePGroupsOut,
+    LeavePOut,
+    PredefinedSplit,
+    TimeSeriesSplit,
     TunedThresholdClassifierCV,
 )
 from sklearn.multiclass import OneVsOneClassifier, OneVsRestClassifier, OutputCodeClassifier
@@ -243,11 +247,15 @@ def _list_calibrated(inner, model):
             yield own._replace(X=column[:, None], view=f"{SCORES} of {part.path}")
 
 
+# Splitters of this class that test some rows in no fold, or in several.
+_OVERLAPPING = LeavePGroupsOut, LeavePOut, PredefinedSplit, TimeSeriesSplit
+
+
 def _is_partition(cv):
     """Return whether each row is in exactly one test fold."""
     if cv is None or np.isscalar(cv):
         return True
-    return isinstance(cv, BaseCrossValidator) and "Repeated" not in type(cv).__name__
+    return isinstance(cv, BaseCrossValidator) and not isinstance(cv, _OVERLAPPING)
 
 
 def _compute_scores(model, X):

@@ -92,8 +92,7 @@ class ModelPart(NamedTuple):
 
     def item(self, key, value):
         """Return the part at a key or position, with the name of the whole unless a key has one."""
-        is_known = isinstance(key, str) and get_kind_of_array(key) != "other"
-        name = key if is_known else self.name
+        name = self.name if get_kind_of_array(key) == "other" else key
         return ModelPart(value, f"{self.path}[{key!r}]", name, self.columns)
 
 

@@ -13,7 +13,62 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
+from skmia import Records
 from skmia.base import _connect, _pool_attack, _power
+
+fitted = LogisticRegression().fit([[0.0], [1.0]], [0, 1])
+
+
+def withhold(**more):
+    return _connect.offer_of(fitted, withheld=more).withheld
+
+
+plain = NS(score_left_out=len, _learns_in_place=False)
+learner = NS(score_left_out=len, _learns_in_place=True)
+
+
+def score_pseudo(n_models, n_records, n_scores):
+    """Return the models that are treated as the victim, and what is made of their scores."""
+    asked = []
+
+    def score_left_out(records, models):
+        asked.append((models, sorted(records.X[:, 0])))
+        yield (
+            0,
+            array([[1.0, 2.0], [3.0, 4.0]]),
+            array([[1, 0], [0, 1]]) > 0,
+            array([[True, True], [False, True]]),
+        )
+        yield 1, array([[5.0], [6.0]]), array([[1], [1]]) > 0, array([[False], [True]])
+
+    attack = NS(
+        pool_=NS(membership_=np.zeros((n_models, 2))),
+        score_left_out=score_left_out,
+        _comparison=NS(_finish=lambda scores: -scores),
+    )
+    records = Records(np.arange(n_records)[:, None])
+    found = _pool_attack.PoolAttack._score_pseudo(attack, records, n_scores)
+    (models, scored), *_ = asked
+    return models, len({*scored}), *found
+
+
+def score_some(n_models, n_records, n_scores):
+    return score_pseudo(n_models, n_records, n_scores)[:2]
+
+
+tie = _pool_attack._TIE
+
+
+def rate_pair(lower, upper):
+    """Return how far above a score the threshold lies that one score in three may reach."""
+    return round(_pool_attack.rate_threshold(array([upper, 0.1, lower]), 0.4) - lower, 15)
+
+
+def read_columns():
+    answers = NS(values_at=lambda columns, reads: ([*columns], reads), inside=sorted)
+    reader = NS(answers=answers, _comparison=NS(reads="loss"))
+    return _pool_attack.PoolReader.read_columns(reader, array([2, 1]))
+
 
 # Of each module: calls and answers. Whatever may be equal differs, and each branch decides once.
 ANSWERS = {
@@ -43,6 +98,14 @@ ANSWERS = {
             False,
         ),
         (lambda: _connect._learns(LogisticRegression(), []), True),
+        (lambda: sorted(withhold()), ["nodes", "sums", "thresholds", "tokens"]),
+        (lambda: withhold(file="no")["file"], "no"),
+        (lambda: withhold(nodes="no")["nodes"], "no"),
+        (lambda: len(withhold(file="no")), 5),
+        (lambda: _connect.offer_of(fitted).known, _connect.BOTH),
+        (lambda: _connect.offer_of(fitted, known=_connect.NOBODY).known, _connect.NOBODY),
+        (lambda: _connect.offer_of(fitted, kind="label").kind, "label"),
+        (lambda: _connect.offer_of(fitted, access=frozenset()).access, frozenset()),
         (
             lambda: _connect.settings_of_pool({("auto", 2.0), "auto"}),
             {"signals": ("auto",), "temperatures": (1.0, 2.0), "store": "signals"},
@@ -55,6 +118,35 @@ ANSWERS = {
             lambda: _connect.settings_of_pool({"outputs"}),
             {"signals": ("auto",), "temperatures": (1.0,), "store": "outputs"},
         ),
+    ],
+    _pool_attack: [
+        (lambda: [*_pool_attack.list_repeatable({"a": learner, "b": plain, "c": NS()})], ["b"]),
+        (lambda: [*_pool_attack.list_repeatable({"a": learner, "c": NS()})], ["a"]),
+        (lambda: _pool_attack.list_repeatable({"c": NS()}), {}),
+        (lambda: _pool_attack.count_pseudo_victims(3, 11), 4),
+        (lambda: _pool_attack.count_pseudo_victims(2, 11), 5),
+        (lambda: _pool_attack.count_pseudo_victims(1, 17), 16),
+        (lambda: _pool_attack.count_pseudo_victims(0, 7), 7),
+        (lambda: _pool_attack.count_pseudo_victims(500_000), 8),
+        (
+            lambda: score_pseudo(6, 2, 10),
+            ([0, 1, 2, 3, 5], 2, [-1.0, -2.0, -4.0, -6.0], [True, False, True, True]),
+        ),
+        (lambda: score_some(3, 2, 10), ([0, 1, 2], 2)),
+        (lambda: score_some(9, 9, 8), ([0, 2, 5, 8], 8)),
+        (lambda: score_some(9, 8, 8), ([0, 2, 5, 8], 8)),
+        (lambda: _pool_attack.rate_threshold(array([3.0, 1.0, 2.0, 5.0]), 0.25), 4.0),
+        (lambda: _pool_attack.rate_threshold(array([3.0, 1.0, 2.0, 5.0]), 0.49), 4.0),
+        (lambda: _pool_attack.rate_threshold(array([3.0, 1.0, 3.0, 5.0]), 0.5), 4.0),
+        (lambda: _pool_attack.rate_threshold(array([3.0, 1.0]), 0.0) - 3.0, 3 * tie),
+        (lambda: _pool_attack.rate_threshold(array([0.25, 0.125]), 0.0) - 0.25, tie),
+        # Equal up to rounding, which grows with a score but not below one.
+        (lambda: rate_pair(1e3, 1e3 * (1 + tie / 2)) / tie, 1000.0),
+        (lambda: rate_pair(1e3, 1e3 * (1 + 3 * tie)) / tie, 1500.0),
+        (lambda: rate_pair(0.25, 0.25 + tie / 2) / tie, 1.0),
+        (lambda: rate_pair(0.25, 0.25 + 3 * tie) / tie, 1.5),
+        (lambda: read_columns(), (([2, 1], "loss"), [1, 2])),
+        (lambda: _pool_attack.get_neutral(NS(_comparison=NS(neutral=0.5))), None),
     ],
     _power: [
         (lambda: _power.choose_criterion(0), "roc_auc"),

@@ -34,6 +34,15 @@ def make_factors(kind, has_intercept, n_outputs=K, n=N):
     return rows.keep(kept), matrix[kept]
 
 
+def test_as_many_equations_as_records_are_not_all_equations():
+    X = np.arange(8.0).reshape(4, 2)
+    rows = GradientRows(X, np.ones((4, 3)), has_intercept=False)
+    kept = rows.keep(np.array([0, 2, 3, 5]))
+    assert (rows.shape, kept.shape) == ((6, 4), (4, 4))
+    np.testing.assert_array_equal(as_dense(kept), X.T[[0, 0, 1, 1]])
+    assert rows.keep(np.arange(6)).kept is None
+
+
 @pytest.fixture(params=["dense", "sparse"])
 def kind(request):
     return request.param

@@ -427,6 +427,9 @@ def test_neighboring_columns_stay_in_files_until_they_are_read():
     np.testing.assert_array_equal(np.asarray(whole.span(1, 3)), rows.values[::-1, 1:3])
     np.testing.assert_array_equal(np.asarray(whole.span(1, 4).span(1, 2)), rows.values[::-1, 2:3])
     assert np.asarray(whole, dtype=np.float32).dtype == np.float32
+    assert whole.__array__(copy=True).shape == (2, 4, 2)
+    with pytest.raises(ValueError, match="reading it makes a copy"):
+        whole.__array__(copy=False)
 
 
 def make_net(criterion):

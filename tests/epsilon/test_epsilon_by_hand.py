@@ -4,13 +4,95 @@ from types import SimpleNamespace as NS
 
 import numpy as np
 import pytest
-from by_hand import expect_answers
+from by_hand import expect_answers, tell_refusal
 from numpy import array
+from scipy import stats
+from scipy.special import ndtr
 
-from skmia.epsilon import _base, _one_run, _result, bounds, canaries
+from skmia.epsilon import EpsilonAudit, _base, _epsilon_audit, _one_run, _result, bounds, canaries
+
+
+def bound_pvalue(epsilon, n_correct, n_guesses, n_canaries, delta):
+    """Return the p-value of correct guesses from the probabilities of single numbers."""
+    rate = np.exp(epsilon) / (1 + np.exp(epsilon))
+    at_least = [stats.binom.sf(j - 1, n_guesses, rate) for j in range(n_correct + 1)]
+    pure = at_least[n_correct]
+    worst = max((at_least[n_correct - i] - pure) / i for i in range(1, n_correct + 1))
+    return min(1.0, pure + 2 * n_canaries * delta * worst)
+
+
+def bet(epsilon, guesses):
+    """Return the logarithm of the mean wealth after each guess."""
+    wealth, found, q = np.ones(32), [], 1 / (1 + np.exp(-epsilon))
+    p = 1 / (1 + np.exp(-epsilon - 0.05 * 160 ** (np.arange(32) / 31)))
+    for is_right in guesses:
+        wealth = wealth * (p / q if is_right else (1 - p) / (1 - q))
+        found.append(np.log(wealth.mean()))
+    return found
+
+
+def make_guesses(in_order, out_order):
+    """Return guesses of either side, the surest first, right or wrong."""
+    inside, outside = (np.append(0, np.cumsum(one)) for one in (in_order, out_order))
+    return NS(
+        coins=np.zeros(len(in_order) + len(out_order)),
+        count_correct=lambda n_in, n_out: inside[n_in] + outside[n_out],
+        frame=lambda n_in, n_out: (n_in, n_out),
+    )
+
+
+right, wrong = make_guesses([1] * 10, [1] * 9 + [0]), make_guesses([0] * 5, [1] * 5)
+
+
+def bet_on(guesses, delta):
+    """Return whether the wealth at the bound is what rejects it, and the number of guesses."""
+    n, alpha = len(guesses.coins), 0.05
+    epsilon, n_guesses = _one_run.bet_on_canaries(guesses, delta, alpha)
+    made = np.arange(1, n + 1)
+    in_turns = np.diff(guesses.count_correct((made + 1) // 2, made // 2), prepend=0)
+    wealth = bet(epsilon, in_turns)
+    return (
+        np.isclose(max(wealth), -np.log(alpha - n * delta)),
+        n_guesses,
+        int(np.argmax(wealth)) + 1,
+    )
+
+
+all_right, counted = (10, 10, 20, 0.001), array([1, 1, 2, 3])
+no_score = "it does not hold one score of a canary"
+
+
+def refuse_arrays(**arrays):
+    return tell_refusal(lambda: _epsilon_audit.CanaryKeeper(None, None).check(arrays, 3))
+
 
 # Of each module: calls and answers. Whatever may be equal differs, and each branch decides once.
 ANSWERS = {
+    _epsilon_audit: [
+        (lambda: refuse_arrays(score=array([0.5])), None),
+        *(
+            (
+                lambda arrays=arrays: refuse_arrays(**arrays),
+                "it does not hold one score of a canary",
+            )
+            for arrays in (
+                {},
+                {"other": array([0.5])},
+                {"score": array([0.5]), "other": array([0.5])},
+                {"score": array([0.5, 1.0])},
+                {"score": array(0.5)},
+                {"score": array([1])},
+            )
+        ),
+        (
+            lambda: EpsilonAudit(None, n_trials=7, n_copies=3)._describe_design(),
+            {"sequential": False, "neighbors": "add", "n_copies": 3, "n_trials": 7},
+        ),
+        (
+            lambda: EpsilonAudit(None, n_trials=7, sequential=True)._describe_design(),
+            {"sequential": True, "neighbors": "add", "n_copies": 1},
+        ),
+    ],
     _base: [
         (lambda: _base.read_claim(NS(epsilon_=3.0, delta_=0.1)), 3.0),
         (lambda: _base.read_claim(NS(epsilon_=3.0)), None),
@@ -19,6 +101,70 @@ ANSWERS = {
         (lambda: _base.as_number(0.01, 10), 1),
     ],
     _one_run: [
+        *(
+            (lambda at=at: _one_run.one_run_pvalue(*at), bound_pvalue(*at))
+            for at in [
+                (0.5, 7, 10, 20, 0.0),
+                (1.5, 7, 10, 20, 0.0),
+                (0.5, 7, 10, 20, 0.001),
+                (0.5, 10, 10, 30, 0.002),
+                (0.0, 1, 10, 20, 0.001),
+                (0.25, 9, 12, 20, 0.5),
+            ]
+        ),
+        (lambda: _one_run.one_run_pvalue(0.5, 0, 10, 20, 0.1), 1.0),
+        (
+            lambda: bound_pvalue(
+                _one_run.one_run_epsilon(10, 10, 20, 0.001, 0.05), 10, 10, 20, 0.001
+            ),
+            0.05,
+        ),
+        (lambda: _one_run.one_run_epsilon(5, 10, 20, 0.0, 0.05), 0.0),
+        *(
+            (
+                lambda epsilon=epsilon: _one_run.log_wealth_of_guesses(
+                    epsilon, array([1, 1, 2, 3])
+                ),
+                bet(epsilon, [1, 0, 1, 1]),
+            )
+            for epsilon in (0.0, 0.75, 3.0)
+        ),
+        (lambda: bet_on(right, 0.0), (True, 19, 19)),
+        (lambda: bet_on(right, 0.001), (True, 19, 19)),
+        (lambda: _one_run.bet_on_canaries(wrong, 0.0, 0.05), (0.0, 10)),
+        (
+            lambda: tell_refusal(lambda: _one_run.bet_on_canaries(right, 0.0025, 0.05))[:45],
+            "n_guesses='any' needs a delta below 0.0025, (",
+        ),
+        (
+            lambda: _one_run.best_over_guesses(
+                right, [4, 20], None, 0.05, lambda v, r, alpha: v / r + alpha
+            ),
+            (
+                1.025,
+                {
+                    "n_canaries": 20,
+                    "n_guesses": 4,
+                    "n_correct": 4,
+                    "numbers_of_guesses_tried": 2,
+                },
+                (2, 2),
+            ),
+        ),
+        (
+            lambda: _one_run.best_over_guesses(right, [4, 20], None, 0.05, lambda v, r, alpha: v)[
+                1:
+            ],
+            (
+                {
+                    "n_canaries": 20,
+                    "n_guesses": 20,
+                    "n_correct": 19,
+                    "numbers_of_guesses_tried": 2,
+                },
+                (10, 10),
+            ),
+        ),
         (lambda: _one_run.split_guesses(None, [4, 5]), [2, 3]),
         (lambda: _one_run.split_guesses(2, [4, 5]), [2, 2]),
         (lambda: _one_run.split_guesses(4, [4, 5]), [4, 4]),
@@ -50,6 +196,15 @@ ANSWERS = {
         (lambda: _result.noise_of_means(2.0, 3.0, 4), 3.0),
     ],
     bounds: [
+        (lambda: bounds.gaussian_epsilon(0, 0), 0.0),
+        (lambda: bounds.gaussian_epsilon(0, 0.1), 0.0),
+        (lambda: bounds.gaussian_epsilon(2.0, 0), np.inf),
+        # Where delta is the total variation, 2 Phi(mu / 2) - 1, epsilon is 0.
+        (lambda: bounds.gaussian_epsilon(2.0, 2 * ndtr(1.0) - 1), 0.0),
+        (
+            lambda: tell_refusal(lambda: bounds.gaussian_epsilon(-0.5, 0.1)),
+            "mu must be finite and 0 or more; got -0.5.",
+        ),
         (lambda: bounds.upper_limits(3, 0.025), [0.707598226, 0.905700676, 0.991596241, 1.0]),
         (lambda: bounds.describe_threshold("split"), "chosen on half of the runs"),
         (lambda: bounds.describe_threshold(0.5), "given in advance"),

@@ -2,17 +2,160 @@
 
 from types import SimpleNamespace as NS
 
+import numpy as np
 import pytest
-from by_hand import expect_answers
+from by_hand import expect_answers, tell_refusal
 from numpy import array
+from scipy import stats
+from sklearn.base import BaseEstimator
+from sklearn.linear_model import LogisticRegression
 
 from skmia._core.moments import Moments
-from skmia.games import _density_attack, _leave_two_unlabeled, _membership, _unlearning_result
+from skmia.games import (
+    _density_attack,
+    _leave_two_unlabeled,
+    _mechanism,
+    _membership,
+    _unlearning_result,
+    unlearning,
+)
+from skmia.metrics import operating_point
+
+table = array([[1.0, 2.0], [3.0, 4.0], [1.0, 2.0], [1.0, 4.0]])
+
+
+class FixedAttack(BaseEstimator):
+    def __init__(self, target=None, n_samples=None):
+        self.target, self.n_samples = target, n_samples
+
+    def fit(self, X):
+        self.rows_ = X
+        return self
+
+
+def make_rows():
+    return _mechanism.FromRows(table)
+
+
+def split_rows(n_reference):
+    """Return how many rows are set aside, how many stay, and all of them."""
+    population = make_rows()
+    aside = population.split(n_reference, np.random.default_rng(0))
+    both = [*aside.tolist(), *population.X[population._rows].tolist()]
+    return len(aside), population.count(), sorted(both)
+
+
+def draw_rows(population, n_reference, n_samples):
+    drawn = population.draw(n_reference, n_samples, np.random.default_rng(0))
+    return [None if part is None else len(part) for part in drawn]
+
+
+def sample(rows):
+    return _mechanism.FromSampler(lambda n, rng: rows)
+
+
+def refuse_size(n_reference, n_samples):
+    return tell_refusal(lambda: _mechanism.check_enough(make_rows(), n_reference, n_samples))
+
+
+def aim(**settings):
+    attack = _mechanism.aim(FixedAttack(**settings), 7, 5)
+    return attack.target, attack.n_samples
+
+
+separation = NS(
+    inside=array([1, 0, 1, 0, 1, 0]) > 0,
+    scores=array([3.0, 2.0, 1.0, 2.5, 2.0, 0.0]),
+    targets=array([0, 0, 1, 1, 2, 2]),
+)
+
+
+def compare_retained():
+    """Return means of retained records with intervals and tests of scipy."""
+    columns = {"auc": [], "low": [], "high": [], "pvalue": []}
+    aucs = array([0.625, 0.875, 1.0]), array([0.5, 0.625, 0.75])
+    for values, chance in ((aucs[0], 0.5), (aucs[1], 0.5), (aucs[1] - aucs[0], 0.0)):
+        told = stats.ttest_1samp(values, chance)
+        interval = told.confidence_interval(0.95)
+        row = values.mean(), interval.low, interval.high, told.pvalue
+        for column, one in zip(columns.values(), row, strict=True):
+            column.append(float(one))
+    return columns
+
+
+def estimate_tpr(max_fpr, level):
+    """Return the estimate, and the limits of the jackknife by hand and those of independence."""
+    rates = _unlearning_result._leave_targets_out(*separation.__dict__.values(), max_fpr)
+    n = len(rates)
+    error = np.sqrt((n - 1) / n * ((rates - rates.mean()) ** 2).sum())
+    reach = stats.t(n - 1).ppf((1 + level) / 2) * error
+    point = operating_point(
+        separation.inside,
+        separation.scores,
+        max_fpr,
+        confidence_level=level,
+        on_unresolvable="ignore",
+    )
+    low, high = max(point.tpr - reach, 0.0), min(point.tpr + reach, 1.0)
+    found = _unlearning_result.estimate_tpr(separation, level, max_fpr)
+    return found - array([point.tpr, min(low, point.tpr_low), max(high, point.tpr_high)])
+
 
 moments = Moments(array([3, 2]), array([1.0, 2.0]), array([8.0, 4.0]))
 
 # Of each module: calls and answers. Whatever may be equal differs, and each branch decides once.
 ANSWERS = {
+    _mechanism: [
+        (lambda: make_rows().without(array([1.0, 2.0]))._rows, [1, 3]),
+        (lambda: make_rows().without(array([1.0, 2.0])).without(table[1]).count(), 1),
+        (lambda: split_rows(1), (1, 3, sorted(table.tolist()))),
+        (lambda: split_rows(3), (3, 1, sorted(table.tolist()))),
+        (lambda: draw_rows(make_rows(), 1, 3), [1, 3]),
+        (lambda: draw_rows(make_rows(), 0, 2), [0, 2]),
+        (lambda: draw_rows(sample(table), 4, 4), [4, 4]),
+        (lambda: draw_rows(sample(table), 0, 4), [None, 4]),
+        (lambda: sample(table[1:2]).draw_target(None), [3.0, 4.0]),
+        (lambda: sample(table).count(), np.inf),
+        (
+            lambda: tell_refusal(lambda: draw_rows(sample(table), 0, 3)),
+            "X was asked for 3 rows and must return an array of shape (3, n_features); got shape "
+            "(4, 2).",
+        ),
+        (
+            lambda: tell_refusal(lambda: draw_rows(sample([1, 2, 3]), 0, 3))[-15:],
+            "got shape (3,).",
+        ),
+        (lambda: refuse_size(1, 3), None),
+        (
+            lambda: refuse_size(2, 3),
+            "reference_size and n_samples ask for 2 + 3 rows; 4 can be drawn from X.",
+        ),
+        (lambda: type(_mechanism.read_population(len)).__name__, "FromSampler"),
+        (lambda: type(_mechanism.read_population(table)).__name__, "FromRows"),
+        (lambda: aim(), (7, 5)),
+        (lambda: aim(target=3, n_samples=4), (7, 4)),
+        (lambda: _mechanism.aim(LogisticRegression(C=3), 7, 5).C, 3),
+        (
+            lambda: _mechanism.fit_attack(FixedAttack(), table, np.random.SeedSequence(0)).rows_,
+            table,
+        ),
+    ],
+    unlearning: [
+        (
+            lambda kind=kind, setting=setting: (
+                tell_refusal(lambda: kind(**setting)(None, None, None, None, None)) or ""
+            ).startswith(f"The '{next(iter(setting))}' parameter of {kind.__name__} must be"),
+            True,
+        )
+        for kind, setting in [
+            (unlearning.FineTuning, {"n_epochs": 0}),
+            (unlearning.NegativeWeights, {"n_epochs": -1}),
+            (unlearning.Relabeling, {"n_wrong": 0}),
+            (unlearning.Relabeling, {"n_epochs": -1}),
+            (unlearning.SISA, {"n_shards": 0}),
+            (unlearning.WeightNoise, {"scale": -0.5}),
+        ]
+    ],
     _density_attack: [
         (lambda: _density_attack._sample_spread(moments), [2.0, 2.0]),
         (
@@ -50,6 +193,48 @@ ANSWERS = {
         ),
     ],
     _unlearning_result: [
+        # Without target 0, the non-members have 2.5 and 0, the members 1 and 2.
+        (
+            lambda: _unlearning_result._leave_targets_out(*separation.__dict__.values(), 0.0),
+            [0.0, 0.5, 0.5],
+        ),
+        (
+            lambda: _unlearning_result._leave_targets_out(*separation.__dict__.values(), 0.5),
+            [1.0, 1.0, 0.5],
+        ),
+        *(
+            (lambda at=at: np.abs(estimate_tpr(*at)).max() < 1e-12, True)
+            for at in [(0.0, 0.05), (0.0, 0.5), (0.0, 0.95), (0.5, 0.05), (0.4, 0.3)]
+        ),
+        (
+            lambda: _unlearning_result.compare_retained(
+                {
+                    "before": NS(aucs=array([0.625, 0.875, 1.0])),
+                    "after": NS(aucs=array([0.5, 0.625, 0.75])),
+                },
+                0.95,
+            ),
+            compare_retained(),
+        ),
+        (lambda: _unlearning_result._weigh(array([True, False]), None), [1.0, 1.0]),
+        (
+            lambda: _unlearning_result._weigh(
+                array([True, True, True, False, False]), array([0, 0, 2, 3, 0])
+            ),
+            [0.5, 0.5, 1.0, 1.0, 0.5],
+        ),
+        (
+            lambda: _unlearning_result.estimate_mean(array([0.5, 0.75, 1.0]), 0.95, 0.5),
+            ((0.75, 0.128965571, 1.37103443), 0.225403331),
+        ),
+        (
+            lambda: _unlearning_result.estimate_mean(array([0.7, 0.7, 0.7]), 0.95, 0.5),
+            ((0.7, 0.7, 0.7), 0.25),
+        ),
+        (
+            lambda: _unlearning_result.estimate_mean(array([0.5, 0.5]), 0.95, 0.5),
+            ((0.5, 0.5, 0.5), 1.0),
+        ),
         (
             lambda: _unlearning_result._compute_auc(
                 array([True, False, False]), array([2.0, 1.0, 3.0]), array([1.0, 1.0, 1.0])
@@ -64,6 +249,32 @@ ANSWERS = {
         ),
     ],
 }
+
+
+def test_a_step_back_is_one_of_a_training():
+    torch = pytest.importorskip("torch")
+    pytest.importorskip("skorch")
+    module = torch.nn.Linear(1, 1, bias=False)
+    module.weight.data.fill_(2.0)
+    module.eval()
+    modes = []
+
+    def infer(rows):
+        modes.append(module.training)
+        return module(rows)
+
+    net = NS(
+        module_=module,
+        optimizer_=torch.optim.SGD(module.parameters(), lr=0.5),
+        infer=infer,
+        get_dataset=lambda X, y: (X, y),
+        get_iterator=lambda pair, training: [pair, pair],
+        get_loss=lambda outputs, y, X, training: (outputs - y).sum(),
+    )
+    unlearning._climb(net, torch.tensor([[1.0], [3.0]]), torch.zeros(2, 1))
+    # The gradient of the loss is 4; each of two steps adds half of it.
+    assert module.weight.item() == 2.0 + 2 * 0.5 * 4
+    assert modes == [True, True]
 
 
 @pytest.mark.parametrize("module", ANSWERS, ids=lambda module: module.__name__)

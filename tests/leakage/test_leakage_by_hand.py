@@ -9,6 +9,48 @@ from numpy import array, inf, nan
 
 from skmia.leakage import _gaussian, _mean_glir, _refits, _total_variation, _witness, bounds, gaps
 
+
+def compare_neighbors(n, n_neighbors, n_features):
+    """Return whether votes of neighbors are those of a search by hand, of others and itself."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(n, n_features)) * 3 ** np.arange(n_features)
+    members = np.arange(n) % 3 > 0
+    X[members] += 1.0
+    witness = _witness.NeighborsWitness(n_neighbors, None)
+    places = X / X.std(axis=0)
+    order = np.argsort(((places[:, None] - places) ** 2).sum(axis=2), axis=1)
+    k = 2 * int(np.sqrt(n) / 2) + 1 if n_neighbors is None else n_neighbors
+    inside = members[order[:, :k]].sum(axis=1) / members.sum()
+    outside = (~members)[order[:, :k]].sum(axis=1) / (~members).sum()
+    posterior = witness.learn(X, members, None).posterior(X)
+    guesses = []
+    for row in range(n):
+        found = members[order[row, 1 : k + 1]]
+        rest = members.sum() - members[row], (~members).sum() - (not members[row])
+        guesses.append(found.sum() / rest[0] > (~found).sum() / rest[1])
+    advantage = np.mean(array(guesses)[members]) - np.mean(array(guesses)[~members])
+    labelings = array([members, np.roll(members, 1)])
+    estimated = witness.estimate(X, labelings, np.random.default_rng(1))
+    return np.allclose(posterior, inside / (inside + outside)), np.isclose(estimated[0], advantage)
+
+
+def count_neighbors(n, n_neighbors=None):
+    witness = _witness.NeighborsWitness(n_neighbors, None)
+    counts = []
+    for n_spare in (0, 1):
+        witness._build(np.arange(n)[:, None] * 1.0, n_spare)
+        counts.append(witness._n_neighbors)
+    return tuple(counts)
+
+
+def learn_on_a_grid(scale):
+    """Return what a witness of two far groups says on them, between them and beyond."""
+    X = np.append(np.arange(8.0), np.arange(200.0, 208.0))[:, None] * scale
+    witness = _witness.GridKernelWitness().learn(X, np.arange(16) < 8, None)
+    asked = array([3.5, 60.0, 150.0, 203.5, -1e3, 1e3])[:, None] * scale
+    return witness.posterior(asked).round(9)
+
+
 # Of each module: calls and answers. Whatever may be equal differs, and each branch decides once.
 ANSWERS = {
     _gaussian: [
@@ -130,6 +172,21 @@ ANSWERS = {
         (lambda: _total_variation.summarize_null(0.5, array([0.5, 0.25, 0.75])), (0.5, 0.75)),
     ],
     _witness: [
+        (
+            lambda: _witness.log_ratio(array([0.0, 1.0, 0.0, 2.0]), array([0.0, 0.0, 1.0, 1.0])),
+            [0.0, inf, -inf, 0.693147181],
+        ),
+        *(
+            (lambda scale=scale: learn_on_a_grid(scale), [1.0, 0.5, 0.5, 0.0, 0.5, 0.5])
+            for scale in (1e-6, 1.0, 1e6)
+        ),
+        (lambda: compare_neighbors(20, 3, 2), (True, True)),
+        (lambda: compare_neighbors(21, None, 1), (True, True)),
+        (lambda: compare_neighbors(20, 5, 7), (True, True)),
+        (lambda: count_neighbors(16), (5, 5)),
+        (lambda: count_neighbors(35), (5, 5)),
+        (lambda: count_neighbors(36), (7, 7)),
+        (lambda: count_neighbors(4, 9), (4, 3)),
         (lambda: _witness.balanced_posterior(array([1.0, 0.0]), array([3.0, 0.0])), [0.25, 0.5]),
         (
             lambda: _witness.advantage_of_guesses(

@@ -4,18 +4,74 @@ from types import SimpleNamespace as NS
 
 import numpy as np
 import pytest
-from by_hand import expect_answers
-from numpy import array
+from by_hand import expect_answers, tell_refusal
+from numpy import array, nan
 
-from skmia.memorization import _exposure, _model, _texts, _torch
+from skmia.memorization import _exposure, _model, _texts, _torch, _victims
+
+untrained = _victims.FunctionSequenceVictim(len)
+listed = _exposure.CandidateList([[3, 4], [1, 2], [3, 4], [3, -1]])
+
+
+def len_of_each(sequences):
+    return [float(len(one)) for one in sequences]
+
 
 # Of each module: calls and answers. Whatever may be equal differs, and each branch decides once.
 ANSWERS = {
     _exposure: [
+        (lambda: listed.n_candidates, 3),
+        (lambda: listed.candidates(), [[1, 2], [3, -1], [3, 4]]),
+        (lambda: listed.candidates(1), [[3, -1], [3, 4]]),
+        (lambda: listed.candidates(1, 2), [[3, -1]]),
+        (lambda: listed.encode([[3], [1]]), [[3, -1], [1, -1]]),
+        (lambda: listed.encode([[1, 2]]), [[1, 2]]),
+        (lambda: listed.encode([[1, 2, 3]]), [[1, 2, 3]]),
+        (lambda: listed.position([[3, 4], [1, 2]]), [2, 0]),
+        (lambda: listed.position([[3]]), [1]),
+        (
+            lambda: tell_refusal(lambda: listed.position([[3, 4], [3, 5]])),
+            "The sequence [3, 5] is not among the candidates.",
+        ),
+        (lambda: np.isin(listed.sample(40, random_state=0)[:, 0], [1, 3]).all(), True),
+        (lambda: len(np.unique(listed.sample(40, random_state=0), axis=0)), 3),
+        (lambda: _exposure.measure_log_perplexity(len_of_each, [[1], [2, 3]]), [1.0, 2.0]),
+        (
+            lambda: tell_refusal(
+                lambda: _exposure.measure_log_perplexity(lambda x: [1.0], [[1], [2]])
+            ),
+            "log_perplexity must return a number for each of 2 sequences; got an array of shape "
+            "(1,).",
+        ),
+        (
+            lambda: tell_refusal(
+                lambda: _exposure.measure_log_perplexity(lambda x: [nan, 1.0], [[1], [2]])
+            ),
+            "log_perplexity must return a number for each of 2 sequences; got an array of shape "
+            "(2,) with NaN.",
+        ),
+        (lambda: _exposure.measure_all(lambda rows: rows[:, 0] * 0.5, listed), [0.5, 1.5, 1.5]),
         (lambda: _exposure._log_density(array([0.0, 1.0]), 0.0), [-0.918938533, -1.41893853]),
         (lambda: _exposure._hazard(array([0.0])), [0.797884561]),
     ],
     _model: [
+        (
+            lambda: tell_refusal(lambda: _model.NGramModel(2, n_tokens=3).score([]))[:41],
+            "This NGramModel instance is not fitted ye",
+        ),
+        (
+            lambda: tell_refusal(lambda: _model.NGramModel(2, n_tokens=3).fit([[0, 1]]).score([])),
+            "X must hold at least 1 token to be scored; got none.",
+        ),
+        (lambda: _model.check_token_rows(array([[1, 2], [3, -1]])), [[1, 2], [3, -1]]),
+        (lambda: _model.check_token_rows(array([[1, 2], [4, -1]])).dtype.name, "int64"),
+        (lambda: _model.check_token_rows(array([[1, 2]], dtype=np.int32)), [[1, 2]]),
+        *(
+            (lambda X=X: "must" in tell_refusal(lambda: _model.check_token_rows(X)), True)
+            for X in (array([1, -1]), array([[[1, -1]]]), array([["a"]]), array([[0.5, -1.0]]))
+        ),
+        (lambda: _model._nats_to_bits(np.log(array([0.25, 1.0]))), [2.0, 0.0]),
+        (lambda: np.signbit(_model._nats_to_bits(array([0.0, 1e-6]))), [False, False]),
         (
             lambda: _model._look_up_counts((array([2, 5]), array([20, 50])), array([1, 2, 5, 9])),
             [0, 20, 50, 0],
@@ -26,6 +82,10 @@ ANSWERS = {
         (lambda: _model._are_whole_tokens(array([])), True),
         (lambda: _model._are_whole_tokens(array([[1]])), False),
         (lambda: _model._nats_to_bits(np.log(array([0.5, 1.0, 0.125]))), [1.0, 0.0, 3.0]),
+    ],
+    _victims: [
+        (lambda: tell_refusal(lambda: untrained.predict([[1, 2]]))[-15:], "this estimator."),
+        (lambda: tell_refusal(lambda: untrained.score([[1, 2]]))[-15:], "this estimator."),
     ],
     _texts: [
         (lambda: _texts._count_run(array([False, False, True])), 2),

@@ -2,8 +2,9 @@
 
 from types import SimpleNamespace as NS
 
+import numpy as np
 import pytest
-from by_hand import expect_answers
+from by_hand import expect_answers, tell_refusal
 from numpy import array, inf, nan
 
 from skmia.metrics import (
@@ -13,7 +14,14 @@ from skmia.metrics import (
     _operating_point,
     _plot_comparison,
     _ranks,
+    distances,
 )
+
+
+def refuse_interval(*ends):
+    message = tell_refusal(lambda: _intervals.difference_interval((0.5, 0.5, 0.5), ends))
+    return message and message.partition("with ")[2]
+
 
 # Of each module: calls and answers. Whatever may be equal differs, and each branch decides once.
 ANSWERS = {
@@ -44,6 +52,19 @@ ANSWERS = {
         (
             lambda: _intervals.beta_limits(array([0, 2, 4]), array([4, 4, 4]), 0.025),
             ([0.0, 0.0675859865, 0.397635364], [0.602364636, 0.932414014, 1.0]),
+        ),
+        (lambda: refuse_interval(0.5, 0.6, 0.4), "low <= high; got (0.5, 0.6, 0.4)."),
+        (lambda: refuse_interval(nan, 0.4, 0.6), "low <= high; got (nan, 0.4, 0.6)."),
+        (lambda: refuse_interval(0.5, nan, 0.6), "low <= high; got (0.5, nan, 0.6)."),
+        (lambda: refuse_interval(0.4, 0.4, 0.4), None),
+        # An estimate outside of its interval counts as the end that is next to it.
+        (
+            lambda: _intervals.difference_interval((0.9, 0.5, 0.75), (0.1, 0.25, 0.5)),
+            (0.5, 0.146446609, 0.5),
+        ),
+        (
+            lambda: _intervals.difference_interval((0.5, 0.25, 0.75), (0.9, 0.5, 0.75)),
+            (-0.25, -0.5, 0.103553391),
         ),
         (lambda: _intervals._join_distances(3.0, 4.0, 0.0), 5.0),
         (lambda: _intervals._join_distances(3.0, 4.0, 0.5), 3.60555128),
@@ -117,6 +138,30 @@ ANSWERS = {
             lambda: _ranks.count_points(array([0.0, 0.5, 1.0]), array([0.25, 0.75, 1.0]), 4, 2),
             ([0.0, 1.0, 2.0], [1.0, 3.0, 4.0]),
         ),
+    ],
+    distances: [
+        (
+            lambda: tell_refusal(lambda: distances.fisher_rao_distance([0.5, 0.75], [0.5, 0.5])),
+            "p must sum to 1 along the last axis; got a sum of 1.25.",
+        ),
+        (
+            lambda: tell_refusal(lambda: distances.fisher_rao_distance([0.5, 0.5], [0.5, 0.75])),
+            "q must sum to 1 along the last axis; got a sum of 1.25.",
+        ),
+        (
+            lambda: tell_refusal(
+                lambda: distances.hockey_stick_divergence([0.5, 0.5], [0.5, 0.25, 0.25], 1)
+            ),
+            "p and q must have the same classes; got 2 and 3 columns.",
+        ),
+        (lambda: distances.hockey_stick_divergence([0.75, 0.25, 0.0], [0.25, 0.0, 0.75], 0), 0.75),
+        (
+            lambda: distances.hockey_stick_divergence(
+                [[0.75, 0.25, 0.0], [0.0, 0.0, 1.0]], [0.25, 0.0, 0.75], np.log(2.0)
+            ),
+            [0.5, 0.0],
+        ),
+        (lambda: distances.hockey_stick_divergence([0.0, 1.0], [0.0, 1.0], 1e4), 0.0),
     ],
 }
 

@@ -451,7 +451,7 @@ def test_threshold_is_drawn_with_the_rates_it_realizes(evaluation):
         "threshold 1",
     ]
     assert ScoreDistributionDisplay.from_predictions(membership, strong).threshold_line_ is None
-    with pytest.raises(ValueError, match="threshold must be finite; got nan"):
+    with pytest.raises(ValueError, match="threshold must be a finite number or None; got nan"):
         ScoreDistributionDisplay.from_predictions(membership, strong, threshold=np.nan)
 
 
@@ -466,6 +466,10 @@ def test_histogram_of_an_attack_shows_its_own_threshold(fitted, name, natural):
     assert np.mean(display.member_scores >= natural) == pytest.approx(guess[membership == 1].mean())
     bare = ScoreDistributionDisplay.from_estimator(attacks[name], X, membership, threshold=None)
     assert bare.threshold_line_ is None
+    given = ScoreDistributionDisplay.from_estimator(attacks[name], X, membership, threshold=0.25)
+    assert given.threshold == 0.25
+    with pytest.raises(ValueError, match="threshold must be a finite number or None; got 'best'"):
+        ScoreDistributionDisplay.from_estimator(attacks[name], X, membership, threshold="best")
 
 
 @pytest.mark.parametrize("display_class", [MembershipRocDisplay, ScoreDistributionDisplay])

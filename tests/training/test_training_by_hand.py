@@ -3,20 +3,139 @@
 from types import SimpleNamespace as NS
 
 import numpy as np
+import pandas as pd
 import pytest
 from by_hand import expect_answers
 from numpy import array, inf, nan
+from scipy import sparse
 from sklearn.linear_model import Ridge
-from sklearn.pipeline import make_pipeline
+from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from skmia._training import checkpoint, digests, frozen, groups
+from skmia._training import checkpoint, digests, frozen, groups, plan
 from skmia._training.backends.linear import design, logistic, ridge
+from skmia._training.backends.perceptron import backend as perceptron
 from skmia._training.backends.perceptron import train
+from skmia._training.backends.torch_nets import plan as net_plan
 from skmia._training.job import JobProgress
+from skmia.exceptions import JointTrainingWarning
+
+# Tables that differ in one thing alone: names, order, type, container, categories, missing cells.
+TABLES = [
+    array([[1, 2], [3, 4]]),
+    array([[1, 3], [2, 4]]),
+    array([[1, 2, 3, 4]]),
+    array([[1.0, 2.0], [3.0, 4.0]]),
+    array([["1", "2"], ["3", "4"]], dtype=object),
+    array([[1, "2"], [3, "4"]], dtype=object),
+    pd.DataFrame([[1, 2], [3, 4]]),
+    pd.DataFrame([[1, 2], [3, 4]], columns=["a", "b"]),
+    pd.DataFrame([[1, 2], [3, 4]], columns=["b", "a"]),
+    pd.DataFrame([[1, 2], [3, 4]], columns=["0", "1"]),
+    pd.Series([1, 2]),
+    pd.Series([1, 2], dtype="Int64"),
+    pd.Series([1, None], dtype="Int64"),
+    pd.Series(["a", "b"], dtype=pd.CategoricalDtype(["a", "b"])),
+    pd.Series(["a", "b"], dtype=pd.CategoricalDtype(["b", "a"])),
+    pd.Series(["a", "b"], dtype=pd.CategoricalDtype(["a", "b", "c"])),
+    pd.Series(["a", "b"], dtype=pd.CategoricalDtype(["a", "b"], ordered=True)),
+    sparse.csr_array(array([[1, 2], [3, 4]])),
+    sparse.csc_array(array([[1, 2], [3, 4]])),
+    sparse.csr_array(array([[1, 2, 3, 4]])),
+]
+
+
+# Bodies of functions that differ in one thing alone.
+BODIES = [
+    "return 1",
+    "return 2",
+    "return 1.0",
+    "return True",
+    "return -1",
+    "return (1, 2)",
+    "return (1, 3)",
+    "return (1, 2.0)",
+    "return 'one'",
+    "return 'other'",
+    "return b'one'",
+    "return x",
+    "return y",
+    "return x.a",
+    "return x.b",
+    "return x in {1, 2}",
+    "return x in {1, 3}",
+    "return lambda: 1",
+    "return lambda: 2",
+    "return lambda x: 1",
+    "return lambda *, x=None: 1",
+    "'a text'; return 1, 'other'",
+]
+NESTED = """
+    def g():
+        def h():
+            return a.b.c
+        return h, d()
+    def k(x):
+        return e.real + x.real
+    return g, k
+"""
+
+
+def compile_body(body):
+    """Return the code of a function f with a body."""
+    space = {}
+    exec(f"def f():\n    global g, k\n    {body.strip()}\n", space)
+    return space["f"].__code__
+
+
+def digest_body(body):
+    return digests.digest_code(compile_body(body))
+
+
+class NeuralNet:
+    """Stands for the net of skorch whose class it names."""
+
+    __module__ = "skorch.net"
+
+
+def why_not_net(memory=None, transform_input=None):
+    made = Pipeline([("net", NeuralNet())], memory=memory)
+    made.transform_input = transform_input
+    return net_plan.why_not_estimator(made)
+
+
+def replace_idle(spread):
+    """Return scales of models, of which the middle one has the records 0 and 2."""
+    table = NS(
+        X=array([[5.0, 1.0], [6.0, 2.0], [5.0, 1.5]]),
+        membership=array([[1, 1, 0], [1, 0, 1], [1, 1, 1], [0, 1, 1]], dtype=bool),
+    )
+    return design.LinearPlan._without_idle(table, spread, array([0, 1, 2]))
+
+
+def are_finite(coefs, intercepts):
+    training = NS(model=NS(coefs_=coefs, intercepts_=intercepts))
+    return perceptron.PreparedPerceptron.is_finite(training)
+
 
 # Of each module: calls and answers. Whatever may be equal differs, and each branch decides once.
 ANSWERS = {
+    net_plan: [
+        (lambda: net_plan.find_net(Ridge()), None),
+        (lambda: type(net_plan.find_net(NeuralNet())).__name__, "NeuralNet"),
+        (lambda: type(net_plan.find_net(Pipeline([("a", NeuralNet())]))).__name__, "NeuralNet"),
+        (lambda: net_plan.find_net(Pipeline([("a", NeuralNet()), ("b", Ridge())])), None),
+        (
+            lambda: net_plan.why_not_estimator(Ridge()),
+            "Ridge is neither a skorch net nor a Pipeline that ends in one.",
+        ),
+        (lambda: why_not_net("folder"), "A Pipeline with a memory fits copies of its steps."),
+        (
+            lambda: why_not_net(transform_input=["X_val"]),
+            "A Pipeline with transform_input passes further data to its steps.",
+        ),
+        (lambda: (why_not_net() or "").startswith("A Pipeline"), False),
+    ],
     checkpoint: [
         (lambda: checkpoint._reason(OSError(2, "No such file")), "No such file"),
     ],
@@ -31,6 +150,26 @@ ANSWERS = {
         ),
     ],
     digests: [
+        (lambda: len({digest_body(one) for one in BODIES}), len(BODIES)),
+        (lambda: digest_body('"one"; return 1') == digest_body('"other"; return 1'), True),
+        (lambda: digest_body("return x in {1, 2}") == digest_body("return x in {2, 1}"), True),
+        (
+            lambda: [one.co_name for one in digests.nested_codes(compile_body(NESTED))],
+            ["f", "g", "h", "k"],
+        ),
+        (
+            lambda: sorted({*digests.iter_reads(compile_body(NESTED))}),
+            [("a", ("b", "c")), ("d", ()), ("e", ("real",)), ("g", ()), ("k", ())],
+        ),
+        (
+            lambda: [*digests.iter_imports(compile_body("import a.b; from . import c, d"))],
+            [("a.b", 0, ()), ("", 1, ("c", "d"))],
+        ),
+        (
+            lambda: [*digests.iter_imports(compile_body("from ..e import g as h; return h"))],
+            [("e", 2, ("g",))],
+        ),
+        (lambda: len({digests.digest_table(one) for one in TABLES}), len(TABLES)),
         (lambda: digests.digest_text("a", "bc") == digests.digest_text("ab", "c"), False),
     ],
     frozen: [
@@ -50,6 +189,15 @@ ANSWERS = {
         (lambda: logistic._weigh_sigmoid(array([0.0, np.log(3.0)]), array([2.0, 4.0])), [1.0, 3.0]),
     ],
     design: [
+        # The first feature is constant for model 1, the second only small.
+        (
+            lambda: replace_idle(array([[2.0, 3.0], [0.5, 0.5], [2.0, 3.0]])),
+            [[2.0, 3.0], [2.0, 0.5], [2.0, 3.0]],
+        ),
+        (
+            lambda: replace_idle(array([[2.0, 3.0], [0.5, 8.5], [2.0, 3.0]])),
+            [[2.0, 3.0], [2.0, 8.5], [2.0, 3.0]],
+        ),
         (lambda: design.are_too_large(array([1e200, 1.0])), True),
         (lambda: design.are_too_large(array([1e150, 1.0])), False),
         (lambda: design.are_too_large(array([1, 2])), False),
@@ -103,6 +251,11 @@ ANSWERS = {
         (lambda: ridge._wrong_target(NS(y=array([1.0]))), None),
         (lambda: ridge._too_large(10), None),
     ],
+    perceptron: [
+        (lambda: are_finite([array([1.0, 2.0])], [array([0.0])]), True),
+        (lambda: are_finite([array([1.0]), array([1.0, nan])], [array([0.0])]), False),
+        (lambda: are_finite([array([1.0])], [array([0.0]), array([inf, 0.0])]), False),
+    ],
     train: [
         (lambda: train.batch_size_of(NS(batch_size="auto"), 100), 100),
         (lambda: train.batch_size_of(NS(batch_size="auto"), 300), 200),
@@ -123,6 +276,50 @@ ANSWERS = {
 @pytest.mark.parametrize("module", ANSWERS, ids=lambda module: module.__name__)
 def test_answers_by_hand(module):
     expect_answers(ANSWERS[module])
+
+
+def test_each_parameter_has_the_number_of_its_group():
+    torch = pytest.importorskip("torch")
+    step = pytest.importorskip("skmia._training.backends.torch_nets.step")
+    module = torch.nn.Sequential(torch.nn.Linear(1, 1), torch.nn.Linear(1, 1))
+    first, last = module[0].parameters(), [module[1].weight]
+    groups = [{"params": [*first, module[1].bias]}, {"params": last}]
+    net = NS(module_=module, optimizer_=torch.optim.SGD(groups, lr=0.1))
+    names = ["1.weight", "0.weight", "1.bias", "0.bias"]
+    assert step.match_groups(net, names) == [1, 0, 0, 0]
+    net.optimizer_ = torch.optim.SGD(module.parameters(), lr=0.1)
+    assert step.match_groups(net, names) == [0, 0, 0, 0]
+
+
+def test_a_narrow_gradient_is_filled_with_zeros():
+    torch = pytest.importorskip("torch")
+    optimizers = pytest.importorskip("skmia._training.backends.torch_nets.optimizers")
+    stacked = NS(parameters=[torch.ones(3, 2), torch.ones(3, 4)], _rooms=[None, None])
+    fill = optimizers.StackedOptimizer._fill
+    gradient = torch.tensor([[[1.0], [2.0]]])
+    assert fill(stacked, 0, slice(0, 1), gradient).tolist() == [[1.0, 2.0]]
+    assert fill(stacked, 1, slice(1, 2), gradient).tolist() == [[1.0, 2.0, 0.0, 0.0]]
+    stacked._rooms[1].fill_(7.0)
+    assert fill(stacked, 1, slice(1, 2), gradient).tolist() == [[1.0, 2.0, 0.0, 0.0]]
+    assert stacked._rooms[1][[0, 2]].tolist() == [[7.0] * 4] * 2
+
+
+def test_outputs_of_all_parts_of_a_net_take_memory():
+    torch = pytest.importorskip("torch")
+    prepare = pytest.importorskip("skmia._training.backends.torch_nets.prepare")
+    net = torch.nn.Sequential(torch.nn.Linear(2, 3), torch.nn.Linear(3, 1).to(torch.float32))
+    # Three numbers, one, and that of the whole, of four bytes each.
+    assert prepare._activation_bytes(net, torch.zeros(5, 2)) == 4 * (3 + 1 + 1)
+
+
+def test_a_near_miss_is_told_with_what_to_change():
+    ways = [NS(nearly=lambda job: None), NS(nearly=lambda job: f"{job} is near.")]
+    with pytest.warns(JointTrainingWarning) as caught:
+        plan._warn_of_near_misses(ways, "It")
+    assert [str(one.message) for one in caught] == [
+        "Models are trained one by one, which can take tens of times as long: It is near. "
+        "ShadowPool(batched=False) does so without this warning."
+    ]
 
 
 def test_a_bar_counts_each_model_once():

@@ -3,11 +3,19 @@
 from types import SimpleNamespace as NS
 
 import numpy as np
+import pandas as pd
 import pytest
-from by_hand import expect_answers
+from by_hand import expect_answers, tell_refusal
 from numpy import array, inf, nan
 from scipy import sparse
+from sklearn.base import clone
+from sklearn.covariance import OAS, EmpiricalCovariance, LedoitWolf, ShrunkCovariance
+from sklearn.decomposition import PCA
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis
+from sklearn.dummy import DummyClassifier
 from sklearn.ensemble import BaggingClassifier, RandomForestClassifier
+from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.impute import SimpleImputer
 from sklearn.linear_model import (
     ElasticNet,
     GammaRegressor,
@@ -20,20 +28,37 @@ from sklearn.linear_model import (
     Ridge,
     TweedieRegressor,
 )
-from sklearn.model_selection import KFold, RepeatedKFold, ShuffleSplit
+from sklearn.model_selection import (
+    KFold,
+    LeaveOneOut,
+    LeavePGroupsOut,
+    LeavePOut,
+    PredefinedSplit,
+    RepeatedKFold,
+    ShuffleSplit,
+    StratifiedKFold,
+    TimeSeriesSplit,
+)
+from sklearn.naive_bayes import BernoulliNB, CategoricalNB, ComplementNB, GaussianNB, MultinomialNB
+from sklearn.neighbors import NearestCentroid
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OrdinalEncoder, StandardScaler, TargetEncoder
 from sklearn.svm import SVC, LinearSVC, LinearSVR
 from sklearn.tree import DecisionTreeClassifier
 
+from skmia import Records
 from skmia.victims import (
+    OneOutput,
+    OnnxClassifier,
     _boosters,
     _column_numbers,
     _inner_models,
     _known_values,
     _multioutput,
+    _onnx,
     _onnx_labels,
     _optima,
+    _queried_thresholds,
     _recovered,
     _resampling,
     _split_thresholds,
@@ -46,6 +71,99 @@ from skmia.victims._node_equations import boosters, boosting, cart, equations
 from skmia.victims._white_box import _base
 
 C = NS(outputs=array([[2.0], [-1.0]]), y=array([1, 0]), n_rows=10)
+
+
+places = [0.0, 1.0, 2.0, 3.0, 4.0, 6.0]
+near = np.mean([0.25**k * (1 - 0.5**k) ** 0 for k in range(1, 8)])
+far = np.mean([0.25**k * (1 - 0.5**k) for k in range(1, 8)])
+# Those of values are as likely together as those of the midpoints of neighbors and of others.
+own = (2 * near + far) / 3
+weights_of_places = [own, near, own, far, near, own]
+
+
+def find_places(values):
+    column = _queried_thresholds.SearchedColumn(array(values)).find_places()
+    scale = column.scale
+    return column.values, scale, column.places, column.below
+
+
+def replace_values(rows):
+    """Return rows 0, 0 and 1 with other values in a column of the first and of the last."""
+    table = _queried_thresholds.SearchedTable(rows)
+    return table.replace(array([0, 0, 1]), array([0, -1, 1]), array([0.5, 9.0, 7.25]))
+
+
+def read_table(X):
+    table = _queried_thresholds.SearchedTable(X)
+    return table.names, table.values
+
+
+mixed = pd.DataFrame({"a": [1, 2], "b": ["c", "d"], "e": [0.1, inf], "f": [True, False]})
+
+
+def split_places(start, stop):
+    """Return the places that halve weights of 1, 2, 3 and 4 between others."""
+    column = NS(below=array([0.0, 1.0, 3.0, 6.0, 10.0]), places=range(4))
+    return _queried_thresholds.SearchedColumn._split(column, array(start), array(stop))
+
+
+# Columns of nine, two, three and no numbers.
+searched = np.column_stack([range(9), [5.0] * 8 + [7.0], [0, 1, 2] * 3, [nan] * 9])
+no_list = "columns must be a list of columns of X; got"
+
+
+def locate(columns, chosen=slice(None)):
+    table = NS(values=searched[:, chosen], names=["a", "b", "c", "d"])
+    return _queried_thresholds.locate_searched_columns(table, columns)
+
+
+def know_imputer(rows, columns=(4, 7), **settings):
+    """Return the columns that an imputer hands on, and what it says of their kinds."""
+    imputer = SimpleImputer(**settings).fit(array(rows, dtype=object if settings else float))
+    said = NS(statements=[])
+    handed_on = _known_values._know_imputer(imputer, columns and [*columns], said)
+    return handed_on, [(one.place, one.known.kind) for one in said.statements]
+
+
+def know_function(func, columns):
+    return _known_values._read_function(NS(func=func), columns, NS(statements=[]))
+
+
+def list_union(*transformers):
+    inner = NS(child=lambda place, part: (place, type(part).__name__))
+    model = NS(transformer_list=[("a", one) for one in transformers])
+    return [*_inner_models._list_union(inner, model)]
+
+
+class BarePart:
+    """Stands for a part of the package that holds no estimator."""
+
+    __module__ = "skmia.victims.more"
+
+
+class AnsweringOnnx(OnnxClassifier):
+    """Answers with given numbers, as if the model in a file had."""
+
+    def _ask(self, X):
+        return None, self.answer
+
+    def _split(self, outputs, values):
+        return values, None
+
+    _stated = None
+
+
+def ask_onnx(answer, kind="proba", n_classes=2, n_rows=None):
+    model = AnsweringOnnx("a.onnx", classes=range(n_classes), kind=kind)
+    model.answer = answer if isinstance(answer, list) else array(answer)
+    return model.predict_proba(np.zeros((len(answer) if n_rows is None else n_rows, 1)))
+
+
+def read_onnx_labels(answer):
+    model = AnsweringOnnx("a.onnx")
+    model.answer = answer
+    return model.predict_proba(np.zeros((2, 1))), model.classes_
+
 
 # Of each module: calls and answers. Whatever may be equal differs, and each branch decides once.
 ANSWERS = {
@@ -65,16 +183,45 @@ ANSWERS = {
         ),
     ],
     _inner_models: [
+        (
+            lambda: list_union("drop", StandardScaler(), "passthrough", SVC()),
+            [("transformer_list[1]", "StandardScaler"), ("transformer_list[3]", "SVC")],
+        ),
         (lambda: _inner_models._is_partition(None), True),
         (lambda: _inner_models._is_partition(5), True),
         (lambda: _inner_models._is_partition(KFold(3)), True),
         (lambda: _inner_models._is_partition(RepeatedKFold()), False),
         (lambda: _inner_models._is_partition(ShuffleSplit()), False),
+        (lambda: _inner_models._is_partition(StratifiedKFold(3)), True),
+        (lambda: _inner_models._is_partition(LeaveOneOut()), True),
+        (lambda: _inner_models._is_partition(TimeSeriesSplit(3)), False),
+        (lambda: _inner_models._is_partition(LeavePOut(2)), False),
+        (lambda: _inner_models._is_partition(LeavePGroupsOut(2)), False),
+        (lambda: _inner_models._is_partition(PredefinedSplit([0, 1, -1])), False),
         (lambda: _inner_models._is_partition([(1, 2)]), False),
         (lambda: _inner_models._encode_labels(None, 3), None),
         (lambda: _inner_models._encode_labels(array([1]), None), [1]),
     ],
     _known_values: [
+        (lambda: know_imputer([[1.0, 2.0], [3.0, nan]]), ([4, 7], [(4, "number"), (7, "number")])),
+        (
+            lambda: know_imputer([["a", 2], ["a", 2]], strategy="most_frequent"),
+            ([4, 7], [(4, "text"), (7, "number")]),
+        ),
+        (lambda: know_imputer([[1.0, 2.0], [3.0, nan]], add_indicator=True)[0], None),
+        (lambda: know_imputer([[1.0, nan], [3.0, nan]])[0], None),
+        (lambda: know_imputer([[1.0, 2.0]], columns=None), (None, [])),
+        (lambda: know_function(None, [4, 7]), [4, 7]),
+        (lambda: know_function(np.log, None), None),
+        (lambda: know_function(np.log, [4, 7]), None),
+        (lambda: know_function(list, [4, 7]), None),
+        (lambda: know_function(list, [None]), None),
+        (lambda: know_function(list, [4]), [4]),
+        (lambda: type(know_function(list, [4])[0]).__name__, "_ChangedPlace"),
+        (lambda: _known_values._is_of_one_output(OneOutput(LogisticRegression())), True),
+        (lambda: _known_values._is_of_one_output(LogisticRegression()), False),
+        (lambda: _known_values._is_of_one_output(BaggingClassifier()), False),
+        (lambda: _known_values._is_of_one_output(BarePart()), False),
         (
             lambda: _known_values._find_column_places(
                 NS(feature_names_in_=array(["b", "z", "a"], dtype=object)), ["a", "b"], 3
@@ -166,6 +313,10 @@ ANSWERS = {
         ),
     ],
     cart: [
+        (
+            lambda: cart._read_fractions(NS(value=array([[[1.0, 3.0]], [[0.5, 0.5]]]))),
+            [[0.25, 0.75], [0.5, 0.5]],
+        ),
         (
             lambda: cart.why_not_reweighted(
                 NS(estimators_=[DecisionTreeClassifier(), LogisticRegression()])
@@ -306,6 +457,96 @@ ANSWERS = {
                 array([2.0, 1.0]),
             ),
             None,
+        ),
+    ],
+    _queried_thresholds: [
+        # The largest number of a row says what rounding is.
+        (
+            lambda: _queried_thresholds.differ(
+                array([[1.0, 1e-9], [1.0, 0.5], [0.0, 2.0]]),
+                array([[1.0, 0.0], [1.0, 0.75], [0.0, 2.0]]),
+            ),
+            [False, True, False],
+        ),
+        (lambda: _queried_thresholds.get_slack(array([-3.0, 1.0]), 2.0) * 2**23, [5.0, 3.0]),
+        (lambda: find_places([0.0, 6.0, nan, 2.0, 6.0])[:3], ([0.0, 2.0, 6.0], 3.5, places)),
+        (lambda: find_places([0.0, 6.0, nan, 2.0, 6.0])[3], [0.0, *np.cumsum(weights_of_places)]),
+        (lambda: find_places([])[:3], ([], 0.0, [])),
+        (lambda: find_places([3.0])[2:], ([3.0], [0.0, 0.0])),
+        (lambda: replace_values(array([[1, 2], [3, 4]])), [[0.5, 2.0], [1.0, 2.0], [3.0, 7.25]]),
+        (
+            lambda: replace_values(pd.DataFrame([[1, 2], [3, 4]])),
+            {0: [0.5, 1.0, 3.0], 1: [2.0, 2.0, 7.25]},
+        ),
+        (
+            lambda: read_table(mixed),
+            (["a", "b", "e", "f"], [[1.0, nan, float(np.float32(0.1)), nan], [2.0, nan, nan, nan]]),
+        ),
+        (lambda: read_table(array([[1, 2]])), ([0, 1], [[1.0, 2.0]])),
+        (lambda: read_table(array([["1", "2"]])), ([0, 1], [[nan, nan]])),
+        (lambda: read_table(array([[1e300, 2.0]])), ([0, 1], [[nan, 2.0]])),
+        (
+            lambda: tell_refusal(lambda: read_table(np.zeros((2, 3, 4)))),
+            "X must be a table in which single numbers can be replaced; got an array of shape "
+            "(2, 3, 4).",
+        ),
+        (
+            lambda: tell_refusal(lambda: read_table(sparse.eye_array(2)))[-16:],
+            "a sparse matrix.",
+        ),
+        (lambda: split_places([0, 1, 1, 3], [4, 3, 2, 4]), [3, 2, 2, 4]),
+        (lambda: locate(None), [0, 2]),
+        (lambda: locate(["c", "a", "c"]), [0, 2]),
+        (lambda: locate(["b"]), [1]),
+        (
+            lambda: tell_refusal(lambda: locate("a")),
+            f"{no_list} 'a'.",
+        ),
+        (lambda: tell_refusal(lambda: locate(3)), f"{no_list} 3."),
+        (
+            lambda: tell_refusal(lambda: locate([])),
+            "columns must name at least one column; got none.",
+        ),
+        (
+            lambda: tell_refusal(lambda: locate(["a", "d"])),
+            "columns must hold numbers, and different ones; 'd' does not.",
+        ),
+        (
+            lambda: tell_refusal(lambda: locate(None, [1, 3]))[-20:],
+            "from; the most is 2.",
+        ),
+    ],
+    _onnx: [
+        (lambda: ask_onnx(array([[0.25], [1.0]])), [[0.75, 0.25], [0.0, 1.0]]),
+        # A logit z of the second class is as good as -z / 2 and z / 2.
+        (
+            lambda: ask_onnx(array([[np.log(3.0)], [0.0]]), "logits"),
+            [[0.25, 0.75], [0.5, 0.5]],
+        ),
+        (lambda: ask_onnx(array([[0.25, 0.75]])), [[0.25, 0.75]]),
+        (lambda: ask_onnx(np.log(array([[1.0, 2.0, 5.0]])), "logits", 3), [[0.125, 0.25, 0.625]]),
+        (lambda: ask_onnx([{"a": 0.25, "b": 0.75}]), [[0.25, 0.75]]),
+        (lambda: ask_onnx(array([[0.5, 0.5]]), n_rows=0).shape, (0, 2)),
+        (
+            lambda: tell_refusal(lambda: ask_onnx(array([[0.5, 0.5]]), n_classes=3)),
+            "The model answers with 2 classes; classes has 3.",
+        ),
+        (
+            lambda: tell_refusal(lambda: ask_onnx(array([[0.5, 0.5], [0.5, 0.25]]))),
+            "The numbers of the classes do not add to 1, as probabilities do; for a net that "
+            'answers with logits give kind="logits".',
+        ),
+        (
+            lambda: tell_refusal(lambda: ask_onnx(array([[0.5, 0.5], [0.5, 0.75]]))) is None,
+            False,
+        ),
+        (
+            lambda: read_onnx_labels([{"b": 0.25, "a": 0.75}, {"b": 0.5, "a": 0.5}]),
+            ([[0.25, 0.75], [0.5, 0.5]], ["b", "a"]),
+        ),
+        (
+            lambda: read_onnx_labels(array([[0.25], [0.5]])),
+            ([[0.75, 0.25], [0.5, 0.5]], [0, 1]),
         ),
     ],
     _onnx_labels: [
@@ -767,3 +1008,70 @@ ANSWERS = {
 @pytest.mark.parametrize("module", ANSWERS, ids=lambda module: module.__name__)
 def test_answers_by_hand(module):
     expect_answers(ANSWERS[module])
+
+
+rows = array([[1.0, 5.0], [2.0, 1.0], [4.0, 3.0], [3.0, 8.0], [7.0, 2.0], [6.0, 6.0], [9.0, 4.0]])
+classes = array([0, 1, 0, 0, 1, 1, 1])
+holed = np.where(rows == 7.0, nan, rows)
+linked = rows[:, [0, 0]] + rows * [0.0, 0.1]
+# Newer versions of scikit-learn store the spread within classes.
+has_spread = hasattr(NearestCentroid().fit(rows, classes), "within_class_std_dev_")
+of_centroids = (6, False, "its deviations_ depend on") if has_spread else (4, False, None)
+texts = ["a b", "b", "a c", "c b", "a", "d a", "b d"]
+
+# The models that store sums: the number of their equations, whether they tell the number of rows,
+# and why not all of their numbers are read.
+SUMS = [
+    (GaussianNB(), rows, 10, True, None),
+    (BernoulliNB(binarize=3.5), rows, 6, True, None),
+    (MultinomialNB(alpha=2.0), rows, 6, True, None),
+    (ComplementNB(), rows, 6, True, None),
+    (CategoricalNB(), rows.astype(int), 2 + 2 * (10 + 9), True, None),
+    (LinearDiscriminantAnalysis(), rows, 2 + 4 + 1, True, None),
+    (LinearDiscriminantAnalysis(solver="lsqr"), rows, 2 + 4 + 3, True, None),
+    (LinearDiscriminantAnalysis(solver="eigen", shrinkage=0.25), rows, 2 + 4 + 3, True, None),
+    (LinearDiscriminantAnalysis(priors=[0.5, 0.5]), rows, 4, False, "priors were given"),
+    (LinearDiscriminantAnalysis("lsqr", shrinkage="auto"), rows, 6, True, "shrinkage='auto'"),
+    (QuadraticDiscriminantAnalysis(), rows, 2 + 4 + 6, True, None),
+    (QuadraticDiscriminantAnalysis(reg_param=0.25), rows, 2 + 4 + 6, True, None),
+    (QuadraticDiscriminantAnalysis(priors=[0.5, 0.5]), rows, 4 + 6, False, None),
+    (QuadraticDiscriminantAnalysis(reg_param=1.0), rows, 2 + 4, True, "reg_param=1 leaves no"),
+    (NearestCentroid(), rows, *of_centroids),
+    (DummyClassifier(), rows, 2, True, None),
+    (StandardScaler(), rows, 1 + 2 + 2, True, None),
+    (StandardScaler(), holed, 2 + 2 + 2, False, None),
+    (StandardScaler(with_mean=False), rows, 1 + 2 + 2, True, None),
+    (StandardScaler(with_std=False), rows, 1 + 2, True, None),
+    (StandardScaler(with_mean=False, with_std=False), rows, 1, True, None),
+    (SimpleImputer(), holed, 2, False, None),
+    (PCA(1), rows, 1 + 2 + 2 + 1, True, None),
+    (PCA(2), rows, 1 + 2 + 4 + 1, True, None),
+    (PCA(1, svd_solver="randomized", random_state=0), rows, 1 + 2, True, "svd_solver='rand"),
+    (TfidfVectorizer(token_pattern=r"\w"), texts, 4, False, None),
+    (TfidfVectorizer(token_pattern=r"\w", smooth_idf=False), texts, 4, False, None),
+    (EmpiricalCovariance(), rows, 2 + 3, False, None),
+    (EmpiricalCovariance(assume_centered=True), rows, 3, False, None),
+    (ShrunkCovariance(shrinkage=0.25), rows, 2 + 3, False, None),
+    (ShrunkCovariance(shrinkage=1.0), rows, 2, False, "shrinkage=1 leaves no covariance"),
+    (LedoitWolf(), linked, 2 + 3, False, "shrinkage_ was chosen by fourth moments"),
+    (OAS(), linked, 2 + 3, False, None),
+]
+
+
+@pytest.mark.parametrize(("model", "X", "n_equations", "tells_rows", "refused"), SUMS)
+def test_sums_over_training_rows_are_those_that_a_model_stores(
+    model, X, n_equations, tells_rows, refused
+):
+    fitted = clone(model).fit(X, classes)
+    values = np.asarray(X, dtype=object) if isinstance(X, list) else X
+    (source,), _ = _sufficient_statistics.read_stored_sums(fitted, Records(values, classes), 7)
+    assert sum(len(block.targets) for block in source.blocks) == n_equations
+    assert source.n_rows == (7 if tells_rows else None)
+    assert source.refused is refused is None or source.refused.startswith(refused)
+    assert source.reads & vars(source.model).keys()
+    for block in source.blocks:
+        some = np.arange(7) if block.label is None else np.flatnonzero(classes == block.label)
+        found = block.features(source.X[some], None if source.y is None else source.y[some])
+        found = np.asarray(found.todense() if hasattr(found, "todense") else found)
+        np.testing.assert_allclose(found.sum(axis=0), block.targets, rtol=1e-6, atol=1e-6)
+        assert np.broadcast_to(block.floors, len(block.targets)).max(initial=0) < 1e-6

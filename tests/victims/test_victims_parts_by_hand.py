@@ -92,6 +92,23 @@ def prior(model):
     return None if found is None else np.exp(found)
 
 
+def lose_rows(**solver):
+    model = QuadraticDiscriminantAnalysis(reg_param=0.25).fit(X, y)
+    vars(model).update(solver)
+    law = _class_densities._JointNormal(model, X, y)
+    return law._lost == _class_densities.lost_by_quadratic(), law._lost, law._kept
+
+
+part = _state.ModelPart(3, "model.coef_", "coef_")
+
+
+def answer_by_function(values, kind="logits", n_classes=2):
+    model = NS(
+        forward=lambda model, X: values, model_=None, kind=kind, classes_=np.arange(n_classes)
+    )
+    return _training_function.FunctionClassifier._ask(model, X[:2])
+
+
 def list_items(value):
     part = _state.ModelPart(value, "model", None, None)
     return [(one.path, one.value) for one in _state._iter_items(part)]
@@ -149,6 +166,9 @@ ANSWERS = {
         ),
     ],
     _class_densities: [
+        (lambda: lose_rows()[::2], (True, 0.75)),
+        (lambda: lose_rows(solver="svd")[::2], (True, 0.75)),
+        (lambda: lose_rows(solver="eigen")[1:], (0, 0.75)),
         (
             lambda: expand(_class_densities._ProductNormal),
             [[2.0, 3.0, 4.0, 9.0], [5.0, -1.0, 25.0, 1.0]],
@@ -255,6 +275,11 @@ ANSWERS = {
         (lambda: _multioutput._get_last(nested) is nested[-1][-1], True),
     ],
     _state: [
+        (lambda: part.item(0, 5)[:3], (5, "model.coef_[0]", "coef_")),
+        (lambda: part.item("zzz", 5)[:3], (5, "model.coef_['zzz']", "coef_")),
+        (lambda: part.item("X_train_", 5)[:3], (5, "model.coef_['X_train_']", "X_train_")),
+        (lambda: part.attribute("a", 5)[:3], (5, "model.coef_.a", "a")),
+        (lambda: _state.ModelPart(3).attribute("a", 5)[:3], (5, "a", "a")),
         # The words of a vocabulary are values of records; numbers by name are none.
         (lambda: list_items({"a": 0, "b": 1}), [("model.keys()", ["a", "b"])]),
         (lambda: len(list_items({"a": True, "b": 1})), 2),
@@ -262,6 +287,21 @@ ANSWERS = {
         (lambda: len(list_items({"a": 0.5, "b": 1})), 2),
     ],
     _training_function: [
+        (lambda: answer_by_function([0.5, -1.0]), [[0.0, 0.5], [0.0, -1.0]]),
+        (lambda: answer_by_function([[0.5], [-1.0]]), [[0.0, 0.5], [0.0, -1.0]]),
+        (lambda: answer_by_function([[0.25, 0.75], [0.5, 0.5]]), [[0.25, 0.75], [0.5, 0.5]]),
+        (
+            lambda: tell_refusal(lambda: answer_by_function([0.5, 0.25], "proba"))[:83],
+            "The model must return 2 rows and 2 classes with an array of shape (2, 2); got (2,).",
+        ),
+        (
+            lambda: tell_refusal(lambda: answer_by_function([0.5, 0.25], n_classes=3))[:83],
+            "The model must return 2 rows and 3 classes with an array of shape (2, 3); got (2,).",
+        ),
+        (
+            lambda: tell_refusal(lambda: answer_by_function([0.5]))[:83],
+            "The model must return 2 rows and 2 classes with an array of shape (2, 2); got (1,).",
+        ),
         (lambda: _training_function.is_module(tree), False),
     ],
     boosters: [
@@ -374,3 +414,57 @@ def test_densities_at_equal_weights_are_those_of_the_model_and_move_as_differenc
         slope = (densities.fit(more) - densities.fit(less)) / 2e-5
         for k in range(2):
             np.testing.assert_allclose(moved[k][:, place], slope[:, k], rtol=1e-4, atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        GaussianNB(var_smoothing=0.1),
+        GaussianNB(priors=[0.25, 0.75], var_smoothing=0.5),
+        QuadraticDiscriminantAnalysis(reg_param=0.25),
+        QuadraticDiscriminantAnalysis(priors=[0.25, 0.75], reg_param=0.5),
+        LinearDiscriminantAnalysis(),
+        LinearDiscriminantAnalysis(solver="lsqr", priors=[0.25, 0.75]),
+        BernoulliNB(alpha=0.5, binarize=1.5),
+        BernoulliNB(alpha=2.0, class_prior=[0.25, 0.75], binarize=None),
+        MultinomialNB(alpha=0.5),
+        MultinomialNB(alpha=2.0, fit_prior=False),
+    ],
+    ids=str,
+)
+def test_densities_are_those_of_the_model_and_move_as_the_weights_of_rows_do(model):
+    rows = (X > 1.5).astype(float) if getattr(model, "binarize", 0) is None else X
+    model.fit(rows, y)
+    law = _class_densities._DENSITIES[type(model)](model, rows, y)
+    logs = law.fit(np.ones(7))
+    odds = np.exp(logs - logs.max(axis=1, keepdims=True))
+    proba = odds / odds.sum(axis=1, keepdims=True)
+    np.testing.assert_allclose(proba, model.predict_proba(rows), rtol=1e-6)
+    moved = law.move(0, rows, y) - law.move(1, rows, y)
+    for row in range(7):
+        up, down = np.ones(7), np.ones(7)
+        up[row], down[row] = 1 + 1e-5, 1 - 1e-5
+        slope = (np.diff(law.fit(down)) - np.diff(law.fit(up)))[:, 0] / 2e-5
+        np.testing.assert_allclose(moved[:, row], slope, rtol=1e-5, atol=1e-7)
+
+
+def test_the_first_of_several_outputs_of_a_module_are_its_answers():
+    torch = pytest.importorskip("torch")
+
+    class Pair(torch.nn.Linear):
+        def forward(self, rows):
+            return super().forward(rows), rows
+
+    module = Pair(2, 1)
+    found = _training_function._forward_module(module, X.astype(np.float32))
+    assert found.shape == (7, 1)
+    wanted = X @ module.weight.detach().numpy().T + module.bias.item()
+    np.testing.assert_allclose(found, wanted, rtol=1e-5)
+
+
+def test_a_singular_covariance_has_no_inverse():
+    found = _class_densities._invert_covariance(array([[2.0, 0.0], [0.0, 1e-11]]))
+    np.testing.assert_allclose(found, [[0.5, 0.0], [0.0, 1e11]])
+    for least in (1e-12, 2e-12, 0.0):
+        with pytest.raises(ValueError, match="The covariance of a class is singular"):
+            _class_densities._invert_covariance(array([[2.0, 0.0], [0.0, least]]))
