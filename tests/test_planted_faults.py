@@ -68,7 +68,7 @@ def test_nothing_is_planted_that_is_no_mistake_of_a_programmer(body):
 
 def test_a_file_with_a_fault_is_another_one_that_compiles():
     paths = sorted((ROOT / "skmia").rglob("*.py"))
-    for path in random.Random(0).sample(paths, 6):
+    for path in random.Random(0).sample(paths, 12):
         raw = path.read_bytes()
         whole = ast.dump(ast.parse(raw))
         faults = [fault for some in find_faults(path.name, raw).values() for fault in some]
@@ -167,7 +167,6 @@ def test_tests_that_reach_a_function_come_by_their_seconds_behind_files_that_are
         "tests/b.py::quick": [0.09, reached],
         "tests/a.py::other": [0.01, ["skmia/b.py add"]],
         "skmia/a.py::example": [0.01, []],
-        OF_SIGNATURES: [0.11, []],
     }
     (tmp_path / "map.json").write_text(json.dumps(known))
     assert read_map(tmp_path / "map.json") == known
