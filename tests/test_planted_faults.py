@@ -68,7 +68,7 @@ def test_nothing_is_planted_that_is_no_mistake_of_a_programmer(body):
 
 def test_a_file_with_a_fault_is_another_one_that_compiles():
     paths = sorted((ROOT / "skmia").rglob("*.py"))
-    for path in random.Random(0).sample(paths, 12):
+    for path in random.Random(0).sample(paths, 6):
         raw = path.read_bytes()
         whole = ast.dump(ast.parse(raw))
         faults = [fault for some in find_faults(path.name, raw).values() for fault in some]
