@@ -41,9 +41,6 @@ from reaching import measure_processor_time, read_map  # noqa: E402
 
 # Files of tests that meet a fault where no map says which tests reach its function.
 MOST_FILES = 14
-# A fault in a default is met by the test that compares it with the docstring, and calls nothing.
-IN_SIGNATURE = " in the signature"
-OF_SIGNATURES = "tests/test_docs.py::test_documented_defaults_are_those_of_the_signatures"
 # Calls in which no one takes an argument for the other, or where it does not matter.
 UNMISTAKABLE = {"isinstance", "issubclass", "getattr", "hasattr", "setattr"}
 UNMISTAKABLE |= {"min", "max", "zip", "np.minimum", "np.maximum"}
@@ -173,14 +170,13 @@ def find_faults(path, raw):
     for function in ast.walk(ast.parse(raw)):
         if not isinstance(function, ast.FunctionDef):
             continue
-        faults, signature = [], {*ast.walk(function.args)}
+        faults = []
         for node in iter_inner(function):
             others = [(what, node, text) for what, text in iter_other_expressions(node)]
             for what, old, text in [*others, *iter_other_statements(node)]:
                 start = starts[old.lineno - 1] + old.col_offset
                 end = starts[old.end_lineno - 1] + old.end_col_offset
-                place = IN_SIGNATURE if node in signature else ""
-                at = path, function.name, old.lineno, f"{what}{place}"
+                at = path, function.name, old.lineno, what
                 faults.append(PlantedFault(*at, start, end, text))
         if faults:
             found[function.lineno] = faults
@@ -232,9 +228,7 @@ class Choice:
         """Return the nearest files of tests, and of those that the map knows, what reaches it."""
         files = [path for path in self.choose_files([fault.path]) if "test_house" not in path]
         known = {test.partition("::")[0] for test in self.seconds}
-        found = [*self.reaching.get(f"{fault.path} {fault.function}", [])]
-        if fault.what.endswith(IN_SIGNATURE) and OF_SIGNATURES in self.seconds:
-            found.append(OF_SIGNATURES)
+        found = self.reaching.get(f"{fault.path} {fault.function}", [])
         places = {path: k for k, path in enumerate(files)}
         # Without a test that reaches it, it may run while modules are imported.
         files = [path for path in files[:MOST_FILES] if not found or path not in known]

@@ -9,7 +9,6 @@ from types import FunctionType
 
 import pytest
 from planted_faults import (
-    OF_SIGNATURES,
     Choice,
     PlantedFault,
     draw_faults,
@@ -147,19 +146,9 @@ def test_tests_that_reach_a_function_come_by_their_seconds_behind_files_that_are
         "tests/b.py::quick": [0.09, reached],
         "tests/a.py::other": [0.01, ["skmia/b.py add"]],
         "skmia/a.py::example": [0.01, []],
-        OF_SIGNATURES: [0.11, []],
     }
     (tmp_path / "map.json").write_text(json.dumps(known))
     assert read_map(tmp_path / "map.json") == known
     found = Choice(tmp_path / "map.json", choose_files).choose_tests(fault)
     quick = ["tests/b.py::quick", "tests/a.py::quick", "tests/far.py::quick"]
     assert found == ["tests/new.py", *quick, "tests/a.py::slow"]
-    # What compares defaults with docstrings calls nothing, so that no map says what it reaches.
-    raw = b"def add(a=1):\n    return a + 2\n"
-    own, of_body = (
-        [one for one in find_faults("skmia/a.py", raw)[1] if one.line == k] for k in (1, 2)
-    )
-    choice = Choice(tmp_path / "map.json", choose_files)
-    assert all(OF_SIGNATURES in choice.choose_tests(one) for one in own)
-    assert not any(OF_SIGNATURES in choice.choose_tests(one) for one in of_body)
-    assert own and of_body
