@@ -524,12 +524,10 @@ def _advise_against_leaks(document, routes, has_policy):
     file, service = levels.get(FILE), levels[SERVICE]
     if file is not None and file.rank >= 0:
         if file.rank > 0 and not has_policy:
-            yield NextStep(
-                "Do not release the file.",
-                "Offer its predictions as a service instead.",
-                "#stores",
-                "Why",
-            )
+            cure = "Offer its predictions as a service instead."
+            if service.rank >= file.rank:  # which would be no cure
+                cure = "Offer its predictions alone, and only with a defense."
+            yield NextStep("Do not release the file.", cure, "#stores", "Why")
         changes = document["file"]["changes"][:2]
         text = " ".join(changes) if sum(map(len, changes)) < 160 else changes[0]
         yield NextStep("Train a model that stores less.", text, "#stores", "Why")

@@ -80,6 +80,11 @@ def tell_defense(*routes):
     return next(one.why for one in steps if one.imperative == DEFEND)
 
 
+def tell_cure(file, service):
+    routes = route(way=FILE, level=file), route(level=service)
+    return next(_screen._advise_against_leaks(document(), routes, False)).why
+
+
 def tell_open(release, *routes):
     with mock.patch.object(_screen, "tell_what_decides", lambda found: "Do it."):
         return _screen._tell_open({"release": release}, routes)
@@ -420,6 +425,13 @@ ROWS = [
         ],
     ),
     (lambda: against(route(way=FILE), route())[:3], [STOP, LESS, DEFEND]),
+    # A service that leaks as much is no cure.
+    (lambda: tell_cure("severe", "clear"), "Offer its predictions as a service instead."),
+    (lambda: tell_cure("clear", "clear"), "Offer its predictions alone, and only with a defense."),
+    (
+        lambda: tell_cure("clear", "severe"),
+        "Offer its predictions alone, and only with a defense.",
+    ),
     (
         lambda: [
             list(
