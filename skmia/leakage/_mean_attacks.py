@@ -5,7 +5,6 @@ from numbers import Real
 from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
-from scipy.special import ndtri
 from scipy.stats import t as student
 from sklearn.base import BaseEstimator
 from sklearn.utils import ClassifierTags, check_random_state
@@ -52,7 +51,7 @@ class ProjectionLaw(NamedTuple):
 
     def quantile(self, rate):
         """Return the standard deviations above the center that are exceeded at a rate."""
-        return -ndtri(rate) if np.isinf(self.dof) else student.isf(rate, self.dof)
+        return student.isf(rate, self.dof)
 
 
 class HeldOut(NamedTuple):

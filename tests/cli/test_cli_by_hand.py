@@ -732,6 +732,16 @@ ANSWERS = {
             lambda: tell_refusal(lambda: read_members("a", "b", value="c")),
             "--member-value: m has no value 'c'; it has 'a' and 'b'",
         ),
+        (
+            lambda: tell_refusal(
+                lambda: _features_and_target._as_feature("x", pd.Series([1.0, np.inf]))
+            ),
+            "column 'x' holds infinite numbers; leave it out: --drop x",
+        ),
+        (
+            lambda: _features_and_target._as_feature("x", pd.Series([1, None], dtype="Int64")),
+            np.array([1.0, np.nan]),
+        ),
         (lambda: _features_and_target._has_header(pd.Series(["member", "1"]), 1, None), True),
         (lambda: _features_and_target._has_header(pd.Series(["1", "0"]), 1, None), False),
         (lambda: _features_and_target._has_header(pd.Series(["member"]), 1, None), False),

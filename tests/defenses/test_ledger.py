@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from joblib import parallel_config
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, clone
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from small_net import make_small_net
@@ -262,3 +262,25 @@ def test_a_ledger_that_is_gone_does_not_cost_the_audit(ledger):
     case = SimpleNamespace(request=SimpleNamespace(estimator=model), victim=model, membership=Y)
     (note,) = _add_up_private_fits(case)
     assert note.startswith("What all private fits cost together is not known. The ledger ")
+
+
+@pytest.mark.parametrize(("given", "delta"), [(None, 0.1 / 3), (0.01, 0.01)])
+def test_private_fits_are_added_up_at_the_delta_of_the_model_or_by_its_members(
+    ledger, given, delta
+):
+    from skmia.report._audit import _add_up_private_fits
+
+    class Model(BaseEstimator):
+        def __init__(self, ledger=None):
+            self.ledger = ledger
+
+    LaplaceMechanism(0.25, ledger=ledger).fit_transform([[0.0]])
+    GaussianMechanism(2.0, ledger=ledger).fit([[0.0]]).transform([[0.0]])
+    model = Model(ledger)
+    if given is not None:
+        model.delta_ = given
+    request = SimpleNamespace(estimator=None)
+    case = SimpleNamespace(request=request, victim=model, membership=np.array([1, 1, 1, 0]))
+    (note,) = _add_up_private_fits(case)
+    assert note.startswith("The ledger holds 2 private fits")
+    assert f"epsilon {ledger.epsilon(delta):.3g} at delta {delta:.3g}" in note

@@ -268,3 +268,10 @@ ANSWERS = {
 @pytest.mark.parametrize("module", ANSWERS, ids=lambda module: module.__name__)
 def test_answers_by_hand(module):
     expect_answers(ANSWERS[module])
+
+
+def test_rows_without_labels_are_compared_by_their_features():
+    rows = _remember_training._list_trained_rows(None, X, None, {})
+    assert len(rows) == 4  # two are equal
+    assert rows.tolist() == _remember_training._list_trained_rows(None, X[::-1], None, {}).tolist()
+    assert not set(rows) & set(_remember_training._list_trained_rows(None, X, y, {}))

@@ -116,3 +116,8 @@ def test_nan_never_leaves():
         pytest.raises(ValueError, match="no score for 1 of 2 records, first at position 0"),
     ):
         Signals(signals=["loss"]).fit(records).transform(records)
+
+
+def test_a_victim_that_answers_nothing_is_refused_before_it_is_asked():
+    with pytest.raises(TypeError, match="victim"):
+        Signals(victim="a model").fit(Records(np.zeros((2, 1)), [0, 1]))
