@@ -593,3 +593,9 @@ def test_more_noise_has_a_lower_score():
 def test_an_estimator_of_moments_is_of_the_kind_of_its_covariance(covariance, kind):
     leakage = MahalanobisLeakage.from_moments(np.zeros(2), covariance, n_samples=10)
     assert leakage.covariance == kind
+
+
+@pytest.mark.parametrize("wrong", [{"n_samples": 0}, {"level": 2}, {"sampling_ratio": 0}], ids=str)
+def test_known_moments_come_with_valid_parameters(wrong):
+    with pytest.raises(ValueError, match=f"'{next(iter(wrong))}' parameter of MahalanobisLeakage"):
+        MahalanobisLeakage.from_moments([0.0], [1.0], **({"n_samples": 5} | wrong))

@@ -1,6 +1,7 @@
 """Gradients of the true members and of the penalty add to zero at the optimum."""
 
 import copy
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -39,6 +40,7 @@ from sklearn.preprocessing import StandardScaler, scale
 from sklearn.svm import SVC, SVR, LinearSVC, LinearSVR, NuSVC
 
 from skmia import Records
+from skmia.victims import _optima
 from skmia.victims._optima import OPTIMA
 from skmia.victims._stationarity import (
     decide_by_margins,
@@ -370,3 +372,22 @@ def test_other_models_and_several_outputs_are_named():
             read_gradients(model.fit(X, np.column_stack([y, y])), records, 284, 1.0)
     with pytest.raises(ValueError, match="The model has 30 features; the records have shape"):
         read_gradients(Ridge().fit(X, y), Records(X[:, :3], y), 284, 1.0)
+
+
+@pytest.mark.parametrize("share", [0.25, 1.5])
+def test_balanced_weights_have_the_variance_of_the_counts_of_classes(share):
+    X = np.array([[1.0, 2.0], [3.0, 1.0], [0.0, 2.0], [1.0, 1.0]])
+    y, slopes = np.array([0, 0, 0, 1]), np.array([[0.5], [-1.0], [2.0], [4.0]])
+    candidates = SimpleNamespace(
+        y=y, share=share, add_up=lambda own, power=1: (X**power).T @ own**power
+    )
+    model = SimpleNamespace(class_weight="balanced", classes_=[0, 1])
+    weights, variance = _optima._weigh_classes(model, candidates, slopes)
+    np.testing.assert_allclose(weights[:, 0], [2 / 3, 2 / 3, 2 / 3, 2])
+    expected = np.zeros((2, 1))
+    for label, count in ((0, 3), (1, 1)):
+        rows = [X[i][:, None] * slopes[i] * weights[i] for i in np.flatnonzero(y == label)]
+        mean, spread = share * sum(rows), share * abs(1 - share) * sum(row**2 for row in rows)
+        # The number of training rows of the class varies by 1 - share of its mean.
+        expected += (mean**2 + spread) * abs(1 - share) / (share * count)
+    np.testing.assert_allclose(variance, expected)
