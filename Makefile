@@ -17,7 +17,7 @@ endif
 .DEFAULT_GOAL := help
 # Several targets share an environment.
 .NOTPARALLEL:
-.PHONY: help audit doc pages tables readme tutorials venv test quick test-slow fuzz faults coverage lint format test-oldest test-newest test-install clean
+.PHONY: help audit doc tables readme tutorials venv test quick test-slow fuzz faults coverage lint format test-oldest test-newest test-install clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' Makefile
@@ -31,9 +31,6 @@ doc: .venv/doc.stamp ## the documentation site, in build/doc/html
 	$(one_thread) .venv/$(bin)/sphinx-build -W --keep-going -q -d build/doc/doctrees doc build/doc/html
 	.venv/$(bin)/python doc/check_links.py build/doc/html
 	.venv/$(bin)/python doc/check_site.py build/doc/html
-
-pages: venv ## the examples of pages that take two seconds or more
-	$(one_thread) .venv/$(bin)/python -m pytest -m slow tests/test_docs.py
 
 tables: venv ## what attacks and signals declare and what estimators store, in the tables of the guide
 	.venv/$(bin)/python doc/make_tables.py

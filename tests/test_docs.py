@@ -70,17 +70,9 @@ README_LINES = set(README.read_text(encoding="utf-8").splitlines())
 # Tutorials are run with their commands, in test_docs_tutorials.py.
 ELSEWHERE = {README, *TUTORIALS}
 PAGES_WITH_PYTHON = [page for page in PAGES if page not in ELSEWHERE and list(python_blocks(page))]
-# Pages that take two seconds or more; other tests call all that they do.
-LONG = {"attacks", "automation", "exposed_records", "node_equations", "policies", "right_thing"}
-LONG |= {"searching"}
 
 
-def mark_page(page):
-    marks = pytest.mark.slow if page.stem in LONG else ()
-    return pytest.param(page, marks=marks, id=page_name(page))
-
-
-@pytest.mark.parametrize("page", map(mark_page, PAGES_WITH_PYTHON))
+@pytest.mark.parametrize("page", PAGES_WITH_PYTHON, ids=page_name)
 def test_examples_of_a_page_run_from_top_to_bottom(page, tmp_path, monkeypatch):
     text = page.read_text(encoding="utf-8")
     for package in {"matplotlib"} & set(re.findall("matplotlib|Display", text)):
