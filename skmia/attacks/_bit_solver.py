@@ -695,7 +695,7 @@ class EquationsAttack(CandidatesAttack):
         return self._lower_noise(is_contradicting)._replace(known=first.known)
 
     def _find_surprise(self):
-        """Whether random candidates would hardly have equations as far from their mean as these.
+        """Return whether random candidates would hardly have equations as far from their mean.
 
         Those of training rows are like random ones. Gradients of rows that a model does not know
         are two or three times as far, squared. Totals that a model was fitted to are left out: they

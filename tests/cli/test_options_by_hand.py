@@ -12,6 +12,10 @@ from skmia.cli import _audit, _options, _policy
 from skmia.cli._options import CommandLimit, TableLimit
 from skmia.cli._parser import make_parser
 
+WRONG_LIMITS = ["auc", "auc=1.01", "auc=-0.01", "auc=x", "tpr=0.5", "auc@0.1=0.5", "tpr@0=0.5"]
+WRONG_LIMITS += ["tpr@1=0.5", "tpr@x=0.5", "group:=A:auc=0.6", "group:a:auc=0.6", "level=severe"]
+WRONG_LIMITS += ["x=0.5"]
+
 
 def refuse(read, *texts):
     """Return which of some texts are refused."""
@@ -228,37 +232,8 @@ ROWS = [
         ("a", "b:c=d", "level", None, "estimate", "slight"),
     ),
     (
-        lambda: refuse(
-            limit,
-            "auc",
-            "auc=1.01",
-            "auc=-0.01",
-            "auc=x",
-            "tpr=0.5",
-            "auc@0.1=0.5",
-            "tpr@0=0.5",
-            "tpr@1=0.5",
-            "tpr@x=0.5",
-            "group:=A:auc=0.6",
-            "group:a:auc=0.6",
-            "level=severe",
-            "x=0.5",
-        ),
-        [
-            "auc",
-            "auc=1.01",
-            "auc=-0.01",
-            "auc=x",
-            "tpr=0.5",
-            "auc@0.1=0.5",
-            "tpr@0=0.5",
-            "tpr@1=0.5",
-            "tpr@x=0.5",
-            "group:=A:auc=0.6",
-            "group:a:auc=0.6",
-            "level=severe",
-            "x=0.5",
-        ],
+        lambda: refuse(limit, *WRONG_LIMITS, "auc=0", "auc=1", "tpr@0.5=0"),
+        WRONG_LIMITS,
     ),
     (lambda: isinstance(_options.parse_limit("level=none").value, str), True),
     (lambda: type(_options.parse_limit("auc=1")), CommandLimit),
