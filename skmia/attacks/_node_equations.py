@@ -157,7 +157,7 @@ class NodeEquationsAttack(EquationsAttack):
     >>> from sklearn.ensemble import HistGradientBoostingClassifier
     >>> from skmia.attacks import NodeEquationsAttack
     >>> from skmia.datasets import make_membership_problem
-    >>> records, membership = make_membership_problem(random_state=0)
+    >>> records, membership = make_membership_problem(300, random_state=0)
     >>> members = records[membership == 1]
     >>> model = HistGradientBoostingClassifier(random_state=0).fit(members.X, members.y)
     >>> attack = NodeEquationsAttack(model).fit(records)

@@ -152,14 +152,14 @@ class QuantileAttack(BaseAttack):
     >>> from sklearn.ensemble import RandomForestClassifier
     >>> from skmia.attacks import QuantileAttack
     >>> from skmia.datasets import make_membership_problem
-    >>> records, membership = make_membership_problem(1500, random_state=0)
+    >>> records, membership = make_membership_problem(900, random_state=0)
     >>> members, outside = records[membership == 1], records[membership == 0]
-    >>> victim = RandomForestClassifier(50, random_state=0).fit(members.X, members.y)
+    >>> victim = RandomForestClassifier(20, random_state=0).fit(members.X, members.y)
     >>> attack = QuantileAttack(
-    ...     victim, population=outside[:500], target_fpr=0.1, cv=3, random_state=0
+    ...     victim, population=outside[:300], target_fpr=0.1, cv=3, random_state=0
     ... )
     >>> guesses = attack.fit(records).predict
-    >>> bool(guesses(outside[500:]).mean() < 0.2), bool(guesses(members).mean() > 0.5)
+    >>> bool(guesses(outside[300:]).mean() < 0.2), bool(guesses(members).mean() > 0.5)
     (True, True)
     """
 

@@ -284,10 +284,10 @@ class QueriedThresholdAttack(CandidatesAttack):
     >>> from skmia.victims import CallableVictim
     >>> records, membership = make_membership_problem(300, random_state=0)
     >>> members = records[membership == 1]
-    >>> forest = RandomForestClassifier(20, min_samples_leaf=10, random_state=0)
+    >>> forest = RandomForestClassifier(5, min_samples_leaf=10, random_state=0)
     >>> victim = CallableVictim(forest.fit(members.X, members.y).predict_proba, forest.classes_)
-    >>> attack = QueriedThresholdAttack(victim, max_queries=5000, random_state=0).fit(records)
-    >>> attack.n_queries_ <= 5000, attack.n_thresholds_ > 100
+    >>> attack = QueriedThresholdAttack(victim, max_queries=3000, random_state=0).fit(records)
+    >>> attack.n_queries_ <= 3000, attack.n_thresholds_ > 30
     (True, True)
     >>> bool(attack.expected_auc_ > 0.7), bool(attack.score(records, membership) > 0.3)
     (True, True)

@@ -297,7 +297,7 @@ class TransferredQueryAttack(QueryAttack):
     >>> records, membership = make_membership_problem(200, random_state=0)
     >>> members = records[membership == 1]
     >>> forest = RandomForestClassifier(10, random_state=0).fit(members.X, members.y)
-    >>> pool = ShadowPool(forest, n_estimators=8, store="models", random_state=0).fit(records)
+    >>> pool = ShadowPool(forest, n_estimators=4, store="models", random_state=0).fit(records)
     >>> attack = TransferredQueryAttack(
     ...     forest, pool, n_steps=5, random_state=0
     ... )

@@ -525,7 +525,7 @@ def measure_conditions(
     >>> from skmia import audit
     >>> from skmia.datasets import make_membership_problem
     >>> from skmia.report import measure_conditions
-    >>> records, membership = make_membership_problem(n_samples=400, random_state=0)
+    >>> records, membership = make_membership_problem(200, random_state=0)
     >>> members = records[membership == 1]
     >>> tree = DecisionTreeClassifier(random_state=0).fit(members.X, members.y)
     >>> report = audit(tree, records, membership, shadows=4, file=False, random_state=0)

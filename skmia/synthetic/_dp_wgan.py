@@ -485,7 +485,7 @@ class DPWassersteinGAN(BudgetedFits, BaseEstimator):
     >>> import numpy as np
     >>> from skmia.synthetic import DPWassersteinGAN
     >>> X = np.random.default_rng(0).beta(2, 5, size=(1000, 2))
-    >>> gan = DPWassersteinGAN(target_epsilon=3.0, max_iter=20, random_state=0).fit(X)
+    >>> gan = DPWassersteinGAN(target_epsilon=3.0, max_iter=5, random_state=0).fit(X)
     >>> gan.epsilon_ <= 3
     True
     >>> gan.sample(3, random_state=0).shape
@@ -499,7 +499,7 @@ class DPWassersteinGAN(BudgetedFits, BaseEstimator):
     >>> schema = DeclaredSchema(
     ...     {"age": NumberColumn(18, 90, whole=True), "sex": ValuesColumn(["f", "m"])}
     ... )
-    >>> gan = DPWassersteinGAN(schema=schema, noise_multiplier=1.0, max_iter=20, random_state=0)
+    >>> gan = DPWassersteinGAN(schema=schema, noise_multiplier=1.0, max_iter=5, random_state=0)
     >>> made = gan.fit(table).sample(100, random_state=0)
     >>> made.dtypes.equals(table.dtypes), sorted(made["sex"].unique())
     (True, ['f', 'm'])
