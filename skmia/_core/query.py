@@ -303,7 +303,11 @@ def query_victim(victim, X):
 
 
 def query_aligned(model, X, y):
-    """Query a model; add a column for every class that occurs only in ``y``."""
+    """Query a model; add a column for every class that occurs only in ``y``.
+
+    Its probability is 0. What is infinite for it, such as log odds, becomes finite in a pool by the
+    smoothing of the signal, in ``signals/_base.py``.
+    """
     outputs = query_victim(model, X)
     check_targets(model, outputs, y)
     if outputs.classes is None:  # numbers, such as the predictions of a regressor

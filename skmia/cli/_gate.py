@@ -12,6 +12,9 @@ from ..metrics import MIN_FALSE_POSITIVES
 from ..report import OK, OVERALL, column_name, join_names, list_leaks, name_part, show_way
 from ._options import LEVEL
 
+# The exit codes of an audit. A limit is exceeded, or a policy says no (``_policy.py``); the program
+# is at fault; the audit is inconclusive. ``_main.py`` ends with 2 where what was given cannot be
+# used, with 3 after an error that nobody expected, and with 128 and the number of a signal.
 CODES = 0, 1, 3, 4
 _, EXCEEDED, BROKEN, INCONCLUSIVE = CODES
 SERVICE, FILE = "service", "file"

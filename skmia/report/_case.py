@@ -263,7 +263,10 @@ class AttackPlan(NamedTuple):
 def default_attacks(request):
     """Return one attack of each kind.
 
-    On the loss alone, in closed form, and relative to shadow models.
+    On the loss alone, in closed form, and relative to shadow models; those that need no shadow
+    models run first. ``add_recovered`` may add one that reads all answers together, ``make_plan``
+    leaves out those that cannot run, and ``leave_out_costly`` those that are not worth their cost.
+    The file of a model is attacked beside them, by ``_file_attack.py``.
     """
     signal = _SIGNAL_OF.get(request.outputs.kind, "loss")
     attacks = {f"threshold ({signal})": ThresholdAttack(signal=signal)}

@@ -80,6 +80,13 @@ def list_reversals(grounds):
 
 
 def choose_evidence(grounds):
+    """Return the evidence by the first rule that holds.
+
+    What a warning does depends on the role of its check, see ``checks/_base.py``. With one of the
+    role ``DIFFERENCE``, a leak counts only if numbers over all records are above chance and
+    ``BeyondShiftCheck`` finds that training adds to the difference: without it, the evidence is a
+    shift. An audit is inconclusive unless the evidence is a leak or none.
+    """
     checks = grounds.checks
     if is_stopped(checks) or get_overall(grounds.results, "auc").empty:
         return UNKNOWN

@@ -1,7 +1,5 @@
 """Pools of models that were trained elsewhere, from the models, their outputs or their scores."""
 
-from typing import NamedTuple
-
 import numpy as np
 
 from .._core.groups import check_class_labels, sorted_values
@@ -11,7 +9,7 @@ from .._core.progress import show_progress
 from .._core.query import warn_of_given
 from .._core.sklearn import validate_parameter_constraints
 from .._core.splits import join_copies
-from .._training.job import Job, JobData, KeptResults, TrainedModel, keep, warn_once
+from .._training.job import Job, JobData, TrainedModel, keep, warn_once
 from ..signals import AnswerSignal
 from ._job import (
     check_outputs_store,
@@ -20,7 +18,7 @@ from ._job import (
     infer_design,
     make_keeper,
 )
-from ._stored import make_answers
+from ._stored import gather_results, make_answers
 
 _SINGLE = ("log_odds", "value", "label")  # kinds of outputs with one number for each record
 _KINDS = ("logits", "proba", "decision", *_SINGLE, "values")
@@ -140,38 +138,6 @@ class GivenOutputs:
         return [outputs.aligned_to(all_classes) for outputs in answers]
 
 
-class GatheredResults(NamedTuple):
-    """Results of all models of a pool."""
-
-    signals: np.ndarray | None  # (n_signals, n_queries, n_estimators, n), float32; None on disk
-    outputs: np.ndarray | None  # (n_estimators, n, n_classes), float32
-    models: list
-    steps: np.ndarray  # (n_estimators,)
-    warnings: list  # (category, message) of all
-    last: KeptResults  # for what all models have in common
-
-
-def gather(results, n_estimators, n_records, on_disk=False):
-    """Write the results of the workers into place as they arrive."""
-    signals = outputs = None
-    models, caught, steps = [None] * n_estimators, {}, np.zeros(n_estimators)
-    for k, kept in results:
-        raw, answers = kept.arrays["raw"], kept.arrays.get("outputs")
-        if signals is None and not on_disk:
-            n_signals, n_queries, _ = raw.shape
-            shape = (n_signals, n_queries, n_estimators, n_records)
-            signals = np.empty(shape, dtype=np.float32)
-        if not on_disk:
-            signals[:, :, k] = raw
-        if answers is not None and not on_disk:
-            if outputs is None:
-                outputs = np.empty((n_estimators, *answers.shape), np.float32)
-            outputs[k] = answers
-        models[k], steps[k], caught[k] = kept.model, kept.facts["step"], kept.warnings
-    said = [warning for k in sorted(caught) for warning in caught[k]]
-    return GatheredResults(signals, outputs, models, steps, said, kept)
-
-
 _SETTINGS = (
     "augment",
     "signals",
@@ -200,7 +166,7 @@ def import_models(pool, records, tables, membership, models):
     job = Job(None, JobData(tables, records.y), membership, None, keep=make_keeper(pool))
     results = _keep_each(job, models)
     results = show_progress(results, pool.verbose, "shadow models", job.n_models)
-    got = gather(results, job.n_models, len(records))
+    got = gather_results(results, job.n_models, len(records))
     warn_once(got.warnings, job.n_models)
     classes = got.last.arrays.get("classes")
     if got.last.facts["kind"] == "log_odds":  # of classifiers, whose classes only the labels tell

@@ -39,7 +39,6 @@ from ._imported import (
     GivenOutputs,
     check_scores,
     check_training_sets,
-    gather,
     import_models,
     list_unanswerable,
     make_unfitted,
@@ -56,7 +55,7 @@ from ._job import (
     make_job,
     signals_of,
 )
-from ._stored import make_answers, open_arrays
+from ._stored import gather_results, make_answers, open_arrays
 
 try:
     from sklearn.callback import CallbackSupportMixin, with_callbacks
@@ -661,7 +660,7 @@ class ShadowPool(
         return self.transform(records)
 
     def _gather(self, results, records):
-        return gather(results, self.n_estimators, len(records), on_disk=self.on_disk)
+        return gather_results(results, self.n_estimators, len(records), on_disk=self.on_disk)
 
     @with_callbacks
     def _gather_and_tell(self, results, records):

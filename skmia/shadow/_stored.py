@@ -1,6 +1,11 @@
-"""How results of the models of a pool become its answers, smoothed for moments."""
+"""How results of the models of a pool become its answers, smoothed for moments.
+
+In memory, ``gather_results`` writes them into place as they arrive; on disk, their arrays stay in
+the files of the checkpoint, which ``open_arrays`` reads.
+"""
 
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 from scipy.optimize import minimize_scalar
@@ -8,6 +13,7 @@ from scipy.optimize import minimize_scalar
 from .._core.filed_array import FiledArray, RowSource, rows_of
 from .._core.outputs import Outputs
 from .._training.checkpoint_arrays import read_stored, read_stored_bits
+from .._training.job import KeptResults
 from ..signals import (
     Hinge,
     JointResidual,
@@ -19,13 +25,43 @@ from ._answers import PoolAnswers, RecordColumns
 from ._job import signals_of
 
 
+class GatheredResults(NamedTuple):
+    """Results of all models of a pool."""
+
+    signals: np.ndarray | None  # (n_signals, n_queries, n_estimators, n), float32; None on disk
+    outputs: np.ndarray | None  # (n_estimators, n, n_classes), float32
+    models: list
+    steps: np.ndarray  # (n_estimators,)
+    warnings: list  # (category, message) of all
+    last: KeptResults  # for what all models have in common
+
+
+def gather_results(results, n_estimators, n_records, on_disk=False):
+    """Write the results of the workers into place as they arrive."""
+    signals = outputs = None
+    models, caught, steps = [None] * n_estimators, {}, np.zeros(n_estimators)
+    for k, kept in results:
+        raw, answers = kept.arrays["raw"], kept.arrays.get("outputs")
+        if signals is None and not on_disk:
+            n_signals, n_queries, _ = raw.shape
+            shape = (n_signals, n_queries, n_estimators, n_records)
+            signals = np.empty(shape, dtype=np.float32)
+        if not on_disk:
+            signals[:, :, k] = raw
+        if answers is not None and not on_disk:
+            if outputs is None:
+                outputs = np.empty((n_estimators, *answers.shape), np.float32)
+            outputs[k] = answers
+        models[k], steps[k], caught[k] = kept.model, kept.facts["step"], kept.warnings
+    said = [warning for k in sorted(caught) for warning in caught[k]]
+    return GatheredResults(signals, outputs, models, steps, said, kept)
+
+
 def open_arrays(paths, n_records, with_outputs):
     """Return the arrays of a pool, read from files on request.
 
     Return signals of shape (n_signals, n_queries, n_estimators, n); outputs of shape (n_estimators,
-    n, n_classes);.
-
-    Shapes: membership (n_estimators, n).
+    n, n_classes); membership of shape (n_estimators, n).
     """
     signals = read_stored(paths, "raw", axis=2)
     outputs = read_stored(paths, "outputs", n_tail=1) if with_outputs else None

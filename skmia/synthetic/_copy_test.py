@@ -367,9 +367,9 @@ class _RowHashes:
 
 
 def _hash_column(column, place):
-    """Return numbers that are equal have the same hash, as 0 and -0.
+    """Return the hashes of a column: equal numbers, such as 0 and -0, have the same one.
 
-    Columns differ from each other.
+    The same number has another hash in another column.
     """
     column = np.where(np.isnan(column), np.nan, column + 0.0)
     return pd.util.hash_array(pd.util.hash_array(column) + np.uint64(place))

@@ -1,4 +1,7 @@
-"""Files of boosters, trees of LightGBM and CatBoost, and the outputs of earlier rounds."""
+"""Files of boosters, trees of LightGBM and CatBoost, and the outputs of earlier rounds.
+
+The trees of XGBoost are read in ``_node_equations/boosters.py``.
+"""
 
 import json
 from os import PathLike

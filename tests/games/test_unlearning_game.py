@@ -20,7 +20,7 @@ from skmia.games import (
     UnlearningResult,
     unlearning_game,
 )
-from skmia.games._unlearning_game import join_states
+from skmia.games._unlearning_game import draw_sides, join_states
 from skmia.games._unlearning_result import (
     FORGOTTEN,
     NEVER,
@@ -28,7 +28,6 @@ from skmia.games._unlearning_result import (
     AttackSeparation,
     _leave_targets_out,
     check_controls,
-    draw_sides,
     estimate_mean,
     estimate_tpr,
     score_ulira,

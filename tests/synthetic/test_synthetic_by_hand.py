@@ -487,6 +487,25 @@ ANSWERS = {
         ),
         (lambda: _columns.list_briefly(["one", "two"]), "One; two"),
         (lambda: _columns.list_briefly(["c"] * 9), "C; c; c; 6 more columns"),
+        (lambda: _columns._propose_names(" Age", ["age ", "b"]), "; it has 'age ': rename it"),
+        (
+            lambda: _columns._propose_names("c", ["age ", "b"]),
+            "; rename it, or leave it out of all tables: 'c'",
+        ),
+        (
+            lambda: _columns._shift_large_integers(
+                {"a": pd.Series([2**60, 2**60 + 1]), "b": pd.Series([2**60 + 3])}
+            )["b"],
+            [3],
+        ),
+        (lambda: _columns._shift_large_integers({"a": pd.Series([1, 2])})["a"], [1, 2]),
+        (
+            lambda: _columns._shift_large_integers(
+                {"a": pd.Series([2**60]), "b": pd.Series([0.5])}
+            )["a"],
+            [1152921504606846976],
+        ),
+        (lambda: _columns._scale({"a": array([1.0, nan]), "b": array([-3.0])})["b"], [-3.0]),
     ],
     _evidence: [
         (
@@ -543,25 +562,6 @@ ANSWERS = {
             ),
             (1.0, 3, 2),
         ),
-        (lambda: _measure._propose_names(" Age", ["age ", "b"]), "; it has 'age ': rename it"),
-        (
-            lambda: _measure._propose_names("c", ["age ", "b"]),
-            "; rename it, or leave it out of all tables: 'c'",
-        ),
-        (
-            lambda: _measure._shift_large_integers(
-                {"a": pd.Series([2**60, 2**60 + 1]), "b": pd.Series([2**60 + 3])}
-            )["b"],
-            [3],
-        ),
-        (lambda: _measure._shift_large_integers({"a": pd.Series([1, 2])})["a"], [1, 2]),
-        (
-            lambda: _measure._shift_large_integers(
-                {"a": pd.Series([2**60]), "b": pd.Series([0.5])}
-            )["a"],
-            [1152921504606846976],
-        ),
-        (lambda: _measure._scale({"a": array([1.0, nan]), "b": array([-3.0])})["b"], [-3.0]),
         (lambda: _measure._combine((array([0, 1]),), (array([2, 0]),)), ([7, 9],)),
         (
             lambda: _measure._fill_numbers([array([1.0, nan, 4.0, 2.0]), array([nan] * 4)]),

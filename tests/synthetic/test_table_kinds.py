@@ -8,7 +8,7 @@ import pytest
 
 from skmia.report._document import check_table_document
 from skmia.synthetic import BootstrapGenerator, audit_table
-from skmia.synthetic._table._measure import unify, unify_tables
+from skmia.synthetic._table._columns import unify, unify_tables
 
 N = 40
 

@@ -32,7 +32,11 @@ class ConstantQuestion(AgreementQuestion):
 
 
 class SkillQuestion(AgreementQuestion):
-    """Whether the answers fit the labels of members much less than those of clones."""
+    """Whether the answers fit the labels of members much less than those of clones.
+
+    Much less is surely below half, by AUC or rank correlation and by kappa or absolute error. The
+    excuses in ``_ask.py`` warn in place of stopping, such as where members are few.
+    """
 
     name = "skill"
     needs_clones = is_of_noise = True

@@ -32,6 +32,8 @@ from ._columns import (
     fit_columns,
     is_named,
     list_briefly,
+    unify,
+    unify_tables,
 )
 from ._evidence import (
     FIRST,
@@ -55,8 +57,6 @@ from ._measure import (
     measure_utility,
     thin,
     thin_and_fill,
-    unify,
-    unify_tables,
 )
 from ._people import find_repeated_persons, group_of, leave_out_shared, read_people
 from ._person_table import join_tables_of_persons

@@ -1,4 +1,9 @@
-"""Which columns are identifiers, and whether the values of the tables fit each other."""
+"""Which columns are identifiers, and how the columns of the tables are made alike.
+
+``unify_tables`` gives all tables the same columns, ``fit_columns`` reads values that are written in
+different ways alike and names what does not fit, and ``unify`` makes numbers of several types
+comparable. In all of them a missing value stays missing.
+"""
 
 import difflib
 import re
@@ -8,6 +13,7 @@ import numpy as np
 import pandas as pd
 
 from ..._core.escaping import visible
+from .._neighbors import check_table_widths
 
 # Fewer values that are all different show nothing.
 _FEWEST = 20
@@ -120,6 +126,72 @@ def count_copied_identifiers(tables, name):
         for key in tables
         if key != "synthetic"
     }
+
+
+def unify_tables(frames):
+    """Return tables with the same columns in the same order, named by text, with their own types.
+
+    Return tables; identifiers that a table lacks, by name with what they hold.
+    """
+    named = all(isinstance(name, str) for frame in frames.values() for name in frame.columns)
+    frames, lacking = _leave_out_lacking(frames) if named else (frames, {})
+    columns = list(frames["real"].columns)
+    check_table_widths(list(frames.values()), list(frames))
+    # Tests of distances need another row.
+    least = 2 if "holdout" in frames else 1
+    for name, frame in frames.items():
+        if len(frame) < least or not columns:
+            rows = "1 row" if least == 1 else f"{least} rows"
+            raise ValueError(f"{name} needs at least {rows} and 1 column; got shape {frame.shape}.")
+        frame = frame[columns] if named else frame.set_axis(columns, axis=1)
+        frames[name] = frame.set_axis(list(map(str, columns)), axis=1).reset_index(drop=True)
+    names = frames["real"].columns
+    if names.has_duplicates:
+        raise ValueError(f"Two columns have the name {names[names.duplicated()][0]!r} as text.")
+    return frames, lacking
+
+
+def _leave_out_lacking(frames):
+    """Return tables without the identifiers that not all of them have.
+
+    Other columns must be in all.
+    """
+    everything = dict.fromkeys(name for frame in frames.values() for name in frame.columns)
+    partial = [name for name in everything if not all(name in part for part in frames.values())]
+    if not partial or any(frame.columns.has_duplicates for frame in frames.values()):
+        for name, frame in frames.items():
+            _check_same_columns(frame, list(frames["real"].columns), name)
+        return frames, {}
+    parts = {name: frame[[c for c in partial if c in frame]] for name, frame in frames.items()}
+    found = find_identifiers(parts)
+    lacking = {str(name): found[name] for name in partial if name in found}
+    left = list(lacking)
+    frames = {name: frame.drop(columns=left, errors="ignore") for name, frame in frames.items()}
+    for name, frame in frames.items():
+        _check_same_columns(frame, list(frames["real"].columns), name)
+    return frames, lacking
+
+
+def _check_same_columns(frame, columns, name):
+    lacking = [column for column in columns if column not in frame.columns]
+    further = [column for column in frame.columns if column not in columns]
+    if lacking:
+        raise ValueError(
+            f"{name} lacks the column {lacking[0]!r} of real{_propose_names(lacking[0], further)}."
+        )
+    if further:
+        raise ValueError(
+            f"{name} has the column {further[0]!r}, which real "
+            f"lacks{_propose_names(further[0], [])}."
+        )
+
+
+def _propose_names(column, names):
+    """Return words on a name that a column may have by mistake, or on how to leave it out."""
+    same = {name.strip().casefold(): name for name in names}
+    if column.strip().casefold() in same:
+        return f"; it has {same[column.strip().casefold()]!r}: rename it"
+    return f"; rename it, or leave it out of all tables: {column!r}"
 
 
 class ColumnsFit(NamedTuple):
@@ -444,6 +516,131 @@ def _name_range(parts):
         f"the numbers of the synthetic table lie from {made.min():.6g} to {made.max():.6g} and the "
         f"real ones from {real.min():.6g} to {real.max():.6g}: another unit?"
     )
+
+
+_NUMBERS, _DATES, _DURATIONS, _TRUTH_VALUES = "numbers", "dates", "durations", "truth values"
+# Kinds of columns of objects, as pandas infers them.
+_INFERRED = {
+    **dict.fromkeys(("integer", "floating", "mixed-integer-float"), _NUMBERS),
+    "boolean": _TRUTH_VALUES,
+    "string": "text",
+    **dict.fromkeys(("mixed", "mixed-integer"), "values of several types"),
+}
+# Squares of larger numbers overflow, and models hold numbers in single precision.
+_LARGEST = 2.0**100
+# Floats hold all smaller whole numbers.
+_EXACT = 2**53
+
+
+def unify(tables):
+    """Return tables whose columns can be compared: equal values are equal, whatever their types.
+
+    Numbers of several types become floats of the lowest precision among them; dates and durations
+    become days. Very large numbers are scaled, which changes none of the results.
+    """
+    columns = {
+        column: _unify_column({name: table[column] for name, table in tables.items()}, column)
+        for column in tables["real"].columns
+    }
+    return {
+        name: pd.DataFrame({column: parts[name] for column, parts in columns.items()})
+        for name in tables
+    }
+
+
+def _unify_column(parts, column):
+    parts = {name: part.infer_objects() for name, part in parts.items()}
+    kinds = {name: _name_kind(part) for name, part in parts.items() if part.notna().any()}
+    found = set(kinds.values())
+    if found == {_NUMBERS, _TRUTH_VALUES}:
+        found = {_NUMBERS}
+    if len(found) > 1 or found & {"values of several types", "complex"}:
+        each = ", ".join(f"{kind} in {name}" for name, kind in kinds.items())
+        raise ValueError(
+            f"The column {column!r} must hold values of one kind in all tables, such as numbers or "
+            f"text; got {each}."
+        )
+    kind = found.pop() if found else _NUMBERS
+    if kind == _TRUTH_VALUES:
+        return {name: part.astype(object).where(part.notna(), None) for name, part in parts.items()}
+    if kind not in (_NUMBERS, _DATES, _DURATIONS):
+        return parts
+    numbers = {
+        name: _read_kind_numbers(part, kind) for name, part in _shift_large_integers(parts).items()
+    }
+    for name, part in numbers.items():
+        if np.isinf(part).any():
+            raise ValueError(f"{name} must hold finite numbers; column {column!r} does not.")
+    return _scale(_round_to_coarsest(numbers, parts))
+
+
+def _shift_large_integers(parts):
+    """Return the whole numbers that floats do not tell apart, counted from the smallest of them."""
+    if not all(pd.api.types.is_integer_dtype(part.dtype) for part in parts.values()):
+        return parts
+    known = [part.dropna() for part in parts.values()]
+    ends = [int(end) for part in known if len(part) for end in (part.min(), part.max())]
+    if max(map(abs, ends), default=0) <= _EXACT:
+        return parts
+    # Differences of long integers wrap, those of Python do not.
+    return {name: part.astype(object) - min(ends) for name, part in parts.items()}
+
+
+def _name_kind(part):
+    """Return what a column holds, in words."""
+    dtype, types = part.dtype, pd.api.types
+    if isinstance(dtype, pd.CategoricalDtype):
+        if types.is_numeric_dtype(dtype.categories):
+            return "categories of numbers"
+        part = dtype.categories.infer_objects()
+        dtype = part.dtype
+    elif types.is_complex_dtype(dtype):
+        return "complex"
+    elif types.is_bool_dtype(dtype):
+        return _TRUTH_VALUES
+    elif types.is_numeric_dtype(dtype):
+        return _NUMBERS
+    elif types.is_datetime64_any_dtype(dtype):
+        return _DATES
+    elif types.is_timedelta64_dtype(dtype):
+        return _DURATIONS
+    inferred = types.infer_dtype(part, skipna=True)
+    return _INFERRED.get(inferred, inferred)
+
+
+def _read_kind_numbers(part, kind):
+    if part.isna().all():
+        return np.full(len(part), np.nan)
+    if kind == _NUMBERS:
+        return part.to_numpy(dtype=float, na_value=np.nan)
+    if kind == _DATES and part.dt.tz is not None:
+        part = part.dt.tz_convert("UTC").dt.tz_localize(None)
+    ticks = part.to_numpy()
+    unit, _ = np.datetime_data(ticks.dtype)
+    # Counts of the unit, because differences of old dates overflow in some versions of pandas.
+    days = ticks.astype(np.int64) / (np.timedelta64(1, "D") / np.timedelta64(1, unit))
+    return np.where(np.isnat(ticks), np.nan, days)
+
+
+def _round_to_coarsest(numbers, parts):
+    """Return numbers at the precision of the table that has the lowest."""
+    types = [getattr(part.dtype, "numpy_dtype", part.dtype) for part in parts.values()]
+    coarse = min((t for t in types if t.kind == "f"), key=lambda t: t.itemsize, default=None)
+    if coarse is None or coarse.itemsize == 8:
+        return numbers
+    with np.errstate(over="ignore"):
+        rounded = {name: part.astype(coarse).astype(float) for name, part in numbers.items()}
+    fits = all(np.isfinite(part[~np.isnan(part)]).all() for part in rounded.values())
+    return rounded if fits else numbers
+
+
+def _scale(numbers):
+    """Return numbers divided by a power of two if they are very large."""
+    largest = max(np.abs(part[~np.isnan(part)]).max(initial=0.0) for part in numbers.values())
+    if largest > _LARGEST:
+        exponent = int(np.frexp(largest)[1])
+        numbers = {name: np.ldexp(part, -exponent) for name, part in numbers.items()}
+    return {name: pd.Series(part) for name, part in numbers.items()}
 
 
 def list_briefly(sentences):

@@ -16,19 +16,6 @@ def has_convolutions(module):
     return any(isinstance(part, list_layer_classes("convolution")) for part in module.modules())
 
 
-def draw_masks(sites, generators, dtype):
-    """Draw the masks of one batch in the order in which the modules of a net draw them.
-
-    Return masks of shape (n_models, ...).
-    """
-    device = generators[0].device
-    masks = [torch.empty(len(generators), *shape, dtype=dtype, device=device) for _, shape in sites]
-    for k, generator in enumerate(generators):
-        for (p, _), mask in zip(sites, masks, strict=True):
-            mask[k].bernoulli_(1 - p, generator=generator)
-    return [mask.div_(1 - p) for (p, _), mask in zip(sites, masks, strict=True)]
-
-
 # Count of numbers in the two widest registers of a processor, the step of the loops of torch.
 _LANES = 32
 

@@ -12,7 +12,6 @@ from .cuda_graphs import RecordedSteps
 from .keyed_draws import KeyedDraws, draws_the_same, find_place
 from .optimizers import StackedOptimizer
 from .prepare import augmentation_of
-from .stack import draw_masks
 
 
 class StackedAverages:
@@ -96,6 +95,20 @@ def match_groups(net, names):
         return [0] * len(names)
     named = dict(net.module_.named_parameters())
     return [next(i for i, own in enumerate(groups) if id(named[name]) in own) for name in names]
+
+
+def draw_masks_in_order(sites, generators, dtype):
+    """Draw the masks of one batch in the order in which the modules of a net draw them.
+
+    Each net draws from the generator that it would have alone. Return masks of shape (n_models,
+    ...).
+    """
+    device = generators[0].device
+    masks = [torch.empty(len(generators), *shape, dtype=dtype, device=device) for _, shape in sites]
+    for k, generator in enumerate(generators):
+        for (p, _), mask in zip(sites, masks, strict=True):
+            mask[k].bernoulli_(1 - p, generator=generator)
+    return [mask.div_(1 - p) for (p, _), mask in zip(sites, masks, strict=True)]
 
 
 class JointStep:
@@ -208,11 +221,12 @@ class JointStep:
         return OneHotRows(as_precise(rest, self._dtype), ones), y
 
     def _draw_masks(self, models, x):
+        """Draw the masks of Dropout: on a CPU as each net alone would, elsewhere by keys."""
         sites = self.engine.sites(x.rest[0] if isinstance(x, OneHotRows) else take_model(x, 0))
         if not sites:
             return []
         if self._draws is None:
-            return draw_masks(sites, self._generators[models], self.engine.stack.dtype)
+            return draw_masks_in_order(sites, self._generators[models], self.engine.stack.dtype)
         return self._draws.draw_masks(self._find_starts(models), sites, self.engine.stack.dtype)
 
     def _find_starts(self, models):
