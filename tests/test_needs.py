@@ -178,6 +178,7 @@ def run(attack, victim, pool, records, membership):
     return scores.shape == (len(records),)
 
 
+@pytest.mark.usefixtures("quick_audits")
 @pytest.mark.parametrize("name", MODELS)
 def test_declared_outcomes_are_the_real_ones(name):
     victim, pool, records, membership = make_case(name)

@@ -10,6 +10,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from skmia import audit
+from skmia.attacks import RMIA, LiRA
 from skmia.cli import main
 from skmia.datasets import make_membership_problem
 from skmia.disclosure import Measurement, load_policy, recommend
@@ -33,7 +34,8 @@ def run_audit(model, shadows=8, **settings):
     records, membership = make_membership_problem(n_samples=400, random_state=0)
     members = records[membership == 1]
     model.fit(members.X, members.y)
-    settings |= {"shadows": shadows, "fprs": [0.1], "random_state": 0}
+    attacks = {"LiRA": LiRA(), "RMIA": RMIA()}
+    settings |= {"attacks": attacks, "shadows": shadows, "fprs": [0.1], "random_state": 0}
     return audit(model, records, membership, **settings)
 
 

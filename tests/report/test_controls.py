@@ -5,6 +5,7 @@ from functools import partial
 import numpy as np
 import pandas as pd
 import pytest
+from draws import few_and_many, most_by_chance
 from joblib import parallel_config
 from scipy import sparse
 from sklearn.frozen import FrozenEstimator
@@ -42,16 +43,17 @@ def test_what_is_learned_by_heart_is_caught_and_chance_is_not():
     assert list(negative.frame["attack"]) == names
 
 
-def test_negative_control_fails_at_its_level_only():
+@few_and_many(200)
+def test_negative_control_fails_at_its_level_only(n_draws):
     failed = []
-    for seed in range(60):
+    for seed in range(n_draws):
         records, membership = make_records(100, seed)
         attacks = {"t": ThresholdAttack()}
         control = negative_control(
             LogisticRegression(), records, membership, attacks=attacks, random_state=seed
         )
         failed.append(not control.passed)
-    assert np.mean(failed) <= 0.05 + 4 * np.sqrt(0.05 * 0.95 / 60)
+    assert sum(failed) <= most_by_chance(n_draws, 0.05)
 
 
 def test_positive_control_fails_where_nothing_could_be_found():
