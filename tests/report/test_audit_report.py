@@ -20,7 +20,7 @@ from skmia._core import pages
 from skmia._core.text import WIDTH
 from skmia.attacks import ThresholdAttack
 from skmia.metrics import auc_interval
-from skmia.report import AuditReport, _audit
+from skmia.report import AuditReport, _audit, _document
 from skmia.report._report import draw_picture
 from skmia.report._words import format_rate
 
@@ -130,6 +130,22 @@ def test_saved_files(result, tmp_path):
     assert paths[1].read_bytes().startswith(b"\x89PNG")
     assert paths[2].read_text(encoding="utf-8").startswith("<!doctype html>")
     assert {path.name for path in paths[0].parent.iterdir()} == {path.name for path in paths}
+
+
+def test_curves_of_all_forms_are_computed_once_and_stay(result, monkeypatch):
+    asked, compute = [], _document.compute_thin_curves
+
+    def note(*given):
+        asked.append(given)
+        return compute(*given)
+
+    monkeypatch.setattr(_document, "compute_thin_curves", note)
+    report = replace(result)
+    changed, first = (_document.as_audit_document(report) for _ in range(2))
+    assert len(asked) == 2 and first["file"]["curves"] and first["curves"]  # of two routes
+    for way in (changed, changed["file"]):
+        way["curves"][0]["tpr"][0] = 2.0
+    assert _document.as_audit_document(report) == first == _document.as_audit_document(result)
 
 
 def test_the_picture_shows_what_the_document_holds(result):
