@@ -224,9 +224,8 @@ def test_audit_changes_neither_the_victim_nor_the_attacks(problem):
 
 def test_frozen_victim_is_the_victim(problem, result):
     victim, records, membership = problem
-    frozen = audit(
-        FrozenEstimator(victim), records, membership, shadows=8, fprs=(0.1,), random_state=0
-    )
+    settings = {"attacks": {"LiRA": LiRA()}, "shadows": 8, "fprs": (0.1,), "random_state": 0}
+    frozen = audit(FrozenEstimator(victim), records, membership, **settings)
     assert np.array_equal(frozen.scores["LiRA"], result.scores["LiRA"])
     assert frozen.victim == result.victim
 
@@ -518,7 +517,8 @@ def test_audit_of_a_frame_with_text(problem):
     )
     records = Records(X, np.where(records.y, "yes", "no"), city=X["city"])
     victim = fit_victim(records, membership, make_pipeline(encode, clone(TREE)))
-    result = audit(victim, records, membership, shadows=4, group="city", random_state=0)
+    settings = {"attacks": {"LiRA": LiRA(), "RMIA": RMIA()}, "shadows": 4, "random_state": 0}
+    result = audit(victim, records, membership, group="city", **settings)
     assert result.to_frame()["estimate"].notna().any()
 
 

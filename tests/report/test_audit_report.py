@@ -72,7 +72,9 @@ def test_summary_of_long_names_and_many_rates_stays_narrow(problem):
     names = {"an attack with a name that goes on and on and on": ThresholdAttack()}
     fprs = (0.4, 0.3, 0.2, 0.1, 0.05)
     lines = (
-        audit(*problem, attacks=names, fprs=fprs, random_state=0).summary(verbose=True).splitlines()
+        audit(*problem, attacks=names, fprs=fprs, file=False, random_state=0)
+        .summary(verbose=True)
+        .splitlines()
     )
     assert max(map(len, lines)) <= WIDTH
     assert sum(line.startswith("attack ") for line in lines) == 3
@@ -174,7 +176,7 @@ def test_the_picture_shows_what_the_document_holds(result):
 
 
 def test_numbers_are_saved_when_the_figure_cannot_be(problem, tmp_path, monkeypatch):
-    result = audit(*problem, attacks={"t": ThresholdAttack()}, random_state=0)
+    result = audit(*problem, attacks={"t": ThresholdAttack()}, file=False, random_state=0)
     before = list(result.notes)
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
     monkeypatch.setitem(sys.modules, "matplotlib", None)
@@ -259,7 +261,9 @@ def test_the_summary_begins_with_the_levels_and_shows_the_worst_of_many_groups(p
 
 def test_without_a_valid_comparison_there_is_no_table(problem):
     victim, records, membership = problem
-    report = audit(victim, records, 1 - membership, shadows=4, fprs=[0.2], random_state=0)
+    report = audit(
+        victim, records, 1 - membership, shadows=4, fprs=[0.2], file=False, random_state=0
+    )
     assert report.evidence == "reversed"
     lines = report.summary().splitlines()
     assert lines[0].startswith("  ???  NO VERDICT")

@@ -126,7 +126,7 @@ def test_a_regression_answers_with_numbers():
     X, y = rng.normal(size=(300, 3)), rng.normal(size=300)
     model = DecisionTreeRegressor(max_depth=3, random_state=0).fit(X[:150], y[:150])
     rows = {"train": (X[:150], y[:150]), "held_out": (X[150:], y[150:])}
-    found = audit(model, **rows, shadows=8, random_state=0)
+    found = audit(model, **rows, attacks={"LiRA": LiRA()}, file=False, random_state=0)
     assert "answers with numbers" in find_lines(found, "Regurgitation", "service").ran
 
 

@@ -104,7 +104,7 @@ def test_what_was_measured_stands_in_each_form(leaky):
 
 def test_nothing_helps_where_labels_leak():
     tree, attacks = DecisionTreeClassifier(random_state=0), {"LiRA": LiRA()}
-    _, conditions, found = decide(tree, NOISY, "service", attacks=attacks)
+    _, conditions, found = decide(tree, NOISY, "service", file=False, attacks=attacks)
     assert [condition.name for condition in conditions] == CHANGED
     assert found.result == "do not release"
     assert found.conditions == found.under_conditions == ()

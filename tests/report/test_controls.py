@@ -14,7 +14,7 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 import skmia
 from skmia import Records
-from skmia.attacks import ThresholdAttack
+from skmia.attacks import LiRA, ThresholdAttack
 from skmia.report import negative_control, positive_control
 from skmia.victims import CallableVictim
 
@@ -77,7 +77,9 @@ def test_a_shift_that_the_model_sees_fails_the_negative_control():
     assert not control.passed
     members = shifted[membership == 1]
     victim = LogisticRegression().fit(members.X, members.y)
-    report = audit(victim, shifted, membership, shadows=8, controls=True, random_state=0)
+    attacks = {"loss": ThresholdAttack(), "LiRA": LiRA()}
+    settings = {"attacks": attacks, "shadows": 8, "controls": True, "random_state": 0}
+    report = audit(victim, shifted, membership, **settings)
     assert report.checks["negative control"].is_warning
     assert report.evidence == "shift"
     assert "Warning (negative control)" in report.summary(verbose=True)

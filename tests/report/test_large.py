@@ -145,7 +145,8 @@ def test_a_report_names_the_sample_on_which_attacks_are_repeated(made, pool, mon
     X, y, membership = made
     records = Records(X, y, side=np.where(X[:, 0] > 0, "high", "low"))
     victim = GaussianNB().fit(X[membership == 1], y[membership == 1])
-    settings = {"shadows": FrozenEstimator(pool), "group": "side"}
+    settings = {"attacks": {"LiRA": LiRA()}, "shadows": FrozenEstimator(pool), "file": False}
+    settings["group"] = "side"
     whole = audit(victim, records, membership, **settings)
     monkeypatch.setattr(rounds, "MOST_REPEATED", 800)
     report = audit(victim, records, membership, **settings)
