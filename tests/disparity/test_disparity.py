@@ -492,7 +492,7 @@ def test_a_search_takes_the_default_score(population, frame):
         ({}, lambda test, X, y: test.fit(Records(X, y), y), "leave y out"),
         ({"group": "sex"}, lambda test, X, y: test.fit(X, y), "group='sex' is not .*columns x0"),
         ({"group": 77}, lambda test, X, y: test.fit(X.to_numpy(), y), "group=77 is not a field"),
-        ({"group": ["a", "b"]}, lambda test, X, y: test.fit(X, y), "each of 1000 records; got sh"),
+        ({"group": ["a", "b"]}, lambda test, X, y: test.fit(X, y), "each of 400 records; got sh"),
         ({"attack": None}, lambda test, X, y: test.fit(X, y), "attack is needed to play the game"),
         ({"n_rounds": 1}, lambda test, X, y: test.fit(X, y), "The 'n_rounds' parameter"),
     ],
