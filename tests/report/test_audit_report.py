@@ -144,7 +144,9 @@ def test_curves_of_all_forms_are_computed_once_and_stay(result, monkeypatch):
     monkeypatch.setattr(_document, "compute_thin_curves", note)
     report = replace(result)
     changed, first = (_document.as_audit_document(report) for _ in range(2))
-    assert len(asked) == 2 and first["file"]["curves"] and first["curves"]  # of two routes
+    assert len(asked) == 2  # of two routes
+    assert [curve["attack"] for curve in first["file"]["curves"]] == ["ReleasedModelAttack"]
+    assert {curve["attack"] for curve in first["curves"]} == set(report.scores)
     for way in (changed, changed["file"]):
         way["curves"][0]["tpr"][0] = 2.0
     assert _document.as_audit_document(report) == first == _document.as_audit_document(result)
