@@ -127,7 +127,9 @@ def make_attacks(records, membership):
         "MorganAttack": {"cv": 2, "n_changes": 3},
         "OneQueryAttack": {"n_steps": 2},
         "WhiteBoxAttack": {"cv": 2, "max_iter": 1},
+        "QueriedThresholdAttack": {"max_queries": 200, "random_state": 0},
         "QuantileAttack": {"target_fpr": 0.2, "cv": 3, "estimator": DecisionTreeRegressor()},
+        "RangeAttack": {"n_samples": 2},
         "ShadowAttack": {"attack_estimator": DecisionTreeClassifier(max_depth=2)},
         "TransferredQueryAttack": {"n_steps": 1, "n_partners": 1},
     }
@@ -178,6 +180,7 @@ def run(attack, victim, pool, records, membership):
     return scores.shape == (len(records),)
 
 
+@pytest.mark.usefixtures("quick_audits")
 @pytest.mark.parametrize("name", MODELS)
 def test_declared_outcomes_are_the_real_ones(name):
     victim, pool, records, membership = make_case(name)

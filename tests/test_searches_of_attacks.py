@@ -94,7 +94,8 @@ def test_a_search_gives_the_scores_of_a_frozen_model_and_pool(problem):
     unfitted = LiRA(tree, ShadowPool(tree, 8, random_state=0))
     scores, CountedTree.n_fits = [], 0
     for attack in (frozen, fitted, unfitted):
-        search = GridSearchCV(attack, VARIANCES, scoring="roc_auc").fit(records, membership)
+        search = GridSearchCV(attack, VARIANCES, scoring="roc_auc", cv=3)
+        search.fit(records, membership)
         scores.append(search.cv_results_["mean_test_score"])
         assert np.isfinite(scores[-1]).all()
     np.testing.assert_array_equal(scores[1], scores[0])
@@ -102,7 +103,7 @@ def test_a_search_gives_the_scores_of_a_frozen_model_and_pool(problem):
     assert CountedTree.n_fits == 0  # the table knows the fitted pool
     del pool, frozen, fitted, attack, search
     gc.collect()
-    GridSearchCV(unfitted, VARIANCES, scoring="roc_auc").fit(records, membership)
+    GridSearchCV(unfitted, VARIANCES, scoring="roc_auc", cv=3).fit(records, membership)
     assert CountedTree.n_fits == 8
 
 
@@ -429,7 +430,7 @@ def test_games_and_audits_train_on_the_records_that_they_are_given(problem):
     )
     np.testing.assert_array_equal(played["tpr"], alone["tpr"])
     own = {"own": LiRA(shadows=ShadowPool(tree, 4, random_state=0))}
-    settings = {"attacks": own, "controls": False, "random_state": 0}
+    settings = {"attacks": own, "controls": False, "file": False, "random_state": 0}
     of_slice, of_table = (audit(tree, table, inside, **settings) for table in (few, few.detached()))
     assert of_slice.scores["own"].tolist() == of_table.scores["own"].tolist()
 

@@ -70,7 +70,6 @@ def as_audit_document(report):
     rest = ("settings", "seeds", "seconds", "notes", "evidence", "verdict", "power", "growth")
     rest += ("disparity", "person_level", "reference")
     ranked = rank_attacks(report.scores, report.membership, report.judged)
-    level = report.settings["confidence_level"]
     return to_plain(
         {
             "schema": SCHEMA,
@@ -84,9 +83,7 @@ def as_audit_document(report):
             "checks": [_describe_check(check) for check in report.checks.values()],
             **{name: getattr(report, name) for name in rest},
             "results": _list_result_rows(report.results),
-            "curves": compute_thin_curves(
-                ranked, report.membership, level, report.people, report.judged
-            ),
+            "curves": report._curves["service"],
             "exposed": list_exposed(ranked, report.membership, report.record_ids, report.judged),
             "file": _document_file(report),
             "level": as_plain_level(report.service.level),
@@ -95,13 +92,28 @@ def as_audit_document(report):
     )
 
 
+def compute_document_curves(report):
+    """Compute the curves of the service and of the file, which takes longest of a document."""
+    level = report.settings["confidence_level"]
+    ranked = rank_attacks(report.scores, report.membership, report.judged)
+    of_file = {} if report.file is None else _name_file_scores(report.file)
+    sides = report.membership, level, report.people
+    return {
+        "service": compute_thin_curves(ranked, *sides, report.judged),
+        "file": compute_thin_curves(of_file, *sides),
+    }
+
+
+def _name_file_scores(file):
+    return {} if file.scores is None else {file.grounds.asked[0]: file.scores}
+
+
 def _document_file(report):
     """Return what the file reveals, or None if it was not attacked."""
     file = report.file
     if file is None:
         return None
-    scores = {} if file.scores is None else {file.grounds.asked[0]: file.scores}
-    level = report.settings["confidence_level"]
+    scores = _name_file_scores(file)
     return {
         **file.facts,
         "notes": file.notes,
@@ -110,7 +122,7 @@ def _document_file(report):
         "level": as_plain_level(file.level),
         "permutation": _describe_permutation(file.permutation),
         "results": _list_result_rows(file.results),
-        "curves": compute_thin_curves(scores, report.membership, level, report.people),
+        "curves": report._curves["file"],
         "exposed": list_exposed(scores, report.membership, report.record_ids),
     }
 

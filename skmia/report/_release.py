@@ -52,6 +52,7 @@ from ._measure import OK, OVERALL
 from ._report import AuditReport
 from ._surrogate import describe_stand_in, why_no_reference, why_not_undecided
 from ._unknown_labels import take_audited
+from ._verdict import get_obstacle
 
 # Names of the numbers in policies, and how the numbers begin that each is the largest of.
 _NUMBERS = {
@@ -133,10 +134,6 @@ _GAP_LEVEL = 0.95
 _NO_FILE = (
     "The model has no file at hand, or its file was not attacked. Audit the file of the model, or "
     "ask for a release as a service (--release service)."
-)
-_UNREAD = (
-    "The numbers that the file stores were not examined. Run the audit again, with the file of the "
-    "model at hand."
 )
 _LIES = {
     "release": "it lies below every limit of this policy",
@@ -271,7 +268,7 @@ def withdraw_passes(checks):
 
 def tell_spoken(report, stand_in, provenance):
     """By requirement of a policy, why nothing could be found, or None if something could."""
-    unread = None if report.file is None else report.file.facts.get("obstacle", _UNREAD)
+    unread = None if report.file is None else get_obstacle(report.file.facts)
     return {
         "reference models": why_no_reference(report.reference, report.checks, stand_in, provenance),
         "stored numbers": _NO_FILE if report.file is None else unread,

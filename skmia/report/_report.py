@@ -26,7 +26,7 @@ from .._core.types import PathLike
 from ..disclosure import write_sheet
 from ..metrics import Interval
 from ._captions import MISTAKEN, RECOGNIZED
-from ._document import as_audit_document
+from ._document import as_audit_document, compute_document_curves
 from ._evidence import (
     choose_evidence,
     get_highest,
@@ -494,6 +494,10 @@ class AuditReport:
     @property
     def verdict(self) -> str:
         return self.service.verdict
+
+    @cached_property
+    def _curves(self):
+        return compute_document_curves(self)
 
     @cached_property
     def _level(self):

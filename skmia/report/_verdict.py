@@ -56,6 +56,11 @@ TABLE_DIFFERS = "Inconclusive: model and table do not agree"
 
 _MOST_NAMES = 3
 
+_UNREAD = (
+    "The numbers that the file stores were not examined. Run the audit again, with the file of the "
+    "model at hand."
+)
+
 
 def write_audit_verdict(grounds, evidence):
     describe = {
@@ -391,7 +396,12 @@ def choose_file_evidence(grounds, facts):
     if facts["reason"] is not None:
         return UNKNOWN
     evidence = choose_evidence(grounds)
-    return UNKNOWN if evidence == NONE and facts["obstacle"] is not None else evidence
+    return UNKNOWN if evidence == NONE and get_obstacle(facts) is not None else evidence
+
+
+def get_obstacle(facts):
+    """Return why a file may leak more than was found, which audits of the past did not ask."""
+    return facts.get("obstacle", _UNREAD)
 
 
 def list_clear(grounds):
@@ -553,4 +563,4 @@ def _tell_unknown(grounds, facts):
             f"Values of {hits['members']:.1%} of the members and {hits['nonmembers']:.1%} of the "
             "non-members are in the file, too few to tell members from non-members."
         )
-    return f"{facts['obstacle']} {found}"
+    return f"{get_obstacle(facts)} {found}"

@@ -304,7 +304,7 @@ def test_summary_holds_the_numbers():
 
 @pytest.fixture(scope="module")
 def population():
-    records, _ = make_membership_problem(random_state=0)
+    records, _ = make_membership_problem(400, random_state=0)
     return records.with_fields(race=np.where(records.X[:, 0] > 0.5, "high", "low"))
 
 
@@ -382,7 +382,7 @@ def test_records_without_a_group_are_refused(population, missing):
     without = population.with_fields(race=race)
     pool = FrozenEstimator(ShadowPool(DecisionTreeClassifier(), 4, random_state=0).fit(population))
     for changes in ({}, {"estimator": None, "attack": LiRA(shadows=pool)}):
-        with pytest.raises(ValueError, match="groups has no value for 2 of 1000 records, first at"):
+        with pytest.raises(ValueError, match="groups has no value for 2 of 400 records, first at"):
             make_test().set_params(**changes).fit(without)
 
 
@@ -492,7 +492,7 @@ def test_a_search_takes_the_default_score(population, frame):
         ({}, lambda test, X, y: test.fit(Records(X, y), y), "leave y out"),
         ({"group": "sex"}, lambda test, X, y: test.fit(X, y), "group='sex' is not .*columns x0"),
         ({"group": 77}, lambda test, X, y: test.fit(X.to_numpy(), y), "group=77 is not a field"),
-        ({"group": ["a", "b"]}, lambda test, X, y: test.fit(X, y), "each of 1000 records; got sh"),
+        ({"group": ["a", "b"]}, lambda test, X, y: test.fit(X, y), "each of 400 records; got sh"),
         ({"attack": None}, lambda test, X, y: test.fit(X, y), "attack is needed to play the game"),
         ({"n_rounds": 1}, lambda test, X, y: test.fit(X, y), "The 'n_rounds' parameter"),
     ],

@@ -4,6 +4,7 @@ from itertools import combinations
 
 import numpy as np
 import pytest
+from draws import few_and_many, most_by_chance
 from refusals import check_refusal, parametrize_refusals
 from scipy import stats
 from sklearn.tree import DecisionTreeClassifier
@@ -21,8 +22,6 @@ from skmia.disparity._permutation import (
 )
 from skmia.disparity._test import analyze, compute_half_width
 
-N_RUNS = 120  # benchmarks/calibration.py has more
-
 
 def make_guesses(exposure, groups, n_rounds, rng, people=None):
     """Members are flagged always, non-members with a probability of one minus their exposure."""
@@ -32,20 +31,15 @@ def make_guesses(exposure, groups, n_rounds, rng, people=None):
     return GroupGuesses(guesses, inside.astype(int), groups, people)
 
 
-def find_level(n_runs, make):
-    """Share of runs that reject at 5%: the groups, or any pair after Bonferroni's correction."""
+def count_rejected(n_draws, make):
+    """Draws that reject at 5%: the groups, or any pair after Bonferroni's correction."""
     found = np.zeros(2)
-    for seed in range(n_runs):
+    for seed in range(n_draws):
         rng = np.random.default_rng(seed)
         result = compare_exposures(read_exposures(read_guesses(make(rng))), 99, rng)
         smallest = result.pair_pvalues.min() * len(result.pair_pvalues)
         found += [result.pvalue <= 0.05, smallest <= 0.05]
-    return found / n_runs
-
-
-def at_most(rate, n_runs):
-    """The largest share of runs that a rate gives, but for one time in 30,000."""
-    return rate + 4 * np.sqrt(rate * (1 - rate) / n_runs)
+    return found
 
 
 @pytest.fixture(scope="module")
@@ -57,19 +51,21 @@ def played():
 # The level
 
 
-def test_groups_at_random_are_not_found_unequal():
+@few_and_many(300)  # benchmarks/calibration.py has more
+def test_groups_at_random_are_not_found_unequal(n_draws):
     # Records differ in their exposure, and all rounds have the same ones.
     def make(rng):
         groups = rng.choice(["a", "b", "c"], 150, p=[0.7, 0.2, 0.1])
         return make_guesses(rng.beta(1, 2, size=150), groups, 60, rng)
 
-    assert find_level(N_RUNS, make).max() <= at_most(0.05, N_RUNS)
+    assert count_rejected(n_draws, make).max() <= most_by_chance(n_draws, 0.05)
     rounds = [tabulate_groups(read_guesses(make(np.random.default_rng(i)))) for i in range(20)]
     by_rounds = [analyze(table.dropna().to_numpy()).pvalue_corrected for table in rounds]
     assert np.mean(np.array(by_rounds) <= 0.05) > 0.5
 
 
-def test_people_at_random_are_not_found_unequal():
+@few_and_many(300)
+def test_people_at_random_are_not_found_unequal(n_draws):
     # All records of a person are exposed alike, so that records are not exchangeable.
     person = np.repeat(np.arange(40), 5)
 
@@ -77,19 +73,20 @@ def test_people_at_random_are_not_found_unequal():
         groups = rng.integers(2, size=40)[person]
         return make_guesses(rng.beta(0.5, 1, size=40)[person], groups, 20, rng, person)
 
-    assert find_level(N_RUNS, make)[0] <= at_most(0.05, N_RUNS)
-    alone = find_level(100, lambda rng: make(rng)._replace(people=None))
-    assert alone[0] > 0.2
+    assert count_rejected(n_draws, make)[0] <= most_by_chance(n_draws, 0.05)
+    alone = count_rejected(n_draws, lambda rng: make(rng)._replace(people=None))
+    assert alone[0] > 0.2 * n_draws
 
 
-def test_equal_means_of_unequal_variance_are_not_found():
+@few_and_many(300)
+def test_equal_means_of_unequal_variance_are_not_found(n_draws):
     groups = (np.arange(400) < 100).astype(int)
 
     def make(rng):
         spread = np.where(rng.random(400) < 0.5, 0.05, 0.75)
         return make_guesses(np.where(groups == 1, spread, 0.4), groups, 40, rng)
 
-    assert find_level(N_RUNS, make)[0] <= at_most(0.05, N_RUNS)
+    assert count_rejected(n_draws, make)[0] <= most_by_chance(n_draws, 0.05)
 
 
 @pytest.mark.parametrize("share", [0.5, 0.05])
@@ -98,7 +95,7 @@ def test_group_that_is_exposed_more_is_found(share):
         groups = (np.arange(1000) < share * 1000).astype(int)
         return make_guesses(rng.beta(1, 5, size=1000) + 0.3 * groups, groups, 20, rng)
 
-    assert find_level(10, make)[0] == 1
+    assert count_rejected(10, make)[0] == 10
 
 
 def test_people_are_what_is_permuted_in_a_game():
@@ -161,7 +158,8 @@ def test_pvalue_is_that_of_all_assignments():
     assert found.pvalue == pytest.approx(truth, abs=4 * np.sqrt(truth * (1 - truth) / 5000))
 
 
-def test_intervals_of_differences_cover_those_of_other_records():
+@few_and_many(300)
+def test_intervals_of_differences_cover_those_of_other_records(n_draws):
     def find(seed):
         rng = np.random.default_rng(seed)
         groups = (np.arange(300) < 60).astype(int)
@@ -171,8 +169,8 @@ def test_intervals_of_differences_cover_those_of_other_records():
         half_width = compute_half_width(found.pair_errors[0], found.pair_df[0], 0.95)
         return abs(found.means[0] - found.means[1] - (0.2 - 0.5)) <= half_width
 
-    held = np.mean([find(seed) for seed in range(N_RUNS)])
-    assert held >= 0.95 - 4 * np.sqrt(0.05 * 0.95 / N_RUNS)
+    missed = n_draws - sum(find(seed) for seed in range(n_draws))
+    assert missed <= most_by_chance(n_draws, 0.05)
 
 
 def test_means_are_those_of_the_exposures(played):

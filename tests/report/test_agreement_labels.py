@@ -222,7 +222,9 @@ def test_the_verdict_stays_open_and_the_gate_shut(form):
 def test_swapped_membership_stays_reversed_and_names_the_fit():
     X, y, membership = make_problem(n=600)
     fitted = DecisionTreeClassifier(random_state=0).fit(X[membership], y[membership])
-    report = audit(fitted, Records(X, y), ~membership, shadows=4, fprs=(0.1,), random_state=0)
+    report = audit(
+        fitted, Records(X, y), ~membership, shadows=4, fprs=(0.1,), file=False, random_state=0
+    )
     assert report.evidence == "reversed"
     accuracy = 100 * fitted.score(X[~membership], y[~membership])
     assert f"The model is right on {accuracy:.0f}% of the rows that are called" in report.verdict

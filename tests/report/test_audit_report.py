@@ -20,7 +20,7 @@ from skmia._core import pages
 from skmia._core.text import WIDTH
 from skmia.attacks import ThresholdAttack
 from skmia.metrics import auc_interval
-from skmia.report import AuditReport, _audit
+from skmia.report import AuditReport, _audit, _document
 from skmia.report._report import draw_picture
 from skmia.report._words import format_rate
 
@@ -72,7 +72,9 @@ def test_summary_of_long_names_and_many_rates_stays_narrow(problem):
     names = {"an attack with a name that goes on and on and on": ThresholdAttack()}
     fprs = (0.4, 0.3, 0.2, 0.1, 0.05)
     lines = (
-        audit(*problem, attacks=names, fprs=fprs, random_state=0).summary(verbose=True).splitlines()
+        audit(*problem, attacks=names, fprs=fprs, file=False, random_state=0)
+        .summary(verbose=True)
+        .splitlines()
     )
     assert max(map(len, lines)) <= WIDTH
     assert sum(line.startswith("attack ") for line in lines) == 3
@@ -132,6 +134,24 @@ def test_saved_files(result, tmp_path):
     assert {path.name for path in paths[0].parent.iterdir()} == {path.name for path in paths}
 
 
+def test_curves_of_all_forms_are_computed_once_and_stay(result, monkeypatch):
+    asked, compute = [], _document.compute_thin_curves
+
+    def note(*given):
+        asked.append(given)
+        return compute(*given)
+
+    monkeypatch.setattr(_document, "compute_thin_curves", note)
+    report = replace(result)
+    changed, first = (_document.as_audit_document(report) for _ in range(2))
+    assert len(asked) == 2  # of two routes
+    assert [curve["attack"] for curve in first["file"]["curves"]] == ["ReleasedModelAttack"]
+    assert {curve["attack"] for curve in first["curves"]} == set(report.scores)
+    for way in (changed, changed["file"]):
+        way["curves"][0]["tpr"][0] = 2.0
+    assert _document.as_audit_document(report) == first == _document.as_audit_document(result)
+
+
 def test_the_picture_shows_what_the_document_holds(result):
     axes = pytest.importorskip("matplotlib.figure").Figure().subplots(1, 2)
     document = json.loads(result.to_json())
@@ -158,7 +178,7 @@ def test_the_picture_shows_what_the_document_holds(result):
 
 
 def test_numbers_are_saved_when_the_figure_cannot_be(problem, tmp_path, monkeypatch):
-    result = audit(*problem, attacks={"t": ThresholdAttack()}, random_state=0)
+    result = audit(*problem, attacks={"t": ThresholdAttack()}, file=False, random_state=0)
     before = list(result.notes)
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
     monkeypatch.setitem(sys.modules, "matplotlib", None)
@@ -243,7 +263,9 @@ def test_the_summary_begins_with_the_levels_and_shows_the_worst_of_many_groups(p
 
 def test_without_a_valid_comparison_there_is_no_table(problem):
     victim, records, membership = problem
-    report = audit(victim, records, 1 - membership, shadows=4, fprs=[0.2], random_state=0)
+    report = audit(
+        victim, records, 1 - membership, shadows=4, fprs=[0.2], file=False, random_state=0
+    )
     assert report.evidence == "reversed"
     lines = report.summary().splitlines()
     assert lines[0].startswith("  ???  NO VERDICT")

@@ -28,7 +28,7 @@ def draw(seed, shift=0.0):
 
 TRAIN, OTHERS, HELD_OUT = draw(0), draw(1), draw(2, shift=0.5)
 RECORDS, MEMBERSHIP = Records.from_sides(TRAIN, HELD_OUT)
-FOREST = RandomForestClassifier(20, min_samples_leaf=2, random_state=0)
+FOREST = RandomForestClassifier(10, min_samples_leaf=2, random_state=0)
 
 
 def run(model, file=False):
@@ -111,7 +111,8 @@ def test_what_an_attack_finds_of_a_shift_is_no_leak(model):
 
 def test_it_is_not_asked_where_the_sides_are_alike():
     sides = Records.from_sides(TRAIN, OTHERS)
-    report = audit(FOREST.fit(*TRAIN), *sides, shadows=4, fprs=[0.05], file=False, random_state=0)
+    settings = {"attacks": {"LiRA": LiRA()}, "shadows": 4, "fprs": [0.05], "file": False}
+    report = audit(FOREST.fit(*TRAIN), *sides, random_state=0, **settings)
     assert report.evidence == "leak" and "beyond the shift" not in report.checks
 
 

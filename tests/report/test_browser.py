@@ -79,13 +79,13 @@ def make_table(kind):
     rng = np.random.default_rng(0)
     columns = ["age", NAMES[2], "a_column_with_a_name_of_more_than_forty_characters", *"bcdef"]
     real, made, holdout = (
-        pd.DataFrame(rng.normal(size=(300, 8)), columns=columns).assign(
-            city=rng.choice(["Rome", "Oslo"], 300)
+        pd.DataFrame(rng.normal(size=(120, 8)), columns=columns).assign(
+            city=rng.choice(["Rome", "Oslo"], 120)
         )
         for _ in range(3)
     )
     if kind == "leaky":
-        leaky = pd.concat([real[:200], made[200:]])
+        leaky = pd.concat([real[:80], made[80:]])
         return audit_table(real, leaky, holdout, target="city", random_state=0).to_html()
     held = {"safe": holdout, "blind": None, "shift": holdout.assign(age=9.0)}[kind]
     return audit_table(real, made, held, random_state=0).to_html()

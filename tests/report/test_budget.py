@@ -1,6 +1,7 @@
 """Every audit ends: what is too large is left out with a sentence, and counts as not said."""
 
 import json
+import os
 import subprocess
 import sys
 from dataclasses import replace
@@ -15,7 +16,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from skmia import Records, ShadowPool, audit
 from skmia._core.budget import Cost
-from skmia.attacks import AnalyticLiRA, LiRA, ThresholdAttack
+from skmia.attacks import RMIA, AnalyticLiRA, LiRA, ThresholdAttack
 from skmia.attacks.recovered import RecoveredModelAttack
 from skmia.base import BaseAttack, Needs
 from skmia.disclosure import load_policy
@@ -37,6 +38,11 @@ from sklearn.linear_model import LogisticRegression
 from skmia import Records, audit
 from skmia.attacks import *
 from skmia.base import BaseAttack, Needs
+from quick_audits import permute_less, shrink_models
+import pytest
+
+shrink_models(pytest.MonkeyPatch())
+permute_less(pytest.MonkeyPatch())
 
 
 def limit(n_bytes):
@@ -86,6 +92,7 @@ def run_limited(code):
         text=True,
         timeout=300,
         check=False,
+        env=os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
     )
     assert done.returncode == 0, done.stderr[-2000:]
     return json.loads(done.stdout.splitlines()[-1])
@@ -244,12 +251,13 @@ def test_what_was_left_out_is_never_a_reason_to_release(safe, leaky, monkeypatch
     assert recommend(leaky, **given) != "release"
 
 
+WITH_MODELS = {"LiRA": LiRA(), "RMIA": RMIA()}
 OF_PEOPLE = Records(RECORDS.X, RECORDS.y, group_by=np.arange(N) // 2)
 
 
 @pytest.fixture(scope="module")
 def evidence_of_people(safe):
-    return audit(safe, OF_PEOPLE, MEMBERS, shadows=4, **SETTINGS).evidence
+    return audit(safe, OF_PEOPLE, MEMBERS, attacks=WITH_MODELS, shadows=4, **SETTINGS).evidence
 
 
 @pytest.mark.parametrize(
@@ -260,7 +268,7 @@ def test_a_part_that_fails_keeps_its_question_open(
 ):
     assert evidence_of_people == "none"
     monkeypatch.setattr(place, name, fail)
-    report = audit(safe, OF_PEOPLE, MEMBERS, shadows=4, **SETTINGS)
+    report = audit(safe, OF_PEOPLE, MEMBERS, attacks=WITH_MODELS, shadows=4, **SETTINGS)
     assert report.evidence == "unknown"
     texts = " ".join(one.text for one in report.checks.values() if one.is_error)
     assert "emory did not suffice: 8.6 GB could not be had at once" in texts
@@ -368,7 +376,8 @@ def test_max_bytes_is_what_file_and_attacks_without_shadow_models_may_hold():
     assert "AnalyticLiRA" in report.scores and report.file.attack.max_bytes == 1e9
     # What a user names is refused by the same limit.
     named = {"AnalyticLiRA": AnalyticLiRA(), "LiRA": LiRA()}
-    report = audit(model, records, inside, attacks=named, **settings, max_bytes=20_000)
+    settings |= {"attacks": named, "file": False}
+    report = audit(model, records, inside, **settings, max_bytes=20_000)
     assert any("AnalyticLiRA was not fitted" in note for note in report.notes)
     for wrong in (0, -1, "much", None):
         with pytest.raises((ValueError, TypeError), match="max_bytes must be"):

@@ -9,6 +9,7 @@ import pytest
 from sklearn.tree import DecisionTreeClassifier
 
 import skmia
+from skmia.attacks import LiRA, ThresholdAttack
 from skmia.datasets import make_membership_problem
 from skmia.report import checks
 from skmia.report._document import check_document
@@ -48,12 +49,20 @@ class Nothing(BaseCheck):
 def run_audit():
     records, membership = make_membership_problem(200, random_state=0)
     victim = DecisionTreeClassifier(random_state=0)
-    return audit(victim, records, membership, shadows=4, fprs=(0.1,), random_state=0)
+    settings = {"attacks": {"loss": ThresholdAttack(), "LiRA": LiRA()}, "shadows": 4}
+    return audit(victim, records, membership, fprs=(0.1,), random_state=0, **settings)
 
 
-def test_an_added_check_is_asked_after_those_that_it_reads_and_reported_at_its_place(monkeypatch):
+@pytest.fixture(scope="module")
+def plain():
+    return run_audit()
+
+
+def test_an_added_check_is_asked_after_those_that_it_reads_and_reported_at_its_place(
+    plain, monkeypatch
+):
     pytest.importorskip("jinja2")
-    without = json.loads(run_audit().to_json())
+    without = json.loads(plain.to_json())
     monkeypatch.setattr(checks, "CHECKS", (TooHigh(), Nothing(), *checks.CHECKS, Highest()))
     report = run_audit()
     names = list(report.checks)
@@ -64,7 +73,7 @@ def test_an_added_check_is_asked_after_those_that_it_reads_and_reported_at_its_p
     assert last["finding"] is None  # a number, which has no place there
     assert middle == without["checks"]
     assert document["results"] == without["results"]
-    assert "Warning (too high): 4 attacks, 0.95." in report.summary(verbose=True)
+    assert "Warning (too high): 2 attacks, 0.95." in report.summary(verbose=True)
     assert last["text"] in report.to_html()
     assert render_audit(check_document(document)) == report.to_html()
 
@@ -96,8 +105,8 @@ def test_the_table_of_the_guide_names_every_check():
     assert sorted(named) == sorted(check.name for check in checks.CHECKS)
 
 
-def test_what_was_measured_is_the_finding_of_its_check():
-    report = run_audit()
+def test_what_was_measured_is_the_finding_of_its_check(plain):
+    report = plain
     checked = report.checks
     assert dict(checked) == report.findings.checks
     assert checked["permuted membership"].finding is report.permutation
@@ -152,7 +161,7 @@ def test_a_check_that_raises_is_a_line_and_the_audit_goes_on(name, monkeypatch):
     assert ("Remove what made a check fail." in page) == (evidence == "unknown")
 
 
-def test_a_permutation_test_that_did_not_fail_has_numbers():
-    document = json.loads(run_audit().to_json())
+def test_a_permutation_test_that_did_not_fail_has_numbers(plain):
+    document = json.loads(plain.to_json())
     with pytest.raises(ValueError, match="must have each AUC over all records once"):
         check_document(document | {"permutation": None})

@@ -5,6 +5,7 @@ from functools import partial
 import numpy as np
 import pandas as pd
 import pytest
+from draws import few_and_many, most_by_chance
 from joblib import parallel_config
 from scipy import sparse
 from sklearn.frozen import FrozenEstimator
@@ -13,7 +14,7 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 import skmia
 from skmia import Records
-from skmia.attacks import ThresholdAttack
+from skmia.attacks import LiRA, ThresholdAttack
 from skmia.report import negative_control, positive_control
 from skmia.victims import CallableVictim
 
@@ -42,16 +43,17 @@ def test_what_is_learned_by_heart_is_caught_and_chance_is_not():
     assert list(negative.frame["attack"]) == names
 
 
-def test_negative_control_fails_at_its_level_only():
+@few_and_many(200)
+def test_negative_control_fails_at_its_level_only(n_draws):
     failed = []
-    for seed in range(60):
+    for seed in range(n_draws):
         records, membership = make_records(100, seed)
         attacks = {"t": ThresholdAttack()}
         control = negative_control(
             LogisticRegression(), records, membership, attacks=attacks, random_state=seed
         )
         failed.append(not control.passed)
-    assert np.mean(failed) <= 0.05 + 4 * np.sqrt(0.05 * 0.95 / 60)
+    assert sum(failed) <= most_by_chance(n_draws, 0.05)
 
 
 def test_positive_control_fails_where_nothing_could_be_found():
@@ -75,7 +77,9 @@ def test_a_shift_that_the_model_sees_fails_the_negative_control():
     assert not control.passed
     members = shifted[membership == 1]
     victim = LogisticRegression().fit(members.X, members.y)
-    report = audit(victim, shifted, membership, shadows=8, controls=True, random_state=0)
+    attacks = {"loss": ThresholdAttack(), "LiRA": LiRA()}
+    settings = {"attacks": attacks, "shadows": 8, "controls": True, "random_state": 0}
+    report = audit(victim, shifted, membership, **settings)
     assert report.checks["negative control"].is_warning
     assert report.evidence == "shift"
     assert "Warning (negative control)" in report.summary(verbose=True)

@@ -123,12 +123,13 @@ def test_a_warning_is_at_half_a_percent_of_splits_that_correlate_by_one_half(
         assert found.is_warning == is_warning
 
 
-def test_splits_end_where_the_others_cannot_lead_to_a_warning(monkeypatch):
+@few_and_many(1000)
+def test_splits_end_where_the_others_cannot_lead_to_a_warning(monkeypatch, n_draws):
     """The power that this costs is at most 2%, and no warning rests on fewer splits than five."""
     records, membership = make_alike(200)
     rng, n_made, warned, warned_of_all = np.random.default_rng(0), [], 0, 0
     monkeypatch.setattr(drift, "_compare_halves", lambda *given: [None] * len(given[3]))
-    for shift in np.repeat([0.0, 2.0], 300):
+    for shift in np.repeat([0.0, 2.0], n_draws):
         z = shift + 0.5 * rng.normal() + np.sqrt(0.75) * rng.normal(size=5)
         left = iter(z)
         monkeypatch.setattr(
@@ -139,8 +140,8 @@ def test_splits_end_where_the_others_cannot_lead_to_a_warning(monkeypatch):
         assert found.n_splits == 5 or not found.is_warning
         warned += found.is_warning
         warned_of_all += norm.sf(z.mean() / np.sqrt(0.6)) <= 0.005
-    assert np.mean(n_made[:300]) < 1.7 < 4 < np.mean(n_made[300:])
-    assert warned_of_all - 0.02 * 600 <= warned <= warned_of_all
+    assert np.mean(n_made[:n_draws]) < 1.7 < 4 < np.mean(n_made[n_draws:])
+    assert warned_of_all - 0.02 * 2 * n_draws <= warned <= warned_of_all
 
 
 def test_no_probability_is_below_one_percent():
@@ -204,15 +205,16 @@ def make_people(seed, n_people=80, n_rows=8):
     return X, y, people, (rng.permutation(n_people) % 2)[people]
 
 
-def test_rows_of_people_are_no_drift_if_people_are_named():
+@few_and_many(100)
+def test_rows_of_people_are_no_drift_if_people_are_named(n_draws):
     named = nameless = 0
-    for seed in range(20):
+    for seed in range(n_draws):
         X, y, people, membership = make_people(seed)
         records = Records(X, y, group_by=people)
         named += drift_test(TREE, records, membership, random_state=seed).is_warning
         nameless += drift_test(TREE, Records(X, y), membership, random_state=seed).is_warning
-    assert named <= 1
-    assert nameless >= 3  # each model knows people of the other half
+    assert named <= most_by_chance(n_draws, 0.005)
+    assert nameless >= 0.15 * n_draws  # each model knows people of the other half
 
 
 def test_the_statistic_is_that_of_permuted_people():
@@ -526,7 +528,7 @@ def make_audit(degrees, **settings):
     """An audit of a model that was trained on other records of the members' year."""
     X, y = (getattr(make_alike(3000, 20, seed=1)[0], name) for name in "Xy")
     records, later = make_turned(1200, 20, degrees)
-    victim = HistGradientBoostingClassifier(max_iter=20, random_state=0).fit(X, y)
+    victim = HistGradientBoostingClassifier(max_iter=8, random_state=0).fit(X, y)
     settings = {"attacks": LOSS, "fprs": (0.1,), "random_state": 0} | settings
     return audit(settings.pop("victim", victim), records, 1 - later, **settings)
 
@@ -555,7 +557,9 @@ def test_a_victim_that_has_memorized_is_no_drift():
     records, membership = make_alike(1000)
     members = records[membership == 1]
     victim = DecisionTreeClassifier(random_state=0).fit(members.X, members.y)
-    report = audit(victim, records, membership, attacks=LOSS, fprs=(0.1,), random_state=0)
+    report = audit(
+        victim, records, membership, attacks=LOSS, fprs=(0.1,), file=False, random_state=0
+    )
     assert report.evidence == "leak"
     assert report.checks["drift"].status == "passed" and not report.drift.is_warning
     assert "do not distinguish the other halves (AUC 0." in report.checks["drift"].text
@@ -576,7 +580,7 @@ def test_a_function_needs_a_model_that_behaves_like_it():
 
 
 def test_the_recipe_that_is_given_is_the_one_that_is_trained(seen):
-    make_audit(0, estimator=Counting())
+    make_audit(0, estimator=Counting(), file=False)
     assert len(seen) in (2, 4, 6, 8, 10)
 
 
@@ -585,9 +589,8 @@ def test_a_model_that_cannot_be_trained_on_few_records_leaves_the_verdict_to_oth
     frame = pd.DataFrame(records.X).assign(c=np.arange(200).astype(str))
     frame.columns = frame.columns.astype(str)
     victim = make_pipeline(OneHotEncoder(), TREE).fit(frame, records.y)
-    report = audit(
-        victim, Records(frame, records.y), membership, attacks=LOSS, fprs=(0.1,), random_state=0
-    )
+    settings = {"attacks": LOSS, "fprs": (0.1,), "file": False, "random_state": 0}
+    report = audit(victim, Records(frame, records.y), membership, **settings)
     check = report.checks["drift"]
     assert check.status == "not run" and "could not predict the other half" in check.text
     assert report.evidence != "shift"

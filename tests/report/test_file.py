@@ -389,10 +389,10 @@ def test_attacks_that_read_more_than_answers_are_not_those_on_a_service():
 def test_a_vocabulary_is_a_leak_of_the_file():
     rng = np.random.default_rng(0)
     chances = 1 / np.arange(1, 3001)
-    words = rng.choice(3000, size=(200, 30), p=chances / chances.sum())
+    words = rng.choice(3000, size=(120, 30), p=chances / chances.sum())
     texts = np.array([" ".join(f"w{word}" for word in row) for row in words], dtype=object)
-    labels, membership = words[:, 0] % 2, (np.arange(200) < 100).astype(int)
-    model = make_pipeline(CountVectorizer(), MultinomialNB()).fit(texts[:100], labels[:100])
+    labels, membership = words[:, 0] % 2, (np.arange(120) < 60).astype(int)
+    model = make_pipeline(CountVectorizer(), MultinomialNB()).fit(texts[:60], labels[:60])
     report = audit(model, Records(texts, labels), membership, attacks=LOSS, random_state=0)
     assert report.file.evidence == "leak"
     sources = {source["name"]: source for source in report.file.facts["sources"]}

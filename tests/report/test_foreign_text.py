@@ -34,7 +34,7 @@ RAW = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\
 def problem():
     """Victim, records in groups with such names, membership; ten people are on both sides."""
     rng = np.random.default_rng(0)
-    n = 400
+    n = 240
     X = rng.normal(size=(n, 4))
     people = np.repeat([f"{TITLE}{k}" for k in range(n // 2)], 2)
     records = Records(
@@ -51,7 +51,7 @@ def problem():
 
 @pytest.fixture(scope="module")
 def result(problem):
-    return audit(*problem, group="kind", shadows=8, fprs=(0.2,), random_state=0)
+    return audit(*problem, group="kind", shadows=4, fprs=(0.2,), random_state=0)
 
 
 def assert_visible(text):
@@ -120,7 +120,7 @@ def test_other_summaries(problem):
     assert_visible(DisparityTest.from_table(table).summary())
     assert_visible(RankingTest().fit(table).summary())
     kinds = pd.Series(records["kind"], dtype=object)
-    frame = pd.DataFrame({"x": rng.integers(0, 3, 400), "kind": kinds})
+    frame = pd.DataFrame({"x": rng.integers(0, 3, len(kinds)), "kind": kinds})
     worst = WorstCaseVulnerability(method="plugin", group_column="kind", random_state=0)
     assert_visible(worst.fit(frame, membership).summary())
 

@@ -6,6 +6,7 @@ from functools import partial
 import numpy as np
 import pytest
 from joblib import parallel_config
+from sklearn.base import clone
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 from sklearn.tree import DecisionTreeClassifier
@@ -50,6 +51,15 @@ def script(*powers, spread=0.02):
 
 
 GROWING = {"RMIA": RMIA(), **script(0.3, 0.5, 0.5)}
+
+
+@pytest.fixture(scope="module")
+def problem(problem):
+    """As few records as resolve a rate of 10%."""
+    _, records, membership = problem
+    records, membership = records[:240], membership[:240]
+    members = records[membership == 1]
+    return clone(problem[0]).fit(members.X, members.y), records, membership
 
 
 @pytest.fixture(scope="module")

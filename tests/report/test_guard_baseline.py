@@ -25,13 +25,13 @@ def quick_audits():
     """Leave the baseline, which is tested here, as it is."""
 
 
-def test_sides_that_were_drawn_alike_are_not_told_apart():
-    # Each interval misses one half with probability .05: of 20 at most 5, but for once in 1,000.
+@few_and_many(100)
+def test_sides_that_were_drawn_alike_are_not_told_apart(n_draws):
     missed = 0
-    for seed in range(20):
+    for seed in range(n_draws):
         _, low, high = blind_baseline(*make_records(seed=seed), random_state=seed)
         missed += not low <= 0.5 <= high
-    assert missed <= 5
+    assert missed <= most_by_chance(n_draws, 0.05)
 
 
 def test_a_shift_is_found():
@@ -66,7 +66,7 @@ def test_features_that_trees_do_not_take_as_they_are(kind):
 
 
 def test_random_state_is_that_of_scikit_learn():
-    records, membership = make_records(shift=0.5)
+    records, membership = make_records(150, shift=0.5)
     of_seed = blind_baseline(records, membership, random_state=3)
     with parallel_config("threading"):
         assert of_seed == blind_baseline(records, membership, random_state=3, n_jobs=2)

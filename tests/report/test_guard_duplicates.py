@@ -345,9 +345,8 @@ def test_copies_of_a_coarse_table_hide_nothing(n, n_members, n_draws):
         X, y = draw_coarse(rng, n)
         membership = rng.permutation(n) < n_members
         victim = DecisionTreeClassifier(max_depth=3, random_state=0).fit(*draw_coarse(rng, 300))
-        report = audit(
-            victim, Records(X, y), membership, attacks=ATTACKS, fprs=(0.1,), random_state=seed
-        )
+        settings = {"attacks": ATTACKS, "fprs": (0.1,), "file": False, "random_state": seed}
+        report = audit(victim, Records(X, y), membership, **settings)
         assert report.duplicates.n_exact > 0.1 * n
         passed += report.checks["duplicates"].status == "passed"
     # The attacks find something among the other records with a probability of .025.
@@ -380,7 +379,8 @@ def make_copies(share):
 
 
 def test_copies_of_half_of_the_members_leave_a_leak_in_sight():
-    report = audit(*make_copies(0.5), attacks=ATTACKS, fprs=(0.1,), random_state=0)
+    settings = {"attacks": ATTACKS, "fprs": (0.1,), "file": False, "random_state": 0}
+    report = audit(*make_copies(0.5), **settings)
     assert report.checks["duplicates"].is_warning
     assert report.evidence == "leak"
     assert "find members among them" in report.checks["duplicates"].text

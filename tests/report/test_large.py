@@ -25,7 +25,7 @@ from skmia.report.checks import _drift as drift
 from skmia.report.checks import _duplicates as duplicates
 from skmia.report.checks import _units as labelings
 
-N = 2000
+N = 1200
 
 audit = partial(skmia.audit, attacks={"LiRA": LiRA()}, file=False, fprs=(0.1,), random_state=0)
 
@@ -145,13 +145,14 @@ def test_a_report_names_the_sample_on_which_attacks_are_repeated(made, pool, mon
     X, y, membership = made
     records = Records(X, y, side=np.where(X[:, 0] > 0, "high", "low"))
     victim = GaussianNB().fit(X[membership == 1], y[membership == 1])
-    settings = {"shadows": FrozenEstimator(pool), "group": "side"}
+    settings = {"attacks": {"LiRA": LiRA()}, "shadows": FrozenEstimator(pool), "file": False}
+    settings["group"] = "side"
     whole = audit(victim, records, membership, **settings)
     monkeypatch.setattr(rounds, "MOST_REPEATED", 800)
     report = audit(victim, records, membership, **settings)
     assert report.notes == [
         *whole.notes,
-        "Shadow models were treated as the victim on 800 of 2,000 records, drawn at random.",
+        "Shadow models were treated as the victim on 800 of 1,200 records, drawn at random.",
     ]
     pd.testing.assert_frame_equal(report.results, whole.results)
     assert report.permutation.frame.equals(whole.permutation.frame)
@@ -189,7 +190,7 @@ def test_an_audit_is_the_same_with_all_tables_in_files(made, monkeypatch, kind):
     monkeypatch.setattr(query, "CHUNK", 500)
 
     def run():
-        report = audit(victim, records, membership, shadows=8)
+        report = audit(victim, records, membership, shadows=4)
         document = json.loads(report.to_json())
         return {key: document[key] for key in document.keys() - {"seconds", "created"}}
 

@@ -196,7 +196,7 @@ def test_curves_are_points_of_the_roc_curve(leaky):
 
 
 def test_a_difference_of_the_records_themselves_is_a_warning():
-    records, membership = make_membership_problem(600, random_state=0)
+    records, membership = make_membership_problem(200, random_state=0)
     shifted = Records(records.X + 2 * membership[:, None], records.y)
     members = shifted[membership == 1]
     victim = DecisionTreeClassifier(max_depth=1).fit(members.X, members.y)
@@ -318,7 +318,7 @@ def test_a_model_has_a_short_name(model, name):
 
 def test_shadow_models_of_the_same_recipe_are_like_the_model():
     model = make_pipeline(StandardScaler(), DecisionTreeClassifier(max_leaf_nodes=17))
-    settings = {"model": model, "attacks": {"RMIA": RMIA()}, "file": False}
+    settings = {"model": model, "n": 200, "attacks": {"RMIA": RMIA()}, "file": False}
     alike, _ = read(make_result(**settings).to_html())
     assert "trains 4 shadow models on random halves of the records, like the model" in alike
     other, _ = read(make_result(estimator=DecisionTreeClassifier(), **settings).to_html())

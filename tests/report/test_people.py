@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 import pytest
-from scipy.stats import binom
+from draws import few_and_many, most_by_chance
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.tree import DecisionTreeClassifier
 
@@ -158,10 +158,11 @@ def play(rng, n_people, correlation):
     return SimpleNamespace(people=person, membership=membership, level=0.95, seeds=seeds), run
 
 
-def test_pvalues_of_people_keep_their_level_for_the_best_of_two_attacks():
-    rng, n_audits = np.random.default_rng(0), 40
-    pvalues = [measure_people(*play(rng, 30, 1.0))["pvalue"] for _ in range(n_audits)]
-    assert sum(p <= 0.1 for p in pvalues) <= binom.ppf(0.999, n_audits, 0.1)
+@few_and_many(150)
+def test_pvalues_of_people_keep_their_level_for_the_best_of_two_attacks(n_draws):
+    rng = np.random.default_rng(0)
+    pvalues = [measure_people(*play(rng, 30, 1.0))["pvalue"] for _ in range(n_draws)]
+    assert sum(p <= 0.1 for p in pvalues) <= most_by_chance(n_draws, 0.1)
 
 
 def test_too_few_people_have_no_number():

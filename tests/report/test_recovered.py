@@ -112,7 +112,7 @@ def test_the_attack_that_states_the_largest_auc_is_told():
     y = (X[:, 0] + rng.logistic(size=400) > 0).astype(int)
     inside = np.arange(400) < 200
     model = LogisticRegression().fit(X[inside], y[inside])
-    report = audit(model, Records(X, y), inside.astype(int), random_state=0)
+    report = audit(model, Records(X, y), inside.astype(int), file=False, **SETTINGS)
     rows = report.results[report.results["metric"] == "auc"]
     whole = rows[rows["scope"] == rows["scope"].iloc[0]].set_index("attack")
     assert len(whole) == 6 and whole["estimate"].idxmax() == "RecoveredModelAttack"

@@ -91,10 +91,12 @@ def test_without_shadow_models_nothing_is_repeated(problem):
     assert json.loads(report.to_json())["power"] is None
 
 
-def test_groups_at_random_are_not_called_unequal():
+def test_groups_at_random_are_not_called_unequal(monkeypatch):
     # Records differ in how well they are guessed, and all rounds have the same ones: in the end
     # any two sets of records differ for a test over rounds.
     rng = np.random.default_rng(0)
+    few = partial(DisparityTest, n_permutations=99)  # the level is exact for any such number
+    monkeypatch.setattr("skmia.report._examine.DisparityTest", few)
     n_draws, by_rounds, by_permutation = 40, 0, 0
     records = Records(np.arange(200.0)[:, None], np.ones(200))
     right = rng.beta(2, 1, size=200)
@@ -143,7 +145,7 @@ def test_group_of_nobody_and_records_that_cannot_be_judged_take_no_part():
 def test_a_stack_is_repeated_only_if_there_is_no_other_attack(problem):
     stack = {"stack": StackedAttack(boosted=False)}
     alone, beside = (
-        audit(*problem, attacks=attacks, shadows=8, random_state=0)
+        audit(*problem, attacks=attacks, shadows=4, random_state=0)
         for attacks in (stack, {**stack, "LiRA": LiRA()})
     )
     assert alone.power["attack"] == alone.disparity["attack"] == "stack"

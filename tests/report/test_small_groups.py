@@ -4,6 +4,7 @@ from functools import partial
 
 import numpy as np
 import pytest
+from draws import few_and_many, most_by_chance
 from sklearn.linear_model import LogisticRegression
 
 import skmia
@@ -81,16 +82,16 @@ def test_a_small_group_without_a_leak_is_stated():
     )
 
 
-def test_the_bound_holds_for_blind_guesses():
-    rng = np.random.default_rng(0)
-    n_draws, found = 2000, 0
+@few_and_many(5000)
+def test_the_bound_holds_for_blind_guesses(n_draws):
+    rng, found = np.random.default_rng(0), 0
     people = np.repeat(np.arange(6), 2)
     for _ in range(n_draws):
         inside = np.array([(rng.permutation(6) < 3)[people] for _ in range(4)]).astype(int)
         guesses = (rng.random((4, 6)) < 0.5)[:, people]
         rounds = ControlRounds(guesses, inside)
         found += _judge_rounds(rounds, np.ones(12, dtype=bool), people)[1] <= 0.05
-    assert found / n_draws <= 0.05
+    assert found <= most_by_chance(n_draws, 0.05)
 
 
 def test_right_guesses_are_counted_by_person():

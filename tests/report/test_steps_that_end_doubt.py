@@ -221,7 +221,7 @@ DOUBTS = {
 LONG = ("copies", "people", "a part")
 
 
-@pytest.fixture(autouse=True)
+@pytest.fixture
 def all_permutations(monkeypatch):
     """Few permutations decide some of these audits."""
     place = "skmia.report.checks._permutation.count_permutations"
@@ -236,7 +236,9 @@ def get_code(report, release="service"):
     "doubt",
     [pytest.param(one, marks=[pytest.mark.slow] * (one in LONG)) for one in DOUBTS],
 )
-def test_the_first_step_ends_it(doubt):
+def test_the_first_step_ends_it(doubt, request):
+    if doubt in ("small groups", *LONG):
+        request.getfixturevalue("all_permutations")
     make, imperative = DOUBTS[doubt]
     before, *others = make()
     assert get_code(before) == INCONCLUSIVE

@@ -78,7 +78,7 @@ def neighbors():
 
 @pytest.fixture(scope="module")
 def logistic():
-    return take_forms(LogisticRegression(), *make_safe(4000))
+    return take_forms(LogisticRegression(), *make_safe(2400))
 
 
 def test_less_access_is_no_release(neighbors):
@@ -126,7 +126,7 @@ def test_a_file_needs_its_stored_numbers(logistic):
 
 
 def test_a_recipe_that_is_stated_is_no_stand_in():
-    records, membership = make_safe(4000)
+    records, membership = make_safe(2400)
     victim = LogisticRegression().fit(records.X[membership], records.y[membership])
     attacks = {"RMIA": RMIA(), "LiRA": LiRA()}
     given = {"attacks": attacks, "shadows": 8, "fprs": [0.01], "random_state": 0}
@@ -157,7 +157,7 @@ def test_a_number_around_its_limit_needs_the_recipe(logistic):
 
 
 def test_another_kind_is_no_recipe_of_an_estimator():
-    records, membership = make_safe(300)
+    records, membership = make_safe(150)
     members = records[membership]
     model = make_pipeline(StandardScaler(), LogisticRegression()).fit(members.X, members.y)
     settings = {"attacks": {"RMIA": RMIA()}, "shadows": 4, "fprs": [0.1], "file": False}
@@ -302,7 +302,7 @@ def test_an_attack_has_as_many_models_as_the_smaller_of_its_pools():
 @pytest.mark.parametrize("kind", ["proba", "label"])
 def test_a_table_of_columns_of_all_kinds(kind):
     rng = np.random.default_rng(0)
-    n = 600
+    n = 300
     frame = pd.DataFrame(
         {
             "age": np.where(rng.random(n) < 0.1, np.nan, rng.integers(20, 80, n)),

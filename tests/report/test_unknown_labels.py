@@ -14,6 +14,7 @@ from skmia.report import as_audit_document, recommend_release
 from skmia.report._unknown_labels import explain_refusal, find_unknown_labels
 
 N_CLASSES, N_EACH = 60, 6
+ATTACKS = {"loss": ThresholdAttack(), "LiRA": LiRA()}
 
 
 def draw_rare_classes(seed, as_text=True):
@@ -37,7 +38,7 @@ def table():
 def report(table):
     X, y, inside, _ = table
     model = GaussianNB().fit(X[inside], y[inside])
-    return audit(model, Records(X, y), inside, shadows=4, random_state=0)
+    return audit(model, Records(X, y), inside, attacks=ATTACKS, shadows=4, random_state=0)
 
 
 def test_records_of_unknown_classes_are_left_out_counted_and_said(table, report):
@@ -84,7 +85,8 @@ def test_the_audit_is_that_of_the_records_that_are_kept(table, report):
     X, y, inside, is_lost = table
     model = GaussianNB().fit(X[inside], y[inside])
     kept = ~is_lost
-    same = audit(model, Records(X[kept], y[kept]), inside[kept], shadows=4, random_state=0)
+    settings = {"attacks": ATTACKS, "shadows": 4, "random_state": 0}
+    same = audit(model, Records(X[kept], y[kept]), inside[kept], **settings)
     for name, scores in same.scores.items():
         np.testing.assert_array_equal(report.scores[name], scores)
     assert "unknown_classes" not in same.data

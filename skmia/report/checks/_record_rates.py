@@ -49,10 +49,10 @@ def measure_repeated_alarms(alarms, is_out, level, rng):
     # If all records had one rate, the alarms of each model would be a random choice of its
     # non-members.
     alarms, places = alarms & is_out, [np.flatnonzero(out) for out in is_out]
-    n_out, own = is_out.sum(axis=0), alarms.sum(axis=0)
+    n_out, own, n_alarms = is_out.sum(axis=0), alarms.sum(axis=0), alarms.sum(axis=1)
     repeated, n_above = _count_repeated(own, n_out), 0
     for _ in range(_N_DRAWS):
-        drawn = [rng.choice(some, n, replace=False) for some, n in zip(places, alarms.sum(axis=1))]
+        drawn = [rng.choice(some, n, replace=False) for some, n in zip(places, n_alarms)]
         count = np.bincount(np.concatenate(drawn), minlength=len(own))
         n_above += _count_repeated(count, n_out) >= repeated
     if (1 + n_above) / (1 + _N_DRAWS) > (1 - level) / 2:
