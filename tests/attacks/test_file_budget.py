@@ -83,10 +83,10 @@ LIMITED = """
     print(json.dumps(found))
 """
 CLASSES = """
-    n, n_classes, d = 2000, 100, 80
+    n, n_classes, d = 1000, 100, 80
     records = Records(rng.normal(size=(n, d)), np.arange(n) % n_classes)
     model = make_model(n_classes, d)
-    limit(100)  # a matrix of all gradients holds 130 MB, and of all pairs of equations 525 MB
+    limit(50)  # a matrix of all gradients holds 65 MB, and of all pairs of equations 525 MB
     attack = StationarityAttack(model, solver="ridge", random_state=0).fit(records)
     assert attack.n_equations_ == n_classes * (d + 1) + 1
 """

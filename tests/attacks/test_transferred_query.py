@@ -72,7 +72,7 @@ def test_one_label_is_asked_for_each_record(problem):
 
 
 def test_members_are_found_at_fewer_false_positives_than_by_correctness(problem, monkeypatch):
-    monkeypatch.setattr(_transferred_query, "_CONFIDENCES", np.arange(1, 20) / 20)
+    monkeypatch.setattr(_transferred_query, "_CONFIDENCES", np.arange(1, 10) / 10)
     monkeypatch.setattr(_transferred_query, "_N_VICTIMS", 4)
     victim, pool, records, membership = problem
     attack = TransferredQueryAttack(victim, pool, target_fpr=0.45, random_state=0).fit(records)
