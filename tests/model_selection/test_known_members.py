@@ -67,7 +67,7 @@ RECORDS = make_records()
     ids=["renyi", "population", "pipeline", "stack"],
 )
 def test_attacks_that_learn_play_the_game(attack):
-    settings = {"n_rounds": 2, "random_state": 0}
+    settings = {"n_rounds": 1, "random_state": 0}
     records = RECORDS[:200]
     game = membership_game(TREE, attack, records, **settings)
     assert (game["vulnerability"] > 0).all()
