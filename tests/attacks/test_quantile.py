@@ -54,7 +54,7 @@ def draw_world(n, seed, share=0.5, spread=0.7):
 
 
 def test_the_best_standardized_score_is_approached():
-    population = draw_world(2500, 0, share=0)[0]
+    population = draw_world(2000, 0, share=0)[0]
     records, membership, evidence, std = draw_world(8000, 1)
     best = norm.cdf(SHIFT / np.sqrt(2))
     ideal = (evidence - 3 * records.X[:, 0]) / std

@@ -50,7 +50,7 @@ def draw_problem(n=240, n_classes=3, names=None, **fields):
 def audit():
     group = np.random.default_rng(1).choice(["f", "m", "x"], 240)
     records, membership = draw_problem(group=group)
-    return Audit(RandomForestClassifier(20, random_state=0), records, membership)
+    return Audit(RandomForestClassifier(10, random_state=0), records, membership)
 
 
 def fit_by_hand(pool, records, features, rows=slice(None)):

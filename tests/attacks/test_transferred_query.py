@@ -149,7 +149,7 @@ def test_a_walk_that_stops_ends_where_a_whole_one_does(problem):
 def test_gradients_are_used_where_they_are(problem):
     _, pool, records, _ = problem
     net = MLPClassifier((8,), max_iter=20, random_state=0)
-    nets = FrozenEstimator(ShadowPool(net, 6, store="models", random_state=0).fit(records))
+    nets = FrozenEstimator(ShadowPool(net, 4, store="models", random_state=0).fit(records))
     victim = FrozenEstimator(net.fit(records.X, records.y))
     kinds = {}
     for shadows in (nets, pool):

@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from refusals import check_refusal, parametrize_refusals
 from scipy import integrate, optimize, stats
@@ -177,6 +177,7 @@ def test_squared_gaussian_residuals_keep_the_bound(ratio, variance):
 
 
 @given(GAPS, GAPS, BASELINES)
+@settings(max_examples=50)
 def test_a_larger_gap_never_lowers_a_bound(first, second, baseline):
     smaller, larger = sorted([first, second], key=abs)
     for bound in (bounded_loss_success_bound, *TAILED):

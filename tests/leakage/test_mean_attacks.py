@@ -63,7 +63,7 @@ def make_bernoulli(n_features, seed=0):
     return p, (p <= 0.5).astype(float), (p > 0.5).astype(float)
 
 
-def release_bernoulli(p, target, n, rounds=1000, noise_scale=0.0, sampling_ratio=1.0, seed=0):
+def release_bernoulli(p, target, n, rounds=2000, noise_scale=0.0, sampling_ratio=1.0, seed=0):
     """Releases of data sets without and with the target."""
     rng = np.random.default_rng(seed)
     k = round(n * sampling_ratio)
@@ -82,7 +82,7 @@ def release_bernoulli(p, target, n, rounds=1000, noise_scale=0.0, sampling_ratio
 def test_claimed_power_of_the_likelihood_ratio(which, params):
     problem = make_bernoulli(200)
     p, target = problem[0], problem[which]
-    releases = release_bernoulli(p, target, 100, **params)
+    releases = release_bernoulli(p, target, 100, rounds=1000, **params)
     moments = {"mean": p, "covariance": p * (1 - p), "n_samples": 100}
     attack = MeanLikelihoodRatioAttack.from_moments(target, **moments, **params)
     without, with_target = map(attack.score_samples, releases)
@@ -95,7 +95,7 @@ def test_claimed_power_of_the_likelihood_ratio(which, params):
 
 def test_published_power_under_subsampling_is_not_reached():
     p, target, _ = make_bernoulli(500)
-    releases = release_bernoulli(p, target, 100, sampling_ratio=0.5)
+    releases = release_bernoulli(p, target, 100, rounds=1000, sampling_ratio=0.5)
     moments = {"mean": p, "covariance": p * (1 - p), "n_samples": 100, "sampling_ratio": 0.5}
     attack = MeanLikelihoodRatioAttack.from_moments(target, **moments)
     without, with_target = map(attack.score_samples, releases)
