@@ -16,7 +16,7 @@ from skmia.epsilon.bounds import (
 
 gaussian_bound = partial(epsilon_lower_bound, method="gaussian")
 
-N_AUDITS = 600
+N_AUDITS = 1000
 
 
 def make_guesses(true_positives, false_positives, n):
