@@ -104,6 +104,10 @@ from skmia.victims import JointOutputs, OneOutput
 def few_trees(monkeypatch):
     """What estimators keep does not depend on the number of trees and of trials in them."""
     shrink_models(monkeypatch)
+    queries = "skmia.attacks._transferred_query"
+    monkeypatch.setattr(f"{queries}._CONFIDENCES", np.array([0.3, 0.5, 0.7]))
+    monkeypatch.setattr(f"{queries}._N_VICTIMS", 2)
+    monkeypatch.setattr(f"{queries}._N_RECORDS", 40)
 
 
 pytestmark = pytest.mark.contract
@@ -113,7 +117,7 @@ NET = make_attack_problem(
     MLPClassifier((8,), solver="lbfgs", max_iter=2000, random_state=0), n_estimators=2
 )
 MARGINS = make_attack_problem(LinearSVC(random_state=0))
-REGRESSOR = make_attack_problem(DecisionTreeRegressor(max_depth=4, random_state=0))
+REGRESSOR = make_attack_problem(DecisionTreeRegressor(max_depth=4, random_state=0), n_estimators=6)
 STORED = CLASSIFIER.records.with_outputs(CLASSIFIER.victim)
 STORED_VALUES = REGRESSOR.records.with_outputs(REGRESSOR.victim)
 
@@ -271,7 +275,7 @@ def make_white_box_attacks():
         LayerOutputsAttack(NET.victim, attack_estimator=TREE),
         EnsembleAttack(NET.victim, attack_estimator=TREE, cv=2),
         MahalanobisAttack(NET.victim, cv=2),
-        FisherRaoAttack(NET.victim, cv=2, layers=[], max_iter=20),
+        FisherRaoAttack(NET.victim, cv=2, layers=[], max_iter=5),
         OneQueryAttack(NET.victim, NET.shadows, n_steps=2),
     ]
     if find_spec("torch") is not None:
@@ -315,7 +319,7 @@ RECIPES = {
         problem, {"signal": "loss", "population": problem.records[::2]}
     ),
     QueriedThresholdAttack: lambda problem: [
-        QueriedThresholdAttack(problem.victim, max_queries=80, columns=[0, 1], random_state=0)
+        QueriedThresholdAttack(problem.victim, max_queries=50, columns=[0, 1], random_state=0)
     ],
     RMIA: make_rmia_attacks,
     RangeAttack: make_range_attacks,
@@ -517,12 +521,12 @@ def test_the_threshold_between_neighboring_floats_parts_them():
         assert attack.score(records, membership) == (1.0 if membership == [0, 1] else 0.0)
 
 
-LABELS = FrozenEstimator(
-    LabelOnlyDefense(CLASSIFIER.victim).fit(CLASSIFIER.records.X, CLASSIFIER.records.y)
-)
+# A distance to the boundary takes many queries of each record.
+FEW = make_attack_problem(n_records=40, n_estimators=2)
+LABELS = FrozenEstimator(LabelOnlyDefense(FEW.victim).fit(FEW.records.X, FEW.records.y))
 
 LABEL_SHADOWS = FrozenEstimator(
-    ShadowPool(TREE, 8, output_kind="label", random_state=0).fit(CLASSIFIER.records)
+    ShadowPool(TREE, 6, output_kind="label", random_state=0).fit(FEW.records)
 )
 
 
@@ -535,8 +539,8 @@ LABEL_SHADOWS = FrozenEstimator(
         LiRA(LABELS, LABEL_SHADOWS, online=False, target_fpr=0.2),
         CalibratedAttack(LABELS, LABEL_SHADOWS, reference="midpoint"),
     ],
-    CLASSIFIER.records,
-    CLASSIFIER.membership,
+    FEW.records,
+    FEW.membership,
 )
 def test_attacks_on_predicted_labels(attack, checks):
     run_checks(attack, checks)
@@ -578,12 +582,10 @@ EXCLUDED = {
 
 # Examples of estimators that cannot be made without arguments.
 EXAMPLES = {
-    name: getattr(skmia.defenses, name)(LogisticRegression())
+    name: getattr(skmia.defenses, name)(DecisionTreeClassifier(max_depth=3, random_state=0))
     for name in skmia.defenses.__all__
     if name.endswith("Defense") and name not in ("PATEDefense", "StudentDefense")
 }
-for changed in ("LabelOnly", "ReleasedFile", "Rounding", "Temperature", "TopK"):  # or refused
-    EXAMPLES[f"{changed}Defense"].set_params(estimator=DecisionTreeClassifier(random_state=0))
 EXAMPLES["StudentDefense"] = StudentDefense(LogisticRegression(), KernelDensity())
 EXAMPLES["PATEDefense"] = PATEDefense(
     GaussianNB(), KernelDensity(), n_teachers=2, noise_multiplier=0, noise_seed=0
@@ -595,11 +597,11 @@ EXAMPLES["LeaveOneOutLeakage"] = LeaveOneOutLeakage(LogisticRegression())
 EXAMPLES["NonSphericalGaussianMechanism"] = NonSphericalGaussianMechanism(widths=1.0)
 EXAMPLES["SyntheticDistance"] = SyntheticDistance(KernelDensity())
 # The number of sub-models is no part of the contract, and the default takes many times as long.
-EXAMPLES["EpsilonAudit"] = EpsilonAudit(n_trials=4)
-EXAMPLES["SELENADefense"].set_params(n_estimators=2, n_left_out=1)
-EXAMPLES["SoftLabelDefense"].set_params(n_estimators=4, n_left_out=2)
+EXAMPLES["EpsilonAudit"] = EpsilonAudit(GaussianNB(), n_trials=4)
+EXAMPLES["SELENADefense"].set_params(estimator=GaussianNB(), n_estimators=2, n_left_out=1)
+EXAMPLES["SoftLabelDefense"].set_params(estimator=GaussianNB(), n_estimators=4, n_left_out=2)
 EXAMPLES["SoftRegressionDefense"] = SoftRegressionDefense(
-    DecisionTreeRegressor(), n_estimators=4, n_left_out=2
+    DecisionTreeRegressor(max_depth=3), n_estimators=4, n_left_out=2
 )
 
 

@@ -107,13 +107,10 @@ def _list_learned(estimator):
     """List the names of the attributes that the last fit has set."""
     state = vars(estimator)
     private = {_PRIVATE, *state.get(_PRIVATE, ())}
-    parameters = inspect.signature(type(estimator).__init__).parameters
-    return {
-        name
-        for name in state
-        if name in private
-        or (name.endswith("_") and not name.startswith("__") and name not in parameters)
-    }
+    public = {name for name in state if name.endswith("_") and not name.startswith("__")}
+    if public:  # parameters may end like this; to read a signature takes as long as a small fit
+        public -= set(inspect.signature(type(estimator).__init__).parameters)
+    return public | (private & set(state))
 
 
 def _copy_learned(estimator):

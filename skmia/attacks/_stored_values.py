@@ -1,6 +1,7 @@
 """Attack that searches the file of a model for records."""
 
 from collections import Counter
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -309,6 +310,7 @@ class _TextWords(NamedTuple):
         return max(float(_between(others, low, high)), 1 / (self.n + 1))
 
 
+@lru_cache(maxsize=4096)
 def _between(others, low, high):
     """Return chance that so many of other candidates, half of them members, are training rows."""
     return binom.cdf(high, others, 0.5) - binom.cdf(low - 1, others, 0.5)

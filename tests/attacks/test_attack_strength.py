@@ -1,4 +1,4 @@
-"""How well the attacks find the members of forests trained on half of the digits."""
+"""How well the attacks find the members of forests of 50 trees trained on half of the digits."""
 
 import numpy as np
 import pytest
@@ -11,11 +11,11 @@ from skmia import Records, ShadowPool
 from skmia.attacks import RMIA, CalibratedAttack, LiRA, ThresholdAttack
 from skmia.metrics import tpr_at_fpr_score
 
-N_VICTIMS = 6
+N_VICTIMS = 4
 
 
-def fit_pool(records, n_estimators):
-    pool = ShadowPool(RandomForestClassifier(100), n_estimators, random_state=0)
+def fit_pool(records, n_estimators, n_trees=50):
+    pool = ShadowPool(RandomForestClassifier(n_trees), n_estimators, random_state=0)
     return FrozenEstimator(pool.fit(records))
 
 
@@ -24,18 +24,22 @@ def digits():
     return Records(*load_digits(return_X_y=True))
 
 
-@pytest.fixture(scope="module")
-def victims(digits):
+def fit_victims(digits, n_trees=50, n_victims=N_VICTIMS):
     """Answers of forests and their members, each another half of the digits."""
     found = []
-    for seed in range(N_VICTIMS):
+    for seed in range(n_victims):
         membership = np.zeros(len(digits), dtype=int)
         order = np.random.default_rng(seed).permutation(len(digits))
         membership[order[: len(digits) // 2]] = 1
         members = digits[membership == 1]
-        victim = RandomForestClassifier(100, random_state=seed).fit(members.X, members.y)
+        victim = RandomForestClassifier(n_trees, random_state=seed).fit(members.X, members.y)
         found.append((digits.with_outputs(victim), membership))
     return found
+
+
+@pytest.fixture(scope="module")
+def victims(digits):
+    return fit_victims(digits)
 
 
 @pytest.fixture(scope="module")
@@ -55,14 +59,14 @@ def mean_strength(attack, victims):
 
 def test_lira_with_sixteen_models(victims, pool):
     auc, tpr = mean_strength(LiRA(shadows=pool), victims)
-    assert auc >= 0.96
-    assert tpr >= 0.55
+    assert auc >= 0.94
+    assert tpr >= 0.45
 
 
 @pytest.mark.parametrize("temperature", [1.0, 2.0])
 def test_rmia_with_sixteen_models(victims, pool, temperature):
     auc, _ = mean_strength(RMIA(shadows=pool, temperature=temperature), victims)
-    assert auc >= 0.965
+    assert auc >= 0.935
 
 
 def test_attacks_are_ordered_as_theory_has_it(victims, pool):
@@ -99,6 +103,7 @@ def test_threshold_set_with_shadow_models_holds_for_victims(victims, pool):
 
 
 @pytest.mark.slow
-def test_lira_with_sixty_four_models(digits, victims):
-    auc, _ = mean_strength(LiRA(shadows=fit_pool(digits, 64)), victims)
+def test_lira_with_sixty_four_models_of_a_hundred_trees(digits):
+    victims = fit_victims(digits, 100, 6)
+    auc, _ = mean_strength(LiRA(shadows=fit_pool(digits, 64, 100)), victims)
     assert auc >= 0.97

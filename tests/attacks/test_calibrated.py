@@ -112,9 +112,9 @@ def test_population_score_of_non_members_is_uniform(draw_world):
 
 
 @pytest.mark.parametrize("reference", ["out", "midpoint"])
-def test_auc_in_a_normal_world_is_that_of_the_best_test(draw_world, reference):
+def test_auc_in_a_normal_world_is_that_of_the_best_test(known_world, reference):
     # The difference of two laws is 1.5 standard deviations; 128 OUT models widen it by 0.4%.
-    world = draw_world(n_records=20_000, n_models=256, shift=1.5, std=1.0)
+    world = known_world
     scores = score_world(world, reference=reference, signal="scaled_logit")
     auc = roc_auc_score(world.membership, scores)
     expected = norm.cdf(1.5 / np.sqrt(2))
@@ -144,8 +144,8 @@ def test_threshold_rests_on_models_in_the_victims_place(
 
 @pytest.mark.parametrize("reference", ["out", "midpoint"])
 @pytest.mark.parametrize("target_fpr", [0.01, 0.1])
-def test_wanted_false_positive_rate_is_met(draw_world, reference, target_fpr):
-    world = draw_world(n_records=20_000, n_models=32, shift=1.5)
+def test_wanted_false_positive_rate_is_met(large_world, reference, target_fpr):
+    world = large_world
     attack = attack_on(world, reference=reference, target_fpr=target_fpr)
     flagged = attack.predict(world.records)[world.membership == 0].sum()
     low, high = binom.interval(0.9999, 10_000, target_fpr)

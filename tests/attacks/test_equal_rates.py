@@ -44,7 +44,7 @@ def test_a_standard_score_by_hand():
     np.testing.assert_allclose(found, (5 - 3) / np.sqrt(14 / 3 * 5 / 4))
 
 
-def count_alarms(n_rounds=15, n=150, n_models=32, rate=0.05):
+def count_alarms(n_rounds=10, n=150, n_models=32, rate=0.05):
     """How often each record is flagged when it is out, in independent audits."""
     rng = np.random.default_rng(0)
     # Members of one half are far from non-members, those of the other half hardly.
@@ -69,9 +69,9 @@ def count_alarms(n_rounds=15, n=150, n_models=32, rate=0.05):
 def test_records_of_every_width_are_mistaken_at_the_same_rate():
     rates, width = count_alarms()
     wide, narrow = width > 1, width < 1
-    # Of 560 answers on each side, .05 with a standard error of .0092.
-    assert abs(rates["equal"][wide].mean() - rates["equal"][narrow].mean()) < 0.039
-    assert abs(rates["equal"].mean() - 0.05) < 0.02
+    # Of 375 answers on each side, .05 with a standard error of .0113.
+    assert abs(rates["equal"][wide].mean() - rates["equal"][narrow].mean()) < 0.048
+    assert abs(rates["equal"].mean() - 0.05) < 0.025
     assert abs(rates["together"][wide].mean() - rates["together"][narrow].mean()) > 0.04
 
 

@@ -1,14 +1,11 @@
 """Attacks on files keep to a memory that is known before they begin."""
 
-import json
-import os
 import pickle
-import subprocess
-import sys
 import textwrap
 
 import numpy as np
 import pytest
+from forked import FORKS, run_code
 from scipy import sparse
 from sklearn.ensemble import (
     GradientBoostingClassifier,
@@ -36,13 +33,9 @@ Y = (X[:, 0] + RNG.normal(size=N) > 0).astype(int)
 MEMBER = np.arange(N) % 2 == 0
 RECORDS = Records(X, Y)
 
-# Each case is run in a copy of one program: to start a program takes as long as a case.
+# Each case is run in a copy of a process that holds little but what it has imported.
 LIMITED = """
-    import json
-    import os
     import resource
-    import sys
-    import traceback
     import warnings
 
     import numpy as np
@@ -68,25 +61,12 @@ LIMITED = """
         pages = int(open("/proc/self/statm").read().split()[0])
         most = pages * resource.getpagesize() + 1_000_000 * megabytes
         resource.setrlimit(resource.RLIMIT_AS, (most, resource.RLIM_INFINITY))
-
-    found = {}
-    for name, case in json.load(sys.stdin).items():
-        process = os.fork()
-        if not process:
-            try:
-                exec(case)
-            except BaseException:
-                traceback.print_exc()
-                os._exit(1)
-            os._exit(0)
-        found[name] = os.waitpid(process, 0)[1]
-    print(json.dumps(found))
 """
 CLASSES = """
-    n, n_classes, d = 2000, 100, 80
+    n, n_classes, d = 1000, 100, 80
     records = Records(rng.normal(size=(n, d)), np.arange(n) % n_classes)
     model = make_model(n_classes, d)
-    limit(100)  # a matrix of all gradients holds 130 MB, and of all pairs of equations 525 MB
+    limit(50)  # a matrix of all gradients holds 65 MB, and of all pairs of equations 525 MB
     attack = StationarityAttack(model, solver="ridge", random_state=0).fit(records)
     assert attack.n_equations_ == n_classes * (d + 1) + 1
 """
@@ -117,26 +97,12 @@ TREES = """
 CASES = {"classes": CLASSES, "texts": TEXTS, "trees": TREES}
 
 
-@pytest.fixture(scope="module")
-def ends():
-    """How each case ended, and what was said of errors."""
-    one = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")
-    done = subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(LIMITED)],
-        input=json.dumps({name: textwrap.dedent(case) for name, case in CASES.items()}),
-        capture_output=True,
-        text=True,
-        env={**os.environ, **one},
-    )
-    assert done.returncode == 0, done.stderr[-2000:]
-    return json.loads(done.stdout), done.stderr
-
-
-@pytest.mark.skipif(not os.path.exists("/proc/self/statm"), reason="limits are those of Linux")
+@FORKS
 @pytest.mark.parametrize("case", CASES)
-def test_a_part_ends_within_little_memory(ends, case):
-    codes, told = ends
-    assert codes[case] == 0, told[-2000:]
+def test_a_part_ends_within_little_memory(case, tmp_path):
+    code = textwrap.dedent(LIMITED) + textwrap.dedent(CASES[case])
+    end = run_code(code, tmp_path / "errors")
+    assert end == 0, (tmp_path / "errors").read_text()[-2000:]
 
 
 @pytest.mark.parametrize("penalty", [1.0, np.inf], ids=["ridge", "no penalty"])

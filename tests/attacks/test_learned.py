@@ -99,7 +99,7 @@ def test_members_of_an_overfit_victim_are_found(victim, attack):
     [
         LayerOutputsAttack(attack_estimator=LogisticRegression(max_iter=5000)),
         MahalanobisAttack(),
-        FisherRaoAttack(layers=["hidden_1"], cv=2),
+        FisherRaoAttack(layers=["hidden_1"], cv=2, max_iter=30),
     ],
     ids=["outputs", "Mahalanobis", "Fisher-Rao"],
 )

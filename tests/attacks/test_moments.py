@@ -60,7 +60,7 @@ def attack(model, records, member, **settings):
     return MomentsAttack(victim, **settings).fit(records)
 
 
-def measure(model, n, n_tables=12, tails=False):
+def measure(model, n, n_tables=6, tails=False):
     """Mean AUC, what was expected, and the AUC of the same scores for another membership."""
     found = []
     for seed in range(n_tables):
@@ -171,7 +171,7 @@ def test_heavy_tails_are_exposed_and_counted():
 @pytest.mark.parametrize("model", [GaussianNB(), QuadraticDiscriminantAnalysis()])
 def test_half_of_the_members_may_be_unknown(model):
     found = []
-    for seed in range(16):
+    for seed in range(8):
         records, _ = draw(900, seed)
         trained = np.zeros(900, dtype=bool)
         trained[:600] = True  # 300 candidates, and 300 rows that are none

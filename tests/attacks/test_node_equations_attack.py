@@ -1,5 +1,7 @@
 """What a solver makes of equations, and what the attack finds in the file of a model."""
 
+from functools import cache
+
 import numpy as np
 import pytest
 from scipy import sparse
@@ -113,22 +115,24 @@ def test_bits_without_an_active_bound_are_those_of_ridge_regression():
 
 
 def test_the_solver_follows_from_the_size_and_from_contradictions(monkeypatch):
-    member = draw_half(4)
-    victim = fit(GradientBoostingClassifier(n_estimators=30, random_state=0), member)
+    n, records = 380, RECORDS[:380]
+    member = draw_half(4, n)
+    model = GradientBoostingClassifier(n_estimators=30, random_state=0)
+    victim = FrozenEstimator(model.fit(X[:n][member], Y[:n][member]))
 
     def attack(candidates, **options):
         return NodeEquationsAttack(victim, random_state=0, **options).fit(candidates)
 
     monkeypatch.setattr(_bit_solver, "_MOST_DENSE", 0)
     aucs = {}
-    for most, solver in ((N, "bounded"), (N - 1, "ridge")):
+    for most, solver in ((n, "bounded"), (n - 1, "ridge")):
         monkeypatch.setattr(_bit_solver, "_MOST_BOUNDED", most)
-        chosen, same = attack(RECORDS), attack(RECORDS, solver=solver)
-        np.testing.assert_array_equal(chosen.score_samples(RECORDS), same.score_samples(RECORDS))
-        aucs[solver] = roc_auc_score(member, chosen.score_samples(RECORDS))
+        chosen, same = attack(records), attack(records, solver=solver)
+        np.testing.assert_array_equal(chosen.score_samples(records), same.score_samples(records))
+        aucs[solver] = roc_auc_score(member, chosen.score_samples(records))
     assert aucs["bounded"] > aucs["ridge"]
-    monkeypatch.setattr(_bit_solver, "_MOST_BOUNDED", N)
-    candidates = RECORDS[drop_members(member, 0.2)]
+    monkeypatch.setattr(_bit_solver, "_MOST_BOUNDED", n)
+    candidates = records[drop_members(member, 0.2)]
     with pytest.warns(UserWarning, match="contradict"):
         found = attack(candidates)
     told = attack(candidates, outsiders=found.outsiders_, solver="ridge")
@@ -148,27 +152,38 @@ def test_propagation_does_not_overshoot_a_solution_that_fits(seed):
     assert roc_auc_score(bits, evidence) > roc_auc_score(bits, prior)
 
 
+MODELS = {
+    "histogram boosting": HistGradientBoostingClassifier(max_iter=50, random_state=0),
+    "extra trees": ExtraTreesClassifier(60, min_samples_leaf=5, random_state=0),
+    "random forest": RandomForestClassifier(60, random_state=0),
+}
+
+
+@cache
+def fit_once(name):
+    """A model of each kind for all solvers, which do not change it."""
+    return fit(MODELS[name], draw_half(0))
+
+
 @pytest.mark.parametrize(
-    "model, least",
+    "name, least",
     [
-        (HistGradientBoostingClassifier(random_state=0), 0.99),
-        (ExtraTreesClassifier(min_samples_leaf=5, random_state=0), 0.99),
+        ("histogram boosting", 0.99),
+        ("extra trees", 0.99),
         # Counts of bootstrap samples are noisy: how much they say is measured in the benchmarks.
-        (RandomForestClassifier(random_state=0), 0.5 + 4 * ERROR),
+        ("random forest", 0.5 + 4 * ERROR),
     ],
-    ids=["histogram boosting", "extra trees", "random forest"],
 )
 @pytest.mark.parametrize("solver", ["propagation", "bounded", "ridge"])
-def test_members_are_found_without_a_query(model, least, solver):
+def test_members_are_found_without_a_query(name, least, solver):
     member = draw_half(0)
-    attack = NodeEquationsAttack(fit(model, member), solver=solver, random_state=0).fit(RECORDS)
-    auc = roc_auc_score(member, attack.score_samples(RECORDS))
+    attack = NodeEquationsAttack(fit_once(name), solver=solver, random_state=0).fit(RECORDS)
+    scores = attack.score_samples(RECORDS)
+    auc = roc_auc_score(member, scores)
     assert auc > least - 0.05 * (solver == "ridge")
     assert attack.n_rows_ == member.sum()
     # A membership that was drawn independently of the model is not found.
-    others = [
-        roc_auc_score(draw_half(seed), attack.score_samples(RECORDS)) for seed in range(1, 41)
-    ]
+    others = [roc_auc_score(draw_half(seed), scores) for seed in range(1, 41)]
     assert abs(np.mean(others) - 0.5) < 4 * ERROR / np.sqrt(40)
 
 

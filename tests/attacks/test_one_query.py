@@ -16,14 +16,14 @@ from skmia.base import Offer
 from skmia.datasets import make_membership_problem
 from skmia.defenses import LabelOnlyDefense
 
-NET = MLPClassifier((64,), max_iter=300, random_state=0)
+NET = MLPClassifier((48,), max_iter=200, random_state=0)
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
 
 @pytest.fixture(scope="module")
 def problem():
-    records, membership = make_membership_problem(300, random_state=0)
-    pool = ShadowPool(NET, 16, store="models", random_state=0).fit(records)
+    records, membership = make_membership_problem(240, random_state=0)
+    pool = ShadowPool(NET, 12, store="models", random_state=0).fit(records)
     return FrozenEstimator(pool), records, membership
 
 

@@ -25,7 +25,7 @@ X, Y = make_classification(N, 4, n_informative=4, n_redundant=0, random_state=0)
 RECORDS = Records(X, Y)
 # Standard error of the AUC of scores that say nothing, of as many records.
 ERROR = np.sqrt((N + 1) / (12 * (N // 2) ** 2))
-FOREST = RandomForestClassifier(20, min_samples_leaf=5, random_state=0)
+FOREST = RandomForestClassifier(12, min_samples_leaf=5, random_state=0)
 
 
 def draw_half(seed):

@@ -47,7 +47,7 @@ class Noted:
 
 @pytest.fixture(scope="module")
 def problem():
-    records, membership = make_membership_problem(600, random_state=0)
+    records, membership = make_membership_problem(400, random_state=0)
     members = records[membership == 1]
     victim = RandomForestClassifier(20, random_state=0).fit(members.X, members.y)
     pool = ShadowPool(victim, 8, store="models", random_state=0).fit(records)
@@ -89,12 +89,12 @@ def test_a_trim_between_two_quantiles_keeps_one_score(problem):
 def test_more_points_of_a_range_tell_more(problem, attack):
     victim, pool, records, membership = problem
     aucs = []
-    for n_samples in (1, 20):
+    for n_samples in (1, 12):
         ranges = RangeAttack(
             *(victim, attack, pool), sampler=GaussianRange(0.3), n_samples=n_samples, random_state=0
         )
         aucs.append(roc_auc_score(membership, ranges.fit(records).score_samples(records)))
-    # Standard error of one AUC below 0.021, and of the difference on the same records much less.
+    # Standard error of one AUC below 0.026, and of the difference on the same records much less.
     assert aucs[1] > 0.73
     assert aucs[1] > aucs[0] + 0.03
 

@@ -106,7 +106,7 @@ def test_errors_of_coefficients_are_what_rounding_makes_them(data):
 
 # With many coefficients each kind takes as long as all of them with few.
 MANY = [
-    pytest.param(name, 100, marks=[] if name in ("logistic", "squares") else pytest.mark.slow)
+    pytest.param(name, 60, marks=[] if name in ("logistic", "squares") else pytest.mark.slow)
     for name in KINDS
 ]
 
@@ -116,7 +116,7 @@ def test_a_service_is_as_weak_as_its_file(name, d):
     recipe, kind = KINDS[name]
     of_service, of_file = [], []
     for seed in range(2):
-        records, member = make_problem(kind, d, seed)
+        records, member = make_problem(kind, d, seed, n=240)
         victim = fit(recipe, records, member)
         attack = StationarityAttack(victim, random_state=0).fit(records)
         of_file.append(roc_auc_score(member, attack.score_samples(records)))
@@ -170,7 +170,7 @@ def test_answers_of_another_form_are_refused():
 
 @pytest.mark.parametrize("change", ["penalty", "temperature", "none"])
 def test_another_penalty_or_temperature_is_said(change):
-    records, member = make_problem("classes", 100)
+    records, member = make_problem("classes", 60, n=240)
     victim = fit(LogisticRegression(), records, member)
     odds = victim.decision_function(records.X) / (2 if change == "temperature" else 1)
     p = 1 / (1 + np.exp(-odds))
@@ -187,7 +187,7 @@ def test_another_penalty_or_temperature_is_said(change):
 @pytest.mark.parametrize("name", ["hinge", "epsilon", "quantile"])
 def test_a_service_with_an_edge_is_as_weak_as_its_file(name):
     recipe, kind = EDGES[name]
-    records, member = make_problem(kind, 60)
+    records, member = make_problem(kind, 40, n=260)
     victim = fit(recipe, records, member)
     given = answer(victim, records, 4)
     of_file = StationarityAttack(victim, random_state=0).fit(records).score_samples(records)
@@ -217,16 +217,16 @@ def test_recipes_of_other_kinds_are_refused(recipe, message):
 
 
 def test_membership_that_is_independent_of_the_model_is_not_found():
-    records, member = make_problem("classes", 100)
+    records, member = make_problem("classes", 60, n=240)
     victim = fit(LogisticRegression(), records, member)
     scores = RecoveredModelAttack(victim, random_state=0).fit(records).score_samples(records)
     null = [roc_auc_score(np.random.default_rng(k).permutation(member), scores) for k in range(40)]
-    assert abs(np.mean(null) - 0.5) < 4 * np.sqrt(401 / (12 * 200**2)) / np.sqrt(40)
+    assert abs(np.mean(null) - 0.5) < 4 * np.sqrt(241 / (12 * 120**2)) / np.sqrt(40)
     # Neither is one of a model of other records, of which nobody is a candidate.
-    others, half = make_problem("classes", 100, seed=7)
+    others, half = make_problem("classes", 60, seed=7, n=240)
     service = fit(LogisticRegression(), others, half)
     found = RecoveredModelAttack(service, random_state=0).fit(records).score_samples(records)
-    assert abs(roc_auc_score(member, found) - 0.5) < 4 * np.sqrt(401 / (12 * 200**2))
+    assert abs(roc_auc_score(member, found) - 0.5) < 4 * np.sqrt(241 / (12 * 120**2))
 
 
 def test_breast_cancer_says_little():

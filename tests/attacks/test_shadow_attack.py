@@ -1,3 +1,5 @@
+from functools import partial
+
 import numpy as np
 import pytest
 from refusals import check_refusal, parametrize_refusals
@@ -16,6 +18,13 @@ from skmia.signals import ODIN, LabelRobustness, Loss
 from skmia.signals._registry import get_signal
 
 N_MODELS = 4
+
+
+@pytest.fixture(autouse=True)
+def fewer_rounds(monkeypatch):
+    """Let the default attack model boost for a fifth of the rounds."""
+    few = partial(HistGradientBoostingClassifier, max_iter=20)
+    monkeypatch.setattr("skmia.attacks._shadow.HistGradientBoostingClassifier", few)
 
 
 class Audit:
@@ -50,7 +59,7 @@ def draw_problem(n=240, n_classes=3, names=None, **fields):
 def audit():
     group = np.random.default_rng(1).choice(["f", "m", "x"], 240)
     records, membership = draw_problem(group=group)
-    return Audit(RandomForestClassifier(20, random_state=0), records, membership)
+    return Audit(RandomForestClassifier(10, random_state=0), records, membership)
 
 
 def fit_by_hand(pool, records, features, rows=slice(None)):

@@ -76,9 +76,9 @@ DESIGNS = ["paired", "balanced", "independent"]
 @pytest.mark.parametrize("boosted", [False, True])
 @pytest.mark.parametrize("design", DESIGNS)
 def test_no_power_without_a_leak(draw_pool, design, boosted):
-    world = draw_pool(design, shift=0)
+    world = draw_pool(design, n_records=600, shift=0)
     attack = fit(world, boosted=boosted)
-    assert abs(measure_auc(world, attack) - 0.5) < 4 * error_of_chance(1000)
+    assert abs(measure_auc(world, attack) - 0.5) < 4 * error_of_chance(600)
     # The scores of a record under several models depend on each other.
     area, n_scores = score_models(attack, world)
     assert abs(area - 0.5) < 4 * error_of_chance(n_scores / 4)
@@ -86,20 +86,20 @@ def test_no_power_without_a_leak(draw_pool, design, boosted):
 
 @pytest.mark.parametrize("design", DESIGNS)
 def test_no_weaker_than_its_parts(draw_pool, design):
-    world = draw_pool(design, n_records=4000)
+    world = draw_pool(design, n_records=1500)
     lira = LiRA(shadows=FrozenEstimator(world.pool)).fit(world.records)
     # The standard error of a difference is no larger than twice that of one area.
-    assert measure_auc(world, fit(world)) > measure_auc(world, lira) - 2 * error_of_chance(4000)
+    assert measure_auc(world, fit(world)) > measure_auc(world, lira) - 2 * error_of_chance(1500)
 
 
 @pytest.mark.parametrize("shift", [0, 0.2])
 def test_partner_that_stays_would_tell_the_members(draw_pool, shift):
-    world = draw_pool(shift=shift, rivalry=1.0, n_records=2000)
+    world = draw_pool(shift=shift, rivalry=1.0, n_records=1000)
     attack = fit(world)
     area, n_scores = score_models(attack, world)
     error = error_of_chance(n_scores / 4)
     expected = measure_auc(world, attack) if shift else 0.5
-    assert abs(area - expected) < 4 * np.hypot(error, error_of_chance(2000) if shift else 0)
+    assert abs(area - expected) < 4 * np.hypot(error, error_of_chance(1000) if shift else 0)
     # The same pool without knowledge of its pairs: one more OUT model beside each member.
     answers = replace(world.pool.to_answers(), design=drawn_design(8, "independent"))
     world = world._replace(pool=world.pool.with_answers(answers))
@@ -109,7 +109,7 @@ def test_partner_that_stays_would_tell_the_members(draw_pool, shift):
 @pytest.mark.parametrize("boosted", [False, True])
 @pytest.mark.parametrize("design", DESIGNS)
 def test_rate_of_the_threshold(draw_pool, design, boosted):
-    world = draw_pool(design, n_records=2000)
+    world = draw_pool(design)
     attack = fit(world, boosted=boosted, target_fpr=0.1)
     others = (world.membership == 0) & attack.can_judge(world.records)
     n_flagged = attack.predict(world.records)[others].sum()
@@ -155,9 +155,9 @@ def test_victims_members_play_no_part(draw_pool):
 
 
 def test_rows_of_the_trees_are_drawn_by_the_seed(draw_pool, monkeypatch):
-    monkeypatch.setattr(_stack_models, "_MOST_ROWS", 1000)
+    monkeypatch.setattr(_stack_models, "_MOST_ROWS", 500)
     monkeypatch.setattr(_stack_models, "_LEAST_GAIN", -1.0)  # the trees stay, whatever they gain
-    world = draw_pool(n_records=500)
+    world = draw_pool(n_records=250)
     first, second, other = (
         fit(world, boosted=True, random_state=seed).power_["auc"].to_numpy() for seed in (0, 0, 1)
     )

@@ -61,7 +61,7 @@ def test_the_query_is_where_models_without_the_record_lose_their_confidence():
 def test_one_label_is_asked_for_each_record(problem):
     victim, pool, records, _ = problem
     hidden = Counted(victim).fit(records.X, records.y)
-    settings = {"confidence": 0.4, "random_state": 0}
+    settings = {"confidence": 0.4, "n_steps": 5, "random_state": 0}
     attack = TransferredQueryAttack(FrozenEstimator(hidden), pool, **settings).fit(records)
     before = hidden.n_rows if hasattr(hidden, "n_rows") else 0
     scores = attack.score_samples(records)
@@ -72,8 +72,8 @@ def test_one_label_is_asked_for_each_record(problem):
 
 
 def test_members_are_found_at_fewer_false_positives_than_by_correctness(problem, monkeypatch):
-    monkeypatch.setattr(_transferred_query, "_CONFIDENCES", np.arange(1, 20) / 20)
-    monkeypatch.setattr(_transferred_query, "_N_VICTIMS", 4)
+    monkeypatch.setattr(_transferred_query, "_CONFIDENCES", np.arange(1, 10) / 10)
+    monkeypatch.setattr(_transferred_query, "_N_VICTIMS", 3)
     victim, pool, records, membership = problem
     attack = TransferredQueryAttack(victim, pool, target_fpr=0.45, random_state=0).fit(records)
     members, others = (attack.predict(records[membership == side]) for side in (1, 0))
@@ -149,7 +149,7 @@ def test_a_walk_that_stops_ends_where_a_whole_one_does(problem):
 def test_gradients_are_used_where_they_are(problem):
     _, pool, records, _ = problem
     net = MLPClassifier((8,), max_iter=20, random_state=0)
-    nets = FrozenEstimator(ShadowPool(net, 6, store="models", random_state=0).fit(records))
+    nets = FrozenEstimator(ShadowPool(net, 4, store="models", random_state=0).fit(records))
     victim = FrozenEstimator(net.fit(records.X, records.y))
     kinds = {}
     for shadows in (nets, pool):

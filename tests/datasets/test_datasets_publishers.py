@@ -52,7 +52,7 @@ def test_location30_is_read_back_equal(quote, shared_data, tmp_path, cache):
 
 def test_purchase100_is_label_then_items(publisher, monkeypatch, tmp_path, cache):
     rng = np.random.default_rng(0)
-    X, y = rng.integers(2, size=(5000, 600)), rng.integers(1, 101, size=5000)
+    X, y = rng.integers(2, size=(1500, 600)), rng.integers(1, 101, size=1500)
     write_tgz(cache / "made.tgz", {"dataset_purchase": as_lines(np.column_stack([y, X]).tolist())})
     publisher.files["/p.tgz"] = (cache / "made.tgz").read_bytes()
     remote = dataclasses.replace(_tables._PURCHASE, url=publisher.base + "/p.tgz")
@@ -175,7 +175,8 @@ def test_images_are_the_published_ones(name, shared_data, tmp_path, cache):
 
 def test_a_changed_image_is_refused(tmp_path, cache):
     path = cache / "mnist-train-images-idx3-ubyte.gz"
-    path.write_bytes(gzip.compress(idx_bytes(np.zeros((60000, 28, 28), np.uint8))))
+    images = idx_bytes(np.zeros((60000, 28, 28), np.uint8))
+    path.write_bytes(gzip.compress(images, compresslevel=1))
     with pytest.raises(OSError, match="is corrupted or was changed"):
         datasets.fetch_mnist(data_home=tmp_path)
 

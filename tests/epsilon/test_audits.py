@@ -74,7 +74,7 @@ def test_an_audit_of_laplace_noise_comes_close_from_below(epsilon, neighbors):
     audit = EpsilonAudit(
         make_noisy_count(epsilon),
         0,
-        n_trials=300,
+        n_trials=200,
         neighbors=neighbors,
         delta=0.0,
         threshold=float(np.log(expit(0.5))),

@@ -4,7 +4,7 @@ from functools import partial
 
 import numpy as np
 import pytest
-from draws import few_and_many
+from draws import few_and_many, most_by_chance
 from scipy.stats import binom, norm
 from statsmodels.stats.proportion import proportion_confint
 
@@ -16,7 +16,7 @@ from skmia.epsilon.bounds import (
 
 gaussian_bound = partial(epsilon_lower_bound, method="gaussian")
 
-N_AUDITS = 250
+N_AUDITS = 1000
 
 
 def make_guesses(true_positives, false_positives, n):
@@ -183,7 +183,7 @@ def shift(mu, bits, rng):
     return rng.normal(size=len(bits)) + mu * bits
 
 
-def count_too_high(audit, mechanism, truth, n_runs, n_audits=N_AUDITS):
+def count_too_high(audit, mechanism, truth, n_runs, n_audits):
     rng, bits = np.random.default_rng(0), np.repeat([1, 0], n_runs // 2)
     found = [
         audit(bits, mechanism(bits, rng), random_state=seed).epsilon for seed in range(n_audits)
@@ -191,40 +191,39 @@ def count_too_high(audit, mechanism, truth, n_runs, n_audits=N_AUDITS):
     return (np.array(found) > truth).sum()
 
 
-def most_too_high(n_audits=N_AUDITS):
-    """A method that is too high in 5% of the cases at most stays below this, but for .001."""
-    return binom.ppf(0.999, n_audits, 0.05)
-
-
-def check_rarely_too_high(audit, mechanism, truth, threshold):
+def check_rarely_too_high(audit, mechanism, truth, threshold, n_audits):
     """One hundred splits an audit take their time; below are more such audits, which are slow."""
-    n_audits, n_runs = (20, 60) if threshold == "multisplit" else (N_AUDITS, 200)
+    n_audits, n_runs = (n_audits // 5, 60) if threshold == "multisplit" else (n_audits, 200)
     audit = partial(audit, threshold=threshold)
     count = count_too_high(audit, mechanism, truth, n_runs, n_audits)
-    assert count <= most_too_high(n_audits)
+    assert count <= most_by_chance(n_audits, 0.05)
 
 
 THRESHOLDS = [[0.5, 1.0, 1.5], "bonferroni", "split", "multisplit"]
 
 
+@few_and_many(N_AUDITS)
 @pytest.mark.parametrize("threshold", THRESHOLDS, ids=str)
 @pytest.mark.parametrize("epsilon", [0.0, 1.0])
-def test_bounds_of_randomized_response_are_rarely_too_high(epsilon, threshold):
-    check_rarely_too_high(epsilon_lower_bound, partial(respond, epsilon), epsilon, threshold)
+def test_bounds_of_randomized_response_are_rarely_too_high(epsilon, threshold, n_draws):
+    response = partial(respond, epsilon)
+    check_rarely_too_high(epsilon_lower_bound, response, epsilon, threshold, n_draws)
 
 
+@few_and_many(N_AUDITS)
 @pytest.mark.parametrize("threshold", THRESHOLDS, ids=str)
 @pytest.mark.parametrize("mu, delta", [(0.0, 1e-5), (1.0, 0.05)])
-def test_bounds_of_normal_noise_are_rarely_too_high(mu, delta, threshold):
-    audit = partial(epsilon_lower_bound, delta=delta)
-    check_rarely_too_high(audit, partial(shift, mu), gaussian_epsilon(mu, delta), threshold)
+def test_bounds_of_normal_noise_are_rarely_too_high(mu, delta, threshold, n_draws):
+    audit, truth = partial(epsilon_lower_bound, delta=delta), gaussian_epsilon(mu, delta)
+    check_rarely_too_high(audit, partial(shift, mu), truth, threshold, n_draws)
 
 
+@few_and_many(N_AUDITS)
 @pytest.mark.parametrize("threshold", THRESHOLDS, ids=str)
 @pytest.mark.parametrize("mu", [0.0, 1.0])
-def test_gaussian_bounds_of_normal_noise_are_rarely_too_high(mu, threshold):
+def test_gaussian_bounds_of_normal_noise_are_rarely_too_high(mu, threshold, n_draws):
     truth = gaussian_epsilon(mu, 1e-5)
-    check_rarely_too_high(gaussian_bound, partial(shift, mu), truth, threshold)
+    check_rarely_too_high(gaussian_bound, partial(shift, mu), truth, threshold, n_draws)
 
 
 @pytest.mark.slow
@@ -233,16 +232,18 @@ def test_gaussian_bounds_of_normal_noise_are_rarely_too_high(mu, threshold):
 def test_medians_of_splits_are_rarely_too_high(bound, mu):
     audit = partial(bound, threshold="multisplit", delta=0.05)
     truth = gaussian_epsilon(mu, 0.05)
-    n_audits = 1000
-    assert count_too_high(audit, partial(shift, mu), truth, 60, n_audits) <= most_too_high(n_audits)
+    count = count_too_high(audit, partial(shift, mu), truth, 60, n_audits=1000)
+    assert count <= most_by_chance(1000, 0.05)
 
 
-def test_bounds_for_two_copies_are_rarely_too_high():
+@few_and_many(N_AUDITS)
+def test_bounds_for_two_copies_are_rarely_too_high(n_draws):
+    most = most_by_chance(n_draws, 0.05)
     audit = partial(epsilon_lower_bound, threshold="split", n_copies=2)
-    assert count_too_high(audit, partial(respond, 2.0), 1.0, 200) <= most_too_high()
+    assert count_too_high(audit, partial(respond, 2.0), 1.0, 200, n_draws) <= most
     audit = partial(gaussian_bound, n_copies=2)
     truth = gaussian_epsilon(1, 1e-5)
-    assert count_too_high(audit, partial(shift, 2.0), truth, 200) <= most_too_high()
+    assert count_too_high(audit, partial(shift, 2.0), truth, 200, n_draws) <= most
 
 
 def test_the_assumption_of_a_gaussian_mechanism_can_be_wrong():
@@ -251,7 +252,7 @@ def test_the_assumption_of_a_gaussian_mechanism_can_be_wrong():
 
 
 def test_bounds_come_close_with_many_runs():
-    rng, bits = np.random.default_rng(0), np.repeat([1, 0], 100_000)
+    rng, bits = np.random.default_rng(0), np.repeat([1, 0], 50_000)
     response = epsilon_lower_bound(bits, respond(1.0, bits, rng), threshold=1.0)
     assert 0.97 < response.epsilon < 1
     scores = shift(1.0, bits, rng)
@@ -356,8 +357,8 @@ def test_many_splits_are_averaged(monkeypatch):
 def test_a_credible_bound_of_one_mechanism_is_no_confidence_bound():
     # Rates that are equal make epsilon the larger of two ratios, which the prior does not expect.
     audit = partial(bayesian_epsilon_interval, threshold=1.0)
-    count = count_too_high(audit, partial(respond, 3.0), 3.0, 200)
-    assert most_too_high() < count < 0.25 * N_AUDITS
+    count = count_too_high(audit, partial(respond, 3.0), 3.0, 200, n_audits=150)
+    assert most_by_chance(150, 0.05) < count < 0.25 * 150
 
 
 # Words and errors

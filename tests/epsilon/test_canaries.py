@@ -303,7 +303,7 @@ def train(canaries, rng):
 
 def test_a_white_box_audit_of_private_training_finds_more_than_half_of_its_epsilon():
     canary, epsilon = np.eye(8)[7:], gaussian_epsilon(MU, 1e-5)
-    rng, bits = np.random.default_rng(0), np.repeat([True, False], 400)
+    rng, bits = np.random.default_rng(0), np.repeat([True, False], 250)
     settings = {"batch_size": 100, "noise_multiplier": NOISE}
     scores = [trace_scores(train(canary[: int(b)], rng), canary, **settings)[0] for b in bits]
     bound = gaussian_bound(bits, scores)

@@ -10,7 +10,7 @@ from sklearn.frozen import FrozenEstimator
 from skmia.games import average_datum_game, per_datum_game
 from skmia.leakage import EmpiricalMean, MeanLikelihoodRatioAttack, NoisyMean
 
-N_FEATURES, N_SAMPLES = 60, 30
+N_FEATURES, N_SAMPLES = 40, 20
 
 
 def draw(n, rng):
@@ -20,13 +20,13 @@ def draw(n, rng):
 @pytest.mark.parametrize("noise", [0.0, 1.0])
 def test_the_attack_is_as_strong_as_the_share_of_columns_to_rows(noise):
     # Noise of the size of the spread halves what is left of each column.
-    leakage, n_rounds = N_FEATURES / N_SAMPLES / (1 + noise**2), 50
+    leakage, n_rounds = N_FEATURES / N_SAMPLES / (1 + noise**2), 30
     game = average_datum_game(
         NoisyMean(noise) if noise else EmpiricalMean(),
         MeanLikelihoodRatioAttack(noise_scale=noise),
         draw,
         n_samples=N_SAMPLES,
-        reference_size=1000,
+        reference_size=600,
         n_rounds=n_rounds,
         random_state=0,
     )
@@ -65,8 +65,9 @@ def test_each_data_set_has_its_own_target_and_no_copies_of_it(refit):
     assert (game["scores_in"] == 1).all() and (game["scores_out"] == 0).all()
 
 
-def test_seeds_and_jobs():
-    settings = {"n_samples": 5, "reference_size": 20, "n_rounds": 60}
+def test_seeds_and_jobs(monkeypatch):
+    monkeypatch.setattr("skmia.games._mechanism._ROUNDS", 4)  # two parts, one for each job
+    settings = {"n_samples": 5, "reference_size": 20, "n_rounds": 8}
     X = np.random.default_rng(0).normal(size=(200, 5))
     settings |= {"random_state": 0}
     with parallel_config("threading"):

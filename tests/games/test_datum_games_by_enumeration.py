@@ -16,7 +16,7 @@ from sklearn.base import BaseEstimator
 from skmia.games import average_datum_game, per_datum_game
 
 VALUES, PROBA = np.arange(3), np.array([0.5, 0.3, 0.2])
-N_SAMPLES, N_ROUNDS = 2, 2000
+N_SAMPLES, N_ROUNDS = 2, 600
 
 
 def draw(n, rng):
@@ -142,7 +142,7 @@ def test_the_target_takes_each_place_equally_often():
             return np.where((X == -1).any(axis=1), (X == -1).argmax(axis=1), -1.0)
 
     game = per_datum_game(
-        Rows(), Place(), [-1.0], draw, n_samples=5, reference_size=1, n_rounds=500, random_state=0
+        Rows(), Place(), [-1.0], draw, n_samples=5, reference_size=1, n_rounds=200, random_state=0
     )
     assert (game["scores_out"] == -1).all()
     assert agree(game["scores_in"], dict.fromkeys(range(5), 0.2))
@@ -191,7 +191,7 @@ def test_an_interval_holds_where_targets_are_exposed_unequally():
         def predict(self, X):
             return self.score_samples(X).astype(int)
 
-    n_rounds = 16
+    n_rounds = 4
     estimates = [
         average_datum_game(
             Rows(),

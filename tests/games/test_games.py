@@ -84,12 +84,12 @@ def make_population(n=300, wrong=(0.3, 0.6), **fields):
 
 def test_the_mean_of_v_is_the_vulnerability_and_with_2_over_n_it_is_not():
     records = make_population()
-    game = membership_game(Rememberer(0.5), RIGHT, records, n_rounds=200, random_state=0)
+    game = membership_game(Rememberer(0.5), RIGHT, records, n_rounds=100, random_state=0)
     truth = 0.5 * (records.X[:, 2] == 0).mean()
     v = game["vulnerability"]
     error = v.std(ddof=1) / np.sqrt(len(v))
     assert v.mean() == pytest.approx(truth, abs=4 * error)
-    assert error < 0.005
+    assert error < 0.007
     doubled = 2 * game["tpr"] + 2 * (1 - game["fpr"]) - 1
     assert doubled.mean() == pytest.approx(2 * truth + 1, abs=8 * error)
 
@@ -243,9 +243,9 @@ def test_copies_do_not_hide_the_leak():
     # A remembered record brings its copy with it, and either of two copies may be remembered.
     truth_twice = 0.75 * (records.X[:, 2] == 0).mean()
     for population, expected in ((records, truth), (twice, truth_twice)):
-        game = membership_game(Rememberer(0.5), RIGHT, population, n_rounds=100, random_state=0)
+        game = membership_game(Rememberer(0.5), RIGHT, population, n_rounds=60, random_state=0)
         v = game["vulnerability"]
-        assert v.mean() == pytest.approx(expected, abs=4 * v.std(ddof=1) / 10)
+        assert v.mean() == pytest.approx(expected, abs=4 * v.std(ddof=1) / 60**0.5)
 
 
 def test_every_record_is_a_member_equally_often():
@@ -253,12 +253,12 @@ def test_every_record_is_a_member_equally_often():
         Rememberer(),
         Recorder(),
         make_population(n=20),
-        n_rounds=400,
+        n_rounds=150,
         return_estimator=True,
         random_state=0,
     )
     count = np.bincount(np.concatenate([one.trained_ for one in game["estimator"]]), minlength=20)
-    assert np.abs(count / 400 - 0.4).max() < 4 * np.sqrt(0.24 / 400)
+    assert np.abs(count / 150 - 0.4).max() < 4 * np.sqrt(0.24 / 150)
 
 
 def boundary_problem():
@@ -290,7 +290,7 @@ def assert_same_game(one, other, rtol=0.0):
 @pytest.mark.parametrize("name", PLAYERS)
 def test_the_numbers_are_the_same_for_every_n_jobs(name):
     records = make_population() if name == "label only" else boundary_problem()
-    settings = {"n_rounds": 9, "random_state": 3, "groups": np.arange(len(records)) % 3}
+    settings = {"n_rounds": 4, "random_state": 3, "groups": np.arange(len(records)) % 3}
     with parallel_config("threading"):
         games = [
             membership_game(*PLAYERS[name], records, n_jobs=n_jobs, **settings)
@@ -326,10 +326,10 @@ def test_skorch_nets_trained_together_play_the_game_of_nets_trained_alone(monkey
         iterator_train__shuffle=True,
         verbose=0,
     )
-    game = membership_game(net, shadow_attack(net), records, n_rounds=4, random_state=0)
+    game = membership_game(net, shadow_attack(net), records, n_rounds=2, random_state=0)
     training.train_one_by_one(monkeypatch)
     attack = shadow_attack(net, batched=False)
-    alone = membership_game(net, attack, records, n_rounds=4, random_state=0)
+    alone = membership_game(net, attack, records, n_rounds=2, random_state=0)
     # A record at the boundary of the two classes may fall on either side of it.
     assert_same_game(game, alone, rtol=2 / 96)
 

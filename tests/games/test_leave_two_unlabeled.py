@@ -82,9 +82,9 @@ def test_the_error_of_all_pairs_is_the_spread_over_populations():
         membership = np.arange(60) % 2
         return leave_two_unlabeled(ByColumn(), scored(rng.normal(membership, 1)), membership)
 
-    results = [play(seed) for seed in range(300)]
+    results = [play(seed) for seed in range(150)]
     spread = np.std([one.accuracy for one in results])
-    assert np.mean([one.accuracy_error for one in results]) == pytest.approx(spread, rel=0.15)
+    assert np.mean([one.accuracy_error for one in results]) == pytest.approx(spread, rel=0.2)
     # Counting pairs as independent would make the bar several times too short.
     assert spread > 3 * np.sqrt(0.76 * 0.24 / 900)
 

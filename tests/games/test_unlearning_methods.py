@@ -134,7 +134,7 @@ def test_noise_has_the_scale_that_was_asked_for():
 
 
 def test_noise_of_perceptrons_and_of_single_numbers():
-    model = fit(MLPClassifier((3,), max_iter=2000, random_state=0))
+    model = fit(MLPClassifier((3,), solver="lbfgs", max_iter=500, random_state=0))
     after = forget(WeightNoise(), model)
     assert all((a != b).any() for a, b in zip(model.coefs_, after.coefs_, strict=True))
     single = LinearRegression().fit(X[:, :1], X[:, 0] + 3)

@@ -1,4 +1,4 @@
-"""The command in copies of a process that has imported it: a new program would take seconds.
+"""The command, and code, in copies of a process that has imported it: a program takes seconds.
 
 The process that is copied is one of its own, which runs nothing else: libraries that have started
 threads do not work in copies.
@@ -106,3 +106,26 @@ def wait_for_end(number):
 def run_forked(*arguments, **settings):
     """Run the command in a copy, and return its exit code."""
     return wait_for_end(fork_command(*arguments, **settings))
+
+
+def run_code(code, errors):
+    """Run code in a copy, write what is said of errors to a file, and return the exit code."""
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(PRELOADED)
+    process = context.Process(target=_execute, args=(code, str(errors)))
+    process.start()
+    _started[process.pid] = process
+    return wait_for_end(process.pid)
+
+
+def _execute(code, errors):
+    code_of_end = 1
+    try:
+        with open(errors, "w") as sys.stderr, threadpool_limits(1):
+            try:
+                exec(code, {})
+                code_of_end = 0
+            except BaseException:
+                traceback.print_exc()
+    finally:
+        os._exit(code_of_end)

@@ -100,11 +100,11 @@ def test_the_attack_plays_the_published_games(published_run):
         coef=coef, noise_std=noise_std, knows_index=False, random_state=0
     ).fit(Records(design, np.zeros(len(design))))
     won = []
-    for is_member, row, shown, y in games[:80]:
+    for is_member, row, shown, y in games[:40]:
         model = LinearRegression(fit_intercept=False).fit(design, y)
         attack.set_params(victim=FrozenEstimator(model))
         won.append(attack.predict(Records(design[[row]], [shown]))[0] == is_member)
-    assert won == list(play_by_densities(design, coef, noise_std, games[:80]))
+    assert won == list(play_by_densities(design, coef, noise_std, games[:40]))
     # 1,000 published games, against a simulation with a far smaller error.
     error = np.hypot(attack.success_rate_error_, np.sqrt(0.25 / N_GAMES))
     assert abs(attack.success_rate_ - 0.744) < 3 * error
@@ -168,7 +168,7 @@ def variation_of_correlated_pair(leverage):
     return 2 * integrate.quad(given_first, 0, 12, epsabs=1e-11)[0]
 
 
-@pytest.mark.parametrize("leverage", [1e-4, 0.01, 0.2, 0.5, 0.9, 0.999])
+@pytest.mark.parametrize("leverage", [1e-4, 0.2, 0.9, 0.999])
 def test_variation_is_that_of_two_gaussian_pairs(leverage):
     got = leverage_total_variation(leverage)
     assert got == pytest.approx(variation_of_correlated_pair(leverage), abs=1e-9)
@@ -191,7 +191,7 @@ def test_success_in_games_is_the_exact_one(n_rows):
     attack = GaussianRegressionAttacker(coef=coef, noise_std=noise_std)
     attack.fit(Records(design, np.zeros(n_rows)))
     rates = []
-    for _ in range(150):
+    for _ in range(80):
         members, others = Records(design, draw()), Records(design, draw())
         model = LinearRegression(fit_intercept=False).fit(members.X, members.y)
         attack.set_params(victim=FrozenEstimator(model))
@@ -209,7 +209,7 @@ def test_success_in_games_without_the_row_is_the_simulated_one():
     assert attack.success_rate_ < attack.success_rates_.mean()
     assert 0 < attack.success_rate_error_ < 0.005
     rates = []
-    for _ in range(300):
+    for _ in range(120):
         members, others = Records(design, draw()), Records(design, draw())
         model = LinearRegression(fit_intercept=False).fit(members.X, members.y)
         attack.set_params(victim=FrozenEstimator(model))
@@ -224,11 +224,11 @@ def test_simulation_knows_its_error():
     settings = {"coef": coef, "noise_std": noise_std, "knows_index": False, "n_simulations": 500}
     runs = [
         GaussianRegressionAttacker(**settings, random_state=seed).fit(records)
-        for seed in range(200)
+        for seed in range(100)
     ]
     spread = np.std([run.success_rate_ for run in runs], ddof=1)
-    # The standard deviation of 200 numbers is known to 5%.
-    assert runs[0].success_rate_error_ == pytest.approx(spread, rel=0.2)
+    # The standard deviation of 100 numbers is known to 7%.
+    assert runs[0].success_rate_error_ == pytest.approx(spread, rel=0.25)
     again = GaussianRegressionAttacker(**settings, random_state=0).fit(records)
     assert again.success_rate_ == runs[0].success_rate_
 

@@ -82,7 +82,7 @@ def release_bernoulli(p, target, n, rounds=2000, noise_scale=0.0, sampling_ratio
 def test_claimed_power_of_the_likelihood_ratio(which, params):
     problem = make_bernoulli(200)
     p, target = problem[0], problem[which]
-    releases = release_bernoulli(p, target, 100, **params)
+    releases = release_bernoulli(p, target, 100, rounds=1000, **params)
     moments = {"mean": p, "covariance": p * (1 - p), "n_samples": 100}
     attack = MeanLikelihoodRatioAttack.from_moments(target, **moments, **params)
     without, with_target = map(attack.score_samples, releases)
@@ -95,7 +95,7 @@ def test_claimed_power_of_the_likelihood_ratio(which, params):
 
 def test_published_power_under_subsampling_is_not_reached():
     p, target, _ = make_bernoulli(500)
-    releases = release_bernoulli(p, target, 100, sampling_ratio=0.5)
+    releases = release_bernoulli(p, target, 100, rounds=1000, sampling_ratio=0.5)
     moments = {"mean": p, "covariance": p * (1 - p), "n_samples": 100, "sampling_ratio": 0.5}
     attack = MeanLikelihoodRatioAttack.from_moments(target, **moments)
     without, with_target = map(attack.score_samples, releases)
@@ -110,10 +110,10 @@ def test_published_power_under_subsampling_is_not_reached():
 def test_columns_that_are_subsampled_one_by_one_follow_the_published_power():
     p, target, _ = make_bernoulli(500)
     rng, k, rho = np.random.default_rng(0), 50, 0.5
-    without = rng.binomial(k, p, (2000, 500)) / k
-    others = rng.random((2000, 500)) < p
-    drawn = rng.random((2000, 500)) < rho
-    with_target = (rng.binomial(k - 1, p, (2000, 500)) + np.where(drawn, target, others)) / k
+    without = rng.binomial(k, p, (1000, 500)) / k
+    others = rng.random((1000, 500)) < p
+    drawn = rng.random((1000, 500)) < rho
+    with_target = (rng.binomial(k - 1, p, (1000, 500)) + np.where(drawn, target, others)) / k
     moments = {"mean": p, "covariance": p * (1 - p), "n_samples": 100, "sampling_ratio": rho}
     attack = MeanLikelihoodRatioAttack.from_moments(target, **moments)
     published = MahalanobisLeakage.from_moments(**moments, subsampling="published")
@@ -189,9 +189,9 @@ def effective_score(without, with_target):
 
 def test_reference_rows_of_each_round_cost_power():
     rng = np.random.default_rng(0)
-    target, releases = release_normal(200, rng)
-    scores = np.empty((2, 200))
-    for index in np.ndindex(2, 200):
+    target, releases = release_normal(100, rng)
+    scores = np.empty((2, 100))
+    for index in np.ndindex(2, 100):
         reference = rng.normal(size=(100, 100))
         attack = MeanLikelihoodRatioAttack(target, n_samples=100, covariance="diagonal")
         attack.fit(reference)
@@ -199,7 +199,7 @@ def test_reference_rows_of_each_round_cost_power():
     m, tau = 8.83, 1
     expected = m**2 / (2 * m + tau / 100 + 2 * tau / 100)
     shift = np.sqrt(expected)
-    error = 2 * shift * np.sqrt(2 / 200 + expected / (4 * 200))
+    error = 2 * shift * np.sqrt(2 / 100 + expected / (4 * 100))
     assert abs(effective_score(*scores) - expected) < 3 * error < m - expected
 
 
@@ -258,7 +258,7 @@ def test_reference_rows_give_a_threshold_of_the_rate_that_was_asked_for(
 
 
 def test_the_rate_holds_for_single_rows_and_few_reference_rows():
-    rng, n_trials, n_flagged = np.random.default_rng(0), 400, 0
+    rng, n_trials, n_flagged = np.random.default_rng(0), 150, 0
     for _ in range(n_trials):
         attack = MeanLikelihoodRatioAttack(rng.normal(size=8), n_samples=1, target_fpr=0.1)
         n_flagged += attack.fit(rng.normal(size=(4, 8))).predict(rng.normal(size=(1, 8)))[0]

@@ -135,7 +135,7 @@ def test_claimed_power_is_reached_and_the_published_one_is_not(mechanism):
     moments = {"mean": np.zeros(9), "covariance": np.ones(9), "n_samples": 100}
     exact = MahalanobisLeakage.from_moments(**moments, **params)
     published = MahalanobisLeakage.from_moments(**moments, **params, subsampling="published")
-    without, with_target = play(mechanism, target, 800, seed=0)
+    without, with_target = play(mechanism, target, 500, seed=0)
     refuted = 0
     for fpr in (0.05, 0.1, 0.5):
         # Gaussian rows: the threshold has exactly this rate.
@@ -148,11 +148,11 @@ def test_claimed_power_is_reached_and_the_published_one_is_not(mechanism):
     assert refuted >= 2 if isinstance(mechanism, SubsampledMean) else refuted == 0
     guesses = MeanLikelihoodRatioAttack.from_moments(target, **moments, **params)
     advantage = guesses.predict(with_target).mean() - guesses.predict(without).mean()
-    assert abs(advantage - exact.advantage([target])[0]) < 4 * np.sqrt(2 * 0.25 / 800)
+    assert abs(advantage - exact.advantage([target])[0]) < 4 * np.sqrt(2 * 0.25 / 500)
 
 
 def test_the_target_is_drawn_with_the_sampling_ratio():
     target = np.full(3, 1e6)
-    found = abs(play(SubsampledMean(0.2), target, 300, seed=1)[1]).max(axis=1) > 100
-    assert binom.cdf(found.sum(), 300, 0.2) > 0.001
-    assert binom.sf(found.sum() - 1, 300, 0.2) > 0.001
+    found = abs(play(SubsampledMean(0.2), target, 150, seed=1)[1]).max(axis=1) > 100
+    assert binom.cdf(found.sum(), 150, 0.2) > 0.001
+    assert binom.sf(found.sum() - 1, 150, 0.2) > 0.001

@@ -109,7 +109,7 @@ def test_kernel_distance_survives_scale_and_place():
 
 def test_bias_of_two_frequencies():
     rng = np.random.default_rng(7)
-    n, q, n_runs = 1000, 0.3, 2000
+    n, q, n_runs = 1000, 0.3, 600
     gaps = [total_variation(rng.random(n) < q, rng.random(n) < q) for _ in range(n_runs)]
     expected = np.sqrt(2 / np.pi * q * (1 - q) * 2 / n)
     assert expected == pytest.approx(0.0164, abs=1e-4)

@@ -17,7 +17,8 @@ QUICK = {"n_permutations": 0, "random_state": 0}
 
 def test_scikit_learn_checks():
     # Others are in tests/test_common.py. Folds of this one warn of few rows in scikit-learn 1.6.
-    attack = WorstCaseVulnerability("classifier", estimator=LogisticRegression(), n_permutations=0)
+    tree = DecisionTreeClassifier(max_depth=2, random_state=0)
+    attack = WorstCaseVulnerability("classifier", estimator=tree, n_permutations=0)
     check_estimator(attack, on_skip=None)
 
 

@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from draws import few_and_many
+from draws import few_and_many, most_by_chance
 from scipy import stats
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 
@@ -81,30 +81,30 @@ def test_pvalue_finds_a_leak():
         assert worst.fit(X, membership).pvalue_ == 0.01
 
 
+@few_and_many(600)
 @pytest.mark.parametrize("method, shift", [("plugin", 0.8), ("kde", 0.8), ("kde", 0.0)])
-def test_lower_bounds_and_intervals_hold(method, shift):
+def test_lower_bounds_and_intervals_hold(method, shift, n_draws):
     rng = np.random.default_rng(11)
     # Of the law of the first feature alone, whose halves 0.5 apart meet no node in the middle.
-    n_runs, held, inside, bounds = 200, 0, 0, []
+    missed, outside, bounds = 0, 0, []
     nodes = np.arange(-8, 8) + 0.5
     rounded = np.diff(stats.norm.cdf(nodes - shift) - stats.norm.cdf(nodes))
     truth = np.abs(rounded).sum() / 2 if method == "plugin" else normal_distance(shift)
     threshold = np.abs(np.cumsum(rounded)).max() if method == "plugin" else normal_distance(shift)
     membership = np.repeat([1, 0], [90, 60])
-    for seed in range(n_runs):
+    for seed in range(n_draws):
         X = rng.normal(size=(150, 1)) + shift * membership[:, None]
         X = X.round() if method == "plugin" else X
         worst = WorstCaseVulnerability(method, n_permutations=0, random_state=seed)
         worst.fit(X, membership)
-        held += worst.lower_bound_ <= truth
+        missed += worst.lower_bound_ > truth
         _, low, high = worst.threshold_advantage_
-        inside += low <= threshold + 1e-12 and high >= threshold - 1e-12
+        outside += low > threshold + 1e-12 or high < threshold - 1e-12
         bounds.append(worst.lower_bound_)
-    least = 0.95 - 2 * np.sqrt(0.95 * 0.05 / n_runs)
-    assert held / n_runs >= least
-    assert inside / n_runs >= least
+    most = most_by_chance(n_draws, 0.05)
+    assert missed <= most and outside <= most
     # The bounds would also hold if they were always 0.
-    assert np.mean(bounds) > 0.02 if shift else np.mean(bounds) < 0.01
+    assert (np.mean(bounds) > 0.01) == (shift > 0)
 
 
 def test_lower_bound_is_clopper_pearson_of_the_other_half():

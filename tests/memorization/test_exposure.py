@@ -95,8 +95,8 @@ def test_mean_over_all_candidates_is_known():
 @pytest.mark.parametrize("method", ["exact", "sampling"])
 def test_canaries_that_were_not_inserted_have_1_44_bits_on_average(method):
     scores = []
-    for seed in range(20):
-        canaries = SECRETS.sample(20, random_state=seed)
+    for seed in range(10):
+        canaries = SECRETS.sample(40, random_state=seed)
         exposure = Exposure(RandomModel(14, seed), SECRETS, method=method, random_state=seed).fit()
         scores.extend(exposure.score_samples(canaries))
     error = np.std(scores) / math.sqrt(len(scores))

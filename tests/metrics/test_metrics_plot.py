@@ -44,7 +44,7 @@ def evaluation():
 
 @pytest.fixture(scope="module")
 def fitted():
-    X, membership = make_classification(n_samples=2400, flip_y=0.4, random_state=0)
+    X, membership = make_classification(n_samples=1200, flip_y=0.4, random_state=0)
     attacks = {
         "linear": LogisticRegression().fit(X, membership),
         "bayes": GaussianNB().fit(X, membership),

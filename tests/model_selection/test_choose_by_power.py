@@ -35,7 +35,7 @@ SILENT = FrozenEstimator(Silent())
 @pytest.fixture(scope="module")
 def digits():
     X, y = load_digits(return_X_y=True)
-    return Records(X[:600], y[:600])
+    return Records(X[:400], y[:400])
 
 
 @pytest.fixture(scope="module")

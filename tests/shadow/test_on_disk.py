@@ -76,8 +76,8 @@ def test_numbers_are_those_in_memory(problem, tmp_path, settings):
         RMIA(),
         RMIA(online=False),
         CalibratedAttack(),
-        StackedAttack(random_state=0),
-        ShadowAttack(random_state=0),
+        StackedAttack(boosted=False, random_state=0),
+        ShadowAttack(attack_estimator=TREE, random_state=0),
     ],
     ids=lambda attack: type(attack).__name__,
 )

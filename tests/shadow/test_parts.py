@@ -18,10 +18,10 @@ from skmia.datasets import make_membership_problem
 from skmia.metrics import auc_interval, membership_roc_curve, operating_point
 from skmia.shadow import _answers
 
-N = 1500
+N = 700
 ORDERS = {
     "as they are": slice(None),
-    "a slice": slice(100, 1400),
+    "a slice": slice(50, 650),
     "shuffled": np.random.default_rng(0).permutation(N),
     "repeated": np.repeat(np.arange(0, N, 2), 2),
 }
@@ -47,12 +47,12 @@ def in_parts(monkeypatch):
 
     def turn_on():
         monkeypatch.setattr(_pool_attack, "_MOST_AT_ONCE", 0)
-        monkeypatch.setattr(_pool_attack, "_N_IN_PART", 600)
+        monkeypatch.setattr(_pool_attack, "_N_IN_PART", 280)
         monkeypatch.setattr(out_of_core, "_MOST_IN_MEMORY", 0)
-        monkeypatch.setattr(moments, "_BLOCK_ROWS", 100)
+        monkeypatch.setattr(moments, "_BLOCK_ROWS", 50)
 
     monkeypatch.setattr(_answers, "_MOST_BYTES", 0)  # moments of many records are not kept
-    monkeypatch.setattr(_pool_attack, "_BLOCK", 1 << 11)
+    monkeypatch.setattr(_pool_attack, "_BLOCK", 1 << 10)
     return turn_on
 
 

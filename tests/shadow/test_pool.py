@@ -339,9 +339,9 @@ def test_global_generators_are_left_as_they_were(records, name):
 
 def test_smaller_pool_is_the_beginning_of_a_larger_one(records):
     for model in (LogisticRegression(), RandomForestClassifier(5)):
-        small, large = fit_pool(model, records, 8), fit_pool(model, records, 16)
-        np.testing.assert_array_equal(small.membership_, large.membership_[:8])
-        np.testing.assert_array_equal(small.signals_, large.signals_[:, :, :8])
+        small, large = fit_pool(model, records, 4), fit_pool(model, records, 8)
+        np.testing.assert_array_equal(small.membership_, large.membership_[:4])
+        np.testing.assert_array_equal(small.signals_, large.signals_[:, :, :4])
 
 
 def test_second_fit_equals_the_first_and_changes_no_parameter(records):
@@ -440,9 +440,9 @@ def test_score_of_a_record_does_not_depend_on_its_company(records, attack, model
     victim = RandomForestClassifier(20, random_state=0).fit(records.X[::2], records.y[::2])
     attack = clone(attack).set_params(victim=FrozenEstimator(victim), shadows=FrozenEstimator(pool))
     scores = attack.fit(records).score_samples(records)
-    alone = np.concatenate([attack.score_samples(records[i]) for i in range(60)])
+    alone = np.concatenate([attack.score_samples(records[i]) for i in range(0, 60, 4)])
     # Evidence is stored in single precision, in which sums depend on their order.
-    np.testing.assert_allclose(alone, scores, rtol=1e-5, atol=1e-5)
+    np.testing.assert_allclose(alone, scores[::4], rtol=1e-5, atol=1e-5)
     order = np.random.default_rng(0).permutation(60)
     np.testing.assert_allclose(
         attack.score_samples(records[order]), scores[order], rtol=1e-5, atol=1e-5
