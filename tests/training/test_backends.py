@@ -94,7 +94,8 @@ def test_records_are_mapped_and_not_sent_with_each_model(container):
     pool = ShadowPool(DummyClassifier(), 8, random_state=0)
     local = clone(pool).fit(records)
     before = bytes_written()
-    pool.set_params(n_jobs=2).fit(records)
+    with joblib.parallel_config("multiprocessing"):  # copies of this one, which import nothing
+        pool.set_params(n_jobs=2).fit(records)
     # Once by each of the two threads from which joblib gives out tasks, and a little for the rest.
     assert X.nbytes / 2 < bytes_written() - before < 3 * X.nbytes
     np.testing.assert_array_equal(pool.signals_, local.signals_)

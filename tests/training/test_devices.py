@@ -11,6 +11,7 @@ from threading import Barrier, Thread
 import numpy as np
 import pytest
 import training
+from joblib import parallel_config
 
 torch = pytest.importorskip("torch")
 pytest.importorskip("skorch")
@@ -240,7 +241,8 @@ def test_a_pool_on_two_devices_equals_one_on_one(monkeypatch, tmp_path):
     monkeypatch.setattr(
         timing, "spread_over_gpus", lambda train, n: spread(train, n, Use(tmp_path))
     )
-    two = ShadowPool(make_net(), 8, **settings).fit(records)
+    with parallel_config("multiprocessing"):  # copies of this one, which import nothing
+        two = ShadowPool(make_net(), 8, **settings).fit(records)
     np.testing.assert_array_equal(one.signals_, two.signals_)
     used = {path.name: len(path.read_text()) for path in tmp_path.iterdir()}
     assert set(used) <= {"0", "1"} and sum(used.values()) == 4
