@@ -76,6 +76,14 @@ def quick_audits(monkeypatch):
     permute_less(monkeypatch)
 
 
+@pytest.fixture
+def quick_tables(monkeypatch):
+    """Small models in the audits of synthetic tables, of a test of something else."""
+    from quick_audits import shrink_models_of_tables
+
+    shrink_models_of_tables(monkeypatch)
+
+
 @pytest.fixture(scope="session")
 def shared_data():
     """Path of the folder with the real data sets: SKMIA_TEST_DATA, or ../shared/data."""

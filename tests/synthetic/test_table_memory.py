@@ -4,6 +4,7 @@ import textwrap
 
 import numpy as np
 import pandas as pd
+import pytest
 from forked import FORKS, run_program
 
 from skmia.synthetic import CopyTest, audit_table
@@ -59,6 +60,7 @@ def test_encoded_tables_are_neither_copied_nor_changed():
         np.testing.assert_array_equal(column, kept)
 
 
+@pytest.mark.usefixtures("quick_tables")
 def test_a_report_says_how_many_of_how_many_rows_were_attacked():
     rng = np.random.default_rng(0)
     real, made, held_out = (draw_table(rng, n) for n in (2400, 2100, 300))

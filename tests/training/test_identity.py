@@ -356,7 +356,7 @@ def test_another_process_goes_on_unless_a_module_was_edited(tmp_path, monkeypatc
         "BY = 3.0\n\ndef scale(X):\n    return X + BY\n",
         "BY = 2.0\n\ndef scale(X):\n    return X * BY\n",
     ]
-    code, told, _ = run_program(PROGRAM, 4, *edits, folder=tmp_path)
+    _, told, _ = run_program(PROGRAM, 4, *edits, folder=tmp_path)
     same, other_code, other_global = told.split(";")[:-1]
     assert same == first
     assert "differs in the code of scale (2)." in other_code
