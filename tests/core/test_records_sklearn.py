@@ -6,7 +6,6 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 import pytest
-from joblib import parallel_config
 from scipy import sparse
 from sklearn import config_context
 from sklearn.base import clone
@@ -175,13 +174,13 @@ def test_cross_validate(problem):
     assert result["test_advantage"][0] == pytest.approx(advantage)
 
 
+@pytest.mark.usefixtures("copied_workers")
 def test_grid_search_in_parallel(problem):
     grid = {"variance": ["example", "pooled", "shrunk"], "online": [True, False]}
     search = GridSearchCV(
         problem.lira, grid, cv=FOLDS, scoring="roc_auc", n_jobs=2, error_score="raise"
     )
-    with parallel_config("multiprocessing"):  # copies of this one, which import nothing
-        search.fit(*problem.data)
+    search.fit(*problem.data)
     for params, score in zip(
         search.cv_results_["params"], search.cv_results_["mean_test_score"], strict=True
     ):

@@ -5,7 +5,6 @@ import warnings
 
 import numpy as np
 import pytest
-from joblib import parallel_config
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.model_selection import GridSearchCV, cross_val_score
 
@@ -77,12 +76,12 @@ def test_clones_of_clones_count():
     assert first.fit(X, Y).n_fits_ == 4
 
 
+@pytest.mark.usefixtures("copied_workers")
 def test_fits_in_other_processes_are_taken_for_like_this_one():
     def search():
         return GridSearchCV(Private(), {"shift": [0, 1]}, cv=2, n_jobs=2).fit(X, Y)
 
-    with parallel_config("multiprocessing"):  # copies of this one, which import nothing
-        found, said = told(search)
+    found, said = told(search)
     assert len(said) == 1
     assert "(4 of them in other processes)" in said[0]
     assert found.best_estimator_.n_fits_ == 5

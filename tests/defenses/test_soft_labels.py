@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
-from joblib import parallel_config
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.datasets import load_digits
 from sklearn.dummy import DummyClassifier
@@ -216,11 +215,11 @@ def test_a_search_over_alpha_trains_sub_models_once(tmp_path):
         np.testing.assert_array_equal(*(one.cv_results_[name] for one in searches))
 
 
+@pytest.mark.usefixtures("copied_workers")
 def test_the_same_numbers_for_every_number_of_jobs():
     model = DecisionTreeClassifier(max_features=4)  # draws random numbers
     defense = SoftLabelDefense(model, alpha=1.0, n_jobs=1, **SMALL).fit(X, Y)
-    with parallel_config("multiprocessing"):  # copies of this one, which import nothing
-        other = clone(defense).set_params(n_jobs=2).fit(X, Y)
+    other = clone(defense).set_params(n_jobs=2).fit(X, Y)
     np.testing.assert_array_equal(defense.targets_, other.targets_)
     np.testing.assert_array_equal(defense.predict_proba(X), other.predict_proba(X))
     another = clone(defense).set_params(random_state=1).fit(X, Y)

@@ -86,6 +86,7 @@ def as_tensor(X):
     return pytest.importorskip("torch").as_tensor(X)
 
 
+@pytest.mark.usefixtures("copied_workers")
 @pytest.mark.skipif(not Path("/proc/self/io").exists(), reason="only Linux counts the bytes")
 @pytest.mark.parametrize("container", [np.asarray, pd.DataFrame, as_tensor])
 def test_records_are_mapped_and_not_sent_with_each_model(container):
@@ -94,8 +95,7 @@ def test_records_are_mapped_and_not_sent_with_each_model(container):
     pool = ShadowPool(DummyClassifier(), 8, random_state=0)
     local = clone(pool).fit(records)
     before = bytes_written()
-    with joblib.parallel_config("multiprocessing"):  # copies of this one, which import nothing
-        pool.set_params(n_jobs=2).fit(records)
+    pool.set_params(n_jobs=2).fit(records)
     # Once by each of the two threads from which joblib gives out tasks, and a little for the rest.
     assert X.nbytes / 2 < bytes_written() - before < 3 * X.nbytes
     np.testing.assert_array_equal(pool.signals_, local.signals_)

@@ -11,7 +11,6 @@ from threading import Barrier, Thread
 import numpy as np
 import pytest
 import training
-from joblib import parallel_config
 
 torch = pytest.importorskip("torch")
 pytest.importorskip("skorch")
@@ -231,6 +230,7 @@ class Use:
         return _Noting(self._folder, number)
 
 
+@pytest.mark.usefixtures("copied_workers")
 def test_a_pool_on_two_devices_equals_one_on_one(monkeypatch, tmp_path):
     rng = np.random.default_rng(0)
     records = Records(rng.normal(size=(N, 6)).astype(np.float32), rng.integers(3, size=N))
@@ -241,8 +241,7 @@ def test_a_pool_on_two_devices_equals_one_on_one(monkeypatch, tmp_path):
     monkeypatch.setattr(
         timing, "spread_over_gpus", lambda train, n: spread(train, n, Use(tmp_path))
     )
-    with parallel_config("multiprocessing"):  # copies of this one, which import nothing
-        two = ShadowPool(make_net(), 8, **settings).fit(records)
+    two = ShadowPool(make_net(), 8, **settings).fit(records)
     np.testing.assert_array_equal(one.signals_, two.signals_)
     used = {path.name: len(path.read_text()) for path in tmp_path.iterdir()}
     assert set(used) <= {"0", "1"} and sum(used.values()) == 4

@@ -5,7 +5,6 @@ import warnings
 import numpy as np
 import pytest
 import training
-from joblib import parallel_config
 from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
 from sklearn.neural_network import MLPClassifier
 
@@ -157,14 +156,14 @@ def make_failing_criterion():
     return FailsTogether
 
 
+@pytest.mark.usefixtures("copied_workers")
 @pytest.mark.parametrize("n_jobs", [None, 2])
 def test_workers_say_that_they_could_not_train_together(net, n_jobs, monkeypatch):
     criterion = make_failing_criterion()
     monkeypatch.setitem(globals(), "FailsTogether", criterion)
     net.set_params(criterion=criterion)
     message = "8 of 8 shadow models: joint training failed"
-    # Copies of this process import nothing.
-    with pytest.warns(JointTrainingWarning, match=message), parallel_config("multiprocessing"):
+    with pytest.warns(JointTrainingWarning, match=message):
         pool = fit_pool(net, n_jobs=n_jobs)
     assert (pool.backend_, pool.backend_reason_) == ("joblib", REASON)
 

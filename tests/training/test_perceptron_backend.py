@@ -7,7 +7,6 @@ import numpy as np
 import pandas as pd
 import pytest
 import training
-from joblib import parallel_config
 from scipy import sparse
 from sklearn.base import is_regressor
 from sklearn.compose import make_column_transformer
@@ -214,12 +213,12 @@ def test_only_what_is_asked_for_is_kept(store):
         np.testing.assert_allclose(together[k].raw, expected.raw, rtol=1e-5, atol=1e-6)
 
 
+@pytest.mark.usefixtures("copied_workers")
 def test_workers_give_the_same_models_as_one_process():
     X, y = make_data()
     job = make_job(MLPClassifier(5, max_iter=5), X, y)
     one = run(job)
-    with parallel_config("multiprocessing"):  # copies of this one, which import nothing
-        two = run(job._replace(n_jobs=2))
+    two = run(job._replace(n_jobs=2))
     assert sorted(one) == sorted(two)
     assert all(np.array_equal(one[k].raw, two[k].raw) for k in one)
 
