@@ -9,7 +9,7 @@ from operator import getitem
 import numpy as np
 import pytest
 from damages import KINDS, change, make_damages
-from quick_audits import permute_less, shrink_models
+from quick_audits import permute_less
 from sklearn.tree import DecisionTreeClassifier
 
 from skmia import Records, audit
@@ -37,7 +37,6 @@ def document():
     attacks = {"LiRA": LiRA(), "loss": ThresholdAttack(signal="loss")}
     settings = {"group": "kind", "fprs": (0.1, 0.001), "controls": True, "shadows": 8}
     with pytest.MonkeyPatch.context() as patch:
-        shrink_models(patch)
         permute_less(patch)
         report = audit(victim, records, membership, attacks=attacks, random_state=0, **settings)
     found = json.loads(report.to_json())

@@ -42,7 +42,7 @@ def audited(folder):
     """Audit once, in a copy of this process whose streams are closed."""
     if not (folder / "out").exists():
         given = ["--data", "rows.csv", "--target", "y", "--members", "member", "--quick"]
-        given += ["--seed", 0, "--estimator", "logistic", "--out", "out"]
+        given += ["--seed", 0, "--estimator", "logistic", "--jobs", 1, "--out", "out"]
         assert run_forked("audit", *given, folder=folder, closed=(1, 2)) in (0, 4)
 
 

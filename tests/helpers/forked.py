@@ -25,7 +25,7 @@ PATIENCE = 120.0  # seconds, after which a test that hangs fails
 STREAMS = ("stdin", "stdout", "stderr")
 # The process that is copied starts once, so all that ask for copies name the same here.
 PRELOADED = ["forked", "pandas", "scipy.stats", "sklearn.ensemble", "skmia.report", "distributed"]
-PRELOADED += ["skmia.shadow", "skmia.synthetic"]
+PRELOADED += ["skmia.shadow", "skmia.synthetic", "skmia.cli._audit"]
 _started = {}  # processes by their numbers
 
 
