@@ -28,7 +28,7 @@ class Ray(ModuleType):
 
     def __init__(self):
         super().__init__("ray")
-        self.settings, self.put_values, self.cancelled, self.most = [], [], [], 0
+        self.settings, self.put_values, self.ended, self.most = [], [], [], 0
         self.exceptions = SimpleNamespace(RayTaskError=RayTaskError)
         self.cloudpickle = pickle
 
@@ -60,7 +60,7 @@ class Ray(ModuleType):
         return {"CPU": 2.0}
 
     def cancel(self, task):
-        self.cancelled.append(task)
+        self.ended.append(task)
 
 
 @pytest.fixture
@@ -85,7 +85,7 @@ def test_numbers_are_those_of_a_local_fit_in_whatever_order_models_arrive(
     assert pool.backend_ == "ray"
     assert ray.settings == [{"num_cpus": 2}]  # as joblib was told
     assert len(ray.put_values) == 1  # the records travel once
-    assert 2 <= ray.most < N_MODELS and ray.cancelled == []
+    assert 2 <= ray.most < N_MODELS and ray.ended == []
     monkeypatch.undo()
     local = clone(pool).fit(records)
     assert local.backend_ == "joblib"
@@ -95,4 +95,4 @@ def test_numbers_are_those_of_a_local_fit_in_whatever_order_models_arrive(
 def test_a_failure_is_told_as_a_local_one_is_and_ends_the_tasks_that_wait(records, ray):
     with pytest.raises(RuntimeError, match="could not be trained"):
         ShadowPool(DecisionTreeClassifier(max_depth=-1), N_MODELS).fit(records)
-    assert len(ray.cancelled) == ray.most - 1
+    assert len(ray.ended) == ray.most - 1
