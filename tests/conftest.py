@@ -76,6 +76,23 @@ def quick_audits(monkeypatch):
     permute_less(monkeypatch)
 
 
+@pytest.fixture
+def quick_tables(monkeypatch):
+    """Small models in the audits of synthetic tables, of a test of something else."""
+    from quick_audits import shrink_models_of_tables
+
+    shrink_models_of_tables(monkeypatch)
+
+
+@pytest.fixture
+def copied_workers():
+    """Workers that are copies of this process: new ones import the package for seconds."""
+    import joblib
+
+    with joblib.parallel_config("multiprocessing"):
+        yield
+
+
 @pytest.fixture(scope="session")
 def shared_data():
     """Path of the folder with the real data sets: SKMIA_TEST_DATA, or ../shared/data."""

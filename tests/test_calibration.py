@@ -18,6 +18,7 @@ def mark(row):
 
 
 # What estimators warn of in a simulation is part of what is simulated.
+@pytest.mark.usefixtures("quick_audits", "quick_tables")
 @pytest.mark.filterwarnings("ignore::UserWarning")
 @pytest.mark.parametrize(("name", "design"), map(mark, ROWS))
 def test_each_promise_can_be_simulated(name, design):

@@ -279,7 +279,7 @@ SECURITY = {
     "C7": [
         (
             "training/test_checkpoint.py",
-            "test_killed_twenty_times_it_ends_with_the_numbers_of_an_undisturbed_fit",
+            "test_killed_eight_times_it_ends_with_the_numbers_of_an_undisturbed_fit",
         ),
         (
             "training/test_states.py",
@@ -365,7 +365,7 @@ SECURITY = {
     "I2": [
         (
             "training/test_checkpoint.py",
-            "test_killed_twenty_times_it_ends_with_the_numbers_of_an_undisturbed_fit",
+            "test_killed_eight_times_it_ends_with_the_numbers_of_an_undisturbed_fit",
         ),
         (
             "training/test_states.py",

@@ -302,7 +302,9 @@ def read_grounds(document):
 
 
 def _read_frame(rows, columns, numbers):
-    return pd.DataFrame(rows, columns=columns).astype(dict.fromkeys(numbers, float))
+    # Texts stay objects: to compare a few of them as columns of Arrow takes several times as long.
+    frame = pd.DataFrame(rows, columns=columns, dtype=object)
+    return frame.astype(dict.fromkeys(numbers, float))
 
 
 def _list_wrong_results(document, frame):

@@ -20,12 +20,15 @@ from skmia.cli import _audit, _inspect, _model, main
 N = 240
 
 
-@pytest.fixture(autouse=True)
-def quick_audits(monkeypatch):
-    shrink_models(monkeypatch)
-    monkeypatch.setitem(_model._SETTINGS, "random-forest", {"n_estimators": 5})
-    # However busy the machine is, an audit is one of those that take too short for lines.
-    monkeypatch.setattr(progress, "BETWEEN_STATES", 1e9)
+@pytest.fixture(autouse=True, scope="module")
+def quick_audits():
+    """Small models, also in the audits that tests of a module share."""
+    with pytest.MonkeyPatch.context() as patch:
+        shrink_models(patch)
+        patch.setitem(_model._SETTINGS, "random-forest", {"n_estimators": 5})
+        # However busy the machine is, an audit is one of those that take too short for lines.
+        patch.setattr(progress, "BETWEEN_STATES", 1e9)
+        yield
 
 
 @pytest.fixture(scope="session")

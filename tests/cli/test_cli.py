@@ -203,7 +203,7 @@ def test_a_program_whose_reader_has_gone():
 def test_values_are_on_the_page_only_when_asked_for(run, refuse, data, tmp_path):
     pytest.importorskip("jinja2")
     page = tmp_path / "report.html"
-    options = ["--data", data, "--target", "income", "--shadows", "4", "--out", tmp_path]
+    options = ["--data", data, "--target", "income", *QUICK, "--out", tmp_path]
     run(*options)
     assert ">trained</bdi></th>" not in page.read_text()
     run(*options, "--show-values")

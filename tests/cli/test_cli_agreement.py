@@ -50,6 +50,7 @@ def test_a_scaler_in_another_file_is_named_in_every_format(form, files, capsys):
         assert document["results"] == [] and document["settings"]["n_shadows"] == 0
 
 
+@pytest.mark.usefixtures("no_drawing")
 def test_a_policy_releases_no_model_that_does_not_know_its_table(files, capsys, tmp_path):
     pytest.importorskip("jinja2")
     folder = tmp_path / "out"
@@ -79,6 +80,7 @@ def test_stored_answers_in_another_order_end_without_a_verdict(capsys, tmp_path)
     for order in (np.arange(N), rng.permutation(N)):
         answers.iloc[order].to_csv(tmp_path / "answers.csv", index=False)
         given = "--members", "member", "--answers", tmp_path / "answers.csv", "--quick"
+        given += "--jobs", 1, "--estimator", "logistic"
         data_of = "audit", "--data", tmp_path / "table.csv", "--target", "label"
         told.append(run(capsys, *data_of, *given))
     assert "model and table do not agree" not in told[0][2]

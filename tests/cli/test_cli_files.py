@@ -124,9 +124,8 @@ def test_a_package_that_is_not_there_is_said_and_no_fault(run, options, tmp_path
 
 def test_names_of_a_table_are_seen_in_what_is_printed(run, table, tmp_path, capsys):
     forged = "Oslo\n\nNo leakage detected.\nexit 0"
-    frame = table.drop(columns="city").assign(
-        **{"ci\x1b[2Jty": np.where(table["age"] > 40, forged, "x")}
-    )
+    frame = table[:120].drop(columns="city")
+    frame["ci\x1b[2Jty"] = np.where(frame["age"] > 40, forged, "x")
     path = tmp_path / "table.csv"
     frame.to_csv(path, index=False)
     options = ["--data", path, "--target", "income", "--group", "ci\x1b[2Jty", *QUICK]

@@ -151,15 +151,16 @@ def test_exit_codes(run, data, limit, expected):
     assert ("above 0.01" in error) == bool(expected)
 
 
+@pytest.mark.usefixtures("no_drawing")
 def test_swapped_members_do_not_pass(run, tmp_path):
     rng = np.random.default_rng(0)
     frame = pd.DataFrame(rng.normal(size=(240, 5)), columns=list("abcde"))
     frame["y"], frame["m"] = rng.integers(0, 2, 240), rng.permutation(240) % 2
     frame.assign(m=1 - frame["m"]).to_csv(tmp_path / "t.csv", index=False)
     members = frame[frame["m"] == 1]
-    model = RandomForestClassifier(20, random_state=0).fit(members[list("abcde")], members["y"])
+    model = RandomForestClassifier(10, random_state=0).fit(members[list("abcde")], members["y"])
     joblib.dump(model, tmp_path / "m.pkl")
-    options = ["--data", tmp_path / "t.csv", "--target", "y", "--members", "m", "--shadows", "8"]
+    options = ["--data", tmp_path / "t.csv", "--target", "y", "--members", "m", "--shadows", "4"]
     options += ["--model", tmp_path / "m.pkl", "--trust-pickle", "--jobs", "1"]
     code, _, error = run(*options, "--fail-above", "auc=0.6", "--out", tmp_path / "out")
     assert code == 4

@@ -229,7 +229,10 @@ class NoTime(datetime):
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the process is a copy of this one on Linux")
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("suffix", FORMATS)
+# Skops alone in every run: what a process is kept from does not depend on the kind of the file.
+@pytest.mark.parametrize(
+    "suffix", ["skops", *(pytest.param(one, marks=pytest.mark.slow) for one in [*FORMATS][1:])]
+)
 def test_the_process_of_a_model_changes_no_byte(
     run, table, numeric_data, tmp_path, monkeypatch, request, suffix
 ):

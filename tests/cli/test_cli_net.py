@@ -35,9 +35,11 @@ def net():
 
 
 @pytest.mark.usefixtures("no_drawing")
-def test_batched_and_one_by_one_are_the_same_audit(run, data, tmp_path, net, monkeypatch):
+def test_batched_and_one_by_one_are_the_same_audit(run, table, tmp_path, net, monkeypatch):
     from skmia._training.backends.torch_nets import TorchNetsWay
 
+    data = tmp_path / "table.csv"
+    table[:120].to_csv(data, index=False)
     monkeypatch.setattr("skmia.cli._net._MOST_EPOCHS", 3)
     train_together, together = TorchNetsWay.run, []
 

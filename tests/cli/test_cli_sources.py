@@ -246,7 +246,7 @@ def test_answers_without_a_recipe_have_a_stand_in(run, table, tmp_path):
     (tmp_path / "own.toml").write_text(strict)
     given = ["--data", tmp_path / "t.csv", "--target", "income", "--members", "trained"]
     given += ["--answers", tmp_path / "answers.csv", "--policy", tmp_path / "own.toml"]
-    given += ["--shadows", "8", "--format", "json", "--seed", "0"]
+    given += ["--shadows", "8", "--format", "json", "--seed", "0", "--jobs", "1"]
     code, text, err = run(*given)
     document = json.loads(text)
     # Where ten seconds pass, a line says so before.

@@ -10,12 +10,12 @@ from sklearn.naive_bayes import GaussianNB
 
 FEATURES = [f"x{k}" for k in range(6)]
 QUICK = ["--trust-pickle", "--quick", "--jobs", "1"]
-N_CLASSES, N_EACH = 60, 6
+N_CLASSES, N_EACH = 30, 6
 
 
 @pytest.fixture(scope="module")
 def rare():
-    """Sixty classes of six rows, of which one has no member, and the rows of that class."""
+    """Thirty classes of six rows, of which one has no member, and the rows of that class."""
     rng = np.random.default_rng(14)
     label = np.repeat(np.arange(N_CLASSES), N_EACH)
     frame = pd.DataFrame(rng.normal(size=(N_CLASSES, 6))[label], columns=FEATURES)

@@ -42,7 +42,7 @@ def audited(folder):
     """Audit once, in a copy of this process whose streams are closed."""
     if not (folder / "out").exists():
         given = ["--data", "rows.csv", "--target", "y", "--members", "member", "--quick"]
-        given += ["--seed", 0, "--estimator", "logistic", "--out", "out"]
+        given += ["--seed", 0, "--estimator", "logistic", "--jobs", 1, "--out", "out"]
         assert run_forked("audit", *given, folder=folder, closed=(1, 2)) in (0, 4)
 
 
@@ -55,7 +55,15 @@ def test_an_audit_writes_its_files(folder):
 
 @FORKS
 @pytest.mark.usefixtures("audited")
-@pytest.mark.parametrize("closed", [slowly(">&-"), slowly("2>&-"), "<&- >&- 2>&-"])
+def test_documents_are_read_and_written_in_a_copy(folder):
+    given = ["report", "out/audit.json", "--out", "copy.html"]
+    assert run_forked(*given, folder=folder, closed=(0, 1, 2)) == 0
+    assert "<html" in (folder / "copy.html").read_text()
+
+
+@FORKS
+@pytest.mark.usefixtures("audited")
+@pytest.mark.parametrize("closed", map(slowly, (">&-", "2>&-", "<&- >&- 2>&-")))
 def test_documents_are_read_and_written(folder, closed):
     assert run_closed(folder, "report", "out/audit.json", "--out", "again.html", closed=closed) == 0
     assert "<html" in (folder / "again.html").read_text()

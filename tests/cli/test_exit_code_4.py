@@ -37,16 +37,17 @@ def run(frame, folder, capsys, *options):
 
 
 def test_a_number_that_so_few_records_do_not_resolve(tmp_path, capsys):
-    limit = "--quick", "--fpr", "0.02", "--fail-above", "tpr@0.02=0.999"
-    code, told = run(draw_table(400), tmp_path, capsys, *limit)
+    limit = "--quick", "--fpr", "0.1", "--fail-above", "tpr@0.1=0.999"
+    limit += "--estimator", "logistic"
+    code, told = run(draw_table(160), tmp_path, capsys, *limit)
     assert code == 4
-    assert "it takes 500 non-members or more, and 0.02 among the rates (--fpr)" in told
-    code, told = run(draw_table(1000), tmp_path, capsys, *limit)
+    assert "it takes 100 non-members or more, and 0.1 among the rates (--fpr)" in told
+    code, told = run(draw_table(200), tmp_path, capsys, *limit)
     assert code != 4, told
 
 
 def test_a_policy_whose_number_was_not_measured(tmp_path, capsys):
-    frame = draw_table(300)
+    frame = draw_table(160)
     code, told = run(frame, tmp_path, capsys, "--quick", "--policy", "research")
     # A forest is above its limit, whatever is missing.
     assert code == 1
@@ -70,7 +71,7 @@ def test_a_route_without_a_verdict_has_a_step_beside_one_that_leaks(tmp_path, ca
 def test_more_records_of_a_small_group_end_that_it_cannot_be_judged(tmp_path, capsys):
     """Some records have a column of their own, and a coin for a label."""
 
-    def run_on(n_outliers, n=300):
+    def run_on(n_outliers, n=160):
         rng = np.random.default_rng(1)
         own = np.zeros((n, n_outliers))
         own[np.arange(n_outliers), np.arange(n_outliers)] = 10

@@ -28,7 +28,7 @@ def arguments(table, tmp_path, model):
     path = tmp_path / "rows.csv"
     table.dropna()[["age", "noise", "trained", "income"]].to_csv(path, index=False)
     given = ["--data", path, "--target", "income", "--members", "trained", "--model", model]
-    return ["audit", *map(str, given), "--quick", "--seed", "0"]
+    return ["audit", *map(str, given), "--quick", "--seed", "0", "--jobs", "1"]
 
 
 @pytest.fixture

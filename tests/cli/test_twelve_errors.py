@@ -34,7 +34,7 @@ ERRORS = {
     ),
     "equal files": Error(
         "model.joblib train.csv copy.csv",
-        "train.csv and copy.csv hold the same 150 rows",
+        f"train.csv and copy.csv hold the same {N} rows",
         "give as --held-out",
         2,
     ),
@@ -127,6 +127,7 @@ def _write_models(place, table):
     answers.sample(frac=1, random_state=0).to_csv(place / "answers.csv", index=False)
 
 
+@pytest.mark.usefixtures("no_drawing")
 @pytest.mark.parametrize("name", ERRORS)
 def test_an_error_is_named_first_with_its_cure(name, folder, tmp_path, run, monkeypatch):
     error, out = ERRORS[name], tmp_path / "out"

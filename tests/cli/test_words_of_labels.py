@@ -18,11 +18,11 @@ WORDS = ["<=50K", ">50K"]
 @pytest.fixture(scope="module")
 def audited(tmp_path_factory):
     """The folder of an audit of a model of numbers, on a table with words, and what it printed."""
-    folder, rng, n = tmp_path_factory.mktemp("words"), np.random.default_rng(0), 400
+    folder, rng, n = tmp_path_factory.mktemp("words"), np.random.default_rng(0), 160
     X = pd.DataFrame(rng.normal(size=(n, 3)).round(3), columns=["a", "b", "c"])
     number = (X["a"] + rng.normal(0, 1.0, n) > 0).astype(int)
     members = np.arange(n) % 2 == 0
-    model = RandomForestClassifier(20, random_state=0).fit(X[members], number[members])
+    model = RandomForestClassifier(5, random_state=0).fit(X[members], number[members])
     joblib.dump(model, folder / "model.joblib")
     table = X.assign(income=np.array(WORDS)[number])
     table[members].to_csv(folder / "train.csv", index=False)

@@ -1,13 +1,12 @@
 """The content hash: one number for equal records, whatever holds them."""
 
 import pickle
-import subprocess
-import sys
 
 import hypothesis.strategies as st
 import numpy as np
 import pandas as pd
 import pytest
+from forked import FORKS, run_program
 from hypothesis import given
 from hypothesis.extra.numpy import arrays
 from scipy import sparse
@@ -285,14 +284,14 @@ def test_it_goes_with_the_records():
     )
 
 
+@FORKS
 def test_it_is_the_same_in_another_process():
     code = (
         "import numpy as np, skmia; "
         "print(skmia.Records([['x', 1.5], ['y', None]], ['a', 'b']).fingerprint.tolist())"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     here = find([["x", 1.5], ["y", None]], ["a", "b"])
-    assert done.stdout.strip() == str(here.tolist())
+    assert run_program(code) == (0, f"{here.tolist()}\n", "")
 
 
 @pytest.mark.parametrize("shape", [(0, 3), (0, 2, 4, 4), (0,)])

@@ -174,6 +174,7 @@ def test_cross_validate(problem):
     assert result["test_advantage"][0] == pytest.approx(advantage)
 
 
+@pytest.mark.usefixtures("copied_workers")
 def test_grid_search_in_parallel(problem):
     grid = {"variance": ["example", "pooled", "shrunk"], "online": [True, False]}
     search = GridSearchCV(

@@ -30,11 +30,17 @@ SCRIPT = """
     from sklearn.naive_bayes import GaussianNB
 
     from skmia import Records, ShadowPool
+    from skmia._core import tasks
     from skmia._core.tasks import delayed
 
+    def look_often():
+        tasks._SECONDS_BETWEEN_LOOKS = 0.05
+        time.sleep(0.05)  # so that each worker has one
+
     def ask():
-        with joblib.parallel_config("loky"):
-            pids.append(joblib.Parallel(n_jobs=2)(delayed(os.getpid)() for _ in range(4)))
+        with joblib.parallel_config("loky"), joblib.Parallel(n_jobs=2) as workers:
+            workers(joblib.delayed(look_often)() for _ in range(4))
+            pids.append(workers(delayed(os.getpid)() for _ in range(4)))
 
     pids = []
     if sys.argv[2] == "loky":  # workers outlive the thread that started them
@@ -42,7 +48,7 @@ SCRIPT = """
             thread = threading.Thread(target=ask)
             thread.start()
             thread.join()
-            time.sleep(2)
+            time.sleep(0.3)
         assert len({*pids[0], *pids[1]}) <= 2
 
     class Slow(GaussianNB):

@@ -184,8 +184,8 @@ def test_models_of_the_package_use_one_thread(monkeypatch, module, name, methods
 
 def test_models_of_the_package_use_one_thread_in_an_audit(monkeypatch):
     rng = np.random.default_rng(0)
-    X, inside = rng.normal(size=(300, 4)), np.arange(300) % 2
-    y = (X[:, 0] + rng.normal(size=300) > 0).astype(int)
+    X, inside = rng.normal(size=(160, 4)), np.arange(160) % 2
+    y = (X[:, 0] + rng.normal(size=160) > 0).astype(int)
     victim = RandomForestClassifier(10, random_state=0).fit(X[inside == 1], y[inside == 1])
     counts = spy_on(monkeypatch, _stack_models, BOOSTED, ("fit", "decision_function"))
     attacks = {"stack": StackedAttack()}

@@ -23,6 +23,14 @@ def test_hooks_of_a_module():
             assert not has_hooks(layer)
 
 
+def test_a_module_inside_another_is_found_by_the_attribute_of_compiled_ones():
+    layer = nn.Linear(2, 1)
+    around = nn.Sequential()
+    around._orig_mod = layer
+    assert uncompiled(around) is layer and uncompiled(layer) is layer
+
+
+@pytest.mark.slow  # torch imports its compiler for seconds; the test above has its attribute
 # torch warns of its own parts when it is asked to compile.
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
 def test_module_inside_a_compiled_one():

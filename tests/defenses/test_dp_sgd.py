@@ -37,7 +37,7 @@ def weights(model):
 
 
 CHECKED = DPSGDClassifier(
-    partial(make_small_net, max_epochs=6, lr=1.0, batch_size=40),
+    partial(make_small_net, max_epochs=3, lr=2.0, batch_size=40),
     noise_multiplier=0.5,
     noise_seed=0,
     random_state=0,

@@ -129,6 +129,7 @@ def test_the_calibration_error_of_a_hand_example():
     assert _compute_calibration_error(proba, right) == pytest.approx(0.5 * 0.1 + 0.5 * 0.0)
 
 
+@pytest.mark.usefixtures("copied_workers")
 def test_jobs_change_nothing():
     candidates = {"tree": TREE, "labels": LabelOnlyDefense(TREE)}
     one, two = (

@@ -21,7 +21,7 @@ from skmia.defenses.mechanisms import (
     gaussian_sigma,
 )
 
-N = 100_000
+N = 40_000
 WIDTHS = np.array([0.2, 1.0, 5.0])
 
 

@@ -184,7 +184,7 @@ def test_no_row_moves_the_sum_of_a_step_by_more_than_its_limit(pair):
         assert (seen[1] != seen[0]).any()
 
 
-@pytest.mark.parametrize("pair", ["a row of 1e+39", "a rare label", "duplicates", "1 rows, 1e+06"])
+@pytest.mark.parametrize("pair", ["a row of 1e+39", "a rare label", "1 rows, 1e+06"])
 def test_private_training(pair):
     check_pair(functools.partial(train, PRIVATE), PAIRS[pair], EPSILON, DELTA, 24)
 
@@ -252,10 +252,15 @@ def check_generator(pair, privacy, n_releases):
     check_pair(functools.partial(generate, gan), tables, *budget, n_releases)
 
 
-@pytest.mark.parametrize("privacy", ["bounds", "clipping"])
 @pytest.mark.parametrize(
-    "pair",
-    ["1e39 by -1e39", "a rare value", "duplicates", "another value of a block", "1 rows"],
+    "pair, privacy",
+    [
+        ("1e39 by -1e39", "bounds"),
+        ("1 rows", "bounds"),
+        ("a rare value", "clipping"),
+        ("duplicates", "bounds"),
+        ("another value of a block", "clipping"),
+    ],
 )
 def test_private_generator(pair, privacy):
     check_generator(pair, privacy, 30)

@@ -76,6 +76,7 @@ def test_clones_of_clones_count():
     assert first.fit(X, Y).n_fits_ == 4
 
 
+@pytest.mark.usefixtures("copied_workers")
 def test_fits_in_other_processes_are_taken_for_like_this_one():
     def search():
         return GridSearchCV(Private(), {"shift": [0, 1]}, cv=2, n_jobs=2).fit(X, Y)

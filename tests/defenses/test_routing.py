@@ -130,6 +130,7 @@ def test_another_name_of_the_weights_is_honored(name, routing):
     np.testing.assert_array_equal(coefficients(renamed.fit(X, Y, importance=WEIGHTS)), expected)
 
 
+@pytest.mark.usefixtures("copied_workers")
 @pytest.mark.parametrize("name", ["SoftLabelDefense", "SoftRegressionDefense"])
 @pytest.mark.parametrize("n_jobs", [1, 2])
 def test_steps_inside_get_what_they_request_in_workers_too(name, n_jobs, routing):

@@ -281,11 +281,14 @@ def test_a_cell_of_any_kind_changes_nothing_but_numbers(release, recwarn):
     pytest.importorskip("opacus")
     expected = release(TABLE, Y)
     n_warnings = len(recwarn)
-    for k, (kind, cell) in enumerate(CELLS.items()):
+    # What a cell becomes is the work of one function; a table and a net take turns to release it.
+    start, step = {release_table: (0, 2), release_net: (1, 2), release_noise: (0, 1)}[release]
+    cells = list(enumerate(CELLS.items()))[start::step]
+    for k, (kind, cell) in cells:
         name = TABLE.columns[k % 2 if release is release_noise else k % 5]
         make = (with_cell, by_csv, by_concat)[k % 3]
         assert release(make(name, cell), Y) == expected, kind
-    assert len(recwarn) == n_warnings * (1 + len(CELLS))
+    assert len(recwarn) == n_warnings * (1 + len(cells))
 
 
 def test_a_label_of_any_kind_changes_nothing_but_weights():

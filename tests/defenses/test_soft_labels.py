@@ -215,6 +215,7 @@ def test_a_search_over_alpha_trains_sub_models_once(tmp_path):
         np.testing.assert_array_equal(*(one.cv_results_[name] for one in searches))
 
 
+@pytest.mark.usefixtures("copied_workers")
 def test_the_same_numbers_for_every_number_of_jobs():
     model = DecisionTreeClassifier(max_features=4)  # draws random numbers
     defense = SoftLabelDefense(model, alpha=1.0, n_jobs=1, **SMALL).fit(X, Y)

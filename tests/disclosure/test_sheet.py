@@ -5,7 +5,6 @@ import html
 import re
 import shutil
 import subprocess
-from itertools import product
 
 import pytest
 
@@ -334,7 +333,7 @@ def print_text(page, path):
     return ["".join(part.split()) for part in told.stdout.decode().split("\f")[:-1]]
 
 
-@pytest.mark.parametrize("n_groups", [2, 20])
+@pytest.mark.parametrize("n_groups", [pytest.param(2, marks=pytest.mark.slow), 20])
 def test_it_is_one_sheet_of_paper_with_all_that_was_typed(open_sheet, n_groups, tmp_path):
     assert len(TYPED.format(0)) == 80
     page = open_sheet(make_document(n_groups), java_script_enabled=False)
@@ -370,14 +369,25 @@ def test_nothing_sticks_out(open_sheet):
         assert page.evaluate("document.documentElement.scrollWidth") <= width
 
 
-def test_a_checker_of_accessibility_finds_no_fault(open_sheet):
+# Each sheet and each width once; slowly each sheet at each width.
+@pytest.mark.parametrize(
+    "is_decided, width",
+    [
+        (False, 390),
+        (True, 1280),
+        pytest.param(False, 1280, marks=pytest.mark.slow),
+        pytest.param(True, 390, marks=pytest.mark.slow),
+    ],
+)
+def test_a_checker_of_accessibility_finds_no_fault(open_sheet, is_decided, width):
     axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="no axe-core")
-    given = {"because": WHY, "reasons": REASONS, "conditions": "until May"}
-    document = decide(make_document(20), decision="release with conditions", **given)
-    for shown, width in product((make_document(2), document), (390, 1280)):
-        page = open_sheet(shown, bypass_csp=True, viewport={"width": width, "height": 800})
-        found = axe.Axe().run(page)
-        assert found.violations_count == 0, found.generate_report()
+    document = make_document(2)
+    if is_decided:
+        given = {"because": WHY, "reasons": REASONS, "conditions": "until May"}
+        document = decide(make_document(20), decision="release with conditions", **given)
+    page = open_sheet(document, bypass_csp=True, viewport={"width": width, "height": 800})
+    found = axe.Axe().run(page)
+    assert found.violations_count == 0, found.generate_report()
 
 
 def test_the_recommendation_and_the_decision_are_on_the_first_screen(open_sheet):

@@ -6,9 +6,11 @@ from quick_audits import shrink_models
 from .oracle import COUNTS, FOUND
 
 
-@pytest.fixture(autouse=True)
-def quick_audits(monkeypatch):
-    shrink_models(monkeypatch)
+@pytest.fixture(autouse=True, scope="module")
+def quick_audits():
+    with pytest.MonkeyPatch.context() as patch:
+        shrink_models(patch)
+        yield
 
 
 @pytest.fixture(autouse=True)

@@ -1,4 +1,4 @@
-"""The command, and code, in copies of a process that has imported it: a program takes seconds.
+"""Commands and programs in copies of a process that has imported skmia, which takes seconds.
 
 The process that is copied is one of its own, which runs nothing else: libraries that have started
 threads do not work in copies.
@@ -9,17 +9,23 @@ import os
 import signal
 import sys
 import traceback
+from functools import partial
 from multiprocessing.reduction import DupFd
+from tempfile import TemporaryFile
+from types import ModuleType
 
 import pytest
+from quick_audits import shrink_models
 from threadpoolctl import threadpool_limits
 
-from skmia.cli import main
+from skmia.cli import _model, main
 
 FORKS = pytest.mark.skipif(sys.platform != "linux", reason="copies of processes are made on Linux")
 PATIENCE = 120.0  # seconds, after which a test that hangs fails
 STREAMS = ("stdin", "stdout", "stderr")
-PRELOADED = ["forked", "pandas", "scipy.stats", "sklearn.ensemble", "skmia.report"]
+# The process that is copied starts once, so all that ask for copies name the same here.
+PRELOADED = ["forked", "pandas", "scipy.stats", "sklearn.ensemble", "skmia.report", "distributed"]
+PRELOADED += ["skmia.shadow", "skmia.synthetic", "skmia.cli._audit"]
 _started = {}  # processes by their numbers
 
 
@@ -29,11 +35,14 @@ def fork_command(*arguments, folder=".", closed=(), outputs=None):
     closed: the streams that it starts without, of 0, 1 and 2; outputs: the files that others are.
     What else is printed goes nowhere.
     """
+    return _start_copy(partial(_run_command, arguments), folder, closed, outputs or {})
+
+
+def _start_copy(run, folder, closed, outputs):
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(PRELOADED)
     process = context.Process(
-        target=_run_copy,
-        args=(list(map(str, arguments)), os.path.abspath(folder), closed, _Outputs(outputs or {})),
+        target=_run_copy, args=(run, os.path.abspath(folder), closed, _Outputs(outputs))
     )
     process.start()
     _started[process.pid] = process
@@ -50,7 +59,7 @@ class _Outputs:
         return dict, ([(stream, DupFd(number)) for stream, number in self._numbers.items()],)
 
 
-def _run_copy(arguments, folder, closed, outputs):
+def _run_copy(run, folder, closed, outputs):
     code = 70
     try:
         os.setsid()
@@ -58,7 +67,7 @@ def _run_copy(arguments, folder, closed, outputs):
         _replace_streams(closed, {stream: number.detach() for stream, number in outputs.items()})
         signal.signal(signal.SIGINT, signal.default_int_handler)
         with threadpool_limits(1):
-            code = _run_to_the_end(arguments)
+            code = _run_to_the_end(run)
     except BaseException:
         traceback.print_exc(file=sys.stderr or sys.__stderr__)
     finally:
@@ -78,10 +87,18 @@ def _replace_streams(closed, outputs):
         os.close(number)
 
 
-def _run_to_the_end(arguments):
-    """Run the command, and flush its streams as Python does at its end."""
+def _run_command(arguments):
+    """Run the command with small models; a test in this process shows it with those of all."""
+    patch = pytest.MonkeyPatch()
+    shrink_models(patch)
+    patch.setitem(_model._SETTINGS, "random-forest", {"n_estimators": 5})
+    return main(list(map(str, arguments)))
+
+
+def _run_to_the_end(run):
+    """Run a program, and flush its streams as Python does at its end."""
     try:
-        code = main(arguments)
+        code = run()
     except SystemExit as end:
         code = end.code or 0
     for stream in (sys.stdout, sys.stderr):
@@ -108,24 +125,24 @@ def run_forked(*arguments, **settings):
     return wait_for_end(fork_command(*arguments, **settings))
 
 
-def run_code(code, errors):
-    """Run code in a copy, write what is said of errors to a file, and return the exit code."""
-    context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(PRELOADED)
-    process = context.Process(target=_execute, args=(code, str(errors)))
-    process.start()
-    _started[process.pid] = process
-    return wait_for_end(process.pid)
+def run_program(code, *arguments, folder="."):
+    """Run code as ``python -c`` would, in a copy; return its exit code, outputs and errors.
+
+    Its hashes of strings are others than those of this process, as the copied one has its own.
+    """
+    with TemporaryFile("w+") as out, TemporaryFile("w+") as err:
+        streams = {1: out.fileno(), 2: err.fileno()}
+        run = partial(_run_code, code, list(map(str, arguments)))
+        ended = wait_for_end(_start_copy(run, folder, (), streams))
+        texts = []
+        for file in (out, err):
+            file.seek(0)
+            texts.append(file.read())
+    return ended, *texts
 
 
-def _execute(code, errors):
-    code_of_end = 1
-    try:
-        with open(errors, "w") as sys.stderr, threadpool_limits(1):
-            try:
-                exec(code, {})
-                code_of_end = 0
-            except BaseException:
-                traceback.print_exc()
-    finally:
-        os._exit(code_of_end)
+def _run_code(code, arguments):
+    sys.argv, sys.path[:0] = ["-c", *arguments], [""]
+    main_module = sys.modules["__main__"] = ModuleType("__main__")
+    exec(code, vars(main_module))
+    return 0

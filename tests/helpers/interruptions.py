@@ -81,16 +81,16 @@ def assert_same_answers(found, expected):
 
 
 def assert_interruptions_leave(fitted, learn, X):
-    """Interrupt copies of a fitted estimator at three places while they learn; the last is one."""
+    """Interrupt copies of a fitted estimator somewhere while they learn, and at the last place."""
     expected, n_stopped = answer(fitted, X), 0
     learn(copy.deepcopy(fitted))  # fills what records and parameters store on first use
     counted = copy.deepcopy(fitted)
     n_lines = run_to_line(lambda: learn(counted))
-    for place in [*(random.randint(1, n_lines) for _ in range(2)), n_lines]:
+    for place in (random.randint(1, n_lines), n_lines):
         trial = copy.deepcopy(fitted)
         state = freeze(vars(trial))
         if interrupt(lambda: learn(trial), place):  # noqa: B023 - called at once
             n_stopped += 1
             assert freeze(vars(trial)) == state
             assert_same_answers(answer(trial, X), expected)
-    assert n_stopped >= 2  # what draws without a seed can take fewer lines another time
+    assert n_stopped >= 1  # what draws without a seed can take fewer lines another time

@@ -45,6 +45,13 @@ def shrink_forest(model):
     return clone(model).set_params(n_estimators=10) if "n_estimators" in settings else model
 
 
+def shrink_models_of_tables(monkeypatch):
+    """Use fewer trees to tell synthetic rows from others, and to tell two tables apart."""
+    monkeypatch.setattr("skmia.synthetic._generator_attack._N_TREES", 20)
+    sizes = {0: {"n_estimators": 20, "min_samples_leaf": 5}}
+    monkeypatch.setattr("skmia._core.blind._SIZES_OF_TREES", sizes)
+
+
 def permute_less(monkeypatch):
     """Permute membership 199 times, which decides all but numbers that are close to chance."""
     monkeypatch.setattr("skmia.report.checks._permutation.count_permutations", count_few)

@@ -14,6 +14,8 @@ from skmia.synthetic._table._evidence import (
     write_table_verdict,
 )
 
+pytestmark = pytest.mark.usefixtures("quick_tables")
+
 
 def draw(rng, n):
     table = pd.DataFrame(rng.normal(size=(n, 3)), columns=list("abc"))

@@ -10,6 +10,8 @@ from skmia.cli import main
 from skmia.synthetic import audit_table
 from skmia.synthetic._table._person_table import join_tables_of_persons
 
+pytestmark = pytest.mark.usefixtures("quick_tables")
+
 PATIENTS = pd.DataFrame({"id": [7, 3, 9], "age": [30, 40, 50]})
 VISITS = pd.DataFrame(
     {

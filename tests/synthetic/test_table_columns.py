@@ -9,6 +9,8 @@ import pytest
 from skmia.synthetic import audit_table
 from skmia.synthetic._table._columns import find_identifiers, fit_columns
 
+pytestmark = pytest.mark.usefixtures("quick_tables")
+
 N = 100
 
 

@@ -7,6 +7,8 @@ import pytest
 from skmia.synthetic import audit_table
 from skmia.synthetic.cost import estimate_table_cost
 
+pytestmark = pytest.mark.usefixtures("quick_tables")
+
 
 def make(n, d):
     return np.broadcast_to(0.0, (n, d))

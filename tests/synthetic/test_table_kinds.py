@@ -10,6 +10,8 @@ from skmia.report._document import check_table_document
 from skmia.synthetic import BootstrapGenerator, audit_table
 from skmia.synthetic._table._columns import unify, unify_tables
 
+pytestmark = pytest.mark.usefixtures("quick_tables")
+
 N = 40
 
 

@@ -1,13 +1,11 @@
 """The test of copies ends within a limit of memory, and an audit says what it drew."""
 
-import os
-import subprocess
-import sys
 import textwrap
 
 import numpy as np
 import pandas as pd
 import pytest
+from forked import FORKS, run_program
 
 from skmia.synthetic import CopyTest, audit_table
 from skmia.synthetic._cells import TableCells
@@ -36,16 +34,10 @@ LIMITED = """
 """
 
 
-@pytest.mark.skipif(not os.path.exists("/proc/self/statm"), reason="limits are those of Linux")
+@FORKS
 def test_a_test_of_copies_holds_at_most_ten_tables():
-    one = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")
-    done = subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(LIMITED)],
-        capture_output=True,
-        text=True,
-        env={**os.environ, **one},
-    )
-    assert done.returncode == 0, done.stderr[-2000:]
+    code, _, told = run_program(textwrap.dedent(LIMITED))
+    assert code == 0, told[-2000:]
 
 
 def draw_table(rng, n_rows):
@@ -68,6 +60,7 @@ def test_encoded_tables_are_neither_copied_nor_changed():
         np.testing.assert_array_equal(column, kept)
 
 
+@pytest.mark.usefixtures("quick_tables")
 def test_a_report_says_how_many_of_how_many_rows_were_attacked():
     rng = np.random.default_rng(0)
     real, made, held_out = (draw_table(rng, n) for n in (2400, 2100, 300))

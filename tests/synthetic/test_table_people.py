@@ -13,6 +13,8 @@ from skmia.synthetic import InferenceRisk, LinkabilityRisk, SinglingOutRisk, aud
 from skmia.synthetic._risks import average_by_person
 from skmia.synthetic._table._people import find_repeated_persons
 
+pytestmark = pytest.mark.usefixtures("quick_tables")
+
 
 def draw_visits(rng, n_people, n_rows=5):
     """Visits of people, with columns that each of them has."""

@@ -86,6 +86,7 @@ def as_tensor(X):
     return pytest.importorskip("torch").as_tensor(X)
 
 
+@pytest.mark.usefixtures("copied_workers")
 @pytest.mark.skipif(not Path("/proc/self/io").exists(), reason="only Linux counts the bytes")
 @pytest.mark.parametrize("container", [np.asarray, pd.DataFrame, as_tensor])
 def test_records_are_mapped_and_not_sent_with_each_model(container):

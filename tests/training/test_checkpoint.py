@@ -67,12 +67,12 @@ def test_a_finished_pool_is_read_back_without_training(records, tmp_path, monkey
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="the test kills a forked process")
-def test_killed_twenty_times_it_ends_with_the_numbers_of_an_undisturbed_fit(records, tmp_path):
-    undisturbed = make_pool(n_estimators=40, estimator=SlowTree(max_depth=3)).fit(records)
+def test_killed_eight_times_it_ends_with_the_numbers_of_an_undisturbed_fit(records, tmp_path):
+    undisturbed = make_pool(n_estimators=20, estimator=SlowTree(max_depth=3)).fit(records)
     folder, rng, n_kills = tmp_path / "pool", np.random.default_rng(0), 0
     context = multiprocessing.get_context("fork")
-    while n_kills < 20:
-        pool = make_pool(folder, n_estimators=40, estimator=SlowTree(max_depth=3))
+    while n_kills < 8:
+        pool = make_pool(folder, n_estimators=20, estimator=SlowTree(max_depth=3))
         process = context.Process(target=pool.fit, args=(records,))
         process.start()
         time.sleep(rng.uniform(0, 0.06))
@@ -80,7 +80,7 @@ def test_killed_twenty_times_it_ends_with_the_numbers_of_an_undisturbed_fit(reco
         process.join()
         assert process.exitcode == -signal.SIGKILL
         n_kills += 1
-    resumed = make_pool(folder, n_estimators=40, estimator=SlowTree(max_depth=3)).fit(records)
+    resumed = make_pool(folder, n_estimators=20, estimator=SlowTree(max_depth=3)).fit(records)
     assert_same(resumed, undisturbed)
 
 
@@ -149,6 +149,7 @@ def test_folder_of_another_version_is_refused(records, tmp_path):
         make_pool(tmp_path / "pool", 2).fit(records)
 
 
+@pytest.mark.usefixtures("copied_workers")
 def test_seeds_jobs_and_fits_of_the_estimator_do_not_matter(records, tmp_path):
     first = make_pool(tmp_path / "pool", 2).fit(records)
     fitted = DecisionTreeClassifier(max_depth=3, random_state=5).fit(records.X, records.y)

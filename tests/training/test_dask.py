@@ -9,6 +9,7 @@ import joblib
 import numpy as np
 import pandas as pd
 import pytest
+from forked import PRELOADED
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.ensemble import RandomForestClassifier
@@ -43,8 +44,7 @@ def copied_workers():
     """Let workers begin as copies of one process, which imports once what they need."""
     with dask.config.set({"distributed.worker.multiprocessing-method": "forkserver"}):
         distributed.utils.get_mp_context()  # which names less
-        needed = ["distributed", "skmia.attacks", "skmia.shadow", "sklearn.ensemble"]
-        multiprocessing.set_forkserver_preload(needed)
+        multiprocessing.set_forkserver_preload(PRELOADED)
         yield
 
 

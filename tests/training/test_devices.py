@@ -230,6 +230,7 @@ class Use:
         return _Noting(self._folder, number)
 
 
+@pytest.mark.usefixtures("copied_workers")
 def test_a_pool_on_two_devices_equals_one_on_one(monkeypatch, tmp_path):
     rng = np.random.default_rng(0)
     records = Records(rng.normal(size=(N, 6)).astype(np.float32), rng.integers(3, size=N))

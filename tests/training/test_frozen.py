@@ -128,9 +128,11 @@ def test_a_frozen_transformer_in_columns_is_fitted_again():
         np.testing.assert_allclose(part.mean_, X[inside, :2].mean(axis=0))
 
 
+@pytest.mark.usefixtures("copied_workers")
 def test_numbers_do_not_depend_on_the_number_of_jobs():
     estimator = make_pipeline(StandardScaler(), CalibratedClassifierCV(FROZEN))
-    one, two = fit_pool(estimator), fit_pool(estimator, n_jobs=2)
+    one = fit_pool(estimator)
+    two = fit_pool(estimator, n_jobs=2)
     np.testing.assert_array_equal(one.signals_, two.signals_)
 
 

@@ -2,13 +2,13 @@
 
 import functools
 import re
-import subprocess
 import sys
 import textwrap
 import types
 
 import numpy as np
 import pytest
+from forked import FORKS, run_program
 from sklearn.base import clone
 from sklearn.ensemble import BaggingClassifier
 from sklearn.frozen import FrozenEstimator
@@ -297,6 +297,7 @@ def test_integers_beyond_double_precision_count(tmp_path):
 
 PROGRAM = """
 import importlib, pathlib, sys
+sys.dont_write_bytecode = True
 import numpy as np
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
@@ -334,24 +335,29 @@ for text in sys.argv[2:]:  # as of a module that is edited between two sessions
 """
 
 
-def test_another_process_goes_on_unless_a_module_was_edited(tmp_path):
+@FORKS
+def test_another_process_goes_on_unless_a_module_was_edited(tmp_path, monkeypatch, capsys):
     helpers = tmp_path / "helpers.py"
     helpers.write_text("BY = 3.0\n\ndef scale(X):\n    return X * BY\n")
-    (tmp_path / "program.py").write_text(PROGRAM)
 
-    def run(n_models, *edits):
-        command = [sys.executable, "-B", "program.py", str(n_models), *edits]
-        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
-        return done.stdout.split(";")[:-1]
-
-    (first,) = run(2)
+    with monkeypatch.context() as patch:
+        patch.chdir(tmp_path)
+        patch.syspath_prepend(tmp_path)
+        patch.setattr(sys, "argv", ["-c", "2"])
+        patch.setattr(sys, "dont_write_bytecode", True)  # as the program sets it
+        main_module = types.ModuleType("__main__")
+        patch.setitem(sys.modules, "__main__", main_module)
+        exec(PROGRAM, vars(main_module))
+        del sys.modules["helpers"]
+    first = capsys.readouterr().out.rstrip(";")
     assert first.split(" ")[:-1] == ["fit"] * 2
     helpers.write_text("BY = 3.0\n\ndef scale(X):\n    # A remark.\n    return X * BY\n")
-    same, other_code, other_global = run(
-        4,
+    edits = [
         "BY = 3.0\n\ndef scale(X):\n    return X + BY\n",
         "BY = 2.0\n\ndef scale(X):\n    return X * BY\n",
-    )
+    ]
+    _, told, _ = run_program(PROGRAM, 4, *edits, folder=tmp_path)
+    same, other_code, other_global = told.split(";")[:-1]
     assert same == first
     assert "differs in the code of scale (2)." in other_code
     assert "differs in the global BY that scale (2) reads: 3.0 there, 2.0" in other_global

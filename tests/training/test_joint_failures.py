@@ -152,13 +152,18 @@ def make_failing_criterion():
                 raise MemoryError("no room")
             return super().forward(out, y)
 
+    FailsTogether.__qualname__ = "FailsTogether"  # that copies of this process find by its name
     return FailsTogether
 
 
+@pytest.mark.usefixtures("copied_workers")
 @pytest.mark.parametrize("n_jobs", [None, 2])
-def test_workers_say_that_they_could_not_train_together(net, n_jobs):
-    net.set_params(criterion=make_failing_criterion())
-    with pytest.warns(JointTrainingWarning, match="8 of 8 shadow models: joint training failed"):
+def test_workers_say_that_they_could_not_train_together(net, n_jobs, monkeypatch):
+    criterion = make_failing_criterion()
+    monkeypatch.setitem(globals(), "FailsTogether", criterion)
+    net.set_params(criterion=criterion)
+    message = "8 of 8 shadow models: joint training failed"
+    with pytest.warns(JointTrainingWarning, match=message):
         pool = fit_pool(net, n_jobs=n_jobs)
     assert (pool.backend_, pool.backend_reason_) == ("joblib", REASON)
 

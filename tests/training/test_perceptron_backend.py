@@ -213,6 +213,7 @@ def test_only_what_is_asked_for_is_kept(store):
         np.testing.assert_allclose(together[k].raw, expected.raw, rtol=1e-5, atol=1e-6)
 
 
+@pytest.mark.usefixtures("copied_workers")
 def test_workers_give_the_same_models_as_one_process():
     X, y = make_data()
     job = make_job(MLPClassifier(5, max_iter=5), X, y)

@@ -99,6 +99,7 @@ def look(trained):
     return KeptResults(facts, {"proba": trained.answers[0].values}, trained.model)
 
 
+@pytest.mark.usefixtures("copied_workers")
 @pytest.mark.parametrize("n_jobs", [None, 2])
 @pytest.mark.parametrize("model", [LogisticRegression(), MLP, DecisionTreeClassifier()])
 def test_a_keeper_sees_each_model_by_its_number(table, model, n_jobs):

@@ -16,16 +16,20 @@ import skmia._training.workers
 from skmia import Records, ShadowPool
 from skmia.datasets import make_membership_problem
 
-ray = pytest.importorskip("ray")
-ray_joblib = pytest.importorskip("ray.util.joblib")
-
 # What the processes of a cluster leave behind is not a matter of the pool.
-pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning")
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::ResourceWarning"),
+    # To start ray takes ten seconds; test_ray_calls.py has its calls answered in this process.
+    pytest.mark.slow,
+    pytest.mark.usefixtures("cluster"),
+]
 
 
-@pytest.fixture(scope="module", autouse=True)
+@pytest.fixture(scope="module")
 def cluster():
     """Two workers on this machine; ray replaces Python's print, and leaves it so."""
+    ray = pytest.importorskip("ray")
+    ray_joblib = pytest.importorskip("ray.util.joblib")
     replaced = builtins.print
     ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False, logging_level="error")
     ray_joblib.register_ray()
@@ -39,7 +43,6 @@ def records():
     return make_membership_problem(200, random_state=0)[0]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     "model", [DecisionTreeClassifier(max_depth=4), RandomForestClassifier(5, n_jobs=2)], ids=str
 )
@@ -56,7 +59,6 @@ def test_numbers_are_those_of_a_local_fit(records, model, settings):
     np.testing.assert_array_equal(pool.outputs_, local.outputs_)
 
 
-@pytest.mark.slow
 def test_models_are_the_users_own(records):
     with joblib.parallel_config("ray"):
         pool = ShadowPool(
@@ -67,7 +69,6 @@ def test_models_are_the_users_own(records):
     assert all(model.coefs_[0].flags.writeable for model in pool.estimators_)
 
 
-@pytest.mark.slow
 def test_a_failure_is_told_as_a_local_one_is(records):
     with joblib.parallel_config("ray"), pytest.raises(RuntimeError, match="could not be trained"):
         ShadowPool(DecisionTreeClassifier(max_depth=-1), 4).fit(records)
@@ -88,7 +89,7 @@ def make_counted(fits):
     return CountedTree(max_depth=3)
 
 
-@pytest.mark.parametrize("on_disk", [True, pytest.param(False, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("on_disk", [True, False])
 def test_a_killed_worker_costs_its_model(records, tmp_path, monkeypatch, on_disk):
     np.save(tmp_path / "X.npy", np.repeat(records.X, 50, axis=1))
     records = Records(np.load(tmp_path / "X.npy", mmap_mode="r"), records.y)

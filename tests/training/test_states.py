@@ -108,7 +108,7 @@ def test_killed_inside_a_joint_training_it_goes_on_and_ends_with_the_same_bits(
 ):
     undisturbed = make_pool(ESTIMATORS[name]()).fit(records)
     folder, rng, n_kills = tmp_path / "pool", np.random.default_rng(0), 0
-    while n_kills < 4:
+    while n_kills < 2:
         pool = make_pool(ESTIMATORS[name](), folder)
         assert kill_in_training(pool, records, folder, rng.uniform(0, 0.02))
         n_kills += 1
@@ -162,6 +162,7 @@ def make_importable_net():
     return make_small_net(n_features=8, n_classes=3, max_epochs=20)
 
 
+@pytest.mark.usefixtures("copied_workers")
 @pytest.mark.parametrize("name", ["perceptron", "net"] if torch else ["perceptron"])
 def test_models_do_not_depend_on_who_is_trained_with_them(records, tmp_path, name):
     estimator = make_importable_net() if name == "net" else make_perceptron()
