@@ -1,8 +1,7 @@
 """Examples in docstrings are run where they are written, whatever room a class is named by.
 
 Signatures are read once: scikit-learn reads one for each copy of an estimator and for each call of
-a function, which takes a tenth of the time of an audit of few records. It also asks of each array
-whether it is a table of some library, and copies the tags of a frozen model each time it is asked.
+a function, which takes a tenth of the time of an audit of few records.
 
 Threads of OpenMP sleep while they wait. LightGBM starts one for each processor whatever
 OMP_NUM_THREADS says, and where other work has the processors, those that spin take thirty times as
@@ -15,10 +14,8 @@ import inspect
 import os
 import re
 
-import numpy as np
 from sklearn.base import BaseEstimator
-from sklearn.frozen import FrozenEstimator
-from sklearn.utils import _param_validation, get_tags, validation
+from sklearn.utils import _param_validation
 
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
@@ -59,28 +56,3 @@ def _get_known_parameters(cls):
 
 BaseEstimator._get_param_names = _get_known_parameters
 _param_validation.signature = functools.cache(inspect.signature)
-
-
-def _ask_of_no_array(is_table):
-    """Return a question about tables to which an array of numpy is No without a search."""
-
-    @functools.wraps(is_table)
-    def ask(x):
-        return type(x) is not np.ndarray and is_table(x)
-
-    return ask
-
-
-_libraries = getattr(getattr(validation, "nw", None), "dependencies", None)  # since 1.9
-for _name in ("is_into_dataframe", "is_into_series"):
-    if hasattr(_libraries, _name):
-        setattr(_libraries, _name, _ask_of_no_array(getattr(_libraries, _name)))
-
-
-def _get_frozen_tags(self):
-    tags = get_tags(self.estimator)  # made anew by the model
-    tags._skip_test = True
-    return tags
-
-
-FrozenEstimator.__sklearn_tags__ = _get_frozen_tags

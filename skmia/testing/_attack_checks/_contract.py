@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..._core.copies import is_fitted
 from ..._core.query import query_victim, unwrap
-from ..._core.randomness import isolated_randomness
+from ..._core.randomness import preserved_randomness, seed_everything
 from ..._core.records import Records
 from ._helpers import (
     asks_fitted,
@@ -233,7 +233,8 @@ def _global_states():
 def check_attack_is_reproducible(attack, records, membership):
     """Equal random_state, equal scores; the global generators are not touched."""
     # Elsewhere than the first fit, which may have left the generators where each fit leaves them.
-    with isolated_randomness(np.random.SeedSequence(0)):
+    with preserved_randomness():
+        seed_everything(0)
         before = _global_states()
         second = fitted(attack, records, membership)
         scores = [own.score_samples(records) for own in (attack, second)]

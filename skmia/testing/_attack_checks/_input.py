@@ -98,10 +98,9 @@ def check_attack_membership_forms(attack, records, membership):
     expected, few = attack, records[:5]  # the advantage reads the others
     scores, advantage = expected.score_samples(few), expected.score(records, membership)
     members = membership == 1
-    # Each kind of number and each container once: reading a list does not depend on what it holds.
+    forms = [members, members.astype(float), membership.astype(np.uint8), membership.tolist()]
     index = np.arange(len(members))[::-1]
-    forms = [members.astype(float), membership.astype(np.uint8), members.tolist()]
-    for bits in [*forms, pd.Series(members, index=index)]:
+    for bits in [*forms, members.tolist(), pd.Series(members, index=index)]:
         own = fitted(attack, records, bits)
         claim = f"Membership as {type(bits).__name__} must give the same {{}}"
         expect_close(own.offset_, expected.offset_, claim.format("offset_"))
