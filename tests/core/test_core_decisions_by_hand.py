@@ -21,15 +21,23 @@ from skmia._core import (
     coefficients,
     containers,
     drawing,
+    escaping,
     gaussians,
     guesses,
+    hashing,
+    label_maps,
     levels,
     linear_influence,
     matrix,
     metric_inputs,
     moments,
+    needs,
+    out_of_core,
+    probabilities,
     progress,
+    pseudo_victims,
     pvalues,
+    sandbox,
     splits,
     targets,
     text,
@@ -267,6 +275,92 @@ def run_with_threads(is_light):
     free = threads._BLAS.acquire(blocking=False)
     threads._BLAS.release()
     return taken, free
+
+
+def move(values, others):
+    values = np.arange(12.0).reshape(1, 4, 3)
+    return pseudo_victims.values_of(values, array(others))
+
+
+def are_lost(*squares):
+    """Return whether squares are lost beside 1e6 before, of records in two queries."""
+    both = [NS(squares=np.full((1, 2), 1e6))] * len(squares)
+    rest = [None if one is None else NS(squares=array([one])) for one in squares]
+    both = [None if one is None else side for one, side in zip(squares, both, strict=True)]
+    return pseudo_victims._are_lost(both, rest)
+
+
+LEAST = pseudo_victims._LEAST_SHARE * 1e6
+
+
+def draw_others(columns, models):
+    """Draw the models that leave, of three OUT and two IN models, of which one is elsewhere."""
+    inside = np.broadcast_to(array([True, False, True, False])[:, None], (4, len(columns)))
+    design = NS(n_in=2, n_out=3)
+    return pseudo_victims._draw_others(design, inside, array(columns), array(models))
+
+
+def expect_drawn(columns, models):
+    """The same in loops, by shares of the steps of model and column."""
+    into, out, steps = [0, 2], [1, 3], pseudo_victims._STEPS
+    found = []
+    for model in models:
+        others, n = (out, 3) if model in into else (into, 2)
+        ranks = [int((model * steps[0] + column * steps[1]) % 1 * n) for column in columns]
+        found.append([others[rank] if rank < 2 else -1 for rank in ranks])
+    return found
+
+
+def check_moment(name, values, given=((-1.0, nan), (-2.0, -3.0))):
+    found = tokens._check_moment(array(values), name, array(given))
+    return found
+
+
+def read_rows(X):
+    return (tell_refusal(lambda: tokens.read_tokens(array(X))) or "")[:26]
+
+
+def keeps(kind, what, kept):
+    return needs._is_kept_signal(what, NS(kind=kind, keeps=kept))
+
+
+def read_seconds(text):
+    with mock.patch.dict("os.environ", {} if text is None else {sandbox._SECONDS: text}):
+        return sandbox.read_seconds()
+
+
+def limit(evidence, low, estimate):
+    name = next(iter(levels.LIMITS))
+    return levels.set_level(evidence, {name: {"low": low, "estimate": estimate}})
+
+
+def choose_shrinkage(X):
+    """Return the share with the largest likelihood of held-out fifths, in loops."""
+    folds = np.arange(len(X)) % 5
+    parts = [gaussians._compare_shares(X[folds != k], X[folds == k]) for k in range(5)]
+    likelihood, distance = np.sum(parts, axis=0)
+    best = int(likelihood.argmax())
+    return gaussians._SHARES[best], distance[best] / distance[-1]
+
+
+def make_related(n, d=3):
+    rng = np.random.default_rng(0)
+    return rng.normal(size=(n, d)) + 2 * rng.normal(size=(n, 1))
+
+
+def renyi(alpha, p=(0.75, 0.25), q=(0.5, 0.5)):
+    p, q = array(p), array(q)
+    with np.errstate(divide="ignore"):
+        return float(probabilities.renyi_divergence_of_logs(LOG(p), LOG(q), alpha))
+
+
+def multiply_rows(X, Z):
+    moments = NS(
+        mean=array([1.0, 2.0]),
+        constant=array([False, True]),
+        inner=lambda left, right: (left * right).sum(axis=1),
+    )
+    return gaussians.inner_products(array(X), array(Z), moments)
 
 
 # Of each module: calls and answers. Whatever may be equal differs, and each branch decides once.
@@ -715,6 +809,270 @@ ANSWERS = {
         (lambda: len(Outputs.concat([Outputs(np.eye(2), [0, 1])] * 2)), 4),
     ],
 }
+
+# The same of further parts.
+MORE_ANSWERS = {
+    pseudo_victims: [
+        (lambda: move(None, [[1], [0]]), [[[3, 4, 5], [0, 1, 2]]]),
+        (lambda: move(None, [[1, 3, -1], [0, 2, 3]]), [[[3, 10, 2], [0, 7, 11]]]),
+        (lambda: pseudo_victims.part_of(array([[1], [2]]), array([0])), [[1], [2]]),
+        (lambda: pseudo_victims.part_of(array([[1, 3], [2, 4]]), array([1])), [[3], [4]]),
+        (lambda: are_lost([2 * LEAST, 0.5 * LEAST]), [False, True]),
+        (lambda: are_lost([LEAST, 0.5 * LEAST]), [False, True]),
+        (lambda: are_lost([2 * LEAST] * 2, [0.0, 2 * LEAST]), [True, False]),
+        (lambda: are_lost(None, [0.0, 2 * LEAST]), [True, False]),
+        (
+            lambda: pseudo_victims._stay(np.ones((3, 2), dtype=bool), 0, array([2, -1])),
+            [[False, False], [True, True], [False, True]],
+        ),
+        (
+            lambda: pseudo_victims._stay(np.ones((2, 2), dtype=bool), 1, array([0])),
+            [[False, False], [False, False]],
+        ),
+        (
+            lambda: pseudo_victims._list_next(
+                array([[1, 0], [0, 0], [1, 1], [0, 1]], dtype=bool), array([0, 1, 2, 3])
+            ),
+            [[1, 2], [2, 2], [3, 0], [0, 0]],
+        ),
+        (lambda: draw_others(range(20), [0, 1]), expect_drawn(range(20), [0, 1])),
+        (lambda: {*draw_others(range(40), [2]).ravel().tolist()}, {1, 3, -1}),
+        (lambda: pseudo_victims._with_axes(None, 1), None),
+        (
+            lambda: [
+                one.shape
+                for one in pseudo_victims._with_axes(
+                    NS(count=np.ones(3), mean=np.ones((2, 3)), squares=np.ones((2, 3))), 2
+                )
+            ],
+            [(3,), (2, 1, 1, 3), (2, 1, 1, 3)],
+        ),
+    ],
+    moments: [
+        (
+            lambda: moments._order_pairs(
+                array([[1, 0], [0, 1], [0, 0], [1, 1]], dtype=bool), None, array([1, 0, 3, 2])
+            ),
+            [0, 1, 2, 3],
+        ),
+        (
+            lambda: moments._order_pairs(
+                array([[1, 0], [0, 0], [0, 1], [1, 1]], dtype=bool), None, array([2, 3, 0, 1])
+            ),
+            [0, 2, 1, 3],
+        ),
+        (
+            lambda: moments._order_pairs(
+                array([[1, 0], [0, 0], [1, 1], [1, 1]], dtype=bool), None, array([2, 3, 0, 1])
+            ),
+            None,
+        ),
+        (lambda: moments._order_pairs(np.eye(2, dtype=bool), None, array([-1, -1])), None),
+        (
+            lambda: moments._order_pairs(
+                array([[1], [0], [0], [0]], dtype=bool),
+                array([[0], [0], [1], [0]], dtype=bool),
+                array([2, 3, 0, 1]),
+            ),
+            [0, 2],
+        ),
+        (
+            lambda: moments._order_pairs(
+                array([[1], [0], [0], [0]], dtype=bool),
+                array([[0], [1], [0], [0]], dtype=bool),
+                array([2, 3, 0, 1]),
+            ),
+            None,
+        ),
+        (
+            lambda: moments._order_pairs(
+                np.zeros((2, 1), dtype=bool), np.zeros((2, 1), dtype=bool), array([-1, 0])
+            ),
+            None,
+        ),
+    ],
+    needs: [
+        (lambda: keeps("label", "auto", {"auto"}), False),
+        (lambda: keeps("label", "auto", {needs.LABELS}), True),
+        (lambda: keeps("label", "loss", {"loss"}), True),
+        (lambda: keeps("proba", "auto", {"auto"}), True),
+        (lambda: keeps("proba", "auto", {("auto", 2.0)}), False),
+        (lambda: keeps("logits", ("auto", 2.0), {("auto", 2.0)}), True),
+        (lambda: keeps("decision", ("auto", 2.0), {"auto"}), True),
+        (lambda: keeps("decision", "loss", {"auto"}), False),
+        (lambda: keeps("value", "auto", {"loss"}), False),
+        (
+            lambda: needs._ask_for(("auto", 2.0)),
+            "it needs the log odds of the shadow models at temperature 2; fit the pool with "
+            "temperatures=(2,) or more",
+        ),
+        (lambda: needs._ask_for("gradients")[-20:], 'with store="models"'.rjust(20)),
+        (lambda: needs._ask_for("auto")[:38], "it needs a signal of each shadow model"),
+        (lambda: needs._ask_for(NS(name="x"))[:25], "it needs the signal 'x' o"),
+        (lambda: needs._ask_for("outputs")[:27], "it needs the outputs of the"),
+        (lambda: needs._ask_for(needs.LABELS)[:23], "it compares the labels "),
+        (
+            lambda: needs._why_no_answers(
+                needs.Needs(reads=frozenset({"proba"})), NS(kind="proba")
+            ),
+            None,
+        ),
+        (
+            lambda: needs._why_no_answers(needs.Needs(reads=frozenset()), NS(kind="proba")),
+            "no single kind of model suits all of its parts",
+        ),
+    ],
+    sandbox: [
+        (lambda: read_seconds(None), sandbox._USUAL_SECONDS),
+        (lambda: read_seconds("2.5"), 2.5),
+        (lambda: read_seconds("99999999"), 99999999.0),
+        *(
+            (
+                lambda text=text: (tell_refusal(lambda: read_seconds(text)) or "")[-40:],
+                f"must be a number of seconds above 0, got {text!r}."[-40:],
+            )
+            for text in ("0", "-1", "1e8", "two", "nan")
+        ),
+    ],
+    label_maps: [
+        (
+            lambda: [
+                label_maps.as_value(one)
+                for one in (True, np.bool_(False), "TRUE", " false ", "1.50", "inf", " b ", 3)
+            ],
+            [1.0, 0.0, 1.0, 0.0, 1.5, "inf", "b", 3.0],
+        ),
+        (lambda: label_maps.sort_by_value(["10", "9", "2.5"]), ["2.5", "9", "10"]),
+        (lambda: label_maps.sort_by_value(["10", "9", "b"]), ["10", "9", "b"]),
+        (lambda: label_maps.match_labels(["1", "0"], [0, 1]), {"1": 1, "0": 0}),
+        (lambda: label_maps.match_labels(["A", "b"], ["a", "B"]), {"A": "a", "b": "B"}),
+        (lambda: label_maps.match_labels(["A", "b"], ["a", "A", "B"]), None),
+        (lambda: label_maps.match_labels(["1", "1.0"], [0, 1]), None),
+        (lambda: label_maps.match_labels(["2"], [0, 1]), None),
+    ],
+    escaping: [
+        (lambda: escaping.join_names([]), ""),
+        (lambda: escaping.join_names(["a"]), "a"),
+        (lambda: escaping.join_names("abc"), "a, b and c"),
+        (lambda: escaping.join_names("abc", 3), "a, b and c"),
+        (lambda: escaping.join_names("abcd", 2), "a, b and 2 more"),
+        (
+            lambda: escaping.to_plain(
+                {1: [nan, np.float64(2.0), None], "b": (True, "x\ud800", INF)}
+            ),
+            {"1": [None, 2.0, None], "b": [True, "x\\ud800", None]},
+        ),
+    ],
+    hashing: [
+        (
+            lambda: hashing.find_repeated_prints(
+                array([5, 7, 5, 7, 9], dtype=np.uint64), array([1, 0, 0, 0, 1], dtype=bool)
+            ),
+            ([5, 7], [True, False]),
+        ),
+        (
+            lambda: hashing.find_repeated_prints(
+                array([5, 7], dtype=np.uint64), array([1, 0], dtype=bool)
+            ),
+            ([], []),
+        ),
+    ],
+    out_of_core: [
+        (lambda: out_of_core.find_smallest(array([5, 1, 9]), 2), 5),
+        (lambda: out_of_core.count_below(array([1, 5, 7]), array([5, 5, 6])), [0, 2, 6]),
+        (
+            lambda: out_of_core.sort_places((array([3, 1, 2, 1]), array([0, 0, 1, 0]))),
+            [2, 0, 3, 1],
+        ),
+        (lambda: out_of_core.sort_places((array([9, 9, 9]), array([3, 1, 2]))), [2, 0, 1]),
+        (lambda: out_of_core.are_among(array([1, 5, 9]), array([9, 0, 1])), [True, False, True]),
+        (lambda: out_of_core.are_among(array([1, 5]), array([])), [False, False]),
+        (lambda: out_of_core.find_first(array([1, 0, 1, 2, 0])), [1, 0, 3]),
+    ],
+    probabilities: [
+        *(
+            (
+                lambda alpha=alpha: renyi(alpha),
+                LOG((array([0.75, 0.25]) ** alpha * 0.5 ** (1 - alpha)).sum()) / (alpha - 1),
+            )
+            for alpha in (0.25, 0.5, 0.75, 2.0, 9.0)
+        ),
+        (lambda: renyi(1), 0.75 * LOG(1.5) + 0.25 * LOG(0.5)),
+        (lambda: renyi(2.0, (0.0, 1.0), (0.25, 0.75)), LOG(4 / 3)),
+        (lambda: renyi(0.25, (1.0, 0.0), (0.25, 0.75)), -LOG(0.25)),
+        (lambda: renyi(2.0, (0.5, 0.5), (0.0, 1.0)), INF),
+    ],
+    targets: [
+        (lambda: targets.is_broadcast("target size and different to the input size"), True),
+        (lambda: targets.is_broadcast("target size"), False),
+        (lambda: targets.is_broadcast("different to the input size"), False),
+    ],
+    levels: [
+        (lambda: limit("no such evidence", 9.0, 9.0).name, "unknown"),
+        (lambda: limit(levels.NONE, 9.0, 9.0).name, "none"),
+        (lambda: levels.read_level({"name": "none", "other": 1}).name, "none"),
+    ],
+    gaussians: [
+        (lambda: gaussians.choose_shrinkage(make_related(9)), (1.0, 1.0)),
+        (lambda: gaussians.choose_shrinkage(make_related(10)), choose_shrinkage(make_related(10))),
+        (lambda: gaussians.choose_shrinkage(make_related(30)), choose_shrinkage(make_related(30))),
+        (lambda: gaussians.choose_shrinkage(make_related(30)).share < 1, True),
+        (lambda: gaussians.choose_shrinkage(make_related(30, 1)), (1.0, 1.0)),
+        (
+            lambda: multiply_rows([[2.0, 2.0], [3.0, 2.0]], [[5.0, 2.0], [1.0, 2.0]]),
+            [4.0, 0.0],
+        ),
+        (
+            lambda: multiply_rows([[2.0, 3.0], [3.0, 2.0]], [[5.0, 2.0], [1.0, 9.0]]),
+            [INF, INF],
+        ),
+    ],
+    tokens: [
+        (lambda: tokens._get_scale(None), 1.0),
+        (lambda: tokens._get_scale(10), LOG(10)),
+        (lambda: tokens._get_scale(1.0000001) > 0, True),
+        (lambda: tell_refusal(lambda: tokens._get_scale(1)) is None, False),
+        (lambda: tokens._check_moment(None, "std", None), None),
+        (lambda: check_moment("std", [[0.0, nan], [2.0, 3.0]]), [[0.0, nan], [2.0, 3.0]]),
+        (lambda: check_moment("mean", [[-1.0, nan], [2.0, 3.0]]), [[-1.0, nan], [2.0, 3.0]]),
+        (
+            lambda: tell_refusal(lambda: check_moment("std", [[-0.5, nan], [2.0, 3.0]])),
+            "std must be at least 0; got -0.5.",
+        ),
+        (
+            lambda: tell_refusal(lambda: check_moment("std", [[0.5, 1.0], [2.0, 3.0]])) is None,
+            False,
+        ),
+        (lambda: tell_refusal(lambda: check_moment("std", [[0.5, nan]])) is None, False),
+        (
+            lambda: tokens.read_tokens(array([[3, 5, -1], [0, 5 - tokens.GIVEN, 7]])),
+            ([[3, 5, -1], [0, 5, 7]], [2, 3], [[True, True, False], [True, False, True]]),
+        ),
+        (lambda: read_rows([[3, -1, 5]]), "Each row must begin with t"),
+        (lambda: read_rows([[3, -2]]), "Each row must begin with t"),
+        (lambda: read_rows([[-1, -1]]), "Each row must begin with t"),
+        (lambda: read_rows([3, 5]), "X must be a matrix of toke"),
+        (lambda: read_rows([[3.0]]), "X must be a matrix of toke"),
+        (
+            lambda: tokens.stack_tokens([array([3, 5]), array([7])], [[True, False], [True]], 3),
+            [[3, 5 - tokens.GIVEN, -1], [7, -1, -1]],
+        ),
+        (lambda: tokens.stack_tokens([array([3, 5])], [[True, True]]), [[3, 5]]),
+        (lambda: tokens.stack_tokens([array([3, 5])], [[True, True]], 2), [[3, 5]]),
+        (
+            lambda: (
+                tell_refusal(lambda: tokens.stack_tokens([array([3, 5])], [[True, True]], 1))
+                is None
+            ),
+            False,
+        ),
+    ],
+}
+
+
+@pytest.mark.parametrize("module", MORE_ANSWERS, ids=lambda module: module.__name__)
+def test_further_answers_by_hand(module):
+    expect_answers(MORE_ANSWERS[module])
 
 
 @pytest.mark.parametrize("module", ANSWERS, ids=lambda module: module.__name__)
