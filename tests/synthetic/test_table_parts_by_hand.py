@@ -1,0 +1,559 @@
+"""Columns, kinds and persons of an audit of tables, each decision with an answer by hand."""
+
+from types import SimpleNamespace as NS
+
+import numpy as np
+import pandas as pd
+import pytest
+from by_hand import expect_answers, tell_refusal
+from numpy import array, nan
+from scipy.stats import norm
+
+from skmia.synthetic._table import _audit, _columns, _evidence, _measure, _people, _report
+
+
+def kind(values, dtype=None):
+    return _measure._name_kind(pd.Series(values, dtype=dtype))
+
+
+def read(values, kind=_measure._NUMBERS):
+    return _measure._read_kind_numbers(pd.Series(values), kind)
+
+
+def round_to(real, made, real_type, made_type):
+    parts = {
+        "real": pd.Series(real, dtype=real_type),
+        "synthetic": pd.Series(made, dtype=made_type),
+    }
+    numbers = {name: part.to_numpy(dtype=float) for name, part in parts.items()}
+    found = _measure._round_to_coarsest(numbers, parts)
+    return [*found["real"], *found["synthetic"]]
+
+
+def unify(real, made):
+    parts = {"real": pd.Series(real), "synthetic": pd.Series(made)}
+    found = _measure._unify_column(parts, "c")
+    return [[*found[name]] for name in found]
+
+
+def correlate(matrix, weights, by=1.0):
+    """Compare weighted correlations with those of rows that are repeated."""
+    repeated = np.repeat(array(matrix), weights, axis=0)
+    found = _measure._correlate(array(matrix) * [1.0, by], array(weights, dtype=float))
+    return found - np.corrcoef(repeated.T)
+
+
+def bin_numbers(own, made, is_number=True):
+    return _measure.TableSimilarity._bin(NS(_number=[is_number]), 0, array(own), array(made))
+
+
+def check_columns(frame, names=("a", "b")):
+    found = tell_refusal(
+        lambda: _measure._check_same_columns(pd.DataFrame(columns=frame), list(names), "holdout")
+    )
+    return found and found[:40]
+
+
+def read_codes(texts, numbers):
+    parts = {"real": pd.Series(texts, dtype=object), "synthetic": pd.Series(numbers)}
+    found = _columns._read_codes(parts, ["real"], [parts["synthetic"]])
+    return found and ([*found[0]["synthetic"]], found[1][:17])
+
+
+def convert(texts, others, dtype=None):
+    parts = {"real": pd.Series(texts, dtype=object), "synthetic": pd.Series(others, dtype=dtype)}
+    found = _columns._convert_texts(parts, ["real"], [parts["synthetic"]])
+    return found and ([*found[0]["real"]], found[1])
+
+
+def read_date(*texts):
+    found = _columns._read_date(pd.Series(list(texts), dtype=object))
+    return None if found is None else [None if pd.isna(one) else str(one.date()) for one in found]
+
+
+def spell(real, made):
+    parts = {"real": pd.Series(real, dtype=object), "synthetic": pd.Series(made, dtype=object)}
+    found, words = _columns._spell_alike(parts)
+    return [*found["real"]] == list(real), [*found["synthetic"]] == list(made), words
+
+
+def round_alike(real, made):
+    parts = {"real": pd.Series(real), "synthetic": pd.Series(made)}
+    found, words = _columns._round_alike(parts)
+    return float(found["real"].iloc[-1]), float(found["synthetic"].iloc[-1]), words
+
+
+TENTHS, WHOLE, TENS = np.arange(10) + 0.1, np.arange(10.0), np.arange(10.0) * 10
+
+
+def name_misfit(real, made, held=None):
+    parts = {"real": pd.Series(real), "synthetic": pd.Series(made)}
+    parts |= {} if held is None else {"holdout": pd.Series(held)}
+    return _columns._name_misfit(parts)
+
+
+def name_range(real, made):
+    return _columns._name_range({"real": pd.Series(real), "synthetic": pd.Series(made)})
+
+
+def codes(*names):
+    return {str(k): array(one) for k, one in enumerate(names)}
+
+
+def read_people(group_by, holdout=True):
+    tables = {
+        "real": pd.DataFrame({"a": [1, 2, 3], "p": ["x", "y", "x"]}),
+        "holdout": pd.DataFrame({"a": [4, 5], "p": ["z", "y"]}),
+    }
+    tables = tables if holdout else {"real": tables["real"]}
+    found, people = _people.read_people(tables, group_by)
+    return found, people
+
+
+def leave_out_shared():
+    tables, people = _people.leave_out_shared(*read_people("p"))
+    return (
+        {name: table.a.tolist() for name, table in tables.items()},
+        {name: one.tolist() for name, one in people.groups.items()},
+        people.n_shared,
+        people.n_left_out,
+    )
+
+
+def count_identifiers(real, made, held, words="codes"):
+    tables = {
+        "real": pd.DataFrame({"id": real}),
+        "synthetic": pd.DataFrame({"id": made}),
+        "holdout": pd.DataFrame({"id": held}),
+    }
+    return _audit._count_identifiers(tables, {"id": words})
+
+
+def choose_evidence(n_rows=(100, 100), shift=None, leak=(False, True), share=0.1, reverse=None):
+    results = pd.DataFrame({"leak": leak, "pvalue": 0.5})
+    grounds = NS(n_rows=n_rows, shift=shift, results=results, smallest_share=share)
+    before = _evidence.find_obstacle, _evidence.list_table_reversals
+    _evidence.find_obstacle = lambda n_rows: None if n_rows else "too few"
+    _evidence.list_table_reversals = lambda results: reverse
+    try:
+        return _evidence.choose_table_evidence(grounds)
+    finally:
+        _evidence.find_obstacle, _evidence.list_table_reversals = before
+
+
+def leads(unchanged=1, evidence=_report.LEAK, leak=True):
+    rows = [{"name": "other", "leak": not leak}, {"name": _report.FIRST, "leak": leak}]
+    return _report._leads_with_counts(
+        {"results": rows, "unchanged": unchanged, "evidence": evidence}
+    )
+
+
+UNITS = NS(many="rows", one="row")
+COUNTS = {"train": 1200, "n_train": 5000, "test": None, "n_test": None, "alone": 7}
+
+
+def people(**given):
+    settings = {"n_shared": 0, "columns": (), "repeated": (), "groups": None}
+    return NS(**settings | given)
+
+
+def check_people(units=None, **given):
+    found = _audit._check_people(people(**given), units)
+    return found["status"], found["text"][:36]
+
+
+# Of each module: calls and answers. Whatever may be equal differs, and each branch decides once.
+ANSWERS = {
+    _measure: [
+        (lambda: kind([1.0]), "numbers"),
+        (lambda: kind([True]), "truth values"),
+        (lambda: kind([1j]), "complex"),
+        (lambda: kind(pd.to_datetime(["2020-01-01"])), "dates"),
+        (lambda: kind(pd.to_timedelta([1], unit="D")), "durations"),
+        (lambda: kind([1, 2], "category"), "categories of numbers"),
+        (lambda: kind(["a"], "category") == kind(["a"]) == kind(["a"], object), True),
+        (lambda: read([1.0, nan]), [1.0, nan]),
+        (lambda: read([None, None]), [nan, nan]),
+        (
+            lambda: read(pd.to_datetime(["1970-01-02 12:00", None]), _measure._DATES),
+            [1.5, nan],
+        ),
+        (
+            lambda: read(pd.to_datetime(["1970-01-02 02:00+02:00"]), _measure._DATES),
+            [1.0],
+        ),
+        (lambda: read(pd.to_timedelta([36], unit="h"), _measure._DURATIONS), [1.5]),
+        (lambda: round_to([0.1], [0.2], "float64", "float64"), [0.1, 0.2]),
+        (
+            lambda: round_to([0.1], [0.2], "float32", "float64"),
+            [float(np.float32(0.1)), float(np.float32(0.2))],
+        ),
+        (
+            lambda: round_to([0.1], [0.2], "float16", "float32"),
+            [float(np.float16(0.1)), float(np.float16(np.float32(0.2)))],
+        ),
+        (
+            lambda: round_to([0.1], [1e300], "float32", "float64"),
+            [float(np.float32(0.1)), 1e300],
+        ),
+        (lambda: round_to([1], [2], "int64", "int64"), [1.0, 2.0]),
+        (lambda: unify([True, None], [False, True]), [[True, None], [False, True]]),
+        (lambda: unify([True], [0.5]), [[1.0], [0.5]]),
+        (lambda: unify(["a"], ["b"]), [["a"], ["b"]]),
+        (lambda: unify([None], [None]), [[nan], [nan]]),
+        (
+            lambda: tell_refusal(lambda: unify(["a"], [1.0]))[-30:],
+            "in real, numbers in synthetic."[-30:],
+        ),
+        (lambda: tell_refusal(lambda: unify([1j], [1j]))[:12], "The column '"),
+        (
+            lambda: tell_refusal(lambda: unify([1.0], [np.inf])),
+            "synthetic must hold finite numbers; column 'c' does not.",
+        ),
+        (
+            lambda: correlate([[1.0, 2.0], [3.0, 1.0], [4.0, 9.0]], [1, 2, 4]),
+            np.zeros((2, 2)),
+        ),
+        (
+            lambda: correlate([[1.0, 2.0], [3.0, 1.0], [4.0, 9.0]], [1, 2, 4], 1e200).round(9),
+            np.zeros((2, 2)),
+        ),
+        (lambda: _measure._correlate(array([[1.0, 5], [2, 5]]), np.ones(2))[0], [1.0, nan]),
+        (lambda: bin_numbers([0, 1], [1, 1], False), ([0, 1], [1, 1])),
+        (
+            lambda: bin_numbers([0.0, 10.0, nan], [-5.0, 1.0, 0.99, 99.0]),
+            ([0, 9, 10], [0, 1, 0, 9]),
+        ),
+        (lambda: bin_numbers([nan], [1.0, nan]), ([10], [0, 10])),
+        (lambda: _measure.TableSimilarity._are_numbers(NS(_number=[1, 1, 0]), (0, 1)), 1),
+        (lambda: _measure.TableSimilarity._are_numbers(NS(_number=[1, 1, 0]), (0, 2)), 0),
+        (lambda: _measure.TableSimilarity._are_numbers(NS(_number=[0, 1, 0]), (0, 1)), 0),
+        (lambda: check_columns(["b", "a"]), None),
+        (lambda: check_columns(["a"]), "holdout lacks the column 'b' of real; re"),
+        (lambda: check_columns(["a", "b", "c"]), "holdout has the column 'c', which real l"),
+        (
+            lambda: sorted(
+                len(part)
+                for part in _measure._halve(pd.DataFrame({"a": range(5)}), None, np.random)
+            ),
+            [2, 3],
+        ),
+        (
+            lambda: [
+                part.a.is_monotonic_increasing
+                for part in _measure._halve(
+                    pd.DataFrame({"a": range(50)}), None, np.random.RandomState(0)
+                )
+            ],
+            [True, True],
+        ),
+        (
+            lambda: sorted(
+                part.a.tolist()
+                for part in _measure._halve(
+                    pd.DataFrame({"a": range(4)}), array([7, 5, 7, 5]), np.random.RandomState(0)
+                )
+            ),
+            [[0, 2], [1, 3]],
+        ),
+    ],
+    _columns: [
+        (lambda: read_codes(["01", "23"], [5.0, nan]), (["05", nan], "codes of 2 digits")),
+        (lambda: read_codes(["11", "23"], [5.0]), None),
+        (lambda: read_codes(["01", "231"], [5.0]), None),
+        (lambda: read_codes(["0a", "23"], [5.0]), None),
+        (lambda: read_codes(["0", "2"], [5.0]), None),
+        (lambda: read_codes(["01", "23"], [-1.0]), None),
+        (lambda: read_codes(["01", "23"], [100.0]), None),
+        (lambda: read_codes(["01", "23"], [99.0])[0], ["99"]),
+        (lambda: read_codes(["01", "23"], [0.0])[0], ["00"]),
+        (lambda: read_codes(["01", "23"], [0.5]), None),
+        (lambda: read_codes(["01", "23"], pd.to_datetime(["2020-01-01"])), None),
+        (
+            lambda: convert(["1", "no"], [True, False]),
+            (
+                [True, False],
+                "truth values are text in the training table; compared as truth values",
+            ),
+        ),
+        (
+            lambda: convert(["1.5", None], [2.0]),
+            ([1.5, nan], "numbers are text in the training table; compared as numbers"),
+        ),
+        (lambda: convert(["1.5", "a"], [2.0]), None),
+        (lambda: convert(["maybe"], [True]), None),
+        (
+            lambda: convert(["2020-01-02"], pd.to_datetime(["2020-01-03"]))[1],
+            "dates are text in the training table; compared as dates",
+        ),
+        (lambda: convert(["a"], pd.to_timedelta([1])), None),
+        (lambda: read_date("2020-03-01", None), ["2020-03-01", None]),
+        (lambda: read_date("13/02/2020", "01/03/2020"), ["2020-02-13", "2020-03-01"]),
+        (lambda: read_date("02/03/2020"), None),
+        (lambda: read_date("03/03/2020"), ["2020-03-03"]),
+        (lambda: read_date("2020-03-01", "01.03.2020"), None),
+        (lambda: read_date(*["2020-03-01"] * 50, "x"), None),
+        (lambda: spell(["a", "b"], ["a", "b"]), (True, True, "")),
+        (lambda: spell(["a", "b"], ["c", "d"]), (True, True, "")),
+        (lambda: spell(["a", "b"], ["A", "B"])[2] != "", True),
+        (lambda: spell(["a", "b", "A"], ["A", "B"])[2], ""),
+        (
+            lambda: round_alike(TENTHS, WHOLE),
+            (9.0, 9.0, "the real tables have more digits; compared at whole numbers"),
+        ),
+        (
+            lambda: round_alike(TENS, TENTHS),
+            (90.0, 10.0, "the synthetic table has more digits; compared at multiples of 10"),
+        ),
+        (
+            lambda: round_alike(TENTHS, TENTHS / 10),
+            (9.1, 0.9, "the synthetic table has more digits; compared at 1 decimals"),
+        ),
+        (lambda: round_alike(TENTHS, TENTHS + 1)[2], ""),
+        (lambda: round_alike(TENTHS[:9], WHOLE)[2], ""),
+        (lambda: round_alike(TENTHS, WHOLE[:9])[2], ""),
+        (lambda: name_range([1.0, 2.0], [2.0, 9.0]), ""),
+        (lambda: name_range([1.0, 2.0], [0.0, 1.0]), ""),
+        (
+            lambda: name_range([1.0, 2.0], [2.5, 9.0]),
+            "the numbers of the synthetic table lie from 2.5 to 9 and the real ones from 1 to 2: "
+            "another unit?",
+        ),
+        (lambda: name_range([1.0, 2.0], [0.0, 0.5])[:30], "the numbers of the synthetic t"),
+        (lambda: name_range([1.0, 1.0], [5.0]), ""),
+        (lambda: name_range([1.0, 2.0], [nan]), ""),
+        (lambda: name_misfit([1.0, 2.0], [2.0, 9.0]), ("", False)),
+        (
+            lambda: name_misfit(["north"] * 8, ["Nord", "nort"]),
+            (
+                "none of the values of the synthetic table occurs in the real one, 'Nord' for "
+                "'north'",
+                True,
+            ),
+        ),
+        (
+            lambda: name_misfit(["north"] * 8, ["north", "xyz", "xyz"]),
+            (
+                "67% of the rows of the synthetic table have values that the real one lacks, such "
+                "as 'xyz'",
+                False,
+            ),
+        ),
+        (lambda: name_misfit(["north"] * 8, ["north", "xyz"]), ("", False)),
+        (lambda: name_misfit(["a", "b"] * 4, ["x"])[1], True),
+        (lambda: name_misfit(["a", "b"] * 3 + ["a"], ["x"]), ("", False)),
+        (lambda: name_misfit(["a"] * 17 + ["b", "c"], ["x"]), ("", False)),
+        (lambda: name_misfit(["a"] * 18 + ["b", "c"], ["x"])[1], True),
+        (lambda: name_misfit(["a"] * 8, ["x"], ["a"] * 9 + ["y"])[1], True),
+        (lambda: name_misfit(["a"] * 8, ["x"], ["a"] * 8 + ["y"]), ("", False)),
+        (lambda: name_misfit(["a"] * 8, [1.0]), ("", False)),
+    ],
+    _people: [
+        (lambda: _people._share_repeated(array([0, 1, 1, 2])), 0.5),
+        (lambda: _people._share_equal_pairs(array([0, 1, 1, 1])), 0.5),
+        (lambda: _people._share_across(array([True, False, False, False])), 0.5),
+        (
+            lambda: _people._count_pairs(
+                array([0, 0, 0, 1, 1, 1]), array([1, 1, 0, 1, 0, 0], dtype=bool)
+            ),
+            (2.0, 4.0),
+        ),
+        # Of three pairs within, and one across, of which 9 of 15 pairs of rows are.
+        (
+            lambda: _people._score_key(
+                array([0, 0, 0, 1, 2, 1]), array([1, 1, 1, 0, 0, 0], dtype=bool)
+            ),
+            4 / 4**0.5,
+        ),
+        (
+            lambda: _people._score_key(
+                array([0, 0, 0, 0, 1, 2]), array([1, 1, 1, 0, 0, 0], dtype=bool)
+            ),
+            (3 - 3 * 0.4 / 0.6) / 6**0.5,
+        ),
+        (lambda: _people._score_key(array([0, 1]), array([True, False])), 0.0),
+        (
+            lambda: _people._join_codes([array([0, 1, 0, 1]), array([0, 2, 2, 0])]),
+            [0, 1, 2, 3],
+        ),
+        (
+            lambda: _people._join_codes([array([0, 1, 0]), array([0, 2, 0]), array([1, 1, 1])]),
+            [0, 1, 0],
+        ),
+        # Two columns that agree in the same two pairs, 1/3 of all; apart 1/9 would.
+        (lambda: _people._lift([array([0, 0, 1, 1]), array([5, 5, 2, 2])]), 3.0),
+        (lambda: _people._lift([array([0, 0, 1, 2]), array([5, 5, 2, 2])]), (1 / 6) / (1 / 6 / 3)),
+        (lambda: _people._lift([array([0, 0, 1, 2, 3]), array([5, 5, 2, 2, 2])]), 0.0),
+        (
+            lambda: _people._drop_determined(
+                codes(np.arange(60) % 3, np.arange(60) % 3 > 0, np.arange(60) // 30, np.zeros(60))
+            ),
+            ["0", "2"],
+        ),
+        (
+            lambda: _people._drop_determined(codes(np.arange(57) % 3, np.arange(57) % 3 > 0)),
+            ["0", "1"],
+        ),
+        (lambda: _people._drop_determined(codes(np.arange(9), np.arange(9) % 2)), ["1"]),
+        (lambda: read_people(None)[1].groups, None),
+        (
+            lambda: {name: one.tolist() for name, one in read_people("p")[1].groups.items()},
+            {"real": [0, 1, 0], "holdout": [2, 1]},
+        ),
+        (lambda: [*read_people("p")[0]["holdout"]], ["a"]),
+        (lambda: read_people("p", False)[1].groups, {"real": [0, 1, 0]}),
+        (
+            lambda: read_people(([7, 8, 9], [9, 7]))[1].groups,
+            {"real": [0, 1, 2], "holdout": [2, 0]},
+        ),
+        (lambda: [*read_people(([7, 8, 9], [9, 7]))[0]["real"]], ["a", "p"]),
+        (
+            lambda: tell_refusal(lambda: read_people("q"))[:37],
+            "group_by='q' is not a column of real;",
+        ),
+        (
+            lambda: tell_refusal(lambda: read_people(([7, 8, 9],)))[:30],
+            "group_by must be the name of a",
+        ),
+        (
+            leave_out_shared,
+            ({"real": [1, 3], "holdout": [4]}, {"real": [0, 0], "holdout": [2]}, 1, (1, 1)),
+        ),
+    ],
+    _audit: [
+        (
+            lambda: _audit._divide_gain(1.0, 0.0, None, 0.9),
+            dict.fromkeys(("estimate", "low", "high"), nan),
+        ),
+        (
+            lambda: _audit._divide_gain(1.0, 4.0, array([[1.0, 4.0], [3.0, 4.0], [2.0, 8.0]]), 0.9),
+            {
+                "estimate": 0.25,
+                "low": 0.25 - norm.ppf(0.95) * (4 / 3) ** 0.5 / 4,
+                "high": 0.25 + norm.ppf(0.95) * (4 / 3) ** 0.5 / 4,
+            },
+        ),
+        (
+            lambda: _audit._keep_rows(
+                {
+                    "real": pd.DataFrame({"a": [1, 2], "b": [3, 4]}),
+                    "synthetic": pd.DataFrame({"a": [5, 6], "b": [7, 8]}),
+                },
+                NS(kept={"real": array([False, True])}),
+                ["b"],
+            ),
+            {"real": {"b": [4]}, "synthetic": {"b": [7, 8]}},
+        ),
+        (
+            lambda: _audit._keep_rows({"real": pd.DataFrame({"a": [1]})}, NS(kept=None), ["a"]),
+            {"real": {"a": [1]}},
+        ),
+        (lambda: count_identifiers(["a", "b"], ["a"], ["c"], "numbers"), (None, [])),
+        (lambda: count_identifiers(["a", "b"], ["x"], ["c"]), (None, [])),
+        (
+            lambda: _audit._leave_out(
+                {"real": np.zeros((2, 3))}, NS(fit=NS(left_out=["a", "b"])), ["b"]
+            ),
+            ["a"],
+        ),
+        (
+            lambda: _audit._leave_out(
+                {"real": np.zeros((2, 2))}, NS(fit=NS(left_out=["a", "b"])), None
+            ),
+            [],
+        ),
+        (lambda: _audit._check_target_names(["a", "b"], "a", ["b"]), None),
+        (
+            lambda: tell_refusal(lambda: _audit._check_target_names(["a", "b"], "c", None)),
+            "target: 'c' is not a column of the tables; available columns: 'a', 'b'.",
+        ),
+        (
+            lambda: tell_refusal(lambda: _audit._check_target_names(["a"], None, ["a", "c"]))[:14],
+            "secrets: 'c' i",
+        ),
+        (
+            lambda: tell_refusal(lambda: _audit._check_target_names(["a"], None, "a")),
+            "secrets must be a sequence of columns; got 'a'.",
+        ),
+        (
+            lambda: check_people(n_shared=1200, n_left_out=(3, 4)),
+            ("warning", "1,200 persons have rows in both tabl"),
+        ),
+        (lambda: check_people(columns=["a"]), ("warning", "Rows that agree in 'a' are in one ta")),
+        (
+            lambda: check_people(repeated=["a"], share_repeated=0.25),
+            ("warning", "25% of the real rows agree with othe"),
+        ),
+        (
+            lambda: check_people(_audit.PERSONS),
+            ("passed", "Each compared row is a person, by th"),
+        ),
+        (lambda: check_people(), ("passed", "No combination of values repeats as ")),
+        (
+            lambda: check_people(_audit.PERSONS, groups=1),
+            ("passed", "All rows of a person are in one tabl"),
+        ),
+    ],
+    _evidence: [
+        (lambda: choose_evidence(), _evidence.LEAK),
+        (lambda: choose_evidence(None), _evidence.UNKNOWN),
+        (lambda: choose_evidence(shift=0.5), _evidence.SHIFT),
+        (lambda: choose_evidence(leak=(False, False), reverse=[1]), _evidence.REVERSED),
+        (lambda: choose_evidence(leak=(False, False)), _evidence.NONE),
+        (lambda: choose_evidence(leak=(False, False), share=np.inf), _evidence.UNKNOWN),
+        (
+            lambda: _evidence.tell_unchanged(COUNTS | {"test": 3, "n_test": 2000}, UNITS),
+            "1,200 of 5,000 training rows are in the synthetic table unchanged; of rows never "
+            "seen, 3 of 2,000 are.",
+        ),
+        (
+            lambda: _evidence.tell_unchanged(COUNTS, UNITS),
+            "1,200 of 5,000 training rows are in the synthetic table unchanged, 7 of them with "
+            "values that no other training row has. Only a holdout shows how many would be there "
+            "by chance.",
+        ),
+        (
+            lambda: _evidence.tell_unchanged(COUNTS | {"train": 0}, UNITS),
+            "0 of 5,000 training rows are in the synthetic table unchanged.",
+        ),
+    ],
+    _report: [
+        (leads, True),
+        (lambda: leads(unchanged=None), False),
+        (lambda: leads(evidence="none"), False),
+        (lambda: leads(leak=False), False),
+        (
+            lambda: [*_report._format_markdown_table([["a|b", "c"], ["1", "2"], ["3", "4"]])],
+            [*_report.format_rows_of_table(["a\\|b", "c"], [["1", "2"], ["3", "4"]])],
+        ),
+        (lambda: _report._tell_unchanged_rows({}), []),
+        (
+            lambda: [
+                row["name"]
+                for row, _ in _report._find_table_numbers(
+                    {
+                        "level": {
+                            "groups": [
+                                {"number": name, "name": level, "numbers": {"excess": {"low": low}}}
+                                for name, level, low in (
+                                    ("a 1", "slight", 0.3),
+                                    ("a 2", "slight", 0.4),
+                                    ("a 3", "severe", 0.1),
+                                    ("b", "clear", 0.9),
+                                )
+                            ]
+                        },
+                        "results": [{"name": one} for one in ("a 1", "a 2", "a 3", "a 4", "b")],
+                    },
+                    "a",
+                )
+            ],
+            ["a 3", "a 2", "a 1"],
+        ),
+    ],
+}
+
+
+@pytest.mark.parametrize("module", ANSWERS, ids=lambda module: module.__name__)
+def test_answers_by_hand(module):
+    expect_answers(ANSWERS[module])
