@@ -1,5 +1,6 @@
 """Laws, stacks and sizes of attacks, each with its few decisions, with answers by hand."""
 
+import warnings
 from types import SimpleNamespace as NS
 
 import numpy as np
@@ -9,6 +10,7 @@ from numpy import array
 from scipy import sparse
 from scipy.stats import norm, t
 from sklearn.ensemble import BaggingClassifier, RandomForestClassifier
+from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.neighbors import KNeighborsClassifier
@@ -31,8 +33,10 @@ from skmia.attacks import (
     _split_threshold,
     _stack_models,
     _stacked,
+    _stored_values,
     _transferred_query,
     equal_rates,
+    ranges,
     recovered,
     white_box,
 )
@@ -257,6 +261,159 @@ def score_guesses(y=None, weights=None):
 
 def refuse_weights(weights):
     return (tell_refusal(lambda: score_guesses(None, weights)) or "")[:44]
+
+
+def leave_out_scores():
+    """Compare the moments of what is left of each record's scores with those of numpy."""
+    scores = array([[1.0, 5.0], [2.0, 7.0], [6.0, 8.0], [9.0, 1.0]])
+    is_out = array([[1, 1], [1, 0], [1, 0], [0, 0]], dtype=bool)
+    left = equal_rates._ScoresOutside(scores, is_out)
+    count, mean, squares = left.leave_out(scores, is_out)
+    rest = scores[[1, 2], 0]
+    return [
+        left.count.tolist() == [3, 1],
+        np.allclose(left.mean, [3.0, 5.0]),
+        np.allclose(left.squares, [14.0, 0.0]),
+        count.tolist() == [[2, 0], [2, 1], [2, 1], [3, 1]],
+        np.allclose([mean[0, 0], mean[3, 0]], [rest.mean(), 3.0]),
+        np.allclose([squares[0, 0], squares[3, 0]], [((rest - 4) ** 2).sum(), 14.0]),
+        mean[0, 1] == 5.0 and squares[0, 1] == 0.0,
+    ]
+
+
+def rate_offset(law, n_queries):
+    sides = [("rows", "one"), ("rows", "other")]
+    reader = NS(answers=NS(signals=np.zeros((1, n_queries))), sides=lambda records, change: sides)
+    attack = NS(law=law, change=None, priors="priors")
+    return _lira.TrendLaws._rate_offset(attack, reader, None, 0.1)
+
+
+class Bits(_lira.BitLaw):
+    def __init__(self):
+        pass
+
+    def describe(self, side, priors):
+        return side, priors
+
+    def rate_threshold(self, laws, rate):
+        return laws, rate
+
+
+def list_lists(model, texts=("a b", "b c")):
+    given = [NS(model=model.fit(list(texts)), view="raw", X=None)]
+    before, _stored_values.iter_inner_models = _stored_values.iter_inner_models, lambda *_: given
+    try:
+        return len([*_stored_values._iter_lists(None, None)])
+    finally:
+        _stored_values.iter_inner_models = before
+
+
+def warn_of_length(length, of_others):
+    """Warn of a length of coefficients beside those of models of the recipe."""
+    lengths = iter([length, *of_others])
+    before = recovered._measure_length, recovered._N_LIKE_IT
+    recovered._measure_length, recovered._N_LIKE_IT = lambda model: next(lengths), len(of_others)
+    records = Records(np.arange(6.0)[:, None], [0, 1] * 3)
+    attack = NS(prior=0.9, estimator_=None)
+    kind = recovered.RecoveredModelAttack
+    try:
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            kind._warn_of_other_recipe(attack, Ridge(), records, np.random.RandomState(0))
+    finally:
+        recovered._measure_length, recovered._N_LIKE_IT = before
+    return [str(one.message)[:37] for one in caught]
+
+
+def join_similar(columns):
+    """Join means of values at some columns; records are at the columns 7, 2 and 4 of the pool."""
+    features = NS(_columns=array([7, 2, 4]), _means=["first"])
+    joined = _stacked.SimilarityFeatures.join(
+        features, array(columns), array([3.0, 1.0, 9.0]), np.arange(1.0, 9).reshape(1, 2, -1)
+    )
+    return joined._means
+
+
+def of_models(n_folds):
+    """Average two models over similar records, by the folds of what is asked about."""
+    weights = {4: array([[0.5, 0.5], [1.0, 0.0], [0.0, 1.0]])}
+    models = 10.0 * np.arange(n_folds)[:, None, None] + array([[[1.0, 3.0], [5.0, 7.0]]])
+    features = NS(_means=[(4, array([2.0, 4.0]), models)])
+    kind = _stacked.SimilarityFeatures
+    return kind.of_victim(features, weights), kind.of_models(features, weights, array([1, 0, 1]))
+
+
+def fill():
+    kept = {3: sparse.csr_array(array([[1.0, 0.0], [0.0, 2.0]]))}
+    further = {3: sparse.csr_array(array([[5.0, 6.0], [7.0, 8.0]]))}
+    similar = NS(_kept=(array([11, 12]), kept), _weigh=lambda records, numbers: further)
+    rows = np.arange(4)
+    kind = _stacked.SimilarRecords
+    found = kind._fill(similar, rows, (3,), array([1, 0, 0, 1]), array([0, 1, 0, 1], dtype=bool))
+    known = kind._fill(similar, rows[:2], (3,), array([1, 0]), np.zeros(2, dtype=bool))
+    return found[3].toarray(), known[3].toarray()
+
+
+def fit_parts(kind, likelihood):
+    """Return the names of the parts of a stack, by how votes are compared."""
+    before = _stacked.compare_with, _stacked.LogLikelihood, _stacked._show_lira_priors
+    _stacked.compare_with = lambda *given: NS(likelihood=likelihood)
+    _stacked.LogLikelihood, _stacked._show_lira_priors = (lambda pool: None), (lambda lira: {})
+    try:
+        return [*_stacked.fit_parts(NS(temperatures_=(1.0, 2.0)), None)][3:5]
+    finally:
+        _stacked.compare_with, _stacked.LogLikelihood, _stacked._show_lira_priors = before
+
+
+def find_known(*prints):
+    digests = array([[2, 5, 5, 9], [1, 1, 3, 1]], dtype=np.uint64)[:, [0, 1, 3]]
+    records = NS(
+        fingerprint=array([a for a, _ in prints], dtype=np.uint64),
+        digests=array(prints, dtype=np.uint64).T,
+    )
+    return _file_attack.find_known(digests, records)
+
+
+def sort_by_content():
+    attack = NS(
+        _digests=array([[2, 5, 9], [1, 1, 1]], dtype=np.uint64), _groups=array([1, 0, 2, 1])
+    )
+    digests = array([[9, 2, 5], [1, 1, 1]], dtype=np.uint64)
+    records = NS(fingerprint=digests[0], digests=digests)
+    kind = _file_attack.CandidatesAttack
+    return kind._sort_by_content(attack, records, array([30.0, 10.0, 20.0]))
+
+
+def records_of_pool(*places):
+    attack = NS(pool_=NS(locate=lambda records: array(places)))
+    try:
+        return _shadow.ShadowAttack._records_of_pool(attack, np.arange(len(places)))
+    except ValueError as error:
+        return str(error)[:35]
+
+
+def draw_range(n_samples, fields=(), length=2):
+    """Draw points of the ranges of two records."""
+    drawn = []
+
+    def sample(records, rng):
+        drawn.append(rng.randint(10**6))
+        more = {name: np.zeros(length) for name in fields}
+        return Records(np.zeros((length, 1)), np.zeros(length), **more)
+
+    attack = NS(sampler=sample, _seed=0, n_samples=n_samples, attack_="attack")
+    records = Records(np.zeros((2, 1)), [0, 1])
+    found = [
+        (one, sorted(points.fields)) for one, points in ranges.RangeAttack._draw(attack, records)
+    ]
+    return found, len({*drawn})
+
+
+def can_judge(*judged):
+    attack = NS(
+        _draw=lambda records: [(NS(can_judge=lambda p, j=j: array(j)), None) for j in judged]
+    )
+    return ranges.RangeAttack._can_judge(attack, None)
 
 
 STEPS = StationarityAttack._n_usual * (30**3 / 3 / 2e10)
@@ -545,6 +702,66 @@ ANSWERS = {
         (lambda: StationarityAttack.expect_seconds(30, 30, STEPS), STEPS),
         (lambda: StationarityAttack.expect_seconds(30, 30, STEPS * 0.99), 0.0),
         (lambda: StationarityAttack.expect_seconds(5000, 5000), 0.0),
+    ],
+    equal_rates._ScoresOutside: [(leave_out_scores, [True] * 7)],
+    _lira.TrendLaws: [
+        (lambda: rate_offset(_lira.NormalLaw(True), 1), None),
+        (lambda: rate_offset(Bits(), 2), None),
+        (lambda: rate_offset(Bits(), 1), ([("one", "priors"), ("other", "priors")], 0.1)),
+    ],
+    _stored_values: [
+        (lambda: list_lists(CountVectorizer(token_pattern="[a-z]")), 1),
+        (lambda: list_lists(CountVectorizer(token_pattern="[a-z]", max_features=3)), 0),
+        (lambda: list_lists(CountVectorizer(token_pattern="[a-z]", vocabulary=["a"])), 0),
+    ],
+    recovered.RecoveredModelAttack: [
+        (lambda: warn_of_length(1.2, [1.0, 1.0, 1.0]), []),
+        (lambda: warn_of_length(1.4, [1.0, 1.0, 1.0]), ["The coefficients are 1.4 times as lon"]),
+        (lambda: warn_of_length(0.7, [1.0, 1.0])[0][:26], "The coefficients are 0.7 t"),
+        (lambda: warn_of_length(1.4, [1.0, 1.2, 0.8]), []),
+        (lambda: warn_of_length(9.0, [1.0]), []),
+        (lambda: warn_of_length(0.0, [1.0, 1.0]), []),
+        (lambda: warn_of_length(1.0, [1.0, 0.0]), []),
+    ],
+    _stacked.SimilarityFeatures: [
+        # The record at column 4 is not among those that values are given of.
+        (
+            lambda: join_similar([2, 5, 7, 9])[1][2],
+            [[[3.0, 1.0, 0.0], [7.0, 5.0, 0.0]]],
+        ),
+        (lambda: of_models(1), ([[3.0, 2.0, 4.0]], [[[2.0, 1.0, 3.0], [6.0, 5.0, 7.0]]])),
+        (lambda: of_models(2)[1], [[[12.0, 1.0, 13.0], [16.0, 5.0, 17.0]]]),
+        (
+            fill,
+            ([[0, 2], [5, 6], [1, 0], [7, 8]], [[0, 2], [1, 0]]),
+        ),
+        (lambda: fit_parts(None, "votes"), ["lira_votes", "calibrated_out"]),
+        (lambda: fit_parts(None, "normal"), ["calibrated_out", "calibrated_midpoint"]),
+        (
+            lambda: _stacked._get_folds(array([[[9.0, 9.0]], [[2.0, 1.0]]]), array([0, 1, 2])),
+            [[2, 1], [2, 1], [2, 1]],
+        ),
+    ],
+    _file_attack.CandidatesAttack: [
+        (
+            lambda: find_known((5, 1), (9, 1), (5, 3), (99, 1), (0, 1)),
+            ([1, 2, 1, 2, 0], [True, True, False, False, False]),
+        ),
+        (sort_by_content, [20.0, 10.0, 30.0, 20.0]),
+    ],
+    _shadow.ShadowAttack: [
+        (lambda: records_of_pool(0, 5), [0, 1]),
+        (lambda: records_of_pool(0, -1, 3), [0, 2]),
+        (lambda: records_of_pool(-1, -1), "None of the records is in the shado"),
+    ],
+    ranges: [
+        (lambda: draw_range(3), ([("attack", [])] * 3, 3)),
+        (lambda: draw_range(1, ["other"])[0], [("attack", ["other"])]),
+        (
+            lambda: tell_refusal(lambda: draw_range(1, length=3)),
+            "sampler must return one point for each record; it returned 3 for 2.",
+        ),
+        (lambda: can_judge([True, True, False], [True, False, False]), [True, False, False]),
     ],
 }
 
