@@ -27,6 +27,7 @@ from skmia.attacks import (
     _calibrated,
     _file_attack,
     _lira,
+    _quantile,
     _released_model,
     _rmia,
     _shadow,
@@ -35,6 +36,8 @@ from skmia.attacks import (
     _stacked,
     _stored_values,
     _transferred_query,
+    _vulnerable_records,
+    diversity,
     equal_rates,
     ranges,
     recovered,
@@ -416,6 +419,134 @@ def can_judge(*judged):
     return ranges.RangeAttack._can_judge(attack, None)
 
 
+def score_folds():
+    """Score three rows, each by the model that has not seen its fold."""
+    models = {k: {"one": NS(log_odds=lambda rows, k=k: rows[:, 0] + 10 * k)} for k in (0, 1)}
+    rows = NS(folds=array([1, 0, 1]), features=array([[1.0], [2.0], [3.0]]))
+    stacks = NS(_rows=rows, _fitted=models)
+    return _stack_models.StackCandidates._score_folds(stacks, "one")
+
+
+def judge_folds():
+    asked = []
+
+    def get_without(reads, judged):
+        asked.append((reads, judged))
+        return NS(log_odds=lambda rows: rows[:, 0] * (2 + reads + 10 * judged))
+
+    stacks = NS(_scale=lambda rows: rows / 10, _fitted={0: None, 1: None}, _get_without=get_without)
+    found = _stack_models.StackCandidates.judge(stacks, array([[1.0], [2.0]]), array([1, 0]))
+    return {key: np.arctanh(one) * 2 for key, one in found.items()}, asked
+
+
+def warn_if_short(way):
+    """Warn of two labels of which one has come so far from its start, and the other twice."""
+    ways = iter([way, 2 * way])
+    before = diversity._count_epochs
+    diversity._count_epochs = lambda *given: (1, next(ways))
+    attack = NS(learning_rate=0.1, batch_size=2, max_iter=10)
+    records = NS(y=array([0, 0, 1, 1, 2]))
+    membership = array([True, False, True, False, True])
+    try:
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            diversity.DiversityAttack._warn_if_short(attack, records, membership)
+    finally:
+        diversity._count_epochs = before
+    return [str(one.message) for one in caught]
+
+
+def describe_sides():
+    attack = NS(_describe=lambda layer, labels, is_last: (layer.tolist(), labels.tolist(), is_last))
+    layers = [array([1, 2, 3]), array([4, 5, 6])]
+    membership = array([True, False, True])
+    kind = white_box.LayerDistanceAttack
+    return kind._describe_sides(attack, layers, array([7, 8, 9]), membership)
+
+
+def compute_ratios():
+    attack = NS(_measure=lambda side, layer, is_last: layer * side + is_last)
+    layers = [array([0.0, 2.0]), array([3.0, 4.0])]
+    return white_box.LayerDistanceAttack._compute_ratios(attack, ((2.0, 5.0), (3.0, 7.0)), layers)
+
+
+def measure_normals(values):
+    description = array([[0.0], [4.0]]), array([2.0]), array([True, False])
+    found = white_box.FisherRaoAttack._measure(NS(), description, array(values), False)
+    each = [
+        white_box.fisher_rao_of_normals((array(values)[:, :1], mean), (array([2.0]), array([2.0])))
+        for mean in description[0]
+    ]
+    return np.allclose(found, np.min(each, axis=0)), not np.allclose(each[0], each[1])
+
+
+def choose_radius(share, max_neighbors=0):
+    """Choose a radius by references at angles of 0, 10, 30 and 90 degrees."""
+    angles = np.deg2rad([0.0, 10.0, 30.0, 90.0])
+    attack = NS(_references=np.column_stack([np.cos(angles), np.sin(angles)]))
+    attack.max_neighbors, attack.share = max_neighbors, share
+    return _vulnerable_records.VulnerableRecordsAttack._choose_radius(attack)
+
+
+def far(degrees):
+    return 1 - np.cos(np.deg2rad(degrees))
+
+
+def is_vulnerable(max_neighbors):
+    vectors = np.eye(3)[[0, 0, 1, 2]]
+    attack = NS(
+        pool_=NS(answers=lambda records: None), _reference_prints=array([5, 7]), radius_=0.5,
+        _references=np.eye(3)[[0, 1, 1]], max_neighbors=max_neighbors, fitted_=True,
+    )  # fmt: skip
+    before = _vulnerable_records._direct, _vulnerable_records.check_is_fitted
+    _vulnerable_records._direct = lambda answers: vectors
+    _vulnerable_records.check_is_fitted = lambda attack: None
+    kind = _vulnerable_records.VulnerableRecordsAttack
+    try:
+        return kind.is_vulnerable(attack, NS(fingerprint=array([5, 6, 8, 9])))
+    finally:
+        _vulnerable_records._direct, _vulnerable_records.check_is_fitted = before
+
+
+def measure_confidence():
+    """Average over three models, each of which is outside of some of three records."""
+    rows = array([[0.2], [0.4], [0.8]])
+    models = [NS(by=by) for by in (1.0, 0.5, 0.25)]
+    before = _transferred_query.query_aligned, _transferred_query.log_label_scores
+    _transferred_query.query_aligned = lambda model, some, classes: NS(
+        logs=LOG(np.column_stack([1 - model.by * some[:, 0], model.by * some[:, 0]])),
+        label_index=lambda y: y,
+    )
+    _transferred_query.log_label_scores = lambda outputs: outputs.logs
+    outside = array([[1, 0, 1], [1, 0, 0], [0, 0, 0]], dtype=bool)
+    try:
+        return _transferred_query.measure_confidence(models, outside, rows, array([1, 0, 0]), None)
+    finally:
+        _transferred_query.query_aligned, _transferred_query.log_label_scores = before
+
+
+def standardize_rates():
+    trend = NS(centers=array([0.0, 10.0]), variances=array([1.0, 21.0]))
+    given = array([7.0, 3.0]), array([5, 0]), array([5.0, 20.0]), array([4.0, 0.0])
+    return equal_rates._VarianceTrend.standardize(trend, *given)
+
+
+def rank(n_records, rate):
+    return _quantile.QuantileAttack._compute_rank(NS(target_fpr=rate), n_records)
+
+
+def standardize_quantile(least):
+    predict = lambda by: NS(predict=lambda records: by * records)  # noqa: E731
+    scaled = NS(scale=predict(1.0), least_scale=least, location=predict(2.0), threshold=0.5)
+    model = next(one for one in vars(_quantile).values() if hasattr(one, "standardize"))
+    return model.standardize(scaled, array([1.0, 4.0]), array([5.0, 9.0]))
+
+
+def make_law(variance, online, kind=None):
+    law = (kind or _lira.PrintedLaws)("reads", "offset", variance, online)
+    return law.least, law.alternative
+
+
 STEPS = StationarityAttack._n_usual * (30**3 / 3 / 2e10)
 
 # Of each module: calls and answers. Whatever may be equal differs, and each branch decides once.
@@ -762,6 +893,86 @@ ANSWERS = {
             "sampler must return one point for each record; it returned 3 for 2.",
         ),
         (lambda: can_judge([True, True, False], [True, False, False]), [True, False, False]),
+    ],
+    _stack_models.StackCandidates: [
+        (score_folds, [11.0, 2.0, 13.0]),
+        (
+            judge_folds,
+            (
+                {0: [0.1 * 12, 0.2 * 2], 1: [0.1 * 13, 0.2 * 3], None: [0.1 * 13, 0.2 * 2]},
+                [(0, 0), (0, 1), (1, 0), (1, 1), (0, 0), (1, 1)],
+            ),
+        ),
+    ],
+    diversity: [
+        (lambda: warn_if_short(diversity._LEAST_WAY), []),
+        (
+            lambda: warn_if_short(diversity._LEAST_WAY * 0.75)[0][:58],
+            "max_iter=10 leaves the matrices of 1 of 2 labels near thei",
+        ),
+        (
+            lambda: warn_if_short(diversity._LEAST_WAY / 4)[0].partition("set max_iter to ")[2],
+            f"{int(np.ceil(10 * diversity._WAY / (diversity._LEAST_WAY / 4)))} or None.",
+        ),
+        (lambda: warn_if_short(diversity._LEAST_WAY / 4)[0][34:40], " 2 of "),
+    ],
+    white_box.LayerDistanceAttack: [
+        (
+            describe_sides,
+            [
+                [([1, 3], [7, 9], False), ([4, 6], [7, 9], True)],
+                [([2], [8], False), ([5], [8], True)],
+            ],
+        ),
+        (
+            compute_ratios,
+            [[0.0, 22 / 16], [6 / 4, 29 / 21]],
+        ),
+        (lambda: measure_normals([[1.0, 9.0], [3.5, 9.0]]), (True, True)),
+    ],
+    _vulnerable_records.VulnerableRecordsAttack: [
+        # The nearest at 10, 10, 20 and 60 degrees, of which a quarter, or a half, is farther.
+        (lambda: choose_radius(0.25), (far(60) + far(20)) / 2),
+        (lambda: choose_radius(0.5), (far(20) + far(10)) / 2),
+        (lambda: choose_radius(0.01), (far(60) + far(20)) / 2),
+        (lambda: choose_radius(1.0), 0.0),
+        (lambda: choose_radius(0.25, 1), (far(80) + far(30)) / 2),
+        (lambda: choose_radius(0.25, 9), 2.0),
+        (lambda: is_vulnerable(0), [True, False, False, True]),
+        (lambda: is_vulnerable(1), [True, True, False, True]),
+        (lambda: is_vulnerable(2), [True, True, True, True]),
+    ],
+    _transferred_query.measure_confidence: [
+        (measure_confidence, [(0.2 + 0.1) / 2, 0.0, 0.2]),
+    ],
+    equal_rates._VarianceTrend: [
+        # At 5 of 0 to 10 a variance of 11, and 4 squares of 5; beyond the last one 21.
+        (
+            standardize_rates,
+            [2 / ((4 * 11 + 4) / 8 * 1.2) ** 0.5, -17 / (21 * 2) ** 0.5],
+        ),
+    ],
+    _quantile: [
+        (
+            lambda: [rank(99, 0.05), rank(98, 0.05), rank(19, 0.05), rank(18, 0.05)],
+            [95, 95, 19, 19],
+        ),
+        (lambda: standardize_quantile(0.1), [3.0 - 0.5, 0.25 - 0.5]),
+        (lambda: standardize_quantile(2.0), [1.5 - 0.5, 0.25 - 0.5]),
+    ],
+    _lira.PrintedLaws: [
+        (lambda: make_law("example", True), ((2, 2), "online=False")),
+        (lambda: make_law("example", False), ((0, 2), None)),
+        (lambda: make_law("pooled", True), ((1, 1), "online=False")),
+        (lambda: make_law("pooled", False), ((0, 1), None)),
+        (lambda: _lira.JointNormalLaw("reads", "offset", 3).least, (3, 3)),
+        (lambda: _lira.JointNormalLaw("reads", "offset", 3).online, True),
+        (lambda: _lira.JointNormalLaw("reads", "offset", 3).variance, "example"),
+        (lambda: _lira.JointNormalLaw("reads", "offset", 3).alternative, 'variance="example"'),
+        (lambda: _lira.TrendLaws("reads", "offset", "shrunk", "auto").shrinks, True),
+        (lambda: _lira.TrendLaws("reads", "offset", "other", "auto").shrinks, False),
+        (lambda: _lira.OwnVoteLaw(5, 0.2, "shrinks").shrinks, "shrinks"),
+        (lambda: _lira.VoteLaw(5, 0.2, "shrinks").shrinks, "shrinks"),
     ],
 }
 
