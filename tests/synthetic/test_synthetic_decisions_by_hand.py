@@ -8,6 +8,7 @@ import pytest
 from by_hand import expect_answers, tell_refusal
 from numpy import array, nan
 from scipy.stats import norm
+from sklearn.linear_model import LinearRegression
 from sklearn.metrics.pairwise import manhattan_distances
 
 from skmia.synthetic import (
@@ -225,6 +226,103 @@ def bound_critic(weights, biases, slope=0.5, sizes=None):
     weights, biases = [array(one) for one in weights], [array(one) for one in biases]
     found = critic_bounds.gradient_bounds(weights, biases, slope, sizes)
     return [tuple(np.round(end, 6) + 0.0 for end in one) for one in found]
+
+
+def make_terms():
+    """Make the terms of two real rows among four, and of two synthetic ones."""
+    return _adversarial_accuracy.AccuracyTerms(
+        rows=array([0, 2]),
+        made=array([3, 4]),
+        real=array([1.0, 0.5]),
+        synthetic=array([0.0, 0.5]),
+        edges=[(array([0]), array([2]))],
+    )
+
+
+def permute(losses, statistic, n_permutations=3):
+    halves, losses = (
+        NS(compare_deals=lambda first: array([losses.pop(0) for _ in first])),
+        [*losses],
+    )
+    test_of = NS(n_permutations=n_permutations, statistic_=statistic)
+    kind = _adversarial_accuracy.PrivacyLoss
+    return kind._permute(test_of, halves, array([True, False]), np.random.RandomState(0))
+
+
+def check_metric(metric):
+    return (tell_refusal(lambda: _neighbors._check_metric(metric, array([1.0]))) or "")[:38]
+
+
+def hash_rows():
+    """Tell which of four rows equal one of two others, with all columns and without the second."""
+    one = _copy_test._RowHashes([array([1.0, 2.0, 1.0, 3.0]), array([5.0, 6.0, 7.0, 5.0])])
+    other = _copy_test._RowHashes([array([1.0, 2.0]), array([5.0, 9.0])])
+    near = _copy_test._are_among_hashed(one.without(1), other.without(1))
+    return one.are_in(other), near
+
+
+def count_unchanged(holdout=None):
+    real = pd.DataFrame({"a": [1, 2, 2, 3], "b": list("xyyz")})
+    made = pd.DataFrame({"a": [1, 2, 9], "b": list("xyz")})
+    held = None if holdout is None else pd.DataFrame(holdout)
+    return _copy_test.count_unchanged(real, made, held)
+
+
+def choose_cut(expected, is_copied):
+    return float(_copy_test.choose_cut(array(expected), array(is_copied)))
+
+
+def measure_nearest(persons=None, given=None):
+    """Measure distances from the nearest other real row, in one column of a range of 8."""
+    real = [cells.join_first(2)[0][[0, 2, 3]]]
+    table = NS(
+        columns=["n"],
+        sum_distances=lambda columns, own, others: np.abs(own[0][:, None] - others[0]) / 8,
+    )
+    near = _copy_test._NearestReal(table, real, given, None, persons)
+    return near.measure(array([0, 2]))
+
+
+def draw_targets(n_attacks):
+    table = [np.arange(5.0), np.arange(5) * 10]
+    found, persons = _risks.draw_targets(
+        table, np.arange(5) + 7, n_attacks, np.random.RandomState(0)
+    )
+    same = bool((found[0] * 10 == found[1]).all() and (persons == found[0] + 7).all())
+    return len({*found[0].tolist()}), same
+
+
+def summarize_risk(**given):
+    row = {"risk": 0.25, "low": 0.125, "high": 0.5, "attack": 0.5, "control": 0.25, "naive": 0.125}
+    row |= {"attack_low": 0.375, "n_attacks": 3} | given
+    risk = NS(confidence_level=0.9, result_=pd.DataFrame([row], index=["name"]), fitted_=True)
+    before, _risks.check_is_fitted = _risks.check_is_fitted, lambda risk: None
+    try:
+        return _risks.TableRisk.summary(risk).splitlines()
+    finally:
+        _risks.check_is_fitted = before
+
+
+def share_near(points):
+    """Compare shares of rows within the median distance of references from synthetic rows."""
+    space = Space([[0.0], [4.0], [9.0]])
+    space.synthetic = array([[1.0], [2.0]])
+    space.nearest = lambda points, rows: np.abs(points - rows[:, 0]).min(axis=1)
+    space.__dict__["tables"] = (space.synthetic, space.reference)
+    share = _generator_attack.NeighborhoodShare(space)
+    return share(array(points))
+
+
+def rare_copies(points, scale=1.0):
+    space = NS(synthetic=scale * array([[1.0], [-2.0]]), reference=scale * array([[0.0], [4.0]]))
+    space.tables = space.synthetic, space.reference
+    space.nearest = lambda points, rows: np.abs(points - rows[:, 0]).min(axis=1)
+    return _generator_attack.RareCopies(space)(scale * array(points))
+
+
+def validate_generated(X, named=()):
+    call = lambda: _dp_wgan._validate(LinearRegression(), X, named)  # noqa: E731
+    return (tell_refusal(call) or "")[:64]
 
 
 INT = np.dtype(np.int64)
@@ -519,6 +617,102 @@ ANSWERS = {
                 ([[-0.5]], [[2.0]]),
             ],
         ),
+    ],
+    _adversarial_accuracy.AccuracyTerms: [
+        # Deviations from the means 3/4 and 1/4, of two rows of each side.
+        (lambda: make_terms().shares, [0.0625, 0.0, -0.0625, -0.0625, 0.0625]),
+        (lambda: _adversarial_accuracy.check_sizes([range(3), range(2)], ["a", "b"]), 2),
+        (lambda: _adversarial_accuracy.check_sizes([range(3), range(4)], ["a", "b"]), 3),
+        (
+            lambda: tell_refusal(
+                lambda: _adversarial_accuracy.check_sizes([range(3), range(1)], ["a", "b"])
+            ),
+            "b needs at least 2 rows; got 1.",
+        ),
+        (lambda: permute([0.1, 0.3, 0.2], 0.2), (3 / 4, 3 / 4)),
+        (lambda: permute([0.1, 0.3, 0.2 - 1e-13], 0.2), (3 / 4, 3 / 4)),
+        (lambda: permute([0.1, 0.1, 0.1], 0.2), (1 / 4, 1.0)),
+    ],
+    _neighbors.draw_places: [
+        (lambda: _neighbors.draw_places(3, 3, None), [0, 1, 2]),
+        (lambda: len({*_neighbors.draw_places(9, 4, np.random.RandomState(0)).tolist()}), 4),
+        (
+            lambda: bool(
+                (np.diff(_neighbors.draw_places(99, 40, np.random.RandomState(0))) > 0).all()
+            ),
+            True,
+        ),
+        (lambda: check_metric(lambda one, other: 0.0), ""),
+        (lambda: check_metric(lambda one, other: nan), "A distance of metric must be a finite "),
+        (lambda: check_metric(lambda one, other: "a"), "A distance of metric must be a finite "),
+        (lambda: check_metric(lambda one, other: 1 / 0), "metric cannot compare two rows: ZeroDi"),
+        (
+            lambda: tell_refusal(
+                lambda: _neighbors.validate_frame(LinearRegression(), pd.DataFrame({"a": []}))
+            ),
+            "Expected a table with at least 1 row; got 0.",
+        ),
+    ],
+    _copy_test.count_unchanged: [
+        (hash_rows, ([True, False, False, False], [True, True, True, False])),
+        (
+            lambda: count_unchanged(),
+            {"train": 3, "n_train": 4, "alone": 1, "test": None, "n_test": None},
+        ),
+        (
+            lambda: count_unchanged({"a": [1, 9], "b": ["x", "z"]}),
+            {"train": 3, "n_train": 4, "alone": 0, "test": 2, "n_test": 2},
+        ),
+        (lambda: choose_cut([], []), -np.inf),
+        # Of 1, 2, 4 and 8 rows, the share of which shows best beside the root of the copies.
+        (lambda: choose_cut([1, 2, 3, 4, 5, 6, 7, 8.0], [0] * 8), 8.0),
+        (lambda: choose_cut([1, 2, 3, 4, 5, 6, 7, 8.0], [0] * 4 + [9] * 4), 4.0),
+        (lambda: choose_cut([4, 3, 2, 1.0], [90, 90, 0, 0]), 2.0),
+        (lambda: choose_cut([1, 1, 1, 4.0], [0, 0, 0, 99]), 1.0),
+        # The real rows 1, 3 and 9.
+        (lambda: measure_nearest(), [2 / 8, 6 / 8]),
+        (lambda: measure_nearest(array([0, 0, 1])), [1.0, 6 / 8]),
+        (lambda: measure_nearest(given=[array([1.5, 8.0])]), [0.5 / 8, 1 / 8]),
+    ],
+    _risks.draw_targets: [
+        (lambda: draw_targets(5), (5, True)),
+        (lambda: draw_targets(9), (5, True)),
+        (lambda: draw_targets(3), (3, True)),
+        (
+            lambda: summarize_risk(),
+            [
+                "intervals at 90%",
+                "name: risk  0.250 [0.125, 0.500]; attack 0.500, control 0.250, naive 0.125",
+            ],
+        ),
+        (lambda: summarize_risk(naive=0.375)[1][-26:], "(not better than guessing)"),
+        (
+            lambda: summarize_risk(risk=nan)[1][:62],
+            "name: risk cannot be said: no attack on a control record fails"[:62],
+        ),
+        (
+            lambda: summarize_risk(risk=nan, n_attacks=0)[1][:50],
+            "name: risk cannot be said: no attack could be made"[:50],
+        ),
+    ],
+    _generator_attack.RareCopies: [
+        # The median distance 2, of 1, 2 and 7: both synthetic rows of 2, and references of 3.
+        (lambda: share_near([[1.0], [3.0], [9.0]]), [1.0 - 1 / 3, 1.0 - 1 / 3, -1 / 3]),
+        (lambda: rare_copies([[1.0], [-2.0], [3.0], [1.0 + 1e-9]]), [1.0, 2.0, 0.0, 1.0]),
+        (lambda: rare_copies([[1.0 + 3e-9]]), [0.0]),
+        (lambda: rare_copies([[1.0], [1.0 + 3e-9]], 1e6), [1e6, 0.0]),
+    ],
+    _dp_wgan._validate: [
+        (lambda: validate_generated(pd.DataFrame({"a": [1.0]})), ""),
+        (
+            lambda: validate_generated(pd.DataFrame({"a": ["x"]})),
+            "X must hold numbers; it has strings or categories in a column wh",
+        ),
+        (
+            lambda: validate_generated([["x"]]),
+            "X must hold numbers; it has strings, which need an encoding firs",
+        ),
+        (lambda: validate_generated(pd.DataFrame({"a": [nan]}))[:20], "Input X contains NaN"),
     ],
 }
 
