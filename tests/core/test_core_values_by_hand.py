@@ -1,6 +1,7 @@
 """Keys, rows, moments and seeds of the core, each decision with an answer by hand."""
 
 import json
+import os
 import sys
 from types import SimpleNamespace as NS
 from unittest import mock
@@ -18,14 +19,20 @@ from sklearn.pipeline import make_pipeline
 from skmia import Outputs
 from skmia._core import (
     containers,
+    copies,
+    error_hints,
+    files,
     gaussians,
     hashing,
     moments,
     out_of_core,
     outputs,
+    query,
     randomness,
     saving,
+    splits,
     transactions,
+    writers,
 )
 
 
@@ -148,6 +155,92 @@ def join_frames(*frames):
 def write_json(tmp_path, document):
     saving.write_json(document, tmp_path / "a.json")
     return (tmp_path / "a.json").read_text("utf-8")
+
+
+FRAME = pd.DataFrame({"a": [1.0, nan, 3.0], "b": ["x", "y", "x"], "c": [nan, nan, 1.0]})
+
+
+def advise_on_text(value, *columns):
+    X = pd.DataFrame({name: ["x", "y"] if name in columns else [1.0, 2.0] for name in "abcdefg"})
+    return error_hints._advise_on_text(f"'{value}'", X)
+
+
+def advise_on_numbers(X, what="missing values (NaN)"):
+    return error_hints._advise_on_numbers(np.isnan, what, X)
+
+
+class Weights:
+    dtype = "torch.float32"
+
+    def parameters(self):
+        return iter([self])
+
+
+def advise_on_dtype(X, depth=0):
+    model = NS(module_=Weights())
+    for _ in range(depth):
+        model = NS(estimator=model)
+    return error_hints._advise_on_dtype(model, X)
+
+
+def raise_within(error, model=None):
+    try:
+        with error_hints.with_advice(model or LinearRegression(), np.zeros((1, 1))):
+            raise error
+    except Exception as found:
+        return type(found).__name__, str(found)[:46]
+
+
+def is_same(given, found):
+    return copies._is_same_parameter(given, found)
+
+
+def check_targets(answered, y, kind="value"):
+    outputs = NS(kind=kind, shape=np.shape(answered))
+    return (tell_refusal(lambda: query.check_targets(LinearRegression(), outputs, y)) or "")[:64]
+
+
+class Untagged:
+    def fit(self, X, y):
+        return self
+
+
+def refuse_outputs(answers, model=None):
+    model = LinearRegression() if model is None else model
+    return (tell_refusal(lambda: query._refuse_outputs(answers, model, None)) or "")[:38]
+
+
+def compute_strata(y, is_classification=False):
+    return splits.compute_strata(array(y), is_classification)
+
+
+def draw_halves(n_units, n_samples, strata=None):
+    """Draw halves of units of two records each, and count them in each stratum."""
+    units = np.repeat(np.arange(n_units), 2)
+    strata = np.zeros(2 * n_units, dtype=int) if strata is None else np.repeat(strata, 2)
+    inside = splits.draw_halves(units, strata, n_samples, np.random.default_rng(0))
+    apart = not (inside[0] & inside[1]).any()
+    whole = bool((inside[:, ::2] == inside[:, 1::2]).all())
+    counts = [
+        sorted(int(side[strata == k].sum()) for side in inside) for k in range(strata.max() + 1)
+    ]
+    return counts, apart, whole
+
+
+def remove_leftovers(tmp, names, all_done=False):
+    for name in names:
+        (tmp / name).write_text("")
+    files.remove_leftovers(tmp, all_done)
+    left = sorted(path.name for path in tmp.iterdir())
+    for path in tmp.iterdir():
+        path.unlink()
+    return left
+
+
+def set_attributes(body):
+    space = {}
+    exec(f"def f(self, net):\n    {body}\n", space)
+    return writers._sets_attributes(space["f"].__code__)
 
 
 # Of each module: calls and answers. Whatever may be equal differs, and each branch decides once.
@@ -322,6 +415,127 @@ ANSWERS = {
             [[4, 5], [0, 1]],
         ),
     ],
+    error_hints: [
+        (lambda: advise_on_text("x"), None),
+        (lambda: advise_on_text("z", "a"), None),
+        (
+            lambda: advise_on_text("x", "b"),
+            "The model takes numbers, but column 'b' of X holds text such as 'x'. Encode it, for "
+            "example with a OneHotEncoder in a Pipeline, or leave it out.",
+        ),
+        (lambda: advise_on_text("x", "a", "b")[30:62], "olumns 'a', 'b' of X hold text s"),
+        (lambda: " others" in advise_on_text("x", *"abcdefg"[: error_hints._MOST_COLUMNS]), False),
+        (
+            lambda: (
+                " and 1 others" in advise_on_text("x", *"abcdefg"[: error_hints._MOST_COLUMNS + 1])
+            ),
+            True,
+        ),
+        (
+            lambda: advise_on_numbers(FRAME),
+            "The model takes no missing values (NaN), and column 'a' and 1 more of X holds 1 of "
+            f"them, first in row 2. {error_hints._CURES['missing values (NaN)']} the columns or "
+            "the records.",
+        ),
+        (
+            lambda: advise_on_numbers(FRAME[["c"]])[41:95],
+            "and column 'c' of X holds 2 of them, first in row 1. I",
+        ),
+        (lambda: advise_on_numbers(FRAME[["b"]]), None),
+        (lambda: advise_on_numbers(array([[1.0, 2.0]])), None),
+        (lambda: advise_on_numbers(array([[1.0, nan]]))[41:55], "and column 1 o"),
+        (lambda: advise_on_numbers(array([nan])), None),
+        (
+            lambda: advise_on_dtype(np.zeros((1, 1))),
+            "The weights of the net are float32 and the records float64. Convert the records: "
+            "Records(X.astype('float32'), y).",
+        ),
+        (
+            lambda: advise_on_dtype(np.zeros((1, 1)), 2)[:43],
+            "The weights of the net are float32 and the ",
+        ),
+        (
+            lambda: advise_on_dtype(np.zeros((1, 1), dtype=np.float32))[-64:],
+            "er type. Add a step FunctionTransformer(np.float32) before the net."[-64:],
+        ),
+        (lambda: error_hints._advise_on_dtype(LinearRegression(), np.zeros(1)), None),
+        (
+            lambda: raise_within(ZeroDivisionError("x")),
+            ("ValueError", "LinearRegression cannot take these records: Ze"),
+        ),
+        (lambda: raise_within(IndexError("x"))[1][-2:], "In"),
+        (
+            lambda: raise_within(TypeError("x")),
+            ("TypeError", "LinearRegression cannot take these records: Ty"),
+        ),
+        (lambda: raise_within(RuntimeError("x")), ("RuntimeError", "x")),
+    ],
+    copies: [
+        (lambda: is_same(1, 1), True),
+        (lambda: is_same([1], [1]), True),
+        (lambda: is_same([1], (1,)), False),
+        (lambda: is_same([1], [2]), False),
+        (lambda: is_same(1, 1.0), False),
+        (lambda: is_same(array([1, 2]), array([1, 2])), True),
+        (lambda: is_same(array([1, 2]), array([1, 3])), False),
+        (lambda: is_same(array([1, 2]), array([1.0, 2.0])), False),
+        (lambda: is_same(array([nan]), array([nan])), True),
+        (lambda: is_same(array([1]), [1]), False),
+    ],
+    query: [
+        (lambda: check_targets([1.0, 2.0], [3.0, 4.0]), ""),
+        (lambda: check_targets([1.0, 2.0], None), ""),
+        (lambda: check_targets([1.0, 2.0], [[3.0, 4.0]] * 2, "proba"), ""),
+        (
+            lambda: check_targets([1.0, 2.0], [[3.0, 4.0]] * 2),
+            "LinearRegression answers with one number for each record, and y ",
+        ),
+        (
+            lambda: check_targets([[1.0, 2.0]] * 2, [3.0, 4.0], "values"),
+            "LinearRegression answers with 2 numbers for each record, as for ",
+        ),
+        (lambda: check_targets([[1.0, 2.0]] * 2, [[3.0, 4.0]] * 2, "values"), ""),
+        (lambda: query.has_tags(LinearRegression()), True),
+        (lambda: query.has_tags(object()), False),
+        (lambda: tell_refusal(lambda: query.check_tags(LinearRegression(), "victim")), None),
+        (
+            lambda: (
+                "derives its class" in tell_refusal(lambda: query.check_tags(Untagged(), "victim"))
+            ),
+            True,
+        ),
+        (
+            lambda: (
+                "derives its class" in tell_refusal(lambda: query.check_tags(object(), "victim"))
+            ),
+            False,
+        ),
+        (lambda: refuse_outputs(None), "predict_proba of LinearRegression retu"),
+        (lambda: refuse_outputs([np.zeros((2, 2))] * 2), "LinearRegression has several outputs f"),
+        (lambda: refuse_outputs(np.zeros((2, 2)), NS(classes_=[1, 2]))[-14:], "ral outputs fo"),
+    ],
+    splits: [
+        (lambda: compute_strata([5, 7, 5, 9], True), [0, 1, 0, 2]),
+        (lambda: compute_strata(np.arange(20.0)[::-1]), np.repeat(np.arange(10), 2)[::-1]),
+        # Standardized by -1 and 1, the second column counts as much as the first.
+        (
+            lambda: compute_strata([[1.0, 900.0], [3.0, 100.0], [3.0, 900.0], [1.0, 100.0]]),
+            [2, 5, 7, 0],
+        ),
+        (lambda: draw_halves(6, 12), ([[6, 6]], True, True)),
+        (lambda: draw_halves(8, 4)[1:], (True, True)),
+        (lambda: sum(draw_halves(8, 4)[0][0]), 8),
+        (lambda: draw_halves(5, 10)[0], [[4, 6]]),
+        (lambda: draw_halves(8, 16, [0] * 4 + [1] * 4), ([[4, 4], [4, 4]], True, True)),
+        (lambda: sum(draw_halves(4, 0)[0][0]), 4),
+    ],
+    writers: [
+        (lambda: set_attributes("self.a = 1"), False),
+        (lambda: set_attributes("net.a = 1"), True),
+        (lambda: set_attributes("self.a.b = 1"), True),
+        (lambda: set_attributes("net['a'] = 1"), False),
+        (lambda: set_attributes("a = net.b"), False),
+    ],
 }
 
 
@@ -335,3 +549,14 @@ def test_a_document_is_written_with_two_spaces(tmp_path):
     assert json.loads(write_json(tmp_path, {"a": None})) == {"a": None}
     with pytest.raises(ValueError, match="Out of range"):
         write_json(tmp_path, {"a": nan})
+
+
+def test_half_written_files_of_others_are_left(tmp_path):
+    end, host = files._SUFFIX, files._host()
+    mine = f"a.{host}-{2**22 + 1}-0{end}"  # of a process that cannot be
+    own, other = f"a.{host}-{os.getpid()}-0{end}", f"a.elsewhere-5-0{end}"
+    assert remove_leftovers(tmp_path, [mine, own, other, "b.txt"]) == sorted([own, other, "b.txt"])
+    assert remove_leftovers(tmp_path, [own, other], all_done=True) == [own]
+    assert remove_leftovers(tmp_path, [own, other, "a"]) == sorted([own, "a"])
+    odd = [f"a.elsewhere-x-0{end}", f".elsewhere-5-0{end}"]
+    assert remove_leftovers(tmp_path, odd, all_done=True) == sorted(odd)
