@@ -30,10 +30,12 @@ from skmia.victims import (
     _known_values,
     _model_features,
     _multioutput,
+    _onnx,
     _onnx_labels,
     _optima,
     _queried_thresholds,
     _recovered,
+    _resampling,
     _service,
     _split_thresholds,
     _state,
@@ -364,6 +366,152 @@ def average(answers, kind="proba", n_repeats=3, kept=None):
         service, np.zeros((2, 1)), "name", "hold answers", lambda answer, n, classes: answer
     )
     return found, len(asked), service._asked.kept["name"][0]
+
+
+def list_regressor(y, transform=lambda y: y * 2, trail="raw"):
+    """List the regressor inside of one whose targets are transformed."""
+    inner = NS(y=y, trail=trail, changed={})
+    inner._replace = lambda **changed: inner.changed.update(changed) or inner
+    inner.child = lambda name, model, y: NS(_replace=lambda view: (name, y, view))
+    model = NS(transformer_=NS(transform=transform), regressor_=None)
+    ((name, y, view),) = _inner_models._list_regressor(inner, model)
+    return name, None if y is None else y.tolist(), view, sorted(inner.changed)
+
+
+def list_bagged(max_samples=1.0, bootstrap=False, chosen=((0, 1), (1,))):
+    inner = NS(kept=0.5, X=array([[1.0, 2.0]]), reads="all", why=None)
+    inner._replace = lambda **changed: NS(**vars(inner) | changed)
+    children = []
+
+    def child(self, name, estimator):
+        part = NS(
+            name=name, trail=name, kept=self.kept, why=self.why, X=None, view=None, n_source=None
+        )
+        part._replace = lambda **changed: vars(part).update(changed) or part
+        part.transformed = lambda X, name: vars(part).update(X=X.tolist()) or part
+        children.append(part)
+        return part
+
+    def replace(**changed):
+        made = NS(**vars(inner) | changed)
+        made.child = lambda name, estimator: child(made, name, estimator)
+        return made
+
+    inner._replace, inner.child = replace, lambda name, estimator: child(inner, name, estimator)
+    model = NS(
+        estimators_=[1, 2], max_samples=max_samples, bootstrap=bootstrap, n_features_in_=2,
+        estimators_features_=[array(one) for one in chosen],
+    )  # fmt: skip
+    found = [*_inner_models._list_bagged(inner, model)]
+    return found[0].kept, found[0].why, [(one.X, one.n_source) for one in found]
+
+
+def compute_scores(decision=None, proba=None):
+    model = NS()
+    if decision is not None:
+        model.decision_function = lambda X: array(decision)
+    model.predict_proba = lambda X: array(proba)
+    return _inner_models._compute_scores(model, None)
+
+
+def column(values=None, kind=None, dtype=None, part="", has_none=False):
+    values = None if values is None else array(values, dtype=object)
+    return _known_values.KnownColumn(kind, values, dtype, part, has_none)
+
+
+def join_columns(first, second):
+    found = _known_values._join_known_columns(first, second)
+    return (
+        found.kind, None if found.values is None else sorted(found.values.tolist()), found.dtype,
+        found.part, found.has_none,
+    )  # fmt: skip
+
+
+def linearize(link, values, unit=0.01):
+    before = _recovered.find_link_of
+    _recovered.find_link_of = lambda model: link
+    try:
+        found = _recovered._linearize_predictions(None, array(values), unit)
+    finally:
+        _recovered.find_link_of = before
+    return found.values.tolist(), (found.precision > 0).tolist()
+
+
+def bound_errors(has_intercept):
+    """Bound the errors of two outputs of two columns."""
+    root = array([[0.5, 0.0], [0.0, 0.25], [1.0, 0.0], [0.0, 2.0]])
+    root = np.vstack([root, [[0.0, 0.0], [3.0, 4.0]]]) if has_intercept else root
+    before = _recovered.find_model, _recovered.read_features
+    _recovered.find_model = lambda model: (NS(fit_intercept=has_intercept), None)
+    _recovered.read_features = lambda *given, role: array([[2.0, 4.0], [1.0, 0.0]])
+    try:
+        return float(_recovered.bound_errors(NS(model=None, root=root), NS(X=None)))
+    finally:
+        _recovered.find_model, _recovered.read_features = before
+
+
+def take_input(X, n_inputs, name="b", i=1):
+    try:
+        return np.asarray(_onnx._take_input(X, i, NS(name=name), n_inputs)).tolist()
+    except ValueError as error:
+        return str(error)
+
+
+def fit_order(labels, numbers, given):
+    return _onnx.OnnxClassifier._fit_order(None, array(labels), array(numbers), array(given))
+
+
+def why_not_resampled(*kinds, repeats=False, folds=()):
+    """Return why rows of a pipeline of steps of some kinds are not records."""
+    steps = [(str(k), type(f"S{k}", (), {"kind": kind})()) for k, kind in enumerate(kinds)]
+    names = "encodes_by_folds", "is_sampler", "judge_sampler"
+    before = {name: getattr(_resampling, name) for name in names}
+    _resampling.encodes_by_folds = lambda step: step.kind == "folds"
+    _resampling.is_sampler = lambda step: step.kind in (_resampling.MAKES, _resampling.REPEATS)
+    _resampling.judge_sampler = lambda step: step.kind
+    try:
+        return _resampling.why_not_resampled(NS(best_estimator_=NS(steps=steps)), repeats=repeats)
+    finally:
+        for name, function in before.items():
+            setattr(_resampling, name, function)
+
+
+def call_service(errors, retries=2, retry_on=None, per_second=None):
+    """Call a function that fails so often, and return how long it was waited for."""
+    waited, errors = [], [*errors]
+    service = NS(
+        retry_on=retry_on, retries=retries, max_calls_per_second=per_second,
+        _asked=NS(last=100.0, n_calls=0, n_queries=0),
+    )  # fmt: skip
+
+    def function(X):
+        if errors:
+            raise errors.pop(0)
+        return len(X)
+
+    service.function = function
+    before = _service.time
+    _service.time = NS(sleep=waited.append, monotonic=lambda: 100.25)
+    try:
+        found = _service.CallableVictim._call(service, np.zeros((3, 1)))
+    except Exception as error:
+        found = type(error).__name__
+    finally:
+        _service.time = before
+    return found, waited, service._asked.n_calls, service._asked.n_queries
+
+
+def choose_labels(y, labels=None):
+    joint = NS(labels=labels, _look_up=lambda y: "looked up")
+    found = _multioutput.JointOutputs._choose_labels(joint, array(y), None)
+    return (found if isinstance(found, str) else found.tolist()), bool(joint._is_alone)
+
+
+def check_labels(labels):
+    try:
+        return _multioutput.JointOutputs._check_labels(NS(labels=labels)).tolist()
+    except ValueError as error:
+        return str(error)[-24:]
 
 
 # Of each module: calls and answers. Whatever may be equal differs, and each branch decides once.
@@ -772,6 +920,109 @@ ANSWERS = {
             lambda: summarize([[1.0, -2.0, 4.0, 7.0, 5.0]], [0.5], 1, 3),
             summarize_by_hand([[1, -2, 4, 7, 5]], [0.5]),
         ),
+    ],
+    _inner_models._list_regressor: [
+        (
+            lambda: list_regressor([1.0, 3.0]),
+            ("regressor_", [2.0, 6.0], "raw, transformed target", []),
+        ),
+        (lambda: list_regressor(None)[1], None),
+        (lambda: list_regressor([1.0], lambda y: y[:, 0] + 5)[1], [6.0]),
+        (
+            lambda: list_regressor([1.0], lambda y: np.hstack([y + 1, y]), "scaled"),
+            ("regressor_", [2.0], "after scaled, transformed target", ["reads", "why"]),
+        ),
+        (lambda: list_bagged(), (0.5, None, [(None, None), ([[2.0]], 1)])),
+        (lambda: list_bagged(None)[:2], (0.5, None)),
+        (lambda: list_bagged(0.25)[:2], (0.125, None)),
+        (lambda: list_bagged(0.25, True)[:2], (0.5 * (1 - np.exp(-0.25)), _inner_models._DRAWN)),
+        (lambda: list_bagged(1.0, True)[0], 0.5 * (1 - np.exp(-1.0))),
+        (lambda: list_bagged(7)[:2], (0.5, _inner_models._SIZED.format(7))),
+        (lambda: list_bagged(chosen=[(1, 0), (0, 1)])[2], [([[2.0, 1.0]], 2), (None, None)]),
+        (lambda: compute_scores([1.0, 2.0]), [[1.0], [2.0]]),
+        (lambda: compute_scores([[1.0, 2.0, 3.0]]), [[1.0, 2.0, 3.0]]),
+        (lambda: compute_scores(proba=[[0.25, 0.75]]), [[0.75]]),
+        (lambda: compute_scores(proba=[[0.25, 0.5, 0.25]]), [[0.25, 0.5, 0.25]]),
+    ],
+    _known_values._join_known_columns: [
+        (
+            lambda: join_columns(
+                column(["a", "b"], part="P"), column(["b", "c"], "text", 5, "Q", True)
+            ),
+            ("text", ["a", "b", "c"], 5, "P", True),
+        ),
+        (
+            lambda: join_columns(column(part="P"), column(["b"], part="Q")),
+            (None, ["b"], None, "Q", False),
+        ),
+        (lambda: join_columns(column(part="P"), column(part="Q")), (None, None, None, "P", False)),
+        (
+            lambda: join_columns(
+                column(["a"], "number", 3, "P", True), column(None, "text", 5, "Q")
+            ),
+            ("number", ["a"], 3, "P", True),
+        ),
+    ],
+    _recovered._linearize_predictions: [
+        (lambda: linearize("identity", [[1.0], [-2.0]]), ([[1.0], [-2.0]], [[True], [True]])),
+        (
+            lambda: linearize("log", [[1.0], [0.03], [0.02]]),
+            ([[0.0], [LOG(0.03)], [0.0]], [[True], [True], [False]]),
+        ),
+        (
+            lambda: linearize("identity", [[1.0]] * 4 + [[2.0], [3.0]])[1],
+            [[False]] * 4 + [[True]] * 2,
+        ),
+        (lambda: linearize("log", [[1.0]] * 4 + [[2.0], [3.0]])[1], [[False]] * 4 + [[True]] * 2),
+        (lambda: bound_errors(False), 4 * 68**0.5),
+        (lambda: bound_errors(True), 4 * 73**0.5),
+    ],
+    _onnx: [
+        (lambda: take_input(array([[1, 2]]), 1), [[1, 2]]),
+        (lambda: take_input(array([[1, 2]]), 2), [[2]]),
+        (lambda: take_input(pd.DataFrame({"a": [1], "b": [2]}), 2, "a"), [[1]]),
+        (lambda: take_input(array([[1, 2]]), 3), "The model takes 3 features; got 2."),
+        (
+            lambda: take_input(pd.DataFrame({"a": [1], "b": [2]}), 2, "c"),
+            "The model has a feature 'c', which X lacks.",
+        ),
+        (lambda: fit_order(["a", "b"], [[0.2, 0.8], [0.9, 0.1]], ["b", "a"]), True),
+        (lambda: fit_order(["a", "b"], [[0.8, 0.2], [0.1, 0.9]] * 40, ["b", "a"] * 40), False),
+        (lambda: fit_order(["a", "b"], [[0.2, 0.8], [0.9, 0.1]], ["b", "c"]), False),
+        (lambda: fit_order(["a", "b"], [[0.2], [0.9]], ["b", "a"]), True),
+        (lambda: fit_order([0, 1], [[0.2, 0.8]], ["b"]), False),
+    ],
+    _resampling: [
+        (lambda: why_not_resampled(), None),
+        (lambda: why_not_resampled("plain"), None),
+        (lambda: why_not_resampled("plain", _resampling.MAKES)[:17], "the step S1 adds "),
+        (lambda: why_not_resampled(_resampling.REPEATS), "the step S0 repeats training rows"),
+        (lambda: why_not_resampled(_resampling.REPEATS, repeats=True), None),
+        (lambda: why_not_resampled("folds", _resampling.MAKES), _resampling.BY_FOLDS),
+    ],
+    _service.CallableVictim: [
+        (lambda: call_service([]), (3, [], 1, 3)),
+        (lambda: call_service([OSError()]), (3, [1], 2, 6)),
+        (lambda: call_service([OSError(), ConnectionError()]), (3, [1, 2], 3, 9)),
+        (lambda: call_service([OSError()] * 3), ("OSError", [1, 2], 3, 9)),
+        (lambda: call_service([ValueError()]), ("ValueError", [], 1, 3)),
+        (lambda: call_service([ValueError()], retry_on=ValueError), (3, [1], 2, 6)),
+        (lambda: call_service([OSError()], retry_on=ValueError)[0], "OSError"),
+        (lambda: call_service([], per_second=2), (3, [0.25], 1, 3)),
+        (lambda: call_service([], per_second=10), (3, [0.0], 1, 3)),
+        (
+            lambda: max(call_service([OSError()] * 12, 12)[1]),
+            _service._LONGEST_WAIT,
+        ),
+    ],
+    _multioutput.JointOutputs: [
+        (lambda: choose_labels([1, 0]), ([1, 0], True)),
+        (lambda: choose_labels([[1, 0], [0, 1]]), ([[1, 0], [0, 1]], False)),
+        (lambda: choose_labels([1, 0], "given"), ("looked up", False)),
+        (lambda: choose_labels([[1], [0]], "given"), ([[1], [0]], False)),
+        (lambda: check_labels([[0, 1], [1, 1]]), [[0, 1], [1, 1]]),
+        (lambda: check_labels([[0, 1], [0, 1]])[-8:], " (2, 2)."),
+        (lambda: check_labels([0, 1])[-6:], " (2,)."),
     ],
 }
 
