@@ -907,8 +907,8 @@ ANSWERS = {
     diversity: [
         (lambda: warn_if_short(diversity._LEAST_WAY), []),
         (
-            lambda: warn_if_short(diversity._LEAST_WAY * 0.75)[0][:58],
-            "max_iter=10 leaves the matrices of 1 of 2 labels near thei",
+            lambda: warn_if_short(diversity._LEAST_WAY * 0.75)[0][:53],
+            "max_iter=10 leaves the matrices of 1 of 2 labels near",
         ),
         (
             lambda: warn_if_short(diversity._LEAST_WAY / 4)[0].partition("set max_iter to ")[2],

@@ -54,7 +54,7 @@ def warn_of_end(batch_size, reached=False):
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         train.warn_of_end(NS(model=model, reached_limit=reached))
-    return [(one.category.__name__, str(one.message)[:36]) for one in caught]
+    return [(one.category.__name__, str(one.message)[:31]) for one in caught]
 
 
 def count_together(n_rows, widths, n_jobs=1, item=8, batch_size=10):
@@ -397,10 +397,10 @@ ANSWERS = {
         ),
         (lambda: warn_of_end("auto"), []),
         (lambda: warn_of_end(10), []),
-        (lambda: warn_of_end(11), [("UserWarning", "Got `batch_size` less than 1 or larg")]),
+        (lambda: warn_of_end(11), [("UserWarning", "Got `batch_size` less than 1 or")]),
         (
             lambda: warn_of_end(10, True),
-            [("ConvergenceWarning", "Stochastic Optimizer: Maximum iterat")],
+            [("ConvergenceWarning", "Stochastic Optimizer: Maximum i")],
         ),
     ],
     backend: [
