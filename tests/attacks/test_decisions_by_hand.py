@@ -4,6 +4,7 @@ import warnings
 from types import SimpleNamespace as NS
 
 import numpy as np
+import pandas as pd
 import pytest
 from by_hand import expect_answers, tell_refusal
 from numpy import array
@@ -24,6 +25,7 @@ from skmia.attacks import (
     SplitThresholdAttack,
     StationarityAttack,
     _attack_people,
+    _attribute,
     _calibrated,
     _file_attack,
     _lira,
@@ -817,6 +819,26 @@ ANSWERS = {
         (lambda: can_refuse(), ""),
         (lambda: can_refuse([False] * 3), "No person has enough shadow model"),
         (lambda: can_refuse([True] * 3, [False] * 3), "No person has enough shadow model"),
+        (
+            lambda: _attribute._make_baseline()[-1].get_params()["max_iter"],
+            50,
+        ),
+        (
+            lambda: [
+                _attribute._make_baseline()[0]
+                .fit_transform(pd.DataFrame({"a": ["x", "y", "x"], "b": [5.0, 7.0, 9.0]}))
+                .tolist()
+            ],
+            [[[0.0, 5.0], [1.0, 7.0], [0.0, 9.0]]],
+        ),
+        (
+            lambda: (
+                _attribute._make_baseline()[0]
+                .fit(pd.DataFrame({"a": ["x", "y"]}))
+                .transform(pd.DataFrame({"a": ["z"]}))
+            ),
+            [[-1.0]],
+        ),
         (lambda: score_guesses(), 2 / 3),
         (lambda: score_guesses([1, 9, 9]), 1 / 3),
         (lambda: score_guesses(None, [1.0, 2.0, 5.0]), 3 / 8),

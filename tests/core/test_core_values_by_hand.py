@@ -512,7 +512,10 @@ ANSWERS = {
         ),
         (lambda: refuse_outputs(None), "predict_proba of LinearRegression retu"),
         (lambda: refuse_outputs([np.zeros((2, 2))] * 2), "LinearRegression has several outputs f"),
-        (lambda: refuse_outputs(np.zeros((2, 2)), NS(classes_=[1, 2]))[-24:-3], "e has several outputs"),
+        (
+            lambda: refuse_outputs(np.zeros((2, 2)), NS(classes_=[1, 2]))[-24:-3],
+            "e has several outputs",
+        ),
     ],
     splits: [
         (lambda: compute_strata([5, 7, 5, 9], True), [0, 1, 0, 2]),
