@@ -162,6 +162,97 @@ def check_people(units=None, **given):
     return found["status"], found["text"][:31]
 
 
+def list_doubts(rows, evidence="leak", shift=None):
+    document = {
+        "checks": [{"name": "other"}, {"name": "one population", "interval": shift}],
+        "evidence": evidence,
+        "results": [
+            dict(zip(("name", "estimate", "low", "high"), row, strict=True)) for row in rows
+        ],
+    }
+    return [list(row) for row in _report._list_table_doubts(document)]
+
+
+def tell_call(command, holdout=True, **settings):
+    document = {"settings": settings, "seeds": {"seed": 3, "none": None}}
+    document["data"] = {"n_real": 5} | ({"n_holdout": 5} if holdout else {})
+    return _report._tell_table_call(document, command)
+
+
+def list_reversals(*pvalues):
+    names = [*"abcd"[: len(pvalues)]]
+    results = pd.DataFrame({"pvalue_below": pvalues}, index=names, dtype=float)
+    return _evidence.list_table_reversals(results)
+
+
+def choose_metric(column, held, guesses, truth):
+    name, measure = _audit._choose_metric(pd.Series(column), pd.Series(held))
+    return name, float(measure(array(truth), array(guesses)))
+
+
+def draw_bootstrap(persons):
+    rng = np.random.RandomState(0)
+    found = _audit._draw_bootstrap(4, None if persons is None else array(persons), rng)
+    counts = np.bincount(found, minlength=4)
+    return counts.tolist(), sorted(found.tolist()) == found.tolist()
+
+
+def list_notes(n_rows, **identifiers):
+    tables = [np.zeros((n_rows, 1))]
+    before, _audit._tell_sample = _audit._tell_sample, lambda tables: "sample"
+    try:
+        found = _audit._list_notes(NS(identifiers=identifiers), tables)
+    finally:
+        _audit._tell_sample = before
+    return [one[:71] for one in found]
+
+
+def describe_data(units, groups=None, holdout=True):
+    tables = {"real": np.zeros((5, 2)), "synthetic": np.zeros((7, 2))}
+    tables |= {"holdout": np.zeros((3, 2))} if holdout else {}
+    people = NS(groups=groups, n_shared=4)
+    columns = NS(identifiers={"id": "codes"})
+    return _audit._describe_data(tables, columns, people, units)
+
+
+PERSONS = _audit.PERSONS
+DATA = {"n_real": 5, "n_synthetic": 7, "n_holdout": 3, "n_columns": 2, "identifiers": ["id"]}
+
+
+def shift_large(*parts, dtype=None):
+    given = {str(k): pd.Series(part, dtype=dtype) for k, part in enumerate(parts)}
+    found = _measure._shift_large_integers(given)
+    return [found[name].tolist() for name in given]
+
+
+def fill(*columns):
+    frames = [pd.DataFrame({"a": column, "b": ["x"] * len(column)}) for column in columns]
+    return [frame.to_dict("list") for frame in _measure._fill(frames)]
+
+
+def describe_use(**estimates):
+    before = _report.list_worst, _report._describe_trained
+    _report.list_worst = lambda columns: [
+        {"name": name, "estimate": one} for name, one in estimates.items()
+    ]
+    _report._describe_trained = lambda document: ["trained"]
+    try:
+        return _report._describe_use({"columns": None})
+    finally:
+        _report.list_worst, _report._describe_trained = before
+
+
+def write_slight(*ranks):
+    found = [(k, ({"name": f"number {k}"}, NS(rank=rank))) for k, rank in enumerate(ranks)]
+    before, _report.read_units = _report.read_units, lambda data: UNITS
+    try:
+        return (
+            _report._write_slight_table({"data": None}, found).partition("**")[2].partition("**")[0]
+        )
+    finally:
+        _report.read_units = before
+
+
 # Of each module: calls and answers. Whatever may be equal differs, and each branch decides once.
 ANSWERS = {
     _measure: [
@@ -553,6 +644,115 @@ ANSWERS = {
             ],
             ["a 3", "a 2", "a 1"],
         ),
+    ],
+    _report._list_table_doubts: [
+        (lambda: list_doubts([]), [["nothing was measured", None, 0.0, 1.0]]),
+        (lambda: list_doubts([], shift=[0.5, 0.4, 0.6]), [["without the table", 0.5, 0.4, 0.6]]),
+        (
+            lambda: list_doubts(
+                [
+                    ("membership by a", 0.2, 0.1, 0.4),
+                    ("membership by b", 0.4, 0.2, 0.6),
+                    ("membership by c", 0.9, None, 1.0),
+                    ("other", 0.8, 0.7, 0.9),
+                ],
+                shift=[0.5, 0.4, 0.6],
+            ),
+            [["without the table", 0.5, 0.4, 0.6], ["best attack on the table", 0.7, 0.6, 0.8]],
+        ),
+        (
+            lambda: list_doubts(
+                [("membership by a", -0.4, -0.6, -0.2), ("membership by b", 0.4, 0.2, 0.6)],
+                _evidence.REVERSED,
+                [0.5, 0.4, 0.6],
+            ),
+            [["worst attack on the table", 0.3, 0.2, 0.4], ["without the table", 0.5, 0.4, 0.6]],
+        ),
+        (lambda: tell_call({"repeat": "again"}), "again"),
+        (
+            lambda: tell_call({}, level=0.9),
+            "audit_table(real, synthetic, holdout, level=0.9, seed=3)",
+        ),
+        (lambda: tell_call({}, False), "audit_table(real, synthetic, seed=3)"),
+        (lambda: describe_use(), ["trained"]),
+        (
+            lambda: describe_use(a=0.124, b=0.5, c=1.0, d=1.0),
+            ["Least alike: a (12), b (50), c (100).", "trained"],
+        ),
+        (lambda: write_slight(-1, 0, 2), "number 1"),
+        (lambda: write_slight(-1), _report.LOSS),
+    ],
+    _evidence.list_table_reversals: [
+        (lambda: list_reversals(), []),
+        (lambda: list_reversals(_evidence.REVERSAL_LEVEL), ["a"]),
+        (lambda: list_reversals(_evidence.REVERSAL_LEVEL * 1.01), []),
+        (lambda: list_reversals(_evidence.REVERSAL_LEVEL / 2, nan, 1.0), ["a"]),
+        (lambda: list_reversals(_evidence.REVERSAL_LEVEL / 1.9, nan, 1.0), []),
+    ],
+    _audit._describe_data: [
+        (
+            lambda: choose_metric(range(_audit._MOST_CLASSES + 1), [1], [1.0, 2.0], [1.0, 4.0]),
+            ("R2", 1 - 2 / 2.25),
+        ),
+        (
+            lambda: choose_metric(range(_audit._MOST_CLASSES), [*range(20)], [1, 2], [1, 4]),
+            ("accuracy", 0.5),
+        ),
+        (
+            lambda: choose_metric(["a"] * 30, ["a", "b"], [0.1, 0.9, 0.5], ["a", "b", "a"]),
+            ("AUC", 1.0),
+        ),
+        (lambda: choose_metric(["a"], ["a", "b"], [0.1, 0.9], ["b", "a"]), ("AUC", 0.0)),
+        (lambda: choose_metric(["a"], ["a", "b"], [0.1, 0.9], ["a", "a"]), ("AUC", nan)),
+        (lambda: choose_metric(["a"], ["a", "b", "c"], ["a", "c"], ["a", "b"]), ("accuracy", 0.5)),
+        (lambda: sum(draw_bootstrap(None)[0]), 4),
+        # Two people with two rows each, both of whom are drawn with this seed; and one alone.
+        (lambda: draw_bootstrap([7, 5, 7, 5])[0], [1, 1, 1, 1]),
+        (lambda: draw_bootstrap([7, 7, 7, 7]), ([1, 1, 1, 1], True)),
+        (lambda: list_notes(_audit.MOST_COMPARED), []),
+        (lambda: list_notes(_audit.MOST_COMPARED + 1), ["sample"]),
+        (
+            lambda: list_notes(3, a="codes"),
+            ["Columns of identifiers are left out of all comparisons: 'a' (codes). id"],
+        ),
+        (lambda: len(list_notes(_audit.MOST_COMPARED + 1, a="codes")), 2),
+        (lambda: describe_data(UNITS), DATA | {"unit": "row"}),
+        (
+            lambda: describe_data(UNITS, {"real": array([0, 0, 1]), "holdout": array([2])}),
+            DATA
+            | {"unit": "row", "n_persons_real": 2, "n_persons_holdout": 1, "n_persons_shared": 4},
+        ),
+        (
+            lambda: describe_data(PERSONS),
+            DATA
+            | {
+                "unit": PERSONS.one,
+                "n_persons_real": 5,
+                "n_persons_holdout": 3,
+                "n_persons_shared": 0,
+            },
+        ),
+        (lambda: _audit._draw_seed(7), 7),
+        (
+            lambda: _audit._draw_seed(np.random.RandomState(7)),
+            int(np.random.RandomState(7).randint(2**31 - 1)),
+        ),
+    ],
+    _measure._fill: [
+        (lambda: shift_large([1, 2], [3]), [[1, 2], [3]]),
+        (lambda: shift_large([2**53], [0]), [[2**53], [0]]),
+        (lambda: shift_large([2**53 + 1], [5]), [[2**53 - 4], [0]]),
+        (lambda: shift_large([-(2**53) - 1], [5]), [[0], [2**53 + 6]]),
+        (lambda: shift_large([2**53 + 2.0], [5.0]), [[2**53 + 2.0], [5.0]]),
+        (
+            lambda: fill([1.0, nan], [2.0, 4.0, 9.0]),
+            [
+                {"a": [1.0, 4.0], "b": ["x", "x"], "a is missing": ["False", "True"]},
+                {"a": [2.0, 4.0, 9.0], "b": ["x"] * 3, "a is missing": ["False"] * 3},
+            ],
+        ),
+        (lambda: fill([1.0], [2.0]), [{"a": [1.0], "b": ["x"]}, {"a": [2.0], "b": ["x"]}]),
+        (lambda: fill([1.0], [nan])[1]["a"], [0.0]),
     ],
 }
 
