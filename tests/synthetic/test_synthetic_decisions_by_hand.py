@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 from by_hand import expect_answers, tell_refusal
 from numpy import array, nan
+from scipy import sparse
 from scipy.stats import norm
 from sklearn.linear_model import LinearRegression
 from sklearn.metrics.pairwise import manhattan_distances
@@ -323,6 +324,78 @@ def rare_copies(points, scale=1.0):
 def validate_generated(X, named=()):
     call = lambda: _dp_wgan._validate(LinearRegression(), X, named)  # noqa: E731
     return (tell_refusal(call) or "")[:59]
+
+
+def number_persons(first, other):
+    try:
+        return _risks.number_persons((array(first), array(other)), (len(first), len(other)))
+    except ValueError as error:
+        return str(error)[:40]
+
+
+def as_frame(table):
+    try:
+        return _neighbors.as_frame(table, "it").to_dict("list")
+    except (ValueError, TypeError) as error:
+        return str(error)[:29]
+
+
+def read_categorical(chosen, names=("a", "b", "c")):
+    encoder = NS(categorical_features=chosen)
+    if names:
+        encoder.feature_names_in_ = array(names, dtype=object)
+    table = pd.DataFrame({"a": [1.0], "b": ["x"], "c": [2]})
+    try:
+        return GowerEncoder._read_categorical(encoder, table)
+    except ValueError as error:
+        return str(error)[:28]
+
+
+def check_numbers(*columns, names=None):
+    """Check three columns, of which the second one is of categories."""
+    encoder = NS(is_categorical_=array([False, True, False]))
+    if names is not None:
+        encoder.feature_names_in_ = array(names, dtype=object)
+    table = pd.DataFrame({k: one for k, one in enumerate(columns)})
+    return tell_refusal(lambda: GowerEncoder._check_numbers(encoder, table))
+
+
+def read_named(columns, names=("a", "b")):
+    try:
+        found = _dp_wgan._read_named(None, columns, names)
+    except ValueError as error:
+        return str(error)[:40]
+    return {place: None if one is None else list(one) for place, one in found.items()}
+
+
+def infer_categories(may_look=True, named=(), **columns):
+    X = pd.DataFrame(columns)
+    try:
+        found = _dp_wgan._infer_categories(X, named, may_look)
+    except ValueError as error:
+        return str(error)[:36]
+    return {place: list(values) for place, values in found.items()}
+
+
+def read_ends(ends, names=("a", "b", "c")):
+    try:
+        return _dp_wgan._ends("lower", ends, [True, False, True], list(names))
+    except ValueError as error:
+        return str(error)[:25]
+
+
+def check_ranges(X, lower, upper):
+    call = lambda: _dp_wgan._check_ranges(array(X), array(lower), array(upper))  # noqa: E731
+    return (tell_refusal(call) or "")[:44]
+
+
+def bound_gradient(**given):
+    settings = {"weights": [[[1.0, -2.0]], [[3.0]]], "biases": [[1.0]]} | given
+    weights, biases = settings.pop("weights"), settings.pop("biases")
+    return (
+        tell_refusal(lambda: critic_bounds.critic_gradient_bounds(weights, biases, **settings))
+        is None
+    )
 
 
 INT = np.dtype(np.int64)
@@ -713,6 +786,143 @@ ANSWERS = {
             "X must hold numbers; it has strings, which need an encoding",
         ),
         (lambda: validate_generated(pd.DataFrame({"a": [nan]}))[:20], "Input X contains NaN"),
+    ],
+    _risks.number_persons: [
+        (lambda: number_persons(["b", "a", "b"], ["d", "c"]), [1, 0, 1, 3, 2]),
+        (
+            lambda: number_persons(["b", "a"], ["a", "c"]),
+            "1 persons are in train and in test, such",
+        ),
+        (
+            lambda: tell_refusal(lambda: _risks.number_persons(array([1]), (1, 1)))[:21],
+            "groups must be a pair",
+        ),
+        (
+            lambda: tell_refusal(lambda: _risks.number_persons(([1],), (1, 1)))[:21],
+            "groups must be a pair",
+        ),
+    ],
+    _neighbors.as_frame: [
+        (lambda: as_frame([[1, 2]]), {0: [1], 1: [2]}),
+        (lambda: as_frame(pd.DataFrame({"a": [1]})), {"a": [1]}),
+        (lambda: as_frame([1, 2]), "it must be a DataFrame or a d"),
+        (lambda: as_frame(sparse.csr_array(np.eye(2))), "it must be a DataFrame or a d"),
+        (lambda: read_categorical("from_dtype"), [False, True, False]),
+        (lambda: read_categorical(["a", 2]), [True, False, True]),
+        (lambda: read_categorical([-1]), [False, False, True]),
+        (lambda: read_categorical([]), [False, False, False]),
+        (lambda: read_categorical([3]), "categorical_features has 3, "),
+        (lambda: read_categorical([-4]), "categorical_features has -4,"),
+        (lambda: read_categorical(["d"]), "categorical_features has 'd'"),
+        (lambda: read_categorical(["a"], ()), "categorical_features has 'a'"),
+        (lambda: read_categorical(5), "categorical_features must be"),
+        (lambda: check_numbers([1.0, 2.0], ["x", None], [3.0, 4.0]), None),
+        (
+            lambda: check_numbers([1.0, 2.0], ["x", "y"], [nan, 4.0]),
+            "The column of numbers 2 lacks 1 values; impute them, or name the column in "
+            "categorical_features.",
+        ),
+        (
+            lambda: check_numbers([nan, nan], ["x", "y"], [nan, 4.0], names=["u", "v", "w"])[:41],
+            "The column of numbers 'u' lacks 2 values;"[:41],
+        ),
+        (
+            lambda: tell_refusal(
+                lambda: _neighbors.check_table_widths(
+                    [np.zeros((1, 2)), np.zeros((1, 3))], ["a", "b"]
+                )
+            ),
+            "b has 3 columns and a has 2; they must be the same.",
+        ),
+    ],
+    _dp_wgan._read_named: [
+        (lambda: read_named("infer"), {}),
+        (lambda: read_named({"b": ["x", "y"], 0: "number"}), {1: ["x", "y"], 0: None}),
+        (lambda: read_named({2: "number"}), "columns has 2, which is not a column of "),
+        (lambda: read_named({-1: "number"}), "columns has -1, which is not a column of"),
+        (lambda: read_named({True: "number"}), "columns has True, which is not a column "),
+        (lambda: read_named({"c": "number"}), "columns has 'c', which is not a column o"),
+        (lambda: read_named({7: "number"}, ()), {7: None}),
+        (lambda: read_named({"a": "numbers"}), "columns['a'] must be 'number' or the val"),
+        (lambda: read_named({"a": ["x", "x"]}), "columns['a'] must be 'number' or the val"),
+        (lambda: read_named({"a": []}), "columns['a'] must be 'number' or the val"),
+        (lambda: read_named({"a": {"x", "y"}}), "columns['a'] must be 'number' or the val"),
+        (lambda: read_named({"a": 5}), "columns['a'] must be 'number' or the val"),
+        (
+            lambda: infer_categories(a=[1.0, 2.0], b=["y", "x"], c=[True, False]),
+            {1: ["x", "y"], 2: [False, True]},
+        ),
+        (lambda: infer_categories(named={0}, b=["y", "x"], c=["u", None]), {1: ["u", nan]}),
+        (lambda: infer_categories(False, b=["y", "x"], c=[True, False]), {}),
+        (
+            lambda: infer_categories(b=pd.Categorical(["y"], ["z", "y"])),
+            {0: ["z", "y"]},
+        ),
+        (
+            lambda: infer_categories(b=pd.to_datetime(["2020-01-01"])),
+            "Column 'b' has dates; turn them into",
+        ),
+        (
+            lambda: infer_categories(False, b=pd.to_datetime(["2020-01-01"]))[:21],
+            "Column 'b' has dates;",
+        ),
+        (
+            lambda: infer_categories(b=[str(k) for k in range(_dp_wgan.MOST_VALUES + 1)])[:14],
+            "Column 'b' has",
+        ),
+        (
+            lambda: len(infer_categories(b=[str(k) for k in range(_dp_wgan.MOST_VALUES)])[0]),
+            _dp_wgan.MOST_VALUES,
+        ),
+        (lambda: read_ends(2.0), [2.0, 2.0, 2.0]),
+        (lambda: read_ends({"a": 1.0, "c": 3.0}), [1.0, 0.0, 3.0]),
+        (lambda: read_ends({0: 1.0, "c": 3.0, "b": 7.0}), [1.0, 7.0, 3.0]),
+        (lambda: read_ends({"a": 1.0}), "lower lacks column 'c'."),
+        (lambda: read_ends({0: 1.0}, ()), "lower lacks column 2."),
+        (lambda: check_ranges([[1.0, 5.0]], [1.0, 2.0], [3.0, 5.0]), ""),
+        (
+            lambda: check_ranges([[1.0, 5.1]], [1.0, 2.0], [3.0, 5.0]),
+            "Column 1 has values outside its range [2.0, ",
+        ),
+        (
+            lambda: check_ranges([[0.9, 5.0]], [1.0, 2.0], [3.0, 5.0]),
+            "Column 0 has values outside its range [1.0, ",
+        ),
+        (
+            lambda: check_ranges([[1.0, 5.0]], [1.0, -1e308], [3.0, 1e308]),
+            "upper - lower must be finite in double preci",
+        ),
+    ],
+    critic_bounds.critic_gradient_bounds: [
+        (lambda: bound_gradient(), True),
+        (lambda: bound_gradient(biases=[[1.0, 2.0]]), False),
+        (lambda: bound_gradient(biases=[]), False),
+        (lambda: bound_gradient(biases=[[1.0], [1.0]]), False),
+        (lambda: bound_gradient(negative_slope=1.0), True),
+        (lambda: bound_gradient(negative_slope=0.0), True),
+        (lambda: bound_gradient(negative_slope=1.1), False),
+        (lambda: bound_gradient(sizes=[1, 1]), True),
+        (lambda: bound_gradient(sizes=[2]), True),
+        (lambda: bound_gradient(sizes=[1]), False),
+        (lambda: bound_gradient(sizes=[0, 2]), False),
+        (lambda: bound_gradient(sizes=[0.5, 1.5]), False),
+        (lambda: bound_gradient(sizes=[[1, 1]]), False),
+        (lambda: bound_gradient(weights=[[[1.0, -2.0]], [[3.0, 1.0]]]), False),
+        (lambda: bound_gradient(weights=[[[1.0, -2.0]], [[3.0], [1.0]]]), False),
+        (lambda: bound_gradient(weights=[], biases=[]), False),
+        (lambda: bound_gradient(weights=[[1.0, 2.0], [[3.0]]]), False),
+        (
+            lambda: critic_bounds._multiply_interval(
+                array([[1.0, -2.0]]), (array([1.0, 3.0]), array([2.0, 5.0]))
+            ),
+            ([1.0 - 10.0], [2.0 - 6.0]),
+        ),
+        (
+            lambda: critic_bounds._multiply(
+                (array([-1.0]), array([2.0])), (array([-3.0]), array([5.0]))
+            ),
+            ([-6.0], [10.0]),
+        ),
     ],
 }
 

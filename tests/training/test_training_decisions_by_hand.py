@@ -1,6 +1,7 @@
 """Layers, curvatures, groups and notes of the training of models, each decision by hand."""
 
 import io
+import types
 import warnings
 from pathlib import Path
 from types import SimpleNamespace as NS
@@ -201,6 +202,12 @@ def find_distributions(root, *listed):
         one.read_text = {"top_level.txt": top, "RECORD": record}.get
     with mock.patch.object(digests, "distributions", lambda: made):
         return [one.k for one in digests._find_distributions(root)]
+
+
+def find_loaded(module, file):
+    """Find the file of a module that is loaded from nowhere."""
+    with mock.patch.dict(digests.sys.modules, {module: types.SimpleNamespace(__file__=file)}):
+        return digests._get_file(module)
 
 
 def list_array(values):
@@ -559,6 +566,14 @@ ANSWERS = {
             ),
             [0, 2, 3, 4],
         ),
+        (lambda: digests._get_file("json.decoder").name, "decoder.py"),
+        (lambda: digests._get_file("no_such_module_at_all"), None),
+        (lambda: digests._get_file("no_such.module"), None),
+        (lambda: digests._get_file("this_is_not.loaded"), None),
+        (lambda: digests._get_file("builtins"), None),
+        (lambda: find_loaded("xdrlib_of_tests", None), None),
+        (lambda: find_loaded("antigravity", None), None),
+        (lambda: digests._get_file("wave").name, "wave.py"),
         (lambda: list_array(array([1, 2])), ("<i8 (2,)", True)),
         (lambda: list_array(array([1.0])), ("<f8 (1,)", True)),
         (lambda: list_array(array([1, "a"], dtype=object)), ("objects (2,) int str", False)),
@@ -668,6 +683,11 @@ ANSWERS = {
             ("joint", "why; 1 of 3 models were trained one by one: a"),
         ),
         (lambda: describe_training("a", "b", "a"), ("alone", "a; b")),
+        (lambda: job.note_failures([(UserWarning, "a")], 3), []),
+        (
+            lambda: job.note_failures([(JointTrainingWarning, "a"), (UserWarning, "b")], 3),
+            ["1 of 3 shadow models were trained one by one: a."],
+        ),
         (lambda: why_not_together(), "asked"),
         (lambda: why_not_together(fit=1), "The models are not trained by their own "),
         (lambda: why_not_together(seeds=None), "The models are not trained by their own "),
