@@ -1,6 +1,7 @@
 """Lines of ledgers, cells of schemas and copies of rows, each decision with an answer by hand."""
 
 import datetime
+import json
 from fractions import Fraction
 from types import SimpleNamespace as NS
 
@@ -76,6 +77,13 @@ def refuse(call):
         "Fit 1 of the ledger 'a' is not what was written: n_steps",
     )
     return [word for word in known if word in words]
+
+
+def first_words(**values):
+    """Return the end of the refusal of a first line with these values, and of the line."""
+    line = json.dumps(values.get("names", values)).encode()
+    why = tell_refusal(lambda: _ledger._read_first_line(line, "'a'"))
+    return why[4:27], why.rpartition(": ")[2].count("x")
 
 
 def read_line(line, number=1, previous="me"):
@@ -224,6 +232,7 @@ ANSWERS = {
         (lambda: check_limit(2.0), (None, [(1, 0.5, "rdp"), (2, 0.5, "rdp")])),
         (lambda: check_limit(2.0, after=2.0 + 1.9e-9)[0], None),
         (lambda: check_limit(2.0, after=2.0 + 2.1e-9)[0], "and it would be 2, "),
+        (lambda: check_limit(2.0, after=2.0 * (1 + 1e-9))[0], None),
         (lambda: check_limit(1.5)[0], "and it would be 2, "),
         # The file
         (lambda: len(_ledger._write_count(3, "x")), 128),
@@ -276,6 +285,19 @@ ANSWERS = {
         (
             lambda: refuse(lambda: parse([], 0, 0, b'{"ledger": "private fits of skmia"}\n')),
             ["first line"],
+        ),
+        (lambda: first_words(**FIT), ("is a ledger of an earli", 0)),
+        (lambda: first_words(**FIT, ledger="x"), ("is not a ledger of priv", 0)),
+        (lambda: first_words(names=[*FIT]), ("is not a ledger of priv", 0)),
+        (lambda: first_words(), ("is not a ledger of priv", 0)),
+        (
+            lambda: first_words(sample_rate=1, n_steps=1, n_rows=1),
+            ("is not a ledger of priv", 0),
+        ),
+        (lambda: first_words(names="x" * 70), ("is not a ledger of priv", 59)),
+        (
+            lambda: tell_refusal(lambda: read_line(b"x" * 70)).count("x"),
+            60,
         ),
         (lambda: read_line(*write_fits(FIT)[0]), (FIT, write_fits(FIT)[1][1])),
         (
