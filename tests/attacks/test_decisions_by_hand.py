@@ -14,6 +14,7 @@ from sklearn.ensemble import BaggingClassifier, RandomForestClassifier
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -328,6 +329,17 @@ def warn_of_length(length, of_others):
     finally:
         recovered._measure_length, recovered._N_LIKE_IT = before
     return [str(one.message)[:37] for one in caught]
+
+
+def read_further_answers():
+    """Read the columns of further records of a model that knows its classes as 5 and 7."""
+    records = Records(array([[2.0], [4.0]]), array([5, 7]))
+    victim = GaussianNB().fit(array([[0.0], [1.0], [3.0], [4.0]]), [5, 5, 7, 7])
+    found = NS(read_columns=lambda X, y: np.column_stack([X, y]))
+    columns, pulls = recovered._SolvedAnswers._read_further(
+        NS(victim=victim, _found=found), records
+    )
+    return columns.toarray(), pulls
 
 
 def join_similar(columns):
@@ -760,6 +772,7 @@ ANSWERS = {
         (lambda: len(choose_models(200)), 64),
     ],
     recovered: [
+        (lambda: read_further_answers(), ([[2.0, 0.0], [4.0, 1.0]], 0.0)),
         (lambda: recovered._measure_length(NS(coef_=array([[3.0, 4.0]]))), 5.0),
         (lambda: recovered._measure_length(NS(coef_=array([3.0, 4.0]))), 5.0),
         (

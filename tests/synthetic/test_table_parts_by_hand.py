@@ -760,3 +760,39 @@ ANSWERS = {
 @pytest.mark.parametrize("module", ANSWERS, ids=lambda module: module.__name__)
 def test_answers_by_hand(module):
     expect_answers(ANSWERS[module])
+
+
+def test_a_report_hands_its_document_on(monkeypatch):
+    # Each method, with what it calls by the name and the arguments that it gave.
+    names = (
+        "as_table_document",
+        "format_table_summary",
+        "format_table_markdown",
+        "render_table",
+        "save_table",
+        "write_json",
+        "write_text",
+        "warn_of_failures",
+        "frame_page",
+    )
+    for name in names:
+        monkeypatch.setattr(_audit, name, lambda *given, name=name: (name, *given))
+    monkeypatch.setattr(_audit, "format_short_table", lambda document: ["short"])
+    monkeypatch.setattr(_audit, "format_table_summary", lambda document: "long")
+    made = dict.fromkeys(_audit.TableReport.__dataclass_fields__)
+    results = pd.DataFrame({"a": [1.0]})
+    report = _audit.TableReport(**{**made, "results": results, "data": {"n_synthetic": 7}})
+    document = ("as_table_document", report)
+    assert report.to_json("a") == ("write_json", document, "a")
+    page = ("render_table", document, "title")
+    assert report.to_html("a", title="title") == ("write_text", page, "a")
+    assert report.to_html() == ("write_text", ("render_table", document, None), None)
+    assert report.to_markdown("title") == ("format_table_markdown", document, "title")
+    assert report.to_markdown() == ("format_table_markdown", document, _audit.TITLE)
+    assert report.save("a") == ("warn_of_failures", ("save_table", document, "a"))
+    assert report._repr_html_() == ("frame_page", report, _audit.TITLE)
+    assert report.summary() == "short"
+    assert report.summary(True) == "short\n\nlong"
+    copy = report.to_frame()
+    copy.loc[0, "a"] = 2.0
+    assert report.results["a"].tolist() == [1.0]

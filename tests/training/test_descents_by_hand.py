@@ -47,6 +47,12 @@ def refine(points):
     return before, look(descent), descent.coarse
 
 
+def look_again(points, scale):
+    descent = start_descent(points, scale)
+    descent.step(*descent.look())
+    return descent.points[:, 0], *look(descent)
+
+
 def take(points, kept):
     descent = start_descent(points, 2.0, models=[2, 0, 1])
     descent.step(*descent.look())
@@ -113,12 +119,15 @@ ROWS = [
     (lambda: step([2.0], 1e25), ([0.0], [True])),
     (lambda: step([2.0], 1e26), ([2.0], [False])),
     (lambda: step([2.0], 1e5, coarse=True), ([2.0], [False])),
+    (lambda: step([2.0], 1e4, coarse=True), ([2.0], [False])),
     (lambda: step([2.0], 1e3, coarse=True), ([-0.5], [True])),
     (lambda: step([4.0], 8.0, limit=27.0), ([4.0 - 3.2], [True])),
     (
         lambda: take([3.0, 4.0, 5.0], [True, False, True]),
         ([0, 2], [2, 1], [20.0, 10.0], [0.0, 0.0], [0.0, 0.0], 2, [True, True], [20.0, 10.0]),
     ),
+    # In one dimension, one step tells the curvature.
+    (lambda: look_again([2.0, 14.0], 0.75), ([0.5, 11.0], [-0.5, -1.0], [-0.25, -1.0])),
     # All steps
     (lambda: minimize([2.0, 14.0]), ([0.0, 10.0], [True, True], [1, 1], 2)),
     (lambda: minimize([0.0, 14.0]), ([0.0, 10.0], [True, True], [0, 1], 1)),
@@ -157,6 +166,20 @@ ROWS = [
     (
         lambda: watch([[2.0], [0.5], [0.5]], coarse=1.9, is_coarse=True),
         (["step 1 1", "refine"], [True], [1]),
+    ),
+    (
+        lambda: watch([[2.0, 3.0], [0.5] * 2, [0.5] * 2], [True] * 2, coarse=2.5, is_coarse=True)[
+            0
+        ],
+        ["step 2 2", "refine"],
+    ),
+    (
+        lambda: watch([[2.0], [2.0], [0.5]], coarse=2.0, is_coarse=True),
+        (["refine", "step 1 1"], [True], [1]),
+    ),
+    (
+        lambda: watch([[2.0], [0.5]], tol=0.6, coarse=2.0, is_coarse=True),
+        (["refine"], [True], [0]),
     ),
     (lambda: watch([[2.0], [0.5]], coarse=2.0), (["step 1 1"], [True], [1])),
 ]
