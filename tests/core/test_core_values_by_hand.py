@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 from by_hand import expect_answers, tell_refusal
 from numpy import array, inf, nan
+from scipy import sparse
 from sklearn.covariance import EmpiricalCovariance
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LinearRegression
@@ -244,6 +245,29 @@ def set_attributes(body):
 
 
 # Of each module: calls and answers. Whatever may be equal differs, and each branch decides once.
+def count_bytes(values, n_columns):
+    return hashing._count_bytes([NS(values=values)], n_columns)
+
+
+def take_dense(values, which):
+    values = array(values)
+    found = hashing._take_dense(values, array(which))
+    return found, found is values
+
+
+SPARSE = array([[0, 7, 9], [0, 0, 0], [8, 0, 0]], dtype=np.int8)
+LISTED = [b"\1\0\0\0\2\0\0\0\7\t", b"", b"\0\0\0\0\x08"]
+
+
+def hash_kind(X, name=None):
+    """Return the kind of a table as it is hashed, and its number of columns."""
+    table = hashing._as_hashed_table(X)
+    if name is not None:
+        stored = table._columns[0].values
+        return stored.toarray(), stored.nnz
+    return type(table).__name__, len(table._columns)
+
+
 ANSWERS = {
     outputs: [
         (lambda: as_key(2), [2]),
@@ -310,6 +334,41 @@ ANSWERS = {
         (lambda: say_classes(["x", "y"], ["a", "b"], ["a", "a"]), ""),
     ],
     hashing: [
+        (lambda: count_bytes(np.zeros((3, 5), dtype=np.int16), 7), 14),
+        (lambda: count_bytes(sparse.csr_array(np.ones((2, 3), dtype=np.float32)), 7), 48),
+        (lambda: count_bytes(sparse.csr_array((0, 3)), 7), 0),
+        (lambda: take_dense([[1.0], [2.0]], [True, True]), ([[1.0], [2.0]], True)),
+        (lambda: take_dense([[1.0], [2.0]], [False, True]), ([[2.0]], False)),
+        (
+            lambda: hashing._take_dense(
+                sparse.csr_array([[1.0, 0.0], [0.0, 2.0]]), array([False, True])
+            ),
+            [[0.0, 2.0]],
+        ),
+        (
+            lambda: hashing._stack_missing(
+                [NS(missing=None), NS(missing=array([True, False, True]))], [1, 2], 2
+            ),
+            [[False, False], [False, True]],
+        ),
+        (lambda: hashing._list_sparse(SPARSE), LISTED),
+        (lambda: hashing._list_sparse(sparse.csr_array(SPARSE)), LISTED),
+        (
+            lambda: hashing._hash_missing_cells(
+                array([[5], [6]], dtype=np.int8), array([[0, 1, 1], [0, 0, 0]])
+            ),
+            [b"\1\0\0\0\2\0\0\0\5", b"\6"],
+        ),
+        (lambda: hash_kind(pd.DataFrame({"a": [1], "b": [2]})), ("_HashedNumbers", 2)),
+        (lambda: hash_kind(pd.DataFrame({"a": [1], "b": ["x"]})), ("_HashedCells", 2)),
+        (lambda: hash_kind(pd.DataFrame({"a": ["y"], "b": ["x"]})), ("_HashedCells", 2)),
+        (lambda: hash_kind(array([[1.0, 2.0]])), ("_HashedNumbers", 1)),
+        (lambda: hash_kind(array([["a", "b"]], dtype=object)), ("_HashedCells", 2)),
+        (lambda: hash_kind(np.zeros((2, 3, 4))), ("_HashedNumbers", 1)),
+        (
+            lambda: hash_kind(sparse.csr_array(([1.0, 2.0, 0.0], [1, 1, 0], [0, 3])), "values"),
+            ([[0.0, 3.0]], 1),
+        ),
         (
             lambda: find_digests((5, 1), (2, 1), (9, 3), (9, 1), (99, 3), (1, 1)),
             [4, 7, 0, -1, -1, -1],
