@@ -28,6 +28,7 @@ from skmia._core import (
     moments,
     out_of_core,
     outputs,
+    progress,
     query,
     randomness,
     saving,
@@ -255,7 +256,19 @@ def take_dense(values, which):
     return found, found is values
 
 
+def write_lines(*texts):
+    """Write states of a bar as lines; return what a file was told."""
+    told = []
+    file = NS(write=told.append, flush=lambda: told.append("flush"))
+    stream = progress._LineStream(file)
+    for text in texts:
+        stream.write(text)
+    stream.flush()
+    return told
+
+
 SPARSE = array([[0, 7, 9], [0, 0, 0], [8, 0, 0]], dtype=np.int8)
+WRITTEN = ["a 1\n", "b\n", "a 1\n", "flush"]
 LISTED = [b"\1\0\0\0\2\0\0\0\7\t", b"", b"\0\0\0\0\x08"]
 
 
@@ -332,6 +345,10 @@ ANSWERS = {
             " Pass the numbers that the model was trained with.",
         ),
         (lambda: say_classes(["x", "y"], ["a", "b"], ["a", "a"]), ""),
+    ],
+    progress: [
+        (lambda: write_lines("\ra 1 \n", "\ra 1", "\r  ", "b", "a 1"), WRITTEN),
+        (lambda: write_lines(), ["flush"]),
     ],
     hashing: [
         (lambda: count_bytes(np.zeros((3, 5), dtype=np.int16), 7), 14),
