@@ -804,6 +804,12 @@ ANSWERS = {
             },
         ),
         (
+            lambda: _report._format_table_number(None, dict(row, naive=0.125, pvalue_holm=0.001))[
+                "pvalue"
+            ],
+            "0.001",
+        ),
+        (
             lambda: _report._format_table_number(None, dict(row, naive=0.125, pvalue_holm=0.0009)),
             {
                 "name": "linkability",

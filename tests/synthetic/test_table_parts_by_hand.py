@@ -9,6 +9,7 @@ from by_hand import expect_answers, tell_refusal
 from numpy import array, nan
 from scipy.stats import norm
 
+from skmia.synthetic import _risks
 from skmia.synthetic._table import _audit, _columns, _evidence, _measure, _people, _report
 
 
@@ -251,6 +252,11 @@ def write_slight(*ranks):
         )
     finally:
         _report.read_units = before
+
+
+def correlate_at(scale, weights=(1, 1, 1)):
+    matrix = array([[scale, 1.0], [2 * scale, 0.0], [3 * scale, 0.5]])
+    return _measure._correlate(matrix, array(weights, dtype=float))
 
 
 # Of each module: calls and answers. Whatever may be equal differs, and each branch decides once.
@@ -736,6 +742,19 @@ ANSWERS = {
         (
             lambda: _audit._draw_seed(np.random.RandomState(7)),
             int(np.random.RandomState(7).randint(2**31 - 1)),
+        ),
+    ],
+    _measure._correlate: [
+        (lambda: correlate_at(1.0), [[1.0, -0.5], [-0.5, 1.0]]),
+        (lambda: correlate_at(1e200), [[1.0, -0.5], [-0.5, 1.0]]),
+        (lambda: correlate_at(1e-200), [[1.0, -0.5], [-0.5, 1.0]]),
+        (lambda: correlate_at(0.0), [[nan, nan], [nan, 1.0]]),
+        (lambda: correlate_at(1.0, [1, 1, 0])[0][1], -1.0),
+    ],
+    _risks.LinkabilityRisk.summary: [
+        (
+            lambda: tell_refusal(_risks.LinkabilityRisk().summary)[:41],
+            "This LinkabilityRisk instance is not fitted"[:41],
         ),
     ],
     _measure._fill: [
