@@ -354,6 +354,7 @@ ANSWERS = {
         (lambda: count_bytes(np.zeros((3, 5), dtype=np.int16), 7), 14),
         (lambda: count_bytes(sparse.csr_array(np.ones((2, 3), dtype=np.float32)), 7), 48),
         (lambda: count_bytes(sparse.csr_array((0, 3)), 7), 0),
+        (lambda: count_bytes(sparse.csr_array(np.ones((1, 3))), 7), 96),
         (lambda: take_dense([[1.0], [2.0]], [True, True]), ([[1.0], [2.0]], True)),
         (lambda: take_dense([[1.0], [2.0]], [False, True]), ([[2.0]], False)),
         (

@@ -354,6 +354,7 @@ ANSWERS = {
         (lambda: find_calibration_error([0.7, 0.8, 1.0, 0.55], [1, 0, 1, 0]), 0.4125),
         (lambda: find_calibration_error([0.7, 0.68, 0.9], [1, 0, 1]), 0.16),
         (lambda: find_calibration_error([1.0, 0.95], [0, 1]), 0.475),
+        (lambda: find_calibration_error([0.9, 0.95], [0, 1]), 0.475),
         (lambda: find_calibration_error([0.66, 0.67], [1, 0]), 0.505),
     ],
     schema: [
