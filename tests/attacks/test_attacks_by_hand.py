@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from by_hand import expect_answers, tell_refusal
+from defaults import compare_defaults_of
 from numpy import array, nan
 from scipy.linalg import LinAlgWarning
 from sklearn.exceptions import ConvergenceWarning
@@ -505,3 +506,14 @@ ANSWERS = {
 @pytest.mark.parametrize("module", ANSWERS, ids=lambda module: module.__name__)
 def test_answers_by_hand(module):
     expect_answers(ANSWERS[module])
+
+
+def test_defaults_are_those_of_the_docstrings():
+    from skmia import attacks
+    from skmia.attacks import diversity, equal_rates, ranges, recovered, white_box
+
+    found, n_compared = compare_defaults_of(
+        attacks, diversity, equal_rates, ranges, recovered, white_box
+    )
+    assert not found
+    assert n_compared >= 240

@@ -6,6 +6,7 @@ from types import SimpleNamespace as NS
 import numpy as np
 import pytest
 from by_hand import expect_answers
+from defaults import compare_defaults_of
 from numpy import array
 from scipy import stats
 from sklearn.frozen import FrozenEstimator
@@ -200,3 +201,11 @@ def test_a_victim_is_unlike_beyond_the_prediction_interval_of_its_shadow_models(
     told = pytest.warns(UserWarning, match="unlike the shadow") if is_unlike else nullcontext()
     with told:
         _pool_attack.warn_unlike(pool, "victim", np.zeros(1), 0.01)
+
+
+def test_defaults_are_those_of_the_docstrings():
+    from skmia import base
+
+    found, n_compared = compare_defaults_of(base)
+    assert not found
+    assert n_compared >= 10

@@ -5,6 +5,7 @@ import inspect
 import pandas as pd
 import pytest
 import sklearn.datasets
+from defaults import compare_defaults_of
 from numpy.testing import assert_array_equal
 
 from skmia import datasets
@@ -58,3 +59,12 @@ def test_options_are_given_by_name():
         parameters = inspect.signature(getattr(datasets, name)).parameters.values()
         kinds = [p.kind for p in parameters if p.name not in ("n_samples", "name")]
         assert set(kinds) == {inspect.Parameter.KEYWORD_ONLY}, name
+
+
+def test_defaults_are_those_of_the_docstrings():
+    from skmia import datasets
+    from skmia.datasets import literature
+
+    found, n_compared = compare_defaults_of(datasets, literature)
+    assert not found
+    assert n_compared >= 20

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from by_hand import expect_answers, tell_refusal
+from defaults import compare_defaults_of
 from numpy import array, inf, nan
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
@@ -302,3 +303,12 @@ def test_a_private_search_answers_by_its_best_estimator_once_it_is_fitted(method
     search.best_estimator_ = LogisticRegression().fit(np.eye(4), [0, 1, 0, 1])
     answer = getattr(search.best_estimator_, method)(*given)
     np.testing.assert_array_equal(getattr(search, method)(*given), answer)
+
+
+def test_defaults_are_those_of_the_docstrings():
+    from skmia import defenses
+    from skmia.defenses import mechanisms, schema, soft_targets
+
+    found, n_compared = compare_defaults_of(defenses, mechanisms, schema, soft_targets)
+    assert not found
+    assert n_compared >= 120

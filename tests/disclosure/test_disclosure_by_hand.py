@@ -5,6 +5,7 @@ from types import SimpleNamespace as NS
 import numpy as np
 import pytest
 from by_hand import expect_answers
+from defaults import compare_defaults_of
 from numpy import array
 
 from skmia._core.outputs import Outputs
@@ -167,3 +168,11 @@ ANSWERS = {
 @pytest.mark.parametrize("module", ANSWERS, ids=lambda module: module.__name__)
 def test_answers_by_hand(module):
     expect_answers(ANSWERS[module])
+
+
+def test_defaults_are_those_of_the_docstrings():
+    from skmia import disclosure
+
+    found, n_compared = compare_defaults_of(disclosure)
+    assert not found
+    assert n_compared >= 11

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from by_hand import expect_answers, tell_refusal
+from defaults import compare_defaults_of
 from numpy import array, inf, nan
 from scipy import sparse, stats
 
@@ -224,3 +225,11 @@ ANSWERS = {
 @pytest.mark.parametrize("module", ANSWERS, ids=lambda module: module.__name__)
 def test_answers_by_hand(module):
     expect_answers(ANSWERS[module])
+
+
+def test_defaults_are_those_of_the_docstrings():
+    from skmia import disparity
+
+    found, n_compared = compare_defaults_of(disparity)
+    assert not found
+    assert n_compared >= 30

@@ -5,6 +5,7 @@ from types import SimpleNamespace as NS
 import numpy as np
 import pytest
 from by_hand import expect_answers, tell_refusal
+from defaults import compare_defaults_of
 from numpy import array
 from scipy import stats
 from scipy.special import ndtr
@@ -233,3 +234,12 @@ ANSWERS = {
 @pytest.mark.parametrize("module", ANSWERS, ids=lambda module: module.__name__)
 def test_answers_by_hand(module):
     expect_answers(ANSWERS[module])
+
+
+def test_defaults_are_those_of_the_docstrings():
+    from skmia import epsilon
+    from skmia.epsilon import bounds, canaries
+
+    found, n_compared = compare_defaults_of(epsilon, bounds, canaries)
+    assert not found
+    assert n_compared >= 80

@@ -5,6 +5,7 @@ from types import SimpleNamespace as NS
 import numpy as np
 import pytest
 from by_hand import expect_answers, tell_refusal
+from defaults import compare_defaults_of
 from numpy import array
 from scipy import stats
 from sklearn.base import BaseEstimator
@@ -280,3 +281,12 @@ def test_a_step_back_is_one_of_a_training():
 @pytest.mark.parametrize("module", ANSWERS, ids=lambda module: module.__name__)
 def test_answers_by_hand(module):
     expect_answers(ANSWERS[module])
+
+
+def test_defaults_are_those_of_the_docstrings():
+    from skmia import games
+    from skmia.games import unlearning
+
+    found, n_compared = compare_defaults_of(games, unlearning)
+    assert not found
+    assert n_compared >= 60

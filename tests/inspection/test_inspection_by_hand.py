@@ -5,6 +5,7 @@ from types import SimpleNamespace as NS
 import pandas as pd
 import pytest
 from by_hand import expect_answers
+from defaults import compare_defaults_of
 from numpy import array, nan
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression, Ridge
@@ -83,3 +84,11 @@ ANSWERS = {
 @pytest.mark.parametrize("module", ANSWERS, ids=lambda module: module.__name__)
 def test_answers_by_hand(module):
     expect_answers(ANSWERS[module])
+
+
+def test_defaults_are_those_of_the_docstrings():
+    from skmia import inspection
+
+    found, n_compared = compare_defaults_of(inspection)
+    assert not found
+    assert n_compared >= 1

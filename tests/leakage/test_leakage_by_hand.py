@@ -5,6 +5,7 @@ from types import SimpleNamespace as NS
 import numpy as np
 import pytest
 from by_hand import expect_answers
+from defaults import compare_defaults_of
 from numpy import array, inf, nan
 
 from skmia.leakage import _gaussian, _mean_glir, _refits, _total_variation, _witness, bounds, gaps
@@ -237,3 +238,12 @@ ANSWERS = {
 @pytest.mark.parametrize("module", ANSWERS, ids=lambda module: module.__name__)
 def test_answers_by_hand(module):
     expect_answers(ANSWERS[module])
+
+
+def test_defaults_are_those_of_the_docstrings():
+    from skmia import leakage
+    from skmia.leakage import bounds, gaps
+
+    found, n_compared = compare_defaults_of(leakage, bounds, gaps)
+    assert not found
+    assert n_compared >= 100

@@ -5,6 +5,7 @@ from types import SimpleNamespace as NS
 import numpy as np
 import pytest
 from by_hand import expect_answers, tell_refusal
+from defaults import compare_defaults_of
 from numpy import array, nan
 
 from skmia.memorization import _exposure, _model, _texts, _torch, _victims
@@ -122,3 +123,11 @@ ANSWERS = {
 @pytest.mark.parametrize("module", ANSWERS, ids=lambda module: module.__name__)
 def test_answers_by_hand(module):
     expect_answers(ANSWERS[module])
+
+
+def test_defaults_are_those_of_the_docstrings():
+    from skmia import memorization
+
+    found, n_compared = compare_defaults_of(memorization)
+    assert not found
+    assert n_compared >= 50

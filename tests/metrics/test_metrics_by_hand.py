@@ -5,6 +5,7 @@ from types import SimpleNamespace as NS
 import numpy as np
 import pytest
 from by_hand import expect_answers, tell_refusal
+from defaults import compare_defaults_of
 from numpy import array, inf, nan
 
 from skmia.metrics import (
@@ -169,3 +170,12 @@ ANSWERS = {
 @pytest.mark.parametrize("module", ANSWERS, ids=lambda module: module.__name__)
 def test_answers_by_hand(module):
     expect_answers(ANSWERS[module])
+
+
+def test_defaults_are_those_of_the_docstrings():
+    from skmia import metrics
+    from skmia.metrics import distances
+
+    found, n_compared = compare_defaults_of(metrics, distances)
+    assert not found
+    assert n_compared >= 80

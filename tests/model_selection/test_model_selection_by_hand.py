@@ -5,6 +5,7 @@ from types import SimpleNamespace as NS
 import numpy as np
 import pytest
 from by_hand import expect_answers, tell_refusal
+from defaults import compare_defaults_of
 from numpy import array, nan
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression, SGDClassifier
@@ -275,3 +276,11 @@ def test_rows_without_labels_are_compared_by_their_features():
     assert len(rows) == 4  # two are equal
     assert rows.tolist() == _remember_training._list_trained_rows(None, X[::-1], None, {}).tolist()
     assert not set(rows) & set(_remember_training._list_trained_rows(None, X, y, {}))
+
+
+def test_defaults_are_those_of_the_docstrings():
+    from skmia import model_selection
+
+    found, n_compared = compare_defaults_of(model_selection)
+    assert not found
+    assert n_compared >= 13

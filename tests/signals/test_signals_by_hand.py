@@ -5,6 +5,7 @@ from types import SimpleNamespace as NS
 import numpy as np
 import pytest
 from by_hand import expect_answers
+from defaults import compare_defaults_of
 from numpy import array, inf
 
 from skmia.signals import _base, _boundary, _confidence
@@ -179,3 +180,12 @@ ANSWERS = {
 @pytest.mark.parametrize("module", ANSWERS, ids=lambda module: module.__name__)
 def test_answers_by_hand(module):
     expect_answers(ANSWERS[module])
+
+
+def test_defaults_are_those_of_the_docstrings():
+    from skmia import signals
+    from skmia.signals import sequences
+
+    found, n_compared = compare_defaults_of(signals, sequences)
+    assert not found
+    assert n_compared >= 80

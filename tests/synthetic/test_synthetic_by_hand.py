@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from by_hand import expect_answers
+from defaults import compare_defaults_of
 from numpy import array, inf, nan
 
 from skmia.synthetic import (
@@ -803,6 +804,12 @@ ANSWERS = {
             },
         ),
         (
+            lambda: _report._format_table_number(None, dict(row, naive=0.125, pvalue_holm=0.001))[
+                "pvalue"
+            ],
+            "0.001",
+        ),
+        (
             lambda: _report._format_table_number(None, dict(row, naive=0.125, pvalue_holm=0.0009)),
             {
                 "name": "linkability",
@@ -844,3 +851,12 @@ ANSWERS = {
 @pytest.mark.parametrize("module", ANSWERS, ids=lambda module: module.__name__)
 def test_answers_by_hand(module):
     expect_answers(ANSWERS[module])
+
+
+def test_defaults_are_those_of_the_docstrings():
+    from skmia import synthetic
+    from skmia.synthetic import cost, critic_bounds
+
+    found, n_compared = compare_defaults_of(synthetic, critic_bounds, cost)
+    assert not found
+    assert n_compared >= 110

@@ -5,6 +5,7 @@ from types import SimpleNamespace as NS
 import numpy as np
 import pytest
 from by_hand import expect_answers, tell_refusal
+from defaults import compare_defaults_of
 from numpy import array, inf, nan
 
 from skmia import Outputs, Records
@@ -241,3 +242,11 @@ def test_an_attack_that_needs_no_membership_is_fitted_in_both_ways(needs, ways):
     assert _helpers.ways_to_fit(attack, MEMBERSHIP)[0] is MEMBERSHIP
     assert len(_helpers.ways_to_fit(attack, MEMBERSHIP)) == ways
     assert (_helpers.ways_to_fit(attack, MEMBERSHIP)[-1] is None) == (not needs)
+
+
+def test_defaults_are_those_of_the_docstrings():
+    from skmia import testing
+
+    found, n_compared = compare_defaults_of(testing)
+    assert not found
+    assert n_compared >= 7

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from by_hand import expect_answers, tell_refusal
+from defaults import compare_defaults_of
 from numpy import array, inf, nan
 from scipy import sparse
 from sklearn.base import clone
@@ -1075,3 +1076,11 @@ def test_sums_over_training_rows_are_those_that_a_model_stores(
         found = np.asarray(found.todense() if hasattr(found, "todense") else found)
         np.testing.assert_allclose(found.sum(axis=0), block.targets, rtol=1e-6, atol=1e-6)
         assert np.broadcast_to(block.floors, len(block.targets)).max(initial=0) < 1e-6
+
+
+def test_defaults_are_those_of_the_docstrings():
+    from skmia import victims
+
+    found, n_compared = compare_defaults_of(victims)
+    assert not found
+    assert n_compared >= 20

@@ -1,0 +1,315 @@
+"""Steps, roundings and tokens of signals, each decision with an answer by hand."""
+
+from types import SimpleNamespace as NS
+
+import numpy as np
+import pandas as pd
+import pytest
+from by_hand import expect_answers, tell_refusal
+from numpy import array, inf, nan
+from scipy import sparse
+from scipy.special import expit
+
+from skmia import Outputs, Records
+from skmia.signals import (
+    Confidence,
+    Correctness,
+    Hinge,
+    LogResidual,
+    Loss,
+    ScaledLogit,
+    _base,
+    _boundary,
+    _confidence,
+    _joint_residual,
+    _oriented_prediction,
+    _perturbation,
+    _registry,
+    _signals,
+    sequences,
+)
+
+LOG = np.log
+PROBA = Outputs(array([[0.2, 0.3, 0.5], [0.1, 0.9, 0.0]]), ["a", "b", "c"])
+VALUES = Outputs(array([1.0, 4.0]), kind="value")
+
+
+def compute_middle(values, n_pieces=2):
+    pieces = np.array_split(array(values, dtype=np.float32), n_pieces)
+    return _base.compute_middle(lambda: pieces, len(values))
+
+
+def check(outputs, y, signal=None):
+    signal = Loss() if signal is None else signal
+    try:
+        return signal._check(outputs, y)
+    except ValueError as error:
+        return str(error)
+
+
+def rows_of_numbers(X):
+    try:
+        values, restore = _perturbation.as_rows_of_numbers(X, "It")
+    except ValueError as error:
+        return str(error)
+    return values.tolist(), type(restore(values)).__name__
+
+
+def as_scale(scale, shape=(2, 2)):
+    try:
+        return _perturbation.as_scale(scale, shape, "it")
+    except ValueError as error:
+        return str(error)
+
+
+def compute_margin(other=None):
+    """Return margins of two points with three logits, and the weights of their gradient."""
+    logits = array([[1.0, 5.0, 3.0], [4.0, 2.0, 0.5]])
+    box = NS(logits=lambda points: logits.copy(), logit_gradient=lambda points, weights: weights)
+    return _boundary.compute_margin(box, np.zeros((2, 1)), array([1, 2]), other)
+
+
+def approach(edge):
+    """Approach a boundary at a share of the way from 1 to 9."""
+    boundary = NS(origin=array([[0.0], [1.0]]))
+    boundary.is_wrong = lambda points, rows: points[:, 0] >= 1 + 8 * edge
+    found = _boundary._DecisionBoundary.approach(boundary, array([[9.0]]), array([1]))
+    return float((found[0, 0] - 1) / 8)
+
+
+def find_nearest_classes(slopes):
+    """Find the class that is nearest if margins are divided by slopes."""
+    logits = array([[5.0, 1.0, 3.0, 4.0]])
+    boundary = NS(origin=np.zeros((1, 2)), shape=(2,), label=array([0]))
+    boundary.white_box = NS(logits=lambda points: logits.copy())
+    boundary.margin = lambda points, rows, other: (
+        logits[0, other] - logits[0, 0],
+        array([[slopes[int(k)], 0.0] for k in other]),
+    )
+    return _boundary._DecisionBoundary.find_nearest_classes(boundary, array([0]), "l2")
+
+
+def list_fields(checkpoint, **fields):
+    records = Records(array([[0.0]]), [0], **fields)
+    return tell_refusal(lambda: _signals._ask_checkpoint(checkpoint, records))
+
+
+def orient(sign):
+    """Orient predictions of 160 records, whose gaps have one sign where labels are large."""
+    rng = np.random.default_rng(0)
+    y = np.repeat([0.0, 10.0], 80)
+    inside = np.zeros((4, 160), dtype=bool)
+    inside[:2] = True
+    level = 5.0 + np.zeros(160)
+    gap = np.where(y > 5, 1.0, sign) * 1.0
+    predictions = level + np.where(inside, gap / 2, -gap / 2) + rng.normal(size=(4, 160)) * 0.01
+    found = _oriented_prediction.orient_predictions(predictions, inside, y)
+    return found and (found.edges, found.directions, found.is_log)
+
+
+# Of each module: calls and answers. Whatever may be equal differs, and each branch decides once.
+ANSWERS = {
+    _base: [
+        (lambda: compute_middle([5.0, -1.0, 3.0]), [3.0, 3.0]),
+        (lambda: compute_middle([5.0, -1.0, 3.0, -7.5]), [-1.0, 3.0]),
+        (lambda: compute_middle([0.0, -0.0, 1e-30, -1e30, inf], 3), [0.0, 0.0]),
+        (
+            lambda: np.argsort(_base._sortable(array([3.0, -2.0, -5.0, 0.5], dtype=np.float32))),
+            [2, 1, 3, 0],
+        ),
+        (lambda: _base._largest_finite(array([[[1.0, -7.0], [inf, 2.0]]])), 7.0),
+        (lambda: _base._largest_finite(array([[[inf, nan]]])), 0.0),
+        (
+            lambda: float(
+                _base.LogitSmoothing._compute_step(array([[[3.0, inf]]]), np.dtype(np.float64))
+            ),
+            float(expit(-3.0)),
+        ),
+        (
+            lambda: float(
+                _base.LogitSmoothing._compute_step(array([[[99.0]]]), np.dtype(np.float32))
+            ),
+            float(np.finfo(np.float32).eps),
+        ),
+        (
+            lambda: float(_base.LogitSmoothing._compute_step(array([[[99.0]]]), np.dtype(int))),
+            float(np.finfo(float).eps),
+        ),
+        (lambda: _base.ClippedSmoothing._compute_step(array([[[3.0, inf, -5.0]]]), None), 5.0),
+        (lambda: _base.Unsmoothed._compute_step(None, None), 0.0),
+        (lambda: check(PROBA, ["a", "c"]), ["a", "c"]),
+        (lambda: check(VALUES, [1, 2]), [1, 2]),
+        (lambda: check(VALUES, array(["1", "2"], dtype=object)), [1.0, 2.0]),
+        (lambda: check(VALUES, array(["a", "b"]))[:20], "y must be numbers, l"),
+        (
+            lambda: check(VALUES, [1, 2, 3]),
+            "y must hold one number for each prediction; got y of shape (3,) and predictions of "
+            "shape (2,).",
+        ),
+        (lambda: check(VALUES, [1, 2], Hinge())[:22], "Signal 'hinge' needs p"),
+    ],
+    _confidence: [
+        (lambda: _confidence.sigmoid(array([0.0, LOG(3.0), -800.0, 800.0])), [0.5, 0.75, 0.0, 1.0]),
+        (lambda: _confidence.sigmoid(array([0.0], dtype=np.float32)).dtype.name, "float32"),
+        (
+            lambda: _confidence._log_others(PROBA, LOG(array([[0.2, 0.3, 0.5]]))),
+            LOG(array([[0.8, 0.7, 0.5]])),
+        ),
+        (
+            lambda: _confidence._log_others(NS(kind="logits"), LOG(array([[0.2, 0.3, 0.5]]))),
+            LOG(array([[0.8, 0.7, 0.5]])),
+        ),
+        (lambda: Loss().derive_from(LogResidual())(array([LOG(2.0)])), [-0.25]),
+        (lambda: Loss().derive_from(ScaledLogit())(array([0.0])), [LOG(0.5)]),
+        (lambda: Loss().derive_from(Hinge()), None),
+        (lambda: Confidence().derive_from(ScaledLogit())(array([LOG(3.0)])), [0.75]),
+        (lambda: Confidence().derive_from(ScaledLogit(temperature=2.0)), None),
+        (lambda: Correctness()(PROBA, ["c", "a"]), [1.0, 0.0]),
+    ],
+    _perturbation: [
+        (lambda: rows_of_numbers(array([[1, 2]])), ([[1, 2]], "ndarray")),
+        (lambda: rows_of_numbers(pd.DataFrame({"a": [1.5]})), ([[1.5]], "DataFrame")),
+        (
+            lambda: rows_of_numbers(sparse.csr_array(array([[1.0]]))),
+            "It changes every feature by a number; X must not be sparse.",
+        ),
+        (
+            lambda: rows_of_numbers(pd.DataFrame({"a": [1], "b": ["x"]})),
+            "It changes every feature by a number; 'b' holds no numbers.",
+        ),
+        (
+            lambda: rows_of_numbers(
+                pd.DataFrame({"a": pd.array([1, None], dtype="Int64"), "b": [True, False]})
+            ),
+            "It changes every feature by a number; some of X are missing.",
+        ),
+        (
+            lambda: rows_of_numbers(array([["a"]]))[:55],
+            "It changes every feature by a number; X holds no number",
+        ),
+        (lambda: as_scale(2.0), [[2.0, 2.0], [2.0, 2.0]]),
+        (lambda: as_scale([1.0, 2.0, 3.0, 4.0]), [[1.0, 2.0], [3.0, 4.0]]),
+        (
+            lambda: as_scale([1.0, 2.0]),
+            "scale of it must be one number or one for each of 4 features; got 2.",
+        ),
+        (
+            lambda: _perturbation.loss_rounding(VALUES, array([3.0, -1.0])) / 2**-52,
+            array([2 * 4 * 2, 2 * 5 * 5]) * float(_perturbation._ROUNDINGS),
+        ),
+        (
+            lambda: _perturbation.loss_rounding(PROBA, ["a", "b"]) / 2**-52,
+            (1 - LOG(array([0.2, 0.9]))) * float(_perturbation._ROUNDINGS),
+        ),
+        (
+            lambda: (
+                _perturbation.loss_rounding(
+                    Outputs(array([[0.0, 9.0], [5.0, 5.0]]), ["a", "b"], "logits"), ["a", "b"]
+                )
+                / 2**-52
+            ),
+            array([9.0, 5 * LOG(2)]) * float(_perturbation._ROUNDINGS),
+        ),
+    ],
+    _registry: [
+        (lambda: _registry.what_to_read("auto"), "auto"),
+        (lambda: _registry.what_to_read("auto", 2), ("auto", 2.0)),
+        (lambda: _registry.what_to_read("loss"), Loss()),
+        (lambda: _registry.what_to_keep(ScaledLogit()), "auto"),
+        (lambda: _registry.what_to_keep(ScaledLogit(temperature=2.0)), ("auto", 2.0)),
+        (lambda: _registry.what_to_keep("auto"), "auto"),
+        (lambda: _registry.threshold_signal_of("proba"), Loss()),
+        (lambda: _registry.threshold_signal_of("label"), Correctness()),
+        (lambda: "loss" in _registry.names_that_read("proba"), True),
+        (lambda: "hinge" in _registry.names_that_read("value"), False),
+    ],
+    _signals: [
+        (lambda: _signals._check_times((1, 2)), 3),
+        (lambda: _signals._check_times(2), 2),
+        (lambda: tell_refusal(lambda: _signals._check_times(1)) is None, False),
+        (
+            lambda: tell_refusal(lambda: _signals._check_times(()))[:42],
+            "checkpoints must hold at least one earlier",
+        ),
+        (
+            lambda: list_fields("a"),
+            "The records have no field 'a' with Outputs of a checkpoint; their fields: none.",
+        ),
+        (lambda: list_fields("a", a=array([1.0]))[-15:], "their fields: a."[-15:]),
+        (lambda: list_fields("a", a=Outputs(array([[0.5, 0.5]]), [0, 1])), None),
+    ],
+    sequences: [
+        (
+            lambda: sequences.count_lowest(array([[1.0, 2, 3, 4, 5], [1, 2, 3, nan, nan]]), 0.4),
+            [2, 1],
+        ),
+        (lambda: sequences.count_lowest(array([[1.0, nan]]), 0.1), [1]),
+        (lambda: sequences.count_lowest(array([[1.0] * 10]), 0.3), [3]),
+        (
+            lambda: sequences.mean_of_lowest(array([[5.0, 1, 4, 2, 3], [9, 2, 7, nan, nan]]), 0.4),
+            [1.5, 2.0],
+        ),
+        (lambda: sequences.mean_log_proba(NS(log_proba=array([[-1.0, -3.0, nan]]))), [-2.0]),
+        (
+            lambda: sequences.find_row_lengths(array([[1.0, nan, 3.0, nan], [nan] * 4, [1.0] * 4])),
+            [3, 0, 4],
+        ),
+        (lambda: sequences.find_row_lengths(np.zeros((2, 0))), [0, 0]),
+    ],
+    _boundary: [
+        (
+            compute_margin,
+            ([5 - 3.0, 0.5 - 4.0], [[0.0, 1.0, -1.0], [-1.0, 0.0, 1.0]]),
+        ),
+        (
+            lambda: compute_margin(array([0, 1])),
+            ([5 - 1.0, 0.5 - 2.0], [[-1.0, 1.0, 0.0], [0.0, -1.0, 1.0]]),
+        ),
+        (lambda: 0 <= approach(0.3) - 0.3 < 2.0**-_boundary._HALVINGS, True),
+        (lambda: approach(1.0), 1.0),
+        (lambda: find_nearest_classes([0, 1.0, 1.0, 1.0]), [3]),
+        (lambda: find_nearest_classes([0, 9.0, 1.0, 1.0]), [1]),
+        (lambda: find_nearest_classes([0, 1.0, 9.0, 1.0]), [2]),
+        (lambda: _boundary.check_bounds((0, 1)), None),
+        *(
+            (
+                lambda bounds=bounds: (tell_refusal(lambda: _boundary.check_bounds(bounds)) or "")[
+                    :27
+                ],
+                "bounds must be two numbers,",
+            )
+            for bounds in ((1, 0), (1, 1), (0, 1, 2), (nan, 1))
+        ),
+    ],
+    _joint_residual: [
+        (
+            lambda: _joint_residual._shrink(array([[4.0, 2.0], [2.0, 8.0]]), 0.25),
+            array([[4.0, 1.5], [1.5, 8.0]]) + np.eye(2) * _joint_residual._RIDGE * 6,
+        ),
+    ],
+    _oriented_prediction: [
+        (
+            lambda: _oriented_prediction._mean_of(
+                array([[1.0, 2.0], [3.0, 9.0], [8.0, 4.0]]),
+                array([[1, 0], [1, 1], [0, 1]], dtype=bool),
+            ),
+            [2.0, 6.5],
+        ),
+        (
+            lambda: _oriented_prediction._find_directions(
+                array([1.0, -3.0, 2.0]), array([0, 0, 1]), 3
+            ),
+            [-1.0, 1.0, 1.0],
+        ),
+        (lambda: _oriented_prediction._cut_labels(np.repeat([0.0, 4.0, 6.0], 20)), [2.0, 5.0]),
+        (lambda: _oriented_prediction._cut_labels(np.repeat([0.0, 4.0, 6.0], 19)), [4.0]),
+        (lambda: _oriented_prediction._cut_labels(np.arange(60.0)), [59 / 3, 118 / 3]),
+        (lambda: orient(1.0), ((5.0,), (1.0, 1.0), True)),
+        (lambda: orient(-1.0), None),
+    ],
+}
+
+
+@pytest.mark.parametrize("module", ANSWERS, ids=lambda module: module.__name__)
+def test_answers_by_hand(module):
+    expect_answers(ANSWERS[module])
