@@ -46,7 +46,7 @@ READS_DEFAULTS = "tests/test_docs.py::test_documented_defaults_are_those_of_the_
 OF_A_DEFAULT = " of a default"
 # Calls in which no one takes an argument for the other, or where it does not matter.
 UNMISTAKABLE = {"isinstance", "issubclass", "getattr", "hasattr", "setattr"}
-UNMISTAKABLE |= {"min", "max", "zip", "np.minimum", "np.maximum"}
+UNMISTAKABLE |= {"min", "max", "zip", "suppress", "np.minimum", "np.maximum", "np.clip"}
 UNMISTAKABLE |= {"np.add", "np.multiply", "np.logaddexp", "np.hypot", "np.array_equal"}
 
 COMPARISONS = {

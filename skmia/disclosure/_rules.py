@@ -110,7 +110,10 @@ def describe_flags(flags):
 def _tell_condition(condition):
     negated, sign, wanted, word = _FORM.fullmatch(condition.text).groups()
     if sign not in _SIGNS:
-        return f"{'not ' if negated else ''}{_VALUES[word] if word else wanted}"
+        told = _VALUES[word] if word else wanted
+        if not negated:
+            return told
+        return told.removeprefix("not ") if told.startswith("not ") else f"not {told}"
     sign = _CONTRARY[sign] if negated else sign
     # Rules have halves between counts.
     is_half = wanted.endswith(".5") and sign in (">", "<=")
