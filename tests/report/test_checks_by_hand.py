@@ -77,8 +77,8 @@ def ask_negative(attacks=None, victim=None, estimator=None, pool=None, **changed
     return told, given and (type(given.args[0]).__name__, {**given.kwargs, "attacks": 0})
 
 
-def ask_permutation(fprs):
-    frame = pd.DataFrame({"pvalue_adjusted": [0.3, 0.02]})
+def ask_permutation(fprs, lowest=0.02):
+    frame = pd.DataFrame({"pvalue_adjusted": [0.3, lowest]})
     result, run = NS(frame=frame, n_permutations=999), NS(scores="scores", tested="tested")
     sides = np.arange(150) < 50
     records = Records(np.arange(150.0).reshape(-1, 1), group_by=np.arange(150))
@@ -286,6 +286,15 @@ def bundle(blocks, is_member, n_mixed):
     return [len(one) for one in pairs], int((found == _units._N_BUNDLES).sum()), is_fair
 
 
+def pack(masks, places, blocks=None, n_mixed=0):
+    """Return masks of records packed into numbers, of units that are records or people."""
+    n_units = max(places) + 1
+    blocks = np.zeros(n_units, dtype=int) if blocks is None else array(blocks)
+    units = NS(places=array(places), is_member=np.ones(n_units, dtype=bool), blocks=blocks)
+    units.n_mixed = n_mixed
+    return [*_units.pack_masks([array(mask, dtype=bool) for mask in masks], units)]
+
+
 def choose_rate(*rates):
     """Choose among rates, beside others that are not measured, of groups, or of no TPR."""
     rows = [("overall", "tpr", "ok", rate) for rate in rates]
@@ -405,6 +414,8 @@ ROWS = [
             999,
         ),
     ),
+    (lambda: ask_permutation([], 0.001)[0][1].partition("results has ")[2][:9], "p \u2264 0.002"),
+    (lambda: ask_permutation([], 0.0011)[0][1].partition("results has ")[2][:9], "p = 0.002"),
     (lambda: _control._draw_balanced_labels(SIDES, np.random.default_rng(0)).sum(), 5),
     (
         lambda: [
@@ -509,6 +520,28 @@ ROWS = [
     (lambda: bundle([0, 0, 0, 1, 1], [1, 0, 1, 1, 0], 1), ([2, 2], 1, True)),
     (lambda: bundle([0, 0, 0, 0, 1, 1, 1, 1], [1, 0, 0, 1, 0, 1, 0, 0], 1), ([2, 2, 2], 2, True)),
     (lambda: bundle([0] * 5, [1, 0, 1, 0, 1], 0), ([2, 2], 1, True)),
+    # Masks are digits of numbers: in base 2 of single records, of more in that of the largest unit
+    # or block and one more, as many as 53 bits hold.
+    (
+        lambda: pack([[1, 0, 1], [1, 1, 0], [0, 1, 1]], [0, 1, 2]),
+        [[1.0 + 2.0, 2.0 + 4.0, 1.0 + 4.0]],
+    ),
+    (lambda: pack([[0, 1]] * 53, [0, 1]), [[0.0, 2.0**53 - 1]]),
+    (lambda: pack([[0, 1]] * 54, [0, 1]), [[0.0, 2.0**53 - 1], [0.0, 1.0]]),
+    (lambda: pack([[1, 0, 1, 0], [1, 1, 0, 0]], [0, 0, 0, 1]), [[5.0, 4.0, 1.0, 0.0]]),
+    (lambda: len(pack([[1, 0, 1, 0]] * 27, [0, 0, 0, 1])), 2),
+    (
+        lambda: pack([[1, 0, 1, 0], [1, 1, 0, 0]], [0, 1, 2, 3], [0, 1, 1, 1], 1),
+        [[5.0, 4.0, 1.0, 0.0]],
+    ),
+    (
+        lambda: pack([[1, 0, 1, 0], [1, 1, 0, 0]], [0, 1, 2, 3], [0, 1, 1, 1], 0),
+        [[3.0, 2.0, 1.0, 0.0]],
+    ),
+    (
+        lambda: pack([[1, 0, 1, 0], [1, 1, 0, 0]], [0, 1, 2, 3], [0, 0, 0, 1], 1),
+        [[3.0, 2.0, 1.0, 0.0]],
+    ),
     # The check of drift ends early where the splits that are left have a chance below 5%.
     (lambda: is_hopeless(1, 5), [True, False]),
     (lambda: is_hopeless(2, 5), [True, False]),

@@ -1,0 +1,553 @@
+"""Steps of an audit that no quick audit fixes exactly, with answers by hand."""
+
+from types import SimpleNamespace as NS
+from unittest import mock
+
+import numpy as np
+from by_hand import expect_answers, tell_refusal
+from numpy import array, inf, nan
+from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.tree import DecisionTreeClassifier
+
+from skmia import Outputs, Records
+from skmia._core.progress import StageStep
+from skmia.attacks import LiRA, ThresholdAttack
+from skmia.report import _budget, _cost, _file, _page, _report, _unknown_labels
+from skmia.report._case import AttackPlan
+from skmia.report._pace import ModelPace
+
+# -- the control of an attack on a file
+
+
+class Attack:
+    """An attack that keeps what it is given."""
+
+    def __init__(self, model, **settings):
+        Attack.made, self.expected_auc_ = (type(model).__name__, settings), Attack.expected
+
+    def fit(self, records):
+        Attack.fitted_on = records
+        return self
+
+    def score_samples(self, records):
+        assert records is Attack.fitted_on
+        return records.X[:, 0]
+
+
+class Model:
+    def fit(self, *given):
+        self.given = given
+        return self
+
+
+def control(n=9, expected=0.6, limits=(0.5, 0.75), victim=None, y=None, has_targets=True):
+    """Return what is said, and what the attack and the model are given."""
+    X = np.arange(2.0 * n).reshape(n, 2)
+    y = np.arange(n) // 2 % 2 if y is None else y
+    case = NS(seeds={"checks": 4, "attacks": 5}, queried=Records(X, y), max_bytes=7)
+    case.victim = LogisticRegression() if victim is None else victim
+    Attack.expected, model = expected, Model()
+    parts = {
+        "ReleasedModelAttack": Attack,
+        "MOST_OF_CONTROL": 5,
+        "MOST_OF_COLUMN": 4,
+        "clone_to_train": lambda given: model if given is case.victim else None,
+        "shape_targets": lambda model, X, y, is_column: y if has_targets else None,
+        "make_budget": lambda case: NS(max_seconds=8),
+        "auc_interval": mock.Mock(return_value=NS(estimate=0.625, low=limits[0], high=limits[1])),
+    }
+    with mock.patch.multiple(_file, **parts):
+        told = _file._control(case)
+    (inside, scores), kwargs = parts["auc_interval"].call_args
+    assert kwargs == {"confidence_level": 0.99} and inside.dtype.kind == "i"
+    assert scores.tolist() == Attack.fitted_on.X[:, 0].tolist()
+    settings = {"outsiders": 0.0, "max_bytes": 7, "max_seconds": 8, "random_state": 5}
+    assert Attack.made == ("Model", settings)
+    own = model.given[0]
+    assert own[:, 0].tolist() == scores[inside == 1].tolist() == sorted(own[:, 0])
+    if has_targets:
+        assert np.array_equal(model.given[1], y[(own[:, 0] // 2).astype(int)])
+    return told, len(scores), int(inside.sum()), len(model.given)
+
+
+def weak(expected):
+    return (
+        "The attack is not as strong as it should be: on a model of the same recipe it has an AUC "
+        f"of 0.625 (99% interval [0.500, 0.750]); expected is {expected}."
+    )
+
+
+COLUMNS_OF_LABELS = np.eye(9)[:, :3].astype(int)
+FILE = [
+    # Nine records of two columns: eight are kept, and a model is trained on four.
+    (lambda: control(), (None, 8, 4, 2)),
+    (lambda: control(7), (None, 7, 3, 2)),
+    (lambda: control(has_targets=False)[3], 1),
+    (lambda: control(expected=0.5)[0], None),
+    (lambda: control(expected=0.75)[0], None),
+    (lambda: control(expected=0.499)[0], weak("0.499")),
+    (lambda: control(expected=0.751)[0], weak("0.751")),
+    (lambda: control(expected=None)[0], weak("unknown")),
+    # Classes that the half of the model lacks are not attacked.
+    (lambda: control(y=np.arange(9))[1:3], (4, 4)),
+    (lambda: control(y=np.arange(9), victim=Ridge())[1:3], (8, 4)),
+    (lambda: control(y=COLUMNS_OF_LABELS)[1:3], (8, 4)),
+]
+
+# -- budgets
+
+
+def pace_of(fit=10.0, answer=0.5, load=2.0):
+    """Return what a fit on 100 rows takes, and 20 answers; a loop of 200 is 20 seconds."""
+    return ModelPace(fit, answer, 100, 20, 1.0, load)
+
+
+def budget(agreement=None, pace=None):
+    case = NS(agreement=agreement, bytes_allowed=7, records=range(200))
+    case.request = NS(size_of_pool=8)
+    return tuple(_budget.make_budget(case, pace))
+
+
+class Costly(ThresholdAttack):
+    """An attack that knows what it takes, beside one that does not."""
+
+    def expect_cost(self, records):
+        return _budget.Cost(*records)
+
+
+def expect_attack(attack, records=(5.0, 3.0)):
+    case = NS(records=records, request=NS(victim="victim"))
+    with mock.patch.object(_budget, "connect", side_effect=lambda one, *given, **more: one) as join:
+        found = _budget.expect_attack(attack, case)
+    assert not join.called or join.call_args[0][1:] == ("victim", None)
+    assert not join.called or join.call_args[1] == {"stored": True}
+    return found and found[:2], join.called
+
+
+def leave_out(costs, are_default=True):
+    attacks = {name: ThresholdAttack() if name < "c" else LiRA() for name in costs}
+    plan = AttackPlan(attacks, frozenset(), ["before"])
+    case = NS(are_default=are_default)
+    parts = {
+        "make_budget": lambda case, pace: ("budget", pace),
+        "expect_attack": lambda attack, case: costs[
+            next(k for k in attacks if attacks[k] is attack)
+        ],
+        "why_long": lambda name, cost, given: (
+            (cost == 1 and given == ("budget", 9) and "long") or None
+        ),
+        "why_costly": lambda name, cost, given: "costly" if cost == 1 else None,
+    }
+    with mock.patch.multiple(_budget, **parts):
+        found = _budget.leave_out_costly(case, plan, 9)
+    return [*found.attacks], found.notes, [*plan.attacks]
+
+
+def remember(attack, given=5):
+    found = _budget.with_memory(attack, NS(max_bytes=given))
+    return found is attack and attack.max_bytes
+
+
+class Held(ThresholdAttack):
+    def __init__(self, max_bytes="auto"):
+        super().__init__()
+        self.max_bytes = max_bytes
+
+
+def why(judge, n_bytes=7e6, seconds=5.0, loop=3.0):
+    cost = NS(n_bytes=n_bytes, seconds=seconds, what="sums")
+    found = judge("LiRA", cost, _budget.AuditBudget(7e6, loop))
+    return found and found.partition("; ")[0]
+
+
+def expect_check(n_records=100, n_cells=400, is_sparse=False, **changed):
+    """Return bytes and seconds of a check of 100 records in a table of 800 bytes."""
+    usual = {"most_read": None, "most_held": None, "record_numbers": 2, "copies_table": 3}
+    usual |= {"stored_seconds": None, "cell_seconds": 0.25, "record_seconds": 0.5}
+    check = NS(**(usual | {"least_seconds": 7.0} | changed))
+    found = _budget.expect_check(check, _budget.TableSize(n_records, n_cells, 800, is_sparse))
+    return found.n_bytes, found.seconds
+
+
+def count_asked(n=50_000, takes_sample=True, held=1.0, took=1.0, most_held=None):
+    """Count the records of a check that holds and takes so many times what it may."""
+    check, case = NS(takes_sample=takes_sample, most_held=most_held), NS(records=range(n))
+    parts = {
+        "make_budget": lambda case: NS(n_bytes=10.0, seconds=20.0),
+        "measure_table_size": lambda records: len(records),
+        "expect_check": lambda check, size: NS(n_bytes=10.0 * held, seconds=20.0 * took, n=size),
+    }
+    with mock.patch.multiple(_budget, **parts):
+        return _budget.count_asked_records(check, case)
+
+
+HELD = "it would hold 8 MB for sums, and 7 MB are allowed"
+BUDGETS = [
+    # Eight models take 20 + 10 * 200 / 20 * .05 seconds each on half a machine.
+    (lambda: budget(), (7, None)),
+    (lambda: budget(NS(pace=pace_of())), (7, 8 * pace_of().loop_on(200) / 2.0)),
+    (lambda: budget(NS(pace=pace_of()), pace_of(load=4.0))[1], 8 * pace_of().loop_on(200) / 4.0),
+    (lambda: budget(NS()), (7, None)),
+    (lambda: _budget.AuditBudget(7, None).seconds, inf),
+    (lambda: _budget.AuditBudget(7, None).max_seconds, None),
+    (lambda: _budget.AuditBudget(7, 2.0).seconds, 36.0),
+    (lambda: _budget.AuditBudget(7, 2.0).max_seconds, 36.0),
+    (lambda: expect_attack(ThresholdAttack()), (None, False)),
+    (lambda: expect_attack(Costly()), ((5.0, 3.0), True)),
+    (lambda: expect_attack(Costly(), 3), (None, True)),
+    (
+        lambda: leave_out({"a": 1, "b": 2, "c": 1, "d": None}),
+        (
+            ["b", "d"],
+            ["before", "a was left out: costly.", "c was left out: long."],
+            ["a", "b", "c", "d"],
+        ),
+    ),
+    (lambda: leave_out({"a": 1}, are_default=False), (["a"], ["before"], ["a"])),
+    (lambda: remember(Held()), 5),
+    (lambda: remember(Held(3)), 3),
+    (lambda: why(_budget.why_costly), None),
+    (lambda: why(_budget.why_costly, 8e6), HELD),
+    (lambda: why(_budget.why_costly, seconds=5.1)[:28], "it would take about 5 s, lon"),
+    (lambda: why(_budget.why_costly, seconds=2.0, loop=None), None),
+    (lambda: why(_budget.why_costly, seconds=2.1, loop=None)[:21], "it would take about 2"),
+    (lambda: why(_budget.why_long, seconds=39.0), None),
+    (
+        lambda: why(_budget.why_long, seconds=39.9),
+        "it would take about 40 s for sums, and 39 s are allowed, three times the training of all "
+        "shadow models and 30 s",
+    ),
+    # Two numbers for each record, and the table three times; half a second and four cells each.
+    (lambda: expect_check(), (8 * 2 * 100 + 3 * 800.0, 7 + 100 * (0.5 + 4 * 0.25))),
+    (lambda: expect_check(most_read=20), (8 * 2 * 100 + 3 * 800.0, 7 + 20 * 1.5)),
+    (lambda: expect_check(most_held=25), (8 * 2 * 25 + 3 * 200.0, 7 + 100 * 1.5)),
+    (lambda: expect_check(most_held=101, most_read=101), (4000.0, 157.0)),
+    (lambda: expect_check(record_seconds=None)[1], 7 + 100 * 1.0),
+    (lambda: expect_check(stored_seconds=0.125)[1], 7 + 100 * 1.5),
+    (lambda: expect_check(is_sparse=True)[1], 7 + 100 * 1.5),
+    (lambda: expect_check(is_sparse=True, stored_seconds=0.125)[1], 7 + 100 * 1.0),
+    (lambda: expect_check(0, 0), (0.0, 7.0)),
+    (lambda: expect_check(1, 4, most_held=1)[0], 16 + 3 * 800.0),
+    # A check that takes a sample is asked of at least 20,000 records.
+    (lambda: count_asked(), 50_000),
+    (lambda: count_asked(held=0.5, took=0.25), 50_000),
+    (lambda: count_asked(held=2.0), 25_000),
+    (lambda: count_asked(took=2.0), 25_000),
+    (lambda: count_asked(held=2.0, took=2.0, takes_sample=False), 50_000),
+    (lambda: count_asked(held=4.0), 20_000),
+    (lambda: count_asked(20_000, held=4.0), 20_000),
+    (lambda: count_asked(20_001, held=4.0), 20_000),
+    (lambda: count_asked(held=2.0, most_held=44_000), 22_000),
+    (lambda: count_asked(held=2.0, most_held=60_000), 25_000),
+]
+
+# -- what a page and a folder are given
+
+
+def save(recommendation, folder="some/folder"):
+    document, saved = {"recommendation": recommendation}, {}
+    parts = {
+        "save_documents": lambda *given: saved.update(given=given) or "saved",
+        "render_audit": lambda noted, values: f"{noted} with {values}",
+        "write_text": lambda text, path: saved.update(text=text, path=path),
+        "write_sheet": lambda document, path, report: saved.update(report=report),
+    }
+    with mock.patch.multiple(_report, **parts):
+        found = _report.save_report(document, folder, {"a": 1})
+        given, folder, name, others = saved.pop("given")
+        others[_report.PAGE]("noted", "there")
+        for name_of_sheet in [*others][2:]:
+            others[name_of_sheet](document, "sheet")
+    assert found == "saved" and given is document and others["roc.png"] is _report._draw_report
+    return folder, name, [*others], saved
+
+
+PAGE_SAVED = {"text": "noted with {'a': 1}", "path": "there"}
+SAVED = [
+    (lambda: _page.cut_name("abcdefghi", 9), "abcdefghi"),
+    (lambda: _page.cut_name("abcd efghij", 8), "abcd efg\u2026"),
+    (lambda: _page.cut_name("abcde fghij", 8), "abcde\u2026"),
+    (lambda: _page.cut_name("a" * 60) + _page.cut_name("b" * 61), "a" * 60 + "b" * 60 + "\u2026"),
+    (lambda: _page.cut_name("a\nb"), "a\\nb"),
+    (lambda: save(None), ("some/folder", "audit.json", ["roc.png", "report.html"], PAGE_SAVED)),
+    (
+        lambda: save("yes", "some/a.html")[2:],
+        (["roc.png", "report.html", "decision.html"], PAGE_SAVED | {"report": "a.html"}),
+    ),
+]
+
+# -- labels that the model does not know
+
+
+def find_unknown(members, others, classes="abcd"):
+    """Find unknown labels of members, who come first, and of others."""
+    y, inside = array([*members, *others]), np.arange(len(members + others)) < len(members)
+    values = np.full((len(y), len(classes)), 1 / len(classes))
+    outputs = Outputs(values, [*classes])
+    found = _unknown_labels.find_unknown_labels(outputs, y, inside)
+    return found and (*found, found.count())
+
+
+def explain(n_members, n_others, sizes, y=(0,)):
+    """Explain why so many unknown records of each side are refused, or not."""
+    inside = np.arange(sum(sizes)) < sizes[0]
+    known = np.r_[np.arange(sizes[0]) >= n_members, np.arange(sizes[1]) >= n_others]
+    return _unknown_labels.explain_refusal(known, np.resize(y, sum(sizes)), inside)
+
+
+def describe_unknown(n_members=0, n_others=0, n_unmatched=0):
+    found = _unknown_labels.UnknownLabels(
+        [], [7] * n_unmatched, n_members, n_others, (1000, 2000), ("of one", "of others")
+    )
+    return found.describe()
+
+
+def take_audited(n=4, n_audited=2, data=("unknown_classes",), **fields):
+    report = NS(membership=range(n_audited), data=data, record_ids=array([3, 8]))
+    return _unknown_labels.take_audited(report, Records(np.eye(n), np.arange(n), **fields)).y
+
+
+KNOWN, LEFT = [*range(8)], "No class is left that both members and non-members have."
+NOT_KNOWN = "label that the model does not know (of"
+UNKNOWN = [
+    (lambda: find_unknown("aab", "abb"), None),
+    # A class of members alone leaves where others lose one that no member has.
+    (
+        lambda: find_unknown("aaaabbbbcx", "aaaabbbbbbbbbbbbbbyz"),
+        (
+            [*KNOWN, *range(10, 28)],
+            [8],
+            1,
+            2,
+            (10, 20),
+            ("first 'x' at position 9", "first 'y' at position 28"),
+            {"unknown_members": 1, "unknown_nonmembers": 2, "unmatched_members": 1},
+        ),
+    ),
+    (lambda: find_unknown("aaaabbbbcx", "aaaabbbbbx")[:2], ([*range(9), *range(10, 19)], [])),
+    (lambda: find_unknown("aaaabbbbcx", "aaaabbbbbd")[:2], ([*range(9), *range(10, 20)], [])),
+    (lambda: find_unknown("aaaabbbbbc", "aaaabbbbby")[1], [9]),
+    (
+        lambda: tell_refusal(lambda: find_unknown("cccccccccc", "aaaaaaaaay")).partition(" Give")[
+            0
+        ][-56:],
+        LEFT,
+    ),
+    (
+        lambda: tell_refusal(lambda: find_unknown("abcdefghijx", "x", "abcdefghij")).partition(
+            " Give"
+        )[0][-56:],
+        LEFT,
+    ),
+    (
+        lambda: tell_refusal(lambda: find_unknown("aaaabbbxx", "aaaabbbbb")).partition("]. ")[2],
+        "They are 2 of 9 members, and no more than a tenth of a side is left out. Give the labels "
+        "as they were in training, and non-members of its classes.",
+    ),
+    # A tenth of a side, or what chance explains among others, of whom each class may be.
+    (lambda: explain(1, 1, (10, 10)), None),
+    (
+        lambda: explain(1, 0, (9, 20)),
+        "They are 1 of 9 members, and no more than a tenth of a side is left out.",
+    ),
+    (
+        lambda: explain(0, 2, (20, 10)),
+        "They are 2 of 10 non-members, and no more than a tenth of a side is left out, unless "
+        "chance explains it.",
+    ),
+    (lambda: explain(0, 2, (20, 10), np.arange(30)), None),
+    (lambda: explain(2, 0, (10, 20), np.arange(30))[:27], "They are 2 of 10 members, a"),
+    (lambda: explain(5, 0, (5, 20)), "They are all members."),
+    (lambda: explain(0, 5, (20, 5)), "They are all non-members."),
+    (lambda: describe_unknown(), []),
+    (
+        lambda: describe_unknown(1, 2),
+        [
+            f"1 of 1,000 members has a {NOT_KNOWN} one) and was left out. A model knows the labels "
+            "of its training records: look whether it was trained on these.",
+            f"2 of 2,000 non-members have a {NOT_KNOWN} others) and were left out.",
+        ],
+    ),
+    (
+        lambda: describe_unknown(0, 1, 1)[0].partition("left out")[2],
+        ", and so was 1 member of classes that no non-member has: the label alone would tell the "
+        "sides apart.",
+    ),
+    (
+        lambda: describe_unknown(0, 1, 1200)[0].partition("left out")[2][:31],
+        ", and so were 1,200 members of ",
+    ),
+    # The records of a report are those that it names, where some were left out.
+    (lambda: take_audited(record_id=[1, 3, 8, 9]), [1, 2]),
+    (lambda: take_audited(), [3]),
+    (lambda: take_audited(data=()), [0, 1, 2, 3]),
+    (lambda: take_audited(n_audited=4), [0, 1, 2, 3]),
+]
+
+# -- what an audit is expected to cost
+
+
+def step(seconds, is_certain=True):
+    return StageStep(float(seconds), is_certain=is_certain)
+
+
+def make_cost(*, classes="abc", is_recipe=False, has_file=True, is_sequence=False, pace="pace"):
+    """Return the phases, what is left out, and what the size is made of."""
+    seen = {}
+
+    def size_up(model, records, **given):
+        seen.update(given, model=model, records=records)
+        return NS(alone={"known": NS(n_bytes=5.0)}, n_shadows=6, may_grow=True)
+
+    def expect(size, timed):
+        seen["timed"] = timed
+        named = {"a": step(0), "b": step(3), "c": step(4, False), "known": step(5)}
+        return {"first": 2, "second": named}
+
+    parts = {
+        "make_plan": lambda *given: ("plan", given),
+        "leave_out_costly": lambda case, plan: NS(attacks=[case, plan], notes=["Left out."]),
+        "expect_alone": lambda attacks, case: (attacks, case),
+        "is_recipe": lambda victim: is_recipe,
+        "has_file": lambda victim: has_file,
+        "is_sequence_victim": lambda victim: is_sequence,
+        "size_up": size_up,
+        "expect_audit": expect,
+        "_expect_bytes": lambda name, stage, case, size: {"first": 1.0, "b": 7.0}[name],
+        "_list_unread": lambda case, size: ["Not read."],
+        "replace": lambda case, agreement: NS(**vars(case) | {"agreement": agreement}),
+    }
+    outputs = NS(classes=classes) if classes != "none" else NS()
+    request = NS(victim="v", model="m", shadows="s", n_jobs=3, outputs=outputs)
+    case = NS(attacks="attacks", records="r", request=request, file=True, time_budget=9)
+    with mock.patch.multiple(_cost, **parts):
+        found = _cost._make_cost(case, pace)
+    own, plan = seen["attacks"]
+    assert seen["costs"] == ([own, plan], own) and own.agreement.pace == pace
+    assert plan == ("plan", ("attacks", request, "r"))
+    names = ("model", "records", "shadows", "n_jobs", "time_budget")
+    assert [seen[name] for name in names] == ["m", "r", "s", 3, 9]
+    assert found.left_out == ["Left out.", "Not read."]
+    assert (found.n_shadows, found.may_grow) == (6, True)
+    return found.phases.reset_index(), seen["n_classes"], seen["file"], seen["timed"]
+
+
+def estimate(victim, *, stored=False, membership=None, is_trainable=True):
+    """Return what is timed, and what the case is opened with."""
+    fields = {"outputs": Outputs(array([[0.5, 0.5]] * 4), [0, 1])} if stored else {}
+    records = Records(np.arange(4.0).reshape(-1, 1), array([0, 1, 0, 1]), **fields)
+    timed, opened = [], []
+
+    def time(model, given, inside, random_state, fit_params):
+        timed.append((type(model).__name__, np.asarray(inside).tolist(), random_state, fit_params))
+        return "fitted", "pace"
+
+    def open_case(victim, records, membership, clock, **given):
+        opened.append((victim, membership, given))
+        return NS(request=NS(model=Ridge()), records=records)
+
+    parts = {
+        "_time_training": time,
+        "open_case": open_case,
+        "_draw_half_of_records": lambda records, seed: [records.y[1], seed],
+        "is_trainable": lambda model: is_trainable,
+        "_make_cost": lambda case, pace: pace,
+    }
+    with mock.patch.multiple(_cost, **parts):
+        found = _cost.estimate_cost(
+            victim, records, membership, fit_params="given", random_state=7, shadows=8, max_bytes=6
+        )
+    victim, membership, given = opened[0]
+    assert given["shadows"] == 8 and given["max_bytes"] == 6 and given["controls"] is False
+    return timed, found, victim if isinstance(victim, str | None) else type(victim), membership
+
+
+def time_training(seed):
+    rows = Records(np.arange(4.0).reshape(-1, 1), array([0, 1, 0, 1]))
+    laps = iter([3.0, 0.5])
+    parts = {
+        "LapWatch": lambda: NS(lap=lambda: next(laps), load=2.0),
+        "train_victim": mock.Mock(return_value=Ridge().fit(rows.X, rows.y)),
+    }
+    with mock.patch.multiple(_cost, **parts):
+        _, pace = _cost._time_training("m", rows, [1, 0, 1, 1], seed, "given")
+    model, _, mask, used, given = parts["train_victim"].call_args.args
+    assert (model, given, mask.tolist()) == ("m", "given", [True, False, True, True])
+    return used, tuple(pace)
+
+
+TREE = DecisionTreeClassifier()
+FITTED = DecisionTreeClassifier().fit([[0.0], [1.0]], [0, 1])
+COSTS = [
+    (
+        lambda: make_cost()[0],
+        {
+            "phase": ["first", "b", "known"],
+            "stage": ["first", "second", "second"],
+            "seconds": [2.0, 3.0, 5.0],
+            "n_bytes": [1.0, 7.0, 5.0],
+        },
+    ),
+    (lambda: make_cost()[1:], (3, True, "pace")),
+    (lambda: make_cost(classes=None)[1], 1),
+    (lambda: make_cost(classes="none")[1], 1),
+    (lambda: make_cost(is_recipe=True)[2], False),
+    (lambda: make_cost(has_file=False)[2], False),
+    (lambda: make_cost(is_sequence=True)[2], False),
+    (lambda: tuple(make_cost(pace=None)[3])[:4], (nan, nan, 1, 1)),
+    # An unfitted victim takes the place of the clone, on the members or on a half.
+    (
+        lambda: estimate(TREE),
+        ([("DecisionTreeClassifier", [1, 7], 7, "given")], "pace", "fitted", [1, 7]),
+    ),
+    (
+        lambda: estimate(TREE, membership=[1, 0, 0, 1]),
+        ([("DecisionTreeClassifier", [1, 0, 0, 1], 7, "given")], "pace", "fitted", [1, 0, 0, 1]),
+    ),
+    (
+        lambda: estimate(TREE, membership=[1, 0, 0, 1], stored=True),
+        ([("Ridge", [1, 7], 7, "given")], "pace", DecisionTreeClassifier, [1, 0, 0, 1]),
+    ),
+    (
+        lambda: estimate(FITTED, membership=[1, 0, 0, 1])[0],
+        [("Ridge", [1, 7], 7, "given")],
+    ),
+    (
+        lambda: estimate(None, membership=[1, 0, 0, 1], stored=True)[2],
+        None,
+    ),
+    (lambda: estimate(FITTED, membership=[1, 0, 0, 1], is_trainable=False)[:2], ([], None)),
+    (lambda: time_training(8), (8, tuple(ModelPace(3.0, 0.5, 3, 4, load=2.0)))),
+    (lambda: time_training(None)[0], 0),
+    (
+        lambda: [
+            _cost._draw_half_of_records(Records(np.eye(6), np.arange(6)), seed).sum()
+            for seed in (1, None)
+        ],
+        [3, 3],
+    ),
+    (
+        lambda: tell_refusal(lambda: _cost._draw_half_of_records(Records(np.ones((3, 1))), 1))[:27],
+        "All records belong together",
+    ),
+]
+
+
+def test_controls_of_a_file_by_hand():
+    expect_answers(FILE)
+
+
+def test_budgets_by_hand():
+    expect_answers(BUDGETS)
+
+
+def test_pages_and_folders_by_hand():
+    expect_answers(SAVED)
+
+
+def test_unknown_labels_by_hand():
+    expect_answers(UNKNOWN)
+
+
+def test_costs_by_hand():
+    expect_answers(COSTS)
