@@ -6,13 +6,15 @@ from unittest import mock
 import numpy as np
 from by_hand import expect_answers, tell_refusal
 from numpy import array, inf, nan
+from sklearn.base import BaseEstimator
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.tree import DecisionTreeClassifier
 
 from skmia import Outputs, Records
 from skmia._core.progress import StageStep
 from skmia.attacks import LiRA, ThresholdAttack
-from skmia.report import _budget, _cost, _file, _page, _report, _unknown_labels
+from skmia.defenses import PrivacyLedger
+from skmia.report import _audit, _budget, _cost, _file, _page, _report, _unknown_labels
 from skmia.report._case import AttackPlan
 from skmia.report._pace import ModelPace
 
@@ -533,6 +535,164 @@ COSTS = [
 ]
 
 
+# -- what is told of an audit beside its numbers
+
+
+class Ledger(PrivacyLedger):
+    def __init__(self, error=None):
+        self.error = error
+
+    def epsilon(self, delta):
+        if self.error is not None:
+            raise self.error
+        return 100 * delta
+
+    def read(self):
+        return range(1234)
+
+
+def model_with(**params):
+    return NS(get_params=lambda deep=True: params)
+
+
+def add_up(estimator=None, victim=None, n_members=4, **more):
+    victim = NS(**vars(victim or NS()), **more)
+    case = NS(request=NS(estimator=estimator), victim=victim, membership=np.arange(9) < n_members)
+    return [one[-111:] for one in _audit._add_up_private_fits(case)]
+
+
+def declare(estimator, victim):
+    case = NS(request=NS(estimator=estimator), victim=victim)
+    return len(_audit._name_declared_weights(case))
+
+
+def perform(outputs, y, n_members=2):
+    membership = np.arange(len(y)) < n_members
+    case = NS(request=NS(outputs=outputs), records=NS(y=array(y)), membership=membership)
+    found = _audit._measure_performance(case)
+    return tuple(found[name] for name in ("metric", "members", "nonmembers", "gap"))
+
+
+class Counted(LogisticRegression):
+    n_queries_ = 9
+
+
+def describe_audit(notes=(), pool=None, n_before=None, left_out=None, victim=None):
+    victim = Counted() if victim is None else victim
+    request = NS(estimator=None, victim=victim, outputs=Outputs(array([1.0, 2, 3]), None, "value"))
+    case = NS(notes=["a\n  b"], victim=victim, membership=array([True, True, False]), level=0.9)
+    case.request, case.records, case.seeds = request, NS(y=array([1.0, 2, 3])), {"s": 1}
+    case.attacks, case.group, case.fprs, case.file = {"x": Ridge()}, "g", [0.1], False
+    case.left_out = left_out and NS(count=lambda: {"unknown_members": left_out})
+    run = NS(notes=["c"], attacks={}, pool=pool)
+    return _audit.describe_circumstances(case, run, NS(read=lambda: {"total": 2.0}), n_before)
+
+
+def pool_of(n):
+    return NS(membership_=range(n), estimator=Ridge(alpha=2.0), notes_=["of the pool"])
+
+
+class Address:
+    def __repr__(self):
+        return "Address('/home/me/data.csv', \"C:\\\\x\\\\y\") at 0x7f01> at 0x7f01\n  end"
+
+
+class XGBoosting(BaseEstimator):
+    def __init__(self, a=None, b=3, c=None, d=None):
+        self.a, self.b, self.c, self.d = a, b, c, d
+
+    def __repr__(self, N_CHAR_MAX=700):
+        return f"XGB({N_CHAR_MAX}, a=None, b=3, c=nan, d=None, ...)"
+
+
+def hold(**victims):
+    """Name the attacks whose victim is another one than the audited one."""
+    audited = Ridge()
+    attacks = {
+        name: NS(get_params=lambda one=one: {"a__victim": audited if one == "own" else one})
+        for name, one in victims.items()
+    }
+    return [one.partition(" attacks ")[0] for one in _audit._name_other_victims(attacks, audited)]
+
+
+SPENT = (
+    "The ledger holds 1,234 private fits, those of shadow models included. What all of them "
+    "release together has epsilon {} at delta {}; the model alone has its own epsilon."
+)
+LEDGER = model_with(ledger=Ledger())
+OF_AUDITS = [
+    # A tenth of one over the members, unless the model says another delta.
+    (lambda: add_up(LEDGER), [SPENT.format("2.5", "0.025")[-111:]]),
+    (lambda: add_up(LEDGER, n_members=0), [SPENT.format("10", "0.1")[-111:]]),
+    (lambda: add_up(None, LEDGER, delta_=0.5), [SPENT.format("50", "0.5")[-111:]]),
+    (lambda: add_up(model_with(a=3), LEDGER), [SPENT.format("2.5", "0.025")[-111:]]),
+    (lambda: add_up(model_with(a=3)), []),
+    (
+        lambda: add_up(model_with(a=Ledger(OSError("Gone.")))),
+        ["What all private fits cost together is not known. Gone."],
+    ),
+    (lambda: declare(model_with(net__public_weights=True), None), 1),
+    (lambda: declare(None, model_with(public_weights=True)), 1),
+    (lambda: declare(model_with(public_weights="folder"), model_with(public_weights_of=True)), 0),
+    (lambda: declare(model_with(public_weights=False, net__public_weights=True), None), 1),
+    (
+        lambda: [_audit._count_service_queries(one) for one in (NS(n_queries_=7), Ridge())],
+        [7, None],
+    ),
+    # Of classes the share that is right, of log odds the mean probability of the label.
+    (
+        lambda: perform(Outputs(array([[0.75, 0.25]] * 4), [0, 1]), [0, 1, 1, 1]),
+        ("accuracy", 0.5, 0.0, 0.5),
+    ),
+    (
+        lambda: perform(Outputs(array([0.0, np.log(3), 0.0]), kind="log_odds"), [0, 1, 1]),
+        ("confidence", 0.625, 0.5, 0.125),
+    ),
+    (
+        lambda: perform(Outputs(array([1.0, 2.0, 4.0, 8.0]), None, "value"), [1.0, 3.0, 4.0, 6.0]),
+        ("r2", 0.5, -1.0, 1.5),
+    ),
+    (
+        lambda: perform(Outputs(array([1.0, 2.0, 4.0]), None, "value"), [1.0, 3.0, 4.0])[1:],
+        (0.5, nan, nan),
+    ),
+    (
+        lambda: {
+            name: describe_audit()[name] for name in ("task", "data", "seeds", "seconds", "notes")
+        },
+        {
+            "task": "classification",
+            "data": {"n_records": 3, "n_members": 2, "n_nonmembers": 1},
+            "seeds": {"s": 1},
+            "seconds": {"total": 2.0},
+            "notes": ["a b", "c"],
+        },
+    ),
+    (lambda: describe_audit(victim=Ridge())["task"], "regression"),
+    (lambda: describe_audit(n_before=4)["data"]["n_queries"], 5),
+    (lambda: describe_audit(left_out=6)["data"]["unknown_classes"], {"unknown_members": 6}),
+    (lambda: describe_audit(pool=pool_of(7))["notes"], ["a b", "c", "of the pool"]),
+    (
+        lambda: describe_audit(pool=pool_of(7))["settings"],
+        {
+            "attacks": {"x": "Ridge()"},
+            "n_shadows": 7,
+            "shadow_estimator": "Ridge(alpha=2.0)",
+            "group": "g",
+            "fprs": [0.1],
+            "confidence_level": 0.9,
+        },
+    ),
+    (
+        lambda: [describe_audit()["settings"][name] for name in ("n_shadows", "shadow_estimator")],
+        [0, None],
+    ),
+    (lambda: _audit._show_on_one_line(Address()), "Address('data.csv', \"y\")> at 0x7f01 end"),
+    (lambda: _audit._show_on_one_line(XGBoosting()), "XGB(10000, b=3, ...)"),
+    (lambda: hold(a="own", b=Ridge(), c=None, d=Ridge()), ["b", "d"]),
+]
+
+
 def test_controls_of_a_file_by_hand():
     expect_answers(FILE)
 
@@ -551,3 +711,7 @@ def test_unknown_labels_by_hand():
 
 def test_costs_by_hand():
     expect_answers(COSTS)
+
+
+def test_circumstances_of_audits_by_hand():
+    expect_answers(OF_AUDITS)
