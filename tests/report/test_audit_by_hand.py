@@ -6,6 +6,7 @@ from unittest import mock
 import numpy as np
 from by_hand import expect_answers, tell_refusal
 from numpy import array, inf, nan
+from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.tree import DecisionTreeClassifier
@@ -230,6 +231,16 @@ BUDGETS = [
     (lambda: expect_check(is_sparse=True, stored_seconds=0.125)[1], 7 + 100 * 1.0),
     (lambda: expect_check(0, 0), (0.0, 7.0)),
     (lambda: expect_check(1, 4, most_held=1)[0], 16 + 3 * 800.0),
+    (
+        lambda: tuple(_budget.measure_table_size(Records(np.eye(3)[:, :2], np.arange(3)))),
+        (3, 6, 48, False),
+    ),
+    (
+        lambda: _budget.measure_table_size(Records(sparse.csr_array(np.eye(3)), np.arange(3)))[
+            1::2
+        ],
+        (3, True),
+    ),
     # A check that takes a sample is asked of at least 20,000 records.
     (lambda: count_asked(), 50_000),
     (lambda: count_asked(held=0.5, took=0.25), 50_000),
@@ -615,6 +626,11 @@ def hold(**victims):
     return [one.partition(" attacks ")[0] for one in _audit._name_other_victims(attacks, audited)]
 
 
+def take_arguments(*args):
+    function = _audit._names_the_forms(lambda *numbers: sum(numbers))
+    return tell_refusal(lambda: function(*args)) or function(*args)
+
+
 SPENT = (
     "The ledger holds 1,234 private fits, those of shadow models included. What all of them "
     "release together has epsilon {} at delta {}; the model alone has its own epsilon."
@@ -635,6 +651,9 @@ OF_AUDITS = [
     (lambda: declare(None, model_with(public_weights=True)), 1),
     (lambda: declare(model_with(public_weights="folder"), model_with(public_weights_of=True)), 0),
     (lambda: declare(model_with(public_weights=False, net__public_weights=True), None), 1),
+    (lambda: declare(model_with(public_weights=False), None), 0),
+    (lambda: take_arguments(1, 2, 3), 6),
+    (lambda: take_arguments(1, 2, 3, 4)[:44], "audit got 4 arguments by position. Write aud"),
     (
         lambda: [_audit._count_service_queries(one) for one in (NS(n_queries_=7), Ridge())],
         [7, None],

@@ -1,0 +1,647 @@
+"""Numbers of an audit and of its checks from small arrays, with answers by hand."""
+
+from types import SimpleNamespace as NS
+from unittest import mock
+
+import numpy as np
+import pandas as pd
+from by_hand import expect_answers
+from numpy import array, inf, nan
+from scipy import sparse, stats
+from scipy.special import expit
+from sklearn.frozen import FrozenEstimator
+from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.pipeline import make_pipeline
+
+from skmia import Outputs, Records
+from skmia.report import _measure, _shared_rows, _sides
+from skmia.report._sides import BOTH, HELD_OUT, MEMBERS, SidesReader, TrainedAnswers
+from skmia.report.agreement import _file_questions, _skill
+from skmia.report.checks import _duplicates, _permutation, _record_rates, _results, _units
+
+# -- rows on both sides
+
+
+def exceeds(copies, inside, n, sizes=(1, 1), more=()):
+    """Judge so many rows with a number of copies, so many of which are inside, and others."""
+    rows = [(inside, copies - inside)] * n + [*more]
+    return bool(_shared_rows._exceeds_chance(*np.transpose(rows).astype(float), sizes))
+
+
+def find_shared(inside, outside):
+    prints = array([*inside, *outside])
+    found = _shared_rows.find_shared_rows(prints, np.arange(len(prints)) < len(inside))
+    return found and tuple(found)
+
+
+def describe_shared(*counts, **names):
+    return _shared_rows.SharedRows(*counts).describe(**names)
+
+
+SHARED = [
+    (
+        lambda: describe_shared(2000, 2000, 2000, 2000),
+        "the training data and the held-out data hold the same 2,000 rows, so none of them is held "
+        "out",
+    ),
+    (
+        lambda: describe_shared(2, 1, 2, 1, train="A", held_out="B")[:27],
+        "A and B hold the same rows,",
+    ),
+    (
+        lambda: describe_shared(2000, 1500, 1700, 1500),
+        "all 1,500 rows of the held-out data are also among the 2,000 of the training data",
+    ),
+    (
+        lambda: describe_shared(1500, 2000, 1500, 1700),
+        "all 1,500 rows of the training data are also among the 2,000 of the held-out data",
+    ),
+    (
+        lambda: describe_shared(1500, 2000, 1100, 1200),
+        "1,200 of the 2,000 rows of the held-out data are also among the 1,500 of the training "
+        "data",
+    ),
+    # Pairs across the sides exceed their mean by 1/2, 2/3 and 1, and their variance is 1/4, 8/9
+    # and 3/2; six standard deviations of n rows are exceeded by more than 36, 72 and 54 of them.
+    (lambda: [exceeds(2, 1, n) for n in (36, 37)], [False, True]),
+    (lambda: [exceeds(3, 2, n, (2, 1)) for n in (71, 73)], [False, True]),
+    (lambda: [exceeds(4, 2, n, (5, 5)) for n in (54, 55)], [False, True]),
+    # Nine rows with copies are too few, and more than twenty copies do not count.
+    (lambda: [exceeds(2, 1, n, (1, 99)) for n in (9, 10)], [False, True]),
+    (lambda: exceeds(2, 1, 37, more=[(1, 0)] * 9), True),
+    (lambda: exceeds(2, 1, 37, more=[(21, 0)]), True),
+    (lambda: exceeds(2, 1, 37, more=[(20, 0)]), False),
+    (lambda: exceeds(2, 1, 9, (1, 99), more=[(1, 0), (0, 1)]), False),
+    # More than half of the smaller side; the same twenty rows, or pairs beyond chance.
+    (lambda: find_shared(range(20), range(20)), (20, 20, 20, 20)),
+    (lambda: find_shared(range(19), range(19)), None),
+    (lambda: find_shared(range(40), range(20)), None),
+    (lambda: find_shared(range(100), range(80)), (100, 80, 80, 80)),
+    (lambda: find_shared(range(80), range(30, 130)), (80, 100, 50, 50)),
+    (lambda: find_shared(range(80), range(40, 140)), None),
+    (lambda: find_shared(range(100), [*range(60, 140)]), None),
+    (lambda: find_shared([], range(40)), None),
+]
+
+# -- intervals
+
+
+def widen(estimate, low, high, metric="auc"):
+    row = {"metric": metric, "estimate": estimate, "low": low, "high": high, "n": 7}
+    found = _measure.widen(row)
+    assert found["estimate"] == estimate and found["n"] == 7
+    return found["low"], found["high"]
+
+
+ROOT = 2**0.5
+WIDENED = [
+    # On the log-odds scale, limits at -1 and 2, and around 1 at 0 and 3.
+    (lambda: widen(0.5, expit(-1), expit(2)), (expit(-ROOT), expit(2 * ROOT))),
+    (lambda: widen(expit(1), 0.5, expit(3), "tpr"), (expit(1 - ROOT), expit(1 + 2 * ROOT))),
+    (
+        lambda: widen(0.0, 2 * expit(-1) - 1, 2 * expit(2) - 1, "advantage"),
+        (2 * expit(-ROOT) - 1, 2 * expit(2 * ROOT) - 1),
+    ),
+    (lambda: widen(0.0, 0.0, 0.19), (0.0, 1 - 0.81**2)),
+    (lambda: widen(1.0, 0.9, 1.0), (0.81, 1.0)),
+    (lambda: widen(-1.0, -1.0, -0.62, "advantage"), (-1.0, 1 - 2 * 0.81**2)),
+    (lambda: widen(0.5, -0.1, 1.1), (0.0, 1.0)),
+]
+
+# -- which rows a model was trained on
+
+
+def answers(*values, fits=()):
+    return TrainedAnswers(array(values, dtype=float).reshape(-1, 1), array(fits, dtype=float))
+
+
+def reader(pool=None, **case):
+    usual = {"request": NS(outputs="outputs"), "membership": array([True, False, False])}
+    return SidesReader(NS(**(usual | case)), pool)
+
+
+def find_same(**trained):
+    """Return whose answers are those of the victim, which are 0 and 0."""
+    found = reader()
+    found._own = answers(0.0, 0.0)
+    return found._find_same({name: one and answers(*one) for name, one in trained.items()})
+
+
+def read_sides(members="m", others="o", both="b", *, near=None, same=None, has_more=False):
+    """Read what a model was trained on, given models of each side."""
+    trained, found, asked = {MEMBERS: members, HELD_OUT: others, BOTH: both}, reader(), []
+
+    def find(found):
+        asked.append(found == trained)
+        return same
+
+    found._train, found._find_same = trained.get, find
+    found._is_near = lambda one, most: one == near and most == 1e-9
+    found._weigh = lambda found: "weighed" if found == trained else None
+    return tuple(found.read(has_more)), asked
+
+
+def weigh(members, others, gaps=0.5, pool="pool"):
+    """Weigh how far both sides lie between models that have not seen them and that have."""
+    found, seen = reader(pool), []
+    trained = {MEMBERS: "m", HELD_OUT: "o", BOTH: "b"}
+
+    def place(side, without, with_them, spread):
+        seen.append((without, with_them, spread, side.tolist()))
+        return others if len(seen) == 1 else members
+
+    found._place = place
+    with mock.patch.object(_sides, "measure_gaps", lambda case, pool: gaps and {"sd": gaps}):
+        rows = found._weigh(trained)
+    if seen:
+        sides = [False, True, True], [True, False, False]
+        assert seen == [("m", "b", 0.5, sides[0]), ("o", "b", 0.5, sides[1])]
+    return rows
+
+
+def place(own, low, high, spread):
+    found = reader()
+    found._own = answers(fits=own)
+    side = array([True, True, False])
+    return found._place(side, answers(fits=low), answers(fits=high), spread)
+
+
+def obstacle(n=200_000, victim=None, own="own", has_recipe=False, given=None):
+    """Return the first words of what stands in the way of models like the victim."""
+    model = Ridge().fit([[0.0], [1.0]], [0, 1]) if victim is None else victim
+    request = NS(outputs=0, has_own_recipe=has_recipe, victim=model if given is None else given)
+    found = reader(victim=model, records=range(n), request=request)
+    found._own = None if own is None else own
+    return found.obstacle and found.obstacle[:34]
+
+
+def train_last(model, seed=5):
+    """Return what a model is trained on, and what it is a copy of."""
+    records = Records(array([[0.0], [1.0], [2.0]]), array([0, 1, 1]))
+    found = reader(victim=model, records=records, seeds={"checks": seed})
+    with mock.patch.object(_sides, "fit_weighted", lambda *given: given) as _:
+        copied, X, y, _, params = found._train_last_step(array([True, False, True]))
+    assert X.ravel().tolist() == [0.0, 2.0] and y.tolist() == [0, 1] and params is None
+    return copied is model, copied[0] is model[0]
+
+
+FITTED = Ridge().fit([[0.0], [1.0]], [0, 1])
+SIDES = [
+    (lambda: find_same(members=(0, 0)), None),
+    (lambda: find_same(members=(0, 0), both=None), None),
+    (lambda: find_same(members=(0, 0), both=(1, 1)), "members"),
+    (lambda: find_same(members=(1, 1), others=(9, 9), both=(0, 0)), "both"),
+    (lambda: find_same(members=(0.0195, 0), both=(1, 0)), "members"),
+    (lambda: find_same(members=(0.0199, 0), both=(0.99, 0)), None),
+    (lambda: find_same(members=(0, 0), both=(2e-6, 2e-6)), "members"),
+    (lambda: find_same(members=(0, 0), both=(1e-6, 0)), None),
+    # Of models that have not seen 1, or have: a place of half between means of 0 and 4.
+    (
+        lambda: place([1, 3, 9], [0, 0, 9], [3, 5, 9], 0.25),
+        (
+            0.5,
+            0.5 - 3.3 * np.hypot(1 / ROOT, 0.25 * ROOT) / 4,
+            0.5 + 3.3 * np.hypot(1 / ROOT, 0.25 * ROOT) / 4,
+        ),
+    ),
+    (lambda: place([1, 3, 9], [1, 1, 9], [2, 2, 9], 0.0)[0], 1.0),
+    (lambda: place([1, 3, 9], [2, 2, 9], [2, 2, 9], 0.25), None),
+    (lambda: place([1, 3, 9], [0, 3, 9], [2, 2, 9], 0.0)[0], 1.0),
+    (lambda: weigh((0.1, 0.0, 0.2), (0.9, 0.6, 1.0)), HELD_OUT),
+    (lambda: weigh((0.1, 0.0, 0.5), (0.9, 0.6, 1.0)), None),
+    (lambda: weigh((0.1, 0.0, 0.2), (0.9, 0.5, 1.0)), None),
+    (lambda: weigh((0.85, 0.6, 1.0), (0.9, 0.6, 1.0)), BOTH),
+    (lambda: weigh((0.9, 0.6, 1.0), (0.85, 0.6, 1.0)), BOTH),
+    (lambda: weigh((0.84, 0.6, 1.0), (0.9, 0.6, 1.0)), None),
+    (lambda: weigh((0.9, 0.6, 1.0), (0.84, 0.6, 1.0)), None),
+    (lambda: weigh((0.9, 0.5, 1.0), (0.9, 0.6, 1.0)), None),
+    (lambda: weigh((0.9, 0.6, 1.0), (0.9, 0.5, 1.0)), None),
+    (lambda: weigh((0.9, 0.6, 1.0), (0.9, 0.1, 1.0)), None),
+    (lambda: weigh(None, (0.9, 0.6, 1.0)), None),
+    (lambda: weigh((0.9, 0.6, 1.0), None), None),
+    (lambda: weigh((0.9, 0.6, 1.0), (0.9, 0.6, 1.0), gaps=None), None),
+    (lambda: weigh((0.9, 0.6, 1.0), (0.9, 0.6, 1.0), pool=None), None),
+    # One model is enough if it is the same; three are compared with each other, and weighed.
+    (lambda: read_sides(None), ((None, False, None), [])),
+    (lambda: read_sides(near="m"), ((MEMBERS, True, None), [])),
+    (lambda: read_sides(same=HELD_OUT), ((HELD_OUT, True, None), [True])),
+    (lambda: read_sides(), (("weighed", False, None), [True])),
+    (lambda: read_sides(has_more=True), ((None, False, None), [True])),
+    (lambda: read_sides(others=None), ((None, False, None), [True])),
+    (lambda: read_sides(both=None, same=MEMBERS), ((MEMBERS, True, None), [True])),
+    (lambda: obstacle(), None),
+    (lambda: obstacle(200_001), "It trains models on whole sides, o"),
+    (lambda: obstacle(own=None), "Models like this one cannot be tra"),
+    (lambda: obstacle(has_recipe=True), "Models like this one cannot be tra"),
+    (lambda: obstacle(given=Ridge()), "Models like this one cannot be tra"),
+    (
+        lambda: obstacle(victim=NS(fit=1, predict=1), given=FITTED),
+        "Models like this one cannot be tra",
+    ),
+    (lambda: _sides.name_fitted_step(Ridge()), None),
+    (lambda: _sides.name_fitted_step(NS()), None),
+    (lambda: _sides.name_fitted_step(make_pipeline(FrozenEstimator(FITTED), Ridge())), "Pipeline"),
+    (
+        lambda: _sides.name_fitted_step(NS(get_params=lambda deep: {"cv": "prefit"})),
+        "SimpleNamespace",
+    ),
+    (lambda: train_last(make_pipeline(FrozenEstimator(FITTED), Ridge()))[0], False),
+    (lambda: train_last(make_pipeline(LogisticRegression(), Ridge())), (False, False)),
+]
+
+# -- groups that are too small, and rates of records
+
+
+def judge_rounds(guesses, membership, mask=(1, 1, 1, 0), people=None):
+    rounds = NS(guesses=array(guesses), membership=array(membership))
+    advantage, bound = _results._judge_rounds(rounds, array(mask, dtype=bool), people)
+    return advantage, bound
+
+
+def list_small(null=(), rounds=None, judged=(0.25, 0.001), results=(("sex", "f"), ("sex", "m"))):
+    """List small groups of records, of which the first is in one group and the rest in another."""
+    masks = {"f": [1, 0, 0, 0], "m": [0, 1, 1, 1]}
+    records = Records(np.eye(4), np.arange(4), group_by=list("abcd"))
+    case = NS(level=0.95, records=records, membership=array([1, 0, 1, 0]) > 0)
+    case.subsets = [("overall", "all", 1)]
+    case.subsets += [("sex", name, array(mask, dtype=bool)) for name, mask in masks.items()]
+    parts = [("overall", "all"), *results, *results]
+    results = pd.DataFrame(parts, columns=["scope", "group"])
+    null = pd.DataFrame(null, columns=["scope", "group", "pvalue_least"])
+    seen = []
+
+    def judge(rounds, mask, people):
+        seen.append((mask.tolist(), people.tolist()))
+        return judged
+
+    with mock.patch.object(_results, "_judge_rounds", judge):
+        found = _results.list_small_groups(case, results, null, rounds)
+    return [tuple(one) for one in found], seen
+
+
+def repeated(alarms, n_out):
+    return float(_record_rates._count_repeated(array(alarms), array(n_out)))
+
+
+def flag(scores, is_out, rate):
+    found = _record_rates.flag_by_model(array(scores), array(is_out, dtype=bool), rate)
+    return found.astype(int).tolist()
+
+
+def measure_alarms(level, n_models=6, n=40, same=True):
+    """Return the rate of records of which the first two are mistaken by each model, or any."""
+    alarms = np.zeros((n_models, n), dtype=bool)
+    for k, row in enumerate(alarms):
+        row[[0, 1] if same else [2 * k, 2 * k + 1]] = True
+    is_out = np.ones_like(alarms)
+    is_out[:, -1] = False
+    rng = np.random.default_rng(0)
+    return _record_rates.measure_repeated_alarms(alarms, is_out, level, rng)
+
+
+MIXED = ("sex", "f", 0.025), ("sex", "m", 0.026)
+RATES = [
+    # One round: members are 1 and 2 of four, each side of the mean of 1/2 guessed or not.
+    (lambda: judge_rounds([[1, 1, 0, 0]], [[1, 1, 0, 0]]), (1.0, np.exp(-2 * 1.5**2 / 3))),
+    (lambda: judge_rounds([[1, 0, 0, 1]], [[1, 1, 0, 0]]), (0.5, np.exp(-2 * 0.5**2 / 3))),
+    (lambda: judge_rounds([[0, 0, 1, 1]], [[1, 1, 0, 0]]), (-1.0, 1.0)),
+    (lambda: judge_rounds([[1, 1, 0, 0]], [[1, 1, 1, 0]]), (None, 1.0)),
+    (lambda: judge_rounds([[1, 1, 0, 0]], [[0, 0, 0, 1]]), (None, 1.0)),
+    # A record without a side in a round counts neither there nor in the mean of its round.
+    (
+        lambda: judge_rounds([[1, 1, 0, 0], [1, 1, 0, 0]], [[1, 1, 0, 0], [-1, 1, 0, 1]]),
+        (1.0, np.exp(-2 * (1.5 + 1 / 3 + 2 / 3) ** 2 / 5)),
+    ),
+    # Two records of one person count as one, whose two signs are added.
+    (
+        lambda: judge_rounds([[1, 1, 0, 0]], [[1, 1, 0, 0]], people=list("aabb")),
+        (1.0, np.exp(-2 * 1.5**2 / (2**2 + 1))),
+    ),
+    (lambda: list_small(MIXED), ([("sex", "m", 3, None, False)], [])),
+    (
+        lambda: list_small(MIXED, NS(rows=array([3, 0, 1]))),
+        (
+            [("sex", "m", 3, 0.25, True)],
+            [([True, False, True], ["d", "a", "b"])],
+        ),
+    ),
+    # The p-values of two groups are doubled.
+    (
+        lambda: [one[-1] for one in list_small((), NS(rows=slice(None)), (0.25, 0.0125))[0]],
+        [True, True],
+    ),
+    (
+        lambda: [one[-1] for one in list_small((), NS(rows=slice(None)), (0.25, 0.0126))[0]],
+        [False, False],
+    ),
+    (lambda: list_small(MIXED, results=[("sex", "f")]), ([], [])),
+    # Three alarms of ten models without a record: 6 pairs of 90 + 2, over the rate 4 of 12.
+    (lambda: repeated([3, 1], [10, 2]), (6 / 92) / (4 / 12)),
+    (lambda: repeated([0, 0], [10, 2]), 0.0),
+    (lambda: repeated([0, 0], [0, 0]), 0.0),
+    (lambda: repeated([1, 0], [1, 1]), 0.0),
+    # The scores of 1, 2, 3 and 4 are those of others: one of four may be above.
+    (lambda: flag([[1, 2, 3, 4, 5, 3]], [[1, 1, 1, 1, 0, 0]], 0.25), [[0, 0, 0, 1, 1, 0]]),
+    (lambda: flag([[1, 2, 3, 4, 5, 3]], [[1, 1, 1, 1, 0, 0]], 0.24), [[0] * 6]),
+    (lambda: flag([[4, 2, 3, 1]], [[1, 1, 1, 1]], 0.5), [[1, 0, 1, 0]]),
+    (
+        lambda: flag([[1.0, 2.0], [2.0, 1.0]], [[1, 1], [1, 1]], 0.5),
+        [[0, 1], [1, 0]],
+    ),
+    (lambda: flag(np.arange(10.0)[None], np.ones((1, 10)), 0.3)[0], [0] * 7 + [1] * 3),
+    # Two records of 39 by each of six models: surely again, and six pairs of models out of six.
+    (lambda: measure_alarms(0.95).estimate, 1.0),
+    (lambda: measure_alarms(0.95, same=False), None),
+    (lambda: measure_alarms(0.5)[1:] != measure_alarms(0.95)[1:], True),
+    (lambda: measure_alarms(0.9999), None),
+]
+
+# -- copies
+
+
+def measure_part(caught, mistaken, metric="auc", max_fpr=nan):
+    return _duplicates._measure_part(array(caught), array(mistaken), metric, max_fpr)
+
+
+def compare_parts(scores, parts, judged=None, metric="auc", max_fpr=nan):
+    """Compare parts of six records, the first three of which are members."""
+    found = object.__new__(_duplicates.ComparedParts)
+    found._membership, found._parts = np.arange(6) < 3, [array(one, dtype=bool) for one in parts]
+    judged = np.ones(6, dtype=bool) if judged is None else array(judged, dtype=bool)
+    return found.compare(array(scores, dtype=float), judged, metric, max_fpr)
+
+
+def draw_parts():
+    rest, membership = array([1, 1, 0, 1, 0, 0, 0]) > 0, np.arange(7) < 3
+    drawn = _duplicates.ComparedParts(rest, membership, 0)._parts
+    sizes = {(int(one[:3].sum()), int(one[3:].sum())) for one in drawn}
+    return len(drawn), drawn[0].tolist() == rest.tolist(), sizes, len({*map(bytes, drawn)}) > 9
+
+
+def judge_rest(n_alone=100, n_copied=0, pvalue=0.5, adjusted=(0.5,), reached=(), **run):
+    """Judge records of which the first hundred and later ones are members and others in turn."""
+    n = 2 * (n_alone + n_copied)
+    X = np.r_[np.arange(2.0 * n_alone), np.repeat(np.arange(n_copied), 2) + 0.5].reshape(-1, 1)
+    membership = np.arange(n) % 2 == 0
+    frame = pd.DataFrame({"pvalue_adjusted": adjusted, "attack": ["a", "file"][: len(adjusted)]})
+    frame["metric"], frame["max_fpr"] = "auc", nan
+    seen = {}
+
+    def test(members, scores, **given):
+        seen.update(given, members=members, scores=scores)
+        return NS(pvalue=pvalue, n_permutations=999, frame=frame)
+
+    class Parts:
+        def __init__(self, rest, membership, seed):
+            assert (int(rest.sum()), seed) == (2 * n_alone, 5)
+            self.reached = iter(reached)
+
+        def compare(self, scores, judged, metric, max_fpr):
+            assert len(scores) == len(judged) == n and metric == "auc"
+            return next(self.reached)
+
+    case = NS(records=Records(X, np.zeros(n)), membership=membership, fprs=[0.1, 0.09])
+    case.level, case.seeds = 0.95, {"checks": 5}
+    ones = np.ones(n, dtype=bool)
+    run = NS(scores={"a": np.arange(n)}, tested={"a": ones}, file_scores=run.get("file"))
+    parts = {"permutation_test": test, "ComparedParts": Parts}
+    with mock.patch.multiple(_duplicates, **parts):
+        hides, why = _duplicates._judge_rest(case, run)
+    if seen:
+        assert seen["random_state"] == 5 and len(seen["members"]) == 2 * n_alone
+        assert seen["members"].sum() == n_alone and seen["max_fprs"] == [0.1][: n_alone >= 100]
+        assert len(seen["judged"]["a"]) == len(seen["scores"]["a"]) == 2 * n_alone
+    return hides, why.partition("has")[2], len(seen.get("scores", ()))
+
+
+def as_finite(X):
+    X, missing = _duplicates._as_finite(sparse.csr_array(array(X)))
+    return X.toarray(), missing
+
+
+NO_LEAK = ", and the attacks find no leakage among them (p = 1)."
+COPIES = [
+    # Two members at the highest score, one with two others, and another lowest.
+    (lambda: measure_part([2, 1, 0], [0, 2, 2]), (2 * 4 + 2 + 0.5 * 2) / 3 / 4),
+    (lambda: measure_part([0, 0], [1, 1]), 0.0),
+    (lambda: measure_part([1, 1], [0, 0]), 0.0),
+    (lambda: measure_part([2, 1, 1], [0, 1, 3], "tpr", 0.25), 0.75),
+    (lambda: measure_part([2, 1, 1], [0, 1, 3], "tpr", 0.2), 0.5),
+    (lambda: measure_part([2, 1, 1], [0, 1, 3], "tpr", 1.0), 1.0),
+    # The AUC of the first part is 3/4; of the others 1 and 1/2.
+    (
+        lambda: compare_parts(
+            [3, 1, 4, 2, 0, 1],
+            [[1, 1, 0, 1, 1, 0], [1, 0, 1, 1, 1, 0], [0, 1, 0, 1, 1, 0]],
+        ),
+        2 / 3,
+    ),
+    (
+        lambda: compare_parts(
+            [3, 1, 4, 2, 0, 1],
+            [[1, 1, 0, 1, 1, 0], [0, 1, 1, 1, 1, 0], [0, 1, 0, 1, 1, 0]],
+            judged=[1, 1, 0, 1, 1, 1],
+        ),
+        1 / 3,
+    ),
+    (lambda: draw_parts(), (400, True, {(2, 1)}, True)),
+    # A hundred records of each side without a copy are enough, or a quarter of a smaller side.
+    (lambda: judge_rest()[::2], (False, 1)),
+    (lambda: judge_rest(n_alone=100, n_copied=900)[0], False),
+    (lambda: judge_rest(n_alone=99, n_copied=900)[2], 0),
+    (lambda: judge_rest(n_alone=10, n_copied=30)[2], 1),
+    (lambda: judge_rest(n_alone=10, n_copied=31)[::2], (True, 0)),
+    (lambda: judge_rest(file=np.arange(200))[2], 2),
+    (lambda: judge_rest(pvalue=0.0251)[0], False),
+    (lambda: judge_rest(pvalue=0.025, adjusted=[0.025], reached=[0.1])[0], True),
+    (lambda: judge_rest(pvalue=0.025, adjusted=[0.025], reached=[0.101])[0], False),
+    (
+        lambda: judge_rest(
+            pvalue=0.02, adjusted=[0.02, 0.02], reached=[0.5, 0.05], file=np.arange(200)
+        )[0],
+        True,
+    ),
+    (
+        lambda: judge_rest(
+            pvalue=0.02, adjusted=[0.02, 0.026], reached=[0.5, 0.05], file=np.arange(200)
+        )[0],
+        False,
+    ),
+    (
+        lambda: as_finite([[1.0, nan], [-inf, 2.0]]),
+        ([[1.0, 0.0], [0.0, 2.0]], [False, True, True, False]),
+    ),
+]
+
+
+# -- how well answers fit numbers, and columns a model
+
+
+RNG = np.random.default_rng(0)
+TRUTH = RNG.normal(size=60)
+GUESSES = TRUTH + RNG.normal(size=60)
+UNITS = np.r_[np.arange(50), np.arange(10)]
+
+
+def measure_numbers(values=GUESSES, truth=TRUTH, units=UNITS):
+    values, truth = array(values, dtype=float), array(truth, dtype=float)
+    found = _skill._measure_numbers(values, truth, len(np.unique(units)), array(units))
+    return tuple(found.rank), tuple(found.decision), found.plain
+
+
+def compute_numbers():
+    """Compute the same by a sum for each unit, with scipy's correlation of ranks."""
+    rank = stats.spearmanr(GUESSES, TRUTH)[0]
+    off, away = np.abs(TRUTH - GUESSES), np.abs(TRUTH - np.median(TRUTH))
+    ratio = off.sum() / away.sum()
+    each = pd.Series((off - ratio * away) / away.sum()).groupby(UNITS).sum()
+    error = 1.06 * (1 - rank**2) / np.sqrt(47)
+    return (rank, error), (1 - ratio, np.sqrt((each**2).sum())), off.mean()
+
+
+def score(outputs, classes, as_labels=False):
+    found = _skill.make_scores(outputs, classes, as_labels)
+    return found.values.tolist(), found.predicted.tolist()
+
+
+def are_outside(thresholds, values=(0.0, 8.0) * 5):
+    return bool(
+        _file_questions._are_outside(NS(thresholds=array(thresholds), values=array(values)))
+    )
+
+
+def is_elsewhere(center, spread, n=10):
+    one = NS(values=np.arange(float(n)), center=center, spread=spread)
+    return bool(_file_questions._is_elsewhere(one))
+
+
+FITS = [
+    (measure_numbers, compute_numbers()),
+    # The least error is that of two of all units, here of six.
+    (
+        lambda: measure_numbers([1, 2, 3, 4, 5, 7], [1, 2, 3, 4, 5, 6], range(6)),
+        ((1.0, 1 / 3), (1 - 1 / 9, 1 / 3), 1 / 6),
+    ),
+    (
+        lambda: measure_numbers([1, 2, 3, 4, 5], [3, 3, 3, 3, 3], range(5)),
+        ((0.0, 1.06 / ROOT), (0.0, 1.0), 1.2),
+    ),
+    (lambda: measure_numbers([1, 2, 3, 4], [1, 2, 3, 4], range(4)), ((0.0, 1.0), (0.0, 1.0), nan)),
+    (
+        lambda: measure_numbers([1, 2, 3, 4, 5], [1, 2, 3, 4, 5], [0, 1, 2, 3, 3]),
+        ((0.0, 1.0), (0.0, 1.0), nan),
+    ),
+    (lambda: _skill.correlate_ranks([1, 3], [2, 9]), 1.0),
+    (lambda: _skill.correlate_ranks([1], [2]), 0.0),
+    (lambda: _skill.correlate_ranks([1, 1], [2, 9]), 0.0),
+    (lambda: _skill.correlate_ranks([1, 2], [2, 2]), 0.0),
+    # Answers in the order of other classes; those of unknown ones count for nothing.
+    (
+        lambda: score(Outputs(array([[0.25, 0.75], [0.5, 0.5]]), ["b", "c"]), ["a", "c", "b"]),
+        ([[0.0, 0.75, 0.25], [0.0, 0.5, 0.5]], [1, 1]),
+    ),
+    (
+        lambda: score(Outputs(array([[0.25, 0.75], [1.0, 0.0]]), ["b", "x"]), ["a", "b"]),
+        ([[0.0, 0.25], [0.0, 1.0]], [1, 1]),
+    ),
+    (
+        lambda: score(Outputs(array([[0.25, 0.75], [0.75, 0.25]]), ["b", "c"]), ["c", "b"], True),
+        ([[1.0, 0.0], [0.0, 1.0]], [0, 1]),
+    ),
+    (
+        lambda: score(Outputs(array(["c", "x"]), ["c", "x"], "label"), ["b", "c"]),
+        ([[0.0, 1.0], [1.0, 0.0]], [1, 0]),
+    ),
+    (
+        lambda: score(
+            Outputs(array([[-2.0, -1.0, 3.0]]), ["a", "b", "c"], "decision"), ["c", "d", "a", "b"]
+        ),
+        ([[3.0, -3.0, -2.0, -1.0]], [0]),
+    ),
+    # Half of the thresholds may lie beyond the range of 8 and a quarter of it.
+    (lambda: are_outside([-3.0, -3.0, 1.0, 2.0, 11.0]), True),
+    (lambda: are_outside([-3.0, 1.0, 1.0, 2.0, 11.0]), False),
+    (lambda: are_outside([-3.0, 1.0, 1.0, 2.0, 11.0, 11.0]), False),
+    (lambda: are_outside([-2.0, -2.0, 10.0, 10.0, 10.0]), False),
+    (lambda: are_outside([-2.1, -2.1, 1.0, 1.0, 10.1]), True),
+    (lambda: are_outside([-9.0] * 4), False),
+    (lambda: are_outside([-9.0] * 5, [0.0, 8.0, 1.0] * 3), False),
+    (lambda: are_outside([1.0000005] * 5, [1.0] * 10), False),
+    (lambda: are_outside([1.000002] * 5, [1.0] * 10), True),
+    (lambda: are_outside([-1.0000005] * 5, [-1.0] * 10), False),
+    # Ten values with quartiles of 2.25, 4.5 and 6.75.
+    (lambda: [is_elsewhere(one, 1.0) for one in (1.5, 1.4, 7.5, 7.6)], [False, True, False, True]),
+    (lambda: [is_elsewhere(4.5, one) for one in (0.45, 0.44)], [False, True]),
+    (lambda: is_elsewhere(-9.0, 0.1, n=9), False),
+]
+
+# -- permutations
+
+
+def count_top(scores, rates, *, turned=None, labels=None, most_kept=100, **parts):
+    """Return rates of true positives of labelings, less those that are found one by one."""
+    n = len(scores)
+    labels = RNG.random((5, n)) < 0.4 if labels is None else labels
+    columns = RNG.permutation(n)
+    load = lambda: (scores, (columns, turned))  # noqa: E731
+    sides = labels[:, columns] if turned is None else labels[:, columns] != turned
+    with mock.patch.multiple(_permutation, **parts, _MOST_KEPT=most_kept):
+        found = _permutation.TopCounter(load, rates).compute_tprs(labels, sides.sum(axis=1))
+    wanted = np.zeros_like(found)
+    for row, inside in zip(wanted, sides, strict=True):
+        for j, rate in enumerate(rates):
+            for one in scores:
+                if (scores[~inside] >= one).sum() <= rate * (~inside).sum() + 1e-9:
+                    row[j] = max(row[j], (scores[inside] >= one).sum() / max(inside.sum(), 1))
+    return np.abs(found - wanted).max() < 1e-12
+
+
+def draw_exchanges(n):
+    with mock.patch.multiple(_units, _N_BUNDLES=40, _N_TOGETHER=10):
+        blocks = [*_units._draw_exchanges(n, np.random.default_rng(0))]
+    bits = np.vstack(blocks)
+    is_mixed = bool(0.3 * 40 * n <= bits[1:, :-1].sum() <= 0.7 * 40 * n)
+    return [len(one) for one in blocks], bits.dtype.kind, is_mixed, int(bits[:, -1].sum())
+
+
+TIED = RNG.integers(6, size=60).astype(float)
+PERMUTED = [
+    (lambda: count_top(TIED, [0.1, 0.3, 1.0]), True),
+    (lambda: count_top(TIED, [0.3, 0.05], turned=RNG.random(60) < 0.5), True),
+    (lambda: count_top(RNG.normal(size=300), [0.01, 0.02, 0.4], most_kept=4), True),
+    (lambda: count_top(RNG.normal(size=300), [0.2], _MOST_COUNTS=150), True),
+    (lambda: count_top(TIED, [0.0, 0.3]), True),
+    (lambda: count_top(-np.ones(60), [0.3, 1.0]), True),
+    (lambda: count_top(TIED, [0.3], labels=np.zeros((2, 60), dtype=bool)), True),
+    (lambda: count_top(TIED, [0.3], labels=np.ones((2, 60), dtype=bool)), True),
+    (lambda: draw_exchanges(25), ([1, 10, 10, 5], "b", True, 0)),
+    (lambda: draw_exchanges(0)[0], [1]),
+]
+
+
+def test_shared_rows_by_hand():
+    expect_answers(SHARED)
+
+
+def test_widened_intervals_by_hand():
+    expect_answers(WIDENED)
+
+
+def test_sides_by_hand():
+    expect_answers(SIDES)
+
+
+def test_rates_by_hand():
+    expect_answers(RATES)
+
+
+def test_copies_by_hand():
+    expect_answers(COPIES)
+
+
+def test_fits_by_hand():
+    expect_answers(FITS)
+
+
+def test_permuted_numbers_by_hand():
+    expect_answers(PERMUTED)
