@@ -338,6 +338,150 @@ AUDITS = [
     (lambda: [_audit._round_minutes(one) for one in (89, 599, 751)], ["1", "10", "15"]),
 ]
 
+# -- the steps of an audit
+
+
+class Stages:
+    """A bar of stages that is open or not, with what is shown in it."""
+
+    def __init__(self):
+        self.told = []
+
+    def __call__(self, shares):
+        self.told.append(("shares", shares))
+        return self
+
+    def __enter__(self):
+        self.told.append("begins")
+
+    def __exit__(self, kind, *_):
+        self.told.append("ends" if kind is None else kind.__name__)
+
+
+def take_steps(*names, policy=None, query=None, **given):
+    """Take steps of an audit, and return what comes of the last one and what was called."""
+    bar, seen, result = Stages(), bar_calls(), FrozenResult(["r"], {"s": 1})
+    usual = dict(fail_above="limits", quick=False, shadows=6, time_limit=3, memory_limit=4)
+    usual |= dict(jobs=5, seed=6, release="service", train=None, member_value="m")
+    usual |= dict(model=None, answers=None, data=None, controls="c", no_batching=False)
+    usual |= dict(checkpoint="kept")
+    arguments = NS(**(usual | given))
+    records = Records(np.eye(2), np.arange(2))
+    problem = NS(victim="v", records=records, membership="m", recipe="recipe", fit_params="f")
+    problem.notes, problem.other_value, problem.groups = ["p"], None, {"a": "_a"}
+    parts = {
+        "show_stages": bar,
+        "_list_shares": lambda arguments: "of stages",
+        "enter_stage": lambda stage: bar.told.append(stage),
+        "make_problem": lambda arguments: seen("problem", arguments) or problem,
+        "_read_limits": lambda limits, problem: ("limits", limits, problem),
+        "_plan": lambda *given: bar.told.append("plan"),
+        "estimate_cost": lambda *args, **kwargs: NS(summary=lambda: (args, kwargs)),
+        "query_victim": lambda victim, X: bar.told.append((victim, X is records.X)) or query(),
+        "audit": lambda *args, **kwargs: seen("audit", args, kwargs) or result,
+        "follow_policy": lambda found, *given: (found._with("policy"), ["broken"]),
+        "as_settings": lambda arguments: {"seed": arguments.seed, "repeat": "again"},
+        "list_findings": lambda found, limits, release: (limits[1], release),
+        "as_audit_document": lambda found: {"of": found.notes},
+        "conclude_audit": lambda *given: given,
+        "replace": lambda found, **changed: FrozenResult(**changed),
+    }
+    with mock.patch.multiple(_audit, **parts):
+        steps = _audit._AuditSteps(arguments, "fprs", policy)
+        try:
+            for name in names:
+                found = steps(name)
+        except KeyError as error:
+            found = str(error)
+    return found, bar.told, seen.calls
+
+
+class FrozenResult(NS):
+    def __init__(self, notes, settings):
+        super().__init__(notes=notes, settings=settings)
+
+    def _with(self, note):
+        return FrozenResult([*self.notes, note], self.settings)
+
+
+def bar_calls():
+    calls = []
+
+    def note(*given):
+        calls.append(given)
+
+    note.calls = calls
+    return note
+
+
+def conclude_steps(**given):
+    """Return the notes, settings, findings, source and faults of an audit in this process."""
+    result, document, findings, _, source, broken = take_steps("open", "audit", **given)[0]
+    assert document == {"of": result.notes}
+    return result.notes, result.settings, findings, source, broken
+
+
+def fail_to_query():
+    raise KeyError("gone")
+
+
+def refuse_to_query():
+    raise TypeError("gone")
+
+
+OPENED = [("shares", "of stages"), "begins", _audit.OPENING, "plan"]
+RECORDS_ASKED = ("v", True)
+COMMAND = {"s": 1, "command": {"seed": 6, "repeat": "again"}}
+STEPS = [
+    (lambda: take_steps("open")[:2], (None, OPENED)),
+    (lambda: take_steps("open_first", query=list)[:2], (None, [*OPENED, RECORDS_ASKED])),
+    (lambda: take_steps("open_first", query=refuse_to_query)[1], [*OPENED, RECORDS_ASKED]),
+    (
+        lambda: take_steps("open_first", query=fail_to_query)[:2],
+        ("'gone'", [*OPENED, RECORDS_ASKED, "KeyError"]),
+    ),
+    (lambda: take_steps("open", "audit")[1], [*OPENED, "ends"]),
+    (lambda: conclude_steps(), (["r", "p"], COMMAND, ("limits", "service"), None, [])),
+    (lambda: conclude_steps(policy="house")[::4], (["r", "policy", "p"], ["broken"])),
+    (lambda: conclude_steps(data=NS(name="d"), answers=NS(name="a"))[3], "a"),
+    (lambda: conclude_steps(data=NS(name="d"), model=NS(name="m"))[3], "m"),
+    (lambda: conclude_steps(train=NS(name="t"), held_out=1)[3], "t"),
+    (
+        lambda: conclude_steps(train=NS(name="t"), held_out=1)[1]["command"],
+        {"seed": 6, "repeat": "again", "swapped": "again"},
+    ),
+    *(
+        (
+            lambda quick=quick, shadows=shadows: {
+                name: take_steps("estimate", quick=quick)[0][1][name]
+                for name in ("shadows", "file", "time_budget", "max_bytes", "n_jobs")
+            },
+            {"shadows": shadows, "file": not quick, "time_budget": 3, "max_bytes": 4, "n_jobs": 5},
+        )
+        for quick, shadows in ((False, 6), (True, 8))
+    ),
+    (lambda: take_steps("estimate")[0][0][::2], ("v", "m")),
+    *(
+        (
+            lambda quick=quick, shadows=shadows: {
+                name: take_steps("open", "audit", quick=quick)[2][1][2][name]
+                for name in ("shadows", "file", "group", "batched", "fprs", "checkpoint")
+            },
+            {
+                "shadows": shadows,
+                "file": not quick,
+                "group": ["_a"],
+                "batched": "auto",
+                "fprs": "fprs",
+                "checkpoint": "kept",
+            },
+        )
+        for quick, shadows in ((False, 6), (True, 8))
+    ),
+    (lambda: take_steps("open", "audit", no_batching=True)[2][1][2]["batched"], False),
+    (lambda: take_steps("open", "audit")[2][1][1][::2], ("v", "m")),
+]
+
 # -- models and other files
 
 
@@ -580,7 +724,7 @@ FOLDERS = {
 
 
 def test_audits_by_hand():
-    expect_answers(AUDITS)
+    expect_answers([*AUDITS, *STEPS])
 
 
 def test_models_by_hand():

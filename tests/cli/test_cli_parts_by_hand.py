@@ -186,6 +186,10 @@ def check_sizes(n_estimators, n_fitted):
     return tell_refusal(lambda: _damaged_models._check_sizes(voters))
 
 
+def map_labels(values, pairs):
+    return _labels.map_labels(pd.Series(values, name="t"), pairs, ["a", "b", "y"])
+
+
 class Foreign:
     """What a package of another name has saved."""
 
@@ -446,6 +450,24 @@ ANSWERS = {
         (lambda: _inputs._check_weights_option(options(), GaussianProcess()), None),
     ],
     _labels: [
+        # A label stands for the class that is named for it, or for the one of its own name.
+        (lambda: map_labels(["x", "y", "x"], {"x": "b"}), ["b", "y", "b"]),
+        (
+            lambda: tell_refusal(lambda: map_labels(["x", None, None, "y"], {"x": "b"})),
+            "--target: column 't' has no value in 2 of 4 rows",
+        ),
+        (
+            lambda: tell_refusal(lambda: map_labels(["y", "a"], {"y": "b", "x": "b"})),
+            "--label-map: column 't' has no label 'x'; it has 'a' and 'y'",
+        ),
+        (
+            lambda: tell_refusal(lambda: map_labels(["y", "x", "z"], {"x": "c"})),
+            "--label-map: 'c' is not a class of the model, which has 'a', 'b' and 'y'",
+        ),
+        (
+            lambda: tell_refusal(lambda: map_labels(["y", "z"], {}))[:40],
+            "--label-map: 'z' is not a class of the m",
+        ),
         (
             lambda: _labels.propose_classes(array([0, 1]), array(["x", "x"]), ["x", "y"])[:9],
             "--classes",

@@ -252,6 +252,32 @@ def choose_answers(fitted, judged, ranked=("a", "b"), own=()):
         return _beyond_shift.compare_answers(NS(attacks=attacks, membership=None), run, 0)
 
 
+def compare_file():
+    run = NS(file_scores="scores")
+    with mock.patch.object(_beyond_shift, "UnseenMembers") as made:
+        _beyond_shift.compare_file("case", run, 7)
+    made.assert_called_once_with("case", 7)
+    return made.return_value.compare.call_args.args[:2]
+
+
+def score_answers(pool):
+    """Return the scores of one of two attacks, with the pool that is there or that was given."""
+    case = Scored(request=SharedRequest("given"), attacks={"a": 1, "b": 2}, records="r")
+
+    def run_attacks(case, plan, clock):
+        assert plan == (case.attacks, case.request, "r")
+        return NS(scores={"b": [case.attacks["b"], case.request.shadows == "pool"]})
+
+    parts = {"make_plan": lambda *given: given, "run_attacks": run_attacks}
+    with mock.patch.multiple(_beyond_shift, **parts):
+        found = _beyond_shift._score_answers(case, "b", pool)
+    return found.tolist(), found.dtype.kind
+
+
+SharedRequest = namedtuple("SharedRequest", "shadows")
+Scored = make_dataclass("Scored", ["request", "attacks", "records"])
+
+
 def chance_to_warn(mean, n_made, n):
     """Probability that the mean of all splits leads to a warning, by the law of their sum."""
     needed = n * norm.isf(0.005) * np.sqrt((1 + (n - 1) * 0.5) / n)
@@ -507,6 +533,8 @@ ROWS = [
         ("b", [2]),
     ),
     (lambda: choose_answers({}, {}), None),
+    (lambda: compare_file(), ("the file attack", "scores")),
+    (lambda: [score_answers(one) for one in ("pool", None)], [([2, 1], "f"), ([2, 0], "f")]),
     (
         lambda: [_drift.DriftResult(2.6, p, 0.6, 0.5, 5, 9).is_warning for p in (0.005, 0.0051)],
         [True, False],
