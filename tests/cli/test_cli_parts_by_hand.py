@@ -1,6 +1,8 @@
 """Parts of the command line that few calls reach, with answers by hand; each term decides once."""
 
+import json
 import tomllib
+from functools import partial
 from hashlib import sha256
 from pathlib import Path
 from types import SimpleNamespace as NS
@@ -11,16 +13,18 @@ import pandas as pd
 import pytest
 from by_hand import expect_answers, tell_refusal
 from numpy import array, nan
+from scipy.sparse import csr_array
 from sklearn.base import BaseEstimator
 from sklearn.cluster import DBSCAN, KMeans
 from sklearn.ensemble import IsolationForest
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.gaussian_process import GaussianProcessClassifier as GaussianProcess
-from sklearn.linear_model import LogisticRegression
+from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from sklearn.tree import DecisionTreeClassifier
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
+from sklearn.utils.validation import check_array
 
 from skmia import Records
 from skmia.cli import (
@@ -725,6 +729,201 @@ ANSWERS = {
 }
 
 
+# -- numbers of models that their packages do not check
+
+
+NODE = [("left", int), ("right", int), ("feature_idx", int), ("is_leaf", int)]
+NODE += [("is_categorical", int), ("bitset_idx", int), ("value", float)]
+
+
+def nodes(*rows):
+    """Return nodes of a predictor: a split with two leaves, or others."""
+    usual = [(1, 2, 1, 0, 1, 0, 0.0), (-1, -1, 9, 1, 1, 9, 1.0), (-1, -1, 9, 1, 1, 9, 2.0)]
+    return np.array([*rows] or usual, dtype=NODE)
+
+
+LEAF = (-1, -1, 9, 1, 0, 0, 1.0)
+
+
+def check_predictor(*rows, raw=(1, 8), binned=(1, 8)):
+    sets = {"raw_left_cat_bitsets": np.zeros(raw), "binned_left_cat_bitsets": np.zeros(binned)}
+    return require(_damaged_models._expect_predictor(NS(nodes=nodes(*rows), **sets)))
+
+
+def check_boosting(*rows, is_categorical=(False, True, False), n_edges=3, n_features=3):
+    parts = {
+        "read_categories_of_boosting": lambda model: (array(is_categorical), [0] * n_edges),
+        "read_trees_of_boosting": lambda model: [NS(nodes=nodes(*rows))],
+    }
+    with mock.patch.multiple(_damaged_models, **parts):
+        return require(_damaged_models._expect_boosting(NS(n_features_in_=n_features)))
+
+
+REGRESSION = DecisionTreeRegressor(max_depth=1).fit([[0.0], [1.0]], [0.5, 1.5])
+OF_TWO = DecisionTreeRegressor(max_depth=1).fit([[0.0], [1.0]], [[0.5, 1.0], [1.5, 2.0]])
+CLASSES = DecisionTreeClassifier(max_depth=1).fit([[0.0], [1.0]], [0, 1])
+
+
+def check_stages(stages=((REGRESSION,),), classes=None, n_trees=1, init=None):
+    model = NS(estimators_=array(stages, dtype=object), n_trees_per_iteration_=n_trees)
+    if classes is not None:
+        model.classes_, model.init_ = range(classes), NS() if init is None else NS(classes_=init)
+    with mock.patch.object(_damaged_models, "is_classifier", lambda model: classes is not None):
+        return require(_damaged_models._expect_stages(model))
+
+
+class State:
+    def __init__(self, *parts):
+        self.parts = parts
+
+    def __getstate__(self):
+        return self.parts
+
+
+def check_binary_tree(order=(1, 0, 2), start=0, end=3, is_leaf=(0, 1, 1), bounds=(2, 3, 2)):
+    """Check a tree of three rows of two columns, with a root and two leaves."""
+    found = np.zeros(len(is_leaf), dtype=[("idx_start", int), ("idx_end", int), ("is_leaf", int)])
+    found["idx_start"], found["idx_end"], found["is_leaf"] = start, end, is_leaf
+    parts = np.zeros((3, 2)), array(order), found, np.zeros(bounds), "more"
+    return require(_damaged_models._expect_binary_tree(State(*parts)))
+
+
+def check_svm(counts=(1, 2), rows=1, columns=3, n_intercepts=1, calibration=0, **given):
+    """Check a machine of two classes with three vectors of two columns."""
+    usual = {"support_vectors_": np.zeros((3, 2)), "kernel": "rbf", "support_": [4, 0, 2]}
+    usual |= {"shape_fit_": (5, 2), "classes_": ["a", "b"]}
+    found = NS(coefficients=np.zeros((rows, columns)), counts=array(counts))
+    found.intercepts, found.calibrations = [0.0] * n_intercepts, [[], [0.0] * calibration]
+    with mock.patch.object(_damaged_models, "read_support_vectors", lambda model: found):
+        return require(_damaged_models._expect_svm(NS(**usual | given)))
+
+
+def check_tree(**changed):
+    """Check the state of a tree of three nodes."""
+    state = REGRESSION.tree_.__getstate__()
+    state["nodes"] = state["nodes"].copy()
+    for name, value in changed.items():
+        if name in ("node_count", "values"):
+            state[name] = value
+        elif name != "n_features":
+            state["nodes"][name] = value
+    tree = NS(__getstate__=lambda: state, n_features=changed.get("n_features", 1))
+    return require(_damaged_models._expect_tree(tree))
+
+
+def check_categories(mapping, n_columns=3):
+    pairs = [([0, 1], 2), (mapping, n_columns)]
+    with mock.patch.object(_damaged_models, "read_infrequent_categories", lambda model: pairs):
+        return require(_damaged_models._expect_categories(None))
+
+
+def check_file(name, stored, tmp_path):
+    path = tmp_path / name
+    path.write_text(json.dumps(stored), "utf-8")
+    given = {
+        "_expect_xgboost_document": lambda learner: [learner < 2],
+        "_expect_catboost_document": lambda stored: [stored["features_info"] < 2],
+    }
+    with mock.patch.multiple(_damaged_models, **given):
+        return tell_refusal(lambda: _damaged_models.check_booster_file(path)) is None
+
+
+COLUMN = {"kernel": "precomputed", "shape_fit_": (5, 5)}
+THREE = {"classes_": list("abc"), "counts": (1, 1, 1), "rows": 2, "n_intercepts": 3}
+DAMAGES = [
+    (lambda: check_predictor(), True),
+    (lambda: check_predictor(LEAF), True),
+    (lambda: check_predictor((1, 2, 1, 0, 1, 1, 0.0), LEAF, LEAF), False),
+    (lambda: check_predictor((1, 2, 1, 0, 1, 1, 0.0), LEAF, LEAF, raw=(2, 8), binned=(2, 8)), True),
+    (lambda: check_predictor((1, 2, 1, 0, 1, 1, 0.0), LEAF, LEAF, raw=(2, 8)), False),
+    (lambda: check_predictor((1, 2, 1, 0, 0, 1, 0.0), LEAF, LEAF), True),
+    (lambda: check_predictor((1, 1, -1, 0, 0, 0, 0.0), LEAF), False),
+    (lambda: check_predictor((0, 1, 1, 0, 0, 0, 0.0), LEAF), False),
+    (lambda: check_predictor((1, 2, 1, 0, 0, 0, 0.0), LEAF), False),
+    (lambda: check_predictor((-1, -1, 9, 1, 0, 0, nan)), False),
+    (lambda: check_predictor(raw=(1, 7)), False),
+    (lambda: check_predictor(binned=(8,)), False),
+    (lambda: check_boosting((1, 2, 1, 0, 1, 0, 0.0), (-1, -1, 0, 1, 1, 0, 1.0)), True),
+    (lambda: check_boosting((1, 2, 3, 0, 0, 0, 0.0)), False),
+    (lambda: check_boosting((1, 2, 2, 0, 0, 0, 0.0)), True),
+    (lambda: check_boosting((1, 2, 2, 0, 1, 0, 0.0)), False),
+    (lambda: check_boosting((1, 2, 2, 1, 1, 0, 0.0)), True),
+    (lambda: check_boosting(LEAF[:2] + (0,) + LEAF[3:], n_edges=2), False),
+    (lambda: check_boosting(LEAF[:2] + (0,) + LEAF[3:], n_features=4), False),
+    (lambda: check_stages(), True),
+    (lambda: check_stages(classes=2), True),
+    (lambda: check_stages(classes=2, init=range(3)), False),
+    (lambda: check_stages(classes=2, init=range(2)), True),
+    (lambda: check_stages([[REGRESSION] * 3], classes=3, n_trees=3), True),
+    (lambda: check_stages([[REGRESSION] * 3], classes=3), False),
+    (lambda: check_stages([[REGRESSION]], classes=3, n_trees=3), False),
+    (lambda: check_stages([[REGRESSION] * 2], classes=2, n_trees=2), False),
+    (lambda: check_stages([REGRESSION]), False),
+    (lambda: check_stages([[REGRESSION], [CLASSES]]), False),
+    (lambda: check_stages([[REGRESSION], [OF_TWO]]), False),
+    (lambda: check_stages([[REGRESSION], [Ridge()]]), False),
+    (lambda: check_binary_tree(), True),
+    (lambda: check_binary_tree(order=(1, 0)), False),
+    (lambda: check_binary_tree(order=(1, 0, 1)), False),
+    (lambda: check_binary_tree(start=-1), False),
+    (lambda: check_binary_tree(start=3), True),
+    (lambda: check_binary_tree(start=2, end=1), False),
+    (lambda: check_binary_tree(end=4), False),
+    (lambda: check_binary_tree(is_leaf=(0, 1, 0)), False),
+    (lambda: check_binary_tree(is_leaf=(0, 1), bounds=(2, 2, 2)), False),
+    (lambda: check_binary_tree(bounds=(2, 2, 2)), False),
+    (lambda: check_binary_tree(bounds=(2, 3, 3)), False),
+    (lambda: check_svm(), True),
+    (lambda: check_svm(counts=(-1, 4)), False),
+    (lambda: check_svm(counts=(0, 3)), True),
+    (lambda: check_svm(counts=(1, 1)), False),
+    (lambda: check_svm(counts=(1, 1, 1)), False),
+    (lambda: check_svm(columns=2), False),
+    (lambda: check_svm(rows=2), False),
+    (lambda: check_svm(rows=0, classes_=["a"]), False),
+    (lambda: check_svm(counts=(9,), n_intercepts=7, classes_=["a"]), True),
+    (lambda: check_svm(shape_fit_=(5, 3)), False),
+    (lambda: check_svm(n_intercepts=2), False),
+    (lambda: check_svm(calibration=1), True),
+    (lambda: check_svm(calibration=2), False),
+    (lambda: check_svm(**THREE), True),
+    (lambda: check_svm(**THREE | {"n_intercepts": 2}), False),
+    (lambda: check_svm(**THREE, calibration=3), True),
+    (lambda: check_svm(support_=[0, 1]), False),
+    (lambda: check_svm(support_=[]), True),
+    (lambda: check_svm(**COLUMN), True),
+    (lambda: check_svm(**COLUMN | {"support_": [5, 0, 2]}), False),
+    (lambda: check_svm(**COLUMN | {"support_": [-1, 0, 2]}), False),
+    (lambda: check_svm(**COLUMN | {"shape_fit_": (5, 6)}), False),
+    (lambda: check_svm(**COLUMN | {"support_": [0, 2]}), False),
+    (lambda: check_tree(), True),
+    (lambda: check_tree(node_count=2), False),
+    (lambda: check_tree(values=np.zeros((2, 1, 1))), False),
+    (lambda: check_tree(values=np.full((3, 1, 1), nan)), False),
+    (lambda: check_tree(n_features=0), False),
+    (lambda: check_tree(left_child=[1, -1, -1], right_child=[2, -1, 1]), False),
+    (lambda: require(_damaged_models._expect_owner(NS())), True),
+    (
+        lambda: [
+            require(_damaged_models._expect_owner(NS(tree_=NS(n_features=n), n_features_in_=3)))
+            for n in (2, 3)
+        ],
+        [False, True],
+    ),
+    (lambda: check_categories([0, 2]), True),
+    (lambda: check_categories([0, 3]), False),
+    (lambda: check_categories([-1, 2]), False),
+    (lambda: check_categories([0.0, 2.0]), False),
+    (lambda: check_categories(np.zeros(0, dtype=int)), True),
+    (lambda: require(_damaged_models._expect_function(partial(check_array, dtype=float))), True),
+    (lambda: require(_damaged_models._expect_function(partial(check_array, 3))), False),
+    (lambda: require(_damaged_models._expect_function(partial(print, sep=""))), False),
+    (lambda: require(_damaged_models._expect_function(partial(check_array, a=1, dtype=""))), False),
+    (lambda: require(_damaged_models._expect_sparse(csr_array(np.eye(2))) or ()), True),
+    (lambda: require(_damaged_models._expect_sparse(NS())), False),
+]
+
+
 @pytest.mark.parametrize("module", ANSWERS, ids=lambda module: module.__name__)
 def test_answers_by_hand(module):
     expect_answers(ANSWERS[module])
@@ -800,3 +999,14 @@ def test_options_that_differ_are_saved_as_lines_of_toml(tmp_path):
         "drop": ["a b", "c"],
         "no-batching": True,
     }
+
+
+def test_numbers_that_contradict_each_other_are_refused():
+    expect_answers(DAMAGES)
+
+
+def test_files_of_boosters_are_checked_by_what_is_in_them(tmp_path):
+    check = partial(check_file, tmp_path=tmp_path)
+    assert check("a.json", {"learner": 1}) and not check("a.json", {"learner": 2})
+    assert check("a.json", {"features_info": 1}) and not check("a.json", {"features_info": 2})
+    assert check("a.json", {"else": 2}) and check("a.ubj", {"learner": 2})
