@@ -454,6 +454,10 @@ ANSWERS = {
         (lambda: _inputs._check_weights_option(options(), GaussianProcess()), None),
     ],
     _labels: [
+        (
+            lambda: _labels.show_labels("abcdefghi"),
+            "'a', 'b', 'c', 'd', 'e', 'f', 'g', 'h' and 1 more",
+        ),
         # A label stands for the class that is named for it, or for the one of its own name.
         (lambda: map_labels(["x", "y", "x"], {"x": "b"}), ["b", "y", "b"]),
         (

@@ -1,5 +1,6 @@
 """Steps of an audit that no quick audit fixes exactly, with answers by hand."""
 
+import warnings
 from types import SimpleNamespace as NS
 from unittest import mock
 
@@ -15,7 +16,18 @@ from skmia import Outputs, Records
 from skmia._core.progress import StageStep
 from skmia.attacks import LiRA, ThresholdAttack
 from skmia.defenses import PrivacyLedger
-from skmia.report import _audit, _budget, _cost, _file, _page, _report, _unknown_labels
+from skmia.report import (
+    _audit,
+    _budget,
+    _case,
+    _cost,
+    _file,
+    _file_attack,
+    _page,
+    _report,
+    _run,
+    _unknown_labels,
+)
 from skmia.report._case import AttackPlan
 from skmia.report._pace import ModelPace
 
@@ -712,6 +724,123 @@ OF_AUDITS = [
 ]
 
 
+# -- requests and cases
+
+
+def request(shadows="auto", **given):
+    usual = dict.fromkeys(_case.VictimRequest._fields) | {"shadows": shadows, "victim": FITTED}
+    return _case.VictimRequest(**usual | given)
+
+
+def comparable(kind, of_models=None, shadows=8, is_trainable=True, signal=None):
+    """Return why models with answers of one kind cannot be compared with a victim of another."""
+    parts = {"is_trainable": lambda model: is_trainable, "get_kind": lambda model: of_models}
+    if signal is not None:
+        shadows = NS(signal_=signal)
+    with mock.patch.multiple(_case, **parts):
+        return _case._why_not_comparable(request(shadows, outputs=NS(kind=kind)))
+
+
+def count_listed(n_unmatched=None):
+    unmatched = None if n_unmatched is None else range(n_unmatched)
+    case = NS(membership=np.arange(9) < 4, unmatched=unmatched)
+    return _case.Case.n_listed.fget(case)
+
+
+class FileAttack(BaseEstimator):
+    """An attack on a file that says how many rows it was trained on, and what it was given."""
+
+    def __init__(self, model, outsiders=0.0, prior=0.5, max_bytes=0, max_seconds=0, random_state=0):
+        self.model, self.outsiders, self.prior, self.max_bytes = model, outsiders, prior, max_bytes
+        self.max_seconds, self.random_state = max_seconds, random_state
+
+    def fit(self, records):
+        self.n_rows_ = FileAttack.n_rows
+        warnings.warn(f"with {self.outsiders:g}", UserWarning, stacklevel=2)
+        return self
+
+    def score_samples(self, records):
+        return np.arange(len(records)) + self.outsiders
+
+
+def attack_file(n_rows=None, stated=None, n_listed=6, score=False):
+    """Attack a file of ten candidates, of which eight are records, and return what comes of it."""
+    FileAttack.n_rows = n_rows
+    request = NS(victim=FITTED)
+    case = NS(
+        request=request, n_listed=n_listed, candidates=range(10), max_bytes=3, records=range(8)
+    )
+    case.seeds, case.inspection = {"attacks": 5}, NS(n_rows=stated)
+    parts = {
+        "ReleasedModelAttack": FileAttack,
+        "make_budget": lambda case: NS(max_seconds=7),
+    }
+    with mock.patch.multiple(_file_attack, **parts), warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        if score:
+            return _file_attack.score_as_file(case)
+        fitted, scores, facts = _file_attack.fit_file_attack(case)
+    own = fitted.max_bytes, fitted.max_seconds, fitted.random_state
+    assert own == (3, 7, 5) and len(scores) == 8
+    return fitted.prior, tuple(facts.values()), [str(one.message) for one in told], scores[0]
+
+
+def choose_figure(*powers, rate=0.01):
+    """Choose of powers: rows of AUC and TPR for each model."""
+    found = {k: {"a": array(one, dtype=float)} for k, one in enumerate(powers)}
+    figure = _run._PowerMeter.choose_figure(NS(_rate=rate), found)
+    return figure["metric"], figure["max_fpr"]
+
+
+OF_REGRESSOR = "which return the predictions of a regressor, and the victim returns labels"
+OF_CASES = [
+    (lambda: [request(one).size_of_pool for one in ("auto", 6, np.int64(4))], [8, 6, 4]),
+    (lambda: request(NS(membership_=range(5), n_estimators=7)).size_of_pool, 5),
+    (lambda: request(NS(n_estimators=7)).size_of_pool, 7),
+    (lambda: request(NS()).size_of_pool, 0),
+    (lambda: comparable("proba", "proba"), None),
+    (lambda: comparable("label", "proba"), None),
+    (lambda: comparable("label", "value"), OF_REGRESSOR),
+    (
+        lambda: comparable("proba", "value"),
+        "which return the predictions of a regressor, and the victim returns class probabilities",
+    ),
+    (
+        lambda: comparable("value", "decision"),
+        "which return decision values, and the victim returns the predictions of a regressor",
+    ),
+    (
+        lambda: comparable("proba", "proba", is_trainable=False),
+        "which need the parameter estimator, because the victim cannot be trained",
+    ),
+    (lambda: comparable("proba", signal="scaled_logit"), None),
+    (
+        lambda: comparable("label", signal="hinge"),
+        "which return decision values, and the victim returns labels",
+    ),
+    (lambda: comparable("proba", shadows=NS()), None),
+    (lambda: [*_case.list_shares()].index(_case.AS_FILE), 1),
+    (lambda: _case.AS_FILE in _case.list_shares(False) or len(_case.list_shares(False)), 5),
+    (lambda: [count_listed(), count_listed(3)], [4, 7]),
+    # Six of ten candidates are members; of more rows than 0.5% beyond them it is fitted again.
+    (lambda: attack_file(6), (0.6, (6, 0.0), ["with 0"], 0.0)),
+    (lambda: attack_file(5)[1], (5, 0.0)),
+    (lambda: attack_file(8), (0.6, (8, 0.25), ["with 0.25"], 0.25)),
+    (lambda: attack_file(None, 8)[1], (8, 0.25)),
+    (lambda: attack_file(8, 7)[1], (8, 0.25)),
+    (lambda: attack_file()[1:3], ((None, None), ["with 0"])),
+    (lambda: attack_file(1000, n_listed=996)[2:], (["with 0"], 0.0)),
+    (lambda: attack_file(1000, n_listed=994)[3], 0.006),
+    (lambda: attack_file(n_listed=0)[0], 0.01),
+    (lambda: attack_file(n_listed=10)[0], 0.99),
+    (lambda: attack_file(8, score=True), [0.25 + k for k in range(8)]),
+    (lambda: choose_figure([[0.5, 0.0], [0.5, 0.25]]), ("tpr", 0.01)),
+    (lambda: choose_figure([[0.5, 0.0], [0.5, 0.0]])[0], "auc"),
+    (lambda: choose_figure([[0.5, 0.0]], [[0.0, 0.5]]), ("tpr", 0.01)),
+    (lambda: choose_figure([[0.5, 0.5]], rate=None)[0], "auc"),
+]
+
+
 def test_controls_of_a_file_by_hand():
     expect_answers(FILE)
 
@@ -734,3 +863,7 @@ def test_costs_by_hand():
 
 def test_circumstances_of_audits_by_hand():
     expect_answers(OF_AUDITS)
+
+
+def test_cases_by_hand():
+    expect_answers(OF_CASES)

@@ -18,7 +18,7 @@ from sklearn.neural_network import MLPRegressor
 from skmia import Records
 from skmia.attacks import ThresholdAttack
 from skmia.metrics import Interval, operating_point
-from skmia.report import _beyond_shift, _training_rows
+from skmia.report import _beyond_shift, _training_rows, positive_control
 from skmia.report._beyond_shift import AucExcess, BeyondShift, UnseenMembers
 from skmia.report._permutations import HIGHEST_LEVEL, count_permutations
 from skmia.report.checks import (
@@ -272,6 +272,66 @@ def score_answers(pool):
     with mock.patch.multiple(_beyond_shift, **parts):
         found = _beyond_shift._score_answers(case, "b", pool)
     return found.tolist(), found.dtype.kind
+
+
+def control_with(kind, n=7, people=True, **given):
+    """Return what a control is attacked with, of records of which some are members."""
+    fields = {"group_by": np.arange(n) // 2} if people else {}
+    rows = Records(np.arange(3.0 * n).reshape(n, 3), np.arange(n) % 2, **fields)
+    seen = {}
+
+    def train(model, records, members, seed, params=None):
+        seen.update(model=model, members=members, records=records, seeds=[seed], params=params)
+        return "victim"
+
+    def attack(name, victim, records, membership, attacks, level, seed, pooling):
+        assert (name, victim, seen["records"] is records) == (kind, "victim", True)
+        seen["seeds"].append(seed)
+        return membership, attacks, level, pooling
+
+    parts = {"train_victim": train, "attack_control": attack, "_MOST_RECORDS": 20}
+    membership = np.arange(n) < 4
+    with mock.patch.multiple(_control, **parts):
+        if kind == "positive":
+            found = positive_control(rows, membership, random_state=0, **given)
+        else:
+            found = _control.negative_control(Ridge(), rows, membership, random_state=0, **given)
+    first, second = seen["seeds"]
+    assert first == second == np.random.RandomState(0).randint(2**31 - 1)
+    return found, seen
+
+
+def positive(n=7, **given):
+    (membership, attacks, level, pooling), seen = control_with("positive", n, **given)
+    model, records = seen["model"], seen["records"]
+    assert attacks == "default" and seen["members"] is membership and model.max_features == 1
+    sides = [int(records.y[side].sum()) for side in (membership, ~membership)]
+    return len(records), [*records.fields], sides, level, pooling, records.X.shape[1]
+
+
+def negative(**given):
+    (membership, attacks, level, pooling), seen = control_with("negative", 8, False, **given)
+    half = [int(seen["members"][side].sum()) for side in (membership, ~membership)]
+    return half, seen["params"], attacks, level, (type(pooling[0]).__name__, *pooling[1:])
+
+
+def measure_baseline(found=((0.5, 0.4, 0.6), "rows"), words=(), fields=True):
+    """Return the better of two baselines, as intervals at the level that is asked for."""
+    seen = []
+
+    def measure(interval, rows, membership, people, level):
+        seen.append((rows, membership, people, level))
+        return Interval(*interval)
+
+    parts = {
+        "get_people": lambda records, membership: "people",
+        "score_words": lambda records, membership, seed: [(one, seed) for one in words],
+        "score_blindly": lambda records, membership, seed, n_jobs: found,
+        "_measure_auc": measure,
+    }
+    with mock.patch.multiple(_baseline, **parts):
+        best = _baseline._measure_baseline("records", "sides", 0.95, 3, 7)
+    return best[0] and tuple(best[0]), best[1][17:], [one[3] for one in seen]
 
 
 SharedRequest = namedtuple("SharedRequest", "shadows")
@@ -533,6 +593,31 @@ ROWS = [
         ("b", [2]),
     ),
     (lambda: choose_answers({}, {}), None),
+    # A tree that reads three columns and the label learns other labels; of many records a sample.
+    (lambda: positive(), (7, ["group_by"], [2, 1], 0.95, (None, 16, None, None), 4)),
+    (lambda: positive(people=False, shadows=4, n_jobs=2)[4], (None, 4, 2, None)),
+    (lambda: positive(people=False, confidence_level=0.9)[1:4:2], ([], 0.9)),
+    (lambda: [positive(n)[0] for n in (20, 21)], [20, 20]),
+    # A model that is trained on half of each side.
+    (lambda: negative(), ([2, 2], None, "default", 0.95, ("Ridge", 16, None, None))),
+    (
+        lambda: negative(attacks="a", shadows=4, fit_params="p", n_jobs=2, confidence_level=0.9),
+        ([2, 2], "p", "a", 0.9, ("Ridge", 4, 2, "p")),
+    ),
+    # Where words are read as well, each of two baselines may warn; the one with the higher end.
+    (lambda: measure_baseline(), ((0.5, 0.4, 0.6), "", [0.95])),
+    (lambda: measure_baseline(None), (None, "", [])),
+    (
+        lambda: measure_baseline(words=[(0.6, 0.5, 0.7)]),
+        ((0.6, 0.5, 0.7), ", on the words of the texts,", [0.975, 0.975]),
+    ),
+    (lambda: measure_baseline(words=[(0.6, 0.3, 0.9)])[:2], ((0.5, 0.4, 0.6), "")),
+    (
+        lambda: [
+            one.tolist() for _, _, one in _permutation._check_subsets([("s", "g", [True])], 1)
+        ],
+        [[True]],
+    ),
     (lambda: compare_file(), ("the file attack", "scores")),
     (lambda: [score_answers(one) for one in ("pool", None)], [([2, 1], "f"), ([2, 0], "f")]),
     (
