@@ -5,6 +5,7 @@ import tomllib
 from functools import partial
 from hashlib import sha256
 from pathlib import Path
+from threading import Thread
 from types import SimpleNamespace as NS
 from unittest import mock
 
@@ -31,12 +32,15 @@ from skmia.cli import (
     _damaged_models,
     _inputs,
     _labels,
+    _main,
     _model_input,
     _options,
     _other_objects,
     _parser,
     _policy,
     _reading,
+    _spelling,
+    _stored_documents,
     _table,
 )
 from skmia.victims import KnownColumn
@@ -1014,3 +1018,173 @@ def test_files_of_boosters_are_checked_by_what_is_in_them(tmp_path):
     assert check("a.json", {"learner": 1}) and not check("a.json", {"learner": 2})
     assert check("a.json", {"features_info": 1}) and not check("a.json", {"features_info": 2})
     assert check("a.json", {"else": 2}) and check("a.ubj", {"learner": 2})
+
+
+# -- victims that are trained here, words of options, and signals
+
+
+def train_victim(membership=None, task="classification", numbered=False):
+    """Return the notes on a victim, what it was trained on, and how its members were drawn."""
+    model, drawn = NS(fitted=None), []
+    recipe = NS(estimator=model, task=task, X=np.eye(4), y=array([0, 1, 0, 1]), labels={})
+
+    def draw(records, is_classification, seed):
+        drawn.append((is_classification, seed))
+        return array([True, False, True, False])
+
+    def fit(model, X, y, weights):
+        model.fitted = X.argmax(axis=1).tolist(), y.tolist(), weights
+        return model
+
+    ticks = iter([3.0, 7.5])
+    parts = {
+        "_make_recipe": lambda arguments, frame, features: recipe,
+        "_describe_task": lambda recipe, arguments: "task",
+        "_draw_members": draw,
+        "needs_numbered_labels": lambda name, task: numbered,
+        "_train_net": lambda estimator, records, membership, arguments: membership.tolist(),
+        "shape_targets": lambda model, X, y, is_column: 10 * y + is_column,
+        "fit_weighted": fit,
+        "weights_for": lambda model, members: len(members),
+        "time": NS(perf_counter=lambda: next(ticks)),
+    }
+    with mock.patch.multiple(_inputs, **parts):
+        arguments = NS(seed=5, estimator="forest")
+        found = _inputs._train_victim(arguments, frame, [], {}, membership)
+    fitted = found.victim if numbered else found.victim.fitted
+    return found.notes, fitted, drawn, found.seconds
+
+
+def spell_option(word, options=("--fpr", "--seed", "--time-limit")):
+    aliases = {"--fpr": "--rates --max-fpr", "--gone": "--lost", "--seed=0": "--no-seed --zero"}
+    with mock.patch.object(_spelling, "_ALIASES", aliases):
+        return _spelling._spell_option(word, options)
+
+
+def tell_choice(message):
+    with mock.patch.object(_parser, "find_meant", lambda word, names, synonyms: [word, *names]):
+        return tell_refusal(lambda: _parser._CommandParser().error(message))
+
+
+VICTIM = [
+    (
+        lambda: train_victim(),
+        (
+            ["task", "The members are a random half of the rows (--members names others)."],
+            ([0, 2], [0, 0], 2),
+            [(True, 5)],
+            4.5,
+        ),
+    ),
+    (lambda: train_victim(task="regression")[2], [(False, 5)]),
+    (
+        lambda: train_victim(array([False, True, True, True])),
+        (["task"], ([1, 2, 3], [10, 0, 10], 3), [], 4.5),
+    ),
+    (lambda: train_victim(numbered=True)[1::2], ([True, False, True, False], None)),
+    # Options of other tools, by all of a word or by what stands before its value.
+    (lambda: spell_option("--rates=0.1"), "--fpr=0.1"),
+    (lambda: spell_option("--max-fpr"), "--fpr"),
+    (lambda: spell_option("--lost"), "--lost"),
+    (lambda: spell_option("--no-seed"), "--seed=0"),
+    (lambda: spell_option("--zero=3"), "--seed=0=3"),
+    (lambda: spell_option("rates"), "rates"),
+    (lambda: spell_option("--seed"), "--seed"),
+    (lambda: spell_option("--timelimit=3"), "--time-limit=3"),
+    (lambda: spell_option("--Fpr"), "--fpr"),
+    (lambda: spell_option("--se", ["--s-e", "--s_e"]), "--se"),
+    (lambda: spell_option("-a", ["--a"]), "-a"),
+    (
+        lambda: tell_choice("argument A: invalid choice: 'b' (choose from 'x', 'y')"),
+        "argument A: invalid choice: 'b' (choose from 'x', 'y'); did you mean 'b' or 'x' or 'y'?",
+    ),
+    (lambda: tell_choice("another"), "another"),
+    (
+        lambda: _table._choose_table_identifiers(tables, NS(person=["pid"], keep=["code"])),
+        ["id"],
+    ),
+    (
+        lambda: _table._choose_table_identifiers(
+            {"real": tables["real"], "synthetic": tables["synthetic"].drop(columns="code")},
+            NS(person=None, keep=[]),
+        ),
+        ["id", "pid"],
+    ),
+]
+
+
+def take_signals(monkeypatch, usual, pid=7):
+    """Return what is done with signals of which some have their usual effect, in a block."""
+    told, pids = [], iter([7, pid])
+    signals = {"SIGTERM": 15, "SIGHUP": 1, "SIG_DFL": "default"}
+    signals["getsignal"] = lambda number: "default" if number in usual else "ignored"
+    signals["signal"] = lambda number, action: told.append((number, action))
+    signals["raise_signal"] = lambda number: told.append(("raised", number))
+    monkeypatch.setattr(_main, "signal", NS(**signals))
+    monkeypatch.setattr(_main, "os", NS(getpid=lambda: next(pids)))
+    return told
+
+
+def test_signals_that_end_the_program_interrupt_it_once(monkeypatch):
+    told = take_signals(monkeypatch, [15])
+    with _main._signals_interrupt():
+        ((number, interrupt),) = told
+        assert number == 15
+        with pytest.raises(KeyboardInterrupt) as caught:
+            interrupt(15, None)
+        assert caught.value.number == 15
+    assert told[1:] == [(15, "default"), (15, "default")]
+
+
+def test_a_signal_to_a_forked_process_is_raised_there(monkeypatch):
+    told = take_signals(monkeypatch, [15, 1], pid=8)
+    with _main._signals_interrupt():
+        told[1][1](1, None)
+        assert told[2:] == [(1, "default"), ("raised", 1)]
+    assert told[4:] == [(15, "default"), (1, "default")]
+
+
+def test_another_thread_leaves_signals_as_they_are(monkeypatch):
+    told = take_signals(monkeypatch, [15])
+    thread = Thread(target=lambda: told.extend(run_in_block()))
+    thread.start()
+    thread.join()
+    assert told == ["in the block"]
+
+
+def run_in_block():
+    with _main._signals_interrupt():
+        return ["in the block"]
+
+
+def test_one_folder_inside_of_another_is_asked_for(tmp_path):
+    assert _stored_documents._ask_for_inner(tmp_path) == "name the file of the audit"
+    for name in ("b", "a", "c"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "audit.json").write_text("{}")
+    told = _stored_documents._ask_for_inner(tmp_path)
+    assert str(tmp_path / "a") in told and str(tmp_path / "b") in told
+    assert str(tmp_path / "c") not in told
+    found = _stored_documents.find_document(tmp_path / "a")
+    assert found == tmp_path / "a" / "audit.json"
+    (tmp_path / "a" / "table.json").write_text("{}")
+    told = tell_refusal(lambda: _stored_documents.find_document(tmp_path / "a"))
+    assert "holds both audit.json and table.json; name the file of" in told
+    told = tell_refusal(lambda: _stored_documents.find_document(tmp_path))
+    assert "holds neither audit.json nor table.json; did you mean" in told
+
+
+@pytest.mark.parametrize("name", ["a.html", "a.HTM", "a.png", "a.txt"])
+def test_a_page_is_refused_beside_its_numbers_alone(name, tmp_path):
+    path = tmp_path / name
+    assert _stored_documents._check_no_page(path) == path
+    (tmp_path / "table.json").write_text("{}")
+    told = tell_refusal(lambda: _stored_documents._check_no_page(path))
+    assert (told is None) == (name == "a.txt")
+    (tmp_path / "a.json").write_text("{}")
+    told = tell_refusal(lambda: _stored_documents._check_no_page(path))
+    assert told is None or told.endswith(str(tmp_path / "a.json"))
+
+
+def test_victims_and_words_by_hand():
+    expect_answers(VICTIM)
