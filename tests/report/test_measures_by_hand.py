@@ -14,10 +14,10 @@ from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.pipeline import make_pipeline
 
 from skmia import Outputs, Records
-from skmia.report import _measure, _shared_rows, _sides
+from skmia.report import _examine, _measure, _report, _shared_rows, _sides
 from skmia.report._sides import BOTH, HELD_OUT, MEMBERS, SidesReader, TrainedAnswers
-from skmia.report.agreement import _file_questions, _skill
-from skmia.report.checks import _duplicates, _permutation, _record_rates, _results, _units
+from skmia.report.agreement import _clones, _file_questions, _skill
+from skmia.report.checks import _duplicates, _formats, _permutation, _record_rates, _results, _units
 
 # -- rows on both sides
 
@@ -619,6 +619,198 @@ PERMUTED = [
 ]
 
 
+# -- equal records, people who are exposed, and how values are written
+
+
+def measure_pairs(membership, rows=(0, 0, 0, 1, 1, 2), persons=(0, 1, 2, 3, 4, 5)):
+    pairs = _units._EqualPairs(array(rows), array(persons))
+    return pairs.every, pairs.measure(array(membership, dtype=bool))
+
+
+def rank_people(scores, inside, most=2):
+    """Rank people of whom the second has two records and is left out."""
+    people = NS(inside=array(inside, dtype=bool), names=array(list("abcdef")))
+    people.numbers, people.is_whole = array([0, 1, 1, 2, 3, 3, 4, 5]), np.arange(6) != 1
+    rows = np.arange(5)
+    with mock.patch.object(_examine, "MOST_EXPOSED", most):
+        found = _examine._rank_exposed_members(people, rows, array(scores, dtype=float))
+    return [tuple(one.values()) for one in found]
+
+
+def tell_formats(text="more digits", pvalue=0.02, warns=False, features=True, tokens=False):
+    found = NS(text=text, pvalue=pvalue, is_warning=warns, features=range(1200))
+    case = NS(records=NS(has_features=features), membership="m", seeds={"checks": 4})
+    parts = {
+        "hold_tokens": lambda records: tokens,
+        "compare_formats": mock.Mock(return_value=found),
+    }
+    with mock.patch.multiple(_formats, **parts):
+        told = _formats.FormatsCheck().ask(case, None, None)
+    asked = parts["compare_formats"]
+    if asked.called:
+        assert asked.call_args.args == (case.records, "m")
+        assert asked.call_args.kwargs == {"random_state": 4} and told.finding is found
+    return told.status, told.text
+
+
+def describe_texts(*values):
+    found = dict(_formats._describe_texts(pd.Series([*values], dtype=object), None))
+    return {
+        kind: array(found[kind], dtype=float).ravel().tolist()
+        for kind in found
+        if kind not in ("frequency", "capitals", "digits", "marks", "order")
+    }
+
+
+def list_tables(*rows):
+    names = ["scope", "group", "n_members", "n_nonmembers", "status"]
+    frame = pd.DataFrame(rows, columns=names)
+    table = lambda part: {"attack": part["group"].tolist(), "AUC": ["x"] * len(part)}  # noqa: E731
+    with mock.patch.object(_report, "tabulate_attacks", table):
+        return [*_report._list_report_tables(frame)]
+
+
+def ask_known(*columns, n_inside=10, has_model=True):
+    """Ask about columns with so many unknown values, of texts or not, and foreign or not."""
+    made = [
+        NS(n_unknown=n, part=part, unknown=list("xyzw"), column=f"c{n}", foreign=foreign)
+        for n, part, foreign in columns
+    ]
+    parts = {
+        "has_file": lambda model: model == "model",
+        "take_rows": lambda X, rows: rows.tolist(),
+        "list_unknown_values": lambda model, X: made if X == [*range(n_inside)] else None,
+        "_is_foreign_column": lambda one, n: one.foreign and n == n_inside,
+        "_describe_unknown_values": lambda one: f"column {one.column}",
+    }
+    met = NS(model="model" if has_model else None, records=NS(X=0), inside=np.arange(20) < n_inside)
+    with mock.patch.multiple(_file_questions, **parts):
+        found = _file_questions.KnownValuesQuestion().ask(met, [])
+    return found and (found.status, found.text)
+
+
+def put(predicted=True):
+    labels = [array([0, 0, 0]), array([1, 2, 3])] if predicted else [None, None]
+    scores, new = (
+        _skill.AnswerScores(values, one)
+        for values, one in zip((np.zeros(3), array([0.5, 0.25, 0.125])), labels)
+    )
+    _clones._put_scores(scores, new, array([True, False, True]))
+    return scores.values, scores.predicted
+
+
+OTHERS = [
+    # Pairs of three and of two equal records: one pair of the three is of members.
+    (lambda: measure_pairs([1, 1, 0, 0, 0, 1])[0], 4.0),
+    (
+        lambda: measure_pairs([1, 1, 0, 0, 0, 1])[1],
+        [(2 / 4 - 0.5) / 0.5, (2 * 0.25 - 2 * 0.25) / 4 / 0.25],
+    ),
+    (
+        lambda: measure_pairs([1, 1, 1, 0, 0, 0])[1],
+        [1.0, 1.0],
+    ),
+    # Of two members of six, both of whom are equal.
+    (
+        lambda: measure_pairs([1, 1, 0, 0, 0, 0])[1],
+        [
+            (2 / 4 - 5 / 9) / (4 / 9),
+            ((4 / 9 - 2 * 2 / 9) + 1 / 9) / 4 / (2 / 9),
+        ],
+    ),
+    # Records of one person are no pair.
+    (lambda: measure_pairs([1, 1, 1, 0, 0, 0], persons=(0, 0, 1, 2, 3, 4))[0], 3.0),
+    (lambda: measure_pairs([1, 1, 1, 0, 0, 0], persons=(0, 1, 2, 3, 3, 4))[0], 3.0),
+    # People a, d and e are members; one of two others scores as high as e.
+    (
+        lambda: rank_people([5, 1, 4, 3, 4], [1, 0, 1, 1, 0]),
+        [("a", 1, 5.0, 0, 1 / 3), ("d", 2, 4.0, 1, 2 / 3)],
+    ),
+    (lambda: len(rank_people([5, 1, 4, 3, 4], [1, 0, 1, 1, 0], most=9)), 3),
+    (
+        lambda: tell_formats(),
+        (
+            "passed",
+            "Members and non-members are written alike: the largest of 1,200 differences is that "
+            f"more digits (p = 0.02; a warning is given at {_formats._LEVEL:g} or below).",
+        ),
+    ),
+    (
+        lambda: tell_formats(warns=True, pvalue=1e-9),
+        (
+            "warning",
+            "Members and non-members were written in different ways: more digits (p \u2264 "
+            f"{1 / (1 + _formats._N_PERMUTATIONS):.2g}).",
+        ),
+    ),
+    (lambda: tell_formats(None), ("passed", "No feature of how values are written varies.")),
+    (lambda: tell_formats(features=False)[0], "not run"),
+    (lambda: tell_formats(tokens=True), ("not run", _formats._TOKENS)),
+    (
+        lambda: describe_texts("Ab", " a  b", None, "N/A ", 7, "\u00e9", "Ab"),
+        {
+            "missing": [0, 0, 1, 0, 0, 0, 0],
+            "no text": [0, 0, 0, 0, 1, 0, 0],
+            "word for missing": [0, 0, 0, 1, 0, 0, 0],
+            "first capital": [1, 0, 0, 1, 0, 0, 1],
+            "space at an end": [0, 1, 0, 1, 0, 0, 0],
+            "double space": [0, 1, 0, 0, 0, 0, 0],
+            "not ASCII": [0, 0, 0, 0, 0, 1, 0],
+            "length": np.log1p([2, 5, 0, 4, 1, 1, 2]).tolist(),
+        },
+    ),
+    (
+        lambda: list_tables(
+            ("overall", "all", 1200, 30, "ok"),
+            ("s_x", "f*", 1, 2, "too few records"),
+            ("overall", "all", 9, 9, "ok"),
+        ),
+        [
+            [
+                "## All records",
+                "",
+                "1,200 members, 30 non-members.",
+                "",
+                "| attack | AUC |",
+                "| --- | --- |",
+                "| all | x |",
+                "| all | x |",
+            ],
+            ["## s\\_x = f\\*", "", "1 members, 2 non-members.", "too few records."],
+        ],
+    ),
+    # Foreign columns stop, three of which are named; of the others the worst is told.
+    (
+        lambda: ask_known((1, "Encoder", True), (2, "Encoder", False)),
+        (
+            "stop",
+            "Column c1.",
+        ),
+    ),
+    (
+        lambda: ask_known(*((k, "Encoder", True) for k in range(4)))[1],
+        "Column c0; column c1; column c2.",
+    ),
+    (
+        lambda: ask_known((2, "Encoder", False), (1200, "Encoder", False), (3, "Encoder", False)),
+        (
+            "warn",
+            "1,200 members have values in column 'c1200' that the model has never seen, such as "
+            "'x', 'y' and 'z', so the model was not trained on these rows as given.",
+        ),
+    ),
+    (
+        lambda: ask_known((1, "Encoder", False), (9, "CountVectorizer", False))[1][:60],
+        "1 member has a value in column 'c1' that the model has never",
+    ),
+    (lambda: ask_known((1, "Encoder", False))[1][-21:], "on this row as given."),
+    (lambda: ask_known((9, "CountVectorizer", False)), None),
+    (lambda: ask_known((1, "Encoder", True), has_model=False), None),
+    (lambda: put(), ([0.5, 0.0, 0.125], [1, 0, 3])),
+    (lambda: put(False), ([0.5, 0.0, 0.125], None)),
+]
+
+
 def test_shared_rows_by_hand():
     expect_answers(SHARED)
 
@@ -645,3 +837,7 @@ def test_fits_by_hand():
 
 def test_permuted_numbers_by_hand():
     expect_answers(PERMUTED)
+
+
+def test_other_numbers_by_hand():
+    expect_answers(OTHERS)
