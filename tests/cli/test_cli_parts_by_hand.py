@@ -287,7 +287,10 @@ ANSWERS = {
         (
             lambda: require(
                 _damaged_models._expect_catboost_document(
-                    {"features_info": {}, "scale_and_bias": [1, [0.0]]}
+                    {
+                        "features_info": {"float_features": [{"borders": None}]},
+                        "scale_and_bias": [1, [0.0]],
+                    }
                 )
             ),
             True,
@@ -1066,7 +1069,15 @@ def tell_choice(message):
         return tell_refusal(lambda: _parser._CommandParser().error(message))
 
 
+def can_answer(error=None):
+    with mock.patch.object(_model_input, "query_victim", side_effect=error) as asked:
+        found = _model_input._can_answer("model", "X")
+    asked.assert_called_once_with("model", "X")
+    return found
+
+
 VICTIM = [
+    (lambda: [can_answer(), can_answer(KeyError("a"))], [True, False]),
     (
         lambda: train_victim(),
         (
