@@ -811,6 +811,218 @@ OTHERS = [
 ]
 
 
+# -- how values are written
+
+
+def table_of(*features):
+    """Make a table of features of three records, by their column, kind and values."""
+    made = [_formats._FormatFeature(*one[:2], array(one[2:], dtype=float)) for one in features]
+    return _formats._FormatTable(made, 3)
+
+
+def describe_table():
+    table = table_of(
+        ("a", "decimals", 1, 2, 6),
+        ("a", "missing", 0, 1, 1),
+        ("b", "zero", 1, 1, 1),
+        ("b", "missing", 1, 0, 1),
+    )
+    found = table.describe(array([True, True, False]), array([0.1, -0.3, 0.2996, 0.2]))
+    return table, found
+
+
+def draw_reached(n_permutations, reached, most=3, together=4):
+    """Draw permutations of which each so many reach the statistic, and return how many."""
+    drawn = []
+
+    def draw(units, n, rng):
+        labels = np.arange(n + 1) + sum(drawn)
+        drawn.append(n)
+        return NS(blocks=iter([labels[:1], labels[1:3], labels[3:]]))
+
+    measure = lambda labels: np.where(labels % reached, 0.5, -1.0)[:, None]  # noqa: E731
+    parts = {"draw_labelings": draw, "_MANY": most, "_N_TOGETHER": together}
+    with mock.patch.multiple(_formats, **parts):
+        found = _formats._draw_permutations(measure, 1.0, None, n_permutations, None)
+    return len(found), int(found.sum()), drawn
+
+
+def compare(values, membership, places=None, reached=(), n_permutations=9):
+    """Compare features of records whose permutations reach the statistic, or not."""
+    values = array(values, dtype=np.float32)
+    seen = []
+    table = NS(values=values, features=[])
+    table.describe = lambda membership, found: pd.DataFrame({"difference": found})
+    membership = array(membership, dtype=bool)
+    places = np.arange(len(membership)) if places is None else array(places)
+    units = NS(places=places, is_member=membership[np.unique(places, return_index=True)[1]])
+
+    def draw(measure, statistic, units, n, rng):
+        seen.append((round(statistic, 4), n))
+        return array(reached, dtype=bool)
+
+    parts = {
+        "_draw_permutations": draw,
+        "_MANY": 3,
+        "_tell_largest_difference": lambda row: "told",
+    }
+    with mock.patch.multiple(_formats, **parts):
+        found = _formats._compare_formats(table, membership, units, n_permutations, None)
+    told = found.pvalue, found.statistic, found.text
+    return (*told, found.features["difference"].tolist(), found.n_permutations), seen
+
+
+def tell_difference(kind, members, others):
+    row = {"column": "column a", "feature": kind, "members": members, "nonmembers": others}
+    return _formats._tell_largest_difference(row)
+
+
+def describe_digits(*values, kinds=(), dtype=float):
+    found = dict(_formats._describe_digits(array(values, dtype=dtype)[:, None]))
+    return [found[kind].ravel().astype(float).tolist() for kind in kinds], len(found)
+
+
+def describe_array(X):
+    found = _formats._describe_array(array(X), np.random.default_rng(0))
+    return {one.kind: one.values.tolist() for one in found if one.kind in ("zero", "infinite")}
+
+
+def count_decimals(*values):
+    return [one.tolist() for one in _formats._count_written_decimals(array(values), 1e-12)][:2]
+
+
+SPREAD = np.std([1, 2, 6])
+FORMS = [
+    # Shares come first, a constant feature goes, and equal kinds of columns are added.
+    (
+        lambda: [one.kind for one in describe_table()[0].features],
+        ["missing", "missing", "decimals"],
+    ),
+    (lambda: describe_table()[0].sums, {"missing": [0, 1]}),
+    (
+        lambda: describe_table()[0].values[:, 2],
+        [-2 / SPREAD, -1 / SPREAD, 3 / SPREAD],
+    ),
+    (
+        lambda: np.sign(describe_table()[0].values[:, 3]),
+        [-1.0, -1.0, 1.0],
+    ),
+    # The largest difference first, to three decimals, and columns in their order.
+    (
+        lambda: describe_table()[1],
+        {
+            "column": ["b", "a", _formats._ANY_COLUMN, "a"],
+            "feature": ["missing", "decimals", "missing", "missing"],
+            "members": [0.5, 1.5, 0.5, 0.5],
+            "nonmembers": [1.0, 6.0, 1.0, 1.0],
+            "difference": [-0.3, 0.2996, 0.2, 0.1],
+        },
+    ),
+    # Permutations are drawn four at a time until three reach the statistic.
+    (lambda: draw_reached(10, 2), (8, 4, [4, 4])),
+    (lambda: draw_reached(10, 99), (10, 0, [4, 4, 2])),
+    (lambda: draw_reached(2, 1), (2, 2, [2])),
+    (
+        lambda: compare(
+            [[1.0, 0.0], [3.0, 0.0], [-2.0, 1.0], [-2.0, -1.0]], [1, 1, 0, 0], reached=[0, 1, 0]
+        ),
+        ((0.2, 4.0, "told", [4.0, 0.0], 3), [(3.9996, 9)]),
+    ),
+    (
+        lambda: compare([[1.0], [3.0], [-2.0], [-2.0]], [1, 1, 1, 0], reached=[1, 0, 1, 0, 1, 1])[
+            0
+        ][:2],
+        (0.6, 2.6666667),
+    ),
+    (
+        lambda: compare([[1.0], [3.0], [-2.0], [-2.0]], [1, 1, 0, 0], places=[0, 0, 1, 2])[0][:2],
+        (0.1, 4.0),
+    ),
+    (lambda: compare(np.zeros((4, 0)), [1, 1, 0, 0]), ((1.0, 0.0, None, [], 0), [])),
+    (
+        lambda: tell_difference("missing", 0.25, 0.0625),
+        "column a is missing in 25% of the members and 6.25% of the non-members",
+    ),
+    (
+        lambda: tell_difference("decimals", 1.5, 6.0),
+        f"column a {_formats._MEANS['decimals'].format(1.5, 6.0)}",
+    ),
+    (
+        lambda: tell_difference("length", np.log1p(3.0), np.log1p(7.0)),
+        f"column a {_formats._MEANS['length'].format(3.0, 7.0)}",
+    ),
+    (
+        lambda: tell_difference("frequency", np.log(4.0), np.log(8.0)),
+        f"column a {_formats._MEANS['frequency'].format(4.0, 8.0)}",
+    ),
+    (
+        lambda: describe_digits(
+            -0.0,
+            10.0,
+            5.0,
+            nan,
+            -inf,
+            -1.0,
+            kinds=[
+                "missing",
+                "infinite",
+                "negative zero",
+                "multiple of 5",
+                "multiple of 10",
+                "zero",
+                "equal to -1",
+            ],
+        )[0],
+        [
+            [0.0, 0.0, 0.0, 1.0, 0.0, 0.0],
+            [0.0, 0.0, 0.0, 0.0, 1.0, 0.0],
+            [1.0, 0.0, 0.0, 0.0, 0.0, 0.0],
+            [1.0, 1.0, 1.0, 0.0, 0.0, 0.0],
+            [1.0, 1.0, 0.0, 0.0, 0.0, 0.0],
+            [1.0, 0.0, 0.0, 0.0, 0.0, 0.0],
+            [0.0, 0.0, 0.0, 0.0, 0.0, 1.0],
+        ],
+    ),
+    (
+        lambda: describe_digits(
+            0.25,
+            1.125,
+            0.1 + 0.2,
+            70000.5,
+            nan,
+            1 / 3,
+            kinds=[
+                "single precision",
+                "half precision",
+                "rounding error",
+                "decimals",
+                "at most 2 decimals",
+                "last digit 5",
+            ],
+        )[0],
+        [
+            [1.0, 1.0, 0.0, 1.0, 0.0, 0.0],
+            [1.0, 1.0, 0.0, 0.0, 0.0, 0.0],
+            [0.0, 0.0, 1.0, 0.0, 0.0, 0.0],
+            [2.0, 3.0, 1.0, 1.0, 0.0, 12.0],
+            [1.0, 0.0, 1.0, 1.0, 0.0, 0.0],
+            [1.0, 1.0, 0.0, 1.0, 0.0, 0.0],
+        ],
+    ),
+    (
+        lambda: describe_digits(5, 0, -1, kinds=["zero"], dtype=int),
+        ([[0.0, 1.0, 0.0]], 4 + len(_formats._CODES)),
+    ),
+    (lambda: count_decimals(0.25, 3.0, 1 / 3, 0.5), [[2, 0, 12, 1], [5, 3, -1, 5]]),
+    (
+        lambda: describe_array([[[0.0, 1.0], [2.0, inf]], [[0.0, 0.0], [0.0, 3.0]]]),
+        {"zero": [0.25, 0.75], "infinite": [0.25, 0.0]},
+    ),
+    (lambda: describe_array([[["a"]], [["b"]]]), {}),
+    (lambda: describe_array(np.zeros((2, 0, 3))), {}),
+]
+
+
 def test_shared_rows_by_hand():
     expect_answers(SHARED)
 
@@ -841,3 +1053,7 @@ def test_permuted_numbers_by_hand():
 
 def test_other_numbers_by_hand():
     expect_answers(OTHERS)
+
+
+def test_forms_of_values_by_hand():
+    expect_answers(FORMS)
