@@ -1,6 +1,7 @@
 """Steps of an audit that no quick audit fixes exactly, with answers by hand."""
 
 import warnings
+from functools import partial
 from types import SimpleNamespace as NS
 from unittest import mock
 
@@ -841,6 +842,180 @@ OF_CASES = [
 ]
 
 
+# -- plans of attacks
+
+
+def make_plan(reasons, *, trains=True, own=True, kind="proba", keeps=("x",)):
+    """Plan attacks of which some cannot run, for a pool of what their parts keep."""
+    checked = []
+    request = NS(trains_pool=trains, has_own_recipe=own, outputs=NS(kind=kind))
+    parts = {
+        "_make_offer": lambda request: "offer",
+        "why_not": lambda attack, offer: reasons[attack] if offer == "offer" else None,
+        "parts_of": lambda attack: [attack, f"part of {attack}"],
+        "list_keeps": lambda part, records: frozenset(keeps if part[:4] == "part" else ["own"]),
+        "is_open": lambda part, name: name == "shadows" and part[:4] == "part",
+        "_check_pool": lambda request, records: checked.append(records),
+    }
+    with mock.patch.multiple(_case, **parts):
+        found = _case.make_plan({name: name for name in reasons}, request, "records")
+    kept = sorted(one if isinstance(one, str) else type(one).__name__ for one in found.keeps)
+    return [*found.attacks], kept, found.notes, checked
+
+
+def count_coefficients(
+    *, linear=True, sums=False, kind="proba", n_answers=4, n=9, classes=(0, 1, 2), width=5
+):
+    """Count the coefficients that follow from answers about records of five columns."""
+    seen = []
+    parts = {
+        "why_not_recovered": lambda model: None if linear else "why",
+        "why_no_densities": lambda model: None if sums else "why",
+        "find_model": lambda model: (NS() if width is None else NS(n_features_in_=7), ""),
+        "count_density_coefficients": lambda model, n: seen.append(("sums", n)) or n_answers,
+        "count_coefficients_of_answers": lambda *given: seen.append(given[1:]) or n_answers,
+    }
+    outputs = NS(kind=kind) if classes == "none" else NS(kind=kind, classes=classes)
+    records = Records(np.eye(n)[:, :5], np.arange(n))
+    with mock.patch.multiple(_case, **parts):
+        found = _case.count_coefficients(NS(model="model", outputs=outputs), records)
+    return found, seen
+
+
+def add_recovered(
+    n_coefficients=2.0, *, sums=False, own=True, why=None, membership=(1,) * 8 + (0,) * 2
+):
+    parts = {
+        "why_no_densities": lambda model: None if sums else "why",
+        "count_coefficients": lambda request, records: (0, n_coefficients),
+        "_make_offer": lambda request: "offer",
+        "why_not": lambda attack, offer: why,
+    }
+    request = NS(model=FITTED, has_own_recipe=own)
+    with mock.patch.multiple(_case, **parts):
+        found = _case.add_recovered({"a": 1}, request, None, array(membership))
+    (name, attack) = [*found.items()][-1]
+    if name == "a":
+        return None
+    return name, attack.prior, attack.estimator is FITTED
+
+
+def default_attacks(kind="proba", n_models=8, linear=True, why=None, own=False):
+    parts = {
+        "is_linear_model": lambda model: linear,
+        "_make_offer": lambda request: "offer",
+        "why_not": lambda attack, offer: why,
+    }
+    request = NS(outputs=NS(kind=kind), model=FITTED, has_own_recipe=own, size_of_pool=n_models)
+    with mock.patch.multiple(_case, **parts):
+        found = _case.default_attacks(request)
+    analytic = found.get("AnalyticLiRA")
+    return [*found], analytic and analytic.estimator is FITTED
+
+
+def offer(shadows=8, kind="proba", n=1000, is_recipe=False, why=None, outputs=None):
+    """Return what is offered to attacks: what is withheld and why, and what a pool keeps."""
+    parts = {
+        "is_recipe": lambda victim: is_recipe,
+        "_why_not_comparable": lambda request: why,
+        "offer_of": lambda victim, **given: given,
+    }
+    outputs = NS(kind=kind, values=np.broadcast_to(0.0, (n, 10))) if outputs is None else outputs
+    with mock.patch.multiple(_case, **parts):
+        found = _case._make_offer(request(shadows, outputs=outputs))
+    assert found["kind"] == outputs.kind
+    return found["withheld"], found["keeps"], found["trainable"], found.get("access")
+
+
+def describe_held_back(**given):
+    model = NS(**given)
+    told = [_case.describe_held_back(one) for one in (model, NS(best_estimator_=model))]
+    assert told[0] == told[1]
+    return [one.partition("validation (")[2].partition(")")[0] for one in told[0]]
+
+
+PLANS = [
+    (
+        lambda: make_plan({"a": None, "b": "it lacks all"}, keeps=["x"]),
+        (["a"], ["Correctness", "x"], ["b was left out: it lacks all."], ["records"]),
+    ),
+    (
+        lambda: tell_refusal(lambda: make_plan({"a": "it lacks all"})),
+        "No attack can run on this victim. a was left out: it lacks all.",
+    ),
+    (lambda: make_plan({"a": None}, keeps=[])[1::2], ([], [])),
+    (lambda: make_plan({"a": None}, trains=False)[1], ["x"]),
+    (lambda: make_plan({"a": None}, own=False)[1], ["x"]),
+    (lambda: make_plan({"a": None}, kind="label")[1], ["x"]),
+    (lambda: make_plan({"a": None}, kind="decision")[1], ["Correctness", "x"]),
+    (lambda: count_coefficients(), ((4, 8), [(7, 2)])),
+    (lambda: count_coefficients(width=None)[1], [(5, 2)]),
+    (lambda: count_coefficients(sums=True)[1], [("sums", 7)]),
+    (lambda: count_coefficients(linear=False, sums=True)[0], (4, 8)),
+    (lambda: count_coefficients(linear=False), ((0, 0), [])),
+    (lambda: count_coefficients(kind="label"), ((0, 0), [])),
+    (lambda: count_coefficients(n_answers=9)[0], (0, 0)),
+    (lambda: count_coefficients(n_answers=8)[0], (8, 16)),
+    (
+        lambda: [count_coefficients(classes=one)[0][1] for one in ((0,), (0, 1), None, "none")],
+        [4] * 4,
+    ),
+    # A fifth as many coefficients as members, and at least one.
+    (lambda: add_recovered(), ("RecoveredModelAttack", 0.8, True)),
+    (lambda: add_recovered(1.6, sums=True, own=False), ("JointAnswersAttack", 0.8, False)),
+    (lambda: add_recovered(1.5), None),
+    (lambda: add_recovered(0.9, membership=[1, 0]), None),
+    (lambda: add_recovered(1.0, membership=[1, 0])[1], 0.5),
+    (lambda: add_recovered(why="It cannot."), None),
+    (lambda: add_recovered(membership=[1, 1])[1], 0.99),
+    (lambda: add_recovered(membership=[0, 0])[1], 0.01),
+    (
+        lambda: default_attacks(),
+        (["threshold (loss)", "AnalyticLiRA", "LiRA", "RMIA", "StackedAttack"], False),
+    ),
+    (lambda: default_attacks(own=True)[1], True),
+    (lambda: default_attacks(n_models=3)[0][2:], ["LiRA", "RMIA"]),
+    (lambda: default_attacks(n_models=4)[0][-1], "StackedAttack"),
+    (lambda: default_attacks(linear=False)[0][:2], ["threshold (loss)", "LiRA"]),
+    (lambda: default_attacks(why="It cannot.")[1], None),
+    (lambda: default_attacks("label", linear=False)[0], ["threshold (correctness)", "LiRA"]),
+    (lambda: default_attacks("decision")[0][0], "threshold (hinge)"),
+    (lambda: offer(), ({}, None, True, None)),
+    (lambda: offer(why="missing")[::2], ({"shadows": "missing"}, False)),
+    (lambda: offer(NS(keeps="kept"))[1], "kept"),
+    (
+        lambda: offer(4, n=6_250_001)[0],
+        {"outputs": "which would take 1.0 GB for 4 models"},
+    ),
+    (lambda: offer(4, n=6_250_000)[0], {}),
+    (lambda: offer("auto", n=500_000)[0], {"outputs": "which would take 1.3 GB for 64 models"}),
+    (lambda: (len(offer(is_recipe=True)[0]), offer(is_recipe=True)[3]), (len(_case.ACCESS), set())),
+    # Rows that are held back for validation, by the parameter that says so.
+    (lambda: describe_held_back(train_split=len), ["train_split"]),
+    (lambda: describe_held_back(train_split=NS(keywords={})), []),
+    (lambda: describe_held_back(train_split=partial(len, valid_ds=3)), []),
+    (
+        lambda: describe_held_back(get_params=lambda deep: {"eval_fraction": 0.1}),
+        ["eval_fraction"],
+    ),
+    (lambda: describe_held_back(get_params=lambda deep: {"eval_fraction": None}), []),
+    (lambda: describe_held_back(validation_fraction=0.1, early_stopping=True), ["early_stopping"]),
+    (lambda: describe_held_back(validation_fraction=0.1, early_stopping="auto"), []),
+    (
+        lambda: describe_held_back(
+            validation_fraction=0.1, early_stopping="auto", do_early_stopping_=True
+        ),
+        ["early_stopping"],
+    ),
+    (lambda: describe_held_back(validation_fraction=None, early_stopping=True), []),
+    (
+        lambda: describe_held_back(validation_fraction=0.1, n_iter_no_change=3),
+        ["n_iter_no_change"],
+    ),
+    (lambda: describe_held_back(validation_fraction=0.1, n_iter_no_change=None), []),
+]
+
+
 def test_controls_of_a_file_by_hand():
     expect_answers(FILE)
 
@@ -867,3 +1042,7 @@ def test_circumstances_of_audits_by_hand():
 
 def test_cases_by_hand():
     expect_answers(OF_CASES)
+
+
+def test_plans_by_hand():
+    expect_answers(PLANS)
