@@ -411,7 +411,7 @@ def judge_rest(n_alone=100, n_copied=0, pvalue=0.5, adjusted=(0.5,), reached=(),
         assert seen["random_state"] == 5 and len(seen["members"]) == 2 * n_alone
         assert seen["members"].sum() == n_alone and seen["max_fprs"] == [0.1][: n_alone >= 100]
         assert len(seen["judged"]["a"]) == len(seen["scores"]["a"]) == 2 * n_alone
-    return hides, why.partition("has")[2], len(seen.get("scores", ()))
+    return hides, why.partition("other record has, and ")[2], len(seen.get("scores", ()))
 
 
 def as_finite(X):
@@ -419,7 +419,7 @@ def as_finite(X):
     return X.toarray(), missing
 
 
-NO_LEAK = ", and the attacks find no leakage among them (p = 1)."
+FIND = "the attacks find members among them "
 COPIES = [
     # Two members at the highest score, one with two others, and another lowest.
     (lambda: measure_part([2, 1, 0], [0, 2, 2]), (2 * 4 + 2 + 0.5 * 2) / 3 / 4),
@@ -452,8 +452,22 @@ COPIES = [
     (lambda: judge_rest(n_alone=10, n_copied=30)[2], 1),
     (lambda: judge_rest(n_alone=10, n_copied=31)[::2], (True, 0)),
     (lambda: judge_rest(file=np.arange(200))[2], 2),
-    (lambda: judge_rest(pvalue=0.0251)[0], False),
-    (lambda: judge_rest(pvalue=0.025, adjusted=[0.025], reached=[0.1])[0], True),
+    (
+        lambda: judge_rest(pvalue=0.0251),
+        (False, "the attacks find no leakage among them (p = 0.05).", 1),
+    ),
+    (
+        lambda: judge_rest(pvalue=0.025, adjusted=[0.025], reached=[0.1]),
+        (True, f"{FIND}(p = 0.05).", 1),
+    ),
+    (
+        lambda: judge_rest(pvalue=0.001, adjusted=[0.025], reached=[0.1025])[1],
+        f"{FIND}(p \u2264 0.002), as many as among other records: p = 0.1 for more.",
+    ),
+    (
+        lambda: judge_rest(pvalue=0.0011, adjusted=[0.025], reached=[0.11])[1][:50],
+        f"{FIND}(p = 0.0022), "[:50],
+    ),
     (lambda: judge_rest(pvalue=0.025, adjusted=[0.025], reached=[0.101])[0], False),
     (
         lambda: judge_rest(
