@@ -1,4 +1,4 @@
-"""How an audit grows its pool, runs its attacks and repeats them, with answers by hand."""
+"""How an audit grows its pool, runs and repeats attacks, and measures conditions, by hand."""
 
 from contextlib import nullcontext
 from types import SimpleNamespace as NS
@@ -7,9 +7,11 @@ from unittest import mock
 import numpy as np
 from by_hand import expect_answers, tell_refusal
 from numpy import array, nan
+from sklearn.linear_model import LogisticRegression, Ridge
 
+from skmia import Outputs
 from skmia.attacks import LiRA, ThresholdAttack
-from skmia.report import _checks_of_release, _run
+from skmia.report import _checks_of_release, _release, _run
 from skmia.report._pool_size import ENOUGH, MEMORY, MOST, TIME, UNMEASURED
 
 # -- growth
@@ -443,3 +445,142 @@ def test_attacks_by_hand():
 
 def test_warnings_of_checks_by_hand():
     expect_answers(WARNINGS)
+
+
+# -- conditions of a release
+
+
+def measure_changes(
+    *, n_models=4, kind="proba", trained="proba", limits=("service",), recipe=None, n=6, changes=2
+):
+    """Return what is measured of changes, and how a pool of shadow models is trained."""
+    made = []
+
+    class Pool:
+        output_kind_ = trained
+
+        def __init__(self, recipe, **settings):
+            made.append((type(recipe).__name__, settings))
+
+        def fit(self, records):
+            made.append(records)
+            return self
+
+    case = NS(report=NS(settings={"n_shadows": n_models}, seeds={"shadows": 9}), model="m")
+    case.records, case.policy, case.decimals = "records", NS(limits=limits), 3
+    outputs = NS(kind=kind, values=np.broadcast_to(0.0, (n, 10)))
+    parts = {
+        "query": lambda model, records: outputs if (model, records) == ("m", "records") else None,
+        "_list_changes": lambda *given: [(f"c{k}", "apply", k) for k in range(changes)],
+        "copy_unfitted": lambda recipe: recipe,
+        "ShadowPool": Pool,
+        "_measure_change": lambda case, recipe, *rest: (rest[0], rest[3] is outputs, rest[5]),
+    }
+    recipe = LogisticRegression() if recipe is None else recipe
+    with mock.patch.multiple(_release, **parts):
+        given = case, recipe or None, "file", {"n_jobs": 2}
+        call = lambda: _release._measure_changes(*given)  # noqa: E731
+        found = tell_refusal(call)
+        found = call() if found is None else found
+    return found, made[-2:]
+
+
+def list_changes(kind="proba", classes=(0, 1, 2), decimals=None):
+    outputs = NS(kind=kind) if classes is None else NS(kind=kind, classes=classes)
+    return [
+        (one[0], one[2]) for one in _release._list_changes(outputs, LogisticRegression(), decimals)
+    ]
+
+
+def measure_cost(changed, kind="proba"):
+    values = array([[0.25, 0.75], [0.5, 0.5]])
+    values = np.log(values) if kind == "logits" else values
+    return _release._measure_cost(Outputs(values, [0, 1], kind), changed)
+
+
+def measure_service(evidence="none", limits=("service",)):
+    case = NS(report=NS(evidence=evidence), policy=NS(limits=limits))
+    case.describe = lambda name, **settings: (name, settings)
+    return _release._measure_service(case)
+
+
+def list_doubts(release="service", service="none", file="none"):
+    report = NS(verdict="Of answers.", evidence=service)
+    report.file = None if file is None else NS(verdict="Of the file.", evidence=file)
+    return _release._list_release_doubts(report, release)
+
+
+def list_failed(release="service", service="leak", file="leak"):
+    report = NS(results="answers", evidence=service)
+    report.file = None if file is None else NS(results="file", evidence=file)
+    parts = {
+        "_measure_largest": lambda report, frames: frames,
+        "judge_limits": lambda policy, release, frames: [policy, release, *frames],
+        "list_failures": lambda limits, checks: [*limits, len(checks)],
+    }
+    with mock.patch.multiple(_release, **parts):
+        return _release._list_failed(report, "policy", release)
+
+
+POOLED = {"n_jobs": 2, "store": "outputs", "random_state": 9, "n_estimators": 4}
+RELEASES = [
+    (
+        lambda: measure_changes(),
+        (
+            [("c0", True, "file"), ("c1", True, "file")],
+            [("LogisticRegression", POOLED), "records"],
+        ),
+    ),
+    (lambda: measure_changes(n_models=0), ([], [])),
+    (lambda: measure_changes(changes=0), ([], [])),
+    (lambda: measure_changes(limits=["file"]), ([], [])),
+    (lambda: measure_changes(recipe=False), ([], [])),
+    (lambda: len(measure_changes(n=6_250_000)[0]), 2),
+    (lambda: measure_changes(n=6_250_001), ([], [])),
+    (
+        lambda: measure_changes(recipe=Ridge())[0],
+        "estimator must be a classifier, as the model is; got Ridge.",
+    ),
+    (lambda: len(measure_changes(trained="logits")[0]), 2),
+    (lambda: measure_changes(trained="decision")[0], []),
+    (lambda: len(measure_changes(kind="decision", trained="decision")[0]), 2),
+    (
+        lambda: list_changes(),
+        [
+            ("answers rounded to 2 decimals", 2),
+            ("answers rounded to 1 decimal", 1),
+            ("the largest probability alone", None),
+            ("labels alone", None),
+        ],
+    ),
+    (lambda: [one[1] for one in list_changes(classes=[0, 1], decimals=2)], [1, None]),
+    (lambda: list_changes(decimals=1)[0][0], "the largest probability alone"),
+    (lambda: len(list_changes("logits")), 4),
+    (lambda: list_changes("decision"), [("labels alone", None)]),
+    (lambda: list_changes("label"), []),
+    (lambda: list_changes("value", None), []),
+    # A quarter and a half of the probability move to the label.
+    (lambda: measure_cost(Outputs(array([1, 0]), [0, 1], "label")), 0.375),
+    (lambda: measure_cost(Outputs(array([1, 0]), [0, 1], "label"), "logits"), 0.375),
+    (lambda: measure_cost(Outputs(array([[0.0, 1.0], [0.5, 0.5]]), [0, 1])), 0.125),
+    (lambda: measure_cost(Outputs(array([1, 0]), [0, 1], "label"), "decision"), 1.0),
+    (
+        lambda: measure_service(),
+        ("a service in place of the file", {"cost": 1.0, "release": "service"}),
+    ),
+    (lambda: measure_service("unknown"), None),
+    (lambda: measure_service(limits=["file"]), None),
+    (lambda: list_doubts(), ()),
+    (lambda: list_doubts(service="unknown"), ("Of answers.",)),
+    (lambda: list_doubts(file="unknown"), ()),
+    (lambda: list_doubts("file", "unknown", "unknown"), ("Of answers.", "Of the file.")),
+    (lambda: list_doubts("file", file=None), (_release._NO_FILE,)),
+    (lambda: list_failed(), ("policy", "service", "answers", 0)),
+    (lambda: list_failed("file"), ("policy", "file", "answers", "file", 0)),
+    (lambda: list_failed("file", "none"), ("policy", "file", "file", 0)),
+    (lambda: list_failed("file", file=None), ("policy", "file", "answers", 0)),
+]
+
+
+def test_conditions_of_a_release_by_hand():
+    expect_answers(RELEASES)
