@@ -1016,6 +1016,189 @@ PLANS = [
 ]
 
 
+# -- what an audit is given
+
+
+def prepare(victim=None, stored=False, membership=None, y=(0, 1, 0, 1)):
+    """Return the victim, its members and the notes, of a victim that is trained on members."""
+    fields = {"outputs": Outputs(array([[0.5, 0.5]] * 4), [0, 1])} if stored else {}
+    records = Records(np.arange(4.0).reshape(-1, 1), array(y), **fields)
+    drawn = []
+    parts = {
+        "draw_members": lambda records, strata, rng: drawn.append(strata) or array([1, 0, 0, 1]),
+        "train_victim": lambda victim, records, members, seed, params: (seed, params),
+        "check_membership": lambda membership, n: [*membership, n],
+    }
+    with mock.patch.multiple(_case, **parts):
+        call = lambda: _case.prepare_victim(victim, records, membership, 5, "params")  # noqa: E731
+        refusal = tell_refusal(call)
+        if refusal is not None:
+            return refusal[:55]
+        found, members, notes = call()
+    told = found if isinstance(found, tuple) else type(found).__name__
+    return told, members, [one.partition(". ")[0][-44:] for one in notes], bool(drawn)
+
+
+def query_again(stored, *, is_recipe=False, error=None):
+    """Return the outputs that are attacked, beside stored ones, and the number of notes."""
+    records = Records(np.zeros((2, 1)), array([0, 1]))
+    records = records if stored is None else records.with_fields(outputs=stored)
+
+    def ask(given, model):
+        if error is not None:
+            raise error
+        return given.with_fields(outputs=Outputs(array([[0.25, 0.75]] * 2), [0, 1]))
+
+    with (
+        mock.patch.object(Records, "with_outputs", ask),
+        mock.patch.object(_case, "is_recipe", lambda victim: is_recipe),
+    ):
+        call = lambda: _case.query_prepared("victim", records)  # noqa: E731
+        refusal = tell_refusal(call)
+        if refusal is not None:
+            return refusal.partition(":")[0]
+        queried, notes = call()
+    return queried["outputs"].values[0].tolist(), len(notes)
+
+
+def choose_records(**given):
+    usual = dict.fromkeys(("records", "membership", "train", "held_out"))
+    call = lambda: _case.choose_records(**usual | given)  # noqa: E731
+    refusal = tell_refusal(call)
+    if refusal is not None:
+        return refusal[:48]
+    records, membership = call()
+    return len(records), None if membership is None else membership.astype(int).tolist()
+
+
+def check_pooling(**given):
+    usual = {"shadows": "auto", "checkpoint": None, "time_budget": None}
+    with mock.patch.object(_case, "check_pool_settings") as checked:
+        found = tell_refusal(lambda: _case._check_pooling(**usual | given, n_jobs=3))
+    checked.assert_called_once_with("audit", n_jobs=3)
+    return found and found[:30]
+
+
+def draw_seeds(random_state):
+    found = _case._draw_seeds(random_state)
+    drawn = np.random.RandomState(4).randint(2**31 - 1, size=6).tolist()
+    return [*found], found["random_state"], [*found.values()][1:] == drawn
+
+
+def find_left_out(**given):
+    outputs = NS(**given, label_index=mock.Mock())
+    with mock.patch.object(_case, "find_unknown_labels", lambda *given: "unknown"):
+        found = _case._find_left_out(FakeRecords(outputs), "members")
+    return found, outputs.label_index.called
+
+
+class FakeRecords(dict):
+    def __init__(self, outputs):
+        super().__init__(outputs=outputs)
+        self.y = "y"
+
+
+PLAIN = Records(np.zeros((2, 1)), array([0, 1]))
+SHARES = Outputs(array([[0.25, 0.75]] * 2), [0, 1])
+SIDE = (array([[1.0]]), array([0]))
+GIVEN = [
+    (lambda: [request().has_own_recipe, request(victim=Ridge()).has_own_recipe], [False, True]),
+    (lambda: request(estimator=Ridge()).has_own_recipe, True),
+    (lambda: request(victim=Ridge(), estimator=Ridge()).has_own_recipe, True),
+    (lambda: request().model is FITTED, True),
+    (lambda: type(request(estimator=Ridge()).model).__name__, "Ridge"),
+    (
+        lambda: prepare(FITTED, membership=[1, 0, 1, 0]),
+        ("DecisionTreeClassifier", [1, 0, 1, 0, 4], [], False),
+    ),
+    (lambda: prepare(FITTED), "membership is required if the victim is fitted: it says"),
+    (
+        lambda: prepare(Ridge()),
+        (
+            (5, "params"),
+            [1, 0, 0, 1],
+            ["this audit, on a random half of the records."],
+            True,
+        ),
+    ),
+    (
+        lambda: prepare(Ridge(), membership=[1, 0, 1, 0]),
+        (
+            (5, "params"),
+            [1, 0, 1, 0, 4],
+            [" was trained for this audit, on the members."],
+            False,
+        ),
+    ),
+    (
+        lambda: prepare(Ridge(), True, [1, 0, 1, 0])[:2],
+        ("Ridge", [1, 0, 1, 0, 4]),
+    ),
+    (lambda: len(prepare(Ridge(), True, [1, 0, 1, 0])[2]), 1),
+    (lambda: prepare(Ridge(), True), "The records hold stored predictions (field 'outputs') a"),
+    (lambda: prepare(None, True, [1, 0, 1, 0])[:2], ("StoredAnswers", [1, 0, 1, 0, 4])),
+    (lambda: query_again(None), ([0.25, 0.75], 0)),
+    (lambda: query_again(SHARES), ([0.25, 0.75], 0)),
+    (lambda: query_again(Outputs(array([[0.5, 0.5]] * 2), [0, 1])), ([0.25, 0.75], 1)),
+    (
+        lambda: query_again(Outputs(array([[0.5, 0.5]] * 2), [0, 1]), is_recipe=True),
+        ([0.5, 0.5], 0),
+    ),
+    (lambda: query_again(None, error=KeyError("odd")), "'odd'"),
+    (
+        lambda: query_again(None, error=MemoryError()),
+        "The model could not answer for all 2 records",
+    ),
+    (lambda: choose_records(records=PLAIN, membership=array([1, 0])), (2, [1, 0])),
+    (lambda: choose_records(records=PLAIN), (2, None)),
+    (lambda: choose_records(train=SIDE, held_out=SIDE), (2, [1, 0])),
+    (lambda: choose_records(), "audit needs the data that is audited: write audi"),
+    (lambda: choose_records(records=3), "records must be skmia.Records; got int. Write au"),
+    (
+        lambda: choose_records(records=PLAIN, train=SIDE),
+        "The data were given twice, as records and as sid",
+    ),
+    (
+        lambda: choose_records(membership=1, train=SIDE),
+        "The data were given twice, as records and as sid",
+    ),
+    (lambda: choose_records(held_out=SIDE), "train is missing: the records that the model was"),
+    (lambda: choose_records(train=SIDE), "held_out is missing: the records that the model "),
+    (lambda: check_pooling(), None),
+    (lambda: check_pooling(time_budget=0.5), None),
+    (lambda: check_pooling(time_budget=0), "time_budget must be None or a "),
+    (lambda: check_pooling(time_budget=5, shadows=8), "time_budget limits the number "),
+    (lambda: check_pooling(checkpoint="a", shadows=8), None),
+    (lambda: check_pooling(checkpoint="a", shadows=NS()), "checkpoint is the folder of sh"),
+    (
+        lambda: draw_seeds(4),
+        (
+            ["random_state", "shadows", "attacks", "baseline", "victim", "checks", "agreement"],
+            4,
+            True,
+        ),
+    ),
+    (lambda: draw_seeds(np.random.RandomState(4))[1:], (None, True)),
+    (lambda: find_left_out(), (None, False)),
+    (lambda: find_left_out(classes=None), (None, False)),
+    (lambda: find_left_out(classes=[0, 1]), (None, True)),
+    (
+        lambda: tell_refusal(lambda: _case.choose_attacks("all", None)),
+        "attacks must be \"default\" or map names to unfitted attacks; got 'all'.",
+    ),
+    (lambda: tell_refusal(lambda: _case.choose_attacks(3, None))[-8:], "got int."),
+    (
+        lambda: tell_refusal(lambda: _case.choose_attacks({}, None)),
+        "attacks must name at least one attack; got none.",
+    ),
+    (lambda: [*_case.choose_attacks({7: LiRA()}, None)], ["7"]),
+    (
+        lambda: tell_refusal(lambda: _case.choose_attacks({"a": LiRA(), "b": Ridge()}, None))[-29:],
+        "got Ridge under the name 'b'.",
+    ),
+]
+
+
 def test_controls_of_a_file_by_hand():
     expect_answers(FILE)
 
@@ -1046,3 +1229,7 @@ def test_cases_by_hand():
 
 def test_plans_by_hand():
     expect_answers(PLANS)
+
+
+def test_what_an_audit_is_given_by_hand():
+    expect_answers(GIVEN)
