@@ -14,7 +14,15 @@ from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.pipeline import make_pipeline
 
 from skmia import Outputs, Records
-from skmia.report import _examine, _measure, _report, _shared_rows, _sides
+from skmia.report import (
+    _examine,
+    _measure,
+    _report,
+    _rows_used,
+    _shared_rows,
+    _sides,
+    _surrogate,
+)
 from skmia.report._sides import BOTH, HELD_OUT, MEMBERS, SidesReader, TrainedAnswers
 from skmia.report.agreement import _clones, _file_questions, _skill
 from skmia.report.checks import _duplicates, _formats, _permutation, _record_rates, _results, _units
@@ -1037,6 +1045,159 @@ FORMS = [
 ]
 
 
+# -- curves, exposed records and rows that a model has used
+
+
+def thin_curves(judged=None, groups=None, scores=None):
+    """Compute curves of three members and four others, with limits that say what they are of."""
+    membership = array([1, 1, 1, 0, 0, 0, 0], dtype=bool)
+    values = array([5.0, 4.0, 1.0, 4.5, 3.0, 2.0, 0.0])
+    seen = []
+
+    def limits(counts, fpr, tail, sizes):
+        seen.append((len(fpr), round(tail, 6), sizes))
+        return 0 * fpr + 0.1234567, 0 * fpr + 1
+
+    parts = {
+        "tpr_limits": limits,
+        "sizes_of_sides": lambda values, truth, sides, thresholds: (
+            len(values),
+            [one.n_rows for one in sides],
+            [None if one.alone else len(one.counts) for one in sides],
+        ),
+    }
+    with mock.patch.multiple(_measure, **parts):
+        found = _measure.compute_thin_curves(
+            {"a": values} if scores is None else scores, membership, 0.9, groups, judged
+        )
+    return [(one["attack"], one["fpr"], one["tpr"], one["low"][:1]) for one in found], seen
+
+
+def exposed(judged=None, most=2):
+    """List the exposed of three members and three others."""
+    scores = {"a": array([5.0, 4.0, 1.0, 4.5, 4.0, 0.0]), "b": np.zeros(6)}
+    judged = judged and {"a": array(judged, dtype=bool)}
+    with mock.patch.object(_measure, "MOST_EXPOSED", most):
+        found = _measure.list_exposed(scores, np.arange(6) < 3, list("uvwxyz"), judged)
+    return [tuple(one.values()) for one in found]
+
+
+def rank(judged=None):
+    scores = {"a": array([1.0, 3.0, 2.0, 4.0]), "b": array([4.0, 3.0, 2.0, 1.0])}
+    scores["c"] = array([4.0, 1.0, 2.0, 3.0])
+    return [*_measure.rank_attacks(scores, array([True, True, False, False]), judged)]
+
+
+def steps(*parts):
+    return NS(steps=[(str(k), part) for k, part in enumerate(parts)])
+
+
+def use(model, n_rows=5):
+    found = _rows_used.find_used_rows(model, n_rows)
+    name = lambda one: one and getattr(one, "name", type(one).__name__)  # noqa: E731
+    return found.rows, name(found.dropper), name(found.receiver)
+
+
+def sampler(*kept, name="sampler"):
+    return NS(sample_indices_=array(kept), name=name)
+
+
+def dropped(model, n_members=5):
+    told = _rows_used.describe_dropped_rows(model, n_members)
+    return [one.partition("; fit")[0] for one in told]
+
+
+class Forest(NS):
+    pass
+
+
+LAST = NS(name="last")
+JUDGED = {"a": [1] * 4, "b": [1] * 4, "c": [0, 1, 0, 0]}
+CURVES = [
+    (
+        lambda: thin_curves(),
+        (
+            [("a", [0.25, 0.5, 0.75, 1.0], [0.666667, 0.666667, 1.0, 1.0], [0.123457])],
+            [(4, 0.05, (7, [3, 4], [None, None]))],
+        ),
+    ),
+    (
+        lambda: thin_curves({"a": array([1, 1, 1, 0, 1, 1, 0], dtype=bool)})[1],
+        [(2, 0.05, (5, [3, 2], [None, None]))],
+    ),
+    (lambda: thin_curves(groups=list("aabcdee"))[1][0][2][2], [2, 3]),
+    (lambda: thin_curves({"a": array([1, 1, 1, 0, 0, 0, 0], dtype=bool)})[0], []),
+    # The members with the highest scores, and how many others are as high.
+    (lambda: exposed(), [("u", 0, "a", 5.0, 0), ("v", 1, "a", 4.0, 2)]),
+    (lambda: [one[4] for one in exposed(most=9)], [0, 2, 2]),
+    (lambda: exposed([0, 1, 1, 0, 1, 1]), [("v", 1, "a", 4.0, 1), ("w", 2, "a", 1.0, 1)]),
+    (lambda: _measure.list_exposed({}, None, None), []),
+    (lambda: rank(), ["b", "c", "a"]),
+    (lambda: rank({name: array(one, dtype=bool) for name, one in JUDGED.items()}), ["b", "a", "c"]),
+    # Positions that a step keeps, as they are or as a mask; those of steps after one another.
+    (lambda: use(steps(sampler(4, 2, 0), LAST)), ([4, 2, 0], "sampler", "last")),
+    (
+        lambda: use(steps(sampler(4, 2, 0), None, "passthrough", sampler(2, 1, name="b"), LAST)),
+        ([0, 2], "b", "last"),
+    ),
+    (lambda: use(steps(NS(), LAST)), (None, None, "last")),
+    (
+        lambda: use(steps(sampler(4, 2, 0), sampler(1, 2, name="own"))),
+        ([2, 0], "own", "own"),
+    ),
+    (
+        lambda: use(NS(inlier_mask_=array([1, 0, 1, 1, 0], dtype=bool), estimator_=LAST, name="r")),
+        ([0, 2, 3], "r", "last"),
+    ),
+    (
+        lambda: use(Forest(samplers_=[sampler(3, 1), sampler(1, 0)])),
+        ([0, 1, 3], "sampler", "Forest"),
+    ),
+    (
+        lambda: use(Forest(estimators_=[NS(), NS()], estimators_samples_=[[0, 1], [1, 2]])),
+        ([0, 1, 2], "Forest", "Forest"),
+    ),
+    (lambda: use(Forest(estimators_=[NS()])), (None, None, None)),
+    (lambda: use(Forest(estimators_=[[NS(), NS()]])), (None, None, None)),
+    (
+        lambda: use(Forest(estimators_=[NS(), sampler(1, 2)])),
+        ([0, 1, 2, 3, 4], "sampler", "Forest"),
+    ),
+    (
+        lambda: use(
+            Forest(estimators_=[sampler(1, 0), NS()], estimators_samples_=[[4, 3], [2, 2]])
+        ),
+        ([2, 3, 4], "sampler", "Forest"),
+    ),
+    (lambda: use(NS(best_estimator_=sampler(3, 1))), ([3, 1], "sampler", "sampler")),
+    (lambda: use(NS()), (None, None, None)),
+    (lambda: use(sampler(5, 1)), (None, None, None)),
+    (lambda: use(sampler(-1, 1)), (None, None, None)),
+    (lambda: use(NS(sample_indices_=array([[1, 2]]))), (None, None, None)),
+    (lambda: use(NS(sample_indices_=array([], dtype=int))), (None, None, None)),
+    (lambda: use(NS(sample_indices_=array([0.0, 1.0]))), (None, None, None)),
+    (lambda: use(NS(_sample_indices_=array([0, 1]))), (None, None, None)),
+    (lambda: use(NS(inlier_mask_=array([True] * 4))), (None, None, None)),
+    (
+        lambda: dropped(steps(sampler(4, 2, 2), LAST)),
+        ["2 of 5 training rows reached the models of SimpleNamespace"],
+    ),
+    (
+        lambda: dropped(steps(sampler(4, 2), Ridge())),
+        ["2 of 5 training rows reached the Ridge (SimpleNamespace)"],
+    ),
+    (lambda: dropped(steps(sampler(0, 1, 2, 3, 4), Ridge())), []),
+    (lambda: dropped(steps(NS(), Ridge())), []),
+    (lambda: dropped(3), []),
+    # A person with several rows is not the next row of the next person.
+    (lambda: _units._EqualPairs(array([0, 1]), array([1, 0])).every, 0.0),
+    (
+        lambda: _surrogate.name_model(FrozenEstimator(make_pipeline(Ridge(alpha=2.0)))),
+        "Ridge(alpha=2.0)",
+    ),
+]
+
+
 def test_shared_rows_by_hand():
     expect_answers(SHARED)
 
@@ -1071,3 +1232,7 @@ def test_other_numbers_by_hand():
 
 def test_forms_of_values_by_hand():
     expect_answers(FORMS)
+
+
+def test_curves_and_used_rows_by_hand():
+    expect_answers(CURVES)
