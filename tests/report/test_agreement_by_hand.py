@@ -14,6 +14,7 @@ from sklearn.pipeline import FeatureUnion, make_pipeline
 from skmia import Outputs, Records
 from skmia.report.agreement import (
     _ask,
+    _clones,
     _repairs,
     _result,
     _row_question,
@@ -168,6 +169,33 @@ TRAIN = [
         ),
     ),
     (lambda: train(), ([], 0, [])),
+]
+
+
+def is_costly(*models):
+    recipes = [_clones.CloneRecipe("a", make_pipeline(one), True) for one in models]
+    with mock.patch.object(_clones, "is_skorch", lambda model: isinstance(model, Ridge)):
+        return _clones.is_costly(recipes)
+
+
+def leaves_no_doubt(model, seen, fresh):
+    met = met_of(model, measure=lambda scores, mask: {"seen": seen, "new": fresh}[mask])
+    return bool(_clones._leaves_no_doubt(met, "scores", "seen", "new"))
+
+
+CLONES = [
+    (lambda: is_costly(LogisticRegression(), Ridge()), True),
+    (lambda: is_costly(LogisticRegression()), False),
+    (lambda: is_costly(), False),
+    # The model knows more than a clone of new rows, and as much as the clone of its own.
+    (lambda: leaves_no_doubt(skill(0.9), skill(0.8), skill(0.5)), True),
+    (lambda: leaves_no_doubt(skill(0.9, 0.5), skill(0.8), skill(0.5)), False),
+    (lambda: leaves_no_doubt(skill(0.5, 0.9), skill(0.8), skill(0.5)), False),
+    (lambda: leaves_no_doubt(skill(0.9, 0.9, 0.01), skill(0.8), skill(0.88)), False),
+    (lambda: leaves_no_doubt(skill(0.9), skill(0.9, 0.45), skill(0.4)), False),
+    (lambda: leaves_no_doubt(skill(0.9, 0.45), skill(0.9), skill(0.4)), False),
+    (lambda: leaves_no_doubt(skill(0.9), skill(0.9), skill(0.0)), False),
+    (lambda: leaves_no_doubt(skill(0.9), skill(0.9), skill(0.02, error=0.01)), False),
 ]
 
 # -- what is excused
@@ -813,7 +841,7 @@ def test_questions_in_their_order_by_hand():
 
 
 def test_excuses_by_hand():
-    expect_answers(EXCUSES)
+    expect_answers([*CLONES, *EXCUSES])
 
 
 def test_questions_about_skill_by_hand():

@@ -129,6 +129,9 @@ BLIND = ("without the model", 0.625, 0.5, 0.75)
 NEITHER = ("models trained on neither side", 0.5625, 0.5, 0.625)
 ALL = {"baseline": BASELINE, "difficulty": HARDER, "power": POWER}
 PANEL = [
+    (lambda: describe_page(), (None, None, "three", 9, 10)),
+    (lambda: describe_page({"a": 1})[0], ["describe_growth"]),
+    (lambda: describe_page(file={"a": 1})[1], ["_describe_file_box"]),
     # Others that are mistaken as often by both routes are shown once, in the unit of the rate.
     (
         lambda: others(0.02, 0.021),
@@ -277,6 +280,24 @@ PANEL = [
     (lambda: panel(curves=[{"at": None}])[1], [0.01]),
     (lambda: panel(curves=[{"at": None}], at=None)[1], [None]),
 ]
+
+
+def describe_page(growth=None, file=None):
+    """Return what of a page is from its screen, and what is told of a growth and of a file."""
+    given = document(growth=growth, person_level="people", seeds=7, performance=8)
+    given |= {"file": file}
+    screen = NS(sentence=1, steps=2, people=3, trust=4, warnings=5)
+    screen.routes = [Route(row(), rate(), row("b")), Route(row("c"), way="file")]
+    names = "_describe_panel _describe_groups _list_attack_rows _list_other_groups _list_levels "
+    names += "_describe_file_box _describe_knowledge describe_performance caption_intervals "
+    names += "_write_repeating_call describe_growth"
+    parts = {name: lambda *given, name=name: [name] for name in names.split()}
+    with mock.patch.multiple(_page, **parts, read_checks=lambda checks: checks):
+        found = _page._describe_page(given, screen)
+    told = [found[name] for name in ("sentence", "steps", "persons", "trust", "warnings")]
+    assert told == [1, 2, 3, 4, 5] and found["person_level"] == "people"
+    made = [one[0] for one in found.values() if isinstance(one, list)]
+    return found["growth"], found["file"], found["n_attacks"], len(made), found["fewest_false"]
 
 
 def unshown(way, file):
