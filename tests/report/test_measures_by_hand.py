@@ -16,6 +16,7 @@ from sklearn.pipeline import make_pipeline
 from skmia import Outputs, Records
 from skmia.report import (
     _examine,
+    _gaps,
     _measure,
     _report,
     _rows_used,
@@ -1198,6 +1199,117 @@ CURVES = [
 ]
 
 
+# -- gaps of models between their training rows and others
+
+
+class GapPool:
+    """Two shadow models or more on four records, whose signals are given, in blocks of two."""
+
+    def __init__(self, values, inside, keeps=("Correctness",)):
+        self.values, self.membership_ = array(values, dtype=float), array(inside, dtype=bool)
+        self.keeps = keeps
+
+    def locate_signal(self, signal):
+        name = signal if isinstance(signal, str) else type(signal).__name__
+        if name not in self.keeps:
+            raise ValueError("It is not kept.")
+
+    def victim_values(self, victim, answered, signal):
+        return [array([0.0, 0.5, 1.0, 0.25])]
+
+    def blocks(self, records, size, signal):
+        self.locate_signal(signal)
+        assert size == 1 << 16
+        for rows in (slice(0, 2), slice(2, 4)):
+            yield rows, [self.values[:, rows]], self.membership_[:, rows], None
+
+
+HALVES = [[1, 1, 0, 0], [1, 0, 1, 0]]
+
+
+def measure_fits(outputs, values, y=(0, 1, 1, 0), inside=HALVES, keeps=("Correctness",)):
+    records = Records(np.zeros((4, 1)), array(y))
+    case = NS(request=NS(outputs=outputs), records=records)
+    found = _gaps._measure_fits(case, GapPool(values, inside, keeps))
+    return found and [one.tolist() for one in found]
+
+
+def measure_gaps(own=(0.5, 0.25, 0.0, 1.0), gaps=(0.5, 0.1, 0.3), found=True):
+    case = NS(membership=array([True, True, False, False]))
+    given = (array(own), array(gaps)) if found else None
+    with mock.patch.object(_gaps, "_measure_fits", lambda case, pool: given):
+        return _gaps.measure_gaps(case, None)
+
+
+SHARES_OF_FOUR = Outputs(array([[0.75, 0.25], [0.25, 0.75], [0.75, 0.25], [0.75, 0.25]]), [0, 1])
+RIGHT = [[1, 0, 1, 1], [0, 1, 1, 0]]
+GAPS = [
+    # The first model is right on one of its two rows and on both others, the second on one of each.
+    (lambda: measure_fits(SHARES_OF_FOUR, RIGHT), [[1.0, 1.0, 0.0, 1.0], [0.5 - 1.0, 0.5 - 0.5]]),
+    # Of two classes the sign of a logit tells the same, and so it does of a margin.
+    (
+        lambda: measure_fits(SHARES_OF_FOUR, [[2, -1, 0.5, 0], [-1, 0.1, 3, -2]], keeps=["auto"])[
+            1
+        ],
+        [0.5 - 0.5, 0.5 - 0.5],
+    ),
+    (
+        lambda: measure_fits(
+            Outputs(array([[0.5, 0.25, 0.25]] * 4), [0, 1, 2]), RIGHT, keeps=["auto"]
+        ),
+        None,
+    ),
+    (
+        lambda: measure_fits(
+            Outputs(array([[3.0, 0.0, 1.0]] * 4), [0, 1, 2], "decision"), RIGHT, keeps=["auto"]
+        )[0],
+        [1.0, 0.0, 0.0, 1.0],
+    ),
+    (lambda: measure_fits(SHARES_OF_FOUR, RIGHT, keeps=[]), None),
+    (lambda: measure_fits("answers", RIGHT), None),
+    (
+        lambda: measure_fits(
+            Outputs(array([0.0, np.log(3), 0.0, 0.0]), kind="log_odds"),
+            [[0, np.log(3), 0, 0], [0, 0, 0, 0]],
+            keeps=["auto"],
+        ),
+        [[0.5, 0.75, 0.5, 0.5], [0.125, 0.0]],
+    ),
+    # Of numbers the squared residual over the variance of the target, which is 1/4.
+    (
+        lambda: measure_fits(
+            Outputs(array([0.5, 1.0, 1.0, 2.0]), None, "value"),
+            np.log([[2.0, 1, 1, 1], [1, 1, 1, 1]]),
+            y=(0.0, 1.0, 1.0, 0.0),
+            keeps=["LogResidual"],
+        ),
+        [[-1.0, 0.0, 0.0, -16.0], [(-1.0 - 4.0) / 2 + 4.0, 0.0]],
+    ),
+    (lambda: measure_fits(SHARES_OF_FOUR, RIGHT[:1], inside=HALVES[:1]), None),
+    (lambda: measure_fits(SHARES_OF_FOUR, RIGHT, inside=[[1] * 4, HALVES[1]]), None),
+    (lambda: measure_fits(SHARES_OF_FOUR, RIGHT, inside=[[0] * 4, HALVES[1]]), None),
+    (lambda: measure_gaps(found=False), None),
+    (
+        lambda: measure_gaps(),
+        {
+            "victim": -0.125,
+            "standard_error": (0.015625 / 2 + 0.25 / 2) ** 0.5,
+            "mean": 0.3,
+            "sd": 0.2,
+            "n_models": 3,
+            "z": -0.425 / (0.1328125 + 0.04) ** 0.5,
+        },
+    ),
+    (
+        lambda: [
+            measure_gaps(own, [0.5, 0.5])["z"]
+            for own in ((1, 1, 0.75, 0.75), (1, 1, 0.5, 0.5), (1, 1, 0.25, 0.25))
+        ],
+        [-1000.0, 0.0, 1000.0],
+    ),
+]
+
+
 def test_shared_rows_by_hand():
     expect_answers(SHARED)
 
@@ -1236,3 +1348,7 @@ def test_forms_of_values_by_hand():
 
 def test_curves_and_used_rows_by_hand():
     expect_answers(CURVES)
+
+
+def test_gaps_by_hand():
+    expect_answers(GAPS)
