@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from by_hand import expect_answers, tell_refusal
-from numpy import array
+from numpy import array, nan
 from scipy.optimize import brentq
 from scipy.stats import norm
 from sklearn.linear_model import Ridge
@@ -28,6 +28,7 @@ from skmia.report.checks import (
     _permutation,
     _record_rates,
     _results,
+    _sides,
     _units,
 )
 from skmia.report.checks import _beyond_shift as shift_checks
@@ -770,3 +771,224 @@ ROWS = [
 
 def test_answers_by_hand():
     expect_answers(ROWS)
+
+
+# -- sides that are not what they are called, and attacks on the model of a control
+
+FIT = ("share", array([1.0, 0.0]), array([1.0, 1.0]))
+ERRORS = ("error", array([1.0, 0.0]), array([1.0, 2.0]))
+
+
+def ask_sides(
+    *,
+    adjusted=0.5,
+    below=0.5,
+    by_file=False,
+    unlisted=None,
+    covers=False,
+    obstacle=None,
+    step=None,
+    stopped=None,
+    reads=None,
+):
+    """Return status, finding and first words of what is said of the sides."""
+    frame = pd.DataFrame({"pvalue_adjusted": [0.9, adjusted], "pvalue_below": [nan, below]})
+    findings = NS(permutation=NS(frame=frame), of=lambda name: unlisted)
+    reader = NS(obstacle=obstacle, read_last_step=lambda: NS(rows=step, step="Ridge"))
+    seen = []
+
+    def read(self, reader, fit, turned, has_more):
+        seen.append((turned, has_more))
+        return self.answer("stated", "read")
+
+    parts = {
+        "_finds_by_file": lambda case, run: by_file,
+        "measure_fit": lambda case: FIT,
+        "_covers_held_out": lambda case, unlisted, finds: covers and seen.append(finds) is None,
+        "SidesReader": lambda case, pool: reader,
+        "stops_on_held_out": lambda case: stopped,
+        "_describe_count": lambda unlisted, fit: "counted",
+    }
+    with (
+        mock.patch.multiple(_sides, **parts),
+        mock.patch.object(_sides.SidesCheck, "_read", read),
+    ):
+        told = _sides.SidesCheck().ask(NS(level=0.95), NS(pool=None), findings)
+    return told.status, told.finding, told.text[:24], seen
+
+
+def read_sides(rows="none", *, obstacle=None, turned=False, fit=FIT, has_more=False):
+    """Return what is said of the rows that models tell, or of the fit where none does."""
+    reading = NS(rows=None if rows == "none" else rows, is_exact=True)
+    reader = NS(obstacle=obstacle, read=lambda given: reading if given is has_more else None)
+    told = _sides.SidesCheck()._read(reader, fit, turned, has_more)
+    return told.status, told.finding, told.text
+
+
+def swap(rows=None, is_exact=True, fit=FIT):
+    reading = None if rows is None else NS(rows=rows, is_exact=is_exact)
+    return _sides._describe_swap(reading, fit)
+
+
+def find_by_file(low, scores="scores"):
+    interval = mock.Mock(return_value=NS(low=low))
+    with mock.patch.object(_sides, "auc_interval", interval):
+        found = _sides._finds_by_file(NS(membership="m"), NS(file_scores=scores))
+    assert scores is None or interval.call_args == mock.call("m", "scores", confidence_level=0.999)
+    return found
+
+
+def attack_control(kind="positive", pvalue=0.05, own=(), fitted=("a", "b")):
+    """Return the result of a control, by two attacks of which one may have its own victim."""
+    seen = {}
+
+    def test(membership, scores, **given):
+        seen.update(given, membership=membership)
+        return NS(
+            pvalue=pvalue,
+            n_permutations=99,
+            frame=pd.DataFrame({"pvalue_adjusted": [0.2, 0.1][: len(scores)]}),
+        )
+
+    def run(case, plan, clock):
+        seen["request"] = case.request
+        return NS(
+            scores={name: f"scores {name}" for name in case.attacks}, tested="tested", fitted=fitted
+        )
+
+    parts = {
+        "choose_attacks": lambda attacks, request: {"a": "a", "b": "b"},
+        "has_own_victim": lambda attack: attack in own,
+        "make_plan": lambda *given: given,
+        "run_attacks": run,
+        "get_people": lambda records, membership: "people",
+        "permutation_test": test,
+        "count_permutations": lambda level: int(100 * level),
+        "auc_interval": lambda membership, scores, **given: Interval(
+            0.5 + 0.25 * ("b" in scores), 0.4, 0.9
+        ),
+        "widen": lambda row: row | {"low": 0.0, "high": 1.0},
+    }
+    records = NS(with_outputs=lambda victim: {"outputs": f"of {victim}"})
+    with mock.patch.multiple(_control, **parts):
+        call = lambda: _control.attack_control(  # noqa: E731
+            kind, "victim", records, "m", "default", 0.95, 7, ("e", "s", 2, "f")
+        )
+        refusal = tell_refusal(call)
+        if refusal is not None:
+            return refusal
+        found = call()
+    request = seen["request"]
+    told = request.victim, request.outputs, request.estimator, request.shadows, request.n_jobs
+    assert told == ("victim", "of victim", "e", "s", 2) and request.fit_params == "f"
+    assert (request.shadow_seed, request.attack_seed, request.batched, request.verbose) == (
+        7,
+        7,
+        "auto",
+        0,
+    )
+    assert seen["judged"] == "tested" and seen["n_permutations"] == 95 and seen["random_state"] == 7
+    assert seen["group_by"] == "people" and (found.kind, found.pvalue) == (kind, pvalue)
+    return found.passed, found.n_permutations, found.frame
+
+
+def told_fit(fit=FIT):
+    return _sides._tell_fit_numbers(fit)
+
+
+SWAP = ": the two sides are most likely swapped."
+SAME_OTHERS = "a model like it that is trained on the others gives the same answers"
+MORE_ROWS = [
+    (lambda: ask_sides(), ("stated", None, "read", [(False, False)])),
+    (lambda: ask_sides(below=0.025)[3], [(True, False)]),
+    (lambda: ask_sides(below=0.026)[3], [(False, False)]),
+    (lambda: ask_sides(unlisted=1)[3], [(False, True)]),
+    (lambda: ask_sides(adjusted=0.025)[::2], ("passed", "Attacks find members amo")),
+    (lambda: ask_sides(adjusted=0.026)[0], "stated"),
+    (lambda: ask_sides(by_file=True)[0], "passed"),
+    (
+        lambda: ask_sides(unlisted=1, covers=True, by_file=True),
+        ("warning", _sides.IN_MODEL, "counted", [True]),
+    ),
+    (lambda: ask_sides(covers=True)[0], "stated"),
+    (
+        lambda: ask_sides(step=_sides.HELD_OUT, adjusted=0.01)[:3],
+        ("warning", _sides.IN_PART, "The last step of the mod"),
+    ),
+    (lambda: ask_sides(step=_sides.BOTH)[1], _sides.IN_PART),
+    (lambda: ask_sides(step=_sides.MEMBERS)[0], "stated"),
+    (lambda: ask_sides(step=_sides.BOTH, obstacle="odd")[0], "stated"),
+    (
+        lambda: ask_sides(stopped="by a file", by_file=True)[:3],
+        ("warning", _sides.IN_PART, "The training of the mode"),
+    ),
+    (
+        lambda: read_sides(_sides.MEMBERS),
+        ("passed", None, "A model that is trained on the members gives the same answers."),
+    ),
+    (lambda: read_sides(_sides.BOTH, has_more=True)[:2], ("warning", _sides.IN_MODEL)),
+    (lambda: read_sides(_sides.HELD_OUT)[:2], ("warning", _sides.SWAPPED)),
+    (lambda: read_sides()[2][:17], "Nothing indicates"),
+    (lambda: read_sides(turned=True)[0], "passed"),
+    (
+        lambda: read_sides(turned=True, fit=("share", np.zeros(20), np.ones(20)))[1],
+        _sides.SWAPPED,
+    ),
+    (lambda: read_sides(fit=("share", np.zeros(20), np.ones(20)))[0], "passed"),
+    (lambda: read_sides(obstacle="It is odd."), ("not run", None, "It is odd.")),
+    (lambda: read_sides(obstacle="It is odd.", turned=True)[0], "passed"),
+    (lambda: swap(), f"{told_fit()}{SWAP}"),
+    (lambda: swap(_sides.HELD_OUT), f"{told_fit()}, and {SAME_OTHERS}{SWAP}"),
+    (lambda: swap(_sides.MEMBERS), f"{told_fit()}{SWAP}"),
+    (lambda: swap(_sides.HELD_OUT, fit=None), f"A{SAME_OTHERS[1:]}{SWAP}"),
+    (
+        lambda: swap(_sides.HELD_OUT, False, None).partition("the others ")[2],
+        f"fits both sides as it does{SWAP}",
+    ),
+    (lambda: told_fit(ERRORS)[:41], "The squared error of the model is 0.5 on "),
+    (lambda: told_fit(ERRORS).rpartition(" and ")[2][:3], "1.5"),
+    (lambda: told_fit(None), ""),
+    (
+        lambda: _sides._describe_both(NS(is_exact=False), None),
+        "The held-out rows are most likely among the training rows of the model. A model like it "
+        "that is trained on both sides fits both sides as this one does.",
+    ),
+    (
+        lambda: _sides._describe_count(NS(n_rows=1234), FIT),
+        "The held-out rows are most likely among the 1,234 training rows that the file states. "
+        f"{told_fit()}.",
+    ),
+    (lambda: [find_by_file(low) for low in (0.5, 0.51)], [False, True]),
+    (lambda: find_by_file(0.9, None), False),
+    # A positive control passes if its leak is found, a negative one if none is.
+    (
+        lambda: attack_control(),
+        (
+            True,
+            99,
+            {
+                "attack": ["a", "b"],
+                "auc": [0.5, 0.75],
+                "low": [0.4, 0.4],
+                "high": [0.9, 0.9],
+                "pvalue_adjusted": [0.2, 0.1],
+            },
+        ),
+    ),
+    (
+        lambda: [
+            attack_control(kind, p)[0] for kind in ("positive", "negative") for p in (0.05, 0.051)
+        ],
+        [True, False, False, True],
+    ),
+    (lambda: attack_control(fitted=["b"])[2]["low"], [0.0, 0.4]),
+    (lambda: attack_control(own=["a"])[2]["attack"], ["b"]),
+    (
+        lambda: attack_control(own=["a", "b"]),
+        "The control needs an attack without its own victim; got none.",
+    ),
+]
+
+
+def test_sides_and_controls_by_hand():
+    expect_answers(MORE_ROWS)
