@@ -12,10 +12,10 @@ from by_hand import expect_answers, tell_refusal
 from numpy import array, nan
 from scipy.optimize import brentq
 from scipy.stats import norm
-from sklearn.linear_model import Ridge
+from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.neural_network import MLPRegressor
 
-from skmia import Records
+from skmia import Outputs, Records
 from skmia.attacks import ThresholdAttack
 from skmia.metrics import Interval, operating_point
 from skmia.report import _beyond_shift, _training_rows, positive_control
@@ -992,3 +992,207 @@ MORE_ROWS = [
 
 def test_sides_and_controls_by_hand():
     expect_answers(MORE_ROWS)
+
+
+# -- the check of drift
+
+
+def rank_left_out(first, second, membership, draws=None):
+    draws = np.arange(len(membership)) if draws is None else array(draws)
+    scores = array([first, second], dtype=float)
+    return _drift._rank_left_out(scores, array(membership, dtype=bool), draws)
+
+
+def rank_by_hand():
+    """Compute the statistic of eight records, which are five draws of 2, 2, 1, 1 and 2 records."""
+    difference = array([3.0, 1.0, 2.0, 5.0, 4.0, 8.0, 6.0, 7.0])
+    membership = array([1, 1, 1, 1, 0, 0, 0, 0], dtype=bool)
+    draws = array([0, 0, 1, 1, 2, 3, 4, 4])
+    sums = pd.Series(difference - 4.5).groupby(draws).sum().to_numpy()
+    variance = 2 * 3 / 5 * sums.var(ddof=1)
+    z = (sums[:2].sum() - 2 * sums.mean()) / np.sqrt(variance)
+    return rank_left_out(difference, np.zeros(8), membership, draws), (z, 1 / 16, 1 / 16)
+
+
+def draw_split(given=None, is_class=True):
+    """Split forty members, who are pairs of equal records, and forty others."""
+    membership = np.arange(80) < 40
+    units = np.r_[np.arange(40) // 2, 20 + np.arange(40)]
+    records = Records(np.zeros((80, 1)), np.arange(80) // 2 % 2)
+    model = LogisticRegression() if is_class else Ridge()
+    given = None if given is None else NS(inside=given)
+    split = _drift._draw_split(model, records, membership, units, 3, 7, given)
+    members, others = split.trained
+    assert not (members & ~membership).any() and not (others & membership).any()
+    assert sorted(split.left_out) == np.flatnonzero(~(members | others)).tolist()
+    whole = (members[:40:2] == members[1:40:2]).all()
+    by_class = [int(members[records.y == one].sum()) for one in (0, 1)]
+    return split, (bool(whole), by_class, int(others.sum()), split.first)
+
+
+def draw_splits(n, is_apart=True, n_given=1):
+    """Return which splits are drawn, and of which given models."""
+    membership, made = array([True, True, False, False]), []
+    units = array([0, 1, 2, 3]) if is_apart else array([0, 1, 1, 3])
+
+    def draw(model, records, membership, units, seed, number, given):
+        made.append((seed, number, given and given.fits))
+        return number
+
+    parts = {
+        "_draw_split": draw,
+        "_exchange_others": lambda split, membership: f"{split} again",
+    }
+    given, fits = [NS(fits=f"fits {k}") for k in range(n_given)], {}
+    with mock.patch.multiple(_drift, **parts):
+        splits = _drift._draw_splits(None, None, membership, units, range(n), given, fits)
+    return splits, made, fits
+
+
+def check_classes(*trained, y=(0, 0, 1, 1, 0, 0, 1, 1), model=None):
+    """Refuse splits of four members and four others, of which some are trained on, or not."""
+    splits = [NS(trained=array(one, dtype=bool)) for one in trained]
+    records, membership = NS(y=array(y)), np.arange(8) < 4
+    model = LogisticRegression() if model is None else model
+    return tell_refusal(lambda: _drift._check_classes(model, records, membership, splits))
+
+
+def score_labels(outputs, y, fits=False):
+    with np.errstate(over="ignore"):
+        found = (_drift.fit_labels if fits else _drift._score_labels)(outputs, array(y))
+    return found if found is None else found.tolist()
+
+
+def number_draws(rows, membership, people=None, picked=None):
+    fields = {} if people is None else {"group_by": people}
+    records = Records(array(rows, dtype=float).reshape(-1, 1), np.zeros(len(rows)), **fields)
+    picked = np.arange(len(rows)) if picked is None else array(picked)
+    with mock.patch.object(_drift, "pick_draws", lambda *given: picked):
+        return _drift._number_draws(records, membership, 10 + np.arange(len(rows)))
+
+
+def ask_drift(pvalue=0.5, loss_auc=0.5, model=None, error=None, warns=False):
+    """Return what is said of a drift, and what the test was given."""
+    found = _drift.DriftResult(2.6 if warns else 0.0, pvalue, 0.625, loss_auc, 5, 1200)
+
+    def test(*given, **settings):
+        if error is not None:
+            raise error
+        return found
+
+    request = NS(model=Ridge() if model is None else model, fit_params="f", n_jobs=3)
+    case = NS(request=request, records="r", membership="m", seeds={"checks": 4}, agreement=None)
+    tested = mock.Mock(side_effect=test)
+    with mock.patch.object(_drift, "_test_drift", tested):
+        told = _drift.DriftCheck().ask(case, None, None)
+    if tested.called:
+        settings = {"n_splits": "auto", "fit_params": "f", "n_jobs": 3, "random_state": 4}
+        assert tested.call_args.args[1:] == ("r", "m")
+        assert tested.call_args.kwargs == settings | {"half_models": ()}
+    return told.status, told.text.rpartition(" halves")[2]
+
+
+GIVEN = np.arange(80) % 4 < 2
+NO_SCORES = Outputs(array([1.0, 2.0]), kind="log_odds")
+EVEN = [[1, 0, 1, 0, 0, 0, 0, 0], [0, 0, 0, 0, 1, 0, 1, 0]]
+ODD = [[1, 1, 0, 1, 0, 0, 0, 0], EVEN[1]]
+OTHERS_ODD = [EVEN[0], [0, 0, 0, 0, 1, 1, 1, 0]]
+OF_DRIFT = [
+    (lambda: np.subtract(*rank_by_hand()).round(12).tolist(), [0.0, 0.0, 0.0]),
+    # Four members of whom one is below an other, by the difference and by the first model.
+    (
+        lambda: rank_left_out([5, 6, 7, 1], [1, 1, 1, 0], [1, 1, 0, 0])[1:],
+        (0.5, 0.5),
+    ),
+    (lambda: rank_left_out([5, 6, 3, 1], [6, 0, 0, 0], [1, 1, 0, 0])[1:], (0.5, 1.0)),
+    # Copies take no part, and equal sums say nothing.
+    (lambda: rank_left_out([9, 2, 3, 1], [0, 0, 0, 0], [1, 1, 0, 0], [-1, 0, 1, 2])[1], 0.5),
+    (lambda: rank_left_out([1, 1, 1, 1], [0, 0, 0, 0], [1, 1, 0, 0]), (0.0, 0.5, 0.5)),
+    (lambda: draw_split()[1], (True, [10, 10], 20, 7)),
+    (lambda: draw_split(is_class=False)[1][::2], (True, 20)),
+    (lambda: bool((draw_split(GIVEN)[0].trained[0] == (GIVEN & (np.arange(80) < 40))).all()), True),
+    (
+        lambda: bool((draw_split(GIVEN)[0].trained[1] == draw_split()[0].trained[1]).all()),
+        True,
+    ),
+    (
+        lambda: draw_splits(4),
+        (
+            [0, "0 again", 2, "2 again"],
+            [(0, 0, "fits 0"), (2, 2, None)],
+            {0: "fits 0"},
+        ),
+    ),
+    (
+        lambda: draw_splits(3, is_apart=False, n_given=2),
+        (
+            [0, 1, 2],
+            [(0, 0, "fits 0"), (1, 1, "fits 1"), (2, 2, None)],
+            {0: "fits 0", 1: "fits 1"},
+        ),
+    ),
+    (
+        lambda: [
+            one.astype(int).tolist()
+            for one in _drift._exchange_others(
+                _drift.HalvesSplit(array([[1, 0, 0, 0], [0, 0, 1, 0]]) > 0, [1, 3], 5),
+                array([1, 1, 0, 0]) > 0,
+            ).trained
+        ],
+        [[1, 0, 0, 0], [0, 0, 0, 1]],
+    ),
+    (
+        lambda: _drift._exchange_others(
+            _drift.HalvesSplit(array([[1, 0, 0, 0], [0, 0, 1, 0]]) > 0, [1, 3], 5),
+            array([1, 1, 0, 0]) > 0,
+        )[1:],
+        ([1, 2], 5),
+    ),
+    # A class in one half of a side alone, in more than half of the splits.
+    (lambda: check_classes(EVEN, EVEN), None),
+    (lambda: check_classes(EVEN, ODD), None),
+    (
+        lambda: check_classes(EVEN, ODD, OTHERS_ODD),
+        "The class 0 has so few members or non-members that only one half of them has it.",
+    ),
+    (lambda: check_classes(ODD, model=Ridge()), None),
+    (lambda: check_classes(EVEN, y=(0, 0, 1, 1, 0, 0, 1, 2))[:11], "The class 1"),
+    # A probability is at least a hundredth, and an error finite.
+    (
+        lambda: score_labels(Outputs(array([[0.25, 0.75], [0.999, 0.001]]), [0, 1]), [1, 1]),
+        [np.log(0.75), np.log(0.01)],
+    ),
+    (lambda: score_labels(Outputs(array([1.0, 3.0]), None, "value"), [2.0, 5.0]), [-1.0, -4.0]),
+    (lambda: score_labels(Outputs(array([1e200]), None, "value"), [0.0]), [-np.finfo(float).max]),
+    (lambda: score_labels(Outputs(array([0, 1]), [0, 1], "label"), [0, 0]), [1.0, 0.0]),
+    (lambda: score_labels(Outputs(array([0, 1]), [0, 1], "label"), [0, 0], True), [1.0, 0.0]),
+    (lambda: score_labels(Outputs(array([0, 1]), [0, 1], "label"), [0, 7], True), None),
+    (lambda: score_labels(NO_SCORES, [0, 1], True), None),
+    (lambda: score_labels(Outputs(array([1.0]), None, "value"), [2.0], True), [-1.0]),
+    (lambda: number_draws([1, 2, 2], [1, 0, 1]), [0, 1, 2]),
+    (lambda: number_draws([1, 2, 3], [1, 0, 1], list("aba")), [0, 1, 0]),
+    (lambda: number_draws([1, 2, 2], [1, 0, 0], picked=[0, 1]), [10, 11, -1]),
+    (
+        lambda: ask_drift(),
+        ("passed", f" (AUC 0.625, p = 0.5; a warning is given at {_drift._LEVEL:g} or below)."),
+    ),
+    (
+        lambda: ask_drift(0.001, warns=True),
+        (
+            "warning",
+            " (AUC 0.625): the relation of labels to features differs between the two sides.",
+        ),
+    ),
+    (
+        lambda: ask_drift(0.001, 0.75, warns=True)[1].partition("sides.")[2],
+        " A model that knew none of these members would rank them above the non-members (AUC 0.750 "
+        "by the loss, trained on 1,200 records).",
+    ),
+    (lambda: ask_drift(model=NS(fit=1, predict=1))[0], "not run"),
+    (lambda: ask_drift(model=CallableVictim(np.sum, [0, 1]))[0], "not run"),
+    (lambda: ask_drift(error=_drift.UnansweredError("Too few.")), ("not run", "Too few.")),
+]
+
+
+def test_drift_by_hand():
+    expect_answers(OF_DRIFT)
