@@ -910,6 +910,11 @@ def describe_array(X):
     return {one.kind: one.values.tolist() for one in found if one.kind in ("zero", "infinite")}
 
 
+def read_values(values):
+    values, found = _formats._read_column_values(pd.Series(values), None)
+    return None if values is None else values.dtype.kind, [kind for kind, _ in found]
+
+
 def count_decimals(*values):
     return [one.tolist() for one in _formats._count_written_decimals(array(values), 1e-12)][:2]
 
@@ -1042,6 +1047,14 @@ FORMS = [
         {"zero": [0.25, 0.75], "infinite": [0.25, 0.0]},
     ),
     (lambda: describe_array([[["a"]], [["b"]]]), {}),
+    # Numbers are read as they are, and complex ones are texts; of truth it is told if it lacks.
+    (lambda: read_values([1, 2]), ("i", [])),
+    (lambda: read_values(pd.array([1, None], dtype="Int64")), ("f", [])),
+    (lambda: read_values([1j, 2j])[1][:2], ["missing", "no text"]),
+    (lambda: read_values([True, False]), (None, ["missing"])),
+    (lambda: read_values(["a", "b"])[1][:2], ["missing", "no text"]),
+    (lambda: read_values(pd.Categorical(["a", "b"]))[1][:2], ["missing", "no text"]),
+    (lambda: read_values(pd.to_datetime(["2020-01-01", "2021-01-01"]))[1][:1], ["missing"]),
     (lambda: describe_array(np.zeros((2, 0, 3))), {}),
 ]
 

@@ -5,12 +5,15 @@ from types import SimpleNamespace as NS
 from unittest import mock
 
 import numpy as np
+import pandas as pd
 from by_hand import expect_answers, tell_refusal
 from numpy import array, nan
+from scipy.stats import norm
 from sklearn.linear_model import LogisticRegression, Ridge
 
 from skmia import Outputs
 from skmia.attacks import LiRA, ThresholdAttack
+from skmia.metrics import Interval
 from skmia.report import _checks_of_release, _release, _run
 from skmia.report._pool_size import ENOUGH, MEMORY, MOST, TIME, UNMEASURED
 
@@ -522,8 +525,79 @@ def list_failed(release="service", service="leak", file="leak"):
         return _release._list_failed(report, "policy", release)
 
 
+def measure_table():
+    """Measure a table by numbers of two kinds, of which one is not known."""
+    first, second = [*_release._NUMBERS.items()][:2]
+    names = [f"{first[1]} 1", f"{first[1]} 2", f"{second[1]} 1", "another"]
+    results = pd.DataFrame(
+        {
+            "estimate": [0.25, 0.5, nan, 0.75],
+            "n_attacks": [10, 20, 99, 99],
+            "n_controls": [30, 15, 99, 99],
+        },
+        index=names,
+    )
+    report = NS(settings={"confidence_level": 0.9}, results=results)
+    largest = lambda bound, rows, level: (  # noqa: E731
+        bound.args,
+        [one["estimate"] for one in rows],
+        level,
+    )
+    with mock.patch.object(_release, "_bound_largest", largest):
+        (found,) = _release.measure_table(report)
+        return found.name == first[0], found.n_records, found.interval(0.95)
+
+
+def bound_largest(*numbers):
+    seen = []
+
+    def bound(number, level):
+        seen.append(round(level, 6))
+        return Interval(number, 10 * number - level, 10 * number + level)
+
+    return tuple(_release._bound_largest(bound, numbers, 0.9)), seen
+
+
+def recommend_table(evidence="none"):
+    """Return a recommendation for a table, and what it is made of."""
+    report = NS(
+        evidence=evidence, verdict="It is odd.", seeds={"a": 7}, versions={"b": "1", "c": "2"}
+    )
+    report.created = "today"
+    parts = {
+        "load_policy": lambda policy: f"loaded {policy}",
+        "measure_table": lambda report: "numbers",
+        "recommend": lambda *given, **named: NS(given=given, named=named),
+        "replace": lambda found, **changed: NS(**vars(found) | changed),
+    }
+    with mock.patch.multiple(_release, **parts):
+        found = _release.recommend_table(report, "house", "conditions", {"d": "3"})
+    told = vars(found)
+    return told["given"], told["named"], told.get("result"), told.get("reasons")
+
+
+NORMAL = norm.isf(0.005) / norm.isf(0.025)
+ORIGIN = {"created": "today", "versions": "b 1, c 2", "a": "7", "d": "3"}
 POOLED = {"n_jobs": 2, "store": "outputs", "random_state": 9, "n_estimators": 4}
 RELEASES = [
+    (lambda: measure_table(), (True, 40, ((0.9,), [0.25, 0.5], 0.95))),
+    (lambda: bound_largest(0.25), ((0.25, 1.6, 3.4), [0.9, 0.9])),
+    (lambda: bound_largest(0.25, 0.5), ((0.5, 5 - 0.95, 5.9), [0.9, 0.9, 0.95, 0.95])),
+    (
+        lambda: recommend_table(),
+        (
+            ("loaded house", "table", "numbers"),
+            {"conditions": "conditions", "provenance": ORIGIN},
+            None,
+            None,
+        ),
+    ),
+    (lambda: recommend_table("unknown")[2:], ("cannot be said", ("It is odd.",))),
+    (lambda: tuple(_release._bound(0.95, (0.5, 0.25, 1.0), 0.95)), (0.5, 0.25, 1.0)),
+    (
+        lambda: tuple(_release._bound(0.95, (0.5, 0.25, 1.0), 0.99)),
+        (0.5, 0.5 - 0.25 * NORMAL, 0.5 + 0.5 * NORMAL),
+    ),
     (
         lambda: measure_changes(),
         (
