@@ -159,6 +159,13 @@ def leave_out(costs, are_default=True):
     return [*found.attacks], found.notes, [*plan.attacks]
 
 
+def expect_alone(**costs):
+    attacks = {name: LiRA() if name == "lira" else ThresholdAttack() for name in costs}
+    names = {id(one): name for name, one in attacks.items()}
+    with mock.patch.object(_budget, "expect_attack", lambda one, case: costs[names[id(one)]]):
+        return _budget.expect_alone(attacks, None)
+
+
 def remember(attack, given=5):
     found = _budget.with_memory(attack, NS(max_bytes=given))
     return found is attack and attack.max_bytes
@@ -208,6 +215,7 @@ BUDGETS = [
     (lambda: _budget.AuditBudget(7, None).max_seconds, None),
     (lambda: _budget.AuditBudget(7, 2.0).seconds, 36.0),
     (lambda: _budget.AuditBudget(7, 2.0).max_seconds, 36.0),
+    (lambda: expect_alone(t=1, u=None, lira=2), {"t": 1}),
     (lambda: expect_attack(ThresholdAttack()), (None, False)),
     (lambda: expect_attack(Costly()), ((5.0, 3.0), True)),
     (lambda: expect_attack(Costly(), 3), (None, True)),

@@ -1,11 +1,12 @@
 """Numbers of an audit and of its checks from small arrays, with answers by hand."""
 
+from contextlib import nullcontext
 from types import SimpleNamespace as NS
 from unittest import mock
 
 import numpy as np
 import pandas as pd
-from by_hand import expect_answers
+from by_hand import expect_answers, tell_refusal
 from numpy import array, inf, nan
 from scipy import sparse, stats
 from scipy.special import expit
@@ -23,9 +24,10 @@ from skmia.report import (
     _shared_rows,
     _sides,
     _surrogate,
+    _validation_rows,
 )
 from skmia.report._sides import BOTH, HELD_OUT, MEMBERS, SidesReader, TrainedAnswers
-from skmia.report.agreement import _clones, _file_questions, _skill
+from skmia.report.agreement import _answered_rows, _clones, _file_questions, _skill
 from skmia.report.checks import _duplicates, _formats, _permutation, _record_rates, _results, _units
 
 # -- rows on both sides
@@ -1323,6 +1325,144 @@ GAPS = [
 ]
 
 
+# -- what stopped a training, and what is asked where an audit ends
+
+
+class Booster:
+    """A model that computes the best score that it has noted."""
+
+    def __init__(self, score=None, **noted):
+        self.score = score
+        vars(self).update(noted)
+
+    @property
+    def best_score(self):
+        return self.score
+
+
+def list_noted(model):
+    return _validation_rows._list_noted(model)
+
+
+def stop_training(noted=(0.5,), members=(0.25,), others=(0.5,), given=False):
+    """Return whether a training was stopped by others, by the scores of both sides."""
+    case = NS(membership=array([True, False]), victim="model")
+    sides = {True: members, False: others}
+    parts = {
+        "_are_given": lambda case: given,
+        "_list_noted": lambda model: [*noted] if model == "model" else None,
+        "_measure_validation_side": lambda case, side: [*sides[bool(side[0])]],
+    }
+    with mock.patch.multiple(_validation_rows, **parts):
+        told = _validation_rows.stops_on_held_out(case)
+    return told and told[:8]
+
+
+def are_given(rows, labels=None, params=None, n=4):
+    """Return whether rows are held-out rows of a case, of which there are so many."""
+    records = Records(np.arange(2.0 * n).reshape(-1, 1), np.zeros(2 * n))
+    case = NS(records=records, membership=np.arange(2 * n) < n)
+    labels = np.zeros(len(rows)) if labels is None else labels
+    given = {"X_val": array(rows, dtype=float).reshape(-1, 1), "y_val": array(labels)}
+    case.request = NS(fit_params=given if params is None else params)
+    return _validation_rows._are_given(case)
+
+
+def withhold():
+    """Return the outcomes of checks of an audit that ended before its attacks."""
+    kinds = {"known": (_examine.KNOWN, "always"), "other": ("role", "always")}
+    kinds |= {"some": ("role", _examine.SOMETIMES), "both": (_examine.KNOWN, _examine.SOMETIMES)}
+    listed = [
+        NS(name=name, role=role, presence=presence) for name, (role, presence) in kinds.items()
+    ]
+
+    def ask(check, case, run, findings):
+        assert (case, run, len(findings.numbers)) == ("case", None, 0)
+        return f"asked {check.name}"
+
+    parts = {"checks": NS(CHECKS=listed), "_ask_check": ask}
+    with mock.patch.multiple(_examine, **parts):
+        found = _examine.withhold("case").checks
+    return {
+        name: one if isinstance(one, str) else (one.name, one.status, one.text)
+        for name, one in found.items()
+    }
+
+
+def fit_sides():
+    """Return the skill of a model on members and on others, whose masks are measured."""
+    rows = _answered_rows.AnsweredRows(
+        NS(), None, None, array([True, False, True]), None, None, None
+    )
+    vars(rows)["scores"] = "scores"
+    with mock.patch.object(
+        _answered_rows.AnsweredRows, "measure", lambda self, scores, mask: (scores, mask.tolist())
+    ):
+        return rows.fit(), rows.fit(False)
+
+
+def examine(memory=False, error=None):
+    """Return the outcomes of checks in their order, of people that can be measured or not."""
+    listed = [
+        NS(name=name, part=f"p {name}", reads=reads) for name, reads in (("b", "a"), ("a", ""))
+    ]
+    parts = {
+        "checks": NS(CHECKS=listed),
+        "_measure_all_attacks": lambda case, run: "numbers",
+        "_measure_repetitions": lambda case, run, clock: ("power", "disparity"),
+        "_ask_within_budget": lambda check, case, run, found: (
+            None if memory and check.name == "a" else (check.name, [*found.checks])
+        ),
+        "measure_people": mock.Mock(side_effect=error, return_value="people"),
+    }
+    with mock.patch.multiple(_examine, **parts):
+        call = lambda: _examine.examine("case", "run", lambda part: nullcontext())  # noqa: E731
+        refusal = tell_refusal(call)
+        if refusal is not None:
+            return refusal
+        found = call()
+    return found.checks, found.person_level, [*found.lacks]
+
+
+ENDED = "The audit ended before."
+STOPPED = [
+    (lambda: list_noted(Booster(0.5)), [0.5]),
+    (lambda: list_noted(Booster(None, best_score_={"a": 0.25, "b": {"c": 2}})), [0.25, 2.0] * 2),
+    (lambda: list_noted(NS(_best_score=0.75)), [0.75]),
+    (lambda: list_noted(NS(best_score=inf, _best_score=nan)), []),
+    (lambda: list_noted(NS(best_estimator_=Booster(0.5))), [0.5]),
+    (lambda: list_noted(NS(steps=[("a", Booster(0.25)), ("b", Booster(0.5))])), [0.5]),
+    (lambda: list_noted(NS()), []),
+    (lambda: stop_training(), "the scor"),
+    (lambda: stop_training(given=True), "they are"),
+    (lambda: stop_training([]), None),
+    (lambda: stop_training(others=[0.75]), None),
+    (lambda: stop_training(members=[0.75, 0.5]), None),
+    (lambda: stop_training([0.1, 0.5], [0.75], [0.25, 0.5]), "the scor"),
+    # Half of the held-out rows, with their labels, are among validation rows.
+    (lambda: are_given([4, 5, 0]), True),
+    (lambda: are_given([4, 0, 1]), False),
+    (lambda: are_given([4, 5], [0, 1]), False),
+    (lambda: are_given([4, 5], params=len), False),
+    (
+        lambda: are_given(
+            [], params={"X_val": 3, "y_val": 4, "eval_set": [(array([[4.0], [5.0]]), np.zeros(2))]}
+        ),
+        True,
+    ),
+    (
+        lambda: withhold(),
+        {"known": "asked known", "other": ("other", "not run", ENDED)},
+    ),
+    (lambda: fit_sides(), (("scores", [True, False, True]), ("scores", [False, True, False]))),
+    # Checks are asked after those that they read, and listed in their own order.
+    (lambda: examine(), ({"b": ("b", ["a"]), "a": ("a", [])}, "people", [])),
+    (lambda: examine(memory=True)[0], {"b": ("b", [])}),
+    (lambda: examine(error=MemoryError())[1:], (None, ["person level"])),
+    (lambda: examine(error=KeyError("odd")), "'odd'"),
+]
+
+
 def test_shared_rows_by_hand():
     expect_answers(SHARED)
 
@@ -1365,3 +1505,7 @@ def test_curves_and_used_rows_by_hand():
 
 def test_gaps_by_hand():
     expect_answers(GAPS)
+
+
+def test_stopped_trainings_and_audits_by_hand():
+    expect_answers(STOPPED)
