@@ -756,6 +756,17 @@ def count_listed(n_unmatched=None):
     return _case.Case.n_listed.fget(case)
 
 
+def list_candidates(unmatched=None):
+    queried = Records(np.zeros((2, 1)), array([0, 1]))
+    found = _case.Case.candidates.fget(NS(queried=queried, unmatched=unmatched))
+    return found is queried, found.y.tolist()
+
+
+def allow_bytes(max_bytes):
+    with mock.patch.object(_case, "allow_bytes", lambda X: 7.0):
+        return _case.Case.bytes_allowed.fget(NS(max_bytes=max_bytes, records=NS(X=None)))
+
+
 class FileAttack(BaseEstimator):
     """An attack on a file that says how many rows it was trained on, and what it was given."""
 
@@ -831,6 +842,9 @@ OF_CASES = [
     (lambda: [*_case.list_shares()].index(_case.AS_FILE), 1),
     (lambda: _case.AS_FILE in _case.list_shares(False) or len(_case.list_shares(False)), 5),
     (lambda: [count_listed(), count_listed(3)], [4, 7]),
+    (lambda: list_candidates(), (True, [0, 1])),
+    (lambda: list_candidates(Records(np.ones((1, 1)), array([1]))), (False, [0, 1, 1])),
+    (lambda: [allow_bytes("auto"), allow_bytes(5)], [7.0, 5.0]),
     # Six of ten candidates are members; of more rows than 0.5% beyond them it is fitted again.
     (lambda: attack_file(6), (0.6, (6, 0.0), ["with 0"], 0.0)),
     (lambda: attack_file(5)[1], (5, 0.0)),
