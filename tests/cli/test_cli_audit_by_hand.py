@@ -535,7 +535,40 @@ def load_file(name, *, trusts=False, classes=None):
         return tell_refusal(call) or (call(), seen[len(seen) // 2 :])
 
 
+def load_model(error=None, **given):
+    """Return a loaded model, or why it is refused, and what was asked before and behind."""
+    seen = []
+
+    def load(path, trusts, classes):
+        if error is not None:
+            raise error
+        return seen.append(("load", trusts, classes)) or "model"
+
+    parts = {
+        "refuse_other_model": lambda path, option, reads_onnx: seen.append((option, reads_onnx)),
+        "check_file": lambda path, option: seen.append((path, option)),
+        "_load_model_file": load,
+        "refuse_other_object": seen.append,
+    }
+    with mock.patch.multiple(_model, **parts):
+        call = lambda: _model.load_model("m", trust_pickle=7, **given)  # noqa: E731
+        refusal = tell_refusal(call)
+        if refusal is not None:
+            return refusal
+        seen.clear()
+        return call(), seen
+
+
 MODELS = [
+    (
+        lambda: load_model(),
+        ("model", [("--model", True), ("m", "--model"), ("load", 7, None), "model"]),
+    ),
+    (
+        lambda: load_model(option="MODEL", onnx=False, classes=[1])[1][:3],
+        [("MODEL", False), ("m", "MODEL"), ("load", 7, [1])],
+    ),
+    (lambda: load_model(_model.CommandError("It is odd.")), "--model: It is odd."),
     (
         lambda: load_skops("0.11.9"),
         "skops 0.11.9 can be made to run code by a file; 0.12 is the first version that cannot",
