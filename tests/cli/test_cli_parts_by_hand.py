@@ -30,6 +30,7 @@ from sklearn.utils.validation import check_array
 from skmia import Records
 from skmia.cli import (
     _damaged_models,
+    _features_and_target,
     _inputs,
     _labels,
     _main,
@@ -1199,3 +1200,32 @@ def test_a_page_is_refused_beside_its_numbers_alone(name, tmp_path):
 
 def test_victims_and_words_by_hand():
     expect_answers(VICTIM)
+
+
+def test_documents_are_read_up_to_a_size_as_json(tmp_path, monkeypatch):
+    monkeypatch.setattr(_stored_documents, "_MOST_BYTES", 2_000_000)
+    path = tmp_path / "a.json"
+
+    def read(content):
+        path.write_bytes(content)
+        call = lambda: _stored_documents.read_json_document(path)  # noqa: E731
+        told = tell_refusal(call)
+        return call() if told is None else told.removeprefix(f"{path} ")
+
+    expect_answers(
+        [
+            (lambda: read(b'{"a": 1}'), {"a": 1}),
+            (lambda: len(read(b'"' + b"x" * 1_999_998 + b'"')), 1_999_998),
+            (lambda: read(b'"' + b"x" * 1_999_999 + b'"'), "has more than 2 MB, as no audit has"),
+            (lambda: read(b'{"a":\n ]'), "is not valid JSON (line 2, column 2)"),
+            (lambda: read(b'{"a": NaN}'), "is not valid JSON"),
+            (lambda: read(b"\xff"), "is not valid JSON"),
+            (lambda: read(b"[" * 100_000), "is not valid JSON"),
+        ]
+    )
+
+
+def test_the_value_of_the_others_is_named():
+    table = pd.DataFrame({"m": ["yes", " no ", "yes"]})
+    inside = array([True, False, True])
+    assert _features_and_target.name_other_value(table, "m", "yes", inside) == "no"
