@@ -1077,7 +1077,21 @@ def can_answer(error=None):
     return found
 
 
+def check_command(*words):
+    told = tell_refusal(lambda: _spelling._check_command([*words]))
+    return told and told.partition("); ")[2]
+
+
 VICTIM = [
+    (lambda: [check_command("audit"), check_command("--version")], [None, None]),
+    (lambda: check_command("adit"), "did you mean 'skmia audit'?"),
+    (lambda: check_command("Diff"), "did you mean 'skmia compare'?"),
+    (lambda: check_command("zzzz"), "skmia --help lists them"),
+    (
+        lambda: check_command("a.csv", "b c"),
+        "a command comes first, as in 'skmia audit a.csv 'b c''",
+    ),
+    (lambda: check_command("help"), "did you mean 'skmia --help'?"),
     (lambda: [can_answer(), can_answer(KeyError("a"))], [True, False]),
     (
         lambda: train_victim(),
