@@ -43,6 +43,7 @@ from skmia.cli import (
     _spelling,
     _stored_documents,
     _table,
+    _write_page,
 )
 from skmia.victims import KnownColumn
 
@@ -1082,7 +1083,20 @@ def check_command(*words):
     return told and told.partition("); ")[2]
 
 
+def take_words(argv=None):
+    with (
+        mock.patch.object(_main, "_main", lambda words: words),
+        mock.patch.object(_main.sys, "argv", ["skmia", "policy", "cautious"]),
+    ):
+        return _main.main(argv)
+
+
 VICTIM = [
+    (lambda: [take_words(), take_words(("audit",))], [["policy", "cautious"], ["audit"]]),
+    (
+        lambda: [_write_page.describe_page(one) for one in (None, Path("a.html"))],
+        ["A page of this: --out FILE.html", "written: a.html"],
+    ),
     (lambda: [check_command("audit"), check_command("--version")], [None, None]),
     (lambda: check_command("adit"), "did you mean 'skmia audit'?"),
     (lambda: check_command("Diff"), "did you mean 'skmia compare'?"),
