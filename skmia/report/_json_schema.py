@@ -74,9 +74,7 @@ def count(low=0):
 
 
 def word(*words):
-    return _name_field_kind(
-        f"one of {', '.join(words)}", lambda value: isinstance(value, str) and value in words
-    )
+    return _name_field_kind(f"one of {', '.join(words)}", lambda value: value in words)
 
 
 def text(value, where):

@@ -364,7 +364,7 @@ def _list_other_groups(document, routes):
                 rows.setdefault(name_group(row), {})[row["attack"]] = f"{row['estimate']:.3f}"
     names = list(dict.fromkeys(names))
     cells = [(group, [found.get(name, "-") for name in names]) for group, found in rows.items()]
-    return {"names": names, "rows": cells} if len(names) > 1 or len(cells) else None
+    return {"names": names, "rows": cells} if cells else None
 
 
 def _list_exposed_records(document, values):

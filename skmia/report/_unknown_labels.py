@@ -95,8 +95,8 @@ def find_unknown_labels(outputs, y, membership):
         _refuse_unknown_labels(outputs, y, why)
     # Classes without a member are unknown to the model. What is left out on one side is left out on
     # the other: classes that only members have would tell the sides apart by the label alone.
-    is_lost = (~known & ~membership & ~np.isin(y, y[membership])).any()
-    unmatched = known & membership & ~np.isin(y, y[known & ~membership])
+    is_lost = (~known & ~np.isin(y, y[membership])).any()
+    unmatched = known & membership & ~np.isin(y, y[~membership])
     unmatched &= bool(is_lost)
     kept = known & ~unmatched
     if not (kept & membership).any() or not (kept & ~membership).any():

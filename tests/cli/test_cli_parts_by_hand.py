@@ -1,8 +1,11 @@
 """Parts of the command line that few calls reach, with answers by hand; each term decides once."""
 
+import json
 import tomllib
+from functools import partial
 from hashlib import sha256
 from pathlib import Path
+from threading import Thread
 from types import SimpleNamespace as NS
 from unittest import mock
 
@@ -11,29 +14,36 @@ import pandas as pd
 import pytest
 from by_hand import expect_answers, tell_refusal
 from numpy import array, nan
+from scipy.sparse import csr_array
 from sklearn.base import BaseEstimator
 from sklearn.cluster import DBSCAN, KMeans
 from sklearn.ensemble import IsolationForest
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.gaussian_process import GaussianProcessClassifier as GaussianProcess
-from sklearn.linear_model import LogisticRegression
+from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from sklearn.tree import DecisionTreeClassifier
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
+from sklearn.utils.validation import check_array
 
 from skmia import Records
 from skmia.cli import (
     _damaged_models,
+    _features_and_target,
     _inputs,
     _labels,
+    _main,
     _model_input,
     _options,
     _other_objects,
     _parser,
     _policy,
     _reading,
+    _spelling,
+    _stored_documents,
     _table,
+    _write_page,
 )
 from skmia.victims import KnownColumn
 
@@ -186,6 +196,10 @@ def check_sizes(n_estimators, n_fitted):
     return tell_refusal(lambda: _damaged_models._check_sizes(voters))
 
 
+def map_labels(values, pairs):
+    return _labels.map_labels(pd.Series(values, name="t"), pairs, ["a", "b", "y"])
+
+
 class Foreign:
     """What a package of another name has saved."""
 
@@ -275,7 +289,10 @@ ANSWERS = {
         (
             lambda: require(
                 _damaged_models._expect_catboost_document(
-                    {"features_info": {}, "scale_and_bias": [1, [0.0]]}
+                    {
+                        "features_info": {"float_features": [{"borders": None}]},
+                        "scale_and_bias": [1, [0.0]],
+                    }
                 )
             ),
             True,
@@ -446,6 +463,28 @@ ANSWERS = {
         (lambda: _inputs._check_weights_option(options(), GaussianProcess()), None),
     ],
     _labels: [
+        (
+            lambda: _labels.show_labels("abcdefghi"),
+            "'a', 'b', 'c', 'd', 'e', 'f', 'g', 'h' and 1 more",
+        ),
+        # A label stands for the class that is named for it, or for the one of its own name.
+        (lambda: map_labels(["x", "y", "x"], {"x": "b"}), ["b", "y", "b"]),
+        (
+            lambda: tell_refusal(lambda: map_labels(["x", None, None, "y"], {"x": "b"})),
+            "--target: column 't' has no value in 2 of 4 rows",
+        ),
+        (
+            lambda: tell_refusal(lambda: map_labels(["y", "a"], {"y": "b", "x": "b"})),
+            "--label-map: column 't' has no label 'x'; it has 'a' and 'y'",
+        ),
+        (
+            lambda: tell_refusal(lambda: map_labels(["y", "x", "z"], {"x": "c"})),
+            "--label-map: 'c' is not a class of the model, which has 'a', 'b' and 'y'",
+        ),
+        (
+            lambda: tell_refusal(lambda: map_labels(["y", "z"], {}))[:40],
+            "--label-map: 'z' is not a class of the m",
+        ),
         (
             lambda: _labels.propose_classes(array([0, 1]), array(["x", "x"]), ["x", "y"])[:9],
             "--classes",
@@ -703,6 +742,201 @@ ANSWERS = {
 }
 
 
+# -- numbers of models that their packages do not check
+
+
+NODE = [("left", int), ("right", int), ("feature_idx", int), ("is_leaf", int)]
+NODE += [("is_categorical", int), ("bitset_idx", int), ("value", float)]
+
+
+def nodes(*rows):
+    """Return nodes of a predictor: a split with two leaves, or others."""
+    usual = [(1, 2, 1, 0, 1, 0, 0.0), (-1, -1, 9, 1, 1, 9, 1.0), (-1, -1, 9, 1, 1, 9, 2.0)]
+    return np.array([*rows] or usual, dtype=NODE)
+
+
+LEAF = (-1, -1, 9, 1, 0, 0, 1.0)
+
+
+def check_predictor(*rows, raw=(1, 8), binned=(1, 8)):
+    sets = {"raw_left_cat_bitsets": np.zeros(raw), "binned_left_cat_bitsets": np.zeros(binned)}
+    return require(_damaged_models._expect_predictor(NS(nodes=nodes(*rows), **sets)))
+
+
+def check_boosting(*rows, is_categorical=(False, True, False), n_edges=3, n_features=3):
+    parts = {
+        "read_categories_of_boosting": lambda model: (array(is_categorical), [0] * n_edges),
+        "read_trees_of_boosting": lambda model: [NS(nodes=nodes(*rows))],
+    }
+    with mock.patch.multiple(_damaged_models, **parts):
+        return require(_damaged_models._expect_boosting(NS(n_features_in_=n_features)))
+
+
+REGRESSION = DecisionTreeRegressor(max_depth=1).fit([[0.0], [1.0]], [0.5, 1.5])
+OF_TWO = DecisionTreeRegressor(max_depth=1).fit([[0.0], [1.0]], [[0.5, 1.0], [1.5, 2.0]])
+CLASSES = DecisionTreeClassifier(max_depth=1).fit([[0.0], [1.0]], [0, 1])
+
+
+def check_stages(stages=((REGRESSION,),), classes=None, n_trees=1, init=None):
+    model = NS(estimators_=array(stages, dtype=object), n_trees_per_iteration_=n_trees)
+    if classes is not None:
+        model.classes_, model.init_ = range(classes), NS() if init is None else NS(classes_=init)
+    with mock.patch.object(_damaged_models, "is_classifier", lambda model: classes is not None):
+        return require(_damaged_models._expect_stages(model))
+
+
+class State:
+    def __init__(self, *parts):
+        self.parts = parts
+
+    def __getstate__(self):
+        return self.parts
+
+
+def check_binary_tree(order=(1, 0, 2), start=0, end=3, is_leaf=(0, 1, 1), bounds=(2, 3, 2)):
+    """Check a tree of three rows of two columns, with a root and two leaves."""
+    found = np.zeros(len(is_leaf), dtype=[("idx_start", int), ("idx_end", int), ("is_leaf", int)])
+    found["idx_start"], found["idx_end"], found["is_leaf"] = start, end, is_leaf
+    parts = np.zeros((3, 2)), array(order), found, np.zeros(bounds), "more"
+    return require(_damaged_models._expect_binary_tree(State(*parts)))
+
+
+def check_svm(counts=(1, 2), rows=1, columns=3, n_intercepts=1, calibration=0, **given):
+    """Check a machine of two classes with three vectors of two columns."""
+    usual = {"support_vectors_": np.zeros((3, 2)), "kernel": "rbf", "support_": [4, 0, 2]}
+    usual |= {"shape_fit_": (5, 2), "classes_": ["a", "b"]}
+    found = NS(coefficients=np.zeros((rows, columns)), counts=array(counts))
+    found.intercepts, found.calibrations = [0.0] * n_intercepts, [[], [0.0] * calibration]
+    with mock.patch.object(_damaged_models, "read_support_vectors", lambda model: found):
+        return require(_damaged_models._expect_svm(NS(**usual | given)))
+
+
+def check_tree(**changed):
+    """Check the state of a tree of three nodes."""
+    state = REGRESSION.tree_.__getstate__()
+    state["nodes"] = state["nodes"].copy()
+    for name, value in changed.items():
+        if name in ("node_count", "values"):
+            state[name] = value
+        elif name != "n_features":
+            state["nodes"][name] = value
+    tree = NS(__getstate__=lambda: state, n_features=changed.get("n_features", 1))
+    return require(_damaged_models._expect_tree(tree))
+
+
+def check_categories(mapping, n_columns=3):
+    pairs = [([0, 1], 2), (mapping, n_columns)]
+    with mock.patch.object(_damaged_models, "read_infrequent_categories", lambda model: pairs):
+        return require(_damaged_models._expect_categories(None))
+
+
+def check_file(name, stored, tmp_path):
+    path = tmp_path / name
+    path.write_text(json.dumps(stored), "utf-8")
+    given = {
+        "_expect_xgboost_document": lambda learner: [learner < 2],
+        "_expect_catboost_document": lambda stored: [stored["features_info"] < 2],
+    }
+    with mock.patch.multiple(_damaged_models, **given):
+        return tell_refusal(lambda: _damaged_models.check_booster_file(path)) is None
+
+
+COLUMN = {"kernel": "precomputed", "shape_fit_": (5, 5)}
+THREE = {"classes_": list("abc"), "counts": (1, 1, 1), "rows": 2, "n_intercepts": 3}
+DAMAGES = [
+    (lambda: check_predictor(), True),
+    (lambda: check_predictor(LEAF), True),
+    (lambda: check_predictor((1, 2, 1, 0, 1, 1, 0.0), LEAF, LEAF), False),
+    (lambda: check_predictor((1, 2, 1, 0, 1, 1, 0.0), LEAF, LEAF, raw=(2, 8), binned=(2, 8)), True),
+    (lambda: check_predictor((1, 2, 1, 0, 1, 1, 0.0), LEAF, LEAF, raw=(2, 8)), False),
+    (lambda: check_predictor((1, 2, 1, 0, 0, 1, 0.0), LEAF, LEAF), True),
+    (lambda: check_predictor((1, 1, -1, 0, 0, 0, 0.0), LEAF), False),
+    (lambda: check_predictor((0, 1, 1, 0, 0, 0, 0.0), LEAF), False),
+    (lambda: check_predictor((1, 2, 1, 0, 0, 0, 0.0), LEAF), False),
+    (lambda: check_predictor((-1, -1, 9, 1, 0, 0, nan)), False),
+    (lambda: check_predictor(raw=(1, 7)), False),
+    (lambda: check_predictor(binned=(8,)), False),
+    (lambda: check_boosting((1, 2, 1, 0, 1, 0, 0.0), (-1, -1, 0, 1, 1, 0, 1.0)), True),
+    (lambda: check_boosting((1, 2, 3, 0, 0, 0, 0.0)), False),
+    (lambda: check_boosting((1, 2, 2, 0, 0, 0, 0.0)), True),
+    (lambda: check_boosting((1, 2, 2, 0, 1, 0, 0.0)), False),
+    (lambda: check_boosting((1, 2, 2, 1, 1, 0, 0.0)), True),
+    (lambda: check_boosting(LEAF[:2] + (0,) + LEAF[3:], n_edges=2), False),
+    (lambda: check_boosting(LEAF[:2] + (0,) + LEAF[3:], n_features=4), False),
+    (lambda: check_stages(), True),
+    (lambda: check_stages(classes=2), True),
+    (lambda: check_stages(classes=2, init=range(3)), False),
+    (lambda: check_stages(classes=2, init=range(2)), True),
+    (lambda: check_stages([[REGRESSION] * 3], classes=3, n_trees=3), True),
+    (lambda: check_stages([[REGRESSION] * 3], classes=3), False),
+    (lambda: check_stages([[REGRESSION]], classes=3, n_trees=3), False),
+    (lambda: check_stages([[REGRESSION] * 2], classes=2, n_trees=2), False),
+    (lambda: check_stages([REGRESSION]), False),
+    (lambda: check_stages([[REGRESSION], [CLASSES]]), False),
+    (lambda: check_stages([[REGRESSION], [OF_TWO]]), False),
+    (lambda: check_stages([[REGRESSION], [Ridge()]]), False),
+    (lambda: check_binary_tree(), True),
+    (lambda: check_binary_tree(order=(1, 0)), False),
+    (lambda: check_binary_tree(order=(1, 0, 1)), False),
+    (lambda: check_binary_tree(start=-1), False),
+    (lambda: check_binary_tree(start=3), True),
+    (lambda: check_binary_tree(start=2, end=1), False),
+    (lambda: check_binary_tree(end=4), False),
+    (lambda: check_binary_tree(is_leaf=(0, 1, 0)), False),
+    (lambda: check_binary_tree(is_leaf=(0, 1), bounds=(2, 2, 2)), False),
+    (lambda: check_binary_tree(bounds=(2, 2, 2)), False),
+    (lambda: check_binary_tree(bounds=(2, 3, 3)), False),
+    (lambda: check_svm(), True),
+    (lambda: check_svm(counts=(-1, 4)), False),
+    (lambda: check_svm(counts=(0, 3)), True),
+    (lambda: check_svm(counts=(1, 1)), False),
+    (lambda: check_svm(counts=(1, 1, 1)), False),
+    (lambda: check_svm(columns=2), False),
+    (lambda: check_svm(rows=2), False),
+    (lambda: check_svm(rows=0, classes_=["a"]), False),
+    (lambda: check_svm(counts=(9,), n_intercepts=7, classes_=["a"]), True),
+    (lambda: check_svm(shape_fit_=(5, 3)), False),
+    (lambda: check_svm(n_intercepts=2), False),
+    (lambda: check_svm(calibration=1), True),
+    (lambda: check_svm(calibration=2), False),
+    (lambda: check_svm(**THREE), True),
+    (lambda: check_svm(**THREE | {"n_intercepts": 2}), False),
+    (lambda: check_svm(**THREE, calibration=3), True),
+    (lambda: check_svm(support_=[0, 1]), False),
+    (lambda: check_svm(support_=[]), True),
+    (lambda: check_svm(**COLUMN), True),
+    (lambda: check_svm(**COLUMN | {"support_": [5, 0, 2]}), False),
+    (lambda: check_svm(**COLUMN | {"support_": [-1, 0, 2]}), False),
+    (lambda: check_svm(**COLUMN | {"shape_fit_": (5, 6)}), False),
+    (lambda: check_svm(**COLUMN | {"support_": [0, 2]}), False),
+    (lambda: check_tree(), True),
+    (lambda: check_tree(node_count=2), False),
+    (lambda: check_tree(values=np.zeros((2, 1, 1))), False),
+    (lambda: check_tree(values=np.full((3, 1, 1), nan)), False),
+    (lambda: check_tree(n_features=0), False),
+    (lambda: check_tree(left_child=[1, -1, -1], right_child=[2, -1, 1]), False),
+    (lambda: require(_damaged_models._expect_owner(NS())), True),
+    (
+        lambda: [
+            require(_damaged_models._expect_owner(NS(tree_=NS(n_features=n), n_features_in_=3)))
+            for n in (2, 3)
+        ],
+        [False, True],
+    ),
+    (lambda: check_categories([0, 2]), True),
+    (lambda: check_categories([0, 3]), False),
+    (lambda: check_categories([-1, 2]), False),
+    (lambda: check_categories([0.0, 2.0]), False),
+    (lambda: check_categories(np.zeros(0, dtype=int)), True),
+    (lambda: require(_damaged_models._expect_function(partial(check_array, dtype=float))), True),
+    (lambda: require(_damaged_models._expect_function(partial(check_array, 3))), False),
+    (lambda: require(_damaged_models._expect_function(partial(print, sep=""))), False),
+    (lambda: require(_damaged_models._expect_function(partial(check_array, a=1, dtype=""))), False),
+    (lambda: require(_damaged_models._expect_sparse(csr_array(np.eye(2))) or ()), True),
+    (lambda: require(_damaged_models._expect_sparse(NS())), False),
+]
+
+
 @pytest.mark.parametrize("module", ANSWERS, ids=lambda module: module.__name__)
 def test_answers_by_hand(module):
     expect_answers(ANSWERS[module])
@@ -778,3 +1012,248 @@ def test_options_that_differ_are_saved_as_lines_of_toml(tmp_path):
         "drop": ["a b", "c"],
         "no-batching": True,
     }
+
+
+def test_numbers_that_contradict_each_other_are_refused():
+    expect_answers(DAMAGES)
+
+
+def test_files_of_boosters_are_checked_by_what_is_in_them(tmp_path):
+    check = partial(check_file, tmp_path=tmp_path)
+    assert check("a.json", {"learner": 1}) and not check("a.json", {"learner": 2})
+    assert check("a.json", {"features_info": 1}) and not check("a.json", {"features_info": 2})
+    assert check("a.json", {"else": 2}) and check("a.ubj", {"learner": 2})
+
+
+# -- victims that are trained here, words of options, and signals
+
+
+def train_victim(membership=None, task="classification", numbered=False):
+    """Return the notes on a victim, what it was trained on, and how its members were drawn."""
+    model, drawn = NS(fitted=None), []
+    recipe = NS(estimator=model, task=task, X=np.eye(4), y=array([0, 1, 0, 1]), labels={})
+
+    def draw(records, is_classification, seed):
+        drawn.append((is_classification, seed))
+        return array([True, False, True, False])
+
+    def fit(model, X, y, weights):
+        model.fitted = X.argmax(axis=1).tolist(), y.tolist(), weights
+        return model
+
+    ticks = iter([3.0, 7.5])
+    parts = {
+        "_make_recipe": lambda arguments, frame, features: recipe,
+        "_describe_task": lambda recipe, arguments: "task",
+        "_draw_members": draw,
+        "needs_numbered_labels": lambda name, task: numbered,
+        "_train_net": lambda estimator, records, membership, arguments: membership.tolist(),
+        "shape_targets": lambda model, X, y, is_column: 10 * y + is_column,
+        "fit_weighted": fit,
+        "weights_for": lambda model, members: len(members),
+        "time": NS(perf_counter=lambda: next(ticks)),
+    }
+    with mock.patch.multiple(_inputs, **parts):
+        arguments = NS(seed=5, estimator="forest")
+        found = _inputs._train_victim(arguments, frame, [], {}, membership)
+    fitted = found.victim if numbered else found.victim.fitted
+    return found.notes, fitted, drawn, found.seconds
+
+
+def spell_option(word, options=("--fpr", "--seed", "--time-limit")):
+    aliases = {"--fpr": "--rates --max-fpr", "--gone": "--lost", "--seed=0": "--no-seed --zero"}
+    with mock.patch.object(_spelling, "_ALIASES", aliases):
+        return _spelling._spell_option(word, options)
+
+
+def tell_choice(message):
+    with mock.patch.object(_parser, "find_meant", lambda word, names, synonyms: [word, *names]):
+        return tell_refusal(lambda: _parser._CommandParser().error(message))
+
+
+def can_answer(error=None):
+    with mock.patch.object(_model_input, "query_victim", side_effect=error) as asked:
+        found = _model_input._can_answer("model", "X")
+    asked.assert_called_once_with("model", "X")
+    return found
+
+
+def check_command(*words):
+    told = tell_refusal(lambda: _spelling._check_command([*words]))
+    return told and told.partition("); ")[2]
+
+
+def take_words(argv=None):
+    with (
+        mock.patch.object(_main, "_main", lambda words: words),
+        mock.patch.object(_main.sys, "argv", ["skmia", "policy", "cautious"]),
+    ):
+        return _main.main(argv)
+
+
+VICTIM = [
+    (lambda: [take_words(), take_words(("audit",))], [["policy", "cautious"], ["audit"]]),
+    (
+        lambda: [_write_page.describe_page(one) for one in (None, Path("a.html"))],
+        ["A page of this: --out FILE.html", "written: a.html"],
+    ),
+    (lambda: [check_command("audit"), check_command("--version")], [None, None]),
+    (lambda: check_command("adit"), "did you mean 'skmia audit'?"),
+    (lambda: check_command("Diff"), "did you mean 'skmia compare'?"),
+    (lambda: check_command("zzzz"), "skmia --help lists them"),
+    (
+        lambda: check_command("a.csv", "b c"),
+        "a command comes first, as in 'skmia audit a.csv 'b c''",
+    ),
+    (lambda: check_command("help"), "did you mean 'skmia --help'?"),
+    (lambda: [can_answer(), can_answer(KeyError("a"))], [True, False]),
+    (
+        lambda: train_victim(),
+        (
+            ["task", "The members are a random half of the rows (--members names others)."],
+            ([0, 2], [0, 0], 2),
+            [(True, 5)],
+            4.5,
+        ),
+    ),
+    (lambda: train_victim(task="regression")[2], [(False, 5)]),
+    (
+        lambda: train_victim(array([False, True, True, True])),
+        (["task"], ([1, 2, 3], [10, 0, 10], 3), [], 4.5),
+    ),
+    (lambda: train_victim(numbered=True)[1::2], ([True, False, True, False], None)),
+    # Options of other tools, by all of a word or by what stands before its value.
+    (lambda: spell_option("--rates=0.1"), "--fpr=0.1"),
+    (lambda: spell_option("--max-fpr"), "--fpr"),
+    (lambda: spell_option("--lost"), "--lost"),
+    (lambda: spell_option("--no-seed"), "--seed=0"),
+    (lambda: spell_option("--zero=3"), "--seed=0=3"),
+    (lambda: spell_option("rates"), "rates"),
+    (lambda: spell_option("--seed"), "--seed"),
+    (lambda: spell_option("--timelimit=3"), "--time-limit=3"),
+    (lambda: spell_option("--Fpr"), "--fpr"),
+    (lambda: spell_option("--se", ["--s-e", "--s_e"]), "--se"),
+    (lambda: spell_option("-a", ["--a"]), "-a"),
+    (
+        lambda: tell_choice("argument A: invalid choice: 'b' (choose from 'x', 'y')"),
+        "argument A: invalid choice: 'b' (choose from 'x', 'y'); did you mean 'b' or 'x' or 'y'?",
+    ),
+    (lambda: tell_choice("another"), "another"),
+    (
+        lambda: _table._choose_table_identifiers(tables, NS(person=["pid"], keep=["code"])),
+        ["id"],
+    ),
+    (
+        lambda: _table._choose_table_identifiers(
+            {"real": tables["real"], "synthetic": tables["synthetic"].drop(columns="code")},
+            NS(person=None, keep=[]),
+        ),
+        ["id", "pid"],
+    ),
+]
+
+
+def take_signals(monkeypatch, usual, pid=7):
+    """Return what is done with signals of which some have their usual effect, in a block."""
+    told, pids = [], iter([7, pid])
+    signals = {"SIGTERM": 15, "SIGHUP": 1, "SIG_DFL": "default"}
+    signals["getsignal"] = lambda number: "default" if number in usual else "ignored"
+    signals["signal"] = lambda number, action: told.append((number, action))
+    signals["raise_signal"] = lambda number: told.append(("raised", number))
+    monkeypatch.setattr(_main, "signal", NS(**signals))
+    monkeypatch.setattr(_main, "os", NS(getpid=lambda: next(pids)))
+    return told
+
+
+def test_signals_that_end_the_program_interrupt_it_once(monkeypatch):
+    told = take_signals(monkeypatch, [15])
+    with _main._signals_interrupt():
+        ((number, interrupt),) = told
+        assert number == 15
+        with pytest.raises(KeyboardInterrupt) as caught:
+            interrupt(15, None)
+        assert caught.value.number == 15
+    assert told[1:] == [(15, "default"), (15, "default")]
+
+
+def test_a_signal_to_a_forked_process_is_raised_there(monkeypatch):
+    told = take_signals(monkeypatch, [15, 1], pid=8)
+    with _main._signals_interrupt():
+        told[1][1](1, None)
+        assert told[2:] == [(1, "default"), ("raised", 1)]
+    assert told[4:] == [(15, "default"), (1, "default")]
+
+
+def test_another_thread_leaves_signals_as_they_are(monkeypatch):
+    told = take_signals(monkeypatch, [15])
+    thread = Thread(target=lambda: told.extend(run_in_block()))
+    thread.start()
+    thread.join()
+    assert told == ["in the block"]
+
+
+def run_in_block():
+    with _main._signals_interrupt():
+        return ["in the block"]
+
+
+def test_one_folder_inside_of_another_is_asked_for(tmp_path):
+    assert _stored_documents._ask_for_inner(tmp_path) == "name the file of the audit"
+    for name in ("b", "a", "c"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "audit.json").write_text("{}")
+    told = _stored_documents._ask_for_inner(tmp_path)
+    assert str(tmp_path / "a") in told and str(tmp_path / "b") in told
+    assert str(tmp_path / "c") not in told
+    found = _stored_documents.find_document(tmp_path / "a")
+    assert found == tmp_path / "a" / "audit.json"
+    (tmp_path / "a" / "table.json").write_text("{}")
+    told = tell_refusal(lambda: _stored_documents.find_document(tmp_path / "a"))
+    assert "holds both audit.json and table.json; name the file of" in told
+    told = tell_refusal(lambda: _stored_documents.find_document(tmp_path))
+    assert "holds neither audit.json nor table.json; did you mean" in told
+
+
+@pytest.mark.parametrize("name", ["a.html", "a.HTM", "a.png", "a.txt"])
+def test_a_page_is_refused_beside_its_numbers_alone(name, tmp_path):
+    path = tmp_path / name
+    assert _stored_documents._check_no_page(path) == path
+    (tmp_path / "table.json").write_text("{}")
+    told = tell_refusal(lambda: _stored_documents._check_no_page(path))
+    assert (told is None) == (name == "a.txt")
+    (tmp_path / "a.json").write_text("{}")
+    told = tell_refusal(lambda: _stored_documents._check_no_page(path))
+    assert told is None or told.endswith(str(tmp_path / "a.json"))
+
+
+def test_victims_and_words_by_hand():
+    expect_answers(VICTIM)
+
+
+def test_documents_are_read_up_to_a_size_as_json(tmp_path, monkeypatch):
+    monkeypatch.setattr(_stored_documents, "_MOST_BYTES", 2_000_000)
+    path = tmp_path / "a.json"
+
+    def read(content):
+        path.write_bytes(content)
+        call = lambda: _stored_documents.read_json_document(path)  # noqa: E731
+        told = tell_refusal(call)
+        return call() if told is None else told.removeprefix(f"{path} ")
+
+    expect_answers(
+        [
+            (lambda: read(b'{"a": 1}'), {"a": 1}),
+            (lambda: len(read(b'"' + b"x" * 1_999_998 + b'"')), 1_999_998),
+            (lambda: read(b'"' + b"x" * 1_999_999 + b'"'), "has more than 2 MB, as no audit has"),
+            (lambda: read(b'{"a":\n ]'), "is not valid JSON (line 2, column 2)"),
+            (lambda: read(b'{"a": NaN}'), "is not valid JSON"),
+            (lambda: read(b"\xff"), "is not valid JSON"),
+            (lambda: read(b"[" * 100_000), "is not valid JSON"),
+        ]
+    )
+
+
+def test_the_value_of_the_others_is_named():
+    table = pd.DataFrame({"m": ["yes", " no ", "yes"]})
+    inside = array([True, False, True])
+    assert _features_and_target.name_other_value(table, "m", "yes", inside) == "no"

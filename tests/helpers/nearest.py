@@ -23,7 +23,8 @@ from test_house import iter_imports, read_modules  # noqa: E402
 IMPORT = re.compile(r"^ *(?:from (skmia[\w.]*) import (\([^)]*\)|.*)|import (skmia[\w.]*))", re.M)
 # Files that are collected, which takes as long as to run the nearest.
 MOST_FILES = 12
-# Tables of calls and answers, milliseconds each, come before other tests that are as near.
+# Tables of calls and answers, milliseconds each, come before other tests that are as near. Those
+# of a module itself come before the tests that are named after it, which may take seconds.
 QUICKEST = "_by_hand.py"
 # What holds for the whole tree, and is quick.
 ALWAYS = ("tests/test_house.py",)
@@ -116,14 +117,16 @@ def choose_files(changed):
     order |= {path: (0, 1) for path in changed if path in modules}  # examples of docstrings
     for test, used in read_imports_of_tests().items():
         reached = [distances[module] for module in used if module in distances]
-        if any(is_named_after(test, module) for module in own):
+        is_other, is_quick = Path(test).parts[1].strip("_") not in rooms, test.endswith(QUICKEST)
+        if is_quick and not is_other and 0 in reached:
             order.setdefault(test, (0, 2))
+        elif any(is_named_after(test, module) for module in own):
+            order.setdefault(test, (0, 3))
         elif reached:
-            is_other = Path(test).parts[1].strip("_") not in rooms
-            order.setdefault(test, (1 + min(reached), is_other, not test.endswith(QUICKEST)))
+            order.setdefault(test, (1 + min(reached), is_other, not is_quick))
     for page in changed:
         if re.fullmatch(r"doc/.*\.md", page) and "```python" in (ROOT / page).read_text("utf-8"):
-            order[PAGE.format(page)] = 0, 3
+            order[PAGE.format(page)] = 0, 4
     return [*sorted(order, key=order.get), *(ALWAYS if order else ())]
 
 

@@ -9,16 +9,16 @@ import numpy as np
 import pandas as pd
 import pytest
 from by_hand import expect_answers, tell_refusal
-from numpy import array
+from numpy import array, nan
 from scipy.optimize import brentq
 from scipy.stats import norm
-from sklearn.linear_model import Ridge
+from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.neural_network import MLPRegressor
 
-from skmia import Records
+from skmia import Outputs, Records
 from skmia.attacks import ThresholdAttack
 from skmia.metrics import Interval, operating_point
-from skmia.report import _beyond_shift, _training_rows
+from skmia.report import _beyond_shift, _training_rows, positive_control
 from skmia.report._beyond_shift import AucExcess, BeyondShift, UnseenMembers
 from skmia.report._permutations import HIGHEST_LEVEL, count_permutations
 from skmia.report.checks import (
@@ -28,6 +28,7 @@ from skmia.report.checks import (
     _permutation,
     _record_rates,
     _results,
+    _sides,
     _units,
 )
 from skmia.report.checks import _beyond_shift as shift_checks
@@ -77,8 +78,8 @@ def ask_negative(attacks=None, victim=None, estimator=None, pool=None, **changed
     return told, given and (type(given.args[0]).__name__, {**given.kwargs, "attacks": 0})
 
 
-def ask_permutation(fprs):
-    frame = pd.DataFrame({"pvalue_adjusted": [0.3, 0.02]})
+def ask_permutation(fprs, lowest=0.02):
+    frame = pd.DataFrame({"pvalue_adjusted": [0.3, lowest]})
     result, run = NS(frame=frame, n_permutations=999), NS(scores="scores", tested="tested")
     sides = np.arange(150) < 50
     records = Records(np.arange(150.0).reshape(-1, 1), group_by=np.arange(150))
@@ -252,6 +253,92 @@ def choose_answers(fitted, judged, ranked=("a", "b"), own=()):
         return _beyond_shift.compare_answers(NS(attacks=attacks, membership=None), run, 0)
 
 
+def compare_file():
+    run = NS(file_scores="scores")
+    with mock.patch.object(_beyond_shift, "UnseenMembers") as made:
+        _beyond_shift.compare_file("case", run, 7)
+    made.assert_called_once_with("case", 7)
+    return made.return_value.compare.call_args.args[:2]
+
+
+def score_answers(pool):
+    """Return the scores of one of two attacks, with the pool that is there or that was given."""
+    case = Scored(request=SharedRequest("given"), attacks={"a": 1, "b": 2}, records="r")
+
+    def run_attacks(case, plan, clock):
+        assert plan == (case.attacks, case.request, "r")
+        return NS(scores={"b": [case.attacks["b"], case.request.shadows == "pool"]})
+
+    parts = {"make_plan": lambda *given: given, "run_attacks": run_attacks}
+    with mock.patch.multiple(_beyond_shift, **parts):
+        found = _beyond_shift._score_answers(case, "b", pool)
+    return found.tolist(), found.dtype.kind
+
+
+def control_with(kind, n=7, people=True, **given):
+    """Return what a control is attacked with, of records of which some are members."""
+    fields = {"group_by": np.arange(n) // 2} if people else {}
+    rows = Records(np.arange(3.0 * n).reshape(n, 3), np.arange(n) % 2, **fields)
+    seen = {}
+
+    def train(model, records, members, seed, params=None):
+        seen.update(model=model, members=members, records=records, seeds=[seed], params=params)
+        return "victim"
+
+    def attack(name, victim, records, membership, attacks, level, seed, pooling):
+        assert (name, victim, seen["records"] is records) == (kind, "victim", True)
+        seen["seeds"].append(seed)
+        return membership, attacks, level, pooling
+
+    parts = {"train_victim": train, "attack_control": attack, "_MOST_RECORDS": 20}
+    membership = np.arange(n) < 4
+    with mock.patch.multiple(_control, **parts):
+        if kind == "positive":
+            found = positive_control(rows, membership, random_state=0, **given)
+        else:
+            found = _control.negative_control(Ridge(), rows, membership, random_state=0, **given)
+    first, second = seen["seeds"]
+    assert first == second == np.random.RandomState(0).randint(2**31 - 1)
+    return found, seen
+
+
+def positive(n=7, **given):
+    (membership, attacks, level, pooling), seen = control_with("positive", n, **given)
+    model, records = seen["model"], seen["records"]
+    assert attacks == "default" and seen["members"] is membership and model.max_features == 1
+    sides = [int(records.y[side].sum()) for side in (membership, ~membership)]
+    return len(records), [*records.fields], sides, level, pooling, records.X.shape[1]
+
+
+def negative(**given):
+    (membership, attacks, level, pooling), seen = control_with("negative", 8, False, **given)
+    half = [int(seen["members"][side].sum()) for side in (membership, ~membership)]
+    return half, seen["params"], attacks, level, (type(pooling[0]).__name__, *pooling[1:])
+
+
+def measure_baseline(found=((0.5, 0.4, 0.6), "rows"), words=(), fields=True):
+    """Return the better of two baselines, as intervals at the level that is asked for."""
+    seen = []
+
+    def measure(interval, rows, membership, people, level):
+        seen.append((rows, membership, people, level))
+        return Interval(*interval)
+
+    parts = {
+        "get_people": lambda records, membership: "people",
+        "score_words": lambda records, membership, seed: [(one, seed) for one in words],
+        "score_blindly": lambda records, membership, seed, n_jobs: found,
+        "_measure_auc": measure,
+    }
+    with mock.patch.multiple(_baseline, **parts):
+        best = _baseline._measure_baseline("records", "sides", 0.95, 3, 7)
+    return best[0] and tuple(best[0]), best[1][17:], [one[3] for one in seen]
+
+
+SharedRequest = namedtuple("SharedRequest", "shadows")
+Scored = make_dataclass("Scored", ["request", "attacks", "records"])
+
+
 def chance_to_warn(mean, n_made, n):
     """Probability that the mean of all splits leads to a warning, by the law of their sum."""
     needed = n * norm.isf(0.005) * np.sqrt((1 + (n - 1) * 0.5) / n)
@@ -284,6 +371,15 @@ def bundle(blocks, is_member, n_mixed):
     pairs = [np.flatnonzero(found == k) for k in range(found[found < _units._N_BUNDLES].max() + 1)]
     is_fair = all(np.ptp(blocks[one]) == 0 and is_member[one].sum() == 1 for one in pairs)
     return [len(one) for one in pairs], int((found == _units._N_BUNDLES).sum()), is_fair
+
+
+def pack(masks, places, blocks=None, n_mixed=0):
+    """Return masks of records packed into numbers, of units that are records or people."""
+    n_units = max(places) + 1
+    blocks = np.zeros(n_units, dtype=int) if blocks is None else array(blocks)
+    units = NS(places=array(places), is_member=np.ones(n_units, dtype=bool), blocks=blocks)
+    units.n_mixed = n_mixed
+    return [*_units.pack_masks([array(mask, dtype=bool) for mask in masks], units)]
 
 
 def choose_rate(*rates):
@@ -405,6 +501,8 @@ ROWS = [
             999,
         ),
     ),
+    (lambda: ask_permutation([], 0.001)[0][1].partition("results has ")[2][:9], "p \u2264 0.002"),
+    (lambda: ask_permutation([], 0.0011)[0][1].partition("results has ")[2][:9], "p = 0.002"),
     (lambda: _control._draw_balanced_labels(SIDES, np.random.default_rng(0)).sum(), 5),
     (
         lambda: [
@@ -496,6 +594,33 @@ ROWS = [
         ("b", [2]),
     ),
     (lambda: choose_answers({}, {}), None),
+    # A tree that reads three columns and the label learns other labels; of many records a sample.
+    (lambda: positive(), (7, ["group_by"], [2, 1], 0.95, (None, 16, None, None), 4)),
+    (lambda: positive(people=False, shadows=4, n_jobs=2)[4], (None, 4, 2, None)),
+    (lambda: positive(people=False, confidence_level=0.9)[1:4:2], ([], 0.9)),
+    (lambda: [positive(n)[0] for n in (20, 21)], [20, 20]),
+    # A model that is trained on half of each side.
+    (lambda: negative(), ([2, 2], None, "default", 0.95, ("Ridge", 16, None, None))),
+    (
+        lambda: negative(attacks="a", shadows=4, fit_params="p", n_jobs=2, confidence_level=0.9),
+        ([2, 2], "p", "a", 0.9, ("Ridge", 4, 2, "p")),
+    ),
+    # Where words are read as well, each of two baselines may warn; the one with the higher end.
+    (lambda: measure_baseline(), ((0.5, 0.4, 0.6), "", [0.95])),
+    (lambda: measure_baseline(None), (None, "", [])),
+    (
+        lambda: measure_baseline(words=[(0.6, 0.5, 0.7)]),
+        ((0.6, 0.5, 0.7), ", on the words of the texts,", [0.975, 0.975]),
+    ),
+    (lambda: measure_baseline(words=[(0.6, 0.3, 0.9)])[:2], ((0.5, 0.4, 0.6), "")),
+    (
+        lambda: [
+            one.tolist() for _, _, one in _permutation._check_subsets([("s", "g", [True])], 1)
+        ],
+        [[True]],
+    ),
+    (lambda: compare_file(), ("the file attack", "scores")),
+    (lambda: [score_answers(one) for one in ("pool", None)], [([2, 1], "f"), ([2, 0], "f")]),
     (
         lambda: [_drift.DriftResult(2.6, p, 0.6, 0.5, 5, 9).is_warning for p in (0.005, 0.0051)],
         [True, False],
@@ -509,6 +634,28 @@ ROWS = [
     (lambda: bundle([0, 0, 0, 1, 1], [1, 0, 1, 1, 0], 1), ([2, 2], 1, True)),
     (lambda: bundle([0, 0, 0, 0, 1, 1, 1, 1], [1, 0, 0, 1, 0, 1, 0, 0], 1), ([2, 2, 2], 2, True)),
     (lambda: bundle([0] * 5, [1, 0, 1, 0, 1], 0), ([2, 2], 1, True)),
+    # Masks are digits of numbers: in base 2 of single records, of more in that of the largest unit
+    # or block and one more, as many as 53 bits hold.
+    (
+        lambda: pack([[1, 0, 1], [1, 1, 0], [0, 1, 1]], [0, 1, 2]),
+        [[1.0 + 2.0, 2.0 + 4.0, 1.0 + 4.0]],
+    ),
+    (lambda: pack([[0, 1]] * 53, [0, 1]), [[0.0, 2.0**53 - 1]]),
+    (lambda: pack([[0, 1]] * 54, [0, 1]), [[0.0, 2.0**53 - 1], [0.0, 1.0]]),
+    (lambda: pack([[1, 0, 1, 0], [1, 1, 0, 0]], [0, 0, 0, 1]), [[5.0, 4.0, 1.0, 0.0]]),
+    (lambda: len(pack([[1, 0, 1, 0]] * 27, [0, 0, 0, 1])), 2),
+    (
+        lambda: pack([[1, 0, 1, 0], [1, 1, 0, 0]], [0, 1, 2, 3], [0, 1, 1, 1], 1),
+        [[5.0, 4.0, 1.0, 0.0]],
+    ),
+    (
+        lambda: pack([[1, 0, 1, 0], [1, 1, 0, 0]], [0, 1, 2, 3], [0, 1, 1, 1], 0),
+        [[3.0, 2.0, 1.0, 0.0]],
+    ),
+    (
+        lambda: pack([[1, 0, 1, 0], [1, 1, 0, 0]], [0, 1, 2, 3], [0, 0, 0, 1], 1),
+        [[3.0, 2.0, 1.0, 0.0]],
+    ),
     # The check of drift ends early where the splits that are left have a chance below 5%.
     (lambda: is_hopeless(1, 5), [True, False]),
     (lambda: is_hopeless(2, 5), [True, False]),
@@ -624,3 +771,428 @@ ROWS = [
 
 def test_answers_by_hand():
     expect_answers(ROWS)
+
+
+# -- sides that are not what they are called, and attacks on the model of a control
+
+FIT = ("share", array([1.0, 0.0]), array([1.0, 1.0]))
+ERRORS = ("error", array([1.0, 0.0]), array([1.0, 2.0]))
+
+
+def ask_sides(
+    *,
+    adjusted=0.5,
+    below=0.5,
+    by_file=False,
+    unlisted=None,
+    covers=False,
+    obstacle=None,
+    step=None,
+    stopped=None,
+    reads=None,
+):
+    """Return status, finding and first words of what is said of the sides."""
+    frame = pd.DataFrame({"pvalue_adjusted": [0.9, adjusted], "pvalue_below": [nan, below]})
+    findings = NS(permutation=NS(frame=frame), of=lambda name: unlisted)
+    reader = NS(obstacle=obstacle, read_last_step=lambda: NS(rows=step, step="Ridge"))
+    seen = []
+
+    def read(self, reader, fit, turned, has_more):
+        seen.append((turned, has_more))
+        return self.answer("stated", "read")
+
+    parts = {
+        "_finds_by_file": lambda case, run: by_file,
+        "measure_fit": lambda case: FIT,
+        "_covers_held_out": lambda case, unlisted, finds: covers and seen.append(finds) is None,
+        "SidesReader": lambda case, pool: reader,
+        "stops_on_held_out": lambda case: stopped,
+        "_describe_count": lambda unlisted, fit: "counted",
+    }
+    with (
+        mock.patch.multiple(_sides, **parts),
+        mock.patch.object(_sides.SidesCheck, "_read", read),
+    ):
+        told = _sides.SidesCheck().ask(NS(level=0.95), NS(pool=None), findings)
+    return told.status, told.finding, told.text[:24], seen
+
+
+def read_sides(rows="none", *, obstacle=None, turned=False, fit=FIT, has_more=False):
+    """Return what is said of the rows that models tell, or of the fit where none does."""
+    reading = NS(rows=None if rows == "none" else rows, is_exact=True)
+    reader = NS(obstacle=obstacle, read=lambda given: reading if given is has_more else None)
+    told = _sides.SidesCheck()._read(reader, fit, turned, has_more)
+    return told.status, told.finding, told.text
+
+
+def swap(rows=None, is_exact=True, fit=FIT):
+    reading = None if rows is None else NS(rows=rows, is_exact=is_exact)
+    return _sides._describe_swap(reading, fit)
+
+
+def find_by_file(low, scores="scores"):
+    interval = mock.Mock(return_value=NS(low=low))
+    with mock.patch.object(_sides, "auc_interval", interval):
+        found = _sides._finds_by_file(NS(membership="m"), NS(file_scores=scores))
+    assert scores is None or interval.call_args == mock.call("m", "scores", confidence_level=0.999)
+    return found
+
+
+def attack_control(kind="positive", pvalue=0.05, own=(), fitted=("a", "b")):
+    """Return the result of a control, by two attacks of which one may have its own victim."""
+    seen = {}
+
+    def test(membership, scores, **given):
+        seen.update(given, membership=membership)
+        return NS(
+            pvalue=pvalue,
+            n_permutations=99,
+            frame=pd.DataFrame({"pvalue_adjusted": [0.2, 0.1][: len(scores)]}),
+        )
+
+    def run(case, plan, clock):
+        seen["request"] = case.request
+        return NS(
+            scores={name: f"scores {name}" for name in case.attacks}, tested="tested", fitted=fitted
+        )
+
+    parts = {
+        "choose_attacks": lambda attacks, request: {"a": "a", "b": "b"},
+        "has_own_victim": lambda attack: attack in own,
+        "make_plan": lambda *given: given,
+        "run_attacks": run,
+        "get_people": lambda records, membership: "people",
+        "permutation_test": test,
+        "count_permutations": lambda level: int(100 * level),
+        "auc_interval": lambda membership, scores, **given: Interval(
+            0.5 + 0.25 * ("b" in scores), 0.4, 0.9
+        ),
+        "widen": lambda row: row | {"low": 0.0, "high": 1.0},
+    }
+    records = NS(with_outputs=lambda victim: {"outputs": f"of {victim}"})
+    with mock.patch.multiple(_control, **parts):
+        call = lambda: _control.attack_control(  # noqa: E731
+            kind, "victim", records, "m", "default", 0.95, 7, ("e", "s", 2, "f")
+        )
+        refusal = tell_refusal(call)
+        if refusal is not None:
+            return refusal
+        found = call()
+    request = seen["request"]
+    told = request.victim, request.outputs, request.estimator, request.shadows, request.n_jobs
+    assert told == ("victim", "of victim", "e", "s", 2) and request.fit_params == "f"
+    assert (request.shadow_seed, request.attack_seed, request.batched, request.verbose) == (
+        7,
+        7,
+        "auto",
+        0,
+    )
+    assert seen["judged"] == "tested" and seen["n_permutations"] == 95 and seen["random_state"] == 7
+    assert seen["group_by"] == "people" and (found.kind, found.pvalue) == (kind, pvalue)
+    return found.passed, found.n_permutations, found.frame
+
+
+def told_fit(fit=FIT):
+    return _sides._tell_fit_numbers(fit)
+
+
+SWAP = ": the two sides are most likely swapped."
+SAME_OTHERS = "a model like it that is trained on the others gives the same answers"
+MORE_ROWS = [
+    (lambda: ask_sides(), ("stated", None, "read", [(False, False)])),
+    (lambda: ask_sides(below=0.025)[3], [(True, False)]),
+    (lambda: ask_sides(below=0.026)[3], [(False, False)]),
+    (lambda: ask_sides(unlisted=1)[3], [(False, True)]),
+    (lambda: ask_sides(adjusted=0.025)[::2], ("passed", "Attacks find members amo")),
+    (lambda: ask_sides(adjusted=0.026)[0], "stated"),
+    (lambda: ask_sides(by_file=True)[0], "passed"),
+    (
+        lambda: ask_sides(unlisted=1, covers=True, by_file=True),
+        ("warning", _sides.IN_MODEL, "counted", [True]),
+    ),
+    (lambda: ask_sides(covers=True)[0], "stated"),
+    (
+        lambda: ask_sides(step=_sides.HELD_OUT, adjusted=0.01)[:3],
+        ("warning", _sides.IN_PART, "The last step of the mod"),
+    ),
+    (lambda: ask_sides(step=_sides.BOTH)[1], _sides.IN_PART),
+    (lambda: ask_sides(step=_sides.MEMBERS)[0], "stated"),
+    (lambda: ask_sides(step=_sides.BOTH, obstacle="odd")[0], "stated"),
+    (
+        lambda: ask_sides(stopped="by a file", by_file=True)[:3],
+        ("warning", _sides.IN_PART, "The training of the mode"),
+    ),
+    (
+        lambda: read_sides(_sides.MEMBERS),
+        ("passed", None, "A model that is trained on the members gives the same answers."),
+    ),
+    (lambda: read_sides(_sides.BOTH, has_more=True)[:2], ("warning", _sides.IN_MODEL)),
+    (lambda: read_sides(_sides.HELD_OUT)[:2], ("warning", _sides.SWAPPED)),
+    (lambda: read_sides()[2][:17], "Nothing indicates"),
+    (lambda: read_sides(turned=True)[0], "passed"),
+    (
+        lambda: read_sides(turned=True, fit=("share", np.zeros(20), np.ones(20)))[1],
+        _sides.SWAPPED,
+    ),
+    (lambda: read_sides(fit=("share", np.zeros(20), np.ones(20)))[0], "passed"),
+    (lambda: read_sides(obstacle="It is odd."), ("not run", None, "It is odd.")),
+    (lambda: read_sides(obstacle="It is odd.", turned=True)[0], "passed"),
+    (lambda: swap(), f"{told_fit()}{SWAP}"),
+    (lambda: swap(_sides.HELD_OUT), f"{told_fit()}, and {SAME_OTHERS}{SWAP}"),
+    (lambda: swap(_sides.MEMBERS), f"{told_fit()}{SWAP}"),
+    (lambda: swap(_sides.HELD_OUT, fit=None), f"A{SAME_OTHERS[1:]}{SWAP}"),
+    (
+        lambda: swap(_sides.HELD_OUT, False, None).partition("the others ")[2],
+        f"fits both sides as it does{SWAP}",
+    ),
+    (lambda: told_fit(ERRORS)[:41], "The squared error of the model is 0.5 on "),
+    (lambda: told_fit(ERRORS).rpartition(" and ")[2][:3], "1.5"),
+    (lambda: told_fit(None), ""),
+    (
+        lambda: _sides._describe_both(NS(is_exact=False), None),
+        "The held-out rows are most likely among the training rows of the model. A model like it "
+        "that is trained on both sides fits both sides as this one does.",
+    ),
+    (
+        lambda: _sides._describe_count(NS(n_rows=1234), FIT),
+        "The held-out rows are most likely among the 1,234 training rows that the file states. "
+        f"{told_fit()}.",
+    ),
+    (lambda: [find_by_file(low) for low in (0.5, 0.51)], [False, True]),
+    (lambda: find_by_file(0.9, None), False),
+    # A positive control passes if its leak is found, a negative one if none is.
+    (
+        lambda: attack_control(),
+        (
+            True,
+            99,
+            {
+                "attack": ["a", "b"],
+                "auc": [0.5, 0.75],
+                "low": [0.4, 0.4],
+                "high": [0.9, 0.9],
+                "pvalue_adjusted": [0.2, 0.1],
+            },
+        ),
+    ),
+    (
+        lambda: [
+            attack_control(kind, p)[0] for kind in ("positive", "negative") for p in (0.05, 0.051)
+        ],
+        [True, False, False, True],
+    ),
+    (lambda: attack_control(fitted=["b"])[2]["low"], [0.0, 0.4]),
+    (lambda: attack_control(own=["a"])[2]["attack"], ["b"]),
+    (
+        lambda: attack_control(own=["a", "b"]),
+        "The control needs an attack without its own victim; got none.",
+    ),
+]
+
+
+def test_sides_and_controls_by_hand():
+    expect_answers(MORE_ROWS)
+
+
+# -- the check of drift
+
+
+def rank_left_out(first, second, membership, draws=None):
+    draws = np.arange(len(membership)) if draws is None else array(draws)
+    scores = array([first, second], dtype=float)
+    return _drift._rank_left_out(scores, array(membership, dtype=bool), draws)
+
+
+def rank_by_hand():
+    """Compute the statistic of eight records, which are five draws of 2, 2, 1, 1 and 2 records."""
+    difference = array([3.0, 1.0, 2.0, 5.0, 4.0, 8.0, 6.0, 7.0])
+    membership = array([1, 1, 1, 1, 0, 0, 0, 0], dtype=bool)
+    draws = array([0, 0, 1, 1, 2, 3, 4, 4])
+    sums = pd.Series(difference - 4.5).groupby(draws).sum().to_numpy()
+    variance = 2 * 3 / 5 * sums.var(ddof=1)
+    z = (sums[:2].sum() - 2 * sums.mean()) / np.sqrt(variance)
+    return rank_left_out(difference, np.zeros(8), membership, draws), (z, 1 / 16, 1 / 16)
+
+
+def draw_split(given=None, is_class=True):
+    """Split forty members, who are pairs of equal records, and forty others."""
+    membership = np.arange(80) < 40
+    units = np.r_[np.arange(40) // 2, 20 + np.arange(40)]
+    records = Records(np.zeros((80, 1)), np.arange(80) // 2 % 2)
+    model = LogisticRegression() if is_class else Ridge()
+    given = None if given is None else NS(inside=given)
+    split = _drift._draw_split(model, records, membership, units, 3, 7, given)
+    members, others = split.trained
+    assert not (members & ~membership).any() and not (others & membership).any()
+    assert sorted(split.left_out) == np.flatnonzero(~(members | others)).tolist()
+    whole = (members[:40:2] == members[1:40:2]).all()
+    by_class = [int(members[records.y == one].sum()) for one in (0, 1)]
+    return split, (bool(whole), by_class, int(others.sum()), split.first)
+
+
+def draw_splits(n, is_apart=True, n_given=1):
+    """Return which splits are drawn, and of which given models."""
+    membership, made = array([True, True, False, False]), []
+    units = array([0, 1, 2, 3]) if is_apart else array([0, 1, 1, 3])
+
+    def draw(model, records, membership, units, seed, number, given):
+        made.append((seed, number, given and given.fits))
+        return number
+
+    parts = {
+        "_draw_split": draw,
+        "_exchange_others": lambda split, membership: f"{split} again",
+    }
+    given, fits = [NS(fits=f"fits {k}") for k in range(n_given)], {}
+    with mock.patch.multiple(_drift, **parts):
+        splits = _drift._draw_splits(None, None, membership, units, range(n), given, fits)
+    return splits, made, fits
+
+
+def check_classes(*trained, y=(0, 0, 1, 1, 0, 0, 1, 1), model=None):
+    """Refuse splits of four members and four others, of which some are trained on, or not."""
+    splits = [NS(trained=array(one, dtype=bool)) for one in trained]
+    records, membership = NS(y=array(y)), np.arange(8) < 4
+    model = LogisticRegression() if model is None else model
+    return tell_refusal(lambda: _drift._check_classes(model, records, membership, splits))
+
+
+def score_labels(outputs, y, fits=False):
+    with np.errstate(over="ignore"):
+        found = (_drift.fit_labels if fits else _drift._score_labels)(outputs, array(y))
+    return found if found is None else found.tolist()
+
+
+def number_draws(rows, membership, people=None, picked=None):
+    fields = {} if people is None else {"group_by": people}
+    records = Records(array(rows, dtype=float).reshape(-1, 1), np.zeros(len(rows)), **fields)
+    picked = np.arange(len(rows)) if picked is None else array(picked)
+    with mock.patch.object(_drift, "pick_draws", lambda *given: picked):
+        return _drift._number_draws(records, membership, 10 + np.arange(len(rows)))
+
+
+def ask_drift(pvalue=0.5, loss_auc=0.5, model=None, error=None, warns=False):
+    """Return what is said of a drift, and what the test was given."""
+    found = _drift.DriftResult(2.6 if warns else 0.0, pvalue, 0.625, loss_auc, 5, 1200)
+
+    def test(*given, **settings):
+        if error is not None:
+            raise error
+        return found
+
+    request = NS(model=Ridge() if model is None else model, fit_params="f", n_jobs=3)
+    case = NS(request=request, records="r", membership="m", seeds={"checks": 4}, agreement=None)
+    tested = mock.Mock(side_effect=test)
+    with mock.patch.object(_drift, "_test_drift", tested):
+        told = _drift.DriftCheck().ask(case, None, None)
+    if tested.called:
+        settings = {"n_splits": "auto", "fit_params": "f", "n_jobs": 3, "random_state": 4}
+        assert tested.call_args.args[1:] == ("r", "m")
+        assert tested.call_args.kwargs == settings | {"half_models": ()}
+    return told.status, told.text.rpartition(" halves")[2]
+
+
+GIVEN = np.arange(80) % 4 < 2
+NO_SCORES = Outputs(array([1.0, 2.0]), kind="log_odds")
+EVEN = [[1, 0, 1, 0, 0, 0, 0, 0], [0, 0, 0, 0, 1, 0, 1, 0]]
+ODD = [[1, 1, 0, 1, 0, 0, 0, 0], EVEN[1]]
+OTHERS_ODD = [EVEN[0], [0, 0, 0, 0, 1, 1, 1, 0]]
+OF_DRIFT = [
+    (lambda: np.subtract(*rank_by_hand()).round(12).tolist(), [0.0, 0.0, 0.0]),
+    # Four members of whom one is below an other, by the difference and by the first model.
+    (
+        lambda: rank_left_out([5, 6, 7, 1], [1, 1, 1, 0], [1, 1, 0, 0])[1:],
+        (0.5, 0.5),
+    ),
+    (lambda: rank_left_out([5, 6, 3, 1], [6, 0, 0, 0], [1, 1, 0, 0])[1:], (0.5, 1.0)),
+    # Copies take no part, and equal sums say nothing.
+    (lambda: rank_left_out([9, 2, 3, 1], [0, 0, 0, 0], [1, 1, 0, 0], [-1, 0, 1, 2])[1], 0.5),
+    (lambda: rank_left_out([1, 1, 1, 1], [0, 0, 0, 0], [1, 1, 0, 0]), (0.0, 0.5, 0.5)),
+    (lambda: draw_split()[1], (True, [10, 10], 20, 7)),
+    (lambda: draw_split(is_class=False)[1][::2], (True, 20)),
+    (lambda: bool((draw_split(GIVEN)[0].trained[0] == (GIVEN & (np.arange(80) < 40))).all()), True),
+    (
+        lambda: bool((draw_split(GIVEN)[0].trained[1] == draw_split()[0].trained[1]).all()),
+        True,
+    ),
+    (
+        lambda: draw_splits(4),
+        (
+            [0, "0 again", 2, "2 again"],
+            [(0, 0, "fits 0"), (2, 2, None)],
+            {0: "fits 0"},
+        ),
+    ),
+    (
+        lambda: draw_splits(3, is_apart=False, n_given=2),
+        (
+            [0, 1, 2],
+            [(0, 0, "fits 0"), (1, 1, "fits 1"), (2, 2, None)],
+            {0: "fits 0", 1: "fits 1"},
+        ),
+    ),
+    (
+        lambda: [
+            one.astype(int).tolist()
+            for one in _drift._exchange_others(
+                _drift.HalvesSplit(array([[1, 0, 0, 0], [0, 0, 1, 0]]) > 0, [1, 3], 5),
+                array([1, 1, 0, 0]) > 0,
+            ).trained
+        ],
+        [[1, 0, 0, 0], [0, 0, 0, 1]],
+    ),
+    (
+        lambda: _drift._exchange_others(
+            _drift.HalvesSplit(array([[1, 0, 0, 0], [0, 0, 1, 0]]) > 0, [1, 3], 5),
+            array([1, 1, 0, 0]) > 0,
+        )[1:],
+        ([1, 2], 5),
+    ),
+    # A class in one half of a side alone, in more than half of the splits.
+    (lambda: check_classes(EVEN, EVEN), None),
+    (lambda: check_classes(EVEN, ODD), None),
+    (
+        lambda: check_classes(EVEN, ODD, OTHERS_ODD),
+        "The class 0 has so few members or non-members that only one half of them has it.",
+    ),
+    (lambda: check_classes(ODD, model=Ridge()), None),
+    (lambda: check_classes(EVEN, y=(0, 0, 1, 1, 0, 0, 1, 2))[:11], "The class 1"),
+    # A probability is at least a hundredth, and an error finite.
+    (
+        lambda: score_labels(Outputs(array([[0.25, 0.75], [0.999, 0.001]]), [0, 1]), [1, 1]),
+        [np.log(0.75), np.log(0.01)],
+    ),
+    (lambda: score_labels(Outputs(array([1.0, 3.0]), None, "value"), [2.0, 5.0]), [-1.0, -4.0]),
+    (lambda: score_labels(Outputs(array([1e200]), None, "value"), [0.0]), [-np.finfo(float).max]),
+    (lambda: score_labels(Outputs(array([0, 1]), [0, 1], "label"), [0, 0]), [1.0, 0.0]),
+    (lambda: score_labels(Outputs(array([0, 1]), [0, 1], "label"), [0, 0], True), [1.0, 0.0]),
+    (lambda: score_labels(Outputs(array([0, 1]), [0, 1], "label"), [0, 7], True), None),
+    (lambda: score_labels(NO_SCORES, [0, 1], True), None),
+    (lambda: score_labels(Outputs(array([1.0]), None, "value"), [2.0], True), [-1.0]),
+    (lambda: number_draws([1, 2, 2], [1, 0, 1]), [0, 1, 2]),
+    (lambda: number_draws([1, 2, 3], [1, 0, 1], list("aba")), [0, 1, 0]),
+    (lambda: number_draws([1, 2, 2], [1, 0, 0], picked=[0, 1]), [10, 11, -1]),
+    (
+        lambda: ask_drift(),
+        ("passed", f" (AUC 0.625, p = 0.5; a warning is given at {_drift._LEVEL:g} or below)."),
+    ),
+    (
+        lambda: ask_drift(0.001, warns=True),
+        (
+            "warning",
+            " (AUC 0.625): the relation of labels to features differs between the two sides.",
+        ),
+    ),
+    (
+        lambda: ask_drift(0.001, 0.75, warns=True)[1].partition("sides.")[2],
+        " A model that knew none of these members would rank them above the non-members (AUC 0.750 "
+        "by the loss, trained on 1,200 records).",
+    ),
+    (lambda: ask_drift(model=NS(fit=1, predict=1))[0], "not run"),
+    (lambda: ask_drift(model=CallableVictim(np.sum, [0, 1]))[0], "not run"),
+    (lambda: ask_drift(error=_drift.UnansweredError("Too few.")), ("not run", "Too few.")),
+]
+
+
+def test_drift_by_hand():
+    expect_answers(OF_DRIFT)

@@ -644,3 +644,185 @@ ROWS = [
 
 def test_answers_by_hand():
     expect_answers(ROWS)
+
+
+# -- what to do next, and why there is no verdict
+
+
+class Doubted:
+    """Checks by role, with what a step of each would be."""
+
+    def __init__(self, **outcomes):
+        self.outcomes = outcomes
+
+    def patch(self, blindness=None, leads=False, difference=None, step=None, role="other"):
+        found = NS(leads=leads, difference=difference, step=step, role=role)
+        return mock.patch.multiple(
+            _screen,
+            find_outcome=lambda checks, asked: self.outcomes.get(asked),
+            get_difference=lambda checks: "difference",
+            get_blindness=lambda checks: blindness,
+            get_check=lambda name: found,
+            is_stopped=lambda checks: "stopped" in self.outcomes,
+            name_cause=lambda check: self.outcomes.get("cause", _screen.SWAPPED),
+            tell_cause=lambda check, files: f"cause of {files}",
+        )
+
+
+def write_doubt(evidence, *, sides=None, baseline=None, lone=None, stopped=False, **check):
+    given = {} if sides is None else {_screen.SIDES: NS(is_warning=sides)}
+    given |= {"stopped": True} if stopped else {}
+    with Doubted(**given).patch(**check):
+        return _screen._write_doubt(evidence, {}, baseline, "verdict", "files", lone)
+
+
+def advise_in_doubt(
+    evidence,
+    *,
+    sides=None,
+    lone=None,
+    error=False,
+    command=None,
+    cause=None,
+    stopped=False,
+    **check,
+):
+    given = {} if sides is None else {_screen.SIDES: NS(is_warning=sides)}
+    given |= {"stopped": True} if stopped else {}
+    given["cause"] = cause or _screen.SWAPPED
+    document = {"evidence": evidence, "settings": {} if command is None else {"command": command}}
+    with Doubted(**given).patch(**check):
+        steps = [*_screen._advise_in_doubt(document, {"a": NS(is_error=error)}, lone)]
+    return [one if isinstance(one, str) else one.imperative for one in steps], steps
+
+
+def advise(
+    level="clear",
+    *,
+    found=None,
+    unlisted=None,
+    sides=None,
+    noise=False,
+    open_file=False,
+    service=None,
+):
+    """Return the first steps of an audit whose highest level is this one."""
+    outcomes = {} if unlisted is None else {_screen.UNLISTED: NS(is_warning=unlisted, name="u")}
+    outcomes |= {} if sides is None else {_screen.SIDES: NS(is_warning=sides)}
+    routes = [NS(way="service", level=NS(name=service or level))]
+    parts = {
+        "has_noise": lambda checks: noise,
+        "is_open_file": lambda routes: open_file,
+        "get_highest": lambda routes: NS(level=NS(name=level)),
+        "find_lone_class": lambda routes: "lone",
+        "_advise_in_doubt": lambda document, checks, lone: [f"doubt {lone}", "doubt again"],
+        "_advise_to_look": lambda document, routes: ["look", "look again"],
+        "_advise_against_leaks": lambda document, routes, has_policy: [
+            f"leak {has_policy}",
+            "b",
+            "c",
+        ],
+        "_tell_open": lambda found, routes: " It is open.",
+    }
+    with Doubted(**outcomes).patch(step="unlisted"), mock.patch.multiple(_screen, **parts):
+        steps = _screen.advise_on_audit({"recommendation": found}, routes, {})
+    names = {_screen.AVERAGE: "average", _screen._OPEN_FILE: "open file"}
+    return [one if isinstance(one, str) else names.get(one) or (one[0], one[1]) for one in steps]
+
+
+def recommend(result, release="file"):
+    return {"policy": {"name": "house"}, "result": result, "release": release}
+
+
+SHIFT, REVERSED, UNKNOWN = _screen.SHIFT, _screen.REVERSED, _screen.UNKNOWN
+TWO, SEE = "**Members and non-members differ even without the model", _screen._NOT_OF_MODEL
+AGAIN = "Then audit again."
+ADVICE = [
+    (lambda: [write_doubt(one, sides=True) for one in (REVERSED, UNKNOWN)], ["cause of files"] * 2),
+    (lambda: write_doubt(SHIFT, sides=True, difference="they do"), f"{TWO}:** they do. {SEE}"),
+    (
+        lambda: write_doubt(SHIFT),
+        f"{TWO}:** a check distinguishes them without the model. {SEE}",
+    ),
+    (
+        lambda: write_doubt(SHIFT, lone="all are of one class"),
+        f"{TWO}:** all are of one class. {SEE}",
+    ),
+    (
+        lambda: write_doubt(SHIFT, baseline={"auc": 0.75}, leads=True),
+        f"{TWO}.** They can be distinguished 75 of 100 times without it. {SEE}",
+    ),
+    (lambda: write_doubt(SHIFT, baseline={"auc": 0.75}, difference="x"), f"{TWO}:** x. {SEE}"),
+    (lambda: write_doubt(SHIFT, leads=True, difference="x"), f"{TWO}:** x. {SEE}"),
+    (lambda: write_doubt(REVERSED)[:38], "**The scores are the wrong way round.*"),
+    (lambda: write_doubt(REVERSED, sides=False)[:38], "**The scores are the wrong way round.*"),
+    (lambda: write_doubt(UNKNOWN, stopped=True), "**Model and table do not agree.** verdict"),
+    (lambda: write_doubt(UNKNOWN), "**Nothing could have been found.** verdict"),
+    (
+        lambda: write_doubt(UNKNOWN, blindness="b", role=_screen.BLIND),
+        "**Nothing could have been found.** verdict",
+    ),
+    (
+        lambda: write_doubt(UNKNOWN, blindness="b"),
+        "**Leakage can be neither shown nor ruled out.** verdict",
+    ),
+    # Sides that are not what they are called come before all else.
+    (
+        lambda: advise_in_doubt(UNKNOWN, sides=True)[1],
+        [_screen.CAUSES[_screen.SWAPPED].step, _screen._AGAIN],
+    ),
+    (
+        lambda: advise_in_doubt(REVERSED, sides=True, command={"swapped": "skmia audit"})[1][0].why,
+        "`skmia audit`",
+    ),
+    (
+        lambda: advise_in_doubt(
+            REVERSED, sides=True, command={"swapped": "x"}, cause=[*_screen.CAUSES][-1]
+        )[1][0],
+        _screen.CAUSES[[*_screen.CAUSES][-1]].step,
+    ),
+    (
+        lambda: advise_in_doubt(REVERSED, sides=False)[0],
+        ["Check the membership column.", "Check the signs of your own attacks.", AGAIN],
+    ),
+    (
+        lambda: advise_in_doubt(SHIFT, sides=True, step="own")[0],
+        ["own", "Find out how they differ.", "Or let skmia choose.", AGAIN],
+    ),
+    (
+        lambda: advise_in_doubt(SHIFT, lone="one", error=True)[0],
+        [
+            "Remove what made a check fail.",
+            "Give rows of all classes on both sides.",
+            "Take both sides from one population.",
+            "Find out how they differ.",
+            "Or let skmia choose.",
+            AGAIN,
+        ],
+    ),
+    (lambda: advise_in_doubt(UNKNOWN, step="own")[0], ["own", AGAIN]),
+    (lambda: advise_in_doubt(UNKNOWN)[1][0], _screen.PositiveControlCheck.step),
+    (lambda: advise_in_doubt(UNKNOWN, error=True)[0], ["Remove what made a check fail.", AGAIN]),
+    (lambda: advise_in_doubt(UNKNOWN, step="own", stopped=True)[1][-1], _screen._ASK_AGAIN),
+    (lambda: advise(), ["leak False", "b", "c"]),
+    (lambda: advise("none"), ["look", "look again"]),
+    (lambda: advise("unknown"), ["doubt lone", "doubt again"]),
+    (lambda: advise(service="unknown"), ["doubt lone", "leak False", "b"]),
+    (lambda: advise("none", noise=True, open_file=True), ["average", "open file", "look"]),
+    (lambda: advise("none", unlisted=True)[0], "unlisted"),
+    (lambda: advise("none", unlisted=False)[0], "look"),
+    (lambda: advise("none", unlisted=True, sides=True)[0], "look"),
+    (lambda: advise("none", unlisted=True, sides=False)[0], "unlisted"),
+    (
+        lambda: advise(found=recommend("do not release"))[:2],
+        [("Do not release the file.", "By the policy house: do not release."), "leak True"],
+    ),
+    (
+        lambda: advise(found=recommend("cannot be said", "service"))[0],
+        ("Do not offer the service yet.", "By the policy house: cannot be said. It is open."),
+    ),
+]
+
+
+def test_advice_and_doubts_by_hand():
+    expect_answers(ADVICE)

@@ -1,6 +1,7 @@
 """An audit as text for a terminal, line by line, of poor and of crowded results."""
 
 from types import SimpleNamespace as NS
+from unittest import mock
 
 import pandas as pd
 from by_hand import expect_answers
@@ -468,3 +469,50 @@ ROWS = [
 
 def test_answers_by_hand():
     expect_answers(ROWS)
+
+
+def summarize(group=None, *, empty=False, people=None, found=None, checks=(), disparity=None):
+    """Return the lines of a summary, whose tables and paragraphs are named by what they hold."""
+    scopes = [] if empty else ["overall", "class", "sex"]
+    frame = pd.DataFrame({"scope": scopes, "status": ["ok"] * len(scopes)})
+    result = NS(results=frame, settings={"group": group}, victim_name="SVC", performance="fit")
+    result.data, result.recommendation, result.disparity = {"n_records": 1234}, found, disparity
+    result.checks = "checks"
+    listed = [NS(text=text, is_error=error) for text, error in checks]
+    parts = {
+        "_describe_sizes": lambda result: "sizes",
+        "describe_performance": lambda performance: performance,
+        "list_leading": lambda checks: listed if checks == "checks" else None,
+        "format_table": lambda frame: [f"table of {'+'.join(frame['scope'])}"],
+        "describe_disparity": lambda disparity, scopes: disparity and [f"of {sorted(scopes)}"],
+        "_list_caveats": lambda result, frame: [f"caveats {len(frame)}"],
+        "_describe_ways": lambda result: ["ways"],
+        "wrap_lines": list,
+    }
+    people = None if people is None else NS(text="people", named="named")
+    with mock.patch.multiple(_text, **parts):
+        return _text.format_audit_summary(result, NS(people=people)).split("\n")
+
+
+HEAD = ["Membership-inference audit of SVC", "1,234 records: sizes", "fit"]
+SUMMARIES = [
+    (
+        lambda: summarize(),
+        [*HEAD, "table of overall+sex", "", "caveats 2", "", "ways"],
+    ),
+    (lambda: summarize("class")[3], "table of overall+class+sex"),
+    (lambda: summarize(["sex", "class"])[3], "table of overall+class+sex"),
+    (lambda: summarize(["sex"])[3], "table of overall+sex"),
+    (
+        lambda: summarize(checks=[("a", False), ("b", True)])[:5],
+        [*HEAD, "a", "table of overall+sex"],
+    ),
+    (lambda: summarize(empty=True, checks=[("a", False)])[3], "table of "),
+    (lambda: summarize(disparity=1)[4:6], ["", "of ['overall', 'sex']"]),
+    (lambda: summarize(people=1)[4:7], ["", "People: people", "named"]),
+    (lambda: summarize(found="policy\nlines")[-3:], ["", "policy", "lines"]),
+]
+
+
+def test_summaries_by_hand():
+    expect_answers(SUMMARIES)

@@ -1,6 +1,7 @@
 """Verdicts on answers and on files, sentence by sentence, of results that are made by hand."""
 
 from types import SimpleNamespace as NS
+from unittest import mock
 
 import pandas as pd
 from by_hand import expect_answers
@@ -77,6 +78,12 @@ def unknown(members=0.5, nonmembers=0.25, **changed):
     return _verdict._tell_unknown(grounds(row(pvalue_adjusted=0.5)), given)
 
 
+def fit_of_sides(status, name="sides"):
+    check = NS(status=status, text="It fits them.")
+    with mock.patch.object(_verdict, "find_outcome", lambda checks, role: checks.get(role)):
+        return _verdict._tell_fit_of_sides({_verdict.KNOWN if name == "sides" else name: check})
+
+
 INSIDE = "(95% interval of this attack alone: [0.700, 0.800]; chance is 0.5; p = 0.02"
 OF_TWO = " after correction for 2 results"
 OF_THREE = " after correction for 3 results"
@@ -90,6 +97,10 @@ SUMS = (
 WEAK = {"pvalue_adjusted": 0.5}
 
 ROWS = [
+    # How well the model fits both sides is told where that is known.
+    (lambda: fit_of_sides("passed"), " It fits them."),
+    (lambda: fit_of_sides("warning"), ""),
+    (lambda: fit_of_sides("passed", "another"), ""),
     # One attack, or the strongest of several; another one is told where that was chosen before.
     (lambda: leak(row()), f"a {RANKS})."),
     (

@@ -90,8 +90,6 @@ def _train_recipes(met, recipes, n_models, notes):
         except Exception as error:  # of whatever kind: questions without clones were asked
             why = describe_with_class(error).rstrip(".")
             notes.append(f"No {recipe.name} could be trained on half of the members: {why}.")
-    if len(found) < len(recipes) and recipes and not recipes[0].is_own:
-        found = found[:1]
     return found, sum(len(one.models) for one in found)
 
 

@@ -153,7 +153,7 @@ def pack_masks(masks, units):
     """Pack masks into few numbers, so that sums over units sort like those of mask after mask."""
     sizes = [1] if _are_records(units) else [np.bincount(units.places).max()]
     base = 1 + int(max([*sizes, *(np.bincount(units.blocks)[1:] if units.n_mixed else [])]))
-    n_digits = max(1, int(53 // np.log2(base)))
+    n_digits = int(53 // np.log2(base))
     packed = []
     for start in range(0, len(masks), n_digits):
         number, some = empty_table(len(units.places)), masks[start : start + n_digits]

@@ -1,0 +1,1511 @@
+"""Numbers of an audit and of its checks from small arrays, with answers by hand."""
+
+from contextlib import nullcontext
+from types import SimpleNamespace as NS
+from unittest import mock
+
+import numpy as np
+import pandas as pd
+from by_hand import expect_answers, tell_refusal
+from numpy import array, inf, nan
+from scipy import sparse, stats
+from scipy.special import expit
+from sklearn.frozen import FrozenEstimator
+from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.pipeline import make_pipeline
+
+from skmia import Outputs, Records
+from skmia.report import (
+    _examine,
+    _gaps,
+    _measure,
+    _report,
+    _rows_used,
+    _shared_rows,
+    _sides,
+    _surrogate,
+    _validation_rows,
+)
+from skmia.report._sides import BOTH, HELD_OUT, MEMBERS, SidesReader, TrainedAnswers
+from skmia.report.agreement import _answered_rows, _clones, _file_questions, _skill
+from skmia.report.checks import _duplicates, _formats, _permutation, _record_rates, _results, _units
+
+# -- rows on both sides
+
+
+def exceeds(copies, inside, n, sizes=(1, 1), more=()):
+    """Judge so many rows with a number of copies, so many of which are inside, and others."""
+    rows = [(inside, copies - inside)] * n + [*more]
+    return bool(_shared_rows._exceeds_chance(*np.transpose(rows).astype(float), sizes))
+
+
+def find_shared(inside, outside):
+    prints = array([*inside, *outside])
+    found = _shared_rows.find_shared_rows(prints, np.arange(len(prints)) < len(inside))
+    return found and tuple(found)
+
+
+def describe_shared(*counts, **names):
+    return _shared_rows.SharedRows(*counts).describe(**names)
+
+
+SHARED = [
+    (
+        lambda: describe_shared(2000, 2000, 2000, 2000),
+        "the training data and the held-out data hold the same 2,000 rows, so none of them is held "
+        "out",
+    ),
+    (
+        lambda: describe_shared(2, 1, 2, 1, train="A", held_out="B")[:27],
+        "A and B hold the same rows,",
+    ),
+    (
+        lambda: describe_shared(2000, 1500, 1700, 1500),
+        "all 1,500 rows of the held-out data are also among the 2,000 of the training data",
+    ),
+    (
+        lambda: describe_shared(1500, 2000, 1500, 1700),
+        "all 1,500 rows of the training data are also among the 2,000 of the held-out data",
+    ),
+    (
+        lambda: describe_shared(1500, 2000, 1100, 1200),
+        "1,200 of the 2,000 rows of the held-out data are also among the 1,500 of the training "
+        "data",
+    ),
+    # Pairs across the sides exceed their mean by 1/2, 2/3 and 1, and their variance is 1/4, 8/9
+    # and 3/2; six standard deviations of n rows are exceeded by more than 36, 72 and 54 of them.
+    (lambda: [exceeds(2, 1, n) for n in (36, 37)], [False, True]),
+    (lambda: [exceeds(3, 2, n, (2, 1)) for n in (71, 73)], [False, True]),
+    (lambda: [exceeds(4, 2, n, (5, 5)) for n in (54, 55)], [False, True]),
+    # Nine rows with copies are too few, and more than twenty copies do not count.
+    (lambda: [exceeds(2, 1, n, (1, 99)) for n in (9, 10)], [False, True]),
+    (lambda: exceeds(2, 1, 37, more=[(1, 0)] * 9), True),
+    (lambda: exceeds(2, 1, 37, more=[(21, 0)]), True),
+    (lambda: exceeds(2, 1, 37, more=[(20, 0)]), False),
+    (lambda: exceeds(2, 1, 9, (1, 99), more=[(1, 0), (0, 1)]), False),
+    # More than half of the smaller side; the same twenty rows, or pairs beyond chance.
+    (lambda: find_shared(range(20), range(20)), (20, 20, 20, 20)),
+    (lambda: find_shared(range(19), range(19)), None),
+    (lambda: find_shared(range(40), range(20)), None),
+    (lambda: find_shared(range(100), range(80)), (100, 80, 80, 80)),
+    (lambda: find_shared(range(80), range(30, 130)), (80, 100, 50, 50)),
+    (lambda: find_shared(range(80), range(40, 140)), None),
+    (lambda: find_shared(range(100), [*range(60, 140)]), None),
+    (lambda: find_shared([], range(40)), None),
+]
+
+# -- intervals
+
+
+def widen(estimate, low, high, metric="auc"):
+    row = {"metric": metric, "estimate": estimate, "low": low, "high": high, "n": 7}
+    found = _measure.widen(row)
+    assert found["estimate"] == estimate and found["n"] == 7
+    return found["low"], found["high"]
+
+
+ROOT = 2**0.5
+WIDENED = [
+    # On the log-odds scale, limits at -1 and 2, and around 1 at 0 and 3.
+    (lambda: widen(0.5, expit(-1), expit(2)), (expit(-ROOT), expit(2 * ROOT))),
+    (lambda: widen(expit(1), 0.5, expit(3), "tpr"), (expit(1 - ROOT), expit(1 + 2 * ROOT))),
+    (
+        lambda: widen(0.0, 2 * expit(-1) - 1, 2 * expit(2) - 1, "advantage"),
+        (2 * expit(-ROOT) - 1, 2 * expit(2 * ROOT) - 1),
+    ),
+    (lambda: widen(0.0, 0.0, 0.19), (0.0, 1 - 0.81**2)),
+    (lambda: widen(1.0, 0.9, 1.0), (0.81, 1.0)),
+    (lambda: widen(-1.0, -1.0, -0.62, "advantage"), (-1.0, 1 - 2 * 0.81**2)),
+    (lambda: widen(0.5, -0.1, 1.1), (0.0, 1.0)),
+]
+
+# -- which rows a model was trained on
+
+
+def answers(*values, fits=()):
+    return TrainedAnswers(array(values, dtype=float).reshape(-1, 1), array(fits, dtype=float))
+
+
+def reader(pool=None, **case):
+    usual = {"request": NS(outputs="outputs"), "membership": array([True, False, False])}
+    return SidesReader(NS(**(usual | case)), pool)
+
+
+def find_same(**trained):
+    """Return whose answers are those of the victim, which are 0 and 0."""
+    found = reader()
+    found._own = answers(0.0, 0.0)
+    return found._find_same({name: one and answers(*one) for name, one in trained.items()})
+
+
+def read_sides(members="m", others="o", both="b", *, near=None, same=None, has_more=False):
+    """Read what a model was trained on, given models of each side."""
+    trained, found, asked = {MEMBERS: members, HELD_OUT: others, BOTH: both}, reader(), []
+
+    def find(found):
+        asked.append(found == trained)
+        return same
+
+    found._train, found._find_same = trained.get, find
+    found._is_near = lambda one, most: one == near and most == 1e-9
+    found._weigh = lambda found: "weighed" if found == trained else None
+    return tuple(found.read(has_more)), asked
+
+
+def weigh(members, others, gaps=0.5, pool="pool"):
+    """Weigh how far both sides lie between models that have not seen them and that have."""
+    found, seen = reader(pool), []
+    trained = {MEMBERS: "m", HELD_OUT: "o", BOTH: "b"}
+
+    def place(side, without, with_them, spread):
+        seen.append((without, with_them, spread, side.tolist()))
+        return others if len(seen) == 1 else members
+
+    found._place = place
+    with mock.patch.object(_sides, "measure_gaps", lambda case, pool: gaps and {"sd": gaps}):
+        rows = found._weigh(trained)
+    if seen:
+        sides = [False, True, True], [True, False, False]
+        assert seen == [("m", "b", 0.5, sides[0]), ("o", "b", 0.5, sides[1])]
+    return rows
+
+
+def place(own, low, high, spread):
+    found = reader()
+    found._own = answers(fits=own)
+    side = array([True, True, False])
+    return found._place(side, answers(fits=low), answers(fits=high), spread)
+
+
+def obstacle(n=200_000, victim=None, own="own", has_recipe=False, given=None):
+    """Return the first words of what stands in the way of models like the victim."""
+    model = Ridge().fit([[0.0], [1.0]], [0, 1]) if victim is None else victim
+    request = NS(outputs=0, has_own_recipe=has_recipe, victim=model if given is None else given)
+    found = reader(victim=model, records=range(n), request=request)
+    found._own = None if own is None else own
+    return found.obstacle and found.obstacle[:34]
+
+
+def train_last(model, seed=5):
+    """Return what a model is trained on, and what it is a copy of."""
+    records = Records(array([[0.0], [1.0], [2.0]]), array([0, 1, 1]))
+    found = reader(victim=model, records=records, seeds={"checks": seed})
+    with mock.patch.object(_sides, "fit_weighted", lambda *given: given) as _:
+        copied, X, y, _, params = found._train_last_step(array([True, False, True]))
+    assert X.ravel().tolist() == [0.0, 2.0] and y.tolist() == [0, 1] and params is None
+    return copied is model, copied[0] is model[0]
+
+
+FITTED = Ridge().fit([[0.0], [1.0]], [0, 1])
+SIDES = [
+    (lambda: find_same(members=(0, 0)), None),
+    (lambda: find_same(members=(0, 0), both=None), None),
+    (lambda: find_same(members=(0, 0), both=(1, 1)), "members"),
+    (lambda: find_same(members=(1, 1), others=(9, 9), both=(0, 0)), "both"),
+    (lambda: find_same(members=(0.0195, 0), both=(1, 0)), "members"),
+    (lambda: find_same(members=(0.0199, 0), both=(0.99, 0)), None),
+    (lambda: find_same(members=(0, 0), both=(2e-6, 2e-6)), "members"),
+    (lambda: find_same(members=(0, 0), both=(1e-6, 0)), None),
+    # Of models that have not seen 1, or have: a place of half between means of 0 and 4.
+    (
+        lambda: place([1, 3, 9], [0, 0, 9], [3, 5, 9], 0.25),
+        (
+            0.5,
+            0.5 - 3.3 * np.hypot(1 / ROOT, 0.25 * ROOT) / 4,
+            0.5 + 3.3 * np.hypot(1 / ROOT, 0.25 * ROOT) / 4,
+        ),
+    ),
+    (lambda: place([1, 3, 9], [1, 1, 9], [2, 2, 9], 0.0)[0], 1.0),
+    (lambda: place([1, 3, 9], [2, 2, 9], [2, 2, 9], 0.25), None),
+    (lambda: place([1, 3, 9], [0, 3, 9], [2, 2, 9], 0.0)[0], 1.0),
+    (lambda: weigh((0.1, 0.0, 0.2), (0.9, 0.6, 1.0)), HELD_OUT),
+    (lambda: weigh((0.1, 0.0, 0.5), (0.9, 0.6, 1.0)), None),
+    (lambda: weigh((0.1, 0.0, 0.2), (0.9, 0.5, 1.0)), None),
+    (lambda: weigh((0.85, 0.6, 1.0), (0.9, 0.6, 1.0)), BOTH),
+    (lambda: weigh((0.9, 0.6, 1.0), (0.85, 0.6, 1.0)), BOTH),
+    (lambda: weigh((0.84, 0.6, 1.0), (0.9, 0.6, 1.0)), None),
+    (lambda: weigh((0.9, 0.6, 1.0), (0.84, 0.6, 1.0)), None),
+    (lambda: weigh((0.9, 0.5, 1.0), (0.9, 0.6, 1.0)), None),
+    (lambda: weigh((0.9, 0.6, 1.0), (0.9, 0.5, 1.0)), None),
+    (lambda: weigh((0.9, 0.6, 1.0), (0.9, 0.1, 1.0)), None),
+    (lambda: weigh(None, (0.9, 0.6, 1.0)), None),
+    (lambda: weigh((0.9, 0.6, 1.0), None), None),
+    (lambda: weigh((0.9, 0.6, 1.0), (0.9, 0.6, 1.0), gaps=None), None),
+    (lambda: weigh((0.9, 0.6, 1.0), (0.9, 0.6, 1.0), pool=None), None),
+    # One model is enough if it is the same; three are compared with each other, and weighed.
+    (lambda: read_sides(None), ((None, False, None), [])),
+    (lambda: read_sides(near="m"), ((MEMBERS, True, None), [])),
+    (lambda: read_sides(same=HELD_OUT), ((HELD_OUT, True, None), [True])),
+    (lambda: read_sides(), (("weighed", False, None), [True])),
+    (lambda: read_sides(has_more=True), ((None, False, None), [True])),
+    (lambda: read_sides(others=None), ((None, False, None), [True])),
+    (lambda: read_sides(both=None, same=MEMBERS), ((MEMBERS, True, None), [True])),
+    (lambda: obstacle(), None),
+    (lambda: obstacle(200_001), "It trains models on whole sides, o"),
+    (lambda: obstacle(own=None), "Models like this one cannot be tra"),
+    (lambda: obstacle(has_recipe=True), "Models like this one cannot be tra"),
+    (lambda: obstacle(given=Ridge()), "Models like this one cannot be tra"),
+    (
+        lambda: obstacle(victim=NS(fit=1, predict=1), given=FITTED),
+        "Models like this one cannot be tra",
+    ),
+    (lambda: _sides.name_fitted_step(Ridge()), None),
+    (lambda: _sides.name_fitted_step(NS()), None),
+    (lambda: _sides.name_fitted_step(make_pipeline(FrozenEstimator(FITTED), Ridge())), "Pipeline"),
+    (
+        lambda: _sides.name_fitted_step(NS(get_params=lambda deep: {"cv": "prefit"})),
+        "SimpleNamespace",
+    ),
+    (lambda: train_last(make_pipeline(FrozenEstimator(FITTED), Ridge()))[0], False),
+    (lambda: train_last(make_pipeline(LogisticRegression(), Ridge())), (False, False)),
+]
+
+# -- groups that are too small, and rates of records
+
+
+def judge_rounds(guesses, membership, mask=(1, 1, 1, 0), people=None):
+    rounds = NS(guesses=array(guesses), membership=array(membership))
+    advantage, bound = _results._judge_rounds(rounds, array(mask, dtype=bool), people)
+    return advantage, bound
+
+
+def list_small(null=(), rounds=None, judged=(0.25, 0.001), results=(("sex", "f"), ("sex", "m"))):
+    """List small groups of records, of which the first is in one group and the rest in another."""
+    masks = {"f": [1, 0, 0, 0], "m": [0, 1, 1, 1]}
+    records = Records(np.eye(4), np.arange(4), group_by=list("abcd"))
+    case = NS(level=0.95, records=records, membership=array([1, 0, 1, 0]) > 0)
+    case.subsets = [("overall", "all", 1)]
+    case.subsets += [("sex", name, array(mask, dtype=bool)) for name, mask in masks.items()]
+    parts = [("overall", "all"), *results, *results]
+    results = pd.DataFrame(parts, columns=["scope", "group"])
+    null = pd.DataFrame(null, columns=["scope", "group", "pvalue_least"])
+    seen = []
+
+    def judge(rounds, mask, people):
+        seen.append((mask.tolist(), people.tolist()))
+        return judged
+
+    with mock.patch.object(_results, "_judge_rounds", judge):
+        found = _results.list_small_groups(case, results, null, rounds)
+    return [tuple(one) for one in found], seen
+
+
+def repeated(alarms, n_out):
+    return float(_record_rates._count_repeated(array(alarms), array(n_out)))
+
+
+def flag(scores, is_out, rate):
+    found = _record_rates.flag_by_model(array(scores), array(is_out, dtype=bool), rate)
+    return found.astype(int).tolist()
+
+
+def measure_alarms(level, n_models=6, n=40, same=True):
+    """Return the rate of records of which the first two are mistaken by each model, or any."""
+    alarms = np.zeros((n_models, n), dtype=bool)
+    for k, row in enumerate(alarms):
+        row[[0, 1] if same else [2 * k, 2 * k + 1]] = True
+    is_out = np.ones_like(alarms)
+    is_out[:, -1] = False
+    rng = np.random.default_rng(0)
+    return _record_rates.measure_repeated_alarms(alarms, is_out, level, rng)
+
+
+MIXED = ("sex", "f", 0.025), ("sex", "m", 0.026)
+RATES = [
+    # One round: members are 1 and 2 of four, each side of the mean of 1/2 guessed or not.
+    (lambda: judge_rounds([[1, 1, 0, 0]], [[1, 1, 0, 0]]), (1.0, np.exp(-2 * 1.5**2 / 3))),
+    (lambda: judge_rounds([[1, 0, 0, 1]], [[1, 1, 0, 0]]), (0.5, np.exp(-2 * 0.5**2 / 3))),
+    (lambda: judge_rounds([[0, 0, 1, 1]], [[1, 1, 0, 0]]), (-1.0, 1.0)),
+    (lambda: judge_rounds([[1, 1, 0, 0]], [[1, 1, 1, 0]]), (None, 1.0)),
+    (lambda: judge_rounds([[1, 1, 0, 0]], [[0, 0, 0, 1]]), (None, 1.0)),
+    # A record without a side in a round counts neither there nor in the mean of its round.
+    (
+        lambda: judge_rounds([[1, 1, 0, 0], [1, 1, 0, 0]], [[1, 1, 0, 0], [-1, 1, 0, 1]]),
+        (1.0, np.exp(-2 * (1.5 + 1 / 3 + 2 / 3) ** 2 / 5)),
+    ),
+    # Two records of one person count as one, whose two signs are added.
+    (
+        lambda: judge_rounds([[1, 1, 0, 0]], [[1, 1, 0, 0]], people=list("aabb")),
+        (1.0, np.exp(-2 * 1.5**2 / (2**2 + 1))),
+    ),
+    (lambda: list_small(MIXED), ([("sex", "m", 3, None, False)], [])),
+    (
+        lambda: list_small(MIXED, NS(rows=array([3, 0, 1]))),
+        (
+            [("sex", "m", 3, 0.25, True)],
+            [([True, False, True], ["d", "a", "b"])],
+        ),
+    ),
+    # The p-values of two groups are doubled.
+    (
+        lambda: [one[-1] for one in list_small((), NS(rows=slice(None)), (0.25, 0.0125))[0]],
+        [True, True],
+    ),
+    (
+        lambda: [one[-1] for one in list_small((), NS(rows=slice(None)), (0.25, 0.0126))[0]],
+        [False, False],
+    ),
+    (lambda: list_small(MIXED, results=[("sex", "f")]), ([], [])),
+    # Three alarms of ten models without a record: 6 pairs of 90 + 2, over the rate 4 of 12.
+    (lambda: repeated([3, 1], [10, 2]), (6 / 92) / (4 / 12)),
+    (lambda: repeated([0, 0], [10, 2]), 0.0),
+    (lambda: repeated([0, 0], [0, 0]), 0.0),
+    (lambda: repeated([1, 0], [1, 1]), 0.0),
+    # The scores of 1, 2, 3 and 4 are those of others: one of four may be above.
+    (lambda: flag([[1, 2, 3, 4, 5, 3]], [[1, 1, 1, 1, 0, 0]], 0.25), [[0, 0, 0, 1, 1, 0]]),
+    (lambda: flag([[1, 2, 3, 4, 5, 3]], [[1, 1, 1, 1, 0, 0]], 0.24), [[0] * 6]),
+    (lambda: flag([[4, 2, 3, 1]], [[1, 1, 1, 1]], 0.5), [[1, 0, 1, 0]]),
+    (
+        lambda: flag([[1.0, 2.0], [2.0, 1.0]], [[1, 1], [1, 1]], 0.5),
+        [[0, 1], [1, 0]],
+    ),
+    (lambda: flag(np.arange(10.0)[None], np.ones((1, 10)), 0.3)[0], [0] * 7 + [1] * 3),
+    # Two records of 39 by each of six models: surely again, and six pairs of models out of six.
+    (lambda: measure_alarms(0.95).estimate, 1.0),
+    (lambda: measure_alarms(0.95, same=False), None),
+    (lambda: measure_alarms(0.5)[1:] != measure_alarms(0.95)[1:], True),
+    (lambda: measure_alarms(0.9999), None),
+]
+
+# -- copies
+
+
+def measure_part(caught, mistaken, metric="auc", max_fpr=nan):
+    return _duplicates._measure_part(array(caught), array(mistaken), metric, max_fpr)
+
+
+def compare_parts(scores, parts, judged=None, metric="auc", max_fpr=nan):
+    """Compare parts of six records, the first three of which are members."""
+    found = object.__new__(_duplicates.ComparedParts)
+    found._membership, found._parts = np.arange(6) < 3, [array(one, dtype=bool) for one in parts]
+    judged = np.ones(6, dtype=bool) if judged is None else array(judged, dtype=bool)
+    return found.compare(array(scores, dtype=float), judged, metric, max_fpr)
+
+
+def draw_parts():
+    rest, membership = array([1, 1, 0, 1, 0, 0, 0]) > 0, np.arange(7) < 3
+    drawn = _duplicates.ComparedParts(rest, membership, 0)._parts
+    sizes = {(int(one[:3].sum()), int(one[3:].sum())) for one in drawn}
+    return len(drawn), drawn[0].tolist() == rest.tolist(), sizes, len({*map(bytes, drawn)}) > 9
+
+
+def judge_rest(n_alone=100, n_copied=0, pvalue=0.5, adjusted=(0.5,), reached=(), **run):
+    """Judge records of which the first hundred and later ones are members and others in turn."""
+    n = 2 * (n_alone + n_copied)
+    X = np.r_[np.arange(2.0 * n_alone), np.repeat(np.arange(n_copied), 2) + 0.5].reshape(-1, 1)
+    membership = np.arange(n) % 2 == 0
+    frame = pd.DataFrame({"pvalue_adjusted": adjusted, "attack": ["a", "file"][: len(adjusted)]})
+    frame["metric"], frame["max_fpr"] = "auc", nan
+    seen = {}
+
+    def test(members, scores, **given):
+        seen.update(given, members=members, scores=scores)
+        return NS(pvalue=pvalue, n_permutations=999, frame=frame)
+
+    class Parts:
+        def __init__(self, rest, membership, seed):
+            assert (int(rest.sum()), seed) == (2 * n_alone, 5)
+            self.reached = iter(reached)
+
+        def compare(self, scores, judged, metric, max_fpr):
+            assert len(scores) == len(judged) == n and metric == "auc"
+            return next(self.reached)
+
+    case = NS(records=Records(X, np.zeros(n)), membership=membership, fprs=[0.1, 0.09])
+    case.level, case.seeds = 0.95, {"checks": 5}
+    ones = np.ones(n, dtype=bool)
+    run = NS(scores={"a": np.arange(n)}, tested={"a": ones}, file_scores=run.get("file"))
+    parts = {"permutation_test": test, "ComparedParts": Parts}
+    with mock.patch.multiple(_duplicates, **parts):
+        hides, why = _duplicates._judge_rest(case, run)
+    if seen:
+        assert seen["random_state"] == 5 and len(seen["members"]) == 2 * n_alone
+        assert seen["members"].sum() == n_alone and seen["max_fprs"] == [0.1][: n_alone >= 100]
+        assert len(seen["judged"]["a"]) == len(seen["scores"]["a"]) == 2 * n_alone
+    return hides, why.partition("other record has, and ")[2], len(seen.get("scores", ()))
+
+
+def as_finite(X):
+    X, missing = _duplicates._as_finite(sparse.csr_array(array(X)))
+    return X.toarray(), missing
+
+
+FIND = "the attacks find members among them "
+COPIES = [
+    # Two members at the highest score, one with two others, and another lowest.
+    (lambda: measure_part([2, 1, 0], [0, 2, 2]), (2 * 4 + 2 + 0.5 * 2) / 3 / 4),
+    (lambda: measure_part([0, 0], [1, 1]), 0.0),
+    (lambda: measure_part([1, 1], [0, 0]), 0.0),
+    (lambda: measure_part([2, 1, 1], [0, 1, 3], "tpr", 0.25), 0.75),
+    (lambda: measure_part([2, 1, 1], [0, 1, 3], "tpr", 0.2), 0.5),
+    (lambda: measure_part([2, 1, 1], [0, 1, 3], "tpr", 1.0), 1.0),
+    # The AUC of the first part is 3/4; of the others 1 and 1/2.
+    (
+        lambda: compare_parts(
+            [3, 1, 4, 2, 0, 1],
+            [[1, 1, 0, 1, 1, 0], [1, 0, 1, 1, 1, 0], [0, 1, 0, 1, 1, 0]],
+        ),
+        2 / 3,
+    ),
+    (
+        lambda: compare_parts(
+            [3, 1, 4, 2, 0, 1],
+            [[1, 1, 0, 1, 1, 0], [0, 1, 1, 1, 1, 0], [0, 1, 0, 1, 1, 0]],
+            judged=[1, 1, 0, 1, 1, 1],
+        ),
+        1 / 3,
+    ),
+    (lambda: draw_parts(), (400, True, {(2, 1)}, True)),
+    # A hundred records of each side without a copy are enough, or a quarter of a smaller side.
+    (lambda: judge_rest()[::2], (False, 1)),
+    (lambda: judge_rest(n_alone=100, n_copied=900)[0], False),
+    (lambda: judge_rest(n_alone=99, n_copied=900)[2], 0),
+    (lambda: judge_rest(n_alone=10, n_copied=30)[2], 1),
+    (lambda: judge_rest(n_alone=10, n_copied=31)[::2], (True, 0)),
+    (lambda: judge_rest(file=np.arange(200))[2], 2),
+    (
+        lambda: judge_rest(pvalue=0.0251),
+        (False, "the attacks find no leakage among them (p = 0.05).", 1),
+    ),
+    (
+        lambda: judge_rest(pvalue=0.025, adjusted=[0.025], reached=[0.1]),
+        (True, f"{FIND}(p = 0.05).", 1),
+    ),
+    (
+        lambda: judge_rest(pvalue=0.001, adjusted=[0.025], reached=[0.1025])[1],
+        f"{FIND}(p \u2264 0.002), as many as among other records: p = 0.1 for more.",
+    ),
+    (
+        lambda: judge_rest(pvalue=0.0011, adjusted=[0.025], reached=[0.11])[1][:50],
+        f"{FIND}(p = 0.0022), "[:50],
+    ),
+    (lambda: judge_rest(pvalue=0.025, adjusted=[0.025], reached=[0.101])[0], False),
+    (
+        lambda: judge_rest(
+            pvalue=0.02, adjusted=[0.02, 0.02], reached=[0.5, 0.05], file=np.arange(200)
+        )[0],
+        True,
+    ),
+    (
+        lambda: judge_rest(
+            pvalue=0.02, adjusted=[0.02, 0.026], reached=[0.5, 0.05], file=np.arange(200)
+        )[0],
+        False,
+    ),
+    (
+        lambda: as_finite([[1.0, nan], [-inf, 2.0]]),
+        ([[1.0, 0.0], [0.0, 2.0]], [False, True, True, False]),
+    ),
+]
+
+
+# -- how well answers fit numbers, and columns a model
+
+
+RNG = np.random.default_rng(0)
+TRUTH = RNG.normal(size=60)
+GUESSES = TRUTH + RNG.normal(size=60)
+UNITS = np.r_[np.arange(50), np.arange(10)]
+
+
+def measure_numbers(values=GUESSES, truth=TRUTH, units=UNITS):
+    values, truth = array(values, dtype=float), array(truth, dtype=float)
+    found = _skill._measure_numbers(values, truth, len(np.unique(units)), array(units))
+    return tuple(found.rank), tuple(found.decision), found.plain
+
+
+def compute_numbers():
+    """Compute the same by a sum for each unit, with scipy's correlation of ranks."""
+    rank = stats.spearmanr(GUESSES, TRUTH)[0]
+    off, away = np.abs(TRUTH - GUESSES), np.abs(TRUTH - np.median(TRUTH))
+    ratio = off.sum() / away.sum()
+    each = pd.Series((off - ratio * away) / away.sum()).groupby(UNITS).sum()
+    error = 1.06 * (1 - rank**2) / np.sqrt(47)
+    return (rank, error), (1 - ratio, np.sqrt((each**2).sum())), off.mean()
+
+
+def score(outputs, classes, as_labels=False):
+    found = _skill.make_scores(outputs, classes, as_labels)
+    return found.values.tolist(), found.predicted.tolist()
+
+
+def are_outside(thresholds, values=(0.0, 8.0) * 5):
+    return bool(
+        _file_questions._are_outside(NS(thresholds=array(thresholds), values=array(values)))
+    )
+
+
+def is_elsewhere(center, spread, n=10):
+    one = NS(values=np.arange(float(n)), center=center, spread=spread)
+    return bool(_file_questions._is_elsewhere(one))
+
+
+FITS = [
+    (measure_numbers, compute_numbers()),
+    # The least error is that of two of all units, here of six.
+    (
+        lambda: measure_numbers([1, 2, 3, 4, 5, 7], [1, 2, 3, 4, 5, 6], range(6)),
+        ((1.0, 1 / 3), (1 - 1 / 9, 1 / 3), 1 / 6),
+    ),
+    (
+        lambda: measure_numbers([1, 2, 3, 4, 5], [3, 3, 3, 3, 3], range(5)),
+        ((0.0, 1.06 / ROOT), (0.0, 1.0), 1.2),
+    ),
+    (lambda: measure_numbers([1, 2, 3, 4], [1, 2, 3, 4], range(4)), ((0.0, 1.0), (0.0, 1.0), nan)),
+    (
+        lambda: measure_numbers([1, 2, 3, 4, 5], [1, 2, 3, 4, 5], [0, 1, 2, 3, 3]),
+        ((0.0, 1.0), (0.0, 1.0), nan),
+    ),
+    (lambda: _skill.correlate_ranks([1, 3], [2, 9]), 1.0),
+    (lambda: _skill.correlate_ranks([1], [2]), 0.0),
+    (lambda: _skill.correlate_ranks([1, 1], [2, 9]), 0.0),
+    (lambda: _skill.correlate_ranks([1, 2], [2, 2]), 0.0),
+    # Answers in the order of other classes; those of unknown ones count for nothing.
+    (
+        lambda: score(Outputs(array([[0.25, 0.75], [0.5, 0.5]]), ["b", "c"]), ["a", "c", "b"]),
+        ([[0.0, 0.75, 0.25], [0.0, 0.5, 0.5]], [1, 1]),
+    ),
+    (
+        lambda: score(Outputs(array([[0.25, 0.75], [1.0, 0.0]]), ["b", "x"]), ["a", "b"]),
+        ([[0.0, 0.25], [0.0, 1.0]], [1, 1]),
+    ),
+    (
+        lambda: score(Outputs(array([[0.25, 0.75], [0.75, 0.25]]), ["b", "c"]), ["c", "b"], True),
+        ([[1.0, 0.0], [0.0, 1.0]], [0, 1]),
+    ),
+    (
+        lambda: score(Outputs(array(["c", "x"]), ["c", "x"], "label"), ["b", "c"]),
+        ([[0.0, 1.0], [1.0, 0.0]], [1, 0]),
+    ),
+    (
+        lambda: score(
+            Outputs(array([[-2.0, -1.0, 3.0]]), ["a", "b", "c"], "decision"), ["c", "d", "a", "b"]
+        ),
+        ([[3.0, -3.0, -2.0, -1.0]], [0]),
+    ),
+    # Half of the thresholds may lie beyond the range of 8 and a quarter of it.
+    (lambda: are_outside([-3.0, -3.0, 1.0, 2.0, 11.0]), True),
+    (lambda: are_outside([-3.0, 1.0, 1.0, 2.0, 11.0]), False),
+    (lambda: are_outside([-3.0, 1.0, 1.0, 2.0, 11.0, 11.0]), False),
+    (lambda: are_outside([-2.0, -2.0, 10.0, 10.0, 10.0]), False),
+    (lambda: are_outside([-2.1, -2.1, 1.0, 1.0, 10.1]), True),
+    (lambda: are_outside([-9.0] * 4), False),
+    (lambda: are_outside([-9.0] * 5, [0.0, 8.0, 1.0] * 3), False),
+    (lambda: are_outside([1.0000005] * 5, [1.0] * 10), False),
+    (lambda: are_outside([1.000002] * 5, [1.0] * 10), True),
+    (lambda: are_outside([-1.0000005] * 5, [-1.0] * 10), False),
+    # Ten values with quartiles of 2.25, 4.5 and 6.75.
+    (lambda: [is_elsewhere(one, 1.0) for one in (1.5, 1.4, 7.5, 7.6)], [False, True, False, True]),
+    (lambda: [is_elsewhere(4.5, one) for one in (0.45, 0.44)], [False, True]),
+    (lambda: is_elsewhere(-9.0, 0.1, n=9), False),
+]
+
+# -- permutations
+
+
+def count_top(scores, rates, *, turned=None, labels=None, most_kept=100, **parts):
+    """Return rates of true positives of labelings, less those that are found one by one."""
+    n = len(scores)
+    labels = RNG.random((5, n)) < 0.4 if labels is None else labels
+    columns = RNG.permutation(n)
+    load = lambda: (scores, (columns, turned))  # noqa: E731
+    sides = labels[:, columns] if turned is None else labels[:, columns] != turned
+    with mock.patch.multiple(_permutation, **parts, _MOST_KEPT=most_kept):
+        found = _permutation.TopCounter(load, rates).compute_tprs(labels, sides.sum(axis=1))
+    wanted = np.zeros_like(found)
+    for row, inside in zip(wanted, sides, strict=True):
+        for j, rate in enumerate(rates):
+            for one in scores:
+                if (scores[~inside] >= one).sum() <= rate * (~inside).sum() + 1e-9:
+                    row[j] = max(row[j], (scores[inside] >= one).sum() / max(inside.sum(), 1))
+    return np.abs(found - wanted).max() < 1e-12
+
+
+def draw_exchanges(n):
+    with mock.patch.multiple(_units, _N_BUNDLES=40, _N_TOGETHER=10):
+        blocks = [*_units._draw_exchanges(n, np.random.default_rng(0))]
+    bits = np.vstack(blocks)
+    is_mixed = bool(0.3 * 40 * n <= bits[1:, :-1].sum() <= 0.7 * 40 * n)
+    return [len(one) for one in blocks], bits.dtype.kind, is_mixed, int(bits[:, -1].sum())
+
+
+TIED = RNG.integers(6, size=60).astype(float)
+PERMUTED = [
+    (lambda: count_top(TIED, [0.1, 0.3, 1.0]), True),
+    (lambda: count_top(TIED, [0.3, 0.05], turned=RNG.random(60) < 0.5), True),
+    (lambda: count_top(RNG.normal(size=300), [0.01, 0.02, 0.4], most_kept=4), True),
+    (lambda: count_top(RNG.normal(size=300), [0.2], _MOST_COUNTS=150), True),
+    (lambda: count_top(TIED, [0.0, 0.3]), True),
+    (lambda: count_top(-np.ones(60), [0.3, 1.0]), True),
+    (lambda: count_top(TIED, [0.3], labels=np.zeros((2, 60), dtype=bool)), True),
+    (lambda: count_top(TIED, [0.3], labels=np.ones((2, 60), dtype=bool)), True),
+    (lambda: draw_exchanges(25), ([1, 10, 10, 5], "b", True, 0)),
+    (lambda: draw_exchanges(0)[0], [1]),
+]
+
+
+# -- equal records, people who are exposed, and how values are written
+
+
+def measure_pairs(membership, rows=(0, 0, 0, 1, 1, 2), persons=(0, 1, 2, 3, 4, 5)):
+    pairs = _units._EqualPairs(array(rows), array(persons))
+    return pairs.every, pairs.measure(array(membership, dtype=bool))
+
+
+def rank_people(scores, inside, most=2):
+    """Rank people of whom the second has two records and is left out."""
+    people = NS(inside=array(inside, dtype=bool), names=array(list("abcdef")))
+    people.numbers, people.is_whole = array([0, 1, 1, 2, 3, 3, 4, 5]), np.arange(6) != 1
+    rows = np.arange(5)
+    with mock.patch.object(_examine, "MOST_EXPOSED", most):
+        found = _examine._rank_exposed_members(people, rows, array(scores, dtype=float))
+    return [tuple(one.values()) for one in found]
+
+
+def tell_formats(text="more digits", pvalue=0.02, warns=False, features=True, tokens=False):
+    found = NS(text=text, pvalue=pvalue, is_warning=warns, features=range(1200))
+    case = NS(records=NS(has_features=features), membership="m", seeds={"checks": 4})
+    parts = {
+        "hold_tokens": lambda records: tokens,
+        "compare_formats": mock.Mock(return_value=found),
+    }
+    with mock.patch.multiple(_formats, **parts):
+        told = _formats.FormatsCheck().ask(case, None, None)
+    asked = parts["compare_formats"]
+    if asked.called:
+        assert asked.call_args.args == (case.records, "m")
+        assert asked.call_args.kwargs == {"random_state": 4} and told.finding is found
+    return told.status, told.text
+
+
+def describe_texts(*values):
+    found = dict(_formats._describe_texts(pd.Series([*values], dtype=object), None))
+    return {
+        kind: array(found[kind], dtype=float).ravel().tolist()
+        for kind in found
+        if kind not in ("frequency", "capitals", "digits", "marks", "order")
+    }
+
+
+def list_tables(*rows):
+    names = ["scope", "group", "n_members", "n_nonmembers", "status"]
+    frame = pd.DataFrame(rows, columns=names)
+    table = lambda part: {"attack": part["group"].tolist(), "AUC": ["x"] * len(part)}  # noqa: E731
+    with mock.patch.object(_report, "tabulate_attacks", table):
+        return [*_report._list_report_tables(frame)]
+
+
+def ask_known(*columns, n_inside=10, has_model=True):
+    """Ask about columns with so many unknown values, of texts or not, and foreign or not."""
+    made = [
+        NS(n_unknown=n, part=part, unknown=list("xyzw"), column=f"c{n}", foreign=foreign)
+        for n, part, foreign in columns
+    ]
+    parts = {
+        "has_file": lambda model: model == "model",
+        "take_rows": lambda X, rows: rows.tolist(),
+        "list_unknown_values": lambda model, X: made if X == [*range(n_inside)] else None,
+        "_is_foreign_column": lambda one, n: one.foreign and n == n_inside,
+        "_describe_unknown_values": lambda one: f"column {one.column}",
+    }
+    met = NS(model="model" if has_model else None, records=NS(X=0), inside=np.arange(20) < n_inside)
+    with mock.patch.multiple(_file_questions, **parts):
+        found = _file_questions.KnownValuesQuestion().ask(met, [])
+    return found and (found.status, found.text)
+
+
+def put(predicted=True):
+    labels = [array([0, 0, 0]), array([1, 2, 3])] if predicted else [None, None]
+    scores, new = (
+        _skill.AnswerScores(values, one)
+        for values, one in zip((np.zeros(3), array([0.5, 0.25, 0.125])), labels)
+    )
+    _clones._put_scores(scores, new, array([True, False, True]))
+    return scores.values, scores.predicted
+
+
+OTHERS = [
+    # Pairs of three and of two equal records: one pair of the three is of members.
+    (lambda: measure_pairs([1, 1, 0, 0, 0, 1])[0], 4.0),
+    (
+        lambda: measure_pairs([1, 1, 0, 0, 0, 1])[1],
+        [(2 / 4 - 0.5) / 0.5, (2 * 0.25 - 2 * 0.25) / 4 / 0.25],
+    ),
+    (
+        lambda: measure_pairs([1, 1, 1, 0, 0, 0])[1],
+        [1.0, 1.0],
+    ),
+    # Of two members of six, both of whom are equal.
+    (
+        lambda: measure_pairs([1, 1, 0, 0, 0, 0])[1],
+        [
+            (2 / 4 - 5 / 9) / (4 / 9),
+            ((4 / 9 - 2 * 2 / 9) + 1 / 9) / 4 / (2 / 9),
+        ],
+    ),
+    # Records of one person are no pair.
+    (lambda: measure_pairs([1, 1, 1, 0, 0, 0], persons=(0, 0, 1, 2, 3, 4))[0], 3.0),
+    (lambda: measure_pairs([1, 1, 1, 0, 0, 0], persons=(0, 1, 2, 3, 3, 4))[0], 3.0),
+    # People a, d and e are members; one of two others scores as high as e.
+    (
+        lambda: rank_people([5, 1, 4, 3, 4], [1, 0, 1, 1, 0]),
+        [("a", 1, 5.0, 0, 1 / 3), ("d", 2, 4.0, 1, 2 / 3)],
+    ),
+    (lambda: len(rank_people([5, 1, 4, 3, 4], [1, 0, 1, 1, 0], most=9)), 3),
+    (
+        lambda: tell_formats(),
+        (
+            "passed",
+            "Members and non-members are written alike: the largest of 1,200 differences is that "
+            f"more digits (p = 0.02; a warning is given at {_formats._LEVEL:g} or below).",
+        ),
+    ),
+    (
+        lambda: tell_formats(warns=True, pvalue=1e-9),
+        (
+            "warning",
+            "Members and non-members were written in different ways: more digits (p \u2264 "
+            f"{1 / (1 + _formats._N_PERMUTATIONS):.2g}).",
+        ),
+    ),
+    (lambda: tell_formats(None), ("passed", "No feature of how values are written varies.")),
+    (lambda: tell_formats(features=False)[0], "not run"),
+    (lambda: tell_formats(tokens=True), ("not run", _formats._TOKENS)),
+    (
+        lambda: describe_texts("Ab", " a  b", None, "N/A ", 7, "\u00e9", "Ab"),
+        {
+            "missing": [0, 0, 1, 0, 0, 0, 0],
+            "no text": [0, 0, 0, 0, 1, 0, 0],
+            "word for missing": [0, 0, 0, 1, 0, 0, 0],
+            "first capital": [1, 0, 0, 1, 0, 0, 1],
+            "space at an end": [0, 1, 0, 1, 0, 0, 0],
+            "double space": [0, 1, 0, 0, 0, 0, 0],
+            "not ASCII": [0, 0, 0, 0, 0, 1, 0],
+            "length": np.log1p([2, 5, 0, 4, 1, 1, 2]).tolist(),
+        },
+    ),
+    (
+        lambda: list_tables(
+            ("overall", "all", 1200, 30, "ok"),
+            ("s_x", "f*", 1, 2, "too few records"),
+            ("overall", "all", 9, 9, "ok"),
+        ),
+        [
+            [
+                "## All records",
+                "",
+                "1,200 members, 30 non-members.",
+                "",
+                "| attack | AUC |",
+                "| --- | --- |",
+                "| all | x |",
+                "| all | x |",
+            ],
+            ["## s\\_x = f\\*", "", "1 members, 2 non-members.", "too few records."],
+        ],
+    ),
+    # Foreign columns stop, three of which are named; of the others the worst is told.
+    (
+        lambda: ask_known((1, "Encoder", True), (2, "Encoder", False)),
+        (
+            "stop",
+            "Column c1.",
+        ),
+    ),
+    (
+        lambda: ask_known(*((k, "Encoder", True) for k in range(4)))[1],
+        "Column c0; column c1; column c2.",
+    ),
+    (
+        lambda: ask_known((2, "Encoder", False), (1200, "Encoder", False), (3, "Encoder", False)),
+        (
+            "warn",
+            "1,200 members have values in column 'c1200' that the model has never seen, such as "
+            "'x', 'y' and 'z', so the model was not trained on these rows as given.",
+        ),
+    ),
+    (
+        lambda: ask_known((1, "Encoder", False), (9, "CountVectorizer", False))[1][:60],
+        "1 member has a value in column 'c1' that the model has never",
+    ),
+    (lambda: ask_known((1, "Encoder", False))[1][-21:], "on this row as given."),
+    (lambda: ask_known((9, "CountVectorizer", False)), None),
+    (lambda: ask_known((1, "Encoder", True), has_model=False), None),
+    (lambda: put(), ([0.5, 0.0, 0.125], [1, 0, 3])),
+    (lambda: put(False), ([0.5, 0.0, 0.125], None)),
+]
+
+
+# -- how values are written
+
+
+def table_of(*features):
+    """Make a table of features of three records, by their column, kind and values."""
+    made = [_formats._FormatFeature(*one[:2], array(one[2:], dtype=float)) for one in features]
+    return _formats._FormatTable(made, 3)
+
+
+def describe_table():
+    table = table_of(
+        ("a", "decimals", 1, 2, 6),
+        ("a", "missing", 0, 1, 1),
+        ("b", "zero", 1, 1, 1),
+        ("b", "missing", 1, 0, 1),
+    )
+    found = table.describe(array([True, True, False]), array([0.1, -0.3, 0.2996, 0.2]))
+    return table, found
+
+
+def draw_reached(n_permutations, reached, most=3, together=4):
+    """Draw permutations of which each so many reach the statistic, and return how many."""
+    drawn = []
+
+    def draw(units, n, rng):
+        labels = np.arange(n + 1) + sum(drawn)
+        drawn.append(n)
+        return NS(blocks=iter([labels[:1], labels[1:3], labels[3:]]))
+
+    measure = lambda labels: np.where(labels % reached, 0.5, -1.0)[:, None]  # noqa: E731
+    parts = {"draw_labelings": draw, "_MANY": most, "_N_TOGETHER": together}
+    with mock.patch.multiple(_formats, **parts):
+        found = _formats._draw_permutations(measure, 1.0, None, n_permutations, None)
+    return len(found), int(found.sum()), drawn
+
+
+def compare(values, membership, places=None, reached=(), n_permutations=9):
+    """Compare features of records whose permutations reach the statistic, or not."""
+    values = array(values, dtype=np.float32)
+    seen = []
+    table = NS(values=values, features=[])
+    table.describe = lambda membership, found: pd.DataFrame({"difference": found})
+    membership = array(membership, dtype=bool)
+    places = np.arange(len(membership)) if places is None else array(places)
+    units = NS(places=places, is_member=membership[np.unique(places, return_index=True)[1]])
+
+    def draw(measure, statistic, units, n, rng):
+        seen.append((round(statistic, 4), n))
+        return array(reached, dtype=bool)
+
+    parts = {
+        "_draw_permutations": draw,
+        "_MANY": 3,
+        "_tell_largest_difference": lambda row: "told",
+    }
+    with mock.patch.multiple(_formats, **parts):
+        found = _formats._compare_formats(table, membership, units, n_permutations, None)
+    told = found.pvalue, found.statistic, found.text
+    return (*told, found.features["difference"].tolist(), found.n_permutations), seen
+
+
+def tell_difference(kind, members, others):
+    row = {"column": "column a", "feature": kind, "members": members, "nonmembers": others}
+    return _formats._tell_largest_difference(row)
+
+
+def describe_digits(*values, kinds=(), dtype=float):
+    found = dict(_formats._describe_digits(array(values, dtype=dtype)[:, None]))
+    return [found[kind].ravel().astype(float).tolist() for kind in kinds], len(found)
+
+
+def describe_array(X):
+    found = _formats._describe_array(array(X), np.random.default_rng(0))
+    return {one.kind: one.values.tolist() for one in found if one.kind in ("zero", "infinite")}
+
+
+def read_values(values):
+    values, found = _formats._read_column_values(pd.Series(values), None)
+    return None if values is None else values.dtype.kind, [kind for kind, _ in found]
+
+
+def count_decimals(*values):
+    return [one.tolist() for one in _formats._count_written_decimals(array(values), 1e-12)][:2]
+
+
+SPREAD = np.std([1, 2, 6])
+FORMS = [
+    # Shares come first, a constant feature goes, and equal kinds of columns are added.
+    (
+        lambda: [one.kind for one in describe_table()[0].features],
+        ["missing", "missing", "decimals"],
+    ),
+    (lambda: describe_table()[0].sums, {"missing": [0, 1]}),
+    (
+        lambda: describe_table()[0].values[:, 2],
+        [-2 / SPREAD, -1 / SPREAD, 3 / SPREAD],
+    ),
+    (
+        lambda: np.sign(describe_table()[0].values[:, 3]),
+        [-1.0, -1.0, 1.0],
+    ),
+    # The largest difference first, to three decimals, and columns in their order.
+    (
+        lambda: describe_table()[1],
+        {
+            "column": ["b", "a", _formats._ANY_COLUMN, "a"],
+            "feature": ["missing", "decimals", "missing", "missing"],
+            "members": [0.5, 1.5, 0.5, 0.5],
+            "nonmembers": [1.0, 6.0, 1.0, 1.0],
+            "difference": [-0.3, 0.2996, 0.2, 0.1],
+        },
+    ),
+    # Permutations are drawn four at a time until three reach the statistic.
+    (lambda: draw_reached(10, 2), (8, 4, [4, 4])),
+    (lambda: draw_reached(10, 99), (10, 0, [4, 4, 2])),
+    (lambda: draw_reached(2, 1), (2, 2, [2])),
+    (
+        lambda: compare(
+            [[1.0, 0.0], [3.0, 0.0], [-2.0, 1.0], [-2.0, -1.0]], [1, 1, 0, 0], reached=[0, 1, 0]
+        ),
+        ((0.2, 4.0, "told", [4.0, 0.0], 3), [(3.9996, 9)]),
+    ),
+    (
+        lambda: compare([[1.0], [3.0], [-2.0], [-2.0]], [1, 1, 1, 0], reached=[1, 0, 1, 0, 1, 1])[
+            0
+        ][:2],
+        (0.6, 2.6666667),
+    ),
+    (
+        lambda: compare([[1.0], [3.0], [-2.0], [-2.0]], [1, 1, 0, 0], places=[0, 0, 1, 2])[0][:2],
+        (0.1, 4.0),
+    ),
+    (lambda: compare(np.zeros((4, 0)), [1, 1, 0, 0]), ((1.0, 0.0, None, [], 0), [])),
+    (
+        lambda: tell_difference("missing", 0.25, 0.0625),
+        "column a is missing in 25% of the members and 6.25% of the non-members",
+    ),
+    (
+        lambda: tell_difference("decimals", 1.5, 6.0),
+        f"column a {_formats._MEANS['decimals'].format(1.5, 6.0)}",
+    ),
+    (
+        lambda: tell_difference("length", np.log1p(3.0), np.log1p(7.0)),
+        f"column a {_formats._MEANS['length'].format(3.0, 7.0)}",
+    ),
+    (
+        lambda: tell_difference("frequency", np.log(4.0), np.log(8.0)),
+        f"column a {_formats._MEANS['frequency'].format(4.0, 8.0)}",
+    ),
+    (
+        lambda: describe_digits(
+            -0.0,
+            10.0,
+            5.0,
+            nan,
+            -inf,
+            -1.0,
+            kinds=[
+                "missing",
+                "infinite",
+                "negative zero",
+                "multiple of 5",
+                "multiple of 10",
+                "zero",
+                "equal to -1",
+            ],
+        )[0],
+        [
+            [0.0, 0.0, 0.0, 1.0, 0.0, 0.0],
+            [0.0, 0.0, 0.0, 0.0, 1.0, 0.0],
+            [1.0, 0.0, 0.0, 0.0, 0.0, 0.0],
+            [1.0, 1.0, 1.0, 0.0, 0.0, 0.0],
+            [1.0, 1.0, 0.0, 0.0, 0.0, 0.0],
+            [1.0, 0.0, 0.0, 0.0, 0.0, 0.0],
+            [0.0, 0.0, 0.0, 0.0, 0.0, 1.0],
+        ],
+    ),
+    (
+        lambda: describe_digits(
+            0.25,
+            1.125,
+            0.1 + 0.2,
+            70000.5,
+            nan,
+            1 / 3,
+            kinds=[
+                "single precision",
+                "half precision",
+                "rounding error",
+                "decimals",
+                "at most 2 decimals",
+                "last digit 5",
+            ],
+        )[0],
+        [
+            [1.0, 1.0, 0.0, 1.0, 0.0, 0.0],
+            [1.0, 1.0, 0.0, 0.0, 0.0, 0.0],
+            [0.0, 0.0, 1.0, 0.0, 0.0, 0.0],
+            [2.0, 3.0, 1.0, 1.0, 0.0, 12.0],
+            [1.0, 0.0, 1.0, 1.0, 0.0, 0.0],
+            [1.0, 1.0, 0.0, 1.0, 0.0, 0.0],
+        ],
+    ),
+    (
+        lambda: describe_digits(5, 0, -1, kinds=["zero"], dtype=int),
+        ([[0.0, 1.0, 0.0]], 4 + len(_formats._CODES)),
+    ),
+    (lambda: count_decimals(0.25, 3.0, 1 / 3, 0.5), [[2, 0, 12, 1], [5, 3, -1, 5]]),
+    (
+        lambda: describe_array([[[0.0, 1.0], [2.0, inf]], [[0.0, 0.0], [0.0, 3.0]]]),
+        {"zero": [0.25, 0.75], "infinite": [0.25, 0.0]},
+    ),
+    (lambda: describe_array([[["a"]], [["b"]]]), {}),
+    # Numbers are read as they are, and complex ones are texts; of truth it is told if it lacks.
+    (lambda: read_values([1, 2]), ("i", [])),
+    (lambda: read_values(pd.array([1, None], dtype="Int64")), ("f", [])),
+    (lambda: read_values([1j, 2j])[1][:2], ["missing", "no text"]),
+    (lambda: read_values([True, False]), (None, ["missing"])),
+    (lambda: read_values(["a", "b"])[1][:2], ["missing", "no text"]),
+    (lambda: read_values(pd.Categorical(["a", "b"]))[1][:2], ["missing", "no text"]),
+    (lambda: read_values(pd.to_datetime(["2020-01-01", "2021-01-01"]))[1][:1], ["missing"]),
+    (lambda: describe_array(np.zeros((2, 0, 3))), {}),
+]
+
+
+# -- curves, exposed records and rows that a model has used
+
+
+def thin_curves(judged=None, groups=None, scores=None):
+    """Compute curves of three members and four others, with limits that say what they are of."""
+    membership = array([1, 1, 1, 0, 0, 0, 0], dtype=bool)
+    values = array([5.0, 4.0, 1.0, 4.5, 3.0, 2.0, 0.0])
+    seen = []
+
+    def limits(counts, fpr, tail, sizes):
+        seen.append((len(fpr), round(tail, 6), sizes))
+        return 0 * fpr + 0.1234567, 0 * fpr + 1
+
+    parts = {
+        "tpr_limits": limits,
+        "sizes_of_sides": lambda values, truth, sides, thresholds: (
+            len(values),
+            [one.n_rows for one in sides],
+            [None if one.alone else len(one.counts) for one in sides],
+        ),
+    }
+    with mock.patch.multiple(_measure, **parts):
+        found = _measure.compute_thin_curves(
+            {"a": values} if scores is None else scores, membership, 0.9, groups, judged
+        )
+    return [(one["attack"], one["fpr"], one["tpr"], one["low"][:1]) for one in found], seen
+
+
+def exposed(judged=None, most=2):
+    """List the exposed of three members and three others."""
+    scores = {"a": array([5.0, 4.0, 1.0, 4.5, 4.0, 0.0]), "b": np.zeros(6)}
+    judged = judged and {"a": array(judged, dtype=bool)}
+    with mock.patch.object(_measure, "MOST_EXPOSED", most):
+        found = _measure.list_exposed(scores, np.arange(6) < 3, list("uvwxyz"), judged)
+    return [tuple(one.values()) for one in found]
+
+
+def rank(judged=None):
+    scores = {"a": array([1.0, 3.0, 2.0, 4.0]), "b": array([4.0, 3.0, 2.0, 1.0])}
+    scores["c"] = array([4.0, 1.0, 2.0, 3.0])
+    return [*_measure.rank_attacks(scores, array([True, True, False, False]), judged)]
+
+
+def steps(*parts):
+    return NS(steps=[(str(k), part) for k, part in enumerate(parts)])
+
+
+def use(model, n_rows=5):
+    found = _rows_used.find_used_rows(model, n_rows)
+    name = lambda one: one and getattr(one, "name", type(one).__name__)  # noqa: E731
+    return found.rows, name(found.dropper), name(found.receiver)
+
+
+def sampler(*kept, name="sampler"):
+    return NS(sample_indices_=array(kept), name=name)
+
+
+def dropped(model, n_members=5):
+    told = _rows_used.describe_dropped_rows(model, n_members)
+    return [one.partition("; fit")[0] for one in told]
+
+
+class Forest(NS):
+    pass
+
+
+LAST = NS(name="last")
+JUDGED = {"a": [1] * 4, "b": [1] * 4, "c": [0, 1, 0, 0]}
+CURVES = [
+    (
+        lambda: thin_curves(),
+        (
+            [("a", [0.25, 0.5, 0.75, 1.0], [0.666667, 0.666667, 1.0, 1.0], [0.123457])],
+            [(4, 0.05, (7, [3, 4], [None, None]))],
+        ),
+    ),
+    (
+        lambda: thin_curves({"a": array([1, 1, 1, 0, 1, 1, 0], dtype=bool)})[1],
+        [(2, 0.05, (5, [3, 2], [None, None]))],
+    ),
+    (lambda: thin_curves(groups=list("aabcdee"))[1][0][2][2], [2, 3]),
+    (lambda: thin_curves({"a": array([1, 1, 1, 0, 0, 0, 0], dtype=bool)})[0], []),
+    # The members with the highest scores, and how many others are as high.
+    (lambda: exposed(), [("u", 0, "a", 5.0, 0), ("v", 1, "a", 4.0, 2)]),
+    (lambda: [one[4] for one in exposed(most=9)], [0, 2, 2]),
+    (lambda: exposed([0, 1, 1, 0, 1, 1]), [("v", 1, "a", 4.0, 1), ("w", 2, "a", 1.0, 1)]),
+    (lambda: _measure.list_exposed({}, None, None), []),
+    (lambda: rank(), ["b", "c", "a"]),
+    (lambda: rank({name: array(one, dtype=bool) for name, one in JUDGED.items()}), ["b", "a", "c"]),
+    # Positions that a step keeps, as they are or as a mask; those of steps after one another.
+    (lambda: use(steps(sampler(4, 2, 0), LAST)), ([4, 2, 0], "sampler", "last")),
+    (
+        lambda: use(steps(sampler(4, 2, 0), None, "passthrough", sampler(2, 1, name="b"), LAST)),
+        ([0, 2], "b", "last"),
+    ),
+    (lambda: use(steps(NS(), LAST)), (None, None, "last")),
+    (
+        lambda: use(steps(sampler(4, 2, 0), sampler(1, 2, name="own"))),
+        ([2, 0], "own", "own"),
+    ),
+    (
+        lambda: use(NS(inlier_mask_=array([1, 0, 1, 1, 0], dtype=bool), estimator_=LAST, name="r")),
+        ([0, 2, 3], "r", "last"),
+    ),
+    (
+        lambda: use(Forest(samplers_=[sampler(3, 1), sampler(1, 0)])),
+        ([0, 1, 3], "sampler", "Forest"),
+    ),
+    (
+        lambda: use(Forest(estimators_=[NS(), NS()], estimators_samples_=[[0, 1], [1, 2]])),
+        ([0, 1, 2], "Forest", "Forest"),
+    ),
+    (lambda: use(Forest(estimators_=[NS()])), (None, None, None)),
+    (lambda: use(Forest(estimators_=[[NS(), NS()]])), (None, None, None)),
+    (
+        lambda: use(Forest(estimators_=[NS(), sampler(1, 2)])),
+        ([0, 1, 2, 3, 4], "sampler", "Forest"),
+    ),
+    (
+        lambda: use(
+            Forest(estimators_=[sampler(1, 0), NS()], estimators_samples_=[[4, 3], [2, 2]])
+        ),
+        ([2, 3, 4], "sampler", "Forest"),
+    ),
+    (lambda: use(NS(best_estimator_=sampler(3, 1))), ([3, 1], "sampler", "sampler")),
+    (lambda: use(NS()), (None, None, None)),
+    (lambda: use(sampler(5, 1)), (None, None, None)),
+    (lambda: use(sampler(-1, 1)), (None, None, None)),
+    (lambda: use(NS(sample_indices_=array([[1, 2]]))), (None, None, None)),
+    (lambda: use(NS(sample_indices_=array([], dtype=int))), (None, None, None)),
+    (lambda: use(NS(sample_indices_=array([0.0, 1.0]))), (None, None, None)),
+    (lambda: use(NS(_sample_indices_=array([0, 1]))), (None, None, None)),
+    (lambda: use(NS(inlier_mask_=array([True] * 4))), (None, None, None)),
+    (
+        lambda: dropped(steps(sampler(4, 2, 2), LAST)),
+        ["2 of 5 training rows reached the models of SimpleNamespace"],
+    ),
+    (
+        lambda: dropped(steps(sampler(4, 2), Ridge())),
+        ["2 of 5 training rows reached the Ridge (SimpleNamespace)"],
+    ),
+    (lambda: dropped(steps(sampler(0, 1, 2, 3, 4), Ridge())), []),
+    (lambda: dropped(steps(NS(), Ridge())), []),
+    (lambda: dropped(3), []),
+    # A person with several rows is not the next row of the next person.
+    (lambda: _units._EqualPairs(array([0, 1]), array([1, 0])).every, 0.0),
+    (
+        lambda: _surrogate.name_model(FrozenEstimator(make_pipeline(Ridge(alpha=2.0)))),
+        "Ridge(alpha=2.0)",
+    ),
+]
+
+
+# -- gaps of models between their training rows and others
+
+
+class GapPool:
+    """Two shadow models or more on four records, whose signals are given, in blocks of two."""
+
+    def __init__(self, values, inside, keeps=("Correctness",)):
+        self.values, self.membership_ = array(values, dtype=float), array(inside, dtype=bool)
+        self.keeps = keeps
+
+    def locate_signal(self, signal):
+        name = signal if isinstance(signal, str) else type(signal).__name__
+        if name not in self.keeps:
+            raise ValueError("It is not kept.")
+
+    def victim_values(self, victim, answered, signal):
+        return [array([0.0, 0.5, 1.0, 0.25])]
+
+    def blocks(self, records, size, signal):
+        self.locate_signal(signal)
+        assert size == 1 << 16
+        for rows in (slice(0, 2), slice(2, 4)):
+            yield rows, [self.values[:, rows]], self.membership_[:, rows], None
+
+
+HALVES = [[1, 1, 0, 0], [1, 0, 1, 0]]
+
+
+def measure_fits(outputs, values, y=(0, 1, 1, 0), inside=HALVES, keeps=("Correctness",)):
+    records = Records(np.zeros((4, 1)), array(y))
+    case = NS(request=NS(outputs=outputs), records=records)
+    found = _gaps._measure_fits(case, GapPool(values, inside, keeps))
+    return found and [one.tolist() for one in found]
+
+
+def measure_gaps(own=(0.5, 0.25, 0.0, 1.0), gaps=(0.5, 0.1, 0.3), found=True):
+    case = NS(membership=array([True, True, False, False]))
+    given = (array(own), array(gaps)) if found else None
+    with mock.patch.object(_gaps, "_measure_fits", lambda case, pool: given):
+        return _gaps.measure_gaps(case, None)
+
+
+SHARES_OF_FOUR = Outputs(array([[0.75, 0.25], [0.25, 0.75], [0.75, 0.25], [0.75, 0.25]]), [0, 1])
+RIGHT = [[1, 0, 1, 1], [0, 1, 1, 0]]
+GAPS = [
+    # The first model is right on one of its two rows and on both others, the second on one of each.
+    (lambda: measure_fits(SHARES_OF_FOUR, RIGHT), [[1.0, 1.0, 0.0, 1.0], [0.5 - 1.0, 0.5 - 0.5]]),
+    # Of two classes the sign of a logit tells the same, and so it does of a margin.
+    (
+        lambda: measure_fits(SHARES_OF_FOUR, [[2, -1, 0.5, 0], [-1, 0.1, 3, -2]], keeps=["auto"])[
+            1
+        ],
+        [0.5 - 0.5, 0.5 - 0.5],
+    ),
+    (
+        lambda: measure_fits(
+            Outputs(array([[0.5, 0.25, 0.25]] * 4), [0, 1, 2]), RIGHT, keeps=["auto"]
+        ),
+        None,
+    ),
+    (
+        lambda: measure_fits(
+            Outputs(array([[3.0, 0.0, 1.0]] * 4), [0, 1, 2], "decision"), RIGHT, keeps=["auto"]
+        )[0],
+        [1.0, 0.0, 0.0, 1.0],
+    ),
+    (lambda: measure_fits(SHARES_OF_FOUR, RIGHT, keeps=[]), None),
+    (lambda: measure_fits("answers", RIGHT), None),
+    (
+        lambda: measure_fits(
+            Outputs(array([0.0, np.log(3), 0.0, 0.0]), kind="log_odds"),
+            [[0, np.log(3), 0, 0], [0, 0, 0, 0]],
+            keeps=["auto"],
+        ),
+        [[0.5, 0.75, 0.5, 0.5], [0.125, 0.0]],
+    ),
+    # Of numbers the squared residual over the variance of the target, which is 1/4.
+    (
+        lambda: measure_fits(
+            Outputs(array([0.5, 1.0, 1.0, 2.0]), None, "value"),
+            np.log([[2.0, 1, 1, 1], [1, 1, 1, 1]]),
+            y=(0.0, 1.0, 1.0, 0.0),
+            keeps=["LogResidual"],
+        ),
+        [[-1.0, 0.0, 0.0, -16.0], [(-1.0 - 4.0) / 2 + 4.0, 0.0]],
+    ),
+    (lambda: measure_fits(SHARES_OF_FOUR, RIGHT[:1], inside=HALVES[:1]), None),
+    (lambda: measure_fits(SHARES_OF_FOUR, RIGHT, inside=[[1] * 4, HALVES[1]]), None),
+    (lambda: measure_fits(SHARES_OF_FOUR, RIGHT, inside=[[0] * 4, HALVES[1]]), None),
+    (lambda: measure_gaps(found=False), None),
+    (
+        lambda: measure_gaps(),
+        {
+            "victim": -0.125,
+            "standard_error": (0.015625 / 2 + 0.25 / 2) ** 0.5,
+            "mean": 0.3,
+            "sd": 0.2,
+            "n_models": 3,
+            "z": -0.425 / (0.1328125 + 0.04) ** 0.5,
+        },
+    ),
+    (
+        lambda: [
+            measure_gaps(own, [0.5, 0.5])["z"]
+            for own in ((1, 1, 0.75, 0.75), (1, 1, 0.5, 0.5), (1, 1, 0.25, 0.25))
+        ],
+        [-1000.0, 0.0, 1000.0],
+    ),
+]
+
+
+# -- what stopped a training, and what is asked where an audit ends
+
+
+class Booster:
+    """A model that computes the best score that it has noted."""
+
+    def __init__(self, score=None, **noted):
+        self.score = score
+        vars(self).update(noted)
+
+    @property
+    def best_score(self):
+        return self.score
+
+
+def list_noted(model):
+    return _validation_rows._list_noted(model)
+
+
+def stop_training(noted=(0.5,), members=(0.25,), others=(0.5,), given=False):
+    """Return whether a training was stopped by others, by the scores of both sides."""
+    case = NS(membership=array([True, False]), victim="model")
+    sides = {True: members, False: others}
+    parts = {
+        "_are_given": lambda case: given,
+        "_list_noted": lambda model: [*noted] if model == "model" else None,
+        "_measure_validation_side": lambda case, side: [*sides[bool(side[0])]],
+    }
+    with mock.patch.multiple(_validation_rows, **parts):
+        told = _validation_rows.stops_on_held_out(case)
+    return told and told[:8]
+
+
+def are_given(rows, labels=None, params=None, n=4):
+    """Return whether rows are held-out rows of a case, of which there are so many."""
+    records = Records(np.arange(2.0 * n).reshape(-1, 1), np.zeros(2 * n))
+    case = NS(records=records, membership=np.arange(2 * n) < n)
+    labels = np.zeros(len(rows)) if labels is None else labels
+    given = {"X_val": array(rows, dtype=float).reshape(-1, 1), "y_val": array(labels)}
+    case.request = NS(fit_params=given if params is None else params)
+    return _validation_rows._are_given(case)
+
+
+def withhold():
+    """Return the outcomes of checks of an audit that ended before its attacks."""
+    kinds = {"known": (_examine.KNOWN, "always"), "other": ("role", "always")}
+    kinds |= {"some": ("role", _examine.SOMETIMES), "both": (_examine.KNOWN, _examine.SOMETIMES)}
+    listed = [
+        NS(name=name, role=role, presence=presence) for name, (role, presence) in kinds.items()
+    ]
+
+    def ask(check, case, run, findings):
+        assert (case, run, len(findings.numbers)) == ("case", None, 0)
+        return f"asked {check.name}"
+
+    parts = {"checks": NS(CHECKS=listed), "_ask_check": ask}
+    with mock.patch.multiple(_examine, **parts):
+        found = _examine.withhold("case").checks
+    return {
+        name: one if isinstance(one, str) else (one.name, one.status, one.text)
+        for name, one in found.items()
+    }
+
+
+def fit_sides():
+    """Return the skill of a model on members and on others, whose masks are measured."""
+    rows = _answered_rows.AnsweredRows(
+        NS(), None, None, array([True, False, True]), None, None, None
+    )
+    vars(rows)["scores"] = "scores"
+    with mock.patch.object(
+        _answered_rows.AnsweredRows, "measure", lambda self, scores, mask: (scores, mask.tolist())
+    ):
+        return rows.fit(), rows.fit(False)
+
+
+def examine(memory=False, error=None):
+    """Return the outcomes of checks in their order, of people that can be measured or not."""
+    listed = [
+        NS(name=name, part=f"p {name}", reads=reads) for name, reads in (("b", "a"), ("a", ""))
+    ]
+    parts = {
+        "checks": NS(CHECKS=listed),
+        "_measure_all_attacks": lambda case, run: "numbers",
+        "_measure_repetitions": lambda case, run, clock: ("power", "disparity"),
+        "_ask_within_budget": lambda check, case, run, found: (
+            None if memory and check.name == "a" else (check.name, [*found.checks])
+        ),
+        "measure_people": mock.Mock(side_effect=error, return_value="people"),
+    }
+    with mock.patch.multiple(_examine, **parts):
+        call = lambda: _examine.examine("case", "run", lambda part: nullcontext())  # noqa: E731
+        refusal = tell_refusal(call)
+        if refusal is not None:
+            return refusal
+        found = call()
+    return found.checks, found.person_level, [*found.lacks]
+
+
+ENDED = "The audit ended before."
+STOPPED = [
+    (lambda: list_noted(Booster(0.5)), [0.5]),
+    (lambda: list_noted(Booster(None, best_score_={"a": 0.25, "b": {"c": 2}})), [0.25, 2.0] * 2),
+    (lambda: list_noted(NS(_best_score=0.75)), [0.75]),
+    (lambda: list_noted(NS(best_score=inf, _best_score=nan)), []),
+    (lambda: list_noted(NS(best_estimator_=Booster(0.5))), [0.5]),
+    (lambda: list_noted(NS(steps=[("a", Booster(0.25)), ("b", Booster(0.5))])), [0.5]),
+    (lambda: list_noted(NS()), []),
+    (lambda: stop_training(), "the scor"),
+    (lambda: stop_training(given=True), "they are"),
+    (lambda: stop_training([]), None),
+    (lambda: stop_training(others=[0.75]), None),
+    (lambda: stop_training(members=[0.75, 0.5]), None),
+    (lambda: stop_training([0.1, 0.5], [0.75], [0.25, 0.5]), "the scor"),
+    # Half of the held-out rows, with their labels, are among validation rows.
+    (lambda: are_given([4, 5, 0]), True),
+    (lambda: are_given([4, 0, 1]), False),
+    (lambda: are_given([4, 5], [0, 1]), False),
+    (lambda: are_given([4, 5], params=len), False),
+    (
+        lambda: are_given(
+            [], params={"X_val": 3, "y_val": 4, "eval_set": [(array([[4.0], [5.0]]), np.zeros(2))]}
+        ),
+        True,
+    ),
+    (
+        lambda: withhold(),
+        {"known": "asked known", "other": ("other", "not run", ENDED)},
+    ),
+    (lambda: fit_sides(), (("scores", [True, False, True]), ("scores", [False, True, False]))),
+    # Checks are asked after those that they read, and listed in their own order.
+    (lambda: examine(), ({"b": ("b", ["a"]), "a": ("a", [])}, "people", [])),
+    (lambda: examine(memory=True)[0], {"b": ("b", [])}),
+    (lambda: examine(error=MemoryError())[1:], (None, ["person level"])),
+    (lambda: examine(error=KeyError("odd")), "'odd'"),
+]
+
+
+def test_shared_rows_by_hand():
+    expect_answers(SHARED)
+
+
+def test_widened_intervals_by_hand():
+    expect_answers(WIDENED)
+
+
+def test_sides_by_hand():
+    expect_answers(SIDES)
+
+
+def test_rates_by_hand():
+    expect_answers(RATES)
+
+
+def test_copies_by_hand():
+    expect_answers(COPIES)
+
+
+def test_fits_by_hand():
+    expect_answers(FITS)
+
+
+def test_permuted_numbers_by_hand():
+    expect_answers(PERMUTED)
+
+
+def test_other_numbers_by_hand():
+    expect_answers(OTHERS)
+
+
+def test_forms_of_values_by_hand():
+    expect_answers(FORMS)
+
+
+def test_curves_and_used_rows_by_hand():
+    expect_answers(CURVES)
+
+
+def test_gaps_by_hand():
+    expect_answers(GAPS)
+
+
+def test_stopped_trainings_and_audits_by_hand():
+    expect_answers(STOPPED)
