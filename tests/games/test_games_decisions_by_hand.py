@@ -82,7 +82,7 @@ def read_target(target, X="table"):
 def draw_unlearned(units, forget, n_models=4, n_targets=2):
     units = array(units)
     try:
-        sides = _unlearning_result.draw_sides(units, forget, n_models, n_targets, 0)
+        sides = _unlearning_game.draw_sides(units, forget, n_models, n_targets, 0)
     except ValueError as error:
         return str(error)
     of_units = sides[:, np.unique(units, return_index=True)[1]]

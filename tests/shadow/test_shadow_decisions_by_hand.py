@@ -9,7 +9,7 @@ from numpy import array, inf, nan
 from sklearn.linear_model import LinearRegression, LogisticRegression
 
 from skmia import Records
-from skmia.shadow import _imported, _job, _synthesis
+from skmia.shadow import _imported, _job, _stored, _synthesis
 
 
 def choose_features(n_chosen, n_features=4):
@@ -140,7 +140,7 @@ def gather(on_disk=False, outputs=True):
         )
         for k in (2, 0, 1)
     ]
-    found = _imported.gather(iter(results), 3, 4, on_disk)
+    found = _stored.gather_results(iter(results), 3, 4, on_disk)
     signals, outputs = (None if one is None else one for one in found[:2])
     return (
         None if signals is None else (signals.shape, signals[0, 1, :, 0].tolist()),

@@ -14,11 +14,11 @@ from skmia.synthetic._table import _audit, _columns, _evidence, _measure, _peopl
 
 
 def kind(values, dtype=None):
-    return _measure._name_kind(pd.Series(values, dtype=dtype))
+    return _columns._name_kind(pd.Series(values, dtype=dtype))
 
 
-def read(values, kind=_measure._NUMBERS):
-    return _measure._read_kind_numbers(pd.Series(values), kind)
+def read(values, kind=_columns._NUMBERS):
+    return _columns._read_kind_numbers(pd.Series(values), kind)
 
 
 def round_to(real, made, real_type, made_type):
@@ -27,13 +27,13 @@ def round_to(real, made, real_type, made_type):
         "synthetic": pd.Series(made, dtype=made_type),
     }
     numbers = {name: part.to_numpy(dtype=float) for name, part in parts.items()}
-    found = _measure._round_to_coarsest(numbers, parts)
+    found = _columns._round_to_coarsest(numbers, parts)
     return [*found["real"], *found["synthetic"]]
 
 
 def unify(real, made):
     parts = {"real": pd.Series(real), "synthetic": pd.Series(made)}
-    found = _measure._unify_column(parts, "c")
+    found = _columns._unify_column(parts, "c")
     return [[*found[name]] for name in found]
 
 
@@ -50,7 +50,7 @@ def bin_numbers(own, made, is_number=True):
 
 def check_columns(frame, names=("a", "b")):
     found = tell_refusal(
-        lambda: _measure._check_same_columns(pd.DataFrame(columns=frame), list(names), "holdout")
+        lambda: _columns._check_same_columns(pd.DataFrame(columns=frame), list(names), "holdout")
     )
     return found and found[:40]
 
@@ -222,7 +222,7 @@ DATA = {"n_real": 5, "n_synthetic": 7, "n_holdout": 3, "n_columns": 2, "identifi
 
 def shift_large(*parts, dtype=None):
     given = {str(k): pd.Series(part, dtype=dtype) for k, part in enumerate(parts)}
-    found = _measure._shift_large_integers(given)
+    found = _columns._shift_large_integers(given)
     return [found[name].tolist() for name in given]
 
 
@@ -272,14 +272,14 @@ ANSWERS = {
         (lambda: read([1.0, nan]), [1.0, nan]),
         (lambda: read([None, None]), [nan, nan]),
         (
-            lambda: read(pd.to_datetime(["1970-01-02 12:00", None]), _measure._DATES),
+            lambda: read(pd.to_datetime(["1970-01-02 12:00", None]), _columns._DATES),
             [1.5, nan],
         ),
         (
-            lambda: read(pd.to_datetime(["1970-01-02 02:00+02:00"]), _measure._DATES),
+            lambda: read(pd.to_datetime(["1970-01-02 02:00+02:00"]), _columns._DATES),
             [1.0],
         ),
-        (lambda: read(pd.to_timedelta([36], unit="h"), _measure._DURATIONS), [1.5]),
+        (lambda: read(pd.to_timedelta([36], unit="h"), _columns._DURATIONS), [1.5]),
         (lambda: round_to([0.1], [0.2], "float64", "float64"), [0.1, 0.2]),
         (
             lambda: round_to([0.1], [0.2], "float32", "float64"),
