@@ -52,7 +52,7 @@ test: venv ## the test suite and the examples in docstrings; TESTFLAGS="-k lira"
 quick: venv ## tests of what has changed, the nearest first, for 20 seconds
 	PYTHONDONTWRITEBYTECODE= $(one_thread) .venv/$(bin)/python tests/helpers/nearest.py $(QUICK) $(TESTFLAGS)
 
-test-slow: venv ## simulations and fits that take a minute or more
+test-slow: venv ## simulations, and further cases of what quicker tests show
 	$(one_thread) .venv/$(bin)/python -m pytest $(workers) $(patient) -m slow tests $(TESTFLAGS)
 
 # In one process, which prints what the calls at each door ended in.

@@ -61,6 +61,7 @@ LIMITS = {
     "percent of classes that share their name": 3,
     "percent of definitions that share their name": 8,
     "percent of classes named by one word": 25,
+    "percent of the code that refuses": 9,
 }
 # Where the arithmetic of tables that are larger than the memory stands.
 OUT_OF_CORE = "skmia._core.out_of_core"
@@ -348,6 +349,45 @@ def count_one_word_classes():
     return 100 * alone / sum(map(len, places.values()))
 
 
+def list_lines(node):
+    return range(node.lineno, node.end_lineno + 1)
+
+
+def list_code(tree, path):
+    """The numbers of the lines that are no docstring, no comment and not empty."""
+    text = [""] + [line.strip() for line in path.read_text().splitlines()]
+    lines = {number for number, line in enumerate(text) if line and not line.startswith("#")}
+    documented = (ast.Module, ast.ClassDef, ast.FunctionDef)
+    for node in walk(tree):
+        if isinstance(node, documented) and ast.get_docstring(node) is not None:
+            lines -= set(list_lines(node.body[0]))
+    return lines
+
+
+def list_refusals(tree):
+    """The numbers of the lines that raise, from their condition on, and of functions that check."""
+    lines = set()
+    for node in walk(tree):
+        if isinstance(node, ast.Raise):
+            lines |= set(list_lines(node))
+        elif isinstance(node, ast.If) and isinstance(node.body[-1], ast.Raise):
+            lines |= set(range(node.lineno, node.body[-1].end_lineno + 1))
+        elif isinstance(node, ast.FunctionDef):
+            if node.name.lstrip("_").startswith(("check_", "validate", "why_not")):
+                lines |= set(list_lines(node))
+    return lines
+
+
+def measure_refusals():
+    """Percent of the code that refuses; to check attacks is what ``skmia.testing`` is for."""
+    code, refused = 0, 0
+    for name, (tree, path) in read_modules().items():
+        if not name.startswith("skmia.testing"):
+            lines = list_code(tree, path)
+            code, refused = code + len(lines), refused + len(lines & list_refusals(tree))
+    return 100 * refused / code
+
+
 @lru_cache(maxsize=1)
 def measure_house():
     return {
@@ -363,6 +403,7 @@ def measure_house():
             find_definitions((ast.ClassDef, ast.FunctionDef), everywhere=False)
         ),
         "percent of classes named by one word": count_one_word_classes(),
+        "percent of the code that refuses": measure_refusals(),
     }
 
 
@@ -382,6 +423,39 @@ for name in ("skmia.report", "skmia.report._audit"):
 sys.modules["skmia.report._audit"].audit = "that of the report"
 print(json.dumps([before, listed, skmia.audit]))
 """
+
+
+EXAMPLE = '''"""Two lines
+of a docstring."""
+
+# A comment.
+def check_it(x):  # refuses
+    """Check."""
+    return x  # refuses
+
+def read_it(x):  # code
+    if x is None:  # refuses
+        words = "no x"  # refuses
+        raise ValueError(words)  # refuses
+    if x:  # code
+        return x  # code
+    raise TypeError(  # refuses
+        x  # refuses
+    )  # refuses
+'''
+
+
+def test_lines_that_refuse_are_counted(tmp_path):
+    path = tmp_path / "module.py"
+    path.write_text(EXAMPLE)
+    tree = ast.parse(EXAMPLE)
+    told = [line for line in EXAMPLE.splitlines() if line.endswith(("# code", "# refuses"))]
+    assert len(list_code(tree, path)) == len(told)
+    refused = list_code(tree, path) & list_refusals(tree)
+    lines = EXAMPLE.splitlines()
+    assert [lines[number - 1] for number in sorted(refused)] == [
+        line for line in told if line.endswith("# refuses")
+    ]
 
 
 # Files of the report in which the name of a check stands: its own, and one field of the document.
