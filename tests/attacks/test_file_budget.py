@@ -14,6 +14,7 @@ from sklearn.ensemble import (
 )
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
+from sklearn.tree import DecisionTreeClassifier
 
 from skmia import Records
 from skmia._core.budget import Cost
@@ -201,6 +202,14 @@ def test_costs_are_known_before_a_part_begins():
     with pytest.raises(ValueError, match="would hold 1 MB for 400 records, 5 columns and 1 output"):
         costs[0].fit(RECORDS)
     assert set(costs[1].fit(RECORDS).parts_) == {"conditions at the optimum", "stored values"}
+
+
+@pytest.mark.parametrize(("size", "is_read"), [(31_999, False), (32_000, True)])
+def test_a_tree_has_at_least_four_coefficients_of_twenty_bytes_for_a_record(size, is_read):
+    tree = DecisionTreeClassifier(max_depth=3).fit(X[MEMBER], Y[MEMBER])
+    attack = ReleasedModelAttack(tree, max_bytes=size).fit(RECORDS)
+    told = attack.left_out_.get("node equations", "")
+    assert ("one tree and 400 records, and 1 MB are allowed" in told) != is_read
 
 
 @pytest.mark.parametrize("place", ["_read", "solve_again"])
