@@ -41,6 +41,8 @@ from reaching import measure_processor_time, read_map  # noqa: E402
 
 # Files of tests that meet a fault where no map says which tests reach its function.
 MOST_FILES = 14
+# Clock seconds of a test that hangs, for each of the processor that all may take.
+PATIENCE = 2
 # Reads the defaults of all that is public, which no call of a function shows.
 READS_DEFAULTS = "tests/test_docs.py::test_documented_defaults_are_those_of_the_signatures"
 OF_A_DEFAULT = " of a default"
@@ -330,17 +332,20 @@ class Forks:
             os.setsid()
             try:
                 replace_functions(self.functions, path, whole, path.read_bytes())
-                there.send(self.run_tests(items))
+                there.send(self.run_tests(items, there.send))
             finally:
                 os._exit(0)
         there.close()
+        told = 1
         try:
-            # Twenty times as long as the tests may take: what has not ended by then hangs.
-            if here.poll(20 * self.seconds):
-                return here.recv()
-            return "nothing ended", 1, self.seconds
+            # Tests that start processes may hang in a fork, and do so without a fault as well.
+            while here.poll(PATIENCE * self.seconds):
+                told = here.recv()
+                if not isinstance(told, int):
+                    return told
+            return "a test did not end", told, self.seconds
         except EOFError:
-            return "the process died", 1, 0
+            return "the process died", told, 0
         finally:
             try:
                 os.killpg(child, 9)
@@ -348,13 +353,14 @@ class Forks:
                 pass
             os.waitpid(child, 0)
 
-    def run_tests(self, items):
+    def run_tests(self, items, tell=id):
         began = measure_processor_time()
         n_run = 0
         for item, following in zip(items, [*items[1:], None]):  # also of none
             if self.failed or measure_processor_time() - began > self.seconds:
                 break
             n_run += 1
+            tell(n_run)
             item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
         return self.failed, n_run, round(measure_processor_time() - began, 1)
 

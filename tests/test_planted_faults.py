@@ -3,9 +3,11 @@
 import ast
 import builtins
 import json
+import os
 import random
+import time
 from pathlib import Path
-from types import FunctionType
+from types import FunctionType, SimpleNamespace
 
 import pytest
 from planted_faults import (
@@ -138,6 +140,43 @@ def test_functions_that_others_have_made_before_get_a_fault():
 
 def test_a_fault_that_no_test_meets_is_not_caught():
     assert Forks(Path(), [], 1, None).run_tests([])[:2] == ("", 0)
+
+
+class Meeting:
+    """A test, or what stands for the hook of one: it calls a function."""
+
+    def __init__(self, call):
+        self.config = self.hook = self
+        self.call, self.nodeid = call, call.__name__
+
+    def pytest_runtest_protocol(self, item, nextitem):
+        item.call()
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="each fault is met by a fork")
+def test_a_test_that_hangs_is_named_and_is_none_that_catches(tmp_path):
+    path = tmp_path / "summed.py"
+    path.write_text("x = 1 + 1")
+    fault = PlantedFault(path.name, "add", 1, "sign", 6, 7, "-")
+    forks = Forks(tmp_path, [], 0.25, None)
+
+    def passes():
+        pass
+
+    def hangs():
+        time.sleep(100)
+
+    def notices():
+        if "-" in path.read_text():
+            forks.pytest_runtest_logreport(SimpleNamespace(nodeid="notices", failed=True))
+
+    def dies():
+        os._exit(1)
+
+    items = [Meeting(call) for call in (passes, hangs, dies, passes)]
+    assert forks.fork(items, path, b"")[:2] == ("a test did not end", 2)
+    assert forks.judge(fault, items)[:2] == (None, 2)
+    assert forks.judge(fault, [*items, Meeting(notices), items[0]])[:2] == ("notices", 3)
 
 
 def test_each_function_notes_its_call_behind_its_docstring(monkeypatch):
