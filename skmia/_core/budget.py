@@ -14,6 +14,10 @@ LEAST_BYTES, MOST_TABLES = 500_000_000, 10
 _UNITS = "bytes", "KiB", "MiB", "GiB", "TiB"
 
 
+# What the units of sizes and times are in bytes and seconds.
+_SCALES = {"MB": 1e6, "GB": 1e9, "s": 1, "min": 60, "h": 3600}
+
+
 class Cost(NamedTuple):
     """What a piece of work will hold and take, at most or about.
 
@@ -58,10 +62,9 @@ def why_over(cost: Cost, n_bytes: float) -> str | None:
     """Return why a piece of work is not begun, as a part of a sentence; None if memory suffices."""
     if cost.n_bytes <= n_bytes:
         return None
-    held = f" for {cost.what}" if cost.what else ""
-    return (
-        f"it would hold {format_bytes(cost.n_bytes)}{held}, and {format_bytes(n_bytes)} are allowed"
-    )
+    held, allowed = format_apart(format_bytes, cost.n_bytes, n_bytes)
+    what = f" for {cost.what}" if cost.what else ""
+    return f"it would hold {held}{what}, and {allowed} are allowed"
 
 
 def format_bytes(n_bytes: float) -> str:
@@ -78,6 +81,17 @@ def format_duration(seconds: float) -> str:
     if seconds < 600:
         return f"{seconds:.1f} s" if seconds < 9.95 else f"{seconds:.0f} s"
     return f"{seconds / 60:,.0f} min" if seconds < 7200 else f"{seconds / 3600:,.1f} h"
+
+
+def format_apart(write, number: float, limit: float) -> tuple[str, str]:
+    """Return a size or time and the limit that it exceeds, with the digits that tell them apart."""
+    texts, n_digits = (write(number), write(limit)), 2
+    _, unit = texts[1].split(" ")
+    while texts[0] == texts[1] and n_digits < 10:
+        scaled = [one / _SCALES[unit] for one in (number, limit)]
+        texts = tuple(f"{one:,.{n_digits}f} {unit}" for one in scaled)
+        n_digits += 1
+    return texts
 
 
 def is_of_memory(error: BaseException) -> bool:

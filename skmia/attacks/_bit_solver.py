@@ -13,7 +13,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import gen_batches
 from sklearn.utils.validation import check_is_fitted
 
-from .._core.budget import format_duration
+from .._core.budget import format_apart, format_duration
 from .._core.coefficients import (
     BLOCK,
     as_dense,
@@ -814,11 +814,11 @@ class EquationsAttack(CandidatesAttack):
             usual = self._n_usual * expect_step(n_equations, n)
             if usual <= self._allowed_seconds:
                 return "propagation"
+            taken, allowed = format_apart(format_duration, usual, self._allowed_seconds)
             warnings.warn(
                 f"{n_equations:,} equations of {n:,} candidates were solved with bounds, which is "
-                f"weaker: their propagation takes about {format_duration(usual)}, and "
-                f"{format_duration(self._allowed_seconds)} are allowed; max_seconds of "
-                "ReleasedModelAttack allows more.",
+                f"weaker: their propagation takes about {taken}, and {allowed} are allowed; "
+                "max_seconds of ReleasedModelAttack allows more.",
                 UserWarning,
                 stacklevel=7,
             )

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._core.budget import format_duration
+from .._core.budget import format_apart, format_duration
 from .._core.provenance import LapWatch, PartClock
 from .._core.randomness import check_random_state
 from .._core.splits import number_units
@@ -90,10 +90,11 @@ class UnseenMembers:
             for fold in range(_N_FOLDS):
                 unseen.append(score(self.train(fold)))
                 if not fold and (whole := _N_FOLDS * watch.lap() / watch.load) > budget.seconds:
+                    taken, allowed = format_apart(format_duration, whole, budget.seconds)
                     raise ValueError(
                         f"{_N_FOLDS} models would be trained without some of the members and be "
-                        f"attacked, which takes about {format_duration(whole)}, and "
-                        f"{format_duration(budget.seconds)} are allowed; audit fewer records."
+                        f"attacked, which takes about {taken}, and {allowed} are allowed; audit "
+                        "fewer records."
                     )
         return self._summarize(attack, np.asarray(scores, dtype=float), unseen)
 

@@ -6,7 +6,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.base import clone
 
-from .._core.budget import Cost, count_table_bytes, format_bytes
+from .._core.budget import Cost, count_table_bytes, format_apart, format_duration, why_over
 from ..base import connect, needs_of, parts_of
 
 # An attack without shadow models may take as long as the training of all shadow models, and so many
@@ -104,12 +104,8 @@ def with_memory(attack, case):
 
 def why_costly(name, cost, budget):
     """Return why an attack without shadow models is not worth its cost, or None."""
-    if cost.n_bytes > budget.n_bytes:
-        return (
-            f"it would hold {format_bytes(cost.n_bytes)} for {cost.what}, and "
-            f"{format_bytes(budget.n_bytes)} are allowed; fewer columns or classes would do, or a "
-            "larger max_bytes"
-        )
+    if (why := why_over(cost, budget.n_bytes)) is not None:
+        return f"{why}; fewer columns or classes would do, or a larger max_bytes"
     if cost.seconds <= _FURTHER + (budget.loop or 0.0):
         return None
     return (
@@ -122,8 +118,9 @@ def why_long(name, cost, budget):
     """Return why an attack with shadow models would take too long beside them, or None."""
     if cost.seconds <= budget.seconds:
         return None
+    taken, allowed = format_apart(format_duration, cost.seconds, budget.seconds)
     return (
-        f"it would take about {cost.seconds:,.0f} s for {cost.what}, and {budget.seconds:,.0f} s "
+        f"it would take about {taken} for {cost.what}, and {allowed} "
         f"are allowed, three times the training of all shadow models and {_SECONDS:.0f} s; "
         f"attacks={{{name!r}: {name}()}} runs it"
     )

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from sklearn.base import BaseEstimator
 
-from .._core.budget import count_table_bytes, format_bytes, format_duration
+from .._core.budget import count_table_bytes, format_apart, format_bytes, format_duration
 from .._core.progress import StageStep
 from .._core.provenance import LapWatch, PartClock
 from .._core.query import query_victim, unwrap
@@ -316,9 +316,10 @@ def _list_unread(case, size):
     held = _expect_equations(case) if size.has_file else 0.0
     if held <= _allow_file(case):
         return []
+    size, allowed = format_apart(format_bytes, held, _allow_file(case))
     return [
         "The attack on the file will leave out some of the trees: all of their equations are about "
-        f"{format_bytes(held)}, and {format_bytes(_allow_file(case))} are allowed."
+        f"{size}, and {allowed} are allowed."
     ]
 
 

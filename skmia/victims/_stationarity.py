@@ -239,7 +239,8 @@ def estimate_gradients(model, records):
         found, steps, records[:_N_SAMPLED].X, role="The model has", keeps_sparse=True
     )
     n_outputs = np.size(getattr(found, "intercept_", 0.0))
-    what = f"{n:,} records, {some.shape[1]:,} columns and {n_outputs:,} outputs"
+    outputs = "1 output" if n_outputs == 1 else f"{n_outputs:,} outputs"
+    what = f"{n:,} records, {some.shape[1]:,} columns and {outputs}"
     return Cost(2 * count_table_bytes(some) * n / some.shape[0] + 32 * n * n_outputs, what=what)
 
 

@@ -13,7 +13,9 @@ from skmia._core.budget import (
     allow_bytes,
     count_table_bytes,
     describe_lack,
+    format_apart,
     format_bytes,
+    format_duration,
     is_of_memory,
     why_over,
 )
@@ -42,6 +44,23 @@ def test_work_may_hold_ten_tables_or_half_a_gigabyte():
     assert why_over(Cost(7.7e9, what="a matrix"), 500e6) == (
         "it would hold 7.7 GB for a matrix, and 500 MB are allowed"
     )
+
+
+@pytest.mark.parametrize(
+    ("write", "number", "limit", "texts"),
+    [
+        (format_bytes, 7.7e9, 500e6, ("7.7 GB", "500 MB")),
+        (format_bytes, 1.04e9, 1e9, ("1.04 GB", "1.00 GB")),
+        (format_bytes, 32_000, 31_999, ("0.032000 MB", "0.031999 MB")),
+        (format_bytes, 1_234_004e6, 1_234_000e6, ("1,234.004 GB", "1,234.000 GB")),
+        (format_duration, 60.4, 60, ("60.40 s", "60.00 s")),
+        (format_duration, 7230, 7210, ("2.01 h", "2.00 h")),
+        (format_duration, 605, 601, ("10.08 min", "10.02 min")),
+        (format_duration, 1 + 1e-14, 1, ("1.000000000 s", "1.000000000 s")),
+    ],
+)
+def test_a_size_and_the_limit_that_it_exceeds_are_told_apart(write, number, limit, texts):
+    assert format_apart(write, number, limit) == texts
 
 
 @pytest.mark.parametrize(
