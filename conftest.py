@@ -17,8 +17,7 @@ import re
 import sys
 
 import numpy as np
-from sklearn.base import BaseEstimator
-from sklearn.utils import _param_validation, validation
+import pytest
 
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
@@ -47,21 +46,37 @@ doctest.DocTestFinder.find = _find_examples
 doctest.DocTestFinder._from_module = _is_written_in
 
 
-_read_parameters, _known = BaseEstimator._get_param_names.__func__, {}
+@functools.cache
+def answer_what_scikit_learn_asks_often():
+    """Keep the answers to questions about classes, functions and arrays that do not change."""
+    from sklearn.base import BaseEstimator
+    from sklearn.utils import _param_validation, validation
+
+    read_parameters, known = BaseEstimator._get_param_names.__func__, {}
+
+    @classmethod
+    def get_known_parameters(cls):
+        if cls.__init__ not in known:
+            known[cls.__init__] = read_parameters(cls)
+        return list(known[cls.__init__])
+
+    BaseEstimator._get_param_names = get_known_parameters
+    _param_validation.signature = functools.cache(inspect.signature)
+
+    # What older versions do not have, they do not ask either.
+    if aliases := sys.modules.get("sklearn.externals.array_api_compat.common._aliases"):
+        aliases._unique_kwargs = functools.cache(aliases._unique_kwargs)
+    if is_table := getattr(validation, "_nw_into_df_or_series", None):
+        validation._nw_into_df_or_series = lambda x: type(x) is not np.ndarray and is_table(x)
 
 
-@classmethod
-def _get_known_parameters(cls):
-    if cls.__init__ not in _known:
-        _known[cls.__init__] = _read_parameters(cls)
-    return list(_known[cls.__init__])
+def pytest_collectstart():
+    """Before anything is imported that is tested, and not where processes only get tests."""
+    answer_what_scikit_learn_asks_often()
 
 
-BaseEstimator._get_param_names = _get_known_parameters
-_param_validation.signature = functools.cache(inspect.signature)
-
-# What older versions of scikit-learn do not have, they do not ask either.
-if _aliases := sys.modules.get("sklearn.externals.array_api_compat.common._aliases"):
-    _aliases._unique_kwargs = functools.cache(_aliases._unique_kwargs)
-if _is_table := getattr(validation, "_nw_into_df_or_series", None):
-    validation._nw_into_df_or_series = lambda x: type(x) is not np.ndarray and _is_table(x)
+@pytest.hookimpl(tryfirst=True)
+def pytest_report_to_serializable(report):
+    """Send no keywords of tests that pass, which nobody reads, from one process to another."""
+    if report.outcome == "passed":
+        report.keywords = {}
