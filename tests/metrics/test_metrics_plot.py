@@ -155,6 +155,7 @@ def test_band_of_people_is_wider_than_that_of_rows(evaluation):
 
 def test_people_are_those_of_the_records(fitted):
     attacks, X, membership = fitted
+    X, membership = X[:300], membership[:300]
     people = np.arange(len(X)) // 4
     records = Records(X, group_by=people)
 
@@ -244,7 +245,7 @@ def test_unresolvable_rates_are_not_drawn_but_named(evaluation):
 def test_curves_on_the_same_axes_differ_and_share_what_they_mean(evaluation):
     import matplotlib.pyplot as plt
 
-    membership, strong, weak = evaluation
+    membership, strong, weak = (one[::8] for one in evaluation)
     _, ax = plt.subplots()
     for k in range(8):
         scores = strong + k * weak
@@ -343,7 +344,9 @@ def test_colors_differ_with_any_color_vision(vision):
 
 
 @pytest.mark.parametrize("layout", [None, "constrained", "tight"])
-@pytest.mark.parametrize("size", [(6.4, 4.8), (3.3, 3.3)])
+@pytest.mark.parametrize(
+    "size", [pytest.param((6.4, 4.8), marks=pytest.mark.slow), (3.3, 3.3)], ids=["wide", "small"]
+)
 @pytest.mark.filterwarnings("error")
 def test_a_legend_covers_no_axes_and_a_title_fits(evaluation, layout, size):
     import matplotlib.pyplot as plt
@@ -374,7 +377,7 @@ def test_a_legend_stays_on_axes_that_nothing_moves(evaluation):
 
 
 def test_band_and_chance_line_can_be_left_out(evaluation):
-    membership, strong, _ = evaluation
+    membership, strong, _ = (one[::8] for one in evaluation)
     full = MembershipRocDisplay.from_predictions(membership, strong)
     bare = MembershipRocDisplay.from_predictions(
         membership, strong, confidence_level=None, plot_chance_level=False
