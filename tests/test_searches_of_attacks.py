@@ -187,7 +187,7 @@ def test_as_many_models_are_trained_as_the_pool_has(problem, run, kind):
         ({"shadows__n_jobs": [None, 1]}, 8, 8),
     ],
 )
-@pytest.mark.parametrize("fitted", [False, True])
+@pytest.mark.parametrize("fitted", [pytest.param(False, marks=pytest.mark.slow), True])
 def test_a_grid_of_pools_trains_each_of_them_once(problem, grid, n_models, n_known, fitted):
     tree, records, membership = problem
     pool = ShadowPool(tree, 8, random_state=0)

@@ -389,7 +389,12 @@ def test_band_and_chance_line_can_be_left_out(evaluation):
 
 
 @pytest.mark.parametrize(
-    "scores", [[0.0] * 6, [1, 1, 1, 0, 0, 0], [0, 0, 0, 1, 1, 1]], ids=["tied", "right", "wrong"]
+    "scores",
+    [
+        pytest.param([0.0] * 6, id="tied"),
+        pytest.param([1, 1, 1, 0, 0, 0], id="right", marks=pytest.mark.slow),
+        pytest.param([0, 0, 0, 1, 1, 1], id="wrong"),
+    ],
 )
 def test_extreme_scores_are_drawn(scores):
     membership = [1, 1, 1, 0, 0, 0]

@@ -222,7 +222,7 @@ def test_equal_records_in_both_folds_are_members():
 @pytest.mark.parametrize(
     "scoring", [SCORER, {"accuracy": "accuracy", "leakage": SCORER}], ids=["alone", "beside"]
 )
-@pytest.mark.parametrize("error_score", [np.nan, 0, "raise"])
+@pytest.mark.parametrize("error_score", [np.nan, pytest.param(0, marks=pytest.mark.slow), "raise"])
 @pytest.mark.parametrize("model", [TREE, LOGISTIC], ids=["states", "states nothing"])
 def test_training_on_a_part_ends_in_the_cure(model, scoring, error_score):
     reason = {
