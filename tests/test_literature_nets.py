@@ -94,7 +94,15 @@ IMAGES = {
 }
 
 
-@pytest.mark.parametrize("name", IMAGES)
+@pytest.mark.parametrize(
+    "name",
+    [
+        "conv",
+        "resnet",
+        "densenet",
+        *(pytest.param(name, marks=pytest.mark.slow) for name in ("alexnet", "resnext")),
+    ],
+)
 def test_nets_for_images_are_trained_and_opened(name):
     rng = np.random.default_rng(0)
     X = rng.random((8, 3, 32, 32), dtype=np.float32)

@@ -1,6 +1,7 @@
 """Attacks on fitted models in what scikit-learn clones and splits: models are trained once."""
 
 import gc
+import itertools
 import os
 import pickle
 import weakref
@@ -154,8 +155,15 @@ RUNS = {
 }
 
 
-@pytest.mark.parametrize("run", RUNS.values(), ids=RUNS)
-@pytest.mark.parametrize("kind", ["number", "unfitted", "fitted"])
+def pair_kinds_with_runs():
+    """A pool that is not fitted in all runs; the other kinds weekly in most of them."""
+    for kind, name in itertools.product(["number", "unfitted", "fitted"], RUNS):
+        quick = kind == "unfitted" or name in ("GridSearchCV", "StackingClassifier")
+        marks = () if quick else pytest.mark.slow
+        yield pytest.param(kind, RUNS[name], id=f"{kind}-{name}", marks=marks)
+
+
+@pytest.mark.parametrize("kind, run", pair_kinds_with_runs())
 @pytest.mark.filterwarnings("error")
 def test_as_many_models_are_trained_as_the_pool_has(problem, run, kind):
     tree, records, membership = problem
@@ -171,22 +179,22 @@ def test_as_many_models_are_trained_as_the_pool_has(problem, run, kind):
 @pytest.mark.parametrize(
     ("grid", "n_models", "n_known"),
     [
-        ({"shadows": [4, 8, 16]}, 28, 0),
+        ({"shadows": [2, 4, 8]}, 14, 0),
         ({"shadows": [4, 8], "variance": ["shrunk", "pooled"]}, 12, 0),
-        ({"shadows__n_estimators": [4, 8, 16]}, 28, 8),
+        ({"shadows__n_estimators": [2, 4, 8]}, 14, 8),
         ({"shadows__max_samples": [0.25, 0.5]}, 16, 8),
         ({"shadows__estimator__max_depth": [2, 3]}, 16, 0),
         ({"shadows__n_jobs": [None, 1]}, 8, 8),
     ],
 )
-@pytest.mark.parametrize("fitted", [False, True])
+@pytest.mark.parametrize("fitted", [pytest.param(False, marks=pytest.mark.slow), True])
 def test_a_grid_of_pools_trains_each_of_them_once(problem, grid, n_models, n_known, fitted):
     tree, records, membership = problem
     pool = ShadowPool(tree, 8, random_state=0)
     if fitted:
         pool.fit(records)
         CountedTree.n_fits, signals = 0, pool.signals_.copy()
-    search = GridSearchCV(LiRA(tree, pool), grid, cv=3, scoring="roc_auc").fit(records, membership)
+    search = GridSearchCV(LiRA(tree, pool), grid, cv=2, scoring="roc_auc").fit(records, membership)
     assert CountedTree.n_fits == n_models - fitted * n_known
     assert np.isfinite(search.cv_results_["mean_test_score"]).all()
     assert (pool.n_estimators, pool.max_samples, pool.n_jobs) == (8, 0.5, None)

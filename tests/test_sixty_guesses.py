@@ -166,7 +166,8 @@ def folder(tmp_path_factory):
     (folder / "empty").mkdir()
     X, y = table[["age", "pay"]], table["income"]
     sides = {"train": (X[:60], y[:60]), "held_out": (X[60:], y[60:])}
-    audit(model, **sides, shadows=4, fprs=[0.1], random_state=0).save(folder / "out")
+    attacks = {"loss": ThresholdAttack()}
+    audit(model, **sides, attacks=attacks, file=False, random_state=0).save(folder / "out")
     return folder
 
 

@@ -20,8 +20,8 @@ _ORDERS = [1 + tenths / 10 for tenths in range(1, 100)] + [*range(12, 64)]
 _ORDERS = (*_ORDERS, 64, 80, 96, 128, 160, 192, 256, 320, 384, 512, 640, 768, 1000)
 ORDERS = np.array(_ORDERS, dtype=np.float64)
 
-# Largest noise of the search, and its maximum number of trials.
-_MOST_NOISE, _MOST_TRIALS = 1e6, 60
+# Largest noise of the search, its maximum number of trials, and those before it halves.
+_MOST_NOISE, _MOST_TRIALS, _FIRST_TRIALS = 1e6, 60, 10
 
 # Squares of noise beyond this, and of one over it, come near the ends of double precision.
 _MOST_COUNTED = 1e100
@@ -191,14 +191,14 @@ def choose_noise_multiplier(epsilon, delta, sample_rate, n_steps, name):
 def _search_noise(cost, epsilon, noise):
     """Search from a noise for one whose cost is epsilon or little less; infinity without one."""
     low, high = 0.0, np.inf
-    for _ in range(_MOST_TRIALS):
+    for trial in range(_MOST_TRIALS):
         spent = cost(noise)
         low, high = (low, noise) if spent <= epsilon else (noise, high)
         if 0.99 * epsilon <= spent <= epsilon or low >= _MOST_NOISE:
             break
-        # Epsilon falls about as noise rises.
+        # Epsilon falls about as noise rises; where it falls faster, the steps hardly shrink.
         noise = min(noise * spent / (0.995 * epsilon), _MOST_NOISE)
-        if not low < noise < high:
+        if not low < noise < high or (_FIRST_TRIALS <= trial and high < np.inf):
             noise = (low + high) / 2
     return high
 

@@ -188,12 +188,12 @@ def shadow_nonmember_scores(attack: BaseEstimator, X: Records) -> np.ndarray:
     >>> from skmia.metrics import list_members
     >>> records, membership = make_membership_problem(300, random_state=0)
     >>> members = records[membership == 1]
-    >>> model = RandomForestClassifier(20, random_state=0).fit(members.X, members.y)
-    >>> pool = ShadowPool(model, n_estimators=16, random_state=0).fit(records)
+    >>> model = RandomForestClassifier(10, random_state=0).fit(members.X, members.y)
+    >>> pool = ShadowPool(model, n_estimators=8, random_state=0).fit(records)
     >>> attack = LiRA(model, pool).fit(records)
     >>> nonmembers = shadow_nonmember_scores(attack, records)
     >>> nonmembers.shape
-    (2400,)
+    (1200,)
     >>> scores = attack.score_samples(records)
     >>> listed = list_members(scores, nonmembers, false_share=0.1, from_shadows=True)
     >>> bool(membership[listed.positions].mean() > 0.9)

@@ -162,8 +162,8 @@ class CalibratedAttack(PoolAttack):
     >>> from skmia.datasets import make_membership_problem
     >>> records, membership = make_membership_problem(300, random_state=0)
     >>> members = records[membership == 1]
-    >>> model = RandomForestClassifier(20, random_state=0).fit(members.X, members.y)
-    >>> attack = CalibratedAttack(model, shadows=16).fit(records)
+    >>> model = RandomForestClassifier(10, random_state=0).fit(members.X, members.y)
+    >>> attack = CalibratedAttack(model, shadows=8).fit(records)
     >>> bool(attack.score(records, membership) > 0.3)
     True
     """

@@ -286,7 +286,7 @@ class ReleasedModelAttack(BaseAttack):
     >>> from sklearn.ensemble import HistGradientBoostingClassifier
     >>> from skmia.attacks import ReleasedModelAttack
     >>> from skmia.datasets import make_membership_problem
-    >>> records, membership = make_membership_problem(random_state=0)
+    >>> records, membership = make_membership_problem(600, random_state=0)
     >>> members = records[membership == 1]
     >>> model = HistGradientBoostingClassifier(random_state=0).fit(members.X, members.y)
     >>> attack = ReleasedModelAttack(model).fit(records)

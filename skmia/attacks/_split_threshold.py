@@ -350,7 +350,7 @@ class SplitThresholdAttack(CandidatesAttack):
         >>> from skmia.datasets import make_membership_problem
         >>> records, membership = make_membership_problem(300, random_state=0)
         >>> members = records[membership == 1]
-        >>> model = RandomForestClassifier(random_state=0).fit(members.X, members.y)
+        >>> model = RandomForestClassifier(50, random_state=0).fit(members.X, members.y)
         >>> attack = SplitThresholdAttack(model).fit(records)
         >>> rows, proba = attack.locate_rows(members)
         >>> bool((rows == range(len(members)))[proba > 0.9].mean() > 0.99)

@@ -731,7 +731,7 @@ class StackedAttack(PosteriorMixin, PoolAttack):
     >>> from skmia.datasets import make_membership_problem
     >>> records, membership = make_membership_problem(300, random_state=0)
     >>> members = records[membership == 1]
-    >>> model = RandomForestClassifier(20, random_state=0).fit(members.X, members.y)
+    >>> model = RandomForestClassifier(10, random_state=0).fit(members.X, members.y)
     >>> pool = ShadowPool(model, n_estimators=8, random_state=0).fit(records)
     >>> attack = StackedAttack(model, pool, random_state=0).fit(records)
     >>> bool(attack.score(records, membership) > 0.5)

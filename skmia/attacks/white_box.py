@@ -99,7 +99,7 @@ class EnsembleAttack(LearnedAttack):
     >>> from skmia.datasets import make_membership_problem
     >>> records, membership = make_membership_problem(300, random_state=0)
     >>> members = records[membership == 1]
-    >>> victim = RandomForestClassifier(20, random_state=0).fit(members.X, members.y)
+    >>> victim = RandomForestClassifier(10, random_state=0).fit(members.X, members.y)
     >>> signals = ["loss", "entropy", "correctness"]
     >>> attack = EnsembleAttack(victim, signals=signals, cv=2, random_state=0)
     >>> bool(attack.fit(records, membership).score(records, membership) > 0.5)
@@ -613,7 +613,7 @@ class FisherRaoAttack(LayerDistanceAttack):
     >>> from skmia.datasets import make_membership_problem
     >>> records, membership = make_membership_problem(200, random_state=0)
     >>> members = records[membership == 1]
-    >>> victim = MLPClassifier(solver="lbfgs", max_iter=2000, random_state=0)
+    >>> victim = MLPClassifier((20,), solver="lbfgs", max_iter=2000, random_state=0)
     >>> victim = victim.fit(members.X, members.y)
     >>> attack = FisherRaoAttack(victim, cv=2, random_state=0).fit(records, membership)
     >>> attack.weights_.shape

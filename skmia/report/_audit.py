@@ -392,17 +392,17 @@ def audit(
     'leak'
     >>> report.settings["n_shadows"]
     8
+    >>> report.file.evidence
+    'leak'
 
     The same with records, which can have fields such as groups:
 
     >>> records, membership = Records.from_sides((X_train, y_train), (X_test, y_test))
-    >>> report = audit(victim, records, membership, random_state=0)
+    >>> report = audit(victim, records, membership, file=False, random_state=0)
     >>> frame = report.to_frame()
     >>> auc = frame.query("attack == 'LiRA' and metric == 'auc' and scope == 'overall'")
     >>> bool(auc["estimate"].item() > 0.6)
     True
-    >>> report.file.evidence
-    'leak'
     """
     settings = {name: value for name, value in locals().items() if name not in OF_DATA}
     with show_stages(list_shares(file), verbose), ExitStack() as limits:

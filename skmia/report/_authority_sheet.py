@@ -109,7 +109,7 @@ def write_authority_sheet(
     >>> records, membership = make_membership_problem(300, random_state=0)
     >>> members = records[membership == 1]
     >>> tree = DecisionTreeClassifier(random_state=0).fit(members.X, members.y)
-    >>> report = audit(tree, records, membership, shadows=4, random_state=0)
+    >>> report = audit(tree, records, membership, shadows=4, file=False, random_state=0)
     >>> with TemporaryDirectory() as folder:
     ...     path = Path(folder) / "evidence.html"
     ...     write_authority_sheet([report], path)

@@ -210,7 +210,7 @@ def recommend_release(
     >>> records, membership = make_membership_problem(300, random_state=0)
     >>> members = records[membership == 1]
     >>> tree = DecisionTreeClassifier(random_state=0).fit(members.X, members.y)
-    >>> report = audit(tree, records, membership, shadows=4, fprs=[0.1, 0.02], random_state=0)
+    >>> report = audit(tree, records, membership, shadows=4, fprs=[0.1], file=False, random_state=0)
     >>> recommendation = recommend_release(report, tree, records, policy="research")
     >>> recommendation.result
     'do not release'
@@ -370,10 +370,10 @@ def list_measurements(
     >>> from skmia import audit
     >>> from skmia.datasets import make_membership_problem
     >>> from skmia.report import list_measurements
-    >>> records, membership = make_membership_problem(random_state=0)
+    >>> records, membership = make_membership_problem(600, random_state=0)
     >>> members = records[membership == 1]
     >>> tree = DecisionTreeClassifier(random_state=0).fit(members.X, members.y)
-    >>> report = audit(tree, records, membership, shadows=4, fprs=[0.1], random_state=0)
+    >>> report = audit(tree, records, membership, shadows=4, fprs=[0.1], file=False, random_state=0)
     >>> [(found.name, found.group) for found in list_measurements(report)][:3]
     [('auc', 'all'), ('tpr_at_fpr_1', 'all'), ('auc', 'class=0')]
     """

@@ -486,7 +486,7 @@ class DPWassersteinGAN(BudgetedFits, BaseEstimator):
     >>> from skmia.synthetic import DPWassersteinGAN
     >>> X = np.random.default_rng(0).beta(2, 5, size=(1000, 2))
     >>> gan = DPWassersteinGAN(target_epsilon=3.0, max_iter=5, random_state=0).fit(X)
-    >>> gan.epsilon_ <= 3
+    >>> 2.97 <= gan.epsilon_ <= 3
     True
     >>> gan.sample(3, random_state=0).shape
     (3, 2)

@@ -36,7 +36,7 @@ def as_lines(table, quote=""):
     return "".join(",".join(f"{quote}{v}{quote}" for v in row) + "\n" for row in table).encode()
 
 
-@pytest.mark.parametrize("quote", ["", '"'])
+@pytest.mark.parametrize("quote", ["", pytest.param('"', marks=pytest.mark.slow)])
 def test_location30_is_read_back_equal(quote, shared_data, tmp_path, cache):
     stored = np.load(shared_data / "location30.npz")
     X = np.unpackbits(stored["x_bits"], axis=1, count=446)
@@ -52,8 +52,10 @@ def test_location30_is_read_back_equal(quote, shared_data, tmp_path, cache):
 
 def test_purchase100_is_label_then_items(publisher, monkeypatch, tmp_path, cache):
     rng = np.random.default_rng(0)
-    X, y = rng.integers(2, size=(1500, 600)), rng.integers(1, 101, size=1500)
-    write_tgz(cache / "made.tgz", {"dataset_purchase": as_lines(np.column_stack([y, X]).tolist())})
+    X, y = rng.integers(2, size=(300, 600)), rng.integers(1, 101, size=300)
+    write_tgz(
+        cache / "made.tgz", {"dataset_purchase": as_lines(np.column_stack([y, X]).tolist(), '"')}
+    )
     publisher.files["/p.tgz"] = (cache / "made.tgz").read_bytes()
     remote = dataclasses.replace(_tables._PURCHASE, url=publisher.base + "/p.tgz")
     monkeypatch.setattr(_tables, "_PURCHASE", remote)
@@ -159,7 +161,7 @@ def idx_bytes(values):
     return head + values.tobytes()
 
 
-@pytest.mark.parametrize("name", ["mnist", "fashion_mnist"])
+@pytest.mark.parametrize("name", ["mnist", pytest.param("fashion_mnist", marks=pytest.mark.slow)])
 def test_images_are_the_published_ones(name, shared_data, tmp_path, cache):
     stored = np.load(shared_data / f"{name}.npz")
     parts = [stored[key] for key in ("x_train", "y_train", "x_test", "y_test")]

@@ -446,7 +446,7 @@ def test_features_and_labels_are_played_for(population, frame):
 
 def test_groups_are_a_field_a_column_or_an_array(population, frame):
     race, estimator = population["race"], DecisionTreeClassifier()
-    known = make_test().fit(population)
+    known = make_test(n_rounds=2).fit(population)
     numbered = np.column_stack([population.X, race == "low"])
     column = numbered.shape[1] - 1
     for settings, X, y in (
@@ -454,10 +454,10 @@ def test_groups_are_a_field_a_column_or_an_array(population, frame):
         ({"group": list(race)}, population.X, population.y),
         ({"group": pd.Series(race)}, population.X, population.y),
     ):
-        test = make_test(**settings).fit(X, y)
+        test = make_test(n_rounds=2, **settings).fit(X, y)
         pd.testing.assert_frame_equal(test.vulnerabilities_, known.vulnerabilities_)
         assert test.pvalue_ == known.pvalue_
-    game = {"n_rounds": 6, "random_state": 0}
+    game = {"n_rounds": 2, "random_state": 0}
     by_number = DisparityTest(estimator, known.attack, group=column, **game)
     by_name = DisparityTest(estimator, known.attack, group="last", **game)
     table = pd.DataFrame(numbered).rename(columns={column: "last"}).rename(columns=str)
@@ -466,8 +466,8 @@ def test_groups_are_a_field_a_column_or_an_array(population, frame):
     assert by_number.vulnerabilities_.columns.tolist() == [0.0, 1.0]
     pd.testing.assert_frame_equal(by_number.vulnerabilities_, by_name.vulnerabilities_)
     np.testing.assert_array_equal(by_number.predict(numbered), by_name.predict(table))
-    carried = make_test(estimator=TREE_OF_FRAME).fit(Records(frame, population.y))
-    played = make_test(estimator=TREE_OF_FRAME).fit(frame, population.y)
+    carried = make_test(estimator=TREE_OF_FRAME, n_rounds=2).fit(Records(frame, population.y))
+    played = make_test(estimator=TREE_OF_FRAME, n_rounds=2).fit(frame, population.y)
     pd.testing.assert_frame_equal(carried.vulnerabilities_, played.vulnerabilities_)
 
 
@@ -477,7 +477,7 @@ def test_a_search_takes_the_default_score(population, frame):
         (frame, population.y, {"estimator": TREE_OF_FRAME}),
         (population, None, {}),
     ):
-        search = GridSearchCV(make_test(**settings, n_rounds=3), {"attack__signal": signals}, cv=2)
+        search = GridSearchCV(make_test(**settings, n_rounds=2), {"attack__signal": signals}, cv=2)
         search.fit(X, y)
         assert np.isfinite(search.cv_results_["mean_test_score"]).all()
         assert search.best_estimator_.disparity_ >= 0

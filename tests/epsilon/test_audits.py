@@ -68,13 +68,15 @@ def make_noisy_count(epsilon):
     return NoisyCount(tuple(X[0]), epsilon)  # the first row occurs once and has the first label
 
 
-@pytest.mark.parametrize(("epsilon", "neighbors"), [(0.5, "add"), (3.0, "replace")])
-def test_an_audit_of_laplace_noise_comes_close_from_below(epsilon, neighbors):
+@pytest.mark.parametrize(
+    ("epsilon", "neighbors", "n_trials"), [(0.5, "add", 200), (3.0, "replace", 60)]
+)
+def test_an_audit_of_laplace_noise_comes_close_from_below(epsilon, neighbors, n_trials):
     # The loss falls with the count, here up to a threshold between none and one.
     audit = EpsilonAudit(
         make_noisy_count(epsilon),
         0,
-        n_trials=200,
+        n_trials=n_trials,
         neighbors=neighbors,
         delta=0.0,
         threshold=float(np.log(expit(0.5))),
@@ -182,7 +184,7 @@ class Losses(ThresholdAttack):
     "audit",
     [
         EpsilonAudit(TREE, "random_label", n_trials=20),
-        EpsilonAudit(TREE, "random_label", n_trials=20, method="bayesian"),
+        EpsilonAudit(TREE, "random_label", n_trials=20, method="bayesian", threshold="split"),
         OneRunAudit(TREE, n_canaries=60),
         LabelAudit(TREE, n_canaries=60),
     ],

@@ -17,7 +17,8 @@ def draw(n, rng):
     return rng.normal(size=(n, N_FEATURES))
 
 
-@pytest.mark.parametrize("noise", [0.0, 1.0])
+# Without noise it is the example of the function.
+@pytest.mark.parametrize("noise", [pytest.param(0.0, marks=pytest.mark.slow), 1.0])
 def test_the_attack_is_as_strong_as_the_share_of_columns_to_rows(noise):
     # Noise of the size of the spread halves what is left of each column.
     leakage, n_rounds = N_FEATURES / N_SAMPLES / (1 + noise**2), 30

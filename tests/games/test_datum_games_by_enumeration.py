@@ -191,7 +191,7 @@ def test_an_interval_holds_where_targets_are_exposed_unequally():
         def predict(self, X):
             return self.score_samples(X).astype(int)
 
-    n_rounds = 4
+    n_rounds = 2
     estimates = [
         average_datum_game(
             Rows(),

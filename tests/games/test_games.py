@@ -243,9 +243,9 @@ def test_copies_do_not_hide_the_leak():
     # A remembered record brings its copy with it, and either of two copies may be remembered.
     truth_twice = 0.75 * (records.X[:, 2] == 0).mean()
     for population, expected in ((records, truth), (twice, truth_twice)):
-        game = membership_game(Rememberer(0.5), RIGHT, population, n_rounds=60, random_state=0)
+        game = membership_game(Rememberer(0.5), RIGHT, population, n_rounds=30, random_state=0)
         v = game["vulnerability"]
-        assert v.mean() == pytest.approx(expected, abs=4 * v.std(ddof=1) / 60**0.5)
+        assert v.mean() == pytest.approx(expected, abs=4 * v.std(ddof=1) / 30**0.5)
 
 
 def test_every_record_is_a_member_equally_often():
@@ -294,19 +294,18 @@ def test_the_numbers_are_the_same_for_every_n_jobs(name):
     with parallel_config("threading"):
         games = [
             membership_game(*PLAYERS[name], records, n_jobs=n_jobs, **settings)
-            for n_jobs in (None, 1, 2)
+            for n_jobs in (None, 2)
         ]
-    assert_same_game(*games[:2])
-    assert_same_game(*games[1:])
+    assert_same_game(*games)
     assert np.ptp(games[0]["vulnerability"]) > 0
 
 
 @pytest.mark.filterwarnings("ignore:.*Stochastic Optimizer")
 def test_perceptrons_trained_together_play_the_game_of_perceptrons_trained_alone(monkeypatch):
     records = boundary_problem()
-    together = membership_game(*PLAYERS["perceptron"], records, n_rounds=5, random_state=0)
+    together = membership_game(*PLAYERS["perceptron"], records, n_rounds=3, random_state=0)
     training.train_one_by_one(monkeypatch)
-    alone = membership_game(*PLAYERS["perceptron"], records, n_rounds=5, random_state=0)
+    alone = membership_game(*PLAYERS["perceptron"], records, n_rounds=3, random_state=0)
     assert_same_game(together, alone)
 
 

@@ -106,7 +106,9 @@ def play(name):
     return attack, per_datum_game(mechanism, frozen, TARGET, draw, n_rounds=N_ROUNDS, **given)
 
 
-@pytest.mark.parametrize("name", PLAYED)
+@pytest.mark.parametrize(
+    "name", [pytest.param("plain", marks=pytest.mark.slow), "noisy", "subsampled"]
+)
 def test_the_power_is_that_of_theory(name):
     attack, game = play(name)
     thresholds = np.quantile(game["scores_out"], [0.5, 0.8, 0.9])

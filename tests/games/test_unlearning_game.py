@@ -133,13 +133,22 @@ def test_half_of_the_forgetting_is_found_by_half(nothing_forgotten):
     assert half.evidence == "leak"
 
 
-@pytest.mark.parametrize("way", ["finetune", "negative", "relabel", "noise"])
+@pytest.mark.parametrize(
+    "way",
+    [
+        pytest.param("finetune", marks=pytest.mark.slow),
+        pytest.param("negative", marks=pytest.mark.slow),
+        "relabel",
+        "noise",
+    ],
+)
 def test_ready_ways_that_are_not_exact_are_found(way, digits):
     game = unlearning_game(digits[0], way, digits[1], **SMALL)
     assert game.evidence == "leak"
     assert game.attacks.loc["ulira", "evidence"] == "leak"
 
 
+@pytest.mark.slow
 def test_sisa_is_not_found(digits):
     game = unlearning_game(digits[0], "sisa", digits[1], **SMALL)
     errors = game.aucs.std() / 8**0.5

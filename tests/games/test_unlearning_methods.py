@@ -167,7 +167,17 @@ def test_sisa_averages_the_models_of_shards(estimator):
     np.testing.assert_allclose(model.query(X).values, np.mean(answers, axis=0), rtol=1e-5)
 
 
-@pytest.mark.parametrize("way", ["finetune", "negative", "relabel", "noise", "sisa", "noop"])
+@pytest.mark.parametrize(
+    "way",
+    [
+        "finetune",
+        "noise",
+        *(
+            pytest.param(way, marks=pytest.mark.slow)
+            for way in ("negative", "relabel", "sisa", "noop")
+        ),
+    ],
+)
 def test_nets_of_skorch_play(way):
     net = make_net().set_params(max_epochs=3)
     settings = {"n_estimators": 4, "n_targets": 2, "forget": 0.3, "random_state": 0}

@@ -48,7 +48,7 @@ class HashedModel:
     batch_size=st.sampled_from([1, 7]),
     n_sequences=st.integers(1, 5),
 )
-@settings(max_examples=60)
+@settings(max_examples=30)
 def test_the_search_agrees_with_brute_force(seed, template, impossible, batch_size, n_sequences):
     secrets = CanaryFormat(template, range(4))
     model = HashedModel(seed, impossible=impossible)
@@ -67,14 +67,14 @@ def test_the_search_agrees_with_brute_force(seed, template, impossible, batch_si
 
 
 def test_an_inserted_canary_is_extracted_and_has_rank_1():
-    secrets = CanaryFormat("pin ######", "0123456789", alphabet="0123456789 pin")
+    secrets = CanaryFormat("pin #####", "0123456789", alphabet="0123456789 pin")
     canary = secrets.sample(random_state=7)
     others = secrets.sample(300, random_state=0)
     model = NGramModel(5).fit(insert_canaries(others, canary, 30, random_state=0))
     result = shortest_path_extraction(model, secrets)
     assert_array_equal(result.sequences, canary)
     assert Exposure(FrozenEstimator(model), secrets).fit().rank(canary) == [1]
-    assert result.n_expanded < 111_111 / 100
+    assert result.n_expanded < 11_111 / 100
 
 
 def test_the_kth_sequence_has_rank_k():

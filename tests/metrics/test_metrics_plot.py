@@ -43,6 +43,13 @@ def evaluation():
 
 
 @pytest.fixture(scope="module")
+def shown(evaluation):
+    """The curve of the strong scores; nobody changes it."""
+    membership, strong, _ = evaluation
+    return MembershipRocDisplay.from_predictions(membership, strong, name="strong")
+
+
+@pytest.fixture(scope="module")
 def fitted():
     X, membership = make_classification(n_samples=1200, flip_y=0.4, random_state=0)
     attacks = {
@@ -56,9 +63,8 @@ def legend_texts(display):
     return [text.get_text() for text in display.ax_.get_legend().get_texts()]
 
 
-def test_roc_line_is_the_curve_from_ten_false_positives_on(evaluation):
-    membership, strong, _ = evaluation
-    display = MembershipRocDisplay.from_predictions(membership, strong, name="strong")
+def test_roc_line_is_the_curve_from_ten_false_positives_on(evaluation, shown):
+    (membership, strong, _), display = evaluation, shown
     x, y = display.lines_["strong"].get_data()
     frame = display.frame()
     seen = frame["fpr"] > 10.5 / 1200
@@ -70,9 +76,8 @@ def test_roc_line_is_the_curve_from_ten_false_positives_on(evaluation):
     assert display.ax_.get_xticklabels()[0].get_text() == "0.0083"
 
 
-def test_a_very_long_curve_keeps_points_that_are_close_together(evaluation, monkeypatch):
-    membership, strong, _ = evaluation
-    whole = MembershipRocDisplay.from_predictions(membership, strong, name="strong")
+def test_a_very_long_curve_keeps_points_that_are_close_together(evaluation, shown, monkeypatch):
+    (membership, strong, _), whole = evaluation, shown
     monkeypatch.setattr(_plot_roc, "_MOST_POINTS", 400)
     display = MembershipRocDisplay.from_predictions(membership, strong, name="strong")
     points, kept = (list(zip(*one.curves["strong"])) for one in (whole, display))
@@ -103,10 +108,9 @@ def test_roc_frame_is_the_best_tpr_of_every_fpr(evaluation):
             assert np.mean(weak[membership == 1] >= row.threshold) == pytest.approx(row.tpr)
 
 
-def test_roc_frame_has_the_intervals_of_single_rates(evaluation):
+def test_roc_frame_has_the_intervals_of_single_rates(evaluation, shown):
     membership, strong, _ = evaluation
-    display = MembershipRocDisplay.from_predictions(membership, strong)
-    frame = display.frame(confidence_level=0.8)
+    frame = shown.frame(confidence_level=0.8)
     assert (frame["tpr_low"] <= frame["tpr"]).all() and (frame["tpr"] <= frame["tpr_high"]).all()
     for row in frame.iloc[[10, 100, 500]].itertuples():
         point = operating_point(membership, strong, row.fpr, confidence_level=0.8)
@@ -117,10 +121,9 @@ def test_roc_frame_has_the_intervals_of_single_rates(evaluation):
         assert row.tpr_high == pytest.approx(point.tpr_high, abs=0.03 * width)
 
 
-def test_the_band_has_the_limits_of_single_rates(evaluation):
+def test_the_band_has_the_limits_of_single_rates(evaluation, shown):
     membership, strong, _ = evaluation
-    display = MembershipRocDisplay.from_predictions(membership, strong, name="strong")
-    edges = pd.DataFrame(display.bands_["strong"].get_paths()[0].vertices, columns=["fpr", "tpr"])
+    edges = pd.DataFrame(shown.bands_["strong"].get_paths()[0].vertices, columns=["fpr", "tpr"])
     band = edges.groupby("fpr")["tpr"].agg(["min", "max"])
     assert (band.index[0], band.index[-1]) == (pytest.approx(10 / 1200), 1)
     for fpr, (low, high) in band.iloc[[20, 60, 120, -20]].iterrows():
@@ -155,6 +158,7 @@ def test_band_of_people_is_wider_than_that_of_rows(evaluation):
 
 def test_people_are_those_of_the_records(fitted):
     attacks, X, membership = fitted
+    X, membership = X[:300], membership[:300]
     people = np.arange(len(X)) // 4
     records = Records(X, group_by=people)
 
@@ -244,7 +248,7 @@ def test_unresolvable_rates_are_not_drawn_but_named(evaluation):
 def test_curves_on_the_same_axes_differ_and_share_what_they_mean(evaluation):
     import matplotlib.pyplot as plt
 
-    membership, strong, weak = evaluation
+    membership, strong, weak = (one[::8] for one in evaluation)
     _, ax = plt.subplots()
     for k in range(8):
         scores = strong + k * weak
@@ -343,7 +347,9 @@ def test_colors_differ_with_any_color_vision(vision):
 
 
 @pytest.mark.parametrize("layout", [None, "constrained", "tight"])
-@pytest.mark.parametrize("size", [(6.4, 4.8), (3.3, 3.3)])
+@pytest.mark.parametrize(
+    "size", [pytest.param((6.4, 4.8), marks=pytest.mark.slow), (3.3, 3.3)], ids=["wide", "small"]
+)
 @pytest.mark.filterwarnings("error")
 def test_a_legend_covers_no_axes_and_a_title_fits(evaluation, layout, size):
     import matplotlib.pyplot as plt
@@ -374,7 +380,7 @@ def test_a_legend_stays_on_axes_that_nothing_moves(evaluation):
 
 
 def test_band_and_chance_line_can_be_left_out(evaluation):
-    membership, strong, _ = evaluation
+    membership, strong, _ = (one[::8] for one in evaluation)
     full = MembershipRocDisplay.from_predictions(membership, strong)
     bare = MembershipRocDisplay.from_predictions(
         membership, strong, confidence_level=None, plot_chance_level=False
@@ -386,7 +392,12 @@ def test_band_and_chance_line_can_be_left_out(evaluation):
 
 
 @pytest.mark.parametrize(
-    "scores", [[0.0] * 6, [1, 1, 1, 0, 0, 0], [0, 0, 0, 1, 1, 1]], ids=["tied", "right", "wrong"]
+    "scores",
+    [
+        pytest.param([0.0] * 6, id="tied"),
+        pytest.param([1, 1, 1, 0, 0, 0], id="right", marks=pytest.mark.slow),
+        pytest.param([0, 0, 0, 1, 1, 1], id="wrong"),
+    ],
 )
 def test_extreme_scores_are_drawn(scores):
     membership = [1, 1, 1, 0, 0, 0]

@@ -58,8 +58,8 @@ def test_over_victims_it_is_the_paired_t_test(max_fpr):
 
 def test_level_of_delong():
     rng = np.random.default_rng(2)
-    pvalues = [paired_difference(*draw_scores(200, rng)).pvalue for _ in range(200)]
-    low, high = stats.binom.interval(0.999, 200, 0.05)
+    pvalues = [paired_difference(*draw_scores(200, rng)).pvalue for _ in range(100)]
+    low, high = stats.binom.interval(0.999, 100, 0.05)
     assert low <= np.sum(np.array(pvalues) < 0.05) <= high
 
 
@@ -75,10 +75,10 @@ def draw_people(rng, n_people=60, rows=10):
 
 def test_level_for_people_of_ten_rows():
     rng, pvalues = np.random.default_rng(7), []
-    for _ in range(200):
+    for _ in range(100):
         membership, people, first, second = draw_people(rng)
         pvalues.append(paired_difference(membership, first, second, groups=people).pvalue)
-    low, high = stats.binom.interval(0.999, 200, 0.05)
+    low, high = stats.binom.interval(0.999, 100, 0.05)
     assert low <= np.sum(np.array(pvalues) < 0.05) <= high
 
 

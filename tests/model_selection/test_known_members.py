@@ -57,7 +57,7 @@ RECORDS = make_records()
         make_pipeline(Signals(signals=["loss", "entropy"]), SMALL),
         StackingClassifier(
             [
-                ("lira", LiRA(online=False, shadows=ShadowPool(TREE, 4, store="models"))),
+                ("lira", LiRA(online=False, shadows=ShadowPool(TREE, 2, store="models"))),
                 ("quantiles", QUANTILES),
             ],
             SMALL,
@@ -77,8 +77,9 @@ def test_attacks_that_learn_play_the_game(attack):
 
 def test_training_that_leaks_nothing_is_not_found_out_by_attacks_that_learn():
     attack = make_pipeline(Signals(signals=["loss", "entropy"]), TREE)
-    found = membership_game(Deaf(), attack, RECORDS, n_rounds=16, random_state=0)["vulnerability"]
-    assert abs(found.mean()) < 4 * found.std(ddof=1) / np.sqrt(16)
+    found = membership_game(Deaf(), attack, RECORDS, n_rounds=8, random_state=0)["vulnerability"]
+    # 0.1% of Student's t with 7 degrees of freedom is beyond 5.4.
+    assert abs(found.mean()) < 5.4 * found.std(ddof=1) / np.sqrt(8)
 
 
 def test_groups_can_be_tested_with_an_attack_that_learns():

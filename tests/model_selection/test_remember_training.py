@@ -48,7 +48,7 @@ SCORER = make_leakage_scorer(RECORDS)
     [
         DecisionTreeClassifier(random_state=0),
         DecisionTreeRegressor(random_state=0),
-        make_pipeline(StandardScaler(), LogisticRegression()),
+        pytest.param(make_pipeline(StandardScaler(), LogisticRegression()), marks=pytest.mark.slow),
     ],
     ids=lambda estimator: type(estimator).__name__,
 )

@@ -64,10 +64,12 @@ DETERMINISTIC = [
     make_pipeline(StandardScaler(), KNeighborsClassifier()),
     RandomForestClassifier(5, random_state=0),
     RandomForestClassifier(5, max_samples=0.5, random_state=0),
-    CalibratedClassifierCV(TREE, cv=2),
-    StackingClassifier([("tree", TREE), ("bayes", GaussianNB())], LOGISTIC, cv=2),
     RoundingDefense(TREE),
     GridSearchCV(TREE, {"max_depth": [2, 5]}, cv=2),
+]
+SLOW = [
+    CalibratedClassifierCV(TREE, cv=2),
+    StackingClassifier([("tree", TREE), ("bayes", GaussianNB())], LOGISTIC, cv=2),
 ]
 
 
@@ -79,6 +81,10 @@ FOLDS = {"three": KFold(3), "two": KFold(2), "listed": RepeatedKFold(n_splits=3,
     "folds, model",
     [
         *(pytest.param("three", one, id=f"three-{type(one).__name__}") for one in DETERMINISTIC),
+        *(
+            pytest.param("three", one, id=f"three-{type(one).__name__}", marks=pytest.mark.slow)
+            for one in SLOW
+        ),
         *(
             pytest.param(folds, one, id=f"{folds}-{type(one).__name__}")
             for folds in ("two", "listed")
@@ -110,7 +116,12 @@ RANDOM = [
 
 @pytest.mark.parametrize("model", RANDOM, ids=lambda model: type(model).__name__)
 @pytest.mark.parametrize(
-    "folds", [KFold(3), ShuffleSplit(2, test_size=0.3, random_state=0)], ids=str
+    "folds",
+    [
+        KFold(3),
+        pytest.param(ShuffleSplit(2, test_size=0.3, random_state=0), marks=pytest.mark.slow),
+    ],
+    ids=str,
 )
 @pytest.mark.filterwarnings("ignore:Stochastic Optimizer")
 def test_random_models_are_known_by_the_number_of_their_rows(model, folds):
@@ -211,7 +222,7 @@ def test_equal_records_in_both_folds_are_members():
 @pytest.mark.parametrize(
     "scoring", [SCORER, {"accuracy": "accuracy", "leakage": SCORER}], ids=["alone", "beside"]
 )
-@pytest.mark.parametrize("error_score", [np.nan, 0, "raise"])
+@pytest.mark.parametrize("error_score", [np.nan, pytest.param(0, marks=pytest.mark.slow), "raise"])
 @pytest.mark.parametrize("model", [TREE, LOGISTIC], ids=["states", "states nothing"])
 def test_training_on_a_part_ends_in_the_cure(model, scoring, error_score):
     reason = {

@@ -49,7 +49,13 @@ def make_linear(n_features, n=200, seed=0):
 
 @pytest.mark.parametrize(
     "n_features, max_queries, error",
-    [(1, 300, 1e-3), (2, 1000, 2e-3), (10, 1000, 0.01), (64, 1000, 0.1), (64, 4000, 0.03)],
+    [
+        (1, 300, 1e-3),
+        (2, 1000, 2e-3),
+        (10, 1000, 0.01),
+        (64, 1000, 0.1),
+        pytest.param(64, 4000, 0.03, marks=pytest.mark.slow),
+    ],
 )
 def test_the_distance_to_a_hyperplane(n_features, max_queries, error):
     records, oracle, true = make_linear(n_features)

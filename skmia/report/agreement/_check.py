@@ -94,7 +94,7 @@ def check_agreement(
     >>> from skmia.report.agreement import check_agreement
     >>> X, y = make_classification(600, random_state=0)
     >>> membership = [1] * 300 + [0] * 300
-    >>> model = RandomForestClassifier(random_state=0).fit(X[:300], y[:300])
+    >>> model = RandomForestClassifier(10, random_state=0).fit(X[:300], y[:300])
     >>> check_agreement(model, Records(X, y), membership, random_state=0).status
     'pass'
     >>> found = check_agreement(model, Records(X[:, ::-1], y), membership, random_state=0)

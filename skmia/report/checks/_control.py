@@ -199,9 +199,9 @@ def negative_control(
     >>> from sklearn.tree import DecisionTreeClassifier
     >>> from skmia.datasets import make_membership_problem
     >>> from skmia.report import negative_control
-    >>> records, membership = make_membership_problem(random_state=0)
+    >>> records, membership = make_membership_problem(300, random_state=0)
     >>> control = negative_control(
-    ...     DecisionTreeClassifier(), records, membership, shadows=8, random_state=0
+    ...     DecisionTreeClassifier(), records, membership, shadows=4, random_state=0
     ... )
     >>> control.passed
     True
@@ -310,8 +310,8 @@ def positive_control(
     --------
     >>> from skmia.datasets import make_membership_problem
     >>> from skmia.report import positive_control
-    >>> records, membership = make_membership_problem(random_state=0)
-    >>> control = positive_control(records, membership, random_state=0)
+    >>> records, membership = make_membership_problem(300, random_state=0)
+    >>> control = positive_control(records, membership, shadows=4, random_state=0)
     >>> control.passed
     True
     """
