@@ -17,6 +17,7 @@ from forked import FORKS, fork_command, wait_for_end
 from sklearn.ensemble import RandomForestClassifier
 
 from skmia._core import progress, saving
+from skmia.attacks import LiRA
 from skmia.cli import main
 
 PATIENCE = 120.0  # seconds, after which a test that hangs fails
@@ -24,7 +25,8 @@ OPTIONS = ["--target", "income", "--shadows", "8", "--jobs", "1"]
 
 
 @pytest.fixture
-def options(data):
+def options(data, one_attack):
+    one_attack["attacks"] = {"LiRA": LiRA()}
     return ["--data", data, *OPTIONS]
 
 
