@@ -474,7 +474,7 @@ WRITE = {
 }
 
 
-# How each is read, tests above show; of the audits that follow one has a column of its own left out.
+# How each is read, tests above show; in one audit a column is left out as well.
 @pytest.mark.usefixtures("quick_tables")
 @pytest.mark.parametrize(
     "name", [pytest.param(name, marks=[pytest.mark.slow] * (name != "index")) for name in WRITE]
