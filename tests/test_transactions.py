@@ -227,8 +227,21 @@ def test_a_fit_changes_no_parameter_and_leaves_nothing_of_the_fit_before(estimat
     assert vars(fitted.fit(*second)).keys() == set(names)
 
 
+def is_like_others(estimator):
+    """Whether a fit begins as that of LiRA, in the base class of all attacks."""
+    return isinstance(estimator, BaseAttack) and not isinstance(estimator, LiRA)
+
+
 @pytest.mark.usefixtures("quick_audits", "quick_tables")
-@each
+@pytest.mark.parametrize(
+    "estimator, fits",
+    [
+        pytest.param(
+            *one, id=type(one[0]).__name__, marks=[pytest.mark.slow] * is_like_others(one[0])
+        )
+        for one in FITS
+    ],
+)
 def test_an_interrupted_first_fit_leaves_nothing(estimator, fits):
     counted = clone(estimator)  # whose fit fills what records and parameters store on first use
     n_lines = run_to_line(lambda: counted.fit(*fits[0]))

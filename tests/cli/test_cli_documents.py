@@ -20,7 +20,7 @@ QUICK = ["--estimator", "logistic", "--shadows", "4", "--jobs", "1"]
 @pytest.fixture(scope="module")
 def folder(table, tmp_path_factory, one_attack_in_module):
     """What the command wrote."""
-    one_attack_in_module.update(attacks={"LiRA": LiRA()}, file=True)
+    one_attack_in_module["attacks"] = {"LiRA": LiRA()}
     folder = tmp_path_factory.mktemp("audit")
     table.to_csv(folder / "table.csv", index=False)
     data = ["--data", str(folder / "table.csv"), "--target", "income"]

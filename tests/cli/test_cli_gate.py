@@ -151,6 +151,7 @@ def test_exit_codes(run, data, limit, expected):
     assert ("above 0.01" in error) == bool(expected)
 
 
+@pytest.mark.slow  # no gate opens above where sides are reversed, as test_cli_sides.py finds them
 @pytest.mark.usefixtures("no_drawing", "one_attack")
 def test_swapped_members_do_not_pass(run, tmp_path):
     rng = np.random.default_rng(0)

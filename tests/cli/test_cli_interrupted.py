@@ -175,7 +175,9 @@ def test_a_folder_that_cannot_be_made_is_found_first(refuse, options, tmp_path):
 
 
 @pytest.mark.skipif(os.name != "posix", reason="signals are those of POSIX")
-@pytest.mark.parametrize("name, expected", [("SIGTERM", 143), ("SIGHUP", 129)])
+@pytest.mark.parametrize(
+    "name, expected", [("SIGTERM", 143), pytest.param("SIGHUP", 129, marks=ONE_OF_TWO)]
+)
 def test_signals_that_end_it_say_what_is_kept(
     run, options, tmp_path, monkeypatch, request, name, expected
 ):

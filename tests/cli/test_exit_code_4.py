@@ -123,11 +123,23 @@ def write_policy(folder):
     return "--policy", str(folder / "own.toml"), "--quick", "--fpr", "0.1"
 
 
-def test_the_records_that_an_undecided_number_takes_decide(tmp_path, capsys):
+def audit_undecided(tmp_path, capsys):
+    """The options of an audit without a decision, and how many records it asks for."""
     options = *write_policy(tmp_path), "--estimator", "logistic"
     code, told = run(draw_table(200), tmp_path, capsys, *options)
     assert code == 4 and "Undecided: how often a member ranks higher (AUC)" in told
-    n = int(told.partition("Audit with ")[2].partition(" records or more")[0].replace(",", ""))
+    n = told.partition("Audit with ")[2].partition(" records or more")[0]
+    return options, int(n.replace(",", ""))
+
+
+def test_an_undecided_number_names_the_records_that_it_takes(tmp_path, capsys, one_attack):
+    one_attack["attacks"] = {"LiRA": LiRA()}
+    assert 200 < audit_undecided(tmp_path, capsys)[1] < 2000
+
+
+@pytest.mark.slow
+def test_the_records_that_an_undecided_number_takes_decide(tmp_path, capsys):
+    options, n = audit_undecided(tmp_path, capsys)
     assert run(draw_table(2 * n), tmp_path, capsys, *options)[0] != 4
 
 

@@ -592,7 +592,14 @@ def test_mutated_files(kind, tmp_path, capsys, monkeypatch):
 
 
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("kind", KINDS)
+# One format of each library, and the others slowly.
+@pytest.mark.parametrize(
+    "kind",
+    [
+        pytest.param(kind, marks=[pytest.mark.slow] * (kind in ("xgboost.json", "catboost.json")))
+        for kind in KINDS
+    ],
+)
 def test_valid_files(kind, tmp_path, capsys, monkeypatch):
     monkeypatch.setattr("skmia.cli._audit.audit", stop)
     if sys.platform == "linux":
