@@ -319,7 +319,7 @@ def test_missing_values_are_none_where_the_encoder_knows_them_so(tmp_path):
     np.testing.assert_array_equal(ask(problem), model.predict_proba(frame))
 
 
-@pytest.mark.parametrize("kind", ["histograms", "lightgbm"])
+@pytest.mark.parametrize("kind", ["histograms", pytest.param("lightgbm", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("values", [[True, False], [0.5, 1.5, np.nan], ["1", "2", "10"], [7, 1]])
 def test_categories_can_be_of_any_type(tmp_path, kind, values):
     frame = FRAME[["age"]].assign(code=pd.Categorical(draw(values)))

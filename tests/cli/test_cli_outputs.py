@@ -18,7 +18,7 @@ from skmia.cli._output import format_result
 from skmia.disclosure import load_policy
 
 REFUSED = "skmia audit: exit code 1: the policy own says: do not release\n"
-QUICK = ["--estimator", "logistic", "--shadows", "4", "--jobs", "1"]
+QUICK = ["--estimator", "logistic", "--shadows", "8", "--jobs", "1"]
 # What the picture shows, tests of the report see.
 pytestmark = pytest.mark.usefixtures("no_drawing")
 LIMITS = ["--fail-above", "auc=0.9", "advantage=0.01", "tpr@0.001=0.5"]
@@ -187,7 +187,7 @@ def strict(tmp_path):
 def test_a_policy_of_ones_own(printed, tmp_path):
     policy = tmp_path / "own.toml"
     policy.write_text('name = "own"\nversion = 1\n[limits.service]\nauc = 1.0\n')
-    code, text, err = printed("--policy", policy, "--shadows", "8")
+    code, text, err = printed("--policy", policy)
     assert (code, err) == (0, "")
     assert "by the policy own: release" in text
 
