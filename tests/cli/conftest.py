@@ -79,6 +79,29 @@ def audit_once(reports, monkeypatch):
     monkeypatch.setattr(_audit, "audit", audit)
 
 
+def attack_alone(monkeypatch):
+    settings = {"attacks": {"threshold (loss)": ThresholdAttack()}, "file": False}
+    make = _audit.audit
+    monkeypatch.setattr(_audit, "audit", lambda *given, **others: make(*given, **others | settings))
+    return settings
+
+
+@pytest.fixture
+def one_attack(monkeypatch):
+    """Attack by the loss, and the service alone, for tests of what the command does with a report.
+
+    It is what a test may change: the settings that are put in place of those of the command.
+    """
+    return attack_alone(monkeypatch)
+
+
+@pytest.fixture(scope="module")
+def one_attack_in_module():
+    """Attack so in the audits that tests of a module share."""
+    with pytest.MonkeyPatch.context() as patch:
+        yield attack_alone(patch)
+
+
 class GivenAudit(NamedTuple):
     """What the command handed to an audit."""
 

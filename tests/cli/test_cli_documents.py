@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
+from skmia.attacks import LiRA
 from skmia.cli import main
 from skmia.metrics import operating_point
 from skmia.report import compare_audits, render_comparison
@@ -17,8 +18,9 @@ QUICK = ["--estimator", "logistic", "--shadows", "4", "--jobs", "1"]
 
 
 @pytest.fixture(scope="module")
-def folder(table, tmp_path_factory):
+def folder(table, tmp_path_factory, one_attack_in_module):
     """What the command wrote."""
+    one_attack_in_module["attacks"] = {"LiRA": LiRA()}
     folder = tmp_path_factory.mktemp("audit")
     table.to_csv(folder / "table.csv", index=False)
     data = ["--data", str(folder / "table.csv"), "--target", "income"]

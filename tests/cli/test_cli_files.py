@@ -15,7 +15,7 @@ from skmia.report import _report
 
 pytest.importorskip("jinja2")
 pytest.importorskip("matplotlib")
-pytestmark = pytest.mark.usefixtures("audit_once", "no_drawing")
+pytestmark = pytest.mark.usefixtures("audit_once", "one_attack", "no_drawing")
 QUICK = ["--estimator", "logistic", "--shadows", "4", "--jobs", "1", "--verbose"]
 posix = pytest.mark.skipif(os.name != "posix", reason="modes are those of POSIX")
 

@@ -116,7 +116,8 @@ def as_dense(array):
     return array.toarray() if sparse.issparse(array) else array
 
 
-@pytest.mark.parametrize("suffix", [".skops", ".joblib"])
+# Pickles keep all by themselves; the tests below have them of three models.
+@pytest.mark.parametrize("suffix", [".skops", pytest.param(".joblib", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("name", MODELS)
 def test_the_state_is_the_same(name, suffix, tmp_path):
     model = fit(name)

@@ -142,7 +142,7 @@ def test_leakage_in_a_group_does_not_pass_for_its_overall_numbers():
     assert code(make_report("leak", group_p=0.001, p=0.001), "tpr@0.01=0.05") == 0
 
 
-@pytest.mark.usefixtures("audit_once")
+@pytest.mark.usefixtures("audit_once", "one_attack")
 @pytest.mark.parametrize(("limit", "expected"), [("auc=0.01", 1), ("advantage=1", 0)])
 def test_exit_codes(run, data, limit, expected):
     code, text, error = run("--data", data, "--target", "income", *QUICK, "--fail-above", limit)
@@ -151,7 +151,8 @@ def test_exit_codes(run, data, limit, expected):
     assert ("above 0.01" in error) == bool(expected)
 
 
-@pytest.mark.usefixtures("no_drawing")
+@pytest.mark.slow  # no gate opens above where sides are reversed, as test_cli_sides.py finds them
+@pytest.mark.usefixtures("no_drawing", "one_attack")
 def test_swapped_members_do_not_pass(run, tmp_path):
     rng = np.random.default_rng(0)
     frame = pd.DataFrame(rng.normal(size=(240, 5)), columns=list("abcde"))
@@ -168,7 +169,7 @@ def test_swapped_members_do_not_pass(run, tmp_path):
     assert json.loads((tmp_path / "out" / "audit.json").read_text())["evidence"] == "reversed"
 
 
-@pytest.mark.usefixtures("audit_once")
+@pytest.mark.usefixtures("audit_once", "one_attack")
 def test_copies_on_both_sides_do_not_pass(run, tmp_path, table):
     path = tmp_path / "twins.csv"
     pd.concat([table.assign(m=1), table.assign(m=0)]).drop(columns="trained").to_csv(path)
@@ -194,7 +195,7 @@ def test_limits_are_looked_at_first(refuse, data, limit, message):
     assert message in refuse(*options, "--fail-above", limit)
 
 
-@pytest.mark.usefixtures("audit_once")
+@pytest.mark.usefixtures("audit_once", "one_attack")
 def test_a_rate_that_is_not_resolved_does_not_pass(run, data):
     options = ["--data", data, "--target", "income", *QUICK, "--fail-above", "tpr@0.001=0.5"]
     code, _, error = run(*options)

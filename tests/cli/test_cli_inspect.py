@@ -142,7 +142,7 @@ def test_a_table_is_not_needed(run, people, tmp_path):
 
 
 def test_equations_of_trees_are_counted(run, people, data, tmp_path):
-    model = make_model(people, ExtraTreesClassifier(20, random_state=0))
+    model = make_model(people, ExtraTreesClassifier(6, random_state=0))
     path = save(model, tmp_path / "model.skops")
     _, out, _ = run(path, "--data", data, "--target", "ill")
     assert "expected AUC" in out
@@ -151,7 +151,7 @@ def test_equations_of_trees_are_counted(run, people, data, tmp_path):
 
 
 def test_json_says_the_same(run, people, data, tmp_path):
-    path = save(make_model(people, ExtraTreesClassifier(20, random_state=0)), tmp_path / "m.skops")
+    path = save(make_model(people, ExtraTreesClassifier(6, random_state=0)), tmp_path / "m.skops")
     code, out, _ = run(path, "--data", data, "--target", "ill", "--json")
     document = json.loads(out)
     assert (code, document["n_rows"], document["level"]) == (0, N, "values")
@@ -211,7 +211,7 @@ def test_a_model_that_lacks_a_part_ends_in_a_sentence(refuse, people, data, tmp_
 
 
 @pytest.mark.parametrize(
-    "last", [KNeighborsClassifier(), ExtraTreesClassifier(2, random_state=0)], ids=str
+    "last", [KNeighborsClassifier(), ExtraTreesClassifier(1, random_state=0)], ids=str
 )
 def test_a_model_that_lacks_any_part_is_described_or_refused(run, people, data, tmp_path, last):
     whole = make_pipeline(StandardScaler(), last).fit(people[["age", "height"]][:N], LABELS)

@@ -2,6 +2,8 @@
 
 import json
 import shutil
+from copy import deepcopy
+from functools import cache
 
 import joblib
 import numpy as np
@@ -147,6 +149,13 @@ FILES["catboost"] = ["cbm"]
 CASES = [(kind, suffix) for kind in KINDS for suffix in ("joblib", *FILES.get(kind, ()))]
 
 
+@cache
+def fit(kind):
+    """Return a model of a kind, which tests only ask and save."""
+    make_model, frame = KINDS[kind]
+    return deepcopy(make_model()).fit(frame, Y)  # kinds have parts in common
+
+
 def save(model, path):
     if path.suffix == ".joblib":
         joblib.dump(model, path)
@@ -184,13 +193,22 @@ def ask(problem):
     return problem.victim.predict_proba(problem.records.X)
 
 
-@pytest.mark.parametrize("table", ["csv", "parquet"])
-@pytest.mark.parametrize(("kind", "suffix"), CASES)
+# Tables of parquet, which keep types, for each way to know categories.
+TYPED = {"histograms by type", "catboost", "encoded by type of category"}
+TABLES = [(*case, "csv") for case in CASES]
+TABLES += [
+    (*case, "parquet")
+    if case[0] in TYPED or case[1] in ("ubj", "txt")
+    else pytest.param(*case, "parquet", marks=pytest.mark.slow)
+    for case in CASES
+]
+
+
+@pytest.mark.parametrize(("kind", "suffix", "table"), TABLES)
 def test_a_model_answers_as_for_its_own_frame(tmp_path, kind, suffix, table):
     if table == "parquet":
         pytest.importorskip("pyarrow")
-    make_model, frame = KINDS[kind]
-    model = make_model().fit(frame, Y)
+    model, frame = fit(kind), KINDS[kind][1]
     # CatBoost stores no values, by which those of a text file that mean a missing one are known.
     options = ["--read", "keep_default_na=false"] if kind == "catboost" else []
     path = save(model, tmp_path / f"m.{suffix}")
@@ -200,8 +218,7 @@ def test_a_model_answers_as_for_its_own_frame(tmp_path, kind, suffix, table):
 
 @pytest.mark.parametrize("kind", ["encoded by type", "encoded by type of category"])
 def test_a_clone_chooses_the_columns_that_the_model_chose(tmp_path, kind):
-    make_model, frame = KINDS[kind]
-    model = make_model().fit(frame, Y)
+    model, frame = fit(kind), KINDS[kind][1]
     problem = make(save(model, tmp_path / "m.joblib"), write(frame, Y, tmp_path, "csv"))
     fitted = clone(model).fit(problem.records.X, Y)
     chosen = [part[2] for part in fitted[0].transformers_]
@@ -302,7 +319,7 @@ def test_missing_values_are_none_where_the_encoder_knows_them_so(tmp_path):
     np.testing.assert_array_equal(ask(problem), model.predict_proba(frame))
 
 
-@pytest.mark.parametrize("kind", ["histograms", "lightgbm"])
+@pytest.mark.parametrize("kind", ["histograms", pytest.param("lightgbm", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("values", [[True, False], [0.5, 1.5, np.nan], ["1", "2", "10"], [7, 1]])
 def test_categories_can_be_of_any_type(tmp_path, kind, values):
     frame = FRAME[["age"]].assign(code=pd.Categorical(draw(values)))

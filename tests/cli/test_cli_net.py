@@ -4,9 +4,9 @@ import json
 import sys
 
 import numpy as np
-import pandas as pd
 import pytest
 
+from skmia import ShadowPool
 from skmia.cli._features_and_target import as_features
 from skmia.cli._model import make_estimator
 
@@ -34,12 +34,13 @@ def net():
     return make_estimator
 
 
-@pytest.mark.usefixtures("no_drawing")
-def test_batched_and_one_by_one_are_the_same_audit(run, table, tmp_path, net, monkeypatch):
+def test_batched_and_one_by_one_are_the_same_shadow_models(
+    run, table, tmp_path, net, handed_over, monkeypatch
+):
     from skmia._training.backends.torch_nets import TorchNetsWay
 
     data = tmp_path / "table.csv"
-    table[:120].to_csv(data, index=False)
+    table[:60].to_csv(data, index=False)
     monkeypatch.setattr("skmia.cli._net._MOST_EPOCHS", 3)
     train_together, together = TorchNetsWay.run, []
 
@@ -48,20 +49,22 @@ def test_batched_and_one_by_one_are_the_same_audit(run, table, tmp_path, net, mo
         return train_together(*arguments)
 
     monkeypatch.setattr(TorchNetsWay, "run", note_and_run)
-    estimates = []
+    signals = []
     for options in ([], ["--no-batching"]):
         together.clear()
-        options = ["--data", data, "--target", "income", *NET_ALONE, *options, "--out", tmp_path]
-        code, text, err = run(*options)
+        options = ["--data", data, "--target", "income", *NET_ALONE, *options]
+        code, text, err = run(*options, "--format", "json")
         assert (code, err) == (0, "")
-        assert "Perceptron" in text
-        assert bool(together) == bool("--no-batching" not in options)
-        document = json.loads((tmp_path / "audit.json").read_text())
-        assert document["settings"]["command"]["no_batching"] == bool("--no-batching" in options)
-        overall = pd.DataFrame(document["results"]).query("scope == 'overall'")
-        estimates.append(overall["estimate"].to_numpy(dtype=float))
+        is_batched = "--no-batching" not in options
+        command = json.loads(text)["settings"]["command"]
+        assert command["no_batching"] != is_batched
+        model, records, _, settings = handed_over.pop()
+        assert "Perceptron" in str(model)
+        pool = ShadowPool(model, 4, batched=settings["batched"], random_state=0)
+        signals.append(pool.fit(records).transform(records))
+        assert bool(together) == is_batched
     # The nets differ by what single precision makes of the order of a sum.
-    np.testing.assert_allclose(estimates[0], estimates[1], atol=0.02)
+    np.testing.assert_allclose(*signals, atol=1e-4)
 
 
 def test_every_half_gives_the_net_as_many_columns(table, net):

@@ -55,7 +55,7 @@ def test_files_of_the_same_rows_are_refused(run, folder, name, told):
     assert code == 2 and f"--train, --held-out: {told}; give as --held-out" in error
 
 
-@pytest.mark.usefixtures("no_drawing")
+@pytest.mark.usefixtures("no_drawing", "one_attack")
 @pytest.mark.parametrize(
     "given, swapped",
     [

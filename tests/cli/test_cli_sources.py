@@ -9,6 +9,7 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 from sklearn.tree import DecisionTreeClassifier
 
+from skmia.attacks import LiRA
 from skmia.cli import _audit
 
 pytestmark = pytest.mark.usefixtures("no_process")
@@ -114,7 +115,7 @@ def test_an_audit_of_labels_has_shadow_models(run, table, tmp_path):
     assert list(json.loads(text)["settings"]["attacks"]) == ["threshold (correctness)", "LiRA"]
 
 
-@pytest.mark.usefixtures("no_drawing")
+@pytest.mark.usefixtures("no_drawing", "one_attack")
 def test_an_audit_of_answers(run, table, tmp_path):
     X = table[["age", "noise"]].fillna(0)
     members = table["trained"] == 1
@@ -196,8 +197,9 @@ def test_tables_of_other_columns_are_refused(refuse, table, tmp_path):
     assert told.endswith("b.csv lacks the other's columns 'age'")
 
 
-@pytest.mark.usefixtures("no_drawing")
-def test_an_onnx_file_with_the_estimator_of_its_shadow_models(run, refuse, table, tmp_path):
+def test_an_onnx_file_with_the_estimator_of_its_shadow_models(
+    run, refuse, table, tmp_path, handed_over
+):
     skl2onnx = pytest.importorskip("skl2onnx")
     pytest.importorskip("onnxruntime")
     columns = ["age", "noise"]
@@ -213,9 +215,11 @@ def test_an_onnx_file_with_the_estimator_of_its_shadow_models(run, refuse, table
     given += ["--model", tmp_path / "m.onnx"]
     told = refuse(*given)
     assert "name the kind of the shadow models with --estimator" in told
-    code, text, err = run(*given, *QUICK)
+    code, _, err = run(*given, *QUICK)
     assert (code, err) == (0, "")
-    assert "4 shadow models" in text and "LiRA" in text
+    settings = handed_over[0].settings
+    assert settings["shadows"] == 4
+    assert isinstance(settings["estimator"][-1], LogisticRegression)
 
 
 def test_a_booster_with_the_estimator_of_its_shadow_models(refuse, monkeypatch, table, tmp_path):
@@ -234,7 +238,8 @@ def test_a_booster_with_the_estimator_of_its_shadow_models(refuse, monkeypatch, 
 
 
 @pytest.mark.usefixtures("no_drawing")
-def test_answers_without_a_recipe_have_a_stand_in(run, table, tmp_path):
+def test_answers_without_a_recipe_have_a_stand_in(run, table, tmp_path, one_attack):
+    one_attack["attacks"] = {"LiRA": LiRA()}
     X, members = table[["age", "noise"]].fillna(0), table["trained"] == 1
     model = LogisticRegression().fit(X[members], table.loc[members, "income"])
     frame = pd.DataFrame(model.predict_proba(X), columns=model.classes_)

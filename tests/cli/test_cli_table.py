@@ -13,6 +13,8 @@ from skmia._core import progress
 from skmia.cli import main
 from skmia.synthetic import audit_units_of_table
 
+pytestmark = pytest.mark.usefixtures("quick_tables")
+
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
@@ -80,6 +82,7 @@ def test_files_and_the_page_again(run, tmp_path):
 
 
 def test_one_bar_shows_each_part(run, monkeypatch):
+    monkeypatch.setattr("skmia.synthetic._table._audit._N_DRAWS", 9)
     seen = []
     monkeypatch.setattr(progress.StageTimes, "enter", lambda self, name: seen.append(name))
     shares = []

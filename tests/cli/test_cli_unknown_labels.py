@@ -39,7 +39,7 @@ def write_model(frame, target, folder):
     return model
 
 
-@pytest.mark.usefixtures("no_drawing")
+@pytest.mark.usefixtures("no_drawing", "one_attack")
 @pytest.mark.parametrize(("target", "two"), [("number", False), ("name", True)])
 def test_a_model_and_tables_with_a_class_that_it_does_not_know(rare, tmp_path, run, target, two):
     write_model(rare, target, tmp_path)
@@ -62,6 +62,7 @@ def test_a_model_and_tables_with_a_class_that_it_does_not_know(rare, tmp_path, r
     assert any(told in note for note in document["notes"])
 
 
+@pytest.mark.usefixtures("one_attack")
 def test_answers_without_a_column_for_a_class(rare, tmp_path, run):
     model = write_model(rare, "name", tmp_path)
     rare[[*FEATURES, "name", "trained"]].to_csv(tmp_path / "all.csv", index=False)

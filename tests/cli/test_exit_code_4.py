@@ -9,6 +9,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 from sklearn.tree import DecisionTreeClassifier
 
+from skmia.attacks import LiRA
 from skmia.cli import main
 from skmia.disclosure import load_policy
 
@@ -36,6 +37,7 @@ def run(frame, folder, capsys, *options):
     return code, " ".join((told.out + told.err).split())
 
 
+@pytest.mark.usefixtures("one_attack")
 def test_a_number_that_so_few_records_do_not_resolve(tmp_path, capsys):
     limit = "--quick", "--fpr", "0.1", "--fail-above", "tpr@0.1=0.999"
     limit += "--estimator", "logistic"
@@ -46,6 +48,7 @@ def test_a_number_that_so_few_records_do_not_resolve(tmp_path, capsys):
     assert code != 4, told
 
 
+@pytest.mark.usefixtures("one_attack")
 def test_a_policy_whose_number_was_not_measured(tmp_path, capsys):
     frame = draw_table(160)
     code, told = run(frame, tmp_path, capsys, "--quick", "--policy", "research")
@@ -55,37 +58,40 @@ def test_a_policy_whose_number_was_not_measured(tmp_path, capsys):
     assert "Audit with 1,000 non-members or more, and with 0.01 among the rates (--fpr)" in told
 
 
-@pytest.mark.parametrize("n_columns", [5])
-def test_a_route_without_a_verdict_has_a_step_beside_one_that_leaks(tmp_path, capsys, n_columns):
+def test_a_route_without_a_verdict_has_a_step_beside_one_that_leaks(tmp_path, capsys, one_attack):
+    one_attack.update(attacks={"LiRA": LiRA()}, file=True)
     rng = np.random.default_rng(0)
-    X = rng.integers(0, 3, size=(400, n_columns))
-    frame = pd.DataFrame(X, columns=list("abcde")[:n_columns])
+    X = rng.integers(0, 3, size=(400, 5))
+    frame = pd.DataFrame(X, columns=list("abcde"))
     frame = frame.assign(y=(X[:, 0] + rng.integers(0, 2, 400) > 1).astype(int))
     frame = frame.assign(member=rng.permutation(400) % 2)
     code, told = run(frame, tmp_path, capsys, "--estimator", "logistic", "--shadows", "8")
-    if code == 4:
-        steps = told.partition("Next")[2]
-        assert "copies" in steps or "Use more records" in steps or "population" in steps, steps
+    steps = told.partition("Next")[2]
+    assert code == 4, told
+    assert "copies" in steps or "Use more records" in steps or "population" in steps, steps
 
 
-def test_more_records_of_a_small_group_end_that_it_cannot_be_judged(tmp_path, capsys):
+@pytest.mark.parametrize(
+    "n_outliers, is_judged", [(6, False), pytest.param(20, True, marks=pytest.mark.slow)]
+)
+def test_more_records_of_a_small_group_end_that_it_cannot_be_judged(
+    tmp_path, capsys, one_attack, n_outliers, is_judged
+):
     """Some records have a column of their own, and a coin for a label."""
-
-    def run_on(n_outliers, n=160):
-        rng = np.random.default_rng(1)
-        own = np.zeros((n, n_outliers))
-        own[np.arange(n_outliers), np.arange(n_outliers)] = 10
-        y = (rng.normal(size=n) + (x := rng.normal(size=n)) > 0).astype(int)
-        y[:n_outliers] = rng.integers(0, 2, n_outliers)
-        kind = np.where(np.arange(n) < n_outliers, "outlier", "rest")
-        frame = pd.DataFrame(own).add_prefix("own ").assign(x=x, y=y, kind=kind)
-        frame = frame.assign(member=np.arange(n) % 2)
-        options = "--estimator", "logistic", "--quick", "--group", "kind"
-        return run(frame, tmp_path, capsys, *options, "--fpr", "0.1")
-
-    code, told = run_on(6)
-    assert code == 4 and "Audit with more records of the small groups. At least ten members" in told
-    assert run_on(20)[0] != 4
+    one_attack["attacks"] = {"LiRA": LiRA()}
+    n, rng = 160, np.random.default_rng(1)
+    own = np.zeros((n, n_outliers))
+    own[np.arange(n_outliers), np.arange(n_outliers)] = 10
+    y = (rng.normal(size=n) + (x := rng.normal(size=n)) > 0).astype(int)
+    y[:n_outliers] = rng.integers(0, 2, n_outliers)
+    kind = np.where(np.arange(n) < n_outliers, "outlier", "rest")
+    frame = pd.DataFrame(own).add_prefix("own ").assign(x=x, y=y, kind=kind)
+    frame = frame.assign(member=np.arange(n) % 2)
+    options = "--estimator", "logistic", "--quick", "--group", "kind"
+    code, told = run(frame, tmp_path, capsys, *options, "--fpr", "0.1")
+    assert (code != 4) == is_judged
+    more = "Audit with more records of the small groups. At least ten members"
+    assert is_judged or more in told
 
 
 @pytest.mark.slow
@@ -119,11 +125,23 @@ def write_policy(folder):
     return "--policy", str(folder / "own.toml"), "--quick", "--fpr", "0.1"
 
 
-def test_the_records_that_an_undecided_number_takes_decide(tmp_path, capsys):
+def audit_undecided(tmp_path, capsys):
+    """The options of an audit without a decision, and how many records it asks for."""
     options = *write_policy(tmp_path), "--estimator", "logistic"
     code, told = run(draw_table(200), tmp_path, capsys, *options)
     assert code == 4 and "Undecided: how often a member ranks higher (AUC)" in told
-    n = int(told.partition("Audit with ")[2].partition(" records or more")[0].replace(",", ""))
+    n = told.partition("Audit with ")[2].partition(" records or more")[0]
+    return options, int(n.replace(",", ""))
+
+
+def test_an_undecided_number_names_the_records_that_it_takes(tmp_path, capsys, one_attack):
+    one_attack["attacks"] = {"LiRA": LiRA()}
+    assert 200 < audit_undecided(tmp_path, capsys)[1] < 2000
+
+
+@pytest.mark.slow
+def test_the_records_that_an_undecided_number_takes_decide(tmp_path, capsys):
+    options, n = audit_undecided(tmp_path, capsys)
     assert run(draw_table(2 * n), tmp_path, capsys, *options)[0] != 4
 
 
@@ -200,7 +218,7 @@ def test_a_table_without_a_verdict_has_a_step_that_ends_it(tmp_path, capsys, dou
     assert code == 4 and f"Next 1 {step}" in told
 
 
-@pytest.mark.parametrize("person", [False, True])
+@pytest.mark.parametrize("person", [pytest.param(False, marks=pytest.mark.slow), True])
 def test_a_holdout_of_rows_of_others_ends_it(tmp_path, capsys, person):
     options = ["--person", "person"] if person else []
     code, told = audit_a_table(tmp_path, capsys, MADE, REAL, OTHERS, *options)

@@ -13,6 +13,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
+from skmia.attacks import LiRA
 from skmia.cli import main
 from skmia.cli._options import place_files
 from skmia.cli._parser import as_settings, make_parser
@@ -45,7 +46,8 @@ def write_case(folder, table):
 
 
 @pytest.mark.usefixtures("no_drawing", "no_process")
-def test_two_people_get_the_same_numbers(table, tmp_path, monkeypatch, capsys):
+def test_two_people_get_the_same_numbers(table, tmp_path, monkeypatch, capsys, one_attack):
+    one_attack.update(attacks={"LiRA": LiRA()}, file=True)
     first, second = tmp_path / "first", tmp_path / "second"
     first.mkdir()
     write_case(first, table[:120])

@@ -37,6 +37,7 @@ def open_files(monkeypatch):
     monkeypatch.setattr(walls, "_restrict_files", lambda places: 0)
 
 
+@pytest.mark.usefixtures("handed_over")
 @pytest.mark.parametrize("command", ["audit", "inspect"])
 def test_each_command_says_what_is_open(command, arguments, model, open_files, capsys):
     assert main(arguments if command == "audit" else ["inspect", str(model)]) in (0, 1, 4)
@@ -52,6 +53,7 @@ def test_nothing_is_said_where_all_is_closed(model, monkeypatch, capsys):
     assert capsys.readouterr().err == ""
 
 
+@pytest.mark.usefixtures("one_attack", "no_drawing")
 def test_the_document_and_the_sheet_say_it(arguments, open_files, tmp_path):
     folder = tmp_path / "out"
     main([*arguments, "--policy", "research", "--out", str(folder)])

@@ -10,13 +10,14 @@ import pytest
 from sklearn.ensemble import RandomForestClassifier
 
 from skmia import Records, audit
+from skmia.attacks import ThresholdAttack
 from skmia.cli import main
 
 WORDS = ["<=50K", ">50K"]
 
 
 @pytest.fixture(scope="module")
-def audited(tmp_path_factory):
+def audited(tmp_path_factory, one_attack_in_module):
     """The folder of an audit of a model of numbers, on a table with words, and what it printed."""
     folder, rng, n = tmp_path_factory.mktemp("words"), np.random.default_rng(0), 160
     X = pd.DataFrame(rng.normal(size=(n, 3)).round(3), columns=["a", "b", "c"])
@@ -60,6 +61,7 @@ def test_records_of_python_have_them_as_well():
     records = Records(X, y, class_name=np.array(WORDS)[y])
     members = np.arange(120) % 2 == 0
     model = RandomForestClassifier(5, random_state=0).fit(X[members], y[members])
-    report = audit(model, records, members, shadows=4, fprs=[0.1], file=False, random_state=0)
+    attacks = {"threshold (loss)": ThresholdAttack()}
+    report = audit(model, records, members, attacks=attacks, fprs=[0.1], file=False, random_state=0)
     frame = report.results
     assert set(frame.loc[frame["scope"] == "class", "group"]) == set(WORDS)

@@ -301,6 +301,7 @@ def test_there_are_more_than_thirty():
     assert len({call for call, _ in CALLS}) > 30
 
 
+@pytest.mark.usefixtures("one_attack")
 @pytest.mark.parametrize(("call", "words"), CALLS, ids=[f"{c[6:40]}-{w[:20]}" for c, w in CALLS])
 def test_a_wrong_input(folder, monkeypatch, capsys, call, words):
     monkeypatch.chdir(folder)

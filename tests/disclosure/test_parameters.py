@@ -135,7 +135,7 @@ def test_lightgbm_and_catboost():
     assert count_parameters(model).n_parameters == 2 * (2 + 2 * 3) + 3
 
 
-@pytest.mark.parametrize("penalty", [1e-8, 1.0, 100.0])
+@pytest.mark.parametrize("penalty", [pytest.param(1e-8, marks=pytest.mark.slow), 1.0])
 def test_effective_freedom_is_the_trace_of_the_map_from_labels(penalty):
     records = Records(X, Y.astype(float))
     model = make_pipeline(StandardScaler(), Ridge(penalty))

@@ -60,7 +60,12 @@ def page_is_whole(answer):
     assert not odd, f"control characters in the summary: {odd}"
 
 
-@pytest.mark.parametrize("model", MODELS, ids=lambda model: type(model).__name__)
+# In quick runs a classification and a regression.
+@pytest.mark.parametrize(
+    "model",
+    [MODELS[0], pytest.param(MODELS[1], marks=pytest.mark.slow), MODELS[2]],
+    ids=lambda model: type(model).__name__,
+)
 @calls(0.03)
 @given(
     mostly(generators().map(lambda rng: ordinary_records(rng, 48)), records(48)),

@@ -9,7 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skmia.cli import main
+from skmia import audit
+from skmia.attacks import ThresholdAttack
+from skmia.cli import _audit, main
 
 from .budget import calls
 from .oracle import COLLECT, COUNTS, FOUND
@@ -80,7 +82,15 @@ def find_fault(code, out, err):
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    return tmp_path_factory.mktemp("fuzz")
+    """A place for tables, whose audits attack by the loss alone: test_fuzz_audit.py has all."""
+
+    def attack_once(*given, **settings):
+        attacks = {"threshold (loss)": ThresholdAttack()}
+        return audit(*given, **settings | {"attacks": attacks, "file": False})
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(_audit, "audit", attack_once)
+        yield tmp_path_factory.mktemp("fuzz")
 
 
 @calls(0.06)

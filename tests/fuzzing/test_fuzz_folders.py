@@ -157,7 +157,7 @@ def test_killed_fits_of_stored_models_go_on(tmp_path):
     tree = SlowTree(max_depth=3)
     undisturbed = fit_and_ask(None, tree, 16)
     rng, context = np.random.default_rng(0), multiprocessing.get_context("fork")
-    for _ in range(6):
+    for _ in range(3):
         process = context.Process(target=fit_and_ask, args=(tmp_path, tree, 16))
         process.start()
         time.sleep(rng.uniform(0.02, 0.15))
@@ -199,7 +199,7 @@ def small_disk(tmp_path):
 
 
 def test_a_full_disk_is_one_sentence_and_costs_no_model(small_disk):
-    settings = {"estimator": FOREST, "n_estimators": 64}
+    settings = {"estimator": FOREST, "n_estimators": 24}
     expected = fit_and_ask(None, **settings)
     end, value = in_child(fit_and_ask, small_disk / "pool", *settings.values())
     assert end == "error"

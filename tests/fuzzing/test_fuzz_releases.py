@@ -11,6 +11,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.tree import DecisionTreeClassifier
 
 from skmia import audit, leakage, report, synthetic, victims
+from skmia.attacks import LiRA
 
 from .budget import calls
 from .oracle import finite, knock, no_nan
@@ -23,7 +24,8 @@ MEMBERS = np.arange(48) % 2 == 0
 @functools.cache
 def audited():
     model = DecisionTreeClassifier(random_state=0).fit(KNOWN.X[MEMBERS], KNOWN.y[MEMBERS])
-    return audit(model, KNOWN, MEMBERS, shadows=4, fprs=(0.5,), random_state=0), model
+    settings = {"attacks": {"LiRA": LiRA()}, "shadows": 4, "fprs": (0.5,), "random_state": 0}
+    return audit(model, KNOWN, MEMBERS, **settings), model
 
 
 ASKED = {

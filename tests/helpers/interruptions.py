@@ -5,11 +5,13 @@ import linecache
 import pickle
 import random
 import sys
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 
 import skmia
+from skmia._core.transactions import _take_over
 
 PACKAGE = str(Path(skmia.__file__).parent)
 ANSWERS = ("score_samples", "transform", "predict_proba", "predict")
@@ -82,15 +84,48 @@ def assert_same_answers(found, expected):
 
 def assert_interruptions_leave(fitted, learn, X):
     """Interrupt copies of a fitted estimator somewhere while they learn, and at the last place."""
-    expected, n_stopped = answer(fitted, X), 0
-    learn(copy.deepcopy(fitted))  # fills what records and parameters store on first use
     counted = copy.deepcopy(fitted)
+    learn(copy.deepcopy(fitted))  # fills what records and parameters store on first use
     n_lines = run_to_line(lambda: learn(counted))
-    for place in (random.randint(1, n_lines), n_lines):
-        trial = copy.deepcopy(fitted)
-        state = freeze(vars(trial))
-        if interrupt(lambda: learn(trial), place):  # noqa: B023 - called at once
-            n_stopped += 1
-            assert freeze(vars(trial)) == state
-            assert_same_answers(answer(trial, X), expected)
-    assert n_stopped >= 1  # what draws without a seed can take fewer lines another time
+    _assert_interruption_leaves(
+        fitted, lambda trial: interrupt(lambda: learn(trial), random.randint(1, n_lines)), X
+    )
+    assert_last_interruption_leaves(fitted, learn, X)
+
+
+def assert_last_interruption_leaves(fitted, learn, X):
+    """Interrupt a copy of a fitted estimator as soon as it has all that it has learned."""
+    interrupted = partial(_interrupt_at_the_end, learn)
+    assert _assert_interruption_leaves(fitted, interrupted, X)
+
+
+def _assert_interruption_leaves(fitted, interrupted, X):
+    """Whether it was interrupted: what draws without a seed can take fewer lines another time."""
+    expected, trial = answer(fitted, X), copy.deepcopy(fitted)
+    state = freeze(vars(trial))
+    if not interrupted(trial):
+        return False
+    assert freeze(vars(trial)) == state
+    assert_same_answers(answer(trial, X), expected)
+    return True
+
+
+def _interrupt_at_the_end(learn, estimator):
+    def trace(frame, event, argument):
+        if frame.f_code is _take_over.__code__ and frame.f_locals["estimator"] is estimator:
+            return stop
+
+    def stop(frame, event, argument):
+        if event == "line" and vars(estimator) is vars(frame.f_locals["copied"]):
+            raise KeyboardInterrupt
+        return stop
+
+    before = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        learn(estimator)
+    except KeyboardInterrupt:
+        return True
+    finally:
+        sys.settrace(before)
+    return False

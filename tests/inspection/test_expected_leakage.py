@@ -21,7 +21,7 @@ from skmia.inspection import inspect_model
 
 N = 120
 X, Y = make_classification(2 * N, 8, n_informative=4, flip_y=0.2, random_state=0)
-FOREST = RandomForestClassifier(60, random_state=0)
+FOREST = RandomForestClassifier(30, random_state=0)
 
 
 def first_line(model, candidates=False, n=N):
@@ -66,7 +66,7 @@ LIKE = {
     "a tree of large leaves": DecisionTreeClassifier(min_samples_leaf=30, random_state=0),
     "a forest": FOREST,
     "a small forest": RandomForestClassifier(8, min_samples_leaf=20, random_state=0),
-    "boosting": GradientBoostingClassifier(random_state=0),
+    "boosting": GradientBoostingClassifier(n_estimators=40, random_state=0),
     "few rounds": GradientBoostingClassifier(n_estimators=8, max_depth=2, random_state=0),
 }
 
