@@ -509,7 +509,7 @@ def disparity_drawing():
 
 
 @snapshot(*SKLEARN)
-def unlearning(left_out=()):
+def unlearning():
     from skmia.datasets import make_membership_problem
     from skmia.games import unlearning_game
     from skmia.games.unlearning import (
@@ -535,7 +535,6 @@ def unlearning(left_out=()):
     return {
         name: unlearning_game(model, way, records, max_fpr=0.1, both=name == "noop", **settings)
         for name, way in ways.items()
-        if name not in left_out
     }
 
 
@@ -1579,7 +1578,7 @@ def models():
 
 
 @snapshot(*SKLEARN)
-def attacks_with_models(left_out=()):
+def attacks_with_models():
     from skmia.attacks import (
         LabelInferenceAttack,
         OneQueryAttack,
@@ -1615,7 +1614,6 @@ def attacks_with_models(left_out=()):
     made = {
         name: describe_attack(attack.fit(records), records[:12], membership[:12])
         for name, attack in attacks.items()
-        if name not in left_out
     }
     of_models = shadow_nonmember_scores(attacks["stacked"], records[:4])
     made["scores of non-members"] = {SOLVED: of_models}
@@ -1752,7 +1750,7 @@ def generators():
 
 
 @snapshot(*PAGES)
-def command_line(left_out=()):
+def command_line():
     """What commands print, but for the lines that tell versions, files and times."""
     from skmia.cli import main
 
@@ -1783,8 +1781,6 @@ def command_line(left_out=()):
         os.chdir(folder)
         try:
             for name, command in commands.items():
-                if name in left_out:
-                    continue
                 out, err = io.StringIO(), io.StringIO()
                 quiet = patch("skmia._core.progress.BETWEEN_STATES", 1e9)  # on a busy machine too
                 with redirect_stdout(out), redirect_stderr(err), quiet:
@@ -1827,11 +1823,11 @@ def _make_net():
 # --- stored and compared -----------------------------------------------------------------------
 
 
-def make(name, **settings):
+def make(name):
     """Make the results of a case anew, as they are stored."""
     with warnings.catch_warnings(), threadpool_limits(1):
         warnings.simplefilter("ignore")  # those have tests of their own
-        return as_plain(CASES[name][0](**settings))
+        return as_plain(CASES[name][0]())
 
 
 def list_differences(stored, made, place="$", limits=(RTOL, ATOL)):
@@ -1899,35 +1895,12 @@ def write(names):
         (FOLDER / f"{name}.json").write_text(text, encoding="utf-8", newline="\n")
 
 
-# What takes long is compared weekly. The quick cases have others like it, or a part of it: what
-# one audit prints of two and a table, the other search for queries, and the ways to unlearn that
-# take a path of their own.
-SLOW = {"audit_of_a_regression", "conditions", "synthetic_report"}
-LEFT_OUT_QUICKLY = {
-    "attacks_with_models": ["swapped features"],
-    "command_line": ["audit, people", "table"],
-    "unlearning": ["sisa", "fine-tuning", "relabeling", "noise"],
-}
-
-
-@pytest.mark.parametrize("name", sorted(CASES.keys() - SLOW))
+@pytest.mark.parametrize("name", CASES)
 def test_results_are_those_that_were_stored(name):
-    check_results(name, LEFT_OUT_QUICKLY.get(name, ()))
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", sorted(SLOW | LEFT_OUT_QUICKLY.keys()))
-def test_long_results_are_those_that_were_stored(name):
-    check_results(name)
-
-
-def check_results(name, left_out=()):
     document = read(name)
     if document["made with"] != (here := list_versions(CASES[name][1])):
         pytest.skip(f"stored with {document['made with']}, and here are {here}")
-    stored = {key: one for key, one in document["results"].items() if key not in left_out}
-    made = make(name, left_out=left_out) if left_out else make(name)
-    differences = list(list_differences(stored, made))
+    differences = list(list_differences(document["results"], make(name)))
     assert not differences, "\n".join([f"{len(differences)} differences", *differences[:20]])
 
 
