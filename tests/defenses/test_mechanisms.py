@@ -158,7 +158,7 @@ def proven_epsilon(count, other, n, delta, confidence):
     return np.log(max(low - delta, 1e-300) / high)
 
 
-@pytest.mark.parametrize("values", [(0.0, 1.0), (0.0, 0.3), (3.0, 4.0), (2.0**20, 2.0**20 + 1)])
+@pytest.mark.parametrize("values", [(0.0, 0.3), (2.0**20, 2.0**20 + 1)])
 @pytest.mark.parametrize(
     "mechanism",
     [

@@ -12,6 +12,7 @@ from sklearn.datasets import load_digits
 from sklearn.dummy import DummyClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV
+from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
@@ -191,7 +192,7 @@ def test_alpha_of_each_row_by_a_function():
     np.testing.assert_array_equal(hard, Y[7:] < 5)
 
 
-class CountingModel(LogisticRegression):
+class CountingModel(DecisionTreeClassifier):
     """Counts how many of its kind were fitted."""
 
     n_fits = 0
@@ -246,13 +247,14 @@ def test_it_copies_pickles_and_sets_nested_parameters():
 
 
 def test_no_targets_are_kept_unless_asked_for():
-    defended = SoftLabelDefense(LogisticRegression(), **SMALL).fit(X, Y)
+    defended = SoftLabelDefense(DecisionTreeClassifier(), **SMALL).fit(X, Y)
     assert defended.targets_.shape == (300, 10)
     assert defended.set_params(store_targets=False).fit(X, Y).targets_ is None
 
 
 def test_shadow_models_are_trained_with_the_defense():
-    pool = ShadowPool(SoftLabelDefense(LogisticRegression(), **SMALL), 4, random_state=0)
+    model = DecisionTreeClassifier(max_features=4)  # draws random numbers
+    pool = ShadowPool(SoftLabelDefense(model, **SMALL), 4, random_state=0)
     signals = [pool.fit(Records(X, Y)).signals_ for _ in range(2)]
     np.testing.assert_array_equal(*signals)
 
@@ -293,7 +295,7 @@ def test_a_class_without_any_share_has_probability_0():
 )
 def test_settings_are_checked(settings, message):
     with pytest.raises(ValueError, match=message):
-        SoftLabelDefense(**{"estimator": LogisticRegression(), **settings}).fit(X, Y)
+        SoftLabelDefense(**{"estimator": GaussianNB(), **settings}).fit(X, Y)
 
 
 def test_rows_that_are_all_equal_cannot_be_left_out():

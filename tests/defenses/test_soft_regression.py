@@ -85,7 +85,7 @@ def test_an_attack_finds_less():
     aucs = {}
     for model in (TREE, SoftRegressionDefense(TREE, random_state=0)):
         victim = FrozenEstimator(model.fit(X[members], Y[members]))
-        pool = ShadowPool(model, 16, random_state=0).fit(records)
+        pool = ShadowPool(model, 8, random_state=0).fit(records)
         scores = LiRA(victim, FrozenEstimator(pool)).fit(records).score_samples(records)
         aucs[type(model).__name__] = auc_interval(members, scores)
     assert aucs["DecisionTreeRegressor"].low > 0.9

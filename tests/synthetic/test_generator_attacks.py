@@ -293,7 +293,13 @@ NOT_ASKED = {
 @pytest.mark.parametrize(
     "attack",
     [
-        *(GeneratorAttack(GENERATOR, statistic=one, random_state=0) for one in STATISTICS),
+        *(
+            pytest.param(
+                GeneratorAttack(GENERATOR, statistic=one, random_state=0),
+                marks=[] if one == "density_ratio" else pytest.mark.slow,
+            )
+            for one in STATISTICS
+        ),
         GeneratorAttack(
             GENERATOR, statistic="domias", reference=Records(ATTACKED.X[::2] + 0.01), random_state=0
         ),

@@ -183,7 +183,7 @@ def test_success_of_persons_by_hand():
 def test_persons_of_one_row_are_rows(risk):
     rng = np.random.default_rng(5)
     train, test, made = rng.normal(size=(3, 50, 3)).round(1)
-    risk.set_params(random_state=0)
+    risk.set_params(random_state=0, n_permutations=99, n_attacks=100)
     plain = risk.fit(train, test, made).result_
     names = np.arange(100)
     pd.testing.assert_frame_equal(
