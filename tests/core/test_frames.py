@@ -248,7 +248,11 @@ def make_encoded(model):
     "kind, model",
     [
         ("polars", make_encoded(DecisionTreeClassifier(random_state=0))),
-        ("polars", HistGradientBoostingClassifier(max_iter=5, categorical_features="from_dtype")),
+        pytest.param(
+            "polars",
+            HistGradientBoostingClassifier(max_iter=5, categorical_features="from_dtype"),
+            marks=pytest.mark.slow,
+        ),
         ("arrow", DecisionTreeClassifier(random_state=0)),
     ],
     ids=["transformer by name", "booster of categories", "Arrow"],

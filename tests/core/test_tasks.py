@@ -89,7 +89,7 @@ def wait_until(condition):
 
 @pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="looks into /proc")
 @pytest.mark.parametrize(
-    "backend", ["loky", pytest.param("multiprocessing", marks=pytest.mark.slow)]
+    "backend", [pytest.param("loky", marks=pytest.mark.slow), "multiprocessing"]
 )
 def test_workers_outlive_a_thread_and_a_killed_fit_leaves_neither_them_nor_records(
     backend, tmp_path
