@@ -166,10 +166,10 @@ def test_releases_of_normal_noise_are_one_with_less_noise():
 
 def test_what_no_accountant_shows_is_said_with_the_cure():
     with pytest.raises(ValueError, match="Rényi accounting does not go below 0.0036.*'?prv") as one:
-        choose_noise_multiplier(1e-3, 1e-5, 0.25, 4, "rdp")
+        choose_noise_multiplier(3e-3, 1e-5, 1.0, 1, "rdp")
     assert "\n" not in str(one.value)
-    noise = choose_noise_multiplier(1e-3, 1e-5, 0.25, 4, "prv")
-    assert noise > 10 and spent_epsilon([(noise, 0.25, 4)], 1e-5, "prv") <= 1e-3
+    noise = choose_noise_multiplier(3e-3, 1e-5, 1.0, 1, "prv")
+    assert noise > 10 and spent_epsilon([(noise, 1.0, 1)], 1e-5, "prv") <= 3e-3
     with pytest.raises(ValueError, match="^Neither accountant shows"):
         choose_noise_multiplier(1e-5, 1e-5, 0.25, 4, "prv")
     with pytest.raises(ValueError, match="a noise multiplier of up to 1e.06; allow more, or train"):

@@ -401,12 +401,12 @@ def test_tables_under_a_schema_are_searched():
             torch.nn.Linear(n_features, n_classes),
             criterion=torch.nn.CrossEntropyLoss,
             batch_size=40,
-            max_epochs=2,
+            max_epochs=1,
             train_split=None,
             verbose=0,
         )
 
-    net = DPSGDClassifier(make_net, target_epsilon=1.0, schema=schema)
+    net = DPSGDClassifier(make_net, noise_multiplier=3.0, schema=schema)
     search = PrivateSearchCV(net, {"max_grad_norm": [0.3, 3.0]}, mean_trials=2).fit(frame, ill)
     assert set(search.predict(frame)) <= {"no", "yes"}
     assert search.feature_names_in_.tolist() == ["age", "job"]

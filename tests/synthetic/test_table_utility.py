@@ -48,6 +48,7 @@ def test_the_holdout_shows_what_real_rows_reach():
     assert set(report.columns.columns) == {"estimate", "low", "high", "real"}
 
 
+@pytest.mark.usefixtures("quick_tables")
 @pytest.mark.parametrize(
     "kind, metric, chance", [("two", "AUC", 0.5), ("three", "accuracy", None), ("number", "R2", 0)]
 )
