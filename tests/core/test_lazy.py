@@ -179,6 +179,10 @@ def opened(request, tmp_path):
     return OPENED[request.param](as_files(frame, tmp_path / "rows"))
 
 
+# An opened dataset is read as the folder is.
+@pytest.mark.parametrize(
+    "opened", slow_but(OPENED, "folder", "file", "polars", "dask"), indirect=True
+)
 def test_rows_of_files_are_those_of_the_frame(opened, monkeypatch):
     monkeypatch.setattr(containers, "_TABLE_ROWS", 17)
     frame = load(opened)

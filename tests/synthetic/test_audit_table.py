@@ -145,6 +145,10 @@ def test_a_verdict_needs_what_it_says():
     assert choose_table_evidence(grounds) == "none" and "2%" in write_table_verdict(grounds, "none")
     assert choose_table_evidence(grounds._replace(smallest_share=np.inf)) == "unknown"
     assert choose_table_evidence(grounds._replace(n_rows=rows | {"real": 19})) == "unknown"
+    shared = grounds._replace(n_rows=rows | {"real": 19, "shared": 3})
+    assert choose_table_evidence(shared) == "unknown"
+    told = write_table_verdict(shared, "unknown")
+    assert "3 persons have rows in both real tables" in told
     assert choose_table_evidence(grounds._replace(results=results.assign(leak=True))) == "leak"
     shifted = grounds._replace(results=results.assign(leak=True), shift="They do.")
     assert choose_table_evidence(shifted) == "shift"

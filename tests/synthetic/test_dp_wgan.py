@@ -139,7 +139,7 @@ def test_a_step_on_no_row_releases_noise_of_the_planned_size(privacy):
     torch.manual_seed(0)
     training = GanTraining(X, make_plan(privacy=privacy, critic_layers=(3,)), PrivateRandomness(0))
     nobody = training.rows[:0]
-    n = 200
+    n = 100
     released = np.array([training._release(nobody).numpy() for _ in range(n)])
     scales = training._plan_noise()
     if privacy == "clipping":

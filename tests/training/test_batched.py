@@ -315,13 +315,18 @@ def test_embeddings_of_integers():
     assert_equal_to_one_by_one(make_job(classifier(EmbeddingNet, **ADAM), X))
 
 
-@pytest.mark.parametrize("generic", [False, True])
+ON_EITHER_PATH = pytest.mark.parametrize(
+    "generic", [False, pytest.param(True, marks=pytest.mark.slow)]
+)
+
+
+@ON_EITHER_PATH
 def test_criterion_that_takes_probabilities(generic):
     job = make_job(classifier(SoftmaxMLP, criterion=nn.NLLLoss, **ADAM), store="outputs")
     assert_equal_to_one_by_one(job, generic)
 
 
-@pytest.mark.parametrize("generic", [False, True])
+@ON_EITHER_PATH
 def test_binary_classifier(generic):
     net = classifier(
         MLP,
@@ -339,7 +344,7 @@ def test_regressor(criterion, generic):
     assert_equal_to_one_by_one(make_job(net, kind="reals"), generic)
 
 
-@pytest.mark.parametrize("generic", [False, True])
+@ON_EITHER_PATH
 def test_images_are_flattened(generic):
     X = np.random.default_rng(3).normal(size=(77, 1, 2, 3))
     assert_equal_to_one_by_one(make_job(classifier(ImageMLP, **ADAM), X), generic)
@@ -350,7 +355,7 @@ def test_tensors_are_rows():
     assert_equal_to_one_by_one(make_job(classifier(**ADAM), X))
 
 
-@pytest.mark.parametrize("generic", [False, True])
+@ON_EITHER_PATH
 def test_steps_of_a_pipeline_are_fitted_for_each_model(generic):
     net = classifier(module__n_features=4, iterator_train__shuffle=True, **ADAM)
     job = make_job(make_pipeline(StandardScaler(), PCA(4), net))

@@ -5,6 +5,7 @@ from functools import partial
 import numpy as np
 import pytest
 import training
+from cells import slow_but
 
 torch = pytest.importorskip("torch")
 skorch = pytest.importorskip("skorch")
@@ -170,7 +171,10 @@ TURNS = {
 }
 
 
-@pytest.mark.parametrize("words", TURNS)
+NOISY = "draws random numbers in other ways"  # such nets go on after an interruption below
+
+
+@pytest.mark.parametrize("words", slow_but(TURNS, *(TURNS.keys() - {NOISY})))
 def test_nets_that_torch_cannot_vectorize_take_turns(words):
     job = make_job(TURNS[words], n_models=2)
     plan = plan_training(job, batched=True)
@@ -317,7 +321,7 @@ def test_a_series_is_timed_where_steps_are_recorded(monkeypatch):
     assert kinds == ["TurnsEngine", "GenericEngine", "SeriesEngine"] and min(times) > 0
 
 
-@pytest.mark.parametrize("follows", [False, True])
+@pytest.mark.parametrize("follows", [pytest.param(False, marks=pytest.mark.slow), True])
 def test_grouped_convolutions_equal_those_of_one_net_after_the_other(follows, monkeypatch):
     monkeypatch.setattr(_step, "draws_the_same", lambda device: False)
     plateau = LRScheduler("ReduceLROnPlateau", monitor="train_loss", patience=0)

@@ -177,14 +177,20 @@ GROUPS = {
 }
 
 
-@pytest.mark.parametrize("scheduled", [False, True])
-@pytest.mark.parametrize("name", slow_but(GROUPS, "a layer with its own rate", "each its own"))
+@pytest.mark.parametrize(
+    "name, scheduled",
+    slow_but(
+        itertools.product(GROUPS, [False, True]),
+        *(("biases without decay", False), ("a layer with its own rate", True)),
+        *(("each its own", False), ("each its own", True)),
+    ),
+)
 def test_parameter_groups(name, scheduled):
     callbacks = [SCHEDULES["cosine"]] if scheduled else None
     assert_equal_to_one_by_one(make_net(callbacks=callbacks, **GROUPS[name]))
 
 
-@pytest.mark.parametrize("generic", [False, True])
+@pytest.mark.parametrize("generic", [False, pytest.param(True, marks=pytest.mark.slow)])
 def test_the_usual_recipe(generic):
     net = make_net(
         Net,

@@ -84,7 +84,7 @@ def test_a_group_that_does_not_fit_memory_is_halved(monkeypatch, request, name):
     np.testing.assert_allclose(halved.signals_, whole.signals_, atol=1e-5)
 
 
-@pytest.mark.parametrize("name", ["perceptron", "torch"])
+@pytest.mark.parametrize("name", slow_but(["perceptron", "torch"], "perceptron"))
 def test_no_more_models_are_trained_at_once_than_the_pool_is_told(monkeypatch, request, name):
     estimator = PERCEPTRON if name == "perceptron" else request.getfixturevalue("net")
     whole = fit_pool(estimator)
@@ -118,7 +118,7 @@ def test_models_that_fit_memory_one_by_one_alone_are_said_to_be(
     assert again.notes_ == pool.notes_
 
 
-@pytest.mark.parametrize("name", ["perceptron", "torch"])
+@pytest.mark.parametrize("name", slow_but(["perceptron", "torch"], "perceptron"))
 def test_a_training_that_fails_otherwise_is_not_tried_in_halves(monkeypatch, request, name):
     estimator = PERCEPTRON if name == "perceptron" else request.getfixturevalue("net")
     tried = limit_room(monkeypatch, find_module(name), 0, ValueError("two\nlines"))

@@ -421,7 +421,7 @@ def test_pools_whose_first_models_fail_grow_into_the_same_one(data, model, dtype
 
 
 def test_chunks_of_fewer_models_than_pilots_grow_into_the_same_pool():
-    X, y = draw_wide()
+    X, y = make_classification(120, 180, n_informative=5, random_state=0)
     job = make_job(LogisticRegression(C=1e4, max_iter=2000), X, y, n_models=8)
     job = job._replace(most_together=2)
     small = job._replace(subsets=job.subsets[:4], seeds=job.seeds[:4])

@@ -179,7 +179,7 @@ def make_table_model(**encoding):
     return make_pipeline(columns, MLPClassifier(8, max_iter=6, batch_size=20))
 
 
-@pytest.mark.parametrize("sparse_output", [False, True])
+@pytest.mark.parametrize("sparse_output", [pytest.param(False, marks=pytest.mark.slow), True])
 def test_steps_of_a_pipeline_are_fitted_for_each_model(sparse_output):
     frame, y = make_frame()
     inside = draw_uneven(len(y), 4)
