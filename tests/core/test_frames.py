@@ -253,7 +253,7 @@ def make_encoded(model):
             HistGradientBoostingClassifier(max_iter=5, categorical_features="from_dtype"),
             marks=pytest.mark.slow,
         ),
-        ("arrow", DecisionTreeClassifier(random_state=0)),
+        pytest.param("arrow", DecisionTreeClassifier(random_state=0), marks=pytest.mark.slow),
     ],
     ids=["transformer by name", "booster of categories", "Arrow"],
 )

@@ -188,7 +188,7 @@ def test_models_of_the_package_use_one_thread(monkeypatch, module, name, methods
     assert set(counts) == {1}
 
 
-@pytest.mark.slow
+@pytest.mark.slow  # the same models are watched in an attack above
 def test_models_of_the_package_use_one_thread_in_an_audit(monkeypatch):
     rng = np.random.default_rng(0)
     X, inside = rng.normal(size=(160, 4)), np.arange(160) % 2

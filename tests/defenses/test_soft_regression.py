@@ -70,6 +70,7 @@ def test_no_part_of_a_soft_target_is_from_a_model_that_saw_it():
     assert (whole.predict(X) == TREE.fit(X, Y).predict(X)).all()
 
 
+@pytest.mark.slow  # the sub-models are those of soft labels, whose workers are tested there
 @pytest.mark.usefixtures("copied_workers")
 def test_workers_do_not_change_the_numbers():
     forest = RandomForestRegressor(5)

@@ -77,7 +77,7 @@ def test_the_mean_is_that_of_the_estimator(version):
     # The definition by loops above decides what each version is.
     [
         pytest.param("continuous", "original", 5 / 11, marks=pytest.mark.slow),
-        ("continuous", "unbiased", 0.5),
+        pytest.param("continuous", "unbiased", 0.5, marks=pytest.mark.slow),
         pytest.param("continuous", "tie_corrected", 0.5, marks=pytest.mark.slow),
         ("binary", "tie_corrected", 0.5),
     ],

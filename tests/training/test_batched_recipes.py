@@ -270,7 +270,10 @@ def test_each_net_stops_by_itself(name):
 @pytest.mark.parametrize(
     "settings",
     [
-        {"criterion__weight": torch.tensor([1.0, 2.0, 0.5], dtype=torch.float64)},
+        pytest.param(
+            {"criterion__weight": torch.tensor([1.0, 2.0, 0.5], dtype=torch.float64)},
+            marks=pytest.mark.slow,
+        ),
         {"module": NormNet, "batch_size": 11},
         {"module__drop": 0.3, "iterator_valid__batch_size": 3},
         {"callbacks": [SCHEDULES["cosine by batch"], STOPPING["best weights"]]},
@@ -342,7 +345,7 @@ def of_no_schedule():
 
 
 ON_BOTH_PATHS = itertools.product(PLATEAUS, [False, True])
-EACH_TIME = [("validation loss", True), ("made by a function", False), ("of nets that stop", False)]
+EACH_TIME = [("validation loss", True), ("training loss", False), ("of nets that stop", False)]
 
 
 @pytest.mark.parametrize("name, generic", slow_but(ON_BOTH_PATHS, *EACH_TIME))

@@ -40,7 +40,7 @@ def fit_pool(estimator, **settings):
 
 @pytest.mark.usefixtures("quick_audits")
 def test_calibration_of_a_forest_that_knows_the_members_is_a_leak():
-    forest = RandomForestClassifier(20, random_state=0).fit(MEMBERS.X, MEMBERS.y)
+    forest = RandomForestClassifier(10, random_state=0).fit(MEMBERS.X, MEMBERS.y)
     victim = CalibratedClassifierCV(FrozenEstimator(forest)).fit(MEMBERS.X, MEMBERS.y)
     attacks = {"LiRA": LiRA(), "threshold (loss)": ThresholdAttack()}
     report = audit(
@@ -131,6 +131,7 @@ def test_a_frozen_transformer_in_columns_is_fitted_again():
         np.testing.assert_allclose(part.mean_, X[inside, :2].mean(axis=0))
 
 
+@pytest.mark.slow  # workers get the estimator that the others train, as in any pool
 @pytest.mark.usefixtures("copied_workers")
 def test_numbers_do_not_depend_on_the_number_of_jobs():
     estimator = VICTIMS["last step"][0]

@@ -139,7 +139,7 @@ def count_states(monkeypatch, stop_after=None):
     return written
 
 
-@pytest.mark.parametrize("name", ESTIMATORS)
+@pytest.mark.parametrize("name", slow_but(ESTIMATORS, *(ESTIMATORS.keys() - {"net with momentum"})))
 def test_no_epoch_is_made_twice(records, tmp_path, every_epoch, monkeypatch, name):
     # No model of a net ends before the others: a few epochs tell as much as many.
     estimator = ESTIMATORS[name](**{"max_epochs": 4} if "net" in name else {})
