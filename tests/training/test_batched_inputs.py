@@ -128,7 +128,7 @@ def assert_equal_to_one_by_one(job):
     return way.numbers
 
 
-@pytest.mark.parametrize("drop", [0.0, 0.2])
+@pytest.mark.parametrize("drop", [pytest.param(0.0, marks=pytest.mark.slow), 0.2])
 def test_transformers_with_token_ids_and_masks(drop):
     # Attention draws its masks by itself, so nets with dropout take turns.
     numbers = assert_equal_to_one_by_one(make_job(Transformer, split_tokens, module__drop=drop))

@@ -378,10 +378,9 @@ def test_some_models_of_a_pool_are_the_same_as_in_the_whole_pool(estimator):
     "begin, in_memory",
     [
         (2, True),
-        (64, False),
         *(
             pytest.param(*others, marks=pytest.mark.slow)
-            for others in [(2, False), (8, True), (8, False), (64, True)]
+            for others in [(2, False), (8, True), (8, False), (64, True), (64, False)]
         ),
     ],
 )
