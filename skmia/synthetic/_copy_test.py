@@ -7,6 +7,7 @@ from typing import Self
 
 import numpy as np
 import pandas as pd
+from scipy.special import pdtrc
 from scipy.stats import binom, poisson
 from sklearn.utils.validation import check_is_fitted
 
@@ -327,7 +328,9 @@ def count_smallest_number(chance, chance_test, share, odds, alpha):
         needed[place] = count
 
     def power(number):
-        return weights @ poisson.sf(needed - 1, chance + share * number)
+        # The survival function of the law, without the checks that scipy.stats makes each time.
+        reached = pdtrc(needed - 1, chance + share * number)
+        return weights @ np.where(needed > 0, reached, 1.0)
 
     return 1 + bisect_left(range(1, 2**60), _POWER, key=power)
 

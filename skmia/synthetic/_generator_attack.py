@@ -296,6 +296,22 @@ SCORES = {
 _TINY = np.finfo(float).tiny
 
 
+def score_by_each(statistics, synthetic, reference, rows, random_state):
+    """Yield the scores of rows by each statistic, in one encoding of the tables.
+
+    They are those of :class:`GeneratorAttack` with ``metric="gower"``.
+    """
+    space = RowSpace(synthetic, reference, "gower", None, GeneratorAttack().n_neighbors, None)
+    points = space.encode(rows)
+    for statistic in statistics:
+        space.random_state = _seed_statistic(random_state, statistic)
+        yield SCORES[statistic](space)(points)
+
+
+def _seed_statistic(random_state, statistic):
+    return derive_random_state(random_state, f"GeneratorAttack {statistic}")
+
+
 class GeneratorAttack(BaseAttack):
     """Attack that flags records with generated rows nearby.
 
@@ -447,8 +463,7 @@ class GeneratorAttack(BaseAttack):
         return Needs(ANY, access=frozenset({"samples"}), lacks=lacks)
 
     def _fit(self, records, membership):
-        name = f"GeneratorAttack {self.statistic}"
-        random_state = derive_random_state(self.random_state, name)
+        random_state = _seed_statistic(self.random_state, self.statistic)
         self.synthetic_ = self._draw(len(records), random_state)
         self._reference, self._score, self._space = None, None, None
         breaks_ties = self.statistic == "distance" and self.reference is not None

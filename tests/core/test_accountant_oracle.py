@@ -9,7 +9,7 @@ pytest.importorskip("opacus")
 distributions = pytest.importorskip("dp_accounting.pld.privacy_loss_distribution")
 
 RNG = np.random.default_rng(0)
-# Noise, sampling rate, number of steps, delta. The first dozen is tested always.
+# Noise, sampling rate, number of steps, delta.
 SETTINGS = [
     (
         float(np.exp(RNG.uniform(np.log(0.7), np.log(20)))),
@@ -46,7 +46,8 @@ def check(setting):
     return rdp, prv, below, above
 
 
-@pytest.mark.parametrize("number", range(12))
+# Those of the first dozen that take a fifth of a second or less.
+@pytest.mark.parametrize("number", [0, 1, 2, 4, 5, 7, 8, 10, 11])
 def test_accountants_are_bounds_and_prv_is_tight(number):
     check(SETTINGS[number])
 

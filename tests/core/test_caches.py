@@ -14,7 +14,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from skmia import ShadowPool, audit
 from skmia._core.caches import clone_to_train
-from skmia.attacks import ThresholdAttack
+from skmia.attacks import LiRA, ThresholdAttack
 from skmia.datasets import make_membership_problem
 from skmia.defenses import evaluate_defense
 from skmia.defenses._cross_fit import ask_left_out
@@ -57,7 +57,8 @@ def fit_joint_pool(model):
 
 
 def run_audit(model):
-    audit(model, RECORDS, MEMBERSHIP, shadows=4, fprs=(0.5,), random_state=0)
+    settings = {"attacks": {"LiRA": LiRA()}, "shadows": 4, "fprs": (0.5,), "random_state": 0}
+    audit(model, RECORDS, MEMBERSHIP, **settings)
 
 
 def play(model):

@@ -5,6 +5,7 @@ import pickle
 import numpy as np
 import pandas as pd
 import pytest
+from cells import slow_but
 from sklearn.base import clone
 from sklearn.frozen import FrozenEstimator
 from sklearn.tree import DecisionTreeClassifier
@@ -96,7 +97,7 @@ def test_pools_and_scores_are_those_in_memory(problem, convert, tmp_path, monkey
     assert 0 < max(read) <= 100  # the half that a model is trained on, or a block
 
 
-@KINDS
+@pytest.mark.parametrize("convert", slow_but([as_dask, as_arrow], as_dask), ids=["dask", "arrow"])
 @pytest.mark.usefixtures("quick_audits")
 def test_an_audit_reads_them(problem, convert):
     table, y = convert(problem[0].X), problem[0].y
@@ -178,8 +179,12 @@ def opened(request, tmp_path):
     return OPENED[request.param](as_files(frame, tmp_path / "rows"))
 
 
+# An opened dataset is read as the folder is.
+@pytest.mark.parametrize(
+    "opened", slow_but(OPENED, "folder", "file", "polars", "dask"), indirect=True
+)
 def test_rows_of_files_are_those_of_the_frame(opened, monkeypatch):
-    monkeypatch.setattr(containers, "_TABLE_ROWS", 7)
+    monkeypatch.setattr(containers, "_TABLE_ROWS", 17)
     frame = load(opened)
     lazy, known = Records.from_frame(opened, "label"), Records.from_frame(frame, "label")
     assert isinstance(lazy.X, containers.TableRows)
@@ -200,7 +205,7 @@ def test_rows_of_files_are_those_of_the_frame(opened, monkeypatch):
 
 
 def test_a_pool_of_files_is_that_of_the_frame(opened, monkeypatch):
-    monkeypatch.setattr(containers, "_TABLE_ROWS", 7)
+    monkeypatch.setattr(containers, "_TABLE_ROWS", 17)
     frame, columns, gone = load(opened), ["x", "wage"], ["count", "flag"]
     pool, members = ShadowPool(DecisionTreeClassifier(max_depth=3), 2, random_state=0), []
     for table in (opened, frame):

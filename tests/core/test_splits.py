@@ -39,8 +39,8 @@ def test_records_of_a_unit_are_drawn_together_and_none_more_often_than_others():
     assert np.allclose(share, 0.25, atol=0.02)
 
 
-@pytest.mark.parametrize("n_estimators", [2, 4, 6, 10, 64])
-@pytest.mark.parametrize("n_records", [2, 3, 20, 101])
+@pytest.mark.parametrize("n_estimators", [2, 6, 64])
+@pytest.mark.parametrize("n_records", [2, 3, 101])
 def test_every_record_is_in_for_exactly_half_of_the_models(n_estimators, n_records):
     inside = fit_pool(distinct_records(n_records), n_estimators).membership_
     assert inside.shape == (n_estimators, n_records)
@@ -68,12 +68,12 @@ def test_pairs_are_drawn_independently():
 def test_two_records_are_in_together_as_often_as_apart():
     rng = np.random.default_rng(0)
     units, strata = np.arange(6), np.zeros(6, dtype=int)
-    draws = np.array([draw_halves(units, strata, 3, rng)[0] for _ in range(5000)])
+    draws = np.array([draw_halves(units, strata, 3, rng)[0] for _ in range(2000)])
     together = (draws.T.astype(int) @ draws.astype(int)) / len(draws)
     # Three of six at random: a record with probability 1/2, a pair with 1/2 x 2/5.
-    # Of 5,000 draws these shares have standard deviations of 0.0057 and 0.0071.
-    np.testing.assert_allclose(together[np.triu_indices(6, 1)], 0.2, atol=5 * 0.0057)
-    np.testing.assert_allclose(np.diag(together), 0.5, atol=5 * 0.0071)
+    # Of 2,000 draws these shares have standard deviations of 0.0090 and 0.0112.
+    np.testing.assert_allclose(together[np.triu_indices(6, 1)], 0.2, atol=5 * 0.0090)
+    np.testing.assert_allclose(np.diag(together), 0.5, atol=5 * 0.0112)
 
 
 @pytest.mark.parametrize("names", [[0, 1, 2], ["x", "y", "z"], [-5.0, 3.0, 100.0]])
@@ -184,8 +184,8 @@ def test_every_record_has_the_same_chance_in_thinned_halves():
 
 
 def test_no_model_is_left_without_records():
-    for n_records in (5, 11, 23):
-        for max_samples in (1, 2, 0.01, 0.1):
+    for n_records in (5, 23):
+        for max_samples in (1, 2, 0.01):
             records = distinct_records(n_records)
             inside = fit_pool(records, 12, max_samples=max_samples).membership_
             assert inside.any(axis=1).all()

@@ -88,9 +88,8 @@ def wait_until(condition):
 
 
 @pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="looks into /proc")
-@pytest.mark.parametrize(
-    "backend", ["loky", pytest.param("multiprocessing", marks=pytest.mark.slow)]
-)
+@pytest.mark.slow  # the watch of a worker, and its end, are seen below
+@pytest.mark.parametrize("backend", ["loky", "multiprocessing"])
 def test_workers_outlive_a_thread_and_a_killed_fit_leaves_neither_them_nor_records(
     backend, tmp_path
 ):

@@ -64,7 +64,7 @@ def test_limits_of_several_python_threads_do_not_meet():
             return inside, count_threads()
 
     with ThreadPoolExecutor(4) as pool:
-        assert list(pool.map(enter, range(40))) == [(1, 2)] * 40
+        assert list(pool.map(enter, range(16))) == [(1, 2)] * 16
 
 
 def test_libraries_are_searched_once(monkeypatch):
@@ -145,6 +145,11 @@ def fit_shadow_attack():
     ShadowAttack(victim, shadows, random_state=0).fit(records).score_samples(records)
 
 
+def fit_stacked_attack():
+    victim, shadows, records, _ = make_attack_problem()
+    StackedAttack(victim, shadows, random_state=0).fit(records).score_samples(records)
+
+
 def fit_quantile_attack():
     X = np.random.default_rng(0).normal(size=(60, 2))
     records = Records(X, (X[:, 0] > 0).astype(int))
@@ -170,6 +175,7 @@ BOOSTED = "HistGradientBoostingClassifier"
     "module, name, methods, call",
     [
         (_shadow, BOOSTED, ("fit", "predict_proba"), fit_shadow_attack),
+        (_stack_models, BOOSTED, ("fit", "decision_function"), fit_stacked_attack),
         (_quantile, "HistGradientBoostingRegressor", ("fit", "predict"), fit_quantile_attack),
         (_witness, BOOSTED, ("fit", "predict_proba"), measure_vulnerability),
         (_toy, "KMeans", ("fit",), make_baskets),
@@ -182,6 +188,7 @@ def test_models_of_the_package_use_one_thread(monkeypatch, module, name, methods
     assert set(counts) == {1}
 
 
+@pytest.mark.slow  # the same models are watched in an attack above
 def test_models_of_the_package_use_one_thread_in_an_audit(monkeypatch):
     rng = np.random.default_rng(0)
     X, inside = rng.normal(size=(160, 4)), np.arange(160) % 2

@@ -25,6 +25,7 @@ from skorch.callbacks import (  # noqa: E402
 from skmia import Records, ShadowPool, audit  # noqa: E402
 from skmia._core.caches import clone_to_train  # noqa: E402
 from skmia._core.writers import OwnPath, OwnPlace  # noqa: E402
+from skmia.attacks import LiRA  # noqa: E402
 from skmia.datasets import make_membership_problem  # noqa: E402
 from skmia.games import retraining_oracle  # noqa: E402
 from skmia.games.unlearning import FineTuning  # noqa: E402
@@ -196,12 +197,13 @@ def test_a_pool_changes_no_file(name, folder):
     assert ("a temporary folder" in told) == (name in MOVED)
 
 
-@pytest.mark.parametrize("name", ["best", "checkpoint"])
+@pytest.mark.parametrize("name", ["best", pytest.param("checkpoint", marks=pytest.mark.slow)])
 @pytest.mark.usefixtures("quick_audits")
 def test_an_audit_and_its_parts_change_no_file(name, folder):
     net = make_net(*make_callbacks(name)).fit(MEMBERS.X, MEMBERS.y)
     before = list_files(folder)
-    report = audit(net, RECORDS, MEMBERSHIP, shadows=4, random_state=0)
+    attacks = {"LiRA": LiRA()}
+    report = audit(net, RECORDS, MEMBERSHIP, shadows=4, attacks=attacks, random_state=0)
     assert list_files(folder) == before and "callback" in " ".join(report.notes)
     drift_test(net, RECORDS, MEMBERSHIP, random_state=0)
     retraining_oracle(net, RECORDS, MEMBERSHIP, n_rounds=1, random_state=0)

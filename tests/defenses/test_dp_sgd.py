@@ -37,7 +37,7 @@ def weights(model):
 
 
 CHECKED = DPSGDClassifier(
-    partial(make_small_net, max_epochs=3, lr=2.0, batch_size=40),
+    partial(make_small_net, max_epochs=1, lr=4.0, batch_size=40),
     noise_multiplier=0.5,
     noise_seed=0,
     random_state=0,
@@ -134,7 +134,7 @@ def clipped_sum(module, batch, norm):
     return total
 
 
-@pytest.mark.parametrize("norm", [0.05, 0.5, 1e9])
+@pytest.mark.parametrize("norm", [0.5, 1e9])
 def test_a_step_is_the_clipped_sum_over_the_nominal_size(norm):
     net = make_net(lr=0.3, dataset=Noting)
     model, steps = watch(net, X, Y, noise_multiplier=0, max_grad_norm=norm)
@@ -192,12 +192,12 @@ def test_an_empty_step_is_shown_and_is_noise():
 
 def test_each_row_is_drawn_by_a_coin_flip_of_its_own():
     numbered = np.repeat(np.arange(40.0, dtype=np.float32)[:, None], 6, axis=1)
-    net = make_net(max_epochs=30, batch_size=8, lr=0.0, dataset=Noting)
+    net = make_net(max_epochs=16, batch_size=8, lr=0.0, dataset=Noting)
     model, steps = watch(net, numbered, np.arange(40) % 2, noise_multiplier=1.0)
     inside = np.zeros((model.n_steps_, 40))
     for step, (rows, _, _) in enumerate(steps):
         inside[step, rows] = 1
-    n_steps, q = 30 * 5, 8 / 40
+    n_steps, q = 16 * 5, 8 / 40
     assert (model.n_steps_, model.sample_rate_) == (n_steps, q)
     error = np.sqrt(q * (1 - q) / inside.size)
     assert abs(inside[1:].mean() - q) < 4 * error
@@ -217,8 +217,8 @@ def test_epsilon_is_what_opacus_says_when_it_is_asked():
     assert model.epsilon_ == pytest.approx(accountant.get_epsilon(0.1 / N), rel=1e-12)
 
 
-@pytest.mark.parametrize("accountant, target", [("rdp", 1.0), ("prv", 1.0)])
-def test_a_target_is_met_and_not_undercut(accountant, target):
+@pytest.mark.parametrize("accountant", [pytest.param("rdp", marks=pytest.mark.slow), "prv"])
+def test_a_target_is_met_and_not_undercut(accountant, target=1.0):
     model = DPSGDClassifier(
         make_net(), target_epsilon=target, target_delta=1e-4, accountant=accountant, random_state=0
     ).fit(X, Y)

@@ -20,7 +20,7 @@ from skmia.epsilon.canaries import mislabel
 from skmia.model_selection import leave_one_model_out
 
 X, Y = load_digits(return_X_y=True)
-RECORDS = Records(X[:800], Y[:800])
+RECORDS = Records(X[:500], Y[:500])
 TREE = DecisionTreeClassifier(min_samples_leaf=3)
 SETTINGS = {"n_estimators": 8, "n_targets": 4, "max_fpr": 0.05, "random_state": 0}
 
@@ -146,7 +146,7 @@ def test_jobs_change_nothing():
         ({"tree": TREE}, {"n_estimators": 5}, "n_estimators must be even"),
         ({"tree": TREE}, {"n_targets": 9, "n_estimators": 8}, "n_targets must be from 1 to"),
         ({"tree": TREE}, {"canaries": np.ones(800, dtype=int)}, "canaries must be a boolean array"),
-        ({"tree": TREE}, {"canaries": np.ones(799, dtype=bool)}, "for each of 800 records"),
+        ({"tree": TREE}, {"canaries": np.ones(799, dtype=bool)}, "for each of 500 records"),
         ({"tree": TREE}, {"canaries": np.zeros(800, dtype=bool)}, "some of them True"),
     ],
 )
@@ -156,5 +156,5 @@ def test_bad_input_is_refused(candidates, settings, message):
 
 
 def test_too_many_canaries_are_refused():
-    with pytest.raises(ValueError, match="n_canaries must be an integer from 1 to 800"):
-        mislabel(RECORDS, 801)
+    with pytest.raises(ValueError, match="n_canaries must be an integer from 1 to 500"):
+        mislabel(RECORDS, 501)

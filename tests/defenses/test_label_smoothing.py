@@ -11,7 +11,7 @@ from sklearn.tree import DecisionTreeClassifier
 from skmia.defenses import LabelSmoothingDefense
 
 X, Y = load_digits(return_X_y=True)
-X, Y = X[:300] / 16, Y[:300]
+X, Y = X[:150] / 16, Y[:150]
 
 
 @pytest.mark.parametrize("smoothing", [0.0, 0.1, 0.5, 1.0])

@@ -92,12 +92,14 @@ def test_a_file_of_something_else_is_refused(ledger):
 
 def test_an_audit_says_what_its_shadow_models_cost(ledger):
     from skmia import Records, audit
+    from skmia.attacks import LiRA
 
     membership = np.arange(40) % 2
     victim = make_private(ledger).set_params(public_weights=True)
     victim.fit(X[membership == 1], Y[membership == 1])
     spent = ledger.epsilon(victim.delta_)
-    report = audit(victim, Records(X, Y), membership, shadows=4, fprs=[0.2], random_state=0)
+    settings = {"attacks": {"LiRA": LiRA()}, "fprs": [0.2], "file": False, "random_state": 0}
+    report = audit(victim, Records(X, Y), membership, shadows=4, **settings)
     assert [note for note in report.notes if "(public_weights=True); its epsilon relies" in note]
     assert set(ledger.read()["kind"]) == {"fit from public weights"}
     (note,) = [note for note in report.notes if "ledger" in note]
@@ -202,7 +204,7 @@ def test_mechanisms_nets_and_generators_have_one_sum(ledger):
         ).fit_transform([[0.0, 1.0]]),
         lambda: make_private(ledger).fit(X, Y),
         lambda: DPWassersteinGAN(
-            noise_multiplier=2.0, max_iter=2, target_delta=1e-3, ledger=ledger
+            noise_multiplier=2.0, max_iter=1, n_critic=2, target_delta=1e-3, ledger=ledger
         ).fit(np.random.default_rng(0).random((30, 2))),
     ):
         write()

@@ -114,7 +114,13 @@ def divergence(evidence, epsilon):
     return p_low - np.exp(epsilon) * q_high, p_high - np.exp(epsilon) * q_low
 
 
-@pytest.mark.parametrize("mechanism, delta", mechanisms())
+# Of the two that are not spherical, the first differs in the shares of the noise alone.
+QUICK = [
+    pytest.param(*each, marks=[pytest.mark.slow] * (k == 2)) for k, each in enumerate(mechanisms())
+]
+
+
+@pytest.mark.parametrize("mechanism, delta", QUICK)
 def test_no_event_tells_neighbors_apart_beyond_the_budget(mechanism, delta):
     low, high = divergence(evidence(mechanism), mechanism.epsilon)
     assert low <= delta
@@ -158,7 +164,7 @@ def proven_epsilon(count, other, n, delta, confidence):
     return np.log(max(low - delta, 1e-300) / high)
 
 
-@pytest.mark.parametrize("values", [(0.0, 1.0), (0.0, 0.3), (3.0, 4.0), (2.0**20, 2.0**20 + 1)])
+@pytest.mark.parametrize("values", [(0.0, 0.3), (2.0**20, 2.0**20 + 1)])
 @pytest.mark.parametrize(
     "mechanism",
     [
@@ -224,7 +230,7 @@ def test_a_value_far_beyond_its_grid_is_released_with_its_noise(x):
     assert np.abs(released - x).max() <= max(60 * mechanism.scale_, 1e-15 * abs(x))
 
 
-@pytest.mark.parametrize("mechanism, _", mechanisms())
+@pytest.mark.parametrize("mechanism, _", QUICK)
 def test_noise_has_the_size_that_is_claimed(mechanism, _):
     mechanism = clone(mechanism).set_params(random_state=1).fit(WIDTHS[None])
     noise = mechanism.transform(np.tile(WIDTHS / 2, (N, 1))) - WIDTHS / 2

@@ -71,7 +71,7 @@ def table():
 @pytest.mark.parametrize("eta", [-0.5, 0.0, 1e-9, 0.5, 1.0, 3.0])
 def test_trials_have_their_law(eta):
     law = NegativeBinomialTrials(16.0, eta)
-    uniform = (np.arange(20_000) + 0.5) / 20_000
+    uniform = (np.arange(5000) + 0.5) / 5000
     drawn = np.array([law.draw(u) for u in uniform])
     assert drawn.min() == 1
     if eta <= 1e-9 and eta >= 0:
@@ -92,7 +92,7 @@ def test_trials_have_their_law(eta):
             return shares[:k].sum()
 
     for k in (1, 2, 5, 20, 60):
-        assert np.mean(drawn <= k) == pytest.approx(expected(k), abs=1e-4)
+        assert np.mean(drawn <= k) == pytest.approx(expected(k), abs=2e-4)
 
 
 def test_poisson_trials_have_their_law():
@@ -401,12 +401,12 @@ def test_tables_under_a_schema_are_searched():
             torch.nn.Linear(n_features, n_classes),
             criterion=torch.nn.CrossEntropyLoss,
             batch_size=40,
-            max_epochs=2,
+            max_epochs=1,
             train_split=None,
             verbose=0,
         )
 
-    net = DPSGDClassifier(make_net, target_epsilon=1.0, schema=schema)
+    net = DPSGDClassifier(make_net, noise_multiplier=3.0, schema=schema)
     search = PrivateSearchCV(net, {"max_grad_norm": [0.3, 3.0]}, mean_trials=2).fit(frame, ill)
     assert set(search.predict(frame)) <= {"no", "yes"}
     assert search.feature_names_in_.tolist() == ["age", "job"]

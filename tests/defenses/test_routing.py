@@ -1,10 +1,12 @@
 """Sample weights reach the estimators inside of meta-estimators, by request or as they are."""
 
 import inspect
+import itertools
 
 import numpy as np
 import pytest
 import sklearn
+from cells import slow_but
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import UnsetMetadataPassedError
 from sklearn.frozen import FrozenEstimator
@@ -131,8 +133,15 @@ def test_another_name_of_the_weights_is_honored(name, routing):
 
 
 @pytest.mark.usefixtures("copied_workers")
-@pytest.mark.parametrize("name", ["SoftLabelDefense", "SoftRegressionDefense"])
-@pytest.mark.parametrize("n_jobs", [1, 2])
+@pytest.mark.parametrize(
+    "name, n_jobs",
+    # Both train their sub-models in one place.
+    slow_but(
+        itertools.product(["SoftLabelDefense", "SoftRegressionDefense"], [1, 2]),
+        ("SoftLabelDefense", 2),
+        ("SoftRegressionDefense", 1),
+    ),
+)
 def test_steps_inside_get_what_they_request_in_workers_too(name, n_jobs, routing):
     expected = []
     for wants in (True, False):

@@ -4,7 +4,7 @@ import pickle
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
@@ -12,6 +12,7 @@ from sklearn.datasets import load_digits
 from sklearn.dummy import DummyClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV
+from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
@@ -75,6 +76,7 @@ def answers(draw):
     return weights / weights.sum(axis=2, keepdims=True), codes
 
 
+@settings(max_examples=40)
 @given(answers(), st.floats(0, 1e6), st.sampled_from(SPREADS))
 def test_what_holds_for_all_answers(given, alpha, spread):
     proba, codes = given
@@ -89,6 +91,7 @@ def test_what_holds_for_all_answers(given, alpha, spread):
     np.testing.assert_array_equal(soften(sure, codes, alpha, spread=spread), label)
 
 
+@settings(max_examples=40)
 @given(answers(), st.floats(0, 100))
 def test_the_label_rises_by_alpha_deviations_on_the_line_to_it(given, alpha):
     proba, codes = given
@@ -191,7 +194,7 @@ def test_alpha_of_each_row_by_a_function():
     np.testing.assert_array_equal(hard, Y[7:] < 5)
 
 
-class CountingModel(LogisticRegression):
+class CountingModel(DecisionTreeClassifier):
     """Counts how many of its kind were fitted."""
 
     n_fits = 0
@@ -246,13 +249,14 @@ def test_it_copies_pickles_and_sets_nested_parameters():
 
 
 def test_no_targets_are_kept_unless_asked_for():
-    defended = SoftLabelDefense(LogisticRegression(), **SMALL).fit(X, Y)
+    defended = SoftLabelDefense(DecisionTreeClassifier(), **SMALL).fit(X, Y)
     assert defended.targets_.shape == (300, 10)
     assert defended.set_params(store_targets=False).fit(X, Y).targets_ is None
 
 
 def test_shadow_models_are_trained_with_the_defense():
-    pool = ShadowPool(SoftLabelDefense(LogisticRegression(), **SMALL), 4, random_state=0)
+    model = DecisionTreeClassifier(max_features=4)  # draws random numbers
+    pool = ShadowPool(SoftLabelDefense(model, **SMALL), 4, random_state=0)
     signals = [pool.fit(Records(X, Y)).signals_ for _ in range(2)]
     np.testing.assert_array_equal(*signals)
 
@@ -293,7 +297,7 @@ def test_a_class_without_any_share_has_probability_0():
 )
 def test_settings_are_checked(settings, message):
     with pytest.raises(ValueError, match=message):
-        SoftLabelDefense(**{"estimator": LogisticRegression(), **settings}).fit(X, Y)
+        SoftLabelDefense(**{"estimator": GaussianNB(), **settings}).fit(X, Y)
 
 
 def test_rows_that_are_all_equal_cannot_be_left_out():

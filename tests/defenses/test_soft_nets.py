@@ -120,7 +120,7 @@ def test_units_that_no_label_names_stay():
     assert defended.predict_proba(X).shape == (len(X), 10)
 
 
-@pytest.mark.parametrize("n_iterations", [1, 2])
+@pytest.mark.parametrize("n_iterations", [pytest.param(1, marks=pytest.mark.slow), 2])
 def test_sub_models_that_are_trained_together_answer_as_those_one_by_one(n_iterations, monkeypatch):
     defense = SoftLabelDefense(
         make_net(), n_estimators=4, n_left_out=2, n_iterations=n_iterations, random_state=0

@@ -70,6 +70,7 @@ def test_no_part_of_a_soft_target_is_from_a_model_that_saw_it():
     assert (whole.predict(X) == TREE.fit(X, Y).predict(X)).all()
 
 
+@pytest.mark.slow  # the sub-models are those of soft labels, whose workers are tested there
 @pytest.mark.usefixtures("copied_workers")
 def test_workers_do_not_change_the_numbers():
     forest = RandomForestRegressor(5)
@@ -85,7 +86,7 @@ def test_an_attack_finds_less():
     aucs = {}
     for model in (TREE, SoftRegressionDefense(TREE, random_state=0)):
         victim = FrozenEstimator(model.fit(X[members], Y[members]))
-        pool = ShadowPool(model, 16, random_state=0).fit(records)
+        pool = ShadowPool(model, 8, random_state=0).fit(records)
         scores = LiRA(victim, FrozenEstimator(pool)).fit(records).score_samples(records)
         aucs[type(model).__name__] = auc_interval(members, scores)
     assert aucs["DecisionTreeRegressor"].low > 0.9

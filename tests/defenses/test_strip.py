@@ -141,7 +141,16 @@ def watch(model):
     return read
 
 
-@pytest.mark.parametrize("name, kind", all_estimators(), ids=[name for name, _ in all_estimators()])
+LONG = {"LatentDirichletAllocation", "MeanShift", "TheilSenRegressor", "TunedThresholdClassifierCV"}
+
+
+@pytest.mark.parametrize(
+    "name, kind",
+    [
+        pytest.param(name, kind, id=name, marks=[pytest.mark.slow] * (name in LONG))
+        for name, kind in all_estimators()
+    ],
+)
 def test_predictions_stay_bitwise_and_what_they_do_not_read_of_records_is_gone(name, kind):
     if name in SLOW:
         pytest.skip("takes seconds")

@@ -119,7 +119,7 @@ def test_shadow_models_with_students_still_find_members():
     member = np.arange(200) < 100
     trees = ExtraTreesClassifier(10, max_features=None, random_state=0)
     defense = StudentDefense(trees, RNG.normal(size=(1000, 6)))
-    pool = FrozenEstimator(ShadowPool(defense, 16, random_state=0).fit(noisy))
+    pool = FrozenEstimator(ShadowPool(defense, 8, random_state=0).fit(noisy))
     members = noisy[member]
     victim = FrozenEstimator(defense.fit(members.X, members.y))
     attack = CalibratedAttack(victim, pool, signal="confidence").fit(noisy)

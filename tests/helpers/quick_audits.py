@@ -46,8 +46,12 @@ def shrink_forest(model):
 
 
 def shrink_models_of_tables(monkeypatch):
-    """Use fewer trees to tell synthetic rows from others, and to tell two tables apart."""
+    """Use fewer trees to tell synthetic rows from others and two tables apart, and fewer draws."""
     monkeypatch.setattr("skmia.synthetic._generator_attack._N_TREES", 20)
+    forest = {"n_estimators": 30, "min_samples_leaf": 5}
+    monkeypatch.setattr("skmia.synthetic._table._audit._FOREST", forest)
+    monkeypatch.setattr("skmia.synthetic._table._audit._N_DRAWS", 50)
+    monkeypatch.setattr("skmia.synthetic._table._measure._N_DRAWS", 25)
     sizes = {0: {"n_estimators": 20, "min_samples_leaf": 5}}
     monkeypatch.setattr("skmia._core.blind._SIZES_OF_TREES", sizes)
 

@@ -134,10 +134,10 @@ def test_models_of_a_block_are_not_complements():
 def test_two_records_of_a_block_do_not_exclude_each_other():
     rng = np.random.default_rng(0)
     units, strata = np.arange(6), np.zeros(6, dtype=int)
-    draws = np.array([draw_block(units, strata, 8, rng) for _ in range(1000)]).reshape(-1, 6)
+    draws = np.array([draw_block(units, strata, 8, rng) for _ in range(400)]).reshape(-1, 6)
     together = draws.T.astype(int) @ draws.astype(int) / len(draws)
-    # Three of six in each of 8,000 sets; the sets of a block are dependent.
-    np.testing.assert_allclose(together[np.triu_indices(6, 1)], 0.2, atol=0.02)
+    # Three of six in each of 3,200 sets; the sets of a block are dependent.
+    np.testing.assert_allclose(together[np.triu_indices(6, 1)], 0.2, atol=0.02 * np.sqrt(2.5))
 
 
 def test_groups_stay_together_in_a_balanced_design():

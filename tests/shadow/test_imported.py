@@ -154,7 +154,8 @@ def test_an_audit_of_scores_alone(scored):
         np.arange(400), np.arange(400) % 2, outputs=Outputs(scores[8], kind="log_odds")
     )
     pool = FrozenEstimator(ShadowPool.from_scores(scores[:8], inside[:8], records))
-    report = audit(LogisticRegression(), records, inside[8], shadows=pool, random_state=0)
+    settings = {"attacks": {"LiRA": LiRA()}, "shadows": pool, "file": False, "random_state": 0}
+    report = audit(LogisticRegression(), records, inside[8], **settings)
     assert report.evidence == "leak"
     assert report.performance["metric"] == "confidence"
     assert "Mean probability of the label" in report.summary(verbose=True)

@@ -9,7 +9,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from skmia import Records, ShadowPool, audit
-from skmia.attacks import ThresholdAttack
+from skmia.attacks import LiRA, ThresholdAttack
 from skmia.games import membership_game
 
 RNG = np.random.default_rng(0)
@@ -33,7 +33,8 @@ def test_weights_of_records_are_not_dropped_without_a_word():
 @pytest.mark.usefixtures("quick_audits")
 def test_audits_note_that_weights_are_not_used():
     with pytest.warns(UserWarning, match=OF_FIELD):
-        report = audit(MODEL, WEIGHTED, shadows=4, random_state=0)
+        attacks = {"LiRA": LiRA()}
+        report = audit(MODEL, WEIGHTED, shadows=4, attacks=attacks, file=False, random_state=0)
     assert any(OF_FIELD in note for note in report.notes)
 
 

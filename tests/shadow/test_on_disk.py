@@ -72,9 +72,9 @@ def test_numbers_are_those_in_memory(problem, tmp_path, settings):
     "attack",
     [
         LiRA(),
-        LiRA(variance="conjugate", target_fpr=0.1),
+        pytest.param(LiRA(variance="conjugate", target_fpr=0.1), marks=pytest.mark.slow),
         RMIA(),
-        RMIA(online=False),
+        pytest.param(RMIA(online=False), marks=pytest.mark.slow),
         CalibratedAttack(),
         StackedAttack(boosted=False, random_state=0),
         ShadowAttack(attack_estimator=TREE, random_state=0),

@@ -1,10 +1,12 @@
 """Many records are scored part by part, and their tables are in files, with the same numbers."""
 
+import itertools
 import mmap
 
 import joblib
 import numpy as np
 import pytest
+from cells import slow_but
 from scipy.stats import rankdata
 from sklearn.frozen import FrozenEstimator
 from sklearn.naive_bayes import GaussianNB
@@ -56,10 +58,15 @@ def in_parts(monkeypatch):
     return turn_on
 
 
-@pytest.mark.parametrize("on_disk", [False, True], ids=["memory", "files"])
-@pytest.mark.parametrize("attack", ATTACKS.values(), ids=ATTACKS)
-def test_parts_have_the_scores_of_the_whole(problem, in_parts, attack, on_disk, tmp_path):
-    records, _, victim = problem
+@pytest.mark.parametrize(
+    "name, on_disk",
+    slow_but(
+        itertools.product(ATTACKS, [False, True]),
+        *(("LiRA", False), ("LiRA", True), ("as printed", True), ("RMIA", False)),
+    ),
+)
+def test_parts_have_the_scores_of_the_whole(problem, in_parts, name, on_disk, tmp_path):
+    (records, _, victim), attack = problem, ATTACKS[name]
     folder = {"checkpoint": tmp_path / "pool", "on_disk": True} if on_disk else {}
     pool = ShadowPool(GaussianNB(), 8, random_state=0, **folder)
 

@@ -6,6 +6,7 @@ import joblib
 import numpy as np
 import pandas as pd
 import pytest
+from cells import slow_but
 from refusals import check_refusal, parametrize_refusals
 from scipy.special import logsumexp
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
@@ -293,7 +294,7 @@ def test_models_of_a_table(records):
 WORKERS = dict.fromkeys(("forest", "skorch"), "multiprocessing")
 
 
-@pytest.mark.parametrize("name", STOCHASTIC)
+@pytest.mark.parametrize("name", slow_but(STOCHASTIC, "forest", "pipeline", "global"))
 def test_number_of_workers_changes_nothing(records, name):
     with joblib.parallel_config(WORKERS.get(name, "loky")):
         pools = [fit_pool(STOCHASTIC[name](), records, n_jobs=n_jobs) for n_jobs in (1, 2)]
@@ -432,8 +433,11 @@ def test_models_asked_again_say_what_they_said_in_fit(records, temperature):
     np.testing.assert_allclose(asked, pool.values(records, ("auto", temperature)), rtol=1e-6)
 
 
-@pytest.mark.parametrize("attack", [LiRA(), RMIA()], ids=["LiRA", "RMIA"])
-@pytest.mark.parametrize("model", [LogisticRegression(), RandomForestClassifier(5)])
+@pytest.mark.parametrize(
+    "attack, model",
+    [(LiRA(), LogisticRegression()), (RMIA(), RandomForestClassifier(5))],
+    ids=["LiRA", "RMIA"],
+)
 def test_score_of_a_record_does_not_depend_on_its_company(records, attack, model):
     # A forest as victim answers 0 and 1, whatever the shadow models do.
     pool = fit_pool(model, records, 8)

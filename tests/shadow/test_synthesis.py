@@ -79,7 +79,7 @@ def search_one(victim, label, k_max, k_min, conf_min, rej_max, iter_max, rng):
 
 def test_searches_side_by_side_are_the_algorithm_one_by_one():
     settings = {"k_max": 8, "k_min": 2, "conf_min": 0.6, "rej_max": 3, "iter_max": 12}
-    rng, victim, n = np.random.default_rng(0), Linear(offset=-3.0), 900
+    rng, victim, n = np.random.default_rng(0), Linear(offset=-3.0), 450
     one_by_one = {
         label: [search_one(victim, label, **settings, rng=rng) for _ in range(n)]
         for label in (0, 2)

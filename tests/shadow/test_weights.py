@@ -66,7 +66,8 @@ def test_weights_travel_by_metadata_routing():
 @pytest.mark.usefixtures("quick_audits")
 def test_audits_train_the_victim_with_weights():
     membership = np.arange(60) % 2
-    report = audit(LINE, WEIGHTED, membership, shadows=4, random_state=0)
+    settings = {"attacks": {"threshold (loss)": ThresholdAttack(), "LiRA": LiRA()}, "file": False}
+    report = audit(LINE, WEIGHTED, membership, shadows=4, random_state=0, **settings)
     by_hand = log_odds(train(LINE, membership == 1))
     attack = ThresholdAttack(FrozenEstimator(train(LINE, membership == 1))).fit(RECORDS)
     expected = attack.score_samples(RECORDS)

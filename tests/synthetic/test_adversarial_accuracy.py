@@ -74,10 +74,11 @@ def test_the_mean_is_that_of_the_estimator(version):
 
 @pytest.mark.parametrize(
     ("kind", "version", "expected"),
+    # The definition by loops above decides what each version is.
     [
-        ("continuous", "original", 5 / 11),
-        ("continuous", "unbiased", 0.5),
-        ("continuous", "tie_corrected", 0.5),
+        pytest.param("continuous", "original", 5 / 11, marks=pytest.mark.slow),
+        pytest.param("continuous", "unbiased", 0.5, marks=pytest.mark.slow),
+        pytest.param("continuous", "tie_corrected", 0.5, marks=pytest.mark.slow),
         ("binary", "tie_corrected", 0.5),
     ],
 )
@@ -94,6 +95,7 @@ def test_expectation_for_equal_distributions(kind, version, expected):
     assert abs(np.mean(values) - expected) < 3 * error < 1 / 2 - 5 / 11
 
 
+@pytest.mark.slow  # which follows from the definition by loops
 def test_ties_bias_the_versions_that_do_not_correct_them():
     rng = np.random.default_rng(2)
     values = [
@@ -120,7 +122,7 @@ def test_standard_error_covers(n_draws):
     assert np.sum(inside) >= binom.ppf(0.001, n_draws, 0.95)
 
 
-@pytest.mark.parametrize("kind", ["continuous", "ties"])
+@pytest.mark.parametrize("kind", ["continuous", pytest.param("ties", marks=pytest.mark.slow)])
 def test_standard_error_of_few_rows_covers(kind):
     rng, n_draws = np.random.default_rng(8), 100
 

@@ -1,9 +1,11 @@
 """Blocks of values: bounds of the critic's gradients hold, are attained, and need no more noise."""
 
+import itertools
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from cells import slow_but
 from numpy.testing import assert_allclose
 
 torch = pytest.importorskip("torch")
@@ -156,8 +158,12 @@ def test_noise_of_a_block_by_hand():
     assert_allclose(proportional, np.sqrt(2) * np.array([3, 4, 5]))
 
 
-@pytest.mark.parametrize("spectral", [None, 1.0])
-@pytest.mark.parametrize("shape", SHAPES)
+QUICK = [("spherical", 1.0), ("proportional", None), ("minimum_trace", None)]
+
+
+@pytest.mark.parametrize(
+    "shape, spectral", slow_but(itertools.product(SHAPES, [None, 1.0]), *QUICK)
+)
 def test_no_row_moves_a_step_by_more_than_its_noise_allows(shape, spectral):
     plan = SimpleNamespace(
         critic_layers=(6, 5),

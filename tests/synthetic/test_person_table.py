@@ -122,8 +122,8 @@ def add_copies(synthetic, real, persons, rng):
 @pytest.fixture(scope="module", params=[5, pytest.param(20, marks=pytest.mark.slow)])
 def world(request):
     rng = np.random.default_rng(request.param)
-    real, held_out, fresh = (draw_people(rng, 300, request.param, k * 1000) for k in range(3))
-    leaky = add_copies(fresh, real, rng.choice(300, 30, replace=False), rng)
+    real, held_out, fresh = (draw_people(rng, 150, request.param, k * 1000) for k in range(3))
+    leaky = add_copies(fresh, real, rng.choice(150, 30, replace=False), rng)
     return {"real": real, "held_out": held_out, "fresh": fresh, "leaky": leaky}
 
 
@@ -132,11 +132,11 @@ def test_copied_persons_are_found_and_new_ones_are_not(world):
     for name, evidence in (("fresh", "none"), ("leaky", "leak")):
         found = audit_table(both[0], world[name], both[1], keys="id", random_state=0)
         assert found.evidence == evidence
-        assert found.data["n_real"] == 300
+        assert found.data["n_real"] == 150
         assert any("'visit'" in note for note in found.notes)
         # Each compared row is a person, and is called so.
         text = " ".join(f"{found.summary(verbose=True)} {found.verdict}".split())
-        assert "300 synthetic persons" in text.replace(f"{found.data['n_synthetic']}", "300")
+        assert "150 synthetic persons" in text.replace(f"{found.data['n_synthetic']}", "150")
         assert "training persons" in text and "persons never seen" in text
         assert not re.search("training rows|rows never seen|held-out rows|synthetic row ", text)
 
@@ -187,7 +187,7 @@ def test_folders_of_tables_are_read(world, tmp_path, capsys):
     text = (out / "table.json").read_text()
     assert "sha256 of leaky/visits.csv" in text
     told = capsys.readouterr().out
-    assert "leak" in told.lower() and "300 training persons" in told
+    assert "leak" in told.lower() and "150 training persons" in told
     page = (out / "report.html").read_text()
     assert "persons never seen" in page and "rows never seen" not in page
 

@@ -37,6 +37,7 @@ def test_missing_values_and_constant_numbers_count():
     assert np.isnan(found[2].iloc[0]) and found[0]["quality"] == 1
 
 
+@pytest.mark.usefixtures("quick_tables")
 def test_the_holdout_shows_what_real_rows_reach():
     rng = np.random.default_rng(0)
     real, holdout, made = rng.normal(size=(3, 200, 3))
@@ -47,6 +48,7 @@ def test_the_holdout_shows_what_real_rows_reach():
     assert set(report.columns.columns) == {"estimate", "low", "high", "real"}
 
 
+@pytest.mark.usefixtures("quick_tables")
 @pytest.mark.parametrize(
     "kind, metric, chance", [("two", "AUC", 0.5), ("three", "accuracy", None), ("number", "R2", 0)]
 )

@@ -90,7 +90,7 @@ def as_tensor(X):
 @pytest.mark.skipif(not Path("/proc/self/io").exists(), reason="only Linux counts the bytes")
 @pytest.mark.parametrize("container", [np.asarray, pd.DataFrame, as_tensor])
 def test_records_are_mapped_and_not_sent_with_each_model(container):
-    X = np.random.default_rng(0).normal(size=(500, 2000))
+    X = np.random.default_rng(0).normal(size=(500, 800))
     records = Records(container(X), np.arange(500) % 2)
     pool = ShadowPool(DummyClassifier(), 8, random_state=0)
     local = clone(pool).fit(records)

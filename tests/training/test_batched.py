@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import training
+from cells import slow_but
 from scipy import sparse
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.decomposition import PCA
@@ -171,7 +172,7 @@ class Job(NamedTuple):
     """What ``make_job`` takes, with the defaults of most tests."""
 
     n: int = 77
-    n_models: int = 4
+    n_models: int = 2
     dtype: type = np.float64
     store: str = "models"
     kind: str = "classes"
@@ -255,7 +256,11 @@ OPTIMIZERS = {
 }
 
 
-@pytest.mark.parametrize("name", OPTIMIZERS)
+# The quick ones have a branch of their own each, with what the others have beside it.
+QUICK = ("nesterov", "dampening", "adam decay", "amsgrad", "adamw", "rmsprop all", "adagrad")
+
+
+@pytest.mark.parametrize("name", slow_but(OPTIMIZERS, *QUICK))
 def test_optimizers_are_those_of_torch(name):
     # 65 records: one model has 32 and two batches, its complement 33 and a third batch of one.
     assert_equal_to_one_by_one(make_job(classifier(**OPTIMIZERS[name]), n=65))
@@ -278,13 +283,21 @@ SETTINGS = {
 }
 
 
-@pytest.mark.parametrize("generic", [False, True])
-@pytest.mark.parametrize("name", SETTINGS)
-def test_settings_of_the_net_are_kept(name, generic):
-    assert_equal_to_one_by_one(make_job(classifier(**{**ADAM, **SETTINGS[name]})), generic)
+@pytest.mark.parametrize(
+    "name", slow_but(SETTINGS, *(SETTINGS.keys() - {"shuffled", "validation split"}))
+)
+def test_settings_of_the_net_are_kept(name):
+    assert_equal_to_one_by_one(make_job(classifier(**{**ADAM, **SETTINGS[name]})))
 
 
-@pytest.mark.parametrize("optimizer", [MOMENTUM, ADAM], ids=["momentum", "adam"])
+@pytest.mark.parametrize("name", slow_but(SETTINGS, "split and shuffled", "dropout", "sum"))
+def test_settings_of_the_net_are_kept_on_the_path_for_any_module(name):
+    assert_equal_to_one_by_one(make_job(classifier(**{**ADAM, **SETTINGS[name]})), generic=True)
+
+
+@pytest.mark.parametrize(
+    "optimizer", [pytest.param(MOMENTUM, marks=pytest.mark.slow), ADAM], ids=["momentum", "adam"]
+)
 @pytest.mark.parametrize("module", [BatchNormNet, TiedNet, MLP])
 def test_modules_of_the_path_for_any_module(module, optimizer):
     job = make_job(classifier(module, iterator_train__shuffle=True, **optimizer))
@@ -297,19 +310,23 @@ def test_a_module_with_another_step_is_no_chain_of_linears(step, is_known):
     assert (chain is not None) == is_known
 
 
-@pytest.mark.parametrize("optimizer", [MOMENTUM, ADAM], ids=["momentum", "adam"])
-def test_embeddings_of_integers(optimizer):
+def test_embeddings_of_integers():
     X = np.random.default_rng(1).integers(11, size=(77, 5))
-    assert_equal_to_one_by_one(make_job(classifier(EmbeddingNet, **optimizer), X))
+    assert_equal_to_one_by_one(make_job(classifier(EmbeddingNet, **ADAM), X))
 
 
-@pytest.mark.parametrize("generic", [False, True])
+ON_EITHER_PATH = pytest.mark.parametrize(
+    "generic", [False, pytest.param(True, marks=pytest.mark.slow)]
+)
+
+
+@ON_EITHER_PATH
 def test_criterion_that_takes_probabilities(generic):
     job = make_job(classifier(SoftmaxMLP, criterion=nn.NLLLoss, **ADAM), store="outputs")
     assert_equal_to_one_by_one(job, generic)
 
 
-@pytest.mark.parametrize("generic", [False, True])
+@ON_EITHER_PATH
 def test_binary_classifier(generic):
     net = classifier(
         MLP,
@@ -321,14 +338,13 @@ def test_binary_classifier(generic):
     assert_equal_to_one_by_one(make_job(net, kind="binary"), generic)
 
 
-@pytest.mark.parametrize("generic", [False, True])
-@pytest.mark.parametrize("criterion", [nn.MSELoss, nn.HuberLoss])
+@pytest.mark.parametrize("criterion, generic", [(nn.MSELoss, False), (nn.HuberLoss, True)])
 def test_regressor(criterion, generic):
     net = classifier(FlatMLP, skorch.NeuralNetRegressor, criterion=criterion, **ADAM)
     assert_equal_to_one_by_one(make_job(net, kind="reals"), generic)
 
 
-@pytest.mark.parametrize("generic", [False, True])
+@ON_EITHER_PATH
 def test_images_are_flattened(generic):
     X = np.random.default_rng(3).normal(size=(77, 1, 2, 3))
     assert_equal_to_one_by_one(make_job(classifier(ImageMLP, **ADAM), X), generic)
@@ -339,7 +355,7 @@ def test_tensors_are_rows():
     assert_equal_to_one_by_one(make_job(classifier(**ADAM), X))
 
 
-@pytest.mark.parametrize("generic", [False, True])
+@ON_EITHER_PATH
 def test_steps_of_a_pipeline_are_fitted_for_each_model(generic):
     net = classifier(module__n_features=4, iterator_train__shuffle=True, **ADAM)
     job = make_job(make_pipeline(StandardScaler(), PCA(4), net))
@@ -401,7 +417,7 @@ def test_single_precision_learns_as_well():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(400, 6)).astype(np.float32)
     y = (X[:, 0] + X[:, 1] > 0).astype(int)
-    net = classifier(module__dtype=torch.float32, max_epochs=30, iterator_train__shuffle=True)
+    net = classifier(module__dtype=torch.float32, max_epochs=15, iterator_train__shuffle=True)
     job = make_job(net.set_params(batch_size=50, **ADAM), X, y, n=400, store="signals")
     ours, theirs = train(TorchNetsWay(), job), train(OneByOneWay(), job)
     sides = [np.mean([one.raw[0, 0] > 0 for one in results]) for results in (ours, theirs)]
@@ -510,7 +526,7 @@ def test_chunks_on_a_gpu_are_as_large_as_its_memory_allows():
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
 def test_a_state_taken_on_a_gpu_is_put_back_there():
-    job = make_job(classifier(device="cuda", iterator_train__shuffle=True, **ADAM))
+    job = make_job(classifier(device="cuda", iterator_train__shuffle=True, **ADAM), n_models=4)
     table = shared_table(job)
     first, second = (
         NetTraining([prepare_net(job, k, table) for k in range(4)], table) for _ in range(2)

@@ -5,6 +5,7 @@ from functools import partial
 import numpy as np
 import pytest
 import training
+from cells import slow_but
 
 torch = pytest.importorskip("torch")
 skorch = pytest.importorskip("skorch")
@@ -170,9 +171,12 @@ TURNS = {
 }
 
 
-@pytest.mark.parametrize("words", TURNS)
+NOISY = "draws random numbers in other ways"  # such nets go on after an interruption below
+
+
+@pytest.mark.parametrize("words", slow_but(TURNS, *(TURNS.keys() - {NOISY})))
 def test_nets_that_torch_cannot_vectorize_take_turns(words):
-    job = make_job(TURNS[words])
+    job = make_job(TURNS[words], n_models=2)
     plan = plan_training(job, batched=True)
     assert plan.numbers == "torch, in turn"
     assert words in plan.reason and "\n" not in plan.reason
@@ -317,7 +321,7 @@ def test_a_series_is_timed_where_steps_are_recorded(monkeypatch):
     assert kinds == ["TurnsEngine", "GenericEngine", "SeriesEngine"] and min(times) > 0
 
 
-@pytest.mark.parametrize("follows", [False, True])
+@pytest.mark.parametrize("follows", [pytest.param(False, marks=pytest.mark.slow), True])
 def test_grouped_convolutions_equal_those_of_one_net_after_the_other(follows, monkeypatch):
     monkeypatch.setattr(_step, "draws_the_same", lambda device: False)
     plateau = LRScheduler("ReduceLROnPlateau", monitor="train_loss", patience=0)
@@ -408,15 +412,15 @@ class TwoStreams(NetRandomness):
 
 def test_masks_and_changes_of_another_stream_have_the_same_law(monkeypatch):
     settings = {**RECIPE, "module__drop": 0.5, "max_epochs": 1}
-    job = make_job(make_net(**settings), n_models=64)
+    job = make_job(make_net(**settings), n_models=36)
     monkeypatch.setattr(_prepare, "NetRandomness", TwoStreams)
     ours, theirs = training.run(TorchNetsWay(), job), training.run_alone(job)
     ours, theirs = torch.stack(weights_of(ours)), torch.stack(weights_of(theirs))
     assert not torch.allclose(ours, theirs)
     # Nets start from equal weights and see the same rows, so differences have the mean 0.
     difference = (ours - theirs)[:, (ours - theirs).std(0) > 0]
-    z = difference.mean(0) / difference.std(0) * 8
-    assert z.abs().max() < 4.5  # Student's law has 3e-5 beyond, and there are 69 weights
+    z = difference.mean(0) / difference.std(0) * 6
+    assert z.abs().max() < 4.8  # Student's law has 3e-5 beyond, and there are 69 weights
 
 
 def test_crops_and_flips_move_whole_images():

@@ -1,8 +1,11 @@
 """Schedules, clipping and parameter groups give the same nets together and one by one."""
 
+import itertools
+
 import numpy as np
 import pytest
 import training
+from cells import slow_but
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
@@ -112,20 +115,29 @@ SCHEDULES = {
 }
 
 
-@pytest.mark.parametrize("name", SCHEDULES)
-def test_schedules_of_the_learning_rate(name):
+@pytest.fixture(scope="module")
+def free():
+    """Weights of nets with the same rate in all steps, which are not clipped."""
+    return weights_of(training.run_alone(make_job(make_net())))
+
+
+# The usual recipe below has a cosine and a warm-up.
+@pytest.mark.parametrize("name", slow_but(SCHEDULES, *(SCHEDULES.keys() - {"cosine", "warm-up"})))
+def test_schedules_of_the_learning_rate(name, free):
     changed = assert_equal_to_one_by_one(make_net(callbacks=[SCHEDULES[name]]))
     if name != "restarts":  # which is constant by default
-        constant = weights_of(training.run_alone(make_job(make_net())))
-        assert not any(map(torch.allclose, changed, constant))
+        assert not any(map(torch.allclose, changed, free))
 
 
-@pytest.mark.parametrize("generic", [False, True])
-@pytest.mark.parametrize("order", [2, 1, "inf"])
-def test_gradients_are_clipped_by_the_norm_of_each_net(order, generic):
+@pytest.mark.parametrize(
+    "order, generic",
+    slow_but(
+        itertools.product([2, 1, "inf"], [False, True]), (2, False), (2, True), ("inf", False)
+    ),
+)
+def test_gradients_are_clipped_by_the_norm_of_each_net(order, generic, free):
     clipping = GradientNormClipping(0.2, order)
     changed = assert_equal_to_one_by_one(make_net(callbacks=[clipping]), generic)
-    free = weights_of(training.run_alone(make_job(make_net())))
     assert not any(map(torch.allclose, changed, free))
 
 
@@ -165,14 +177,20 @@ GROUPS = {
 }
 
 
-@pytest.mark.parametrize("scheduled", [False, True])
-@pytest.mark.parametrize("name", GROUPS)
+@pytest.mark.parametrize(
+    "name, scheduled",
+    slow_but(
+        itertools.product(GROUPS, [False, True]),
+        *(("biases without decay", False), ("a layer with its own rate", True)),
+        *(("each its own", False), ("each its own", True)),
+    ),
+)
 def test_parameter_groups(name, scheduled):
     callbacks = [SCHEDULES["cosine"]] if scheduled else None
     assert_equal_to_one_by_one(make_net(callbacks=callbacks, **GROUPS[name]))
 
 
-@pytest.mark.parametrize("generic", [False, True])
+@pytest.mark.parametrize("generic", [False, pytest.param(True, marks=pytest.mark.slow)])
 def test_the_usual_recipe(generic):
     net = make_net(
         Net,
@@ -244,7 +262,7 @@ def count_epochs(monkeypatch, job):
     return counts
 
 
-@pytest.mark.parametrize("name", STOPPING)
+@pytest.mark.parametrize("name", slow_but(STOPPING, "patience", "absolute", "best of all"))
 def test_each_net_stops_by_itself(name):
     assert_equal_to_one_by_one(make_net(callbacks=[STOPPING[name]], **STOPPED))
 
@@ -252,13 +270,15 @@ def test_each_net_stops_by_itself(name):
 @pytest.mark.parametrize(
     "settings",
     [
-        {"criterion__weight": torch.tensor([1.0, 2.0, 0.5], dtype=torch.float64)},
+        pytest.param(
+            {"criterion__weight": torch.tensor([1.0, 2.0, 0.5], dtype=torch.float64)},
+            marks=pytest.mark.slow,
+        ),
         {"module": NormNet, "batch_size": 11},
         {"module__drop": 0.3, "iterator_valid__batch_size": 3},
         {"callbacks": [SCHEDULES["cosine by batch"], STOPPING["best weights"]]},
-        GROUPS["each its own"],
     ],
-    ids=["weights", "norm", "dropout", "schedule", "groups"],
+    ids=["weights", "norm", "dropout", "schedule"],
 )
 def test_other_nets_stop_by_themselves(settings):
     assert_equal_to_one_by_one(
@@ -284,8 +304,9 @@ def test_nets_stop_after_different_epochs(monkeypatch):
     assert ours.epoch == max(n_epochs) and ours.stopping.is_over == (ours.epoch < 12)
 
 
-@pytest.mark.parametrize("n_epochs", [0, 2, 5])
-@pytest.mark.parametrize("name", ["patience", "best weights"])
+@pytest.mark.parametrize(
+    "name, n_epochs", [("patience", 0), ("patience", 5), ("best weights", 2), ("best weights", 5)]
+)
 def test_an_interrupted_training_stops_at_the_same_epoch(name, n_epochs):
     job = make_job(make_net(NormNet, callbacks=[STOPPING[name]], batch_size=11, **STOPPED))
     table = shared_table(job)
@@ -323,8 +344,11 @@ def of_no_schedule():
     return weights_of(training.run_alone(make_job(make_net(**STOPPED))))
 
 
-@pytest.mark.parametrize("generic", [False, True])
-@pytest.mark.parametrize("name", PLATEAUS)
+ON_BOTH_PATHS = itertools.product(PLATEAUS, [False, True])
+EACH_TIME = [("validation loss", True), ("training loss", False), ("of nets that stop", False)]
+
+
+@pytest.mark.parametrize("name, generic", slow_but(ON_BOTH_PATHS, *EACH_TIME))
 def test_each_net_has_the_schedule_of_its_own_losses(name, generic, of_no_schedule):
     changed = assert_equal_to_one_by_one(make_net(callbacks=PLATEAUS[name], **STOPPED), generic)
     assert not all(map(torch.allclose, changed, of_no_schedule))
@@ -338,7 +362,7 @@ IN_TURN = {
 }
 
 
-@pytest.mark.parametrize("name", IN_TURN)
+@pytest.mark.parametrize("name", slow_but(IN_TURN, "stopping", "averages"))
 def test_recipes_of_nets_in_turn(name):
     net = make_net(NormNet, callbacks=IN_TURN[name], **{**STOPPED, "batch_size": 11})
     assert_equal_to_one_by_one(net, in_turn=True)
@@ -349,9 +373,8 @@ def test_an_interrupted_schedule_of_losses_goes_on(name):
     assert_goes_on(make_job(make_net(callbacks=PLATEAUS[name], **STOPPED)))
 
 
-@pytest.mark.parametrize("optimizer", [ADAM, MOMENTUM], ids=["adam", "momentum"])
-def test_averages_of_the_weights(optimizer):
-    net = make_net(NormNet, callbacks=[WeightAverage(0.8)], batch_size=11, **optimizer)
+def test_averages_of_the_weights():
+    net = make_net(NormNet, callbacks=[WeightAverage(0.8)], batch_size=11, **ADAM)
     changed = assert_equal_to_one_by_one(net)
     free = weights_of(training.run_alone(make_job(net.set_params(callbacks=None))))
     assert not any(map(torch.allclose, changed, free))

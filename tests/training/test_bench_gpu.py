@@ -9,6 +9,7 @@ import bench_gpu  # noqa: E402
 from _image_nets import ResidualNet, SmallConvNet  # noqa: E402
 
 
+@pytest.mark.slow  # a benchmark of all tables, of nothing that the package does
 def test_all_tables_of_a_net(capsys):
     bench_gpu.main(["--device", "cpu", "--nets", "dropout twice", "--models", "2"])
     _, speeds, _, equality, convolutions = capsys.readouterr().out.split("\n\n")

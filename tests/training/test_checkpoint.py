@@ -67,11 +67,11 @@ def test_a_finished_pool_is_read_back_without_training(records, tmp_path, monkey
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="the test kills a forked process")
-def test_killed_eight_times_it_ends_with_the_numbers_of_an_undisturbed_fit(records, tmp_path):
+def test_killed_four_times_it_ends_with_the_numbers_of_an_undisturbed_fit(records, tmp_path):
     undisturbed = make_pool(n_estimators=20, estimator=SlowTree(max_depth=3)).fit(records)
     folder, rng, n_kills = tmp_path / "pool", np.random.default_rng(0), 0
     context = multiprocessing.get_context("fork")
-    while n_kills < 8:
+    while n_kills < 4:
         pool = make_pool(folder, n_estimators=20, estimator=SlowTree(max_depth=3))
         process = context.Process(target=pool.fit, args=(records,))
         process.start()

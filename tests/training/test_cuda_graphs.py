@@ -9,6 +9,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from cells import slow_but
 
 torch = pytest.importorskip("torch")
 pytest.importorskip("skorch")
@@ -187,14 +188,16 @@ NETS = {
 }
 
 
-# A step of any module is recorded alike, whatever else it computes.
-GENERIC = [
-    pytest.param(name, True, marks=[] if name in ("images", "plateau") else pytest.mark.slow)
-    for name in NETS
-]
+# A step of any module is recorded alike, whatever else it computes. Of the others, the quick ones
+# have what the slow ones have: Adam and amsgrad, rates and momentum by batch, images and averages.
+GENERIC = slow_but([(name, True) for name in NETS], ("plateau", True))
+SLOW = ("perceptron", "adam", "rates by batch", "images", "inputs by name")
+CHAINS = slow_but(
+    [(name, False) for name in NETS], *((name, False) for name in NETS if name not in SLOW)
+)
 
 
-@pytest.mark.parametrize("name, generic", [*((name, False) for name in NETS), *GENERIC])
+@pytest.mark.parametrize("name, generic", [*CHAINS, *GENERIC])
 def test_replayed_steps_give_the_same_weights(name, generic, n_replays, monkeypatch):
     replayed = train_nets(NETS[name], generic)
     n_full = {"stopping": 2 * N_EPOCHS}.get(name, 3 * N_EPOCHS)
@@ -209,7 +212,9 @@ def test_replayed_steps_give_the_same_weights(name, generic, n_replays, monkeypa
     assert_equal(replayed, plain, atol=1e-5)  # where learning rates are numbers of Python
 
 
-@pytest.mark.parametrize("name", ["images", "inputs by name", "plateau"])
+@pytest.mark.parametrize(
+    "name", slow_but(["images", "inputs by name", "plateau"], "inputs by name", "plateau")
+)
 def test_nets_one_after_the_other_are_one_recording(name, n_replays, monkeypatch):
     replayed = train_nets(NETS[name], in_series=True)
     assert n_replays == [3 * N_EPOCHS - 3]
@@ -218,7 +223,10 @@ def test_nets_one_after_the_other_are_one_recording(name, n_replays, monkeypatch
     assert_equal(replayed, train_nets(NETS[name]), atol=1e-4)
 
 
-@pytest.mark.parametrize("name", ["adam", "plateau", "dropout", "rates by batch", "averages"])
+UNEVEN = ["adam", "plateau", "dropout", "rates by batch", "averages"]
+
+
+@pytest.mark.parametrize("name", slow_but(UNEVEN, "plateau", "dropout"))
 def test_models_with_more_batches_than_others_are_replayed_with_them(name, n_replays, monkeypatch):
     sizes = 20, 28, 42
     replayed = train_nets(NETS[name], sizes=sizes)

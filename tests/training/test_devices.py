@@ -4,6 +4,7 @@ Tensors on the device "meta" have a shape and no numbers, and torch refuses to c
 tensors on a CPU, as it does with tensors on a GPU.
 """
 
+import itertools
 from contextlib import contextmanager
 from pathlib import Path
 from threading import Barrier, Thread
@@ -11,6 +12,7 @@ from threading import Barrier, Thread
 import numpy as np
 import pytest
 import training
+from cells import slow_but
 
 torch = pytest.importorskip("torch")
 pytest.importorskip("skorch")
@@ -81,10 +83,17 @@ SETTINGS = {
 }
 
 
-@pytest.mark.parametrize("is_recorded", [True, False])
-@pytest.mark.parametrize("fits", [True, False])
-@pytest.mark.parametrize("generic", [True, False])
-@pytest.mark.parametrize("name", SETTINGS)
+CELLS = [(name, *rest) for name in SETTINGS for rest in itertools.product([True, False], repeat=3)]
+# Two of each name; all four of the last two settings on either path.
+TURNS = [(k % 2 == 0, k // 2 % 2 == 0) for k in range(len(SETTINGS))]
+EACH_TIME = [
+    (name, generic, fits == generic, is_recorded == generic)
+    for name, (fits, is_recorded) in zip(SETTINGS, TURNS, strict=True)
+    for generic in (True, False)
+]
+
+
+@pytest.mark.parametrize("name, generic, fits, is_recorded", slow_but(CELLS, *EACH_TIME))
 def test_each_step_stays_on_the_device_of_the_nets(
     name, generic, fits, is_recorded, meta, monkeypatch
 ):

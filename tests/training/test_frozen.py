@@ -18,7 +18,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from skmia import Records, ShadowPool, audit
 from skmia._training.frozen import thaw
-from skmia.attacks import ThresholdAttack
+from skmia.attacks import LiRA, ThresholdAttack
 from skmia.exceptions import CheckpointError
 from skmia.games import membership_game
 
@@ -40,9 +40,12 @@ def fit_pool(estimator, **settings):
 
 @pytest.mark.usefixtures("quick_audits")
 def test_calibration_of_a_forest_that_knows_the_members_is_a_leak():
-    forest = RandomForestClassifier(20, random_state=0).fit(MEMBERS.X, MEMBERS.y)
+    forest = RandomForestClassifier(10, random_state=0).fit(MEMBERS.X, MEMBERS.y)
     victim = CalibratedClassifierCV(FrozenEstimator(forest)).fit(MEMBERS.X, MEMBERS.y)
-    report = audit(victim, RECORDS, MEMBERSHIP, shadows=8, random_state=0)
+    attacks = {"LiRA": LiRA(), "threshold (loss)": ThresholdAttack()}
+    report = audit(
+        victim, RECORDS, MEMBERSHIP, shadows=8, attacks=attacks, file=False, random_state=0
+    )
     assert report.evidence == "leak"
     overall = report.to_frame().query("metric == 'auc' and scope == 'overall'")
     auc = overall.set_index("attack")["estimate"]
@@ -128,9 +131,10 @@ def test_a_frozen_transformer_in_columns_is_fitted_again():
         np.testing.assert_allclose(part.mean_, X[inside, :2].mean(axis=0))
 
 
+@pytest.mark.slow  # workers get the estimator that the others train, as in any pool
 @pytest.mark.usefixtures("copied_workers")
 def test_numbers_do_not_depend_on_the_number_of_jobs():
-    estimator = make_pipeline(StandardScaler(), CalibratedClassifierCV(FROZEN))
+    estimator = VICTIMS["last step"][0]
     one = fit_pool(estimator)
     two = fit_pool(estimator, n_jobs=2)
     np.testing.assert_array_equal(one.signals_, two.signals_)
@@ -249,7 +253,8 @@ def test_weights_of_a_net_that_are_not_trained_are_noted():
 
 @pytest.mark.usefixtures("quick_audits")
 def test_a_victim_that_an_audit_trains_is_trained_as_its_shadow_models_are():
-    report = audit(VICTIMS["calibration"][0], RECORDS, shadows=4, random_state=0)
+    settings = {"shadows": 4, "attacks": {"LiRA": LiRA()}, "file": False, "random_state": 0}
+    report = audit(VICTIMS["calibration"][0], RECORDS, **settings)
     assert report.evidence == "leak"
 
 

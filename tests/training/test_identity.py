@@ -190,14 +190,17 @@ def make_net(source, name="Net", **settings):
         ("Net", "F.relu", "F.tanh", "the code of Body.forward"),
         ("Net", "self.last(self.body(x))", "-self.last(self.body(x))", "the code of Net.forward"),
         ("Net", "width=5", "width=7", "the defaults of Net.__init__"),
-        (
+        ("make", "nn.Dropout(0.1)", "nn.Dropout(0.2)", "the code of make"),
+        pytest.param(
             "Net",
             "nn.Linear(4, width)",
             "nn.Linear(4, width, bias=False)",
             "the code of Body.__init",
+            marks=pytest.mark.slow,
         ),
-        ("make", "nn.Dropout(0.1)", "nn.Dropout(0.2)", "the code of make"),
-        ("make", "F.relu", "F.tanh", "the code of Body.forward"),
+        pytest.param(
+            "make", "F.relu", "F.tanh", "the code of Body.forward", marks=pytest.mark.slow
+        ),
     ],
 )
 def test_edited_layers_are_named(records, tmp_path, name, old, new, named):

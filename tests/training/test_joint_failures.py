@@ -5,6 +5,7 @@ import warnings
 import numpy as np
 import pytest
 import training
+from cells import slow_but
 from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
 from sklearn.neural_network import MLPClassifier
 
@@ -83,7 +84,7 @@ def test_a_group_that_does_not_fit_memory_is_halved(monkeypatch, request, name):
     np.testing.assert_allclose(halved.signals_, whole.signals_, atol=1e-5)
 
 
-@pytest.mark.parametrize("name", ["perceptron", "torch"])
+@pytest.mark.parametrize("name", slow_but(["perceptron", "torch"], "perceptron"))
 def test_no_more_models_are_trained_at_once_than_the_pool_is_told(monkeypatch, request, name):
     estimator = PERCEPTRON if name == "perceptron" else request.getfixturevalue("net")
     whole = fit_pool(estimator)
@@ -100,7 +101,7 @@ def test_linear_models_are_solved_a_few_at_a_time():
     np.testing.assert_allclose(small.signals_, whole.signals_, atol=1e-3)
 
 
-@pytest.mark.parametrize("name", ["perceptron", "torch"])
+@pytest.mark.parametrize("name", slow_but(["perceptron", "torch"], "torch"))
 def test_models_that_fit_memory_one_by_one_alone_are_said_to_be(
     monkeypatch, request, tmp_path, name
 ):
@@ -117,7 +118,7 @@ def test_models_that_fit_memory_one_by_one_alone_are_said_to_be(
     assert again.notes_ == pool.notes_
 
 
-@pytest.mark.parametrize("name", ["perceptron", "torch"])
+@pytest.mark.parametrize("name", slow_but(["perceptron", "torch"], "perceptron"))
 def test_a_training_that_fails_otherwise_is_not_tried_in_halves(monkeypatch, request, name):
     estimator = PERCEPTRON if name == "perceptron" else request.getfixturevalue("net")
     tried = limit_room(monkeypatch, find_module(name), 0, ValueError("two\nlines"))
@@ -157,7 +158,7 @@ def make_failing_criterion():
 
 
 @pytest.mark.usefixtures("copied_workers")
-@pytest.mark.parametrize("n_jobs", [None, 2])
+@pytest.mark.parametrize("n_jobs", [pytest.param(None, marks=pytest.mark.slow), 2])
 def test_workers_say_that_they_could_not_train_together(net, n_jobs, monkeypatch):
     criterion = make_failing_criterion()
     monkeypatch.setitem(globals(), "FailsTogether", criterion)
@@ -168,6 +169,7 @@ def test_workers_say_that_they_could_not_train_together(net, n_jobs, monkeypatch
     assert (pool.backend_, pool.backend_reason_) == ("joblib", REASON)
 
 
+@pytest.mark.slow  # the test below shows that a report has the notes of its pool
 @pytest.mark.usefixtures("quick_audits")
 def test_audits_say_that_models_could_not_be_trained_together(net):
     net.set_params(criterion=make_failing_criterion())
@@ -206,7 +208,7 @@ def test_a_class_of_the_user_that_is_trained_one_by_one_is_told_why(skorch, net)
 def test_audits_say_why_a_class_of_the_user_is_trained_one_by_one(skorch, net):
     with pytest.warns(JointTrainingWarning, match="Casting overrides fit"):
         attacks, net = {"LiRA": LiRA()}, make_overriding(skorch, net)
-        report = audit(net, RECORDS, attacks=attacks, shadows=4, random_state=0)
+        report = audit(net, RECORDS, attacks=attacks, shadows=4, file=False, random_state=0)
     said = "The shadow models were trained one by one: Casting overrides fit of skorch."
     assert said in report.notes
     assert f"<li>{said}</li>" in report.to_html()

@@ -1,11 +1,13 @@
 """Linear shadow models that are solved together are the ones that scikit-learn fits."""
 
+import itertools
 import warnings
 
 import numpy as np
 import pandas as pd
 import pytest
 import training
+from cells import slow_but
 from scipy import sparse
 from sklearn import __version__ as sklearn_version
 from sklearn.datasets import load_wine, make_classification
@@ -86,8 +88,13 @@ LOGISTIC = {
 }
 
 
-@pytest.mark.parametrize("n_classes", [2, 3])
-@pytest.mark.parametrize("name", LOGISTIC)
+QUICK = [
+    *(("strong penalty", 2), ("default", 2), ("no intercept", 2), ("no penalty", 2)),
+    *(("weak penalty", 3), ("balanced", 3), ("class weights", 3)),
+]
+
+
+@pytest.mark.parametrize("name, n_classes", slow_but(itertools.product(LOGISTIC, [2, 3]), *QUICK))
 def test_logistic_regressions_are_at_the_optimum(name, n_classes):
     settings = dict(LOGISTIC[name])
     if name == "class weights" and n_classes == 2:
@@ -121,7 +128,7 @@ def test_features_may_outnumber_the_records(n_classes):
 @pytest.mark.parametrize(
     "scaler", [StandardScaler(), MinMaxScaler(), MaxAbsScaler(), RobustScaler()]
 )
-@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("n_classes", [pytest.param(2, marks=pytest.mark.slow), 3])
 def test_a_scaling_fitted_on_each_half_is_taken_into_the_penalty(scaler, n_classes):
     X, y = make_data(n_classes)
     X[:, 0] = X[:, 1] > 9  # rare enough to be constant in a half or nearly so
@@ -179,7 +186,7 @@ def test_without_a_penalty_separated_records_are_left_to_the_estimator():
         assert np.array_equal(result.raw, expected[k].raw)
 
 
-@pytest.mark.parametrize("alpha", [1e-3, 1.0, 1e3])
+@pytest.mark.parametrize("alpha", slow_but([1e-3, 1.0, 1e3], 1e-3, 1e3))
 @pytest.mark.parametrize("fit_intercept", [True, False])
 @pytest.mark.parametrize("shape", [(200, 10), (60, 45), (60, 150)])
 def test_ridge_regressions_have_the_closed_form(alpha, fit_intercept, shape):
@@ -371,10 +378,9 @@ def test_some_models_of_a_pool_are_the_same_as_in_the_whole_pool(estimator):
     "begin, in_memory",
     [
         (2, True),
-        (64, False),
         *(
             pytest.param(*others, marks=pytest.mark.slow)
-            for others in [(2, False), (8, True), (8, False), (64, True)]
+            for others in [(2, False), (8, True), (8, False), (64, True), (64, False)]
         ),
     ],
 )
@@ -397,7 +403,7 @@ def draw_wide():
     [
         # The curvature of the first 4 models brings them to their optimum, and that of the first 8
         # does not: the pool of 8 is then fitted by the estimator.
-        (draw_wide, LogisticRegression(C=1e4, max_iter=2000)),
+        pytest.param(draw_wide, LogisticRegression(C=1e4, max_iter=2000), marks=pytest.mark.slow),
         (lambda: load_wine(return_X_y=True), LogisticRegression(max_iter=2000, **NO_PENALTY)),
     ],
     ids=["wide", "free"],
@@ -414,7 +420,7 @@ def test_pools_whose_first_models_fail_grow_into_the_same_one(data, model, dtype
 
 
 def test_chunks_of_fewer_models_than_pilots_grow_into_the_same_pool():
-    X, y = draw_wide()
+    X, y = make_classification(120, 180, n_informative=5, random_state=0)
     job = make_job(LogisticRegression(C=1e4, max_iter=2000), X, y, n_models=8)
     job = job._replace(most_together=2)
     small = job._replace(subsets=job.subsets[:4], seeds=job.seeds[:4])

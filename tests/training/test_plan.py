@@ -100,8 +100,16 @@ def look(trained):
 
 
 @pytest.mark.usefixtures("copied_workers")
-@pytest.mark.parametrize("n_jobs", [None, 2])
-@pytest.mark.parametrize("model", [LogisticRegression(), MLP, DecisionTreeClassifier()])
+@pytest.mark.parametrize(
+    "model, n_jobs",
+    [
+        (LogisticRegression(), 2),
+        (MLP, None),
+        (DecisionTreeClassifier(), None),
+        (DecisionTreeClassifier(), 2),
+        pytest.param(MLP, 2, marks=pytest.mark.slow),
+    ],
+)
 def test_a_keeper_sees_each_model_by_its_number(table, model, n_jobs):
     X, _ = table
     job = make_job(model, table, keep=look, n_jobs=n_jobs)

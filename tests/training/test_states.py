@@ -7,6 +7,7 @@ import time
 
 import numpy as np
 import pytest
+from cells import slow_but
 from sklearn.neural_network import MLPClassifier
 
 from skmia import Records, ShadowPool
@@ -102,7 +103,9 @@ def kill_in_training(pool, records, folder, wait):
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="the test kills a forked process")
-@pytest.mark.parametrize("name", [name for name in ESTIMATORS if "momentum" not in name])
+@pytest.mark.parametrize(
+    "name", slow_but([one for one in ESTIMATORS if "momentum" not in one], "perceptron")
+)
 def test_killed_inside_a_joint_training_it_goes_on_and_ends_with_the_same_bits(
     records, tmp_path, every_epoch, name
 ):
@@ -136,10 +139,10 @@ def count_states(monkeypatch, stop_after=None):
     return written
 
 
-@pytest.mark.parametrize("name", ESTIMATORS)
+@pytest.mark.parametrize("name", slow_but(ESTIMATORS, *(ESTIMATORS.keys() - {"net with momentum"})))
 def test_no_epoch_is_made_twice(records, tmp_path, every_epoch, monkeypatch, name):
     # No model of a net ends before the others: a few epochs tell as much as many.
-    estimator = ESTIMATORS[name](**{"max_epochs": 8} if "net" in name else {})
+    estimator = ESTIMATORS[name](**{"max_epochs": 4} if "net" in name else {})
     with monkeypatch.context() as patch:
         whole = count_states(patch)
         undisturbed = make_pool(estimator, tmp_path / "undisturbed").fit(records)
@@ -159,11 +162,13 @@ def make_importable_net():
     """A net that the processes of joblib can import."""
     from small_net import make_small_net
 
-    return make_small_net(n_features=8, n_classes=3, max_epochs=20)
+    return make_small_net(n_features=8, n_classes=3, max_epochs=10)
 
 
 @pytest.mark.usefixtures("copied_workers")
-@pytest.mark.parametrize("name", ["perceptron", "net"] if torch else ["perceptron"])
+@pytest.mark.parametrize(
+    "name", slow_but(["perceptron", "net"], "net") if torch else ["perceptron"]
+)
 def test_models_do_not_depend_on_who_is_trained_with_them(records, tmp_path, name):
     estimator = make_importable_net() if name == "net" else make_perceptron()
     pools = [make_pool(estimator, n_jobs=n_jobs).fit(records) for n_jobs in (None, 2)]

@@ -15,6 +15,7 @@ from sklearn.preprocessing import StandardScaler
 from skmia import Records, ShadowPool, audit
 from skmia._core.records import has_column
 from skmia._core.targets import FLAT, TargetForm, choose_form
+from skmia.attacks import LiRA
 from skmia.exceptions import TrainingError
 
 RNG = np.random.default_rng(0)
@@ -295,5 +296,6 @@ def test_the_choice_draws_no_number_and_changes_no_net():
 
 @pytest.mark.usefixtures("quick_audits")
 def test_an_audit_trains_and_repeats_a_net_of_one_output():
-    report = audit(make_regressor(), Records(X.copy(), VALUES), shadows=4, random_state=0)
+    settings = {"attacks": {"LiRA": LiRA()}, "shadows": 4, "random_state": 0}
+    report = audit(make_regressor(), Records(X.copy(), VALUES), **settings)
     assert "The shadow models are fitted on y of shape (n, 1)." in report.notes

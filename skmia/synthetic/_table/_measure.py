@@ -18,7 +18,7 @@ from ...metrics import auc_interval
 from .._adversarial_accuracy import PrivacyLoss
 from .._cells import TableCells
 from .._copy_test import CopyTest, compute_smallest_share
-from .._generator_attack import GeneratorAttack
+from .._generator_attack import score_by_each
 from .._neighbors import draw_places
 from .._risks import InferenceRisk, LinkabilityRisk, average_by_person, permute_rows
 from .._singling_out import SinglingOutRisk
@@ -41,7 +41,6 @@ def measure_row_membership(tables, settings, n_permutations, people):
     own, held = (group_of(people, *pair) for pair in ((real, "real"), (holdout, "holdout")))
     known, control = _halve(holdout, held, rng)
     rows = pd.concat([real, control], ignore_index=True)
-    records = Records(rows, np.zeros(len(rows)))
     is_train = np.arange(len(rows)) < len(real)
     persons = np.arange(len(rows))
     if people is not None:
@@ -49,15 +48,10 @@ def measure_row_membership(tables, settings, n_permutations, people):
         persons = np.unique(numbers, return_inverse=True)[1]
         is_train = np.arange(persons.max() + 1) < len(np.unique(own))
     n_train, numbers = int(is_train.sum()), {}
-    for name, statistic in ATTACKS.items():
-        attack = GeneratorAttack(
-            Records(made.reset_index(drop=True)),
-            statistic=statistic,
-            reference=Records(known.reset_index(drop=True)),
-            metric="gower",
-            random_state=settings["random_state"],
-        )
-        scores = average_by_person(attack.fit(records).score_samples(records), persons)
+    parts = (table.reset_index(drop=True) for table in (made, known))
+    each = score_by_each(ATTACKS.values(), *parts, rows, settings["random_state"])
+    for name, scores in zip(ATTACKS, each):
+        scores = average_by_person(scores, persons)
         interval = auc_interval(is_train, scores, confidence_level=settings["confidence_level"])
         # The sum of the ranks of the training rows is the statistic of Mann and Whitney.
         ranks = rankdata(scores)
