@@ -39,13 +39,17 @@ def fit(model, member):
     return FrozenEstimator(model.fit(X[member], Y[member]))
 
 
+def slow(*values):
+    return pytest.param(*values, marks=pytest.mark.slow)
+
+
 @pytest.mark.parametrize(
     "model, least",
     [
-        (RandomForestClassifier(min_samples_leaf=5, random_state=0), 0.9),
+        slow(RandomForestClassifier(min_samples_leaf=5, random_state=0), 0.9),
         (make_pipeline(StandardScaler(), RandomForestClassifier(60, random_state=0)), 0.9),
         (HistGradientBoostingClassifier(max_iter=50, random_state=0), 0.9),
-        (GradientBoostingClassifier(random_state=0), 0.5 + 4 * ERROR),
+        slow(GradientBoostingClassifier(random_state=0), 0.5 + 4 * ERROR),
         (DecisionTreeClassifier(random_state=0), 0.5 + 2 * ERROR),
     ],
     ids=["forest", "pipeline", "histogram boosting", "gradient boosting", "tree"],
@@ -107,8 +111,8 @@ def test_strangers_are_noticed_and_allowed_for():
 def test_records_that_come_later_are_judged_one_by_one():
     member, rest = draw_half(3), np.arange(N) % 4 == 0
     for model in (
-        RandomForestClassifier(30, random_state=0),
-        HistGradientBoostingClassifier(max_iter=40, random_state=0),
+        RandomForestClassifier(20, random_state=0),
+        HistGradientBoostingClassifier(max_iter=30, random_state=0),
     ):
         attack = SplitThresholdAttack(fit(model, member), outsiders=0.25).fit(RECORDS[~rest])
         scores = attack.score_samples(RECORDS[rest])
@@ -131,7 +135,7 @@ def test_an_audit_runs_it_and_says_of_which_models_it_does_not():
     member = draw_half(5)
     victim = fit(RandomForestClassifier(20, random_state=0), member)
     attacks = {"file": SplitThresholdAttack()}
-    report = audit(victim, RECORDS, member, attacks=attacks, shadows=4, random_state=0)
+    report = audit(victim, RECORDS, member, attacks=attacks, shadows=4, file=False, random_state=0)
     assert report.evidence == "leak"
     assert report.settings["n_shadows"] == 0
     model = LogisticRegression(max_iter=5000).fit(X[member] / X.max(axis=0), Y[member])

@@ -15,6 +15,7 @@ from skmia.leakage import (
 QUICK = {"n_permutations": 0, "random_state": 0}
 
 
+@pytest.mark.slow
 def test_scikit_learn_checks():
     # Others are in tests/test_common.py. Folds of this one warn of few rows in scikit-learn 1.6.
     tree = DecisionTreeClassifier(max_depth=2, random_state=0)
