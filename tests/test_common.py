@@ -228,16 +228,11 @@ def make_analytic_attacks(problem):
 
 
 def make_range_attacks(problem):
+    given = {"victim": problem.victim, "n_samples": 2, "random_state": 0}
+    sampler = UnknownValues([1, 4], problem.records)
     return [
-        RangeAttack(problem.victim, shadows=problem.shadows, n_samples=2, random_state=0),
-        RangeAttack(
-            problem.victim,
-            ThresholdAttack(),
-            sampler=UnknownValues([1, 4], problem.records),
-            n_samples=3,
-            trim=(0, 1),
-            random_state=0,
-        ),
+        RangeAttack(attack=ThresholdAttack(), sampler=sampler, trim=(0, 1), **given),
+        *seldom(RangeAttack(shadows=problem.shadows, **given)),
     ]
 
 
@@ -580,7 +575,7 @@ LABEL_SHADOWS = FrozenEstimator(
     [
         ThresholdAttack(LABELS, signal="correctness"),
         ThresholdAttack(LABELS, signal=LabelRobustness(n_changes=3)),
-        ThresholdAttack(LABELS, signal=BoundaryDistance(max_queries=150)),
+        *seldom(ThresholdAttack(LABELS, signal=BoundaryDistance(max_queries=150))),
         LiRA(LABELS, LABEL_SHADOWS),
         LiRA(LABELS, LABEL_SHADOWS, online=False, target_fpr=0.2),
         CalibratedAttack(LABELS, LABEL_SHADOWS, reference="midpoint"),
@@ -780,16 +775,24 @@ def test_the_tags_say_who_needs_a_target_and_which_targets():
     assert tags.input_tags.allow_nan and not tags.input_tags.two_d_array
 
 
+# Beside others of the same base class.
+SELDOM_ESTIMATORS = {
+    *("CrossFitDefense", "JointOutputs", "RoundingDefense", "SoftRegressionDefense"),
+    "TemperatureDefense",
+}
+
+
+def mark_estimators():
+    for estimator in (*find_estimators_of_matrices(), *FURTHER):
+        is_slow = estimator in FURTHER or type(estimator).__name__ in SELDOM_ESTIMATORS
+        yield pytest.param(
+            estimator, id=type(estimator).__name__, marks=[pytest.mark.slow] * is_slow
+        )
+
+
 # A private estimator says what its guarantee does not cover.
 @pytest.mark.filterwarnings("ignore::skmia.exceptions.PrivacyWarning")
-@pytest.mark.parametrize(
-    "estimator",
-    [
-        *find_estimators_of_matrices(),
-        *(pytest.param(one, marks=pytest.mark.slow) for one in FURTHER),
-    ],
-    ids=lambda estimator: type(estimator).__name__,
-)
+@pytest.mark.parametrize("estimator", mark_estimators())
 def test_scikit_learn_checks(estimator):
     check_estimator(estimator, on_skip=None)
 
