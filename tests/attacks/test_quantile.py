@@ -194,7 +194,12 @@ def test_victims_with_little_to_say(audit, signal):
     victim = LinearSVC(random_state=0) if signal == "auto" else LabelOnlyDefense(audit[0])
     victim = FrozenEstimator(victim.fit(members.X, members.y))
     attack = QuantileAttack(
-        victim, population=records[membership == 0], signal=signal, cv=3, random_state=0
+        victim,
+        population=records[membership == 0],
+        signal=signal,
+        estimator=DecisionTreeRegressor(max_depth=3),
+        cv=3,
+        random_state=0,
     )
     assert np.isfinite(attack.fit(records).score_samples(records)).all()
 
