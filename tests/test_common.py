@@ -192,10 +192,11 @@ def make_calibrated_attacks(problem):
 
 
 def make_shadow_attacks(problem):
-    features = [("probabilities",), ["sorted_probabilities", "loss", "group"]]
+    given = {"attack_estimator": TREE, "shadows": problem.shadows}
+    several = ["sorted_probabilities", "loss", "group"]
     return [
-        ShadowAttack(problem.victim, problem.shadows, attack_estimator=TREE, features=names)
-        for names in features
+        ShadowAttack(problem.victim, **given),
+        *seldom(ShadowAttack(problem.victim, **given, features=several)),
     ]
 
 
@@ -535,7 +536,7 @@ def test_attacks_on_a_regressor(attack, checks):
         RMIA(shadows=CLASSIFIER.shadows, population=STORED[::2]),
         CalibratedAttack(shadows=CLASSIFIER.shadows),
         ShadowAttack(shadows=CLASSIFIER.shadows, attack_estimator=TREE),
-        *make_quantile_attacks(CLASSIFIER, {"victim": None, "population": STORED[::2]}),
+        *seldom(*make_quantile_attacks(CLASSIFIER, {"victim": None, "population": STORED[::2]})),
     ],
     STORED,
     CLASSIFIER.membership,
@@ -777,8 +778,8 @@ def test_the_tags_say_who_needs_a_target_and_which_targets():
 
 # Beside others of the same base class.
 SELDOM_ESTIMATORS = {
-    *("CrossFitDefense", "JointOutputs", "RoundingDefense", "SoftRegressionDefense"),
-    "TemperatureDefense",
+    *("CrossFitDefense", "JointOutputs", "OneRunAudit", "RoundingDefense", "SoftLabelDefense"),
+    *("SoftRegressionDefense", "StudentDefense", "TemperatureDefense"),
 }
 
 

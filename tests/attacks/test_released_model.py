@@ -475,10 +475,7 @@ MORE = {
 }
 
 
-SELDOM |= {"codes", "selection"}
-
-
-@pytest.mark.parametrize("name", [slow(name) if name in SELDOM else name for name in MORE])
+@pytest.mark.parametrize("name", MORE)
 def test_further_composites_are_read(name):
     model = clone(MORE[name]).fit(GIVEN.X[INSIDE], GIVEN.y[INSIDE])
     scores = attack(FrozenEstimator(model), GIVEN).score_samples(GIVEN)

@@ -79,8 +79,20 @@ UNTOLD = {"AdaBoostRegressor", "DummyRegressor", "GradientBoostingRegressor", "R
 UNTOLD |= {"BisectingKMeans", "KMeans", "MiniBatchKMeans"}
 # Take longer than all others together.
 SLOW = {"DictionaryLearning", "TSNE"}
-# A tenth of a second or more each.
-RATHER_SLOW = {"Isomap", "MeanShift", "OPTICS", "TheilSenRegressor", "TunedThresholdClassifierCV"}
+# Met in each run beside those above and those below, but for some that take a tenth of a second.
+OFTEN = {
+    *(
+        "AdaBoostClassifier",
+        "CalibratedClassifierCV",
+        "ExtraTreesClassifier",
+        "GaussianNB",
+        "Lasso",
+    ),
+    *("GradientBoostingClassifier", "LinearRegression", "LogisticRegression", "MLPClassifier"),
+    *("PCA", "RandomForestClassifier", "Ridge", "SGDClassifier", "SimpleImputer", "StandardScaler"),
+}
+OFTEN |= ALL_ROWS | MANY_ROWS | ALL_VALUES | SOME_VALUES | UNTOLD
+OFTEN -= {"Isomap", "MeanShift"}
 QUICK = {"max_iter": 5, "n_estimators": 5, "cv": 3, "n_init": 1, "n_iter": 1}
 QUICK |= {"n_components": 1, "n_best": 1}
 # Halfway between values of columns with few of them, from which the values follow.
@@ -115,7 +127,7 @@ def fit_generically(name, kind):
 of_each_estimator = pytest.mark.parametrize(
     "name, kind",
     [
-        pytest.param(*one, id=one[0], marks=[pytest.mark.slow] * (one[0] in RATHER_SLOW))
+        pytest.param(*one, id=one[0], marks=[pytest.mark.slow] * (one[0] not in OFTEN | HALFWAY))
         for one in all_estimators()
     ],
 )

@@ -42,7 +42,7 @@ def normal_truth(distance, shift):
     }[distance]
 
 
-@pytest.mark.parametrize("shift", [0.5, 2.0])
+@pytest.mark.parametrize("shift", [0.5, pytest.param(2.0, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("distance", NAMES)
 def test_two_normal_laws_have_their_distance(distance, shift):
     rng = np.random.default_rng(0)

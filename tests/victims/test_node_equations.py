@@ -235,7 +235,7 @@ def draw_weights(n, kind):
     return rng.integers(1, 4, n).astype(float) if kind == "whole" else rng.uniform(0.3, 2, n)
 
 
-@pytest.mark.parametrize("kind", [pytest.param("whole", marks=pytest.mark.slow), "real"])
+@pytest.mark.parametrize("kind", ["whole", "real"])
 @pytest.mark.parametrize(
     "model, data",
     [
