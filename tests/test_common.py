@@ -106,9 +106,9 @@ def few_trees(monkeypatch):
     """What estimators keep does not depend on the number of trees and of trials in them."""
     shrink_models(monkeypatch)
     queries = "skmia.attacks._transferred_query"
-    monkeypatch.setattr(f"{queries}._CONFIDENCES", np.array([0.3, 0.5, 0.7]))
-    monkeypatch.setattr(f"{queries}._N_VICTIMS", 2)
-    monkeypatch.setattr(f"{queries}._N_RECORDS", 40)
+    monkeypatch.setattr(f"{queries}._CONFIDENCES", np.array([0.4, 0.6]))
+    monkeypatch.setattr(f"{queries}._N_VICTIMS", 1)
+    monkeypatch.setattr(f"{queries}._N_RECORDS", 20)
 
 
 pytestmark = pytest.mark.contract
@@ -778,8 +778,8 @@ def test_the_tags_say_who_needs_a_target_and_which_targets():
 
 # Beside others of the same base class.
 SELDOM_ESTIMATORS = {
-    *("CrossFitDefense", "JointOutputs", "OneRunAudit", "RoundingDefense", "SoftLabelDefense"),
-    *("SoftRegressionDefense", "StudentDefense", "TemperatureDefense"),
+    *("CrossFitDefense", "EpsilonAudit", "JointOutputs", "OneRunAudit", "RoundingDefense"),
+    *("SoftLabelDefense", "SoftRegressionDefense", "StudentDefense", "TemperatureDefense"),
 }
 
 

@@ -108,17 +108,21 @@ def test_strangers_are_noticed_and_allowed_for():
     assert roc_auc_score(member[known], attack.score_samples(candidates)) > 0.9
 
 
-def test_records_that_come_later_are_judged_one_by_one():
-    member, rest = draw_half(3), np.arange(N) % 4 == 0
-    for model in (
+@pytest.mark.parametrize(
+    "model",
+    [
         RandomForestClassifier(20, random_state=0),
-        HistGradientBoostingClassifier(max_iter=30, random_state=0),
-    ):
-        attack = SplitThresholdAttack(fit(model, member), outsiders=0.25).fit(RECORDS[~rest])
-        scores = attack.score_samples(RECORDS[rest])
-        assert roc_auc_score(member[rest], scores) > 0.5 + 4 * ERROR * 2  # a quarter of the records
-        one = [attack.score_samples(RECORDS[[i]])[0] for i in np.flatnonzero(rest)[:3]]
-        np.testing.assert_allclose(one, scores[:3], atol=1e-6)
+        slow(HistGradientBoostingClassifier(max_iter=30, random_state=0)),
+    ],
+    ids=["forest", "histogram boosting"],
+)
+def test_records_that_come_later_are_judged_one_by_one(model):
+    member, rest = draw_half(3), np.arange(N) % 4 == 0
+    attack = SplitThresholdAttack(fit(model, member), outsiders=0.25).fit(RECORDS[~rest])
+    scores = attack.score_samples(RECORDS[rest])
+    assert roc_auc_score(member[rest], scores) > 0.5 + 4 * ERROR * 2  # a quarter of the records
+    one = [attack.score_samples(RECORDS[[i]])[0] for i in np.flatnonzero(rest)[:3]]
+    np.testing.assert_allclose(one, scores[:3], atol=1e-6)
 
 
 def test_labels_and_order_do_not_matter():
