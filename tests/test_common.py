@@ -3,6 +3,7 @@
 import inspect
 import pickle
 from contextlib import nullcontext
+from functools import partial
 from importlib.util import find_spec
 from numbers import Integral
 
@@ -105,21 +106,31 @@ def few_trees(monkeypatch):
     """What estimators keep does not depend on the number of trees and of trials in them."""
     shrink_models(monkeypatch)
     queries = "skmia.attacks._transferred_query"
-    monkeypatch.setattr(f"{queries}._CONFIDENCES", np.array([0.3, 0.5, 0.7]))
-    monkeypatch.setattr(f"{queries}._N_VICTIMS", 2)
-    monkeypatch.setattr(f"{queries}._N_RECORDS", 40)
+    monkeypatch.setattr(f"{queries}._CONFIDENCES", np.array([0.4, 0.6]))
+    monkeypatch.setattr(f"{queries}._N_VICTIMS", 1)
+    monkeypatch.setattr(f"{queries}._N_RECORDS", 20)
 
 
 pytestmark = pytest.mark.contract
 
+make_problem = partial(make_attack_problem, n_records=40)
 CLASSIFIER = make_attack_problem()
-NET = make_attack_problem(
+NET = make_problem(
     MLPClassifier((8,), solver="lbfgs", max_iter=2000, random_state=0), n_estimators=2
 )
-MARGINS = make_attack_problem(LinearSVC(random_state=0))
-REGRESSOR = make_attack_problem(DecisionTreeRegressor(max_depth=4, random_state=0), n_estimators=6)
+MARGINS = make_problem(LinearSVC(random_state=0), n_estimators=4)
+REGRESSOR = make_problem(DecisionTreeRegressor(max_depth=4, random_state=0), n_estimators=4)
 STORED = CLASSIFIER.records.with_outputs(CLASSIFIER.victim)
 STORED_VALUES = REGRESSOR.records.with_outputs(REGRESSOR.victim)
+
+# Settings that only make test-slow meets, as their way through the code is nearly that of others.
+SELDOM = []
+
+
+def seldom(*attacks):
+    SELDOM.extend(attacks)
+    return attacks
+
 
 # An attack model that is quick to fit.
 TREE = DecisionTreeClassifier(max_depth=3)
@@ -127,44 +138,47 @@ TREE = DecisionTreeClassifier(max_depth=3)
 
 def make_threshold_attacks(problem):
     signals = (
-        *("loss", "entropy", "correctness", "scaled_logit"),
-        LabelRobustness(n_changes=3),
+        *("loss", "correctness", "entropy", "scaled_logit", LabelRobustness(n_changes=3)),
         LabelRobustness("swap", n_changes=3, population=problem.records),
     )
-    return [
-        *(ThresholdAttack(problem.victim, signal=signal) for signal in signals),
-        ThresholdAttack(problem.victim, mean_train_loss=0.2),
-    ]
+    attacks = [ThresholdAttack(problem.victim, signal=signal) for signal in signals]
+    seldom(*attacks[2:5])
+    return [*attacks, ThresholdAttack(problem.victim, mean_train_loss=0.2)]
 
 
 def make_lira_attacks(problem):
     unfitted = ShadowPool(TREE, 4, store="models", random_state=0)
     settings = [
         {"variance": "shrunk"},
-        {"variance": "example"},
         {"variance": "pooled", "prior": 0.2},
         {"variance": "joint"},
         {"variance": "trend", "likelihood": "normal"},
         {"variance": "conjugate"},
-        {"online": False},
         {"online": False, "variance": "example", "target_fpr": 0.1},
-        {"online": False, "variance": "pooled"},
         {"online": False, "shadows": unfitted},
+        {"online": False},
+        {"online": False, "variance": "pooled"},
+        {"variance": "example"},
     ]
-    return [LiRA(problem.victim, **{"shadows": problem.shadows, **kwargs}) for kwargs in settings]
+    given = {"victim": problem.victim, "shadows": problem.shadows}
+    attacks = [LiRA(**{**given, **one}) for one in settings]
+    seldom(*attacks[-3:])
+    return attacks
 
 
 def make_rmia_attacks(problem):
     population = problem.records[problem.membership == 0]
     settings = [
         {},
+        {"population": population, "gamma": 1.5, "online": False},
+        {"temperature": "auto", "a": "auto", "online": False},
         {"online": False, "temperature": 1.0},
         {"population": population},
-        {"population": population, "gamma": 1.5, "online": False},
         {"target_fpr": 0.1},
-        {"temperature": "auto", "a": "auto", "online": False},
     ]
-    return [RMIA(problem.victim, problem.shadows, **kwargs) for kwargs in settings]
+    attacks = [RMIA(problem.victim, problem.shadows, **kwargs) for kwargs in settings]
+    seldom(*attacks[-3:])
+    return attacks
 
 
 def make_calibrated_attacks(problem):
@@ -178,10 +192,11 @@ def make_calibrated_attacks(problem):
 
 
 def make_shadow_attacks(problem):
-    features = [("probabilities",), ["sorted_probabilities", "loss", "group"]]
+    given = {"attack_estimator": TREE, "shadows": problem.shadows}
+    several = ["sorted_probabilities", "loss", "group"]
     return [
-        ShadowAttack(problem.victim, problem.shadows, attack_estimator=TREE, features=names)
-        for names in features
+        ShadowAttack(problem.victim, **given),
+        *seldom(ShadowAttack(problem.victim, **given, features=several)),
     ]
 
 
@@ -207,20 +222,18 @@ def make_stored_values_attacks(problem):
 def make_analytic_attacks(problem):
     """A victim of another kind, as answers do not say how it was trained."""
     recipe = LogisticRegression(max_iter=1000)
-    return [AnalyticLiRA(problem.victim, recipe, prior=prior) for prior in (0.5, 0.2)]
+    return [
+        AnalyticLiRA(problem.victim, recipe),
+        *seldom(AnalyticLiRA(problem.victim, recipe, prior=0.2)),
+    ]
 
 
 def make_range_attacks(problem):
+    given = {"victim": problem.victim, "n_samples": 2, "random_state": 0}
+    sampler = UnknownValues([1, 4], problem.records)
     return [
-        RangeAttack(problem.victim, shadows=problem.shadows, n_samples=2, random_state=0),
-        RangeAttack(
-            problem.victim,
-            ThresholdAttack(),
-            sampler=UnknownValues([1, 4], problem.records),
-            n_samples=3,
-            trim=(0, 1),
-            random_state=0,
-        ),
+        RangeAttack(attack=ThresholdAttack(), sampler=sampler, trim=(0, 1), **given),
+        *seldom(RangeAttack(shadows=problem.shadows, **given)),
     ]
 
 
@@ -230,7 +243,9 @@ def make_stationarity_attacks(problem):
     models = LogisticRegression(max_iter=1000), RidgeClassifier(), SVC()
     fitted = [FrozenEstimator(one.fit(members.X, members.y)) for one in models]
     # Checks that fit on some of the records leave out training rows.
-    return [StationarityAttack(one, outsiders=0.5, random_state=0) for one in fitted]
+    attacks = [StationarityAttack(one, outsiders=0.5, random_state=0) for one in fitted]
+    seldom(attacks[1])
+    return attacks
 
 
 def make_recovered_attacks(problem):
@@ -256,9 +271,30 @@ def make_moments_attacks(problem):
     return [MomentsAttack(one, outsiders=0.5, random_state=0) for one in fitted]
 
 
+def make_transferred_attacks(problem):
+    given = {"victim": problem.victim, "shadows": problem.shadows, "random_state": 0}
+    return [
+        TransferredQueryAttack(**given, n_steps=1, n_partners=1),
+        *seldom(TransferredQueryAttack(**given, n_steps=1, confidence=0.5)),
+    ]
+
+
+def make_vulnerable_attacks(problem):
+    models = problem.victim, problem.shadows
+    return [
+        VulnerableRecordsAttack(*models, max_neighbors=10, level=0.5),
+        *seldom(VulnerableRecordsAttack(*models, max_neighbors=10, target_fpr=0.1)),
+    ]
+
+
 def make_supervised(attack, *settings):
     """A recipe for attacks that need nothing but the victim and known members."""
     return lambda problem: [attack(problem.victim, **one) for one in settings or ({},)]
+
+
+def make_distance_attacks(*norms):
+    distances = [AdversarialDistance(norm, n_rounds=2, n_steps=2) for norm in norms]
+    return [ThresholdAttack(NET.victim, signal=distance) for distance in distances]
 
 
 def make_white_box_attacks():
@@ -266,14 +302,12 @@ def make_white_box_attacks():
     attacks = [
         ThresholdAttack(NET.victim, signal="gradient_norm_w"),
         ThresholdAttack(NET.victim, signal="gradient_norm_x"),
-        *(
-            ThresholdAttack(NET.victim, signal=AdversarialDistance(norm, n_rounds=2, n_steps=2))
-            for norm in ("l1", "l2", "linf")
-        ),
+        *make_distance_attacks("l2"),
+        *seldom(*make_distance_attacks("l1", "linf")),
         GradientAttack(NET.victim),
         GradientAttack(NET.victim, wrt="inputs", attack_estimator=TREE),
         LayerOutputsAttack(NET.victim, attack_estimator=TREE),
-        EnsembleAttack(NET.victim, attack_estimator=TREE, cv=2),
+        *seldom(EnsembleAttack(NET.victim, attack_estimator=TREE, cv=2)),
         MahalanobisAttack(NET.victim, cv=2),
         FisherRaoAttack(NET.victim, cv=2, layers=[], max_iter=5),
         OneQueryAttack(NET.victim, NET.shadows, n_steps=2),
@@ -305,7 +339,7 @@ RECIPES = {
     ),
     EqualRateAttack: lambda problem: [
         EqualRateAttack(problem.victim, shadows=problem.shadows, target_fpr=0.1),
-        EqualRateAttack(problem.victim, LiRA(), problem.shadows),
+        *seldom(EqualRateAttack(problem.victim, LiRA(), problem.shadows)),
     ],
     LiRA: make_lira_attacks,
     MomentsAttack: make_moments_attacks,
@@ -338,14 +372,8 @@ RECIPES = {
     StationarityAttack: make_stationarity_attacks,
     StoredValuesAttack: make_stored_values_attacks,
     ThresholdAttack: make_threshold_attacks,
-    TransferredQueryAttack: lambda problem: [
-        TransferredQueryAttack(problem.victim, problem.shadows, n_steps=1, random_state=0, **one)
-        for one in ({"confidence": 0.5}, {"n_partners": 1})
-    ],
-    VulnerableRecordsAttack: lambda problem: [
-        VulnerableRecordsAttack(problem.victim, problem.shadows, max_neighbors=10, **one)
-        for one in ({"level": 0.5}, {"target_fpr": 0.1})
-    ],
+    TransferredQueryAttack: make_transferred_attacks,
+    VulnerableRecordsAttack: make_vulnerable_attacks,
 }
 
 
@@ -357,9 +385,17 @@ CHECKS_OF_A_CLASS = {
         *("init_only_assigns", "get_set_params", "validates_parameters", "tags", "needs_fit"),
         *("fitted_attributes", "classes", "decision_function", "score_is_advantage", "n_jobs"),
         *("refuses_a_matrix", "refuses_no_labels", "refuses_no_records"),
-        *("refuses_bad_membership", "refuses_no_membership", "membership_forms"),
+        *("refuses_bad_membership", "refuses_no_membership"),
+        *("clones", "spares_fitted_models"),
+    )
+}
+# What hangs on fit and get_params, which all classes inherit, is quick for the first of each kind
+# of victim, and slow for the other classes.
+CHECKS_IN_TOOLS = {
+    f"check_attack_{name}"
+    for name in (
         *("in_pipeline", "in_grid_search", "in_cross_val_predict", "in_stacking"),
-        *("in_calibration", "clones", "spares_fitted_models"),
+        *("in_calibration", "membership_forms"),
     )
 }
 
@@ -370,19 +406,25 @@ def parametrize_checks(attacks, records, membership, **settings):
     A check that is expected to fail comes with True, and has to fail.
     """
     mark = parametrize_with_attack_checks(attacks, records, membership, **settings)
-    whole = {id(attacks[0])}
-    for attack in attacks:
-        if type(attack) not in MET:
-            MET.add(type(attack))
-            whole.add(id(attack))
+    whole = [one for kind, one in {type(a): a for a in attacks[::-1]}.items() if kind not in MET]
+    whole.append(attacks[0])
+    MET.update(map(type, attacks))
     cases = {}
     for case in mark.args[1]:
         attack, check = case.values
-        if id(attack) in whole or check.name not in CHECKS_OF_A_CLASS:
-            name = case.id.rpartition("-")[0]
-            cases.setdefault(id(attack), (name, attack, []))[2].append((check, bool(case.marks)))
-    cases = [pytest.param(attack, checks, id=name) for name, attack, checks in cases.values()]
-    return pytest.mark.parametrize("attack, checks", cases)
+        of_class, in_tools = check.name in CHECKS_OF_A_CLASS, check.name in CHECKS_IN_TOOLS
+        if attack in whole or not (of_class or in_tools):
+            is_slow = attack in SELDOM or (in_tools and attack is not attacks[0])
+            name = case.id.rpartition("-")[0] + " in tools" * (in_tools and is_slow)
+            case_of_name = cases.setdefault((id(attack), name), (attack, [], is_slow))
+            case_of_name[1].append((check, bool(case.marks)))
+    return pytest.mark.parametrize(
+        "attack, checks",
+        [
+            pytest.param(attack, checks, id=name, marks=[pytest.mark.slow] * is_slow)
+            for (_, name), (attack, checks, is_slow) in cases.items()
+        ],
+    )
 
 
 MET = set()
@@ -458,8 +500,8 @@ def test_attacks_on_a_victim_with_gradients(attack, checks):
         LiRA(MARGINS.victim, MARGINS.shadows),
         RMIA(MARGINS.victim, MARGINS.shadows, online=False),
         CalibratedAttack(MARGINS.victim, MARGINS.shadows),
-        StackedAttack(MARGINS.victim, MARGINS.shadows, boosted=False),
-        *make_quantile_attacks(MARGINS),
+        *seldom(StackedAttack(MARGINS.victim, MARGINS.shadows, boosted=False)),
+        *seldom(*make_quantile_attacks(MARGINS)),
         ShadowAttack(MARGINS.victim, MARGINS.shadows, attack_estimator=TREE),
     ],
     MARGINS.records,
@@ -477,7 +519,7 @@ def test_attacks_on_a_classifier_without_probabilities(attack, checks):
         LiRA(REGRESSOR.victim, REGRESSOR.shadows, online=False),
         RMIA(REGRESSOR.victim, REGRESSOR.shadows),
         CalibratedAttack(REGRESSOR.victim, REGRESSOR.shadows, signal="loss"),
-        StackedAttack(REGRESSOR.victim, REGRESSOR.shadows, boosted=False),
+        *seldom(StackedAttack(REGRESSOR.victim, REGRESSOR.shadows, boosted=False)),
         *make_quantile_attacks(REGRESSOR),
     ],
     REGRESSOR.records,
@@ -494,7 +536,7 @@ def test_attacks_on_a_regressor(attack, checks):
         RMIA(shadows=CLASSIFIER.shadows, population=STORED[::2]),
         CalibratedAttack(shadows=CLASSIFIER.shadows),
         ShadowAttack(shadows=CLASSIFIER.shadows, attack_estimator=TREE),
-        *make_quantile_attacks(CLASSIFIER, {"victim": None, "population": STORED[::2]}),
+        *seldom(*make_quantile_attacks(CLASSIFIER, {"victim": None, "population": STORED[::2]})),
     ],
     STORED,
     CLASSIFIER.membership,
@@ -522,7 +564,7 @@ def test_the_threshold_between_neighboring_floats_parts_them():
 
 
 # A distance to the boundary takes many queries of each record.
-FEW = make_attack_problem(n_records=40, n_estimators=2)
+FEW = make_problem(n_records=20, n_estimators=2)
 LABELS = FrozenEstimator(LabelOnlyDefense(FEW.victim).fit(FEW.records.X, FEW.records.y))
 
 LABEL_SHADOWS = FrozenEstimator(
@@ -534,7 +576,7 @@ LABEL_SHADOWS = FrozenEstimator(
     [
         ThresholdAttack(LABELS, signal="correctness"),
         ThresholdAttack(LABELS, signal=LabelRobustness(n_changes=3)),
-        ThresholdAttack(LABELS, signal=BoundaryDistance(max_queries=150)),
+        *seldom(ThresholdAttack(LABELS, signal=BoundaryDistance(max_queries=150))),
         LiRA(LABELS, LABEL_SHADOWS),
         LiRA(LABELS, LABEL_SHADOWS, online=False, target_fpr=0.2),
         CalibratedAttack(LABELS, LABEL_SHADOWS, reference="midpoint"),
@@ -734,13 +776,24 @@ def test_the_tags_say_who_needs_a_target_and_which_targets():
     assert tags.input_tags.allow_nan and not tags.input_tags.two_d_array
 
 
+# Beside others of the same base class.
+SELDOM_ESTIMATORS = {
+    *("CrossFitDefense", "EpsilonAudit", "JointOutputs", "OneRunAudit", "RoundingDefense"),
+    *("SoftLabelDefense", "SoftRegressionDefense", "StudentDefense", "TemperatureDefense"),
+}
+
+
+def mark_estimators():
+    for estimator in (*find_estimators_of_matrices(), *FURTHER):
+        is_slow = estimator in FURTHER or type(estimator).__name__ in SELDOM_ESTIMATORS
+        yield pytest.param(
+            estimator, id=type(estimator).__name__, marks=[pytest.mark.slow] * is_slow
+        )
+
+
 # A private estimator says what its guarantee does not cover.
 @pytest.mark.filterwarnings("ignore::skmia.exceptions.PrivacyWarning")
-@pytest.mark.parametrize(
-    "estimator",
-    [*find_estimators_of_matrices(), *FURTHER],
-    ids=lambda estimator: type(estimator).__name__,
-)
+@pytest.mark.parametrize("estimator", mark_estimators())
 def test_scikit_learn_checks(estimator):
     check_estimator(estimator, on_skip=None)
 

@@ -16,7 +16,7 @@ from skmia.synthetic import (
     PrivacyLoss,
     SinglingOutRisk,
 )
-from skmia.synthetic._table._measure import _measure_loss, measure_row_membership
+from skmia.synthetic._table import _measure
 
 # How rows are drawn with a seed.
 DRAWS = {
@@ -32,6 +32,12 @@ DRAWS = {
     "Generator.choice": lambda n, k, seed: np.random.default_rng(seed).choice(n, k, replace=False),
 }
 SEEDS = (0, 42)
+# The quick tests below have all ways and both seeds.
+FEW_WAYS = ("train_test_split", "RandomState.permutation", "Generator.choice")
+some_ways = pytest.mark.parametrize(
+    "way",
+    [pytest.param(way, marks=[pytest.mark.slow] * (way not in FEW_WAYS)) for way in DRAWS],
+)
 
 
 def assert_chance(n_common, n, k, m):
@@ -45,8 +51,7 @@ def draw(name, n, k, seed):
     return np.asarray(DRAWS[name](n, k, seed), dtype=int)
 
 
-# The tests below have both seeds, and take a tenth of the time.
-@pytest.mark.parametrize("way", DRAWS)
+@some_ways
 @pytest.mark.parametrize("seed", [SEEDS[0], pytest.param(SEEDS[1], marks=pytest.mark.slow)])
 def test_rows_that_are_attacked_are_not_those_that_the_generator_copied(way, seed):
     rng = np.random.default_rng(7)
@@ -66,7 +71,7 @@ def test_rows_that_are_attacked_are_not_those_that_the_generator_copied(way, see
     assert_chance(row["attack"] * row["n_attacks"], 2500, 500, 500)
 
 
-@pytest.mark.parametrize("way", DRAWS)
+@some_ways
 def test_near_copies_are_looked_for_in_other_rows_than_were_copied(way):
     rng = np.random.default_rng(8)
     train, test = rng.normal(size=(2, 6000, 3))
@@ -89,14 +94,18 @@ def test_the_loss_does_not_depend_on_the_seed_of_the_generator():
 
 
 @pytest.mark.usefixtures("quick_tables")
-def test_rows_of_an_audit_do_not_depend_on_the_seed_of_the_generator():
+def test_rows_of_an_audit_do_not_depend_on_the_seed_of_the_generator(monkeypatch):
+    name = "membership by distances"
+    monkeypatch.setattr(_measure, "ATTACKS", {name: _measure.ATTACKS[name]})
     rng = np.random.default_rng(10)
     train, test, fresh = (pd.DataFrame(part) for part in rng.normal(size=(3, 4000, 2)))
     settings, found = {"random_state": 0, "confidence_level": 0.95}, {}
     for seed in (0, 1):
         made = pd.concat([train.sample(2000, random_state=seed), fresh[:2000]], ignore_index=True)
-        numbers = measure_row_membership([train, test, made], settings, 0, None)
-        numbers |= {"privacy loss": _measure_loss([train, test, made], settings, 0, None)[0]}
+        numbers = _measure.measure_row_membership([train, test, made], settings, 0, None)
+        numbers |= {
+            "privacy loss": _measure._measure_loss([train, test, made], settings, 0, None)[0]
+        }
         found[seed] = pd.DataFrame(numbers).T["estimate"]
     # Of 2,000 rows that are looked at 1,000 are copies, give or take 64.
     for name in ("privacy loss", "membership by distances"):

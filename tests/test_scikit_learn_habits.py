@@ -201,7 +201,7 @@ def test_13_a_validation_curve():
 
 def test_14_the_score_with_permuted_membership():
     score, null, pvalue = permutation_test_score(
-        make_lira(), RECORDS, MEMBERSHIP, cv=3, n_permutations=9, scoring="roc_auc", random_state=0
+        make_lira(), RECORDS, MEMBERSHIP, cv=3, n_permutations=4, scoring="roc_auc", random_state=0
     )
     assert is_a_number([score, *null, pvalue]) and score > np.mean(null)
 
@@ -246,7 +246,7 @@ def test_19_a_calibrated_attack():
 
 
 def test_20_a_tuned_threshold():
-    tuned = TunedThresholdClassifierCV(make_lira(), scoring="balanced_accuracy", cv=3)
+    tuned = TunedThresholdClassifierCV(make_lira(), scoring="balanced_accuracy", cv=2)
     tuned.fit(RECORDS, MEMBERSHIP)
     assert is_a_number(tuned.best_score_) and set(tuned.predict(RECORDS)) <= {0, 1}
 
@@ -408,18 +408,18 @@ def make_frame():
     return frame.assign(town=rng.choice(["a", "b", "c"], len(frame)))
 
 
-def test_35_a_victim_with_encoders_on_a_frame():
+@pytest.mark.parametrize(
+    "encoder", [TargetEncoder(), pytest.param(OneHotEncoder(), marks=pytest.mark.slow)]
+)
+def test_35_a_victim_with_encoders_on_a_frame(encoder):
     frame = make_frame()
     numbers = [name for name in frame if name != "town"]
-    for encoder in (TargetEncoder(), OneHotEncoder()):
-        columns = make_column_transformer((encoder, ["town"]), (StandardScaler(), numbers))
-        victim = make_pipeline(columns, LogisticRegression())
-        victim.fit(frame[MEMBERSHIP == 1], Y[MEMBERSHIP == 1])
-        attack = LiRA(victim, shadows=4)
-        records = Records(frame, Y)
-        grid = {"variance": ["shrunk", "pooled"]}
-        search = GridSearchCV(attack, grid, scoring="roc_auc", cv=2).fit(records, MEMBERSHIP)
-        assert searched(search)
+    columns = make_column_transformer((encoder, ["town"]), (StandardScaler(), numbers))
+    victim = make_pipeline(columns, LogisticRegression())
+    victim.fit(frame[MEMBERSHIP == 1], Y[MEMBERSHIP == 1])
+    grid = {"variance": ["shrunk", "pooled"]}
+    search = GridSearchCV(LiRA(victim, shadows=4), grid, scoring="roc_auc", cv=2)
+    assert searched(search.fit(Records(frame, Y), MEMBERSHIP))
 
 
 def test_36_a_frame_of_polars():
@@ -509,7 +509,11 @@ def test_42_a_grid_over_a_test_of_groups():
 # Habits around all of them
 
 
-@pytest.mark.parametrize("kind", [LiRA, RMIA, CalibratedAttack, ShadowAttack, StackedAttack])
+@pytest.mark.parametrize(
+    "kind",
+    [LiRA, RMIA, CalibratedAttack]
+    + [pytest.param(kind, marks=pytest.mark.slow) for kind in (ShadowAttack, StackedAttack)],
+)
 def test_43_clones_are_fitted_like_what_they_were_cloned_from(kind):
     attack = kind(MODEL, ShadowPool(MODEL, 8, store="outputs", random_state=0))
     if "random_state" in attack.get_params(deep=False):

@@ -88,13 +88,13 @@ def draw_world():
     return draw
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def large_world(draw_world):
     """A normal world of many records, which nobody changes."""
     return draw_world(n_records=20_000, n_models=32, shift=1.5)
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def known_world(draw_world):
     """A normal world of many records, with enough models for their laws to be known."""
     return draw_world(n_records=20_000, n_models=256, shift=1.5, std=1.0)

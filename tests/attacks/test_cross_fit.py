@@ -96,7 +96,12 @@ def test_population_is_the_non_members_of_the_other_folds():
 
 @pytest.mark.parametrize(
     "classifier",
-    [LogisticRegression(), DecisionTreeClassifier(min_samples_leaf=3, random_state=0)],
+    [
+        LogisticRegression(),
+        pytest.param(
+            DecisionTreeClassifier(min_samples_leaf=3, random_state=0), marks=pytest.mark.slow
+        ),
+    ],
     ids=["logistic", "tree"],
 )
 def test_nothing_is_found_where_there_is_nothing(classifier):

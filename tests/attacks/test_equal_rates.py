@@ -44,7 +44,7 @@ def test_a_standard_score_by_hand():
     np.testing.assert_allclose(found, (5 - 3) / np.sqrt(14 / 3 * 5 / 4))
 
 
-def count_alarms(n_rounds=10, n=150, n_models=32, rate=0.05):
+def count_alarms(n_rounds=10, n=150, n_models=20, rate=0.05):
     """How often each record is flagged when it is out, in independent audits."""
     rng = np.random.default_rng(0)
     # Members of one half are far from non-members, those of the other half hardly.

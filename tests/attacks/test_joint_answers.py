@@ -96,7 +96,7 @@ def test_derivatives_are_those_of_the_densities(name):
     [
         ("quadratic", 15, 0.95),
         ("normal features", 60, 0.8),
-        ("linear", 60, 0.72),
+        pytest.param("linear", 60, 0.72, marks=pytest.mark.slow),
         ("bits", 60, 0.7),
     ],
 )
@@ -149,13 +149,13 @@ def test_a_scaler_is_a_part_of_the_recipe():
 @pytest.mark.filterwarnings("ignore:The equations")
 def test_a_victim_of_other_records_reveals_nothing():
     found = []
-    for seed in range(4):
+    for seed in range(2):
         records, member = make_classes(40, seed)
         other, half = make_classes(40, seed=100 + seed)
         given = answer(fit(GaussianNB(), other, half), records, 6)
         attack = JointAnswersAttack(None, GaussianNB(), random_state=0).fit(given)
         found.append(roc_auc_score(member, attack.score_samples(given)))
-    assert abs(np.mean(found) - 0.5) < 0.05  # three standard errors
+    assert abs(np.mean(found) - 0.5) < 0.07  # three standard errors
 
 
 def test_missing_members_are_noise():

@@ -69,7 +69,7 @@ def score_by_loop(world, variance, online):
 
 @pytest.mark.parametrize("online", [True, False])
 @pytest.mark.parametrize("variance", VARIANCES)
-@pytest.mark.parametrize("n_models", [4, 6, 32])
+@pytest.mark.parametrize("n_models", [4, pytest.param(6, marks=pytest.mark.slow), 32])
 def test_score_equals_a_loop_over_records(draw_world, variance, online, n_models):
     world = draw_world(n_models=n_models)
     scores = score_world(world, variance=variance, online=online)
@@ -262,7 +262,9 @@ def test_shuffled_membership_is_not_found(draw_world, variance, online):
 
 
 @pytest.mark.parametrize("settings", [{}, {"online": False}, {"variance": "pooled"}])
-@pytest.mark.parametrize("target_fpr", [0.01, 0.1, 0.5])
+@pytest.mark.parametrize(
+    "target_fpr", [0.01, *(pytest.param(one, marks=pytest.mark.slow) for one in (0.1, 0.5))]
+)
 def test_wanted_false_positive_rate_is_met(large_world, target_fpr, settings):
     world = large_world
     attack = attack_on(world, target_fpr=target_fpr, **settings)

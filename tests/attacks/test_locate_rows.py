@@ -38,9 +38,9 @@ def attack(model, records=RECORDS, **settings):
 @pytest.mark.parametrize(
     "model",
     [
-        RandomForestRegressor(30, random_state=0),
+        pytest.param(RandomForestRegressor(30, random_state=0), marks=pytest.mark.slow),
         make_pipeline(StandardScaler(), RandomForestRegressor(30, max_samples=0.7, random_state=0)),
-        BaggingRegressor(n_estimators=30, random_state=0),
+        pytest.param(BaggingRegressor(n_estimators=30, random_state=0), marks=pytest.mark.slow),
         BaggingRegressor(n_estimators=30, bootstrap=False, max_samples=0.5, random_state=0),
     ],
     ids=["forest", "pipeline", "bootstrap", "subsamples"],

@@ -79,7 +79,7 @@ def measure(model, n, n_tables=6, tails=False):
     "model, n_equations",
     [
         (GaussianNB(), 42),
-        (LinearDiscriminantAnalysis(solver="lsqr"), 77),
+        pytest.param(LinearDiscriminantAnalysis(solver="lsqr"), 77, marks=pytest.mark.slow),
         (LinearDiscriminantAnalysis(store_covariance=True), 77),
         (QuadraticDiscriminantAnalysis(), 132),
     ],

@@ -52,12 +52,12 @@ def test_the_query_lies_between_the_boundaries_of_both_kinds_of_models():
     models = [make_step(at) for at in (0.0, 0.0, 1.0, 1.0)]
     inside = np.array([[1, 0], [1, 1], [0, 0], [0, 1]], dtype=bool)
     pool = FrozenEstimator(ShadowPool.from_models(models, inside, records, store="models"))
-    attack = OneQueryAttack(FrozenEstimator(models[0]), pool, penalty=0.0, n_steps=200).fit(records)
+    attack = OneQueryAttack(FrozenEstimator(models[0]), pool, penalty=0.0, n_steps=100).fit(records)
     query = attack.make_queries(records)[0, 0]
     # By symmetry the sum of the two losses is least in the middle, at every unit of the margin.
     assert query == pytest.approx(0.5, abs=0.15)
     for victim, expected in ((models[1], 1.0), (models[2], 0.0)):
-        asked = OneQueryAttack(FrozenEstimator(victim), pool, penalty=0.0, n_steps=200)
+        asked = OneQueryAttack(FrozenEstimator(victim), pool, penalty=0.0, n_steps=100)
         assert asked.fit(records).score_samples(records)[0] == expected
 
 
@@ -97,7 +97,7 @@ def test_a_model_without_the_records_gives_nothing_away(problem):
     pool, records, membership = problem
     others, _ = make_membership_problem(150, random_state=1)
     victim = FrozenEstimator(fit_net(others))
-    attack = OneQueryAttack(victim, pool, penalty=1.0).fit(records)
+    attack = OneQueryAttack(victim, pool, penalty=1.0, n_steps=30).fit(records)
     members, rest = (attack.predict(records[membership == side]) for side in (1, 0))
     error = np.sqrt(0.25 / len(members) + 0.25 / len(rest))
     assert abs(members.mean() - rest.mean()) < 3.3 * error

@@ -44,7 +44,7 @@ def attack_half(model, member, records=RECORDS, max_queries=4000):
     "model",
     [
         FOREST,
-        make_pipeline(StandardScaler(), FOREST),
+        pytest.param(make_pipeline(StandardScaler(), FOREST), marks=pytest.mark.slow),
         HistGradientBoostingClassifier(max_iter=30, random_state=0),
     ],
     ids=["forest", "pipeline", "histogram boosting"],

@@ -84,7 +84,8 @@ def test_a_trim_between_two_quantiles_keeps_one_score(problem):
 
 
 @pytest.mark.parametrize(
-    "attack", [LiRA(), RMIA(), pytest.param(LiRA(online=False), marks=pytest.mark.slow)]
+    "attack",
+    [LiRA(), *(pytest.param(one, marks=pytest.mark.slow) for one in (RMIA(), LiRA(online=False)))],
 )
 def test_more_points_of_a_range_tell_more(problem, attack):
     victim, pool, records, membership = problem

@@ -105,13 +105,17 @@ def test_errors_of_coefficients_are_what_rounding_makes_them(data):
 
 
 # With many coefficients each kind takes as long as all of them with few.
-MANY = [
-    pytest.param(name, 60, marks=[] if name in ("logistic", "squares") else pytest.mark.slow)
-    for name in KINDS
-]
+OFTEN = {("squares", 60), *((name, 20) for name in ("logistic", "signs", "lasso", "counts"))}
 
 
-@pytest.mark.parametrize("name, d", [*((name, 20) for name in KINDS), *MANY])
+@pytest.mark.parametrize(
+    "name, d",
+    [
+        pytest.param(name, d, marks=[pytest.mark.slow] * ((name, d) not in OFTEN))
+        for d in (20, 60)
+        for name in KINDS
+    ],
+)
 def test_a_service_is_as_weak_as_its_file(name, d):
     recipe, kind = KINDS[name]
     of_service, of_file = [], []
@@ -140,7 +144,7 @@ def test_columns_that_depend_on_each_other_have_the_smallest_coefficients():
 
 
 def test_clipped_answers_are_left_out():
-    records, member = make_problem("classes", 60)
+    records, member = make_problem("classes", 30)
     victim = fit(LogisticRegression(), records, member)
     values = np.clip(victim.predict_proba(records.X), 0.1, 0.9)
     given = Records(records.X, records.y, outputs=Outputs(values, [0, 1]))
@@ -184,7 +188,9 @@ def test_another_penalty_or_temperature_is_said(change):
         attack.fit(given)
 
 
-@pytest.mark.parametrize("name", ["hinge", "epsilon", "quantile"])
+@pytest.mark.parametrize(
+    "name", ["hinge", pytest.param("epsilon", marks=pytest.mark.slow), "quantile"]
+)
 def test_a_service_with_an_edge_is_as_weak_as_its_file(name):
     recipe, kind = EDGES[name]
     records, member = make_problem(kind, 40, n=260)
@@ -217,13 +223,13 @@ def test_recipes_of_other_kinds_are_refused(recipe, message):
 
 
 def test_membership_that_is_independent_of_the_model_is_not_found():
-    records, member = make_problem("classes", 60, n=240)
+    records, member = make_problem("classes", 40, n=240)
     victim = fit(LogisticRegression(), records, member)
     scores = RecoveredModelAttack(victim, random_state=0).fit(records).score_samples(records)
     null = [roc_auc_score(np.random.default_rng(k).permutation(member), scores) for k in range(40)]
     assert abs(np.mean(null) - 0.5) < 4 * np.sqrt(241 / (12 * 120**2)) / np.sqrt(40)
     # Neither is one of a model of other records, of which nobody is a candidate.
-    others, half = make_problem("classes", 60, seed=7, n=240)
+    others, half = make_problem("classes", 40, seed=7, n=240)
     service = fit(LogisticRegression(), others, half)
     found = RecoveredModelAttack(service, random_state=0).fit(records).score_samples(records)
     assert abs(roc_auc_score(member, found) - 0.5) < 4 * np.sqrt(241 / (12 * 120**2))

@@ -40,7 +40,11 @@ FITTED = {name: model.fit(X[MEMBERS], Y[MEMBERS]) for name, model in MODELS.item
 JOINT = [LiRA, RMIA, CalibratedAttack, StackedAttack]
 
 
-@pytest.fixture(scope="module", params=MODELS)
+# A forest takes longer than the others together.
+@pytest.fixture(
+    scope="module",
+    params=[pytest.param(one, marks=[pytest.mark.slow] * (one == "forest")) for one in MODELS],
+)
 def case(request):
     model = FITTED[request.param]
     return model, ShadowPool(model, 16, random_state=0).fit(RECORDS)

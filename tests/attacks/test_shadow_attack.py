@@ -126,7 +126,14 @@ def test_members_are_found_and_shuffled_ones_are_not(audit):
     assert abs(roc_auc_score(shuffled, scores) - 0.5) < 4 * np.sqrt(1 / 12 / 60)
 
 
-@pytest.mark.parametrize("names", [[0, 1, 2], ["b", "c", "a"], [30.0, -1.0, 7.0]])
+@pytest.mark.parametrize(
+    "names",
+    [
+        pytest.param([0, 1, 2], marks=pytest.mark.slow),
+        ["b", "c", "a"],
+        pytest.param([30.0, -1.0, 7.0], marks=pytest.mark.slow),
+    ],
+)
 def test_names_of_the_classes_do_not_matter(names):
     estimator = DecisionTreeClassifier(max_depth=3)
     records, membership = draw_problem(names=names)

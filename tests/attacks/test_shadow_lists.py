@@ -25,8 +25,14 @@ def draw(rng, leak, n_records=150, n_models=16):
     return pool, records.with_fields(outputs=answers), inside[-1]
 
 
-@pytest.mark.parametrize("leak", [0.0, 4.0])
-@pytest.mark.parametrize("online", [True, False])
+@pytest.mark.parametrize(
+    "leak, online",
+    [
+        (0.0, False),
+        (4.0, True),
+        *(pytest.param(*one, marks=pytest.mark.slow) for one in ((0.0, True), (4.0, False))),
+    ],
+)
 def test_lists_from_shadows_keep_their_share_of_false_entries(leak, online):
     rng, n_lists, shares, n_right = np.random.default_rng(0), 20, [], 0
     for _ in range(n_lists):

@@ -178,7 +178,9 @@ def test_copies_are_judged_together(copies):
     assert abs(proba.mean() - membership.mean()) < 4 * error
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize(
+    "seed", [0, *(pytest.param(one, marks=pytest.mark.slow) for one in (1, 2))]
+)
 def test_copies_without_a_leak_tell_nothing(seed):
     records, membership, pool = draw_copies(0.0, seed=seed)
     attack = StackedAttack(shadows=pool, boosted=False).fit(records)

@@ -39,13 +39,17 @@ def fit(model, member):
     return FrozenEstimator(model.fit(X[member], Y[member]))
 
 
+def slow(*values):
+    return pytest.param(*values, marks=pytest.mark.slow)
+
+
 @pytest.mark.parametrize(
     "model, least",
     [
-        (RandomForestClassifier(min_samples_leaf=5, random_state=0), 0.9),
+        slow(RandomForestClassifier(min_samples_leaf=5, random_state=0), 0.9),
         (make_pipeline(StandardScaler(), RandomForestClassifier(60, random_state=0)), 0.9),
         (HistGradientBoostingClassifier(max_iter=50, random_state=0), 0.9),
-        (GradientBoostingClassifier(random_state=0), 0.5 + 4 * ERROR),
+        slow(GradientBoostingClassifier(random_state=0), 0.5 + 4 * ERROR),
         (DecisionTreeClassifier(random_state=0), 0.5 + 2 * ERROR),
     ],
     ids=["forest", "pipeline", "histogram boosting", "gradient boosting", "tree"],
@@ -104,17 +108,21 @@ def test_strangers_are_noticed_and_allowed_for():
     assert roc_auc_score(member[known], attack.score_samples(candidates)) > 0.9
 
 
-def test_records_that_come_later_are_judged_one_by_one():
+@pytest.mark.parametrize(
+    "model",
+    [
+        RandomForestClassifier(20, random_state=0),
+        slow(HistGradientBoostingClassifier(max_iter=30, random_state=0)),
+    ],
+    ids=["forest", "histogram boosting"],
+)
+def test_records_that_come_later_are_judged_one_by_one(model):
     member, rest = draw_half(3), np.arange(N) % 4 == 0
-    for model in (
-        RandomForestClassifier(30, random_state=0),
-        HistGradientBoostingClassifier(max_iter=40, random_state=0),
-    ):
-        attack = SplitThresholdAttack(fit(model, member), outsiders=0.25).fit(RECORDS[~rest])
-        scores = attack.score_samples(RECORDS[rest])
-        assert roc_auc_score(member[rest], scores) > 0.5 + 4 * ERROR * 2  # a quarter of the records
-        one = [attack.score_samples(RECORDS[[i]])[0] for i in np.flatnonzero(rest)[:3]]
-        np.testing.assert_allclose(one, scores[:3], atol=1e-6)
+    attack = SplitThresholdAttack(fit(model, member), outsiders=0.25).fit(RECORDS[~rest])
+    scores = attack.score_samples(RECORDS[rest])
+    assert roc_auc_score(member[rest], scores) > 0.5 + 4 * ERROR * 2  # a quarter of the records
+    one = [attack.score_samples(RECORDS[[i]])[0] for i in np.flatnonzero(rest)[:3]]
+    np.testing.assert_allclose(one, scores[:3], atol=1e-6)
 
 
 def test_labels_and_order_do_not_matter():
@@ -131,7 +139,7 @@ def test_an_audit_runs_it_and_says_of_which_models_it_does_not():
     member = draw_half(5)
     victim = fit(RandomForestClassifier(20, random_state=0), member)
     attacks = {"file": SplitThresholdAttack()}
-    report = audit(victim, RECORDS, member, attacks=attacks, shadows=4, random_state=0)
+    report = audit(victim, RECORDS, member, attacks=attacks, shadows=4, file=False, random_state=0)
     assert report.evidence == "leak"
     assert report.settings["n_shadows"] == 0
     model = LogisticRegression(max_iter=5000).fit(X[member] / X.max(axis=0), Y[member])

@@ -70,11 +70,19 @@ def score_models(attack, world):
     return roc_auc_score(inside, scores), len(scores)
 
 
-DESIGNS = ["paired", "balanced", "independent"]
+def slow(*values):
+    return pytest.param(*values, marks=pytest.mark.slow)
 
 
-@pytest.mark.parametrize("boosted", [False, True])
-@pytest.mark.parametrize("design", DESIGNS)
+QUICK = [("paired", True), ("independent", False)]
+CELLS = [
+    (design, boosted) if (design, boosted) in QUICK else slow(design, boosted)
+    for design in ("paired", "balanced", "independent")
+    for boosted in (False, True)
+]
+
+
+@pytest.mark.parametrize("design, boosted", CELLS)
 def test_no_power_without_a_leak(draw_pool, design, boosted):
     world = draw_pool(design, n_records=600, shift=0)
     attack = fit(world, boosted=boosted)
@@ -84,7 +92,7 @@ def test_no_power_without_a_leak(draw_pool, design, boosted):
     assert abs(area - 0.5) < 4 * error_of_chance(n_scores / 4)
 
 
-@pytest.mark.parametrize("design", DESIGNS)
+@pytest.mark.parametrize("design", ["paired", slow("balanced"), slow("independent")])
 def test_no_weaker_than_its_parts(draw_pool, design):
     world = draw_pool(design, n_records=1500)
     lira = LiRA(shadows=FrozenEstimator(world.pool)).fit(world.records)
@@ -92,7 +100,7 @@ def test_no_weaker_than_its_parts(draw_pool, design):
     assert measure_auc(world, fit(world)) > measure_auc(world, lira) - 2 * error_of_chance(1500)
 
 
-@pytest.mark.parametrize("shift", [0, 0.2])
+@pytest.mark.parametrize("shift", [slow(0), 0.2])
 def test_partner_that_stays_would_tell_the_members(draw_pool, shift):
     world = draw_pool(shift=shift, rivalry=1.0, n_records=1000)
     attack = fit(world)
@@ -106,10 +114,9 @@ def test_partner_that_stays_would_tell_the_members(draw_pool, shift):
     assert score_models(fit(world), world)[0] > area + 4 * error
 
 
-@pytest.mark.parametrize("boosted", [False, True])
-@pytest.mark.parametrize("design", DESIGNS)
+@pytest.mark.parametrize("design, boosted", CELLS)
 def test_rate_of_the_threshold(draw_pool, design, boosted):
-    world = draw_pool(design)
+    world = draw_pool(design, n_records=600)
     attack = fit(world, boosted=boosted, target_fpr=0.1)
     others = (world.membership == 0) & attack.can_judge(world.records)
     n_flagged = attack.predict(world.records)[others].sum()
@@ -127,7 +134,7 @@ def test_threshold_aims_at_a_lower_rate_by_the_share_of_some_models(draw_pool):
 
 
 def test_posterior_is_calibrated(draw_pool):
-    world = draw_pool(n_records=2000)
+    world = draw_pool(n_records=1000)
     proba = fit(world, boosted=True).predict_proba(world.records)[:, 1]
     for low in np.arange(0, 1, 0.2):
         here = (proba >= low) & (proba < low + 0.2)
@@ -167,9 +174,9 @@ def test_rows_of_the_trees_are_drawn_by_the_seed(draw_pool, monkeypatch):
 
 
 def test_permuted_records_have_permuted_scores(draw_pool):
-    world = draw_pool("independent", n_records=400)
+    world = draw_pool("independent", n_records=200)
     attack = fit(world, boosted=True)
-    order = np.random.default_rng(0).permutation(400)
+    order = np.random.default_rng(0).permutation(200)
     again = fit(world._replace(records=world.records[order]), boosted=True)
     expected = attack.score_samples(world.records)[order]
     np.testing.assert_allclose(again.score_samples(world.records[order]), expected, rtol=1e-5)
@@ -318,7 +325,7 @@ def test_weights_of_similar_records_are_computed_once(monkeypatch):
     np.testing.assert_allclose(scores, again, rtol=1e-4, atol=1e-4)
 
 
-@pytest.mark.parametrize("shift", [0.0, 1.5])
+@pytest.mark.parametrize("shift", [slow(0.0), 1.5])
 def test_strongest_candidate_is_chosen(draw_pool, monkeypatch, shift):
     monkeypatch.setattr(_stack_models, "_LEAST_GAIN", -1.0)
     world = draw_pool(shift=shift)
@@ -339,9 +346,9 @@ def test_one_score_orders_like_its_attack(draw_pool, monkeypatch):
 
 
 def test_power_of_left_out_models_is_that_of_the_victim(draw_pool):
-    world = draw_pool()
+    world = draw_pool(n_records=500)
     attack = fit(world, boosted=True)
     power = leave_one_model_out(attack, world.records, max_fprs=())["auc"]
     # An area near .9 has a standard error below that of chance.
-    error = error_of_chance(1000) * np.sqrt(1 + 1 / 8)
+    error = error_of_chance(500) * np.sqrt(1 + 1 / 8)
     assert abs(power.mean() - measure_auc(world, attack)) < 3 * error

@@ -46,6 +46,10 @@ def fit(model, member):
     return FrozenEstimator(model.fit(X[member], Y[member]))
 
 
+def slow(*values):
+    return pytest.param(*values, marks=pytest.mark.slow)
+
+
 @pytest.mark.parametrize(
     "model", [LogisticRegression(), RidgeClassifier(), SVC()], ids=lambda one: type(one).__name__
 )
@@ -124,15 +128,15 @@ def test_few_equations_are_solved_as_many_are(monkeypatch):
 def test_expected_auc_is_that_of_right_probabilities():
     rng = np.random.default_rng(0)
     p = expit(rng.normal(0, 2, size=400).round(1))
-    aucs = [roc_auc_score(rng.random(400) < p, p) for _ in range(150)]
-    assert abs(np.mean(aucs) - expect_auc(p)) < 4 * np.std(aucs) / np.sqrt(150)
+    aucs = [roc_auc_score(rng.random(400) < p, p) for _ in range(60)]
+    assert abs(np.mean(aucs) - expect_auc(p)) < 4 * np.std(aucs) / np.sqrt(60)
 
 
 @pytest.mark.usefixtures("quick_audits")
 def test_an_audit_runs_it_and_says_of_which_models_it_does_not():
     member = draw_half(5)
-    attacks = {"file": StationarityAttack()}
-    report = audit(fit(SVC(), member), RECORDS, member, attacks=attacks, shadows=4, random_state=0)
+    attacks, settings = {"file": StationarityAttack()}, {"shadows": 4, "file": False}
+    report = audit(fit(SVC(), member), RECORDS, member, attacks=attacks, **settings, random_state=0)
     assert report.evidence == "leak"
     assert report.settings["n_shadows"] == 0
     forest = RandomForestClassifier(5).fit(X[member], Y[member])
@@ -161,7 +165,7 @@ L1 = {"penalty": "l1", "solver": "liblinear"}
 
 def test_a_solution_that_contradicts_its_own_certainty_is_not_taken():
     found = []
-    for seed in range(4):
+    for seed in range(2):
         records, member = draw_values(100, seed)
         victim = LinearRegression().fit(records.X[member], records.y[member])
         attack = StationarityAttack(victim, random_state=0).fit(records)
@@ -171,14 +175,14 @@ def test_a_solution_that_contradicts_its_own_certainty_is_not_taken():
     reached, by_bounds, _ = np.array(found, dtype=float).T
     assert reached.mean() >= by_bounds.mean() - 0.005
     away = [expected - auc for auc, _, expected in found if expected is not None]
-    assert len(away) >= 2 and abs(np.mean(away)) <= 0.05
+    assert len(away) >= 1 and abs(np.mean(away)) <= 0.05
 
 
 @pytest.mark.filterwarnings("ignore::FutureWarning")
 @pytest.mark.filterwarnings("ignore::UserWarning")
 @pytest.mark.parametrize(
     "model, least",
-    [(LogisticRegression(), 0.985), (LogisticRegression(C=1.0, **L1), 0.95)],
+    [(LogisticRegression(), 0.985), slow(LogisticRegression(C=1.0, **L1), 0.95)],
     ids=["l2", "l1"],
 )
 def test_the_density_of_the_coefficients_tells_who_is_a_member(model, least):
@@ -213,7 +217,7 @@ def test_unlike_solutions_are_not_expected_to_be_right(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    "alpha, seed", [(1.0, 20022), (1.0, 20026), (100.0, 20024), (100.0, 20055)]
+    "alpha, seed", [(1.0, 20022), slow(1.0, 20026), (100.0, 20024), slow(100.0, 20055)]
 )
 def test_noise_that_is_not_there_does_not_lower_what_is_expected(alpha, seed):
     records, member = draw_values(100, seed)
@@ -223,7 +227,7 @@ def test_noise_that_is_not_there_does_not_lower_what_is_expected(alpha, seed):
     assert abs(attack.expected_auc_ - reached) <= 0.05
 
 
-@pytest.mark.parametrize("d", [30, 60, 100])
+@pytest.mark.parametrize("d", [slow(30), 60, slow(100)])
 @pytest.mark.parametrize(
     "model", [Ridge(), Lasso(0.05), LogisticRegression(), HuberRegressor(max_iter=1000)], ids=str
 )

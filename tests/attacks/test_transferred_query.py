@@ -153,7 +153,8 @@ def test_gradients_are_used_where_they_are(problem):
     victim = FrozenEstimator(net.fit(records.X, records.y))
     kinds = {}
     for shadows in (nets, pool):
-        attack = TransferredQueryAttack(victim, shadows, n_steps=2, random_state=0).fit(records)
+        attack = TransferredQueryAttack(victim, shadows, n_steps=2, confidence=0.5, random_state=0)
+        attack.fit(records)
         kinds[shadows] = type(attack._search)
     assert list(kinds.values()) == [GradientSearch, SwapSearch]
     bounded = TransferredQueryAttack(

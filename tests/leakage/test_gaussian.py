@@ -32,17 +32,17 @@ COEF = [1.0, 0.0, 0.0, 0.0, 0.0]
 
 
 @pytest.mark.parametrize(
-    "attack",
+    "settings",
     [
-        GaussianRegressionAttacker(PROBLEM.victim, coef=COEF),
-        GaussianRegressionAttacker(PROBLEM.victim, coef=COEF, noise_std=2.0, proxy="thesis"),
-        GaussianRegressionAttacker(
-            PROBLEM.victim, coef=COEF, knows_index=False, n_simulations=20, random_state=0
+        pytest.param({}, id="simple", marks=pytest.mark.slow),
+        pytest.param({"noise_std": 2.0, "proxy": "thesis"}, id="thesis", marks=pytest.mark.slow),
+        pytest.param(
+            {"knows_index": False, "n_simulations": 20, "random_state": 0}, id="simulated"
         ),
     ],
-    ids=["simple", "thesis", "simulated"],
 )
-def test_checks_of_attacks(attack):
+def test_checks_of_attacks(settings):
+    attack = GaussianRegressionAttacker(PROBLEM.victim, coef=COEF, **settings)
     check_attack(attack, PROBLEM.records, PROBLEM.membership)
 
 
@@ -100,11 +100,11 @@ def test_the_attack_plays_the_published_games(published_run):
         coef=coef, noise_std=noise_std, knows_index=False, random_state=0
     ).fit(Records(design, np.zeros(len(design))))
     won = []
-    for is_member, row, shown, y in games[:40]:
+    for is_member, row, shown, y in games[:20]:
         model = LinearRegression(fit_intercept=False).fit(design, y)
         attack.set_params(victim=FrozenEstimator(model))
         won.append(attack.predict(Records(design[[row]], [shown]))[0] == is_member)
-    assert won == list(play_by_densities(design, coef, noise_std, games[:40]))
+    assert won == list(play_by_densities(design, coef, noise_std, games[:20]))
     # 1,000 published games, against a simulation with a far smaller error.
     error = np.hypot(attack.success_rate_error_, np.sqrt(0.25 / N_GAMES))
     assert abs(attack.success_rate_ - 0.744) < 3 * error
@@ -185,7 +185,7 @@ def test_variation_has_the_known_values_and_limits():
     assert got[0] == 0 and got[-1] == 1
 
 
-@pytest.mark.parametrize("n_rows", [21, 40, 140])
+@pytest.mark.parametrize("n_rows", [21, pytest.param(40, marks=pytest.mark.slow), 140])
 def test_success_in_games_is_the_exact_one(n_rows):
     design, coef, noise_std, draw = make_regression(n_rows)
     attack = GaussianRegressionAttacker(coef=coef, noise_std=noise_std)
@@ -209,7 +209,7 @@ def test_success_in_games_without_the_row_is_the_simulated_one():
     assert attack.success_rate_ < attack.success_rates_.mean()
     assert 0 < attack.success_rate_error_ < 0.005
     rates = []
-    for _ in range(120):
+    for _ in range(60):
         members, others = Records(design, draw()), Records(design, draw())
         model = LinearRegression(fit_intercept=False).fit(members.X, members.y)
         attack.set_params(victim=FrozenEstimator(model))
@@ -221,7 +221,7 @@ def test_success_in_games_without_the_row_is_the_simulated_one():
 def test_simulation_knows_its_error():
     design, coef, noise_std, _ = make_regression(30)
     records = Records(design, np.zeros(30))
-    settings = {"coef": coef, "noise_std": noise_std, "knows_index": False, "n_simulations": 500}
+    settings = {"coef": coef, "noise_std": noise_std, "knows_index": False, "n_simulations": 200}
     runs = [
         GaussianRegressionAttacker(**settings, random_state=seed).fit(records)
         for seed in range(100)

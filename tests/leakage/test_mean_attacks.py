@@ -75,7 +75,9 @@ def release_bernoulli(p, target, n, rounds=2000, noise_scale=0.0, sampling_ratio
     return without / k + noise[0], with_target / k + noise[1]
 
 
-@pytest.mark.parametrize("which", [1, 2], ids=["easy", "hard"])
+@pytest.mark.parametrize(
+    "which", [pytest.param(1, id="easy", marks=pytest.mark.slow), pytest.param(2, id="hard")]
+)
 @pytest.mark.parametrize(
     "params", [{}, {"noise_scale": 0.5}, {"sampling_ratio": 0.5}], ids=["plain", "noise", "half"]
 )

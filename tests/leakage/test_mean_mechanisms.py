@@ -126,7 +126,11 @@ def agrees(accused, expected_rate):
 
 @pytest.mark.parametrize(
     "mechanism",
-    [NoisyMean(1.0), SubsampledMean(0.5), SubsampledMean(0.2, noise_scale=0.5)],
+    [
+        NoisyMean(1.0),
+        pytest.param(SubsampledMean(0.5), marks=pytest.mark.slow),
+        SubsampledMean(0.2, noise_scale=0.5),
+    ],
     ids=repr,
 )
 def test_claimed_power_is_reached_and_the_published_one_is_not(mechanism):

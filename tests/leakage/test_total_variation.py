@@ -118,7 +118,14 @@ def test_bias_of_two_frequencies():
     assert np.mean(gaps) == pytest.approx(expected, abs=error)
 
 
-@pytest.mark.parametrize("n, bias", [(200, 0.076), (1000, 0.040), (4000, 0.024)])
+@pytest.mark.parametrize(
+    "n, bias",
+    [
+        (200, 0.076),
+        pytest.param(1000, 0.040, marks=pytest.mark.slow),
+        pytest.param(4000, 0.024, marks=pytest.mark.slow),
+    ],
+)
 def test_bias_of_kernel_densities(n, bias):
     rng = np.random.default_rng(8)
     distances = [

@@ -15,6 +15,7 @@ from skmia.leakage import (
 QUICK = {"n_permutations": 0, "random_state": 0}
 
 
+@pytest.mark.slow
 def test_scikit_learn_checks():
     # Others are in tests/test_common.py. Folds of this one warn of few rows in scikit-learn 1.6.
     tree = DecisionTreeClassifier(max_depth=2, random_state=0)
@@ -58,7 +59,7 @@ def test_constant_features_tell_nothing():
 
 @pytest.mark.parametrize("method", ["kde", "neighbors", "classifier"])
 @pytest.mark.parametrize("n_features", [1, 2])
-@pytest.mark.parametrize("shift", [1.0, 3.0])
+@pytest.mark.parametrize("shift", [1.0, pytest.param(3.0, marks=pytest.mark.slow)])
 def test_distance_of_normal_laws(method, n_features, shift):
     X, membership = make_normal_features(4000, shift, n_features)
     worst = WorstCaseVulnerability(method, estimator=LogisticRegression(), **QUICK)

@@ -42,7 +42,9 @@ def test_a_pool_that_keeps_no_models_suffices():
     check_attack(LiRA(victim, shadows), records, membership)
 
 
-@pytest.mark.parametrize("kind", ["frame", "sparse", "tensor"])
+@pytest.mark.parametrize(
+    "kind", ["frame", "sparse", pytest.param("tensor", marks=pytest.mark.slow)]
+)
 def test_records_in_other_containers_pass(kind):
     make = {
         "frame": lambda X: pd.DataFrame(X, columns=list("abcde")).assign(name="same"),

@@ -135,7 +135,10 @@ def test_models_that_rank_are_refused(tmp_path):
         read_booster_file(tmp_path / "model.json")
 
 
-@pytest.mark.parametrize("name", FORMATS)
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(one, marks=[pytest.mark.slow] * (one != "xgboost.json")) for one in FORMATS],
+)
 def test_inspect_reads_files_of_boosters(name, tmp_path, capsys):
     data = load_diabetes(as_frame=True)
     table = tmp_path / "table.csv"

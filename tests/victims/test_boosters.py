@@ -277,7 +277,9 @@ def test_evenly_spaced_borders_are_refused():
         read_split_thresholds(model, records.X, 0.5)
 
 
-@pytest.mark.parametrize("make", [make_lightgbm, make_catboost])
+@pytest.mark.parametrize(
+    "make", [make_lightgbm, pytest.param(make_catboost, marks=pytest.mark.slow)]
+)
 def test_members_are_found(make):
     many = {"n_estimators": 60} if make is make_lightgbm else {"iterations": 60}
     model = make_pipeline(StandardScaler(), make("two classes", **many))

@@ -488,7 +488,7 @@ def test_class_weights_that_multiply_draws_are_found(given):
 
 def test_bags_without_weights_are_never_taken_for_weighted_ones():
     rng = np.random.default_rng(0)
-    for seed in range(40):
+    for seed in range(20):
         y = rng.integers(2, size=rng.integers(60, 300))
         model = BaggingClassifier(
             DecisionTreeClassifier(max_depth=1),
@@ -678,7 +678,7 @@ ROUNDINGS = {
 }
 
 
-@pytest.mark.parametrize("name", ROUNDINGS)
+@pytest.mark.parametrize("name", ["2 decimals", pytest.param("float16", marks=pytest.mark.slow)])
 @pytest.mark.parametrize(
     "model, data",
     [

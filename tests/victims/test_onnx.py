@@ -17,6 +17,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from skmia import Records, audit
+from skmia.attacks import LiRA
 from skmia.victims import OnnxClassifier, OnnxRegressor, read_onnx_file
 
 skl2onnx = pytest.importorskip("skl2onnx")
@@ -188,10 +189,9 @@ def test_audit_with_an_estimator_for_shadow_models(tmp_path):
     forest = RandomForestClassifier(10, random_state=0)
     model = clone(forest).fit(X[membership], y[membership])
     victim = read_onnx_file(save(model, X[:1], tmp_path / "m.onnx"))
-    report = audit(victim, Records(X, y), membership, estimator=forest, shadows=4, random_state=0)
-    same = audit(
-        model, Records(X, y), membership, estimator=forest, shadows=4, random_state=0, file=False
-    )
+    settings = {"estimator": forest, "shadows": 4, "random_state": 0, "file": False}
+    settings["attacks"] = {"lira": LiRA()}
+    report, same = (audit(one, Records(X, y), membership, **settings) for one in (victim, model))
     auc = "metric == 'auc' and scope == 'overall'"
     found, expected = (r.to_frame().query(auc)["estimate"] for r in (report, same))
     np.testing.assert_allclose(found, expected, atol=0.01)

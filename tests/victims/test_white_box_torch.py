@@ -298,7 +298,7 @@ def test_rules_agree_with_vmap(name):
 
 
 @pytest.mark.parametrize("name", ["mlp", "conv", "sequence", "prelu", "recurrent"])
-@pytest.mark.parametrize("chunk_size", [1, 3, 100])
+@pytest.mark.parametrize("chunk_size", [3, pytest.param(1, marks=pytest.mark.slow), 100])
 def test_size_of_chunks_does_not_matter(name, chunk_size):
     box, X = make_box(name, chunk_size=chunk_size)
     whole, _ = make_box(name)
