@@ -84,7 +84,7 @@ def assert_equal(report, other):
         ((0.5, 0.5), 8, "enough"),
         ((0.5, 0.3), 8, "enough"),
         ((0.3, 0.5, 0.5), 16, "enough"),
-        ((0.1, 0.3, 0.5, 0.5), 32, "enough"),
+        pytest.param((0.1, 0.3, 0.5, 0.5), 32, "enough", marks=pytest.mark.slow),
         ((0.1, 0.3, 0.5, 0.7, 0.9), 64, "most"),
     ],
 )
@@ -164,9 +164,10 @@ def test_an_attack_that_cannot_be_repeated_has_16_models(problem):
 def test_models_that_cannot_be_identified_are_trained_again(problem):
     _, records, membership = problem
     model = make_pipeline(FunctionTransformer(np.add(0, 1).__radd__), TREE)
-    grown = audit(model, records, membership, attacks=GROWING)
-    assert grown.growth["n_shadows"] == 16
-    assert_equal(grown, audit(model, records, membership, attacks=GROWING, shadows=16))
+    attacks = script(0.5, 0.5)
+    grown = audit(model, records, membership, attacks=attacks)
+    assert grown.growth["n_shadows"] == 8
+    assert_equal(grown, audit(model, records, membership, attacks=attacks, shadows=8))
 
 
 # Time
@@ -188,7 +189,7 @@ def clock(monkeypatch):
     return now
 
 
-@pytest.mark.parametrize("budget, n_shadows", [(0.5, 4), (7.9, 4), (8, 8), (15.9, 8), (16, 16)])
+@pytest.mark.parametrize("budget, n_shadows", [(7.9, 4), (8, 8)])
 def test_no_doubling_begins_that_would_take_too_long(problem, clock, budget, n_shadows):
     growing = script(0.1, 0.3, 0.5, 0.7, 0.9)
     growth = audit(*problem, attacks=growing, estimator=TREE, time_budget=budget).growth
@@ -209,8 +210,6 @@ def test_models_in_a_checkpoint_take_no_time(problem, clock, tmp_path):
     assert_equal(again, first)
     assert run(attacks=script(0.1, 0.3, 0.5, 0.7), time_budget=60).growth["n_shadows"] == 32
     assert clock[0] == 34
-    assert run(attacks=script(0.1, 0.3, 0.5, 0.7, 0.9), time_budget=70).growth["n_shadows"] == 64
-    assert clock[0] == 64
 
 
 def test_a_budget_that_suffices_changes_nothing(problem, grown):

@@ -441,7 +441,7 @@ def deal_people(rng, n_people=30, n_rows=6, n_mixed=1):
     return membership, scores, people
 
 
-@pytest.mark.parametrize("n_mixed", [1, 10, 30])
+@pytest.mark.parametrize("n_mixed", [1, pytest.param(10, marks=pytest.mark.slow), 30])
 def test_people_on_both_sides_leave_the_pvalues_valid(n_mixed):
     rng = np.random.default_rng(n_mixed)
     pvalues = []

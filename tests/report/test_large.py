@@ -177,7 +177,9 @@ def test_subsets_give_their_masks_more_than_once():
 # Tables in files
 
 
-@pytest.mark.parametrize("kind", ["records", "copies", "people"])
+@pytest.mark.parametrize(
+    "kind", [pytest.param("records", marks=pytest.mark.slow), "copies", "people"]
+)
 def test_an_audit_is_the_same_with_all_tables_in_files(made, monkeypatch, kind):
     X, y, membership = made
     X = np.round(X[:, :2]) if kind == "copies" else X

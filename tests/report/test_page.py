@@ -17,7 +17,7 @@ from sklearn.tree import DecisionTreeClassifier
 from skmia import Records, audit
 from skmia._core.escaping import as_html
 from skmia._core.pages.curves import draw_roc
-from skmia.attacks import RMIA, ThresholdAttack
+from skmia.attacks import RMIA, LiRA, ThresholdAttack
 from skmia.datasets import make_membership_problem
 from skmia.report._page import render_audit
 
@@ -63,7 +63,8 @@ def make_result(max_depth=None, n=600, model=None, **settings):
     members = records[membership == 1]
     model = model or DecisionTreeClassifier(max_depth=max_depth, random_state=0)
     victim = model.fit(members.X, members.y)
-    settings = {"shadows": 4, "random_state": 0, "group": "city"} | settings
+    attacks = {"threshold (loss)": ThresholdAttack(), "LiRA": LiRA()}
+    settings = {"attacks": attacks, "shadows": 4, "random_state": 0, "group": "city"} | settings
     return audit(victim, records, membership, **settings)
 
 

@@ -149,7 +149,11 @@ NO_PROBABILITIES = {
 @pytest.mark.parametrize(
     "model, refused",
     [
-        (RandomForestClassifier(10, random_state=0), NO_GRADIENTS | NO_OPTIMUM),
+        pytest.param(
+            RandomForestClassifier(10, random_state=0),
+            NO_GRADIENTS | NO_OPTIMUM,
+            marks=pytest.mark.slow,
+        ),
         (MLPClassifier((4,), solver="lbfgs", max_iter=100, random_state=0), NO_NODES | NO_OPTIMUM),
         (LinearSVC(random_state=0), NO_GRADIENTS | NO_NODES | NO_SUMS | NO_PROBABILITIES),
     ],
@@ -158,7 +162,7 @@ NO_PROBABILITIES = {
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_all_attacks_at_once(model, refused, problem, trained):
     pytest.importorskip("torch")
-    records, membership = problem[1][:200], problem[2][:200]
+    records, membership = problem[1][:160], problem[2][:160]
     members = records[membership == 1]
     victim = clone(model).fit(members.X, members.y)
     attacks = make_attacks()
