@@ -5,13 +5,14 @@ import pytest
 from sklearn.linear_model import Ridge
 
 from skmia import Outputs, Records, audit
+from skmia.attacks import ThresholdAttack
 
 N, RNG = 200, np.random.default_rng(0)
 X = RNG.normal(size=(N, 30))
 Y = (X @ RNG.normal(size=(30, 3)) / 5 + RNG.normal(size=(N, 3))) * [1.0, 10.0, 0.1]
 MEMBERS = np.arange(N) < N // 2
 RIDGE = Ridge(0.1).fit(X[MEMBERS], Y[MEMBERS])
-SETTINGS = {"shadows": 8, "controls": False, "random_state": 0}
+SETTINGS = {"shadows": 4, "controls": False, "random_state": 0}
 
 
 def test_an_audit_by_its_natural_call():
@@ -32,7 +33,8 @@ def test_stored_predictions_of_a_model_that_is_not_at_hand():
 
 
 def test_targets_in_another_order_than_the_predictions_are_found():
-    report = audit(RIDGE, Records(X, Y[:, ::-1]), MEMBERS, **SETTINGS)
+    loss = {"loss": ThresholdAttack()}
+    report = audit(RIDGE, Records(X, Y[:, ::-1]), MEMBERS, attacks=loss, **SETTINGS)
     assert report.evidence == "unknown"
 
 
