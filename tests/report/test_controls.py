@@ -43,7 +43,7 @@ def test_what_is_learned_by_heart_is_caught_and_chance_is_not():
     assert list(negative.frame["attack"]) == names
 
 
-@few_and_many(200)
+@few_and_many(120)
 def test_negative_control_fails_at_its_level_only(n_draws):
     failed = []
     for seed in range(n_draws):

@@ -83,9 +83,7 @@ def test_a_rule_that_is_turned_by_20_degrees_is_found_by_both_models_not_by_the_
     [
         (Ridge(), 1.2),
         (Ridge(), 0.4),
-        pytest.param(
-            HistGradientBoostingRegressor(max_iter=30), 1.2, marks=pytest.mark.slow
-        ),
+        pytest.param(HistGradientBoostingRegressor(max_iter=30), 1.2, marks=pytest.mark.slow),
     ],
     ids=str,
 )
@@ -133,7 +131,7 @@ def test_a_warning_is_at_half_a_percent_of_splits_that_correlate_by_one_half(
         assert found.is_warning == is_warning
 
 
-@few_and_many(1000)
+@few_and_many(600)
 def test_splits_end_where_the_others_cannot_lead_to_a_warning(monkeypatch, n_draws):
     """The power that this costs is at most 2%, and no warning rests on fewer splits than five."""
     records, membership = make_alike(200)
@@ -215,7 +213,7 @@ def make_people(seed, n_people=80, n_rows=8):
     return X, y, people, (rng.permutation(n_people) % 2)[people]
 
 
-@few_and_many(100)
+@few_and_many(60)
 def test_rows_of_people_are_no_drift_if_people_are_named(n_draws):
     named = nameless = 0
     for seed in range(n_draws):

@@ -97,7 +97,12 @@ def make_copies():
 AUDITS = {name[5:]: make for name, make in list(globals().items()) if name.startswith("make_")}
 
 
-@pytest.fixture(scope="module", params=AUDITS)
+# A tree that leaks tells what other trees that leak tell.
+LIKE_ANOTHER = ("ties", "copies")
+PARAMS = [pytest.param(one, marks=[pytest.mark.slow] * (one in LIKE_ANOTHER)) for one in AUDITS]
+
+
+@pytest.fixture(scope="module", params=PARAMS)
 def told(request):
     with pytest.MonkeyPatch.context() as patch:
         shrink_models(patch)

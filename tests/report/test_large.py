@@ -107,7 +107,12 @@ def frame(X):
 
 @pytest.mark.parametrize(
     "make",
-    [np.asarray, frame, lambda X: sparse.csr_array(X * (X > -0.5)), lambda X: X.astype(object)],
+    [
+        np.asarray,
+        frame,
+        lambda X: sparse.csr_array(X * (X > -0.5)),
+        pytest.param(lambda X: X.astype(object), marks=pytest.mark.slow),
+    ],
     ids=["array", "frame", "sparse", "objects"],
 )
 def test_a_sample_of_rows_tells_the_scales(made, few_rows, make):

@@ -14,12 +14,14 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from skmia import Records, audit
+from skmia.attacks import LiRA, ThresholdAttack
 from skmia.disparity._test import describe_means
 from skmia.report import AuditReport, check_document
 from skmia.report._document import check_table_document
 from skmia.report._json_schema import number
 from skmia.synthetic import TableReport, audit_table
 
+ATTACKS = {"threshold (loss)": ThresholdAttack(), "LiRA": LiRA()}
 CLASSES = {
     "without regularization": LogisticRegression(C=1e6),
     "a tree": DecisionTreeClassifier(),
@@ -93,6 +95,7 @@ def _check_audit(name, seed, fields=None, n=30):
             model,
             Records(X, y, **fields),
             np.arange(2 * n) < n,
+            attacks="default" if name == "one neighbor" else ATTACKS,
             shadows=4,
             group="people" if "people" in fields else None,
             random_state=0,

@@ -91,8 +91,8 @@ def train_on_both():
     train, held_out = split(*draw(2 * N))
     whole = np.concatenate([train[0], held_out[0]]), np.concatenate([train[1], held_out[1]])
     model = make_tree(max_depth=6).fit(*whole)
-    yield run(model, train, held_out, file=True)
-    yield run(model, whole, draw(seed=14), file=True)
+    yield run(model, train, held_out)
+    yield run(model, whole, draw(seed=14))
 
 
 def turn_columns():
