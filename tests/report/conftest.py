@@ -12,8 +12,23 @@ from skmia import Records, audit
 def quick_audits():
     """Before the audits that a module shares."""
     with pytest.MonkeyPatch.context() as patch:
-        shrink_models(patch)
-        permute_less(patch)
+        shrink(patch)
+        yield
+
+
+def shrink(patch, n_trees=8):
+    """Use small models, and few trees to tell the sides apart without the model."""
+    shrink_models(patch)
+    permute_less(patch)
+    sizes = {0: {"n_estimators": n_trees, "min_samples_leaf": 5}}
+    patch.setattr("skmia._core.blind._SIZES_OF_TREES", sizes)
+
+
+@pytest.fixture(scope="module")
+def sharp_baseline():
+    """More trees, for a small difference between the sides, or for none."""
+    with pytest.MonkeyPatch.context() as patch:
+        shrink(patch, n_trees=20)
         yield
 
 
@@ -34,6 +49,5 @@ def problem():
 def result(problem):
     """Eight shadow models; a rate of 1% is too low for 200 non-members."""
     with pytest.MonkeyPatch.context() as patch:
-        shrink_models(patch)
-        permute_less(patch)
+        shrink(patch)
         return audit(*problem, shadows=8, group="group", fprs=(0.2, 0.01), random_state=0)

@@ -214,7 +214,8 @@ def test_seed_and_jobs(problem, result):
     # Which attack is told depends on the others.
     pd.testing.assert_frame_equal(again.to_frame().drop(columns="told"), expected)
     assert again.baseline == result.baseline
-    other = audit(*problem, **settings, attacks={"LiRA": LiRA()}, random_state=1)
+    settings = {"attacks": {"LiRA": LiRA()}, "shadows": 8}
+    other = audit(*problem, **settings, random_state=1)
     assert not np.array_equal(other.scores["LiRA"], result.scores["LiRA"])
 
 
@@ -458,7 +459,9 @@ def test_model_that_leaks_nothing_has_no_finding():
 # The baseline without the victim
 
 
-def test_baseline_finds_members_that_differ_by_themselves(problem):
+def test_baseline_finds_members_that_differ_by_themselves(problem, monkeypatch):
+    sizes = {0: {"n_estimators": 20, "min_samples_leaf": 5}}
+    monkeypatch.setattr("skmia._core.blind._SIZES_OF_TREES", sizes)
     _, records, membership = problem
     level = {"confidence_level": 0.95, "n_jobs": None, "random_state": 0}
     assert blind_baseline(records, membership == 1, **level).low < 0.5

@@ -24,7 +24,6 @@ from skmia.report import AuditReport, _audit, _document
 from skmia.report._report import draw_picture
 from skmia.report._words import format_rate
 
-
 LOSS = {"t": ThresholdAttack()}
 
 

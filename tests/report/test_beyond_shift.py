@@ -16,6 +16,7 @@ from skmia.report import _budget, recommend_release
 from skmia.report._document import as_audit_document, check_document
 from skmia.report._evidence import list_leaks
 
+pytestmark = pytest.mark.usefixtures("sharp_baseline")
 N = 400
 
 
@@ -38,7 +39,7 @@ def run(model, file=False):
 
 
 @pytest.fixture(scope="module")
-def leaking():
+def leaking(sharp_baseline):
     return run(FOREST.fit(*TRAIN), file=True)
 
 

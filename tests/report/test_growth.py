@@ -212,12 +212,14 @@ def test_models_in_a_checkpoint_take_no_time(problem, clock, tmp_path):
     assert clock[0] == 34
 
 
+@pytest.mark.slow  # budgets that do not suffice, and numbers that stay, are tested above
 def test_a_budget_that_suffices_changes_nothing(problem, grown):
     budgeted = audit(*problem, attacks=GROWING, estimator=TREE, time_budget=1e6)
     assert without_times(budgeted.growth) == without_times(grown.growth)
     assert_equal(budgeted, grown)
 
 
+@pytest.mark.slow  # in each run with a fixed number in test_audit_checkpoint.py
 def test_an_interrupted_audit_goes_on(problem, grown, tmp_path, monkeypatch):
     run = partial(audit, *problem, attacks=GROWING, estimator=TREE)
     fit, fitted = DecisionTreeClassifier.fit, []

@@ -77,7 +77,10 @@ def leaky():
 def test_it_says_what_the_audit_found(leaky):
     text, _ = read(leaky.to_html(title="A tree"))
     assert text.startswith("Severe leakage: A tree Skip to the result skmia A tree")
-    assert "DecisionTreeClassifier \xb7 300 members, 300 others Severe leakage An attacker with" in text
+    assert (
+        "DecisionTreeClassifier \xb7 300 members, 300 others Severe leakage An attacker with"
+        in text
+    )
     for name in leaky.scores:
         assert name in text
     assert "person" in text

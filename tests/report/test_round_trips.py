@@ -48,8 +48,9 @@ def make_table(seed, n):
 # Most models and each table once in each run, a third of all pairs in slow tests.
 MODELS = (*CLASSES, *NUMBERS)
 PAIRS = [(m, t % 6) for t, m in enumerate(MODELS)]
-# A tree tells what one neighbor tells.
-PAIRS[1], PAIRS[6] = (pytest.param(*PAIRS[t], marks=pytest.mark.slow) for t in (1, 6))
+# Trees, and a line without regularization, tell what one neighbor and a line of numbers tell.
+for t in (0, 1, 6):
+    PAIRS[t] = pytest.param(*PAIRS[t], marks=pytest.mark.slow)
 PAIRS += [
     pytest.param(m, t, marks=pytest.mark.slow)
     for m in MODELS
@@ -106,7 +107,14 @@ def _check_audit(name, seed, fields=None, n=30):
 
 
 @pytest.mark.usefixtures("quick_tables")
-@pytest.mark.parametrize("kind", ["copies", "nothing alike", "one value", "tiny"])
+@pytest.mark.parametrize(
+    "kind",
+    [
+        "copies",
+        "tiny",
+        *(pytest.param(one, marks=pytest.mark.slow) for one in ("nothing alike", "one value")),
+    ],
+)
 def test_documents_of_tables(kind):
     rng = np.random.default_rng(0)
     n = 12 if kind == "tiny" else 60

@@ -222,6 +222,8 @@ DOUBTS = {
 
 
 LONG = ("copies", "people", "a part", "small groups")
+# Their first steps are sentences that tests of their checks read as well.
+READ_ELSEWHERE = ("formats", "in the model", "order of columns", "wrong members")
 
 
 @pytest.fixture
@@ -237,7 +239,10 @@ def get_code(report, release="service"):
 
 @pytest.mark.parametrize(
     "doubt",
-    [pytest.param(one, marks=[pytest.mark.slow] * (one in LONG)) for one in DOUBTS],
+    [
+        pytest.param(one, marks=[pytest.mark.slow] * (one in (*LONG, *READ_ELSEWHERE)))
+        for one in DOUBTS
+    ],
 )
 def test_the_first_step_ends_it(doubt, request):
     if doubt in LONG:
@@ -366,7 +371,7 @@ def test_people_on_both_sides_keep_a_model_from_release_until_they_are_on_one():
     assert run_on(np.arange(2 * N)).recommendation.result != "cannot be said"
 
 
-@pytest.mark.parametrize("check", [DriftCheck, FormatsCheck])
+@pytest.mark.parametrize("check", [DriftCheck, pytest.param(FormatsCheck, marks=pytest.mark.slow)])
 def test_fewer_records_end_that_a_check_lacked_memory(check, monkeypatch):
     ask = check.ask
 
