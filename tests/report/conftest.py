@@ -1,11 +1,14 @@
 """An overfitted tree, its records, and an audit of it."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 from quick_audits import permute_less, shrink_models
 from sklearn.tree import DecisionTreeClassifier
 
 from skmia import Records, audit
+from skmia.disparity import DisparityTest
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -22,6 +25,8 @@ def shrink(patch, n_trees=8):
     permute_less(patch)
     sizes = {0: {"n_estimators": n_trees, "min_samples_leaf": 5}}
     patch.setattr("skmia._core.blind._SIZES_OF_TREES", sizes)
+    comparison = partial(DisparityTest, n_permutations=99)
+    patch.setattr("skmia.report._examine.DisparityTest", comparison)
 
 
 @pytest.fixture(scope="module")
