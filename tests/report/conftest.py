@@ -1,19 +1,39 @@
 """An overfitted tree, its records, and an audit of it."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 from quick_audits import permute_less, shrink_models
 from sklearn.tree import DecisionTreeClassifier
 
 from skmia import Records, audit
+from skmia.disparity import DisparityTest
 
 
 @pytest.fixture(autouse=True, scope="module")
 def quick_audits():
     """Before the audits that a module shares."""
     with pytest.MonkeyPatch.context() as patch:
-        shrink_models(patch)
-        permute_less(patch)
+        shrink(patch)
+        yield
+
+
+def shrink(patch, n_trees=8):
+    """Use small models, and few trees to tell the sides apart without the model."""
+    shrink_models(patch)
+    permute_less(patch)
+    sizes = {0: {"n_estimators": n_trees, "min_samples_leaf": 5}}
+    patch.setattr("skmia._core.blind._SIZES_OF_TREES", sizes)
+    comparison = partial(DisparityTest, n_permutations=99)
+    patch.setattr("skmia.report._examine.DisparityTest", comparison)
+
+
+@pytest.fixture(scope="module")
+def sharp_baseline():
+    """More trees, for a small difference between the sides, or for none."""
+    with pytest.MonkeyPatch.context() as patch:
+        shrink(patch, n_trees=20)
         yield
 
 
@@ -34,6 +54,5 @@ def problem():
 def result(problem):
     """Eight shadow models; a rate of 1% is too low for 200 non-members."""
     with pytest.MonkeyPatch.context() as patch:
-        shrink_models(patch)
-        permute_less(patch)
+        shrink(patch)
         return audit(*problem, shadows=8, group="group", fprs=(0.2, 0.01), random_state=0)

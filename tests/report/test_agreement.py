@@ -24,6 +24,7 @@ from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
 
 from skmia import Outputs, Records, audit
+from skmia.attacks import ThresholdAttack
 from skmia.cli._gate import judge, list_findings
 from skmia.report import recommend_release
 from skmia.report._document import check_document
@@ -31,6 +32,7 @@ from skmia.report.agreement import check_agreement
 from skmia.victims import CallableVictim
 
 FOREST = RandomForestClassifier(15, random_state=0)
+TREE = DecisionTreeClassifier(min_samples_leaf=5, random_state=0)
 LINE = make_pipeline(StandardScaler(), LogisticRegression())
 N = 600
 MEMBERS = np.arange(N) < N // 2
@@ -94,7 +96,7 @@ SOUND = {
 }
 
 
-@pytest.mark.parametrize("n_classes", [2, 4])
+@pytest.mark.parametrize("n_classes", [2, pytest.param(4, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("name", SOUND)
 def test_models_on_their_own_table_are_not_stopped(name, n_classes):
     X, y, _ = make_table(n_classes)
@@ -203,9 +205,15 @@ ORDERS = {
 KNOWN = [(name, kind, FOREST) for name in ORDERS for kind in ("probabilities", "labels", "values")]
 UNKNOWN = [(name, "probabilities", None) for name in ORDERS]
 UNKNOWN += [("members shuffled", "labels", None), ("moved by a row", "values", None)]
+# In each run each order of one kind of answers, and without the recipe each kind in one or two.
+IN_EACH_RUN = {*KNOWN[::4], *UNKNOWN[2:5:2], *UNKNOWN[-2:]}
+ANSWERS = [
+    pytest.param(*case, marks=[] if case in IN_EACH_RUN else pytest.mark.slow)
+    for case in KNOWN + UNKNOWN
+]
 
 
-@pytest.mark.parametrize("name, kind, victim", KNOWN + UNKNOWN)
+@pytest.mark.parametrize("name, kind, victim", ANSWERS)
 def test_answers_in_another_order_stop_an_audit(name, kind, victim):
     X, y, target = make_table()
     model = FOREST
@@ -236,8 +244,21 @@ def test_sorted_answers_and_answers_of_another_file_stop_an_audit():
         assert (found.status, found.cause) == ("stop", "rows")
 
 
-@pytest.mark.parametrize("model", [FOREST, LogisticRegression(), KNeighborsClassifier(), SVC()])
-@pytest.mark.parametrize("columns", [slice(None), slice(0, 3)], ids=["all", "some"])
+SCALED = [
+    (model, columns)
+    for columns in (slice(None), slice(0, 3))
+    for model in (FOREST, LogisticRegression(), KNeighborsClassifier(), SVC())
+]
+
+
+# In each run trees and a line of all columns, and the other two of some.
+@pytest.mark.parametrize(
+    "model, columns",
+    [
+        pytest.param(*case, marks=[] if k in (0, 1, 6, 7) else pytest.mark.slow)
+        for k, case in enumerate(SCALED)
+    ],
+)
 def test_a_forgotten_scaler_is_named(model, columns):
     X, y, _ = make_table()
     scaled = StandardScaler().fit(X[MEMBERS]).transform(X)
@@ -332,7 +353,7 @@ def test_values_that_an_encoder_does_not_know_are_named():
     columns = make_column_transformer(
         (OneHotEncoder(handle_unknown="ignore"), ["smoker"]), remainder="passthrough"
     )
-    victim = fit(make_pipeline(columns, FOREST), table, y)
+    victim = fit(make_pipeline(columns, TREE), table, y)
     assert ask(victim, table, y).status == "pass"
     found = ask(victim, table.assign(smoker=" " + table.smoker), y)
     assert (found.status, found.cause) == ("stop", "known values")
@@ -370,7 +391,7 @@ def test_clones_that_select_other_columns_stop_an_audit():
         (OneHotEncoder(handle_unknown="ignore"), make_column_selector(dtype_include="category")),
         (SimpleImputer(), make_column_selector(dtype_include="number")),
     )
-    victim = fit(make_pipeline(columns, FOREST), typed, y)
+    victim = fit(make_pipeline(columns, TREE), typed, y)
     assert ask(victim, typed, y).status == "pass"
     found = ask(victim, table, y)
     assert (found.status, found.cause) == ("stop", "recipe")
@@ -555,7 +576,8 @@ def test_documents_without_numbers_need_the_reason(stopped):
 
 def test_an_audit_that_is_not_stopped_says_what_it_found():
     X, y, _ = make_table()
-    report = audit(fit(FOREST, X, y), Records(X, y), MEMBERS, shadows=4, random_state=0, file=False)
+    settings = {"attacks": {"loss": ThresholdAttack()}, "random_state": 0, "file": False}
+    report = audit(fit(FOREST, X, y), Records(X, y), MEMBERS, **settings)
     first = next(iter(report.checks.values()))
     assert (first.name, first.status, first.finding) == ("model and table", "passed", "pass")
     assert "a clone that has not seen these rows on" in first.text
@@ -597,7 +619,7 @@ def test_calibrations_that_turn_the_answers_round_are_sound(hidden):
     assert ("gives the same answers" in found.text) == (not hidden)
 
 
-@pytest.mark.parametrize("seed", [13, 14, 17])
+@pytest.mark.parametrize("seed", [13, *(pytest.param(k, marks=pytest.mark.slow) for k in (14, 17))])
 def test_a_forgotten_scaler_is_named_where_more_than_half_of_the_skill_is_left(seed):
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(800, 8))

@@ -51,7 +51,7 @@ def as_outputs(model, X, kind):
 
 
 @pytest.mark.parametrize("kind", ["proba", "label"])
-@pytest.mark.parametrize("n_classes", [2, 3, 5])
+@pytest.mark.parametrize("n_classes", [2, pytest.param(3, marks=pytest.mark.slow), 5])
 @pytest.mark.parametrize("model", [LogisticRegression(), RandomForestClassifier(20)])
 def test_codes_that_were_turned_are_found(model, n_classes, kind):
     X, y, membership = make_problem(n_classes)
@@ -92,7 +92,7 @@ WEAK = {
 @pytest.mark.parametrize("name", WEAK)
 def test_models_that_are_weak_or_weighted_are_left_alone(name, signal):
     model, share = WEAK[name]
-    for seed in range(5):
+    for seed in range(2):
         rng = np.random.default_rng(seed)
         X = rng.normal(size=(1500, 5))
         score = signal * X[:, 0] + rng.normal(size=1500)

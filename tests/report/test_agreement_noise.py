@@ -53,7 +53,7 @@ class NoisyRegression(LogisticRegression):
 
 
 @pytest.mark.parametrize("source", ["global", "fresh", "same for each batch"])
-@pytest.mark.parametrize("n", [100, 900])
+@pytest.mark.parametrize("n", [pytest.param(100, marks=pytest.mark.slow), 900])
 def test_noise_of_a_fitted_model_is_told_with_its_cure(source, n):
     X, y, members = make_table(n)
     model = NoisyRegression(source).fit(X[members], y[members])
@@ -156,7 +156,12 @@ class LabelService(Service):
 
 @pytest.mark.parametrize(
     "wrap, kind",
-    [("as it is", "proba"), ("as it is", "label"), ("frozen", "label"), ("in a pipeline", "proba")],
+    [
+        ("as it is", "proba"),
+        ("frozen", "label"),
+        pytest.param("as it is", "label", marks=pytest.mark.slow),
+        pytest.param("in a pipeline", "proba", marks=pytest.mark.slow),
+    ],
 )
 def test_the_mean_of_as_many_answers_as_are_named_is_told_nothing(kind, wrap):
     (X, y, members), wrap = make_table(), WRAPPERS[wrap]

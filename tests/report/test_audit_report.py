@@ -24,6 +24,8 @@ from skmia.report import AuditReport, _audit, _document
 from skmia.report._report import draw_picture
 from skmia.report._words import format_rate
 
+LOSS = {"t": ThresholdAttack()}
+
 
 def test_verdict_names_the_strongest_attack_with_its_interval(problem, result):
     aucs = result.to_frame().query("metric == 'auc' and scope == 'overall'").set_index("attack")
@@ -119,7 +121,7 @@ def test_folders_of_parameters_are_nobody_elses_business(problem, tmp_path):
     model = make_pipeline(StandardScaler(), LogisticRegression())
     model = model.fit(records.X[membership == 1], records.y[membership == 1])
     model.set_params(memory=str(tmp_path / "cache"))
-    result = audit(model, records, membership, attacks={"t": ThresholdAttack()}, random_state=0)
+    result = audit(model, records, membership, attacks=LOSS, file=False, random_state=0)
     assert str(tmp_path) not in result.to_json()
     assert "memory='cache'" in result.victim
 
@@ -263,9 +265,8 @@ def test_the_summary_begins_with_the_levels_and_shows_the_worst_of_many_groups(p
 
 def test_without_a_valid_comparison_there_is_no_table(problem):
     victim, records, membership = problem
-    report = audit(
-        victim, records, 1 - membership, shadows=4, fprs=[0.2], file=False, random_state=0
-    )
+    settings = {"attacks": {"loss": ThresholdAttack()}, "fprs": [0.2], "random_state": 0}
+    report = audit(victim, records, 1 - membership, file=False, **settings)
     assert report.evidence == "reversed"
     lines = report.summary().splitlines()
     assert lines[0].startswith("  ???  NO VERDICT")

@@ -2,11 +2,12 @@
 
 import json
 import re
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.linear_model import LogisticRegression
+from quick_audits import shrink_models_of_tables
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from skmia import audit
@@ -51,6 +52,12 @@ def safe():
 
 @pytest.fixture(scope="module")
 def table():
+    with pytest.MonkeyPatch.context() as patch:
+        shrink_models_of_tables(patch)
+        return audit_of_a_table()
+
+
+def audit_of_a_table():
     rng = np.random.default_rng(0)
 
     def draw(n):
@@ -115,8 +122,8 @@ def test_few_reference_models_leave_a_line_open():
     assert line.spoke.startswith("no: fewer than 8 models")
 
 
-def test_a_model_without_a_file_says_so():
-    found = run_audit(LogisticRegression(C=1e-4), file=False)
+def test_a_model_without_a_file_says_so(leaky):
+    found = replace(leaky, file=None)
     assert find_lines(found, "Membership", "file").told == "Not tested"
     assert find_lines(found, "Reconstruction", "file").told == "Not tested"
 
@@ -126,7 +133,8 @@ def test_a_regression_answers_with_numbers():
     X, y = rng.normal(size=(300, 3)), rng.normal(size=300)
     model = DecisionTreeRegressor(max_depth=3, random_state=0).fit(X[:150], y[:150])
     rows = {"train": (X[:150], y[:150]), "held_out": (X[150:], y[150:])}
-    found = audit(model, **rows, attacks={"LiRA": LiRA()}, file=False, random_state=0)
+    settings = {"attacks": {"LiRA": LiRA()}, "shadows": 4, "file": False, "random_state": 0}
+    found = audit(model, **rows, **settings)
     assert "answers with numbers" in find_lines(found, "Regurgitation", "service").ran
 
 

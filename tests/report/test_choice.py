@@ -76,7 +76,9 @@ def make_audit(seed=0, n=200, model=None, **settings):
     y = (X[:, 0] + rng.normal(size=n) > 0).astype(int)
     inside = rng.permutation(n) % 2 == 1
     model = DecisionTreeClassifier(max_depth=4, random_state=0) if model is None else model
-    settings = {"shadows": 4, "fprs": (0.1,), "file": False} | settings
+    attacks = {"loss": ThresholdAttack(signal="loss"), "LiRA": LiRA()}
+    given = {"attacks": attacks, "shadows": 4, "fprs": (0.1,), "file": False}
+    settings = given | settings
     return audit(
         model.fit(X[inside], y[inside]), Records(X, y), inside, random_state=seed, **settings
     )

@@ -168,7 +168,7 @@ def test_a_route_that_one_audit_left_out_has_no_verdict_and_a_next_step(document
     assert "Audit B again. Its file was not attacked (leave out --quick)." in text
 
 
-@few_and_many(60)
+@few_and_many(30)
 def test_words_and_numbers_agree_in_random_documents(document, n_draws):
     rng = np.random.default_rng(0)
     seen = set()

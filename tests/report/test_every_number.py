@@ -13,6 +13,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from skmia import Records, audit
+from skmia.attacks import LiRA, ThresholdAttack
 from skmia.cli._gate import list_findings
 from skmia.cli._output import format_result
 from skmia.report import AuditReport
@@ -96,13 +97,19 @@ def make_copies():
 AUDITS = {name[5:]: make for name, make in list(globals().items()) if name.startswith("make_")}
 
 
-@pytest.fixture(scope="module", params=AUDITS)
+# A tree that leaks tells what other trees that leak tell.
+LIKE_ANOTHER = ("ties", "copies")
+PARAMS = [pytest.param(one, marks=[pytest.mark.slow] * (one in LIKE_ANOTHER)) for one in AUDITS]
+
+
+@pytest.fixture(scope="module", params=PARAMS)
 def told(request):
     with pytest.MonkeyPatch.context() as patch:
         shrink_models(patch)
         permute_less(patch)
         model, records, membership, settings = AUDITS[request.param]()
-        report = audit(model, records, membership, shadows=4, random_state=0, **settings)
+        settings |= {"attacks": {"loss": ThresholdAttack(), "LiRA": LiRA()}, "shadows": 4}
+        report = audit(model, records, membership, random_state=0, **settings)
     page = report.to_html()
     return Told(report, json.loads(report.to_json()), report.summary(), page, report.to_markdown())
 

@@ -13,6 +13,7 @@ import pytest
 from sklearn.tree import DecisionTreeClassifier
 
 from skmia import Records, audit
+from skmia.attacks import LiRA, ThresholdAttack
 from skmia.disparity import DisparityTest
 from skmia.leakage import WorstCaseVulnerability
 from skmia.metrics import RankingTest
@@ -51,7 +52,9 @@ def problem():
 
 @pytest.fixture(scope="module")
 def result(problem):
-    return audit(*problem, group="kind", shadows=4, fprs=(0.2,), random_state=0)
+    attacks = {"loss": ThresholdAttack(), "LiRA": LiRA()}
+    settings = {"attacks": attacks, "shadows": 4, "fprs": (0.2,), "random_state": 0}
+    return audit(*problem, group="kind", **settings)
 
 
 def assert_visible(text):

@@ -84,7 +84,7 @@ def assert_equal(report, other):
         ((0.5, 0.5), 8, "enough"),
         ((0.5, 0.3), 8, "enough"),
         ((0.3, 0.5, 0.5), 16, "enough"),
-        ((0.1, 0.3, 0.5, 0.5), 32, "enough"),
+        pytest.param((0.1, 0.3, 0.5, 0.5), 32, "enough", marks=pytest.mark.slow),
         ((0.1, 0.3, 0.5, 0.7, 0.9), 64, "most"),
     ],
 )
@@ -142,7 +142,7 @@ def test_the_numbers_are_those_of_a_fixed_number(problem, grown):
 def test_the_number_does_not_depend_on_membership(problem):
     victim, records, membership = problem
     other = np.random.default_rng(1).permutation(membership)
-    settings = {"attacks": {"LiRA": LiRA(), "RMIA": RMIA()}, "estimator": TREE}
+    settings = {"attacks": {"LiRA": LiRA()}, "estimator": TREE}
     one, two = (audit(victim, records, y, **settings).growth for y in (membership, other))
     assert without_times(one) == without_times(two)
 
@@ -164,9 +164,10 @@ def test_an_attack_that_cannot_be_repeated_has_16_models(problem):
 def test_models_that_cannot_be_identified_are_trained_again(problem):
     _, records, membership = problem
     model = make_pipeline(FunctionTransformer(np.add(0, 1).__radd__), TREE)
-    grown = audit(model, records, membership, attacks=GROWING)
-    assert grown.growth["n_shadows"] == 16
-    assert_equal(grown, audit(model, records, membership, attacks=GROWING, shadows=16))
+    attacks = script(0.5, 0.5)
+    grown = audit(model, records, membership, attacks=attacks)
+    assert grown.growth["n_shadows"] == 8
+    assert_equal(grown, audit(model, records, membership, attacks=attacks, shadows=8))
 
 
 # Time
@@ -188,7 +189,7 @@ def clock(monkeypatch):
     return now
 
 
-@pytest.mark.parametrize("budget, n_shadows", [(0.5, 4), (7.9, 4), (8, 8), (15.9, 8), (16, 16)])
+@pytest.mark.parametrize("budget, n_shadows", [(7.9, 4), (8, 8)])
 def test_no_doubling_begins_that_would_take_too_long(problem, clock, budget, n_shadows):
     growing = script(0.1, 0.3, 0.5, 0.7, 0.9)
     growth = audit(*problem, attacks=growing, estimator=TREE, time_budget=budget).growth
@@ -209,16 +210,16 @@ def test_models_in_a_checkpoint_take_no_time(problem, clock, tmp_path):
     assert_equal(again, first)
     assert run(attacks=script(0.1, 0.3, 0.5, 0.7), time_budget=60).growth["n_shadows"] == 32
     assert clock[0] == 34
-    assert run(attacks=script(0.1, 0.3, 0.5, 0.7, 0.9), time_budget=70).growth["n_shadows"] == 64
-    assert clock[0] == 64
 
 
+@pytest.mark.slow  # budgets that do not suffice, and numbers that stay, are tested above
 def test_a_budget_that_suffices_changes_nothing(problem, grown):
     budgeted = audit(*problem, attacks=GROWING, estimator=TREE, time_budget=1e6)
     assert without_times(budgeted.growth) == without_times(grown.growth)
     assert_equal(budgeted, grown)
 
 
+@pytest.mark.slow  # in each run with a fixed number in test_audit_checkpoint.py
 def test_an_interrupted_audit_goes_on(problem, grown, tmp_path, monkeypatch):
     run = partial(audit, *problem, attacks=GROWING, estimator=TREE)
     fit, fitted = DecisionTreeClassifier.fit, []

@@ -361,7 +361,8 @@ def test_few_records_without_a_copy_are_enough_where_they_are_many():
     membership, stranger = np.arange(2000) < 1000, DecisionTreeClassifier(max_depth=3)
     stranger.fit(X[2000:], y[2000:])
     records = Records(X[:2000], y[:2000])
-    report = audit(stranger, records, membership, attacks=ATTACKS, fprs=(0.1,), random_state=0)
+    settings = {"attacks": ATTACKS, "fprs": (0.1,), "file": False, "random_state": 0}
+    report = audit(stranger, records, membership, **settings)
     assert report.duplicates.n_exact > 0.5 * 2000
     assert report.checks["duplicates"].status == "passed"
     assert report.evidence == "none"

@@ -169,16 +169,16 @@ def test_the_p_value_is_that_of_the_exact_test(n_missing):
     membership = np.r_[np.ones(n_missing), np.zeros(20), np.ones(20 - n_missing)].astype(int)
     found = [
         compare_formats(Records(X, np.arange(40)), membership, random_state=seed)
-        for seed in range(20)
+        for seed in range(8)
     ]
     n_drawn = sum(one.n_permutations for one in found)
     pvalue = np.mean([one.pvalue for one in found])
     if n_missing == 6:  # permutations that stop after the tenth vary by a tenth
-        assert n_drawn < 20 * 1999
-        assert pvalue == pytest.approx(exact, abs=4 * exact * np.sqrt(0.1 / 20) + 0.1 * exact)
+        assert n_drawn < 8 * 1999
+        assert pvalue == pytest.approx(exact, abs=4 * exact * np.sqrt(0.1 / 8) + 0.1 * exact)
     else:
-        assert n_drawn == 20 * 1999
-        error = np.sqrt(exact / (20 * 1999))
+        assert n_drawn == 8 * 1999
+        error = np.sqrt(exact / (8 * 1999))
         assert pvalue == pytest.approx(exact + 1 / 2000, abs=4 * error)
 
 
@@ -431,7 +431,7 @@ def test_very_many_records_are_sampled(monkeypatch):
 # The audit
 
 
-@pytest.fixture(scope="module", params=[2, 4])
+@pytest.fixture(scope="module", params=[2, pytest.param(4, marks=pytest.mark.slow)])
 def report(request):
     """A forest that was trained on neither side; the members have fewer decimals, or as many."""
     rng = np.random.default_rng(0)

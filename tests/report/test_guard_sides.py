@@ -69,7 +69,15 @@ def repeat(name):
     return {} if name == "forest" else REPEATED
 
 
-@pytest.mark.parametrize("name", SOUND)
+# In each run a model that is repeated, one that is not, and two with models inside.
+IN_EACH_RUN = ("logistic", "forest", "search", "calibrated")
+
+
+def mark_others(names):
+    return [pytest.param(one, marks=[pytest.mark.slow] * (one not in IN_EACH_RUN)) for one in names]
+
+
+@pytest.mark.parametrize("name", mark_others(SOUND))
 def test_sides_of_sound_audits_pass(name):
     report = run(clone(SOUND[name]).fit(*TRAIN), **repeat(name))
     assert report.checks["sides"].status == "passed"
@@ -77,7 +85,7 @@ def test_sides_of_sound_audits_pass(name):
 
 
 # With a large gap, a small one, none, and answers that no model trained here repeats.
-@pytest.mark.parametrize("name", ["logistic", "naive Bayes", "forest", "neighbors"])
+@pytest.mark.parametrize("name", mark_others(["logistic", "naive Bayes", "forest", "neighbors"]))
 def test_swapped_sides_are_called_so(name):
     report = run(clone(SOUND[name]).fit(*TRAIN), HELD_OUT, TRAIN, **repeat(name))
     assert report.checks["sides"].finding == SWAPPED
@@ -103,7 +111,8 @@ def test_swapped_sides_of_a_service_and_of_a_regression():
     assert (report.evidence, report.checks["sides"].finding) == ("reversed", SWAPPED)
     A, b = make_regression(400, 8, noise=20, random_state=0)
     sides = (A[:200], b[:200]), (A[200:], b[200:])
-    report = run(RandomForestRegressor(8).fit(*sides[0]), sides[1], sides[0])
+    forest = RandomForestRegressor(8, random_state=0).fit(*sides[0])
+    report = run(forest, sides[1], sides[0], **REPEATED)
     assert (report.evidence, report.checks["sides"].finding) == ("reversed", SWAPPED)
     assert "squared error" in report.checks["sides"].text
 
@@ -111,7 +120,13 @@ def test_swapped_sides_of_a_service_and_of_a_regression():
 BASES = {"logistic": LogisticRegression().fit(*TRAIN), "naive Bayes": GaussianNB().fit(*TRAIN)}
 
 
-@pytest.mark.parametrize("base, method", zip(BASES, ["isotonic", "sigmoid"]))
+@pytest.mark.parametrize(
+    "base, method",
+    [
+        ("logistic", "isotonic"),
+        pytest.param("naive Bayes", "sigmoid", marks=pytest.mark.slow),
+    ],
+)
 def test_calibration_on_held_out_rows_is_named(base, method):
     calibrated = CalibratedClassifierCV(FrozenEstimator(BASES[base]), method=method)
     report = run(clone(calibrated).fit(*HELD_OUT), **REPEATED)
@@ -133,9 +148,10 @@ def test_a_stack_of_fitted_models_on_held_out_rows_is_named():
     ("model", "file", "settings"),
     [
         (RandomForestClassifier(8), False, {}),
-        (RandomForestClassifier(8, random_state=0), True, REPEATED),
+        pytest.param(
+            RandomForestClassifier(8, random_state=0), True, REPEATED, marks=pytest.mark.slow
+        ),
         (LogisticRegression(), True, REPEATED),
-        (LogisticRegression(), False, REPEATED),
     ],
 )
 def test_a_model_of_all_rows_has_no_verdict(model, file, settings):
@@ -151,7 +167,11 @@ def test_a_model_of_all_rows_has_no_verdict(model, file, settings):
     assert found.result == "cannot be said" and found.reasons[0] == report.verdict
 
 
-@pytest.mark.parametrize("rows", [IN_MODEL, SWAPPED, "members"])
+# What follows from how well each fits is tested by hand below.
+@pytest.mark.parametrize(
+    "rows",
+    [IN_MODEL, *(pytest.param(rows, marks=pytest.mark.slow) for rows in (SWAPPED, "members"))],
+)
 def test_models_that_cannot_be_repeated_are_weighed_by_their_fit(rows):
     # Random features with a seed that is lost, and a file that states no number of rows.
     given = {IN_MODEL: (X, Y), SWAPPED: HELD_OUT, "members": TRAIN}[rows]
@@ -206,7 +226,7 @@ def test_validation_on_held_out_rows_is_named():
 @pytest.mark.parametrize(
     ("model", "seed"),
     [
-        (HistGradientBoostingClassifier(max_iter=20), 1),
+        pytest.param(HistGradientBoostingClassifier(max_iter=20), 1, marks=pytest.mark.slow),
         (RandomForestClassifier(8, min_samples_leaf=30, random_state=0), 4),
     ],
 )

@@ -160,7 +160,29 @@ def test_there_are_more_than_25_of_them():
     assert len(KINDS) >= 25
 
 
-@pytest.mark.parametrize("name", KINDS)
+# Models whose answers, and what is done with them, are those of another one.
+LIKE_ANOTHER = {
+    "extra trees",
+    "adaptive boosting",
+    "gradient boosting",
+    "bagging",
+    "discriminant analysis",
+    "Gaussian process",
+    "soft vote",
+    "support vectors",
+    "ridge classifier",
+    "hinge by gradients",
+    "forest of regression",
+    "neighbors of regression",
+    "support vectors of regression",
+    "perceptron of regression",
+}
+
+
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(one, marks=[pytest.mark.slow] * (one in LIKE_ANOTHER)) for one in KINDS],
+)
 def test_a_model(name):
     kind = KINDS[name]
     recipe = TREE if isinstance(kind.model, OneOutput) else None
@@ -191,7 +213,9 @@ def test_a_booster(package, model, settings, y, attacks):
     assert attack(booster, Records(X, y)) == (attacks, [])
 
 
-@pytest.mark.parametrize("name", ["forest", "forest of regression"])
+@pytest.mark.parametrize(
+    "name", ["forest", pytest.param("forest of regression", marks=pytest.mark.slow)]
+)
 def test_a_model_in_an_onnx_file(name, tmp_path):
     to_onnx = pytest.importorskip("skl2onnx").to_onnx
     pytest.importorskip("onnxruntime")

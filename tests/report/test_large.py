@@ -107,7 +107,12 @@ def frame(X):
 
 @pytest.mark.parametrize(
     "make",
-    [np.asarray, frame, lambda X: sparse.csr_array(X * (X > -0.5)), lambda X: X.astype(object)],
+    [
+        np.asarray,
+        frame,
+        lambda X: sparse.csr_array(X * (X > -0.5)),
+        pytest.param(lambda X: X.astype(object), marks=pytest.mark.slow),
+    ],
     ids=["array", "frame", "sparse", "objects"],
 )
 def test_a_sample_of_rows_tells_the_scales(made, few_rows, make):
@@ -177,7 +182,10 @@ def test_subsets_give_their_masks_more_than_once():
 # Tables in files
 
 
-@pytest.mark.parametrize("kind", ["records", "copies", "people"])
+@pytest.mark.parametrize(
+    "kind",
+    [*(pytest.param(one, marks=pytest.mark.slow) for one in ("records", "copies")), "people"],
+)
 def test_an_audit_is_the_same_with_all_tables_in_files(made, monkeypatch, kind):
     X, y, membership = made
     X = np.round(X[:, :2]) if kind == "copies" else X

@@ -17,7 +17,7 @@ from sklearn.tree import DecisionTreeClassifier
 from skmia import Records, audit
 from skmia._core.escaping import as_html
 from skmia._core.pages.curves import draw_roc
-from skmia.attacks import RMIA, ThresholdAttack
+from skmia.attacks import RMIA, LiRA, ThresholdAttack
 from skmia.datasets import make_membership_problem
 from skmia.report._page import render_audit
 
@@ -63,25 +63,24 @@ def make_result(max_depth=None, n=600, model=None, **settings):
     members = records[membership == 1]
     model = model or DecisionTreeClassifier(max_depth=max_depth, random_state=0)
     victim = model.fit(members.X, members.y)
-    settings = {"shadows": 4, "random_state": 0, "group": "city"} | settings
+    attacks = {"threshold (loss)": ThresholdAttack(), "LiRA": LiRA()}
+    settings = {"attacks": attacks, "shadows": 4, "random_state": 0, "group": "city"} | settings
     return audit(victim, records, membership, **settings)
 
 
 @pytest.fixture(scope="module")
 def leaky():
-    return make_result()
-
-
-@pytest.fixture(scope="module")
-def counted():
-    """An audit with a rate that its 300 non-members resolve, so that members are counted."""
-    return make_result(fprs=(0.1,))
+    """An audit with a rate that its 300 non-members resolve, and one that they do not."""
+    return make_result(fprs=(0.1, 0.001))
 
 
 def test_it_says_what_the_audit_found(leaky):
     text, _ = read(leaky.to_html(title="A tree"))
     assert text.startswith("Severe leakage: A tree Skip to the result skmia A tree")
-    assert "DecisionTreeClassifier \xb7 300 members, 300 others Severe leakage With the" in text
+    assert (
+        "DecisionTreeClassifier \xb7 300 members, 300 others Severe leakage An attacker with"
+        in text
+    )
     for name in leaky.scores:
         assert name in text
     assert "person" in text
@@ -113,8 +112,8 @@ def test_the_sections_have_their_order_and_a_failed_check_moves_one_up(leaky):
     assert text.index(warning) < text.index("The attacker holds candidate records")
 
 
-def test_each_level_has_its_first_words(counted):
-    document = json.loads(counted.to_json())
+def test_each_level_has_its_first_words(leaky):
+    document = json.loads(leaky.to_json())
     shown = {}
     for name in ("severe", "clear", "slight", "none", "unknown"):
         document["level"]["name"] = document["file"]["level"]["name"] = name
@@ -269,8 +268,8 @@ def test_groups_that_resolve_nothing_are_one_line(leaky):
     assert "city: Rome" not in text.replace("measure: city: Rome", "")
 
 
-def test_dots_are_whole_and_have_one_denominator(counted):
-    document = json.loads(counted.to_json())
+def test_dots_are_whole_and_have_one_denominator(leaky):
+    document = json.loads(leaky.to_json())
     grids = re.findall(
         r'<p class="n">(\S+) <small>of 100.*?class="dot" d="(.*?)"', render_audit(document), re.S
     )

@@ -9,7 +9,7 @@ from random_audits import draw_report
 
 from skmia.report import AuditReport, check_document
 
-BLOCK = 10
+BLOCK = 5
 
 
 @cache
@@ -25,7 +25,7 @@ def check_block(first):
         assert not list_contradictions(tell_drawn(seed)), seed
 
 
-@pytest.mark.parametrize("block", range(2))
+@pytest.mark.parametrize("block", [0])
 def test_nothing_that_is_told_contradicts_a_number(block):
     pytest.importorskip("jinja2")
     check_block(BLOCK * block)
@@ -38,7 +38,7 @@ def test_an_auc_near_zero_is_told_without_an_exponent():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("block", range(2, 39))
+@pytest.mark.parametrize("block", range(1, 78))
 def test_nothing_contradicts_a_number_in_some_hundred_audits(block):
     pytest.importorskip("jinja2")
     check_block(BLOCK * block)
@@ -48,9 +48,9 @@ def test_nothing_contradicts_a_number_in_some_hundred_audits(block):
     "seed",
     # In the one of 1563 the upper end of a rate is nearly 1.
     [
-        *range(1000, 1010),
+        *range(1000, 1005),
         1563,
-        *(pytest.param(k, marks=pytest.mark.slow) for k in range(1010, 1030)),
+        *(pytest.param(k, marks=pytest.mark.slow) for k in range(1005, 1030)),
     ],
 )
 def test_each_number_that_is_told_is_one_of_the_document(seed):

@@ -44,7 +44,7 @@ def test_what_is_measured_is_the_mean_rate_weighted_by_itself():
     assert _count_repeated(alarms.sum(axis=0), is_out.sum(axis=0)) == (1 / 9) / (3 / 9)
 
 
-@pytest.mark.parametrize("n_models", [8, 32])
+@pytest.mark.parametrize("n_models", [8, pytest.param(32, marks=pytest.mark.slow)])
 @pytest.mark.parametrize(
     "draw",
     [

@@ -68,7 +68,11 @@ def test_answers_with_noise_add_nothing(problem):
     assert any("not those of a LogisticRegression of this recipe" in one for one in report.notes)
 
 
-@pytest.mark.parametrize("model", [LogisticRegression(), RidgeCV()], ids=["few", "chosen"])
+@pytest.mark.parametrize(
+    "model",
+    [LogisticRegression(), pytest.param(RidgeCV(), marks=pytest.mark.slow)],
+    ids=["few", "chosen"],
+)
 def test_it_does_not_run_where_it_says_little(model):
     records, membership = make_problem(10 if isinstance(model, LogisticRegression) else 60)
     victim = fit(model, records, membership)

@@ -11,6 +11,7 @@ from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.tree import DecisionTreeClassifier
 
 from skmia import Records, audit
+from skmia.attacks import AnalyticLiRA, LiRA
 from skmia.disclosure import load_policy, render_sheet, structural_checks
 from skmia.report import list_measurements, recommend_release
 from skmia.report._document import check_document
@@ -31,20 +32,20 @@ LAX = replace(
 )
 
 
-def make_audit(model):
+def make_audit(model, attacks):
     model = model.fit(X[MEMBERS], RECORDS.y[MEMBERS])
     settings = {"shadows": 4, "fprs": [0.1], "group": "sex", "random_state": 0}
-    return model, audit(model, RECORDS, MEMBERS, **settings)
+    return model, audit(model, RECORDS, MEMBERS, attacks=attacks, **settings)
 
 
 @pytest.fixture(scope="module")
 def leaky():
-    return make_audit(DecisionTreeClassifier(random_state=0))
+    return make_audit(DecisionTreeClassifier(random_state=0), {"LiRA": LiRA()})
 
 
 @pytest.fixture(scope="module")
 def safe():
-    return make_audit(LogisticRegression(C=1e-3))
+    return make_audit(LogisticRegression(C=1e-3), {"AnalyticLiRA": AnalyticLiRA()})
 
 
 def recommend(found, policy=LAX, **settings):

@@ -8,6 +8,7 @@ import pytest
 from sklearn.tree import DecisionTreeClassifier
 
 from skmia import Outputs, Records, audit
+from skmia.attacks import LiRA
 from skmia.disclosure import load_policy
 from skmia.disclosure._sheet import describe_sheet, render_sheet
 from skmia.report import recommend_release
@@ -38,7 +39,8 @@ def table():
 
 
 def make_audit(model, records):
-    return audit(model, records, MEMBERS, shadows=4, fprs=[0.1], random_state=0)
+    settings = {"attacks": {"LiRA": LiRA()}, "shadows": 4, "fprs": [0.1], "random_state": 0}
+    return audit(model, records, MEMBERS, **settings)
 
 
 @pytest.fixture(scope="module")
@@ -77,7 +79,7 @@ def test_a_sound_audit_has_ticks(table, sound, release):
     assert GAP in list_ticks(sheet) and {*list_ticks(sheet)} & OF_RECORDS
 
 
-@pytest.mark.parametrize("policy", ["research", "cautious"])
+@pytest.mark.parametrize("policy", ["research", pytest.param("cautious", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("release", ["service", "file"])
 @pytest.mark.parametrize("kind", ["columns", "classes"])
 def test_what_rests_on_a_stopped_audit_has_no_tick(table, kind, release, policy):

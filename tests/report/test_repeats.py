@@ -5,6 +5,7 @@ from functools import partial
 
 import numpy as np
 import pytest
+from draws import few_and_many, most_by_chance
 from sklearn.frozen import FrozenEstimator
 from sklearn.tree import DecisionTreeClassifier
 
@@ -77,7 +78,7 @@ def test_victim_unlike_its_shadow_models_is_a_warning(problem):
     _, records, membership = problem
     members = records[membership == 1]
     stump = DecisionTreeClassifier(max_depth=1).fit(members.X, members.y)
-    settings = {"attacks": {"LiRA": LiRA()}, "shadows": 8, "random_state": 0}
+    settings = {"attacks": {"LiRA": LiRA()}, "shadows": 4, "random_state": 0}
     report = audit(stump, records, membership, estimator=DecisionTreeClassifier(), **settings)
     assert report.checks["shadow models"].is_warning
     same = audit(stump, records, membership, **settings)
@@ -91,13 +92,14 @@ def test_without_shadow_models_nothing_is_repeated(problem):
     assert json.loads(report.to_json())["power"] is None
 
 
-def test_groups_at_random_are_not_called_unequal(monkeypatch):
+@few_and_many(200)
+def test_groups_at_random_are_not_called_unequal(monkeypatch, n_draws):
     # Records differ in how well they are guessed, and all rounds have the same ones: in the end
     # any two sets of records differ for a test over rounds.
     rng = np.random.default_rng(0)
     few = partial(DisparityTest, n_permutations=99)  # the level is exact for any such number
     monkeypatch.setattr("skmia.report._examine.DisparityTest", few)
-    n_draws, by_rounds, by_permutation = 40, 0, 0
+    by_rounds, by_permutation = 0, 0
     records = Records(np.arange(200.0)[:, None], np.ones(200))
     right = rng.beta(2, 1, size=200)
     for seed in range(n_draws):
@@ -110,7 +112,7 @@ def test_groups_at_random_are_not_called_unequal(monkeypatch):
         by_rounds += test["anova_pvalue"] <= 0.05
         by_permutation += test["reject"]
     assert by_rounds / n_draws > 0.2
-    assert by_permutation / n_draws <= 0.05 + 4 * np.sqrt(0.05 * 0.95 / n_draws)
+    assert by_permutation <= most_by_chance(n_draws, 0.05)
 
 
 def test_people_with_several_rows_are_permuted_as_a_whole():
@@ -206,12 +208,12 @@ def test_group_too_small_takes_no_part_and_is_named(problem):
 
 def test_difficulty_is_that_for_models_that_know_neither_side():
     rng = np.random.default_rng(0)
-    X = rng.normal(size=(800, 3))
-    membership = rng.permutation(800) % 2
-    careless = np.where((membership == 0) & (rng.random(800) < 0.5), 1, 0)
+    X = rng.normal(size=(500, 3))
+    membership = rng.permutation(500) % 2
+    careless = np.where((membership == 0) & (rng.random(500) < 0.5), 1, 0)
     y = ((X[:, 0] > 0) ^ careless).astype(int)  # labels of the others were taken with less care
     stranger = DecisionTreeClassifier(max_depth=2).fit(X[:50], (X[:50, 0] > 0).astype(int))
-    settings = {"attacks": {"LiRA": LiRA()}, "shadows": 8, "random_state": 0}
+    settings = {"attacks": {"LiRA": LiRA()}, "shadows": 4, "random_state": 0}
     report = audit(stranger, Records(X, y), membership, **settings)
     assert report.difficulty.low > 0.6
     assert report.checks["difficulty"].is_warning and report.evidence == "shift"

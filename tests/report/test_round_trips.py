@@ -14,12 +14,14 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from skmia import Records, audit
+from skmia.attacks import LiRA, ThresholdAttack
 from skmia.disparity._test import describe_means
 from skmia.report import AuditReport, check_document
 from skmia.report._document import check_table_document
 from skmia.report._json_schema import number
 from skmia.synthetic import TableReport, audit_table
 
+ATTACKS = {"threshold (loss)": ThresholdAttack(), "LiRA": LiRA()}
 CLASSES = {
     "without regularization": LogisticRegression(C=1e6),
     "a tree": DecisionTreeClassifier(),
@@ -43,9 +45,12 @@ def make_table(seed, n):
     return X, y, rng
 
 
-# Each model and each table once in each run, a third of all pairs in slow tests.
+# Most models and each table once in each run, a third of all pairs in slow tests.
 MODELS = (*CLASSES, *NUMBERS)
 PAIRS = [(m, t % 6) for t, m in enumerate(MODELS)]
+# Trees, and a line without regularization, tell what one neighbor and a line of numbers tell.
+for t in (0, 1, 6):
+    PAIRS[t] = pytest.param(*PAIRS[t], marks=pytest.mark.slow)
 PAIRS += [
     pytest.param(m, t, marks=pytest.mark.slow)
     for m in MODELS
@@ -91,6 +96,7 @@ def _check_audit(name, seed, fields=None, n=30):
             model,
             Records(X, y, **fields),
             np.arange(2 * n) < n,
+            attacks="default" if name == "one neighbor" else ATTACKS,
             shadows=4,
             group="people" if "people" in fields else None,
             random_state=0,
@@ -100,7 +106,15 @@ def _check_audit(name, seed, fields=None, n=30):
     assert check_document(document) == document
 
 
-@pytest.mark.parametrize("kind", ["copies", "nothing alike", "one value", "tiny"])
+@pytest.mark.usefixtures("quick_tables")
+@pytest.mark.parametrize(
+    "kind",
+    [
+        "copies",
+        "tiny",
+        *(pytest.param(one, marks=pytest.mark.slow) for one in ("nothing alike", "one value")),
+    ],
+)
 def test_documents_of_tables(kind):
     rng = np.random.default_rng(0)
     n = 12 if kind == "tiny" else 60

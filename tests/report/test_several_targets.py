@@ -11,7 +11,7 @@ X = RNG.normal(size=(N, 30))
 Y = (X @ RNG.normal(size=(30, 3)) / 5 + RNG.normal(size=(N, 3))) * [1.0, 10.0, 0.1]
 MEMBERS = np.arange(N) < N // 2
 RIDGE = Ridge(0.1).fit(X[MEMBERS], Y[MEMBERS])
-SETTINGS = {"shadows": 8, "controls": False, "random_state": 0}
+SETTINGS = {"shadows": 4, "controls": False, "random_state": 0}
 
 
 def test_an_audit_by_its_natural_call():

@@ -9,6 +9,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from skmia import Records, audit
+from skmia.attacks import LiRA, ThresholdAttack
 from skmia.report._document import check_document
 from skmia.report._page import render_audit
 
@@ -24,7 +25,14 @@ CASES = {
 }
 
 
-@pytest.mark.parametrize("case", CASES)
+# Each run has one of the two audits of a tree with eight models or of a side of one record.
+SLOW = ("one non-member", "equal points")
+
+
+@pytest.mark.parametrize(
+    "case",
+    [pytest.param(one, marks=[pytest.mark.slow] * (one in SLOW)) for one in CASES],
+)
 def test_every_audit_has_its_files(case, tmp_path):
     victim, n_records, n_members, n_shadows = CASES[case]
     rng = np.random.default_rng(0)
@@ -35,7 +43,9 @@ def test_every_audit_has_its_files(case, tmp_path):
     victim = victim.fit(X[membership], y[membership])
     if hasattr(victim, "classes_") and len(victim.classes_) < 2:
         records = Records(X, np.zeros(n_records, dtype=int), kind=np.arange(n_records) % 3)
-    settings = {"shadows": n_shadows, "group": "kind", "fprs": (0.2,), "random_state": 0}
+    attacks = {"threshold": ThresholdAttack(), "LiRA": LiRA()}
+    settings = {"attacks": attacks, "shadows": n_shadows, "group": "kind", "fprs": (0.2,)}
+    settings["random_state"] = 0
     result = audit(victim, records, membership, **settings)
     names = [path.name for path in result.save(tmp_path)]
     assert names == ["audit.json", "roc.png", "report.html"]

@@ -6,11 +6,19 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
+from quick_audits import shrink_models_of_tables
 
 from skmia.disclosure import load_policy
 from skmia.report import list_measurements, recommend_release
 from skmia.report._document import check_table_document
 from skmia.synthetic import audit_table, excess_risk
+
+
+@pytest.fixture(autouse=True, scope="module")
+def small_models():
+    with pytest.MonkeyPatch.context() as patch:
+        shrink_models_of_tables(patch)
+        yield
 
 
 @pytest.fixture(scope="module")

@@ -241,7 +241,7 @@ def test_leaving_out_gives_no_leak_by_the_label():
 def test_a_model_that_was_trained_elsewhere_does_not_leak():
     # It lacks classes, which are left out on both sides.
     beyond = 0
-    for seed in range(30):
+    for seed in range(15):
         rng = np.random.default_rng(seed)
         X, y, inside = draw_rare_classes(seed)
         elsewhere = rng.permutation(len(y))[:230]
@@ -255,7 +255,7 @@ def test_a_model_that_was_trained_elsewhere_does_not_leak():
         scores = attack.fit(kept).score_samples(kept)
         interval = auc_interval(inside[found.kept], scores)
         beyond += not interval.low <= 0.5 <= interval.high
-    assert binomtest(beyond, 30, 0.05, alternative="greater").pvalue > 0.001
+    assert binomtest(beyond, 15, 0.05, alternative="greater").pvalue > 0.001
 
 
 def test_classes_of_one_record_break_nothing():
@@ -265,7 +265,8 @@ def test_classes_of_one_record_break_nothing():
     X = rng.normal(size=(20, 4))[y] + rng.normal(size=(len(y), 4))
     inside = np.concatenate([np.arange(200) % 2 == 0, np.ones(10, dtype=bool)])
     model = GaussianNB().fit(X[inside], y[inside])
-    found = audit(model, Records(X, y), inside, shadows=4, random_state=0)
+    settings = {"attacks": ATTACKS, "shadows": 4, "random_state": 0, "file": False}
+    found = audit(model, Records(X, y), inside, **settings)
     assert "unknown_classes" not in found.data
     assert all(np.isfinite(scores).all() for scores in found.scores.values())
     # Nobody is shown as found who is not: the classes are in the file, and so are their records.
