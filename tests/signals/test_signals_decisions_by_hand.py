@@ -165,6 +165,9 @@ ANSWERS = {
         (lambda: Confidence().derive_from(ScaledLogit())(array([LOG(3.0)])), [0.75]),
         (lambda: Confidence().derive_from(ScaledLogit(temperature=2.0)), None),
         (lambda: Correctness()(PROBA, ["c", "a"]), [1.0, 0.0]),
+        # A probability of 1 says no more than that it is within the floor of 1; a logit says it.
+        (lambda: ScaledLogit()(Outputs([[1.0, 0.0]], ["a", "b"]), ["a"]), [-LOG(1e-12)]),
+        (lambda: ScaledLogit()(Outputs([[90.0, 0.0]], ["a", "b"], kind="logits"), ["a"]), [90.0]),
     ],
     _perturbation: [
         (lambda: rows_of_numbers(array([[1, 2]])), ([[1, 2]], "ndarray")),

@@ -5,10 +5,8 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.metrics import roc_auc_score
 
 from skmia.synthetic import audit_table
-from skmia.synthetic._table._audit import _get_auc
 from skmia.synthetic._table._evidence import (
     TableGrounds,
     choose_table_evidence,
@@ -180,10 +178,3 @@ def test_bad_input(tables):
         audit_table(real, made, holdout, target="x")
     with pytest.raises(ValueError, match="secrets must be a sequence of columns; got 'work'"):
         audit_table(real, made, holdout, secrets="work")
-
-
-def test_the_auc_of_a_model_of_the_target_is_that_of_scikit_learn():
-    rng = np.random.default_rng(0)
-    for n in range(2, 60, 7):
-        is_last, scores = np.arange(n) % 3 == 0, rng.integers(9, size=n) / 7
-        assert _get_auc(is_last, scores) == roc_auc_score(is_last, scores)

@@ -22,6 +22,7 @@ from ..._core.query import check_generator, draw_samples
 from ..._core.randomness import check_random_state, derive_random_state
 from ..._core.saving import warn_of_failures, write_json, write_text
 from ..._core.types import ArrayLike, PathLike, Seed
+from ...metrics import compute_auc
 from .._adversarial_accuracy import PrivacyLoss
 from .._copy_test import CopyTest, count_unchanged
 from .._neighbors import as_frame, is_number_dtype
@@ -305,22 +306,10 @@ def _choose_metric(column, held):
 
         def auc(y, scores):
             is_last = y == classes[1]
-            return _get_auc(is_last, scores) if 0 < is_last.sum() < len(y) else np.nan
+            return compute_auc(is_last, scores) if 0 < is_last.sum() < len(y) else np.nan
 
         return "AUC", auc
     return "accuracy", lambda y, guess: float(np.mean(y == guess))
-
-
-def _get_auc(is_last, scores):
-    """Return what ``roc_auc_score`` returns, 30 times as fast."""
-    order = np.argsort(-scores, kind="stable")
-    ends = np.append(np.flatnonzero(np.diff(scores[order])), len(scores) - 1)
-    found = np.cumsum(is_last[order])[ends]
-    points = np.stack([1 + ends - found, found])
-    bends = np.diff(points, 2).any(axis=0)
-    points = points[:, np.concatenate([[True], bends, [True]])[: len(ends)]]
-    x, y = np.concatenate([[[0], [0]], points], axis=1) / points[:, -1:]
-    return np.sum(np.diff(x) * (y[1:] + y[:-1]) / 2)
 
 
 def _fit_target_model(table, y, held, y_held, target, metric, seed):
