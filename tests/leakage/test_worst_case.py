@@ -235,6 +235,13 @@ def test_bad_input_is_named(parameters, X, y, message):
         WorstCaseVulnerability(**parameters).fit(X, y)
 
 
+def test_a_summary_of_two_features_names_no_threshold():
+    both = np.column_stack([X[:, 0], X[:, 0] % 3])
+    one, two = (WorstCaseVulnerability("plugin").fit(part, MEMBERSHIP) for part in (X, both))
+    assert "best threshold" in one.summary() and "best threshold" not in two.summary()
+    assert two.threshold_advantage_ is None and "vulnerability" in two.summary()
+
+
 def test_a_fold_without_a_side_is_named():
     class OneSided:
         def split(self, X, y):

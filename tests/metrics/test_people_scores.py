@@ -19,6 +19,8 @@ def test_scores_by_hand(combine, expected):
     assert found.people.tolist() == ["a", "b", "c"]
     assert found.scores.tolist() == expected
     assert found.membership.tolist() == [False, True, False]
+    alone = score_people([5, 2, 3], ["b", "a", "c"], combine=combine, y_true=[1, 0, 1])
+    assert alone.membership.tolist() == [False, True, True]
     assert found.n_records.tolist() == [1, 3, 1]
     columns = np.column_stack([[5, 2, 3, -1, 1], np.zeros(5)])
     both = score_people(columns, NAMES, combine=combine)

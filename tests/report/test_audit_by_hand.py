@@ -502,11 +502,15 @@ def time_training(seed):
     parts = {
         "LapWatch": lambda: NS(lap=lambda: next(laps), load=2.0),
         "train_victim": mock.Mock(return_value=Ridge().fit(rows.X, rows.y)),
+        "query_victim": mock.Mock(),
     }
     with mock.patch.multiple(_cost, **parts):
         _, pace = _cost._time_training("m", rows, [1, 0, 1, 1], seed, "given")
     model, _, mask, used, given = parts["train_victim"].call_args.args
     assert (model, given, mask.tolist()) == ("m", "given", [True, False, True, True])
+    # The second lap is that of the answers for all rows.
+    asked, X = parts["query_victim"].call_args.args
+    assert isinstance(asked, Ridge) and X is rows.X
     return used, tuple(pace)
 
 

@@ -122,6 +122,8 @@ def test_audit_runs_them_when_asked_and_says_what_it_could_not(problem):
 
 def test_no_attack_without_a_victim_is_an_error(problem):
     victim, records, membership = problem
+    with pytest.raises(ValueError, match="membership needs one value for each of"):
+        negative_control(victim, records, membership[:-1], random_state=0)
     with pytest.raises(ValueError, match="without its own victim"):
         negative_control(
             victim, records, membership, attacks={"t": ThresholdAttack(victim)}, random_state=0

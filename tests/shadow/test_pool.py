@@ -156,6 +156,11 @@ def test_smooth_models_are_not_smoothed(records):
 
 @parametrize_refusals(
     (
+        lambda records: ShadowPool.from_scores([[0.0]], [[1]], None),
+        "Expected skmia.Records, got None",
+        TypeError,
+    ),
+    (
         lambda records: fit_pool(DecisionTreeClassifier(), records, resolution=0),
         'resolution=0 leaves .* infinite, .* use resolution="auto"',
     ),

@@ -642,6 +642,8 @@ ANSWERS = {
         (lambda: wrong_size((9000, 2047), np.arange(16) % 16), None),
     ],
     ridge: [
+        # A model holds its weights of records and of columns; and their products.
+        (lambda: ridge.KernelSolver.memory(NS(_centered=np.zeros((2, 5)))), 48 + 80),
         (lambda: why_not_ridge(), 3),
         (lambda: why_not_ridge(2, 3), 2),
         (

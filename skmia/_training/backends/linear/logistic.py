@@ -226,7 +226,7 @@ class CrossEntropies:
     def size(self):
         return self.n_vectors * self.columns.shape[1]
 
-    def gradient(self, points, models, coarse=False):
+    def gradient(self, points, models, coarse):
         """Compute the gradients of some models, of shape (k, size)."""
         columns, weights = self._in_single() if coarse else (self.columns, self.weights)
         k = len(points)
