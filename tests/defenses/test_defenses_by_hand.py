@@ -148,6 +148,8 @@ ANSWERS = {
         (lambda: match_candidates()["advantage_se"], [0.125, 0.0]),
         (lambda: match_candidates()["test_accuracy_of_match"], [0.75, 0.75]),
         (lambda: match_candidates("large")["match"], ["large"] * 3),
+        # In the order in which they were given.
+        (lambda: match_candidates("large")["test_accuracy"], [0.75, 0.625, 0.875]),
         (
             lambda: tell_refusal(lambda: match_candidates("other")),
             "undefended must name candidates (small, large, one, two); got ('other',).",

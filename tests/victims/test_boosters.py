@@ -65,6 +65,11 @@ def test_equations_hold_for_the_true_members(make, kind):
     # Gradients of LightGBM are in single precision.
     assert find_errors(equations, member).max() < (1e-4 if make is make_lightgbm else 1e-12)
     assert find_errors(equations, ~member).max() > 0.1
+    # A leaf states its records and, for each output, its step; of two classes there is none.
+    n_counts = np.isin(equations.rows.toarray(), [0, 1]).all(axis=1).sum()
+    if make is make_catboost:
+        n_steps = {"two classes": 0, "three classes": 3, "regression": 1}[kind]
+        assert len(equations.targets) == (1 + n_steps) * n_counts
 
 
 @pytest.mark.parametrize(
