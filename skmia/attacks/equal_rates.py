@@ -35,7 +35,9 @@ _MOST_RECORDS = 50_000
 # Bins of records of similar centers, whose mean variance counts for as many observations.
 _N_BINS, _PRIOR_COUNT = 12, 4
 
-_TINY = np.finfo(np.float64).tiny
+# Of the largest score: a difference that is rounding, and the least standard deviation. Scores of
+# records on which all models agree would else be what rounding leaves, over next to nothing.
+_ROUNDING, _LEAST_SCALE = 1e-13, 1e-9
 
 
 class _ScoresOutside:
@@ -67,6 +69,7 @@ class _VarianceTrend:
         mean = outside.mean[usable]
         variance = outside.squares[usable] / (outside.count[usable] - 1)
         bins = np.array_split(np.argsort(mean, kind="stable"), min(_N_BINS, max(1, len(mean))))
+        self.largest = np.abs(outside.mean).max(initial=0.0)
         self.centers = np.array([mean[rows].mean() for rows in bins if len(rows)])
         self.variances = np.array([variance[rows].mean() for rows in bins if len(rows)])
 
@@ -75,8 +78,11 @@ class _VarianceTrend:
         usual = np.interp(mean, self.centers, self.variances)
         n_seen = np.maximum(count - 1, 0)
         variance = (_PRIOR_COUNT * usual + squares) / (_PRIOR_COUNT + n_seen)
-        scale = np.sqrt(np.maximum(variance * (1 + 1 / np.maximum(count, 1)), _TINY))
-        return (scores - mean) / scale
+        scale = np.sqrt(variance * (1 + 1 / np.maximum(count, 1)))
+        least = max(_LEAST_SCALE * self.largest, np.finfo(float).tiny)
+        above = scores - mean
+        above = np.where(np.abs(above) > _ROUNDING * self.largest, above, 0.0)
+        return above / np.maximum(scale, least)
 
 
 class EqualRateAttack(BaseAttack):

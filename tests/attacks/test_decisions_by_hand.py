@@ -540,7 +540,7 @@ def measure_confidence():
 
 
 def standardize_rates():
-    trend = NS(centers=array([0.0, 10.0]), variances=array([1.0, 21.0]))
+    trend = NS(centers=array([0.0, 10.0]), variances=array([1.0, 21.0]), largest=10.0)
     given = array([7.0, 3.0]), array([5, 0]), array([5.0, 20.0]), array([4.0, 0.0])
     return equal_rates._VarianceTrend.standardize(trend, *given)
 

@@ -44,6 +44,16 @@ def test_a_standard_score_by_hand():
     np.testing.assert_allclose(found, (5 - 3) / np.sqrt(14 / 3 * 5 / 4))
 
 
+def test_scores_on_which_all_models_agree_are_no_deviation_and_others_stay_finite():
+    scores = np.full((3, 8), 0.1)  # whose mean is not 0.1, by rounding
+    outside = _ScoresOutside(scores, np.ones(scores.shape, dtype=bool))
+    assert (outside.mean != 0.1).all()
+    trend = _VarianceTrend(outside)
+    given = outside.count, outside.mean, outside.squares
+    assert (trend.standardize(scores, *given) == 0).all()
+    np.testing.assert_allclose(trend.standardize(0.3, *given), 0.2 / (1e-9 * 0.1))
+
+
 def count_alarms(n_rounds=10, n=150, n_models=20, rate=0.05):
     """How often each record is flagged when it is out, in independent audits."""
     rng = np.random.default_rng(0)
