@@ -139,7 +139,8 @@ class EqualRateAttack(BaseAttack):
 
     where :math:`v_0` is the mean variance of records with a similar :math:`\bar s`. The threshold
     of a rate is a quantile of such scores of shadow models, each compared with the others, so the
-    tails of few models are in it.
+    tails of few models are in it. A difference within rounding of the largest score is 0, as for
+    records that all models predict alike.
 
     Equal rates cost power if the records that leak most are also the ones that are most often
     flagged by mistake, because the best single threshold makes most of its mistakes on them. With
