@@ -186,8 +186,9 @@ def test_other_results_are_refused(results, error, words, tmp_path):
 
 
 def test_the_command_reads_folders_of_audits(leaky, table, tmp_path, capsys):
-    leaky.save(tmp_path / "model")
-    table.save(tmp_path / "table")
+    for name, found in (("model", leaky), ("table", table)):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "audit.json").write_text(found.to_json(), encoding="utf-8")
     out = tmp_path / "evidence.html"
     words = ["evidence", str(tmp_path / "model"), str(tmp_path / "table"), "--out", str(out)]
     assert main([*words, "--provenance", "purpose=triage"]) == 0

@@ -5,6 +5,7 @@ import math
 import numpy as np
 import pandas as pd
 import pytest
+from cells import slow_but
 from draws import few_and_many, most_by_chance
 from scipy import stats
 from scipy.stats import nhypergeom
@@ -441,7 +442,7 @@ def deal_people(rng, n_people=30, n_rows=6, n_mixed=1):
     return membership, scores, people
 
 
-@pytest.mark.parametrize("n_mixed", [1, pytest.param(10, marks=pytest.mark.slow), 30])
+@pytest.mark.parametrize("n_mixed", slow_but([1, 10, 30], 30))
 def test_people_on_both_sides_leave_the_pvalues_valid(n_mixed):
     rng = np.random.default_rng(n_mixed)
     pvalues = []

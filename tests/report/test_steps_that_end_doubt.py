@@ -223,7 +223,7 @@ DOUBTS = {
 
 LONG = ("copies", "people", "a part", "small groups")
 # Their first steps are sentences that tests of their checks read as well.
-READ_ELSEWHERE = ("formats", "in the model")
+READ_ELSEWHERE = ("formats", "in the model", "swapped", "order of columns", "drift")
 
 
 @pytest.fixture
