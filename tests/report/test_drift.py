@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
+from cells import slow_but
 from draws import few_and_many, most_by_chance
 from joblib import parallel_config
 from scipy import sparse
@@ -108,7 +109,12 @@ def test_wrong_labels_of_one_side_are_found():
 @few_and_many(40)
 @pytest.mark.parametrize(
     "model, n, share",
-    [(LINE, 80, 0.5), (LINE, 400, 0.5), (LINE, 880, 1 / 11), (TREE, 400, 0.5)],
+    [
+        (LINE, 80, 0.5),
+        pytest.param(LINE, 400, 0.5, marks=pytest.mark.slow),
+        (LINE, 880, 1 / 11),
+        (TREE, 400, 0.5),
+    ],
     ids=["sides of 40", "1:1", "1:10", "tree"],
 )
 def test_sides_that_follow_one_rule_are_not_warned_of(model, n, share, n_draws):
@@ -178,7 +184,7 @@ COPIED = {
 
 
 @few_and_many(15)
-@pytest.mark.parametrize("which", COPIED)
+@pytest.mark.parametrize("which", slow_but(COPIED, "members", "a tenth"))
 @pytest.mark.parametrize(
     "model",
     [LINE, pytest.param(TREE, marks=pytest.mark.slow)],

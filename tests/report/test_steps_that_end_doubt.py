@@ -123,7 +123,7 @@ def have_copies():
 def name_the_wrong_members():
     (train, held_out), others = split(*draw(2 * N)), draw(N, seed=12)
     model = make_tree().fit(*others)
-    settings = {"attacks": {"RMIA": RMIA()}, "shadows": 8}
+    settings = {"attacks": {"RMIA": RMIA()}, "shadows": 4}
     yield run(model, train, held_out, **settings)
     yield run(model, others, held_out, **settings)
 

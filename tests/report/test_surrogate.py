@@ -177,7 +177,7 @@ def test_a_weak_stand_in_of_a_deep_boosting_is_no_release():
     """Its models leak as little as it seems to, and it fits its members more closely."""
     records, membership = make_hard(3000, 0.07)
     members = records[membership]
-    deep = GradientBoostingClassifier(n_estimators=60, max_depth=8, random_state=0)
+    deep = GradientBoostingClassifier(n_estimators=30, max_depth=8, random_state=0)
     service = ask(deep.fit(members.X, members.y))
     attacks = {"RMIA": RMIA(), "LiRA": LiRA()}
     settings = {"attacks": attacks, "estimator": GaussianNB(), "shadows": 8, "fprs": [0.01]}
@@ -329,9 +329,9 @@ def test_a_table_of_columns_of_all_kinds(kind):
 
 def test_numbers_have_a_stand_in():
     rng = np.random.default_rng(0)
-    X = rng.normal(size=(800, 4))
-    y = X @ np.arange(4.0) + rng.normal(size=800)
-    membership = rng.permutation(800) < 400
+    X = rng.normal(size=(400, 4))
+    y = X @ np.arange(4.0) + rng.normal(size=400)
+    membership = rng.permutation(400) < 200
     model = Ridge().fit(X[membership], y[membership])
     records = Records(X, y).with_outputs(model)
     attacks = {"LiRA": LiRA()}
