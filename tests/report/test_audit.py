@@ -245,6 +245,7 @@ def test_default_attacks_depend_on_the_number_of_shadow_models(problem, result):
     assert list(result.settings["attacks"].values()) == [*singles, "StackedAttack()"]
 
 
+@pytest.mark.slow  # test_budget.py and test_recovered.py find this attack among those that run
 def test_linear_models_are_also_attacked_in_closed_form(problem):
     _, records, membership = problem
     victim = fit_victim(records, membership, LogisticRegression())

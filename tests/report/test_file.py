@@ -111,7 +111,7 @@ def draw_two_classes(n, n_columns, seed=0):
 @pytest.mark.parametrize(
     "model, n_sums, n",
     [
-        (GaussianNB(), 42, 3000),
+        pytest.param(GaussianNB(), 42, 3000, marks=pytest.mark.slow),
         (QuadraticDiscriminantAnalysis(), 132, 200),
         pytest.param(GaussianNB(), 42, 200, marks=pytest.mark.slow),
         pytest.param(QuadraticDiscriminantAnalysis(), 132, 3000, marks=pytest.mark.slow),
@@ -268,6 +268,7 @@ def test_training_rows_that_are_not_audited_are_counted():
     assert "25% of which are not among them" in report.file.verdict
 
 
+@pytest.mark.slow  # test_files_not_attacked.py reads what is told of such audits
 def test_what_has_no_file_is_said_nothing_of():
     model = LogisticRegression().fit(MEMBERS.X, MEMBERS.y)
     service = CallableVictim(model.predict_proba, classes=[0, 1]).fit(MEMBERS.X, MEMBERS.y)

@@ -302,9 +302,10 @@ def test_a_curve_begins_where_ten_false_positives_are(leaky):
             make_pipeline(StandardScaler(), DecisionTreeClassifier()),
             "DecisionTreeClassifier in a Pipeline",
         ),
-        (
+        pytest.param(
             GridSearchCV(DecisionTreeClassifier(), {"max_depth": [2, 3]}, cv=2),
             "DecisionTreeClassifier in a search",
+            marks=pytest.mark.slow,
         ),
     ],
 )
