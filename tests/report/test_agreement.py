@@ -205,8 +205,8 @@ ORDERS = {
 KNOWN = [(name, kind, FOREST) for name in ORDERS for kind in ("probabilities", "labels", "values")]
 UNKNOWN = [(name, "probabilities", None) for name in ORDERS]
 UNKNOWN += [("members shuffled", "labels", None), ("moved by a row", "values", None)]
-# In each run each order of one kind of answers, and without the recipe each kind in one or two.
-IN_EACH_RUN = {*KNOWN[::4], *UNKNOWN[2:5:2], *UNKNOWN[-2:]}
+# In each run each order once, each kind of answers once, and without the recipe each kind once.
+IN_EACH_RUN = {*KNOWN[::7], *UNKNOWN[4:5], *UNKNOWN[-2:]}
 ANSWERS = [
     pytest.param(*case, marks=[] if case in IN_EACH_RUN else pytest.mark.slow)
     for case in KNOWN + UNKNOWN
@@ -218,7 +218,7 @@ def test_answers_in_another_order_stop_an_audit(name, kind, victim):
     X, y, target = make_table()
     model = FOREST
     if kind == "values":
-        model, y = RandomForestRegressor(15, random_state=0), target
+        model, y = RandomForestRegressor(6, random_state=0), target
     order = ORDERS[name](np.arange(N), np.random.default_rng(3))
     outputs = answer(fit(model, X, y), X)[order]
     outputs = outputs.as_labels() if kind == "labels" else outputs
@@ -251,11 +251,11 @@ SCALED = [
 ]
 
 
-# In each run trees and a line of all columns, and the other two of some.
+# In each run trees and a line of all columns, and a machine of some.
 @pytest.mark.parametrize(
     "model, columns",
     [
-        pytest.param(*case, marks=[] if k in (0, 1, 6, 7) else pytest.mark.slow)
+        pytest.param(*case, marks=[] if k in (0, 1, 7) else pytest.mark.slow)
         for k, case in enumerate(SCALED)
     ],
 )
@@ -299,7 +299,7 @@ def test_one_column_in_another_unit_is_named_by_a_scaler_and_by_trees():
         assert "column 'c'" in found.text and "number" not in found.text
 
 
-@pytest.mark.parametrize("n_classes", [2, 4])
+@pytest.mark.parametrize("n_classes", [pytest.param(2, marks=pytest.mark.slow), 4])
 def test_labels_that_are_coded_otherwise_are_named(n_classes):
     X, y, _ = make_table(n_classes)
     found = ask(fit(FOREST, X, y), X, (y + 1) % n_classes)
@@ -311,7 +311,7 @@ def test_labels_that_are_coded_otherwise_are_named(n_classes):
 def test_targets_in_other_units_are_named():
     X, _, score = make_table()
     target = np.exp(0.5 * score + 4)
-    model = RandomForestRegressor(15, random_state=0)
+    model = RandomForestRegressor(6, random_state=0)
     turned = {
         "exp(answer)": np.log(target),
         "the answers taken as standardized": (target - target.mean()) / target.std(),

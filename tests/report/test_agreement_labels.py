@@ -12,6 +12,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from skmia import Outputs, Records, audit
 from skmia._core.splits import number_units
+from skmia.attacks import ThresholdAttack
 from skmia.cli._gate import judge, list_findings
 from skmia.report._document import check_document
 from skmia.report.agreement import _assignment as labels
@@ -223,7 +224,13 @@ def test_swapped_membership_stays_reversed_and_names_the_fit():
     X, y, membership = make_problem(n=600)
     fitted = DecisionTreeClassifier(random_state=0).fit(X[membership], y[membership])
     report = audit(
-        fitted, Records(X, y), ~membership, shadows=4, fprs=(0.1,), file=False, random_state=0
+        fitted,
+        Records(X, y),
+        ~membership,
+        attacks={"loss": ThresholdAttack()},
+        fprs=(0.1,),
+        file=False,
+        random_state=0,
     )
     assert report.evidence == "reversed"
     accuracy = 100 * fitted.score(X[~membership], y[~membership])

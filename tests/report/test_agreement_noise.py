@@ -157,7 +157,7 @@ class LabelService(Service):
 @pytest.mark.parametrize(
     "wrap, kind",
     [
-        ("as it is", "proba"),
+        pytest.param("as it is", "proba", marks=pytest.mark.slow),
         ("frozen", "label"),
         pytest.param("as it is", "label", marks=pytest.mark.slow),
         pytest.param("in a pipeline", "proba", marks=pytest.mark.slow),

@@ -103,7 +103,10 @@ linux = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="limits 
 
 @pytest.fixture(scope="module")
 def found():
-    """Three audits in one program: to start it takes longer than an audit."""
+    """Three audits in one program: to start it takes longer than an audit.
+
+    The tests that read it are slow; quick ones raise what a machine without memory raises.
+    """
     return run_limited(
         """
         class Wide(ThresholdAttack):
@@ -136,6 +139,7 @@ def found():
 
 
 @linux
+@pytest.mark.slow
 def test_a_linear_model_of_many_classes_is_audited_without_what_is_too_large(found):
     found = found["many classes"]
     assert "706 MB for a matrix of 5,040 x 5,040 coefficients" in found["refused"]
@@ -145,6 +149,7 @@ def test_a_linear_model_of_many_classes_is_audited_without_what_is_too_large(fou
 
 
 @linux
+@pytest.mark.slow
 def test_an_attack_that_does_not_fit_memory_is_left_out(found):
     found = found["wide"]
     (note,) = [note for note in found["notes"] if note.startswith("wide was left out")]
@@ -153,6 +158,7 @@ def test_an_attack_that_does_not_fit_memory_is_left_out(found):
 
 
 @linux
+@pytest.mark.slow
 def test_shadow_models_that_do_not_fit_memory_leave_the_other_attacks(found):
     found = found["no pool"]
     assert found["attacks"] == ["threshold (loss)"] and found["n_shadows"] == 0
@@ -240,6 +246,30 @@ def safe():
 @pytest.fixture(scope="module")
 def leaky():
     return fit(DecisionTreeClassifier(random_state=0))
+
+
+class Wide(ThresholdAttack):
+    def _fit(self, records, membership):
+        fail()
+
+
+def test_an_attack_that_finds_no_memory_is_left_out(leaky):
+    attacks = {"wide": Wide(), "loss": ThresholdAttack()}
+    report = audit(leaky, RECORDS, MEMBERS, attacks=attacks, **SETTINGS)
+    (note,) = [note for note in report.notes if note.startswith("wide was left out")]
+    assert note == "wide was left out: Memory did not suffice: 8.6 GB could not be had at once."
+    assert list(report.scores) == ["loss"] and note in report.reference["left_out"]
+
+
+def test_a_pool_that_finds_no_memory_leaves_the_other_attacks(safe, monkeypatch):
+    monkeypatch.setattr(ShadowPool, "fit", fail)
+    attacks = {"loss": ThresholdAttack(), "LiRA": LiRA()}
+    report = audit(safe, RECORDS, MEMBERS, attacks=attacks, **SETTINGS)
+    assert list(report.scores) == ["loss"] and report.settings["n_shadows"] == 0
+    (note,) = [one for one in report.reference["left_out"] if one.startswith("LiRA was left out")]
+    assert "No shadow models could be trained: memory did not suffice: 8.6 GB" in note
+    # Nothing was found, and nothing could have been: that is not the absence of leakage.
+    assert report.checks["shadow models"].is_error and report.evidence == "unknown"
 
 
 def test_what_was_left_out_is_never_a_reason_to_release(safe, leaky, monkeypatch):
@@ -372,7 +402,7 @@ def test_max_bytes_is_what_file_and_attacks_without_shadow_models_may_hold():
     assert "are allowed" in note and "max_bytes" in note
     assert report.file.attack is None or report.file.attack.max_bytes == 20_000
     # What a user names is refused by the same limit.
-    named = {"AnalyticLiRA": AnalyticLiRA(), "LiRA": LiRA()}
+    named = {"AnalyticLiRA": AnalyticLiRA(), "loss": ThresholdAttack()}
     settings |= {"attacks": named}
     report = audit(model, records, inside, **settings, max_bytes=1e9)
     assert "AnalyticLiRA" in report.scores and report.file.attack.max_bytes == 1e9

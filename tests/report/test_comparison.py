@@ -105,7 +105,7 @@ def test_attacks_of_one_name_with_other_parameters_are_not_compared(document):
     assert left_out == (("LiRA", "shadow models of another recipe"),)
 
 
-@pytest.mark.parametrize("way", ["service", "file"])
+@pytest.mark.parametrize("way", [pytest.param("service", marks=pytest.mark.slow), "file"])
 def test_a_group_that_became_worse_is_named(document, way):
     other = copy.deepcopy(document)
     for one, auc in ((document, 0.51), (other, 0.999)):

@@ -49,7 +49,7 @@ def decide(model, y, release, **settings):
 def leaky():
     """A forest whose answers leak and whose labels do not."""
     attacks = {"LiRA": LiRA()}
-    forest = RandomForestClassifier(10, max_features=1, random_state=0)
+    forest = RandomForestClassifier(5, max_features=1, random_state=0)
     return decide(forest, CLEAR, "file", attacks=attacks)
 
 
@@ -71,7 +71,7 @@ def test_labels_alone_help_where_only_answers_leak(leaky):
 
 def test_the_generalization_gap_is_measured_under_each_condition(leaky):
     report, conditions, _ = leaky
-    model = RandomForestClassifier(10, max_features=1, random_state=0)
+    model = RandomForestClassifier(5, max_features=1, random_state=0)
     model.fit(X[MEMBERS], CLEAR[MEMBERS])
     records, gaps = Records(X, CLEAR), {}
     for condition in conditions:
@@ -132,7 +132,7 @@ def test_changes_that_the_answers_allow(model, y, names):
 
 def test_answers_that_are_rounded_already(leaky):
     report, _, _ = leaky
-    model = RandomForestClassifier(10, max_features=1, random_state=0)
+    model = RandomForestClassifier(5, max_features=1, random_state=0)
     model.fit(X[MEMBERS], CLEAR[MEMBERS])
     few = replace(report, settings=report.settings | {"n_shadows": 0})
     assert measure_conditions(few, model, Records(X, CLEAR), decimals=1) == []
@@ -161,11 +161,11 @@ WRONG = {
 }
 
 
-@pytest.mark.parametrize("release", ["service", "file"])
+@pytest.mark.parametrize("release", [pytest.param("service", marks=pytest.mark.slow), "file"])
 @pytest.mark.parametrize("name", WRONG)
 def test_wrong_arguments_are_refused_before_any_training(leaky, monkeypatch, name, release):
     given, message = WRONG[name]
-    model = RandomForestClassifier(10, max_features=1, random_state=0)
+    model = RandomForestClassifier(5, max_features=1, random_state=0)
     model.fit(X[MEMBERS], CLEAR[MEMBERS])
     asked = {"model": model, "records": Records(X, CLEAR), "release": release, "policy": POLICY}
 
@@ -180,8 +180,8 @@ def test_wrong_arguments_are_refused_before_any_training(leaky, monkeypatch, nam
 
 def test_stored_answers_are_changed_like_those_of_a_model(leaky):
     report, measured, _ = leaky
-    recipe = RandomForestClassifier(10, max_features=1, random_state=0)
-    model = RandomForestClassifier(10, max_features=1, random_state=0)
+    recipe = RandomForestClassifier(5, max_features=1, random_state=0)
+    model = RandomForestClassifier(5, max_features=1, random_state=0)
     records = Records(X, CLEAR).with_outputs(model.fit(X[MEMBERS], CLEAR[MEMBERS]))
     settings = {"estimator": recipe, "policy": POLICY, "decimals": 2}
     found = measure_conditions(report, None, records, **settings)

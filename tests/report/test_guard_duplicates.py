@@ -5,6 +5,7 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 import pytest
+from cells import slow_but
 from draws import few_and_many, most_by_chance
 from scipy import sparse
 from scipy.spatial.distance import cdist
@@ -337,7 +338,7 @@ def draw_coarse(rng, n):
 
 
 @few_and_many(20)
-@pytest.mark.parametrize("n, n_members", [(600, 300), (1100, 100)])
+@pytest.mark.parametrize("n, n_members", slow_but([(600, 300), (1100, 100)], (600, 300)))
 def test_copies_of_a_coarse_table_hide_nothing(n, n_members, n_draws):
     passed = 0
     for seed in range(n_draws):

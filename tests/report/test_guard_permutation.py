@@ -5,6 +5,7 @@ import math
 import numpy as np
 import pandas as pd
 import pytest
+from cells import slow_but
 from draws import few_and_many, most_by_chance
 from scipy import stats
 from scipy.stats import nhypergeom
@@ -134,7 +135,7 @@ def test_flags_of_the_wrong_sign_are_as_rare_as_they_may_be():
     rng = np.random.default_rng(0)
     flagged = []
     for seed in range(N_DRAWS):
-        scores = {f"a{k}": rng.normal(size=40) for k in range(10)}
+        scores = {f"a{k}": rng.normal(size=40) for k in range(5)}
         result = permutation_test(np.arange(40) % 2, scores, n_permutations=39, random_state=seed)
         flagged.append(result.frame["pvalue_below"].min() <= 0.05)
     assert within(np.mean(flagged), 0.05)
@@ -390,8 +391,8 @@ def test_parts_are_corrected_for():
     found, below = [], []
     for seed in range(N_DRAWS):
         membership = rng.permutation(80) % 2
-        groups = rng.integers(0, 12, 80)
-        subsets = [("field", str(one), groups == one) for one in range(12)]
+        groups = rng.integers(0, 6, 80)
+        subsets = [("field", str(one), groups == one) for one in range(6)]
         settings = {"subsets": subsets, "n_permutations": 39, "random_state": seed}
         frame = permutation_test(membership, rng.normal(size=80), **settings).frame
         found.append(frame["pvalue_adjusted"].min())
@@ -441,7 +442,7 @@ def deal_people(rng, n_people=30, n_rows=6, n_mixed=1):
     return membership, scores, people
 
 
-@pytest.mark.parametrize("n_mixed", [1, pytest.param(10, marks=pytest.mark.slow), 30])
+@pytest.mark.parametrize("n_mixed", slow_but([1, 10, 30], 30))
 def test_people_on_both_sides_leave_the_pvalues_valid(n_mixed):
     rng = np.random.default_rng(n_mixed)
     pvalues = []

@@ -23,7 +23,7 @@ from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
 
 from skmia import Records, audit
-from skmia.attacks import LiRA
+from skmia.attacks import LiRA, ThresholdAttack
 from skmia.inspection import inspect_model
 from skmia.report import recommend_release
 from skmia.report._training_rows import ELSEWHERE, compare_training_rows
@@ -98,7 +98,7 @@ def test_a_file_without_a_number_says_nothing():
 def hidden():
     rows = N + N_HIDDEN
     model = RandomForestClassifier(20, min_samples_leaf=3, random_state=0).fit(X[:rows], Y[:rows])
-    settings = {"attacks": {"LiRA": LiRA()}, "shadows": 4, "fprs": [0.02], "random_state": 0}
+    settings = {"attacks": {"loss": ThresholdAttack()}, "fprs": [0.02], "random_state": 0}
     return model, audit(model, Records(X, Y), MEMBERSHIP, **settings)
 
 

@@ -162,6 +162,8 @@ def test_there_are_more_than_25_of_them():
 
 # Models whose answers, and what is done with them, are those of another one.
 LIKE_ANOTHER = {
+    "perceptron",
+    "search",
     "extra trees",
     "adaptive boosting",
     "gradient boosting",

@@ -110,7 +110,7 @@ def frame(X):
     [
         np.asarray,
         frame,
-        lambda X: sparse.csr_array(X * (X > -0.5)),
+        pytest.param(lambda X: sparse.csr_array(X * (X > -0.5)), marks=pytest.mark.slow),
         pytest.param(lambda X: X.astype(object), marks=pytest.mark.slow),
     ],
     ids=["array", "frame", "sparse", "objects"],

@@ -199,7 +199,7 @@ def test_a_difference_of_the_records_themselves_is_a_warning():
     shifted = Records(records.X + 2 * membership[:, None], records.y)
     members = shifted[membership == 1]
     victim = DecisionTreeClassifier(max_depth=1).fit(members.X, members.y)
-    settings = {"attacks": {"RMIA": RMIA()}, "shadows": 4, "random_state": 0}
+    settings = {"attacks": {"loss": ThresholdAttack()}, "file": False, "random_state": 0}
     result = audit(victim, shifted, membership, **settings)
     text, _ = read(result.to_html())
     assert "No verdict Members and non-members differ even without the model." in text
@@ -302,9 +302,10 @@ def test_a_curve_begins_where_ten_false_positives_are(leaky):
             make_pipeline(StandardScaler(), DecisionTreeClassifier()),
             "DecisionTreeClassifier in a Pipeline",
         ),
-        (
+        pytest.param(
             GridSearchCV(DecisionTreeClassifier(), {"max_depth": [2, 3]}, cv=2),
             "DecisionTreeClassifier in a search",
+            marks=pytest.mark.slow,
         ),
     ],
 )

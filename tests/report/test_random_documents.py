@@ -9,7 +9,7 @@ from random_audits import draw_report
 
 from skmia.report import AuditReport, check_document
 
-BLOCK = 5
+BLOCK = 3
 
 
 @cache
@@ -38,7 +38,7 @@ def test_an_auc_near_zero_is_told_without_an_exponent():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("block", range(1, 78))
+@pytest.mark.parametrize("block", range(1, 130))
 def test_nothing_contradicts_a_number_in_some_hundred_audits(block):
     pytest.importorskip("jinja2")
     check_block(BLOCK * block)
@@ -48,9 +48,9 @@ def test_nothing_contradicts_a_number_in_some_hundred_audits(block):
     "seed",
     # In the one of 1563 the upper end of a rate is nearly 1.
     [
-        *range(1000, 1005),
+        *range(1000, 1003),
         1563,
-        *(pytest.param(k, marks=pytest.mark.slow) for k in range(1005, 1030)),
+        *(pytest.param(k, marks=pytest.mark.slow) for k in range(1003, 1030)),
     ],
 )
 def test_each_number_that_is_told_is_one_of_the_document(seed):
@@ -70,13 +70,10 @@ def test_each_number_that_is_told_is_one_of_the_document(seed):
 )
 def test_a_word_or_number_that_is_changed_is_found(change):
     pytest.importorskip("jinja2")
-    n_found = 0
     for seed in range(40):
         told = tell_drawn(seed)
         changed = change(told.text)
         if changed != told.text:
             assert list_contradictions(told._replace(text=changed)), seed
-            n_found += 1
-            if n_found == 3:
-                return
-    assert n_found
+            return
+    raise AssertionError("no text was changed")

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from cells import slow_but
 from sklearn.tree import DecisionTreeClassifier
 
 from skmia import Outputs, Records, audit
@@ -80,8 +81,14 @@ def test_a_sound_audit_has_ticks(table, sound, release):
 
 
 @pytest.mark.parametrize("policy", ["research", pytest.param("cautious", marks=pytest.mark.slow)])
-@pytest.mark.parametrize("release", ["service", "file"])
-@pytest.mark.parametrize("kind", ["columns", "classes"])
+@pytest.mark.parametrize(
+    ("kind", "release"),
+    slow_but(
+        [(kind, way) for kind in ("columns", "classes") for way in ("service", "file")],
+        ("columns", "service"),
+        ("classes", "file"),
+    ),
+)
 def test_what_rests_on_a_stopped_audit_has_no_tick(table, kind, release, policy):
     X, y, model = table
     records = Records(X[:, ::-1], y) if kind == "columns" else Records(X, 1 - y)

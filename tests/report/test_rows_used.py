@@ -12,6 +12,7 @@ from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
 
 from skmia import audit
+from skmia.attacks import ThresholdAttack
 from skmia.datasets import make_membership_problem
 from skmia.report._rows_used import describe_dropped_rows, find_used_rows
 
@@ -142,7 +143,13 @@ def test_an_audit_says_it():
     rows = MEMBERSHIP == 1
     model = make(Undersampler()).fit(RECORDS.X[rows], RECORDS.y[rows])
     report = audit(
-        model, RECORDS, MEMBERSHIP, estimator=DecisionTreeClassifier(), shadows=4, random_state=0
+        model,
+        RECORDS,
+        MEMBERSHIP,
+        estimator=DecisionTreeClassifier(),
+        attacks={"loss": ThresholdAttack()},
+        file=False,
+        random_state=0,
     )
     assert "25 of 100 training rows" in " ".join(report.notes)
     assert "25 of 100 training rows" in " ".join(report.summary().split())

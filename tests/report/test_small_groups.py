@@ -34,7 +34,7 @@ def make_outliers(n_outliers, seed=0, n=1000):
     return victim, Records(X, y, kind=kind), membership
 
 
-@pytest.mark.parametrize("n_outliers", [6, 20])
+@pytest.mark.parametrize("n_outliers", [6, pytest.param(20, marks=pytest.mark.slow)])
 def test_a_memorized_group_is_never_passed_over(n_outliers):
     settings = {"group": "kind", "shadows": 16, "random_state": 0, **ONE}
     report = audit(*make_outliers(n_outliers, n=600), **settings)

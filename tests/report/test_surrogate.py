@@ -76,13 +76,13 @@ def decide(form, policy, **settings):
 def neighbors():
     """Without stored answers, which are those of a function in the other model."""
     nearest = KNeighborsClassifier(15, weights="distance")
-    attacks = {"RMIA": RMIA(), "LiRA": LiRA()}
+    attacks = {"RMIA": RMIA()}
     return take_forms(nearest, *make_hard(2400, 0.16), n_forms=2, attacks=attacks)
 
 
 @pytest.fixture(scope="module")
 def logistic():
-    return take_forms(LogisticRegression(), *make_safe(2100))
+    return take_forms(LogisticRegression(), *make_safe(2100), n_forms=2)
 
 
 def test_less_access_is_no_release(neighbors):
@@ -98,10 +98,9 @@ def test_less_access_is_no_release(neighbors):
 
 
 def test_a_safe_model_is_released_in_each_form(logistic):
-    assert [decide(form, "research").result for form in logistic] == ["release"] * 3
+    assert [decide(form, "research").result for form in logistic] == ["release"] * 2
     results = [decide(form, "cautious").result for form in logistic]
-    assert results == ["release", "cannot be said", "cannot be said"]
-    assert logistic[1][0].reference == logistic[2][0].reference
+    assert results == ["release", "cannot be said"]
     found = decide(logistic[1], "cautious")
     assert "stand_in = false" in found.reasons[0] and RECIPE in found.reasons[0]
     # A stand-in that was chosen is not what a statement about estimator= can be about.
@@ -160,7 +159,7 @@ def test_a_number_around_its_limit_needs_the_recipe(logistic):
     assert decide((known, service, records), policy).result == "release with conditions"
 
 
-def test_another_kind_is_no_recipe_of_an_estimator():
+def test_other_parameters_are_no_recipe_of_an_estimator():
     records, membership = make_safe(150)
     members = records[membership]
     model = make_pipeline(StandardScaler(), LogisticRegression()).fit(members.X, members.y)
@@ -168,7 +167,6 @@ def test_another_kind_is_no_recipe_of_an_estimator():
     for estimator, recipe in (
         (make_pipeline(StandardScaler(), LogisticRegression(random_state=1)), "own"),
         (make_pipeline(StandardScaler(), LogisticRegression(C=2.0)), "given"),
-        (GaussianNB(), "given"),
     ):
         report = audit(model, records, membership, estimator=estimator, random_state=0, **settings)
         assert report.reference["recipe"] == recipe
@@ -179,7 +177,7 @@ def test_a_weak_stand_in_of_a_deep_boosting_is_no_release():
     """Its models leak as little as it seems to, and it fits its members more closely."""
     records, membership = make_hard(3000, 0.07)
     members = records[membership]
-    deep = GradientBoostingClassifier(n_estimators=60, max_depth=8, random_state=0)
+    deep = GradientBoostingClassifier(n_estimators=30, max_depth=8, random_state=0)
     service = ask(deep.fit(members.X, members.y))
     attacks = {"RMIA": RMIA(), "LiRA": LiRA()}
     settings = {"attacks": attacks, "estimator": GaussianNB(), "shadows": 8, "fprs": [0.01]}
@@ -241,7 +239,7 @@ def test_why_nothing_could_be_found(change, message):
 
 
 def test_too_few_models_and_no_attack_with_models():
-    records, membership = make_safe(600)
+    records, membership = make_safe(300)
     tree = DecisionTreeClassifier(max_depth=1).fit(records.X[membership], records.y[membership])
     policy = replace(
         load_policy("research"), structure={}, limits={"service": {"auc": 0.9}}, required={}
@@ -255,11 +253,9 @@ def test_too_few_models_and_no_attack_with_models():
     for report, message in (
         (attack({"LiRA": LiRA()}, shadows=4), "8 are needed"),
         (without, "None of the attacks of the audit compares"),
-        (attack({"LiRA": LiRA()}, shadows=8), None),
     ):
         found = decide((report, tree, records), policy)
-        assert found.result == ("release" if message is None else "cannot be said")
-        assert message is None or message in found.reasons[0]
+        assert found.result == "cannot be said" and message in found.reasons[0]
     waived = replace(policy, requires_attacks={"service": ()})
     found = decide((without, tree, records), waived)
     assert found.result == "release" and "waives the rule" in found.remarks[0]
@@ -305,7 +301,7 @@ def test_an_attack_has_as_many_models_as_the_smaller_of_its_pools():
 @pytest.mark.parametrize("kind", ["proba", pytest.param("label", marks=pytest.mark.slow)])
 def test_a_table_of_columns_of_all_kinds(kind):
     rng = np.random.default_rng(0)
-    n = 300
+    n = 200
     frame = pd.DataFrame(
         {
             "age": np.where(rng.random(n) < 0.1, np.nan, rng.integers(20, 80, n)),
@@ -333,9 +329,9 @@ def test_a_table_of_columns_of_all_kinds(kind):
 
 def test_numbers_have_a_stand_in():
     rng = np.random.default_rng(0)
-    X = rng.normal(size=(800, 4))
-    y = X @ np.arange(4.0) + rng.normal(size=800)
-    membership = rng.permutation(800) < 400
+    X = rng.normal(size=(400, 4))
+    y = X @ np.arange(4.0) + rng.normal(size=400)
+    membership = rng.permutation(400) < 200
     model = Ridge().fit(X[membership], y[membership])
     records = Records(X, y).with_outputs(model)
     attacks = {"LiRA": LiRA()}
@@ -354,9 +350,9 @@ def test_numbers_have_a_stand_in():
 
 def test_sparse_tables_and_many_classes():
     rng = np.random.default_rng(0)
-    X = sparse.random(600, 12, 0.3, format="csr", random_state=0)
-    y = np.repeat(np.arange(30), 20)
-    membership = rng.permutation(600) < 300
+    X = sparse.random(300, 12, 0.3, format="csr", random_state=0)
+    y = np.repeat(np.arange(30), 10)
+    membership = rng.permutation(300) < 150
     forest = RandomForestClassifier(5, random_state=0).fit(X[membership], y[membership])
     settings = {"attacks": {"LiRA": LiRA()}, "shadows": 4, "fprs": [0.1], "random_state": 0}
     report = audit(ask(forest), Records(X, y), membership, **settings)
@@ -364,7 +360,7 @@ def test_sparse_tables_and_many_classes():
     assert "LiRA" in report.scores
 
 
-@pytest.mark.parametrize("rows", ["images", "texts"])
+@pytest.mark.parametrize("rows", ["images", pytest.param("texts", marks=pytest.mark.slow)])
 def test_what_no_stand_in_can_take(rows):
     rng = np.random.default_rng(0)
     n = 200
@@ -423,7 +419,7 @@ def test_a_release_needs_the_reference_and_the_requirements(logistic):
             check_document(forged)
 
 
-@pytest.mark.parametrize("release", ["service", "file"])
+@pytest.mark.parametrize("release", [pytest.param("service", marks=pytest.mark.slow), "file"])
 def test_a_release_in_spite_of_leakage_says_so(neighbors, release):
     report, model, records = neighbors[0]
     limits = {release: {"auc": 1.0, "tpr_at_fpr_01": 1.0}}
@@ -456,6 +452,7 @@ def test_safe_models_of_many_rows(kind):
     tree = DecisionTreeClassifier(max_depth=2, random_state=0)
     model = LogisticRegression() if kind == "logistic" else tree
     forms = take_forms(model, records, membership, shadows=8)
+    assert forms[1][0].reference == forms[2][0].reference
     assert [decide(form, "research").result for form in forms] == ["release"] * 3
     assert decide(forms[0], "cautious").result == "release"
 

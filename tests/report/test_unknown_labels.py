@@ -85,7 +85,7 @@ def test_the_audit_is_that_of_the_records_that_are_kept(table, report):
     X, y, inside, is_lost = table
     model = GaussianNB().fit(X[inside], y[inside])
     kept = ~is_lost
-    settings = {"attacks": ATTACKS, "shadows": 4, "random_state": 0}
+    settings = {"attacks": ATTACKS, "shadows": 4, "random_state": 0, "file": False}
     same = audit(model, Records(X[kept], y[kept]), inside[kept], **settings)
     for name, scores in same.scores.items():
         np.testing.assert_array_equal(report.scores[name], scores)
@@ -141,6 +141,7 @@ def test_members_with_unknown_labels_are_left_out_and_doubted(table):
     assert "knows the labels of its training records" in told
 
 
+@pytest.mark.slow  # how labels are compared does not depend on the attacks, and is tested below
 def test_labels_are_numbers():
     X, y, inside = draw_rare_classes(14, as_text=False)
     model = GaussianNB().fit(X[inside], y[inside])
@@ -241,7 +242,7 @@ def test_leaving_out_gives_no_leak_by_the_label():
 def test_a_model_that_was_trained_elsewhere_does_not_leak():
     # It lacks classes, which are left out on both sides.
     beyond = 0
-    for seed in range(15):
+    for seed in range(8):
         rng = np.random.default_rng(seed)
         X, y, inside = draw_rare_classes(seed)
         elsewhere = rng.permutation(len(y))[:230]
@@ -255,7 +256,7 @@ def test_a_model_that_was_trained_elsewhere_does_not_leak():
         scores = attack.fit(kept).score_samples(kept)
         interval = auc_interval(inside[found.kept], scores)
         beyond += not interval.low <= 0.5 <= interval.high
-    assert binomtest(beyond, 15, 0.05, alternative="greater").pvalue > 0.001
+    assert binomtest(beyond, 8, 0.05, alternative="greater").pvalue > 0.001
 
 
 def test_classes_of_one_record_break_nothing():

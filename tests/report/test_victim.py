@@ -165,7 +165,7 @@ FEW = {"max_iter": 3}
         (HistGradientBoostingClassifier(early_stopping=True, validation_fraction=None), None),
         (HistGradientBoostingClassifier(**FEW), None),  # few rows
         (SGDClassifier(loss="log_loss", early_stopping=True), "early_stopping"),
-        (SGDClassifier(loss="log_loss"), None),
+        pytest.param(SGDClassifier(loss="log_loss"), None, marks=pytest.mark.slow),
         (GradientBoostingClassifier(n_estimators=3, n_iter_no_change=1), "n_iter_no_change"),
         (GradientBoostingClassifier(n_estimators=3), None),
     ],
