@@ -179,10 +179,10 @@ def test_as_many_models_are_trained_as_the_pool_has(problem, run, kind):
 @pytest.mark.parametrize(
     ("grid", "n_models", "n_known"),
     [
-        ({"shadows": [2, 4, 8]}, 14, 0),
+        pytest.param({"shadows": [2, 4, 8]}, 14, 0, marks=pytest.mark.slow),
         ({"shadows": [4, 8], "variance": ["shrunk", "pooled"]}, 12, 0),
         ({"shadows__n_estimators": [2, 4, 8]}, 14, 8),
-        ({"shadows__max_samples": [0.25, 0.5]}, 16, 8),
+        pytest.param({"shadows__max_samples": [0.25, 0.5]}, 16, 8, marks=pytest.mark.slow),
         ({"shadows__estimator__max_depth": [2, 3]}, 16, 0),
         ({"shadows__n_jobs": [None, 1]}, 8, 8),
     ],

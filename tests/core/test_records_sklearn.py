@@ -207,7 +207,10 @@ def test_randomized_search(problem):
     assert search.best_score_ == pytest.approx(np.mean(score_by_hand(best, problem)))
 
 
-@pytest.mark.parametrize("search_cv", [HalvingGridSearchCV, HalvingRandomSearchCV])
+@pytest.mark.parametrize(
+    "search_cv",
+    [HalvingGridSearchCV, pytest.param(HalvingRandomSearchCV, marks=pytest.mark.slow)],
+)
 def test_halving_search(problem, search_cv):
     search = search_cv(
         problem.threshold,

@@ -116,7 +116,8 @@ def divergence(evidence, epsilon):
 
 # Of the two that are not spherical, the first differs in the shares of the noise alone.
 QUICK = [
-    pytest.param(*each, marks=[pytest.mark.slow] * (k == 2)) for k, each in enumerate(mechanisms())
+    pytest.param(*each, marks=[pytest.mark.slow] * (k in (1, 2)))
+    for k, each in enumerate(mechanisms())
 ]
 
 
@@ -170,7 +171,7 @@ def proven_epsilon(count, other, n, delta, confidence):
     [
         LaplaceMechanism(0.1),
         GaussianMechanism(0.1),
-        NonSphericalGaussianMechanism(0.1, widths=1),
+        pytest.param(NonSphericalGaussianMechanism(0.1, widths=1), marks=pytest.mark.slow),
         NonSphericalGaussianMechanism(0.1, widths=1, allocation="minimum_trace"),
     ],
     ids=str,

@@ -4,6 +4,7 @@ from functools import partial
 
 import numpy as np
 import pytest
+from cells import slow_but
 from draws import few_and_many, most_by_chance
 from scipy.stats import binom, norm
 from statsmodels.stats.proportion import proportion_confint
@@ -225,7 +226,7 @@ def test_bounds_of_normal_noise_are_rarely_too_high(mu, delta, threshold, n_draw
 # Of many audits without an effect, some scores are surely the wrong way round by chance.
 @pytest.mark.filterwarnings("ignore:The scores separate the runs the wrong way round")
 @few_and_many(N_AUDITS)
-@pytest.mark.parametrize("threshold", THRESHOLDS, ids=str)
+@pytest.mark.parametrize("threshold", slow_but(THRESHOLDS, "bonferroni"), ids=str)
 @pytest.mark.parametrize("mu", [pytest.param(0.0, marks=pytest.mark.slow), 1.0])
 def test_gaussian_bounds_of_normal_noise_are_rarely_too_high(mu, threshold, n_draws):
     truth = gaussian_epsilon(mu, 1e-5)

@@ -359,7 +359,9 @@ def test_gaussian_bounds_of_normal_noise_are_rarely_too_high(mu, n_guesses, n_dr
 
 
 @few_and_many(N_AUDITS)
-@pytest.mark.parametrize("n_guesses", [30, 60, "auto"], ids=str)
+@pytest.mark.parametrize(
+    "n_guesses", [30, pytest.param(60, marks=pytest.mark.slow), "auto"], ids=str
+)
 def test_bounds_of_independent_canaries_are_rarely_too_high(n_guesses, n_draws):
     audit = partial(one_run_order_bound, n_guesses=n_guesses)
     truth = gaussian_epsilon(1.0, 1e-5)

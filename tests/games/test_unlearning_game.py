@@ -138,7 +138,7 @@ def test_half_of_the_forgetting_is_found_by_half(nothing_forgotten):
     [
         pytest.param("finetune", marks=pytest.mark.slow),
         pytest.param("negative", marks=pytest.mark.slow),
-        "relabel",
+        pytest.param("relabel", marks=pytest.mark.slow),
         "noise",
     ],
 )

@@ -346,7 +346,9 @@ def test_colors_differ_with_any_color_vision(vision):
     assert min(np.linalg.norm(a - b) for a, b in itertools.combinations(seen, 2)) > 15
 
 
-@pytest.mark.parametrize("layout", [None, "constrained", "tight"])
+@pytest.mark.parametrize(
+    "layout", [None, pytest.param("constrained", marks=pytest.mark.slow), "tight"]
+)
 @pytest.mark.parametrize(
     "size", [pytest.param((6.4, 4.8), marks=pytest.mark.slow), (3.3, 3.3)], ids=["wide", "small"]
 )
@@ -396,7 +398,7 @@ def test_band_and_chance_line_can_be_left_out(evaluation):
     [
         pytest.param([0.0] * 6, id="tied"),
         pytest.param([1, 1, 1, 0, 0, 0], id="right", marks=pytest.mark.slow),
-        pytest.param([0, 0, 0, 1, 1, 1], id="wrong"),
+        pytest.param([0, 0, 0, 1, 1, 1], id="wrong", marks=pytest.mark.slow),
     ],
 )
 def test_extreme_scores_are_drawn(scores):

@@ -68,7 +68,7 @@ RECORDS = make_records()
 )
 def test_attacks_that_learn_play_the_game(attack):
     settings = {"n_rounds": 1, "random_state": 0}
-    records = RECORDS[:200]
+    records = RECORDS[:100]
     game = membership_game(TREE, attack, records, **settings)
     assert (game["vulnerability"] > 0).all()
     again = membership_game(TREE, attack, records, **settings)

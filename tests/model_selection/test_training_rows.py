@@ -110,7 +110,9 @@ RANDOM = [
     RandomForestClassifier(5, max_samples=0.5),
     MLPClassifier((4,), max_iter=3),
     MLPClassifier((4,), max_iter=3, early_stopping=True),
-    HistGradientBoostingClassifier(max_iter=2, early_stopping=True),
+    pytest.param(
+        HistGradientBoostingClassifier(max_iter=2, early_stopping=True), marks=pytest.mark.slow
+    ),
 ]
 
 

@@ -40,7 +40,7 @@ def test_missing_values_and_constant_numbers_count():
 @pytest.mark.usefixtures("quick_tables")
 def test_the_holdout_shows_what_real_rows_reach():
     rng = np.random.default_rng(0)
-    real, holdout, made = rng.normal(size=(3, 200, 3))
+    real, holdout, made = rng.normal(size=(3, 100, 3))
     report = audit_table(real, made + 1, holdout, random_state=0)
     quality = report.utility.loc["quality"]
     assert quality["high"] < quality["real"] <= 1
