@@ -430,7 +430,7 @@ def test_explicit_pools_and_whole_tables_are_fitted_as_ever(problem):
 
 def test_games_and_audits_train_on_the_records_that_they_are_given(problem):
     tree, records, membership = problem
-    few, inside = records[:100], membership[:100]
+    few, inside = records[:60], membership[:60]
     settings = {"n_rounds": 2, "random_state": 0}
     attack = RMIA(shadows=ShadowPool(tree, 4, store="models"), online=False)
     played, alone = (

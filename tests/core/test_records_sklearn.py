@@ -252,6 +252,7 @@ def test_learning_curve(problem):
     np.testing.assert_allclose(scores[1], score_by_hand(problem.threshold, problem))
 
 
+@pytest.mark.slow  # one more of the tools that all cut records in the same way
 def test_validation_curve(problem):
     _, scores = validation_curve(
         problem.lira,
@@ -265,6 +266,7 @@ def test_validation_curve(problem):
     np.testing.assert_allclose(scores[1], score_by_hand(problem.lira, problem))
 
 
+@pytest.mark.slow  # one more of the tools that all cut records in the same way
 def test_permutation_test_score(problem):
     score, permuted, pvalue = permutation_test_score(
         problem.lira,

@@ -310,6 +310,7 @@ def test_perceptrons_trained_together_play_the_game_of_perceptrons_trained_alone
     assert_same_game(together, alone)
 
 
+@pytest.mark.slow  # perceptrons trained together play it too
 def test_skorch_nets_trained_together_play_the_game_of_nets_trained_alone(monkeypatch):
     torch, skorch = pytest.importorskip("torch"), pytest.importorskip("skorch")
     from skorch.toy import make_classifier

@@ -89,8 +89,8 @@ LOGISTIC = {
 
 
 QUICK = [
-    *(("strong penalty", 2), ("default", 2), ("no intercept", 2), ("no penalty", 2)),
-    *(("weak penalty", 3), ("balanced", 3), ("class weights", 3)),
+    *(("strong penalty", 2), ("no intercept", 2), ("no penalty", 2)),
+    *(("balanced", 3), ("class weights", 3)),
 ]
 
 
