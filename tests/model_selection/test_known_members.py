@@ -55,13 +55,16 @@ RECORDS = make_records()
         RenyiAttack(cv=2),
         QUANTILES,
         make_pipeline(Signals(signals=["loss", "entropy"]), SMALL),
-        StackingClassifier(
-            [
-                ("lira", LiRA(online=False, shadows=ShadowPool(TREE, 2, store="models"))),
-                ("quantiles", QUANTILES),
-            ],
-            SMALL,
-            cv=2,
+        pytest.param(
+            StackingClassifier(
+                [
+                    ("lira", LiRA(online=False, shadows=ShadowPool(TREE, 2, store="models"))),
+                    ("quantiles", QUANTILES),
+                ],
+                SMALL,
+                cv=2,
+            ),
+            marks=pytest.mark.slow,
         ),
     ],
     ids=["renyi", "population", "pipeline", "stack"],

@@ -413,6 +413,7 @@ def test_global_generators_stay_as_they_were():
     assert random.getstate() == states[2]
 
 
+@pytest.mark.slow  # test_batched_onehot.py has weights in single precision
 def test_single_precision_learns_as_well():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(400, 6)).astype(np.float32)
