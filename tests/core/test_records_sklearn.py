@@ -174,7 +174,7 @@ def test_cross_validate(problem):
 
 @pytest.mark.usefixtures("copied_workers")
 def test_grid_search_in_parallel(problem):
-    grid = {"variance": ["example", "shrunk"], "online": [True, False]}
+    grid = {"variance": ["example", "shrunk"]}
     search = GridSearchCV(
         problem.lira, grid, cv=FOLDS, scoring="roc_auc", n_jobs=2, error_score="raise"
     )

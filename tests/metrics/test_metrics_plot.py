@@ -51,7 +51,7 @@ def shown(evaluation):
 
 @pytest.fixture(scope="module")
 def fitted():
-    X, membership = make_classification(n_samples=1200, flip_y=0.4, random_state=0)
+    X, membership = make_classification(n_samples=600, flip_y=0.4, random_state=0)
     attacks = {
         "linear": LogisticRegression().fit(X, membership),
         "bayes": GaussianNB().fit(X, membership),
@@ -145,9 +145,9 @@ def test_a_short_frame_has_the_intervals_of_all_its_rates():
 
 def test_band_of_people_is_wider_than_that_of_rows(evaluation):
     _, strong, _ = evaluation
-    people = np.arange(1600) // 10
-    membership = people < 40
-    scores = np.random.default_rng(0).normal(size=160)[people] + 0.1 * strong
+    people = np.arange(800) // 10
+    membership = people < 20
+    scores = np.random.default_rng(0).normal(size=80)[people] + 0.1 * strong[:800]
     bands = []
     for groups in (None, people):
         frame = MembershipRocDisplay.from_predictions(membership, scores, groups=groups).frame()
