@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from cells import slow_but
 from sklearn import config_context
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.calibration import CalibratedClassifierCV
@@ -86,7 +87,12 @@ FOLDS = {"three": KFold(3), "two": KFold(2), "listed": RepeatedKFold(n_splits=3,
             for one in SLOW
         ),
         *(
-            pytest.param(folds, one, id=f"{folds}-{type(one).__name__}")
+            pytest.param(
+                folds,
+                one,
+                id=f"{folds}-{type(one).__name__}",
+                marks=[pytest.mark.slow] * (folds == "two"),
+            )
             for folds in ("two", "listed")
             for one in (TREE, LOGISTIC)
         ),
@@ -221,7 +227,7 @@ def test_equal_records_in_both_folds_are_members():
 @pytest.mark.parametrize(
     "scoring", [SCORER, {"accuracy": "accuracy", "leakage": SCORER}], ids=["alone", "beside"]
 )
-@pytest.mark.parametrize("error_score", [np.nan, pytest.param(0, marks=pytest.mark.slow), "raise"])
+@pytest.mark.parametrize("error_score", slow_but([np.nan, 0, "raise"], np.nan))
 @pytest.mark.parametrize("model", [TREE, LOGISTIC], ids=["states", "states nothing"])
 def test_training_on_a_part_ends_in_the_cure(model, scoring, error_score):
     reason = {

@@ -35,7 +35,7 @@ def find_exact(victim, records, norm):
     return np.maximum(distance.min(axis=1), 0)
 
 
-@pytest.mark.parametrize("n_classes", [2, 5])
+@pytest.mark.parametrize("n_classes", [pytest.param(2, marks=pytest.mark.slow), 5])
 @pytest.mark.parametrize("norm", ["l1", "l2", "linf"])
 def test_no_shorter_than_the_exact_distance_of_a_linear_victim_and_close_to_it(norm, n_classes):
     victim, records = make_linear(n_classes)

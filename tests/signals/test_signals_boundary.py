@@ -52,7 +52,7 @@ def make_linear(n_features, n=200, seed=0):
     [
         (1, 300, 1e-3),
         (2, 1000, 2e-3),
-        (10, 1000, 0.01),
+        pytest.param(10, 1000, 0.01, marks=pytest.mark.slow),
         (64, 1000, 0.1),
         pytest.param(64, 4000, 0.03, marks=pytest.mark.slow),
     ],

@@ -260,7 +260,7 @@ def test_one_table_and_its_sides_stand_for_three_tables(risk):
     pd.testing.assert_frame_equal(found.result_, clone(risk).fit(*tables).result_)
 
 
-@pytest.mark.parametrize("risk", ESTIMATORS, ids=name_of)
+@pytest.mark.parametrize("risk", QUICK, ids=name_of)
 def test_copies_have_a_score_and_are_predicted_and_fresh_rows_are_not(risk):
     rng = np.random.default_rng(4)
     train, test = make_table(rng, 60), make_table(rng, 60)

@@ -305,7 +305,12 @@ def test_nets_stop_after_different_epochs(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    "name, n_epochs", [("patience", 0), ("patience", 5), ("best weights", 2), ("best weights", 5)]
+    "name, n_epochs",
+    slow_but(
+        itertools.product(["patience", "best weights"], [0, 2, 5]),
+        ("patience", 5),
+        ("best weights", 2),
+    ),
 )
 def test_an_interrupted_training_stops_at_the_same_epoch(name, n_epochs):
     job = make_job(make_net(NormNet, callbacks=[STOPPING[name]], batch_size=11, **STOPPED))

@@ -289,7 +289,7 @@ MODELS = {
 
 
 @pytest.mark.parametrize("name", MODELS)
-@pytest.mark.parametrize("as_frame", [False, True])
+@pytest.mark.parametrize("as_frame", [pytest.param(False, marks=pytest.mark.slow), True])
 def test_stored_models_are_fitted_estimators_that_give_the_stored_answers(name, as_frame):
     estimator, n_classes = MODELS[name]
     X, y = with_rare_class(1, 3) if n_classes == 3 else make_data(2)
