@@ -282,7 +282,7 @@ SECURITY = {
     "C7": [
         (
             "training/test_checkpoint.py",
-            "test_killed_four_times_it_ends_with_the_numbers_of_an_undisturbed_fit",
+            "test_killed_twice_it_ends_with_the_numbers_of_an_undisturbed_fit",
         ),
         (
             "training/test_states.py",
@@ -368,7 +368,7 @@ SECURITY = {
     "I2": [
         (
             "training/test_checkpoint.py",
-            "test_killed_four_times_it_ends_with_the_numbers_of_an_undisturbed_fit",
+            "test_killed_twice_it_ends_with_the_numbers_of_an_undisturbed_fit",
         ),
         (
             "training/test_states.py",

@@ -179,10 +179,10 @@ def test_as_many_models_are_trained_as_the_pool_has(problem, run, kind):
 @pytest.mark.parametrize(
     ("grid", "n_models", "n_known"),
     [
-        ({"shadows": [2, 4, 8]}, 14, 0),
+        pytest.param({"shadows": [2, 4, 8]}, 14, 0, marks=pytest.mark.slow),
         ({"shadows": [4, 8], "variance": ["shrunk", "pooled"]}, 12, 0),
         ({"shadows__n_estimators": [2, 4, 8]}, 14, 8),
-        ({"shadows__max_samples": [0.25, 0.5]}, 16, 8),
+        pytest.param({"shadows__max_samples": [0.25, 0.5]}, 16, 8, marks=pytest.mark.slow),
         ({"shadows__estimator__max_depth": [2, 3]}, 16, 0),
         ({"shadows__n_jobs": [None, 1]}, 8, 8),
     ],
@@ -430,7 +430,7 @@ def test_explicit_pools_and_whole_tables_are_fitted_as_ever(problem):
 
 def test_games_and_audits_train_on_the_records_that_they_are_given(problem):
     tree, records, membership = problem
-    few, inside = records[:100], membership[:100]
+    few, inside = records[:60], membership[:60]
     settings = {"n_rounds": 2, "random_state": 0}
     attack = RMIA(shadows=ShadowPool(tree, 4, store="models"), online=False)
     played, alone = (

@@ -31,10 +31,10 @@ def epsilon_by_hand(noise, q, n_steps, delta):
     "noise, q, n_steps, delta",
     [
         (4.0, 0.01, 10_000, 1e-5),
-        (1.1, 256 / 60_000, 60 * 235, 1e-5),
+        pytest.param(1.1, 256 / 60_000, 60 * 235, 1e-5, marks=pytest.mark.slow),
         (2.0, 0.1, 50, 1e-3),
         (5.0, 1.0, 10, 1e-5),
-        (20.0, 0.05, 20, 1e-6),
+        pytest.param(20.0, 0.05, 20, 1e-6, marks=pytest.mark.slow),
     ],
 )
 def test_the_accountant_agrees_with_the_formula(noise, q, n_steps, delta):
@@ -54,11 +54,12 @@ def test_published_costs():
 
 @pytest.mark.parametrize(
     "noise, rate, n_steps",
-    [(8, 0.1, 10), (200, 1, 1), (0.7, 0.05, 100)]
+    [(8, 0.1, 10), (200, 1, 1)]
     # Those between them, and much noise, take seconds each.
     + [
         pytest.param(*steps, marks=pytest.mark.slow)
         for steps in [
+            (0.7, 0.05, 100),
             (1.17, 0.99, 3025),
             (30, 0.1, 10),
             (100, 0.1, 100),
@@ -184,6 +185,7 @@ def test_very_many_steps_do_not_take_for_ever():
         assert spent_epsilon(steps, 1e-5, "prv") == spent_epsilon(steps, 1e-5, "rdp")
 
 
+@pytest.mark.slow  # test_accountant_oracle.py has bounds from both sides
 def test_prv_is_tighter_and_less_noise_costs_more():
     spent = {
         (name, noise): spent_epsilon([(noise, 0.1, 100)], 1e-5, name)

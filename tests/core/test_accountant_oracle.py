@@ -46,8 +46,8 @@ def check(setting):
     return rdp, prv, below, above
 
 
-# Those of the first dozen that take a fifth of a second or less.
-@pytest.mark.parametrize("number", [0, 1, 2, 4, 5, 7, 8, 10, 11])
+# Those of the first dozen that take a tenth of a second or less.
+@pytest.mark.parametrize("number", [0, 1, 2, 4, 8])
 def test_accountants_are_bounds_and_prv_is_tight(number):
     check(SETTINGS[number])
 

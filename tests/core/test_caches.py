@@ -123,6 +123,7 @@ def folder(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("door", DOORS)
+@pytest.mark.usefixtures("quick_audits")
 def test_no_door_uses_the_cache_of_a_model(door, folder):
     door(tree(str(folder)))
 

@@ -3,7 +3,7 @@
 import unicodedata
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from skmia._core.escaping import visible, visible_lines
@@ -31,6 +31,7 @@ def test_what_is_hidden_is_written_out(text, shown):
 
 
 @given(st.text(st.characters(exclude_categories=())))
+@settings(max_examples=40)
 def test_every_text_is_one_line_that_can_be_written(text):
     shown = visible(text)
     assert len(shown.splitlines()) <= 1

@@ -204,6 +204,7 @@ def test_rows_of_files_are_those_of_the_frame(opened, monkeypatch):
     np.testing.assert_array_equal(Records(again.X, again.y).digests, known.digests)
 
 
+@pytest.mark.parametrize("opened", slow_but(OPENED, "folder", "dask"), indirect=True)
 def test_a_pool_of_files_is_that_of_the_frame(opened, monkeypatch):
     monkeypatch.setattr(containers, "_TABLE_ROWS", 17)
     frame, columns, gone = load(opened), ["x", "wage"], ["count", "flag"]

@@ -62,7 +62,7 @@ def check_moments(moments, expected, rtol=1e-5, atol=1e-6):
 
 
 @pytest.mark.parametrize("block", [(50, 1), (7, 4), (1 << 13, 32)])
-@pytest.mark.parametrize("n_queries", [1, 3])
+@pytest.mark.parametrize("n_queries", [pytest.param(1, marks=pytest.mark.slow), 3])
 @pytest.mark.parametrize("design", DESIGNS)
 @pytest.mark.parametrize("n_models", [2, 6, 130])
 def test_moments_of_each_side(monkeypatch, n_models, design, n_queries, block):

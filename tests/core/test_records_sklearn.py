@@ -174,7 +174,7 @@ def test_cross_validate(problem):
 
 @pytest.mark.usefixtures("copied_workers")
 def test_grid_search_in_parallel(problem):
-    grid = {"variance": ["example", "shrunk"], "online": [True, False]}
+    grid = {"variance": ["example", "shrunk"]}
     search = GridSearchCV(
         problem.lira, grid, cv=FOLDS, scoring="roc_auc", n_jobs=2, error_score="raise"
     )
@@ -207,7 +207,10 @@ def test_randomized_search(problem):
     assert search.best_score_ == pytest.approx(np.mean(score_by_hand(best, problem)))
 
 
-@pytest.mark.parametrize("search_cv", [HalvingGridSearchCV, HalvingRandomSearchCV])
+@pytest.mark.parametrize(
+    "search_cv",
+    [HalvingGridSearchCV, pytest.param(HalvingRandomSearchCV, marks=pytest.mark.slow)],
+)
 def test_halving_search(problem, search_cv):
     search = search_cv(
         problem.threshold,
@@ -249,6 +252,7 @@ def test_learning_curve(problem):
     np.testing.assert_allclose(scores[1], score_by_hand(problem.threshold, problem))
 
 
+@pytest.mark.slow  # one more of the tools that all cut records in the same way
 def test_validation_curve(problem):
     _, scores = validation_curve(
         problem.lira,
@@ -262,6 +266,7 @@ def test_validation_curve(problem):
     np.testing.assert_allclose(scores[1], score_by_hand(problem.lira, problem))
 
 
+@pytest.mark.slow  # one more of the tools that all cut records in the same way
 def test_permutation_test_score(problem):
     score, permuted, pvalue = permutation_test_score(
         problem.lira,

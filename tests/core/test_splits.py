@@ -39,7 +39,7 @@ def test_records_of_a_unit_are_drawn_together_and_none_more_often_than_others():
     assert np.allclose(share, 0.25, atol=0.02)
 
 
-@pytest.mark.parametrize("n_estimators", [2, 6, 64])
+@pytest.mark.parametrize("n_estimators", [2, 6, pytest.param(64, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("n_records", [2, 3, 101])
 def test_every_record_is_in_for_exactly_half_of_the_models(n_estimators, n_records):
     inside = fit_pool(distinct_records(n_records), n_estimators).membership_
@@ -102,7 +102,7 @@ def test_strata_of_a_real_target_have_equal_size():
     st.lists(st.tuples(st.integers(0, 3), st.integers(1, 4)), min_size=1, max_size=15),
     st.integers(0, 2**32 - 1),
 )
-@settings(max_examples=100)
+@settings(max_examples=40)
 def test_halves_differ_by_at_most_one_unit_in_every_stratum(shape, seed):
     of_unit, sizes = np.transpose(shape)
     units = np.repeat(np.arange(len(sizes)), sizes)

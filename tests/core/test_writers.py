@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from cells import slow_but
 from sklearn.neural_network import MLPClassifier
 
 torch = pytest.importorskip("torch")
@@ -186,7 +187,13 @@ def folder(tmp_path, monkeypatch):
     return tmp_path / "user"
 
 
-@pytest.mark.parametrize("name", [*LEFT_OUT, *MOVED, "sink"])
+@pytest.mark.parametrize(
+    "name",
+    slow_but(
+        [*LEFT_OUT, *MOVED, "sink"],
+        *("checkpoint", "resumes", "tensorboard", "fixed", "best", "table", "average", "sink"),
+    ),
+)
 def test_a_pool_changes_no_file(name, folder):
     net = make_net(*make_callbacks(name)).fit(MEMBERS.X, MEMBERS.y)
     before = list_files(folder)

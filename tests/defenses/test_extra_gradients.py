@@ -122,7 +122,7 @@ def test_fixed_batches_take_each_once_an_epoch():
 # What does not change
 
 
-@pytest.mark.parametrize("poisson", [True, False])
+@pytest.mark.parametrize("poisson", [True, pytest.param(False, marks=pytest.mark.slow)])
 def test_a_planted_fit_leaves_nothing_behind(poisson):
     make, steps = make_net(batch_size=6), []
     settings = {**SEEDED, "poisson_sampling": poisson}

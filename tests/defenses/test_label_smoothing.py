@@ -43,6 +43,7 @@ def test_a_classifier_needs_no_probabilities():
     assert defended.score(X, Y) > 0.95
 
 
+@pytest.mark.slow  # the checks of scikit-learn clone and set it
 def test_a_search_tunes_it():
     defense = LabelSmoothingDefense(LogisticRegression())
     search = GridSearchCV(defense, {"smoothing": [0.0, 0.3]}, scoring="neg_log_loss").fit(X, Y)

@@ -10,6 +10,7 @@ import functools
 
 import numpy as np
 import pytest
+from cells import slow_but
 from scipy.stats import beta
 from sklearn.base import clone
 
@@ -88,7 +89,7 @@ def count_low_bits(values, exponent):
 
 @pytest.mark.parametrize("n_columns", [pytest.param(1, marks=pytest.mark.slow), 3])
 @pytest.mark.parametrize("values", VALUES)
-@pytest.mark.parametrize("name", MECHANISMS)
+@pytest.mark.parametrize("name", slow_but(MECHANISMS, "laplace", "gaussian", "minimum trace"))
 def test_mechanisms(name, values, n_columns):
     first, second = VALUES[values]
     # The noise of a subnormal width has no grid; a wider claim holds as well.
@@ -255,7 +256,7 @@ def check_generator(pair, privacy, n_releases):
     "pair, privacy",
     [
         ("1e39 by -1e39", "bounds"),
-        ("another value of a block", "clipping"),
+        pytest.param("another value of a block", "clipping", marks=pytest.mark.slow),
     ],
 )
 def test_private_generator(pair, privacy):

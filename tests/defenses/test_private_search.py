@@ -127,7 +127,7 @@ def test_the_best_of_sixteen_costs_little_more_than_two(noise, costs):
 
 
 @pytest.mark.parametrize("law", [NegativeBinomialTrials(8.0, e) for e in (-0.5, 0.0, 1.0)])
-@pytest.mark.parametrize("noise", [1.0, 3.0])
+@pytest.mark.parametrize("noise", [1.0, pytest.param(3.0, marks=pytest.mark.slow)])
 def test_the_exact_divergence_of_the_best_of_normal_numbers_is_below_the_bound(law, noise):
     # The largest of K normal numbers, with the mean 0 or 1, by its law in full.
     k = np.arange(1, 2000)

@@ -113,7 +113,9 @@ def read_others(table):
     return coded[rows], fits[rows]
 
 
-@pytest.mark.parametrize("make", [with_cell, by_csv, by_concat])
+@pytest.mark.parametrize(
+    "make", [with_cell, by_csv, pytest.param(by_concat, marks=pytest.mark.slow)]
+)
 @pytest.mark.parametrize("name", TABLE)
 def test_no_cell_changes_what_other_cells_say(make, name):
     expected, _ = SCHEMA.read_table(TABLE)

@@ -123,6 +123,7 @@ def test_rows_that_no_model_is_left_without_are_no_trouble():
     np.testing.assert_array_equal(defended.predict(X), y)
 
 
+@pytest.mark.slow  # which models answer a training row is compared one by one
 def test_training_rows_are_answered_like_others():
     X, y = load_digits(return_X_y=True)
     half = np.arange(len(y)) % 2 == 0

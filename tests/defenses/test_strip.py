@@ -362,7 +362,7 @@ def test_a_model_that_is_not_fitted_is_refused():
 
 
 @pytest.mark.parametrize("model", TREES, ids=lambda model: type(model).__name__)
-@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("n_classes", [pytest.param(2, marks=pytest.mark.slow), 3])
 def test_leaf_values_are_rounded_and_shares_still_add_to_one(model, n_classes):
     if isinstance(model, FrozenEstimator):
         model = model.estimator

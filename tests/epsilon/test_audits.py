@@ -184,7 +184,10 @@ class Losses(ThresholdAttack):
     "audit",
     [
         EpsilonAudit(TREE, "random_label", n_trials=20),
-        EpsilonAudit(TREE, "random_label", n_trials=20, method="bayesian", threshold="split"),
+        pytest.param(
+            EpsilonAudit(TREE, "random_label", n_trials=20, method="bayesian", threshold="split"),
+            marks=pytest.mark.slow,
+        ),
         OneRunAudit(TREE, n_canaries=60),
         LabelAudit(TREE, n_canaries=60),
     ],

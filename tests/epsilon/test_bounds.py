@@ -4,6 +4,7 @@ from functools import partial
 
 import numpy as np
 import pytest
+from cells import slow_but
 from draws import few_and_many, most_by_chance
 from scipy.stats import binom, norm
 from statsmodels.stats.proportion import proportion_confint
@@ -225,7 +226,7 @@ def test_bounds_of_normal_noise_are_rarely_too_high(mu, delta, threshold, n_draw
 # Of many audits without an effect, some scores are surely the wrong way round by chance.
 @pytest.mark.filterwarnings("ignore:The scores separate the runs the wrong way round")
 @few_and_many(N_AUDITS)
-@pytest.mark.parametrize("threshold", THRESHOLDS, ids=str)
+@pytest.mark.parametrize("threshold", slow_but(THRESHOLDS, "bonferroni"), ids=str)
 @pytest.mark.parametrize("mu", [pytest.param(0.0, marks=pytest.mark.slow), 1.0])
 def test_gaussian_bounds_of_normal_noise_are_rarely_too_high(mu, threshold, n_draws):
     truth = gaussian_epsilon(mu, 1e-5)
@@ -258,9 +259,9 @@ def test_the_assumption_of_a_gaussian_mechanism_can_be_wrong():
 
 
 def test_bounds_come_close_with_many_runs():
-    rng, bits = np.random.default_rng(0), np.repeat([1, 0], 50_000)
+    rng, bits = np.random.default_rng(0), np.repeat([1, 0], 20_000)
     response = epsilon_lower_bound(bits, respond(1.0, bits, rng), threshold=1.0)
-    assert 0.97 < response.epsilon < 1
+    assert 0.95 < response.epsilon < 1
     scores = shift(1.0, bits, rng)
     normal = gaussian_bound(bits, scores, threshold="split", random_state=0)
     assert 0.9 * gaussian_epsilon(1, 1e-5) < normal.epsilon < gaussian_epsilon(1, 1e-5)

@@ -333,7 +333,7 @@ N_GUESSES = [200, [20, 50, 200], "auto"]
 
 @few_and_many(N_AUDITS)
 @pytest.mark.parametrize("n_guesses", N_GUESSES, ids=str)
-@pytest.mark.parametrize("epsilon", [0.0, 2.0])
+@pytest.mark.parametrize("epsilon", [pytest.param(0.0, marks=pytest.mark.slow), 2.0])
 def test_bounds_of_randomized_response_are_rarely_too_high(epsilon, n_guesses, n_draws):
     audit = partial(one_run_epsilon_lower_bound, n_guesses=n_guesses)
     assert is_rarely_too_high(audit, partial(respond, epsilon), epsilon, n_draws)
@@ -341,7 +341,9 @@ def test_bounds_of_randomized_response_are_rarely_too_high(epsilon, n_guesses, n
 
 @few_and_many(N_AUDITS)
 @pytest.mark.parametrize("n_guesses", N_GUESSES, ids=str)
-@pytest.mark.parametrize("mu, delta", [(0.0, 1e-5), (1.0, 2e-3)])
+@pytest.mark.parametrize(
+    "mu, delta", [pytest.param(0.0, 1e-5, marks=pytest.mark.slow), (1.0, 2e-3)]
+)
 def test_bounds_of_normal_noise_are_rarely_too_high(mu, delta, n_guesses, n_draws):
     audit = partial(one_run_epsilon_lower_bound, n_guesses=n_guesses, delta=delta)
     truth = gaussian_epsilon(mu, delta)
@@ -351,7 +353,7 @@ def test_bounds_of_normal_noise_are_rarely_too_high(mu, delta, n_guesses, n_draw
 # Fewer canaries: a bound takes a time that is quadratic in their number.
 @few_and_many(N_AUDITS)
 @pytest.mark.parametrize("n_guesses", [60, [10, 20, 60], "auto"], ids=str)
-@pytest.mark.parametrize("mu", [0.0, 1.0])
+@pytest.mark.parametrize("mu", [pytest.param(0.0, marks=pytest.mark.slow), 1.0])
 def test_gaussian_bounds_of_normal_noise_are_rarely_too_high(mu, n_guesses, n_draws):
     audit = partial(one_run_gaussian_bound, n_guesses=n_guesses)
     truth = gaussian_epsilon(mu, 1e-5)
@@ -359,7 +361,9 @@ def test_gaussian_bounds_of_normal_noise_are_rarely_too_high(mu, n_guesses, n_dr
 
 
 @few_and_many(N_AUDITS)
-@pytest.mark.parametrize("n_guesses", [30, 60, "auto"], ids=str)
+@pytest.mark.parametrize(
+    "n_guesses", [30, pytest.param(60, marks=pytest.mark.slow), "auto"], ids=str
+)
 def test_bounds_of_independent_canaries_are_rarely_too_high(n_guesses, n_draws):
     audit = partial(one_run_order_bound, n_guesses=n_guesses)
     truth = gaussian_epsilon(1.0, 1e-5)

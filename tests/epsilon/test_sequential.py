@@ -37,7 +37,7 @@ def respond(rng, n, epsilon):
     return coins, (coins == (rng.random(n) < expit(epsilon))).astype(float)
 
 
-@pytest.mark.parametrize("epsilon", [0.5, 2.0])
+@pytest.mark.parametrize("epsilon", [pytest.param(0.5, marks=pytest.mark.slow), 2.0])
 def test_a_true_claim_is_rarely_refuted_at_the_worst_time(epsilon):
     rng, n_audits, refuted = np.random.default_rng(0), 300, 0
     for _ in range(n_audits):

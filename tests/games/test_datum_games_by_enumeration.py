@@ -16,7 +16,7 @@ from sklearn.base import BaseEstimator
 from skmia.games import average_datum_game, per_datum_game
 
 VALUES, PROBA = np.arange(3), np.array([0.5, 0.3, 0.2])
-N_SAMPLES, N_ROUNDS = 2, 600
+N_SAMPLES, N_ROUNDS = 2, 300
 
 
 def draw(n, rng):

@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import training
+from cells import slow_but
 from joblib import parallel_config
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.ensemble import RandomForestClassifier
@@ -287,7 +288,7 @@ def assert_same_game(one, other, rtol=0.0):
 
 
 @pytest.mark.filterwarnings("ignore:.*Stochastic Optimizer")
-@pytest.mark.parametrize("name", PLAYERS)
+@pytest.mark.parametrize("name", slow_but(PLAYERS, "forest", "label only"))
 def test_the_numbers_are_the_same_for_every_n_jobs(name):
     records = make_population() if name == "label only" else boundary_problem()
     settings = {"n_rounds": 4, "random_state": 3, "groups": np.arange(len(records)) % 3}
@@ -309,6 +310,7 @@ def test_perceptrons_trained_together_play_the_game_of_perceptrons_trained_alone
     assert_same_game(together, alone)
 
 
+@pytest.mark.slow  # perceptrons trained together play it too
 def test_skorch_nets_trained_together_play_the_game_of_nets_trained_alone(monkeypatch):
     torch, skorch = pytest.importorskip("torch"), pytest.importorskip("skorch")
     from skorch.toy import make_classifier

@@ -4,6 +4,7 @@ from functools import cache
 
 import numpy as np
 import pytest
+from cells import slow_but
 from scipy.stats import beta, norm
 from sklearn.base import BaseEstimator
 from sklearn.frozen import FrozenEstimator
@@ -106,9 +107,7 @@ def play(name):
     return attack, per_datum_game(mechanism, frozen, TARGET, draw, n_rounds=N_ROUNDS, **given)
 
 
-@pytest.mark.parametrize(
-    "name", [pytest.param("plain", marks=pytest.mark.slow), "noisy", "subsampled"]
-)
+@pytest.mark.parametrize("name", slow_but(["plain", "noisy", "subsampled"], "subsampled"))
 def test_the_power_is_that_of_theory(name):
     attack, game = play(name)
     thresholds = np.quantile(game["scores_out"], [0.5, 0.8, 0.9])

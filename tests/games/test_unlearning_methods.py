@@ -171,10 +171,9 @@ def test_sisa_averages_the_models_of_shards(estimator):
     "way",
     [
         "finetune",
-        "noise",
         *(
             pytest.param(way, marks=pytest.mark.slow)
-            for way in ("negative", "relabel", "sisa", "noop")
+            for way in ("noise", "negative", "relabel", "sisa", "noop")
         ),
     ],
 )

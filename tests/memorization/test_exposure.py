@@ -92,7 +92,7 @@ def test_mean_over_all_candidates_is_known():
     assert scores.min() == 0 and scores.max() == exposure.max_exposure_
 
 
-@pytest.mark.parametrize("method", ["exact", "sampling"])
+@pytest.mark.parametrize("method", ["exact", pytest.param("sampling", marks=pytest.mark.slow)])
 def test_canaries_that_were_not_inserted_have_1_44_bits_on_average(method):
     scores = []
     for seed in range(10):

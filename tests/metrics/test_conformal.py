@@ -31,6 +31,7 @@ def test_a_non_member_is_listed_as_rarely_as_promised(decimals):
         assert hits >= binom.ppf(0.0001, n_trials, 0.1)  # 4 of 40 ranks, exactly
 
 
+@pytest.mark.slow  # p-values of drawn scores are as rare as promised
 def test_lists_of_a_file_attack_hold_few_non_members():
     X, y = load_breast_cancer(return_X_y=True)
     records, shares, sizes = Records(X, y), [], []

@@ -107,7 +107,7 @@ def test_confidence_level_is_a_fraction(level):
 
 
 @given(st.integers(0, 2**32 - 1), st.integers(2, 60), st.integers(2, 60), st.integers(2, 30))
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=40, deadline=None)
 def test_auc_interval_is_delongs_on_the_logit_scale_or_wider_for_few_records(
     seed, n_members, n_nonmembers, n_levels
 ):
@@ -343,7 +343,7 @@ def test_the_tpr_at_the_ends_of_the_fpr():
 
 
 @given(st.integers(0, 2**32 - 1), st.integers(1, 40), st.integers(1, 40), st.floats(0, 1))
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=30, deadline=None)
 def test_the_interval_of_the_tpr_holds_the_estimate(seed, n_members, n_nonmembers, max_fpr):
     rng = np.random.default_rng(seed)
     membership = np.repeat([1, 0], [n_members, n_nonmembers])

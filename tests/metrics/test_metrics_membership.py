@@ -54,7 +54,7 @@ def test_roc_curve_holds_every_realizable_point(evaluation):
 
 
 @given(tied_evaluations(), st.integers(0, 24), st.integers(1, 24))
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=40, deadline=None)
 def test_tpr_at_fpr_is_the_maximum_over_all_thresholds(evaluation, numerator, denominator):
     max_fpr = min(numerator / denominator, 1.0)
     expected = max(tpr for fpr, tpr, _ in all_points(*evaluation) if fpr <= max_fpr)
@@ -62,7 +62,7 @@ def test_tpr_at_fpr_is_the_maximum_over_all_thresholds(evaluation, numerator, de
 
 
 @given(tied_evaluations(), st.integers(0, 24), st.integers(1, 24))
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=40, deadline=None)
 def test_fpr_at_tpr_is_the_minimum_over_all_thresholds(evaluation, numerator, denominator):
     min_tpr = min(numerator / denominator, 1.0)
     expected = min(fpr for fpr, tpr, _ in all_points(*evaluation) if tpr >= min_tpr)
@@ -70,7 +70,7 @@ def test_fpr_at_tpr_is_the_minimum_over_all_thresholds(evaluation, numerator, de
 
 
 @given(tied_evaluations(), st.integers(0, 1000))
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=40, deadline=None)
 def test_interpolated_fpr_is_where_the_polyline_first_reaches_the_tpr(evaluation, permille):
     min_tpr = permille / 1000
     points = [(fpr, tpr) for fpr, tpr, _ in all_points(*evaluation)]
@@ -161,6 +161,7 @@ def test_one_member_and_one_nonmember():
 
 
 @given(tied_evaluations())
+@settings(max_examples=40, deadline=None)
 def test_roc_curve_is_that_of_scikit_learn_to_the_bit(evaluation):
     expected = roc_curve(*evaluation, drop_intermediate=False)
     for one, other in zip(membership_roc_curve(*evaluation), expected, strict=True):

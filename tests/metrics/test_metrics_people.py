@@ -167,7 +167,7 @@ def test_intervals_of_people_cover_the_truth_where_those_of_rows_do_not(
 
 def test_the_tpr_of_people_covers_the_truth():
     rng = np.random.default_rng(10)
-    n_runs, covered = 150, 0
+    n_runs, covered = 75, 0
     truth = norm.sf(norm.isf(0.1) - 1)
     for _ in range(n_runs):
         membership, people, scores = make_people(60, 10, 0.5, rng)

@@ -51,7 +51,7 @@ def shown(evaluation):
 
 @pytest.fixture(scope="module")
 def fitted():
-    X, membership = make_classification(n_samples=1200, flip_y=0.4, random_state=0)
+    X, membership = make_classification(n_samples=600, flip_y=0.4, random_state=0)
     attacks = {
         "linear": LogisticRegression().fit(X, membership),
         "bayes": GaussianNB().fit(X, membership),
@@ -145,9 +145,9 @@ def test_a_short_frame_has_the_intervals_of_all_its_rates():
 
 def test_band_of_people_is_wider_than_that_of_rows(evaluation):
     _, strong, _ = evaluation
-    people = np.arange(1600) // 10
-    membership = people < 40
-    scores = np.random.default_rng(0).normal(size=160)[people] + 0.1 * strong
+    people = np.arange(800) // 10
+    membership = people < 20
+    scores = np.random.default_rng(0).normal(size=80)[people] + 0.1 * strong[:800]
     bands = []
     for groups in (None, people):
         frame = MembershipRocDisplay.from_predictions(membership, scores, groups=groups).frame()
@@ -346,7 +346,9 @@ def test_colors_differ_with_any_color_vision(vision):
     assert min(np.linalg.norm(a - b) for a, b in itertools.combinations(seen, 2)) > 15
 
 
-@pytest.mark.parametrize("layout", [None, "constrained", "tight"])
+@pytest.mark.parametrize(
+    "layout", [None, pytest.param("constrained", marks=pytest.mark.slow), "tight"]
+)
 @pytest.mark.parametrize(
     "size", [pytest.param((6.4, 4.8), marks=pytest.mark.slow), (3.3, 3.3)], ids=["wide", "small"]
 )
@@ -394,7 +396,7 @@ def test_band_and_chance_line_can_be_left_out(evaluation):
 @pytest.mark.parametrize(
     "scores",
     [
-        pytest.param([0.0] * 6, id="tied"),
+        pytest.param([0.0] * 6, id="tied", marks=pytest.mark.slow),
         pytest.param([1, 1, 1, 0, 0, 0], id="right", marks=pytest.mark.slow),
         pytest.param([0, 0, 0, 1, 1, 1], id="wrong"),
     ],

@@ -55,20 +55,23 @@ RECORDS = make_records()
         RenyiAttack(cv=2),
         QUANTILES,
         make_pipeline(Signals(signals=["loss", "entropy"]), SMALL),
-        StackingClassifier(
-            [
-                ("lira", LiRA(online=False, shadows=ShadowPool(TREE, 2, store="models"))),
-                ("quantiles", QUANTILES),
-            ],
-            SMALL,
-            cv=2,
+        pytest.param(
+            StackingClassifier(
+                [
+                    ("lira", LiRA(online=False, shadows=ShadowPool(TREE, 2, store="models"))),
+                    ("quantiles", QUANTILES),
+                ],
+                SMALL,
+                cv=2,
+            ),
+            marks=pytest.mark.slow,
         ),
     ],
     ids=["renyi", "population", "pipeline", "stack"],
 )
 def test_attacks_that_learn_play_the_game(attack):
     settings = {"n_rounds": 1, "random_state": 0}
-    records = RECORDS[:200]
+    records = RECORDS[:100]
     game = membership_game(TREE, attack, records, **settings)
     assert (game["vulnerability"] > 0).all()
     again = membership_game(TREE, attack, records, **settings)

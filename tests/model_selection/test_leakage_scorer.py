@@ -83,10 +83,10 @@ def test_a_search_weighs_leakage_against_accuracy():
     assert (np.diff(leakage) > 0).all()  # a deeper tree keeps more of its records
     assert search.best_params_ == {"estimator__max_depth": 2}  # and less is better
     for limit, depth in ((1.0, 12), ((leakage[1] + leakage[2]) / 2, 4)):
-        search.set_params(refit=best_below_leakage(limit)).fit(X, Y)
-        assert search.best_params_ == {"estimator__max_depth": depth}
+        best = best_below_leakage(limit)(search.cv_results_)
+        assert search.cv_results_["params"][best] == {"estimator__max_depth": depth}
     with pytest.raises(ValueError, match=r"No candidate leaks at most -1; the smallest leakage is"):
-        search.set_params(refit=best_below_leakage(-1)).fit(X, Y)
+        best_below_leakage(-1)(search.cv_results_)
 
 
 @pytest.mark.parametrize(

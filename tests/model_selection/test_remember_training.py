@@ -47,7 +47,7 @@ SCORER = make_leakage_scorer(RECORDS)
     "estimator",
     [
         DecisionTreeClassifier(random_state=0),
-        DecisionTreeRegressor(random_state=0),
+        pytest.param(DecisionTreeRegressor(random_state=0), marks=pytest.mark.slow),
         pytest.param(make_pipeline(StandardScaler(), LogisticRegression()), marks=pytest.mark.slow),
     ],
     ids=lambda estimator: type(estimator).__name__,

@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from cells import slow_but
 from sklearn import config_context
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.calibration import CalibratedClassifierCV
@@ -86,7 +87,12 @@ FOLDS = {"three": KFold(3), "two": KFold(2), "listed": RepeatedKFold(n_splits=3,
             for one in SLOW
         ),
         *(
-            pytest.param(folds, one, id=f"{folds}-{type(one).__name__}")
+            pytest.param(
+                folds,
+                one,
+                id=f"{folds}-{type(one).__name__}",
+                marks=[pytest.mark.slow] * (folds == "two"),
+            )
             for folds in ("two", "listed")
             for one in (TREE, LOGISTIC)
         ),
@@ -110,7 +116,9 @@ RANDOM = [
     RandomForestClassifier(5, max_samples=0.5),
     MLPClassifier((4,), max_iter=3),
     MLPClassifier((4,), max_iter=3, early_stopping=True),
-    HistGradientBoostingClassifier(max_iter=2, early_stopping=True),
+    pytest.param(
+        HistGradientBoostingClassifier(max_iter=2, early_stopping=True), marks=pytest.mark.slow
+    ),
 ]
 
 
@@ -171,15 +179,12 @@ def test_regressors_are_known():
 def test_searches_choose_as_with_models_that_remember():
     grid, wrapped = {"min_samples_leaf": [1, 5, 20]}, {"estimator__min_samples_leaf": [1, 5, 20]}
     scoring = {"accuracy": "accuracy", "leakage": SCORER}
-    for refit in ("leakage", best_below_leakage(0.2)):
-        plain = GridSearchCV(TREE, grid, scoring=scoring, refit=refit, cv=3).fit(X, Y)
-        known = GridSearchCV(
-            RememberTraining(TREE), wrapped, scoring=scoring, refit=refit, cv=3
-        ).fit(X, Y)
-        assert plain.best_index_ == known.best_index_
-        np.testing.assert_array_equal(
-            *(one.cv_results_["mean_test_leakage"] for one in (plain, known))
-        )
+    settings = {"scoring": scoring, "refit": best_below_leakage(0.2), "cv": 3}
+    plain = GridSearchCV(TREE, grid, **settings).fit(X, Y)
+    known = GridSearchCV(RememberTraining(TREE), wrapped, **settings).fit(X, Y)
+    assert plain.best_index_ == known.best_index_
+    for name in ("mean_test_leakage", "rank_test_leakage"):
+        np.testing.assert_array_equal(*(one.cv_results_[name] for one in (plain, known)))
     drawn = RandomizedSearchCV(TREE, grid, n_iter=2, scoring=SCORER, cv=3, random_state=0)
     assert np.isfinite(drawn.fit(X, Y).best_score_)
 
@@ -222,7 +227,7 @@ def test_equal_records_in_both_folds_are_members():
 @pytest.mark.parametrize(
     "scoring", [SCORER, {"accuracy": "accuracy", "leakage": SCORER}], ids=["alone", "beside"]
 )
-@pytest.mark.parametrize("error_score", [np.nan, pytest.param(0, marks=pytest.mark.slow), "raise"])
+@pytest.mark.parametrize("error_score", slow_but([np.nan, 0, "raise"], np.nan))
 @pytest.mark.parametrize("model", [TREE, LOGISTIC], ids=["states", "states nothing"])
 def test_training_on_a_part_ends_in_the_cure(model, scoring, error_score):
     reason = {

@@ -93,6 +93,7 @@ def test_scores_are_those_in_memory(problem, tmp_path, attack):
     assert results[0] == results[1]
 
 
+@pytest.mark.slow  # its scores are compared attack by attack
 @pytest.mark.usefixtures("quick_audits")
 def test_a_report_is_that_in_memory(problem, tmp_path):
     records, membership = problem

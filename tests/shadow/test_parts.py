@@ -62,7 +62,7 @@ def in_parts(monkeypatch):
     "name, on_disk",
     slow_but(
         itertools.product(ATTACKS, [False, True]),
-        *(("LiRA", False), ("LiRA", True), ("as printed", True), ("RMIA", False)),
+        *(("as printed", True), ("RMIA", False)),
     ),
 )
 def test_parts_have_the_scores_of_the_whole(problem, in_parts, name, on_disk, tmp_path):

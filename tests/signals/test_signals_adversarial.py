@@ -35,7 +35,7 @@ def find_exact(victim, records, norm):
     return np.maximum(distance.min(axis=1), 0)
 
 
-@pytest.mark.parametrize("n_classes", [2, 5])
+@pytest.mark.parametrize("n_classes", [pytest.param(2, marks=pytest.mark.slow), 5])
 @pytest.mark.parametrize("norm", ["l1", "l2", "linf"])
 def test_no_shorter_than_the_exact_distance_of_a_linear_victim_and_close_to_it(norm, n_classes):
     victim, records = make_linear(n_classes)
@@ -106,7 +106,7 @@ def test_the_box_is_kept_when_the_boundary_lies_outside():
 
 
 def test_chunks_and_company_change_nothing(monkeypatch):
-    X, y = RNG.normal(size=(60, 4)), RNG.integers(3, size=60)
+    X, y = RNG.normal(size=(30, 4)), RNG.integers(3, size=30)
     victim = MLPClassifier((20,), solver="lbfgs", max_iter=2000, random_state=0).fit(X, y)
     records, signal = Records(X, y), AdversarialDistance(eps=3.0)
     together = signal.of(victim, records)

@@ -52,7 +52,7 @@ def make_linear(n_features, n=200, seed=0):
     [
         (1, 300, 1e-3),
         (2, 1000, 2e-3),
-        (10, 1000, 0.01),
+        pytest.param(10, 1000, 0.01, marks=pytest.mark.slow),
         (64, 1000, 0.1),
         pytest.param(64, 4000, 0.03, marks=pytest.mark.slow),
     ],
@@ -78,8 +78,8 @@ def test_no_record_costs_more_than_the_budget():
 
 def test_every_distance_is_that_of_a_misclassified_point():
     digits = load_digits()
-    records = Records(digits.data[:300] / 16, digits.target[:300])
-    victim = RandomForestClassifier(20, random_state=0).fit(records.X[:150], records.y[:150])
+    records = Records(digits.data[:100] / 16, digits.target[:100])
+    victim = RandomForestClassifier(10, random_state=0).fit(records.X[:50], records.y[:50])
     search = BoundaryDistance(scale=0.3, max_queries=300)._search(victim, records)
     right = search.distance > 0
     np.testing.assert_array_equal(right, victim.predict(records.X) == records.y)
@@ -115,7 +115,7 @@ def test_units_of_the_features_are_those_of_the_scale():
 
 def test_company_and_batches_change_nothing(monkeypatch):
     records, oracle, _ = make_linear(5)
-    signal = BoundaryDistance(max_queries=200)
+    signal = BoundaryDistance(max_queries=150)
     together = signal.of(oracle, records)
     np.testing.assert_allclose(signal.of(oracle, records[30]), together[[30]], rtol=1e-9)
     monkeypatch.setattr("skmia.signals._boundary._ROWS", 60)

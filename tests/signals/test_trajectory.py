@@ -170,6 +170,7 @@ def test_what_they_need():
     assert Trajectory(4, "entropy", "mean").name == "entropy_mean"
 
 
+@pytest.mark.slow  # what a trajectory holds is compared step by step
 def test_the_training_says_more_than_its_end():
     records, membership = make_membership_problem(random_state=0)
     members = records[membership == 1]

@@ -79,7 +79,7 @@ def test_the_mean_is_that_of_the_estimator(version):
         pytest.param("continuous", "original", 5 / 11, marks=pytest.mark.slow),
         pytest.param("continuous", "unbiased", 0.5, marks=pytest.mark.slow),
         pytest.param("continuous", "tie_corrected", 0.5, marks=pytest.mark.slow),
-        ("binary", "tie_corrected", 0.5),
+        pytest.param("binary", "tie_corrected", 0.5, marks=pytest.mark.slow),
     ],
 )
 def test_expectation_for_equal_distributions(kind, version, expected):

@@ -109,7 +109,7 @@ def test_two_releases_share_the_noise_in_the_best_way():
     assert_array_equal(share_noise(np.zeros(2), first), first)
 
 
-EACH_TIME = [(SHAPES[0], "frobenius"), (SHAPES[1], "spectral"), (SHAPES[2], "spectral")]
+EACH_TIME = [(SHAPES[0], "frobenius"), (SHAPES[2], "spectral")]
 
 
 @pytest.mark.parametrize(
@@ -226,7 +226,8 @@ def test_epsilon_of_steps_that_see_all_rows(privacy):
 
 
 def test_a_target_is_reached_and_not_exceeded():
-    gan = DPWassersteinGAN(target_epsilon=2.0, **QUICK).set_params(batch_size=6).fit(X)
+    settings = {**QUICK, "batch_size": 6, "accountant": "rdp"}
+    gan = DPWassersteinGAN(target_epsilon=2.0, **settings).fit(X)
     assert 1.9 < gan.epsilon_ <= 2
     assert gan.delta_ == 0.1 / 60
 
@@ -237,7 +238,7 @@ def test_a_delta_that_promises_nothing_is_warned_of():
         gan.fit(X)
 
 
-@pytest.mark.parametrize("name", ["rdp", "prv"])
+@pytest.mark.parametrize("name", [pytest.param("rdp", marks=pytest.mark.slow), "prv"])
 def test_the_accountant_that_is_named_is_asked(name, monkeypatch):
     epsilons = {"rdp": 3.0, "prv": 2.0}
     monkeypatch.setattr(_dp_wgan, "spent_epsilon", lambda steps, delta, name: epsilons[name])

@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from cells import slow_but
 from numpy.testing import assert_array_equal
 from sklearn.base import clone
 from sklearn.frozen import FrozenEstimator
@@ -103,7 +104,7 @@ def test_generators_can_be_attacked(name):
     assert np.isfinite(attack.fit(records).score_samples(records)).all()
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", slow_but(NAMES, "bootstrap", "smote"))
 def test_shadow_generators_find_members(name):
     records, membership = Records(TABLE, np.zeros(N)), np.arange(N) % 2 == 0
     model = SyntheticDistance(make(name), metric="gower", n_samples=300, random_state=0)

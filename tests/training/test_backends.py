@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import training
+from cells import slow_but
 from joblib._parallel_backends import ThreadingBackend
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.dummy import DummyClassifier
@@ -88,7 +89,9 @@ def as_tensor(X):
 
 @pytest.mark.usefixtures("copied_workers")
 @pytest.mark.skipif(not Path("/proc/self/io").exists(), reason="only Linux counts the bytes")
-@pytest.mark.parametrize("container", [np.asarray, pd.DataFrame, as_tensor])
+@pytest.mark.parametrize(
+    "container", slow_but([np.asarray, pd.DataFrame, as_tensor], pd.DataFrame, as_tensor)
+)
 def test_records_are_mapped_and_not_sent_with_each_model(container):
     X = np.random.default_rng(0).normal(size=(500, 800))
     records = Records(container(X), np.arange(500) % 2)

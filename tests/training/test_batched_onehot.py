@@ -118,9 +118,7 @@ MODULES = {
 }
 
 
-@pytest.mark.parametrize(
-    "name", slow_but(MODULES, "deep", "no bias", "linear", "momentum", "adagrad")
-)
+@pytest.mark.parametrize("name", slow_but(MODULES, "deep", "no bias", "momentum"))
 def test_weights_are_those_of_training_with_the_zeros(name):
     job = make_job(make_net(**MODULES[name]), make_table())
     assert makes_sums(job)
@@ -175,7 +173,13 @@ def test_steps_of_a_pipeline_are_fitted_for_each_model():
 
 
 @pytest.mark.parametrize("activation", slow_but([nn.ReLU, nn.Tanh, nn.Sigmoid], nn.ReLU, nn.Tanh))
-@pytest.mark.parametrize("X", [make_table(np.float32), make_table(np.float32)[:, 9:11]])
+@pytest.mark.parametrize(
+    "X",
+    [
+        make_table(np.float32),
+        pytest.param(make_table(np.float32)[:, 9:11], marks=pytest.mark.slow),
+    ],
+)
 def test_a_net_is_the_same_whoever_is_trained_with_it(X, activation):
     torch.set_num_threads(1)
     net = make_net(

@@ -67,11 +67,11 @@ def test_a_finished_pool_is_read_back_without_training(records, tmp_path, monkey
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="the test kills a forked process")
-def test_killed_four_times_it_ends_with_the_numbers_of_an_undisturbed_fit(records, tmp_path):
+def test_killed_twice_it_ends_with_the_numbers_of_an_undisturbed_fit(records, tmp_path):
     undisturbed = make_pool(n_estimators=20, estimator=SlowTree(max_depth=3)).fit(records)
     folder, rng, n_kills = tmp_path / "pool", np.random.default_rng(0), 0
     context = multiprocessing.get_context("fork")
-    while n_kills < 4:
+    while n_kills < 2:
         pool = make_pool(folder, n_estimators=20, estimator=SlowTree(max_depth=3))
         process = context.Process(target=pool.fit, args=(records,))
         process.start()
@@ -196,7 +196,7 @@ def test_a_file_from_another_folder_is_refused(records, tmp_path):
 def test_two_processes_on_one_folder_do_not_disturb_each_other(records, tmp_path):
     context = multiprocessing.get_context("fork")
     slow = SlowTree(max_depth=3)
-    pools = [make_pool(tmp_path / "pool", 20, slow) for _ in range(2)]
+    pools = [make_pool(tmp_path / "pool", 10, slow) for _ in range(2)]
     processes = [context.Process(target=pool.fit, args=(records,)) for pool in pools]
     for process in processes:
         process.start()
@@ -204,8 +204,8 @@ def test_two_processes_on_one_folder_do_not_disturb_each_other(records, tmp_path
         process.join()
         assert process.exitcode == 0
     assert_same(
-        make_pool(tmp_path / "pool", 20, slow).fit(records),
-        make_pool(None, 20, slow).fit(records),
+        make_pool(tmp_path / "pool", 10, slow).fit(records),
+        make_pool(None, 10, slow).fit(records),
     )
     assert not list((tmp_path / "pool").glob("*.tmp"))
 

@@ -191,7 +191,7 @@ NETS = {
 # A step of any module is recorded alike, whatever else it computes. Of the others, the quick ones
 # have what the slow ones have: Adam and amsgrad, rates and momentum by batch, images and averages.
 GENERIC = slow_but([(name, True) for name in NETS], ("plateau", True))
-SLOW = ("perceptron", "adam", "rates by batch", "images", "inputs by name")
+SLOW = ("perceptron", "adam", "rates by batch", "images", "inputs by name", "plateau", "decaying")
 CHAINS = slow_but(
     [(name, False) for name in NETS], *((name, False) for name in NETS if name not in SLOW)
 )

@@ -64,7 +64,12 @@ def records():
 
 
 @pytest.mark.parametrize(
-    "model", [DecisionTreeClassifier(max_depth=4), RandomForestClassifier(5, n_jobs=2)], ids=str
+    "model",
+    [
+        DecisionTreeClassifier(max_depth=4),
+        pytest.param(RandomForestClassifier(5, n_jobs=2), marks=pytest.mark.slow),
+    ],
+    ids=str,
 )
 def test_numbers_are_those_of_a_local_fit(client, records, model):
     with joblib.parallel_config("dask"):

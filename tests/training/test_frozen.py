@@ -38,6 +38,7 @@ def fit_pool(estimator, **settings):
     return ShadowPool(estimator, 4, **settings).fit(RECORDS)
 
 
+@pytest.mark.slow  # what is frozen is trained anew in the pools of the other tests
 @pytest.mark.usefixtures("quick_audits")
 def test_calibration_of_a_forest_that_knows_the_members_is_a_leak():
     forest = RandomForestClassifier(10, random_state=0).fit(MEMBERS.X, MEMBERS.y)

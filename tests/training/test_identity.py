@@ -188,7 +188,13 @@ def make_net(source, name="Net", **settings):
     ("name", "old", "new", "named"),
     [
         ("Net", "F.relu", "F.tanh", "the code of Body.forward"),
-        ("Net", "self.last(self.body(x))", "-self.last(self.body(x))", "the code of Net.forward"),
+        pytest.param(
+            "Net",
+            "self.last(self.body(x))",
+            "-self.last(self.body(x))",
+            "the code of Net.forward",
+            marks=pytest.mark.slow,
+        ),
         ("Net", "width=5", "width=7", "the defaults of Net.__init__"),
         ("make", "nn.Dropout(0.1)", "nn.Dropout(0.2)", "the code of make"),
         pytest.param(

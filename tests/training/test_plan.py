@@ -106,7 +106,7 @@ def look(trained):
         (LogisticRegression(), 2),
         (MLP, None),
         (DecisionTreeClassifier(), None),
-        (DecisionTreeClassifier(), 2),
+        pytest.param(DecisionTreeClassifier(), 2, marks=pytest.mark.slow),
         pytest.param(MLP, 2, marks=pytest.mark.slow),
     ],
 )

@@ -162,8 +162,16 @@ def train(estimator, y, batched=False, **settings):
     )
 
 
-@pytest.mark.parametrize("y", [VALUES, VALUES[:, None]], ids=["flat", "column"])
-@pytest.mark.parametrize("batched", [False, True])
+@pytest.mark.parametrize(
+    "y, batched",
+    [
+        (VALUES, False),
+        pytest.param(VALUES, True, marks=pytest.mark.slow),
+        pytest.param(VALUES[:, None], False, marks=pytest.mark.slow),
+        (VALUES[:, None], True),
+    ],
+    ids=["flat, alone", "flat, together", "column, alone", "column, together"],
+)
 def test_a_net_of_one_output_learns_as_from_a_column(y, batched):
     expected = train(make_regressor(Column), VALUES).signals_
     pool = train(make_regressor(), y, batched)

@@ -77,7 +77,7 @@ def at_once(monkeypatch):
     monkeypatch.setattr(validation, "draws_the_same", lambda device: False)
 
 
-@pytest.mark.parametrize("rows", [4, 8192])
+@pytest.mark.parametrize("rows", [4, pytest.param(8192, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("name", NETS)
 def test_losses_at_once_are_those_of_one_net_after_the_other(name, rows, at_once, monkeypatch):
     monkeypatch.setattr(validation, "_ROWS", rows)
