@@ -188,7 +188,7 @@ class GradientAttack(LearnedAttack):
     >>> from skmia.datasets import make_membership_problem
     >>> records, membership = make_membership_problem(random_state=0)
     >>> members = records[membership == 1]
-    >>> victim = MLPClassifier(solver="lbfgs", max_iter=2000, random_state=0)
+    >>> victim = MLPClassifier((20,), solver="lbfgs", max_iter=2000, random_state=0)
     >>> victim = victim.fit(members.X, members.y)
     >>> attack = GradientAttack(victim, random_state=0).fit(records, membership)
     >>> bool(attack.score(records, membership) > 0.3)
@@ -384,7 +384,7 @@ class WhiteBoxAttack(PosteriorMixin, SupervisedAttack):
     >>> from skmia.datasets import make_membership_problem
     >>> records, membership = make_membership_problem(300, random_state=0)
     >>> members = records[membership == 1]
-    >>> victim = MLPClassifier(solver="lbfgs", max_iter=2000, random_state=0)
+    >>> victim = MLPClassifier((20,), solver="lbfgs", max_iter=2000, random_state=0)
     >>> victim = victim.fit(members.X, members.y)
     >>> attack = WhiteBoxAttack(victim, max_iter=5, cv=2, random_state=0)
     >>> bool(attack.fit(records, membership).score(records, membership) > 0.3)
@@ -753,7 +753,7 @@ class MahalanobisAttack(LayerDistanceAttack):
     >>> from skmia.datasets import make_membership_problem
     >>> records, membership = make_membership_problem(random_state=0)
     >>> members = records[membership == 1]
-    >>> victim = MLPClassifier(solver="lbfgs", max_iter=2000, random_state=0)
+    >>> victim = MLPClassifier((20,), solver="lbfgs", max_iter=2000, random_state=0)
     >>> victim = victim.fit(members.X, members.y)
     >>> attack = MahalanobisAttack(victim, random_state=0).fit(records, membership)
     >>> attack.weights_.shape

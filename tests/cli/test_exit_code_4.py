@@ -71,9 +71,9 @@ def test_a_route_without_a_verdict_has_a_step_beside_one_that_leaks(tmp_path, ca
     assert "copies" in steps or "Use more records" in steps or "population" in steps, steps
 
 
-@pytest.mark.parametrize(
-    "n_outliers, is_judged", [(6, False), pytest.param(20, True, marks=pytest.mark.slow)]
-)
+# The steps that end it, tests of the report show each time.
+@pytest.mark.slow
+@pytest.mark.parametrize("n_outliers, is_judged", [(6, False), (20, True)])
 def test_more_records_of_a_small_group_end_that_it_cannot_be_judged(
     tmp_path, capsys, one_attack, n_outliers, is_judged
 ):
@@ -134,6 +134,7 @@ def audit_undecided(tmp_path, capsys):
     return options, int(n.replace(",", ""))
 
 
+@pytest.mark.slow  # how many they are, test_steps_that_end_doubt.py shows each time
 def test_an_undecided_number_names_the_records_that_it_takes(tmp_path, capsys, one_attack):
     one_attack["attacks"] = {"LiRA": LiRA()}
     assert 200 < audit_undecided(tmp_path, capsys)[1] < 2000
