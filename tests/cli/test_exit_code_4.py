@@ -71,9 +71,9 @@ def test_a_route_without_a_verdict_has_a_step_beside_one_that_leaks(tmp_path, ca
     assert "copies" in steps or "Use more records" in steps or "population" in steps, steps
 
 
-# The steps that end it, tests of the report show each time.
-@pytest.mark.slow
-@pytest.mark.parametrize("n_outliers, is_judged", [(6, False), (20, True)])
+@pytest.mark.parametrize(
+    "n_outliers, is_judged", [(6, False), pytest.param(20, True, marks=pytest.mark.slow)]
+)
 def test_more_records_of_a_small_group_end_that_it_cannot_be_judged(
     tmp_path, capsys, one_attack, n_outliers, is_judged
 ):
