@@ -252,7 +252,7 @@ class OneQueryAttack(QueryAttack):
     >>> from skmia.datasets import make_membership_problem
     >>> records, membership = make_membership_problem(200, random_state=0)
     >>> members = records[membership == 1]
-    >>> net = MLPClassifier((16,), solver="lbfgs", max_iter=2000, random_state=0)
+    >>> net = MLPClassifier((8,), solver="lbfgs", max_iter=2000, random_state=0)
     >>> victim = net.fit(members.X, members.y)
     >>> pool = ShadowPool(net, n_estimators=8, store="models", random_state=0).fit(records)
     >>> attack = OneQueryAttack(victim, pool).fit(records)

@@ -288,7 +288,7 @@ class ReleasedModelAttack(BaseAttack):
     >>> from skmia.datasets import make_membership_problem
     >>> records, membership = make_membership_problem(600, random_state=0)
     >>> members = records[membership == 1]
-    >>> model = HistGradientBoostingClassifier(random_state=0).fit(members.X, members.y)
+    >>> model = HistGradientBoostingClassifier(max_iter=40).fit(members.X, members.y)
     >>> attack = ReleasedModelAttack(model).fit(records)
     >>> sorted(attack.parts_)
     ['node equations', 'split thresholds', 'stored values']

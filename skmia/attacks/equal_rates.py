@@ -159,7 +159,7 @@ class EqualRateAttack(BaseAttack):
     >>> from skmia.datasets import make_membership_problem
     >>> records, membership = make_membership_problem(300, random_state=0)
     >>> members = records[membership == 1]
-    >>> model = RandomForestClassifier(20, random_state=0).fit(members.X, members.y)
+    >>> model = RandomForestClassifier(10, random_state=0).fit(members.X, members.y)
     >>> attack = EqualRateAttack(model, RMIA(), shadows=16, target_fpr=0.05).fit(records)
     >>> guesses = attack.predict(records)
     >>> bool(guesses[membership == 0].mean() < 0.08 < guesses[membership == 1].mean())

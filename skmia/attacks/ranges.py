@@ -293,7 +293,7 @@ class RangeAttack(BaseAttack):
     >>> records, membership = make_membership_problem(300, random_state=0)
     >>> members = records[membership == 1]
     >>> model = RandomForestClassifier(10, random_state=0).fit(members.X, members.y)
-    >>> pool = ShadowPool(model, n_estimators=8, store="models", random_state=0).fit(records)
+    >>> pool = ShadowPool(model, n_estimators=4, store="models", random_state=0).fit(records)
     >>> attack = RangeAttack(
     ...     model, LiRA(), pool,
     ...     sampler=GaussianRange(0.3), random_state=0,

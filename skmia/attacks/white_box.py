@@ -188,7 +188,7 @@ class GradientAttack(LearnedAttack):
     >>> from skmia.datasets import make_membership_problem
     >>> records, membership = make_membership_problem(random_state=0)
     >>> members = records[membership == 1]
-    >>> victim = MLPClassifier(solver="lbfgs", max_iter=2000, random_state=0)
+    >>> victim = MLPClassifier((20,), solver="lbfgs", max_iter=2000, random_state=0)
     >>> victim = victim.fit(members.X, members.y)
     >>> attack = GradientAttack(victim, random_state=0).fit(records, membership)
     >>> bool(attack.score(records, membership) > 0.3)
@@ -271,13 +271,13 @@ class LayerOutputsAttack(LearnedAttack):
     >>> from sklearn.neural_network import MLPClassifier
     >>> from skmia.attacks.white_box import LayerOutputsAttack
     >>> from skmia.datasets import make_membership_problem
-    >>> records, membership = make_membership_problem(200, random_state=0)
+    >>> records, membership = make_membership_problem(100, random_state=0)
     >>> members = records[membership == 1]
-    >>> victim = MLPClassifier((20,), solver="lbfgs", max_iter=2000, random_state=0)
+    >>> victim = MLPClassifier((10,), solver="lbfgs", max_iter=2000, random_state=0)
     >>> victim = victim.fit(members.X, members.y)
     >>> attack = LayerOutputsAttack(victim, cv=2, random_state=0).fit(records, membership)
     >>> attack.score_samples(records).shape
-    (200,)
+    (100,)
     """
 
     _parameter_constraints = {
@@ -384,7 +384,7 @@ class WhiteBoxAttack(PosteriorMixin, SupervisedAttack):
     >>> from skmia.datasets import make_membership_problem
     >>> records, membership = make_membership_problem(300, random_state=0)
     >>> members = records[membership == 1]
-    >>> victim = MLPClassifier(solver="lbfgs", max_iter=2000, random_state=0)
+    >>> victim = MLPClassifier((20,), solver="lbfgs", max_iter=2000, random_state=0)
     >>> victim = victim.fit(members.X, members.y)
     >>> attack = WhiteBoxAttack(victim, max_iter=5, cv=2, random_state=0)
     >>> bool(attack.fit(records, membership).score(records, membership) > 0.3)
@@ -611,9 +611,9 @@ class FisherRaoAttack(LayerDistanceAttack):
     >>> from sklearn.neural_network import MLPClassifier
     >>> from skmia.attacks.white_box import FisherRaoAttack
     >>> from skmia.datasets import make_membership_problem
-    >>> records, membership = make_membership_problem(200, random_state=0)
+    >>> records, membership = make_membership_problem(100, random_state=0)
     >>> members = records[membership == 1]
-    >>> victim = MLPClassifier((20,), solver="lbfgs", max_iter=2000, random_state=0)
+    >>> victim = MLPClassifier((10,), solver="lbfgs", max_iter=2000, random_state=0)
     >>> victim = victim.fit(members.X, members.y)
     >>> attack = FisherRaoAttack(victim, cv=2, random_state=0).fit(records, membership)
     >>> attack.weights_.shape
@@ -753,7 +753,7 @@ class MahalanobisAttack(LayerDistanceAttack):
     >>> from skmia.datasets import make_membership_problem
     >>> records, membership = make_membership_problem(random_state=0)
     >>> members = records[membership == 1]
-    >>> victim = MLPClassifier(solver="lbfgs", max_iter=2000, random_state=0)
+    >>> victim = MLPClassifier((20,), solver="lbfgs", max_iter=2000, random_state=0)
     >>> victim = victim.fit(members.X, members.y)
     >>> attack = MahalanobisAttack(victim, random_state=0).fit(records, membership)
     >>> attack.weights_.shape

@@ -195,7 +195,7 @@ class DPSGDClassifier(BudgetedFits, ClassifierMixin, BaseEstimator):
     >>> def make_net(n_features, n_classes):
     ...     return NeuralNetClassifier(
     ...         nn.Linear(n_features, n_classes), criterion=nn.CrossEntropyLoss, batch_size=30,
-    ...         max_epochs=4, lr=0.2, train_split=None, verbose=0,
+    ...         max_epochs=2, lr=0.2, train_split=None, verbose=0,
     ...     )
     >>> private = DPSGDClassifier(make_net, target_epsilon=3.0, classes=[0, 1, 2], random_state=0)
     >>> private.fit(X, y).epsilon_ <= 3

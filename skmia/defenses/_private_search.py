@@ -178,7 +178,7 @@ class PrivateSearchCV(
     >>> def make_net(n_features, n_classes):
     ...     return NeuralNetClassifier(
     ...         nn.Linear(n_features, n_classes), criterion=nn.CrossEntropyLoss, batch_size=30,
-    ...         max_epochs=2, train_split=None, verbose=0,
+    ...         max_epochs=1, train_split=None, verbose=0,
     ...     )
     >>> private = DPSGDClassifier(make_net, target_epsilon=1.0, classes=[0, 1, 2])
     >>> search = PrivateSearchCV(private, {"max_grad_norm": [0.1, 1.0, 10.0]}, mean_trials=2)

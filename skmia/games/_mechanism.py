@@ -338,7 +338,7 @@ def per_datum_game(
     ...     return rng.normal(size=(n, 100))
     >>> far, attack = np.full(100, 2.0), MeanLikelihoodRatioAttack()
     >>> game = per_datum_game(
-    ...     EmpiricalMean(), attack, far, draw, n_samples=50, n_rounds=100, random_state=0
+    ...     EmpiricalMean(), attack, far, draw, n_samples=50, n_rounds=50, random_state=0
     ... )
     >>> bool(game["auc"].estimate > 0.9)
     True

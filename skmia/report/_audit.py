@@ -382,7 +382,8 @@ def audit(
     >>> from sklearn.model_selection import train_test_split
     >>> from sklearn.tree import DecisionTreeClassifier
     >>> from skmia import Records, audit
-    >>> X, y = make_classification(400, flip_y=0.2, random_state=0)
+    >>> from skmia.attacks import LiRA
+    >>> X, y = make_classification(300, flip_y=0.2, random_state=0)
     >>> X_train, X_test, y_train, y_test = train_test_split(X, y, test_size=0.5, random_state=0)
     >>> victim = DecisionTreeClassifier(random_state=0).fit(X_train, y_train)
     >>> report = audit(
@@ -398,7 +399,8 @@ def audit(
     The same with records, which can have fields such as groups:
 
     >>> records, membership = Records.from_sides((X_train, y_train), (X_test, y_test))
-    >>> report = audit(victim, records, membership, file=False, random_state=0)
+    >>> settings = {"attacks": {"LiRA": LiRA()}, "file": False}
+    >>> report = audit(victim, records, membership, random_state=0, **settings)
     >>> frame = report.to_frame()
     >>> auc = frame.query("attack == 'LiRA' and metric == 'auc' and scope == 'overall'")
     >>> bool(auc["estimate"].item() > 0.6)

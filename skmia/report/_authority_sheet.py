@@ -104,12 +104,14 @@ def write_authority_sheet(
     >>> from tempfile import TemporaryDirectory
     >>> from sklearn.tree import DecisionTreeClassifier
     >>> from skmia import audit
+    >>> from skmia.attacks import ThresholdAttack
     >>> from skmia.datasets import make_membership_problem
     >>> from skmia.report import write_authority_sheet
     >>> records, membership = make_membership_problem(300, random_state=0)
     >>> members = records[membership == 1]
     >>> tree = DecisionTreeClassifier(random_state=0).fit(members.X, members.y)
-    >>> report = audit(tree, records, membership, shadows=4, file=False, random_state=0)
+    >>> settings = {"attacks": {"loss": ThresholdAttack()}, "file": False}
+    >>> report = audit(tree, records, membership, random_state=0, **settings)
     >>> with TemporaryDirectory() as folder:
     ...     path = Path(folder) / "evidence.html"
     ...     write_authority_sheet([report], path)

@@ -368,12 +368,14 @@ def list_measurements(
     --------
     >>> from sklearn.tree import DecisionTreeClassifier
     >>> from skmia import audit
+    >>> from skmia.attacks import ThresholdAttack
     >>> from skmia.datasets import make_membership_problem
     >>> from skmia.report import list_measurements
     >>> records, membership = make_membership_problem(600, random_state=0)
     >>> members = records[membership == 1]
     >>> tree = DecisionTreeClassifier(random_state=0).fit(members.X, members.y)
-    >>> report = audit(tree, records, membership, shadows=4, fprs=[0.1], file=False, random_state=0)
+    >>> settings = {"attacks": {"loss": ThresholdAttack()}, "file": False}
+    >>> report = audit(tree, records, membership, fprs=[0.1], random_state=0, **settings)
     >>> [(found.name, found.group) for found in list_measurements(report)][:3]
     [('auc', 'all'), ('tpr_at_fpr_1', 'all'), ('auc', 'class=0')]
     """

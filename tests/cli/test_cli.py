@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from forked import FORKS, run_forked
+from sklearn.ensemble import RandomForestClassifier
 
 from skmia.attacks import LiRA
 from skmia.cli import _audit, _inputs, _model
@@ -158,8 +159,7 @@ def test_members_that_are_given(run, data, table, tmp_path, handed_over, bits):
         assert "random half" not in text
 
 
-@pytest.mark.usefixtures("no_drawing", "one_attack")
-def test_digits_without_any_option(run, tmp_path, monkeypatch):
+def test_digits_without_any_option(run, tmp_path, monkeypatch, handed_over):
     from skmia import Records
 
     X = np.random.default_rng(0).normal(size=(220, 3))
@@ -167,8 +167,9 @@ def test_digits_without_any_option(run, tmp_path, monkeypatch):
     monkeypatch.setattr(_inputs, "load_sklearn", lambda name: toy)
     code, text, err = run("--out", tmp_path, "--shadows", "4", "--jobs", "1", "--verbose")
     assert (code, err) == (0, "")
-    assert "RandomForestClassifier" in text
-    assert "TPR @ 10% FPR" in text
+    assert isinstance(handed_over[0].victim, RandomForestClassifier)
+    assert 0.1 in handed_over[0].settings["fprs"]
+    assert "recognized" in text
     assert (tmp_path / "audit.json").exists()
 
 

@@ -6,6 +6,7 @@ import joblib
 import numpy as np
 import pandas as pd
 import pytest
+from cells import slow_but
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import StandardScaler
@@ -37,7 +38,9 @@ def run(capsys, *arguments):
     return (code, *capsys.readouterr())
 
 
-@pytest.mark.parametrize("form", ["text", "json", "markdown", "junit", "sarif"])
+@pytest.mark.parametrize(
+    "form", slow_but(["text", "json", "markdown", "junit", "sarif"], "text", "json", "sarif")
+)
 def test_a_scaler_in_another_file_is_named_in_every_format(form, files, capsys):
     given = "audit", *files, "--trust-pickle", "--format", form, "--seed", 0
     code, out, err = run(capsys, *given)
@@ -68,6 +71,7 @@ def test_a_policy_releases_no_model_that_does_not_know_its_table(files, capsys, 
     assert (folder / "decision.html").exists()
 
 
+@pytest.mark.slow  # the answers in another order are one of twelve errors, which run each time
 @pytest.mark.usefixtures("one_attack")
 def test_stored_answers_in_another_order_end_without_a_verdict(capsys, tmp_path):
     rng = np.random.default_rng(0)

@@ -137,7 +137,7 @@ def test_sparse_rows_are_kept(suffix, tmp_path):
     compare(read_state(model), read_state(load_again(model, tmp_path, suffix)))
 
 
-@pytest.mark.parametrize("suffix", [".skops", ".joblib"])
+@pytest.mark.parametrize("suffix", [".skops", pytest.param(".joblib", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("name", ["extra trees", "histogram boosting", "columns"])
 def test_attacks_on_the_file_are_those_on_the_model(name, suffix, tmp_path):
     model = fit(name)

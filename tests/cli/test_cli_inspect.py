@@ -211,7 +211,12 @@ def test_a_model_that_lacks_a_part_ends_in_a_sentence(refuse, people, data, tmp_
 
 
 @pytest.mark.parametrize(
-    "last", [KNeighborsClassifier(), ExtraTreesClassifier(1, random_state=0)], ids=str
+    "last",
+    [
+        KNeighborsClassifier(),
+        pytest.param(ExtraTreesClassifier(1, random_state=0), marks=pytest.mark.slow),
+    ],
+    ids=str,
 )
 def test_a_model_that_lacks_any_part_is_described_or_refused(run, people, data, tmp_path, last):
     whole = make_pipeline(StandardScaler(), last).fit(people[["age", "height"]][:N], LABELS)

@@ -280,6 +280,7 @@ def test_the_process_of_a_model_changes_no_byte(
     assert sorted(files) == ["audit.json", *sheet, "report.html", "roc.png"]
 
 
+@pytest.mark.slow  # test_cli_model_input.py has such columns in a table that is handed over
 @pytest.mark.usefixtures("no_drawing", "one_attack")
 def test_columns_chosen_by_their_type(run, table, data, tmp_path):
     from sklearn.compose import make_column_selector, make_column_transformer

@@ -102,6 +102,7 @@ def _note_shares(shares, make):
     return note_and_make
 
 
+@pytest.mark.slow  # how a command is told, test_repeated_by_another.py shows each time
 def test_the_command_on_the_page_repeats_the_audit(run, folder, tmp_path, monkeypatch, capsys):
     pytest.importorskip("jinja2")
     limits = ("--fail-above", "linkability=1", "--secrets", "city", "--seed", "1")

@@ -134,6 +134,7 @@ def audit_undecided(tmp_path, capsys):
     return options, int(n.replace(",", ""))
 
 
+@pytest.mark.slow  # how many they are, test_steps_that_end_doubt.py shows each time
 def test_an_undecided_number_names_the_records_that_it_takes(tmp_path, capsys, one_attack):
     one_attack["attacks"] = {"LiRA": LiRA()}
     assert 200 < audit_undecided(tmp_path, capsys)[1] < 2000

@@ -563,8 +563,18 @@ def zip_again(content, rng):
     return edit_schema(change)(content)
 
 
+# One format of each library, and the others slowly.
+each_library = pytest.mark.parametrize(
+    "kind",
+    [
+        pytest.param(kind, marks=[pytest.mark.slow] * (kind in ("xgboost.json", "catboost.json")))
+        for kind in KINDS
+    ],
+)
+
+
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("kind", KINDS)
+@each_library
 def test_mutated_files(kind, tmp_path, capsys, monkeypatch):
     monkeypatch.setattr("skmia.cli._audit.audit", stop)
     file, content = valid(kind)
@@ -592,14 +602,7 @@ def test_mutated_files(kind, tmp_path, capsys, monkeypatch):
 
 
 @pytest.mark.filterwarnings("ignore")
-# One format of each library, and the others slowly.
-@pytest.mark.parametrize(
-    "kind",
-    [
-        pytest.param(kind, marks=[pytest.mark.slow] * (kind in ("xgboost.json", "catboost.json")))
-        for kind in KINDS
-    ],
-)
+@each_library
 def test_valid_files(kind, tmp_path, capsys, monkeypatch):
     monkeypatch.setattr("skmia.cli._audit.audit", stop)
     if sys.platform == "linux":

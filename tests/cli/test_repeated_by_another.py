@@ -47,14 +47,14 @@ def write_case(folder, table):
 
 @pytest.mark.usefixtures("no_drawing", "no_process")
 def test_two_people_get_the_same_numbers(table, tmp_path, monkeypatch, capsys, one_attack):
-    one_attack.update(attacks={"LiRA": LiRA()}, file=True)
+    one_attack["attacks"] = {"LiRA": LiRA()}
     first, second = tmp_path / "first", tmp_path / "second"
     first.mkdir()
     write_case(first, table[:120])
     command = [
         *("audit", first / "model.skops", first / "people.csv", "--target", "income"),
         *("--members", "trained", "--group-by", "person"),
-        *("--policy", "cautious", "--release", "file", "--shadows", "4", "--jobs", "1"),
+        *("--policy", "cautious", "--shadows", "4", "--jobs", "1"),
         *("--out", first / "audit"),
     ]
     monkeypatch.setattr("sys.argv", ["skmia", *map(str, command)])

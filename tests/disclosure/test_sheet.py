@@ -7,6 +7,7 @@ import shutil
 import subprocess
 
 import pytest
+from cells import slow_but
 
 from skmia.disclosure import (
     Measurement,
@@ -432,7 +433,7 @@ LOWEST = """selectors => selectors.map(selector => {
 }).sort((one, other) => one[0] - other[0])[0]"""
 
 
-@pytest.mark.parametrize("result", sorted(COLORS))
+@pytest.mark.parametrize("result", slow_but(sorted(COLORS), "cannot be said", "do not release"))
 def test_contrast(open_sheet, result):
     document = make_document(2, auc=0.6)
     document["recommendation"]["result"] = result
