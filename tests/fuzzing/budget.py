@@ -4,19 +4,9 @@ import os
 
 from hypothesis import HealthCheck, Phase, settings
 
-try:
-    from hypothesis.internal.conjecture import providers
-except ImportError:  # of earlier versions, which read no constants
-    providers = None
-
 # Calls of all tests, which are the same in each run; five seconds or so.
 _SUITE = 40
 _ALL = int(os.environ.get("FUZZ", _SUITE))
-
-# Constants of the modules that are loaded, which differ by the tests that ran before; to read them
-# takes a second.
-if "FUZZ" not in os.environ and hasattr(providers, "_get_local_constants"):
-    providers._get_local_constants = providers.Constants
 
 
 def calls(share):
