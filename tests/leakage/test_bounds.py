@@ -177,7 +177,7 @@ def test_squared_gaussian_residuals_keep_the_bound(ratio, variance):
 
 
 @given(GAPS, GAPS, BASELINES)
-@settings(max_examples=50)
+@settings(max_examples=25)
 def test_a_larger_gap_never_lowers_a_bound(first, second, baseline):
     smaller, larger = sorted([first, second], key=abs)
     for bound in (bounded_loss_success_bound, *TAILED):
@@ -244,6 +244,7 @@ def test_success_bound_is_the_root_of_the_divergence(carried, baseline):
 
 
 @given(st.floats(1e-4, 0.68), st.floats(1e-4, 0.68))
+@settings(max_examples=30)
 def test_information_and_success_are_inverse_and_rise_together(first, second):
     low, high = sorted([first, second])
     assert required_mutual_information(mutual_information_success_bound(low)) == pytest.approx(low)

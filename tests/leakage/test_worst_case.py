@@ -192,7 +192,7 @@ def test_score_of_new_records_is_the_advantage():
 
 @pytest.mark.parametrize("method", ["kde", "neighbors", "classifier"])
 def test_random_state_fixes_everything(method):
-    X, membership = make_normal_features(200, 0.5, n_features=2)
+    X, membership = make_normal_features(60, 0.5, n_features=2)
     model = DecisionTreeClassifier(max_depth=3, max_features=1)
     worst = WorstCaseVulnerability(method, estimator=model, n_permutations=3)
     fits = []

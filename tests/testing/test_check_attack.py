@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from attack_checks import find_checks
+from cells import slow_but
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.compose import make_column_transformer
@@ -42,9 +43,7 @@ def test_a_pool_that_keeps_no_models_suffices():
     check_attack(LiRA(victim, shadows), records, membership)
 
 
-@pytest.mark.parametrize(
-    "kind", ["frame", "sparse", pytest.param("tensor", marks=pytest.mark.slow)]
-)
+@pytest.mark.parametrize("kind", slow_but(["frame", "sparse", "tensor"], "frame"))
 def test_records_in_other_containers_pass(kind):
     make = {
         "frame": lambda X: pd.DataFrame(X, columns=list("abcde")).assign(name="same"),

@@ -270,7 +270,10 @@ def test_unknown_weights_leave_counts_exact_and_other_equations_noisy(model, dat
     "model, data",
     [
         (GradientBoostingClassifier(n_estimators=40, subsample=0.6, random_state=0), CANCER),
-        (GradientBoostingClassifier(n_estimators=40, subsample=0.5, random_state=0), WINE),
+        pytest.param(
+            *(GradientBoostingClassifier(n_estimators=40, subsample=0.5, random_state=0), WINE),
+            marks=pytest.mark.slow,
+        ),
         (GradientBoostingRegressor(n_estimators=40, subsample=0.5, random_state=0), DIABETES),
     ],
     ids=["two classes", "three classes", "targets"],
@@ -488,7 +491,7 @@ def test_class_weights_that_multiply_draws_are_found(given):
 
 def test_bags_without_weights_are_never_taken_for_weighted_ones():
     rng = np.random.default_rng(0)
-    for seed in range(20):
+    for seed in range(8):
         y = rng.integers(2, size=rng.integers(60, 300))
         model = BaggingClassifier(
             DecisionTreeClassifier(max_depth=1),
