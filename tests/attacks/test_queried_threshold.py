@@ -51,7 +51,9 @@ def forest_half():
     [
         None,  # the forest
         pytest.param(make_pipeline(StandardScaler(), FOREST), marks=pytest.mark.slow),
-        HistGradientBoostingClassifier(max_iter=30, random_state=0),
+        pytest.param(
+            HistGradientBoostingClassifier(max_iter=30, random_state=0), marks=pytest.mark.slow
+        ),
     ],
     ids=["forest", "pipeline", "histogram boosting"],
 )

@@ -39,7 +39,9 @@ def test_a_victim_behind_a_function_passes():
 
 
 def test_a_pool_that_keeps_no_models_suffices():
-    victim, shadows, records, membership = make_attack_problem(store="signals", random_state=1)
+    victim, shadows, records, membership = make_attack_problem(
+        n_records=40, n_estimators=4, store="signals", random_state=1
+    )
     check_attack(LiRA(victim, shadows), records, membership)
 
 
