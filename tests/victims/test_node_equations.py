@@ -179,7 +179,7 @@ def test_equations_of_xgboost_hold(data, kind):
     "model, data",
     [
         (RandomForestClassifier(30, min_samples_leaf=3, random_state=0), CANCER),
-        slow(RandomForestClassifier(30, max_samples=0.5, random_state=0), WINE),
+        (RandomForestClassifier(30, max_samples=0.5, random_state=0), WINE),
         (RandomForestRegressor(30, min_samples_leaf=5, random_state=0), DIABETES),
         (bag(DecisionTreeClassifier(min_samples_leaf=3)), CANCER),
         (bag(DecisionTreeClassifier(min_samples_leaf=3), max_samples=0.5, max_features=0.5), WINE),
