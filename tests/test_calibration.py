@@ -13,7 +13,7 @@ LONG = {
     *("copied_persons_are_found", "alarms_about_persons_of_tables", "doubts_about_tables"),
     *("copied_shares_are_clear", "quality_of_tables", "frozen_parts", "grown_pools_find_nothing"),
     *("defense_is_seen", "unlearning_auc_intervals", "shifts_are_leaks"),
-    *("wrong_tables_are_stopped", "disparity_power"),
+    *("wrong_tables_are_stopped", "disparity_power", "alarms_of_tables", "sides_warn"),
     *("target_fpr_0.05_is_kept_by_stack", "target_fpr_0.05_is_kept_by_joint_evidence"),
     *("power_of_stack_without_a_leak_is_chance", "power_of_joint_evidence_of_copies_is_too_high"),
 }

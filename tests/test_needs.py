@@ -92,11 +92,11 @@ MODELS = {
 def make_case(name):
     """A fitted victim, a pool that keeps all there is, records and membership."""
     rng = np.random.default_rng(0)
-    X = rng.normal(size=(80, 4)).astype(np.float32)
-    y = (X[:, 0] + rng.normal(size=80) > 0).astype(np.int64)
+    X = rng.normal(size=(60, 4)).astype(np.float32)
+    y = (X[:, 0] + rng.normal(size=60) > 0).astype(np.int64)
     model = MODELS[name]()
     records = Records(X, X[:, 0] if name == "forest of values" else y)
-    membership = rng.permutation(80) % 2
+    membership = rng.permutation(60) % 2
     members = records[membership == 1]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of convergence, of read-only arrays

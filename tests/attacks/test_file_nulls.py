@@ -11,7 +11,7 @@ from skmia import Records
 from skmia.attacks import ReleasedModelAttack
 from skmia.metrics import conformal_pvalues
 
-N_DRAWS, N_KNOWN = 300, 120
+N_DRAWS, N_KNOWN = 150, 120
 
 
 @pytest.fixture(scope="module", params=[0.0, 0.2], ids=["complete", "a fifth missing"])

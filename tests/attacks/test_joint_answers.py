@@ -95,7 +95,7 @@ def test_derivatives_are_those_of_the_densities(name):
     ("name", "d", "least"),
     [
         ("quadratic", 15, 0.95),
-        ("normal features", 60, 0.8),
+        pytest.param("normal features", 60, 0.8, marks=pytest.mark.slow),
         pytest.param("linear", 60, 0.72, marks=pytest.mark.slow),
         ("bits", 60, 0.7),
     ],

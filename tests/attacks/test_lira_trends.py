@@ -416,7 +416,7 @@ def test_neighbors_vote_for_themselves():
 
 def test_neighbors_are_as_strong_as_their_likelihood_ratio():
     away = []
-    for seed in range(6):
+    for seed in range(4):
         rng = np.random.default_rng(seed)
         X = rng.normal(size=(600, 4))
         records = Records(X, (X[:, 0] + rng.normal(size=600) > 0).astype(int))
@@ -428,4 +428,4 @@ def test_neighbors_are_as_strong_as_their_likelihood_ratio():
             for one in (LiRA(victim, pool), RMIA(victim, pool, temperature=1.0))
         ]
         away.append(aucs[0] - aucs[1])
-    assert np.mean(away) > -2 * np.std(away) / np.sqrt(6)
+    assert np.mean(away) > -2 * np.std(away) / np.sqrt(4)

@@ -97,7 +97,7 @@ def test_without_evidence_all_rows_are_equally_probable():
 
 def test_no_row_is_certain_if_the_forest_was_fitted_on_other_records():
     rest = ROWS < 0
-    forest = RandomForestRegressor(30, random_state=0).fit(X[TRAIN], Y[TRAIN])
+    forest = RandomForestRegressor(10, random_state=0).fit(X[TRAIN], Y[TRAIN])
     with pytest.warns(UserWarning, match="No values of the candidates explain"):
         found = attack(forest, RECORDS[rest])
     _, proba = found.locate_rows(RECORDS[rest])

@@ -5,6 +5,7 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
+from cells import slow_but
 from scipy import sparse
 from scipy.special import ndtr
 from sklearn.base import clone
@@ -74,7 +75,7 @@ def measure(model, n, n_tables=6, tails=False):
     return *np.mean(found, axis=0), error
 
 
-@pytest.mark.parametrize("n", [200, 2000])
+@pytest.mark.parametrize("n", slow_but([200, 2000], 200))
 @pytest.mark.parametrize(
     "model, n_equations",
     [

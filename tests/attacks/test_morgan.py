@@ -23,7 +23,7 @@ def find_rates(loss, share, membership, window):
     return flagged[membership].mean(), flagged[~membership].mean()
 
 
-def make_evidence(n=60, n_changes=5):
+def make_evidence(n=30, n_changes=5):
     membership = RNG.uniform(size=n) < 0.5
     loss = RNG.uniform(size=n) + 0.2 * ~membership
     share = RNG.integers(n_changes + 1, size=n) / n_changes

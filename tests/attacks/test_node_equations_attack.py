@@ -119,7 +119,7 @@ def test_bits_without_an_active_bound_are_those_of_ridge_regression():
 
 
 def test_the_solver_follows_from_the_size_and_from_contradictions(monkeypatch):
-    n, records = 380, RECORDS[:380]
+    n, records = 320, RECORDS[:320]
     member = draw_half(4, n)
     model = GradientBoostingClassifier(n_estimators=30, random_state=0)
     victim = FrozenEstimator(model.fit(X[:n][member], Y[:n][member]))

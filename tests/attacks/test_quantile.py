@@ -307,7 +307,7 @@ def test_a_net_with_a_pinball_loss_predicts_the_quantile():
         optimizer=torch.optim.Adam,
         lr=0.3,
         batch_size=-1,
-        max_epochs=40,
+        max_epochs=20,
         train_split=None,
         verbose=0,
     )

@@ -40,18 +40,27 @@ def attack_half(model, member, records=RECORDS, max_queries=4000):
     return QueriedThresholdAttack(victim, max_queries=max_queries, random_state=0).fit(records)
 
 
+@pytest.fixture(scope="module")
+def forest_half():
+    member = draw_half(0)
+    return member, attack_half(FOREST, member)
+
+
 @pytest.mark.parametrize(
     "model",
     [
-        FOREST,
+        None,  # the forest
         pytest.param(make_pipeline(StandardScaler(), FOREST), marks=pytest.mark.slow),
-        HistGradientBoostingClassifier(max_iter=30, random_state=0),
+        pytest.param(
+            HistGradientBoostingClassifier(max_iter=30, random_state=0), marks=pytest.mark.slow
+        ),
     ],
     ids=["forest", "pipeline", "histogram boosting"],
 )
-def test_members_are_found_by_answers(model):
-    member = draw_half(0)
-    attack = attack_half(model, member)
+def test_members_are_found_by_answers(forest_half, model):
+    member, attack = forest_half
+    if model is not None:
+        attack = attack_half(model, member)
     scores = attack.score_samples(RECORDS)
     assert roc_auc_score(member, scores) > 0.5 + 6 * ERROR
     # Of as many thresholds that were drawn at random, less than a fifth is explained, see below.
@@ -62,9 +71,9 @@ def test_members_are_found_by_answers(model):
     assert abs(np.mean(others) - 0.5) < 4 * ERROR / np.sqrt(40)
 
 
-def test_a_high_score_names_a_member():
-    member = draw_half(1)
-    scores = attack_half(FOREST, member).score_samples(RECORDS)
+def test_a_high_score_names_a_member(forest_half):
+    member, attack = forest_half
+    scores = attack.score_samples(RECORDS)
     n, right = (scores > 4).sum(), member[scores > 4].sum()
     assert n > 50
     # Odds of e^4 are claimed at least; three standard errors of the binomial law are allowed.

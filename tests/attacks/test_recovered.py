@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from cells import slow_but
 from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_wine
 from sklearn.linear_model import (
@@ -105,7 +106,7 @@ def test_errors_of_coefficients_are_what_rounding_makes_them(data):
 
 
 # With many coefficients each kind takes as long as all of them with few.
-OFTEN = {("squares", 60), *((name, 20) for name in ("logistic", "signs", "lasso", "counts"))}
+OFTEN = {("squares", 60), *((name, 20) for name in ("logistic", "signs"))}
 
 
 @pytest.mark.parametrize(
@@ -188,9 +189,7 @@ def test_another_penalty_or_temperature_is_said(change):
         attack.fit(given)
 
 
-@pytest.mark.parametrize(
-    "name", ["hinge", pytest.param("epsilon", marks=pytest.mark.slow), "quantile"]
-)
+@pytest.mark.parametrize("name", slow_but(["hinge", "epsilon", "quantile"], "quantile"))
 def test_a_service_with_an_edge_is_as_weak_as_its_file(name):
     recipe, kind = EDGES[name]
     records, member = make_problem(kind, 40, n=260)

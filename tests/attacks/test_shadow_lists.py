@@ -34,7 +34,7 @@ def draw(rng, leak, n_records=150, n_models=16):
     ],
 )
 def test_lists_from_shadows_keep_their_share_of_false_entries(leak, online):
-    rng, n_lists, shares, n_right = np.random.default_rng(0), 20, [], 0
+    rng, n_lists, shares, n_right = np.random.default_rng(0), 10, [], 0
     for _ in range(n_lists):
         pool, records, member = draw(rng, leak)
         attack = LiRA(None, pool, online=online).fit(records)

@@ -48,7 +48,7 @@ def slow(*values):
     [
         slow(RandomForestClassifier(min_samples_leaf=5, random_state=0), 0.9),
         (make_pipeline(StandardScaler(), RandomForestClassifier(60, random_state=0)), 0.9),
-        (HistGradientBoostingClassifier(max_iter=50, random_state=0), 0.9),
+        slow(HistGradientBoostingClassifier(max_iter=50, random_state=0), 0.9),
         slow(GradientBoostingClassifier(random_state=0), 0.5 + 4 * ERROR),
         (DecisionTreeClassifier(random_state=0), 0.5 + 2 * ERROR),
     ],

@@ -84,9 +84,9 @@ CELLS = [
 
 @pytest.mark.parametrize("design, boosted", CELLS)
 def test_no_power_without_a_leak(draw_pool, design, boosted):
-    world = draw_pool(design, n_records=600, shift=0)
+    world = draw_pool(design, n_records=300, shift=0)
     attack = fit(world, boosted=boosted)
-    assert abs(measure_auc(world, attack) - 0.5) < 4 * error_of_chance(600)
+    assert abs(measure_auc(world, attack) - 0.5) < 4 * error_of_chance(300)
     # The scores of a record under several models depend on each other.
     area, n_scores = score_models(attack, world)
     assert abs(area - 0.5) < 4 * error_of_chance(n_scores / 4)
@@ -116,7 +116,7 @@ def test_partner_that_stays_would_tell_the_members(draw_pool, shift):
 
 @pytest.mark.parametrize("design, boosted", CELLS)
 def test_rate_of_the_threshold(draw_pool, design, boosted):
-    world = draw_pool(design, n_records=600)
+    world = draw_pool(design, n_records=300)
     attack = fit(world, boosted=boosted, target_fpr=0.1)
     others = (world.membership == 0) & attack.can_judge(world.records)
     n_flagged = attack.predict(world.records)[others].sum()

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from cells import slow_but
 from draws import few_and_many
 from scipy import integrate, stats
 
@@ -16,7 +17,7 @@ def silverman(values):
     return 0.9 * min(values.std(ddof=1), (high - low) / 1.34) * len(values) ** -0.2
 
 
-@pytest.mark.parametrize("factor", [0.3, pytest.param(1.0, marks=pytest.mark.slow), 3.0])
+@pytest.mark.parametrize("factor", slow_but([0.3, 1.0, 3.0], 0.3))
 def test_the_factor_multiplies_the_bandwidth_of_the_rule(factor):
     grid = np.linspace(-8, 9, 20_001)
     densities = [

@@ -95,6 +95,7 @@ def brute_force_tailed_bound(gap, proxy_variance, baseline, cutoff, power):
 
 @pytest.mark.parametrize("bound, power", TAILS)
 @given(gap=GAPS, variance=st.floats(0.1, 10), baseline=BASELINES, factor=st.floats(1.001, 30))
+@settings(max_examples=30)
 def test_tailed_bounds_are_the_printed_formulas(bound, power, gap, variance, baseline, factor):
     smallest = np.sqrt(2 * np.log(2) * variance) if power == 2 else 2 * np.log(2) * variance
     gap, cutoff = gap * smallest / 3, factor * smallest
@@ -140,6 +141,7 @@ def information(joint):
 
 
 @given(st.integers(0, 2**32 - 1), st.floats(0.5, 0.95), st.integers(2, 12))
+@settings(max_examples=30)
 def test_no_learner_is_safer_than_its_gap_allows(seed, baseline, n_values):
     # Any learner, seen through its loss: the loss of non-members and of members is a table.
     rng = np.random.default_rng(seed)
@@ -165,6 +167,7 @@ def test_the_bound_of_a_nonnegative_loss_is_tight(member_rate, other_rate, max_l
 
 
 @given(st.floats(0.05, 1), st.floats(1, 20))
+@settings(max_examples=30)
 def test_squared_gaussian_residuals_keep_the_bound(ratio, variance):
     # Members have the smaller variance. The densities cross at +-root.
     small, large = variance * ratio, variance
@@ -177,7 +180,7 @@ def test_squared_gaussian_residuals_keep_the_bound(ratio, variance):
 
 
 @given(GAPS, GAPS, BASELINES)
-@settings(max_examples=50)
+@settings(max_examples=25)
 def test_a_larger_gap_never_lowers_a_bound(first, second, baseline):
     smaller, larger = sorted([first, second], key=abs)
     for bound in (bounded_loss_success_bound, *TAILED):
@@ -212,6 +215,7 @@ def test_arrays_give_what_numbers_give():
 
 
 @given(st.integers(0, 2**32 - 1), st.integers(2, 6), st.integers(2, 8))
+@settings(max_examples=30)
 def test_no_attacker_exceeds_what_information_allows(seed, n_attributes, n_models):
     rng = np.random.default_rng(seed)
     joint = rng.dirichlet(np.full(n_attributes * n_models, 0.3)).reshape(n_attributes, n_models)
@@ -224,6 +228,7 @@ def test_no_attacker_exceeds_what_information_allows(seed, n_attributes, n_model
 
 
 @given(st.floats(0, 3), st.floats(0.01, 0.99))
+@settings(max_examples=30)
 def test_success_bound_is_the_root_of_the_divergence(carried, baseline):
     def excess(success):
         return (
@@ -244,6 +249,7 @@ def test_success_bound_is_the_root_of_the_divergence(carried, baseline):
 
 
 @given(st.floats(1e-4, 0.68), st.floats(1e-4, 0.68))
+@settings(max_examples=30)
 def test_information_and_success_are_inverse_and_rise_together(first, second):
     low, high = sorted([first, second])
     assert required_mutual_information(mutual_information_success_bound(low)) == pytest.approx(low)
@@ -295,6 +301,7 @@ def test_randomized_response_reaches_the_tight_bound(epsilon):
 
 
 @given(st.floats(0, 8), st.floats(0, 1))
+@settings(max_examples=30)
 def test_tight_bound_is_the_largest_advantage_that_privacy_allows(epsilon, delta):
     # TPR <= exp(epsilon) FPR + delta and 1 - FPR <= exp(epsilon) (1 - TPR) + delta.
     ratio = np.exp(epsilon)

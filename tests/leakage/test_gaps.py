@@ -4,6 +4,7 @@ from itertools import chain, combinations
 
 import numpy as np
 import pytest
+from cells import slow_but
 from draws import few_and_many
 from scipy import integrate, spatial, stats
 
@@ -71,13 +72,7 @@ def test_estimates_converge(distance):
     assert errors[1] < errors[0] / 2
 
 
-# Those that are roots of divergences, beside two others of densities.
-slow_roots = [pytest.param(one, marks=pytest.mark.slow) for one in ("hellinger", "jensen_shannon")]
-
-
-@pytest.mark.parametrize(
-    "distance", ["total_variation", "kullback_leibler", "wasserstein", "energy", *slow_roots]
-)
+@pytest.mark.parametrize("distance", slow_but(NAMES, "total_variation", "wasserstein"))
 def test_the_standard_error_is_the_spread_over_samples(distance):
     rng = np.random.default_rng(2)
     pairs = [(rng.normal(1, 1, 200), rng.normal(0, 1, 200)) for _ in range(40)]
@@ -158,7 +153,7 @@ def test_an_order_of_the_divergence():
     assert np.isnan(gap.standard_error) and gap.bias == np.inf and gap.pvalue < 0.05
 
 
-@pytest.mark.parametrize("distance", ["total_variation", "kullback_leibler", "energy", *slow_roots])
+@pytest.mark.parametrize("distance", slow_but(NAMES[:-1], "total_variation", "energy"))
 def test_several_columns(distance):
     # A second column that tells nothing leaves the distance of independent laws.
     rng = np.random.default_rng(3)

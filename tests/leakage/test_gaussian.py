@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+from cells import slow_but
 from scipy import integrate
 from scipy.stats import multivariate_normal, norm
 from sklearn.frozen import FrozenEstimator
@@ -168,7 +169,7 @@ def variation_of_correlated_pair(leverage):
     return 2 * integrate.quad(given_first, 0, 12, epsabs=1e-11)[0]
 
 
-@pytest.mark.parametrize("leverage", [1e-4, 0.2, 0.9, 0.999])
+@pytest.mark.parametrize("leverage", slow_but([1e-4, 0.2, 0.9, 0.999], 0.2, 0.999))
 def test_variation_is_that_of_two_gaussian_pairs(leverage):
     got = leverage_total_variation(leverage)
     assert got == pytest.approx(variation_of_correlated_pair(leverage), abs=1e-9)
@@ -185,7 +186,7 @@ def test_variation_has_the_known_values_and_limits():
     assert got[0] == 0 and got[-1] == 1
 
 
-@pytest.mark.parametrize("n_rows", [21, pytest.param(40, marks=pytest.mark.slow), 140])
+@pytest.mark.parametrize("n_rows", slow_but([21, 40, 140], 21))
 def test_success_in_games_is_the_exact_one(n_rows):
     design, coef, noise_std, draw = make_regression(n_rows)
     attack = GaussianRegressionAttacker(coef=coef, noise_std=noise_std)
@@ -223,12 +224,11 @@ def test_simulation_knows_its_error():
     records = Records(design, np.zeros(30))
     settings = {"coef": coef, "noise_std": noise_std, "knows_index": False, "n_simulations": 200}
     runs = [
-        GaussianRegressionAttacker(**settings, random_state=seed).fit(records)
-        for seed in range(100)
+        GaussianRegressionAttacker(**settings, random_state=seed).fit(records) for seed in range(50)
     ]
     spread = np.std([run.success_rate_ for run in runs], ddof=1)
-    # The standard deviation of 100 numbers is known to 7%.
-    assert runs[0].success_rate_error_ == pytest.approx(spread, rel=0.25)
+    # The standard deviation of 50 numbers is known to 10%.
+    assert runs[0].success_rate_error_ == pytest.approx(spread, rel=0.35)
     again = GaussianRegressionAttacker(**settings, random_state=0).fit(records)
     assert again.success_rate_ == runs[0].success_rate_
 

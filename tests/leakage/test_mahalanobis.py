@@ -1,6 +1,9 @@
+from itertools import product
+
 import numpy as np
 import pandas as pd
 import pytest
+from cells import slow_but
 from refusals import check_refusal, parametrize_refusals
 from scipy import sparse
 from scipy.integrate import quad, trapezoid
@@ -257,9 +260,11 @@ def integrate_hockey_stick(first, second, epsilon):
     return trapezoid(np.maximum(first(t) - np.exp(epsilon) * second(t), 0), t)
 
 
-@pytest.mark.parametrize("epsilon", [0.0, 0.3, 2.0])
-@pytest.mark.parametrize("ratio", [1.0, 0.4])
-def test_privacy_profile_is_that_of_the_two_laws(epsilon, ratio):
+@pytest.mark.parametrize(
+    "ratio, epsilon",
+    slow_but(list(product([1.0, 0.4], [0.0, 0.3, 2.0])), (1.0, 0.3), (0.4, 2.0)),
+)
+def test_privacy_profile_is_that_of_the_two_laws(ratio, epsilon):
     leakage = MahalanobisLeakage.from_moments([0], [1], n_samples=2, sampling_ratio=ratio)
     x = 1.7
     shift = x / np.sqrt(2 * ratio)

@@ -452,7 +452,7 @@ def test_the_law_is_increasing_from_tail_to_tail():
 
 def test_the_law_of_huge_data_sets_is_nearly_normal():
     mean, spread = 1e10 + 1000, np.sqrt(2 * (1000 + 2e10))
-    x = mean + spread * np.linspace(-5, 5, 7)
+    x = mean + spread * np.linspace(-5, 5, 3)
     np.testing.assert_allclose(ncx2_logcdf(x, 1000, 1e10), ncx2.logcdf(x, 1000, 1e10), atol=1e-4)
 
 

@@ -127,7 +127,7 @@ def agrees(accused, expected_rate):
 @pytest.mark.parametrize(
     "mechanism",
     [
-        NoisyMean(1.0),
+        pytest.param(NoisyMean(1.0), marks=pytest.mark.slow),
         pytest.param(SubsampledMean(0.5), marks=pytest.mark.slow),
         SubsampledMean(0.2, noise_scale=0.5),
     ],

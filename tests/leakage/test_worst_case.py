@@ -87,7 +87,7 @@ def test_distance_of_two_scales_needs_no_threshold():
 @pytest.mark.parametrize("method", ["plugin", "kde", "neighbors", "classifier"])
 def test_members_among_the_non_members_shrink_the_distance(method):
     # A share rho of non-members drawn like members leaves (1 - rho) of the distance.
-    X, membership = make_normal_features(20_000, 1.5, seed=1)
+    X, membership = make_normal_features(10_000, 1.5, seed=1)
     X = X.round(1)
     turned = (membership == 0) & (np.random.default_rng(2).random(len(X)) < 0.4)
     X[turned] += 1.5
@@ -192,7 +192,7 @@ def test_score_of_new_records_is_the_advantage():
 
 @pytest.mark.parametrize("method", ["kde", "neighbors", "classifier"])
 def test_random_state_fixes_everything(method):
-    X, membership = make_normal_features(200, 0.5, n_features=2)
+    X, membership = make_normal_features(60, 0.5, n_features=2)
     model = DecisionTreeClassifier(max_depth=3, max_features=1)
     worst = WorstCaseVulnerability(method, estimator=model, n_permutations=3)
     fits = []

@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from attack_checks import find_checks
+from cells import slow_but
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.compose import make_column_transformer
@@ -38,13 +39,13 @@ def test_a_victim_behind_a_function_passes():
 
 
 def test_a_pool_that_keeps_no_models_suffices():
-    victim, shadows, records, membership = make_attack_problem(store="signals", random_state=1)
+    victim, shadows, records, membership = make_attack_problem(
+        n_records=40, n_estimators=4, store="signals", random_state=1
+    )
     check_attack(LiRA(victim, shadows), records, membership)
 
 
-@pytest.mark.parametrize(
-    "kind", ["frame", "sparse", pytest.param("tensor", marks=pytest.mark.slow)]
-)
+@pytest.mark.parametrize("kind", slow_but(["frame", "sparse", "tensor"], "frame"))
 def test_records_in_other_containers_pass(kind):
     make = {
         "frame": lambda X: pd.DataFrame(X, columns=list("abcde")).assign(name="same"),

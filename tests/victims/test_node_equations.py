@@ -78,11 +78,15 @@ def bag(tree, **settings):
     return kind(tree, n_estimators=30, random_state=0, **settings)
 
 
+def slow(*cell):
+    return pytest.param(*cell, marks=pytest.mark.slow)
+
+
 FORESTS = {"n_estimators": 10, "min_samples_leaf": 3, "random_state": 0}
 # Rows of XGBoost are sums in single precision.
 EXACT = [
     (DecisionTreeClassifier(random_state=0), CANCER, 1e-12),
-    (DecisionTreeClassifier(min_samples_leaf=5, random_state=0), WINE, 1e-12),
+    slow(DecisionTreeClassifier(min_samples_leaf=5, random_state=0), WINE, 1e-12),
     (DecisionTreeRegressor(min_samples_leaf=5, random_state=0), DIABETES, 1e-12),
     (ExtraTreesClassifier(**FORESTS), WINE, 1e-12),
     (ExtraTreesRegressor(**FORESTS), DIABETES, 1e-11),
@@ -92,21 +96,18 @@ EXACT = [
     (GradientBoostingClassifier(n_estimators=20, random_state=0), CANCER, 1e-10),
     (GradientBoostingClassifier(n_estimators=10, random_state=0), WINE, 1e-10),
     (GradientBoostingRegressor(n_estimators=20, random_state=0), DIABETES, 1e-10),
-    (AdaBoostClassifier(DecisionTreeClassifier(max_depth=2), random_state=0), CANCER, 1e-9),
+    slow(AdaBoostClassifier(DecisionTreeClassifier(max_depth=2), random_state=0), CANCER, 1e-9),
     (AdaBoostClassifier(DecisionTreeClassifier(max_depth=1), random_state=0), WINE, 1e-9),
     (bag(DecisionTreeClassifier(), bootstrap=False, max_features=0.5), WINE, 1e-12),
-    (bag(DecisionTreeRegressor(), bootstrap=False, max_features=0.5), DIABETES, 1e-12),
+    slow(bag(DecisionTreeRegressor(), bootstrap=False, max_features=0.5), DIABETES, 1e-12),
     # Class weights, by which sums and gradients are divided again.
     (DecisionTreeClassifier(min_samples_leaf=3, class_weight="balanced"), CANCER, 1e-12),
-    (DecisionTreeClassifier(min_samples_leaf=3, class_weight={0: 2, 1: 0.3}), WINE, 1e-12),
+    slow(DecisionTreeClassifier(min_samples_leaf=3, class_weight={0: 2, 1: 0.3}), WINE, 1e-12),
     (ExtraTreesClassifier(**FORESTS, class_weight="balanced"), WINE, 1e-12),
     (ExtraTreesClassifier(**FORESTS, class_weight="balanced_subsample"), WINE, 1e-12),
     (bag(DecisionTreeClassifier(class_weight="balanced"), bootstrap=False), WINE, 1e-12),
     # With weights of rows scikit-learn takes long to bin the many columns of this table.
-    pytest.param(
-        *(HistGradientBoostingClassifier(max_iter=10, class_weight="balanced"), CANCER, 1e-10),
-        marks=pytest.mark.slow,
-    ),
+    slow(HistGradientBoostingClassifier(max_iter=10, class_weight="balanced"), CANCER, 1e-10),
     (
         HistGradientBoostingClassifier(
             max_iter=10, class_weight="balanced", l2_regularization=2, learning_rate=0.3
@@ -114,13 +115,10 @@ EXACT = [
         NARROW,
         1e-10,
     ),
-    pytest.param(
-        *(HistGradientBoostingClassifier(max_iter=10, class_weight={0: 3.0}), CANCER, 1e-10),
-        marks=pytest.mark.slow,
-    ),
+    slow(HistGradientBoostingClassifier(max_iter=10, class_weight={0: 3.0}), CANCER, 1e-10),
     (HistGradientBoostingClassifier(max_iter=10, class_weight={0: 3.0}), WINE, 1e-3),
     (AdaBoostClassifier(DecisionTreeClassifier(max_depth=3), n_estimators=10), CANCER, 1e-10),
-    (AdaBoostClassifier(DecisionTreeClassifier(max_depth=2), n_estimators=10), WINE, 1e-10),
+    slow(AdaBoostClassifier(DecisionTreeClassifier(max_depth=2), n_estimators=10), WINE, 1e-10),
     # Splits on categories.
     (HistGradientBoostingClassifier(max_iter=10, categorical_features=[0, 2]), GROUPS, 1e-10),
     (HistGradientBoostingRegressor(max_iter=10, categorical_features=[0, 2]), GROUPS, 1e-10),
@@ -186,12 +184,12 @@ def test_equations_of_xgboost_hold(data, kind):
         (bag(DecisionTreeClassifier(min_samples_leaf=3)), CANCER),
         (bag(DecisionTreeClassifier(min_samples_leaf=3), max_samples=0.5, max_features=0.5), WINE),
         (bag(DecisionTreeClassifier(), bootstrap=False, max_samples=0.5), CANCER),
-        (bag(DecisionTreeRegressor(min_samples_leaf=5)), DIABETES),
+        slow(bag(DecisionTreeRegressor(min_samples_leaf=5)), DIABETES),
         (
             bag(DecisionTreeRegressor(min_samples_leaf=5), bootstrap=False, max_samples=0.7),
             DIABETES,
         ),
-        (RandomForestClassifier(30, max_samples=100, random_state=0), CANCER),
+        slow(RandomForestClassifier(30, max_samples=100, random_state=0), CANCER),
         (bag(DecisionTreeClassifier(min_samples_leaf=3), max_samples=100), CANCER),
         (
             RandomForestClassifier(30, min_samples_leaf=3, class_weight="balanced", random_state=0),
@@ -270,7 +268,7 @@ def test_unknown_weights_leave_counts_exact_and_other_equations_noisy(model, dat
     "model, data",
     [
         (GradientBoostingClassifier(n_estimators=40, subsample=0.6, random_state=0), CANCER),
-        (GradientBoostingClassifier(n_estimators=40, subsample=0.5, random_state=0), WINE),
+        slow(GradientBoostingClassifier(n_estimators=40, subsample=0.5, random_state=0), WINE),
         (GradientBoostingRegressor(n_estimators=40, subsample=0.5, random_state=0), DIABETES),
     ],
     ids=["two classes", "three classes", "targets"],
@@ -488,7 +486,7 @@ def test_class_weights_that_multiply_draws_are_found(given):
 
 def test_bags_without_weights_are_never_taken_for_weighted_ones():
     rng = np.random.default_rng(0)
-    for seed in range(20):
+    for seed in range(8):
         y = rng.integers(2, size=rng.integers(60, 300))
         model = BaggingClassifier(
             DecisionTreeClassifier(max_depth=1),
