@@ -560,8 +560,8 @@ def test_model_that_cannot_be_trained_is_explained(n_jobs):
         "different labels: ValueError: .* at least 2 classes"
     )
     with pytest.raises(TrainingError, match=message):
-        # An error ends all workers; those that are copies of this process begin at once.
-        with joblib.parallel_config("multiprocessing"):
+        # An error ends all workers; a pool of copies of this process may wait for itself then.
+        with joblib.parallel_config("loky"):
             fit_pool(LogisticRegression(), records, n_jobs=n_jobs)
 
 

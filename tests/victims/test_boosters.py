@@ -286,7 +286,7 @@ def test_evenly_spaced_borders_are_refused():
     "make", [make_lightgbm, pytest.param(make_catboost, marks=pytest.mark.slow)]
 )
 def test_members_are_found(make):
-    many = {"n_estimators": 30} if make is make_lightgbm else {"iterations": 30}
+    many = {"n_estimators": 30} if make is make_lightgbm else {"iterations": 60}
     model = make_pipeline(StandardScaler(), make("two classes", **many))
     model, records, member = fit(model, "two classes")
     for attack in (NodeEquationsAttack, SplitThresholdAttack, ReleasedModelAttack):
