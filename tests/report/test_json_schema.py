@@ -3,6 +3,7 @@
 import pytest
 
 from skmia.report._json_schema import (
+    _PAIR,
     check_fields,
     count,
     either,
@@ -49,6 +50,14 @@ def test_a_kind_takes_and_refuses_values_at_its_ends(name):
         with pytest.raises(ValueError, match=words) as caught:
             kind(value, "place")
         assert str(caught.value).startswith("place")
+
+
+def test_a_difference_of_two_advantages_lies_between_minus_two_and_two():
+    pair = {"group": "a", "other": "b", "low": None, "high": 2, "pvalue_adjusted": None}
+    _PAIR({**pair, "difference": -2, "reject": False}, "")
+    for wrong in (-2.5, 2.5):
+        with pytest.raises(ValueError, match="^difference must be a number from -2 to 2; got"):
+            _PAIR({**pair, "difference": wrong, "reject": False}, "")
 
 
 def test_a_field_that_earlier_documents_do_not_have_may_be_missing_and_is_checked_if_there():

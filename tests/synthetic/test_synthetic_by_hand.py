@@ -691,6 +691,17 @@ ANSWERS = {
             lambda: _person_table._spell_keys(pd.DataFrame({"k": [" a", "b"]}), "k"),
             {"k": ["a", "b"]},
         ),
+        (
+            lambda: _person_table._find_kinds(
+                {
+                    side: {"t": pd.DataFrame({"k": [1], "a": [one], "b": [pd.Timestamp(0)]})}
+                    for side, one in {"real": pd.Timestamp(0), "synthetic": 3}.items()
+                },
+                "t",
+                "k",
+            ),
+            {"a": "values", "b": "times"},
+        ),
     ],
     _report: [
         (
