@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from cells import slow_but
 from sklearn.dummy import DummyClassifier
 from sklearn.model_selection import train_test_split
 
@@ -36,7 +37,7 @@ SEEDS = (0, 42)
 FEW_WAYS = ("train_test_split", "RandomState.permutation", "Generator.choice")
 some_ways = pytest.mark.parametrize(
     "way",
-    [pytest.param(way, marks=[pytest.mark.slow] * (way not in FEW_WAYS)) for way in DRAWS],
+    slow_but(DRAWS, *FEW_WAYS),
 )
 
 

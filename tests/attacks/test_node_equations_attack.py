@@ -4,6 +4,7 @@ from functools import cache
 
 import numpy as np
 import pytest
+from cells import slow
 from scipy import sparse
 from scipy.special import expit, logit
 from scipy.stats import norm
@@ -59,10 +60,6 @@ def draw_system(share, n=400, seed=0):
     bits = draw_half(seed, n)
     rows /= 0.01 * np.linalg.norm(rows, axis=1, keepdims=True)
     return sparse.csr_array(rows), rows @ bits, bits
-
-
-def slow(*values):
-    return pytest.param(*values, marks=pytest.mark.slow)
 
 
 @pytest.mark.parametrize("share", [0.1, slow(0.2), 0.3, slow(0.4)])

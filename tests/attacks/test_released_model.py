@@ -5,6 +5,7 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
+from cells import slow
 from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.compose import ColumnTransformer, TransformedTargetRegressor
@@ -59,10 +60,6 @@ def fit(model, member=MEMBER):
 
 def attack(victim, records=None, **settings):
     return ReleasedModelAttack(victim, **settings, random_state=0).fit(records or Records(X, Y))
-
-
-def slow(*values):
-    return pytest.param(*values, marks=pytest.mark.slow)
 
 
 @pytest.mark.parametrize("seed", [0, slow(1), slow(2)])

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from cells import slow
 from sklearn.datasets import load_breast_cancer
 from sklearn.ensemble import (
     ExtraTreesClassifier,
@@ -37,10 +38,6 @@ def draw_half(seed):
 
 def fit(model, member):
     return FrozenEstimator(model.fit(X[member], Y[member]))
-
-
-def slow(*values):
-    return pytest.param(*values, marks=pytest.mark.slow)
 
 
 @pytest.mark.parametrize(

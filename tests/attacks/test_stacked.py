@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from cells import slow
 from scipy import stats
 from sklearn.frozen import FrozenEstimator
 from sklearn.metrics import roc_auc_score
@@ -68,10 +69,6 @@ def score_models(attack, world):
     parts = [(scores[judged], inside[judged]) for _, scores, inside, judged in rounds]
     scores, inside = (np.concatenate(part) for part in zip(*parts, strict=True))
     return roc_auc_score(inside, scores), len(scores)
-
-
-def slow(*values):
-    return pytest.param(*values, marks=pytest.mark.slow)
 
 
 QUICK = [("paired", True), ("independent", False)]

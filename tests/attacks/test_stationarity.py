@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from cells import slow
 from scipy import sparse
 from scipy.special import expit
 from sklearn.datasets import load_breast_cancer, load_diabetes
@@ -44,10 +45,6 @@ def draw_half(seed, n=N):
 
 def fit(model, member):
     return FrozenEstimator(model.fit(X[member], Y[member]))
-
-
-def slow(*values):
-    return pytest.param(*values, marks=pytest.mark.slow)
 
 
 @pytest.mark.parametrize(

@@ -3,12 +3,13 @@
 import pytest
 
 
+def slow(*values):
+    """Return a cell of these values that is marked slow."""
+    return pytest.param(*values, marks=pytest.mark.slow)
+
+
 def slow_but(cells, *quick):
-    """The cells; all but the quick ones are marked slow."""
+    """Return the cells; all but the quick ones are marked slow."""
     return [
-        pytest.param(
-            *(one if isinstance(one, tuple) else [one]),
-            marks=[] if one in quick else pytest.mark.slow,
-        )
-        for one in cells
+        one if one in quick else slow(*(one if isinstance(one, tuple) else [one])) for one in cells
     ]

@@ -74,11 +74,7 @@ def repeat(name):
 IN_EACH_RUN = ("logistic", "forest")
 
 
-def mark_others(names):
-    return [pytest.param(one, marks=[pytest.mark.slow] * (one not in IN_EACH_RUN)) for one in names]
-
-
-@pytest.mark.parametrize("name", mark_others(SOUND))
+@pytest.mark.parametrize("name", slow_but(SOUND, *IN_EACH_RUN))
 def test_sides_of_sound_audits_pass(name):
     report = run(clone(SOUND[name]).fit(*TRAIN), **repeat(name))
     assert report.checks["sides"].status == "passed"

@@ -4,6 +4,7 @@ import json
 
 import numpy as np
 import pytest
+from cells import slow_but
 from sklearn.base import is_classifier
 from sklearn.datasets import load_diabetes, load_wine
 from sklearn.frozen import FrozenEstimator
@@ -137,7 +138,7 @@ def test_models_that_rank_are_refused(tmp_path):
 
 @pytest.mark.parametrize(
     "name",
-    [pytest.param(one, marks=[pytest.mark.slow] * (one != "xgboost.json")) for one in FORMATS],
+    slow_but(FORMATS, "xgboost.json"),
 )
 def test_inspect_reads_files_of_boosters(name, tmp_path, capsys):
     data = load_diabetes(as_frame=True)

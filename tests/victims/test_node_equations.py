@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from cells import slow
 from scipy import sparse
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_wine
 from sklearn.ensemble import (
@@ -76,10 +77,6 @@ def bag(tree, **settings):
     """Bagged trees for classes or targets."""
     kind = BaggingClassifier if hasattr(tree, "predict_proba") else BaggingRegressor
     return kind(tree, n_estimators=30, random_state=0, **settings)
-
-
-def slow(*cell):
-    return pytest.param(*cell, marks=pytest.mark.slow)
 
 
 FORESTS = {"n_estimators": 10, "min_samples_leaf": 3, "random_state": 0}
