@@ -1,5 +1,6 @@
 """Arrays with an entry for each of very many records, which are worked on block by block."""
 
+import math
 import mmap
 import tempfile
 
@@ -21,7 +22,7 @@ def empty_table(shape, dtype=np.float64):
     is no np.memmap, which joblib would pass to its workers by the name of the file.
     """
     dtype = np.dtype(dtype)
-    size = int(np.prod(shape, dtype=object)) * dtype.itemsize
+    size = math.prod(map(int, shape if isinstance(shape, tuple) else [shape])) * dtype.itemsize
     if dtype.hasobject or size <= _MOST_IN_MEMORY:
         return np.empty(shape, dtype)
     with tempfile.TemporaryFile() as file:

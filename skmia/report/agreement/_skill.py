@@ -115,11 +115,11 @@ def _measure_rank(values, truth, units, floor):
         m, rest = int(inside.sum()), n - int(inside.sum())
         if not m or not rest:
             continue
-        column, weight = values[:, one], float(m) * rest
-        ranks = rankdata(column)
+        weight = float(m) * rest
+        members, others = np.sort(values[inside, one]), np.sort(values[~inside, one])
         # Shares of the other side that lie below a record, or above it; ties count half.
-        above = (ranks[inside] - rankdata(column[inside])) / rest
-        below = 1 - (ranks[~inside] - rankdata(column[~inside])) / m
+        above = _count_below(values[inside, one], others) / rest
+        below = 1 - _count_below(values[~inside, one], members) / m
         auc = above.mean()
         total, weights = total + weight * auc, weights + weight
         influence[inside] += weight * (above - auc) / m
@@ -129,6 +129,11 @@ def _measure_rank(values, truth, units, floor):
     return SkillMeasure(
         2 * total / weights - 1, _sum_influence(2 * influence / weights, units, floor)
     )
+
+
+def _count_below(values, ordered):
+    """Return how many of sorted numbers are below each value, (n,); equal ones count half."""
+    return sum(np.searchsorted(ordered, values, side) for side in ("left", "right")) / 2
 
 
 def _measure_kappa(predicted, agree, truth, units, floor):
