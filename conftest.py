@@ -68,6 +68,8 @@ def answer_what_scikit_learn_asks_often():
         aliases._unique_kwargs = functools.cache(aliases._unique_kwargs)
     if is_table := getattr(validation, "_nw_into_df_or_series", None):
         validation._nw_into_df_or_series = lambda x: type(x) is not np.ndarray and is_table(x)
+    name_columns = validation._get_feature_names
+    validation._get_feature_names = lambda x: None if type(x) is np.ndarray else name_columns(x)
 
 
 def pytest_collectstart():

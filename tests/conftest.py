@@ -38,12 +38,16 @@ def pytest_collectstart():
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection():
-    """Search for no garbage while modules are imported, which takes a third of the time."""
+    """Search for no garbage while modules are imported, and less often than usual in tests.
+
+    The first takes a third of the time of the imports, the second a fiftieth of that of the tests.
+    """
     gc.disable()
     try:
         return (yield)
     finally:
         gc.enable()
+        gc.set_threshold(50_000, 20, 20)
 
 
 @pytest.hookimpl(tryfirst=True)
