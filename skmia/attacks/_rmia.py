@@ -159,7 +159,8 @@ class RMIA(PoolAttack):
         Temperature by which the logits are divided before the softmax, for ``signal="auto"``; the
         pool must have stored it. ``"auto"`` takes the one of the temperatures that the pool stores,
         1 among them, with which the attack is strongest on shadow models treated as the victim, by
-        `criterion`; with fewer than 8 models, or for a `target_fpr` below 0.01, it takes 1.
+        `criterion`; with fewer than 8 models it takes 1, and so it does for a `target_fpr` below
+        0.01 if the criterion is ``"auto"``.
     a : float or "auto", default=0.3
         How closely the probability under IN models is assumed to follow the probability under OUT
         models, in [0, 1]. Used offline only. ``"auto"`` chooses it, together with the temperature,

@@ -371,7 +371,8 @@ _BYTES_OF_RECORD = 480.0
 # Number of records of the pool that the stack is learned from.
 _N_SAMPLE = 1 << 13
 
-# Number of shadow models that are treated as the victim, and of folds of the records.
+# Number of shadow models that are treated as the victim, and of folds of the records. Time and
+# memory grow with the first.
 _N_PSEUDO_VICTIMS = 16
 _N_FOLDS = 4
 

@@ -40,7 +40,7 @@ from ._options import CommandError, is_of_strangers, list_rates, tell
 from ._output import AuditOutcome, check_folder, collect_warnings, conclude_audit, finish
 from ._parser import as_settings
 from ._policy import CONDITIONS, POLICY, follow_policy, read_policy
-from ._sandbox import check_sandbox, start_sandbox
+from ._required_sandbox import check_sandbox, start_sandbox
 
 # Number of shadow models of a quick audit.
 _QUICK_SHADOWS = 8

@@ -38,7 +38,7 @@ class FileDialect(NamedTuple):
     header: list | None  # names as they stand; None if there are none
     n_fields: int  # of most rows
     rows: list  # of texts, the first ones of the file
-    decimal: str | None  # None if nothing tells
+    decimal: str | None  # None if nothing tells: "." is read, and a column may say otherwise
     told: dict  # what was recognized and differs from what is usual, in words of pandas
 
 

@@ -16,7 +16,7 @@ from ._model import OF_DAMAGE, load_model
 from ._model_input import as_model_input, know_columns
 from ._options import CommandError, is_of_strangers, tell
 from ._reading import make_reading, read_table
-from ._sandbox import check_sandbox, start_sandbox
+from ._required_sandbox import check_sandbox, start_sandbox
 from ._write_page import check_is_no_source, describe_page, write_page
 
 _MODEL = "MODEL"

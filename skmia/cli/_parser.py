@@ -1,4 +1,4 @@
-"""The options of the command line."""
+"""The parsers of the commands: which options each has, and their help."""
 
 import argparse
 import os

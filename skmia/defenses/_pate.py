@@ -281,6 +281,7 @@ class PATEDefense(BudgetedFits, TaughtClassifier):
         return [(multiplier if self.noise_seed is None else 0.0, 1.0, 1)]
 
     def _choose_multiplier(self, delta):
+        """Return the noise of all answers together, one normal release; each gets its share."""
         if self.noise_multiplier is not None:
             return float(self.noise_multiplier)
         return gaussian_sigma(self.target_epsilon, delta)

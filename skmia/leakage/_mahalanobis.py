@@ -590,7 +590,7 @@ class MahalanobisLeakage(TransactionMixin, RowCurvesMixin, CovarianceMixin, Base
         Returns
         -------
         leaks : ndarray of shape (n_rows,), dtype int
-            1 where the :meth:`advantage_of_shift` is above `level`, otherwise 0.
+            1 where the :meth:`advantage` is above `level`, otherwise 0.
         """
         return (self.advantage(X) > self.level).astype(int)
 
@@ -611,7 +611,7 @@ class MahalanobisLeakage(TransactionMixin, RowCurvesMixin, CovarianceMixin, Base
         Returns
         -------
         score : float
-            Mean of the :meth:`advantage_of_shift` of the rows, in [0, 1].
+            Mean of the :meth:`advantage` of the rows, in [0, 1].
         """
         return float(self.advantage(X).mean())
 

@@ -120,7 +120,7 @@ class WorstCaseVulnerability(TransactionMixin, ClassifierMixin, BaseEstimator):
           itself. Features are divided by their standard deviation;
         - ``"classifier"``: advantage of ``estimator``, cross-fitted;
         - ``"auto"``: plugin if the rows take at most as many values as the square root of their
-          number, else kde for one feature, else neighbors.
+          number, else kde for one feature with a spread on each side, else neighbors.
 
         The last two ways err downwards on average, because no rule beats the best one.
     bandwidth_factor : float, default=1.0

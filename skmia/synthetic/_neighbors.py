@@ -64,8 +64,8 @@ class GowerEncoder(TransactionMixin, TransformerMixin, BaseEstimator):
     Raises
     ------
     ValueError
-        If a column of numbers lacks values. In a column of categories a missing value is a
-        category.
+        If a column of numbers lacks values, which audits of tables fill with the median beside a
+        column that marks them. In a column of categories a missing value is a category.
 
     Notes
     -----
