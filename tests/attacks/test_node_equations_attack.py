@@ -42,6 +42,21 @@ N = len(Y)
 ERROR = np.sqrt((N + 1) / (12 * (N // 2) * (N - N // 2)))
 
 
+@pytest.mark.parametrize("apart, is_trusted", [(0.11, True), (0.13, False)])
+def test_solutions_that_differ_by_the_noise_tell_no_auc(apart, is_trusted, monkeypatch):
+    solve = _bit_solver.EquationsAttack._solve
+
+    def solve_apart(attack, **settings):
+        solution = solve(attack, **settings)
+        attack._disagreement = apart
+        return solution
+
+    monkeypatch.setattr(_bit_solver.EquationsAttack, "_solve", solve_apart)
+    forest = RandomForestClassifier(5, random_state=0).fit(X[::2], Y[::2])
+    attack = NodeEquationsAttack(forest, solver="ridge").fit(RECORDS)
+    assert (attack.expected_auc_ is not None) == is_trusted
+
+
 def draw_half(seed, n=N):
     """A random half of the records as members."""
     member = np.zeros(n, dtype=bool)

@@ -11,7 +11,9 @@ from statsmodels.stats.proportion import proportion_confint
 
 from skmia.epsilon.bounds import (
     bayesian_epsilon_interval,
+    choose_threshold,
     epsilon_lower_bound,
+    epsilon_of_rates,
     gaussian_epsilon,
 )
 
@@ -152,6 +154,16 @@ def test_many_splits_vary_less_than_one():
         for how in ("split", "multisplit")
     }
     assert spread["multisplit"] < spread["split"] / 3
+
+
+def test_of_many_splits_the_median_is_the_bound():
+    bits, scores = make_scores(2.0)
+    choose = partial(choose_threshold, bits == 1, scores, epsilon_of_rates)
+    rng = np.random.RandomState(3)
+    # Each split has half of the error, and the same seed draws the same halves.
+    each = sorted(choose("split", 0.975, rng).value for _ in range(100))
+    found = choose("multisplit", 0.95, 3).value
+    assert each[0] < found == each[49] < each[-1]
 
 
 def test_the_order_of_runs_and_the_scale_of_scores_do_not_matter():

@@ -304,6 +304,21 @@ def test_a_narrow_gradient_is_filled_with_zeros():
     assert stacked._rooms[1][[0, 2]].tolist() == [[7.0] * 4] * 2
 
 
+@pytest.mark.parametrize("has_bias", [True, False])
+def test_a_layer_of_several_nets_is_that_of_each(has_bias):
+    torch = pytest.importorskip("torch")
+    engine = pytest.importorskip("skmia._training.backends.torch_nets.engine")
+    draw = torch.Generator().manual_seed(0)
+    x, weights, biases = (
+        torch.randn(shape, generator=draw) for shape in ((4, 3, 5), (4, 2, 5), (4, 2))
+    )
+    stacked = torch.vmap(engine._StackedLinear.apply, in_dims=(0, 0, 0 if has_bias else None))
+    found = stacked(x, weights, biases if has_bias else None)
+    for one, (rows, weight) in enumerate(zip(x, weights, strict=True)):
+        expected = rows @ weight.T + (biases[one] if has_bias else 0)
+        torch.testing.assert_close(found[one], expected)
+
+
 def test_outputs_of_all_parts_of_a_net_take_memory():
     torch = pytest.importorskip("torch")
     prepare = pytest.importorskip("skmia._training.backends.torch_nets.prepare")

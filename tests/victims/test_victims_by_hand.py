@@ -130,6 +130,32 @@ def know_function(func, columns):
     return _known_values._read_function(NS(func=func), columns, NS(statements=[]))
 
 
+def list_folds(n_models, cv, fold=None, kept=0.5):
+    """Return the fold and the share of each model of a calibration, and its probability."""
+    model = NS(
+        calibrated_classifiers_=[NS(estimator=GaussianNB(), calibrators=[])] * n_models,
+        estimator=GaussianNB(),
+        cv=cv,
+    )
+    inner = _inner_models.InnerModel("a", model, None, None, kept=kept, fold=fold)
+    found = _inner_models._list_calibrated(inner, model)
+    return [(one.fold and tuple(one.fold), one.kept, one.share) for one in found]
+
+
+def list_class_codes(*labels):
+    """Return the codes that each model of output codes was fitted on."""
+    book = array([[1.0, -1.0], [-1.0, 1.0], [1.0, 1.0]])
+    model = NS(classes_=array(["a", "b", "c"]), code_book_=book, estimators_=[GaussianNB()] * 2)
+    inner = _inner_models.InnerModel("", model, None, array(labels))
+    return [one.y for one in _inner_models._list_class_models(inner, model)]
+
+
+def draws_unevenly(n_distinct, max_samples):
+    """Ask 20 trees of 50 draws, of a file that does not say from how many rows."""
+    root = NS(weighted_n_node_samples=array([50.0]), n_node_samples=array([n_distinct]))
+    return cart._draws_unevenly(NS(estimators_=[NS(tree_=root)] * 20, max_samples=max_samples))
+
+
 def list_union(*transformers):
     inner = NS(child=lambda place, part: (place, type(part).__name__))
     model = NS(transformer_list=[("a", one) for one in transformers])
@@ -187,6 +213,22 @@ ANSWERS = {
         (
             lambda: list_union("drop", StandardScaler(), "passthrough", SVC()),
             [("transformer_list[1]", "StandardScaler"), ("transformer_list[3]", "SVC")],
+        ),
+        (
+            lambda: list_folds(3, KFold(3)),
+            [(("a", k, 3), 0.5, 1 / 3) for k in range(3)],
+        ),
+        # Overlapping folds, and folds within a fold, only say how many rows each model has.
+        (lambda: list_folds(2, ShuffleSplit(2)), [(None, 0.25, 0.25)] * 2),
+        (
+            lambda: list_folds(2, 2, fold=_inner_models.FoldModels("b", 1, 4)),
+            [(("b", 1, 4), 0.25, 0.1875)] * 2,
+        ),
+        (lambda: list_folds(1, None), [(None, 0.5, 0.5)]),
+        (lambda: list_class_codes("c", "a", "a", "b"), [[1, 1, 1, -1], [1, -1, -1, 1]]),
+        (
+            lambda: tell_refusal(lambda: list_class_codes("d")),
+            "A candidate has a label that the model does not know.",
         ),
         (lambda: _inner_models._is_partition(None), True),
         (lambda: _inner_models._is_partition(5), True),
@@ -314,6 +356,13 @@ ANSWERS = {
         ),
     ],
     cart: [
+        # Of 50 draws from 50 rows about 32 are distinct, and from 100 rows 39.5.
+        (lambda: [draws_unevenly(32, size) for size in (None, 0.5)], [False, True]),
+        (lambda: draws_unevenly(28, None), True),
+        (lambda: [draws_unevenly(size, 0.5) for size in (35, 37, 39)], [True, False, False]),
+        # Nodes whose candidates are all members, up to a thousandth of them.
+        (lambda: cart._NodeSizePrior(array([10.0]), 1.0, cart.TreeSample(0, 9)).variance, [0.01]),
+        (lambda: cart._NodeSizePrior(array([10.0]), 0.3, cart.TreeSample(0, 9)).variance, [2.1]),
         (
             lambda: cart._read_fractions(NS(value=array([[[1.0, 3.0]], [[0.5, 0.5]]]))),
             [[0.25, 0.75], [0.5, 0.5]],
