@@ -115,7 +115,7 @@ newest_extras = test,plot,report,xgboost
 workers = --numprocesses auto --dist worksteal
 one_thread = OMP_NUM_THREADS=1
 # Seconds after which a single test counts as hanging.
-patient = -o faulthandler_timeout=3600
+patient = -o hang_timeout=3600
 
 # $(call install,VENV,REQUIREMENTS): an environment whose last installation was cut off is rebuilt.
 define install
