@@ -84,6 +84,7 @@ _errors, _started = pytest.StashKey[int](), pytest.StashKey[float]()
 
 
 def pytest_addoption(parser):
+    """Take the time after which a test hangs from setup.cfg."""
     told = "seconds after which a test that hangs shows where, and ends its process"
     parser.addini("hang_timeout", told, default="0")
 
@@ -94,11 +95,13 @@ def pytest_configure(config):
 
 
 def pytest_unconfigure(config):
+    """End the thread, and let go of the stream."""
     faulthandler.cancel_dump_traceback_later()
     os.close(config.stash[_errors])
 
 
 def pytest_enter_pdb():
+    """Let whoever looks for an error take any time."""
     faulthandler.cancel_dump_traceback_later()
 
 

@@ -37,9 +37,10 @@ class LinearWay(TrainingBackend):
 
     The models share the records, and so the products of large matrices, the curvature and a start
     near all optima. One scaler before the model is merged into the penalty. Logits agree with the
-    optimum to 1e-3 nats or better (``_TOL`` of ``logistic.py`` is asked for), whereas scikit-learn stops at tol or max_iter: a victim that
-    stopped far from its optimum should get a larger max_iter. A model without a reachable one, or
-    with fewer classes in its training set than the others, is fitted by the estimator itself.
+    optimum to 1e-3 nats or better (``_TOL`` of ``logistic.py``), whereas scikit-learn stops at tol
+    or max_iter: a victim that stopped far from its optimum should get a larger max_iter. A model
+    without a reachable one, or with fewer classes in its training set than the others, is fitted by
+    the estimator itself.
     """
 
     name = "linear"
