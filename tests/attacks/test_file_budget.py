@@ -5,6 +5,7 @@ import textwrap
 
 import numpy as np
 import pytest
+from cells import slow_but
 from forked import FORKS, run_program
 from scipy import sparse
 from sklearn.ensemble import (
@@ -99,7 +100,7 @@ CASES = {"classes": CLASSES, "texts": TEXTS, "trees": TREES}
 
 
 @FORKS
-@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("case", slow_but(CASES, "classes", "trees"))
 def test_a_part_ends_within_little_memory(case):
     end, _, told = run_program(textwrap.dedent(LIMITED) + textwrap.dedent(CASES[case]))
     assert end == 0, told[-2000:]
