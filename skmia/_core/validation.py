@@ -84,7 +84,8 @@ def check_membership(membership, n_records):
             f"membership has no value for {missing.sum()} of {n_records} records, first at "
             f"position {missing.argmax()}."
         )
-    membership = as_series(membership, infers=True).to_numpy()  # numbers of a nullable column
+    if membership.dtype.kind not in "biuf":  # numbers of a nullable column
+        membership = as_series(membership, infers=True).to_numpy()
     is_number = membership.dtype.kind in "biuf"
     values = pd.unique(membership) if is_number else membership  # other cells may not be comparable
     if not is_number or not np.isin(values, (0, 1)).all():

@@ -39,8 +39,10 @@ from ._measure import (
     OK,
     OVERALL,
     compute_thin_curves,
+    find_equal,
     get_overall,
     list_exposed,
+    list_rows,
     rank_attacks,
 )
 from ._pool_size import list_wrong_growth
@@ -128,7 +130,7 @@ def _document_file(report):
 
 
 def _list_result_rows(frame):
-    return [dict(zip(COLUMNS, row)) for row in frame[list(COLUMNS)].to_numpy(object)]
+    return list_rows(frame[list(COLUMNS)])
 
 
 def _describe_permutation(result):
@@ -136,7 +138,7 @@ def _describe_permutation(result):
     if result is None:
         return None
     counts = {name: getattr(result, name) for name in ("n_permutations", "n_units", "n_mixed")}
-    return counts | {"numbers": result.frame[PERMUTATION_COLUMNS].to_dict("records")}
+    return counts | {"numbers": list_rows(result.frame[PERMUTATION_COLUMNS])}
 
 
 def _describe_check(check):
@@ -303,8 +305,9 @@ def read_grounds(document):
 
 def _read_frame(rows, columns, numbers):
     # Texts stay objects: to compare a few of them as columns of Arrow takes several times as long.
-    frame = pd.DataFrame(rows, columns=columns, dtype=object)
-    return frame.astype(dict.fromkeys(numbers, float))
+    dtypes = {name: float if name in numbers else object for name in columns}
+    values = {name: [row.get(name, np.nan) for row in rows] for name in columns}
+    return pd.DataFrame({name: pd.Series(values[name], dtype=dtypes[name]) for name in columns})
 
 
 def _list_wrong_results(document, frame):
@@ -356,7 +359,7 @@ def _list_wrong_permutation(grounds):
 
 
 def _list_document_keys(frame):
-    return list(frame[_KEY].fillna(-1).itertuples(index=False, name=None))
+    return list(zip(*(frame[name].fillna(-1).tolist() for name in _KEY)))
 
 
 def _list_always():
@@ -370,7 +373,7 @@ def _list_wrong_names(document, grounds):
     if missing or len(grounds.checks) != len(document["checks"]):
         yield f"checks lacks {', '.join(missing) or 'nothing, but has one twice'}"
     frame = grounds.results
-    ran = set(frame.loc[(frame["metric"] == "auc") & (frame["scope"] == OVERALL), "attack"])
+    ran = set(frame["attack"].to_numpy()[find_equal(frame, metric="auc", scope=OVERALL)])
     named = {"results": set(frame["attack"])}
     named["curves"] = {curve["attack"] for curve in document["curves"]}
     named["exposed"] = {row["attack"] for row in document["exposed"]}

@@ -21,7 +21,7 @@ from .._core.levels import (
 )
 from .._core.text import count_of as count_of
 from .._core.text import count_words as count_words
-from ._measure import OK, OVERALL, get_overall
+from ._measure import OK, OVERALL, find_overall, list_rows
 from ._training_rows import ELSEWHERE, LOOKS_ALIKE
 from .checks import find_outcome, get_check, list_checks
 from .checks._base import (
@@ -63,7 +63,17 @@ def make_grounds(results, permutation, checks, level, asked):
     null, n_permutations = pd.DataFrame(columns=_NULL_COLUMNS), 0
     if permutation is not None:
         null, n_permutations = permutation.frame, permutation.n_permutations
-    return Grounds(results, null, n_permutations, checks, level, asked)
+    frames = map(_with_objects, (results, null))
+    return Grounds(*frames, n_permutations, checks, level, asked)
+
+
+def _with_objects(frame):
+    """Return a frame with texts as objects: a verdict compares and selects columns many times."""
+    frame = frame.copy(deep=False)
+    for name, dtype in frame.dtypes.items():
+        if isinstance(dtype, pd.StringDtype):
+            frame[name] = frame[name].astype(object)
+    return frame
 
 
 def list_leaks(grounds):
@@ -88,7 +98,7 @@ def choose_evidence(grounds):
     shift. An audit is inconclusive unless the evidence is a leak or none.
     """
     checks = grounds.checks
-    if is_stopped(checks) or get_overall(grounds.results, "auc").empty:
+    if is_stopped(checks) or not find_overall(grounds.results, "auc").any():
         return UNKNOWN
     cause = get_cause(grounds)
     if cause is not None:
@@ -212,9 +222,9 @@ def measure_audit_level(grounds, evidence):
         return set_level(LEAK, {"auc": number})
     # The strongest of many is chosen, so lower ends are corrected: those of groups for the number
     # of groups, and all for the number of attacks if one was chosen by these numbers.
-    frame, parts = grounds.results, {}
-    frame = frame[(frame["status"] == OK) & (frame["metric"] != "advantage")]
-    for row in list_told(frame.to_dict("records")):
+    rows, parts = list_rows(grounds.results), {}
+    rows = [row for row in rows if row["status"] == OK and row["metric"] != "advantage"]
+    for row in list_told(rows):
         parts.setdefault((row["scope"], row["group"]), []).append(row)
     leaks = list_leaks(grounds)
     found = set(zip(leaks["scope"], leaks["group"], strict=True))
@@ -276,15 +286,15 @@ def find_unit(row, wider=1.0):
 
 def _get_number(row):
     """Return what a number is of, whichever attack it is by."""
-    return _get_key(row)[1:]
+    return get_key(row)[1:]
 
 
 def _list_number_keys(rows):
     """Return what tells numbers apart: attack, scope, group, metric and rate."""
-    return frozenset(map(_get_key, rows))
+    return frozenset(map(get_key, rows))
 
 
-def _get_key(row):
+def get_key(row):
     rate = row["max_fpr"] if row["metric"] == "tpr" else None
     return row["attack"], row["scope"], row["group"], row["metric"], rate
 
@@ -300,7 +310,7 @@ class ReleaseRoute(NamedTuple):
     def is_shown(self, row):
         """Return whether a number is beyond chance; without a test, whether its interval is."""
         if self.leaks is not None:
-            return _get_key(row) in self.leaks
+            return get_key(row) in self.leaks
         return row["low"] > (0.5 if row["metric"] == "auc" else get_fpr(row))
 
     @property
@@ -331,7 +341,7 @@ def list_routes(report):
     """The routes of a report that were attacked, the file first, if nothing hinders a verdict."""
     ways = {FILE: report.file, SERVICE: report.service}
     return [
-        ReleaseRoute(way, found.level, found.results.to_dict("records"), list_shown(found.grounds))
+        ReleaseRoute(way, found.level, list_rows(found.results), list_shown(found.grounds))
         for way, found in ways.items()
         if found is not None
     ]
@@ -339,7 +349,7 @@ def list_routes(report):
 
 def list_shown(grounds):
     """Return the keys of the numbers that are beyond chance."""
-    return _list_number_keys(list_leaks(grounds).to_dict("records"))
+    return _list_number_keys(list_rows(list_leaks(grounds)))
 
 
 def list_shown_of_document(found, level):
