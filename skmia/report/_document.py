@@ -1,5 +1,6 @@
 """The documents of audits: as they are written, and checked when they are read."""
 
+from collections import Counter, defaultdict
 from dataclasses import asdict
 
 import numpy as np
@@ -159,7 +160,7 @@ def _list_wrong_rows(name, wrong):
     """Yield a sentence on the first row for which each of some words holds."""
     for what, rows in wrong.items():
         if rows.any():
-            yield f"{name}[{int(rows.to_numpy().argmax())}] {what}"
+            yield f"{name}[{int(rows.argmax())}] {what}"
 
 
 def list_wrong_people(document):
@@ -317,44 +318,55 @@ def _list_wrong_results(document, frame):
         yield "results must have numbers unless the model does not know the table, and only then"
     if data["n_members"] + data["n_nonmembers"] != data["n_records"]:
         yield "data.n_members and data.n_nonmembers do not add up to data.n_records"
-    is_there, is_rate = frame["status"] == OK, frame["metric"] == "tpr"
-    is_chosen = frame["told"].eq(True)
+    columns = {name: frame[name].to_numpy() for name in COLUMNS}
+    max_fpr, estimate, low, high, fpr = (columns[name] for name in COLUMNS[4:9])
+    is_there, is_rate = columns["status"] == OK, columns["metric"] == "tpr"
+    is_chosen, keys = columns["told"] == True, _list_document_keys(frame)  # noqa: E712
+    chosen = Counter(key[1:] for key, is_it in zip(keys, is_chosen) if is_it)
+    is_alone = np.array([chosen[key[1:]] < 2 for key in keys], dtype=bool)
     wrong = {
-        "has another status than its estimate": is_there != frame["estimate"].notna(),
-        "has limits without an estimate": ~is_there & frame[["low", "high"]].notna().any(axis=1),
-        "has a lower limit above its upper one": frame["low"] > frame["high"],
-        "must have max_fpr if it is a TPR, and only then": is_rate != frame["max_fpr"].notna(),
-        "must have fpr if it is a TPR, and only then": (is_rate & is_there) != frame["fpr"].notna(),
-        "is below 0 and not an advantage": (frame["estimate"] < 0)
-        & (frame["metric"] != "advantage"),
-        "is there twice": frame.duplicated(_KEY),
-        "is told beside another one, or without an estimate": is_chosen
-        & (frame[is_chosen].duplicated(_KEY[1:], keep=False).reindex(frame.index) | ~is_there),
-        "has more records than there are": (frame["n_members"] > data["n_members"])
-        | (frame["n_nonmembers"] > data["n_nonmembers"]),
+        "has another status than its estimate": is_there == np.isnan(estimate),
+        "has limits without an estimate": ~is_there & ~(np.isnan(low) & np.isnan(high)),
+        "has a lower limit above its upper one": low > high,
+        "must have max_fpr if it is a TPR, and only then": is_rate == np.isnan(max_fpr),
+        "must have fpr if it is a TPR, and only then": (is_rate & is_there) == np.isnan(fpr),
+        "is below 0 and not an advantage": (estimate < 0) & (columns["metric"] != "advantage"),
+        "is there twice": _find_repeated(keys),
+        "is told beside another one, or without an estimate": is_chosen & ~(is_alone & is_there),
+        "has more records than there are": (columns["n_members"] > data["n_members"])
+        | (columns["n_nonmembers"] > data["n_nonmembers"]),
     }
     yield from _list_wrong_rows("results", wrong)
     rates = [("auc", -1), ("advantage", -1)]
     rates = {*rates, *(("tpr", rate) for rate in document["settings"]["fprs"])}
-    for names, rows in frame.fillna({"max_fpr": -1}).groupby(["attack", "scope", "group"]):
-        if set(zip(rows["metric"], rows["max_fpr"])) != rates:
+    parts = defaultdict(set)
+    for *names, metric, rate in keys:
+        parts[tuple(names)].add((metric, rate))
+    for names in sorted(parts):
+        if parts[names] != rates:
             yield f"results has other numbers of {visible(', '.join(names))} than settings.fprs"
+
+
+def _find_repeated(keys):
+    """Return which of some keys were there before."""
+    first = {}
+    repeated = [first.setdefault(key, place) < place for place, key in enumerate(keys)]
+    return np.array(repeated, dtype=bool)
 
 
 def _list_wrong_permutation(grounds):
     null = grounds.null
     tested, known = _list_document_keys(null), set(_list_document_keys(grounds.results))
-    unknown = pd.Series([row not in known for row in tested], dtype=bool)
-    has_below = null["pvalue_below"].notna()
+    has_below = ~np.isnan(null["pvalue_below"].to_numpy())
     wrong = {
-        "is about a number not in results": unknown,
-        "must have pvalue_below only for an AUC": (null["metric"] == "auc") != has_below,
+        "is about a number not in results": np.array([row not in known for row in tested], bool),
+        "must have pvalue_below only for an AUC": find_equal(null, metric="auc") != has_below,
     }
     yield from _list_wrong_rows("permutation.numbers", wrong)
     if find_outcome(grounds.checks, CHANCE).is_error and null.empty:
         return
     needed = _list_document_keys(get_overall(grounds.results, "auc"))
-    if not set(needed) <= set(tested) or null.duplicated(_KEY).any():
+    if not set(needed) <= set(tested) or _find_repeated(tested).any():
         yield "permutation.numbers must have each AUC over all records once"
 
 

@@ -1,5 +1,6 @@
 """The conclusion that the numbers and checks of an audit support, and how much is found."""
 
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -81,7 +82,17 @@ def list_leaks(grounds):
 
     Each side gets half of the significance level, as in a two-sided interval.
     """
-    return grounds.null[grounds.null["pvalue_adjusted"] <= (1 - grounds.level) / 2]
+    return grounds.null[_find_leaks(grounds)]
+
+
+def _find_leaks(grounds):
+    return grounds.null["pvalue_adjusted"].to_numpy() <= (1 - grounds.level) / 2
+
+
+def list_leaking_parts(grounds):
+    """Return scope and group of each part of the records with a number above chance."""
+    columns = (grounds.null[name].to_numpy()[_find_leaks(grounds)] for name in ("scope", "group"))
+    return set(zip(*columns))
 
 
 def list_reversals(grounds):
@@ -107,7 +118,7 @@ def choose_evidence(grounds):
         return SHIFT
     if _find_failed_check(checks, GUARDS) is not None:
         return UNKNOWN
-    if len(list_leaks(grounds)):
+    if _find_leaks(grounds).any():
         return LEAK
     if len(list_reversals(grounds)):
         return REVERSED
@@ -132,7 +143,7 @@ def get_cause(grounds):
     if sides is None or not sides.is_warning:
         return None
     cause = name_cause(sides)
-    return None if cause == IN_PART and len(list_leaks(grounds)) else cause
+    return None if cause == IN_PART and _find_leaks(grounds).any() else cause
 
 
 def get_excess(grounds):
@@ -140,9 +151,12 @@ def get_excess(grounds):
     check = find_outcome(grounds.checks, BEYOND)
     if get_difference(grounds.checks) is None or check is None or check.finding is None:
         return None
-    shown = list_leaks(grounds)
-    is_shown = OVERALL in set(shown["scope"]) and check.finding[1] > 0
+    is_shown = _leaks_overall(grounds) and check.finding[1] > 0
     return tuple(check.finding) if is_shown else None
+
+
+def _leaks_overall(grounds):
+    return any(scope == OVERALL for scope, _ in list_leaking_parts(grounds))
 
 
 def get_difference(checks):
@@ -226,8 +240,7 @@ def measure_audit_level(grounds, evidence):
     rows = [row for row in rows if row["status"] == OK and row["metric"] != "advantage"]
     for row in list_told(rows):
         parts.setdefault((row["scope"], row["group"]), []).append(row)
-    leaks = list_leaks(grounds)
-    found = set(zip(leaks["scope"], leaks["group"], strict=True))
+    found = list_leaking_parts(grounds)
     whole = parts.pop((OVERALL, "all"), [])
     groups = []
     for (scope, group), rows in parts.items():
@@ -236,7 +249,7 @@ def measure_audit_level(grounds, evidence):
         groups.append({"scope": scope, "group": group, **level})
         del groups[-1]["groups"], groups[-1]["overall"]
     level = set_level(evidence, _find_largest(whole, grounds.level, 1))
-    is_overall = evidence != LEAK or OVERALL in set(leaks["scope"])
+    is_overall = evidence != LEAK or _leaks_overall(grounds)
     if not is_overall:
         # Nothing is shown over all records, so the level is that of the group with the most.
         leaking = [one for one in map(read_level, groups) if one.rank >= 0]
@@ -341,10 +354,14 @@ def list_routes(report):
     """The routes of a report that were attacked, the file first, if nothing hinders a verdict."""
     ways = {FILE: report.file, SERVICE: report.service}
     return [
-        ReleaseRoute(way, found.level, list_rows(found.results), list_shown(found.grounds))
+        found._remember("_route", partial(_make_route, way, found))
         for way, found in ways.items()
         if found is not None
     ]
+
+
+def _make_route(way, found):
+    return ReleaseRoute(way, found.level, list_rows(found.results), list_shown(found.grounds))
 
 
 def list_shown(grounds):

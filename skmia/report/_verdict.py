@@ -20,6 +20,7 @@ from ._evidence import (
     get_key,
     is_stopped,
     is_told,
+    list_leaking_parts,
     list_leaks,
     list_reversals,
     list_shown,
@@ -146,8 +147,8 @@ def _tell_leak(grounds):
     if get_excess(grounds) is not None:
         return f"{find_outcome(grounds.checks, BEYOND).text} {_STILL}"
     leaks = list_leaks(grounds)
-    overall = leaks[leaks["scope"] == OVERALL]
-    by_auc = overall[overall["metric"] == "auc"]
+    overall = leaks[find_equal(leaks, scope=OVERALL)]
+    by_auc = overall[find_equal(overall, metric="auc")]
     if len(by_auc):
         ranked = sorted(_rank_significant(grounds, by_auc), key=_put_told_first)
         return _describe_auc(grounds, *ranked[0]) + _name_exposed_group(
@@ -406,8 +407,7 @@ def get_obstacle(facts):
 
 def list_clear(grounds):
     """Return the numbers of a clear level, beyond which no file is to be released."""
-    frame, leaks = grounds.results, list_leaks(grounds)
-    parts = {(OVERALL, "all"), *zip(leaks["scope"], leaks["group"], strict=True)}
+    frame, parts = grounds.results, {(OVERALL, "all"), *list_leaking_parts(grounds)}
     keys = list(zip(frame["scope"], frame["group"], strict=True))
     return frame[_find_high(frame, "clear") & np.array([key in parts for key in keys], dtype=bool)]
 
@@ -477,7 +477,7 @@ def _describe_leak_of_file(grounds):
 def _describe_group_of_file(grounds):
     """Name the group in which a file leaks more than over all records, if the verdict needs it."""
     clear, leaks = list_clear(grounds), list_leaks(grounds)
-    if len(clear) and not (clear["scope"] == OVERALL).any():
+    if len(clear) and not find_equal(clear, scope=OVERALL).any():
         row = clear.sort_values("low").iloc[-1]
         size = f" ({row['n_members']:,} members, {row['n_nonmembers']:,} non-members)"
         found = f"the probability is {format_auc(*row[INTERVAL])}"
@@ -485,7 +485,7 @@ def _describe_group_of_file(grounds):
             rate = format_rate(*row[INTERVAL])
             found = f"{rate} are identified at a false positive rate of {100 * row['fpr']:.3g}%"
         return f" In {name_part(row['scope'], row['group'])}{size}, {found}."
-    if (leaks["scope"] == OVERALL).any():
+    if find_equal(leaks, scope=OVERALL).any():
         return ""
     row = leaks.iloc[0]
     return f" Only {name_part(row['scope'], row['group'])} is beyond chance."

@@ -210,10 +210,11 @@ class SignCheck(BaseCheck):
 
     def ask(self, case, run, findings):
         null = findings.permutation.frame
-        turned = null[null["pvalue_below"] <= (1 - case.level) / 2]
-        if turned.empty:
+        is_turned = null["pvalue_below"].to_numpy() <= (1 - case.level) / 2
+        if not is_turned.any():
             text = "No attack ranks members significantly below non-members."
             return self.answer(PASSED, text)
+        turned = null[is_turned]
         everywhere = turned[turned["scope"] == OVERALL]
         places = dict.fromkeys(
             visible(row.attack)
