@@ -275,7 +275,8 @@ def _list_sparse(values):
         stops, places, numbers = values.indptr, values.indices, values.data
     else:
         stops = np.concatenate([[0], np.cumsum(_count_non_zero(values))])
-        places, numbers = np.nonzero(values)[1], values[np.nonzero(values)]
+        rows, places = np.nonzero(values)
+        numbers = values[rows, places]
     numbers = number_bytes(numbers[:, None])
     width = numbers.shape[1]
     places, numbers = places.astype("<u4").tobytes(), numbers.tobytes()

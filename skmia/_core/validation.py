@@ -84,10 +84,12 @@ def check_membership(membership, n_records):
             f"membership has no value for {missing.sum()} of {n_records} records, first at "
             f"position {missing.argmax()}."
         )
-    membership = as_series(membership, infers=True).to_numpy()  # numbers of a nullable column
+    if membership.dtype.kind not in "biuf":  # numbers of a nullable column
+        membership = as_series(membership, infers=True).to_numpy()
     is_number = membership.dtype.kind in "biuf"
     values = pd.unique(membership) if is_number else membership  # other cells may not be comparable
-    if not is_number or not np.isin(values, (0, 1)).all():
+    are_allowed = membership.dtype == bool or (is_number and np.isin(values, (0, 1)).all())
+    if not are_allowed:
         raise ValueError(
             "membership must be 1 for members and 0 for non-members; got the values "
             f"{', '.join(map(show, values[:5].tolist()))}{', ...' if len(values) > 5 else ''}."

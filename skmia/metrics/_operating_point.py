@@ -47,8 +47,11 @@ def tpr_limits(counts, rates, tail, *, sizes=None, n_nodes=64):
     at_least = _mean_above(counts, [np.floor(j * stretch * _UP) for j in (first, last)])
     at_most = _mean_above(counts, [np.ceil((j + 1) * stretch / _UP) for j in (first, last)])
     share = (members / n_members)[:, None]
-    low = _beta_quantile(weights, at_least * share, members[:, None], tail)
-    high = 1 - _beta_quantile(weights, (n_members - at_most) * share, members[:, None], tail)
+    # Both limits are found together, in half of the steps.
+    found = np.concatenate([at_least * share, (n_members - at_most) * share])
+    sizes = np.tile(members[:, None], (2, 1))
+    low, high = np.split(_beta_quantile(np.tile(weights, (2, 1)), found, sizes, tail), 2)
+    high = 1 - high
     # At confidence levels below a half the quantiles need not enclose the estimate.
     point = [  # as of point_at_fpr, without the rates of all points
         bisect_right(counts.nonmembers, rate + RATE_TOLERANCE, key=lambda n: n / n_nonmembers) - 1
@@ -94,12 +97,13 @@ def _beta_quantile(weights, counts, sizes, tail):
     a, b = np.maximum(counts, _TOLERANCE), np.maximum(sizes - counts, 0) + 1
     x = _matched_quantile(weights, a / (a + b), sizes, tail)
     x[at_zero >= tail] = 0.0
+    log_beta = special.betaln(a, b)
     low, high = np.zeros(len(x)), np.ones(len(x))
     rows = np.flatnonzero(x)
     for _ in range(_MOST_STEPS):
         if not len(rows):
             break
-        mass, slope = _mixture_at(x[rows, None], weights[rows], a[rows], b[rows])
+        mass, slope = _mixture_at(x[rows, None], weights[rows], a[rows], b[rows], log_beta[rows])
         mass += at_zero[rows]
         below = mass < tail
         low[rows], high[rows] = (
@@ -119,10 +123,13 @@ def _beta_quantile(weights, counts, sizes, tail):
     return x
 
 
-def _mixture_at(x, weights, a, b):
-    """Return mass below x and density at x of a mixture of beta distributions."""
+def _mixture_at(x, weights, a, b, log_beta):
+    """Return mass below x and density at x of a mixture of beta distributions.
+
+    log_beta: the logarithms of the beta functions of a and b.
+    """
     mass = (weights * special.betainc(a, b, x)).sum(axis=1)
-    logs = special.xlogy(a - 1, x) + special.xlog1py(b - 1, -x) - special.betaln(a, b)
+    logs = special.xlogy(a - 1, x) + special.xlog1py(b - 1, -x) - log_beta
     return mass, (weights * np.exp(logs)).sum(axis=1)
 
 

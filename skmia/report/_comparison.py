@@ -10,7 +10,6 @@ them.
 from typing import NamedTuple
 
 import numpy as np
-import pandas as pd
 
 from .._core.levels import CONCLUSIVE, LEAK, NONE, read_level, scale_interval
 from ..metrics import Interval, difference_interval
@@ -24,7 +23,7 @@ from ._evidence import (
     list_leaks,
     measure_audit_level,
 )
-from ._measure import COLUMNS, INTERVAL, OK, OVERALL
+from ._measure import INTERVAL, OK, OVERALL
 
 # Scope of the numbers about people, who count once for all their records.
 PEOPLE = "people with all their records"
@@ -380,18 +379,24 @@ def _make_route(way, pair, why, changes):
 
 def _list_attack_differences(way, first, second):
     """Yield the numbers of single attacks that two audits have in common."""
-    key = ["scope", "group", "attack", "metric", "max_fpr"]
-    frames = []
-    for route in (first, second):
-        frame = pd.DataFrame(route.rows, columns=list(COLUMNS))
-        frame = frame[frame["status"] == OK]
-        # A missing rate would not match itself in some versions of pandas.
-        frame = frame.assign(max_fpr=frame["max_fpr"].astype(float).fillna(0.0))
-        frames.append(frame.set_index(key)[INTERVAL].astype(float))
-    both = frames[0].add_suffix("_a").join(frames[1].add_suffix("_b"), how="inner")
-    for names, row in both.iterrows():
-        sides = [tuple(row[[f"{name}_{side}" for name in INTERVAL]]) for side in "ab"]
-        yield AttackDifference(*names, *sides, difference_interval(*sides[::-1]), way)
+    before, after = (
+        {_name_number(row): _read_interval(row) for row in route.rows if row["status"] == OK}
+        for route in (first, second)
+    )
+    for names, numbers in before.items():
+        if names in after:
+            sides = numbers, after[names]
+            yield AttackDifference(*names, *sides, difference_interval(*sides[::-1]), way)
+
+
+def _name_number(row):
+    # A missing rate would not match itself.
+    names = (row[name] for name in ("scope", "group", "attack", "metric"))
+    return *names, float(row["max_fpr"]) if row["metric"] == "tpr" else 0.0
+
+
+def _read_interval(row):
+    return tuple(float(row[name]) for name in INTERVAL)
 
 
 def _compare_people(people):

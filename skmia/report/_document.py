@@ -1,5 +1,6 @@
 """The documents of audits: as they are written, and checked when they are read."""
 
+from collections import Counter, defaultdict
 from dataclasses import asdict
 
 import numpy as np
@@ -39,8 +40,10 @@ from ._measure import (
     OK,
     OVERALL,
     compute_thin_curves,
+    find_equal,
     get_overall,
     list_exposed,
+    list_rows,
     rank_attacks,
 )
 from ._pool_size import list_wrong_growth
@@ -128,7 +131,7 @@ def _document_file(report):
 
 
 def _list_result_rows(frame):
-    return [dict(zip(COLUMNS, row)) for row in frame[list(COLUMNS)].to_numpy(object)]
+    return list_rows(frame[list(COLUMNS)])
 
 
 def _describe_permutation(result):
@@ -136,7 +139,7 @@ def _describe_permutation(result):
     if result is None:
         return None
     counts = {name: getattr(result, name) for name in ("n_permutations", "n_units", "n_mixed")}
-    return counts | {"numbers": result.frame[PERMUTATION_COLUMNS].to_dict("records")}
+    return counts | {"numbers": list_rows(result.frame[PERMUTATION_COLUMNS])}
 
 
 def _describe_check(check):
@@ -157,7 +160,7 @@ def _list_wrong_rows(name, wrong):
     """Yield a sentence on the first row for which each of some words holds."""
     for what, rows in wrong.items():
         if rows.any():
-            yield f"{name}[{int(rows.to_numpy().argmax())}] {what}"
+            yield f"{name}[{int(rows.argmax())}] {what}"
 
 
 def list_wrong_people(document):
@@ -303,8 +306,9 @@ def read_grounds(document):
 
 def _read_frame(rows, columns, numbers):
     # Texts stay objects: to compare a few of them as columns of Arrow takes several times as long.
-    frame = pd.DataFrame(rows, columns=columns, dtype=object)
-    return frame.astype(dict.fromkeys(numbers, float))
+    dtypes = {name: float if name in numbers else object for name in columns}
+    values = {name: [row.get(name, np.nan) for row in rows] for name in columns}
+    return pd.DataFrame({name: pd.Series(values[name], dtype=dtypes[name]) for name in columns})
 
 
 def _list_wrong_results(document, frame):
@@ -314,49 +318,60 @@ def _list_wrong_results(document, frame):
         yield "results must have numbers unless the model does not know the table, and only then"
     if data["n_members"] + data["n_nonmembers"] != data["n_records"]:
         yield "data.n_members and data.n_nonmembers do not add up to data.n_records"
-    is_there, is_rate = frame["status"] == OK, frame["metric"] == "tpr"
-    is_chosen = frame["told"].eq(True)
+    columns = {name: frame[name].to_numpy() for name in COLUMNS}
+    max_fpr, estimate, low, high, fpr = (columns[name] for name in COLUMNS[4:9])
+    is_there, is_rate = columns["status"] == OK, columns["metric"] == "tpr"
+    is_chosen, keys = columns["told"] == True, _list_document_keys(frame)  # noqa: E712
+    chosen = Counter(key[1:] for key, is_it in zip(keys, is_chosen) if is_it)
+    is_alone = np.array([chosen[key[1:]] < 2 for key in keys], dtype=bool)
     wrong = {
-        "has another status than its estimate": is_there != frame["estimate"].notna(),
-        "has limits without an estimate": ~is_there & frame[["low", "high"]].notna().any(axis=1),
-        "has a lower limit above its upper one": frame["low"] > frame["high"],
-        "must have max_fpr if it is a TPR, and only then": is_rate != frame["max_fpr"].notna(),
-        "must have fpr if it is a TPR, and only then": (is_rate & is_there) != frame["fpr"].notna(),
-        "is below 0 and not an advantage": (frame["estimate"] < 0)
-        & (frame["metric"] != "advantage"),
-        "is there twice": frame.duplicated(_KEY),
-        "is told beside another one, or without an estimate": is_chosen
-        & (frame[is_chosen].duplicated(_KEY[1:], keep=False).reindex(frame.index) | ~is_there),
-        "has more records than there are": (frame["n_members"] > data["n_members"])
-        | (frame["n_nonmembers"] > data["n_nonmembers"]),
+        "has another status than its estimate": is_there == np.isnan(estimate),
+        "has limits without an estimate": ~is_there & ~(np.isnan(low) & np.isnan(high)),
+        "has a lower limit above its upper one": low > high,
+        "must have max_fpr if it is a TPR, and only then": is_rate == np.isnan(max_fpr),
+        "must have fpr if it is a TPR, and only then": (is_rate & is_there) == np.isnan(fpr),
+        "is below 0 and not an advantage": (estimate < 0) & (columns["metric"] != "advantage"),
+        "is there twice": _find_repeated(keys),
+        "is told beside another one, or without an estimate": is_chosen & ~(is_alone & is_there),
+        "has more records than there are": (columns["n_members"] > data["n_members"])
+        | (columns["n_nonmembers"] > data["n_nonmembers"]),
     }
     yield from _list_wrong_rows("results", wrong)
     rates = [("auc", -1), ("advantage", -1)]
     rates = {*rates, *(("tpr", rate) for rate in document["settings"]["fprs"])}
-    for names, rows in frame.fillna({"max_fpr": -1}).groupby(["attack", "scope", "group"]):
-        if set(zip(rows["metric"], rows["max_fpr"])) != rates:
+    parts = defaultdict(set)
+    for *names, metric, rate in keys:
+        parts[tuple(names)].add((metric, rate))
+    for names in sorted(parts):
+        if parts[names] != rates:
             yield f"results has other numbers of {visible(', '.join(names))} than settings.fprs"
+
+
+def _find_repeated(keys):
+    """Return which of some keys were there before."""
+    first = {}
+    repeated = [first.setdefault(key, place) < place for place, key in enumerate(keys)]
+    return np.array(repeated, dtype=bool)
 
 
 def _list_wrong_permutation(grounds):
     null = grounds.null
     tested, known = _list_document_keys(null), set(_list_document_keys(grounds.results))
-    unknown = pd.Series([row not in known for row in tested], dtype=bool)
-    has_below = null["pvalue_below"].notna()
+    has_below = ~np.isnan(null["pvalue_below"].to_numpy())
     wrong = {
-        "is about a number not in results": unknown,
-        "must have pvalue_below only for an AUC": (null["metric"] == "auc") != has_below,
+        "is about a number not in results": np.array([row not in known for row in tested], bool),
+        "must have pvalue_below only for an AUC": find_equal(null, metric="auc") != has_below,
     }
     yield from _list_wrong_rows("permutation.numbers", wrong)
     if find_outcome(grounds.checks, CHANCE).is_error and null.empty:
         return
     needed = _list_document_keys(get_overall(grounds.results, "auc"))
-    if not set(needed) <= set(tested) or null.duplicated(_KEY).any():
+    if not set(needed) <= set(tested) or _find_repeated(tested).any():
         yield "permutation.numbers must have each AUC over all records once"
 
 
 def _list_document_keys(frame):
-    return list(frame[_KEY].fillna(-1).itertuples(index=False, name=None))
+    return list(zip(*(frame[name].fillna(-1).tolist() for name in _KEY)))
 
 
 def _list_always():
@@ -370,7 +385,7 @@ def _list_wrong_names(document, grounds):
     if missing or len(grounds.checks) != len(document["checks"]):
         yield f"checks lacks {', '.join(missing) or 'nothing, but has one twice'}"
     frame = grounds.results
-    ran = set(frame.loc[(frame["metric"] == "auc") & (frame["scope"] == OVERALL), "attack"])
+    ran = set(frame["attack"].to_numpy()[find_equal(frame, metric="auc", scope=OVERALL)])
     named = {"results": set(frame["attack"])}
     named["curves"] = {curve["attack"] for curve in document["curves"]}
     named["exposed"] = {row["attack"] for row in document["exposed"]}

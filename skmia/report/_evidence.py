@@ -1,5 +1,6 @@
 """The conclusion that the numbers and checks of an audit support, and how much is found."""
 
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -21,7 +22,7 @@ from .._core.levels import (
 )
 from .._core.text import count_of as count_of
 from .._core.text import count_words as count_words
-from ._measure import OK, OVERALL, get_overall
+from ._measure import OK, OVERALL, find_overall, list_rows
 from ._training_rows import ELSEWHERE, LOOKS_ALIKE
 from .checks import find_outcome, get_check, list_checks
 from .checks._base import (
@@ -63,7 +64,17 @@ def make_grounds(results, permutation, checks, level, asked):
     null, n_permutations = pd.DataFrame(columns=_NULL_COLUMNS), 0
     if permutation is not None:
         null, n_permutations = permutation.frame, permutation.n_permutations
-    return Grounds(results, null, n_permutations, checks, level, asked)
+    frames = map(_with_objects, (results, null))
+    return Grounds(*frames, n_permutations, checks, level, asked)
+
+
+def _with_objects(frame):
+    """Return a frame with texts as objects: a verdict compares and selects columns many times."""
+    frame = frame.copy(deep=False)
+    for name, dtype in frame.dtypes.items():
+        if isinstance(dtype, pd.StringDtype):
+            frame[name] = frame[name].astype(object)
+    return frame
 
 
 def list_leaks(grounds):
@@ -71,7 +82,17 @@ def list_leaks(grounds):
 
     Each side gets half of the significance level, as in a two-sided interval.
     """
-    return grounds.null[grounds.null["pvalue_adjusted"] <= (1 - grounds.level) / 2]
+    return grounds.null[_find_leaks(grounds)]
+
+
+def _find_leaks(grounds):
+    return grounds.null["pvalue_adjusted"].to_numpy() <= (1 - grounds.level) / 2
+
+
+def list_leaking_parts(grounds):
+    """Return scope and group of each part of the records with a number above chance."""
+    columns = (grounds.null[name].to_numpy()[_find_leaks(grounds)] for name in ("scope", "group"))
+    return set(zip(*columns))
 
 
 def list_reversals(grounds):
@@ -88,7 +109,7 @@ def choose_evidence(grounds):
     shift. An audit is inconclusive unless the evidence is a leak or none.
     """
     checks = grounds.checks
-    if is_stopped(checks) or get_overall(grounds.results, "auc").empty:
+    if is_stopped(checks) or not find_overall(grounds.results, "auc").any():
         return UNKNOWN
     cause = get_cause(grounds)
     if cause is not None:
@@ -97,7 +118,7 @@ def choose_evidence(grounds):
         return SHIFT
     if _find_failed_check(checks, GUARDS) is not None:
         return UNKNOWN
-    if len(list_leaks(grounds)):
+    if _find_leaks(grounds).any():
         return LEAK
     if len(list_reversals(grounds)):
         return REVERSED
@@ -122,7 +143,7 @@ def get_cause(grounds):
     if sides is None or not sides.is_warning:
         return None
     cause = name_cause(sides)
-    return None if cause == IN_PART and len(list_leaks(grounds)) else cause
+    return None if cause == IN_PART and _find_leaks(grounds).any() else cause
 
 
 def get_excess(grounds):
@@ -130,9 +151,12 @@ def get_excess(grounds):
     check = find_outcome(grounds.checks, BEYOND)
     if get_difference(grounds.checks) is None or check is None or check.finding is None:
         return None
-    shown = list_leaks(grounds)
-    is_shown = OVERALL in set(shown["scope"]) and check.finding[1] > 0
+    is_shown = _leaks_overall(grounds) and check.finding[1] > 0
     return tuple(check.finding) if is_shown else None
+
+
+def _leaks_overall(grounds):
+    return any(scope == OVERALL for scope, _ in list_leaking_parts(grounds))
 
 
 def get_difference(checks):
@@ -212,12 +236,11 @@ def measure_audit_level(grounds, evidence):
         return set_level(LEAK, {"auc": number})
     # The strongest of many is chosen, so lower ends are corrected: those of groups for the number
     # of groups, and all for the number of attacks if one was chosen by these numbers.
-    frame, parts = grounds.results, {}
-    frame = frame[(frame["status"] == OK) & (frame["metric"] != "advantage")]
-    for row in list_told(frame.to_dict("records")):
+    rows, parts = list_rows(grounds.results), {}
+    rows = [row for row in rows if row["status"] == OK and row["metric"] != "advantage"]
+    for row in list_told(rows):
         parts.setdefault((row["scope"], row["group"]), []).append(row)
-    leaks = list_leaks(grounds)
-    found = set(zip(leaks["scope"], leaks["group"], strict=True))
+    found = list_leaking_parts(grounds)
     whole = parts.pop((OVERALL, "all"), [])
     groups = []
     for (scope, group), rows in parts.items():
@@ -226,7 +249,7 @@ def measure_audit_level(grounds, evidence):
         groups.append({"scope": scope, "group": group, **level})
         del groups[-1]["groups"], groups[-1]["overall"]
     level = set_level(evidence, _find_largest(whole, grounds.level, 1))
-    is_overall = evidence != LEAK or OVERALL in set(leaks["scope"])
+    is_overall = evidence != LEAK or _leaks_overall(grounds)
     if not is_overall:
         # Nothing is shown over all records, so the level is that of the group with the most.
         leaking = [one for one in map(read_level, groups) if one.rank >= 0]
@@ -276,15 +299,15 @@ def find_unit(row, wider=1.0):
 
 def _get_number(row):
     """Return what a number is of, whichever attack it is by."""
-    return _get_key(row)[1:]
+    return get_key(row)[1:]
 
 
 def _list_number_keys(rows):
     """Return what tells numbers apart: attack, scope, group, metric and rate."""
-    return frozenset(map(_get_key, rows))
+    return frozenset(map(get_key, rows))
 
 
-def _get_key(row):
+def get_key(row):
     rate = row["max_fpr"] if row["metric"] == "tpr" else None
     return row["attack"], row["scope"], row["group"], row["metric"], rate
 
@@ -300,7 +323,7 @@ class ReleaseRoute(NamedTuple):
     def is_shown(self, row):
         """Return whether a number is beyond chance; without a test, whether its interval is."""
         if self.leaks is not None:
-            return _get_key(row) in self.leaks
+            return get_key(row) in self.leaks
         return row["low"] > (0.5 if row["metric"] == "auc" else get_fpr(row))
 
     @property
@@ -331,15 +354,19 @@ def list_routes(report):
     """The routes of a report that were attacked, the file first, if nothing hinders a verdict."""
     ways = {FILE: report.file, SERVICE: report.service}
     return [
-        ReleaseRoute(way, found.level, found.results.to_dict("records"), list_shown(found.grounds))
+        found._remember("_route", partial(_make_route, way, found))
         for way, found in ways.items()
         if found is not None
     ]
 
 
+def _make_route(way, found):
+    return ReleaseRoute(way, found.level, list_rows(found.results), list_shown(found.grounds))
+
+
 def list_shown(grounds):
     """Return the keys of the numbers that are beyond chance."""
-    return _list_number_keys(list_leaks(grounds).to_dict("records"))
+    return _list_number_keys(list_rows(list_leaks(grounds)))
 
 
 def list_shown_of_document(found, level):

@@ -78,10 +78,9 @@ def _test(rounds, records, masks, confidence_level, seed):
 
 
 def _describe_disparity(test):
-    for frame in (test.group_vulnerability_, test.pairwise_):
-        frame[["low", "high"]] = frame[["low", "high"]].clip(-1, 1)  # Student's may lie beyond
     columns = ["group", "other", "difference", "low", "high", "pvalue_adjusted", "reject"]
-    means = test.group_vulnerability_.rename_axis("group").reset_index()
+    means, pairs = test.group_vulnerability_, test.pairwise_
+    groups = {"group": means.index} | {name: means[name] for name in ("mean", "low", "high")}
     return {
         "n_rounds": test.n_rounds_,
         "statistic": test.statistic_,
@@ -92,9 +91,17 @@ def _describe_disparity(test):
         "anova_statistic": test.anova_statistic_,
         "anova_df": [test.anova_["df"]["groups"], test.anova_["df"]["residual"]],
         "anova_pvalue": test.anova_pvalue_corrected_,
-        "groups": means[["group", "mean", "low", "high"]].to_dict("records"),
-        "pairs": test.pairwise_[columns].to_dict("records"),
+        "groups": _list_limited(groups),
+        "pairs": _list_limited({name: pairs[name] for name in columns}),
     }
+
+
+def _list_limited(columns):
+    """Return the rows of columns as dicts, with limits from -1 to 1: Student's may lie beyond."""
+    ends = {name: columns[name].clip(-1, 1) for name in ("low", "high")}
+    columns = columns | ends
+    values = zip(*(column.tolist() for column in columns.values()))
+    return [dict(zip(columns, row)) for row in values]
 
 
 class _WholePeople(NamedTuple):

@@ -139,10 +139,28 @@ INTERVAL = ["estimate", "low", "high"]
 FEWEST = 2
 
 
+def find_equal(frame, **values):
+    """Return where a frame has all of some values, in columns of texts, as a mask.
+
+    Columns of Arrow take many times as long to be compared, and to be combined.
+    """
+    return np.all([frame[name].to_numpy() == value for name, value in values.items()], axis=0)
+
+
+def find_overall(results, metric):
+    """Return where the results are of a metric over all records that could be measured."""
+    return find_equal(results, scope=OVERALL, metric=metric, status=OK)
+
+
 def get_overall(results, metric):
     """Return the results of a metric over all records, where it could be measured."""
-    is_it = (results["scope"] == OVERALL) & (results["metric"] == metric)
-    return results[is_it & (results["status"] == OK)]
+    return results[find_overall(results, metric)]
+
+
+def list_rows(frame):
+    """Return the rows of a frame as dicts, of which pandas makes each value by itself."""
+    columns = (frame[name].tolist() for name in frame.columns)
+    return [dict(zip(frame.columns, row)) for row in zip(*columns)]
 
 
 def measure_attack(name, scores, guesses, case):

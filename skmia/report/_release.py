@@ -48,7 +48,7 @@ from ._case import LARGEST_OUTPUTS, check_pool_settings, open_case
 from ._checks_of_release import list_warnings
 from ._evidence import is_stopped, list_told, why_unlisted
 from ._file import attack_file, examine_audited_file
-from ._measure import OK, OVERALL
+from ._measure import OK, OVERALL, list_rows
 from ._report import AuditReport
 from ._surrogate import describe_stand_in, why_no_reference, why_not_undecided
 from ._unknown_labels import take_audited
@@ -393,8 +393,9 @@ def _measure_largest(report, frames):
     """Return the numbers that are told of some attacks; of several ways of release the largest."""
     bound, found = partial(_bound, report.settings["confidence_level"]), {}
     for frame in frames:
-        frame = frame[(frame["status"] == OK) & (frame["metric"] != "advantage")]
-        for row in list_told(frame.to_dict("records")):
+        rows = list_rows(frame)
+        rows = [row for row in rows if row["status"] == OK and row["metric"] != "advantage"]
+        for row in list_told(rows):
             name = f"tpr_at_fpr_{row['max_fpr']:.10f}".rstrip("0").replace("0.", "", 1)
             name = "auc" if row["metric"] == "auc" else name
             group = "all" if row["scope"] == OVERALL else f"{row['scope']}={row['group']}"

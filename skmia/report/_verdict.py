@@ -1,7 +1,6 @@
 """The verdicts on the answers of a model and on its file: no more than the numbers support."""
 
 import numpy as np
-import pandas as pd
 
 from .._core.escaping import visible
 from .._core.levels import LIMITS, write_conclusion
@@ -18,13 +17,16 @@ from ._evidence import (
     get_cause,
     get_difference,
     get_excess,
+    get_key,
     is_stopped,
     is_told,
+    list_leaking_parts,
     list_leaks,
     list_reversals,
+    list_shown,
     list_told,
 )
-from ._measure import INTERVAL, OK, OVERALL, get_overall
+from ._measure import INTERVAL, OK, OVERALL, find_equal, find_overall, get_overall, list_rows
 from ._words import format_auc, format_rate, join_names
 from .checks import CHECKS, find_outcome, get_check
 from .checks._base import (
@@ -84,7 +86,7 @@ def find_cause(grounds, evidence):
     """Return what is wrong with the two sides, if the evidence is for this reason; or None."""
     if is_stopped(grounds.checks) or evidence not in (REVERSED, UNKNOWN):
         return None
-    return None if get_overall(grounds.results, "auc").empty else get_cause(grounds)
+    return get_cause(grounds) if find_overall(grounds.results, "auc").any() else None
 
 
 def name_wrong_sides(cause):
@@ -104,14 +106,14 @@ def name_part(scope, group):
 
 def _get_best(grounds):
     """Return the AUC that is told over all records."""
-    aucs = list_told(get_overall(grounds.results, "auc").to_dict("records"))
+    aucs = list_told(list_rows(get_overall(grounds.results, "auc")))
     return max(aucs, key=lambda row: row["estimate"])
 
 
 def _tell_best(grounds):
     """Return the AUC that is told over all records, as a clause."""
     best = _get_best(grounds)
-    highest = get_overall(grounds.results, "auc")["estimate"].max()
+    highest = grounds.results["estimate"].to_numpy()[find_overall(grounds.results, "auc")].max()
     word = "highest AUC" if best["estimate"] >= highest else "AUC"
     return f"the {word} is {_format_auc_of(best)}, by {best['attack']}"
 
@@ -145,8 +147,8 @@ def _tell_leak(grounds):
     if get_excess(grounds) is not None:
         return f"{find_outcome(grounds.checks, BEYOND).text} {_STILL}"
     leaks = list_leaks(grounds)
-    overall = leaks[leaks["scope"] == OVERALL]
-    by_auc = overall[overall["metric"] == "auc"]
+    overall = leaks[find_equal(leaks, scope=OVERALL)]
+    by_auc = overall[find_equal(overall, metric="auc")]
     if len(by_auc):
         ranked = sorted(_rank_significant(grounds, by_auc), key=_put_told_first)
         return _describe_auc(grounds, *ranked[0]) + _name_exposed_group(
@@ -170,7 +172,7 @@ _STILL = (
 
 def _describe_auc(grounds, null, row):
     n_attacks = grounds.results["attack"].nunique()
-    aucs = get_overall(grounds.results, "auc")["estimate"]
+    aucs = grounds.results["estimate"].to_numpy()[find_overall(grounds.results, "auc")]
     strongest = f"{row['attack']}, one of {n_attacks} attacks,"
     if row["estimate"] >= aucs.max():
         strongest = f"The strongest of {n_attacks} attacks, {row['attack']},"
@@ -203,10 +205,9 @@ def _name_strongest_at_rate(grounds, by_auc):
 
     Only rates that are beyond chance after correction for all results count.
     """
-    frame, names = grounds.results, ["attack", "scope", "group", "metric", "max_fpr"]
-    leaks = pd.MultiIndex.from_frame(list_leaks(grounds)[names])
-    is_found = pd.MultiIndex.from_frame(frame[names]).isin(leaks)
-    row = get_best_at_lowest_rate(frame[is_found | (frame["metric"] != "tpr").to_numpy()])
+    frame, shown = grounds.results, list_shown(grounds)
+    kept = [row["metric"] != "tpr" or get_key(row) in shown for row in list_rows(frame)]
+    row = get_best_at_lowest_rate(frame[kept])
     if row is None or row["attack"] == by_auc:
         return ""
     return (
@@ -217,12 +218,12 @@ def _name_strongest_at_rate(grounds, by_auc):
 
 def get_best_at_lowest_rate(results):
     """Return the row of the highest TPR over all records, at the lowest FPR that has one."""
-    rates = get_overall(results, "tpr")
-    rates = rates[rates["estimate"] > 0]
-    rates = rates[rates["max_fpr"] == rates["max_fpr"].min()].to_dict("records")
-    aucs = get_overall(results, "auc").set_index("attack")["estimate"]
+    rates = [row for row in list_rows(get_overall(results, "tpr")) if row["estimate"] > 0]
+    lowest = min((row["max_fpr"] for row in rates), default=None)
+    aucs = get_overall(results, "auc")
+    aucs = dict(zip(aucs["attack"], aucs["estimate"]))
     return max(
-        list_told(rates),
+        list_told([row for row in rates if row["max_fpr"] == lowest]),
         key=lambda row: (row["estimate"], aucs.get(row["attack"], 0)),
         default=None,
     )
@@ -344,7 +345,7 @@ def _tell_fit_of_sides(checks):
 
 
 def describe_blindness(grounds):
-    if not is_stopped(grounds.checks) and get_overall(grounds.results, "auc").empty:
+    if not is_stopped(grounds.checks) and not find_overall(grounds.results, "auc").any():
         return "There are too few members or non-members to measure anything."
     name = get_blindness(grounds.checks)
     check = grounds.checks[name]
@@ -406,24 +407,23 @@ def get_obstacle(facts):
 
 def list_clear(grounds):
     """Return the numbers of a clear level, beyond which no file is to be released."""
-    frame, leaks = grounds.results, list_leaks(grounds)
-    parts = {(OVERALL, "all"), *zip(leaks["scope"], leaks["group"], strict=True)}
+    frame, parts = grounds.results, {(OVERALL, "all"), *list_leaking_parts(grounds)}
     keys = list(zip(frame["scope"], frame["group"], strict=True))
-    return _list_high(frame[[key in parts for key in keys]], "clear")
+    return frame[_find_high(frame, "clear") & np.array([key in parts for key in keys], dtype=bool)]
 
 
 def is_severe(results):
     """Return whether the AUC over all records is severe."""
-    return "auc" in set(_list_high(results[results["scope"] == OVERALL], "severe")["metric"])
+    return bool((_find_high(results, "severe") & find_overall(results, "auc")).any())
 
 
-def _list_high(frame, level):
-    frame = frame[frame["status"] == OK]
+def _find_high(frame, level):
+    """Return which numbers are beyond doubt of a level, as a mask."""
     auc, ratio = (LIMITS[name][level] for name in ("auc", "ratio"))
-    units = np.array([find_unit(row) for row in frame.to_dict("records")])
-    is_high = (frame["metric"] == "auc") & (frame["low"] >= auc)
-    is_rate = (frame["metric"] == "tpr") & (frame["low"] >= ratio * units)
-    return frame[is_high | is_rate]
+    units = np.array([find_unit(row) for row in list_rows(frame)], dtype=float)
+    low, metric = frame["low"].to_numpy(), frame["metric"].to_numpy()
+    is_high = ((metric == "auc") & (low >= auc)) | ((metric == "tpr") & (low >= ratio * units))
+    return is_high & find_equal(frame, status=OK)
 
 
 def write_file_verdict(grounds, facts):
@@ -477,7 +477,7 @@ def _describe_leak_of_file(grounds):
 def _describe_group_of_file(grounds):
     """Name the group in which a file leaks more than over all records, if the verdict needs it."""
     clear, leaks = list_clear(grounds), list_leaks(grounds)
-    if len(clear) and not (clear["scope"] == OVERALL).any():
+    if len(clear) and not find_equal(clear, scope=OVERALL).any():
         row = clear.sort_values("low").iloc[-1]
         size = f" ({row['n_members']:,} members, {row['n_nonmembers']:,} non-members)"
         found = f"the probability is {format_auc(*row[INTERVAL])}"
@@ -485,7 +485,7 @@ def _describe_group_of_file(grounds):
             rate = format_rate(*row[INTERVAL])
             found = f"{rate} are identified at a false positive rate of {100 * row['fpr']:.3g}%"
         return f" In {name_part(row['scope'], row['group'])}{size}, {found}."
-    if (leaks["scope"] == OVERALL).any():
+    if find_equal(leaks, scope=OVERALL).any():
         return ""
     row = leaks.iloc[0]
     return f" Only {name_part(row['scope'], row['group'])} is beyond chance."

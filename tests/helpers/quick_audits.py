@@ -5,13 +5,15 @@ from functools import partial
 import numpy as np
 import pytest
 from sklearn.base import clone
-from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 
 from skmia.attacks import ThresholdAttack
 from skmia.disparity import DisparityTest
 from skmia.report import _surrogate, positive_control
 from skmia.report._permutations import count_permutations
 from skmia.report.checks import _control
+
+_BOOSTINGS = HistGradientBoostingClassifier, HistGradientBoostingRegressor
 
 
 def shrink_models(monkeypatch):
@@ -40,9 +42,10 @@ def shrink_models(monkeypatch):
 
 
 def shrink_forest(model):
-    """Return a model as it is, and a forest of 100 trees with 10."""
-    settings = model.get_params()
-    return clone(model).set_params(n_estimators=10) if "n_estimators" in settings else model
+    """Return a model as it is, and a forest or a boosting of 100 trees with 10."""
+    names = {"n_estimators", "max_iter"} & set(model.get_params())
+    is_of_trees = "n_estimators" in names or isinstance(model, _BOOSTINGS)
+    return clone(model).set_params(**dict.fromkeys(names, 10)) if is_of_trees else model
 
 
 def shrink_models_of_tables(monkeypatch):

@@ -25,6 +25,8 @@ def shrink(patch, n_trees=8):
     permute_less(patch)
     sizes = {0: {"n_estimators": n_trees, "min_samples_leaf": 5}}
     patch.setattr("skmia._core.blind._SIZES_OF_TREES", sizes)
+    patch.setattr("skmia.report.checks._record_rates._N_DRAWS", 99)
+    patch.setattr("skmia.report._run._N_TARGETS", 4)
     comparison = partial(DisparityTest, n_permutations=99)
     patch.setattr("skmia.report._examine.DisparityTest", comparison)
 

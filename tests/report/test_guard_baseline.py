@@ -25,6 +25,13 @@ def quick_audits():
     """Leave the baseline, which is tested here, as it is."""
 
 
+@pytest.fixture
+def few_trees(monkeypatch):
+    """A baseline whose size does not matter."""
+    sizes = {0: {"n_estimators": 10, "min_samples_leaf": 5}}
+    monkeypatch.setattr("skmia._core.blind._SIZES_OF_TREES", sizes)
+
+
 @few_and_many(60)
 def test_sides_that_were_drawn_alike_are_not_told_apart(n_draws):
     missed = 0
@@ -54,7 +61,7 @@ def test_records_need_no_labels_of_numbers_and_may_lack_features():
 
 
 @pytest.mark.parametrize("kind", ["complex", "sparse", "too large"])
-def test_features_that_trees_do_not_take_as_they_are(kind):
+def test_features_that_trees_do_not_take_as_they_are(kind, few_trees):
     records, membership = make_records(shift=2)
     X = np.where(records.X > 0.5, np.nan, records.X)
     kinds = {
@@ -65,7 +72,7 @@ def test_features_that_trees_do_not_take_as_they_are(kind):
     blind_baseline(Records(kinds[kind], records.y), membership, random_state=0)
 
 
-def test_random_state_is_that_of_scikit_learn():
+def test_random_state_is_that_of_scikit_learn(few_trees):
     records, membership = make_records(80, shift=0.5)
     of_seed = blind_baseline(records, membership, random_state=3)
     with parallel_config("threading"):
@@ -78,7 +85,7 @@ def test_random_state_is_that_of_scikit_learn():
     assert first == second
 
 
-def test_an_integer_is_the_seed_itself(monkeypatch):
+def test_an_integer_is_the_seed_itself(monkeypatch, few_trees):
     # Numbers that were written down with their seed can be had again.
     seeds, default_rng = [], np.random.default_rng
     monkeypatch.setattr(np.random, "default_rng", lambda seed: seeds.append(seed) or default_rng(0))
@@ -86,13 +93,13 @@ def test_an_integer_is_the_seed_itself(monkeypatch):
     assert set(seeds) == {5}
 
 
-def test_global_randomness_is_left_alone():
+def test_global_randomness_is_left_alone(few_trees):
     before = np.random.get_state()[1].copy()  # noqa: NPY002
     blind_baseline(*make_records(), random_state=0)
     np.testing.assert_array_equal(np.random.get_state()[1], before)  # noqa: NPY002
 
 
-def test_a_higher_level_gives_a_wider_interval_around_the_same_estimate():
+def test_a_higher_level_gives_a_wider_interval_around_the_same_estimate(few_trees):
     records, membership = make_records()
     narrow, wide = (
         blind_baseline(records, membership, confidence_level=level, random_state=0)
@@ -139,7 +146,7 @@ def test_bad_input_is_named(call, words, error):
     check_refusal(call, words, error, records, membership)
 
 
-def test_a_table_gives_the_same_as_its_numbers():
+def test_a_table_gives_the_same_as_its_numbers(few_trees):
     records, membership = make_records(shift=0.5)
     table = Records(pd.DataFrame(records.X), records.y)
     assert blind_baseline(table, membership, random_state=0) == blind_baseline(
@@ -171,7 +178,7 @@ def test_members_of_another_year_are_told_apart_by_their_dates(kind):
     assert baseline.low > 0.95
 
 
-def test_rows_of_people_count_as_people():
+def test_rows_of_people_count_as_people(few_trees):
     # Ten equal rows of a person say no more than one.
     records, membership = make_records(120)
     rows = np.repeat(np.arange(120), 10)

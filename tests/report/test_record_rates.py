@@ -34,6 +34,14 @@ def test_a_threshold_flags_the_share_of_the_non_members_of_each_model():
     assert not flag_by_model(np.zeros((4, 100)), is_out, 0.1).any()
 
 
+@pytest.fixture(autouse=True, scope="module")
+def all_draws(quick_audits):
+    """As many as in audits of users."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("skmia.report.checks._record_rates._N_DRAWS", 199)
+        yield
+
+
 def weigh(rates):
     return (rates**2).sum() / rates.sum()
 

@@ -202,9 +202,9 @@ ANSWERS = {
         (lambda: _evidence.get_fpr({"max_fpr": 0.01}), 0.01),
         (lambda: _evidence.get_fpr({"max_fpr": 0.01, "fpr": nan}), 0.01),
         (lambda: _evidence.get_fpr({"max_fpr": 0.01, "fpr": 0.02}), 0.02),
-        (lambda: _evidence._get_key(row), ("LiRA", "overall", "all", "tpr", 0.01)),
+        (lambda: _evidence.get_key(row), ("LiRA", "overall", "all", "tpr", 0.01)),
         (
-            lambda: _evidence._get_key(dict(row, metric="auc")),
+            lambda: _evidence.get_key(dict(row, metric="auc")),
             ("LiRA", "overall", "all", "auc", None),
         ),
         (lambda: _evidence._get_number(row), ("overall", "all", "tpr", 0.01)),

@@ -69,7 +69,8 @@ def in_file(*rows):
 
 
 def high(level, *rows):
-    return _verdict._list_high(grounds(*rows).results, level)["attack"].tolist()
+    results = grounds(*rows).results
+    return results["attack"][_verdict._find_high(results, level)].tolist()
 
 
 def unknown(members=0.5, nonmembers=0.25, **changed):

@@ -276,10 +276,10 @@ class _FormatTable:
         for kind, places in self.sums.items():
             means = np.mean([rows[place][2:] for place in places], axis=0)
             rows.append((_ANY_COLUMN, kind, *means))
-        frame = pd.DataFrame(rows, columns=["column", "feature", "members", "nonmembers"])
-        frame["difference"] = differences
         order = np.argsort(-np.abs(np.round(differences, 3)), kind="stable")
-        return frame.iloc[order].reset_index(drop=True)
+        names = ("column", "feature", "members", "nonmembers")
+        columns = {name: [rows[row][place] for row in order] for place, name in enumerate(names)}
+        return pd.DataFrame(columns | {"difference": differences[order]})
 
 
 _ANY_COLUMN, _ANY_VALUE = "the average column", "the average value"

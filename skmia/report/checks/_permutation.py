@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 from scipy import sparse
 from scipy.special import betainc
+from sklearn.utils import gen_batches
 
 from ..._core.containers import find_rows
 from ..._core.metric_inputs import RATE_TOLERANCE, check_finite_vector, check_judged, check_rate
@@ -26,6 +27,9 @@ from ._units import draw_labelings, make_units, order_units, pack_masks
 
 # Number of counts, of four bytes, that are held at a time.
 _MOST_COUNTS = 1 << 21
+
+# Number of numbers that are described at a time.
+_MOST_NUMBERS = 1 << 20
 
 # Up to this number, all records are kept in order.
 _MOST_KEPT = 1 << 17
@@ -222,7 +226,7 @@ def _sum_columns(numbers, columns, turned, n_columns):
     return row
 
 
-def compute_tails(numbers, steps, both=True):
+def compute_tails(numbers, steps, mean, variance, both=True):
     """Compute how extreme a number is among all labelings, on one scale for all numbers.
 
     By the Beta law with the mean and variance over the labelings, see permutation_test, after
@@ -231,7 +235,6 @@ def compute_tails(numbers, steps, both=True):
 
     both: whether the lower tail is asked for; it is 1 otherwise.
     """
-    mean, variance = np.nanmean(numbers), np.nanvar(numbers)
     ones = np.ones(len(numbers))
     if variance == 0:
         return TailProbabilities(ones, ones, 1.0)
@@ -490,24 +493,32 @@ def _compare_permutations(measured, parts):
     ]
     names = dict(zip(("attack", "scope", "group", "metric", "max_fpr"), zip(*names)))
     is_auc = np.array(names["metric"]) == "auc"
-    best, worst = np.ones((2, len(measured.numbers)))
-    rows, firsts = [], []
-    for place, column in enumerate(measured.numbers.T):
-        tails = compute_tails(column, measured.steps[:, place], both=is_auc[place])
-        np.minimum(best, tails.upper, out=best)
-        if is_auc[place]:
-            np.minimum(worst, tails.lower, out=worst)
-        firsts.append((tails.upper[0], tails.least, tails.lower[0]))
-        rows.append(_describe_null(np.where(np.isnan(column), np.nanmean(column), column)))
+    n_labelings, n_numbers = measured.numbers.shape
+    best, worst = np.ones((2, n_labelings))
+    described, firsts = [], []
+    for block in gen_batches(n_numbers, max(1, _MOST_NUMBERS // n_labelings)):
+        numbers = np.ascontiguousarray(measured.numbers[:, block].T)
+        means, variances = np.nanmean(numbers, axis=1), np.nanvar(numbers, axis=1)
+        for place, steps in enumerate(measured.steps[:, block].T, start=block.start):
+            here = place - block.start
+            own = numbers[here], steps, means[here], variances[here]
+            tails = compute_tails(*own, both=is_auc[place])
+            np.minimum(best, tails.upper, out=best)
+            if is_auc[place]:
+                np.minimum(worst, tails.lower, out=worst)
+            firsts.append((tails.upper[0], tails.least, tails.lower[0]))
+        described.append(_describe_null(np.where(np.isnan(numbers), means[:, None], numbers)))
     adjusted, least, below = np.transpose(firsts)
-    frame = pd.DataFrame(names).join(pd.DataFrame(rows))
-    frame["pvalue_adjusted"] = _count_reached(best, adjusted)
-    frame["pvalue_least"] = _count_reached(best, least)
-    frame["pvalue_below"] = np.where(is_auc, _count_reached(worst, below), np.nan)
+    columns = dict(zip(_NULL, np.concatenate(described, axis=1), strict=True))
+    columns["pvalue_adjusted"] = _count_reached(best, adjusted)
+    columns["pvalue_least"] = _count_reached(best, least)
+    columns["pvalue_below"] = np.where(is_auc, _count_reached(worst, below), np.nan)
     # Sort by part of the records; within a part, the AUCs of all attacks precede their TPRs.
     places = {name: place for place, name in enumerate(dict.fromkeys(part[1:3] for part in parts))}
     part = [places[name] for name in zip(names["scope"], names["group"])]
-    return frame.iloc[np.lexsort([~is_auc, part])].reset_index(drop=True)
+    order = np.lexsort([~is_auc, part])
+    names = {name: [values[place] for place in order] for name, values in names.items()}
+    return pd.DataFrame(names | {name: values[order] for name, values in columns.items()})
 
 
 def _count_reached(extremes, tails):
@@ -515,17 +526,16 @@ def _count_reached(extremes, tails):
     return np.searchsorted(np.sort(extremes), tails, side="right") / len(extremes)
 
 
+_NULL = "estimate", "null_mean", "null_sd", "null_low", "null_high", "pvalue"
+
+
 def _describe_null(numbers):
-    null = numbers[1:]
-    low, high = np.quantile(null, [0.025, 0.975])
-    return {
-        "estimate": numbers[0],
-        "null_mean": null.mean(),
-        "null_sd": null.std(ddof=min(1, len(null) - 1)),
-        "null_low": low,
-        "null_high": high,
-        "pvalue": (numbers >= numbers[0]).mean(),
-    }
+    """Describe rows of numbers by labeling; return an array of shape (6, n_numbers)."""
+    null, estimate = numbers[:, 1:], numbers[:, 0]
+    sd = null.std(axis=1, ddof=min(1, null.shape[1] - 1))
+    ends = np.quantile(null, [0.025, 0.975], axis=1)
+    pvalue = (numbers >= estimate[:, None]).mean(axis=1)
+    return np.array([estimate, null.mean(axis=1), sd, *ends, pvalue])
 
 
 class PermutationCheck(BaseCheck):

@@ -8,7 +8,7 @@ from ..._core.escaping import visible
 from ..._core.numbers import to_array
 from ..._core.pvalues import format_pvalue
 from ...metrics import PeopleOfSide, number_side_people, resolvable_fpr
-from .._measure import OK, OVERALL, get_people
+from .._measure import OK, OVERALL, find_equal, get_people
 from .._words import join_names
 from ._base import (
     ALWAYS,
@@ -120,9 +120,10 @@ class ResolutionCheck(BaseCheck):
 
 def _list_unmeasured(numbers):
     """Return rates at which no attack has a TPR over all records."""
-    rows = numbers[(numbers["scope"] == OVERALL) & (numbers["metric"] == "tpr")]
-    unmeasured = (rows["status"] != OK).groupby(rows["max_fpr"], sort=False).all()
-    return unmeasured.index[unmeasured].tolist()
+    is_it = find_equal(numbers, scope=OVERALL, metric="tpr")
+    rates, statuses = (numbers[name].to_numpy()[is_it].tolist() for name in ("max_fpr", "status"))
+    measured = {rate for rate, status in zip(rates, statuses) if status == OK}
+    return [rate for rate in dict.fromkeys(rates) if rate not in measured]
 
 
 def _tell_of_people(case):
@@ -170,8 +171,8 @@ class ShadowModelsCheck(BaseCheck):
             return self.answer(status, run.repetitions.obstacle)
         last = power["numbers"][-1]
         frame = findings.numbers
-        rows = frame[(frame["attack"] == power["attack"]) & (frame["scope"] == OVERALL)]
-        own = rows[rows["metric"] == "auc"].iloc[0]
+        is_own = find_equal(frame, attack=power["attack"], scope=OVERALL, metric="auc")
+        own = frame.iloc[np.flatnonzero(is_own)[0]]
         there = (
             f"{visible(power['attack'])} reaches AUC {last['auc']:.3f} (SD {last['sd']:.3f}) on "
             f"{last['n_models']} shadow models treated as victims"
@@ -209,10 +210,11 @@ class SignCheck(BaseCheck):
 
     def ask(self, case, run, findings):
         null = findings.permutation.frame
-        turned = null[null["pvalue_below"] <= (1 - case.level) / 2]
-        if turned.empty:
+        is_turned = null["pvalue_below"].to_numpy() <= (1 - case.level) / 2
+        if not is_turned.any():
             text = "No attack ranks members significantly below non-members."
             return self.answer(PASSED, text)
+        turned = null[is_turned]
         everywhere = turned[turned["scope"] == OVERALL]
         places = dict.fromkeys(
             visible(row.attack)
@@ -243,11 +245,10 @@ class SmallGroup(NamedTuple):
 def list_small_groups(case, results, null, rounds):
     """List groups in which no leak could be significant, and whether shadow models leak there."""
     side = (1 - case.level) / 2
-    seen = null[null["pvalue_least"] <= side]
-    seen = set(zip(seen["scope"], seen["group"]))
-    shown = results[results["scope"] != OVERALL]
-    shown = dict.fromkeys(zip(shown["scope"], shown["group"]))
-    small = [part for part in shown if part not in seen]
+    parts = zip(null["scope"], null["group"], null["pvalue_least"])
+    seen = {(scope, group) for scope, group, least in parts if least <= side}
+    shown = dict.fromkeys(zip(results["scope"], results["group"]))
+    small = [part for part in shown if part[0] != OVERALL and part not in seen]
     masks = {part[:2]: part[2] for part in case.subsets if part[:2] in small}
     people = get_people(case.records, case.membership) if small and rounds is not None else None
     people = people if people is None else to_array(people, "group_by")[rounds.rows]
