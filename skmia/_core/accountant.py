@@ -19,6 +19,10 @@ from .tradeoff import privacy_budget
 _ORDERS = [1 + tenths / 10 for tenths in range(1, 100)] + [*range(12, 64)]
 _ORDERS = (*_ORDERS, 64, 80, 96, 128, 160, 192, 256, 320, 384, 512, 640, 768, 1000)
 ORDERS = np.array(_ORDERS, dtype=np.float64)
+# Those that bound the others. opacus takes long between whole numbers, and for large ones.
+_IS_FIRST = np.isin(ORDERS, [*range(2, 11), 12, 14, 17, 20, 25, 32, 40, 50, 63])
+# Far more than what opacus rounds off, of divergences times order - 1 and of one step.
+_ROUNDED = 1e-8
 
 # Largest noise of the search, its maximum number of trials, and those before it halves.
 _MOST_NOISE, _MOST_TRIALS, _FIRST_TRIALS = 1e6, 60, 10
@@ -51,13 +55,11 @@ def spent_epsilon(history, delta, name, pure=(), curves=()):
         return math.inf
     # Of releases without a delta the epsilons add up as well, which is less for few of them.
     alone = math.fsum(epsilon * n for epsilon, n in pure)
-    curve = sum((n * np.array(_step_curve(noise, rate)) for noise, rate, n in steps), np.zeros(1))
-    curve = sum(curves, curve)
-    of_steps = convert_divergences(curve, delta) if steps or curves else 0.0
+    of_steps = _convert_steps(steps, curves, delta) if steps or curves else 0.0
     epsilon = alone + of_steps
     if pure:
-        curve = curve + sum(n * _pure_curve(epsilon) for epsilon, n in pure)
-        epsilon = min(epsilon, convert_divergences(curve, delta))
+        more = sum(n * _pure_curve(epsilon) for epsilon, n in pure)
+        epsilon = min(epsilon, _convert_steps(steps, [*curves, more], delta))
     if name == "prv" and of_steps > 0 and not curves:
         epsilon = min(epsilon, alone + _ask_prv(steps, delta, error=_error_at(of_steps)))
     return epsilon
@@ -73,17 +75,74 @@ def _add_up_steps(history):
     return tuple((*key, n) for key, n in numbers.items() if n)
 
 
-# Each model of a pool and each fold of a search asks for the same steps, which takes longer than to
-# train a small net.
+def _convert_steps(steps, curves, delta):
+    """Return the epsilon at delta of steps and of further Rényi divergences, as at all orders.
+
+    Beside a few orders, opacus is asked about those alone that can show the least epsilon.
+    """
+    is_asked = _IS_FIRST | all(rate == 1 for _, rate, _ in steps)
+    of_steps = _add_curves(steps, is_asked)
+    if not is_asked.all():
+        least = convert_divergences(sum(curves, of_steps), delta)
+        bound = _bound_others(of_steps, sum(n for _, _, n in steps))
+        is_asked = ~(_convert_each(sum(curves, bound), delta) > least)
+        of_steps = _add_curves(steps, is_asked)
+    return convert_divergences(sum(curves, of_steps), delta)
+
+
+def _add_curves(steps, is_asked):
+    """Return the Rényi divergence of all steps at each order, NaN at those that are not asked."""
+    orders = [order for order, asked in zip(_ORDERS, is_asked, strict=True) if asked]
+    found = np.where(is_asked, 0.0, np.nan)
+    for noise, rate, n in steps:
+        found[is_asked] += n * np.array(_step_curve(noise, rate, tuple(orders)))
+    return found
+
+
+def _bound_others(curve, n_steps):
+    """Return divergences of which those at the first orders are given, and others as lower bounds.
+
+    Times order - 1 they are the logarithm of a moment, which is convex in the order and 0 at 1: it
+    lies above the line through the two first orders before, and that through the two behind.
+    """
+    orders = np.append(1.0, ORDERS[_IS_FIRST])
+    others, bound = ORDERS[~_IS_FIRST], curve.copy()
+    with np.errstate(invalid="ignore", over="ignore"):
+        moments = np.append(0.0, (orders[1:] - 1) * curve[_IS_FIRST])
+        slopes = np.diff(moments) / np.diff(orders)
+        place = np.searchsorted(orders, others)
+        before = np.maximum(place - 1, 1)
+        least = moments[before] + slopes[before - 1] * (others - orders[before])
+        least[place == 1] = 0.0  # there is one before, and all are above 0
+        behind = np.minimum(place, len(slopes) - 1)
+        above = moments[behind] - slopes[behind] * (orders[behind] - others)
+        least = np.where(place < len(slopes), np.maximum(least, above), least)
+        bound[~_IS_FIRST] = (least * (1 - _ROUNDED) - _ROUNDED * n_steps) / (others - 1)
+    return bound
+
+
 @lru_cache(maxsize=4096)
-def _step_curve(noise, rate):
+def _known_divergences(noise, rate):
+    """Return the Rényi divergences of a step that were asked so far, by their orders.
+
+    Each model of a pool and each fold of a search asks for the same steps, which takes longer than
+    to train a small net.
+    """
+    return {}
+
+
+def _step_curve(noise, rate, orders=_ORDERS):
     """Return the Rényi divergence of a step at each order."""
     if rate == 1:
-        return tuple(order / (2 * noise**2) for order in _ORDERS)
-    module = import_optional("opacus.accountants.analysis.rdp", "dp")
-    with _without_false_alarms():
-        found = module.compute_rdp(q=rate, noise_multiplier=noise, steps=1, orders=_ORDERS)
-    return tuple(found)
+        return tuple(order / (2 * noise**2) for order in orders)
+    known = _known_divergences(noise, rate)
+    missing = [order for order in orders if order not in known]
+    if missing:
+        module = import_optional("opacus.accountants.analysis.rdp", "dp")
+        with _without_false_alarms():
+            found = module.compute_rdp(q=rate, noise_multiplier=noise, steps=1, orders=missing)
+        known.update(zip(missing, found, strict=True))
+    return tuple(known[order] for order in orders)
 
 
 def _pure_curve(epsilon):
@@ -101,10 +160,14 @@ def _pure_curve(epsilon):
 
 def convert_divergences(curve, delta):
     """Return the epsilon at delta of Rényi divergences at all orders (Balle et al., 2020)."""
-    orders = ORDERS
-    found = curve - np.log(delta * orders) / (orders - 1) + np.log1p(-1 / orders)
+    found = _convert_each(curve, delta)
     # Where delta alone covers what the steps show, it goes below 0.
     return math.inf if np.isnan(found).all() else max(0.0, float(np.nanmin(found)))
+
+
+def _convert_each(curve, delta):
+    """Return the epsilon at delta that the divergence at each order shows."""
+    return curve - np.log(delta * ORDERS) / (ORDERS - 1) + np.log1p(-1 / ORDERS)
 
 
 def total_epsilon(steps, releases, pure, delta, name, curves=()):

@@ -84,7 +84,8 @@ def recognize_dialect(path, option, given):
         told, "skipinitialspace", given, lambda: _has_spaces(rows, shape.sep, quotechar), False
     )
     has_spaces = str(has_spaces).lower() == "true"
-    rows = _split_lines(begin, shape.sep, quotechar, has_spaces)
+    if has_spaces:
+        rows = _split_lines(begin, shape.sep, quotechar, True)
     header = None if given.get("header") == "none" else rows.pop(0)
     n_fields = shape.n_fields
     decimal = _OTHER.get(given.get("thousands"), given.get("decimal"))
@@ -212,6 +213,8 @@ def _iter_csv_rows(lines, sep, quotechar, skipinitialspace):
 
 
 def _measure_division(lines, sep, quotechar):
+    if _divides_nothing(lines, sep, quotechar):
+        return _FileShape(sep, quotechar, 0, 1, 1, 1.0)
     rows = _split_lines(lines, sep, quotechar, True)
     lengths = [len(row) for row in rows]
     counts = Counter(lengths[1:] or lengths)
@@ -219,6 +222,14 @@ def _measure_division(lines, sep, quotechar):
     n_fields = max(counts, key=lambda length: (counts[length], length), default=1)
     share = counts[n_fields] / max(sum(counts.values()), 1)
     return _FileShape(sep, quotechar, 0, lengths[0] if lengths else 1, n_fields, share)
+
+
+def _divides_nothing(lines, sep, quotechar):
+    """Return whether each row is a single field: no line holds a separator, and one is a value."""
+    if len(sep) > 1 or any(sep in line for line in lines):
+        return False
+    is_short = sum(map(len, lines)) < csv.field_size_limit()  # a longer field is an error
+    return is_short and any(line.strip() and (quotechar or "\n\n") not in line for line in lines)
 
 
 def _divide_by_blanks(lines, shape, path, option):

@@ -114,11 +114,12 @@ def find_decimals(columns):
 
 def find_decimal(texts):
     """Return the decimal sign that the numbers of a column can only have; None if any or none."""
-    texts = [text for text in texts if not is_mark(text)]
     found = [list_formats(text) for text in texts]
     numbers = [forms for forms in found if forms]
-    if not numbers or len(numbers) < 0.9 * len(texts):
+    # No mark is a number, so that only the other texts are asked whether they are marks.
+    n_others = sum(not (forms or is_mark(text)) for text, forms in zip(texts, found, strict=True))
+    if not numbers or len(numbers) < 0.9 * (len(numbers) + n_others):
         return None
-    common = set.intersection(*map(set, numbers))
+    common = set.intersection(*map(set, {*numbers}))
     signs = {form.decimal for form in common}
     return signs.pop() if len(signs) == 1 else None

@@ -173,7 +173,8 @@ def _read_text_file(file, reading, known):
         told = ", ".join(f"{word}={value!r}" for word, value in file.dialect.told.items())
         file.notes.insert(0, f"{file.path.name} was read with {told}; --read overrides.")
     _check_lengths(file)
-    file.frame = file.frame.drop(columns=leaving)
+    if leaving:
+        file.frame = file.frame.drop(columns=leaving)
     _tell_zeros(file, known)
     _leave_out_index(file, {*known, *reading.left_out, *reading.named})
 
@@ -438,7 +439,7 @@ def _check_lengths(file):
     if beyond.any() and file.given.get("index_col") != "false":
         _refuse_lengths(file)
     last = frame.iloc[:, -1]
-    if n_fields == 1 or dialect.sep == r"\s+" or not (last.isna() | last.isin([""])).any():
+    if n_fields == 1 or dialect.sep == r"\s+" or not _lacks_a_value(last):
         return
     lengths = {len(row) for row in dialect.rows}
     usual = lengths.pop() if len(lengths) == 1 else 0
@@ -446,6 +447,11 @@ def _check_lengths(file):
         counts, _ = count_fields(file.path, dialect)
         if min(counts) < n_fields:
             _refuse_lengths(file)
+
+
+def _lacks_a_value(column):
+    """Return whether a value is missing, or is a text without a character."""
+    return column.isna().any() or (column.dtype.kind not in "biuf" and column.isin([""]).any())
 
 
 def _leave_out_index(file, kept):

@@ -382,8 +382,10 @@ class _ThresholdSearch:
             if new is None:
                 return n_active > 0
             rows, columns, lower, upper = new
-            below = self.lines.query(rows, columns, lower)
-            above = self.lines.query(rows, columns, upper)
+            ends = np.append(lower, upper)
+            # At once, because a forest takes long for a few rows.
+            answers = self.lines.query(np.tile(rows, 2), np.tile(columns, 2), ends)
+            below, above = np.split(answers, 2)
             new = _AnswerIntervals(rows, columns, lower, upper, below, above).keep_steps()
             self.active = new if self.active is None else _join_intervals([self.active, new])
             if len(self.active.rows):

@@ -97,8 +97,9 @@ def one_attack(monkeypatch):
 
 @pytest.fixture(scope="module")
 def one_attack_in_module():
-    """Attack so in the audits that tests of a module share."""
+    """Attack so in the audits that tests of a module share, and draw no picture of them."""
     with pytest.MonkeyPatch.context() as patch:
+        draw_nothing(patch)
         yield attack_alone(patch)
 
 
@@ -138,6 +139,7 @@ def handed_over(small_report, monkeypatch):
         return copy.deepcopy(small_report)
 
     monkeypatch.setattr(_audit, "audit", audit)
+    monkeypatch.setattr(_audit, "_find_pace", lambda problem: None)  # fits the model twice
     return found
 
 
@@ -151,13 +153,19 @@ def no_process(monkeypatch):
         monkeypatch.setattr(module, "is_of_strangers", lambda path: False)
 
 
-@pytest.fixture
-def no_drawing(monkeypatch):
+def draw_nothing(monkeypatch):
     """Write pictures without drawing them, which takes as long as a small audit."""
     if find_spec("matplotlib") is not None:
         from matplotlib.figure import Figure
 
+        monkeypatch.setattr(Figure, "subplots", lambda self, *sizes: None)
+        monkeypatch.setattr("skmia.report._report.draw_picture", lambda document, axes: None)
         monkeypatch.setattr(Figure, "savefig", lambda self, file, **_: file.write(b"picture"))
+
+
+@pytest.fixture
+def no_drawing(monkeypatch):
+    draw_nothing(monkeypatch)
 
 
 @pytest.fixture

@@ -159,6 +159,7 @@ def test_members_that_are_given(run, data, table, tmp_path, handed_over, bits):
         assert "random half" not in text
 
 
+@pytest.mark.usefixtures("no_drawing")
 def test_digits_without_any_option(run, tmp_path, monkeypatch, handed_over):
     from skmia import Records
 

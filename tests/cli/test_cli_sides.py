@@ -87,7 +87,7 @@ def test_swapped_sides_are_told_with_the_command_that_swaps_them(run, folder, gi
     assert swapped in (out / "report.html").read_text()
 
 
-@pytest.mark.usefixtures("handed_over")
+@pytest.mark.usefixtures("handed_over", "no_drawing")
 def test_the_command_that_swaps_them_names_the_other_word(run, folder, tmp_path):
     given = ["--data", folder / "all.csv", "--members", "word", "--member-value", "mine"]
     call(run, folder, *given, "--drop", "bit", "--out", tmp_path)

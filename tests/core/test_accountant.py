@@ -132,6 +132,31 @@ def test_steps_of_the_same_noise_are_added_up():
         )
 
 
+# The order that shows the least epsilon: below 2, between whole numbers, of those that are asked
+# first, whole and not asked first, of the largest.
+@pytest.mark.parametrize(
+    "noise, rate, n_steps, delta, order",
+    [
+        (1.1, 0.3, 100, 1e-2, 1.8),
+        (1.3, 0.2, 12, 1e-4, 4.5),
+        (6.0, 0.1, 40, 1e-7, 43),
+        (9.0, 0.3, 2, 1e-8, 80),
+        (200.0, 0.3, 1, 1e-9, 1000),
+    ],
+)
+def test_few_orders_show_the_epsilon_of_all(noise, rate, n_steps, delta, order):
+    least = spent_epsilon([(noise, rate, n_steps)], delta, "rdp")
+    others = spent_epsilon([(noise, rate, n_steps), (3.0, 1, 2)], delta, "rdp", [(0.1, 2)])
+    assert len(accountant._known_divergences(noise, rate)) < 60 < len(accountant._ORDERS) / 2
+    curve = n_steps * np.array(accountant._step_curve(noise, rate))
+    assert accountant._ORDERS[np.argmin(accountant._convert_each(curve, delta))] == order
+    assert least == accountant.convert_divergences(curve, delta)
+    curve = curve + 2 * np.array(accountant._step_curve(3.0, 1))
+    alone = 0.2 + accountant.convert_divergences(curve, delta)
+    curve = curve + 2 * accountant._pure_curve(0.1)
+    assert others == min(alone, accountant.convert_divergences(curve, delta))
+
+
 def test_the_cost_of_randomized_response_is_its_own():
     # Known answer: with the probability p of the truth, the divergence at the order a is
     # log(p**a (1 - p)**(1 - a) + (1 - p)**a p**(1 - a)) / (a - 1).
