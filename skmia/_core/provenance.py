@@ -66,10 +66,11 @@ def tell_time():
 
 def list_versions():
     """Return the versions of Python, of skmia and of the packages that it is built on."""
-    packages = {package: _get_version(package) for package in _PACKAGES}
+    packages = {package: get_version(package) for package in _PACKAGES}
     return {"skmia": __version__, "python": platform.python_version(), **packages}
 
 
 @cache  # it reads a file
-def _get_version(package):
+def get_version(package):
+    """Return the version of an installed package."""
     return version(package)

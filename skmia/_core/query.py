@@ -236,8 +236,9 @@ def _are_several_labels(answers, model, X):
     answers = np.asarray(answers)
     if answers.ndim != 2 or answers.dtype.kind != "f":
         return False
-    sums = answers.sum(axis=1)
-    return not np.allclose(sums, 1, atol=_ROUNDED) and np.ndim(model.predict(X)) == 2
+    # As np.allclose, whose relative tolerance of 1e-5 is one of 1, in a tenth of the time.
+    add_up = np.abs(answers.sum(axis=1) - np.float64(1)) <= _ROUNDED + 1e-5
+    return not add_up.all() and np.ndim(model.predict(X)) == 2
 
 
 def _unwrap_last_step(model):

@@ -2,12 +2,13 @@
 
 import sys
 from contextlib import suppress
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import PackageNotFoundError
 from typing import NamedTuple
 
 import numpy as np
 
 from .._core.copies import copy_parameters, copy_unfitted
+from .._core.provenance import get_version
 from .._core.randomness import isolated_randomness, seed_estimator
 from .digests import PYTHON, DigestWalker, UnidentifiedError
 from .workers import use_one_job
@@ -97,5 +98,5 @@ def _list_versions(packages):
     found = {PYTHON.name: PYTHON.version, **packages}
     for name in sorted(names - found.keys()):
         with suppress(PackageNotFoundError):
-            found[name] = version(name)
+            found[name] = get_version(name)
     return dict(sorted(found.items()))

@@ -46,8 +46,7 @@ def note_failures(caught, n_models):
 
 def warn_of_weights(estimator, records, what="shadow models"):
     """Say whether models are trained with sample weights, and warn if weights are not used."""
-    takes = name_parameter(estimator) is not None
-    if WEIGHTS in records.fields and takes:
+    if WEIGHTS in records.fields and name_parameter(estimator) is not None:
         return [f"The {what} are trained with the weights of the field {WEIGHTS!r}."]
     if WEIGHTS in records.fields:
         why = f"fit of {type(estimator).__name__} takes none"

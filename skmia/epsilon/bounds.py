@@ -12,7 +12,6 @@ import numpy as np
 from scipy import special
 from scipy.optimize import brentq
 from scipy.special import ndtri
-from scipy.stats import rankdata
 
 from .._core.metric_inputs import (
     check_bits,
@@ -219,7 +218,9 @@ def describe_reversal(bound, found, y_true, y_score, settings):
     n_in, n_out = int(coins.sum()), int((~coins).sum())
     if not n_in or not n_out:
         return None
-    auc = (rankdata(scores)[coins].mean() - (n_in + 1) / 2) / n_out
+    inside, ordered = scores[coins], np.sort(scores)
+    ranks = (np.searchsorted(ordered, inside) + np.searchsorted(ordered, inside, "right") + 1) / 2
+    auc = (ranks.mean() - (n_in + 1) / 2) / n_out
     error = np.sqrt((n_in + n_out + 1) / (12 * n_in * n_out))
     if auc > 0.5 - _FAR_BELOW * error:
         return None

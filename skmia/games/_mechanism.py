@@ -227,11 +227,11 @@ def assemble(scores, guesses, level):
 
 def _compute_power(membership, scores, n_rounds, level):
     fpr, tpr, threshold = membership_roc_curve(membership, scores)
-    power = pd.DataFrame({"threshold": threshold})
+    columns = {"threshold": threshold}
     for name, rate in (("fpr", fpr), ("tpr", tpr)):
-        limits = clopper_pearson(np.rint(rate * n_rounds), n_rounds, confidence_level=level)
-        power[name], (power[f"{name}_low"], power[f"{name}_high"]) = rate, limits
-    return power
+        low, high = clopper_pearson(np.rint(rate * n_rounds), n_rounds, confidence_level=level)
+        columns |= {name: rate, f"{name}_low": low, f"{name}_high": high}
+    return pd.DataFrame(columns)
 
 
 def per_datum_game(

@@ -7,7 +7,7 @@ from typing import Self
 
 import numpy as np
 import pandas as pd
-from scipy.special import pdtrc
+from scipy.special import bdtrc, pdtrc
 from scipy.stats import binom, poisson
 from sklearn.utils.validation import check_is_fitted
 
@@ -319,16 +319,15 @@ def count_smallest_number(chance, chance_test, share, odds, alpha):
         return np.inf
     matches = np.arange(int(poisson.ppf(1 - 1e-6, chance_test)) + 1)
     weights = poisson.pmf(matches, chance_test)
-    # Smallest number of training rows that is significant with each number of held-out rows.
-    needed = np.zeros(len(matches))
-    for place, other in enumerate(matches):
-        count = needed[place - 1] if place else 0
-        while binom.sf(count - 1, count + other, odds) > alpha:
+    # Smallest number of training rows that is significant with each number of held-out rows. Here
+    # and below, survival functions are without the checks that scipy.stats makes each time.
+    needed, count = np.zeros(len(matches)), 0
+    for place, other in enumerate(matches.tolist()):
+        while bdtrc(count - 1, count + other, odds) > alpha:
             count += 1
         needed[place] = count
 
     def power(number):
-        # The survival function of the law, without the checks that scipy.stats makes each time.
         reached = pdtrc(needed - 1, chance + share * number)
         return weights @ np.where(needed > 0, reached, 1.0)
 

@@ -8,8 +8,7 @@ from typing import NamedTuple, Self
 
 import numpy as np
 import pandas as pd
-from scipy.special import gammaln
-from scipy.stats import norm
+from scipy.special import gammaln, ndtri
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils import ClassifierTags
 from sklearn.utils.validation import check_is_fitted
@@ -49,7 +48,7 @@ def wilson(successes, trials, confidence_level):
     """Return Wilson's limits of a rate; the number of successes may be an expected number."""
     if trials == 0:
         return 0.0, 1.0
-    rate, z = successes / trials, norm.ppf((1 + confidence_level) / 2)
+    rate, z = successes / trials, ndtri((1 + confidence_level) / 2)
     center = rate + z**2 / (2 * trials)
     reach = z * np.sqrt(rate * (1 - rate) / trials + z**2 / (4 * trials**2))
     low, high = (center - reach, center + reach) / (1 + z**2 / trials)

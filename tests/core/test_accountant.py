@@ -198,7 +198,7 @@ def test_what_no_accountant_shows_is_said_with_the_cure():
     noise = choose_noise_multiplier(3e-3, 1e-5, 1.0, 1, "prv")
     assert noise > 10 and spent_epsilon([(noise, 1.0, 1)], 1e-5, "prv") <= 3e-3
     with pytest.raises(ValueError, match="^Neither accountant shows"):
-        choose_noise_multiplier(1e-5, 1e-5, 0.25, 4, "prv")
+        choose_noise_multiplier(1e-5, 1e-5, 1.0, 4, "prv")
     with pytest.raises(ValueError, match="a noise multiplier of up to 1e.06; allow more, or train"):
         choose_noise_multiplier(0.1, 1e-5, 1.0, 2**40, "rdp")
 

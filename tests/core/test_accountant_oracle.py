@@ -47,7 +47,7 @@ def check(setting):
 
 
 # Those of the first dozen that take a tenth of a second or less.
-@pytest.mark.parametrize("number", [0, 1, 2, 4, 8])
+@pytest.mark.parametrize("number", [0, 1, 8])
 def test_accountants_are_bounds_and_prv_is_tight(number):
     check(SETTINGS[number])
 

@@ -108,9 +108,9 @@ def test_a_sparse_matrix_has_the_same_functions(pair):
 
 
 def test_coefficients_are_counted_and_not_held():
-    X = np.random.default_rng(0).normal(size=(1000, 50))
+    X = np.random.default_rng(0).normal(size=(100, 50))
     rows = GradientRows(X, X[:, :20])
-    assert count_coefficients(rows) == 1000 * 51 * 20
+    assert count_coefficients(rows) == 100 * 51 * 20
     assert rows.X is X  # nothing is copied
-    text = sparse.random(1000, 5000, 0.01, format="csr", random_state=0)
-    assert count_coefficients(GradientRows(text, X[:, :2])) == 2 * (text.nnz + 1000)
+    text = sparse.random(100, 500, 0.01, format="csr", random_state=0)
+    assert count_coefficients(GradientRows(text, X[:, :2])) == 2 * (text.nnz + 100)

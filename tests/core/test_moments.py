@@ -1,5 +1,7 @@
 """Sums in single precision give the moments of the numbers that they were handed."""
 
+import functools
+
 import numpy as np
 import pytest
 
@@ -55,6 +57,15 @@ def known_moments(shadows, chosen):
     return Moments(chosen.sum(axis=0), mean, squares)
 
 
+@functools.cache
+def draw_known(n_models, design, n_queries):
+    """Values of models, what these were trained on, and the moments of both sides."""
+    rng = np.random.default_rng(0)
+    inside = design(n_models, rng)
+    shadows = rng.normal(3, 2, size=(n_queries, *inside.shape)).astype(np.float32) + inside
+    return shadows, inside, known_moments(shadows, inside), known_moments(shadows, ~inside)
+
+
 def check_moments(moments, expected, rtol=1e-5, atol=1e-6):
     np.testing.assert_array_equal(moments.count, expected.count)
     np.testing.assert_allclose(moments.mean, expected.mean, rtol=1e-6, atol=atol)
@@ -68,13 +79,11 @@ def check_moments(moments, expected, rtol=1e-5, atol=1e-6):
 def test_moments_of_each_side(monkeypatch, n_models, design, n_queries, block):
     for name, size in zip(("_N_RECORDS", "_N_MODELS"), block, strict=True):
         monkeypatch.setattr(f"skmia._core.moments.{name}", size)
-    rng = np.random.default_rng(0)
-    inside = design(n_models, rng)
-    shadows = rng.normal(3, 2, size=(n_queries, *inside.shape)).astype(np.float32) + inside
+    shadows, inside, known_into, known_out = draw_known(n_models, design, n_queries)
     into, out = compute_both_moments(shadows, inside, ~inside)
-    check_moments(into, known_moments(shadows, inside))
-    check_moments(out, known_moments(shadows, ~inside))
-    check_moments(compute_moments(shadows, ~inside), known_moments(shadows, ~inside))
+    check_moments(into, known_into)
+    check_moments(out, known_out)
+    check_moments(compute_moments(shadows, ~inside), known_out)
 
 
 @pytest.mark.parametrize("narrow_inside", [True, False])

@@ -64,7 +64,7 @@ def test_limits_of_several_python_threads_do_not_meet():
             return inside, count_threads()
 
     with ThreadPoolExecutor(4) as pool:
-        assert list(pool.map(enter, range(16))) == [(1, 2)] * 16
+        assert list(pool.map(enter, range(8))) == [(1, 2)] * 8
 
 
 def test_libraries_are_searched_once(monkeypatch):
@@ -159,7 +159,7 @@ def fit_quantile_attack():
 
 def measure_vulnerability():
     X = np.random.default_rng(0).normal(size=(40, 2))
-    WorstCaseVulnerability(method="classifier", n_permutations=2, random_state=0).fit(
+    WorstCaseVulnerability(method="classifier", n_permutations=1, random_state=0).fit(
         X, np.arange(40) % 2
     )
 

@@ -55,7 +55,7 @@ class Memory(ClassifierMixin, BaseEstimator):
         return self
 
     def predict_proba(self, X):
-        noise = np.random.default_rng(self.seed_).normal(scale=self.noise, size=10_000)
+        noise = np.random.default_rng(self.seed_).normal(scale=self.noise, size=1000)
         place = X[:, 0].astype(int)
         odds = X[:, 1] + noise[place] + X[:, 2] * np.isin(place, self.remembered_)
         return np.column_stack([expit(-odds), expit(odds)])
@@ -76,7 +76,7 @@ def forget_badly(model, records, keep, forget, rng):
     return Memory(model.noise, model.random_state).fit(records.X[np.append(keep, half)], None)
 
 
-def make_memory_records(n=600, **fields):
+def make_memory_records(n=400, **fields):
     """Easy records, which are the same in memory, and hard ones, which are not."""
     rng = np.random.default_rng(0)
     hard = rng.random(n) < 0.5

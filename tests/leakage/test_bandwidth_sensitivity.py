@@ -19,7 +19,7 @@ def silverman(values):
 
 @pytest.mark.parametrize("factor", slow_but([0.3, 1.0, 3.0], 0.3))
 def test_the_factor_multiplies_the_bandwidth_of_the_rule(factor):
-    grid = np.linspace(-8, 9, 20_001)
+    grid = np.linspace(-8, 9, 5001)
     densities = [
         np.mean(
             [stats.norm.pdf(grid, value, factor * silverman(values)) for value in values], axis=0

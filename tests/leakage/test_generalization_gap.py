@@ -167,9 +167,9 @@ def test_summary_names_the_columns():
 
 
 def test_bound_of_a_victim_lies_below_what_an_attack_reaches():
-    records, membership = make_membership_problem(random_state=0)
+    records, membership = make_membership_problem(400, random_state=0)
     members = records[membership == 1]
-    victim = FrozenEstimator(RandomForestClassifier(random_state=0).fit(members.X, members.y))
+    victim = FrozenEstimator(RandomForestClassifier(20, random_state=0).fit(members.X, members.y))
     for signal in ("confidence", "correctness"):
         gap = make_pipeline(Signals(victim, [signal]), GeneralizationGapBound(value_range=(0, 1)))
         bound = gap.fit(records, membership)[-1]

@@ -194,7 +194,7 @@ def test_score_of_new_records_is_the_advantage():
 def test_random_state_fixes_everything(method):
     X, membership = make_normal_features(60, 0.5, n_features=2)
     model = DecisionTreeClassifier(max_depth=3, max_features=1)
-    worst = WorstCaseVulnerability(method, estimator=model, n_permutations=3)
+    worst = WorstCaseVulnerability(method, estimator=model, n_permutations=2)
     fits = []
     for n_jobs, seed in ((1, 0), (2, 0), (1, 1)):
         one = clone(worst).set_params(n_jobs=n_jobs, random_state=seed)

@@ -272,6 +272,13 @@ def test_bad_parameters_are_named(parameters, message):
         Exposure(**(settings | parameters)).fit()
 
 
+@pytest.fixture(scope="module")
+def both_ways(trained):
+    """Exposures that are counted and extrapolated; nobody changes them."""
+    extended = Exposure(trained, SECRETS, method="skew_normal", random_state=0)
+    return Exposure(trained, SECRETS).fit(), extended.fit()
+
+
 @parametrize_refusals(
     (lambda exposure, extended: exposure.exposure("pin pin "), "does not fit the format"),
     (lambda exposure, extended: exposure.exposure("pin 123"), "does not fit the format"),
@@ -280,10 +287,8 @@ def test_bad_parameters_are_named(parameters, message):
     (lambda exposure, extended: extended.exposure_interval("pin 1234"), "has no interval"),
     (lambda exposure, extended: extended.rank(["pin 1234"]), "Ranks need method='exact'"),
 )
-def test_bad_canaries_are_named(call, words, error, trained):
-    exposure = Exposure(trained, SECRETS).fit()
-    extended = Exposure(trained, SECRETS, method="skew_normal", random_state=0).fit()
-    check_refusal(call, words, error, exposure, extended)
+def test_bad_canaries_are_named(call, words, error, both_ways):
+    check_refusal(call, words, error, *both_ways)
 
 
 @parametrize_refusals(

@@ -233,6 +233,7 @@ def test_an_audit_ranks_exposed_texts_first(problem):
     assert report.checks["blind baseline"].status == "passed"
 
 
+@pytest.mark.usefixtures("quick_audits")
 def test_the_blind_baseline_finds_texts_of_another_time(problem):
     _, records, membership = problem
     texts = [row[row >= 0] for row in records.X]

@@ -47,7 +47,7 @@ from skmia.defenses import RoundingDefense
 from skmia.model_selection import RememberTraining, best_below_leakage, make_leakage_scorer
 
 X, Y = load_digits(return_X_y=True)
-X, Y = X[:300], Y[:300]
+X, Y = X[:150], Y[:150]
 RECORDS = Records(X, Y)
 SCORER = make_leakage_scorer(RECORDS)
 TREE = DecisionTreeClassifier(random_state=0)
@@ -209,13 +209,13 @@ def test_people_are_kept_together():
 
 
 def test_equal_records_in_both_folds_are_members():
-    twice = Records(np.repeat(X[:200], 2, axis=0), np.repeat(Y[:200], 2))
-    folds = [(np.r_[1:401:2][:150], np.r_[0:400:4]), (np.r_[0:300], np.r_[300:400])]
+    twice = Records(np.repeat(X[:100], 2, axis=0), np.repeat(Y[:100], 2))
+    folds = [(np.r_[1:201:2][:75], np.r_[0:200:4]), (np.r_[0:150], np.r_[150:200])]
     scorer = make_leakage_scorer(twice)
     # The first fold leaves records out. The second has both copies of each record on one side.
-    with pytest.raises(RuntimeError, match="it states 150 training rows, and a clone states 300"):
+    with pytest.raises(RuntimeError, match="it states 75 training rows, and a clone states 150"):
         cross_val_score(TREE, twice.X, twice.y, cv=folds[:1], scoring=scorer)
-    cut = [(np.r_[0:299], np.r_[299:400])]  # both copies of one record are divided
+    cut = [(np.r_[0:149], np.r_[149:200])]  # both copies of one record are divided
     for split in (folds[1:], cut):
         scores = [
             cross_val_score(one, twice.X, twice.y, cv=split, scoring=scorer)
@@ -249,15 +249,15 @@ def test_learning_curves_and_halving_end_in_the_cure():
         with pytest.raises(RuntimeError, match=CURE.format("")):
             learning_curve(model, X, Y, cv=3, scoring=SCORER, train_sizes=[0.5, 1.0])
     incremental = {"exploit_incremental_learning": True, "train_sizes": [0.5, 1.0]}
-    with pytest.raises(RuntimeError, match=CURE.format("it states 100 ")):
+    with pytest.raises(RuntimeError, match=CURE.format("it states 50 ")):
         learning_curve(GaussianNB(), X, Y, cv=3, scoring=SCORER, **incremental)
     # As many records as the test fold has, which are others.
-    with pytest.raises(RuntimeError, match=CURE.format("it states 100 ")):
+    with pytest.raises(RuntimeError, match=CURE.format("it states 50 ")):
         learning_curve(DecisionTreeClassifier(), X, Y, cv=3, scoring=SCORER, train_sizes=[0.5])
     halving = HalvingGridSearchCV(
-        TREE, {"min_samples_leaf": [1, 20]}, scoring=SCORER, min_resources=100, cv=2
+        TREE, {"min_samples_leaf": [1, 20]}, scoring=SCORER, min_resources=50, cv=2
     )
-    with pytest.raises(RuntimeError, match=CURE.format("it states 50 ")):
+    with pytest.raises(RuntimeError, match=CURE.format("it states 25 ")):
         halving.fit(X, Y)
     trees = HalvingGridSearchCV(
         RandomForestClassifier(random_state=0),
@@ -278,7 +278,7 @@ def test_two_folds_of_random_models_end_in_the_cure():
 
 
 def test_models_that_no_fold_trains_end_in_the_cure():
-    fitted = clone(TREE).fit(X[:200], Y[:200])
+    fitted = clone(TREE).fit(X[:100], Y[:100])
     for model in (FrozenEstimator(fitted), CalibratedClassifierCV(FrozenEstimator(fitted))):
         with pytest.raises(
             RuntimeError, match=CURE.format("it is in a FrozenEstimator, which no fold")
@@ -315,18 +315,18 @@ def test_weights_are_not_forgotten():
 
 def test_rows_without_weight_are_not_members():
     scorer = make_leakage_scorer(RECORDS)
-    model = RandomForestClassifier(5, random_state=0).fit(X[:200], Y[:200])
-    weights = np.r_[np.zeros(10), np.ones(90)]
-    assert scorer(model, X[200:], Y[200:], sample_weight=np.ones(100)) < 0
+    model = RandomForestClassifier(5, random_state=0).fit(X[:100], Y[:100])
+    weights = np.r_[np.zeros(5), np.ones(45)]
+    assert scorer(model, X[100:], Y[100:], sample_weight=np.ones(50)) < 0
     with pytest.raises(ValueError, match="rows with a sample weight of 0 are not trained on"):
-        float(scorer(model, X[200:], Y[200:], sample_weight=weights))
+        float(scorer(model, X[100:], Y[100:], sample_weight=weights))
 
 
 def test_other_records_than_those_of_the_search_end_in_the_cure():
     with pytest.raises(RuntimeError, match="not among the records .* pass it the X and y of the s"):
         cross_val_score(TREE, X, Y, cv=3, scoring=make_leakage_scorer(Records(X / 16, Y)))
-    for records in (RECORDS[:250], Records(*load_digits(return_X_y=True))):
-        with pytest.raises(RuntimeError, match=CURE.format("it states 200 training rows")):
+    for records in (RECORDS[:125], Records(*load_digits(return_X_y=True))):
+        with pytest.raises(RuntimeError, match=CURE.format("it states 100 training rows")):
             cross_val_score(TREE, X, Y, cv=KFold(3), scoring=make_leakage_scorer(records))
     with pytest.raises(RuntimeError, match="not among the records of make_leakage_scorer"):
         RFECV(LOGISTIC, cv=3, scoring=SCORER, step=32).fit(X, Y)
@@ -360,7 +360,7 @@ def test_what_fails_ends_with_its_reason():
 
 
 def test_a_score_that_is_missing_is_no_number():
-    missing = SCORER(clone(TREE).fit(X[:50], Y[:50]), X[200:], Y[200:])
+    missing = SCORER(clone(TREE).fit(X[:50], Y[:50]), X[100:], Y[100:])
     assert str(missing).startswith("The leakage was not measured: make_leakage_scorer cannot know")
     for use in (float, abs, np.mean, np.isfinite, lambda score: -score, lambda score: score < 0.1):
         with pytest.raises(ValueError, match="cannot know which records"):

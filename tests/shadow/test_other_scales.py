@@ -58,11 +58,11 @@ def test_hazards_reveal_as_much_as_the_times_that_they_follow_from():
 def test_survival_times_that_are_negative_if_censored():
     xgboost = pytest.importorskip("xgboost")
     rng = np.random.default_rng(0)
-    X = rng.normal(size=(1000, 8))
-    times, ends = rng.exponential(np.exp(-X[:, 0])), rng.exponential(2.0, size=1000)
+    X = rng.normal(size=(500, 8))
+    times, ends = rng.exponential(np.exp(-X[:, 0])), rng.exponential(2.0, size=500)
     records = Records(X, np.where(times <= ends, times, -ends))
     model = xgboost.XGBRegressor(objective="survival:cox", n_estimators=30, n_jobs=1)
-    inside = rng.permutation(1000) < 500
+    inside = rng.permutation(500) < 250
     victim = clone(model).fit(X[inside], records.y[inside])
     pool = ShadowPool(model, 8, random_state=0).fit(records)
     assert pool.signal_ == "oriented_prediction"

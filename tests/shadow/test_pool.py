@@ -551,7 +551,7 @@ def test_progress_is_shown_on_demand(records, verbose, capsys, monkeypatch):
     assert ("shadow models: 100%" in shown and "4/4" in shown) == bool(verbose)
 
 
-@pytest.mark.parametrize("n_jobs", [1, 2])
+@pytest.mark.parametrize("n_jobs", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_model_that_cannot_be_trained_is_explained(n_jobs):
     # Each half of one record of each class holds a single class.
     records = Records(np.eye(2), ["a", "b"])
@@ -559,10 +559,13 @@ def test_model_that_cannot_be_trained_is_explained(n_jobs):
         r"shadow model \(LogisticRegression\) could not be trained on its 1 of 2 records with 1 "
         "different labels: ValueError: .* at least 2 classes"
     )
-    with pytest.raises(TrainingError, match=message):
+    with pytest.raises(TrainingError, match=message) as raised:
         # An error ends all workers; a pool of copies of this process may wait for itself then.
         with joblib.parallel_config("loky"):
             fit_pool(LogisticRegression(), records, n_jobs=n_jobs)
+    # Workers send it.
+    again = pickle.loads(pickle.dumps(raised.value))
+    assert (type(again), str(again)) == (TrainingError, str(raised.value))
 
 
 def test_models_that_only_predict_are_compared_by_their_labels(records):

@@ -223,9 +223,9 @@ def test_without_noise_it_learns_shares_of_values_and_that_columns_depend_on_eac
         critic_layers=(16,),
         generator_layers=(16,),
         n_latent=4,
-        learning_rate=1e-2,
+        learning_rate=2e-2,
         n_critic=3,
-        max_iter=200,
+        max_iter=100,
         random_state=0,
     )
     made = gan.fit(table).sample(2000, random_state=0)

@@ -93,8 +93,8 @@ def as_tensor(X):
     "container", slow_but([np.asarray, pd.DataFrame, as_tensor], pd.DataFrame, as_tensor)
 )
 def test_records_are_mapped_and_not_sent_with_each_model(container):
-    X = np.random.default_rng(0).normal(size=(500, 800))
-    records = Records(container(X), np.arange(500) % 2)
+    X = np.random.default_rng(0).normal(size=(400, 400))
+    records = Records(container(X), np.arange(400) % 2)
     pool = ShadowPool(DummyClassifier(), 8, random_state=0)
     local = clone(pool).fit(records)
     before = bytes_written()

@@ -110,7 +110,7 @@ def make_net(module=ConvNet, kind=skorch.NeuralNetClassifier, **settings):
     return kind(module, **{**usual, **settings})
 
 
-def make_job(net, n=33, dtype=np.float64, n_models=4):
+def make_job(net, n=33, dtype=np.float64, n_models=2):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(n, 2, 4, 4)).astype(dtype)
     subsets = np.zeros((n_models, n), dtype=bool)
@@ -201,7 +201,7 @@ def test_a_pickled_net_does_not_hold_the_weights_of_others():
 
 
 def test_nets_in_turn_go_on_after_an_interruption():
-    job = make_job(make_net(Noisy))
+    job = make_job(make_net(Noisy), n_models=4)
     table = shared_table(job)
     first, second = (
         NetTraining([prepare_net(job, k, table) for k in range(4)], table, in_turn=True)
@@ -256,7 +256,7 @@ class Cramped(ConvNet):
 
 
 def test_a_group_that_does_not_fit_the_memory_of_a_device_is_halved():
-    job = make_job(make_net(Cramped, max_epochs=1))
+    job = make_job(make_net(Cramped, max_epochs=1), n_models=4)
     way = checked(job)
     Room.tried.clear()
     assert_equal_to_one_by_one(job, way)
@@ -328,7 +328,7 @@ def test_grouped_convolutions_equal_those_of_one_net_after_the_other(follows, mo
     net = make_net(module__normalize=True, **{**RECIPE, "callbacks": [plateau] if follows else []})
     found = []
     for in_series in (False, True):
-        job = make_job(net)
+        job = make_job(net, n_models=4)
         table = shared_table(job)
         nets = [prepare_net(job, k, table) for k in range(4)]
         NetTraining(nets, table, in_series=in_series).run_to_end(None)
@@ -364,7 +364,7 @@ def test_a_pool_goes_on_in_the_way_of_its_first_models(monkeypatch, known):
     assert plan_training(make_job(make_net()), known=known).numbers == known
 
 
-@pytest.mark.parametrize("batch_size, n_steps", [(8, 24), (2**40, 12), (-1, 12)])
+@pytest.mark.parametrize("batch_size, n_steps", [(8, 12), (2**40, 6), (-1, 6)])
 def test_short_trainings_are_neither_checked_nor_probed(monkeypatch, batch_size, n_steps):
     monkeypatch.setattr(_check, "check_training", None)
     plan = plan_training(make_job(make_net(batch_size=batch_size)))

@@ -69,7 +69,7 @@ def make_net(module=make_module, **settings):
     )
 
 
-def make_job(estimator, X, n_models=4):
+def make_job(estimator, X, n_models=2):
     rng = np.random.default_rng(0)
     membership = np.zeros((n_models, len(X)), dtype=bool)
     for k in range(0, n_models, 2):

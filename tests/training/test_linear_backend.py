@@ -46,7 +46,7 @@ def draw_halves(n, n_models, seed=0):
     return inside
 
 
-def make_job(estimator, X, y, n_models=6, inside=None, store="signals", more=()):
+def make_job(estimator, X, y, n_models=4, inside=None, store="signals", more=()):
     inside = draw_halves(len(y), n_models) if inside is None else inside
     return training.make_job(estimator, [X, *more], np.asarray(y), inside, store=store)
 
@@ -443,7 +443,7 @@ def test_augmentations_are_answered_too():
 
 def test_models_come_as_soon_as_they_are_there():
     X, y = make_data(2)
-    results = LinearWay().run(make_job(LogisticRegression(), X, y), range(6), None)
+    results = LinearWay().run(make_job(LogisticRegression(), X, y), range(4), None)
     k, kept = next(results)
     assert k == 0 and kept.arrays["raw"].shape == (2, 1, len(y))
 

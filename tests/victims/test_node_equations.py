@@ -42,7 +42,7 @@ from skmia.victims._node_equations.read import (
 pytestmark = pytest.mark.contract
 
 CANCER = load_breast_cancer(return_X_y=True)
-NARROW = CANCER[0][:, :8], CANCER[1]
+NARROW = CANCER[0][:, :4], CANCER[1]
 WINE = load_wine(return_X_y=True)
 DIABETES = load_diabetes(return_X_y=True)
 
@@ -76,7 +76,7 @@ def find_errors(equations, member):
 def bag(tree, **settings):
     """Bagged trees for classes or targets."""
     kind = BaggingClassifier if hasattr(tree, "predict_proba") else BaggingRegressor
-    return kind(tree, n_estimators=30, random_state=0, **settings)
+    return kind(tree, n_estimators=15, random_state=0, **settings)
 
 
 FORESTS = {"n_estimators": 10, "min_samples_leaf": 3, "random_state": 0}
@@ -175,9 +175,9 @@ def test_equations_of_xgboost_hold(data, kind):
 @pytest.mark.parametrize(
     "model, data",
     [
-        (RandomForestClassifier(30, min_samples_leaf=3, random_state=0), CANCER),
-        (RandomForestClassifier(30, max_samples=0.5, random_state=0), WINE),
-        (RandomForestRegressor(30, min_samples_leaf=5, random_state=0), DIABETES),
+        (RandomForestClassifier(15, min_samples_leaf=3, random_state=0), CANCER),
+        (RandomForestClassifier(15, max_samples=0.5, random_state=0), WINE),
+        (RandomForestRegressor(15, min_samples_leaf=5, random_state=0), DIABETES),
         (bag(DecisionTreeClassifier(min_samples_leaf=3)), CANCER),
         (bag(DecisionTreeClassifier(min_samples_leaf=3), max_samples=0.5, max_features=0.5), WINE),
         (bag(DecisionTreeClassifier(), bootstrap=False, max_samples=0.5), CANCER),
@@ -186,21 +186,21 @@ def test_equations_of_xgboost_hold(data, kind):
             bag(DecisionTreeRegressor(min_samples_leaf=5), bootstrap=False, max_samples=0.7),
             DIABETES,
         ),
-        slow(RandomForestClassifier(30, max_samples=100, random_state=0), CANCER),
+        slow(RandomForestClassifier(15, max_samples=100, random_state=0), CANCER),
         (bag(DecisionTreeClassifier(min_samples_leaf=3), max_samples=100), CANCER),
         (
-            RandomForestClassifier(30, min_samples_leaf=3, class_weight="balanced", random_state=0),
+            RandomForestClassifier(15, min_samples_leaf=3, class_weight="balanced", random_state=0),
             WINE,
         ),
         (
             RandomForestClassifier(
-                30, min_samples_leaf=3, class_weight={0: 1, 1: 3}, random_state=0
+                15, min_samples_leaf=3, class_weight={0: 1, 1: 3}, random_state=0
             ),
             CANCER,
         ),
         (
             RandomForestClassifier(
-                30, min_samples_leaf=3, class_weight="balanced_subsample", random_state=0
+                15, min_samples_leaf=3, class_weight="balanced_subsample", random_state=0
             ),
             CANCER,
         ),
@@ -234,9 +234,9 @@ def draw_weights(n, kind):
 @pytest.mark.parametrize(
     "model, data",
     [
-        (ExtraTreesClassifier(30, min_samples_leaf=5, random_state=0), CANCER),
-        (ExtraTreesRegressor(30, min_samples_leaf=5, random_state=0), DIABETES),
-        (RandomForestClassifier(30, min_samples_leaf=3, random_state=0), CANCER),
+        (ExtraTreesClassifier(15, min_samples_leaf=5, random_state=0), CANCER),
+        (ExtraTreesRegressor(15, min_samples_leaf=5, random_state=0), DIABETES),
+        (RandomForestClassifier(15, min_samples_leaf=3, random_state=0), CANCER),
         (bag(DecisionTreeClassifier(min_samples_leaf=5), bootstrap=True), CANCER),
         (GradientBoostingClassifier(n_estimators=20, random_state=0), CANCER),
         (GradientBoostingRegressor(n_estimators=20, random_state=0), DIABETES),
@@ -463,7 +463,7 @@ def test_balanced_weights_of_two_classes_are_found_after_rows_were_set_apart():
 def test_class_weights_that_multiply_draws_are_found(given):
     """Forests of older versions of scikit-learn, and bags of trees with weights."""
     tree = DecisionTreeClassifier(class_weight=given, min_samples_leaf=3)
-    model, records, member = fit(bag(tree), CANCER)
+    model, records, member = fit(bag(tree).set_params(n_estimators=30), CANCER)
     equations = read_node_equations(model, records)
     z = (equations.rows @ member - equations.targets) / np.sqrt(equations.variances)
     assert abs(z.mean()) < 0.1

@@ -58,6 +58,9 @@ def logits_net():
     )
 
 
+NAMES = [[0, 1, 2], ["b", "c", "a"], [40, -7, 3], [2.0, 0.0, 7.0]]
+
+
 class LabelOnly(ClassifierMixin, BaseEstimator):
     def fit(self, X, y):
         self.model_ = LogisticRegression().fit(X, y)
@@ -69,12 +72,14 @@ class LabelOnly(ClassifierMixin, BaseEstimator):
 
 
 @pytest.mark.parametrize(
-    "model",
-    [LogisticRegression(), MLPClassifier((4,), tol=1.0, random_state=0), RandomForestClassifier(5)],
-    ids=lambda model: type(model).__name__,
+    "names, model",
+    [
+        *((names, LogisticRegression()) for names in NAMES),
+        (NAMES[1], MLPClassifier((4,), tol=1.0, random_state=0)),
+        (NAMES[1], RandomForestClassifier(5)),
+    ],
 )
-@pytest.mark.parametrize("names", [[0, 1, 2], ["b", "c", "a"], [40, -7, 3], [2.0, 0.0, 7.0]])
-def test_classifier_is_asked_for_its_probabilities(problem, model, names):
+def test_classifier_is_asked_for_its_probabilities(problem, names, model):
     X, y = problem
     labels = np.array(names)[y]
     victim = clone(model).fit(X, labels)

@@ -1,6 +1,7 @@
 """Gradients of the true members and of the penalty add to zero at the optimum."""
 
 import copy
+import functools
 from types import SimpleNamespace
 
 import numpy as np
@@ -66,6 +67,13 @@ def fit(model, data, seed=0):
     member = np.zeros(len(y), dtype=bool)
     member[np.random.default_rng(seed).permutation(len(y))[: len(y) // 2]] = True
     return model.fit(X[member], y[member]), Records(X, y), member
+
+
+@functools.cache
+def fit_kind(k):
+    """A model of those below, its records and bits; nobody changes them."""
+    model, data, _ = KINDS[k]
+    return fit(clone(model), data)
 
 
 def find_errors(equations, member):
@@ -138,15 +146,16 @@ KINDS = [
 _RELATIVE = 1e-3
 
 
-@pytest.mark.parametrize(
-    "model, data, n_equations",
-    KINDS,
-    ids=[f"{type(one[0]).__name__} {k}" for k, one in enumerate(KINDS)],
+EACH_KIND = pytest.mark.parametrize(
+    "k", range(len(KINDS)), ids=[f"{type(one[0]).__name__} {k}" for k, one in enumerate(KINDS)]
 )
+
+
+@EACH_KIND
 @pytest.mark.filterwarnings("ignore::FutureWarning")
 @pytest.mark.filterwarnings("ignore::UserWarning")
-def test_gradients_of_the_true_members_add_to_zero(model, data, n_equations):
-    model, records, member = fit(clone(model), data)
+def test_gradients_of_the_true_members_add_to_zero(k):
+    (model, records, member), n_equations = fit_kind(k), KINDS[k][2]
     equations = read_gradients(FrozenEstimator(model), records, member.sum(), 1.0)
     if n_equations is None:  # those of coefficients, the intercept, and the number of members
         n_equations = np.count_nonzero(model.coef_) + np.count_nonzero(model.intercept_) + 1
@@ -196,9 +205,9 @@ def test_steps_of_a_pipeline_and_searches_are_gone_through():
 
 @pytest.mark.filterwarnings("ignore::FutureWarning")
 @pytest.mark.filterwarnings("ignore::UserWarning")
-@pytest.mark.parametrize("model, data, count", KINDS, ids=lambda one: type(one).__name__)
-def test_bends_are_the_slopes_of_slopes(model, data, count):
-    model, records, _ = fit(model, data)
+@EACH_KIND
+def test_bends_are_the_slopes_of_slopes(k):
+    model, records, _ = fit_kind(k)
     reader, y = OPTIMA[type(model)], records.y.astype(type(records.y[0]))
     if hasattr(model, "classes_"):
         y = np.searchsorted(model.classes_, y)
