@@ -407,7 +407,7 @@ def complaints(name, function):
         return [f"{name} has no docstring"]
     missing = parameters(function) - described(function, "Parameters")
     found = [f"{name} does not describe {', '.join(sorted(missing))}"] if missing else []
-    if gives_something(function) and "Returns" not in sections(function):
+    if "Returns" not in sections(function) and gives_something(function):
         found.append(f"{name} does not say what it returns")
     return found
 

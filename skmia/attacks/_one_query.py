@@ -254,7 +254,7 @@ class OneQueryAttack(QueryAttack):
     >>> members = records[membership == 1]
     >>> net = MLPClassifier((8,), solver="lbfgs", max_iter=2000, random_state=0)
     >>> victim = net.fit(members.X, members.y)
-    >>> pool = ShadowPool(net, n_estimators=8, store="models", random_state=0).fit(records)
+    >>> pool = ShadowPool(net, n_estimators=4, store="models", random_state=0).fit(records)
     >>> attack = OneQueryAttack(victim, pool).fit(records)
     >>> bool(attack.score(records, membership) > 0.1)
     True

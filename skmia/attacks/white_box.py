@@ -615,7 +615,8 @@ class FisherRaoAttack(LayerDistanceAttack):
     >>> members = records[membership == 1]
     >>> victim = MLPClassifier((10,), solver="lbfgs", max_iter=2000, random_state=0)
     >>> victim = victim.fit(members.X, members.y)
-    >>> attack = FisherRaoAttack(victim, cv=2, random_state=0).fit(records, membership)
+    >>> attack = FisherRaoAttack(victim, max_iter=200, cv=2, random_state=0)
+    >>> attack = attack.fit(records, membership)
     >>> attack.weights_.shape
     (2,)
     """

@@ -484,7 +484,7 @@ def average_datum_game(
     >>> def draw(n, rng):
     ...     return rng.normal(size=(n, 100))
     >>> game = average_datum_game(
-    ...     EmpiricalMean(), MeanLikelihoodRatioAttack(), draw, n_samples=50, n_rounds=20,
+    ...     EmpiricalMean(), MeanLikelihoodRatioAttack(), draw, n_samples=50, n_rounds=10,
     ...     random_state=0,
     ... )
     >>> bool(game["auc"].low < 0.84 < game["auc"].high)  # Phi(sqrt(100 / 50 / 2))

@@ -70,6 +70,9 @@ def get_kind_of_array(name):
 _PLAIN = (str, bytes, bytearray, bool, complex, type(None), type, np.dtype, np.ufunc)
 _CODE = (FunctionType, BuiltinFunctionType, MethodType, ModuleType)
 _NUMBERS = (int, float, np.number)
+_WITHOUT_DATA = (*_PLAIN, *_CODE, *_NUMBERS)
+# Those of most parts of a model, which need no further look: neither seeds nor learned numbers.
+_COMMON = {str, bool, float, type(None), FunctionType}
 _GENERATORS = (np.random.RandomState, np.random.Generator, np.random.BitGenerator)
 
 # Names of the first arrays in the state of the compiled trees of neighbors.
@@ -348,12 +351,14 @@ def read_state(model: object) -> ModelState:
     queue = deque([ModelPart(unwrap(model))])
     while queue:
         part = queue.popleft()
+        if type(part.value) in _COMMON:
+            continue
         is_whole = isinstance(part.value, Integral) and not isinstance(part.value, bool)
         is_seed = is_whole and get_kind_of_array(part.name) == "seeds"
         # Single numbers are arrays as well if an estimator learned them.
         if is_seed or (isinstance(part.value, np.floating) and part.name.endswith("_")):
             part = part._replace(value=np.array(part.value))
-        if isinstance(part.value, (*_PLAIN, *_CODE, *_NUMBERS)) or id(part.value) in seen:
+        if isinstance(part.value, _WITHOUT_DATA) or id(part.value) in seen:
             continue
         # The object is kept alive, because its id could otherwise be reused.
         seen[id(part.value)] = part.value

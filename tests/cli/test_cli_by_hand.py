@@ -413,6 +413,12 @@ ANSWERS = {
         (lambda: _dialect._get_quotechar({"quoting": "3"}), None),
         (lambda: _dialect._get_quotechar({"quoting": "0", "quotechar": "'"}), "'"),
         (lambda: _dialect._leave_out_comments(["#a", "b"], "#"), ["b"]),
+        # Rows of a single field, among them some without a value, and no row with one.
+        (lambda: _dialect._measure_division(["a,b", "", '""'], ";", '"')[2:], (0, 1, 1, 1.0)),
+        (lambda: _dialect._measure_division([" ", '""'], ";", '"')[2:], (0, 1, 1, 0.0)),
+        (lambda: _dialect._measure_division(["a", "b;c;d", "e"], ";", '"')[2:], (0, 1, 3, 0.5)),
+        (lambda: _dialect._measure_division(["'a;b'", "c"], ";", "'")[2:], (0, 1, 1, 1.0)),
+        (lambda: _dialect._measure_division(["a b", "c  d"], r"\s+", '"')[2:], (0, 2, 2, 1.0)),
         (lambda: _dialect._leave_out_comments(["#a", "b"], None), ["#a", "b"]),
         (
             lambda: tuple(_dialect._measure_division(["a,b", "1,2", "3,4", "5,6,7"], ",", '"')),
@@ -652,6 +658,7 @@ ANSWERS = {
         (lambda: _numbers.find_decimal(["1.5", "NA", "2,000.5"]), "."),
         (lambda: _numbers.find_decimal(["1"] * 8 + ["1.5"] + ["x"]), "."),
         (lambda: _numbers.find_decimal(["1"] * 7 + ["1.5"] + ["x"]), None),
+        (lambda: _numbers.find_decimal(["1"] * 8 + ["1.5", "?", "NA"] + ["x"]), "."),
     ],
     _options: [
         (lambda: _options.parse_pair("a=b=c"), ("a=b", "c")),
