@@ -2,7 +2,8 @@
 
 Signatures are read once: scikit-learn reads one for each copy of an estimator and for each call of
 a function, which takes a tenth of the time of an audit of few records. No array is asked whether it
-is a table of one of ten libraries, which takes another twentieth.
+is a table of one of ten libraries, which takes another twentieth. Nor are filters of warnings set
+anew for each tree of a forest.
 
 A test that hangs shows where, and ends its process. pytest can do so itself, by a thread that it
 starts and ends with each test, which takes a third of the time of a test of nothing.
@@ -20,7 +21,9 @@ import math
 import os
 import re
 import sys
+import threading
 import time
+from functools import partial
 
 import numpy as np
 import pytest
@@ -56,7 +59,7 @@ doctest.DocTestFinder._from_module = _is_written_in
 def answer_what_scikit_learn_asks_often():
     """Keep the answers to questions about classes, functions and arrays that do not change."""
     from sklearn.base import BaseEstimator
-    from sklearn.utils import _param_validation, validation
+    from sklearn.utils import _param_validation, parallel, validation
 
     read_parameters, known = BaseEstimator._get_param_names.__func__, {}
 
@@ -69,6 +72,24 @@ def answer_what_scikit_learn_asks_often():
     BaseEstimator._get_param_names = get_known_parameters
     _param_validation.signature = functools.cache(inspect.signature)
 
+    # A task of the thread that started it has the settings and the filters of warnings of this one.
+    take_settings, call = (
+        getattr(parallel._FuncWrapper, name, None)
+        for name in ("with_config_and_warning_filters", "__call__")
+    )
+
+    def note_thread(self, *settings):
+        self.thread = os.getpid(), threading.get_ident()
+        return take_settings(self, *settings)
+
+    def call_at_once(self, *arguments, **settings):
+        is_here = getattr(self, "thread", None) == (os.getpid(), threading.get_ident())
+        called = self.function if is_here else partial(call, self)
+        return called(*arguments, **settings)
+
+    if take_settings is not None:
+        parallel._FuncWrapper.with_config_and_warning_filters = note_thread
+        parallel._FuncWrapper.__call__ = call_at_once
     # What older versions do not have, they do not ask either.
     if aliases := sys.modules.get("sklearn.externals.array_api_compat.common._aliases"):
         aliases._unique_kwargs = functools.cache(aliases._unique_kwargs)
