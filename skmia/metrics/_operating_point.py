@@ -95,11 +95,12 @@ def _beta_quantile(weights, counts, sizes, tail):
     x = _matched_quantile(weights, a / (a + b), sizes, tail)
     x[at_zero >= tail] = 0.0
     low, high = np.zeros(len(x)), np.ones(len(x))
-    rows = np.flatnonzero(x)
+    rows, scale = np.flatnonzero(x), special.betaln(a, b)
     for _ in range(_MOST_STEPS):
         if not len(rows):
             break
-        mass, slope = _mixture_at(x[rows, None], weights[rows], a[rows], b[rows])
+        law = weights[rows], a[rows], b[rows], scale[rows]
+        mass, slope = _mixture_at(x[rows, None], *law)
         mass += at_zero[rows]
         below = mass < tail
         low[rows], high[rows] = (
@@ -119,10 +120,13 @@ def _beta_quantile(weights, counts, sizes, tail):
     return x
 
 
-def _mixture_at(x, weights, a, b):
-    """Return mass below x and density at x of a mixture of beta distributions."""
+def _mixture_at(x, weights, a, b, scale):
+    """Return mass below x and density at x of a mixture of beta distributions.
+
+    scale: the logarithms of their beta functions, which do not depend on x.
+    """
     mass = (weights * special.betainc(a, b, x)).sum(axis=1)
-    logs = special.xlogy(a - 1, x) + special.xlog1py(b - 1, -x) - special.betaln(a, b)
+    logs = special.xlogy(a - 1, x) + special.xlog1py(b - 1, -x) - scale
     return mass, (weights * np.exp(logs)).sum(axis=1)
 
 
