@@ -16,6 +16,7 @@ LONG = {
     *("wrong_tables_are_stopped", "disparity_power", "alarms_of_tables", "sides_warn"),
     *("target_fpr_0.05_is_kept_by_stack", "target_fpr_0.05_is_kept_by_joint_evidence"),
     *("power_of_stack_without_a_leak_is_chance", "power_of_joint_evidence_of_copies_is_too_high"),
+    "power_of_joint_evidence_without_a_leak_is_chance",
 }
 FIRST = [(name, next(iter(made.designs))) for name, made in PROMISES.items() if name not in LONG]
 

@@ -70,7 +70,7 @@ def ask_oracle(model):
         victim = clone(model).set_params(decisiontreeclassifier=last, memory=None)
         victim.fit(X[MEMBERSHIP == 1], Y[MEMBERSHIP == 1])
         victim.set_params(memory=model.memory)  # fitted elsewhere, with the cache
-        result = retraining_oracle(victim, RECORDS, MEMBERSHIP, n_rounds=20, random_state=0)
+        result = retraining_oracle(victim, RECORDS, MEMBERSHIP, n_rounds=10, random_state=0)
         assert result.accuracy == 1
         assert victim.memory == model.memory
 

@@ -184,7 +184,7 @@ def opened(request, tmp_path):
     "opened", slow_but(OPENED, "folder", "file", "polars", "dask"), indirect=True
 )
 def test_rows_of_files_are_those_of_the_frame(opened, monkeypatch):
-    monkeypatch.setattr(containers, "_TABLE_ROWS", 17)
+    monkeypatch.setattr(containers, "_TABLE_ROWS", 45)
     frame = load(opened)
     lazy, known = Records.from_frame(opened, "label"), Records.from_frame(frame, "label")
     assert isinstance(lazy.X, containers.TableRows)
@@ -206,7 +206,7 @@ def test_rows_of_files_are_those_of_the_frame(opened, monkeypatch):
 
 @pytest.mark.parametrize("opened", slow_but(OPENED, "folder", "dask"), indirect=True)
 def test_a_pool_of_files_is_that_of_the_frame(opened, monkeypatch):
-    monkeypatch.setattr(containers, "_TABLE_ROWS", 17)
+    monkeypatch.setattr(containers, "_TABLE_ROWS", 45)
     frame, columns, gone = load(opened), ["x", "wage"], ["count", "flag"]
     pool, members = ShadowPool(DecisionTreeClassifier(max_depth=3), 2, random_state=0), []
     for table in (opened, frame):

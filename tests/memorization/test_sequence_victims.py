@@ -221,6 +221,7 @@ def test_scores_of_fine_tuned_models_make_a_pool(problem):
     assert_allclose(found, expected, rtol=1e-4, atol=1e-4)  # of float32 signals
 
 
+@pytest.mark.usefixtures("quick_audits")
 def test_an_audit_ranks_exposed_texts_first(problem):
     victim, records, membership = problem
     attacks = {"min-k": ThresholdAttack(signal=MinK()), "LiRA": LiRA(), "RMIA": RMIA()}
@@ -268,6 +269,7 @@ def test_the_blind_baseline_finds_texts_of_another_time(problem):
     assert report.evidence == "shift"
 
 
+@pytest.mark.usefixtures("quick_audits")
 def test_stored_answers_are_audited_without_the_model(problem):
     victim, records, membership = problem
     stored = records.with_outputs(victim)
@@ -280,6 +282,7 @@ def test_stored_answers_are_audited_without_the_model(problem):
     assert any("recall was left out: it needs further queries" in note for note in report.notes)
 
 
+@pytest.mark.usefixtures("quick_audits")
 def test_fitted_models_without_a_recipe_have_no_shadow_models(problem):
     _, records, membership = problem
     victim = SequenceVictim(train([row[row >= 0] for row in records.X[membership == 1]], 0))

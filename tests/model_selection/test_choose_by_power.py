@@ -40,7 +40,7 @@ def digits():
 
 @pytest.fixture(scope="module")
 def forests(digits):
-    pool = ShadowPool(RandomForestClassifier(30), 16, random_state=0).fit(digits)
+    pool = ShadowPool(RandomForestClassifier(15), 16, random_state=0).fit(digits)
     return FrozenEstimator(pool)
 
 

@@ -153,7 +153,8 @@ def test_pool_refuses_what_is_no_signal(signals, message):
 def test_audit_trains_a_pool_that_stores_what_attacks_read():
     attacks = {"entropy": LiRA(signal="entropy"), "margin": RMIA(signal="hinge")}
     model = LogisticRegression().fit(MEMBERS.X, MEMBERS.y)
-    report = audit(model, RECORDS, MEMBERSHIP, attacks=attacks, shadows=4, random_state=0)
+    settings = {"attacks": attacks, "shadows": 4, "file": False, "random_state": 0}
+    report = audit(model, RECORDS, MEMBERSHIP, **settings)
     assert set(report.scores) == set(attacks)
     plain = FrozenEstimator(fit_pool(LogisticRegression()))
     with pytest.raises(ValueError, match=r'needs the signal \'entropy\' .* signals=\("auto", Entr'):

@@ -230,19 +230,24 @@ def draw_weights(n, kind):
     return rng.integers(1, 4, n).astype(float) if kind == "whole" else rng.uniform(0.3, 2, n)
 
 
-@pytest.mark.parametrize("kind", ["whole", "real"])
+WEIGHTED = [
+    (ExtraTreesClassifier(15, min_samples_leaf=5, random_state=0), CANCER),
+    (ExtraTreesRegressor(15, min_samples_leaf=5, random_state=0), DIABETES),
+    (RandomForestClassifier(15, min_samples_leaf=3, random_state=0), CANCER),
+    (bag(DecisionTreeClassifier(min_samples_leaf=5), bootstrap=True), CANCER),
+    (GradientBoostingClassifier(n_estimators=20, random_state=0), CANCER),
+    (GradientBoostingRegressor(n_estimators=20, random_state=0), DIABETES),
+    (AdaBoostClassifier(DecisionTreeClassifier(max_depth=3), n_estimators=5), CANCER),
+]
+# Whole weights differ from others where rows are drawn, which they could be taken for.
+DRAWN = [one for one in WEIGHTED if isinstance(one[0], RandomForestClassifier | BaggingClassifier)]
+
+
 @pytest.mark.parametrize(
-    "model, data",
-    [
-        (ExtraTreesClassifier(15, min_samples_leaf=5, random_state=0), CANCER),
-        (ExtraTreesRegressor(15, min_samples_leaf=5, random_state=0), DIABETES),
-        (RandomForestClassifier(15, min_samples_leaf=3, random_state=0), CANCER),
-        (bag(DecisionTreeClassifier(min_samples_leaf=5), bootstrap=True), CANCER),
-        (GradientBoostingClassifier(n_estimators=20, random_state=0), CANCER),
-        (GradientBoostingRegressor(n_estimators=20, random_state=0), DIABETES),
-        (AdaBoostClassifier(DecisionTreeClassifier(max_depth=3), n_estimators=5), CANCER),
-    ],
-    ids=lambda value: type(value).__name__,
+    "model, data, kind",
+    [*((*one, "real") for one in WEIGHTED), *((*one, "whole") for one in DRAWN)]
+    + [slow(*one, "whole") for one in WEIGHTED if one not in DRAWN],
+    ids=lambda value: value if isinstance(value, str) else type(value).__name__,
 )
 def test_unknown_weights_leave_counts_exact_and_other_equations_noisy(model, data, kind):
     X, y = data

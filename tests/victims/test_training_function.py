@@ -116,7 +116,8 @@ def test_frames_pipelines_and_batches():
     assert [len(X) for X in seen] == [128, 128, 44] and list(seen[0].columns) == list(frame.columns)
     piped = make_pipeline(StandardScaler(), FunctionClassifier(train_tree, ask_tree, kind="proba"))
     assert piped.fit(RECORDS.X, RECORDS.y).score(RECORDS.X, RECORDS.y) == 1
-    report = audit(clone(piped), RECORDS, attacks={"lira": LiRA()}, shadows=4, random_state=0)
+    settings = {"attacks": {"lira": LiRA()}, "shadows": 4, "file": False, "random_state": 0}
+    report = audit(clone(piped), RECORDS, **settings)
     assert report.scores["lira"].shape == (300,)
 
 

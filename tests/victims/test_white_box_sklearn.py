@@ -140,7 +140,7 @@ def test_gradients_of_inputs_are_finite_differences(name):
 
 @each_victim
 @pytest.mark.parametrize("wrt", ["parameters", "inputs"])
-@pytest.mark.parametrize("chunk_size", [1, 5, 100, None])
+@pytest.mark.parametrize("chunk_size", [1, 5, pytest.param(100, marks=pytest.mark.slow), None])
 def test_norms_and_statistics_are_those_of_the_gradients(name, wrt, chunk_size):
     model, y = VICTIMS[name]
     white_box = open_white_box(model, chunk_size=chunk_size)
