@@ -27,6 +27,7 @@ from functools import partial
 
 import numpy as np
 import pytest
+from numpy.random.bit_generator import ISeedSequence
 
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
@@ -55,9 +56,28 @@ doctest.DocTestFinder.find = _find_examples
 doctest.DocTestFinder._from_module = _is_written_in
 
 
+@ISeedSequence.register
+class _FirstSeed:
+    """What a generator is made with, before it gets its seed."""
+
+    def generate_state(self, n_words, dtype=np.uint32):
+        return np.zeros(n_words, dtype)
+
+
+def make_generator(check, seed):
+    """Return a generator with a seed, as ``check`` does."""
+    if type(seed) is not int:
+        return check(seed)
+    generator = np.random.RandomState(np.random.MT19937(_FirstSeed()))
+    generator.seed(seed)
+    return generator
+
+
 @functools.cache
 def answer_what_scikit_learn_asks_often():
     """Keep the answers to questions about classes, functions and arrays that do not change."""
+    import sklearn.ensemble
+    import sklearn.tree
     from sklearn.base import BaseEstimator
     from sklearn.utils import _param_validation, parallel, validation
 
@@ -90,6 +110,9 @@ def answer_what_scikit_learn_asks_often():
     if take_settings is not None:
         parallel._FuncWrapper.with_config_and_warning_filters = note_thread
         parallel._FuncWrapper.__call__ = call_at_once
+    # A generator is seeded twice, the first time from what the system gives it, which takes longer.
+    for module in (sklearn.tree._classes, sklearn.ensemble._forest):
+        module.check_random_state = partial(make_generator, module.check_random_state)
     # What older versions do not have, they do not ask either.
     if aliases := sys.modules.get("sklearn.externals.array_api_compat.common._aliases"):
         aliases._unique_kwargs = functools.cache(aliases._unique_kwargs)
