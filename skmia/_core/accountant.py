@@ -1,4 +1,4 @@
-"""Privacy accounting of noisy gradient steps on Poisson samples, by opacus.
+"""Privacy accounting of noisy gradient steps on Poisson samples, as opacus does it.
 
 Neighbors differ by one row that is replaced with one that contributes nothing: with one row more or
 less, the rate, the number of steps and the noise would also differ, and the accounting does not
@@ -8,9 +8,10 @@ cover two mechanisms that differ in these.
 import math
 import warnings
 from contextlib import contextmanager
-from functools import lru_cache
+from functools import cache, lru_cache
 
 import numpy as np
+from scipy.special import binom, log_ndtr
 
 from .optional import import_optional
 from .tradeoff import privacy_budget
@@ -19,6 +20,8 @@ from .tradeoff import privacy_budget
 _ORDERS = [1 + tenths / 10 for tenths in range(1, 100)] + [*range(12, 64)]
 _ORDERS = (*_ORDERS, 64, 80, 96, 128, 160, 192, 256, 320, 384, 512, 640, 768, 1000)
 ORDERS = np.array(_ORDERS, dtype=np.float64)
+_WHOLE = [int(order) for order in _ORDERS if order == int(order)]
+_BROKEN = [order for order in _ORDERS if order != int(order)]
 
 # Largest noise of the search, its maximum number of trials, and those before it halves.
 _MOST_NOISE, _MOST_TRIALS, _FIRST_TRIALS = 1e6, 60, 10
@@ -80,10 +83,91 @@ def _step_curve(noise, rate):
     """Return the Rényi divergence of a step at each order."""
     if rate == 1:
         return tuple(order / (2 * noise**2) for order in _ORDERS)
-    module = import_optional("opacus.accountants.analysis.rdp", "dp")
-    with _without_false_alarms():
-        found = module.compute_rdp(q=rate, noise_multiplier=noise, steps=1, orders=_ORDERS)
-    return tuple(found)
+    whole = zip(_WHOLE, _sum_whole_orders(noise, rate), strict=True)
+    broken = zip(_BROKEN, _sum_broken_orders(noise, rate), strict=True)
+    logs = {**dict(whole), **dict(broken)}
+    return tuple(logs[order] / (order - 1) for order in _ORDERS)
+
+
+# The sums of Mironov et al. (2019, section 3.3), term by term as opacus adds them up, so that the
+# last bits are the same. It asks scipy for the parts of each term alone, which takes many times as
+# long where the series of an order has thousands of terms.
+
+
+def _sum_whole_orders(noise, rate):
+    """Return the logarithm of A, by the binomial theorem, at each order that is a whole number."""
+    found = []
+    for order, coefs in zip(_WHOLE, _list_whole_coefs(), strict=True):
+        i = np.arange(order + 1)
+        logs = coefs + i * math.log(rate) + (order - i) * math.log(1 - rate)
+        total = -math.inf
+        for term in (logs + (i * i - i) / (2 * noise**2)).tolist():
+            total = _add_logs(total, term)
+        found.append(total)
+    return found
+
+
+def _sum_broken_orders(noise, rate):
+    """Return the logarithm of A, by a series for each side of the middle, at the other orders."""
+    sums = dict.fromkeys(_BROKEN, (-math.inf, -math.inf))
+    left, start, stop = _BROKEN, 0, 32
+    while left:
+        going_on = []
+        for order, *terms in zip(left, *_list_terms(left, start, stop, noise, rate), strict=True):
+            below, above = sums[order]
+            for is_added, one, other in zip(*terms, strict=True):
+                combine = _add_logs if is_added else _subtract_logs
+                below, above = combine(below, one), combine(above, other)
+                if one < -30 and other < -30:
+                    break
+            else:
+                going_on.append(order)
+            sums[order] = below, above
+        left, start, stop = going_on, stop, 4 * stop
+    return [_add_logs(*sums[order]) for order in _BROKEN]
+
+
+def _list_terms(orders, start, stop, noise, rate):
+    """Return which terms of the series are positive, and the logarithms of those of each side."""
+    signs, coefs = _list_broken_coefs(tuple(orders), start, stop)
+    i = np.arange(start, stop)
+    j = np.array(orders)[:, None] - i
+    middle = noise**2 * math.log(1 / rate - 1) + 0.5
+    sides = []
+    for n_with, n_without, gap in ((i, j, i - middle), (j, i, middle - j)):
+        logs = coefs + n_with * math.log(rate) + n_without * math.log(1 - rate)
+        tails = math.log(2) + log_ndtr(-(gap / (math.sqrt(2) * noise)) * 2**0.5)
+        moved = (n_with * n_with - n_with) / (2 * noise**2)
+        sides.append((logs + moved + (math.log(0.5) + tails)).tolist())
+    return signs, *sides
+
+
+@cache
+def _list_whole_coefs():
+    """Return the logarithms of the binomial coefficients of each whole order."""
+    return [[math.log(one) for one in binom(order, range(order + 1))] for order in _WHOLE]
+
+
+@lru_cache(maxsize=16)
+def _list_broken_coefs(orders, start, stop):
+    """Return which binomial coefficients of orders are positive, and their logarithms."""
+    coefs = binom(np.array(orders)[:, None], np.arange(start, stop))
+    return (coefs > 0).tolist(), np.array([[*map(math.log, row)] for row in np.abs(coefs)])
+
+
+def _add_logs(one, other):
+    if one < other:
+        one, other = other, one
+    return one if other == -math.inf else math.log1p(math.exp(other - one)) + one
+
+
+def _subtract_logs(one, other):
+    if other == -math.inf or one == other:
+        return one if other == -math.inf else -math.inf
+    try:
+        return math.log(math.expm1(one - other)) + other
+    except OverflowError:
+        return one
 
 
 def _pure_curve(epsilon):

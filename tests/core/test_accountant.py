@@ -6,11 +6,16 @@ import scipy.optimize
 from scipy.special import gammaln, logsumexp
 
 from skmia._core import accountant
-from skmia._core.accountant import choose_noise_multiplier, spent_epsilon, total_epsilon
+from skmia._core.accountant import (
+    choose_noise_multiplier,
+    compute_divergences,
+    spent_epsilon,
+    total_epsilon,
+)
 from skmia._core.tradeoff import privacy_profile
 from skmia.defenses.mechanisms import gaussian_sigma
 
-pytest.importorskip("opacus")
+compute_rdp = pytest.importorskip("opacus.accountants.analysis.rdp").compute_rdp
 
 
 def epsilon_by_hand(noise, q, n_steps, delta):
@@ -42,6 +47,16 @@ def test_the_accountant_agrees_with_the_formula(noise, q, n_steps, delta):
     by_hand = epsilon_by_hand(noise, q, n_steps, delta)
     # The orders differ: opacus has tenths below 11, and not all of the large ones.
     assert by_opacus == pytest.approx(by_hand, rel=0.01)
+
+
+@pytest.mark.parametrize(
+    "noise, rate",
+    # Series of one block of terms, of several and, where both sides are alike, of thousands.
+    [(1.1, 0.004), (0.02, 0.3), (2.0, 0.1), (1e6, 0.999), (0.5, 0.3), (20.0, 0.5)],
+)
+def test_divergences_of_a_step_are_those_of_opacus_to_the_last_bit(noise, rate):
+    expected = compute_rdp(q=rate, noise_multiplier=noise, steps=1, orders=accountant._ORDERS)
+    np.testing.assert_array_equal(compute_divergences([(noise, rate, 1)]), expected)
 
 
 def test_published_costs():
@@ -111,11 +126,11 @@ def test_the_same_steps_are_counted_once(monkeypatch):
     steps = (1.5, 0.2, 12)
     epsilons = [spent_epsilon([steps], 1e-4, name) for name in ("rdp", "prv")]
 
-    def refuse(**settings):
+    def refuse(*args, **settings):
         raise AssertionError("another accountant")
 
     monkeypatch.setattr("opacus.accountants.create_accountant", refuse)
-    monkeypatch.setattr("opacus.accountants.analysis.rdp.compute_rdp", refuse)
+    monkeypatch.setattr(accountant, "_sum_whole_orders", refuse)
     assert [spent_epsilon([steps], 1e-4, name) for name in ("rdp", "prv")] == epsilons
     assert spent_epsilon([steps], 2e-4, "rdp") < epsilons[0]
     with pytest.raises(AssertionError, match="another accountant"):
