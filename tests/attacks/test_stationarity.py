@@ -129,6 +129,11 @@ def test_expected_auc_is_that_of_right_probabilities():
     assert abs(np.mean(aucs) - expect_auc(p)) < 4 * np.std(aucs) / np.sqrt(60)
 
 
+@pytest.mark.parametrize("sure", [0.0, 1.0])
+def test_probabilities_that_are_all_0_or_all_1_tell_nobody_apart(sure):
+    assert expect_auc(np.full(3, sure)) == 0.5
+
+
 @pytest.mark.usefixtures("quick_audits")
 def test_an_audit_runs_it_and_says_of_which_models_it_does_not():
     member = draw_half(5)
