@@ -51,8 +51,8 @@ def test_the_accountant_agrees_with_the_formula(noise, q, n_steps, delta):
 
 @pytest.mark.parametrize(
     "noise, rate",
-    # Series of one block of terms, of several and, where both sides are alike, of thousands.
-    [(1.1, 0.004), (0.02, 0.3), (2.0, 0.1), (1e6, 0.999), (0.5, 0.3), (20.0, 0.5)],
+    # Series of one block of terms, of little and much noise, and of thousands of terms.
+    [(1.1, 0.004), (0.02, 0.3), (1e6, 0.999), (0.5, 0.3)],
 )
 def test_divergences_of_a_step_are_those_of_opacus_to_the_last_bit(noise, rate):
     expected = compute_rdp(q=rate, noise_multiplier=noise, steps=1, orders=accountant._ORDERS)
