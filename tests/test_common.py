@@ -390,6 +390,7 @@ CHECKS_OF_A_CLASS = {
         *("refuses_bad_membership", "refuses_no_membership"),
         *("clones", "spares_fitted_models", "fit_returns_self", "fit_keeps_parameters"),
         *("leaves_its_input_alone", "pickles", "scoring_keeps_its_state"),
+        "fit_is_idempotent",  # for all settings a part of forgets_earlier_fits
     )
 }
 # What hangs on fit and get_params, which all classes inherit, is quick for the first of each kind
@@ -642,6 +643,8 @@ EXAMPLES["LeaveOneOutLeakage"] = LeaveOneOutLeakage(LogisticRegression())
 EXAMPLES["NonSphericalGaussianMechanism"] = NonSphericalGaussianMechanism(widths=1.0)
 EXAMPLES["SyntheticDistance"] = SyntheticDistance(KernelDensity())
 # The number of sub-models is no part of the contract, and the default takes many times as long.
+EXAMPLES["LabelAudit"] = LabelAudit(GaussianNB())
+EXAMPLES["WorstCaseVulnerability"] = WorstCaseVulnerability(n_permutations=5)
 EXAMPLES["EpsilonAudit"] = EpsilonAudit(GaussianNB(), n_trials=4)
 EXAMPLES["SELENADefense"].set_params(estimator=GaussianNB(), n_estimators=2, n_left_out=1)
 EXAMPLES["SoftLabelDefense"].set_params(estimator=GaussianNB(), n_estimators=4, n_left_out=2)

@@ -77,10 +77,10 @@ def make_net():
 
 
 MODELS = {
-    "forest": lambda: RandomForestClassifier(5, random_state=0),
+    "forest": lambda: RandomForestClassifier(2, random_state=0),
     "margins": lambda: LinearSVC(random_state=0),
     "logistic": LogisticRegression,
-    "forest of values": lambda: RandomForestRegressor(5, random_state=0),
+    "forest of values": lambda: RandomForestRegressor(2, random_state=0),
     "perceptron": lambda: MLPClassifier((4,), solver="lbfgs", max_iter=50, random_state=0),
     "net": make_net,
     "labels": LabelsOnly,

@@ -4,7 +4,6 @@ import importlib.util
 import inspect
 import random
 from numbers import Real
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -53,6 +52,7 @@ from skmia.synthetic import (
     SinglingOutRisk,
 )
 from skmia.victims import FunctionClassifier
+from tests import test_common as common
 
 pytestmark = [
     pytest.mark.contract,
@@ -60,10 +60,8 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore::skmia.exceptions.PrivacyWarning"),
 ]
 
-# How the estimators of the common tests are made.
-_SPEC = importlib.util.spec_from_file_location("common", Path(__file__).parent / "test_common.py")
-common = importlib.util.module_from_spec(_SPEC)
-_SPEC.loader.exec_module(common)
+# How the estimators of the common tests are made, and with how few trees and queries.
+few_trees = common.few_trees
 CLASSIFIER, NET, TREE = common.CLASSIFIER, common.NET, common.TREE
 
 # How each estimator is fitted: arguments of a first fit and of a second one on other data.
@@ -196,7 +194,7 @@ def test_every_public_estimator_is_interrupted():
     assert found.keys() - OTHERS == {type(one).__name__ for one, _ in FITS}
 
 
-@pytest.mark.usefixtures("quick_audits", "quick_tables")
+@pytest.mark.usefixtures("quick_tables")
 @each
 def test_an_interruption_leaves_the_fit_before(estimator, fits):
     (first, second), fitted = fits, clone(estimator).fit(*fits[0])
@@ -206,14 +204,14 @@ def test_an_interruption_leaves_the_fit_before(estimator, fits):
 
 
 @pytest.mark.slow  # the quick tests interrupt it at its end, and a first fit anywhere
-@pytest.mark.usefixtures("quick_audits", "quick_tables")
+@pytest.mark.usefixtures("quick_tables")
 @each
 def test_an_interruption_anywhere_leaves_the_fit_before(estimator, fits):
     (first, second), fitted = fits, clone(estimator).fit(*fits[0])
     assert_interruptions_leave(fitted, lambda one: one.fit(*second), first[0])
 
 
-@pytest.mark.usefixtures("quick_audits", "quick_tables")
+@pytest.mark.usefixtures("quick_tables")
 @each
 def test_a_fit_changes_no_parameter_and_leaves_nothing_of_the_fit_before(estimator, fits):
     (first, second), fitted = fits, clone(estimator)
@@ -234,7 +232,7 @@ def is_like_others(estimator):
     return isinstance(estimator, BaseAttack) and not isinstance(estimator, LiRA)
 
 
-@pytest.mark.usefixtures("quick_audits", "quick_tables")
+@pytest.mark.usefixtures("quick_tables")
 @pytest.mark.parametrize(
     "estimator, fits",
     [

@@ -78,6 +78,8 @@ def _as_changeable(value):
 
 def is_fitted(value):
     """Return whether a model is fitted; an object without ``fit`` counts as fitted."""
+    while isinstance(value, FrozenEstimator):  # whose tags are a deep copy
+        value = value.estimator
     try:
         check_is_fitted(value)
     except NotFittedError:

@@ -119,10 +119,11 @@ def choose_offset(ratios, prior):
 def expect_auc(posterior):
     """Return the AUC that probabilities of membership would have if they were right.
 
-    Ties count half.
+    Ties count half. Probabilities that are all 0, or all 1, are one tie.
     """
     _, place = np.unique(posterior, return_inverse=True)
     members = np.bincount(place, posterior)
     others = np.bincount(place, 1 - posterior)
     below = np.cumsum(others) - others / 2
-    return float(members @ below / (members.sum() * others.sum()))
+    n_pairs = members.sum() * others.sum()
+    return float(members @ below / n_pairs) if n_pairs else 0.5

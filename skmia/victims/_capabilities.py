@@ -32,7 +32,7 @@ def get_wrapped_step(model):
 
 def get_kind(model):
     """Return the kind of the :class:`~skmia.Outputs` that a model gives, fitted or not."""
-    if is_regressor(model):
+    if is_regressor(unwrap(model)):  # the tags of a frozen one are a deep copy
         return "value"
     if answers_queries(get_wrapped_step(model)):
         return get_wrapped_step(model).kind

@@ -97,4 +97,4 @@ def large_world(draw_world):
 @pytest.fixture(scope="session")
 def known_world(draw_world):
     """A normal world of many records, with enough models for their laws to be known."""
-    return draw_world(n_records=20_000, n_models=256, shift=1.5, std=1.0)
+    return draw_world(n_records=8000, n_models=256, shift=1.5, std=1.0)

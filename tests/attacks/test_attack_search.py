@@ -54,12 +54,12 @@ def test_12_settings_in_3_folds_fit_no_model_and_copy_no_pool():
     members = records[membership == 1]
     tree = CountedTree(min_samples_leaf=2, random_state=0)
     victim = FrozenEstimator(tree.fit(members.X, members.y))
-    pool = ShadowPool(tree, 16, random_state=0).fit(records)
+    pool = ShadowPool(tree, 8, random_state=0).fit(records)
     n_fits, signals = CountedTree.n_fits, pool.signals_.copy()
     search = GridSearchCV(LiRA(victim, FrozenEstimator(pool)), SETTINGS, cv=3, scoring="roc_auc")
     search.fit(records, membership)
     assert len(search.cv_results_["params"]) == 12
-    assert CountedTree.n_fits == n_fits == 17
+    assert CountedTree.n_fits == n_fits == 9
     assert search.best_estimator_.pool_ is pool
     np.testing.assert_array_equal(pool.signals_, signals)
     assert search.best_score_ > 0.7

@@ -8,6 +8,7 @@ import pytest
 from cells import slow_but
 from scipy import sparse
 from sklearn.base import clone
+from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.exceptions import NotFittedError
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LinearRegression, LogisticRegression
@@ -26,6 +27,13 @@ Y = RNG.integers(2, size=300)
 RECORDS = Records(X, Y)
 VICTIM = FrozenEstimator(LogisticRegression().fit(X, Y))
 CRITERIA = ("loss", "softmax", "accuracy", "gradient")
+
+
+@pytest.fixture(autouse=True)
+def fewer_trees(monkeypatch):
+    """Let the baseline, which no victim changes, boost a tenth of the trees."""
+    boosting = "skmia.attacks._attribute.HistGradientBoostingClassifier"
+    monkeypatch.setattr(boosting, lambda max_iter: HistGradientBoostingClassifier(max_iter=5))
 
 
 def complete(row, value):

@@ -86,7 +86,7 @@ def test_layers_that_are_not_there_are_refused(victim, layers, message):
 
 @pytest.mark.parametrize(
     "attack",
-    [GradientAttack(), GradientAttack(wrt="inputs"), EnsembleAttack(max_iter=30)],
+    [GradientAttack(), GradientAttack(wrt="inputs"), EnsembleAttack(max_iter=30, cv=2)],
     ids=["gradient w", "gradient x", "ensemble"],
 )
 def test_members_of_an_overfit_victim_are_found(victim, attack):
@@ -97,7 +97,7 @@ def test_members_of_an_overfit_victim_are_found(victim, attack):
 @pytest.mark.parametrize(
     "attack",
     [
-        LayerOutputsAttack(attack_estimator=LogisticRegression(max_iter=5000)),
+        LayerOutputsAttack(attack_estimator=LogisticRegression(max_iter=5000), cv=2),
         MahalanobisAttack(),
         FisherRaoAttack(layers=["hidden_1"], cv=2, max_iter=30),
     ],

@@ -52,18 +52,18 @@ def test_the_query_lies_between_the_boundaries_of_both_kinds_of_models():
     models = [make_step(at) for at in (0.0, 0.0, 1.0, 1.0)]
     inside = np.array([[1, 0], [1, 1], [0, 0], [0, 1]], dtype=bool)
     pool = FrozenEstimator(ShadowPool.from_models(models, inside, records, store="models"))
-    attack = OneQueryAttack(FrozenEstimator(models[0]), pool, penalty=0.0, n_steps=100).fit(records)
+    attack = OneQueryAttack(FrozenEstimator(models[0]), pool, penalty=0.0, n_steps=50).fit(records)
     query = attack.make_queries(records)[0, 0]
     # By symmetry the sum of the two losses is least in the middle, at every unit of the margin.
     assert query == pytest.approx(0.5, abs=0.15)
     for victim, expected in ((models[1], 1.0), (models[2], 0.0)):
-        asked = OneQueryAttack(FrozenEstimator(victim), pool, penalty=0.0, n_steps=100)
+        asked = OneQueryAttack(FrozenEstimator(victim), pool, penalty=0.0, n_steps=50)
         assert asked.fit(records).score_samples(records)[0] == expected
 
 
 def test_one_label_tells_more_than_the_label_of_the_record(problem):
     pool, records, membership = problem
-    aucs, settings = [], {"n_steps": 30}
+    aucs, settings = [], {"n_steps": 20}
     for seed in range(3):
         drawn = np.random.default_rng(seed).permutation(membership)
         victim = FrozenEstimator(fit_net(records[drawn == 1]))

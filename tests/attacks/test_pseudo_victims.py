@@ -54,9 +54,17 @@ def score_both_ways(attack, world, models):
     return got, expected
 
 
-@pytest.mark.parametrize("attack", ATTACKS, ids=str)
-@pytest.mark.parametrize("design, n_models", [(paired, 20), (balanced, 20), (single, 21)])
-@pytest.mark.parametrize("chosen", ["all", "some"])
+DESIGNS = [(paired, 20), (balanced, 20), (single, 21)]
+# Each attack meets each design, and each design all models and some of them.
+PASSES = [
+    pytest.param(*given, marks=[pytest.mark.slow] * ((i + j + k) % 2))
+    for i, attack in enumerate(ATTACKS)
+    for j, (design, n_models) in enumerate(DESIGNS)
+    for k, given in enumerate((attack, design, n_models, chosen) for chosen in ("all", "some"))
+]
+
+
+@pytest.mark.parametrize("attack, design, n_models, chosen", PASSES, ids=str)
 def test_scores_of_shadow_models(make_world, monkeypatch, attack, design, n_models, chosen):
     monkeypatch.setattr("skmia._core.pseudo_victims.CACHED", 500)
     monkeypatch.setattr("skmia.base._pool_attack._BLOCK", 20 * n_models)

@@ -84,7 +84,7 @@ def test_rounded_answers_of_a_service_and_records_that_come_later():
     member, later = draw_half(1), np.arange(N) % 4 == 0
     forest = FOREST.fit(X[member], Y[member])
     victim = CallableVictim(lambda rows: forest.predict_proba(rows).round(2), [0, 1])
-    attack = QueriedThresholdAttack(victim, max_queries=4000, random_state=0).fit(RECORDS[~later])
+    attack = QueriedThresholdAttack(victim, max_queries=2500, random_state=0).fit(RECORDS[~later])
     assert attack.explained_ < 0.9  # a quarter of the records is missing
     scores = attack.score_samples(RECORDS[later])
     assert roc_auc_score(member[later], scores) > 0.5 + 3 * 2 * ERROR
@@ -128,7 +128,7 @@ def test_order_does_not_matter_and_regressors_are_attacked():
     member = draw_half(2)
     victim = FrozenEstimator(DecisionTreeRegressor(random_state=0).fit(X[member, :3], X[member, 3]))
     records = Records(X[:, :3], X[:, 3])
-    attack = QueriedThresholdAttack(victim, max_queries=4000, random_state=0)
+    attack = QueriedThresholdAttack(victim, max_queries=2000, random_state=0)
     scores = attack.fit(records).score_samples(records)
     assert roc_auc_score(member, scores) > 0.5 + 4 * ERROR
     again = attack.fit(records[::-1]).score_samples(records)

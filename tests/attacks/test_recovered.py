@@ -78,12 +78,12 @@ def list_coefficients(model):
 @pytest.mark.parametrize("name", sorted({*KINDS} - {"scaled"}))
 def test_answers_hold_the_coefficients(name):
     recipe, kind = KINDS[name]
-    records, member = make_problem(kind, 40)
+    records, member = make_problem(kind, 20, n=200)
     victim = fit(recipe, records, member)
     attack = RecoveredModelAttack(None, recipe, random_state=0).fit(answer(victim, records))
     found = list_coefficients(attack.estimator_)
     np.testing.assert_allclose(found, list_coefficients(victim), atol=1e-6)
-    assert attack.n_queries_ == 400 and 1 <= attack.condition_ < 100 and attack.error_ < 1
+    assert attack.n_queries_ == 200 and 1 <= attack.condition_ < 100 and attack.error_ < 1
 
 
 @pytest.mark.parametrize("data", ["two classes", "three classes"])

@@ -140,7 +140,7 @@ def test_posterior_is_calibrated(draw_pool):
 
 
 def test_prior_shifts_the_log_odds(draw_pool):
-    world = draw_pool(n_records=200)
+    world = draw_pool(n_records=100)
     log_odds = [
         np.log(proba[:, 1] / proba[:, 0])
         for proba in (fit(world, prior=prior).predict_proba(world.records) for prior in (0.5, 0.2))
@@ -149,7 +149,7 @@ def test_prior_shifts_the_log_odds(draw_pool):
 
 
 def test_victims_members_play_no_part(draw_pool):
-    world = draw_pool(n_records=200)
+    world = draw_pool(n_records=100)
     attack = fit(world)
     known = StackedAttack(shadows=FrozenEstimator(world.pool), boosted=False).fit(
         world.records, world.membership
@@ -159,9 +159,9 @@ def test_victims_members_play_no_part(draw_pool):
 
 
 def test_rows_of_the_trees_are_drawn_by_the_seed(draw_pool, monkeypatch):
-    monkeypatch.setattr(_stack_models, "_MOST_ROWS", 500)
+    monkeypatch.setattr(_stack_models, "_MOST_ROWS", 300)
     monkeypatch.setattr(_stack_models, "_LEAST_GAIN", -1.0)  # the trees stay, whatever they gain
-    world = draw_pool(n_records=250)
+    world = draw_pool(n_records=150)
     first, second, other = (
         fit(world, boosted=True, random_state=seed).power_["auc"].to_numpy() for seed in (0, 0, 1)
     )
@@ -171,9 +171,9 @@ def test_rows_of_the_trees_are_drawn_by_the_seed(draw_pool, monkeypatch):
 
 
 def test_permuted_records_have_permuted_scores(draw_pool):
-    world = draw_pool("independent", n_records=200)
+    world = draw_pool("independent", n_records=120)
     attack = fit(world, boosted=True)
-    order = np.random.default_rng(0).permutation(200)
+    order = np.random.default_rng(0).permutation(120)
     again = fit(world._replace(records=world.records[order]), boosted=True)
     expected = attack.score_samples(world.records)[order]
     np.testing.assert_allclose(again.score_samples(world.records[order]), expected, rtol=1e-5)
@@ -325,7 +325,7 @@ def test_weights_of_similar_records_are_computed_once(monkeypatch):
 @pytest.mark.parametrize("shift", [slow(0.0), 1.5])
 def test_strongest_candidate_is_chosen(draw_pool, monkeypatch, shift):
     monkeypatch.setattr(_stack_models, "_LEAST_GAIN", -1.0)
-    world = draw_pool(shift=shift)
+    world = draw_pool(n_records=400, shift=shift)
     attack = fit(world, boosted=True)
     power = attack.power_.set_index("score")["auc"]
     learned = ["logistic regression", "logistic regression + trees"]

@@ -50,18 +50,18 @@ def test_the_query_is_where_models_without_the_record_lose_their_confidence():
     models = [make_step(at) for at in (-1.0, 0.0, 0.0, -1.0)]
     inside = np.array([[1, 0], [0, 0], [0, 0], [1, 1]], dtype=bool)
     pool = FrozenEstimator(ShadowPool.from_models(models, inside, records, store="models"))
-    settings = {"confidence": 0.5, "n_steps": 40, "step_size": 0.1}
+    settings = {"confidence": 0.5, "n_steps": 20, "step_size": 0.2}
     for victim, expected in ((models[0], 1.0), (make_step(0.5), 0.0)):
         attack = TransferredQueryAttack(FrozenEstimator(victim), pool, **settings).fit(records)
-        # The models without the first record have their boundary at 0; a step has a length of 0.1.
-        assert -0.1 - 1e-9 <= attack.make_queries(records)[0, 0] < 0
+        # The models without the first record have their boundary at 0; a step has a length of 0.2.
+        assert -0.2 - 1e-9 <= attack.make_queries(records)[0, 0] < 0
         assert attack.score_samples(records)[0] == expected
 
 
 def test_one_label_is_asked_for_each_record(problem):
     victim, pool, records, _ = problem
     hidden = Counted(victim).fit(records.X, records.y)
-    settings = {"confidence": 0.4, "n_steps": 5, "random_state": 0}
+    settings = {"confidence": 0.4, "n_steps": 2, "random_state": 0}
     attack = TransferredQueryAttack(FrozenEstimator(hidden), pool, **settings).fit(records)
     before = hidden.n_rows if hasattr(hidden, "n_rows") else 0
     scores = attack.score_samples(records)
@@ -72,8 +72,8 @@ def test_one_label_is_asked_for_each_record(problem):
 
 
 def test_members_are_found_at_fewer_false_positives_than_by_correctness(problem, monkeypatch):
-    monkeypatch.setattr(_transferred_query, "_CONFIDENCES", np.arange(1, 10) / 10)
-    monkeypatch.setattr(_transferred_query, "_N_VICTIMS", 3)
+    monkeypatch.setattr(_transferred_query, "_CONFIDENCES", np.arange(2, 10, 2) / 10)
+    monkeypatch.setattr(_transferred_query, "_N_VICTIMS", 2)
     victim, pool, records, membership = problem
     attack = TransferredQueryAttack(victim, pool, target_fpr=0.45, random_state=0).fit(records)
     members, others = (attack.predict(records[membership == side]) for side in (1, 0))

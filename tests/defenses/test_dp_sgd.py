@@ -167,7 +167,7 @@ def test_each_step_is_shown(reduction, divisor):
     def watch(step, noisy_gradient, parameters):
         seen.append((step, noisy_gradient, parameters))
 
-    net = make_net(lr=0.3, batch_size=8, criterion__reduction=reduction)
+    net = make_net(lr=0.3, batch_size=8, max_epochs=1, criterion__reduction=reduction)
     model = DPSGDClassifier(net, noise_multiplier=0.7, noise_seed=0, random_state=0)
     unwatched = weights(model.fit(X, Y))
     model = clone(model).set_params(on_step=watch).fit(X, Y)

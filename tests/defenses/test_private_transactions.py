@@ -23,7 +23,7 @@ Y = (X[:, 0] > 0.5).astype(np.int64)
 
 
 def make_net(n_features, n_classes, **settings):
-    given = {"batch_size": 10, "max_epochs": 3, "train_split": None, "verbose": 0}
+    given = {"batch_size": 20, "max_epochs": 3, "train_split": None, "verbose": 0}
     module = nn.Linear(n_features, n_classes)
     return NeuralNetClassifier(module, criterion=nn.CrossEntropyLoss, **{**given, **settings})
 
