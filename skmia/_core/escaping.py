@@ -1,6 +1,7 @@
 """Foreign text in a terminal, a message or a page."""
 
 import html
+import math
 import re
 
 import numpy as np
@@ -14,12 +15,13 @@ def to_plain(value):
         return [to_plain(item) for item in value]
     if isinstance(value, np.generic):
         value = value.item()
-    if isinstance(value, float) and not np.isfinite(value):
+    if isinstance(value, float) and not math.isfinite(value):
         return None
     if value is None or isinstance(value, int | float):
         return value
     # Surrogates (halves of characters) cannot be encoded in a file and are written as escapes.
-    return str(value).encode("utf-8", "backslashreplace").decode("utf-8")
+    text = str(value)
+    return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 # Control characters (C0, DEL, C1), line separators, marks that change the direction of the text,

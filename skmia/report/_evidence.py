@@ -1,6 +1,5 @@
 """The conclusion that the numbers and checks of an audit support, and how much is found."""
 
-from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -354,14 +353,10 @@ def list_routes(report):
     """The routes of a report that were attacked, the file first, if nothing hinders a verdict."""
     ways = {FILE: report.file, SERVICE: report.service}
     return [
-        found._remember("_route", partial(_make_route, way, found))
+        ReleaseRoute(way, found.level, list_rows(found.results), list_shown(found.grounds))
         for way, found in ways.items()
         if found is not None
     ]
-
-
-def _make_route(way, found):
-    return ReleaseRoute(way, found.level, list_rows(found.results), list_shown(found.grounds))
 
 
 def list_shown(grounds):

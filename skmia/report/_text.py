@@ -11,7 +11,7 @@ from ..disclosure import summarize_policy
 from ..metrics import resolvable_fpr
 from ._captions import caption_counts, caption_intervals, count_mistaken
 from ._evidence import find_worst_group
-from ._measure import CLASS, FEWEST, INTERVAL, NOT_RESOLVABLE, OK, OVERALL, TOO_FEW
+from ._measure import CLASS, FEWEST, INTERVAL, NOT_RESOLVABLE, OK, OVERALL, TOO_FEW, list_rows
 from ._pool_size import describe_growth
 from ._words import format_auc, format_rate
 from ._words import join_names as join_names
@@ -98,10 +98,11 @@ def tabulate_attacks(part):
     """
     names = list(dict.fromkeys(part["attack"]))
     columns = {"attack": [shorten(visible(name), _LONGEST_NAME) for name in names]}
-    for (metric, max_fpr), rows in part.groupby(["metric", "max_fpr"], sort=False, dropna=False):
-        cells = {row["attack"]: format_cell(row) for _, row in rows.iterrows()}
-        columns[column_name(metric, max_fpr)] = [cells[name] for name in names]
-    return columns
+    cells = {}
+    for row in list_rows(part):
+        own = cells.setdefault(column_name(row["metric"], row["max_fpr"]), {})
+        own[row["attack"]] = format_cell(row)
+    return columns | {heading: [own[name] for name in names] for heading, own in cells.items()}
 
 
 def _group_title(part):

@@ -4,7 +4,7 @@ from functools import partial
 
 import numpy as np
 import pytest
-from quick_audits import permute_less, shrink_models
+from quick_audits import count_few, permute_less, shrink_models
 from sklearn.tree import DecisionTreeClassifier
 
 from skmia import Records, audit
@@ -23,6 +23,8 @@ def shrink(patch, n_trees=8):
     """Use small models, and few trees to tell the sides apart without the model."""
     shrink_models(patch)
     permute_less(patch)
+    for place in ("_examine", "checks._control"):
+        patch.setattr(f"skmia.report.{place}.count_permutations", count_few)
     sizes = {0: {"n_estimators": n_trees, "min_samples_leaf": 5}}
     patch.setattr("skmia._core.blind._SIZES_OF_TREES", sizes)
     patch.setattr("skmia.report.checks._record_rates._N_DRAWS", 99)

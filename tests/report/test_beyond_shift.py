@@ -29,7 +29,7 @@ def draw(seed, shift=0.0):
 
 TRAIN, OTHERS, HELD_OUT = draw(0), draw(1), draw(2, shift=0.5)
 RECORDS, MEMBERSHIP = Records.from_sides(TRAIN, HELD_OUT)
-FOREST = RandomForestClassifier(10, min_samples_leaf=2, random_state=0)
+FOREST = RandomForestClassifier(5, min_samples_leaf=2, random_state=0)
 
 
 def run(model, file=False, attacks=None):

@@ -543,7 +543,7 @@ def test_what_the_loss_finds_is_told_with_the_number_of_members():
 
 def make_audit(degrees, **settings):
     """An audit of a model that was trained on other records of the members' year."""
-    X, y = (getattr(make_alike(3000, 20, seed=1)[0], name) for name in "Xy")
+    X, y = (getattr(make_alike(1000, 20, seed=1)[0], name) for name in "Xy")
     records, later = make_turned(1200, 20, degrees)
     victim = DecisionTreeClassifier(max_depth=6, random_state=0).fit(X, y)
     settings = {"attacks": LOSS, "fprs": (0.1,), "random_state": 0} | settings

@@ -9,7 +9,6 @@ import numpy as np
 import pandas as pd
 from scipy import sparse
 from scipy.special import betainc
-from sklearn.utils import gen_batches
 
 from ..._core.containers import find_rows
 from ..._core.metric_inputs import RATE_TOLERANCE, check_finite_vector, check_judged, check_rate
@@ -496,7 +495,7 @@ def _compare_permutations(measured, parts):
     n_labelings, n_numbers = measured.numbers.shape
     best, worst = np.ones((2, n_labelings))
     described, firsts = [], []
-    for block in gen_batches(n_numbers, max(1, _MOST_NUMBERS // n_labelings)):
+    for block in cut(n_numbers, max(1, _MOST_NUMBERS // n_labelings)):
         numbers = np.ascontiguousarray(measured.numbers[:, block].T)
         means, variances = np.nanmean(numbers, axis=1), np.nanvar(numbers, axis=1)
         for place, steps in enumerate(measured.steps[:, block].T, start=block.start):
