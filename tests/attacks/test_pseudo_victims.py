@@ -64,7 +64,9 @@ PASSES = [
 ]
 
 
-@pytest.mark.parametrize("attack, design, n_models, chosen", PASSES, ids=str)
+@pytest.mark.parametrize(
+    "attack, design, n_models, chosen", PASSES, ids=lambda one: getattr(one, "__name__", str(one))
+)
 def test_scores_of_shadow_models(make_world, monkeypatch, attack, design, n_models, chosen):
     monkeypatch.setattr("skmia._core.pseudo_victims.CACHED", 500)
     monkeypatch.setattr("skmia.base._pool_attack._BLOCK", 20 * n_models)
