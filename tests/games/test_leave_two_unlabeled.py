@@ -451,13 +451,18 @@ def test_the_order_of_the_records_is_kept(people):
     assert retraining_oracle(train(Summed(), people), *people, n_rounds=6).accuracy == 1.0
 
 
+def list_thresholds(forest):
+    return [tree.tree_.threshold for tree in forest.estimators_]
+
+
+@pytest.mark.usefixtures("copied_workers")
 def test_the_numbers_are_the_same_for_every_n_jobs(people):
     victim = train(RandomForestClassifier(3, random_state=0, n_jobs=2), people)
     results = [
         retraining_oracle(
             victim,
             *people,
-            parameters=lambda model: [tree.tree_.threshold for tree in model.estimators_],
+            parameters=list_thresholds,
             n_rounds=4,
             n_jobs=n_jobs,
             random_state=0,

@@ -113,6 +113,7 @@ def test_a_candidate_that_failed_is_not_chosen():
         best_below_leakage(0.2)(results)
 
 
+@pytest.mark.usefixtures("copied_workers")
 def test_it_can_be_sent_to_workers():
     scorer = pickle.loads(pickle.dumps(make_leakage_scorer(RECORDS)))
     alone = cross_validate(REMEMBERING, X, Y, cv=FOLDS, scoring=scorer)["test_score"]

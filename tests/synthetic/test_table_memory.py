@@ -26,7 +26,7 @@ LIMITED = """
         return real, held_out, made
 
     CopyTest(random_state=0).fit(*draw_tables(2500))  # what does not grow
-    tables = draw_tables(100_000)
+    tables = draw_tables(50_000)
     pages = int(open("/proc/self/statm").read().split()[0])
     most = pages * resource.getpagesize() + 10 * tables[0].nbytes
     resource.setrlimit(resource.RLIMIT_AS, (most, resource.RLIM_INFINITY))
