@@ -3,6 +3,7 @@
 import gc
 import os
 import random
+import shutil
 import sys
 from pathlib import Path
 
@@ -95,6 +96,22 @@ def copied_workers():
 
     with joblib.parallel_config("multiprocessing"):
         yield
+
+
+@pytest.fixture(scope="module")
+def browser():
+    """A browser without a window; where there is a build without one, that takes half as long."""
+    playwright = pytest.importorskip("playwright.sync_api")
+    names = ("chromium-headless-shell", "chromium", "chromium-browser")
+    path = next(filter(None, map(shutil.which, names)), None)
+    if path is None:
+        pytest.skip("no chromium on this machine")
+    with playwright.sync_playwright() as started:
+        browser = started.chromium.launch(
+            executable_path=path, args=["--no-sandbox", "--disable-gpu"]
+        )
+        yield browser
+        browser.close()
 
 
 @pytest.fixture(scope="session")

@@ -283,21 +283,7 @@ def test_a_release_as_recommended_needs_no_reason_why():
         decide(document)
 
 
-CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser"))), None)
 TYPED = "{:02d} A text of eighty characters, as people type it into the lines of such sheets."
-
-
-@pytest.fixture(scope="module")
-def browser():
-    playwright = pytest.importorskip("playwright.sync_api")
-    if CHROMIUM is None:
-        pytest.skip("no chromium on this machine")
-    with playwright.sync_playwright() as started:
-        browser = started.chromium.launch(
-            executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu"]
-        )
-        yield browser
-        browser.close()
 
 
 @pytest.fixture(scope="module")

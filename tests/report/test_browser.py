@@ -4,7 +4,6 @@ Pictures of it are left in build/screenshots, to be looked at.
 """
 
 import json
-import shutil
 from functools import cache
 from pathlib import Path
 
@@ -24,9 +23,6 @@ from skmia.report._page import render_audit
 from skmia.synthetic import audit_table
 
 pytest.importorskip("jinja2")
-playwright = pytest.importorskip("playwright.sync_api")
-CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser"))), None)
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no chromium on this machine")
 SCREENSHOTS = Path(__file__).parents[2] / "build" / "screenshots"
 LEVELS = ("severe", "clear", "slight", "none", "unknown")
 NAMES = ["\u202egnitic", "\u05d0\u05d1\u05d2", "a\n\x1b[2J<script>window.ran = true</script>"]
@@ -37,16 +33,6 @@ def small_models_of_tables():
     with pytest.MonkeyPatch.context() as patch:
         shrink_models_of_tables(patch)
         yield
-
-
-@pytest.fixture(scope="module")
-def browser():
-    with playwright.sync_playwright() as started:
-        browser = started.chromium.launch(
-            executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu"]
-        )
-        yield browser
-        browser.close()
 
 
 @pytest.fixture(scope="module")
