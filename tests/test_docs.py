@@ -136,6 +136,7 @@ def test_blocks_of_a_page_are_formatted_as_code(tmp_path):
     ]
 
 
+@pytest.mark.usefixtures("copied_workers")
 def test_readme_shows_what_its_code_gives(tmp_path, monkeypatch):
     pytest.importorskip("jinja2")
     monkeypatch.chdir(tmp_path)
