@@ -1,7 +1,6 @@
 """What every test gets: seeds, no window, no figure left open, and the folder of the real data."""
 
 import gc
-import itertools
 import os
 import random
 import shutil
@@ -58,15 +57,11 @@ def pytest_runtest_setup():
     seed_what_has_no_seed()
 
 
-_modules = itertools.count()
-
-
 @pytest.fixture(autouse=True, scope="module")
 def leave_what_lasts_out_of_the_search_for_garbage():
     """Modules and results stay, and statsmodels, joblib and a lack of memory search often."""
-    if next(_modules) % 4 == 0:
-        gc.collect()
-        gc.freeze()
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(autouse=True)
