@@ -260,6 +260,7 @@ def test_a_class_that_marginals_do_not_reach_is_reported():
     assert synthesizer.n_queries_ == 100 == sum(victim.sizes)
     assert synthesizer.report_.loc["c", "n_made"] == 0
     assert synthesizer.report_["n_made"].sum() == len(made) == 100
+    assert_array_equal(synthesizer.report_["n_queries"], synthesizer.report_["n_made"])
 
 
 def test_a_regressor_gives_values_as_labels():
