@@ -24,7 +24,7 @@ from .._core.numbers import check_number, show
 from .._core.randomness import check_random_state
 from .._core.tradeoff import privacy_profile
 from .._core.types import ArrayLike, Seed
-from ..metrics import clopper_pearson
+from ..metrics import clopper_pearson, compute_auc
 from ._result import (
     GAUSSIAN,
     MULTI_RUN,
@@ -206,16 +206,6 @@ def with_largest(bound):
 
 # Standard errors below one half that an AUC has by chance once in a thousand times.
 _FAR_BELOW = 3.09
-
-
-def compute_auc(coins, scores):
-    """Return the share of pairs of an inside and an outside score in order; equal ones count half.
-
-    Of hundreds of scores, scipy.stats.rankdata takes several times as long.
-    """
-    inside, ordered = scores[coins], np.sort(scores)
-    ranks = (np.searchsorted(ordered, inside) + np.searchsorted(ordered, inside, "right") + 1) / 2
-    return (ranks.mean() - (len(inside) + 1) / 2) / (len(scores) - len(inside))
 
 
 def describe_reversal(bound, found, y_true, y_score, settings):

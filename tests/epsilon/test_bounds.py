@@ -7,13 +7,11 @@ import pytest
 from cells import slow_but
 from draws import few_and_many, most_by_chance
 from scipy.stats import binom, norm
-from sklearn.metrics import roc_auc_score
 from statsmodels.stats.proportion import proportion_confint
 
 from skmia.epsilon.bounds import (
     bayesian_epsilon_interval,
     choose_threshold,
-    compute_auc,
     epsilon_lower_bound,
     epsilon_of_rates,
     gaussian_epsilon,
@@ -422,13 +420,6 @@ def test_bad_settings_are_refused(audit, settings, message):
 def test_a_split_needs_two_runs_of_each_kind(bound):
     with pytest.raises(ValueError, match="2 runs with the canary"):
         bound([1, 0, 0], [1.0, 2.0, 3.0], threshold="split")
-
-
-def test_equal_scores_count_half_in_the_direction():
-    rng = np.random.default_rng(0)
-    coins, scores = rng.random(60) < 0.4, rng.integers(6, size=60) / 2
-    assert compute_auc(coins, scores) == pytest.approx(roc_auc_score(coins, scores), rel=1e-12)
-    assert compute_auc(coins, np.zeros(60)) == 0.5
 
 
 @pytest.mark.parametrize(

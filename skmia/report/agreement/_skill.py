@@ -5,6 +5,8 @@ from typing import NamedTuple
 import numpy as np
 from scipy.stats import rankdata
 
+from ...metrics import placements
+
 # Bounds are one-sided with an error of 1%.
 Z = 2.33
 
@@ -116,10 +118,8 @@ def _measure_rank(values, truth, units, floor):
         if not m or not rest:
             continue
         weight = float(m) * rest
-        members, others = np.sort(values[inside, one]), np.sort(values[~inside, one])
         # Shares of the other side that lie below a record, or above it; ties count half.
-        above = _count_below(values[inside, one], others) / rest
-        below = 1 - _count_below(values[~inside, one], members) / m
+        above, below = placements(inside, values[:, one])
         auc = above.mean()
         total, weights = total + weight * auc, weights + weight
         influence[inside] += weight * (above - auc) / m
@@ -129,11 +129,6 @@ def _measure_rank(values, truth, units, floor):
     return SkillMeasure(
         2 * total / weights - 1, _sum_influence(2 * influence / weights, units, floor)
     )
-
-
-def _count_below(values, ordered):
-    """Return how many of sorted numbers are below each value, (n,); equal ones count half."""
-    return sum(np.searchsorted(ordered, values, side) for side in ("left", "right")) / 2
 
 
 def _measure_kappa(predicted, agree, truth, units, floor):
