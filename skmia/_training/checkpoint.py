@@ -120,10 +120,10 @@ class MemoryCheckpoint:
         return self._models.get(k)
 
     def share(self, name, rows):
-        """Refer to equal arrays of the first models that are held elsewhere, not to copies."""
+        """Refer to arrays of the first models that are held elsewhere, where they are equal."""
         for k, row in enumerate(rows):
-            if k in self._models:
-                kept = self._models[k]
+            kept = self._models.get(k)
+            if kept is not None and np.array_equal(kept.arrays[name], row):
                 self._models[k] = kept._replace(arrays={**kept.arrays, name: row})
 
     def unfinished(self, models):

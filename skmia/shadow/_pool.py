@@ -701,9 +701,8 @@ class ShadowPool(
         return self._memory
 
     def _share(self, checkpoint):
-        """Hold what is kept for a larger pool once, where smoothing has not changed it."""
-        if not self.resolution_.any() and self.joint_residual_ is None:
-            checkpoint.share("raw", np.moveaxis(self.signals_, 2, 0))
+        """Hold what is kept for a larger pool once, where the pool holds the same values."""
+        checkpoint.share("raw", np.moveaxis(self.signals_, 2, 0))
         if self.outputs_ is not None:
             checkpoint.share("outputs", self.outputs_)
 

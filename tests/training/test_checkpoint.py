@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 from sklearn.frozen import FrozenEstimator
-from sklearn.linear_model import LogisticRegression
+from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.naive_bayes import GaussianNB
 from sklearn.tree import DecisionTreeClassifier
 
@@ -255,6 +255,15 @@ def test_a_pool_that_grows_holds_its_signals_once(records, store):
     assert_same(pool, ShadowPool(n_estimators=8, **settings).fit(records))
     assert_same(pool.first(4), ShadowPool(n_estimators=4, **settings).fit(records))
     assert pool.first(8)._memory is None
+
+
+@pytest.mark.parametrize("resolution", ["auto", 0])
+def test_a_pool_of_a_regressor_grows_from_its_residuals_not_from_their_logarithm(resolution):
+    records = Records(np.arange(24.0).reshape(12, 2) % 7, np.arange(12.0) ** 1.5 % 5)
+    settings = {"resolution": resolution, "batched": False, "random_state": 0}
+    pool = ShadowPool(Ridge(), 2, warm_start=True, **settings).fit(records)
+    grown = pool.set_params(n_estimators=4).fit(records)
+    assert_same(grown, ShadowPool(Ridge(), 4, **settings).fit(records))
 
 
 def test_warnings_of_stored_models_are_given_again(records, tmp_path):
