@@ -63,6 +63,21 @@ def number_units(fingerprint, group_by=None):
     return np.unique(component[units], return_inverse=True)[1]
 
 
+def number_sides(units, membership):
+    """Return the side of each unit: 0 for non-members, 1 for members, 2 if it holds both."""
+    size, n_members = np.bincount(units), np.bincount(units, membership)
+    return np.where(n_members == 0, 0, np.where(n_members == size, 1, 2))
+
+
+def spread_over_folds(strata, n_folds, rng):
+    """Return the fold of each unit: those of a stratum are assigned to the folds in turn."""
+    folds = np.empty(len(strata), dtype=int)
+    for stratum in np.unique(strata):
+        units = rng.permutation(np.flatnonzero(strata == stratum))
+        folds[units] = np.arange(len(units)) % n_folds
+    return folds
+
+
 def join_copies(membership, fingerprint):
     """Count a model that was trained on one of several equal records as trained on all of them.
 

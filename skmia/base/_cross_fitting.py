@@ -7,7 +7,7 @@ from scipy.stats import rankdata
 from sklearn.base import clone
 
 from .._core.needs import BOTH, NOBODY
-from .._core.splits import number_units
+from .._core.splits import number_sides, number_units, spread_over_folds
 from ._attack import get_judged
 from ._connect import needs_of, parts_of
 
@@ -88,19 +88,14 @@ def assign_folds(records, membership, seed):
     order = np.argsort(records.fingerprint, kind="stable")
     groups = records.fields.get("group_by")
     units = number_units(records.fingerprint[order], None if groups is None else groups[order])
-    size, n_members = np.bincount(units), np.bincount(units, membership[order])
-    side = np.where(n_members == 0, 0, np.where(n_members == size, 1, 2))  # 2: on both sides
-    fewest = min(np.sum(side == 0), np.sum(side == 1))
+    sides = number_sides(units, membership[order])
+    fewest = min(np.sum(sides == 0), np.sum(sides == 1))
     if fewest < 2:
         raise ValueError(
             "Cross-fitting needs at least two members and two non-members that do not belong "
-            f"together; got {np.sum(side == 1)} and {np.sum(side == 0)}."
+            f"together; got {np.sum(sides == 1)} and {np.sum(sides == 0)}."
         )
-    n_folds, rng = min(_N_FOLDS, fewest), np.random.default_rng(seed)
-    fold = np.empty(len(size), dtype=int)
-    for kind in range(3):
-        rows = rng.permutation(np.flatnonzero(side == kind))
-        fold[rows] = np.arange(len(rows)) % n_folds
+    rng = np.random.default_rng(seed)
     folds = np.empty(len(records), dtype=int)
-    folds[order] = fold[units]
+    folds[order] = spread_over_folds(sides, min(_N_FOLDS, fewest), rng)[units]
     return folds

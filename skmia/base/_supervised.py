@@ -12,6 +12,7 @@ from sklearn.utils import check_random_state
 from .._core.copies import copy_unfitted
 from .._core.randomness import seed_estimator
 from .._core.sklearn import HasMethods, at_least
+from .._core.splits import number_sides, number_units, spread_over_folds
 from .._core.validation import check_outputs_source
 from ._attack import BaseAttack, PosteriorMixin, best_threshold
 
@@ -25,7 +26,7 @@ class SupervisedAttack(BaseAttack):
 
     The score of a record that the attack has learned from would be too optimistic. With
     ``cross_fit=True``, such a record is scored by a model that learned from the other folds; if
-    False, it is refused. Equal records share a fold.
+    False, it is refused. Equal records and records with the same value of group_by share a fold.
 
     A subclass implements ``_collect(records)``, a list of arrays with one row per record;
     ``_learn(collected, membership, seed)``, which returns a model; and
@@ -47,13 +48,15 @@ class SupervisedAttack(BaseAttack):
         self._known, first = np.unique(records.fingerprint, return_index=True)
         n_folds = self.cv if self.cross_fit else 0
         if n_folds:
-            self._check_folds(membership[first])
+            units = number_units(records.fingerprint, records.fields.get("group_by"))
+            sides = number_sides(units, membership)
+            self._check_folds(sides)
         rng = check_random_state(self.random_state)
         seeds = rng.randint(np.iinfo(np.int32).max, size=n_folds + 2)
         collected = self._collect(records)
         self._model = self._learn(collected, membership, seeds[0])
         if self.cross_fit:
-            folds = self._assign_folds(records.fingerprint, membership, first, seeds[1])
+            folds = self._assign_folds(sides, seeds[1])[units]
             self._known_scores = np.empty(len(records))
             for fold, seed in enumerate(seeds[2:]):
                 held = folds == fold
@@ -63,23 +66,22 @@ class SupervisedAttack(BaseAttack):
             self._known_scores = self._judge(self._model, collected)
         self._known_scores = self._known_scores[first]
 
-    def _check_folds(self, membership):
-        """Refuse more folds than there are different members or non-members."""
-        for kind, count in (("members", membership.sum()), ("non-members", (~membership).sum())):
+    def _check_folds(self, sides):
+        """Refuse more folds than there are units of members or of non-members."""
+        for side, kind in ((1, "members"), (0, "non-members")):
+            count = np.isin(sides, (side, 2)).sum()
             if count < self.cv:
                 raise ValueError(
-                    f"Cross-fitting in cv={self.cv} folds needs at least as many {kind}; got "
-                    f"{count}."
+                    f"Cross-fitting in cv={self.cv} folds needs at least as many {kind} that do "
+                    f"not belong together; got {count}."
                 )
 
-    def _assign_folds(self, fingerprint, membership, first, seed):
-        """Return the fold of each record, stratified by membership."""
+    def _assign_folds(self, sides, seed):
+        """Return the fold of each unit, stratified by its side."""
         rng = np.random.RandomState(seed)
-        folds = np.empty(len(first), dtype=int)
-        for bit in (True, False):
-            rows = np.flatnonzero(membership[first] == bit)
-            folds[rng.permutation(rows)] = np.arange(len(rows)) % self.cv
-        return folds[np.searchsorted(self._known, fingerprint)]
+        folds = spread_over_folds(np.array([1, 0, 2])[sides], self.cv, rng)  # members first
+        # From the last fold on, so that one fold never holds all members or all non-members.
+        return np.where(sides == 2, self.cv - 1 - folds, folds)
 
     def _locate_known(self, records):
         """Return the position of each record among the records of ``fit``, -1 for new records."""

@@ -91,9 +91,23 @@ def test_equal_records_share_a_fold():
     assert right.mean() < 0.8
 
 
+def test_records_of_a_person_share_a_fold():
+    person, coin = np.repeat(np.arange(100), 4), np.repeat(COIN[:100], 4)
+    X = np.asarray(NOISE.X)[person] + 1e-6 * RNG.normal(size=(400, 4))
+    records = Records(X, NOISE.y[person], group_by=person)
+    # With another record of the person in the training set a record would be recognized.
+    right = (fit(records, coin).score_samples(records) >= 0.5) == coin
+    assert right.mean() < 0.8
+
+
 def test_too_few_records_for_the_folds():
-    with pytest.raises(ValueError, match="cv=5 folds needs at least as many members; got 3"):
+    words = "cv=5 folds needs at least as many members that do not belong together; got 3"
+    with pytest.raises(ValueError, match=words):
         fit(NOISE[:40], (np.arange(40) < 3).astype(int))
+    fit(NOISE[:40], (np.arange(40) < 5).astype(int))
+    with pytest.raises(ValueError, match=words):  # five members of three people
+        people = np.append([0, 0, 1, 1, 2], np.arange(5, 40))
+        fit(NOISE[:40].with_fields(group_by=people), (np.arange(40) < 5).astype(int))
 
 
 def test_no_memory_is_asked_for_more_folds_than_records():

@@ -139,9 +139,15 @@ def locate(*prints):
     return _supervised.SupervisedAttack._locate_known(attack, NS(fingerprint=array(prints)))
 
 
-def check_folds(n_members, n_others, cv=3):
-    membership = np.arange(n_members + n_others) < n_members
-    return tell_refusal(lambda: _supervised.SupervisedAttack._check_folds(NS(cv=cv), membership))
+def check_folds(n_members, n_others, n_both=0, cv=3):
+    sides = np.repeat([1, 0, 2], [n_members, n_others, n_both])
+    return tell_refusal(lambda: _supervised.SupervisedAttack._check_folds(NS(cv=cv), sides))
+
+
+def assign_units(sides, cv=2):
+    """Assign units to folds; return the sides of each fold."""
+    folds = _supervised.SupervisedAttack._assign_folds(NS(cv=cv), array(sides), 0)
+    return [sorted(array(sides)[folds == fold].tolist()) for fold in range(cv)]
 
 
 def part(access=(), **parameters):
@@ -257,14 +263,13 @@ ANSWERS = {
     _supervised: [
         (lambda: locate(5, 2, 7, 9, 99), [1, 0, -1, 2, -1]),
         (lambda: check_folds(3, 3), None),
-        (
-            lambda: check_folds(2, 3),
-            "Cross-fitting in cv=3 folds needs at least as many members; got 2.",
-        ),
-        (
-            lambda: check_folds(3, 2),
-            "Cross-fitting in cv=3 folds needs at least as many non-members; got 2.",
-        ),
+        (lambda: check_folds(2, 3)[46:], "many members that do not belong together; got 2."),
+        (lambda: check_folds(3, 2)[46:], "many non-members that do not belong together; got 2."),
+        (lambda: check_folds(2, 1, 2), None),
+        (lambda: check_folds(1, 3, 1)[-6:], "got 2."),
+        (lambda: assign_units([1, 1, 1, 0, 0]), [[0, 1, 1], [0, 1]]),
+        (lambda: assign_units([1, 0, 2]), [[0, 1], [2]]),
+        (lambda: assign_units([2, 2, 2, 2, 1, 0], cv=3), [[0, 1, 2], [2], [2, 2]]),
     ],
     _connect: [
         (lambda: _connect.is_open(part(a=None), "a"), True),
