@@ -123,6 +123,36 @@ def test_ties_first_and_last():
     assert last.exposure("pin 0000") == 0
 
 
+@pytest.mark.parametrize("method", ["tree", "list", "function"])
+def test_ties_are_those_of_exact_arithmetic_whatever_the_order_of_the_terms(method):
+    class Bag:
+        def next_log_proba(self, prefixes):
+            return np.log(np.tile(np.arange(1, 5) / 10, (len(prefixes), 1)))
+
+    def sum_backwards(sequences):
+        return -np.log2((sequences[:, ::-1] + 1) / 10).cumsum(axis=1)[:, -1]
+
+    space = CanaryFormat("######", "0123", alphabet="0123")
+    rows = space.candidates()
+    model = sum_backwards if method == "function" else Bag()
+    candidates = rows if method == "list" else space
+    first, last = (Exposure(model, candidates, ties=ties).fit() for ties in ("first", "last"))
+    products = np.prod(rows + 1, axis=1)  # 10^6 times the probability
+    assert len(np.unique(first.log_perplexities_)) > len(np.unique(products))
+    assert_array_equal(first.rank(rows), [1 + (products > own).sum() for own in products])
+    assert_array_equal(last.rank(rows), [(products >= own).sum() for own in products])
+
+
+def test_a_sample_counts_candidates_that_tie_with_the_canary():
+    def bits(sequences):
+        return np.where(sequences[:, 0] < 5, 10.0, np.where(sequences[:, 0] < 9, 10 + 1e-14, 10.1))
+
+    settings = {"method": "sampling", "n_samples": 100, "random_state": 0}
+    exposure = Exposure(bits, CanaryFormat("##", "0123456789", alphabet="0123456789"), **settings)
+    count = (exposure.fit().log_perplexities_ < 10.05).sum()
+    assert exposure.exposure("00") == exposure.exposure("80") == -np.log2(count / 100)
+
+
 def test_ranks_do_not_hang_on_the_last_digit_of_an_answer():
     class Unsteady(RandomModel):
         """Answers that depend a little on who else is asked about, as those of nets do."""

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from by_hand import expect_answers, tell_refusal
 from defaults import compare_defaults_of
-from numpy import array, nan
+from numpy import array, inf, nan
 
 from skmia.memorization import _exposure, _model, _texts, _torch, _victims
 
@@ -52,6 +52,10 @@ ANSWERS = {
             "(2,) with NaN.",
         ),
         (lambda: _exposure.measure_all(lambda rows: rows[:, 0] * 0.5, listed), [0.5, 1.5, 1.5]),
+        (
+            lambda: _exposure.bound_rounding(array([0.0, 6.0, -6.0, inf, -inf]), 2) * 2.0**52,
+            [8.0, 32.0, 32.0, 0.0, 0.0],
+        ),
         (lambda: _exposure._log_density(array([0.0, 1.0]), 0.0), [-0.918938533, -1.41893853]),
         (lambda: _exposure._hazard(array([0.0])), [0.797884561]),
     ],
