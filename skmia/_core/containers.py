@@ -337,6 +337,17 @@ def is_frame(X):
     return isinstance(X, pd.DataFrame)
 
 
+def frame_to_numpy(X):
+    """Return the values of a DataFrame; a bool beside other numbers is a number, not an object."""
+    values = X.to_numpy()
+    are_numbers = all(pd.api.types.is_numeric_dtype(dtype) for dtype in X.dtypes)
+    if values.dtype != object or not are_numbers or X.isna().any(axis=None):
+        return values
+    # The type that scikit-learn takes; nullable columns become floats there.
+    kinds = [dtype if isinstance(dtype, np.dtype) else np.float64 for dtype in X.dtypes]
+    return X.to_numpy(dtype=np.result_type(*kinds))
+
+
 def as_foreign(X):
     """Return a table of a library other than pandas as narwhals sees it, None for anything else."""
     known = np.ndarray | pd.DataFrame | LazyRows | list | tuple | None

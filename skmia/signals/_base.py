@@ -2,10 +2,11 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any, Literal, Self
 
 import numpy as np
+import pandas as pd
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
@@ -199,6 +200,14 @@ _METHODS = {
 }
 
 
+def _as_tuple(values):
+    """Return a list or an array as a tuple, of tuples if it has several dimensions."""
+    if not isinstance(values, list | np.ndarray | pd.Series):
+        return values
+    values = values if isinstance(values, list) else values.tolist()
+    return tuple(map(_as_tuple, values)) if isinstance(values, list) else values
+
+
 class Signal(ABC):
     """Signal of membership: one number per record, higher means more likely a member.
 
@@ -223,6 +232,11 @@ class Signal(ABC):
 
     # How infinite values are made finite before moments over shadow models are computed.
     _smoothing = Unsmoothed
+
+    def __post_init__(self):
+        """Hold lists and arrays of a dataclass as tuples, which are values and have a hash."""
+        for field in fields(self):
+            object.__setattr__(self, field.name, _as_tuple(getattr(self, field.name)))
 
     @abstractmethod
     def of(self, victim: BaseEstimator | None, records: Records) -> np.ndarray:

@@ -324,6 +324,7 @@ class BoundaryDistance(VictimSignal):
         check_scale(self.scale)
         check_count(self.max_queries, "max_queries", low=150)
         check_seed(self.random_state)
+        super().__post_init__()
 
     def _inspect(self, victim, records):
         return self._search(victim, records).distance
@@ -509,6 +510,7 @@ class AdversarialDistance(VictimSignal):
             check_bounds(self.bounds)
         check_count(self.n_steps, "n_steps")
         check_count(self.n_rounds, "n_rounds")
+        super().__post_init__()
 
     @property
     def name(self) -> str:  # type: ignore[override]

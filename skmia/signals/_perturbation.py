@@ -9,7 +9,13 @@ import pandas as pd
 from scipy import sparse
 from sklearn.utils import gen_batches
 
-from .._core.containers import is_frame, is_tensor, refuse_foreign_table, to_numpy
+from .._core.containers import (
+    frame_to_numpy,
+    is_frame,
+    is_tensor,
+    refuse_foreign_table,
+    to_numpy,
+)
 from .._core.metric_inputs import check_option
 from .._core.numbers import SMALLEST, check_count, check_number, check_numbers, show, to_array
 from .._core.query import query_victim
@@ -29,9 +35,9 @@ def as_rows_of_numbers(X, who):
         return to_numpy(X), lambda values: X.new_tensor(values)
     if is_frame(X):
         for name, dtype in X.dtypes.items():
-            if not pd.api.types.is_numeric_dtype(dtype):
+            if not pd.api.types.is_numeric_dtype(dtype) or dtype.kind == "c":
                 raise ValueError(f"{changes}; {name!r} holds no numbers.")
-        values = X.to_numpy()
+        values = frame_to_numpy(X)
         if values.dtype.kind not in "biuf":
             raise ValueError(f"{changes}; some of X are missing.")
         return values, lambda values: pd.DataFrame(values, columns=X.columns)
@@ -251,6 +257,7 @@ class LabelRobustness(VictimSignal):
                     "magnitudes must be numbers above 0, probabilities for flips and swaps; "
                     f"got {show(self.magnitudes)}."
                 )
+        super().__post_init__()
 
     def _inspect(self, victim, records):
         share = is_right(victim, records.X, records.y, f"Signal {self.name!r}").astype(float)

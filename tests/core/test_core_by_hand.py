@@ -53,6 +53,23 @@ from skmia._core import (
 )
 from skmia._core.pages import curves
 
+COLUMNS = [
+    [[True, False]],
+    [[True, False], np.float32([0.5, 2.0])],
+    [[True, False], [0.5, 2.0]],
+    [[True, False], pd.array([1, 2], "Int64")],
+    [[True, False], pd.array([1, None], "Int64")],
+    [[True, False], [0.5, nan]],
+    [[True, False], ["a", "b"]],
+]
+
+
+def name_types(*columns):
+    """Return the type of the values of a table with these columns."""
+    table = pd.DataFrame({str(k): column for k, column in enumerate(columns)})
+    return containers.frame_to_numpy(table).dtype.name
+
+
 # Of each module: calls and answers. Whatever may be equal differs, and each branch decides once.
 ANSWERS = {
     text: [
@@ -545,6 +562,10 @@ ANSWERS = {
     containers: [
         (lambda: containers.describe_container(np.zeros((2, 3))), "ndarray(2, 3), float64"),
         (lambda: containers.describe_container(pd.DataFrame({"a": [1]})), "DataFrame(1, 1)"),
+        (
+            lambda: [name_types(*columns) for columns in COLUMNS],
+            ["bool", "float32", "float64", "float64", "object", "object", "object"],
+        ),
         (
             lambda: containers.align_columns(
                 pd.DataFrame({"a": [1], "b": [2]}), pd.DataFrame({"b": [3], "a": [4]})

@@ -12,11 +12,15 @@ from scipy.special import expit
 
 from skmia import Outputs, Records
 from skmia.signals import (
+    AdversarialDistance,
+    BoundaryDistance,
     Confidence,
     Correctness,
     Hinge,
+    LabelRobustness,
     LogResidual,
     Loss,
+    OrientedPrediction,
     ScaledLogit,
     _base,
     _boundary,
@@ -107,6 +111,19 @@ def orient(sign):
     return found and (found.edges, found.directions, found.is_log)
 
 
+HELD_AS_LISTS = [
+    BoundaryDistance([1.0, 2.0]),
+    LabelRobustness(magnitudes=array([0.5, 1.0]), scale=pd.Series([1.0, 2.0])),
+    AdversarialDistance(bounds=[0, 1]),
+    OrientedPrediction([0.0], array([-1.0, 1.0]), is_log=True),
+]
+HELD_AS_TUPLES = [
+    BoundaryDistance((1.0, 2.0)),
+    LabelRobustness(magnitudes=(0.5, 1.0), scale=(1.0, 2.0)),
+    AdversarialDistance(bounds=(0, 1)),
+    OrientedPrediction((0.0,), (-1.0, 1.0), is_log=True),
+]
+
 # Of each module: calls and answers. Whatever may be equal differs, and each branch decides once.
 ANSWERS = {
     _base: [
@@ -147,6 +164,10 @@ ANSWERS = {
             "shape (2,).",
         ),
         (lambda: check(VALUES, [1, 2], Hinge())[:22], "Signal 'hinge' needs p"),
+        (lambda: [hash(one) for one in HELD_AS_LISTS], [hash(one) for one in HELD_AS_TUPLES]),
+        (lambda: HELD_AS_LISTS == HELD_AS_TUPLES, True),
+        (lambda: BoundaryDistance(array(2.0)) == BoundaryDistance(2.0), True),
+        (lambda: BoundaryDistance(array([[1.0, 2.0]])).scale[0][1], 2.0),
     ],
     _confidence: [
         (lambda: _confidence.sigmoid(array([0.0, LOG(3.0), -800.0, 800.0])), [0.5, 0.75, 0.0, 1.0]),
@@ -185,6 +206,14 @@ ANSWERS = {
                 pd.DataFrame({"a": pd.array([1, None], dtype="Int64"), "b": [True, False]})
             ),
             "It changes every feature by a number; some of X are missing.",
+        ),
+        (
+            lambda: rows_of_numbers(pd.DataFrame({"a": [1.5, 2], "b": [True, False]})),
+            ([[1.5, 1.0], [2.0, 0.0]], "DataFrame"),
+        ),
+        (
+            lambda: rows_of_numbers(pd.DataFrame({"a": [1j]})),
+            "It changes every feature by a number; 'a' holds no numbers.",
         ),
         (
             lambda: rows_of_numbers(array([["a"]]))[:55],

@@ -201,7 +201,22 @@ ANSWERS = {
         (lambda: design.are_too_large(array([1e200, 1.0])), True),
         (lambda: design.are_too_large(array([1e150, 1.0])), False),
         (lambda: design.are_too_large(array([1, 2])), False),
+        (lambda: design.why_not_features(pd.DataFrame({"a": [0.5], "b": [True]})), None),
+        (
+            lambda: design.why_not_features(
+                pd.DataFrame({"a": pd.array([1, None], "Int64"), "b": [True, False]})
+            ),
+            "X holds missing values",
+        ),
         (lambda: design.as_linear_features([[1, 2]]).dtype.str, "<f8"),
+        (
+            lambda: (
+                design.as_linear_features(
+                    pd.DataFrame({"a": np.float32([0.5]), "b": [True]})
+                ).dtype.str
+            ),
+            "<f4",
+        ),
         (lambda: design.as_linear_features(array([[1, 2]], dtype=np.float32)).dtype.str, "<f4"),
         (
             lambda: [

@@ -294,6 +294,9 @@ def test_tables_and_sparse_rows_are_encoded_as_arrays():
     white_box = open_white_box(plain)
     np.testing.assert_array_equal(white_box.encode(pd.DataFrame(X, columns=list("abc"))), X)
     np.testing.assert_array_equal(white_box.encode(sparse.csr_array(X)), X)
+    mixed = pd.DataFrame(X, columns=list("abc")).assign(b=X[:, 1] > 0)
+    white_box = open_white_box(LogisticRegression().fit(mixed, LABELS[2]))
+    np.testing.assert_array_equal(white_box.encode(mixed), mixed.astype(float))
 
 
 def test_sparse_coefficients_are_read():

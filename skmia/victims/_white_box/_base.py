@@ -10,7 +10,14 @@ from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.utils import gen_batches
 
-from ..._core.containers import as_rows, in_memory, is_frame, is_tensor, to_numpy
+from ..._core.containers import (
+    as_rows,
+    frame_to_numpy,
+    in_memory,
+    is_frame,
+    is_tensor,
+    to_numpy,
+)
 from ..._core.error_hints import with_advice
 from ..._core.metric_inputs import check_option
 from ..._core.numbers import as_numbers, show, to_array
@@ -113,7 +120,7 @@ def transform(transformers, X):
     if sparse.issparse(X):
         return X.toarray()
     if is_frame(X):
-        return X.to_numpy()
+        return frame_to_numpy(X)
     return to_numpy(X) if is_tensor(X) else np.asarray(X)
 
 

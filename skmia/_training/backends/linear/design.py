@@ -13,7 +13,14 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, RobustScaler, StandardScaler
 from sklearn.utils.extmath import softmax
 
-from ...._core.containers import is_foreign, is_frame, is_tensor, name_kind, take_rows
+from ...._core.containers import (
+    frame_to_numpy,
+    is_foreign,
+    is_frame,
+    is_tensor,
+    name_kind,
+    take_rows,
+)
 from ...._core.copies import copy_unfitted
 from ...._core.outputs import Outputs
 from ...._core.randomness import seed_estimator
@@ -136,7 +143,7 @@ def why_not_features(X):
     kinds = [dtype.kind for dtype in X.dtypes] if is_frame(X) else [X.dtype.kind]
     if not set(kinds) <= set("biuf"):
         return "X holds values that are not numbers"
-    values = np.asarray(X)
+    values = frame_to_numpy(X) if is_frame(X) else np.asarray(X)
     if values.dtype.kind not in "biuf":
         return "X holds missing values"  # of a nullable column
     if not np.isfinite(values).all():
@@ -155,7 +162,7 @@ def are_too_large(values):
 
 def as_linear_features(X):
     """Return features as an array of the type that scikit-learn would use."""
-    X = np.asarray(X)
+    X = frame_to_numpy(X) if is_frame(X) else np.asarray(X)
     return X if X.dtype in (np.float32, np.float64) else X.astype(np.float64)
 
 
