@@ -32,7 +32,7 @@ def as_rows_of_numbers(X, who):
     if sparse.issparse(X):
         raise ValueError(f"{changes}; X must not be sparse.")
     if is_tensor(X):
-        return to_numpy(X), lambda values: X.new_tensor(values)
+        return to_numpy(X), lambda values: _as_tensor_like(X[:0], values)
     if is_frame(X):
         for name, dtype in X.dtypes.items():
             if not pd.api.types.is_numeric_dtype(dtype) or dtype.kind == "c":
@@ -44,6 +44,12 @@ def as_rows_of_numbers(X, who):
     if X.dtype.kind not in "biuf":
         raise ValueError(f"{changes}; X holds no numbers but {X.dtype}.")
     return X, lambda values: values
+
+
+def _as_tensor_like(X, values):
+    """Return an array as a tensor like X, or of floats if X would cut off fractions."""
+    is_cut = values.dtype.kind == "f" and not X.is_floating_point()
+    return (X.float() if is_cut else X).new_tensor(values)
 
 
 def as_scale(scale, shape, who):

@@ -11,7 +11,7 @@ from sklearn.linear_model import LinearRegression, LogisticRegression
 
 from skmia import Records
 from skmia.attacks import ThresholdAttack
-from skmia.signals import Loss, Merlin, Signals
+from skmia.signals import Loss, Merlin, Signals, _perturbation
 
 RNG = np.random.default_rng(0)
 X, Y = RNG.normal(size=(80, 4)), RNG.integers(2, size=80)
@@ -59,6 +59,17 @@ def test_forms_of_x_give_the_same(monkeypatch):
     np.testing.assert_array_equal(Merlin(20).of(by_name, Records(table, Y)), expected)
     monkeypatch.setattr("skmia.signals._perturbation._ROWS", 200)
     np.testing.assert_array_equal(Merlin(20).of(VICTIM, Records(X, Y)), expected)
+
+
+def test_changes_of_whole_numbers_are_not_cut_off_in_a_tensor():
+    torch = pytest.importorskip("torch")
+    whole = np.round(3 * X).astype(int)
+    merlin = Merlin(20, scale=0.5)  # above the rounding of single precision
+    expected = merlin.of(VICTIM, Records(whole, Y))
+    assert 0 < expected.mean() < 1
+    tensors = Records(torch.tensor(whole), Y)
+    np.testing.assert_array_equal(merlin.of(VICTIM, tensors), expected)
+    assert _perturbation.as_rows_of_numbers(tensors.X, "It")[1](whole).dtype == torch.int64
 
 
 @parametrize_refusals(
