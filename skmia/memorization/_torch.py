@@ -307,7 +307,7 @@ class TransformersModel(TorchSequenceModel):
                 f"input_ids and attention_mask; got {type(model).__name__}."
             )
         _refuse_other_tasks(model)
-        if not use_adapters and _leave_adapters_out(model) is None:
+        if not use_adapters and _find_adapter_switch(model) is None:
             raise ValueError(
                 f"use_adapters=False needs a model with adapters, such as a PeftModel; got "
                 f"{type(model).__name__}. Pass the model before fine-tuning itself."
@@ -412,7 +412,7 @@ class TransformersModel(TorchSequenceModel):
 
     def _forward(self, batch):
         mask = batch.new_ones(batch.shape)
-        with nullcontext() if self.use_adapters else _leave_adapters_out(self.module)():
+        with nullcontext() if self.use_adapters else _without_adapters(self.module):
             return self.module(input_ids=batch, attention_mask=mask)
 
 
@@ -433,22 +433,38 @@ def _refuse_other_tasks(model):
         )
 
 
-def _leave_adapters_out(model):
-    """Return a context in which a model has no adapters, or None if it cannot be had."""
+def _find_adapter_switch(model):
+    """Return a context in which adapters are off, and then on; None if the model has none."""
     if hasattr(model, "disable_adapter"):  # peft
         return model.disable_adapter
     if getattr(model, "_hf_peft_config_loaded", False):  # adapters within transformers
-        return lambda: _without_adapters(model)
+        return lambda: _adapters_off(model)
     return None
 
 
 @contextmanager
-def _without_adapters(model):
+def _adapters_off(model):
     model.disable_adapters()
     try:
         yield
     finally:
         model.enable_adapters()
+
+
+@contextmanager
+def _without_adapters(model):
+    """Leave adapters out, and leave behind which are off and what is trainable, as it was."""
+    # Of a layer with adapters this is a property, of the whole model a method.
+    layers = [part for part in model.modules() if getattr(part, "disable_adapters", None) is True]
+    parameters = [(one, one.requires_grad) for one in model.parameters()]
+    try:
+        with _find_adapter_switch(model)():
+            yield
+    finally:
+        for layer in layers:
+            layer.enable_adapters(False)
+        for parameter, is_trainable in parameters:
+            parameter.requires_grad_(is_trainable)
 
 
 def _get_config(model):

@@ -1,6 +1,7 @@
 """Texts as tokenizers return them: padding, prompts, and what users mix up."""
 
 import warnings
+from contextlib import contextmanager
 from types import SimpleNamespace
 
 import numpy as np
@@ -465,6 +466,58 @@ def test_adapters_are_read_and_the_model_before_them_is_the_reference(texts):
     assert_array_equal(victim.query(records.X).log_proba, own.log_proba)  # active again
     expected = np.nanmean(own.log_proba - other.log_proba, axis=1)
     assert_allclose(ReferenceRatio(reference).of(victim, records), expected, atol=1e-12)
+
+
+@pytest.mark.parametrize("kind", ["peft", "transformers"])
+def test_adapters_that_were_off_or_frozen_stay_so(kind):
+    torch = pytest.importorskip("torch")
+
+    class Layer(torch.nn.Module):
+        """Layer with the switch of peft, which makes what is on trainable."""
+
+        disable_adapters = False
+
+        def __init__(self):
+            super().__init__()
+            self.weight = torch.nn.Parameter(torch.ones(1))
+
+        def enable_adapters(self, enabled):
+            self.disable_adapters = not enabled
+            self.weight.requires_grad_(enabled)
+
+    class Net(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.layers = torch.nn.ModuleList([Layer(), Layer(), Layer()])
+            self.table, self.seen = torch.nn.Embedding(4, 4), []
+            if kind == "transformers":
+                self._hf_peft_config_loaded = True
+                self.disable_adapters = lambda: self.switch(False)
+                self.enable_adapters = lambda: self.switch(True)
+            else:
+                self.disable_adapter = self.leave_out
+
+        @contextmanager
+        def leave_out(self):
+            self.switch(False)
+            yield
+            self.switch(True)
+
+        def switch(self, enabled):
+            for layer in self.layers:
+                layer.enable_adapters(enabled)
+
+        def forward(self, input_ids, attention_mask):
+            self.seen.append([layer.disable_adapters for layer in self.layers])
+            return SimpleNamespace(logits=self.table(input_ids))
+
+    net = Net()
+    net.layers[0].enable_adapters(False)
+    net.layers[1].weight.requires_grad_(False)
+    TransformersModel(net, use_adapters=False).next_log_proba([[1, 2]])
+    TransformersModel(net).next_log_proba([[1, 2]])
+    assert net.seen == [[True, True, True], [True, False, False]]
+    assert [layer.weight.requires_grad for layer in net.layers] == [False, False, True]
 
 
 def test_prompts_are_the_tokens_that_they_share_with_the_texts():
