@@ -1,4 +1,4 @@
-"""Candidate space of a canary."""
+"""Canaries: the space of their candidates, and their insertion into training data."""
 
 from collections.abc import Sequence
 from numbers import Integral

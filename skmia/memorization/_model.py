@@ -181,11 +181,10 @@ def log_perplexity(
     *,
     n_given: int | ArrayLike = 0,
 ) -> np.ndarray:
-    """Return the log-perplexity of sequences.
+    """Return the log-perplexity of sequences, the bits that it takes to write them down.
 
-    The sum of -log2 Pr(token | tokens before it). Low means that the model expects the sequence.
-
-    The bits that it takes to write them down, given the model.
+    It is the sum of -log2 Pr(token | tokens before it) under the model. Low means that the model
+    expects the sequence.
 
     Parameters
     ----------
