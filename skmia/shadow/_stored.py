@@ -177,7 +177,11 @@ def _compare_predictions(signals, stored, membership, y):
 
 
 def _smooth(signal, raw, membership, dtype, resolution):
-    """Make the values of a signal finite in place, and return the smoothing for other models."""
+    """Make the values of a signal finite in place, and return the smoothing for other models.
+
+    At temperature 1 all models have one step, that of the pool. Other temperatures and further
+    signals arrive smoothed by the step of each model, from ``_evaluate_raw``.
+    """
     smoothing = signal.fit_smoothing(raw, membership, dtype, resolution)
     n_bad = 0
     for row in rows_of(raw):
