@@ -10,7 +10,7 @@ import numpy as np
 from scipy.optimize import linear_sum_assignment
 from scipy.special import log_softmax
 from scipy.stats import binom
-from sklearn.base import is_regressor
+from sklearn.base import BaseEstimator, is_regressor
 from sklearn.exceptions import NotFittedError
 from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
@@ -22,6 +22,7 @@ from .copies import copy_unfitted
 from .error_hints import with_advice
 from .outputs import PREDICTIONS, Outputs, join_outputs
 from .randomness import preserved_randomness
+from .records import Records
 from .skorch_nets import gives_logits, is_skorch, query_logits, query_proba
 from .transactions import TransactionMixin
 
@@ -303,6 +304,57 @@ def query_victim(victim, X):
         return join_outputs(chain([first], parts), n_rows)
 
 
+def query(victim: BaseEstimator | None, records: Records) -> Outputs:
+    """Query a victim with records, or read the outputs that they store if it is None.
+
+    Parameters
+    ----------
+    victim : fitted estimator or None
+        Model under attack.
+    records : Records
+        Records that the victim is queried with; without a victim, those with the field
+        ``outputs``, see :meth:`skmia.Records.with_outputs`.
+
+    Returns
+    -------
+    outputs : Outputs
+        The most informative outputs that the victim has: logits, probabilities, decision values or
+        predicted labels. Stored outputs are not read if there is a victim.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If the victim is not a fitted model, or the records store no outputs.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from skmia.base import query
+    >>> from skmia.datasets import load_sklearn
+    >>> records = load_sklearn("breast_cancer")
+    >>> victim = LogisticRegression(max_iter=5000).fit(records.X, records.y)
+    >>> bool(query(victim, records).is_correct(records.y).mean() > 0.9)
+    True
+    """
+    if victim is not None:
+        outputs = query_victim(victim, records.X)
+        check_targets(victim, outputs, records.y)
+        check_class_order(victim, outputs, records.y)
+        return outputs
+    if "outputs" not in records.fields:
+        raise ValueError(
+            "victim is None and the records hold no outputs; pass a fitted victim or use "
+            "records.with_outputs(victim)."
+        )
+    outputs = records["outputs"]
+    if not hasattr(outputs, "kind"):
+        raise ValueError(
+            "The field 'outputs' is a bare array; wrap it as Outputs(values, classes=...), which "
+            "says what its columns are."
+        )
+    return outputs
+
+
 def query_aligned(model, X, y):
     """Query a model; add a column for every class that occurs only in ``y``.
 
@@ -391,7 +443,7 @@ def _add_to_one(values, kind):
 def check_class_order(victim, outputs, y):
     """Warn if the classes given for a victim seem to be in another order than its columns.
 
-    Only a CallableVictim is told its classes; a fitted model knows them.
+    A CallableVictim is told its classes, and so may an OnnxClassifier be; other models know them.
     """
     if y is not None and getattr(unwrap(victim), "classes_are_given", False):
         warn_of_given(outputs, y, stacklevel=4)

@@ -2,12 +2,10 @@
 
 import numpy as np
 import pandas as pd
-from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from .numbers import as_series, show, to_array
-from .outputs import Outputs
-from .query import check_class_order, check_targets, check_victim, query_victim
+from .query import check_victim
 from .records import Records, get_features
 
 
@@ -119,59 +117,8 @@ def check_sides(records, membership, **kinds):
     return check_membership(membership, len(check_records(records, **kinds)))
 
 
-def query(victim: BaseEstimator | None, records: Records) -> Outputs:
-    """Query a victim with records, or read the outputs that they store if it is None.
-
-    Parameters
-    ----------
-    victim : fitted estimator or None
-        Model under attack.
-    records : Records
-        Records that the victim is queried with; without a victim, those with the field
-        ``outputs``, see :meth:`skmia.Records.with_outputs`.
-
-    Returns
-    -------
-    outputs : Outputs
-        The most informative outputs that the victim has: logits, probabilities, decision values or
-        predicted labels.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If the victim is not a fitted model, or the records store no outputs.
-
-    Examples
-    --------
-    >>> from sklearn.linear_model import LogisticRegression
-    >>> from skmia.base import query
-    >>> from skmia.datasets import load_sklearn
-    >>> records = load_sklearn("breast_cancer")
-    >>> victim = LogisticRegression(max_iter=5000).fit(records.X, records.y)
-    >>> bool(query(victim, records).is_correct(records.y).mean() > 0.9)
-    True
-    """
-    if victim is not None:
-        outputs = query_victim(victim, records.X)
-        check_targets(victim, outputs, records.y)
-        check_class_order(victim, outputs, records.y)
-        return outputs
-    if "outputs" not in records.fields:
-        raise ValueError(
-            "victim is None and the records hold no outputs; pass a fitted victim or use "
-            "records.with_outputs(victim)."
-        )
-    outputs = records["outputs"]
-    if not hasattr(outputs, "kind"):
-        raise ValueError(
-            "The field 'outputs' is a bare array; wrap it as Outputs(values, classes=...), which "
-            "says what its columns are."
-        )
-    return outputs
-
-
-def check_finite(scores, what="The victim's answers"):
-    """Raise an error if a score is NaN, so that no estimator returns NaN."""
+def refuse_nan(scores, what="The victim's answers"):
+    """Raise an error if a score is NaN, so that no estimator returns NaN; infinite scores stay."""
     bad = np.isnan(scores)
     if bad.any():
         rows = bad if bad.ndim == 1 else bad.any(axis=1)

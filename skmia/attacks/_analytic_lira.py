@@ -13,10 +13,10 @@ from .._core.linear_influence import expect_influence, make_influence
 from .._core.moments import SMALLEST_SPREAD
 from .._core.needs import Needs
 from .._core.normal_law import log_normal
-from .._core.query import copy_recipe, unwrap
+from .._core.query import copy_recipe, query, unwrap
 from .._core.records import Records
 from .._core.sklearn import Interval, StrOptions
-from .._core.validation import check_outputs_source, query
+from .._core.validation import check_outputs_source
 from ..base import BaseAttack, PosteriorMixin
 from ..signals import ScaledLogit
 from ..victims import LinearModel

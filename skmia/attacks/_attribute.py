@@ -31,7 +31,7 @@ from .._core.sklearn import HasMethods, StrOptions
 from .._core.threads import on_one_thread
 from .._core.transactions import TransactionMixin
 from .._core.types import ArrayLike, Seed
-from .._core.validation import check_features, check_finite, check_records, set_features
+from .._core.validation import check_features, check_records, refuse_nan, set_features
 from ..metrics import mean_interval, share_interval
 from ..victims import open_white_box
 
@@ -400,7 +400,7 @@ class AttributeInferenceAttack(CandidateScores):
                 -(white_box.gradient_norms(white_box.encode(candidate), records.y) ** 2)
                 for candidate in completed
             ]
-            return check_finite(np.column_stack(columns))
+            return refuse_nan(np.column_stack(columns))
         columns = [
             self._suit(query_victim(self.victim, candidate), records.y) for candidate in completed
         ]
@@ -409,7 +409,7 @@ class AttributeInferenceAttack(CandidateScores):
             largest, of_label, is_right = np.moveaxis(scores, 2, 0)
             some = is_right.any(axis=1)[:, None]
             scores = np.where(some, np.where(is_right, largest, 0), of_label)
-        return check_finite(scores)
+        return refuse_nan(scores)
 
     def _suit(self, outputs, y):
         if outputs.kind == "value":

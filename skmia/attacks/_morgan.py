@@ -6,9 +6,9 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from .._core.needs import BOTH, Needs
+from .._core.query import query
 from .._core.sklearn import Interval
 from .._core.types import Seed
-from .._core.validation import query
 from ..base import SupervisedAttack
 from ..signals import Loss, Merlin, loss_rounding
 

@@ -13,13 +13,13 @@ from sklearn.utils import check_random_state
 from .._core.copies import copy_unfitted
 from .._core.features import FeatureEncoder
 from .._core.needs import NOBODY, NON_MEMBERS, Needs
-from .._core.query import unwrap
+from .._core.query import query, unwrap
 from .._core.randomness import seed_estimator
 from .._core.records import Records
 from .._core.sklearn import HasMethods, Interval, StrOptions, at_least
 from .._core.threads import on_one_thread
 from .._core.types import Seed
-from .._core.validation import check_finite, check_outputs_source, check_records, query
+from .._core.validation import check_outputs_source, check_records, refuse_nan
 from ..base import BaseAttack
 from ..signals import COMPARED, Signal, auto_of, get_signal
 from ..victims import open_white_box
@@ -252,7 +252,7 @@ class QuantileAttack(BaseAttack):
     def _compute_signal(self, records):
         if self.signal != "auto":
             values = get_signal(self.signal).of(self.victim, records)
-            return check_finite(np.asarray(values, dtype=np.float64))
+            return refuse_nan(np.asarray(values, dtype=np.float64))
         outputs = query(self.victim, records)
         if outputs.kind not in COMPARED:
             raise ValueError(

@@ -8,9 +8,9 @@ from sklearn.utils import gen_batches
 
 from .._core.needs import BOTH, Needs
 from .._core.probabilities import PROBABILITY_FLOOR, renyi_divergence_of_logs
+from .._core.query import query
 from .._core.sklearn import Interval
 from .._core.types import Seed
-from .._core.validation import query
 from ..base import SupervisedAttack
 
 # Number of values held at once: records x references x classes.

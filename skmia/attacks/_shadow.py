@@ -11,11 +11,12 @@ from sklearn.utils import check_random_state
 from .._core.copies import copy_unfitted
 from .._core.needs import Needs
 from .._core.outputs import Outputs
+from .._core.query import query
 from .._core.randomness import seed_estimator
 from .._core.sklearn import HasMethods, at_least
 from .._core.threads import on_one_thread
 from .._core.types import Frozen, Seed
-from .._core.validation import check_outputs_source, query
+from .._core.validation import check_outputs_source
 from ..base import BaseAttack, PosteriorMixin, get_pool
 from ..shadow import ShadowPool
 from ..signals import AnswerSignal, Signal, get_signal, get_signal_names

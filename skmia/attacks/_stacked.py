@@ -15,11 +15,10 @@ from .._core.budget import Cost
 from .._core.features import FeatureEncoder
 from .._core.normal_law import NormalLaw
 from .._core.pseudo_victims import choose_others
-from .._core.query import unwrap
+from .._core.query import query, unwrap
 from .._core.records import Records
 from .._core.sklearn import Interval
 from .._core.types import Frozen, Seed
-from .._core.validation import query
 from ..base import (
     Comparison,
     PoolAttack,

@@ -2,11 +2,13 @@
 
 from numbers import Real
 
+import numpy as np
 from sklearn.base import BaseEstimator
 
 from .._core.needs import Needs
+from .._core.query import query
 from .._core.sklearn import Interval
-from .._core.validation import check_outputs_source, query
+from .._core.validation import check_outputs_source
 from ..base import BaseAttack
 from ..signals import POOLED, Loss, Signal, get_signal, threshold_signal_of
 from ..victims import get_kind
@@ -40,6 +42,12 @@ class ThresholdAttack(BaseAttack):
         Signal that is thresholded.
     classes_ : ndarray of shape (2,)
         ``[0, 1]``.
+
+    Raises
+    ------
+    ValueError
+        If the threshold would be the mean of a signal with infinite values, which logits of -inf
+        make.
 
     See Also
     --------
@@ -115,4 +123,12 @@ class ThresholdAttack(BaseAttack):
     def _natural_offset(self, records):
         if self.mean_train_loss is not None:
             return -self.mean_train_loss
-        return self.score_samples(records).mean()
+        scores = self.score_samples(records)
+        n_infinite = np.count_nonzero(np.isinf(scores))
+        if n_infinite:
+            raise ValueError(
+                f"The mean of the signal {self.signal_.name!r} is not a threshold, because it is "
+                f"infinite for {n_infinite} of {len(scores)} records, as logits of -inf make it; "
+                'use a signal without logarithms, such as "confidence".'
+            )
+        return scores.mean()

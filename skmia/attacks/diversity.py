@@ -10,9 +10,9 @@ from sklearn.exceptions import ConvergenceWarning
 
 from .._core.needs import BOTH, Needs
 from .._core.numbers import check_numbers
+from .._core.query import query
 from .._core.sklearn import Interval, StrOptions, at_least, start_adam
 from .._core.types import ArrayLike, FloatOrArray, Seed
-from .._core.validation import query
 from ..base import SupervisedAttack
 
 __all__ = [

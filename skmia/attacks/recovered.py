@@ -10,12 +10,12 @@ from sklearn.base import BaseEstimator
 from .._core.budget import Cost
 from .._core.copies import copy_unfitted
 from .._core.needs import Needs
-from .._core.query import copy_recipe
+from .._core.query import copy_recipe, query
 from .._core.randomness import check_random_state
 from .._core.records import Records
 from .._core.sklearn import Interval
 from .._core.types import Seed
-from .._core.validation import check_outputs_source, query
+from .._core.validation import check_outputs_source
 from ..base import BaseAttack
 from ..victims import (
     bound_errors,

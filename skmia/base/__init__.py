@@ -3,7 +3,7 @@
 from .._core import name_by_room
 from .._core.needs import Needs
 from .._core.needs import Offer as Offer
-from .._core.validation import query
+from .._core.query import query
 from ._attack import BaseAttack, PosteriorMixin, best_threshold, get_judged
 from ._connect import (
     connect,

@@ -15,10 +15,10 @@ from .._core.transactions import TransactionMixin
 from .._core.types import ArrayLike
 from .._core.validation import (
     check_features,
-    check_finite,
     check_membership,
     check_records,
     forget_features,
+    refuse_nan,
     say_one_label,
     set_features,
 )
@@ -199,7 +199,7 @@ class BaseAttack(TransactionMixin, CopiesParameters, ClassifierMixin, BaseEstima
             Higher means more likely a member.
         """
         records = check_features(self, self._check_labels(X))
-        return check_finite(np.asarray(self._score_samples(records), dtype=np.float64))
+        return refuse_nan(np.asarray(self._score_samples(records), dtype=np.float64))
 
     def decision_function(self, X: Records) -> np.ndarray:
         """Compute the distance to the threshold, ``score_samples(records) - offset_``.
@@ -255,7 +255,8 @@ class BaseAttack(TransactionMixin, CopiesParameters, ClassifierMixin, BaseEstima
     def can_judge(self, X: Records) -> np.ndarray:
         """Return which records the attack can judge.
 
-        A record that it cannot judge has a neutral score and should be left out of results.
+        A record that it cannot judge has a score just below the neutral one and should be left out
+        of results.
 
         Parameters
         ----------

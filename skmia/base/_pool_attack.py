@@ -15,11 +15,11 @@ from .._core.hashing import draw_by_content
 from .._core.moments import compute_sides, cut, take_moments
 from .._core.needs import Needs
 from .._core.pseudo_victims import choose_others, part_of, values_of
-from .._core.query import unwrap
+from .._core.query import query, unwrap
 from .._core.records import Records, get_origin
 from .._core.sklearn import Interval
 from .._core.types import ArrayLike
-from .._core.validation import check_outputs_source, check_records, query
+from .._core.validation import check_outputs_source, check_records
 from .._training.workers import get_workers
 from ..shadow import fit_once
 from ..signals import COMPARED, Signal, what_to_keep, what_to_read
@@ -268,8 +268,9 @@ class Comparison:
 
     A subclass implements :meth:`score` for a block of records. ``reads`` is what it reads of pool
     and victim, in the terms of :class:`Needs`; ``least`` the minimum numbers of IN and of OUT
-    models per record; ``neutral`` the score that is evidence for neither side; ``offset`` the
-    threshold without labels and `target_fpr`, or None to set it from models treated as the victim.
+    models per record, and with fewer the score is just below ``neutral``, the score that is
+    evidence for neither side; ``offset`` the threshold without labels and `target_fpr`, or None to
+    set it from models treated as the victim.
 
     Examples
     --------

@@ -13,11 +13,11 @@ from .._core.groups import number_groups
 from .._core.metric_inputs import check_record_weights
 from .._core.numbers import check_count
 from .._core.optional import is_of_package
-from .._core.query import unwrap
+from .._core.query import query, unwrap
 from .._core.records import Records
 from .._core.skorch_nets import is_skorch
 from .._core.types import ArrayLike, PathLike
-from .._core.validation import check_membership, check_records, query
+from .._core.validation import check_membership, check_records
 from ..attacks import StoredValuesAttack
 from ..inspection import inspect_model
 from ..victims import find_model, has_file, has_leaves, iter_leaves, read_state

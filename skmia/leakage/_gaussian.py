@@ -11,9 +11,10 @@ from sklearn.utils import check_random_state, gen_batches
 from .._core.matrix import check_feature_matrix
 from .._core.needs import Needs
 from .._core.numbers import SMALLEST, check_broadcast, check_numbers
+from .._core.query import query
 from .._core.sklearn import Interval, StrOptions, at_least
 from .._core.types import ArrayLike, FloatOrArray, Seed
-from .._core.validation import check_outputs_source, query
+from .._core.validation import check_outputs_source
 from ..base import BaseAttack
 from .bounds import mutual_information_success_bound, subexponential_loss_success_bound
 

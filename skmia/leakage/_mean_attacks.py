@@ -26,7 +26,7 @@ from .._core.sklearn import Interval, StrOptions, at_least, validate_params_of
 from .._core.tradeoff import check_fpr_fractions, power
 from .._core.transactions import TransactionMixin
 from .._core.types import ArrayLike, FloatOrArray, Seed
-from .._core.validation import check_finite
+from .._core.validation import refuse_nan
 from ..metrics import membership_advantage_score
 
 # Number of folds of held-out reference rows, each projected on the direction of the other folds.
@@ -300,7 +300,7 @@ class BaseMeanAttack(TransactionMixin, CovarianceMixin, BaseEstimator, ABC):
             Higher means more likely a member.
         """
         X = validate_matrix(self, X, dtype=np.float64, reset=False)
-        return check_finite(self._score(X), "Numbers of this size")
+        return refuse_nan(self._score(X), "Numbers of this size")
 
     def decision_function(self, X: ArrayLike) -> np.ndarray:
         """Compute the distance to the threshold, ``score_samples(X) - offset_``.

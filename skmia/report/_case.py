@@ -21,7 +21,7 @@ from .._core.needs import ACCESS
 from .._core.numbers import check_number, show
 from .._core.outputs import PREDICTIONS, Outputs
 from .._core.progress import enter_stage
-from .._core.query import refuse_class, unwrap
+from .._core.query import query, refuse_class, unwrap
 from .._core.randomness import check_random_state, isolated_randomness
 from .._core.records import Records, has_column, warn_of_rows
 from .._core.sample_weights import fit_weighted, weights_for
@@ -36,7 +36,7 @@ from .._core.splits import compute_strata, draw_halves, number_units
 from .._core.targets import shape_targets
 from .._core.tokens import TokenOutputs
 from .._core.trained_modules import refuse_trained_module
-from .._core.validation import check_membership, check_records, query
+from .._core.validation import check_membership, check_records
 from .._training.frozen import thaw
 from ..attacks import RMIA, AnalyticLiRA, LiRA, StackedAttack, ThresholdAttack
 from ..attacks.recovered import JointAnswersAttack, RecoveredModelAttack

@@ -16,10 +16,10 @@ from .._core.metric_inputs import check_option
 from .._core.numbers import show
 from .._core.outputs import Outputs
 from .._core.provenance import PartClock
-from .._core.query import unwrap
+from .._core.query import query, unwrap
 from .._core.records import Records
 from .._core.types import PathLike
-from .._core.validation import check_records, query
+from .._core.validation import check_records
 from ..defenses import RoundingDefense, TopKDefense, strip_state
 from ..disclosure import (
     REFUSE,

@@ -14,9 +14,9 @@ from .._core.filed_array import FiledArray
 from .._core.moments import Moments, SideMoments, compute_sides_of_each, count_models, cut
 from .._core.needs import LABELS
 from .._core.numbers import are_consecutive
-from .._core.query import CHUNK, query_aligned
+from .._core.query import CHUNK, query, query_aligned
 from .._core.records import Records
-from .._core.validation import check_finite, check_records, query
+from .._core.validation import check_records, refuse_nan
 from ..signals import (
     AnswerSignal,
     Correctness,
@@ -748,7 +748,7 @@ class PoolAnswers:
         step = np.median(positive) if len(positive) else 0.0
         queries = self._get_stored(records) if victim is None else self._augment(records)
         rows = [self._evaluate(reading.place, victim, number, step, query) for number in queries]
-        values = check_finite(np.array(rows).T).T
+        values = refuse_nan(np.array(rows).T).T
         return values if reading.derive is None else reading.derive(values)
 
     def get_law(self, signal: str | tuple[str, float] | Signal = "auto") -> LabelLaw:

@@ -15,10 +15,11 @@ from .._core.filed_array import rows_of
 from .._core.needs import Needs
 from .._core.numbers import as_numbers
 from .._core.outputs import KINDS_OF_ONE_LABEL, Outputs
+from .._core.query import query
 from .._core.records import Records
 from .._core.transactions import TransactionMixin
 from .._core.types import ArrayLike, DTypeLike
-from .._core.validation import check_records, query, require_victim
+from .._core.validation import check_records, require_victim
 
 _BITS = 16
 
@@ -130,7 +131,12 @@ class Unsmoothed(Smoothing):
 
 
 class LogitSmoothing(Smoothing):
-    """Smoothing of log odds: probabilities of exactly 0 or 1 move inside by half of the step."""
+    """Smoothing of log odds: probabilities of exactly 0 or 1 move inside by half of the step.
+
+    The step is 1 / (1 + exp(z)) of the largest finite abs(z), at least the spacing of floats next
+    to 1. Half of it is added to the probability and to its complement. Values arrive unclipped,
+    from :meth:`AnswerSignal.raw` as from given scores, so they may be infinite.
+    """
 
     @classmethod
     def _compute_step(cls, raw, dtype):

@@ -11,7 +11,7 @@ from .._core.metric_inputs import check_option
 from .._core.needs import Needs
 from .._core.records import Records
 from .._core.sklearn import StrOptions
-from .._core.validation import check_finite, check_records
+from .._core.validation import check_records, refuse_nan
 from ..victims import WhiteBox, open_white_box
 from ._base import SignalColumns, VictimSignal
 
@@ -120,7 +120,7 @@ class GradientStatistics(SignalColumns):
         records = check_records(X)
         white_box = open_white_box(self.victim)
         inputs = white_box.encode(records.X)
-        return check_finite(white_box.gradient_statistics(inputs, records.y, self.wrt))
+        return refuse_nan(white_box.gradient_statistics(inputs, records.y, self.wrt))
 
     def _name_columns(self):
         letter = _LETTERS[self.wrt]

@@ -12,8 +12,9 @@ from .._core.metric_inputs import check_option
 from .._core.needs import Needs
 from .._core.numbers import check_count, show
 from .._core.outputs import KINDS, Outputs
+from .._core.query import query
 from .._core.records import Records
-from .._core.validation import check_finite, check_outputs_source, check_records, query
+from .._core.validation import check_outputs_source, check_records, refuse_nan
 from ..victims import query_stages
 from ._base import AnswerSignal, Signal, SignalColumns
 from ._registry import get_signal
@@ -42,6 +43,11 @@ class Signals(SignalColumns):
     See Also
     --------
     skmia.attacks.ThresholdAttack : Attack that compares one signal with a threshold.
+
+    Notes
+    -----
+    Logits of -inf can make infinite values, of the loss for example, which stay as they are. A
+    column that is NaN is an error.
 
     Examples
     --------
@@ -94,7 +100,7 @@ class Signals(SignalColumns):
                 columns.append(signal(outputs, records.y))
             else:
                 columns.append(signal.of(self.victim, records))
-        return check_finite(np.column_stack(columns))
+        return refuse_nan(np.column_stack(columns))
 
     def _name_columns(self):
         return [signal.name for signal in self.signals_]
@@ -251,7 +257,7 @@ class Trajectories(SignalColumns):
         values = _follow_signal(
             self.victim, check_records(X, targets=True), self.checkpoints, self.signal
         )
-        return check_finite(values.T)
+        return refuse_nan(values.T)
 
     def _name_columns(self):
         name = _get_answer_signal(self.signal).name

@@ -10,11 +10,11 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from .._core.numbers import SMALLEST, check_count, check_number, show
-from .._core.query import query_victim
+from .._core.query import query, query_victim
 from .._core.randomness import check_seed
 from .._core.records import Records
 from .._core.tokens import PAD, TokenOutputs, name_rows
-from .._core.validation import check_records, query, require_victim
+from .._core.validation import check_records, require_victim
 from ._base import AnswerSignal, Signal
 
 __all__ = [

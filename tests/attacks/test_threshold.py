@@ -55,6 +55,17 @@ def test_natural_threshold_is_the_mean():
     )
 
 
+def test_an_infinite_signal_has_no_mean_and_ranks_last():
+    logits = Outputs([[0.0, -np.inf], [0.0, 1.0], [2.0, 0.0]], [0, 1], "logits")
+    records = Records([[0.0], [1.0], [2.0]], [1, 0, 0], outputs=logits)
+    with pytest.raises(ValueError, match="signal 'loss' .* infinite for 1 of 3 records"):
+        ThresholdAttack(signal="loss").fit(records)
+    attack = ThresholdAttack(signal="loss", mean_train_loss=0.5).fit(records)
+    assert attack.score_samples(records)[0] == -np.inf
+    assert attack.predict(records).tolist() == [0, 0, 1]
+    assert np.isfinite(ThresholdAttack(signal="confidence").fit(records).offset_)
+
+
 def test_mean_training_loss_is_the_threshold_of_yeom(audit):
     victim, records, membership = audit
     members = records[membership == 1]

@@ -325,25 +325,14 @@ certain, uncertain = progress.StageStep(4.0), progress.StageStep(8.0, is_certain
 
 ANSWERS = {
     validation: [
-        (lambda: validation.query(None, Records(X, [0, 1, 1], outputs=answers)).kind, "proba"),
+        (lambda: validation.refuse_nan(X) is X, True),
+        (lambda: validation.refuse_nan(array([inf, -inf])), [inf, -inf]),
         (
-            lambda: tell_refusal(lambda: validation.query(None, Records(X, [0, 1, 1]))),
-            "victim is None and the records hold no outputs; pass a fitted victim or use "
-            "records.with_outputs(victim).",
-        ),
-        (
-            lambda: tell_refusal(lambda: validation.query(None, Records(X, [0, 1, 1], outputs=X))),
-            "The field 'outputs' is a bare array; wrap it as Outputs(values, classes=...), which "
-            "says what its columns are.",
-        ),
-        (lambda: validation.query(fitted, Records(X, [0, 1, 1])).kind, "proba"),
-        (lambda: validation.check_finite(X) is X, True),
-        (
-            lambda: tell_refusal(lambda: validation.check_finite(array([0.5, nan, nan]), "They")),
+            lambda: tell_refusal(lambda: validation.refuse_nan(array([0.5, nan, nan]), "They")),
             "They give no score for 2 of 3 records, first at position 1.",
         ),
         (
-            lambda: tell_refusal(lambda: validation.check_finite(array([[0.5, 1.0], [nan, 1.0]]))),
+            lambda: tell_refusal(lambda: validation.refuse_nan(array([[0.5, 1.0], [nan, 1.0]]))),
             "The victim's answers give no score for 1 of 2 records, first at position 1.",
         ),
         (lambda: validation.call_given(max, "f", "f(a, b)", 2, 3), 3),
@@ -555,6 +544,18 @@ ANSWERS = {
         ),
     ],
     query: [
+        (lambda: query.query(None, Records(X, [0, 1, 1], outputs=answers)).kind, "proba"),
+        (
+            lambda: tell_refusal(lambda: query.query(None, Records(X, [0, 1, 1]))),
+            "victim is None and the records hold no outputs; pass a fitted victim or use "
+            "records.with_outputs(victim).",
+        ),
+        (
+            lambda: tell_refusal(lambda: query.query(None, Records(X, [0, 1, 1], outputs=X))),
+            "The field 'outputs' is a bare array; wrap it as Outputs(values, classes=...), which "
+            "says what its columns are.",
+        ),
+        (lambda: query.query(fitted, Records(X, [0, 1, 1])).kind, "proba"),
         (lambda: are_several([[0.5, 0.75], [0.25, 0.5]]), True),
         (lambda: are_several([[0.5, 0.75], [0.25, 0.5]], n_dimensions=1), False),
         (lambda: are_several([[0.25, 0.75], [0.5, 0.5]]), False),

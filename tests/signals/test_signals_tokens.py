@@ -82,7 +82,7 @@ def test_zlib_ratio_divides_by_compressed_bytes():
     records = token_records([[1, 2], [1]], text=texts, outputs=TokenOutputs(RAGGED))
     sizes = [len(zlib.compress(text.encode())) for text in texts]
     assert_allclose(ZlibRatio().of(None, records), [-3.0 / sizes[0], -1.5 / sizes[1]])
-    for field in ("words", {}, ["text"], 10**400):
+    for field in ("words", {}, ("text",), 10**400):
         with pytest.raises(
             ValueError, match="reads texts in the field .* under this name"
         ) as found:

@@ -7,9 +7,8 @@ from sklearn.frozen import FrozenEstimator
 
 from ..._core.needs import ACCESS, BOTH, KNOWN, Needs
 from ..._core.outputs import KINDS, Outputs
-from ..._core.query import query_victim, unwrap
+from ..._core.query import query, query_victim, unwrap
 from ..._core.records import Records
-from ..._core.validation import query
 from ...signals import what_to_keep
 from ._helpers import (
     BATCH,
