@@ -43,11 +43,11 @@ __all__ = [
     "note_loss",
     "read_baseline",
     "read_categorical_columns",
-    "read_draws",
     "read_edges_of_boosting",
     "read_initial_margins",
     "read_known_categories_of_boosting",
     "read_leaves_of_boosting",
+    "read_sampling",
     "read_support_vectors",
     "read_trees_of_boosting",
     "replace_available_method",
@@ -311,8 +311,8 @@ def read_known_categories_of_boosting(model):
     return list(zip(np.flatnonzero(model.is_categorical_), encoder.categories_, strict=True))
 
 
-def read_draws(model):
-    """Return what a forest or bag stores of the samples on which its trees were grown.
+def read_sampling(model):
+    """Return how the rows of each tree of a forest or bag were drawn, as far as the model says.
 
     Return n_drawn, n_rows: number of draws of each tree and of training rows; 0 if the file does
     not state them; chances of shape (n_rows,): probability of each training row at a draw; None if

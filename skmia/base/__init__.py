@@ -5,6 +5,18 @@ from .._core.needs import Needs
 from .._core.needs import Offer as Offer
 from .._core.query import query
 from ._attack import BaseAttack, PosteriorMixin, best_threshold, get_judged
+from ._choose_by_power import (
+    PowerChoice,
+    choose_by_power,
+    compare_by_power,
+    compute_auc_of_sorted,
+    compute_tpr,
+    measure_models,
+    measure_pseudo_victims,
+    number_pairs,
+    score_pseudo_victims,
+    sort_sides,
+)
 from ._connect import (
     connect,
     fit_own_pools,
@@ -37,18 +49,6 @@ from ._pool_attack import (
     rate_threshold,
     score_in_place,
     treats_models_as_victims,
-)
-from ._power import (
-    PowerChoice,
-    choose_by_power,
-    compare_by_power,
-    compute_auc_of_sorted,
-    compute_tpr,
-    measure_models,
-    measure_pseudo_victims,
-    number_pairs,
-    score_pseudo_victims,
-    sort_sides,
 )
 from ._supervised import LearnedAttack, SupervisedAttack
 

@@ -1,7 +1,7 @@
 """Leakage as a score of models, and the power of attacks on shadow models as the victim.
 
 Attacks choose their own settings by :func:`choose_by_power`, which is therefore in the room of what
-attacks share, ``base/_power.py``.
+attacks share, ``base/_choose_by_power.py``.
 """
 
 from .._core import name_by_room

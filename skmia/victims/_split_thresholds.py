@@ -15,8 +15,8 @@ from sklearn.tree import BaseDecisionTree, ExtraTreeClassifier, ExtraTreeRegress
 
 from .._core.sklearn import (
     read_categorical_columns,
-    read_draws,
     read_edges_of_boosting,
+    read_sampling,
     read_trees_of_boosting,
 )
 from ._boosters import (
@@ -412,7 +412,7 @@ def why_not_trees(model):
         if why_not_trees(one) is not None:
             return _DRAWN
     most = model.max_samples if getattr(model, "bootstrap", False) else None
-    if isinstance(most, Integral) and not read_draws(model)[1]:
+    if isinstance(most, Integral) and not read_sampling(model)[1]:
         return f"max_samples={most} leaves open of how many rows its samples are"
     return None
 
@@ -598,7 +598,7 @@ def _find_share(model):
         return 1.0
     share = 1.0 if model.max_samples is None else model.max_samples
     if isinstance(share, Integral):
-        share /= read_draws(model)[1]
+        share /= read_sampling(model)[1]
     return -np.expm1(-share) if model.bootstrap else share
 
 

@@ -15,7 +15,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from skmia import Records
-from skmia.base import _connect, _pool_attack, _power
+from skmia.base import _choose_by_power, _connect, _pool_attack
 
 fitted = LogisticRegression().fit([[0.0], [1.0]], [0, 1])
 
@@ -149,17 +149,17 @@ ANSWERS = {
         (lambda: read_columns(), (([2, 1], "loss"), [1, 2])),
         (lambda: _pool_attack.get_neutral(NS(_comparison=NS(neutral=0.5))), None),
     ],
-    _power: [
-        (lambda: _power.choose_criterion(0), "roc_auc"),
-        (lambda: _power.choose_criterion(10), "roc_auc"),
-        (lambda: _power.choose_criterion(1000), 0.016),
-        (lambda: _power.choose_criterion(10**6), 0.001),
-        (lambda: _power._is_auc("roc_auc"), True),
-        (lambda: _power._is_auc(0.01), False),
-        (lambda: _power._is_auc("auc"), False),
-        (lambda: _power.number_pairs(NS(partners=array([2, -1, 0]))), [0, 1, 0]),
+    _choose_by_power: [
+        (lambda: _choose_by_power.choose_criterion(0), "roc_auc"),
+        (lambda: _choose_by_power.choose_criterion(10), "roc_auc"),
+        (lambda: _choose_by_power.choose_criterion(1000), 0.016),
+        (lambda: _choose_by_power.choose_criterion(10**6), 0.001),
+        (lambda: _choose_by_power._is_auc("roc_auc"), True),
+        (lambda: _choose_by_power._is_auc(0.01), False),
+        (lambda: _choose_by_power._is_auc("auc"), False),
+        (lambda: _choose_by_power.number_pairs(NS(partners=array([2, -1, 0]))), [0, 1, 0]),
         (
-            lambda: _power.sort_sides(
+            lambda: _choose_by_power.sort_sides(
                 array([3.0, 1.0, 2.0, 5.0, 4.0]),
                 array([True, True, False, False, True]),
                 array([True, True, True, True, False]),
@@ -167,18 +167,29 @@ ANSWERS = {
             ([1.0, 3.0], [2.0, 5.0]),
         ),
         (
-            lambda: _power.compute_auc_of_sorted(array([2.0, 3.0]), array([1.0, 2.0, 5.0])),
+            lambda: _choose_by_power.compute_auc_of_sorted(
+                array([2.0, 3.0]), array([1.0, 2.0, 5.0])
+            ),
             0.583333333,
         ),
         (
-            lambda: _power.compute_tpr(array([2.0, 3.0, 4.0]), array([1.0, 2.0, 3.0]), 0.0),
+            lambda: _choose_by_power.compute_tpr(
+                array([2.0, 3.0, 4.0]), array([1.0, 2.0, 3.0]), 0.0
+            ),
             0.333333333,
         ),
         (
-            lambda: _power.compute_tpr(array([2.0, 3.0, 4.0]), array([1.0, 2.0, 3.0]), 1 / 3),
+            lambda: _choose_by_power.compute_tpr(
+                array([2.0, 3.0, 4.0]), array([1.0, 2.0, 3.0]), 1 / 3
+            ),
             0.666666667,
         ),
-        (lambda: _power.compute_tpr(array([2.0, 3.0, 4.0]), array([1.0, 2.0, 3.0]), 1.0), 1.0),
+        (
+            lambda: _choose_by_power.compute_tpr(
+                array([2.0, 3.0, 4.0]), array([1.0, 2.0, 3.0]), 1.0
+            ),
+            1.0,
+        ),
     ],
 }
 

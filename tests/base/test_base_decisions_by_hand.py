@@ -8,7 +8,14 @@ from by_hand import expect_answers, tell_refusal
 from numpy import array, nan
 
 from skmia import Records
-from skmia.base import _attack, _connect, _cross_fitting, _pool_attack, _power, _supervised
+from skmia.base import (
+    _attack,
+    _choose_by_power,
+    _connect,
+    _cross_fitting,
+    _pool_attack,
+    _supervised,
+)
 
 
 def best_threshold(membership, scores):
@@ -116,22 +123,22 @@ def refuse_unjudged(judged, least_in, known):
 
 
 def compare(figures, units, decisive=0):
-    found = _power.compare_by_power(
+    found = _choose_by_power.compare_by_power(
         [{"a": 1}, {"a": 2}], array(figures), array(units), 0.1, decisive
     )
     return found.params, found.power.to_numpy().tolist()
 
 
 def list_victims(partners, pairs, n_wanted):
-    before = _power.number_pairs, _power.count_pseudo_victims
-    _power.number_pairs, _power.count_pseudo_victims = (
+    before = _choose_by_power.number_pairs, _choose_by_power.count_pseudo_victims
+    _choose_by_power.number_pairs, _choose_by_power.count_pseudo_victims = (
         (lambda design: array(pairs)),
         (lambda n: n_wanted),
     )
     try:
-        return _power._list_pseudo_victims(NS(design_=NS(partners=array(partners))), 0)
+        return _choose_by_power._list_pseudo_victims(NS(design_=NS(partners=array(partners))), 0)
     finally:
-        _power.number_pairs, _power.count_pseudo_victims = before
+        _choose_by_power.number_pairs, _choose_by_power.count_pseudo_victims = before
 
 
 def locate(*prints):
@@ -234,7 +241,7 @@ ANSWERS = {
             "It needs IN shadow models, and 2 of 2 records are not in the shadow pool; how.",
         ),
     ],
-    _power: [
+    _choose_by_power: [
         # Means over three models; the errors are of a pair of models and one alone.
         (
             lambda: compare(PAIRED, [0, 0, 1]),

@@ -41,11 +41,11 @@ from skmia._core.sklearn import (
     note_loss,
     read_baseline,
     read_categorical_columns,
-    read_draws,
     read_edges_of_boosting,
     read_initial_margins,
     read_known_categories_of_boosting,
     read_leaves_of_boosting,
+    read_sampling,
     read_support_vectors,
     read_trees_of_boosting,
     replace_available_method,
@@ -280,7 +280,7 @@ def test_known_categories_of_histogram_boosting():
 def test_draws_of_a_forest():
     with moved("forests no longer keep _n_samples and _n_samples_bootstrap."):
         forest = RandomForestClassifier(2, max_samples=7).fit(X, Y)
-        assert read_draws(forest) == (7, 30, None)
+        assert read_sampling(forest) == (7, 30, None)
 
 
 def test_what_clone_copies_beside_the_parameters():

@@ -6,7 +6,7 @@ import numpy as np
 from scipy.stats import binom, nbinom
 from sklearn.tree import BaseDecisionTree, DecisionTreeClassifier
 
-from ..._core.sklearn import read_draws
+from ..._core.sklearn import read_sampling
 from .equations import (
     MONOTONIC,
     UNBALANCED,
@@ -40,7 +40,7 @@ def why_not_grown(model):
     if hasattr(model, "samplers_"):
         return UNBALANCED
     bootstrap = getattr(model, "bootstrap", False)
-    if bootstrap and isinstance(model.max_samples, Integral) and not read_draws(model)[1]:
+    if bootstrap and isinstance(model.max_samples, Integral) and not read_sampling(model)[1]:
         return _SIZED.format(model.max_samples)
     return _why_not_split(model, trees[0])
 
@@ -53,7 +53,7 @@ def why_not_bagged(model):
         why = _why_not_split(one, one)
         if why is not None:
             return why
-    _, n_rows, chances = read_draws(model)
+    _, n_rows, chances = read_sampling(model)
     if isinstance(model.max_samples, Integral) and not n_rows:
         return _SIZED.format(model.max_samples)
     if chances is not None:
@@ -67,7 +67,7 @@ def why_not_bagged(model):
 
 def why_not_isolated(model):
     """Return the reason why the nodes of an IsolationForest give no equations, or None."""
-    n_drawn, n_rows, chances = read_draws(model)
+    n_drawn, n_rows, chances = read_sampling(model)
     if not n_rows or not model.estimators_[0].tree_.n_node_samples[0]:
         return "it does not store the numbers of rows of its nodes, and has no other equations"
     if chances is not None:
@@ -88,7 +88,7 @@ def _draws_unevenly(model):
         return False  # the file was stripped
     if (n_drawn != n_drawn[0]).any():
         return True
-    n_rows = read_draws(model)[1]
+    n_rows = read_sampling(model)[1]
     if not n_rows:
         n_rows = n_drawn[0] / (1 if model.max_samples is None else model.max_samples)
     # Probabilities that a row, and that two rows, are not drawn.
@@ -370,7 +370,7 @@ def read_bag(model, X, y, collector):
 
 def read_isolation(model, X, y, collector):
     """Read the equations of an IsolationForest, whose trees count rows and know no labels."""
-    n_drawn, n_rows, _ = read_draws(model)
+    n_drawn, n_rows, _ = read_sampling(model)
     is_sample = model.bootstrap or n_drawn < n_rows
     sample = TreeSample(n_drawn if is_sample else 0, n_rows, replaces=model.bootstrap)
     route = _route_through_bag(model, X)
@@ -392,7 +392,7 @@ def _route_through_bag(model, X):
 
 def _read_sampled_trees(model, trees, route, y, collector, share, replaces):
     """Read trees that were each grown on a sample, a share of the training rows, or on all."""
-    n_drawn, n_rows, chances = read_draws(model)
+    n_drawn, n_rows, chances = read_sampling(model)
     is_stripped = not trees[0].n_node_samples[0]
     if is_stripped:  # the equations hardly depend on the number of rows
         n_rows = max(len(y) // 2, 1)
