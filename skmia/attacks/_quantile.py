@@ -12,11 +12,13 @@ from sklearn.utils import check_random_state
 
 from .._core.copies import copy_unfitted
 from .._core.features import FeatureEncoder
+from .._core.groups import read_names
 from .._core.needs import NOBODY, NON_MEMBERS, Needs
 from .._core.query import query, unwrap
 from .._core.randomness import seed_estimator
 from .._core.records import Records
 from .._core.sklearn import HasMethods, Interval, StrOptions, at_least
+from .._core.splits import number_units
 from .._core.threads import on_one_thread
 from .._core.types import Seed
 from .._core.validation import check_outputs_source, check_records, refuse_nan
@@ -38,6 +40,32 @@ def mix(values, seed):
     for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
         values = (values ^ (values >> np.uint64(shift))) * np.uint64(factor)
     return values ^ (values >> np.uint64(31))
+
+
+class _UnitPrints:
+    """A fingerprint of each record that records which belong together share.
+
+    It is that of the record itself, unless records of the population with its value of group_by
+    have others: a regressor knows people, not only their records.
+    """
+
+    def __init__(self, population):
+        self._own = population.fingerprint  # sorted
+        groups = population.fields.get("group_by")
+        units = number_units(self._own, groups)
+        self._shared = self._own[np.unique(units, return_index=True)[1]][units]
+        names = () if groups is None else read_names(population, "group_by").tolist()
+        self._of_group = dict(zip(names, self._shared, strict=False))
+
+    def of(self, records):
+        prints = records.fingerprint
+        place = np.minimum(np.searchsorted(self._own, prints), len(self._own) - 1)
+        found = np.where(self._own[place] == prints, self._shared[place], prints)
+        if not self._of_group or "group_by" not in records.fields:
+            return found
+        names = read_names(records, "group_by").tolist()
+        pairs = zip(names, found, strict=True)
+        return np.array([self._of_group.get(name, own) for name, own in pairs], found.dtype)
 
 
 class _FittedRegression(NamedTuple):
@@ -127,12 +155,13 @@ class QuantileAttack(BaseAttack):
     -----
     The content of a record determines its fold, whether it is in the population or not, and it is
     scored by regressors that were fitted on the other folds, with a threshold from the population
-    in its own. So the score of a non-member is exchangeable with those that the threshold was taken
-    from, and without ``membership`` it is flagged with a probability of at most ``target_fpr``,
-    however accurate the regressors are (split conformal prediction). This is an average over
-    populations: with one of n records the rate varies by about :math:`\sqrt{\alpha (1 - \alpha) /
-    n}`. The guarantee does not hold if the population and the non-members under attack come from
-    different populations, for example from different years.
+    in its own. Records of the population with one value of ``group_by`` share a fold, and so does
+    any other record with this value. So the score of a non-member is exchangeable with those that
+    the threshold was taken from, and without ``membership`` it is flagged with a probability of at
+    most ``target_fpr``, however accurate the regressors are (split conformal prediction). This is
+    an average over populations: with one of n records the rate varies by about :math:`\sqrt{\alpha
+    (1 - \alpha) / n}`. The guarantee does not hold if the population and the non-members under
+    attack come from different populations, for example from different years.
 
     The scale is learned from residuals on folds that the model of the location has not seen. The
     published attack fits location and scale by one likelihood, or each quantile separately. An
@@ -225,11 +254,12 @@ class QuantileAttack(BaseAttack):
 
     def _cut_folds(self, population):
         """Assign the population to folds and set the bounds of the folds."""
-        mixed = np.unique(mix(population.fingerprint, self._salt))
+        self._units = _UnitPrints(population)
+        mixed = np.unique(mix(self._units.of(population), self._salt))
         if len(mixed) < self.cv:
             raise ValueError(
-                f"cv={self.cv} folds need as many different records in the population; "
-                f"got {len(mixed)}."
+                f"cv={self.cv} folds need as many records in the population that do not belong "
+                f"together; got {len(mixed)}."
             )
         self._bounds = mixed[np.arange(1, self.cv) * len(mixed) // self.cv]
         folds = self._assign_folds(population)
@@ -243,7 +273,7 @@ class QuantileAttack(BaseAttack):
         return folds
 
     def _assign_folds(self, records):
-        return np.searchsorted(self._bounds, mix(records.fingerprint, self._salt), side="right")
+        return np.searchsorted(self._bounds, mix(self._units.of(records), self._salt), "right")
 
     def _compute_rank(self, n_records):
         """Return the rank of the threshold among n scores that a new score exceeds as rarely."""

@@ -150,6 +150,26 @@ def test_units_of_the_evidence_change_nothing():
     np.testing.assert_allclose(*scores, rtol=1e-4, atol=1e-4)  # the features are in float32
 
 
+def test_people_that_are_not_in_the_population_are_flagged_as_rarely_as_those_that_are():
+    # A tree of full depth knows a person by any other record; all evidence is noise.
+    n, person = 400, np.repeat(np.arange(100), 4)
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(100, 3))[person] + 1e-6 * rng.normal(size=(n, 3))
+    evidence = rng.normal(size=100)[person] + 0.1 * rng.normal(size=n)
+    answers = Outputs(np.column_stack([np.zeros(n), evidence]), [0, 1], "logits")
+    records = Records(X, np.ones(n, dtype=int), outputs=answers, group_by=person)
+    known = person < 60
+    tree = DecisionTreeRegressor(random_state=0)
+    attack = QuantileAttack(population=records[known], estimator=tree, random_state=0)
+    scores = attack.fit(records).score_samples(records)
+    assert roc_auc_score(~known, np.abs(scores)) < 0.6
+    # A further record of a person is not compared with what has learned the person.
+    further = attack._assign_folds(Records(X + 1e-5, records.y, group_by=person))
+    np.testing.assert_array_equal(further[known], attack._assign_folds(records)[known])
+    np.testing.assert_array_equal(further[known][::4], further[known][3::4])
+    assert len(set(further[~known][:4])) > 1
+
+
 def test_copies_share_a_fold():
     records = draw_world(300, 0, share=0)[0]
     twice = Records.concat([records, records])
@@ -228,7 +248,7 @@ def test_infinite_evidence_that_the_population_has_not():
     [
         ({"population": None}, "pass them as population=Records"),
         ({"target_fpr": 0.01}, "needs 99 records of the population in each of cv=5 folds; the sma"),
-        ({"cv": 101}, "cv=101 folds need as many different records in the population; got 100"),
+        ({"cv": 101}, "cv=101 folds need as many records .* that do not belong together; got 100"),
         ({"cv": 2}, "'cv' parameter of QuantileAttack"),
         ({"target_fpr": 0}, "'target_fpr' parameter of QuantileAttack"),
         ({"signal": "los"}, "Unknown signal 'los'"),
