@@ -10,6 +10,7 @@ from sklearn.preprocessing import MinMaxScaler
 from sklearn.utils import check_random_state
 
 from .._core.copies import copy_unfitted
+from .._core.groups import read_names
 from .._core.randomness import seed_estimator
 from .._core.sklearn import HasMethods, at_least
 from .._core.splits import number_sides, number_units, spread_over_folds
@@ -26,7 +27,8 @@ class SupervisedAttack(BaseAttack):
 
     The score of a record that the attack has learned from would be too optimistic. With
     ``cross_fit=True``, such a record is scored by a model that learned from the other folds; if
-    False, it is refused. Equal records and records with the same value of group_by share a fold.
+    False, it is refused. Equal records and records with the same value of group_by share a fold,
+    and so does a new record with this value.
 
     A subclass implements ``_collect(records)``, a list of arrays with one row per record;
     ``_learn(collected, membership, seed)``, which returns a model; and
@@ -55,6 +57,7 @@ class SupervisedAttack(BaseAttack):
         seeds = rng.randint(np.iinfo(np.int32).max, size=n_folds + 2)
         collected = self._collect(records)
         self._model = self._learn(collected, membership, seeds[0])
+        self._fold_models, self._fold_of_person = [], {}
         if self.cross_fit:
             folds = self._assign_folds(sides, seeds[1])[units]
             self._known_scores = np.empty(len(records))
@@ -62,6 +65,8 @@ class SupervisedAttack(BaseAttack):
                 held = folds == fold
                 model = self._learn(_take_collected(collected, ~held), membership[~held], seed)
                 self._known_scores[held] = self._judge(model, _take_collected(collected, held))
+                self._fold_models.append(model)
+            self._remember_people(records, folds)
         else:
             self._known_scores = self._judge(self._model, collected)
         self._known_scores = self._known_scores[first]
@@ -100,7 +105,28 @@ class SupervisedAttack(BaseAttack):
         scores = np.empty(len(records))
         scores[known] = self._known_scores[position[known]]
         if not known.all():
-            scores[~known] = self._judge(self._model, self._collect(records[~known]))
+            scores[~known] = self._judge_new(records[~known])
+        return scores
+
+    def _remember_people(self, records, folds):
+        """Keep the models of the folds where further records of a person can come."""
+        if "group_by" in records.fields:
+            names = read_names(records, "group_by").tolist()
+            self._fold_of_person = dict(zip(names, folds.tolist(), strict=True))
+        else:
+            self._fold_models = []
+
+    def _judge_new(self, records):
+        """Score new records, those of known people by a model that has not learned the person."""
+        collected, scores = self._collect(records), np.empty(len(records))
+        folds = np.full(len(records), -1)
+        if self._fold_of_person and "group_by" in records.fields:
+            names = read_names(records, "group_by").tolist()
+            folds = np.array([self._fold_of_person.get(name, -1) for name in names])
+        models = [*self._fold_models, self._model]  # -1 is the model of all
+        for fold in np.unique(folds):
+            rows = folds == fold
+            scores[rows] = self._judge(models[fold], _take_collected(collected, rows))
         return scores
 
     def _learned_offset(self, records, membership):

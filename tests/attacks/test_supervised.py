@@ -96,8 +96,12 @@ def test_records_of_a_person_share_a_fold():
     X = np.asarray(NOISE.X)[person] + 1e-6 * RNG.normal(size=(400, 4))
     records = Records(X, NOISE.y[person], group_by=person)
     # With another record of the person in the training set a record would be recognized.
-    right = (fit(records, coin).score_samples(records) >= 0.5) == coin
-    assert right.mean() < 0.8
+    attack = fit(records, coin)
+    assert np.mean((attack.score_samples(records) >= 0.5) == coin) < 0.8
+    further = Records(X + 1e-5, NOISE.y[person], group_by=person)
+    assert np.mean((attack.score_samples(further) >= 0.5) == coin) < 0.8
+    unnamed = attack.score_samples(Records(further.X, further.y))
+    np.testing.assert_array_equal(unnamed, attack._model.predict_proba(further.X)[:, 1])
 
 
 def test_too_few_records_for_the_folds():
