@@ -166,15 +166,18 @@ def make_leakage_scorer(
     Members are the records that the model was trained on, and non-members those of the test fold. A
     scorer is called with the test fold alone. It takes the other records for members if the model
     proves that it was trained on all of them: the model states as many training rows, or a clone
-    that is trained on these records makes the same predictions, which costs one more fit.
+    that is trained on these records makes the same predictions, which costs one more fit. A number
+    that may count a row twice is no proof: sums of weights, as of naive Bayes and CatBoost, and
+    sums over calls of ``partial_fit``.
     :class:`RememberTraining` around the estimator remembers the training rows. It is needed where
     nothing is proved:
 
     * the folds leave records out, as in learning curves, successive halving,
       :class:`~sklearn.model_selection.TimeSeriesSplit` and :class:`~sklearn.model_selection.
       ShuffleSplit` with a `train_size`;
-    * models that state no number of rows are trained without a ``random_state``, or with
-      parameters of ``fit`` such as weights;
+    * models that state no such number are trained without a ``random_state``, or with parameters
+      of ``fit`` such as weights;
+    * folds that are given as a list repeat a training row, which counts as two;
     * there are two folds, which have equally many records, and no ``random_state``;
     * some rows have a ``sample_weight`` of 0, which a forest counts all the same.
 
