@@ -27,7 +27,7 @@ from ..base import (
     why_not,
 )
 from ..metrics import membership_advantage_score
-from ._training_rows import find_training
+from ._find_training import find_training
 
 
 class LeakageScorer:

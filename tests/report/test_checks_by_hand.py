@@ -18,7 +18,7 @@ from sklearn.neural_network import MLPRegressor
 from skmia import Outputs, Records
 from skmia.attacks import ThresholdAttack
 from skmia.metrics import Interval, operating_point
-from skmia.report import _beyond_shift, _training_rows, positive_control
+from skmia.report import _beyond_shift, _row_count, positive_control
 from skmia.report._beyond_shift import AucExcess, BeyondShift, UnseenMembers
 from skmia.report._permutations import HIGHEST_LEVEL, count_permutations
 from skmia.report.checks import (
@@ -359,8 +359,8 @@ def count_rows(stated, clone=None, victim=None, may_repeat=False, n_listed=100, 
     case = NS(victim=victim, request=NS(victim=victim))
     case.inspection = NS(n_rows=stated, n_rows_may_repeat=may_repeat)
     case.membership, case.n_listed = np.arange(90) < n_members, n_listed
-    with mock.patch.object(_training_rows, "_count_of_clone", return_value=clone) as counted:
-        found = _training_rows.compare_training_rows(case)
+    with mock.patch.object(_row_count, "_count_of_clone", return_value=clone) as counted:
+        found = _row_count.compare_training_rows(case)
     return found and (*found, counted.called)
 
 

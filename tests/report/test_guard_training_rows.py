@@ -26,7 +26,7 @@ from skmia import Records, audit
 from skmia.attacks import LiRA, ThresholdAttack
 from skmia.inspection import inspect_model
 from skmia.report import recommend_release
-from skmia.report._training_rows import ELSEWHERE, compare_training_rows
+from skmia.report._row_count import ELSEWHERE, compare_training_rows
 from skmia.report.checks import TrainingRowsCheck
 
 X, Y = make_classification(1200, 8, n_informative=5, flip_y=0.1, random_state=0)

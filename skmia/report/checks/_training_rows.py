@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..._core.probabilities import posterior_of
-from .._training_rows import LOOKS_ALIKE, compare_training_rows
+from .._row_count import LOOKS_ALIKE, compare_training_rows
 from ._base import PASSED, UNLISTED, WARNING, BaseCheck, NextStep
 
 # Held-out rows that the file takes for training rows with at least this probability are counted,
