@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 from scipy import sparse
+from sklearn.ensemble import AdaBoostRegressor, BaggingClassifier, BaggingRegressor
 from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
@@ -18,7 +19,11 @@ from .._core.hashing import hash_records
 from .._core.query import query_victim, unwrap
 from .._core.randomness import preserved_randomness
 from ..inspection import StatedRows, count_stated_rows
+from ..victims import find_model, has_leaves, iter_leaves
 from ._remember_training import RememberTraining
+
+# Their trees are grown on rows that are drawn with repeats.
+_REPEATING = AdaBoostRegressor, BaggingClassifier, BaggingRegressor
 
 # Outputs that differ by less, relative to the largest one, were summed in another order.
 _ROUNDING = 1e-6
@@ -77,9 +82,14 @@ def _prove_training(estimator, model, records, tested):
     # training score with the training fold. Anything else cannot be proved.
     sides, stated = _divide_records(records, tested), _count_model_rows(model)
     # Folds are disjoint, and a number in which no row counts twice is at most that of the training
-    # rows. If it is that of the larger side, these are the rows.
+    # rows. If it is that of the larger side, these are the rows, unless a fold repeats some.
     rows = next(
-        (one.rows for one in sides if one.is_larger and len(one.rows) == stated.n_sure), None
+        (
+            one.rows
+            for one in sides
+            if one.is_larger and len(one.rows) == stated.n_sure and _fit_leaves(model, records, one)
+        ),
+        None,
     )
     if rows is None:
         rows, reason = _compare_with_clones(model, stated, sides, records)
@@ -125,7 +135,9 @@ def _compare_with_clones(model, stated, sides, records):
             # A sum, in which rows can count twice, is of these rows if its means are as well.
             is_as_many = side.is_larger and stated.n_rows is not None and stated == by_clone
             is_known = is_same or (
-                is_as_many and (stated.n_sure is not None or _scale_alike(model, clone, records))
+                is_as_many
+                and (stated.n_sure is not None or _scale_alike(model, clone, records))
+                and _fit_leaves(model, records, side)
             )
         except Exception as error:  # of whatever kind: the estimators are those of users
             reasons.append(f"a clone of it cannot be trained ({describe_error(error)})")
@@ -135,6 +147,25 @@ def _compare_with_clones(model, stated, sides, records):
         counts = stated.n_rows, by_clone.n_rows
         reasons.append(_describe_difference(model, len(side.rows), *counts))
     return None, reasons[0]
+
+
+def _fit_leaves(model, records, side):
+    """Return whether each leaf of a model of trees can hold as many rows of a side as it states.
+
+    A sample of the rows leaves some out of a leaf and adds none, unless it repeats them.
+    """
+    if isinstance(find_model(model)[0], _REPEATING) or not has_leaves(model):
+        return True
+    try:
+        trees = list(iter_leaves(model, records.X))
+    except Exception:  # of whatever kind: the steps before the trees are those of users
+        return True
+    for leaves in trees:
+        if leaves.counts is not None:
+            places, found = np.unique(leaves.places[side.rows], return_counts=True)
+            if (leaves.counts[places] > found).any():
+                return False
+    return True
 
 
 def _scale_alike(model, clone, records):

@@ -177,7 +177,8 @@ def make_leakage_scorer(
       ShuffleSplit` with a `train_size`;
     * models that state no such number are trained without a ``random_state``, or with parameters
       of ``fit`` such as weights;
-    * folds that are given as a list repeat a training row, which counts as two;
+    * folds that are given as a list repeat training rows, each of which counts as two; only of
+      trees this is found out;
     * there are two folds, which have equally many records, and no ``random_state``;
     * some rows have a ``sample_weight`` of 0, which a forest counts all the same.
 

@@ -9,6 +9,8 @@ from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.datasets import load_diabetes, load_digits
 from sklearn.ensemble import (
+    AdaBoostRegressor,
+    BaggingRegressor,
     ExtraTreesClassifier,
     HistGradientBoostingClassifier,
     RandomForestClassifier,
@@ -343,6 +345,40 @@ def test_sums_of_weights_and_of_calls_are_no_number_of_rows(train):
     model = train(np.arange(50))
     with pytest.raises(ValueError, match="cannot know which records"):
         float(SCORER(model, X[100:], Y[100:]))
+
+
+# A leaf holds more of the repeated rows than there are rows outside of the fold that fall in it.
+@pytest.mark.parametrize(
+    "model",
+    [
+        DecisionTreeClassifier(),
+        RandomForestClassifier(5),
+        make_pipeline(StandardScaler(), ExtraTreesClassifier(5)),
+        HistGradientBoostingClassifier(max_iter=2, min_samples_leaf=3),
+    ],
+    ids=lambda model: type(model).__name__,
+)
+def test_rows_that_a_fold_repeats_are_not_taken_for_others(model):
+    folds = [(np.repeat(np.arange(50), 2), np.arange(100, 150))]
+    with pytest.raises(RuntimeError, match=CURE.format("a clone .* predicts otherwise")):
+        cross_val_score(model, X, Y, cv=folds, scoring=SCORER)
+    remembering = RememberTraining(model)
+    assert np.isfinite(cross_val_score(remembering, X, Y, cv=folds, scoring=SCORER)).all()
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        AdaBoostRegressor(n_estimators=3),
+        GridSearchCV(BaggingRegressor(n_estimators=3), {}, cv=2),
+        BaggingRegressor(n_estimators=3),
+    ],
+    ids=lambda model: type(model).__name__,
+)
+def test_samples_that_repeat_rows_are_known_by_their_number(model):
+    table, target = load_diabetes(return_X_y=True)
+    scorer = make_leakage_scorer(Records(table, target))
+    assert np.isfinite(cross_val_score(model, table, target, cv=4, scoring=scorer)).all()
 
 
 def test_moments_of_a_scaler_prove_what_it_counts():
