@@ -81,21 +81,26 @@ def _prove_training(estimator, model, records, tested):
     # A scorer is called with a test fold, and the model was trained on all other records, or for a
     # training score with the training fold. Anything else cannot be proved.
     sides, stated = _divide_records(records, tested), _count_model_rows(model)
-    # Folds are disjoint, and a number in which no row counts twice is at most that of the training
-    # rows. If it is that of the larger side, these are the rows, unless a fold repeats some.
-    rows = next(
-        (
-            one.rows
-            for one in sides
-            if one.is_larger and len(one.rows) == stated.n_sure and _fit_leaves(model, records, one)
-        ),
-        None,
-    )
+    rows = next((one.rows for one in sides if _states_rows(model, stated, records, one)), None)
     if rows is None:
         rows, reason = _compare_with_clones(model, stated, sides, records)
     if rows is None:
         raise _make_refusal(estimator, reason)
     return np.isin(records.fingerprint, records.fingerprint[rows])
+
+
+def _states_rows(model, stated, records, side):
+    """Return whether a model states that it was trained on all rows of the larger side.
+
+    Folds are disjoint, and a number in which no row counts twice is at most that of the training
+    rows. If it is that of the larger side, these are the rows, unless a fold repeats some. A sum
+    of weights can be anything, unless all leaves hold as many rows as it says.
+    """
+    n_rows = len(side.rows)
+    if not side.is_larger or n_rows not in stated:
+        return False
+    fits = _compare_leaves(model, records, side)
+    return fits == "equal" or (n_rows == stated.n_sure and fits != "contradicts")
 
 
 def _is_frozen_model(value):
@@ -137,7 +142,7 @@ def _compare_with_clones(model, stated, sides, records):
             is_known = is_same or (
                 is_as_many
                 and (stated.n_sure is not None or _scale_alike(model, clone, records))
-                and _fit_leaves(model, records, side)
+                and _compare_leaves(model, records, side) != "contradicts"
             )
         except Exception as error:  # of whatever kind: the estimators are those of users
             reasons.append(f"a clone of it cannot be trained ({describe_error(error)})")
@@ -149,23 +154,27 @@ def _compare_with_clones(model, stated, sides, records):
     return None, reasons[0]
 
 
-def _fit_leaves(model, records, side):
-    """Return whether each leaf of a model of trees can hold as many rows of a side as it states.
+def _compare_leaves(model, records, side):
+    """Compare the rows that each leaf of a model of trees states with those of a side.
 
     A sample of the rows leaves some out of a leaf and adds none, unless it repeats them.
+
+    Return fits: "equal", "fewer", "contradicts" if a leaf has more; None if no leaf tells.
     """
     if isinstance(find_model(model)[0], _REPEATING) or not has_leaves(model):
-        return True
+        return None
     try:
-        trees = list(iter_leaves(model, records.X))
+        trees = [one for one in iter_leaves(model, records.X) if one.counts is not None]
     except Exception:  # of whatever kind: the steps before the trees are those of users
-        return True
+        return None
+    beyond = []
     for leaves in trees:
-        if leaves.counts is not None:
-            places, found = np.unique(leaves.places[side.rows], return_counts=True)
-            if (leaves.counts[places] > found).any():
-                return False
-    return True
+        places, found = np.unique(leaves.places[side.rows], return_counts=True)
+        # A tree without a split states the number of all rows again.
+        beyond += (leaves.counts[places] - found).tolist() if len(places) > 1 else []
+    if not beyond:
+        return None
+    return "contradicts" if max(beyond) > 0 else "fewer" if min(beyond) < 0 else "equal"
 
 
 def _scale_alike(model, clone, records):

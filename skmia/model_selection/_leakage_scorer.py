@@ -167,8 +167,8 @@ def make_leakage_scorer(
     scorer is called with the test fold alone. It takes the other records for members if the model
     proves that it was trained on all of them: the model states as many training rows, or a clone
     that is trained on these records makes the same predictions, which costs one more fit. A number
-    that may count a row twice is no proof: sums of weights, as of naive Bayes and CatBoost, and
-    sums over calls of ``partial_fit``.
+    that may count a row twice, as sums of weights of naive Bayes and sums over calls of
+    ``partial_fit`` do, is no proof, unless each leaf of a tree agrees with it.
     :class:`RememberTraining` around the estimator remembers the training rows. It is needed where
     nothing is proved:
 

@@ -347,6 +347,21 @@ def test_sums_of_weights_and_of_calls_are_no_number_of_rows(train):
         float(SCORER(model, X[100:], Y[100:]))
 
 
+def test_leaves_prove_a_sum_of_weights_of_1_and_no_other():
+    catboost = pytest.importorskip("catboost")
+    settings = {"iterations": 2, "depth": 3, "verbose": 0, "allow_writing_files": False}
+    order = np.random.default_rng(0).permutation(100)  # a clone is trained in another one
+
+    def score(rows, weight):
+        model = catboost.CatBoostClassifier(**settings)
+        model.fit(X[rows], Y[rows] % 2, sample_weight=np.full(len(rows), weight))
+        return make_leakage_scorer(Records(X, Y % 2))(model, X[100:], Y[100:] % 2)
+
+    assert np.isfinite(float(score(order, 1.0)))
+    with pytest.raises(ValueError, match="cannot know which records"):
+        float(score(order[:50], 2.0))
+
+
 # A leaf holds more of the repeated rows than there are rows outside of the fold that fall in it.
 @pytest.mark.parametrize(
     "model",
