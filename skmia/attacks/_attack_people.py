@@ -227,7 +227,7 @@ class PeopleEvidence:
     n_records : ndarray of shape (n_people,), dtype int
         Number of records of each person.
     judged : ndarray of shape (n_people,), dtype bool
-        People with enough shadow models; the others have a neutral score.
+        People with enough shadow models; the others have the neutral score 0.
     nonmember_scores : ndarray of shape (m,)
         The same scores of people by shadow models that were trained on none of their records,
         treated as the victim.
@@ -434,8 +434,8 @@ def _attack_means(attack, records, people, inside, _):
     variance = "example" if attack.variance == "joint" else attack.variance
     settings |= {"variance": variance, "target_fpr": None}
     on_people = clone(attack).set_params(**settings).fit(stored)
-    nulls = shadow_nonmember_scores(on_people, stored)
-    return on_people.score_samples(stored), on_people.can_judge(stored), nulls, correlation
+    nulls, able = shadow_nonmember_scores(on_people, stored), on_people.can_judge(stored)
+    return np.where(able, on_people.score_samples(stored), 0.0), able, nulls, correlation
 
 
 def _attack_scores(attack, records, people, inside, combine):

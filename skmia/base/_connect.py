@@ -13,7 +13,7 @@ from sklearn.utils import get_tags
 from .._core.needs import BOTH, NOBODY, Needs, Offer
 from .._core.numbers import show
 from .._core.query import refuse_class, unwrap
-from .._core.records import Records
+from .._core.records import Records, get_origin
 from .._core.types import Frozen
 from ..shadow import ShadowPool, fit_once
 from ..signals import Signal
@@ -261,6 +261,17 @@ def open_pool(attack, records):
     return ShadowPool(victim, int(shadows), **settings_of_pool(keeps), random_state=seed)
 
 
+def _is_fitted(pool):
+    """Return whether a pool is used as it is, and not trained on the records of an attack."""
+    return hasattr(pool, "membership_")
+
+
+def get_pool(attack, records):
+    """Return the fitted pool of ``shadows``; an unfitted one is fitted on the table of records."""
+    pool = unwrap(open_pool(attack, get_origin(records)))
+    return pool if _is_fitted(pool) else fit_once(pool, records)
+
+
 def get_own_pools(attack, records):
     """Return the unfitted pools of an attack, each after its part and the name of the parameter."""
     pools = []
@@ -268,7 +279,7 @@ def get_own_pools(attack, records):
         for name, value in part.get_params(deep=False).items():
             if name == "shadows" and isinstance(value, Integral):
                 value = open_pool(part, records)
-            if isinstance(value, ShadowPool) and not hasattr(value, "membership_"):
+            if isinstance(value, ShadowPool) and not _is_fitted(value):
                 pools.append((part, name, value))
     return pools
 

@@ -16,16 +16,15 @@ from .._core.moments import compute_sides, cut, take_moments
 from .._core.needs import Needs
 from .._core.pseudo_victims import choose_others, part_of, values_of
 from .._core.query import query, unwrap
-from .._core.records import Records, get_origin
+from .._core.records import Records
 from .._core.sklearn import Interval
 from .._core.types import ArrayLike
 from .._core.validation import check_outputs_source, check_records
 from .._training.workers import get_workers
-from ..shadow import fit_once
 from ..signals import COMPARED, Signal, what_to_keep, what_to_read
 from ..victims import CallableVictim
 from ._attack import BaseAttack, best_threshold
-from ._connect import open_pool
+from ._connect import get_pool
 
 # Relative difference of one score that is computed in two ways.
 _TIE = 1e-6
@@ -116,12 +115,6 @@ def _score_apart(attack, part):
     attack = copy.copy(attack)
     attack.pool_ = pool
     return rows, attack._score_part(records)
-
-
-def get_pool(attack, records):
-    """Return the fitted pool of ``shadows``; an unfitted one is fitted on the table of records."""
-    pool = unwrap(open_pool(attack, get_origin(records)))
-    return pool if hasattr(pool, "membership_") else fit_once(pool, records)
 
 
 def treats_models_as_victims(attack):

@@ -71,7 +71,7 @@ _CONSTRAINTS = {
 def _draw_membership(strata, fraction, rng):
     """Return the systematic sample along the sorted strata.
 
-    Each gets its share, rounded up or down.
+    Each gets its share, to within one record. Where the sample starts is not drawn.
     """
     order = np.lexsort((rng.uniform(size=len(strata)), strata))
     membership = np.empty(len(strata), dtype=np.intp)
@@ -122,8 +122,9 @@ def make_membership_problem(
     memorization : float, default=0.6
         Amount of memorization that fitting the labels requires, 0 to 1.
     member_fraction : float, default=0.5
-        Share of members. They are drawn within each class, so that the class of a record says
-        nothing about its membership.
+        Share of members. They are drawn within each class, whose number of members is its share,
+        to within one record, so that the class of a record says nothing about its membership
+        unless it has only a few records: both records of a class of two can be members.
     random_state : int, RandomState instance or None, default=None
         Controls the generation of the problem. Pass an int for reproducible results.
 

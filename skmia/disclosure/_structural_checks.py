@@ -486,9 +486,10 @@ def examine_model_file(case, answers, found):
     inspection = inspect_model(case.model)
     stated, given = inspection.n_rows, case.n_records
     if stated is not None and stated > given:
+        unless = "unless rows were weighted or repeated, " if inspection.n_rows_may_repeat else ""
         found.notes.append(
             f"The file states at least {stated:,} training rows, and {given:,} members were given: "
-            "groups that are counted from them are too small."
+            f"{unless}groups that are counted from them are too small."
         )
     smallest = _examine_groups(case, answers, found)
     may_have = smallest is None and _may_have_leaves(case.model)

@@ -8,6 +8,7 @@ from typing import Any
 import joblib
 import numpy as np
 from joblib import effective_n_jobs
+from joblib.hashing import NumpyHasher
 from sklearn.base import BaseEstimator
 
 from .._core.caches import caches_removed, walk
@@ -65,7 +66,8 @@ def retraining_oracle(
         ``random_state`` must be the original integer.
     parameters : callable, default=None
         Function of a fitted model that returns what is compared: arrays, or containers of them. If
-        None, the whole state of the model, or the tensors of the module of a skorch net.
+        None, the whole state of the model; of a skorch net the tensors of its module, and of a
+        search the best parameters and estimator, since both also keep times.
     n_rounds : int, default=100
         Number of pairs; each requires one training.
     n_jobs : int, default=None
@@ -148,7 +150,7 @@ def retraining_oracle(
 
 @dataclass(frozen=True)
 class _PrintKeeper:
-    """Keeps a hash of all that a model consists of."""
+    """Keeps a hash of all that a model has learned."""
 
     parameters: object
 
@@ -158,12 +160,33 @@ class _PrintKeeper:
     def take(self, model):
         if self.parameters is not None:
             return joblib.hash(self.parameters(model))
-        module = getattr(model, "module_", None)  # a skorch net also keeps the time of each epoch
-        if hasattr(module, "state_dict"):
-            state = {name: tensor.cpu().numpy() for name, tensor in module.state_dict().items()}
-            return joblib.hash(state)
         with _set_aside(model):
-            return joblib.hash((type(model).__qualname__, vars(model)))
+            return _LearnedHasher().hash((type(model).__qualname__, _read_learned(model)))
+
+
+class _LearnedHasher(NumpyHasher):
+    """Hashes models by what they learned, also those inside of others, and not by the clock."""
+
+    def reducer_override(self, part):
+        if isinstance(part, type) or not (
+            hasattr(part, "get_params") and hasattr(part, "__dict__")
+        ):
+            return NotImplemented
+        learned = _read_learned(part)
+        if learned is vars(part):
+            return NotImplemented
+        return dict, ([(type(part).__qualname__, learned)],)
+
+
+def _read_learned(model):
+    """Return what a model learned: all that it holds, without the times that some keep."""
+    state = vars(model)
+    if "best_estimator_" in state:  # a search, with the times of all of its fits
+        return {name: state.get(name) for name in ("best_params_", "best_estimator_")}
+    module = state.get("module_")  # of a skorch net, with the time of each epoch
+    if not hasattr(module, "state_dict"):
+        return state
+    return {name: tensor.cpu().numpy() for name, tensor in module.state_dict().items()}
 
 
 # Parameters that are not what was learned: on how many processors, and what is printed.

@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 from sklearn.base import is_regressor
+from sklearn.ensemble import BaggingClassifier, BaggingRegressor
 
 from .._core.escaping import SummaryMixin, visible
 from .._core.levels import LEAK, Level, set_level
@@ -142,10 +143,10 @@ _STRUCTURE = {
     "n_numbers": {"clear": 0.1},
 }
 _GROUNDS = {
-    "n_alone": "{n_alone:,} leaves hold a single one of {n_rows:,} training rows.",
-    "n_nodes": "Its trees have {n_nodes:,} nodes for {n_rows:,} training rows.",
-    "n_edges": "Its bins have {n_edges:,} edges at values of {n_rows:,} training rows.",
-    "n_numbers": "It holds {n_numbers:,} numbers of {n_rows:,} training rows.",
+    "n_alone": "{n_alone:,} leaves hold a single one of {n_rows:,} training rows{if_none}.",
+    "n_nodes": "Its trees have {n_nodes:,} nodes for {n_rows:,} training rows{if_none}.",
+    "n_edges": "Its bins have {n_edges:,} edges at values of {n_rows:,} training rows{if_none}.",
+    "n_numbers": "It holds {n_numbers:,} numbers of {n_rows:,} training rows{if_none}.",
     "few": "It holds {n_numbers:,} numbers, which reveal little about more than {enough:,} rows.",
     "unstated": "It does not state how many training rows there were.",
 }
@@ -180,6 +181,7 @@ def _expect_measured(numbers):
 def _expect_by_structure(document):
     """Return the level that is likely by how many numbers of the training rows there are."""
     numbers = document["structure"] | {"n_rows": document["n_rows"]}
+    numbers["if_none"] = _say_if_none_repeats(document)
     n_rows, n_numbers, has_trees = numbers["n_rows"], numbers["n_numbers"], numbers["n_nodes"] > 0
     numbers["enough"] = round(n_numbers / _STRUCTURE["n_numbers"]["clear"])
     if n_rows is None or not (has_trees or n_numbers):
@@ -197,6 +199,12 @@ def _expect_by_structure(document):
     return ExpectedLeakage(
         Level(word), _LIKELY.get(word, _UNKNOWN), _GROUNDS[ground].format(**numbers)
     )
+
+
+def _say_if_none_repeats(document):
+    """Return the condition under which a number of rows is one, where it is a sum."""
+    # Documents of before say nothing of it.
+    return ", if none was weighted or repeated" if document.get("n_rows_may_repeat") else ""
 
 
 def _grade_structure(name, share):
@@ -229,6 +237,7 @@ def show_inspection(document):
     stated = "the file does not state how many training rows"
     if document["n_rows"] is not None:
         stated = f"at least {document['n_rows']:,} training rows, as the file states"
+        stated += _say_if_none_repeats(document)
     parts = [
         (one["estimator"], f"{one['stores']} Read by {', '.join(one['attacks']) or _NOBODY}.")
         for one in document["findings"]
@@ -436,6 +445,10 @@ class ModelInspection(SummaryMixin):
     n_rows : int or None
         Number of training rows that the model states, or None. Rows that were set apart, as for
         early stopping, can be missing in it.
+    n_rows_may_repeat : bool
+        Whether this number is a sum over weights or over calls of ``partial_fit``, as of naive
+        Bayes and scalers. A row with a weight of 2 then counts as two, and so does one that was
+        given twice.
     level : {"rows", "values", "per-record", "counts", "summaries"} or None
         The most that a part of the model holds, see :class:`Finding`.
     findings : tuple of Finding
@@ -464,6 +477,7 @@ class ModelInspection(SummaryMixin):
     unread: tuple[str, ...] = ()
     candidates: CandidateSearch | None = None
     structure: dict[str, int] = field(default_factory=dict)
+    n_rows_may_repeat: bool = False
 
     def to_frame(self) -> pd.DataFrame:
         """Return the stored arrays that come from training rows.
@@ -488,6 +502,7 @@ class ModelInspection(SummaryMixin):
         return {
             "model": self.model,
             "n_rows": self.n_rows,
+            "n_rows_may_repeat": self.n_rows_may_repeat,
             "level": self.level,
             "structure": self.structure,
             "stored": _as_lists(self.stored),
@@ -595,8 +610,10 @@ def _read_strength(attack, records, names, notes):
     return {name: getattr(attack, f"{name}_") for name in names.split()}
 
 
-# What estimators note in whole numbers, some of them for each column.
-_NOTED = ("n_samples_fit_", "n_samples_seen_", "n_samples_", "_n_samples")
+# What estimators note in whole numbers of the rows of their last fit.
+_NOTED = ("n_samples_fit_", "n_samples_", "_n_samples")
+# What they add up over the calls of partial_fit, some of them for each column and by weights.
+_ADDED = ("n_samples_seen_",)
 # Arrays with one row, or one entry, for each training row.
 _EACH = {
     "rows": {"_fit_X", "X_train_", "X_fit_", "X_", "_raw_data", "data"},
@@ -610,8 +627,15 @@ _OF_TREES = ("leaf values", "thresholds", "covers", "counts", "edges")
 _LEAVES = "['leaf_weights']"
 
 
+class StatedRows(NamedTuple):
+    """How many training rows a model states; None if it states no number."""
+
+    n_rows: int | None  # the largest number of all
+    n_sure: int | None  # the largest one in which no row counts twice, by a weight or another call
+
+
 def count_rows_of_model(owned, estimators):
-    """Return the largest number of training rows that a part of a model states, or None.
+    """Return the largest numbers of training rows that a part of a model states.
 
     Parts that were fitted on a share of the rows, such as models of a cross-validation or trees on
     samples, state a smaller one. It is None if a sampler of imbalanced-learn has repeated rows, or
@@ -619,10 +643,21 @@ def count_rows_of_model(owned, estimators):
     """
     samplers = (one.estimator for one in estimators if is_sampler(one.estimator))
     if any(has_learned(sampler) and judge_sampler(sampler) != SELECTS for sampler in samplers):
-        return None
-    stated = [_read_array(one.stored, one.kind) for one in owned]
-    stated += [_read_notes(one.estimator) for one in estimators]
-    return max((int(one) for one in stated if one), default=None)
+        return StatedRows(None, None)
+    # Members of a bagging are trained on rows that were drawn, and some of them repeated.
+    drawn = [f"{one.path}.estimators_" for one in estimators if _repeats_rows(one.estimator)]
+    drawn = tuple(path.removeprefix(".") for path in drawn)
+    stored = [one for one in owned if not one.stored.path.startswith(drawn)]
+    parts = [one.estimator for one in estimators if not one.path.startswith(drawn)]
+    sure = [_read_array(one.stored, one.kind) for one in stored]
+    sure += [_read_notes(one) for one in parts]
+    added = [_read_sums(one.stored) for one in stored] + [_read_additions(one) for one in parts]
+    n_sure = max((int(one) for one in sure if one), default=None)
+    return StatedRows(max((int(one) for one in (*added, n_sure) if one), default=None), n_sure)
+
+
+def _repeats_rows(estimator):
+    return isinstance(estimator, BaggingClassifier | BaggingRegressor)
 
 
 # Arrays of trees with an entry for each node, and those of them that count rows.
@@ -648,7 +683,7 @@ def count_structure(owned):
 
 
 def count_stated_rows(model):
-    """Return the number of training rows that a fitted model states, or None."""
+    """Return the numbers of training rows that a fitted model states, as StatedRows."""
     state = read_state(unwrap(model))
     return count_rows_of_model(list_owned_arrays(state), state.estimators)
 
@@ -657,22 +692,45 @@ def _read_array(stored, kind):
     name = stored.path.rpartition(".")[2]
     if name in _EACH.get(kind, ()):
         return stored.array.shape[0]
-    if name == "class_count_" or stored.path.endswith(_LEAVES):
-        return _as_count(stored.array.sum())
     is_root = any(stored.path.endswith(one) for one in _ROOTS)
     return _as_count(stored.array.ravel()[0]) if is_root else 0
 
 
+def _read_sums(stored):
+    """Return a sum of the weights of all training rows, or 0."""
+    is_sum = stored.path.rpartition(".")[2] == "class_count_" or stored.path.endswith(_LEAVES)
+    return _as_count(stored.array.sum()) if is_sum else 0
+
+
 def _read_notes(estimator):
     state = getattr(estimator, "__dict__", {})
-    noted = [np.max(np.asarray(state[one])) for one in _NOTED if _is_noted(state.get(one))]
     shape = state.get("shape_fit_")  # of a support vector machine
-    noted += list(shape[:1]) if isinstance(shape, tuple) else []
-    if _is_noted(state.get("t_")) and _is_noted(state.get("n_iter_")) and state["n_iter_"]:
-        # Stochastic gradients count their steps: one for each row in each epoch.
-        first = 0 if hasattr(estimator, "coefs_") else 1
-        noted.append((np.max(state["t_"]) - first) / np.max(state["n_iter_"]))
+    noted = [*_list_noted(state, _NOTED), *(shape[:1] if isinstance(shape, tuple) else [])]
+    n_steps, n_epochs = _count_steps(state)
+    # A single epoch can be one of many calls.
+    noted += [n_steps / n_epochs] if n_epochs > 1 or "loss_curve_" in state else []
     return max(map(_as_count, noted), default=0)
+
+
+def _read_additions(estimator):
+    """Return the number of rows of all calls of partial_fit, by their weights, or 0."""
+    state = getattr(estimator, "__dict__", {})
+    n_steps, n_epochs = _count_steps(state)
+    return max(map(_as_count, [*_list_noted(state, _ADDED), n_steps / n_epochs]))
+
+
+def _list_noted(state, names):
+    return [np.max(np.asarray(state[one])) for one in names if _is_noted(state.get(one))]
+
+
+def _count_steps(state):
+    """Return the steps of stochastic gradients, one for each row in each epoch, and the epochs."""
+    if not (_is_noted(state.get("t_")) and _is_noted(state.get("n_iter_")) and state["n_iter_"]):
+        return 0, 1
+    # Perceptrons go on to count, and have a loss of each epoch; others begin to count at 1.
+    if "loss_curve_" in state:
+        return np.max(state["t_"]), max(len(state["loss_curve_"]), 1)
+    return np.max(state["t_"]) - 1, np.max(state["n_iter_"])
 
 
 def _is_noted(value):
@@ -768,9 +826,11 @@ def inspect_model(model: object, records: Records | None = None) -> ModelInspect
     state = read_state(model)
     owned = list_owned_arrays(state)
     findings = _list_findings(owned, state.estimators)
+    stated = count_rows_of_model(owned, state.estimators)
     return ModelInspection(
         model=_describe_pipeline(model),
-        n_rows=count_rows_of_model(owned, state.estimators),
+        n_rows=stated.n_rows,
+        n_rows_may_repeat=stated.n_rows != stated.n_sure,
         level=get_strongest({one.level for one in findings}),
         findings=findings,
         stored=make_frame(owned),

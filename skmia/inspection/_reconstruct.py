@@ -227,8 +227,6 @@ EXACT, DERIVED, EDGE = "exact", "derived", "edge"
 # Edges that are all halfway between neighboring values of a column.
 MIDDLES = "middles"
 
-# Histogram boosting has at most 255 bins for numbers, and one edge less than bins.
-_MOST_EDGES = 254
 # Stands for the target among the numbers of columns.
 TARGET = -1
 
@@ -352,7 +350,9 @@ def _reveal_bin_edges(part):
         return  # columns are in another order then
     for k, name in part.list_columns("_bin_mapper.bin_thresholds_"):
         edges = part.get(name)
-        yield part.leak(k, name, edges, MIDDLES if len(edges) <= _MOST_EDGES else EDGE)
+        # As many edges as there can be are most often quantiles of a column with more values.
+        are_middles = len(edges) < part.estimator.max_bins - 1
+        yield part.leak(k, name, edges, MIDDLES if are_middles else EDGE)
 
 
 def _read_booster(part):
@@ -537,10 +537,11 @@ def reconstruct_values(model: object) -> Reconstruction:
     Notes
     -----
     Histogram gradient boosting puts an edge halfway between each two neighboring values of a column
-    that has at most 255 of them, and one edge determines the next value by the one before. If the
+    with fewer of them than bins, and one edge determines the next value by the one before. If the
     edges have at most three digits and only one first value leads to values of as few digits that
     lie on their sides of the edges, all values of the column are derived. This takes for granted
-    that the column has at most 255 distinct values and no further digits.
+    that the column has fewer distinct values than bins (``max_bins``, 255 if not set) and no
+    further digits.
 
     Split conditions of XGBoost are values of the training data in single precision if trees were
     grown by histograms, its default. Scaled columns are scaled back, which rounds. Values after

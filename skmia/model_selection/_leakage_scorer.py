@@ -27,7 +27,7 @@ from ..base import (
     why_not,
 )
 from ..metrics import membership_advantage_score
-from ._training_rows import find_training
+from ._find_training import find_training
 
 
 class LeakageScorer:
@@ -166,15 +166,19 @@ def make_leakage_scorer(
     Members are the records that the model was trained on, and non-members those of the test fold. A
     scorer is called with the test fold alone. It takes the other records for members if the model
     proves that it was trained on all of them: the model states as many training rows, or a clone
-    that is trained on these records makes the same predictions, which costs one more fit.
+    that is trained on these records makes the same predictions, which costs one more fit. A number
+    that may count a row twice, as sums of weights of naive Bayes and sums over calls of
+    ``partial_fit`` do, is no proof, unless each leaf of a tree agrees with it.
     :class:`RememberTraining` around the estimator remembers the training rows. It is needed where
     nothing is proved:
 
     * the folds leave records out, as in learning curves, successive halving,
       :class:`~sklearn.model_selection.TimeSeriesSplit` and :class:`~sklearn.model_selection.
       ShuffleSplit` with a `train_size`;
-    * models that state no number of rows are trained without a ``random_state``, or with
-      parameters of ``fit`` such as weights;
+    * models that state no such number are trained without a ``random_state``, or with parameters
+      of ``fit`` such as weights;
+    * folds that are given as a list repeat training rows, each of which counts as two; only of
+      trees this is found out;
     * there are two folds, which have equally many records, and no ``random_state``;
     * some rows have a ``sample_weight`` of 0, which a forest counts all the same.
 

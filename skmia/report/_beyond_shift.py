@@ -17,8 +17,8 @@ from ._budget import make_budget
 from ._case import make_plan, train_victim
 from ._file_attack import score_as_file
 from ._measure import rank_attacks
+from ._row_count import take_recipe
 from ._run import run_attacks
-from ._training_rows import take_recipe
 
 _N_FOLDS = 5
 

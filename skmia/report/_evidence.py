@@ -22,7 +22,7 @@ from .._core.levels import (
 from .._core.text import count_of as count_of
 from .._core.text import count_words as count_words
 from ._measure import OK, OVERALL, find_overall, list_rows
-from ._training_rows import ELSEWHERE, LOOKS_ALIKE
+from ._row_count import ELSEWHERE, LOOKS_ALIKE
 from .checks import find_outcome, get_check, list_checks
 from .checks._base import (
     BEYOND,

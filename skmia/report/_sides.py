@@ -18,7 +18,7 @@ from ..signals import Confidence
 from ..victims import is_trainable
 from ._case import is_recipe, train_victim
 from ._gaps import measure_gaps
-from ._training_rows import take_recipe
+from ._row_count import take_recipe
 
 MEMBERS, HELD_OUT, BOTH = "members", "held-out rows", "both"
 

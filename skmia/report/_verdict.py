@@ -513,10 +513,12 @@ def describe_candidates(facts):
     if facts["outsiders"] is None:
         return f"{text}."
     outside = facts["outsiders"]
-    share = f"{100 * outside:.3g}% of which are not" if outside > 0 else "all of which are"
+    if outside > 0:  # a sum of weights, as of naive Bayes, is stated like a number of rows
+        stated = f"the file states {facts['n_rows']:,} training rows"
+        return f"{text}; {stated}, {100 * outside:.3g}% of which are not among them."
     # Members of classes that no other record has are listed and left out.
-    among = "listed" if outside == 0 and facts["n_rows"] > n_members else "among them"
-    return f"{text}; the model was trained on {facts['n_rows']:,} rows, {share} {among}."
+    among = "listed" if facts["n_rows"] > n_members else "among them"
+    return f"{text}; the model was trained on {facts['n_rows']:,} rows, all of which are {among}."
 
 
 def _describe_whole(grounds, facts):

@@ -148,11 +148,11 @@ def check_attack(
 
     The checks correspond to scikit-learn's ``check_estimator`` for estimators of matrices: whether
     the constructor only assigns, clones and pickles work, fitting twice changes nothing, no input
-    is changed, scores do not depend on the batch and are finite, a higher score means more likely a
-    member, ``score`` is the advantage, bad input is refused with a sentence, and Pipeline,
-    GridSearchCV, cross_val_predict, StackingClassifier and CalibratedClassifierCV can hold it. What
-    ``attack.needs()`` declares is withheld in turn, and the attack must then fail; what it does not
-    declare is also withheld, and the attack must then work.
+    is changed, scores do not depend on the batch and are finite, members do not score significantly
+    lower than non-members, ``score`` is the advantage, bad input is refused with a sentence, and
+    Pipeline, GridSearchCV, cross_val_predict, StackingClassifier and CalibratedClassifierCV can
+    hold it. What ``attack.needs()`` declares is withheld in turn, and the attack must then fail;
+    what it does not declare is also withheld, and the attack must then work.
 
     Parameters
     ----------
@@ -176,6 +176,32 @@ def check_attack(
     --------
     make_attack_problem : Function that makes a victim, a pool and records.
     parametrize_with_attack_checks : Decorator that runs the checks as separate tests.
+
+    Notes
+    -----
+    The checks, in the order in which they run; each name begins with ``check_attack_``:
+
+    * constructor, clones, fitting and state: ``init_only_assigns``, ``get_set_params``,
+      ``validates_parameters``, ``clones``, ``spares_fitted_models``, ``tags``,
+      ``fit_returns_self``, ``fit_keeps_parameters``, ``fit_is_idempotent``,
+      ``forgets_earlier_fits``, ``fitted_attributes``, ``needs_fit``, ``pickles``,
+      ``leaves_its_input_alone``, ``scoring_keeps_its_state``, ``is_reproducible``, ``n_jobs``,
+      ``unfitted_victim``;
+    * what ``needs()`` declares: ``needs``, ``reads``, ``access``, ``keeps``, ``lacks``;
+    * what the numbers mean: ``classes``, ``scores_are_finite``, ``can_judge``,
+      ``certain_victim``, ``decision_function``, ``predict``, ``score_is_advantage``,
+      ``offset_is_best``, ``scores_point_to_members``, ``predict_proba``, ``permutation``,
+      ``one_record``, ``subset``;
+    * bad input: ``refuses_a_matrix``, ``refuses_no_labels``, ``refuses_no_records``,
+      ``refuses_bad_membership``, ``refuses_no_membership``, ``refuses_an_unknown_label``,
+      ``membership_forms``;
+    * tools of scikit-learn: ``in_pipeline``, ``in_grid_search``, ``in_cross_val_predict``,
+      ``in_stacking``, ``in_calibration``.
+
+    Whether a higher score means more likely a member is only seen where the victim leaks. An attack
+    fails ``scores_point_to_members`` if its AUC is so far below 0.5 that an attack without power
+    would fail at most once in 10,000 problems; with the 60 records of
+    :func:`make_attack_problem` that is an AUC below 0.22.
 
     Examples
     --------
@@ -250,8 +276,10 @@ def _name_attack(attack):
     shown = []
     for name, parameter in inspect.signature(type(attack)).parameters.items():
         value, default = getattr(attack, name), parameter.default
-        if name in ("victim", "shadows") or value is default or value == default:
-            continue
         plain = isinstance(value, str | int | float | tuple | list)
+        # Texts are compared, as a list can hold arrays.
+        is_usual = value is default or (plain and repr(value) == repr(default))
+        if name in ("victim", "shadows") or is_usual:
+            continue
         shown.append(f"{name}={value if plain else type(value).__name__}")
     return f"{type(attack).__name__}({','.join(shown)})"

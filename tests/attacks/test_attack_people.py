@@ -11,7 +11,7 @@ from skmia.metrics import auc_interval
 WAYS = [(LiRA, "sum"), (RMIA, "sum"), (LiRA, "standardized"), (RMIA, "max"), (LiRA, "likelihood")]
 
 
-def make_case(counts, *, leak=1.0, n_models=16, correlation=0.2, seed=0, cut=None):
+def make_case(counts, *, leak=1.0, n_models=16, correlation=0.2, seed=0, cut=None, never=()):
     """Log odds of 16 shadow models and a victim, trained on random halves of the people."""
     rng, counts = np.random.default_rng(seed), np.asarray(counts)
     person, n_people = np.repeat(np.arange(len(counts)), counts), len(counts)
@@ -20,6 +20,7 @@ def make_case(counts, *, leak=1.0, n_models=16, correlation=0.2, seed=0, cut=Non
         inside[k] = rng.permutation(n_people) < n_people // 2
         inside[k + 1] = ~inside[k]
     inside[-1] = rng.permutation(n_people) < n_people // 2
+    inside[:-1, never] = False
     noise = (1 - correlation) ** 0.5 * rng.normal(size=(n_models + 1, len(person)))
     noise += correlation**0.5 * rng.normal(size=inside.shape)[:, person]
     log_odds = rng.normal(size=len(person)) + leak * inside[:, person] + noise
@@ -52,6 +53,14 @@ def test_sums_by_hand(kind):
         found.pvalues[:3],
         [(1 + (found.nonmember_scores >= s).sum()) / 641 for s in found.scores[:3]],
     )
+
+
+@pytest.mark.parametrize("kind, combine", WAYS)
+def test_people_without_in_models_have_the_score_0(kind, combine):
+    pool, records, _ = make_case([2] * 50, never=[3])
+    found = attack_people(kind(None, pool).fit(records), records, combine=combine)
+    assert np.flatnonzero(~found.judged).tolist() == [3]
+    assert found.scores[3] == 0 and np.count_nonzero(found.scores) == 49
 
 
 @pytest.mark.parametrize("kind, combine", WAYS)

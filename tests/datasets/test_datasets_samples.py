@@ -62,6 +62,16 @@ def test_each_class_gives_its_share_of_members(fraction):
         assert abs(membership[mine].sum() - fraction * mine.sum()) <= 1
 
 
+def test_small_classes_give_their_share_to_within_one_record():
+    lonely = 0
+    for seed in range(20):
+        records, membership = make_membership_problem(60, n_classes=20, random_state=seed)
+        size, members = (np.bincount(records.y, one, 20) for one in (None, membership))
+        assert np.abs(members - size / 2).max() <= 1
+        lonely += np.sum((size == 2) & (members != 1))
+    assert lonely > 0  # both of two records are on one side
+
+
 def test_membership_is_random_within_a_class():
     drawn = np.mean(
         [make_membership_problem(20, kind="regression", random_state=s)[1] for s in range(400)],

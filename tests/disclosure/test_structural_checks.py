@@ -18,6 +18,7 @@ from sklearn.ensemble import (
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.model_selection import train_test_split
+from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import make_pipeline
@@ -256,7 +257,15 @@ def test_a_bootstrap_sample_has_fewer_rows_in_a_leaf_than_the_table():
 
 def test_a_table_that_misses_members_is_noted():
     report = structural_checks(fit_tree(), TWELVE[:7])
-    assert "The file states at least 12 training rows, and 7 members were given" in str(report)
+    assert "The file states at least 12 training rows, and 7 members were given: groups" in str(
+        report
+    )
+
+
+def test_a_sum_of_weights_does_not_say_that_members_are_missing():
+    model = GaussianNB().fit(TWELVE.X, TWELVE.y, sample_weight=np.full(12, 2.0))
+    text = " ".join(str(structural_checks(model, TWELVE)).split())
+    assert "24 training rows, and 12 members were given: unless rows were weighted or rep" in text
     assert structural_checks(fit_tree(), TWELVE).notes == ()
 
 

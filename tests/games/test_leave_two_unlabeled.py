@@ -10,12 +10,13 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.ensemble import BaggingClassifier, RandomForestClassifier
 from sklearn.exceptions import NotFittedError
 from sklearn.frozen import FrozenEstimator
-from sklearn.linear_model import LinearRegression
+from sklearn.linear_model import LinearRegression, Ridge
 from sklearn.metrics import roc_auc_score
+from sklearn.model_selection import GridSearchCV
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from skmia import Outputs, Records, ShadowPool
@@ -371,6 +372,8 @@ def train(model, people):
         LinearRegression(),
         make_pipeline(StandardScaler(), GaussianNB()),
         RandomForestClassifier(5, random_state=0),
+        GridSearchCV(Ridge(), {"alpha": [1.0, 2.0]}, cv=2),  # keeps the times of its fits
+        make_pipeline(StandardScaler(), GridSearchCV(GaussianNB(), {}, cv=2)),
     ],
     ids=lambda model: type(model).__name__,
 )
@@ -488,8 +491,9 @@ def test_a_skorch_net_is_compared_by_its_weights(people):
         train_split=None,
         verbose=0,
     )
-    victim = train(net, (records, membership))
-    assert retraining_oracle(victim, records, membership, n_rounds=3).accuracy == 1.0
+    for model in (net, make_pipeline(FunctionTransformer(), clone(net))):
+        victim = train(model, (records, membership))
+        assert retraining_oracle(victim, records, membership, n_rounds=3).accuracy == 1.0
 
 
 @pytest.mark.parametrize("n_jobs", [None, 2])

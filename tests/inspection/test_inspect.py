@@ -132,6 +132,51 @@ def test_it_says_how_much_is_stored_and_of_how_many_rows(name):
     assert level in ("None", *(one.level for one in inspection.findings), None)
 
 
+WEIGHTED = {"sample_weight": np.full(N, 3.0)}
+
+
+def fit_twice(model):
+    for _ in range(2):
+        if isinstance(model, StandardScaler):
+            model.partial_fit(X[MEMBERS])
+        else:
+            model.partial_fit(X[MEMBERS], LABELS[MEMBERS], classes=[0, 1])
+    return model
+
+
+# Numbers in which a row counts as often as its weight or as it was given, and others.
+@pytest.mark.parametrize(
+    "model, n_rows, may_repeat",
+    [
+        (GaussianNB().fit(X[MEMBERS], LABELS[MEMBERS], **WEIGHTED), 3 * N, True),
+        (BernoulliNB().fit(X[MEMBERS], LABELS[MEMBERS], **WEIGHTED), 3 * N, True),
+        (StandardScaler().fit(X[MEMBERS], **WEIGHTED), 3 * N, True),
+        (fit_twice(GaussianNB()), 2 * N, True),
+        (fit_twice(StandardScaler()), 2 * N, True),
+        (fit_twice(SGDClassifier()), 2 * N, True),
+        (fit_twice(MLPClassifier((3,))), N, False),
+        (DecisionTreeClassifier().fit(X[MEMBERS], LABELS[MEMBERS], **WEIGHTED), N, False),
+        (
+            BaggingClassifier(KNeighborsClassifier(), 3).fit(
+                X[MEMBERS], LABELS[MEMBERS], **WEIGHTED
+            ),
+            N,
+            False,
+        ),
+    ],
+    ids=lambda value: type(value).__name__ if hasattr(value, "fit") else None,
+)
+def test_sums_of_weights_are_not_called_a_number_of_rows(model, n_rows, may_repeat):
+    inspection = inspect_model(model)
+    assert (inspection.n_rows, inspection.n_rows_may_repeat) == (n_rows, may_repeat)
+    text = " ".join(str(inspection).split())
+    stated = f"at least {n_rows} training rows, as the file states"
+    assert stated in text
+    assert ("if none was weighted or repeated" in text) == may_repeat
+    # Neither may the sentence on its structure.
+    assert not (may_repeat and f"{n_rows} training rows." in text)
+
+
 def test_parts_of_no_interest_are_not_accused():
     selector = fit(SelectKBest(k=2))
     assert inspect_model(selector).findings == ()

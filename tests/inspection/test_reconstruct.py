@@ -116,6 +116,19 @@ def test_histograms_give_values_of_a_column_with_many():
     assert share_found(edges, OTHERS["height"]) == 0
 
 
+def test_quantiles_of_a_few_bins_are_not_taken_for_middles():
+    # Eleven bins for 90 to 130 values: in some columns a single set of values has these middles.
+    rng = np.random.default_rng(0)
+    table = np.round(rng.lognormal(1, 1, size=(300, 40)), 1)
+    model = HistGradientBoostingRegressor(max_iter=1, max_bins=11).fit(table, table[:, 0])
+    assert any(rebuild_values(one) is not None for one in model._bin_mapper.bin_thresholds_)
+    assert set(rebuild(model)["how"]) == {"edge"}
+    few = np.round(table, 0).clip(max=9)  # ten values
+    model.fit(few, few[:, 0])
+    found = select(rebuild(model), "x0", "derived")["value"]
+    assert sorted(found) == sorted(np.unique(few[:, 0]))
+
+
 def test_all_columns_of_law_school_are_rebuilt(shared_data):
     table = pd.read_csv(shared_data / "law_school.csv.gz").select_dtypes("number")[:1000]
     X, y = table.drop(columns="cluster"), table["cluster"]

@@ -16,10 +16,10 @@ from sklearn.preprocessing import StandardScaler
 from skmia import Outputs, Records
 from skmia.model_selection import (
     RememberTraining,
+    _find_training,
     _leakage_scorer,
     _power_curve,
     _remember_training,
-    _training_rows,
     best_below_leakage,
 )
 
@@ -59,16 +59,16 @@ def outputs_of(values, kind="value"):
 
 
 def are_same(*pairs):
-    return _training_rows._are_same(*(outputs_of(*pair) for pair in pairs))
+    return _find_training._are_same(*(outputs_of(*pair) for pair in pairs))
 
 
 def divide(scored):
-    sides = _training_rows._divide_records(table, Records(X[scored], y[scored]))
+    sides = _find_training._divide_records(table, Records(X[scored], y[scored]))
     return [(one.rows, one.is_larger) for one in sides]
 
 
 def describe_difference(model, *counts):
-    return _training_rows._describe_difference(model, 7, *counts)
+    return _find_training._describe_difference(model, 7, *counts)
 
 
 def count_remembered(weights):
@@ -199,7 +199,7 @@ ANSWERS = {
         (lambda: remembering.n_features_in_, 1),
         (lambda: RememberTraining(LogisticRegression(C=3)).C, 3),
     ],
-    _training_rows: [
+    _find_training: [
         # Of two equal records, one is scored: the first, and the other side is the larger one.
         (lambda: divide([1, 4]), [(array([0, 2, 3]), True), (array([1, 4]), False)]),
         (lambda: divide([0, 1, 2]), [(array([3, 4]), False), (array([0, 1, 2]), True)]),
@@ -225,31 +225,31 @@ ANSWERS = {
             "it states 5 training rows, and a clone states 6 that is trained on the 7 records "
             "outside of the scored fold",
         ),
-        (lambda: _training_rows._is_frozen_model(FrozenEstimator(GaussianNB())), True),
-        (lambda: _training_rows._is_frozen_model(FrozenEstimator(StandardScaler())), False),
-        (lambda: _training_rows._is_frozen_model(GaussianNB()), False),
+        (lambda: _find_training._is_frozen_model(FrozenEstimator(GaussianNB())), True),
+        (lambda: _find_training._is_frozen_model(FrozenEstimator(StandardScaler())), False),
+        (lambda: _find_training._is_frozen_model(GaussianNB()), False),
         # The records as the estimator that remembers has seen them, around it or behind a step.
         (
-            lambda: _training_rows._find_memory(remembering, table)[0] is remembering.estimator_,
+            lambda: _find_training._find_memory(remembering, table)[0] is remembering.estimator_,
             True,
         ),
         (
-            lambda: _training_rows.find_training(FrozenEstimator(remembering), table, table)[1],
+            lambda: _find_training.find_training(FrozenEstimator(remembering), table, table)[1],
             [True] * 5,
         ),
         (
-            lambda: _training_rows.find_training(NS(best_estimator_=scaled), table, table)[1],
+            lambda: _find_training.find_training(NS(best_estimator_=scaled), table, table)[1],
             [True] * 5,
         ),
         (
-            lambda: _training_rows.find_training(
+            lambda: _find_training.find_training(
                 RememberTraining(LogisticRegression()).fit(X[1:4], y[1:4]), table, table
             )[1],
             [False, True, True, True, False],
         ),
         (
             lambda: tell_refusal(
-                lambda: _training_rows.find_training(scaled, Records(X[1:], y[1:]), table)
+                lambda: _find_training.find_training(scaled, Records(X[1:], y[1:]), table)
             ),
             "1 of the 4 different rows that the model was trained on are not among the records of "
             "make_leakage_scorer; pass it the X and y of the search, and wrap the whole Pipeline "
@@ -257,7 +257,7 @@ ANSWERS = {
         ),
         (
             lambda: tell_refusal(
-                lambda: _training_rows.find_training(remembering, Records(X[1:], y[1:]), table)
+                lambda: _find_training.find_training(remembering, Records(X[1:], y[1:]), table)
             ),
             "1 of the 4 different rows that the model was trained on are not among the records of "
             "make_leakage_scorer; pass it the X and y of the search.",

@@ -9,6 +9,8 @@ from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.datasets import load_diabetes, load_digits
 from sklearn.ensemble import (
+    AdaBoostRegressor,
+    BaggingRegressor,
     ExtraTreesClassifier,
     HistGradientBoostingClassifier,
     RandomForestClassifier,
@@ -17,7 +19,12 @@ from sklearn.ensemble import (
 from sklearn.experimental import enable_halving_search_cv  # noqa: F401
 from sklearn.feature_selection import RFECV
 from sklearn.frozen import FrozenEstimator
-from sklearn.linear_model import LinearRegression, LogisticRegression, RANSACRegressor
+from sklearn.linear_model import (
+    LinearRegression,
+    LogisticRegression,
+    RANSACRegressor,
+    SGDClassifier,
+)
 from sklearn.model_selection import (
     GridSearchCV,
     GroupKFold,
@@ -33,7 +40,7 @@ from sklearn.model_selection import (
     permutation_test_score,
     validation_curve,
 )
-from sklearn.naive_bayes import GaussianNB
+from sklearn.naive_bayes import GaussianNB, MultinomialNB
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import make_pipeline
@@ -311,6 +318,92 @@ def test_weights_are_not_forgotten():
             RememberTraining(routed), X, Y, cv=3, scoring=SCORER, params={"sample_weight": weights}
         )
     assert (found["test_score"] < 0).all()
+
+
+def train_twice(model, rows):
+    for _ in range(2):
+        model.partial_fit(X[rows], Y[rows], classes=np.unique(Y))
+    return model
+
+
+# Models of 50 rows that count 100, as many as the larger side has.
+@pytest.mark.parametrize(
+    "train",
+    [
+        lambda rows: GaussianNB().fit(X[rows], Y[rows], sample_weight=np.full(50, 2.0)),
+        lambda rows: MultinomialNB().fit(X[rows], Y[rows], sample_weight=np.full(50, 2.0)),
+        lambda rows: make_pipeline(StandardScaler(), SGDClassifier(max_iter=5, tol=None)).fit(
+            X[rows][:25], Y[rows][:25], standardscaler__sample_weight=np.full(25, 4.0)
+        ),
+        lambda rows: train_twice(GaussianNB(), rows),
+        lambda rows: train_twice(SGDClassifier(), rows),
+        lambda rows: train_twice(MLPClassifier((4,)), rows),
+    ],
+    ids=["weighted", "weighted counts", "weighted scaler", "twice", "steps", "epochs"],
+)
+def test_sums_of_weights_and_of_calls_are_no_number_of_rows(train):
+    model = train(np.arange(50))
+    with pytest.raises(ValueError, match="cannot know which records"):
+        float(SCORER(model, X[100:], Y[100:]))
+
+
+def test_leaves_prove_a_sum_of_weights_of_1_and_no_other():
+    catboost = pytest.importorskip("catboost")
+    settings = {"iterations": 2, "depth": 3, "verbose": 0, "allow_writing_files": False}
+    order = np.random.default_rng(0).permutation(100)  # a clone is trained in another one
+
+    def score(rows, weight):
+        model = catboost.CatBoostClassifier(**settings)
+        model.fit(X[rows], Y[rows] % 2, sample_weight=np.full(len(rows), weight))
+        return make_leakage_scorer(Records(X, Y % 2))(model, X[100:], Y[100:] % 2)
+
+    assert np.isfinite(float(score(order, 1.0)))
+    with pytest.raises(ValueError, match="cannot know which records"):
+        float(score(order[:50], 2.0))
+
+
+# A leaf holds more of the repeated rows than there are rows outside of the fold that fall in it.
+@pytest.mark.parametrize(
+    "model",
+    [
+        DecisionTreeClassifier(),
+        RandomForestClassifier(5),
+        make_pipeline(StandardScaler(), ExtraTreesClassifier(5)),
+        HistGradientBoostingClassifier(max_iter=2, min_samples_leaf=3),
+    ],
+    ids=lambda model: type(model).__name__,
+)
+def test_rows_that_a_fold_repeats_are_not_taken_for_others(model):
+    folds = [(np.repeat(np.arange(50), 2), np.arange(100, 150))]
+    with pytest.raises(RuntimeError, match=CURE.format("a clone .* predicts otherwise")):
+        cross_val_score(model, X, Y, cv=folds, scoring=SCORER)
+    remembering = RememberTraining(model)
+    assert np.isfinite(cross_val_score(remembering, X, Y, cv=folds, scoring=SCORER)).all()
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        AdaBoostRegressor(n_estimators=3),
+        GridSearchCV(BaggingRegressor(n_estimators=3), {}, cv=2),
+        BaggingRegressor(n_estimators=3),
+    ],
+    ids=lambda model: type(model).__name__,
+)
+def test_samples_that_repeat_rows_are_known_by_their_number(model):
+    table, target = load_diabetes(return_X_y=True)
+    scorer = make_leakage_scorer(Records(table, target))
+    assert np.isfinite(cross_val_score(model, table, target, cv=4, scoring=scorer)).all()
+
+
+def test_moments_of_a_scaler_prove_what_it_counts():
+    random = SGDClassifier(max_iter=1, tol=None)  # states a sum as well
+    model = make_pipeline(StandardScaler(), random)
+    assert np.isfinite(cross_val_score(model, X, Y, cv=3, scoring=SCORER)).all()
+    twice = StandardScaler().partial_fit(X[:50]).partial_fit(X[:50])
+    model = make_pipeline(twice, train_twice(random, np.arange(50)))
+    with pytest.raises(ValueError, match="a clone .*_random_state=None, predicts otherwise"):
+        float(SCORER(model, X[100:], Y[100:]))
 
 
 def test_rows_without_weight_are_not_members():

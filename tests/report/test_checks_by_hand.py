@@ -18,7 +18,7 @@ from sklearn.neural_network import MLPRegressor
 from skmia import Outputs, Records
 from skmia.attacks import ThresholdAttack
 from skmia.metrics import Interval, operating_point
-from skmia.report import _beyond_shift, _training_rows, positive_control
+from skmia.report import _beyond_shift, _row_count, positive_control
 from skmia.report._beyond_shift import AucExcess, BeyondShift, UnseenMembers
 from skmia.report._permutations import HIGHEST_LEVEL, count_permutations
 from skmia.report.checks import (
@@ -354,12 +354,13 @@ def is_hopeless(n_made, n):
     return [bool(_drift._is_hopeless(one, n)) for one in numbers]
 
 
-def count_rows(stated, clone=None, victim=None, n_listed=100, n_members=60):
+def count_rows(stated, clone=None, victim=None, may_repeat=False, n_listed=100, n_members=60):
     victim = Ridge().fit([[0.0], [1.0]], [0, 1]) if victim is None else victim
-    case = NS(victim=victim, request=NS(victim=victim), inspection=NS(n_rows=stated))
+    case = NS(victim=victim, request=NS(victim=victim))
+    case.inspection = NS(n_rows=stated, n_rows_may_repeat=may_repeat)
     case.membership, case.n_listed = np.arange(90) < n_members, n_listed
-    with mock.patch.object(_training_rows, "_count_of_clone", return_value=clone) as counted:
-        found = _training_rows.compare_training_rows(case)
+    with mock.patch.object(_row_count, "_count_of_clone", return_value=clone) as counted:
+        found = _row_count.compare_training_rows(case)
     return found and (*found, counted.called)
 
 
@@ -758,13 +759,14 @@ ROWS = [
     # A number of rows that is the one of the members needs no clone, unless some are held back.
     (lambda: count_rows(None), None),
     (lambda: count_rows(120, victim=Ridge()), None),
-    (lambda: count_rows(100), (100, 60, 60, False, 100, False)),
-    (lambda: count_rows(120), (120, 60, 60, False, 100, True)),
-    (lambda: count_rows(120, clone=50), (120, 60, 50, True, 100, True)),
-    (lambda: count_rows(120, clone=60), (120, 60, 60, False, 100, True)),
+    (lambda: count_rows(100), (100, 60, 60, False, 100, False, False)),
+    (lambda: count_rows(120), (120, 60, 60, False, 100, False, True)),
+    (lambda: count_rows(120, may_repeat=True), (120, 60, 60, False, 100, True, True)),
+    (lambda: count_rows(120, clone=50), (120, 60, 50, True, 100, False, True)),
+    (lambda: count_rows(120, clone=60), (120, 60, 60, False, 100, False, True)),
     (
         lambda: count_rows(100, clone=50, victim=STOPPED.fit(np.eye(20), np.arange(20.0))),
-        (100, 60, 50, True, 100, True),
+        (100, 60, 50, True, 100, False, True),
     ),
 ]
 

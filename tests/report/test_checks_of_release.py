@@ -16,8 +16,8 @@ from skmia.disclosure import load_policy
 from skmia.report import recommend_release
 from skmia.report._checks_of_release import REMEDIES, WITHOUT_BEARING
 from skmia.report._document import check_document
+from skmia.report._row_count import ELSEWHERE
 from skmia.report._screen import show_report
-from skmia.report._training_rows import ELSEWHERE
 from skmia.report.checks import CHECKS
 from skmia.report.checks._base import Check
 from skmia.victims import CallableVictim

@@ -344,7 +344,11 @@ def test_a_file_is_not_to_be_released_if_it_gives_away_one_group(low, headline, 
     assert verdict.startswith(headline)
     assert words in verdict
     assert ("0.800" in verdict) == (low == 0.7)
-    for number in ("2,000 candidates", "1,000 were members", "1,250 rows, 20% of which are not"):
+    for number in (
+        "2,000 candidates",
+        "1,000 were members",
+        "1,250 training rows, 20% of which are not",
+    ):
         assert number in verdict
 
 

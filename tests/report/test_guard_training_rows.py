@@ -26,7 +26,8 @@ from skmia import Records, audit
 from skmia.attacks import LiRA, ThresholdAttack
 from skmia.inspection import inspect_model
 from skmia.report import recommend_release
-from skmia.report._training_rows import ELSEWHERE, compare_training_rows
+from skmia.report._row_count import ELSEWHERE, compare_training_rows
+from skmia.report.checks import TrainingRowsCheck
 
 X, Y = make_classification(1200, 8, n_informative=5, flip_y=0.1, random_state=0)
 N, N_HIDDEN = 600, 200
@@ -62,10 +63,10 @@ LIKE_ANOTHER = {
 }
 
 
-def count(model):
+def make_case(model):
     request = SimpleNamespace(victim=model, fit_params=None)
     records = Records(X, Y)
-    case = SimpleNamespace(
+    return SimpleNamespace(
         victim=model,
         request=request,
         records=records,
@@ -74,7 +75,10 @@ def count(model):
         n_listed=int(MEMBERSHIP.sum()),
         inspection=inspect_model(model),
     )
-    return compare_training_rows(case)
+
+
+def count(model):
+    return compare_training_rows(make_case(model))
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -88,6 +92,17 @@ def test_what_a_file_counts_is_compared_with_what_a_model_of_the_members_counts(
     assert count(clone(KINDS[name]).fit(X[:hidden], Y[:hidden])).n_unlisted == pytest.approx(
         N_HIDDEN, rel=0.2
     )
+
+
+@pytest.mark.parametrize("model", [GaussianNB(), DecisionTreeClassifier()])
+def test_a_sum_of_weights_is_not_called_a_number_of_rows(model):
+    weights = np.r_[np.full(N, 2.0), np.ones(N_HIDDEN)]
+    model.fit(X[: len(weights)], Y[: len(weights)], sample_weight=weights)
+    told = TrainingRowsCheck().ask(make_case(model), SimpleNamespace(file_scores=None), None)
+    begin, n_rows = "The file was", "800"
+    if isinstance(model, GaussianNB):
+        begin, n_rows = "Unless rows were weighted or repeated, the file was", "1,400"
+    assert told.text.startswith(f"{begin} trained on {n_rows} rows, and 600 are listed")
 
 
 def test_a_file_without_a_number_says_nothing():

@@ -33,10 +33,10 @@ from skmia.report import (
     _page,
     _release,
     _report,
+    _row_count,
     _rows_used,
     _run,
     _surrogate,
-    _training_rows,
     _validation_rows,
     _verdict,
 )
@@ -229,7 +229,7 @@ def rows_of(kind, classes):
 
 def unlisted(excess, is_drawn, n_members):
     n_listed = n_members + 70
-    count = _training_rows.RowCount(n_listed + excess, n_members, n_members, is_drawn, n_listed)
+    count = _row_count.RowCount(n_listed + excess, n_members, n_members, is_drawn, n_listed)
     return count.n_unlisted
 
 
@@ -843,10 +843,10 @@ ANSWERS = {
         (lambda: rows_of("proba", [0, 1]).is_told, True),
         (lambda: rows_of("logit", None).is_told, False),
     ],
-    _training_rows: [
+    _row_count: [
         # 300 of 90 are said of 100 members: about 333 rows, 330 of which are listed.
-        (lambda: _training_rows.RowCount(300, 100, 90, False, 330).n_rows, 333),
-        (lambda: _training_rows.RowCount(300, 100, 90, False, 330).n_unlisted, 3),
+        (lambda: _row_count.RowCount(300, 100, 90, False, 330).n_rows, 333),
+        (lambda: _row_count.RowCount(300, 100, 90, False, 330).n_unlisted, 3),
         # Up to one in 200 members may be counted in another way; of rows that are drawn, one in 50
         # and four standard deviations.
         (lambda: unlisted(5, False, 1000), 0),

@@ -282,7 +282,7 @@ ROWS = [
     (lambda: candidates(), "Of 1,500 candidates, 700 were members."),
     (
         lambda: candidates(outsiders=0.125),
-        "Of 1,500 candidates, 700 were members; the model was trained on 800 rows, 12.5% of which "
+        "Of 1,500 candidates, 700 were members; the file states 800 training rows, 12.5% of which "
         "are not among them.",
     ),
     (lambda: candidates(outsiders=0.0)[-25:], " all of which are listed."),

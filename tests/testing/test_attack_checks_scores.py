@@ -1,11 +1,14 @@
 """Attacks whose numbers, or whose answers to bad input, are wrong are found."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from attack_checks import find_checks
 
 from skmia.attacks import ThresholdAttack
 from skmia.testing import check_attack, make_attack_problem
+from skmia.testing._attack_checks import _predictions
 
 pytestmark = pytest.mark.contract
 
@@ -155,6 +158,11 @@ class SaysThatItNeedsMembership(ThresholdAttack):
         return tags
 
 
+class ScoresTheOtherWayRound(ThresholdAttack):
+    def _score_samples(self, records):
+        return -super()._score_samples(records)
+
+
 BROKEN = [
     (OtherClasses, "check_attack_classes"),
     (ScoresWithNaN, "check_attack_scores_are_finite"),
@@ -165,6 +173,7 @@ BROKEN = [
     (PredictsTheOtherWayRound, "check_attack_predict"),
     (ScoresByAccuracy, "check_attack_score_is_advantage"),
     (ThresholdsAnywhere, "check_attack_offset_is_best"),
+    (ScoresTheOtherWayRound, "check_attack_scores_point_to_members"),
     (ProbabilitiesFallWithTheScore, "check_attack_predict_proba"),
     (ProbabilitiesOverOne, "check_attack_predict_proba"),
     (RanksWithinTheBatch, "check_attack_one_record"),
@@ -186,6 +195,33 @@ BROKEN = [
 ]
 
 CHECKS = find_checks()
+
+
+def is_turned(scores, n_members=30):
+    """Return whether scores of members, and then of others, are found to point the other way."""
+    attack = SimpleNamespace(score_samples=lambda records: scores)
+    membership = (np.arange(len(scores)) < n_members).astype(int)
+    try:
+        _predictions.check_attack_scores_point_to_members(attack, None, membership)
+    except AssertionError:
+        return True
+    return False
+
+
+def test_scores_that_point_nowhere_pass_whatever_chance_makes_of_them():
+    rng = np.random.default_rng(0)
+    assert not any(is_turned(rng.normal(size=60)) for _ in range(300))
+    assert not any(is_turned(rng.integers(3, size=60), n) for n in rng.integers(1, 60, 100))
+    assert not is_turned(np.zeros(60))
+
+
+@pytest.mark.parametrize("auc, is_found", [(0.21, True), (0.23, False), (1.0, False)])
+def test_scores_of_60_records_point_the_other_way_below_an_auc_of_0_22(auc, is_found):
+    # Each pair with one of the members above all others is ordered, and a part of those of one.
+    n_above, n_pairs = divmod(round(900 * auc), 30)
+    members = np.r_[np.full(n_above, 31.0), np.zeros(30 - n_above)]
+    members[n_above : n_above + 1] = n_pairs + 0.5
+    assert is_turned(np.r_[members, np.arange(1.0, 31)]) == is_found
 
 
 @pytest.mark.parametrize("broken, name", BROKEN)

@@ -1,5 +1,7 @@
 """The public functions: what an author of an attack calls."""
 
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -14,7 +16,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.tree import DecisionTreeClassifier
 
 from skmia import Records, ShadowPool
-from skmia.attacks import LiRA, ThresholdAttack
+from skmia.attacks import LiRA, QueriedThresholdAttack, ThresholdAttack
 from skmia.testing import check_attack, make_attack_problem, parametrize_with_attack_checks
 from skmia.victims import CallableVictim
 
@@ -98,6 +100,20 @@ def test_there_is_one_test_of_each_attack_and_check():
     attack, check = cases["ThresholdAttack()-check_attack_predict"].values
     assert attack is attacks[0]
     check(attack)
+
+
+def test_parameters_that_are_arrays_have_a_name():
+    columns = np.array([0, 1])
+    for given in (columns, pd.Series(columns)):
+        attack = QueriedThresholdAttack(PROBLEM.victim, columns=given)
+        name = f"QueriedThresholdAttack(columns={type(given).__name__})-check_attack_predict"
+        assert name in parametrize([attack])
+
+
+def test_the_docstring_names_each_check_in_order():
+    listed = check_attack.__doc__.partition("each name begins")[2].partition("Whether a high")[0]
+    found = re.findall(r"``(\w+)``", listed)
+    assert [f"check_attack_{one}" for one in found[1:]] == NAMES
 
 
 def test_expected_failures_are_marked_with_the_reason():

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..._core.probabilities import posterior_of
-from .._training_rows import LOOKS_ALIKE, compare_training_rows
+from .._row_count import LOOKS_ALIKE, compare_training_rows
 from ._base import PASSED, UNLISTED, WARNING, BaseCheck, NextStep
 
 # Held-out rows that the file takes for training rows with at least this probability are counted,
@@ -57,10 +57,11 @@ class TrainingRowsCheck(BaseCheck):
         if n_alike:
             n_others = int((~case.membership).sum())
             alike = f" {n_alike:,} of {n_others:,} held-out rows {LOOKS_ALIKE}."
+        unless = "Unless rows were weighted or repeated, the" if count.may_repeat else "The"
         text = (
-            f"The file was trained on {about}{count.n_rows:,} rows, and {count.n_listed:,} are "
-            f"listed as members: {count.n_unlisted:,} rows of the training set are not in this "
-            f"audit, or among the held-out rows.{alike} Held-out rows that the "
+            f"{unless} file was trained on {about}{count.n_rows:,} rows, and "
+            f"{count.n_listed:,} are listed as members: {count.n_unlisted:,} rows of the training "
+            f"set are not in this audit, or among the held-out rows.{alike} Held-out rows that the "
             "model was trained on make each attack look weaker than it is."
         )
         return self.answer(WARNING, text, UnlistedRows(count.n_unlisted, count.n_rows, n_alike))

@@ -1,6 +1,7 @@
 """What the numbers of an attack mean: scores, thresholds, guesses."""
 
 import numpy as np
+from scipy.stats import mannwhitneyu
 from sklearn.base import BaseEstimator
 from sklearn.frozen import FrozenEstimator
 
@@ -128,6 +129,25 @@ def check_attack_offset_is_best(attack, records, membership):
     )
     claim = "With membership, offset_ must be the threshold of the highest balanced accuracy"
     expect_close(attack.score(records, membership), best, claim)
+
+
+# Chance with which an attack without power may fail.
+_FALSE_ALARM = 1e-4
+
+
+@asks_fitted_each_way
+def check_attack_scores_point_to_members(attack, records, membership):
+    """Members do not score lower than others, by more than chance explains."""
+    scores, member = attack.score_samples(records), membership == 1
+    if len(np.unique(scores)) < 2:
+        return
+    n_pairs = member.sum() * (~member).sum()
+    below = mannwhitneyu(scores[member], scores[~member], alternative="less", method="asymptotic")
+    expect(
+        below.pvalue > _FALSE_ALARM,
+        "A higher score must mean more likely a member; members score lower than non-members (AUC "
+        f"{below.statistic / n_pairs:.2f}, p = {below.pvalue:.1g}).",
+    )
 
 
 @asks_fitted

@@ -33,6 +33,7 @@ class RowCount(NamedTuple):
     expected: int  # what a model that was trained on the members alone states
     is_drawn: bool  # whether the model states a number that is not the one of its rows
     n_listed: int  # members, and those that are left out of the audit because of their class
+    may_repeat: bool = False  # whether it is a sum, in which rows can count twice
 
     @property
     def n_rows(self):
@@ -67,8 +68,8 @@ def compare_training_rows(case):
     if stated == n_listed and not describe_held_back(victim):
         return RowCount(stated, n_members, n_members, False, n_listed)
     expected = _count_of_clone(case, n_members)
-    is_drawn = expected not in (None, n_members)
-    return RowCount(stated, n_members, expected or n_members, is_drawn, n_listed)
+    is_drawn, may_repeat = expected not in (None, n_members), case.inspection.n_rows_may_repeat
+    return RowCount(stated, n_members, expected or n_members, is_drawn, n_listed, may_repeat)
 
 
 def _count_of_clone(case, n_members):

@@ -6,6 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
+from scipy import sparse
+from sklearn.ensemble import AdaBoostRegressor, BaggingClassifier, BaggingRegressor
 from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
@@ -16,8 +18,12 @@ from .._core.foreign_words import describe_error
 from .._core.hashing import hash_records
 from .._core.query import query_victim, unwrap
 from .._core.randomness import preserved_randomness
-from ..inspection import count_stated_rows
+from ..inspection import StatedRows, count_stated_rows
+from ..victims import find_model, has_leaves, iter_leaves
 from ._remember_training import RememberTraining
+
+# Their trees are grown on rows that are drawn with repeats.
+_REPEATING = AdaBoostRegressor, BaggingClassifier, BaggingRegressor
 
 # Outputs that differ by less, relative to the largest one, were summed in another order.
 _ROUNDING = 1e-6
@@ -74,15 +80,27 @@ def _prove_training(estimator, model, records, tested):
         raise _make_refusal(estimator, "it is in a FrozenEstimator, which no fold trains")
     # A scorer is called with a test fold, and the model was trained on all other records, or for a
     # training score with the training fold. Anything else cannot be proved.
-    sides, count = _divide_records(records, tested), _count_model_rows(model)
-    # Folds are disjoint, and a model states no more rows than it was trained on. If it states as
-    # many as the larger side has, these are the rows.
-    rows = next((one.rows for one in sides if one.is_larger and len(one.rows) == count), None)
+    sides, stated = _divide_records(records, tested), _count_model_rows(model)
+    rows = next((one.rows for one in sides if _states_rows(model, stated, records, one)), None)
     if rows is None:
-        rows, reason = _compare_with_clones(model, count, sides, records)
+        rows, reason = _compare_with_clones(model, stated, sides, records)
     if rows is None:
         raise _make_refusal(estimator, reason)
     return np.isin(records.fingerprint, records.fingerprint[rows])
+
+
+def _states_rows(model, stated, records, side):
+    """Return whether a model states that it was trained on all rows of the larger side.
+
+    Folds are disjoint, and a number in which no row counts twice is at most that of the training
+    rows. If it is that of the larger side, these are the rows, unless a fold repeats some. A sum
+    of weights can be anything, unless all leaves hold as many rows as it says.
+    """
+    n_rows = len(side.rows)
+    if not side.is_larger or n_rows not in stated:
+        return False
+    fits = _compare_leaves(model, records, side)
+    return fits == "equal" or (n_rows == stated.n_sure and fits != "contradicts")
 
 
 def _is_frozen_model(value):
@@ -103,29 +121,69 @@ def _divide_records(records, tested):
 
 
 def _count_model_rows(model):
-    """Return the number of training rows that a model states, or None."""
+    """Return the numbers of training rows that a model states."""
     try:
         return count_stated_rows(model)
     except Exception:  # of whatever kind: the attributes are those of other packages and of users
-        return None
+        return StatedRows(None, None)
 
 
-def _compare_with_clones(model, count, sides, records):
+def _compare_with_clones(model, stated, sides, records):
     """Return the side on which a clone becomes the model and None, or None and why none does."""
     outputs, reasons = query_victim(model, records.X), []
     for side in sides:
         try:
             clone = _train_clone(model, records[side.rows])
             is_same = _are_same(outputs, query_victim(clone, records.X))
+            by_clone = _count_model_rows(clone)
+            # Early stopping and samples make a model state fewer rows, and a clone of it as few.
+            # A sum, in which rows can count twice, is of these rows if its means are as well.
+            is_as_many = side.is_larger and stated.n_rows is not None and stated == by_clone
+            is_known = is_same or (
+                is_as_many
+                and (stated.n_sure is not None or _scale_alike(model, clone, records))
+                and _compare_leaves(model, records, side) != "contradicts"
+            )
         except Exception as error:  # of whatever kind: the estimators are those of users
             reasons.append(f"a clone of it cannot be trained ({describe_error(error)})")
             continue
-        # Early stopping and samples make a model state fewer rows, and a clone of it as few.
-        count_of_clone = _count_model_rows(clone)
-        if is_same or (side.is_larger and count is not None and count == count_of_clone):
+        if is_known:
             return side.rows, None
-        reasons.append(_describe_difference(model, len(side.rows), count, count_of_clone))
+        counts = stated.n_rows, by_clone.n_rows
+        reasons.append(_describe_difference(model, len(side.rows), *counts))
     return None, reasons[0]
+
+
+def _compare_leaves(model, records, side):
+    """Compare the rows that each leaf of a model of trees states with those of a side.
+
+    A sample of the rows leaves some out of a leaf and adds none, unless it repeats them.
+
+    Return fits: "equal", "fewer", "contradicts" if a leaf has more; None if no leaf tells.
+    """
+    if isinstance(find_model(model)[0], _REPEATING) or not has_leaves(model):
+        return None
+    try:
+        trees = [one for one in iter_leaves(model, records.X) if one.counts is not None]
+    except Exception:  # of whatever kind: the steps before the trees are those of users
+        return None
+    beyond = []
+    for leaves in trees:
+        places, found = np.unique(leaves.places[side.rows], return_counts=True)
+        # A tree without a split states the number of all rows again.
+        beyond += (leaves.counts[places] - found).tolist() if len(places) > 1 else []
+    if not beyond:
+        return None
+    return "contradicts" if max(beyond) > 0 else "fewer" if min(beyond) < 0 else "equal"
+
+
+def _scale_alike(model, clone, records):
+    """Return whether the steps before the last one of a Pipeline learned the same means."""
+    if not isinstance(model, Pipeline) or len(model) < 2:
+        return False
+    tables = [one[:-1].transform(records.X) for one in (model, clone)]
+    own, others = (one.toarray() if sparse.issparse(one) else np.asarray(one) for one in tables)
+    return np.allclose(own, others, rtol=_ROUNDING, equal_nan=True)
 
 
 def _describe_difference(model, n_rows, count, count_of_clone):
