@@ -293,7 +293,7 @@ _OPTIONS = {
                 "hold beside the table, such as 2GB (default: 500 MB, or ten times the table)",
             ),
             "--fpr": (
-                {"type": fraction, "nargs": "+", "metavar": "RATE"},
+                _LIST | {"type": fraction, "metavar": "RATE"},
                 "false positive rates at which to report the true positive rate (default: 0.01 "
                 "0.001; 0.1 0.02 without --data)",
             ),
@@ -590,6 +590,11 @@ def list_options(command):
     """Return the options of a command."""
     named = [name for group in _OPTIONS[command].values() for name in group]
     return [*(name for name in named if name.startswith("-")), "--help", "-h", "--debug"]
+
+
+def takes_several(command, option):
+    """Return whether an option of a command takes several values."""
+    return any(group.get(option, ({},))[0].get("nargs") for group in _OPTIONS[command].values())
 
 
 def list_places(command):
