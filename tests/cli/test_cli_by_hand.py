@@ -526,8 +526,10 @@ ANSWERS = {
             lambda: _gate._judge_way(
                 [NS(code=4, text="a"), NS(code=1, text="b"), NS(code=4, text="c")]
             ),
-            (4, ["a", "b"]),
+            (1, ["b", "a"]),
         ),
+        (lambda: _gate._judge_way([NS(code=4, text="a"), NS(code=4, text="c")]), (4, ["a"])),
+        (lambda: _gate._judge_way([NS(code=4, text="a"), NS(code=0, text="")]), (4, ["a"])),
         (
             lambda: _gate.judge(
                 [
