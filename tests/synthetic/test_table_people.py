@@ -17,6 +17,7 @@ from skmia.synthetic import (
     audit_table,
 )
 from skmia.synthetic._risks import average_by_person
+from skmia.synthetic._table import _audit
 from skmia.synthetic._table._people import find_repeated_persons, read_people
 
 pytestmark = pytest.mark.usefixtures("quick_tables")
@@ -160,7 +161,10 @@ def test_persons_who_are_copied_are_a_leak_and_those_in_both_tables_are_left_out
 
 
 @pytest.mark.parametrize("n_left", [0, 19])
-def test_without_enough_persons_of_one_table_nothing_is_compared_with_the_holdout(visits, n_left):
+def test_without_enough_persons_of_one_table_nothing_is_compared_with_the_holdout(
+    visits, n_left, monkeypatch
+):
+    monkeypatch.setattr(_audit, "MOST_COMPARED", 100)
     real, made, held = visits
     names = dict(zip(held["who"].unique()[n_left:], real["who"].unique()))
     held = held.assign(who=held["who"].replace(names))
@@ -169,6 +173,7 @@ def test_without_enough_persons_of_one_table_nothing_is_compared_with_the_holdou
     told = f"{40 - n_left} persons have rows in both real tables. Without them, a table has"
     assert f"{told} {n_left} persons, and at least 20 are needed" in report.verdict
     assert report.results.empty and report.copies is None
+    assert report.notes[0].startswith("Similarity is of at most")
     assert report.data["n_persons_real"] == report.data["n_persons_holdout"] == n_left
     check = report.checks["rows of one person"]
     assert check["status"] == "warning" and f"{40 - n_left} persons" in check["text"]

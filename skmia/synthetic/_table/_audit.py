@@ -722,7 +722,8 @@ def audit_units_of_table(
         kept, settings, wanted["secrets"], clock, columns, people, units
     )
     use = _measure_use(kept, settings, target, resemblance, clock, people.groups)
-    spread, notes = None, [*told, *_list_notes(columns, compared)]
+    drawn_from = [kept[name] for name in _NAMES if name in kept]
+    spread, notes = None, [*told, *_list_notes(columns, drawn_from)]
     if generator is not None:
         with clock("further tables"):
             spread = _measure_further_tables(generator, kept, settings, columns, people)
