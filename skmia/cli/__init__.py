@@ -5,7 +5,8 @@
   ``_options.py`` checks them.
 * **Tables**: ``_reading.py`` reads a file, whose separator and encoding ``_dialect.py`` recognizes;
   ``_columns.py`` decides what a column holds, ``_numbers.py`` what a number and a missing one are.
-  ``_features_and_target.py`` and ``_inputs.py`` make records and membership of it.
+  ``_features_and_target.py`` and ``_inputs.py`` make records and membership of it, ``_labels.py``
+  matches labels with the classes of a model, and ``_answers.py`` reads the answers of one.
 * **Models**: ``_model.py`` makes or loads one; ``_other_files.py`` and ``_other_objects.py`` say
   what else a file is; ``_damaged_models.py`` checks the numbers of a loaded one;
   ``_model_input.py`` gives it the columns that it knows.

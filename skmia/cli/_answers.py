@@ -13,9 +13,13 @@ from ._labels import show_labels
 from ._options import CommandError, tell
 from ._reading import AS_FOUND, read_table
 
-# Probabilities of two decimals are as far from what they were, or less.
-_ROUNDED = 0.005
+# Share by which the probabilities of a row may miss their sum however many decimals they have, as
+# those of a net in half precision do.
+_ROUNDED_SUM = 0.01
 _PERCENT = 100.0
+
+# Numbers with more decimals than this do not change a sum by their rounding.
+_MOST_DECIMALS = 8
 
 # What stands before or behind the name of a class in the name of a column.
 _AFFIX = re.compile(
@@ -204,14 +208,16 @@ def _as_probabilities(path, answers, labels, notes):
     values = np.column_stack(
         [_read_finite_numbers(path, answers[name]) for name in answers.columns]
     )
-    classes, sums = np.array(list(labels.values())), values.sum(axis=1)
-    tolerance = _ROUNDED * len(labels)
-    outside = (values < -tolerance).any(axis=1) | (values > _PERCENT + tolerance).any(axis=1)
-    if not outside.any() and (np.abs(sums - _PERCENT) <= _PERCENT * tolerance).all():
+    classes = np.array(list(labels.values()))
+    outside = (values < -_ROUNDED_SUM).any(axis=1)
+    outside |= (values > _PERCENT * (1 + _ROUNDED_SUM)).any(axis=1)
+    # In this order: of very many classes, rows that add to 1 could be whole percent, with the rest
+    # rounded to 0, and no row of percent could be rounded probabilities.
+    off = _miss_sum(values, 1.0)
+    if off.any() and not outside.any() and not _miss_sum(values, _PERCENT).any():
         notes = [*notes, "The answers are in percent, and were divided by 100."]
         return Outputs(values / _PERCENT, classes), notes
-    off = np.abs(sums - 1) > tolerance
-    if outside.any() or (off & (values > 1 + tolerance).any(axis=1)).any():
+    if outside.any() or (off & (values > 1 + _ROUNDED_SUM).any(axis=1)).any():
         row = (outside | off).argmax()
         raise CommandError(
             f"--answers: row {row + 1} of {path.name} holds "
@@ -221,9 +227,33 @@ def _as_probabilities(path, answers, labels, notes):
     if off.any():
         row = off.argmax()
         raise CommandError(
-            f"--answers: the probabilities in row {row + 1} of {path.name} add to {sums[row]:.3g}"
+            f"--answers: the probabilities in row {row + 1} of {path.name} add to "
+            f"{values[row].sum():.3g}"
         )
     return Outputs(values, classes), notes
+
+
+def _miss_sum(values, total):
+    """Return the rows (n, n_classes) that cannot be shares of a total, rounded to their decimals.
+
+    A rounded number is off by half a unit of its last decimal or less, and a 0 can only have been
+    larger.
+    """
+    step = _find_step(values)
+    gap, slack = values.sum(axis=1) - total, _ROUNDED_SUM * total + 1e-9
+    over = gap - np.maximum(slack, step / 2 * np.count_nonzero(values, axis=1) + 1e-9)
+    under = -gap - max(slack, step / 2 * values.shape[1] + 1e-9)
+    return (over > 0) | (under > 0)
+
+
+def _find_step(values):
+    """Return the unit of the last decimal of numbers that are rounded to a few; 0 if none is."""
+    for decimals in range(_MOST_DECIMALS + 1):
+        # The first rows decide most often.
+        parts = values[:99], values
+        if all(np.allclose(some, np.round(some, decimals), rtol=0, atol=1e-10) for some in parts):
+            return 10.0**-decimals
+    return 0.0
 
 
 def _read_single_column(arguments, column, labels, members):

@@ -12,9 +12,10 @@ from ..metrics import MIN_FALSE_POSITIVES
 from ..report import OK, OVERALL, column_name, join_names, list_leaks, name_part, show_way
 from ._options import LEVEL
 
-# The exit codes of an audit. A limit is exceeded, or a policy says no (``_policy.py``); the program
-# is at fault; the audit is inconclusive. ``_main.py`` ends with 2 where what was given cannot be
-# used, with 3 after an error that nobody expected, and with 128 and the number of a signal.
+# The exit codes of an audit. A limit is exceeded, or a policy says no (``_policy.py``), also where
+# the verdict is inconclusive; the program is at fault; the audit is inconclusive. ``_main.py`` ends
+# with 2 where what was given cannot be used, with 3 after an error that nobody expected, and with
+# 128 and the number of a signal.
 CODES = 0, 1, 3, 4
 _, EXCEEDED, BROKEN, INCONCLUSIVE = CODES
 SERVICE, FILE = "service", "file"
@@ -47,8 +48,9 @@ def list_findings(report, limits, release=SERVICE):
 def judge(findings):
     """Return the exit code of an audit and the reasons for it.
 
-    Return code: 0 if every limit holds and the audit is conclusive, 1 if a limit is exceeded, 4 if
-    the audit is inconclusive, in general or for a number with a limit.
+    Return code: 1 if a limit is exceeded or a policy recommends no release, whatever else is
+    unknown, so that a pipeline that tolerates code 4 does not let it pass; else 4 if the audit is
+    inconclusive, in general or for a number with a limit or in a policy; else 0.
     """
     outcomes = [
         _judge_way([finding for finding in findings if finding.way == way])
@@ -65,10 +67,11 @@ def _judge_way(findings):
     verdict, *limits = findings
     exceeded = [finding.text for finding in limits if finding.code == EXCEEDED]
     unmeasured = [finding.text for finding in limits if finding.code == INCONCLUSIVE]
-    if verdict.code:
-        return INCONCLUSIVE, [verdict.text, *exceeded]
+    doubts = [verdict.text] if verdict.code else []
     if exceeded:
-        return EXCEEDED, exceeded
+        return EXCEEDED, [*exceeded, *doubts]
+    if doubts:
+        return INCONCLUSIVE, doubts
     return (INCONCLUSIVE, unmeasured) if unmeasured else (0, [])
 
 

@@ -16,7 +16,7 @@ from sklearn.utils.validation import has_fit_parameter
 
 from .._core.containers import take_rows
 from .._core.copies import is_fitted
-from .._core.label_maps import as_value, match_labels, sort_by_value
+from .._core.label_maps import match_labels, sort_by_value
 from .._core.records import Records, has_column
 from .._core.sample_weights import WEIGHTS, fit_weighted, name_parameter, weights_for
 from .._core.splits import compute_strata
@@ -29,7 +29,6 @@ from ..report import (
     LARGEST_SHARE,
     StoredAnswers,
     draw_members,
-    explain_refusal,
     find_shared_rows,
     join_names,
 )
@@ -44,7 +43,7 @@ from ._features_and_target import (
     read_members,
     read_target,
 )
-from ._labels import can_be_numbered, map_labels, propose_classes, propose_map, say_matched
+from ._labels import can_be_numbered, check_known_labels, map_labels
 from ._model import load_model, make_estimator, needs_numbered_labels
 from ._model_input import as_model_input, know_columns, match_features
 from ._options import ONNX, CommandError, is_toy, lacks_a_recipe
@@ -345,66 +344,6 @@ def _can_be_numbered(column, victim):
     return infer_task(column) == "classification" and can_be_numbered(column, victim.classes_)
 
 
-def _check_known_labels(arguments, y, victim, ask, membership):
-    """Return labels as the classes that they are by value; refuse others, with the map if known.
-
-    A few labels that the model does not know stay as they are: the audit leaves them out.
-    """
-    classes = victim.classes_
-    if isinstance(classes, list):  # of several outputs, which the audit refuses
-        return y, []
-    labels = np.unique(y).tolist()
-    pairs = match_labels(labels, classes.tolist())
-    if pairs is not None and all(type(a) is type(b) and a == b for a, b in pairs.items()):
-        return y, []
-    if pairs is not None:
-        taken = pd.Series(y).map(pairs).to_numpy()
-        return taken.astype(classes.dtype), say_matched(arguments.target, pairs)
-    few = _match_most(arguments, y, labels, classes, membership)
-    if few is not None:
-        return few
-    unknown = [str(label) for label in labels if label not in set(classes.tolist())]
-    known = f"its classes are {join_names(map(str, classes), _MOST_NAMED)}"
-    cure, propose = "--label-map LABEL=CLASS names the class of a label", propose_map
-    if getattr(victim, "classes_are_numbers", False):
-        known, propose = "the file names no classes", propose_classes
-        cure = "--classes LABEL ... names the label of each column of its answers"
-    asked = ask()
-    if asked is not None:
-        cure = propose(y[asked[0]], asked[1], classes)
-    raise CommandError(
-        f"--target: the model does not know {join_names(map(repr, unknown), _MOST_NAMED)}; "
-        f"{known}. {cure[0].upper()}{cure[1:]}"
-    )
-
-
-def _match_most(arguments, y, labels, classes, membership):
-    """Return labels as their classes where all but a few records have one.
-
-    None if more have none.
-    """
-    if membership is None:
-        return None
-    found = {label: match_labels([label], classes.tolist()) for label in labels}
-    pairs = {label: pair[label] for label, pair in found.items() if pair is not None}
-    known = np.isin(np.arange(len(labels)), [k for k, one in enumerate(labels) if one in pairs])
-    known = known[np.unique(y, return_inverse=True)[1]]
-    is_clear = len(set(pairs.values())) == len(pairs)
-    if not known.any() or not is_clear or explain_refusal(known, y, membership) is not None:
-        return None
-    if all(type(a) is type(b) and a == b for a, b in pairs.items()):
-        return y, []
-    others = {label for label in labels if label not in pairs}
-    if classes.dtype.kind not in "OU":  # of numbers; no text is one
-        others = {label: as_value(label) for label in others}
-        if not all(isinstance(value, float) and value == int(value) for value in others.values()):
-            return None
-    else:
-        others = {label: str(label) for label in others}
-    taken = [pairs.get(label, others.get(label)) for label in y.tolist()]
-    return np.array(taken).astype(classes.dtype), say_matched(arguments.target, pairs)
-
-
 _MOST_TRIED = 2_000  # rows
 
 
@@ -486,7 +425,7 @@ def _read_target_labels(
     y = read_target(frame, arguments.target, task, fewest)
     if task == "regression":
         return y, []
-    return _check_known_labels(arguments, y, victim, ask, membership)
+    return check_known_labels(arguments, y, victim, ask, membership)
 
 
 def _take_answers(arguments, frame, features, fields, membership):

@@ -1,12 +1,19 @@
-"""What the command says of labels that a model writes in another way, and the map it proposes."""
+"""Labels of a table that a model writes in another way: matched by value, mapped, or refused.
+
+Values match by ``match_labels`` of ``_core/label_maps.py``.
+"""
 
 import shlex
 
 import numpy as np
+import pandas as pd
 
 from .._core.escaping import join_names, visible
-from .._core.label_maps import try_maps
+from .._core.label_maps import as_value, match_labels, try_maps
+from ..report import explain_refusal
 from ._options import CommandError
+
+_MOST_NAMED = 8
 
 
 def say_matched(column, pairs):
@@ -61,7 +68,7 @@ def propose_classes(labels, predicted, classes):
     )
 
 
-def show_labels(names, most=8):
+def show_labels(names, most=_MOST_NAMED):
     return join_names([f"'{visible(name)}'" for name in names], most)
 
 
@@ -89,3 +96,63 @@ def map_labels(column, pairs, classes):
             f"has {show_labels(names)}"
         )
     return np.asarray(classes)[positions.to_numpy(dtype=int)]
+
+
+def check_known_labels(arguments, y, victim, ask, membership):
+    """Return labels as the classes that they are by value; refuse others, with the map if known.
+
+    A few labels that the model does not know stay as they are: the audit leaves them out.
+    """
+    classes = victim.classes_
+    if isinstance(classes, list):  # of several outputs, which the audit refuses
+        return y, []
+    labels = np.unique(y).tolist()
+    pairs = match_labels(labels, classes.tolist())
+    if pairs is not None and all(type(a) is type(b) and a == b for a, b in pairs.items()):
+        return y, []
+    if pairs is not None:
+        taken = pd.Series(y).map(pairs).to_numpy()
+        return taken.astype(classes.dtype), say_matched(arguments.target, pairs)
+    few = _match_most(arguments, y, labels, classes, membership)
+    if few is not None:
+        return few
+    unknown = [str(label) for label in labels if label not in set(classes.tolist())]
+    known = f"its classes are {join_names(map(str, classes), _MOST_NAMED)}"
+    cure, propose = "--label-map LABEL=CLASS names the class of a label", propose_map
+    if getattr(victim, "classes_are_numbers", False):
+        known, propose = "the file names no classes", propose_classes
+        cure = "--classes LABEL ... names the label of each column of its answers"
+    asked = ask()
+    if asked is not None:
+        cure = propose(y[asked[0]], asked[1], classes)
+    raise CommandError(
+        f"--target: the model does not know {join_names(map(repr, unknown), _MOST_NAMED)}; "
+        f"{known}. {cure[0].upper()}{cure[1:]}"
+    )
+
+
+def _match_most(arguments, y, labels, classes, membership):
+    """Return labels as their classes where all but a few records have one.
+
+    None if more have none.
+    """
+    if membership is None:
+        return None
+    found = {label: match_labels([label], classes.tolist()) for label in labels}
+    pairs = {label: pair[label] for label, pair in found.items() if pair is not None}
+    known = np.isin(np.arange(len(labels)), [k for k, one in enumerate(labels) if one in pairs])
+    known = known[np.unique(y, return_inverse=True)[1]]
+    is_clear = len(set(pairs.values())) == len(pairs)
+    if not known.any() or not is_clear or explain_refusal(known, y, membership) is not None:
+        return None
+    if all(type(a) is type(b) and a == b for a, b in pairs.items()):
+        return y, []
+    others = {label for label in labels if label not in pairs}
+    if classes.dtype.kind not in "OU":  # of numbers; no text is one
+        others = {label: as_value(label) for label in others}
+        if not all(isinstance(value, float) and value == int(value) for value in others.values()):
+            return None
+    else:
+        others = {label: str(label) for label in others}
+    taken = [pairs.get(label, others.get(label)) for label in y.tolist()]
+    return np.array(taken).astype(classes.dtype), say_matched(arguments.target, pairs)

@@ -342,7 +342,7 @@ def seconds(text):
     return float(text)
 
 
-_SIZE = re.compile(r"\s*([\d.]+(?:e\d+)?)\s*(k|m|g|t)?b?\s*", re.IGNORECASE)
+_SIZE = re.compile(r"\s*([\d.]+(?:e\+?\d+)?)\s*(k|m|g|t)?b?\s*", re.IGNORECASE)
 _UNITS = {"": 1.0, "k": 1e3, "m": 1e6, "g": 1e9, "t": 1e12}
 
 
@@ -624,6 +624,8 @@ def _list_lacking_rates(limits, fprs):
 
 def read_config(words, spell=list):
     """Put the options of ``--config FILE`` into a command; those of the command itself win."""
+    from ._parser import takes_several
+
     given = [word.partition("=")[0] for word in words]
     if "--config" not in given or words[:1] != ["audit"]:
         return words
@@ -646,6 +648,8 @@ def read_config(words, spell=list):
         if option in given or value is False:
             continue
         values = value if isinstance(value, list) else [value]
+        if len(values) > 1 and not takes_several(words[0], option):
+            raise CommandError(f"--config: {name} must be one value; got {len(values)}")
         options += [option] if value is True else [f"{option}={one}" for one in values]
     return [words[0], *options, *words[1:place], *words[end:]]
 

@@ -28,7 +28,9 @@ _OF_HISTOGRAM_NODES = "count", "gain", "depth", "bin_threshold"
 _OF_LIGHTGBM_TREES = (
     "internal_count internal_value internal_weight leaf_count leaf_weight split_gain"
 ).split()
-_OF_XGBOOST_TREES = "sum_hessian", "loss_changes", "base_weights"
+_OF_XGBOOST_TREES = "sum_hessian", "loss_changes"
+# Beside their value, the leaves of linear trees of LightGBM hold what they predict with.
+_OF_LIGHTGBM_LEAVES = "leaf_value", "leaf_const", "leaf_coeff"
 
 
 def strip_tree(tree, decimals=None):
@@ -76,27 +78,50 @@ def strip_bins(mapper):
 
 
 def strip_booster(booster, decimals=None):
-    """Set to 0 what trees of XGBoost do not predict with, in place."""
+    """Set to 0 what trees of XGBoost do not predict with, in place; return their number."""
+    booster.set_attr(best_score=None)
     settings = booster.save_config()
     stored = json.loads(bytes(booster.save_raw("json")))
-    for tree in _list_booster_trees(stored["learner"]["gradient_booster"]):
-        if int(tree["tree_param"].get("size_leaf_vector", 1)) > 1:
-            continue  # leaves of several outputs are in other places
-        for name in _OF_XGBOOST_TREES:
-            tree[name] = np.zeros(len(tree[name])).tolist()
-        if decimals is not None:
-            is_leaf = np.array(tree["left_children"]) < 0
-            values = np.array(tree["split_conditions"], dtype=np.float64)
-            values[is_leaf] = np.round(values[is_leaf], decimals)
-            tree["split_conditions"] = values.tolist()
+    trees = _list_booster_trees(stored["learner"]["gradient_booster"])
+    for tree in trees:
+        _strip_booster_tree(tree, decimals)
     booster.load_model(bytearray(json.dumps(stored), "ascii"))
     booster.load_config(settings)
+    return len(trees)
+
+
+def _strip_booster_tree(tree, decimals):
+    """Strip one tree, as JSON holds it."""
+    is_leaf = np.array(tree["left_children"]) < 0
+    for name in set(_OF_XGBOOST_TREES) & tree.keys():
+        tree[name] = np.zeros(len(tree[name])).tolist()
+    base = np.array(tree["base_weights"], dtype=np.float64).reshape(len(is_leaf), -1)
+    is_vector = int(tree["tree_param"].get("size_leaf_vector", 1)) > 1
+    if is_vector and "leaf_weights" not in tree:  # of older versions, which predict with these
+        base = np.where(is_leaf[:, None], base, 0.0)
+        base = base if decimals is None else np.round(base, decimals)
+    else:
+        base = np.zeros(base.shape)
+    tree["base_weights"] = base.ravel().tolist()
+    if decimals is None:
+        return
+    if is_vector and "leaf_weights" in tree:
+        tree["leaf_weights"] = np.round(tree["leaf_weights"], decimals).tolist()
+    elif not is_vector:
+        values = np.array(tree["split_conditions"], dtype=np.float64)
+        values[is_leaf] = np.round(values[is_leaf], decimals)
+        tree["split_conditions"] = values.tolist()
 
 
 def strip_lightgbm(booster, decimals=None):
-    """Set to 0 what trees of LightGBM do not predict with, and drop the ranges of the columns."""
+    """Set to 0 what trees of LightGBM do not predict with, and drop the ranges of the columns.
+
+    Return the number of trees.
+    """
+    booster.best_score = {}
     lines = booster.model_to_string(num_iteration=-1).split("\n")
     booster.model_from_string("\n".join(_strip_line(line, decimals) for line in lines))
+    return booster.num_trees()
 
 
 def _strip_line(line, decimals):
@@ -105,7 +130,7 @@ def _strip_line(line, decimals):
         return f"{name}={' '.join('0' for _ in numbers.split())}"
     if name == "feature_infos":
         return f"{name}={' '.join('none' for _ in numbers.split())}"
-    if name == "leaf_value" and decimals is not None:
+    if name in _OF_LIGHTGBM_LEAVES and decimals is not None:
         return f"{name}={' '.join(repr(round(float(one), decimals)) for one in numbers.split())}"
     # Sizes of the trees would be wrong, and LightGBM finds the trees without them.
     return "" if name == "tree_sizes" else line
@@ -199,8 +224,9 @@ def strip_state(model: BaseEstimator, *, decimals: int | None = None) -> BaseEst
     decimals : int or None, default=None
         If an int, leaf values of trees are also rounded to this number of decimals, which changes
         predictions. In forests these are class fractions or means, in boosting steps of the raw
-        score. One decimal hides a part of the leak, at a cost in accuracy that you have to measure.
-        More decimals, or half precision, hide little from an attacker who knows about the rounding.
+        score, and in linear trees of LightGBM also the coefficients. One decimal hides a part of
+        the leak, at a cost in accuracy that you have to measure. More decimals, or half precision,
+        hide little from an attacker who knows about the rounding.
 
     Returns
     -------
@@ -213,7 +239,8 @@ def strip_state(model: BaseEstimator, *, decimals: int | None = None) -> BaseEst
     NotFittedError
         If the model is not fitted.
     ValueError
-        If leaf values are to be rounded and the model has none.
+        If leaf values are to be rounded and the model has none, as linear models and XGBoost with
+        ``booster="gblinear"``.
 
     Warns
     -----
@@ -301,8 +328,8 @@ def _strip_all(model, decimals):
         elif isinstance(value, predictor_type):
             strip_histogram_nodes(value.nodes, decimals)
         elif isinstance(value, BaseEstimator):
-            _strip_estimator(value, decimals)
-        n_trees += isinstance(value, (tree_type, predictor_type)) or _has_booster(value)
+            n_trees += _strip_estimator(value, decimals)
+        n_trees += isinstance(value, (tree_type, predictor_type))
         queue.extend(_iter_inside(value))
     return n_trees
 
@@ -330,12 +357,12 @@ def _package_of(value):
 
 
 def _strip_estimator(estimator, decimals):
-    """Take out of one estimator what it does not predict with."""
+    """Take out of one estimator what it does not predict with; return the trees of its booster."""
     if is_skorch(estimator):
         estimator.history_ = type(estimator.history_)()
         estimator.optimizer_.state.clear()
     if _package_of(estimator) not in _KNOWN:
-        return
+        return 0
     for name in get_unused(estimator):
         delattr(estimator, name)
     state = vars(estimator)
@@ -346,11 +373,12 @@ def _strip_estimator(estimator, decimals):
         estimator.targets_ = None  # of defenses that train on soft labels
     if hasattr(estimator, "bin_thresholds_"):
         strip_bins(estimator)
-    if _has_booster(estimator):
-        state.pop("evals_result_", None)
-        if "_evals_result" in state:
-            state["_evals_result"] = {}
-        _STRIPPING[_package_of(estimator)](state["_Booster"], decimals)
+    if not _has_booster(estimator):
+        return 0
+    state.pop("evals_result_", None)
+    for name in {"_evals_result", "_best_score"} & state.keys():
+        state[name] = {}
+    return _STRIPPING[_package_of(estimator)](state["_Booster"], decimals)
 
 
 _STRIPPING = {"lightgbm": strip_lightgbm, "xgboost": strip_booster}

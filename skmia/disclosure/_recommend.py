@@ -283,6 +283,7 @@ def judge_checks(policy, release, checks: Sequence):
 
 
 def _judge_check(name, limit, check):
+    """Compare a check with a policy: its number, as its own threshold can be another one."""
     if check is None:
         return JudgedCheck(name, limit.level, MISSING, "The check was not made.")
     if check.status == "cannot be said":

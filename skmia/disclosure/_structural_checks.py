@@ -20,7 +20,14 @@ from .._core.types import ArrayLike, PathLike
 from .._core.validation import check_membership, check_records
 from ..attacks import StoredValuesAttack
 from ..inspection import inspect_model
-from ..victims import find_model, has_file, has_leaves, iter_leaves, read_state
+from ..victims import (
+    find_model,
+    has_file,
+    has_leaves,
+    iter_leaves,
+    read_state,
+    read_training_weights,
+)
 from ._parameters import (
     ParameterCount,
     count_parameters,
@@ -183,9 +190,11 @@ def open_model_case(model, records, membership, decimals, thresholds, rules, sam
     check_decimals(decimals)
     n = len(records)
     is_member = np.ones(n, bool) if membership is None else check_membership(membership, n)
-    used = np.ones(n, bool)
-    if sample_weight is not None:
-        used = check_record_weights(sample_weight, n) > 0
+    if sample_weight is None:
+        weights = read_training_weights(model, records)
+    else:
+        weights = check_record_weights(sample_weight, n)
+    used = np.ones(n, bool) if weights is None else weights > 0
     if not (is_member & used).any():
         raise ValueError("sample_weight must be above 0 for some member; got 0 for all.")
     if model is not None:
@@ -597,7 +606,9 @@ def structural_checks(
     rules : str, path-like or RuleBook, default="skmia"
         Rules about hyper-parameters, see :func:`load_rules`.
     sample_weight : array-like of shape (n,), default=None
-        Weights of the records in training. Members with a weight of 0 are left out.
+        Weights of the records in training. Members with a weight of 0 are left out. If None, a
+        field ``sample_weight`` of the records is used, unless ``fit`` of the model takes no
+        weights.
 
     Returns
     -------

@@ -95,7 +95,7 @@ def number_people(records, groups):
     """
     group_by = records.fields.get("group_by")
     copies = number_units(records.fingerprint)
-    codes = number_groups(groups, len(records), "groups")[1]
+    codes = number_groups(groups, len(records), "group")[1]
     both = np.unique(np.column_stack([copies, codes]), axis=0)
     if len(both) == copies.max() + 1:
         return number_units(records.fingerprint, group_by)

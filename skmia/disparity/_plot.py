@@ -98,11 +98,17 @@ class DisparityDisplay:
         Returns
         -------
         display : DisparityDisplay
+
+        Raises
+        ------
+        ValueError
+            If the test has fewer than two complete rounds.
         """
         check_is_fitted(test)
         if name is None and test.attack is not None:
             name = type(test.attack).__name__
-        display = cls(vulnerabilities=test.vulnerabilities_, pvalue=test.pvalue_, name=name)
+        table = drop_incomplete(test.vulnerabilities_)
+        display = cls(vulnerabilities=table, pvalue=test.pvalue_, name=name)
         return display.plot(ax=ax, **kwargs)
 
     @classmethod

@@ -1,5 +1,6 @@
 """Test whether groups of records are exposed unequally."""
 
+import math
 import warnings
 from itertools import combinations
 from numbers import Integral, Real
@@ -114,11 +115,14 @@ def analyze(values):
     """Test whether all columns have one mean.
 
     Take values of shape (n_rounds, n_groups); return result: without any residual, F is infinite
-    and p is 0; both are NaN if the groups are also equal.
+    and p is 0; both are NaN if the groups are also equal, or if there are fewer than two rounds.
     """
     n_rounds, n_groups = values.shape
-    sums = _sums_of_squares(values)
     df = np.array([n_groups - 1, n_rounds - 1, (n_rounds - 1) * (n_groups - 1)])
+    if n_rounds < 2:
+        unknown = np.full(3, np.nan)
+        return RepeatedMeasures(unknown, np.maximum(df, 0), *([np.nan] * 4))
+    sums = _sums_of_squares(values)
     if sums[2] == 0:
         statistic, pvalue = (np.inf, 0.0) if sums[0] > 0 else (np.nan, np.nan)
         return RepeatedMeasures(sums, df, statistic, pvalue, np.nan, pvalue)
@@ -150,7 +154,9 @@ def compare_pairs(table, correction, confidence_level):
 
     Take table of shape (n_rounds, n_groups); return pairs of shape (n_pairs, 10).
     """
-    values, n_rounds = table.to_numpy(), len(table)
+    # Fewer than two rounds say nothing about a difference over rounds.
+    values = table.to_numpy() if len(table) >= 2 else np.full((2, table.shape[1]), np.nan)
+    n_rounds = len(values)
     first, second = np.transpose(list(combinations(range(table.shape[1]), 2)))
     differences = values[:, first] - values[:, second]
     mean, deviation = differences.mean(axis=0), differences.std(axis=0, ddof=1)
@@ -170,7 +176,7 @@ def compare_pairs(table, correction, confidence_level):
             "low": mean - half_width,
             "high": mean + half_width,
             "t_statistic": statistic,
-            "t_df": n_rounds - 1,
+            "t_df": max(len(table) - 1, 0),
             "t_pvalue": pvalue,
             "t_pvalue_adjusted": adjust(pvalue, correction, 1 - confidence_level)[1],
             "effect_size": effect,
@@ -266,6 +272,21 @@ def look_up_means(means, groups):
     return means.to_numpy()[position]
 
 
+def count_permutations(n_pairs, correction, alpha, n_permutations):
+    """Return so many permutations that one pair alone can be significant after the correction.
+
+    At least as many as are given.
+    """
+    count = max(n_permutations, int(np.ceil(n_pairs / alpha)))
+    pvalues = np.ones(n_pairs)
+    while True:
+        pvalues[0] = 1 / (count + 1)  # the smallest, of the identity alone
+        reject, adjusted = adjust(pvalues, correction, alpha)
+        if reject[0] and adjusted[0] <= alpha:
+            return count
+        count = int(np.ceil(count * max(adjusted[0] / alpha, 1.01)))
+
+
 def describe_pairs(table, found, *, confidence_level, correction):
     # -> pairs (n_pairs, 13)
     pairs = compare_pairs(table, correction, confidence_level)
@@ -312,7 +333,12 @@ _BY_PERMUTATION, _BY_ROUNDS = ["pvalue", "pvalue_adjusted", "reject"], ["t_pvalu
 def describe_test(test):
     """Return the summary of a fitted DisparityTest as text."""
     permuted = test.n_permutations_ > 0
-    dropped = f" ({test.n_dropped_} incomplete ones left out)" if test.n_dropped_ else ""
+    n_rounds, complete, dropped = test.n_rounds_, "", ""
+    if permuted:
+        n_rounds += test.n_dropped_
+        complete = f" (over {test.n_rounds_} complete rounds)" if test.n_dropped_ else ""
+    elif test.n_dropped_:
+        dropped = f" ({test.n_dropped_} incomplete ones left out)"
     groups = test.group_vulnerability_.rename(index=visible)
     level = f"{100 * test.confidence_level:g}%"
     means = groups.to_string(index_names=False, formatters=_FORMATS)
@@ -331,12 +357,12 @@ def describe_test(test):
         chance += f"({test.n_permutations_} permutations of the groups{kept})"
     return "\n".join(
         [
-            f"Disparity of vulnerability: {len(groups)} groups, {test.n_rounds_} rounds{dropped}",
+            f"Disparity of vulnerability: {len(groups)} groups, {n_rounds} rounds{dropped}",
             f"  largest disparity     {test.disparity_:.4f}, "
             f"{groups['mean'].idxmax()} over {groups['mean'].idxmin()}",
             f"  permutation test      {chance}",
             f"  analysis of variance  F({df['groups']}, {df['residual']}) = "
-            f"{test.anova_statistic_:.6g}, p = {test.anova_pvalue_:.2g}",
+            f"{test.anova_statistic_:.6g}, p = {test.anova_pvalue_:.2g}{complete}",
             f"    corrected           p = {test.anova_pvalue_corrected_:.2g} "
             f"(Greenhouse-Geisser, epsilon = {test.epsilon_:.3f})",
             f"    eta squared         {test.partial_eta_squared_:.3f} partial, "
@@ -404,8 +430,9 @@ class DisparityTest(TransactionMixin, BaseEstimator):
         Size of the victim's training set, of the non-members, and of the records for the attack,
         see :func:`skmia.games.membership_game`.
     n_permutations : int, default=999
-        Number of permutations of the groups. More are drawn if the smallest adjusted p-value of a
-        pair could not reach the level otherwise.
+        Number of permutations of the groups. More are drawn if otherwise a pair that is the only
+        different one could not be significant after the correction: about ``n_pairs / (1 -
+        confidence_level)``, and for "fdr_by" as many times the harmonic number of pairs.
     correction : str, default="holm"
         Correction of the pairwise p-values for their number, a method of
         :func:`statsmodels.stats.multitest.multipletests`: "holm" and "bonferroni" bound the chance
@@ -470,14 +497,16 @@ class DisparityTest(TransactionMixin, BaseEstimator):
     n_rounds_ : int
         Number of complete rounds.
     n_dropped_ : int
-        Number of rounds that were left out because some group had no members or no non-members.
+        Number of rounds in which some group had no members or no non-members. They are left out of
+        ``vulnerabilities_``, the analysis of variance, the t-tests and ``std``, which are NaN
+        if fewer than two rounds remain. Mean exposures and the permutation test use all rounds.
     game_ : dict or None
         Result of :func:`skmia.games.membership_game`; None if it was not played.
 
     Warns
     -----
     UserWarning
-        If rounds are left out.
+        If rounds are left out of the analysis of variance.
 
     See Also
     --------
@@ -685,13 +714,15 @@ class DisparityTest(TransactionMixin, BaseEstimator):
     def _test(self, table, played, game):
         """Set what is known of a table of rounds and groups, and of the guesses behind it."""
         self.game_ = game
-        self.vulnerabilities_ = drop_incomplete(table)
+        # The permutation test reads the records, so it needs no complete round.
+        self.vulnerabilities_ = drop_incomplete(table) if played is None else table.dropna()
         self.n_rounds_ = len(self.vulnerabilities_)
         self.n_dropped_ = len(table) - self.n_rounds_
         if self.n_dropped_:
+            where = "" if played is None else " of the analysis of variance and the t-tests"
             warnings.warn(
-                f"{self.n_dropped_} of {len(table)} rounds were left out, because some group has "
-                "no value in them.",
+                f"{self.n_dropped_} of {len(table)} rounds were left out{where}, because some "
+                "group has no value in them.",
                 UserWarning,
                 stacklevel=3,
             )
@@ -775,10 +806,9 @@ class DisparityTest(TransactionMixin, BaseEstimator):
             return None
         exposures = read_exposures(played)
         self.n_kept_ = exposures.n_kept
-        # So many that the smallest p-value, adjusted for all pairs, can reach the level.
-        n_pairs = len(played.names) * (len(played.names) - 1) / 2
-        needed = int(np.ceil(n_pairs / (1 - self.confidence_level)))
-        self.n_permutations_ = max(self.n_permutations, needed)
+        n_pairs, alpha = math.comb(len(played.names), 2), 1 - self.confidence_level
+        given = self.correction, alpha, self.n_permutations
+        self.n_permutations_ = count_permutations(n_pairs, *given)
         rng = np.random.default_rng(draw_integers(self.random_state))
         found = compare_exposures(exposures, self.n_permutations_, rng)
         self.statistic_, self.pvalue_ = found.statistic, found.pvalue

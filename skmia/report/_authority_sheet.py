@@ -425,11 +425,10 @@ def _has_own_recipe(document):
 def _describe_sample(document):
     data = document["data"]
     if document["schema"] == "skmia.table":
-        many = read_units(data).many
+        many, n_held = read_units(data).many, data.get("n_holdout", 0)
         return (
             f"{data['n_synthetic']:,} synthetic {many} with {data['n_columns']} columns, compared "
-            f"with {data['n_real']:,} training {many} and {data['n_holdout'] or 0:,} {many} never "
-            "seen."
+            f"with {data['n_real']:,} training {many} and {n_held:,} {many} never seen."
         )
     return (
         f"{data['n_records']:,} records, {data['n_members']:,} of which were training rows. Of "

@@ -57,7 +57,7 @@ from ..victims import (
 from ._measure import list_subsets
 from ._permutations import count_permutations
 from ._pool_size import AUTO, SIZES
-from ._rows_used import describe_dropped_rows
+from ._rows_used import describe_dropped_rows, describe_weightless_members
 from ._shared_rows import refuse_shared_rows
 from ._unknown_labels import find_unknown_labels
 
@@ -680,7 +680,10 @@ def open_case(
         victim, membership, notes = prepare_victim(victim, records, membership, *given)
         refuse_shared_rows(records, membership)
         queried, remarks = query_prepared(victim, records)
-        dropped = describe_dropped_rows(victim, int(np.sum(membership)))
+        dropped = [
+            *describe_dropped_rows(victim, int(np.sum(membership))),
+            *describe_weightless_members(victim, records, membership),
+        ]
         left_out, unmatched = _find_left_out(queried, membership), None
         if left_out is not None:
             if len(left_out.unmatched):

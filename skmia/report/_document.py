@@ -435,7 +435,7 @@ def _read_table_grounds(document):
     count()(document["data"].get("n_holdout", 0), "data.n_holdout")
     n_rows = tables.count_units(document["data"])
     return tables.TableGrounds(
-        _read_results(document, level, "n_holdout" in document["data"]),
+        _read_results(document, level, tables.has_numbers(n_rows)),
         n_rows,
         level,
         _read_smallest_share(document),

@@ -27,9 +27,8 @@ from .checks import find_outcome, get_check, list_checks
 from .checks._base import (
     BEYOND,
     BLIND,
+    CHANCE,
     DIFFERENCE,
-    GUARDS,
-    GUARDS_OF_NOTHING,
     KNOWN,
     PERSONS,
     RECIPE,
@@ -40,6 +39,11 @@ from .checks._base import (
 from .checks._beyond_shift import BeyondShiftCheck
 from .checks._model_and_table import NOISE, STOP
 from .checks._sides import IN_PART, SWAPPED, name_cause
+
+# Roles of the checks without whose answer no finding can be relied on, and of those without whose
+# answer the absence of a finding cannot.
+GUARDS = (CHANCE, KNOWN, DIFFERENCE)
+GUARDS_OF_NOTHING = (BLIND, SIDES, RECIPE, SMALL, PERSONS)
 
 _NULL_COLUMNS = ["attack", "scope", "group", "metric", "max_fpr", "pvalue_adjusted", "pvalue_below"]
 
@@ -102,7 +106,10 @@ def list_reversals(grounds):
 def choose_evidence(grounds):
     """Return the evidence by the first rule that holds.
 
-    What a warning does depends on the role of its check, see ``checks/_base.py``. With one of the
+    What a warning does depends on the role of its check, see ``checks/_base.py``. A check that
+    failed with an error (``_ask_check`` in ``_examine.py``) makes the evidence unknown in place of
+    a leak, of "reversed" and of none if its role is in ``GUARDS``, and only in place of none if it
+    is in ``GUARDS_OF_NOTHING``; errors of other checks change nothing. With one of the
     role ``DIFFERENCE``, a leak counts only if numbers over all records are above chance and
     ``BeyondShiftCheck`` finds that training adds to the difference: without it, the evidence is a
     shift. An audit is inconclusive unless the evidence is a leak or none.

@@ -179,7 +179,7 @@ def _describe_grid(route, rate):
 
 
 def _find_curve(document, route, rate):
-    """Return the curve of the strongest attack of a route, with the point that is reported."""
+    """Return the curve of the reported attack of a route, with the point that is reported."""
     best = None if rate is None else route.find_best("tpr", rate)
     listed = (document if route.way == SERVICE else document["file"])["curves"]
     attack = best and best["attack"]

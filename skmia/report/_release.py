@@ -155,11 +155,13 @@ def recommend_release(
     """Recommend whether a model, or a synthetic table, that was audited may be released.
 
     The numbers of the audit and the structural checks of the model are compared with a policy. The
-    number of a group of records is the one of the attack that is strongest in it: the upper end of
-    its interval is the highest of all attacks, and the lower end is corrected for their number. As
-    a file, a model also gives the answers of a service, so the attacks on both count. Of a
-    classifier, the generalization gap of the structural checks counts as well. For a table, the
-    limits apply to the largest number of each kind, and there are no structural checks.
+    number of a group of records is the one of the reported attack, which was chosen without these
+    records; if none was chosen, all attacks count. As a file, a model also gives the answers of a
+    service, so the reported attacks on both count. Of several attacks, the upper end of the
+    interval is the highest, and the lower end is corrected for their number. Of a classifier, the
+    generalization gap of the structural checks counts as well, and the checks use the thresholds of
+    the policy. For a table, the limits apply to the largest number of each kind, and there are no
+    structural checks.
 
     Parameters
     ----------
@@ -301,6 +303,11 @@ def _connect(report, found):
 
 
 def check_structure(report, model, records, policy, release, decimals):
+    """Make the structural checks with the thresholds of a policy, so that their texts name these.
+
+    ``_judge_check`` of ``disclosure/_recommend.py`` compares again, because other users of
+    ``recommend`` bring checks that were made with other thresholds.
+    """
     settings = {"thresholds": policy.thresholds(release), "rules": policy.rules(release)}
     return structural_checks(model, records, report.membership, decimals=decimals, **settings)
 
@@ -345,7 +352,11 @@ def _check_report(report):
 def list_measurements(
     report: AuditReport | TableReport, release: Literal["service", "file"] = "service"
 ) -> list[Measurement]:
-    """List the numbers of an audit that policies limit, each of the strongest attack.
+    """List the numbers of an audit that policies limit, each of the reported attack.
+
+    With two ways of release, or if no attack was chosen to be reported, each is the largest of the
+    attacks that count, with an interval that is corrected for their number. Of a table, it is the
+    largest number of its kind.
 
     Parameters
     ----------

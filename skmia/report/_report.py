@@ -618,7 +618,7 @@ class AuditReport:
     def plot(self, axes: "Sequence[Axes] | None" = None) -> "np.ndarray":
         """Draw the first picture of the page: counts of a hundred as dots, and ROC curves.
 
-        Each route is drawn by its strongest attack. For the curves of all attacks see
+        Each route is drawn by its reported attack. For the curves of all attacks see
         :meth:`skmia.metrics.MembershipRocDisplay.from_predictions`, with `membership` and `scores`.
 
         Parameters

@@ -1,4 +1,4 @@
-"""Training rows that never reached a model, because its fit dropped them."""
+"""Training rows that a model was not trained on: its fit dropped them, or their weight is 0."""
 
 import re
 from typing import NamedTuple
@@ -7,6 +7,7 @@ import numpy as np
 from sklearn.pipeline import Pipeline
 
 from .._core.query import unwrap
+from ..victims import read_training_weights
 
 # Drawing with replacement leaves out a few rows of small ensembles, which are not worth a note.
 _NEARLY_ALL = 0.95
@@ -51,6 +52,18 @@ def describe_dropped_rows(victim, n_members):
     return [
         f"{n_used:,} of {n_members:,} training rows reached {reached}; fit left out the others. "
         "Members among them were not trained on, which makes the numbers lower."
+    ]
+
+
+def describe_weightless_members(victim, records, membership):
+    """Say how many of the members have a weight of 0 in training, if some have."""
+    weights = read_training_weights(victim, records)
+    n_weightless = 0 if weights is None else int((weights[np.asarray(membership) == 1] == 0).sum())
+    if not n_weightless:
+        return []
+    return [
+        f"{n_weightless:,} of {int(np.sum(membership)):,} members have a sample weight of 0. They "
+        "were not trained on, which makes the numbers lower: leave them out of the records."
     ]
 
 

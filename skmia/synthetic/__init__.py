@@ -29,6 +29,7 @@ from ._table._evidence import (
     choose_table_evidence,
     correct,
     count_units,
+    has_numbers,
     list_table_reversals,
     measure_table_level,
     read_units,

@@ -18,9 +18,10 @@ _MANY = 0.1
 
 
 class TableCells:
-    """Three tables as arrays: numbers, codes of categories, NaN where a number lacks.
+    """Tables of the same columns as arrays: numbers, or codes of categories; NaN is missing.
 
-    A missing category is a category, and one that is not in the last table has the code -1.
+    There are two to four tables, and the last one sets the order of the columns and their scales. A
+    missing category is a category, and one that is not in the last table has the code -1.
     """
 
     def __init__(self, tables, names):

@@ -16,11 +16,11 @@ from .._core.randomness import derive_random_state
 from .._core.sklearn import Interval
 from .._core.types import ArrayLike, Seed
 from ._cells import TIE, TableCells, find_rows_within, iter_blocks, take
-from ._neighbors import draw_places
+from ._neighbors import MOST_COMPARED, draw_places
 from ._risks import TablesEstimator, excess_risk, number_persons
 
-# Rows of each table whose nearest rows are looked for, and real rows among which they are.
-_MOST_ROWS, _MOST_OTHERS = 2000, 5000
+# Real rows among which the nearest ones of a real row are looked for.
+_MOST_OTHERS = 5000
 # A synthetic row sticks to a record if it is nearer than this share of the distance to others.
 _NEAR = 1 / 3
 # Chance of detection at the smallest share that is reported.
@@ -246,8 +246,8 @@ class CopyTest(TablesEstimator):
 
     def _count_near(self, cells, real, near, rng):
         n_train, n_test = cells.sizes[:2]
-        first = draw_places(n_train, _MOST_ROWS, rng)
-        rows = np.append(first, n_train + draw_places(n_test, _MOST_ROWS, rng))
+        first = draw_places(n_train, MOST_COMPARED, rng)
+        rows = np.append(first, n_train + draw_places(n_test, MOST_COMPARED, rng))
         others = near.measure(rows)
         alone = others > TIE
         stuck = _find_close_rows(cells, real, rows[alone], _NEAR * others[alone] + TIE)

@@ -32,6 +32,11 @@ def validate_frame(estimator, X, **checks):
     return X
 
 
+# Rows of each table that an audit compares by distance, and attacks; exact copies are looked for in
+# all rows.
+MOST_COMPARED = 2000
+
+
 def draw_places(n, most, random_state):
     """Return the places of at most so many of n rows, in their order."""
     return np.arange(n) if n <= most else np.sort(random_state.choice(n, most, replace=False))

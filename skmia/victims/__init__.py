@@ -13,7 +13,14 @@ from ._boosters import (
     query_stages,
     read_booster_file,
 )
-from ._capabilities import PARTS_OF_FILES, get_access, get_kind, has_file, is_trainable
+from ._capabilities import (
+    PARTS_OF_FILES,
+    get_access,
+    get_kind,
+    has_file,
+    is_trainable,
+    read_training_weights,
+)
 from ._class_densities import (
     count_density_coefficients,
     open_class_rows,

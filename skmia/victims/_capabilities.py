@@ -5,6 +5,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.pipeline import Pipeline
 
 from .._core.query import answers_queries, unwrap
+from .._core.sample_weights import read_weights, weights_for
 from .._core.skorch_nets import gives_logits, is_skorch
 from ._node_equations.read import has_node_equations
 from ._service import CallableVictim
@@ -82,6 +83,16 @@ def is_trainable(model):
     """
     last = get_wrapped_step(model)
     return not isinstance(last, CallableVictim) and getattr(last, "is_trainable", True)
+
+
+def read_training_weights(model, records):
+    """Return the sample weights of records that a fitted model was trained with, or None.
+
+    A model that is not trained here, such as a service, is taken to have used those of the field.
+    """
+    if model is None or not is_trainable(model):
+        return read_weights(records)
+    return weights_for(unwrap(model), records)
 
 
 def has_file(model):

@@ -35,7 +35,9 @@ _NAMES = {
         "cover gain impurity internal_weight leaf_weight loss_changes split_gain sum_hess "
         "sum_hessian"
     ),
-    "leaf values": "base_weights internal_value leaf_value leaf_values value values",
+    "leaf values": (
+        "base_weights internal_value leaf_coeff leaf_const leaf_value leaf_values value values"
+    ),
     "seeds": "_random_seed _seed _seeds random_seed random_state seed seeds",
     "per-record": (
         "_distances_fit_X_ _lrd _sample_weight _single_linkage_tree_ _x_scores _y_scores "

@@ -39,6 +39,7 @@ from skmia.cli._parser import make_parser
 
 row = dict(metric="tpr", max_fpr=0.01, fpr=0.02)
 F = NS(way="service", name="auc", code=0, text="")
+ROW_1 = "the probabilities in row 1 of a.csv"
 ANSWER_FILE, YES_NO = Path("a.csv"), {"no": 0, "yes": 1}
 HALVES = [0] * 90 + [1] * 90
 
@@ -49,7 +50,7 @@ def refuse_length(n_answers, names=("a",), membership=None, n_rows=4):
 
 
 def read_proba(*rows):
-    names = list("abc")[: len(rows[0])]
+    names = [f"{place:04d}" for place in range(len(rows[0]))]
     labels = {name: 10 * place for place, name in enumerate(names)}
     answers = pd.DataFrame(array(rows, dtype=float), columns=names)
     outputs, notes = _answers._as_probabilities(ANSWER_FILE, answers, labels, ["first"])
@@ -65,6 +66,19 @@ def read_one(numbers, positive="yes", labels=YES_NO, y=HALVES):
     members = _answers._MemberLabels(array(y), None)
     outputs, _ = _answers._as_scores(ANSWER_FILE, array(numbers), positive, labels, members)
     return outputs.values, [*outputs.classes]
+
+
+def read_many(n_classes, decimals, percent=False, miss=1.0):
+    """Return the number of notes on answers of many classes; None if they are refused."""
+    rng = np.random.default_rng(0)
+    proba = miss * rng.dirichlet(np.full(n_classes, 0.1), 20)
+    written = np.round(proba * (100 if percent else 1), decimals)
+    try:
+        outputs, _, n_notes = read_proba(*written)
+    except CommandError:
+        return None
+    np.testing.assert_allclose(outputs, written / (100 if percent else 1))
+    return n_notes
 
 
 def propose(numbers, y=HALVES, membership=None):
@@ -175,11 +189,18 @@ ANSWERS = {
                 " to the non-members alone, and those to all rows are needed",
             ],
         ),
-        # Rounded numbers add to one, or to one hundred, but for half a percent of each label.
+        # Numbers add to one, or to one hundred, but for one percent, or for half of their last
+        # decimal, by which a zero can only be too small.
         (lambda: read_proba([0.6, 0.405]), ([[0.6, 0.405]], [0, 10], 1)),
         (lambda: read_proba([60, 41], [0, 100]), ([[0.6, 0.41], [0.0, 1.0]], [0, 10], 2)),
         (lambda: read_proba([1, 0]), ([[1.0, 0.0]], [0, 10], 1)),
-        (lambda: read_proba([0.3, 0.3, 0.413])[1:], ([0, 10, 20], 1)),
+        (lambda: refuse_proba([0.3, 0.3, 0.413]), f"{ROW_1} add to 1.01"),
+        (lambda: read_proba([0.34, 0.33, 0.335])[1:], ([0, 10, 20], 1)),
+        (lambda: read_proba([0.26, 0.26, 0.25, 0.25])[1:], ([0, 10, 20, 30], 1)),
+        (lambda: read_proba([0.49, 0.49, 0, 0])[1:], ([0, 10, 20, 30], 1)),
+        (lambda: refuse_proba([0.51, 0.51, 0, 0]), f"{ROW_1} add to 1.02"),
+        (lambda: read_proba([26, 26, 25, 25], [49, 49, 0, 0])[1:], ([0, 10, 20, 30], 2)),
+        (lambda: refuse_proba([0.49, 0.491, 0, 0]), f"{ROW_1} add to 0.981"),
         (
             lambda: refuse_proba([0.5, 0.5], [0.6, 0.42]),
             "the probabilities in row 2 of a.csv add to 1.02",
@@ -505,8 +526,10 @@ ANSWERS = {
             lambda: _gate._judge_way(
                 [NS(code=4, text="a"), NS(code=1, text="b"), NS(code=4, text="c")]
             ),
-            (4, ["a", "b"]),
+            (1, ["b", "a"]),
         ),
+        (lambda: _gate._judge_way([NS(code=4, text="a"), NS(code=4, text="c")]), (4, ["a"])),
+        (lambda: _gate._judge_way([NS(code=4, text="a"), NS(code=0, text="")]), (4, ["a"])),
         (
             lambda: _gate.judge(
                 [
@@ -886,3 +909,16 @@ def test_streams_that_are_missing_keep_nothing_and_lend_no_number(monkeypatch):
     # The numbers of the three streams stay taken, so that no file gets one of them.
     assert kept == [(1, True), (2, True)] and closed == [3]
     assert sys.stdout is None
+
+
+@pytest.mark.parametrize("n_classes", [3, 60, 200])
+def test_answers_of_any_number_of_classes_add_up_after_any_rounding(n_classes):
+    for decimals in (1, 2, 3, 6, 17):
+        assert read_many(n_classes, decimals) == 1
+        assert read_many(n_classes, decimals, percent=True) == 2
+    assert read_many(n_classes, 0, percent=True) == 2
+    for miss in (0.75, 0.98, 1.02, 1.25):
+        assert read_many(n_classes, 17, miss=miss) is None
+        assert read_many(n_classes, 17, percent=True, miss=miss) is None
+    # Labels as zeros and ones are not percent, whatever is the number of classes.
+    assert read_proba(*np.eye(n_classes)[:9])[2] == 1

@@ -12,7 +12,7 @@ from numpy import array
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.preprocessing import StandardScaler
 
-from skmia.cli import _documents, _inputs, _inspect
+from skmia.cli import _documents, _inputs, _inspect, _labels
 
 # -- commands on documents
 
@@ -253,15 +253,15 @@ def check_labels(y, classes=("a", "b"), asked=None, numbers=False, few=None):
         "propose_map": lambda y, predicted, classes: f"map {y} {predicted}",
         "propose_classes": lambda y, predicted, classes: f"classes {y} {predicted}",
     }
-    with mock.patch.multiple(_inputs, **parts):
-        call = lambda: _inputs._check_known_labels(  # noqa: E731
+    with mock.patch.multiple(_labels, **parts):
+        call = lambda: _labels.check_known_labels(  # noqa: E731
             NS(target="t"), array(y), victim, lambda: asked, None
         )
         return tell_refusal(call) or (call()[0].tolist(), call()[1])
 
 
 def match_most(y, classes=("a", "b"), membership=(1,) * 10 + (0,) * 10):
-    found = _inputs._match_most(
+    found = _labels._match_most(
         NS(target="t"),
         array(y),
         np.unique(array(y)).tolist(),
@@ -297,7 +297,7 @@ def read_labels(task="classification", column=("a", "b"), suffix=".skops", label
     parts = {
         "map_labels": lambda column, pairs, classes: ("mapped", pairs, [*classes]),
         "read_target": lambda frame, name, task, fewest: (name, task, fewest),
-        "_check_known_labels": lambda arguments, y, *rest: (y, rest[1:]),
+        "check_known_labels": lambda arguments, y, *rest: (y, rest[1:]),
     }
     with mock.patch.multiple(_inputs, **parts):
         call = lambda: _inputs._read_target_labels(  # noqa: E731

@@ -1014,6 +1014,39 @@ def test_options_that_differ_are_saved_as_lines_of_toml(tmp_path):
     }
 
 
+def test_every_option_that_takes_several_values_is_read_back_from_what_is_saved(tmp_path):
+    given = {
+        "--classes": ["x y", "-1"],
+        "--drop": ["a", "b=c"],
+        "--fail-above": ["auc=0.6", "tpr@0.1=0.5"],
+        "--fpr": ["0.1", "0.01"],
+        "--group": ["a,b", "c"],
+        "--label-map": ["a=b=1", "c=2"],
+        "--provenance": ["purpose=a=b", "recipients=c"],
+        "--read": ["sep=;,decimal=,", "dtype.zip=str"],
+    }
+    several = [option for option in _parser.list_options("audit") if option.startswith("--")]
+    several = {option for option in several if _parser.takes_several("audit", option)}
+    assert several == set(given)
+    parse = _parser.make_parser().parse_args
+    path = tmp_path / "saved.toml"
+    words = [f"{option}={value}" for option, values in given.items() for value in values]
+    arguments = parse(["audit", *words, f"--save-config={path}", "--memory-limit=2e16"])
+    _options.save_config(arguments, parse(["audit"]))
+    again = vars(parse(_options.read_config(["audit", "--config", str(path)])))
+    assert again == vars(arguments) | {"save_config": None}
+    assert again["fpr"] == [0.1, 0.01] and len(again["read"]) == 2
+
+
+def test_several_values_of_one_in_a_file_of_options_are_refused(tmp_path):
+    path = tmp_path / "audit.toml"
+    path.write_text("seed = [1, 2]\n")
+    told = tell_refusal(lambda: _options.read_config(["audit", f"--config={path}"]))
+    assert told == "--config: seed must be one value; got 2"
+    path.write_text("seed = [2]\n")
+    assert _options.read_config(["audit", f"--config={path}"]) == ["audit", "--seed=2"]
+
+
 def test_numbers_that_contradict_each_other_are_refused():
     expect_answers(DAMAGES)
 

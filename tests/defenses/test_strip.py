@@ -37,6 +37,7 @@ from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils import all_estimators
 
 from skmia.defenses import ReleasedFileDefense, SELENADefense, strip_state
+from skmia.defenses._released import _strip_booster_tree
 from skmia.victims import read_state
 from tests.helpers.generic import make_generically
 
@@ -70,10 +71,10 @@ def fit_quietly(model, *data):
         return model.fit(*data)
 
 
-def strip_quietly(model):
+def strip_quietly(model, **settings):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return strip_state(model)
+        return strip_state(model, **settings)
 
 
 def flatten(answer):
@@ -378,6 +379,74 @@ def test_leaf_values_are_rounded_and_shares_still_add_to_one(model, n_classes):
     assert np.abs(stripped.predict_proba(X) - model.predict_proba(X)).max() < 0.5
 
 
+@pytest.mark.parametrize("kind", ["XGBClassifier", "XGBRegressor"])
+def test_boosters_of_several_outputs_are_stripped_and_rounded(kind):
+    xgboost = pytest.importorskip("xgboost")
+    settings = {"multi_strategy": "multi_output_tree", "n_estimators": 3, "n_jobs": 1}
+    model = getattr(xgboost, kind)(**settings)
+    labels = LABELS + (TARGETS > np.median(TARGETS))  # 0, 1, 2
+    model.fit(X, labels if kind == "XGBClassifier" else np.column_stack([TARGETS, X[:, 0]]))
+    stripped = strip_quietly(model)
+    assert_answers_equal(model, stripped, X)
+    told = [one for one in read_state(stripped).arrays if one.kind == "covers"]
+    assert told and not any(one.array.any() for one in told)
+    given, got = (
+        one.get_booster().predict(xgboost.DMatrix(X), output_margin=True)
+        for one in (model, strip_quietly(model, decimals=1))
+    )
+    assert given.ndim == 2 and (0 < np.abs(given - got).max(axis=0)).all()
+    assert np.abs(given - got).max() <= 3 * 0.05 + 1e-5
+
+
+def test_trees_of_several_outputs_of_older_versions_hold_leaf_values_among_base_weights():
+    tree = {
+        "left_children": [1, -1, -1],
+        "base_weights": [0.11, 0.12, 0.26, 0.27, 0.34, 0.36],
+        "split_conditions": [0.123, 0.0, 0.0],
+        "tree_param": {"size_leaf_vector": "2"},
+    }
+    kept = dict(tree)
+    _strip_booster_tree(tree, None)
+    assert tree == kept | {"base_weights": [0.0, 0.0, 0.26, 0.27, 0.34, 0.36]}
+    _strip_booster_tree(tree, 1)
+    assert tree == kept | {"base_weights": [0.0, 0.0, 0.3, 0.3, 0.3, 0.4]}
+
+
+def test_leaf_values_and_coefficients_of_linear_trees_of_lightgbm_are_rounded():
+    lightgbm = pytest.importorskip("lightgbm")
+    settings = {"linear_tree": True, "n_estimators": 3, "verbose": -1, "n_jobs": 1}
+    settings |= {"num_leaves": 3, "min_child_samples": 5}
+    model = lightgbm.LGBMRegressor(**settings).fit(X, TARGETS)
+    assert_answers_equal(model, strip_quietly(model), X)
+    rounded = strip_quietly(model, decimals=1)
+    assert np.abs(rounded.predict(X) - model.predict(X)).max() > 0.01
+    stored = [one for one in read_state(rounded).arrays if one.kind == "leaf values"]
+    for name in ("leaf_value", "leaf_const", "leaf_coeff"):
+        assert any(name in one.path for one in stored)
+    values = np.concatenate([one.array for one in stored])
+    np.testing.assert_array_equal(values, values.round(1))
+
+
+def test_scores_of_early_stopping_are_gone():
+    for package, kind in (("xgboost", "XGBRegressor"), ("lightgbm", "LGBMRegressor")):
+        module = pytest.importorskip(package)
+        silent = {"verbose": -1} if package == "lightgbm" else {}
+        model = getattr(module, kind)(n_estimators=3, n_jobs=1, early_stopping_rounds=2, **silent)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # newer versions have other names
+            model.fit(X[:40], TARGETS[:40], eval_set=[(X[40:], TARGETS[40:])])
+        stripped = strip_quietly(model)
+        assert_answers_equal(model, stripped, X)
+        if package == "xgboost":
+            assert model.get_booster().attr("best_score") is not None
+            assert stripped.get_booster().attr("best_score") is None
+            assert stripped.best_iteration == model.best_iteration
+        else:
+            assert model.best_score_ and not stripped.best_score_
+            assert model.booster_.best_score and not stripped.booster_.best_score
+            assert stripped.best_iteration_ == model.best_iteration_
+
+
 def test_leaf_values_of_xgboost_are_rounded():
     xgboost = pytest.importorskip("xgboost")
     model = xgboost.XGBRegressor(n_estimators=3, n_jobs=1).fit(X, TARGETS)
@@ -388,10 +457,19 @@ def test_leaf_values_of_xgboost_are_rounded():
     assert 0 < np.abs(given - got).max() <= 3 * 0.05 + 1e-5
 
 
+def fit_linear_booster():
+    xgboost = pytest.importorskip("xgboost")
+    return xgboost.XGBClassifier(booster="gblinear", n_estimators=2, n_jobs=1).fit(X, LABELS)
+
+
 @parametrize_refusals(
     (
         lambda: strip_state(LogisticRegression().fit(X, LABELS), decimals=1),
         "LogisticRegression has no leaf values to round",
+    ),
+    (
+        lambda: strip_state(fit_linear_booster(), decimals=1),
+        "XGBClassifier has no leaf values to round",
     ),
     (lambda: strip_state(LogisticRegression().fit(X, LABELS), decimals=-1), "decimals"),
     (lambda: strip_state(LogisticRegression().fit(X, LABELS), decimals=1.5), "decimals"),

@@ -246,6 +246,16 @@ def test_members_without_weight_are_left_out():
     assert report.n_members == 10
     assert report.to_records().index.tolist() == [0, 1, 3, *range(5, 12)]
     assert report.get("k", "service").value == 3
+    # The field is that of an audit, from which a release is recommended.
+    weighted = TWELVE.with_fields(sample_weight=weights)
+    assert str(structural_checks(model, weighted)) == str(report)
+    answers = weighted.with_outputs(model)
+    assert structural_checks(None, answers).n_members == 10
+    assert structural_checks(CallableVictim(model.predict_proba, [0, 1]), weighted).n_members == 10
+    # A weight that the argument gives wins, and fit of neighbors takes none.
+    assert structural_checks(model, weighted, sample_weight=np.ones(12)).n_members == 12
+    neighbors = KNeighborsClassifier().fit(TWELVE.X, TWELVE.y)
+    assert structural_checks(neighbors, weighted).n_members == 12
 
 
 def test_a_bootstrap_sample_has_fewer_rows_in_a_leaf_than_the_table():

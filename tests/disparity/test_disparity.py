@@ -16,7 +16,7 @@ from sklearn.tree import DecisionTreeClassifier
 from skmia import Records, ShadowPool
 from skmia.attacks import LiRA, ThresholdAttack
 from skmia.datasets import make_membership_problem
-from skmia.disparity import DisparityTest
+from skmia.disparity import DisparityDisplay, DisparityTest, GroupGuesses
 from skmia.disparity._test import describe_groups, estimate_epsilon
 from skmia.games import membership_game
 from skmia.model_selection import leave_one_model_out
@@ -217,6 +217,31 @@ def test_incomplete_rounds_are_left_out():
     assert known.n_dropped_ == 0
 
 
+@pytest.mark.parametrize("n_complete", [0, 1])
+def test_without_complete_rounds_the_records_are_permuted_all_the_same(n_complete):
+    rng = np.random.default_rng(0)
+    guesses, membership = rng.integers(2, size=(2, 12, 63))
+    groups = np.repeat(["a", "b"], [60, 3])
+    membership[:, 60:] = (np.arange(12) % 2)[:, None]  # all of b on one side
+    membership[:n_complete, 60] = 1 - membership[:n_complete, 60]
+    told = f"{12 - n_complete} of 12 rounds were left out of the analysis of variance and the t-te"
+    with pytest.warns(UserWarning, match=told):
+        test = DisparityTest(random_state=0).fit(GroupGuesses(guesses, membership, groups))
+    assert (test.n_rounds_, len(test.vulnerabilities_)) == (n_complete, n_complete)
+    assert 0 < test.pvalue_ < 1 and test.disparity_ > 0
+    known = "difference low high pvalue pvalue_adjusted reject".split()
+    assert test.pairwise_[known].notna().all(axis=None)
+    unknown = "t_statistic t_pvalue t_pvalue_adjusted effect_size".split()
+    assert test.pairwise_[unknown].isna().all(axis=None)
+    assert np.isnan([test.anova_statistic_, test.anova_pvalue_, test.epsilon_]).all()
+    assert test.group_vulnerability_["std"].isna().all()
+    means = test.group_vulnerability_.drop(columns="std")
+    assert means.notna().all(axis=None) and test.predict(["a"]) == means["mean"]["a"]
+    assert f"over {n_complete} complete rounds" in test.summary()
+    with pytest.raises(ValueError, match="At least 2 rounds need a value of every group"):
+        DisparityDisplay.from_estimator(test)
+
+
 @pytest.mark.parametrize(
     "parameters, table, message",
     [
@@ -358,6 +383,9 @@ def test_rare_groups_lose_rounds(population):
         test = make_test(n_rounds=12).fit(population.with_fields(race=race))
     assert 2 <= test.n_rounds_ < 12
     assert test.n_rounds_ + test.n_dropped_ == 12
+    lines = test.summary().splitlines()
+    assert lines[0] == "Disparity of vulnerability: 3 groups, 12 rounds"
+    assert lines[3].endswith(f" (over {test.n_rounds_} complete rounds)")
 
 
 @pytest.mark.parametrize(
@@ -383,7 +411,7 @@ def test_records_without_a_group_are_refused(population, missing):
     without = population.with_fields(race=race)
     pool = FrozenEstimator(ShadowPool(DecisionTreeClassifier(), 4, random_state=0).fit(population))
     for changes in ({}, {"estimator": None, "attack": LiRA(shadows=pool)}):
-        with pytest.raises(ValueError, match="groups has no value for 2 of 400 records, first at"):
+        with pytest.raises(ValueError, match="^group has no value for 2 of 400 records, first at"):
             make_test().set_params(**changes).fit(without)
 
 

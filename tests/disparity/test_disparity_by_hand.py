@@ -73,6 +73,16 @@ def refuse(table):
 
 
 # Of each module: calls and answers. Whatever may be equal differs, and each branch decides once.
+def can_reach(n_pairs, correction, alpha, factor):
+    """Return whether one pair can be significant, and the number is a little above the least."""
+    count = _test.count_permutations(n_pairs, correction, alpha, 999)
+    pvalues = np.ones(n_pairs)
+    pvalues[0] = 1 / (1 + count)
+    least = factor * n_pairs / alpha
+    reject, adjusted = _test.adjust(pvalues, correction, alpha)
+    return bool(reject[0] and adjusted[0] <= alpha), bool(0.99 * least < count < 1.03 * least)
+
+
 ANSWERS = {
     _permutation: [
         (
@@ -115,7 +125,19 @@ ANSWERS = {
             lambda: tell_refusal(lambda: _test.drop_incomplete(pd.DataFrame({"a": [1.0]}))),
             "At least 2 rounds need a value of every group; 1 of 1 have one.",
         ),
+        # 435 pairs of 30 groups: of their harmonic number, 6.65 times as many for fdr_by.
+        *(
+            (lambda name=name: _test.count_permutations(435, name, 0.05, 999), 8700)
+            for name in sorted(set(_test.CORRECTIONS) - {"fdr_by", "fdr_tsbky"})
+        ),
+        *(
+            (lambda name=name, factor=factor: can_reach(435, name, 0.05, factor), (True, True))
+            for name, factor in (("fdr_by", 6.65), ("fdr_tsbky", 1.05))
+        ),
+        (lambda: _test.count_permutations(1, "holm", 0.05, 7), 20),
+        (lambda: _test.count_permutations(3, "fdr_by", 0.25, 99), 99),
         (lambda: _test.analyze(values), analyze()),
+        (lambda: _test.analyze(values[:1]), ([nan] * 3, [2, 0, 0], *[nan] * 4)),
         (
             lambda: _test.analyze(array([[0.1, 0.5], [0.3, 0.7]])),
             ([0.16, 0.04, 0.0], [1, 1, 1], inf, 0.0, nan, 0.0),

@@ -157,6 +157,14 @@ def test_a_table_is_asked_by_both_opinions(table):
     assert copies.overall == f"at most {100 * max(highs):.3g}% more than for rows never seen"
 
 
+def test_a_table_without_a_holdout_has_a_sheet_without_numbers():
+    rows = np.random.default_rng(0).normal(size=(50, 2))
+    sheet = describe_authority_sheet([audit_table(rows, rows, random_state=0)])
+    statuses = {line.status for line in sheet["lines"]}
+    assert statuses == {"cannot be said", "not tested", "does not apply"}
+    assert "50 training rows and 0 rows never seen" in str(sheet)
+
+
 def test_no_sentence_claims_more_than_evidence(leaky, table, tmp_path):
     path = tmp_path / "evidence.html"
     given = {"purpose": "triage <b>", "sha256 of the model": "abc"}

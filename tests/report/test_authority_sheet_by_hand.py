@@ -253,7 +253,7 @@ ROWS = [
         lambda: sheet._describe_sample(
             {
                 "schema": "skmia.table",
-                "data": {"n_synthetic": 1234, "n_columns": 5, "n_real": 60, "n_holdout": None},
+                "data": {"n_synthetic": 1234, "n_columns": 5, "n_real": 60},
             }
         ),
         "1,234 synthetic rows with 5 columns, compared with 60 training rows and 0 rows never "

@@ -404,7 +404,8 @@ def share(*rows):
 def table_grounds(shift=None, **given):
     """Return what is read of a table, of which one population is a check."""
     usual = {"name": "one population", "status": "passed", "text": "told", "interval": [0.1] * 3}
-    document = {"settings": {"confidence_level": 0.95}, "data": {"n_holdout": 7}}
+    data = {"n_real": 5, "n_synthetic": 6, "n_holdout": 7}
+    document = {"settings": {"confidence_level": 0.95}, "data": data}
     document["checks"] = [
         {"name": "another"},
         {k: v for k, v in (usual | (shift or {})).items() if v},
@@ -413,14 +414,12 @@ def table_grounds(shift=None, **given):
         "_read_results": lambda document, level, has_holdout: (level, has_holdout),
         "_read_smallest_share": lambda document: 0.25,
     }
-    with (
-        mock.patch.multiple(_document, **parts),
-        mock.patch.object(_document.tables, "count_units", lambda data: 9),
-    ):
+    with mock.patch.multiple(_document, **parts):
         call = lambda: tuple(_document._read_table_grounds(document | given))  # noqa: E731
         return tell_refusal(call) or call()
 
 
+ROWS_OF_TABLE = {"real": 5, "synthetic": 6, "holdout": 7, "shared": 0}
 COPY = "smallest_share_corrected"
 FIRST = _document.tables.FIRST
 COUNTS = {"alone": 1, "train": 2, "n_train": 2, "test": 3, "n_test": 3}
@@ -515,8 +514,12 @@ FILES = [
     (lambda: share(("b", 0.5), (FIRST, 0.25)), 0.25),
     (lambda: share((FIRST, None)), inf),
     (lambda: share(("b", 0.5)), f"copies lacks {FIRST}"),
-    (lambda: table_grounds(), ((0.95, True), 9, 0.95, 0.25, None, None, ("row", "rows"))),
+    (
+        lambda: table_grounds(),
+        ((0.95, True), ROWS_OF_TABLE, 0.95, 0.25, None, None, ("row", "rows")),
+    ),
     (lambda: table_grounds(data={})[0], (0.95, False)),
+    (lambda: table_grounds(data={"n_holdout": 7, "n_persons_shared": 3})[0], (0.95, False)),
     (lambda: table_grounds({"status": "warning"}, unchanged=3)[4:6], ("told", 3)),
     (lambda: table_grounds({"name": "b"}), "checks lacks one population, or its interval"),
     (lambda: table_grounds({"interval": None}), "checks lacks one population, or its interval"),

@@ -7,14 +7,19 @@ from sklearn.ensemble import BaggingClassifier, RandomForestClassifier, VotingCl
 from sklearn.linear_model import LinearRegression, LogisticRegression, RANSACRegressor
 from sklearn.model_selection import GridSearchCV
 from sklearn.neighbors import KNeighborsClassifier
-from sklearn.pipeline import Pipeline
+from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
 
-from skmia import audit
+from skmia import Records, audit
 from skmia.attacks import ThresholdAttack
 from skmia.datasets import make_membership_problem
-from skmia.report._rows_used import describe_dropped_rows, find_used_rows
+from skmia.report._rows_used import (
+    describe_dropped_rows,
+    describe_weightless_members,
+    find_used_rows,
+)
 
 RECORDS, MEMBERSHIP = make_membership_problem(200, random_state=0)
 X, Y = RECORDS.X[:100], RECORDS.y[:100]
@@ -142,9 +147,10 @@ def test_indices_of_other_rows_are_not_taken_for_the_members():
 def test_an_audit_says_it():
     rows = MEMBERSHIP == 1
     model = make(Undersampler()).fit(RECORDS.X[rows], RECORDS.y[rows])
+    weights = np.where(np.arange(len(RECORDS)) == np.flatnonzero(rows)[7], 0.0, 1.0)
     report = audit(
         model,
-        RECORDS,
+        RECORDS.with_fields(sample_weight=weights),
         MEMBERSHIP,
         estimator=DecisionTreeClassifier(),
         attacks={"loss": ThresholdAttack()},
@@ -152,4 +158,23 @@ def test_an_audit_says_it():
         random_state=0,
     )
     assert "25 of 100 training rows" in " ".join(report.notes)
+    assert "1 of 100 members have a sample weight of 0." in " ".join(report.notes)
     assert "25 of 100 training rows" in " ".join(report.summary().split())
+
+
+@pytest.mark.parametrize(
+    ("model", "weights", "told"),
+    [
+        (LogisticRegression(), [0, 0, 1, 0, 2], "2 of 3 members have a sample weight of 0"),
+        (make_pipeline(StandardScaler(), SVC()), [0, 0.5, 1, 0, 2], "1 of 3 members"),
+        (LogisticRegression(), [1, 1, 1, 0, 0], None),
+        (KNeighborsClassifier(), [0, 0, 1, 0, 2], None),
+        (LogisticRegression(), None, None),
+    ],
+)
+def test_members_without_weight_are_told(model, weights, told):
+    fields = {} if weights is None else {"sample_weight": weights}
+    records = Records(np.zeros((5, 1)), [0, 1, 0, 1, 0], **fields)
+    notes = describe_weightless_members(model, records, np.array([1, 1, 1, 0, 0]))
+    assert len(notes) == (told is not None)
+    assert told is None or notes[0].startswith(told)

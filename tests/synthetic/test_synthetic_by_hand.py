@@ -134,6 +134,11 @@ def change_persons(n):
 
 
 # Of each module: calls and answers. Whatever may be equal differs, and each branch decides once.
+def list_risk_sizes(*shapes):
+    tables = [pd.DataFrame(np.zeros(shape)) for shape in shapes]
+    return [(name, risk.n_attacks) for name, risk in _measure._list_risks({}, tables, None)]
+
+
 ANSWERS = {
     _adversarial_accuracy: [
         (
@@ -521,6 +526,13 @@ ANSWERS = {
             ),
             {"real": 2, "synthetic": 6, "holdout": 7, "shared": 1},
         ),
+        # Without a holdout and without persons of one table there is no number; of few rows there
+        # are numbers.
+        (lambda: _evidence.has_numbers(dict(real=20, synthetic=20, holdout=0)), False),
+        (lambda: _evidence.has_numbers(dict(real=20, synthetic=20, holdout=0, shared=9)), False),
+        (lambda: _evidence.has_numbers(dict(real=19, synthetic=20, holdout=20, shared=9)), False),
+        (lambda: _evidence.has_numbers(dict(real=19, synthetic=20, holdout=20)), True),
+        (lambda: _evidence.has_numbers(dict(real=20, synthetic=20, holdout=20, shared=9)), True),
         (
             lambda: _evidence.count_units({"n_real": 5}),
             {"real": 5, "synthetic": 0, "holdout": 0, "shared": 0},
@@ -583,13 +595,19 @@ ANSWERS = {
             [0.75, nan, 0.75, 0.5, 1.0, nan],
         ),
         (lambda: _measure._draw_one_each([1, 2], None, None), [1, 2]),
+        # As many predicates as the smallest table has rows, and all rows of a real table.
         (
-            lambda: [name for name, _ in _measure._list_risks({}, 1, None)],
-            ["singling out", "singling out, one column"],
+            lambda: list_risk_sizes((3000, 1), (2500, 1), (2200, 1)),
+            [("singling out", 2000), ("singling out, one column", 2000)],
         ),
         (
-            lambda: [name for name, _ in _measure._list_risks({}, 2, None)],
-            ["singling out", "singling out, one column", "linkability", "inference"],
+            lambda: list_risk_sizes((40, 2), (30, 2), (20, 2)),
+            [
+                ("singling out", 20),
+                ("singling out, one column", 20),
+                ("linkability", 2000),
+                ("inference", 2000),
+            ],
         ),
         (
             lambda: _measure._read_copies(

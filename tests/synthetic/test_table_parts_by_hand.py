@@ -1,6 +1,7 @@
 """Columns, kinds and persons of an audit of tables, each decision with an answer by hand."""
 
 from types import SimpleNamespace as NS
+from unittest import mock
 
 import numpy as np
 import pandas as pd
@@ -111,13 +112,17 @@ def read_people(group_by, holdout=True):
     return found, people
 
 
-def leave_out_shared():
-    tables, people = _people.leave_out_shared(*read_people("p"))
+def leave_out_shared(fewest):
+    tables, people = read_people("p")
+    tables["synthetic"] = pd.DataFrame({"a": [6, 7, 8]})
+    with mock.patch.object(_evidence, "FEW_ROWS", fewest):
+        tables, people = _people.leave_out_shared(tables, people)
     return (
         {name: table.a.tolist() for name, table in tables.items()},
         {name: one.tolist() for name, one in people.groups.items()},
         people.n_shared,
         people.n_left_out,
+        people.n_left,
     )
 
 
@@ -211,7 +216,7 @@ def list_notes(n_rows, **identifiers):
 def describe_data(units, groups=None, holdout=True):
     tables = {"real": np.zeros((5, 2)), "synthetic": np.zeros((7, 2))}
     tables |= {"holdout": np.zeros((3, 2))} if holdout else {}
-    people = NS(groups=groups, n_shared=4)
+    people = NS(groups=groups, n_shared=4, n_left=None)
     columns = NS(identifiers={"id": "codes"})
     return _audit._describe_data(tables, columns, people, units)
 
@@ -513,8 +518,25 @@ ANSWERS = {
             "group_by must be the name of a",
         ),
         (
-            leave_out_shared,
-            ({"real": [1, 3], "holdout": [4]}, {"real": [0, 0], "holdout": [2]}, 1, (1, 1)),
+            lambda: leave_out_shared(1),
+            (
+                {"real": [1, 3], "holdout": [4], "synthetic": [6, 7, 8]},
+                {"real": [0, 0], "holdout": [2]},
+                1,
+                (1, 1),
+                {"real": 1, "holdout": 1},
+            ),
+        ),
+        # With too few others all training rows stay, and the holdout goes.
+        (
+            lambda: leave_out_shared(2),
+            (
+                {"real": [1, 2, 3], "synthetic": [6, 7, 8]},
+                {"real": [0, 1, 0]},
+                1,
+                (1, 1),
+                {"real": 1, "holdout": 1},
+            ),
         ),
     ],
     _audit: [

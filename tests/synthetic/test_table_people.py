@@ -9,8 +9,15 @@ from draws import few_and_many
 from refusals import check_refusal, parametrize_refusals
 
 from skmia.report._document import check_table_document
-from skmia.synthetic import InferenceRisk, LinkabilityRisk, SinglingOutRisk, audit_table
+from skmia.synthetic import (
+    BootstrapGenerator,
+    InferenceRisk,
+    LinkabilityRisk,
+    SinglingOutRisk,
+    audit_table,
+)
 from skmia.synthetic._risks import average_by_person
+from skmia.synthetic._table import _audit
 from skmia.synthetic._table._people import find_repeated_persons, read_people
 
 pytestmark = pytest.mark.usefixtures("quick_tables")
@@ -151,6 +158,42 @@ def test_persons_who_are_copied_are_a_leak_and_those_in_both_tables_are_left_out
     )
     assert report.data["n_persons_shared"] == 2 and report.data["n_persons_real"] == 38
     assert report.unchanged["n_train"] == 200 and report.evidence == "leak"
+
+
+@pytest.mark.parametrize("n_left", [0, 19])
+def test_without_enough_persons_of_one_table_nothing_is_compared_with_the_holdout(
+    visits, n_left, monkeypatch
+):
+    monkeypatch.setattr(_audit, "MOST_COMPARED", 100)
+    real, made, held = visits
+    names = dict(zip(held["who"].unique()[n_left:], real["who"].unique()))
+    held = held.assign(who=held["who"].replace(names))
+    report = audit_table(real, made, held, group_by="who", random_state=0)
+    assert report.evidence == "unknown"
+    told = f"{40 - n_left} persons have rows in both real tables. Without them, a table has"
+    assert f"{told} {n_left} persons, and at least 20 are needed" in report.verdict
+    assert report.results.empty and report.copies is None
+    assert report.notes[0].startswith("Similarity is of at most")
+    assert report.data["n_persons_real"] == report.data["n_persons_holdout"] == n_left
+    check = report.checks["rows of one person"]
+    assert check["status"] == "warning" and f"{40 - n_left} persons" in check["text"]
+    assert report.checks["one population"]["text"] == "Too few persons are in one table only."
+    # The similarity is to all training rows.
+    alone = audit_table(real, made, group_by="who", random_state=0)
+    pd.testing.assert_frame_equal(report.utility, alone.utility)
+    assert check_table_document(json.loads(report.to_json())) is not None
+    assert "Assign all rows of a person to one table" in report.summary(verbose=True)
+    assert "NO VERDICT" in report.to_html().upper()
+
+
+def test_without_enough_persons_of_one_table_no_model_and_no_further_table_is_compared(visits):
+    real, made, _ = visits
+    generator = BootstrapGenerator().fit(real.drop(columns="who"))
+    report = audit_table(
+        real, made, real, group_by="who", generator=generator, target="kind", random_state=0
+    )
+    assert report.trained is None and [*report.spread.index] == ["quality"]
+    assert "because too few held-out persons are new to measure it on" in report.notes[-1]
 
 
 def test_persons_split_by_rows_are_warned_of():

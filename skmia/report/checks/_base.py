@@ -27,11 +27,6 @@ UNLISTED = "unlisted"  # whether all training rows are named
 BEYOND, BEYOND_OF_FILE = "beyond", "beyond of file"  # what is found beyond a difference
 NOTE = "note"  # what a reader should know
 
-# Without an answer to a check of the first kinds, no finding can be relied on; without one to the
-# others, the absence of a finding.
-GUARDS = (CHANCE, KNOWN, DIFFERENCE)
-GUARDS_OF_NOTHING = (BLIND, SIDES, RECIPE, SMALL, PERSONS)
-
 # Which audits ask a check: all, most, or those of some kinds of data.
 ALWAYS, MOSTLY, SOMETIMES = "always", "mostly", "sometimes"
 

@@ -25,7 +25,7 @@ from ..._core.types import ArrayLike, PathLike, Seed
 from ...metrics import compute_auc
 from .._adversarial_accuracy import PrivacyLoss
 from .._copy_test import CopyTest, count_unchanged
-from .._neighbors import as_frame, is_number_dtype
+from .._neighbors import MOST_COMPARED, as_frame, is_number_dtype
 from ._columns import (
     count_copied_identifiers,
     find_identifiers,
@@ -50,7 +50,6 @@ from ._evidence import (
 )
 from ._measure import (
     COLUMNS,
-    MOST_COMPARED,
     MOST_ROWS,
     measure_shift,
     measure_synthetic_table,
@@ -78,13 +77,20 @@ PASSED, WARNING, STATED, NOT_RUN = "passed", "warning", "stated", "not run"
 _MANY = 0.1
 
 
+_NO_HOLDOUT = "There is no holdout."
+
+
 def make_checks(tables, shift, copies, columns, people, units):
     """Return the checks of an audit; units: what each compared row is."""
     checks = {"columns fit": _check_real_values(columns)}
     if "holdout" not in tables:
-        missing = {"status": NOT_RUN, "text": "There is no holdout.", "interval": None}
+        text = "Too few persons are in one table only." if people.n_shared else _NO_HOLDOUT
+        missing = {"status": NOT_RUN, "text": text, "interval": None}
         names = ("one population", "rows of one person", "duplicates", "resolution")
-        return NamedChecks({name: dict(missing) for name in names} | checks)
+        found = {name: dict(missing) for name in names}
+        if people.n_shared:
+            found["rows of one person"] = _check_people(people, units)
+        return NamedChecks(found | checks)
     return NamedChecks(
         {
             "one population": _check_shift(shift, units),
@@ -716,12 +722,14 @@ def audit_units_of_table(
         kept, settings, wanted["secrets"], clock, columns, people, units
     )
     use = _measure_use(kept, settings, target, resemblance, clock, people.groups)
-    spread, notes = None, [*told, *_list_notes(columns, compared)]
+    drawn_from = [kept[name] for name in _NAMES if name in kept]
+    spread, notes = None, [*told, *_list_notes(columns, drawn_from)]
     if generator is not None:
         with clock("further tables"):
             spread = _measure_further_tables(generator, kept, settings, columns, people)
-    if target is not None and held_out is None:
-        notes.append("No model was trained, because there is no holdout to measure it on.")
+    if target is not None and "holdout" not in kept:
+        lacking = "there is no holdout" if held_out is None else "too few held-out persons are new"
+        notes.append(f"No model was trained, because {lacking} to measure it on.")
     return TableReport(
         **privacy,
         **use,
@@ -760,7 +768,8 @@ def _look_for_persons(tables, wanted, seed):
 def _measure_further_tables(generator, kept, settings, columns, people):
     """Return by how much numbers differ between tables of one generator."""
     groups = None if people.groups is None else tuple(people.groups.values())
-    drawn_from = _keep_rows(columns.tables, people, kept["real"].columns)
+    read = {name: table for name, table in columns.tables.items() if name in kept}
+    drawn_from = _keep_rows(read, people, kept["real"].columns)
     return measure_spread(generator, drawn_from, columns.names, settings, groups)
 
 
@@ -899,9 +908,8 @@ def _describe_data(tables, columns, people, units):
         }
         data |= {"n_persons_shared": 0}
     if people.groups is not None:
-        data |= {
-            f"n_persons_{name}": len(np.unique(codes)) for name, codes in people.groups.items()
-        }
+        counts = people.n_left or {name: len(np.unique(n)) for name, n in people.groups.items()}
+        data |= {f"n_persons_{name}": n for name, n in counts.items()}
         data |= {"n_persons_shared": people.n_shared}
     return data
 

@@ -7,7 +7,7 @@ import pandas as pd
 
 from ..._core.budget import format_bytes, format_duration
 from ..._core.types import ArrayLike
-from .._neighbors import as_frame
+from .._neighbors import MOST_COMPARED, as_frame
 
 
 class _PartCost(NamedTuple):
@@ -32,7 +32,6 @@ _PARTS = {
 }
 # Parts that need rows that the generator has not seen.
 _OF_HOLDOUT = set(_PARTS) - {"utility"}
-_MOST_COMPARED = 2_000
 # Bytes beside the tables: at least, and times all tables.
 _LEAST_BYTES, _TABLES = 190e6, 3.6
 
@@ -124,7 +123,7 @@ def estimate_table_cost(
         if table is not None or name != "held_out"
     }
     n_rows, n_columns = max(map(len, tables.values())), tables["real"].shape[1]
-    n_compared = min(n_rows, _MOST_COMPARED)
+    n_compared = min(n_rows, MOST_COMPARED)
     n_cells, n_pairs = n_rows * n_columns, n_compared**2 * n_columns
     has_holdout = held_out is not None
     seconds = {

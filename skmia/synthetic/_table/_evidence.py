@@ -68,7 +68,9 @@ class TableGrounds(NamedTuple):
     results: pd.DataFrame  # the numbers with their p-values; empty without a holdout
     n_rows: dict  # rows of each table; ``"holdout"`` is 0 if there is none
     level: float  # confidence level: one minus the probability of a finding without a leak
-    smallest_share: float  # share of the training rows whose copies would have been found
+    # Smallest share of the training rows of which rare copies would have been found, after the
+    # correction for all numbers; infinite if none would have been.
+    smallest_share: float
     shift: str | None  # how training rows and holdout differ, or None
     unchanged: dict | None = None  # numbers of rows that are in the table as they are
     units: TableUnits = ROWS  # what each row is
@@ -145,13 +147,22 @@ NO_HOLDOUT, SHARED, TOO_SMALL = "no holdout", "persons in both", "too small"
 
 
 def find_obstacle(n_rows):
-    """Return what keeps anything from being measured, by the numbers of rows; or None."""
+    """Return what keeps anything from being concluded, by the numbers of rows; or None."""
     n_shared = n_rows.get("shared", 0)
     if not (n_rows["holdout"] or n_shared):
         return NO_HOLDOUT
     if _count_smallest(n_rows) >= FEW_ROWS:
         return None
     return SHARED if n_shared else TOO_SMALL
+
+
+def has_numbers(n_rows):
+    """Return whether training rows are compared with held-out ones, by the numbers of rows.
+
+    They are not without a holdout, or if almost all persons have rows in both tables. The numbers
+    of tables that are too small are there, without a conclusion.
+    """
+    return find_obstacle(n_rows) in (None, TOO_SMALL)
 
 
 def _count_smallest(n_rows):

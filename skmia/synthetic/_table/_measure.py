@@ -19,7 +19,7 @@ from .._adversarial_accuracy import PrivacyLoss
 from .._cells import TableCells
 from .._copy_test import CopyTest, compute_smallest_share
 from .._generator_attack import score_by_each
-from .._neighbors import draw_places
+from .._neighbors import MOST_COMPARED, draw_places
 from .._risks import InferenceRisk, LinkabilityRisk, average_by_person, permute_rows
 from .._singling_out import SinglingOutRisk
 from ._evidence import COPIES, ONE_CELL, correct, share_significance
@@ -243,8 +243,6 @@ def _average_similarity(columns, pairs):
     return np.concatenate([means, [np.nanmean(means)], columns, pairs])
 
 
-# Rows of each table for the distances of all pairs, and records to attack.
-MOST_COMPARED, _N_ATTACKS = 2000, 2000
 # Level of the interval of the AUC that distinguishes training rows from holdout.
 _SHIFT_LEVEL = 0.99
 
@@ -281,10 +279,8 @@ def measure_synthetic_table(tables, settings, secrets, clock, people=None, ident
         found["privacy loss"], resemblance = loss
     with clock("membership"):
         found |= measure_row_membership(tables, settings, n_permutations, people)
-    # More predicates than rows would be about the same rows.
-    n_attacks = min(_N_ATTACKS, *map(len, tables))
-    settings = {**settings, "n_permutations": n_permutations, "n_attacks": n_attacks}
-    for name, risk in _list_risks(settings, n_columns, secrets):
+    settings = {**settings, "n_permutations": n_permutations}
+    for name, risk in _list_risks(settings, tables, secrets):
         with clock(name):
             result = risk._fit_cells(cells, groups).result_
         rows = result if name == "inference" else result.iloc[:1]
@@ -313,12 +309,15 @@ def _draw_one_each(tables, people, rng):
     return [*drawn, tables[-1]]
 
 
-def _list_risks(settings, n_columns, secrets):
-    yield "singling out", SinglingOutRisk(**settings)
-    yield "singling out, one column", SinglingOutRisk("univariate", **settings)
-    if n_columns > 1:
-        yield "linkability", LinkabilityRisk(**settings)
-        yield "inference", InferenceRisk(secrets, **settings)
+def _list_risks(settings, tables, secrets):
+    # More predicates than rows would be about the same rows.
+    few = {**settings, "n_attacks": min(MOST_COMPARED, *map(len, tables))}
+    yield "singling out", SinglingOutRisk(**few)
+    yield "singling out, one column", SinglingOutRisk("univariate", **few)
+    if tables[0].shape[1] > 1:
+        many = {**settings, "n_attacks": MOST_COMPARED}
+        yield "linkability", LinkabilityRisk(**many)
+        yield "inference", InferenceRisk(secrets, **many)
 
 
 def _measure_loss(tables, settings, n_permutations, people):

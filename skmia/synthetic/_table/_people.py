@@ -11,6 +11,7 @@ from ..._core.numbers import show
 from ..._core.randomness import derive_random_state
 from .._neighbors import draw_places
 from ._columns import is_named
+from ._evidence import has_numbers
 
 # Rows of each table in which repeated combinations are looked for.
 _MOST_ROWS = 5000
@@ -47,6 +48,7 @@ class TablePersons(NamedTuple):
     kept: dict | None = None  # which rows of each table are not theirs
     repeated: tuple = ()  # columns that repeat together as those of a person, in both tables
     share_repeated: float = 0.0  # share of the rows that do
+    n_left: dict | None = None  # persons of each table who are in one alone
 
 
 def read_people(tables, group_by):
@@ -97,21 +99,31 @@ def _spell_names(part):
 
 
 def leave_out_shared(tables, people):
-    """Return real tables without the persons who are in both, and the persons with their number."""
+    """Return real tables without the persons who are in both, and the persons with their number.
+
+    If too few others are left (``find_obstacle`` in ``_evidence.py``), nothing is compared with
+    the holdout: it is left out, and the training table keeps its rows.
+    """
     if people.groups is None or "holdout" not in tables:
         return tables, people
-    real, held = people.groups["real"], people.groups["holdout"]
-    shared = np.intersect1d(real, held)
+    shared = np.intersect1d(people.groups["real"], people.groups["holdout"])
     if not len(shared):
         return tables, people
     kept = {name: ~np.isin(codes, shared) for name, codes in people.groups.items()}
-    left_out = tuple(int((~kept[name]).sum()) for name in ("real", "holdout"))
     groups = {name: people.groups[name][kept[name]] for name in kept}
+    people = people._replace(
+        n_shared=len(shared),
+        n_left_out=tuple(int((~kept[name]).sum()) for name in ("real", "holdout")),
+        n_left={name: len(np.unique(codes)) for name, codes in groups.items()},
+    )
+    counts = people.n_left | {"synthetic": len(tables["synthetic"]), "shared": len(shared)}
+    if not has_numbers(counts):
+        tables = {name: table for name, table in tables.items() if name != "holdout"}
+        return tables, people._replace(groups={"real": people.groups["real"]})
     tables = tables | {
         name: tables[name][kept[name]].reset_index(drop=True) for name in ("real", "holdout")
     }
-    shared = {"n_shared": len(shared), "n_left_out": left_out, "kept": kept}
-    return tables, people._replace(groups=groups, **shared)
+    return tables, people._replace(groups=groups, kept=kept)
 
 
 def find_repeated_persons(tables, seed):
