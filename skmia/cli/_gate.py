@@ -12,10 +12,9 @@ from ..metrics import MIN_FALSE_POSITIVES
 from ..report import OK, OVERALL, column_name, join_names, list_leaks, name_part, show_way
 from ._options import LEVEL
 
-# The exit codes of an audit. A limit is exceeded, or a policy says no (``_policy.py``), also where
-# the verdict is inconclusive; the program is at fault; the audit is inconclusive. ``_main.py`` ends
-# with 2 where what was given cannot be used, with 3 after an error that nobody expected, and with
-# 128 and the number of a signal.
+# The exit codes of an audit. A limit is exceeded, or a policy says no (``_policy.py``); the program
+# is at fault; the audit is inconclusive. ``_main.py`` ends with 2 where what was given cannot be
+# used, with 3 after an error that nobody expected, and with 128 and the number of a signal.
 CODES = 0, 1, 3, 4
 _, EXCEEDED, BROKEN, INCONCLUSIVE = CODES
 SERVICE, FILE = "service", "file"
@@ -30,6 +29,7 @@ class GateFinding(NamedTuple):
     code: int  # 0 if it holds, EXCEEDED, or INCONCLUSIVE
     text: str  # what was found, as a sentence without its period; empty where a limit holds
     level: Any = None  # of the leak, of a verdict
+    is_policy: bool = False  # whether a policy says it, which knows the verdict
 
 
 def list_findings(report, limits, release=SERVICE):
@@ -48,9 +48,10 @@ def list_findings(report, limits, release=SERVICE):
 def judge(findings):
     """Return the exit code of an audit and the reasons for it.
 
-    Return code: 1 if a limit is exceeded or a policy recommends no release, whatever else is
-    unknown, so that a pipeline that tolerates code 4 does not let it pass; else 4 if the audit is
-    inconclusive, in general or for a number with a limit or in a policy; else 0.
+    Return code: 1 if a policy recommends no release, whatever the verdict, so that a pipeline that
+    tolerates code 4 does not let it pass, or if a number of a conclusive audit exceeds a limit;
+    else 4 if the audit is inconclusive, in general or for a number with a limit or in a policy;
+    else 0.
     """
     outcomes = [
         _judge_way([finding for finding in findings if finding.way == way])
@@ -65,13 +66,16 @@ def judge(findings):
 def _judge_way(findings):
     """Return the exit code and the reasons for the answers of a model, or for its file."""
     verdict, *limits = findings
-    exceeded = [finding.text for finding in limits if finding.code == EXCEEDED]
+    exceeded = [finding for finding in limits if finding.code == EXCEEDED]
     unmeasured = [finding.text for finding in limits if finding.code == INCONCLUSIVE]
     doubts = [verdict.text] if verdict.code else []
-    if exceeded:
+    # A number above a limit may come from what makes the audit inconclusive, as other populations.
+    decides = any(finding.is_policy for finding in exceeded) or not doubts
+    exceeded = [finding.text for finding in exceeded]
+    if exceeded and decides:
         return EXCEEDED, [*exceeded, *doubts]
     if doubts:
-        return INCONCLUSIVE, doubts
+        return INCONCLUSIVE, [*doubts, *exceeded]
     return (INCONCLUSIVE, unmeasured) if unmeasured else (0, [])
 
 

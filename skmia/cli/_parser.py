@@ -347,8 +347,8 @@ _OPTIONS = {
             ),
             "--fail-above": (
                 _LIST | {"type": parse_limit, "metavar": "NAME=LIMIT"},
-                "exit with code 1 if an attack exceeds a limit, or else with code 4 if the audit "
-                "is inconclusive: auc=0.6, advantage=0.1, level=slight or, for a rate of --fpr, "
+                "exit with code 1 if an attack exceeds a limit, and with code 4 if the audit is "
+                "inconclusive: auc=0.6, advantage=0.1, level=slight or, for a rate of --fpr, "
                 "tpr@0.01=0.05; over all records and in every group in which leakage was found. A "
                 "level is above its limit if it is worse. auc.high=0.6 compares "
                 "the upper end of the interval (.low the lower one), group:race=Black:auc=0.6 one "
@@ -412,8 +412,8 @@ _OPTIONS = {
             **_POLICY,
             "--fail-above": (
                 _LIST | {"type": parse_table_limit, "metavar": "NAME=LIMIT"},
-                "exit with code 1 if a number exceeds a limit, or else with code 4 if the audit "
-                "is inconclusive: privacy_loss, membership, rare_copies, copies_but_one_cell, "
+                "exit with code 1 if a number exceeds a limit, and with code 4 if the audit is "
+                "inconclusive: privacy_loss, membership, rare_copies, copies_but_one_cell, "
                 "near_copies, copied_identifiers, singling_out, linkability or inference, or "
                 "inference:COL for one column; linkability.high=0.09 compares the upper end of "
                 "the interval (.low the lower one)",

@@ -97,7 +97,8 @@ def as_finding(recommendation):
     found = recommendation.result
     code = _CODES.get(found, EXCEEDED)
     text = f"the policy {recommendation.policy.name} says: {found}" if code else ""
-    return GateFinding(recommendation.release, f"policy {recommendation.policy.name}", code, text)
+    name = f"policy {recommendation.policy.name}"
+    return GateFinding(recommendation.release, name, code, text, is_policy=True)
 
 
 def describe_command_origin(arguments, files=FILES):

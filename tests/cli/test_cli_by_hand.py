@@ -39,6 +39,12 @@ from skmia.cli._parser import make_parser
 
 row = dict(metric="tpr", max_fpr=0.01, fpr=0.02)
 F = NS(way="service", name="auc", code=0, text="")
+
+
+def found_by(code, text, *, policy=False):
+    return NS(code=code, text=text, is_policy=policy)
+
+
 ROW_1 = "the probabilities in row 1 of a.csv"
 ANSWER_FILE, YES_NO = Path("a.csv"), {"no": 0, "yes": 1}
 HALVES = [0] * 90 + [1] * 90
@@ -520,13 +526,17 @@ ANSWERS = {
             (0, ""),
         ),
         (lambda: _gate._judge_way([F]), (0, [])),
-        (lambda: _gate._judge_way([F, NS(code=1, text="b"), NS(code=4, text="c")]), (1, ["b"])),
+        (lambda: _gate._judge_way([F, found_by(1, "b"), found_by(4, "c")]), (1, ["b"])),
         (lambda: _gate._judge_way([F, NS(code=0, text=""), NS(code=4, text="c")]), (4, ["c"])),
         (
+            lambda: _gate._judge_way([NS(code=4, text="a"), found_by(1, "b"), found_by(4, "c")]),
+            (4, ["a", "b"]),
+        ),
+        (
             lambda: _gate._judge_way(
-                [NS(code=4, text="a"), NS(code=1, text="b"), NS(code=4, text="c")]
+                [NS(code=4, text="a"), found_by(1, "b"), found_by(1, "c", policy=True)]
             ),
-            (1, ["b", "a"]),
+            (1, ["b", "c", "a"]),
         ),
         (lambda: _gate._judge_way([NS(code=4, text="a"), NS(code=4, text="c")]), (4, ["a"])),
         (lambda: _gate._judge_way([NS(code=4, text="a"), NS(code=0, text="")]), (4, ["a"])),
@@ -535,7 +545,7 @@ ANSWERS = {
                 [
                     NS(way="a", code=4, text="a"),
                     NS(way="b", code=0, text=""),
-                    NS(way="b", code=1, text="b"),
+                    NS(way="b", code=1, text="b", is_policy=False),
                 ]
             ),
             (1, ["b"]),

@@ -12,7 +12,7 @@ from sklearn.ensemble import RandomForestClassifier
 
 from skmia.cli._gate import GateFinding, judge, list_findings
 from skmia.cli._options import CommandLimit, parse_limit
-from skmia.cli._policy import _CODES
+from skmia.cli._policy import _CODES, as_finding
 from skmia.report._evidence import Grounds, measure_audit_level
 
 QUICK = ["--estimator", "logistic", "--shadows", "4", "--jobs", "1"]
@@ -110,19 +110,19 @@ def test_limits_hold_or_are_exceeded_by_the_number_that_they_name():
 @pytest.mark.parametrize("evidence", ["shift", "reversed", "unknown"])
 def test_where_nothing_can_be_said_no_gate_opens(evidence):
     report = make_report(evidence)
-    assert code(report) == code(report, "auc=1") == 4
+    assert code(report) == code(report, "auc=1") == code(report, "auc=0.1") == 4
     [reason] = judge(list_findings(report, []))[1]
     assert reason.startswith("No verdict. ") and "*" not in reason
-    # A limit that is exceeded says more, and does not become what a pipeline may tolerate.
-    exceeded, reasons = judge(list_findings(report, [parse_limit("auc=0.1")]))
-    assert exceeded == 1
-    assert reasons[0].startswith("AUC of a is 0.520") and reasons[1] == reason
+    # What exceeds a limit is told: it may come from what makes the audit inconclusive.
+    reasons = judge(list_findings(report, [parse_limit("auc=0.1")]))[1]
+    assert reasons[0] == reason and reasons[1].startswith("AUC of a is 0.520")
 
 
 @pytest.mark.parametrize("way", ["service", "file"])
 @pytest.mark.parametrize("told", ["do not release", "release with conditions"])
 def test_a_policy_that_says_no_is_code_1_whatever_the_verdict(way, told):
-    policy = GateFinding(way, "policy p", _CODES.get(told, 1), f"the policy p says: {told}")
+    found = SimpleNamespace(result=told, release=way, policy=SimpleNamespace(name="p"))
+    policy = as_finding(found)
     for codes in ((0, 0), (0, 4), (4, 0), (4, 4)):
         verdicts = [
             GateFinding(one, "verdict", code, f"{one} unknown" if code else "")
