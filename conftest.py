@@ -27,6 +27,7 @@ from functools import partial
 
 import numpy as np
 import pytest
+from _pytest.runner import runtestprotocol
 from numpy.random.bit_generator import ISeedSequence
 
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
@@ -161,6 +162,21 @@ def pytest_runtest_setup(item):
 def pytest_collectstart():
     """Before anything is imported that is tested, and not where processes only get tests."""
     answer_what_scikit_learn_asks_often()
+
+
+def pytest_runtest_protocol(item, nextitem):
+    """Tell the process that hands out tests how a test ends, and not that it is about to begin.
+
+    Nor that its fixtures were made, unless somebody asked how long that took.
+    """
+    options = item.config.option
+    if not hasattr(item.config, "workerinput") or options.durations or options.xmlpath:
+        return None
+    for report in runtestprotocol(item, nextitem=nextitem, log=False):
+        if report.when == "call" or report.outcome != "passed":
+            item.ihook.pytest_runtest_logreport(report=report)
+    item.ihook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
+    return True
 
 
 @pytest.hookimpl(tryfirst=True)

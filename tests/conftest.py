@@ -64,10 +64,9 @@ def leave_what_lasts_out_of_the_search_for_garbage():
     gc.freeze()
 
 
-@pytest.fixture(autouse=True)
-def close_figures():
-    """Close the figures that a test drew."""
-    yield
+@pytest.hookimpl(trylast=True)
+def pytest_runtest_teardown():
+    """Close the figures that a test drew, after its fixtures: one of each test takes longer."""
     if "matplotlib.pyplot" in sys.modules:
         sys.modules["matplotlib.pyplot"].close("all")
 
