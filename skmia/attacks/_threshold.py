@@ -29,15 +29,17 @@ class ThresholdAttack(BaseAttack):
     mean_train_loss : float, default=None
         Mean loss of the victim on its training records, if it is known: a finite number, 0 or
         more, in nats (classifier) or squared units of y (regressor; of several targets, the mean
-        over them). It becomes the threshold of
-        the loss, as Yeom et al. propose. If None, the threshold is the mean of the signal
+        over them). It becomes the threshold of the loss, as Yeom et al. propose, unless
+        ``membership`` is given to ``fit``. If None, the threshold is the mean of the signal
         over the records given to ``fit``.
 
     Attributes
     ----------
     offset_ : float
-        Threshold of the signal. Without ``membership`` and ``mean_train_loss`` it is the mean
-        signal over the records given to ``fit``.
+        Threshold of the signal, of which more means more likely a member: the loss has a minus
+        sign. With ``membership`` it is the best threshold on the records given to ``fit``, and
+        ``mean_train_loss`` is not used; else the negative ``mean_train_loss`` if it is given, or
+        the mean signal over these records.
     signal_ : Signal
         Signal that is thresholded.
     classes_ : ndarray of shape (2,)

@@ -1,4 +1,7 @@
-"""Data sets of the literature on membership attacks that are asked for rarely."""
+"""Data sets of the literature on membership attacks that are asked for rarely.
+
+They are read in ``_tables.py`` and ``_images.py``, and downloaded by ``_fetch.py``.
+"""
 
 from .._core import name_by_room
 from ._images import fetch_cifar100

@@ -114,12 +114,12 @@ def read_population(X):
     return FromSampler(X) if callable(X) else FromRows(check_feature_matrix(X, input_name="X"))
 
 
-def check_enough(population, n_reference, n_samples):
+def check_enough(population, n_reference, n_samples, n_targets=0):
     """Refuse a table with fewer rows than a round takes."""
-    wanted = n_reference + n_samples
-    if wanted > population.count():
+    if n_reference + n_samples + n_targets > population.count():
+        target = f", and the target for {n_targets} more" if n_targets else ""
         raise ValueError(
-            f"reference_size and n_samples ask for {n_reference} + {n_samples} rows; "
+            f"reference_size and n_samples ask for {n_reference} + {n_samples} rows{target}; "
             f"{population.count()} can be drawn from X."
         )
 
@@ -498,7 +498,7 @@ def average_datum_game(
             f"{type(attack).__name__} has none."
         )
     population = read_population(X)
-    check_enough(population, reference_size, n_samples + 1)
+    check_enough(population, reference_size, n_samples, n_targets=1)
     first, *seeds = spawn_seeds(random_state, 1 + n_rounds)
     reference, n_reference = None, reference_size
     if not (refit and reference_size):

@@ -69,14 +69,23 @@ def resolvable_fpr(n_nonmembers: int) -> float:
     return float(MIN_FALSE_POSITIVES / n_nonmembers)
 
 
-def check_resolution(n_nonmembers, max_fpr, on_unresolvable):
-    """Return whether `n_nonmembers` resolve the rate `max_fpr`; warn or raise if requested."""
+def check_resolution(n_nonmembers, max_fpr, on_unresolvable, *, n_records=None):
+    """Return whether `n_nonmembers` resolve the rate `max_fpr`; warn or raise if requested.
+
+    n_records: number of records of non-members that count as `n_nonmembers` independent ones.
+    """
     check_option(on_unresolvable, "on_unresolvable", UNRESOLVABLE_POLICIES)
     expected = n_nonmembers * max_fpr
     if expected >= MIN_FALSE_POSITIVES * (1 - RATE_TOLERANCE):
         return True
+    counted = f"{n_nonmembers} non-members"
+    if n_records is not None and n_records > n_nonmembers:
+        counted = (
+            f"{n_records} records of non-members, which tell as much as {n_nonmembers} independent "
+            "ones"
+        )
     message = (
-        f"max_fpr={max_fpr:g} cannot be resolved with {n_nonmembers} non-members: it allows "
+        f"max_fpr={max_fpr:g} cannot be resolved with {counted}: it allows "
         f"{expected:.3g} false positives, and at least {MIN_FALSE_POSITIVES} are needed."
     )
     if on_unresolvable == "raise":

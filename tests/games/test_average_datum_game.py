@@ -85,7 +85,7 @@ def test_seeds_and_jobs(monkeypatch):
     ("attack", "settings", "words"),
     [
         (FrozenEstimator(Holds([1.0]).fit(np.zeros((2, 1)))), {}, "parameter target"),
-        (Holds(), {"n_samples": 50}, "ask for 1000 . 51 rows; 60 can be drawn"),
+        (Holds(), {"n_samples": 50}, "1000 . 50 rows, and the target for 1 more; 60 can be"),
         (Holds(), {"n_rounds": 0}, "n_rounds"),
         (Holds(), {"confidence_level": 1.0}, "confidence_level"),
     ],

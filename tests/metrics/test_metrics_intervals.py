@@ -290,6 +290,13 @@ def test_unresolvable_point_warns_and_says_so():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         operating_point(membership, scores, on_unresolvable="ignore")
+    # Fifty records of a person that are all alike tell as much as one.
+    people, alike = np.r_[:10, 10 + np.arange(500) // 50], np.r_[:10, np.arange(500) // 50]
+    with pytest.warns(
+        ResolutionWarning, match="500 records of non-members, .* as much as 10 indep"
+    ):
+        point = operating_point(membership, alike, groups=people)
+    assert point.n_nonmembers == 10
 
 
 def test_operating_point_is_frozen():
