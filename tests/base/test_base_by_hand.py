@@ -140,6 +140,8 @@ ANSWERS = {
         (lambda: _pool_attack.rate_threshold(array([3.0, 1.0, 3.0, 5.0]), 0.5), 4.0),
         (lambda: _pool_attack.rate_threshold(array([3.0, 1.0]), 0.0) - 3.0, 3 * tie),
         (lambda: _pool_attack.rate_threshold(array([0.25, 0.125]), 0.0) - 0.25, tie),
+        (lambda: _pool_attack.rate_threshold(array([2e-9, 1e-9]), 0.5), 1e-9 + tie),
+        (lambda: _pool_attack.rate_threshold(array([2e-9, 1e-9]), 0.5, 1e-9), 1.5e-9),
         # Equal up to rounding, which grows with a score but not below one.
         (lambda: rate_pair(1e3, 1e3 * (1 + tie / 2)) / tie, 1000.0),
         (lambda: rate_pair(1e3, 1e3 * (1 + 3 * tie)) / tie, 1500.0),
