@@ -227,6 +227,15 @@ def _view_bits(array):
 SMALLEST_SPREAD = 1e-6
 
 
+def power_of_two_near(values):
+    """Return the power of two next to the mean size of values; 1 if all are 0.
+
+    Values that are divided by it keep their digits.
+    """
+    size = np.mean(np.abs(values), dtype=np.float64)
+    return float(2.0 ** np.rint(np.log2(size))) if 0 < size < np.inf else 1.0
+
+
 class Moments(NamedTuple):
     """Counts, means and sums of squared deviations, each of shape (n_queries, n) or (n,)."""
 

@@ -10,7 +10,7 @@ from sklearn.base import BaseEstimator, is_classifier
 
 from .._core.budget import Cost, OverBudgetError, allow_bytes, why_over
 from .._core.linear_influence import expect_influence, make_influence
-from .._core.moments import SMALLEST_SPREAD
+from .._core.moments import SMALLEST_SPREAD, power_of_two_near
 from .._core.needs import Needs
 from .._core.normal_law import log_normal
 from .._core.query import copy_recipe, query, unwrap
@@ -194,6 +194,7 @@ class AnalyticLiRA(PosteriorMixin, BaseAttack):
             self._influence = make_influence(X, curve, weight, self._model.penalty)
             held = bend * self._influence.lever(X, slopes)
             weight = self._weigh(held)
+        self._unit = power_of_two_near(y - y.mean()) if loss.is_quadratic else 1.0
         drawn = self._draw(pull, weight, held)[:, None]
         self._scatter = self._influence.scatter(X, drawn * slopes)
 
@@ -241,7 +242,8 @@ class AnalyticLiRA(PosteriorMixin, BaseAttack):
         away = leverage / (1 - weight * held)  # in a model without the record
         variance = self._influence.project(self._scatter, X, slopes)
         variance -= is_own * (leverage * self._draw(pull, weight, held)) ** 2
-        variance = np.maximum(variance / (1 - weight * held) ** 2, SMALLEST_SPREAD**2)
+        least = (SMALLEST_SPREAD * self._unit) ** 2
+        variance = np.maximum(variance / (1 - weight * held) ** 2, least)
         return away, middle - weight * away * pull, variance, y
 
     def _ask(self, records):

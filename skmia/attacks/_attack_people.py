@@ -7,7 +7,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted
 
-from .._core.groups import number_groups
+from .._core.groups import number_groups, sum_by_group
 from .._core.metric_inputs import check_option
 from .._core.numbers import show
 from .._core.outputs import Outputs
@@ -40,6 +40,10 @@ class NumberedPeople:
         """Add the values of each person's records, of shape (k, n), in double precision."""
         return self._reduce(np.add, np.asarray(values, dtype=np.float64))
 
+    def add_scores(self, values):
+        """Return the same so that people with equal values tie, whatever their order."""
+        return np.array([sum_by_group(row, self.numbers, len(self.counts)) for row in values])
+
     def _reduce(self, by, values):
         return by.reduceat(values[:, self._order], self._starts, axis=1)
 
@@ -52,7 +56,7 @@ class NumberedPeople:
         if how == "max":
             largest = self._reduce(np.maximum, np.where(judged, scores, -np.inf))
             return np.where(np.isneginf(largest), np.nan, largest)
-        total = self.sum(np.where(judged, scores, 0.0))
+        total = self.add_scores(np.where(judged, scores, 0.0))
         return np.where(self.sum(judged[None]) > 0, total, np.nan)
 
     def correlate(self, values, chosen):
@@ -425,10 +429,10 @@ def _attack_means(attack, records, people, inside, _):
         of_models[:, rows] = signals.mean(axis=0)
     of_victim = pool.victim_values(attack.victim, records, read).mean(axis=0)
     correlation = people.correlate(of_models, ~inside)
-    means = people.sum(of_models) / people.counts
+    means = people.add_scores(of_models) / people.counts
     ids = Records.from_ids(np.arange(len(people.counts)), np.zeros(len(people.counts)))
     stand_in = ShadowPool.from_outputs(means, inside, ids, kind="log_odds", resolution=0.0)
-    own = people.sum(of_victim[None])[0] / people.counts
+    own = people.add_scores(of_victim[None])[0] / people.counts
     stored = ids.with_fields(outputs=Outputs(own, kind="log_odds"))
     settings = {"victim": None, "shadows": stand_in, "signal": "auto"}
     variance = "example" if attack.variance == "joint" else attack.variance

@@ -218,4 +218,7 @@ class CalibratedAttack(PoolAttack):
             values = self.pool_.victim_values(self.victim, self.population, reads)
             return PopulationRank(np.sort(values, axis=1), reads)
         kinds = {"out": AwayFromOut, "midpoint": AwayFromMiddle, "rank": OutRank}
-        return kinds[self.reference](reads)
+        comparison = kinds[self.reference](reads)
+        if self.reference != "rank":
+            comparison.unit = self.pool_.to_answers().choose_unit(reads)
+        return comparison

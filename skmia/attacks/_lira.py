@@ -676,12 +676,14 @@ class LiRA(PosteriorMixin, PoolAttack):
         comparison.fit(
             PoolReader(self.pool_.to_answers(), comparison, type(self).__name__), records
         )
-        self.variance_in_, self.variance_out_ = comparison.variances
+        unit = self.pool_.to_answers().choose_unit(self._reads())
+        self.variance_in_, self.variance_out_ = (unit**2 * one for one in comparison.variances)
         self.likelihood_ = comparison.likelihood
         return comparison
 
     def _choose_comparison(self):
-        reads, offset = self._reads(), logit(1 - self.prior) if self.online else None
+        reads = self.pool_.to_answers().in_unit(self._reads())
+        offset = logit(1 - self.prior) if self.online else None
         if self.variance == "joint":
             if not self.online:
                 raise ValueError('variance="joint" goes with online=True; got online=False.')

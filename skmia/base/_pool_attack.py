@@ -37,18 +37,18 @@ _LEVEL = 1e-3
 _MOST_RECORDS = 2000
 
 
-def rate_threshold(scores, rate):
+def rate_threshold(scores, rate, unit=1.0):
     """Return a threshold that at most a given share of the scores reach.
 
-    It lies halfway between two scores. Scores that are equal up to rounding lie on the same side of
-    it, so that a tie cannot exceed the share.
+    It lies halfway between two scores. Scores that are equal up to rounding, of numbers of the size
+    of the unit, lie on the same side of it, so that a tie cannot exceed the share.
     """
     scores = np.sort(scores)
     n_allowed = int(rate * len(scores) * (1 + 1e-12))
     highest = scores[len(scores) - 1 - n_allowed]
-    next_one = np.searchsorted(scores, highest + _TIE * max(1, abs(highest)), side="right")
+    next_one = np.searchsorted(scores, highest + _TIE * max(unit, abs(highest)), side="right")
     if next_one == len(scores):
-        return highest + _TIE * max(1, abs(highest))
+        return highest + _TIE * max(unit, abs(highest))
     return (highest + scores[next_one]) / 2
 
 
@@ -280,6 +280,9 @@ class Comparison:
     # A setting with which fewer models suffice, the size of blocks as a multiple, and who reads.
     alternative, n_blocks, reader = None, 1, PoolReader
 
+    # The size of the numbers whose rounding is in the scores.
+    unit = 1.0
+
     # Whether a record can be scored by a pool that holds the columns of that record alone.
     parts = False
 
@@ -475,7 +478,7 @@ class PoolAttack(BaseAttack):
         if offset is None:
             scores, inside = self._score_pseudo(records, _N_SCORES_FOR_RATE)
             aim = comparison._aim_at(rate, len(self.pool_.membership_))
-            offset = rate_threshold(scores[~inside], aim)
+            offset = rate_threshold(scores[~inside], aim, comparison.unit)
         warn_unlike(self.pool_, self.victim, records, rate)
         return offset
 
@@ -505,7 +508,7 @@ class PoolAttack(BaseAttack):
             for _, scores, inside, judged in self.score_left_out(records, models)
         ]
         scores, inside = (np.concatenate(part) for part in zip(*rounds, strict=True))
-        return self._comparison._finish(scores), inside
+        return scores, inside
 
     def score_left_out(
         self, X: Records, models: ArrayLike
@@ -527,7 +530,8 @@ class PoolAttack(BaseAttack):
         rows : slice or ndarray of shape (n_rows,)
             Indices of the records.
         scores : ndarray of shape (n_chosen, n_rows)
-            Scores under each model that is treated as the victim.
+            Scores under each model that is treated as the victim, on the scale of
+            :meth:`score_samples`.
         inside : ndarray of shape (n_chosen, n_rows), dtype bool
             Training sets of these models.
         judged : ndarray of shape (n_chosen, n_rows), dtype bool
@@ -556,7 +560,7 @@ class PoolAttack(BaseAttack):
             judged = find_judged(reader, inside, n_in, models, others)
             scores = score_in_place(comparison, shadows, inside, models, others, judged)
             some |= judged.any()
-            yield rows, scores, inside[models], judged
+            yield rows, comparison._finish(scores), inside[models], judged
         if not some:
             place = " when another one is treated as the victim"
             raise TooFewModelsError(reader.say_too_few(len(records), place))

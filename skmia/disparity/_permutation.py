@@ -21,6 +21,10 @@ _ENOUGH = 100
 # Number of permutations whose sums are held at once.
 _BLOCK = 250
 
+# Standard deviation up to which exposures are equal: differences of two shares, each of which is
+# rounded.
+_ROUNDED = 2 * np.finfo(float).eps
+
 # Tolerance for exposures that are scaled to a standard deviation of one.
 _ROUNDING = 1e-18
 
@@ -73,7 +77,8 @@ def sum_parts(exposure, codes, people):
     known = ~np.isnan(exposure)
     exposure, codes, people = exposure[known], codes[known], people[known]
     center, scale = float(exposure.mean()), float(exposure.std())
-    exposure = (exposure - center) / scale if scale > 0 else np.zeros(len(exposure))
+    varies = scale > _ROUNDED
+    exposure = (exposure - center) / scale if varies else np.zeros(len(exposure))
     n_groups = codes.max() + 1
     keys, first, part = np.unique(people * n_groups + codes, return_index=True, return_inverse=True)
     people, codes = np.divmod(keys, n_groups)

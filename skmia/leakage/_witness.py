@@ -439,8 +439,8 @@ class NeighborsWitness(DensityWitness):
         self.n_jobs = n_jobs
 
     def _build(self, X, n_spare):
-        scale = X.std(axis=0)
-        self._scale = np.where(scale > 0, scale, 1.0)
+        # Of equal values the deviation is rounding of their mean.
+        self._scale = np.where(np.ptp(X, axis=0) > 0, X.std(axis=0), 1.0)
         wanted = 2 * int(np.sqrt(len(X)) / 2) + 1 if self.n_neighbors is None else self.n_neighbors
         self._n_neighbors = min(wanted, len(X) - n_spare)
         tree = X.shape[1] <= _MOST_FEATURES_OF_A_TREE

@@ -128,7 +128,9 @@ class MembershipRocDisplay:
 
     At x, a curve shows the largest TPR that a threshold reaches with an FPR of at most x: a
     staircase, like :func:`~skmia.metrics.tpr_at_fpr_score` without interpolation. Curves, bands and
-    axes begin at the rate of 10 false positives; lower rates cannot be resolved.
+    axes begin at the rate of 10 false positives; lower rates cannot be resolved. If people have
+    several records, these are 10 independent ones, as in
+    :func:`~skmia.metrics.operating_point`.
 
     Several displays can be drawn on the same axes: each curve has its own color and dashes, and
     what the curves share is in the legend once. The legend is below the axes, in figures without a
@@ -403,7 +405,8 @@ class MembershipRocDisplay:
         for name in self.curves:
             self._mark_point(name, max_fpr)
         if all(self._begin(name) == 1 for name in self.curves):
-            note = f"No rate can be resolved: there are at most\n{MIN_FALSE_POSITIVES} non-members."
+            most = f"{MIN_FALSE_POSITIVES} independent non-members"
+            note = f"No rate can be resolved: there are at most\n{most}."
             self.ax_.text(0.05, 0.95, note, transform=self.ax_.transAxes, va="top")
         add_legend(self.ax_, last=("pointwise", _CHANCE))
         return self
@@ -427,12 +430,25 @@ class MembershipRocDisplay:
         """Return the numbers of members and non-members behind a curve."""
         return (self.n_members, self.n_nonmembers) if self.counts is None else self.counts[name]
 
+    def _worth(self, name):
+        """Return how many independent non-members there are for the rate of each point."""
+        fpr, n_nonmembers = self.curves[name][0], self._count(name)[1]
+        if self.sizes is None:
+            return np.full(len(fpr), n_nonmembers)
+        return np.floor(self.sizes[name][1].values)
+
     def _begin(self, name):
         """Return the lowest rate that the records of a curve resolve."""
-        return min(MIN_FALSE_POSITIVES / self._count(name)[1], 1.0)
+        fpr = self.curves[name][0]
+        with np.errstate(divide="ignore"):
+            lowest = np.maximum(MIN_FALSE_POSITIVES / self._worth(name), fpr)
+        # A point is where the curve is until the FPR of the next one.
+        resolved = lowest < np.append(fpr[1:], np.inf)
+        return min(float(lowest[resolved].min(initial=1.0)), 1.0)
 
     def _is_resolvable(self, name, max_fpr):
-        return check_resolution(self._count(name)[1], max_fpr, "ignore")
+        place = point_at_fpr(self.curves[name][0], max_fpr)
+        return check_resolution(int(self._worth(name)[place]), max_fpr, "ignore")
 
     def _label(self, name, max_fpr):
         fpr, tpr, _ = self.curves[name]

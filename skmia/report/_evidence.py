@@ -19,6 +19,7 @@ from .._core.levels import (
     scale_interval,
     set_level,
 )
+from .._core.pvalues import is_significant
 from .._core.text import count_of as count_of
 from .._core.text import count_words as count_words
 from ._measure import OK, OVERALL, find_overall, list_rows
@@ -89,7 +90,7 @@ def list_leaks(grounds):
 
 
 def _find_leaks(grounds):
-    return grounds.null["pvalue_adjusted"].to_numpy() <= (1 - grounds.level) / 2
+    return is_significant(grounds.null["pvalue_adjusted"].to_numpy(), (1 - grounds.level) / 2)
 
 
 def list_leaking_parts(grounds):
@@ -100,7 +101,7 @@ def list_leaking_parts(grounds):
 
 def list_reversals(grounds):
     """Return the AUCs that are below chance, after correction for all AUCs."""
-    return grounds.null[grounds.null["pvalue_below"] <= (1 - grounds.level) / 2]
+    return grounds.null[is_significant(grounds.null["pvalue_below"], (1 - grounds.level) / 2)]
 
 
 def choose_evidence(grounds):
@@ -374,7 +375,9 @@ def list_shown(grounds):
 def list_shown_of_document(found, level):
     """Return the same of the part of a document on answers, or on the file."""
     rows = found["permutation"]["numbers"] if found["permutation"] else ()
-    return _list_number_keys(row for row in rows if row["pvalue_adjusted"] <= (1 - level) / 2)
+    return _list_number_keys(
+        row for row in rows if is_significant(row["pvalue_adjusted"], (1 - level) / 2)
+    )
 
 
 def get_highest(routes):

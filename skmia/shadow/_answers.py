@@ -11,7 +11,14 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import gen_batches
 
 from .._core.filed_array import FiledArray
-from .._core.moments import Moments, SideMoments, compute_sides_of_each, count_models, cut
+from .._core.moments import (
+    Moments,
+    SideMoments,
+    compute_sides_of_each,
+    count_models,
+    cut,
+    power_of_two_near,
+)
 from .._core.needs import LABELS
 from .._core.numbers import are_consecutive
 from .._core.query import CHUNK, query, query_aligned
@@ -41,6 +48,9 @@ _BLOCK, _FEWEST_RECORDS = 1 << 20, 1 << 13
 _MOST_BYTES = 1 << 26
 _BYTES_PER_RECORD = 48
 
+# Number of records whose values settle the unit of a signal.
+_MOST_FOR_UNIT = 1 << 12
+
 
 class SignalReading(NamedTuple):
     """Where the values of a signal are found."""
@@ -48,6 +58,22 @@ class SignalReading(NamedTuple):
     place: int  # in the first axis of ``signals_``
     derive: Callable | None  # derives them from the values stored there
     signal: Signal
+
+
+@dataclass(frozen=True)
+class InUnit:
+    """A signal divided by a power of two, for what must not depend on the unit of targets."""
+
+    signal: str | tuple[str, float] | Signal
+    unit: float
+
+    def follow(self, reading):
+        """Return where the values are found, given where those of the signal are."""
+
+        def derive(values):
+            return (values if reading.derive is None else reading.derive(values)) / self.unit
+
+        return SignalReading(reading.place, derive, self)
 
 
 class LabelLaw(NamedTuple):
@@ -67,6 +93,8 @@ class LabelLaw(NamedTuple):
 
 def name_kept(signals, temperatures, kind, has_outputs, model):
     """Name what a pool keeps of each model, in the terms of :class:`Needs.keeps`."""
+    further = [signal.temperature for signal in signals if isinstance(signal, ScaledLogit)]
+    temperatures = {*temperatures, *further}
     kept = {
         "auto" if temperature == 1 else ("auto", float(temperature)) for temperature in temperatures
     }
@@ -543,6 +571,8 @@ class PoolAnswers:
         ValueError
             If the signal is neither stored nor follows from a stored one.
         """
+        if isinstance(signal, InUnit):
+            return signal.follow(self.locate_signal(signal.signal))
         if isinstance(signal, tuple):
             return self._locate_auto(signal[1])
         wanted = what_to_read(signal)
@@ -558,6 +588,32 @@ class PoolAnswers:
             return self._locate_auto(wanted.temperature)
         raise ValueError(self._say_not_stored(wanted))
 
+    def choose_unit(self, signal: str | tuple[str, float] | Signal) -> float:
+        """Return the unit of a signal, a power of two, if it has that of the targets; 1 if not.
+
+        Parameters
+        ----------
+        signal : "auto", ("auto", temperature), str or Signal
+            A signal that is stored, or that follows from one.
+
+        Returns
+        -------
+        unit : float
+            The power of two next to the mean size of the values.
+        """
+        found = self.locate_signal(signal).signal
+        if self.kind not in ("value", "values") or not found.has_unit_of_target:
+            return 1.0
+        step = -(-self.n_records // _MOST_FOR_UNIT)
+        return power_of_two_near(self.values_at(np.arange(0, self.n_records, step), signal))
+
+    def in_unit(
+        self, signal: str | tuple[str, float] | Signal
+    ) -> str | tuple[str, float] | Signal | InUnit:
+        """Return what to read of a signal so that its values have no unit."""
+        unit = self.choose_unit(signal)
+        return signal if unit == 1 else InUnit(signal, unit)
+
     def _locate_auto(self, temperature):
         if self.signal != ScaledLogit.name:
             return SignalReading(0, None, self.stored[0])
@@ -567,7 +623,7 @@ class PoolAnswers:
                 f"The shadow pool stores the temperatures ({stored}), not {temperature}; "
                 f"fit it with temperatures including {temperature}."
             )
-        place = self.temperatures.index(temperature)
+        place = self.stored.index(ScaledLogit(temperature))
         return SignalReading(place, None, self.stored[place])
 
     def _say_not_stored(self, wanted):

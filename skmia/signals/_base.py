@@ -236,6 +236,9 @@ class Signal(ABC):
     reads: tuple[str, ...] = KINDS_OF_ONE_LABEL
     access: tuple[str, ...] = ()
 
+    # Whether it changes with the unit of the targets of a regressor by more than a constant.
+    has_unit_of_target = False
+
     # How infinite values are made finite before moments over shadow models are computed.
     _smoothing = Unsmoothed
 

@@ -389,11 +389,11 @@ def compute_margin(white_box, points, label, other=None):
 class _DecisionBoundary:
     """Flattened records of one chunk, and queries about points around them."""
 
-    def __init__(self, white_box, inputs, y, bounds):
+    def __init__(self, white_box, inputs, y, label, bounds):
         self.white_box, self.y = white_box, y
         self.shape, self.bounds = inputs.shape[1:], bounds
         self.origin = inputs.reshape(len(inputs), -1)
-        self.label = np.searchsorted(white_box.classes, y)
+        self.label = label
 
     def is_wrong(self, points, rows=slice(None)):
         logits = self.white_box.logits(points.reshape(-1, *self.shape))
@@ -521,13 +521,14 @@ class AdversarialDistance(VictimSignal):
         if white_box.classes is None:
             raise ValueError(f"Signal {self.name!r} needs a classifier; got a regressor.")
         inputs = white_box.encode(records.X)
-        white_box.loss(inputs[:1], records.y[:1])  # names an unknown label
+        label = white_box.outputs(inputs).label_index(records.y)
         eps = _diameter(self.norm, inputs.shape[1:]) if self.eps is None else float(self.eps)
         search = self._find_smallest if self.mode == "min" else self._find_in_ball
         distance = np.zeros(len(inputs))
         size = max(1, _CELLS // max(1, int(np.prod(inputs.shape[1:]))))
         for rows in gen_batches(len(inputs), size):
-            boundary = _DecisionBoundary(white_box, inputs[rows], records.y[rows], self.bounds)
+            given = inputs[rows], records.y[rows], label[rows]
+            boundary = _DecisionBoundary(white_box, *given, self.bounds)
             right = np.flatnonzero(~boundary.is_wrong(boundary.origin))
             if len(right):
                 distance[rows][right] = search(boundary, right, eps)

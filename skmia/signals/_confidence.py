@@ -46,6 +46,7 @@ class SquaredError(AnswerSignal):
     """
 
     name = "squared_error"
+    has_unit_of_target = True
     reads = ("value", "values")
 
     def _evaluate(self, outputs, y):
@@ -143,6 +144,7 @@ class Loss(AnswerSignal):
     """
 
     name = "loss"
+    has_unit_of_target = True
     reads = (*_OF_LABEL, "value", "values")
 
     def _evaluate(self, outputs, y):

@@ -44,6 +44,7 @@ class GradientNorm(VictimSignal):
 
     wrt: Literal["parameters", "inputs"] = "parameters"
     reads = ("proba", "logits", "value")
+    has_unit_of_target = True
     access = ("gradients",)
 
     def __post_init__(self):

@@ -229,6 +229,18 @@ def test_a_recipe_is_needed_without_a_victim():
         AnalyticLiRA().fit(Records(X, y).with_outputs(victim))
 
 
+@pytest.mark.parametrize("unit", [2.0**-24, 2.0**10])
+def test_unit_of_the_targets_changes_no_score(unit):
+    X, y = make_rows(n=40, n_features=8)
+    expected, scores = (
+        AnalyticLiRA(FrozenEstimator(LinearRegression().fit(X[::2], given[::2])))
+        .fit(Records(X, given))
+        .score_samples(Records(X, given))
+        for given in (y, unit * y)
+    )
+    np.testing.assert_allclose(scores, expected, rtol=1e-6)
+
+
 def test_sparse_features_give_the_scores_of_dense_ones():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(150, 8)) * (rng.random((150, 8)) < 0.4)

@@ -15,7 +15,7 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.svm import LinearSVC
 
 from skmia import Outputs, Records, ShadowPool
-from skmia.attacks import LiRA
+from skmia.attacks import CalibratedAttack, LiRA
 from skmia.base import PoolAttack
 
 # Worlds in which the victim is wrong about every record.
@@ -584,6 +584,44 @@ def test_members_of_a_regressor_are_found():
     pool = ShadowPool(RandomForestRegressor(20), n_estimators=8, random_state=0).fit(records)
     scores = LiRA(victim, FrozenEstimator(pool)).fit(records).score_samples(records)
     assert roc_auc_score(membership, scores) > 0.75
+
+
+def attack_a_regressor(attack, unit):
+    """Fitted attack on stored predictions of targets in a unit, and their scores and guesses."""
+    rng = np.random.default_rng(0)
+    X, y, inside = np.arange(60)[:, None], rng.normal(size=60), rng.random((17, 60)) < 0.5
+    inside[1:9] = ~inside[9:]
+    error = rng.normal(size=inside.shape) * rng.uniform(0.3, 1, size=60) * np.where(inside, 0.5, 1)
+    values = unit * (y + error).astype(np.float32)
+    records = Records(X, unit * y, outputs=Outputs(values[0], kind="value"))
+    pool = ShadowPool.from_outputs(values[1:], inside[1:], records, kind="value")
+    attack = clone(attack).set_params(shadows=FrozenEstimator(pool), target_fpr=0.1).fit(records)
+    return attack, attack.score_samples(records), attack.predict(records)
+
+
+@pytest.mark.filterwarnings("ignore:target_fpr")
+@pytest.mark.parametrize(
+    "attack",
+    [
+        LiRA(signal="loss"),
+        LiRA(signal="squared_error", variance="example"),
+        LiRA(signal="loss", online=False),
+        CalibratedAttack(signal="loss"),
+        CalibratedAttack(signal="loss", reference="midpoint"),
+    ],
+)
+@pytest.mark.parametrize("unit", [2.0**-14, 2.0**10])
+def test_unit_of_the_targets_of_a_regressor_changes_nothing(attack, unit):
+    usual, expected, flagged = attack_a_regressor(attack, 1.0)
+    found, scores, guesses = attack_a_regressor(attack, unit)
+    assert 0 < flagged.sum() < 60
+    np.testing.assert_array_equal(guesses, flagged)
+    of_unit = unit**2 if isinstance(attack, CalibratedAttack) else 1.0
+    np.testing.assert_allclose(scores, of_unit * expected, rtol=1e-3, atol=1e-3 * of_unit)
+    if isinstance(attack, LiRA):
+        for name in ("variance_in_", "variance_out_"):
+            pair = getattr(found, name), unit**4 * getattr(usual, name)
+            np.testing.assert_allclose(*pair, rtol=1e-4)
 
 
 def test_victim_of_another_kind_than_the_shadow_models_is_refused(noisy_problem):

@@ -45,7 +45,6 @@ def score_pseudo(n_models, n_records, n_scores):
     attack = NS(
         pool_=NS(membership_=np.zeros((n_models, 2))),
         score_left_out=score_left_out,
-        _comparison=NS(_finish=lambda scores: -scores),
     )
     records = Records(np.arange(n_records)[:, None])
     found = _pool_attack.PoolAttack._score_pseudo(attack, records, n_scores)
@@ -131,7 +130,7 @@ ANSWERS = {
         (lambda: _pool_attack.count_pseudo_victims(500_000), 8),
         (
             lambda: score_pseudo(6, 2, 10),
-            ([0, 1, 2, 3, 5], 2, [-1.0, -2.0, -4.0, -6.0], [True, False, True, True]),
+            ([0, 1, 2, 3, 5], 2, [1.0, 2.0, 4.0, 6.0], [True, False, True, True]),
         ),
         (lambda: score_some(3, 2, 10), ([0, 1, 2], 2)),
         (lambda: score_some(9, 9, 8), ([0, 2, 5, 8], 8)),
@@ -141,6 +140,8 @@ ANSWERS = {
         (lambda: _pool_attack.rate_threshold(array([3.0, 1.0, 3.0, 5.0]), 0.5), 4.0),
         (lambda: _pool_attack.rate_threshold(array([3.0, 1.0]), 0.0) - 3.0, 3 * tie),
         (lambda: _pool_attack.rate_threshold(array([0.25, 0.125]), 0.0) - 0.25, tie),
+        (lambda: _pool_attack.rate_threshold(array([2e-9, 1e-9]), 0.5), 1e-9 + tie),
+        (lambda: _pool_attack.rate_threshold(array([2e-9, 1e-9]), 0.5, 1e-9), 1.5e-9),
         # Equal up to rounding, which grows with a score but not below one.
         (lambda: rate_pair(1e3, 1e3 * (1 + tie / 2)) / tie, 1000.0),
         (lambda: rate_pair(1e3, 1e3 * (1 + 3 * tie)) / tie, 1500.0),

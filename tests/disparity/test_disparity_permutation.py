@@ -227,6 +227,15 @@ def test_nothing_that_varies_is_no_evidence():
     assert (test.pairwise_["pvalue"] == 1).all()
 
 
+def test_exposures_that_are_equal_but_for_rounding_are_no_evidence():
+    exposure = np.repeat([0.6 - 0.4, 0.4 - 0.2], 10)
+    assert len(set(exposure)) == 2
+    parts = sum_parts(exposure, np.repeat([0, 1], 10), np.arange(20))
+    found = compare_exposures(parts, 99, np.random.default_rng(0))
+    assert (found.statistic, found.pvalue) == (0.0, 1.0)
+    np.testing.assert_allclose(found.means, 0.2)
+
+
 def test_groups_without_variance_that_differ_are_certain():
     inside = np.random.default_rng(0).integers(2, size=(6, 40))
     groups = np.arange(40) % 2

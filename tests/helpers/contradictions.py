@@ -122,7 +122,7 @@ def _get_best(found, metric, rate=None, part=("overall", "all")):
 def _list_leaks(told, found):
     side = (1 - told.document["settings"]["confidence_level"]) / 2
     rows = (found["permutation"] or {"numbers": []})["numbers"]
-    return [row for row in rows if row["pvalue_adjusted"] <= side]
+    return [row for row in rows if row["pvalue_adjusted"] <= side * (1 + 1e-12)]
 
 
 def _grade(told, found, part, n_parts):

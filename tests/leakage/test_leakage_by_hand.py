@@ -35,6 +35,15 @@ def compare_neighbors(n, n_neighbors, n_features):
     return np.allclose(posterior, inside / (inside + outside)), np.isclose(estimated[0], advantage)
 
 
+def compare_votes_beside(constant):
+    """Return whether a column of one value leaves the votes of neighbors as they are."""
+    rng = np.random.default_rng(0)
+    X, members = rng.normal(size=(60, 20)), np.arange(60) % 2 > 0
+    columns = X, np.column_stack([X, np.full(60, constant)])
+    votes = [_witness.NeighborsWitness(5, 1).learn(Z, members, None).posterior(Z) for Z in columns]
+    return np.array_equal(*votes)
+
+
 def count_neighbors(n, n_neighbors=None):
     witness = _witness.NeighborsWitness(n_neighbors, None)
     counts = []
@@ -184,6 +193,8 @@ ANSWERS = {
         (lambda: compare_neighbors(20, 3, 2), (True, True)),
         (lambda: compare_neighbors(21, None, 1), (True, True)),
         (lambda: compare_neighbors(20, 5, 7), (True, True)),
+        (lambda: compare_votes_beside(1.0), True),
+        (lambda: compare_votes_beside(0.1), True),
         (lambda: count_neighbors(16), (5, 5)),
         (lambda: count_neighbors(35), (5, 5)),
         (lambda: count_neighbors(36), (7, 7)),

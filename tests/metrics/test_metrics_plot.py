@@ -156,6 +156,27 @@ def test_band_of_people_is_wider_than_that_of_rows(evaluation):
     assert (bands[1][middle] > 1.5 * bands[0][middle]).all()
 
 
+def test_rate_that_people_do_not_resolve_is_not_told():
+    people = np.arange(2000) // 10
+    membership, rng = people >= 100, np.random.default_rng(0)
+    scores = rng.normal(size=200)[people] + 0.01 * rng.normal(size=2000)
+    names = {False: "records", True: "people"}
+    for of_people, groups in ((False, None), (True, people)):
+        display = MembershipRocDisplay.from_predictions(
+            membership, scores, groups=groups, max_fpr=0.03, name=names[of_people]
+        )
+        (label,) = [line.get_label() for line in display.lines_.values()]
+        assert ("not resolvable" in label) == of_people
+        begin = display.lines_[names[of_people]].get_xdata()[0]
+        at_ends = [
+            operating_point(
+                membership, scores, rate, groups=groups, on_unresolvable="ignore"
+            ).resolvable
+            for rate in (begin, 0.95 * begin)
+        ]
+        assert at_ends == [True, False]
+
+
 def test_people_are_those_of_the_records(fitted):
     attacks, X, membership = fitted
     X, membership = X[:300], membership[:300]

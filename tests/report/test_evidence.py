@@ -116,6 +116,16 @@ def test_each_side_of_chance_has_half_of_the_level(above, below, evidence):
     assert judge(NOTHING, make_null(["a", "auc", np.nan, above, below]))[0] == evidence
 
 
+@pytest.mark.parametrize(
+    "above, below, evidence",
+    [(0.05, 1.0, "leak"), (0.051, 1.0, "none"), (1.0, 0.05, "reversed"), (1.0, 0.051, "none")],
+)
+def test_half_of_a_level_is_reached_also_if_it_is_rounded(above, below, evidence):
+    assert (1 - 0.9) / 2 < 0.05
+    null = make_null(["a", "auc", np.nan, above, below])
+    assert judge(NOTHING, null, level=0.9)[0] == evidence
+
+
 @pytest.mark.parametrize("name", ["blind_baseline", "difficulty", "negative_control"])
 def test_records_that_differ_by_themselves_are_no_leakage(name):
     evidence, verdict = judge(MUCH, FOUND, **{name: WARNING})

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 from scipy.special import log_softmax, softmax
-from sklearn.linear_model import LogisticRegression
+from sklearn.linear_model import LinearRegression, LogisticRegression
+from sklearn.svm import LinearSVC
 
 from skmia import Records, ShadowPool
 from skmia.shadow import load_shadows, save_shadows
@@ -109,6 +110,16 @@ def test_what_is_saved_is_loaded(layout, trained, tmp_path):
         np.testing.assert_allclose(softmax(found.outputs, axis=-1), pool.outputs_, atol=1e-6)
     with pytest.raises(FileExistsError, match="is not an empty folder"):
         save_shadows(pool, tmp_path / "new", layout)
+
+
+@pytest.mark.parametrize(
+    "model, kind", [(LinearSVC(), "decision"), (LinearRegression(), "value")], ids=str
+)
+def test_logits_of_models_that_have_none_are_not_saved(model, kind, tmp_path):
+    records = Records(RNG.normal(size=(20, 2)), np.arange(20) % 2)
+    pool = ShadowPool(model, 2, store="outputs", random_state=0).fit(records)
+    with pytest.raises(ValueError, match=f"layout holds logits, and the models .* return '{kind}'"):
+        save_shadows(pool, tmp_path / "new", "leakpro")
 
 
 def test_files_that_are_missing_or_disagree(tmp_path, trained):

@@ -160,3 +160,12 @@ def test_within_the_published_radii_a_point_is_found_for_every_record(norm, digi
     AdversarialDistance(norm, mode="fixed_eps", bounds=(0, 1)).of(net, records)
     hits = np.concatenate(found)
     assert len(hits) == 200 and hits.all()
+
+
+@pytest.mark.parametrize("mode", ["min", "fixed_eps"])
+def test_label_that_the_model_does_not_know_is_refused_at_any_record(mode):
+    X = np.random.default_rng(0).normal(size=(40, 3))
+    victim = LogisticRegression().fit(X, np.where(X[:, 0] > 0, 2, 0))
+    unknown = Records(X[:5], np.array([0, 2, 0, 1, 0]))
+    with pytest.raises(ValueError, match="1 of 5 records have .* first at position 3: 1 is none"):
+        AdversarialDistance(mode=mode, eps=1.0).of(victim, unknown)

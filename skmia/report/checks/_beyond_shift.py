@@ -1,5 +1,6 @@
 """Check whether attacks find more than the difference between the sides, if there is one."""
 
+from ..._core.pvalues import is_significant
 from ..._core.text import choose_base, count_of, tell_condition
 from ...victims import is_trainable
 from .._beyond_shift import compare_answers, compare_file
@@ -48,7 +49,7 @@ class BeyondShiftCheck(BaseCheck):
         return self.answer(STATED, _describe_beyond_shift(found), found.excess)
 
     def has_found(self, case, run, null, side):
-        return bool((null["pvalue_adjusted"] <= side).any())
+        return bool(is_significant(null["pvalue_adjusted"], side).any())
 
     def compare(self, case, run):
         return compare_answers(case, run, case.seeds["checks"])

@@ -12,7 +12,7 @@ from sklearn.tree import ExtraTreeClassifier
 from ..._core.features import as_feature_matrix
 from ..._core.metric_inputs import check_confidence_level
 from ..._core.provenance import PartClock
-from ..._core.pvalues import format_pvalue
+from ..._core.pvalues import format_pvalue, is_significant
 from ..._core.query import unwrap
 from ..._core.randomness import check_random_state
 from ..._core.records import Records
@@ -108,7 +108,7 @@ def attack_control(kind, victim, records, membership, attacks, level, seed, pool
         rows.append((name, row["estimate"], row["low"], row["high"]))
     frame = pd.DataFrame(rows, columns=["attack", "auc", "low", "high"])
     frame["pvalue_adjusted"] = null.frame["pvalue_adjusted"].to_numpy()
-    passed = bool(null.pvalue <= 1 - level) == (kind == "positive")
+    passed = bool(is_significant(null.pvalue, 1 - level)) == (kind == "positive")
     return ControlResult(kind, passed, null.pvalue, frame, null.n_permutations)
 
 
@@ -371,7 +371,7 @@ class PositiveControlCheck(BaseControlCheck):
     failure = "they could not have found anything here"
 
     def ask(self, case, run, findings):
-        if not case.controls and findings.permutation.pvalue <= (1 - case.level) / 2:
+        if not case.controls and is_significant(findings.permutation.pvalue, (1 - case.level) / 2):
             return self.answer(NOT_RUN, "Not requested.")
         if _has_too_few(case):
             return self.answer(NOT_RUN, _TOO_FEW)

@@ -10,7 +10,7 @@ from ..._core.containers import find_rows, in_memory, is_frame, is_tensor, take_
 from ..._core.features import code_cells, split_columns
 from ..._core.hashing import mark_shared_prints
 from ..._core.numbers import SMALLEST, as_series, check_number, to_array
-from ..._core.pvalues import format_pvalue
+from ..._core.pvalues import format_pvalue, is_significant
 from ..._core.randomness import check_random_state
 from ..._core.records import Records
 from ..._core.types import ArrayLike, Seed
@@ -544,9 +544,9 @@ def _judge_rest(case, run):
     )
     p = format_pvalue(2 * result.pvalue, 2 / (1 + result.n_permutations))
     tail = (1 - case.level) / 2
-    if result.pvalue > tail:
+    if not is_significant(result.pvalue, tail):
         return False, f"{text}, and the attacks find no leakage among them ({p})."
-    found = result.frame[result.frame["pvalue_adjusted"] <= tail]
+    found = result.frame[is_significant(result.frame["pvalue_adjusted"], tail)]
     text += f", and the attacks find members among them ({p})"
     parts = ComparedParts(rest, case.membership, case.seeds["checks"])
     reached = min(

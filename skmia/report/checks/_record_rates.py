@@ -5,6 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..._core.escaping import visible
+from ..._core.pvalues import is_significant
 from ...base import TooFewModelsError, score_pseudo_victims, treats_models_as_victims
 from .._measure import find_overall
 from .._run import draw_sample, take_sampled_records
@@ -58,7 +59,7 @@ def measure_repeated_alarms(alarms, is_out, level, rng):
         drawn = [rng.choice(some, n, replace=False) for some, n in zip(places, n_alarms)]
         count[:] = np.bincount(np.concatenate(drawn), minlength=len(own))
     n_above = np.count_nonzero(_count_repeated(counts, n_out) >= repeated)
-    if (1 + n_above) / (1 + _N_DRAWS) > (1 - level) / 2:
+    if not is_significant((1 + n_above) / (1 + _N_DRAWS), (1 - level) / 2):
         return None
     rows = rng.integers(len(own), size=counts.shape)
     found = _count_repeated(own[rows], n_out[rows])

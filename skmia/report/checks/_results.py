@@ -6,7 +6,7 @@ import numpy as np
 
 from ..._core.escaping import visible
 from ..._core.numbers import to_array
-from ..._core.pvalues import format_pvalue
+from ..._core.pvalues import format_pvalue, is_significant
 from ...metrics import PeopleOfSide, number_side_people, resolvable_fpr
 from .._measure import OK, OVERALL, find_equal, get_people
 from .._words import join_names
@@ -84,9 +84,9 @@ class PersonLevelCheck(BaseCheck):
             f"{visible(found['attack'])} separates people with AUC {found['auc']:.3f} "
             f"[{found['low']:.3f}, {found['high']:.3f}] ({p})"
         )
-        if found["pvalue"] > side:
+        if not is_significant(found["pvalue"], side):
             return self.answer(STATED, f"{numbers}, which is not beyond chance.")
-        if test.frame["pvalue_adjusted"].min() <= side:
+        if is_significant(test.frame["pvalue_adjusted"].min(), side):
             return self.answer(STATED, f"{numbers}, and single records are found as well.")
         text = f"{numbers}, although no number of single records is beyond chance."
         return self.answer(WARNING, text)
@@ -210,7 +210,7 @@ class SignCheck(BaseCheck):
 
     def ask(self, case, run, findings):
         null = findings.permutation.frame
-        is_turned = null["pvalue_below"].to_numpy() <= (1 - case.level) / 2
+        is_turned = is_significant(null["pvalue_below"].to_numpy(), (1 - case.level) / 2)
         if not is_turned.any():
             text = "No attack ranks members significantly below non-members."
             return self.answer(PASSED, text)
@@ -246,7 +246,7 @@ def list_small_groups(case, results, null, rounds):
     """List groups in which no leak could be significant, and whether shadow models leak there."""
     side = (1 - case.level) / 2
     parts = zip(null["scope"], null["group"], null["pvalue_least"])
-    seen = {(scope, group) for scope, group, least in parts if least <= side}
+    seen = {(scope, group) for scope, group, least in parts if is_significant(least, side)}
     shown = dict.fromkeys(zip(results["scope"], results["group"]))
     small = [part for part in shown if part[0] != OVERALL and part not in seen]
     masks = {part[:2]: part[2] for part in case.subsets if part[:2] in small}

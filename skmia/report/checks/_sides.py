@@ -5,6 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..._core.outputs import PREDICTIONS
+from ..._core.pvalues import is_significant
 from ...metrics import auc_interval
 from ...signals import Loss
 from .._sides import BOTH, HELD_OUT, MEMBERS, SidesReader
@@ -98,8 +99,9 @@ class SidesCheck(BaseCheck):
 
     def ask(self, case, run, findings):
         null, side = findings.permutation.frame, (1 - case.level) / 2
-        turned = bool((null["pvalue_below"] <= side).any())
-        finds = bool((null["pvalue_adjusted"] <= side).any()) or _finds_by_file(case, run)
+        turned = bool(is_significant(null["pvalue_below"], side).any())
+        finds = bool(is_significant(null["pvalue_adjusted"], side).any())
+        finds = finds or _finds_by_file(case, run)
         unlisted, fit = findings.of(TrainingRowsCheck.name), measure_fit(case)
         if unlisted is not None and _covers_held_out(case, unlisted, finds):
             return self.answer(WARNING, _describe_count(unlisted, fit), IN_MODEL)
