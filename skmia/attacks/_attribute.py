@@ -95,6 +95,9 @@ class SensitiveAttribute:
             else:
                 values, is_given = pd.unique(to_array(values, "values").ravel()), True
                 pd.Series(values.tolist(), dtype=column.dtype)
+                are_text = [{isinstance(cell, str) for cell in cells} for cells in (values, column)]
+                if are_text[0] ^ are_text[1] == {True, False}:
+                    raise TypeError
         except (TypeError, ValueError, OverflowError):
             raise ValueError(
                 f"Column {name!r} and values must hold values of one type, such as all text or all "
@@ -141,7 +144,7 @@ class SensitiveAttribute:
 
     def complete(self, X, value):
         """Return the records with the attribute replaced by one value."""
-        completed = X.copy() if is_frame(X) else X.clone() if is_tensor(X) else np.array(X)
+        completed = X.copy() if is_frame(X) else X.clone() if is_tensor(X) else self._copy(X)
         if self.is_block:
             content = (self.values == value).astype(float)
             for column, number in zip(self.columns, content, strict=True):
@@ -150,11 +153,21 @@ class SensitiveAttribute:
             self._fill(completed, self.columns[0], value)
         return completed
 
+    def _copy(self, X):
+        """Return a copy of an array that holds each candidate: no shorter text, no whole number."""
+        X = np.array(X)
+        is_kept = self.is_block or X.dtype.kind not in "biuU"
+        if is_kept or np.array_equal(self.values.astype(X.dtype), self.values):
+            return X
+        return X.astype(np.result_type(X, self.values))
+
     @staticmethod
     def _fill(X, column, value):
         if is_frame(X):
-            name, old = X.columns[column], X.iloc[:, column]
-            X[name] = pd.Series([value] * len(X), index=X.index, dtype=old.dtype, name=name)
+            name, kind = X.columns[column], X.dtypes.iloc[column]
+            if isinstance(kind, pd.CategoricalDtype) and value not in kind.categories:
+                kind = pd.CategoricalDtype([*kind.categories, value])
+            X[name] = pd.Series([value] * len(X), index=X.index, dtype=kind, name=name)
         else:
             X[:, column] = value
 
@@ -171,6 +184,14 @@ def _make_baseline():
         make_column_transformer((encoder, text), remainder="passthrough"),
         HistGradientBoostingClassifier(max_iter=50),
     )
+
+
+def _are_equal(guesses, truth):
+    """Return whether each guess is the true value, in the precision of the less precise one."""
+    if guesses.dtype.kind == truth.dtype.kind == "f":
+        narrow = min(guesses.dtype, truth.dtype, key=lambda kind: kind.itemsize)
+        guesses, truth = guesses.astype(narrow), truth.astype(narrow)
+    return np.asarray(guesses == truth, dtype=bool)
 
 
 class CandidateScores(TransactionMixin, CopiesParameters, ClassifierMixin, BaseEstimator, ABC):
@@ -220,7 +241,7 @@ class CandidateScores(TransactionMixin, CopiesParameters, ClassifierMixin, BaseE
                 f"y must hold one value for each of {len(guesses)} records; "
                 f"got an array of shape {truth.shape}."
             )
-        right = np.array([bool(one) for one in guesses == truth])
+        right = _are_equal(guesses, truth)
         if sample_weight is None:
             return float(right.mean())
         weights = check_record_weights(sample_weight, len(right))
@@ -360,6 +381,7 @@ class AttributeInferenceAttack(CandidateScores):
         seed_estimator(self.baseline_, np.random.SeedSequence(seed))
         # Positions of the values, because scikit-learn treats 0.5 as a measurement, not as a class.
         codes, self.baseline_values_ = pd.factorize(self._attribute.read(records.X), sort=True)
+        self._labels = pd.Index(pd.factorize(records.y, sort=True)[1])
         with with_advice(self.baseline_, records.X), on_one_thread(self.baseline is None):
             self.baseline_.fit(self._known_columns(records), codes)
         set_features(self, records)
@@ -370,7 +392,9 @@ class AttributeInferenceAttack(CandidateScores):
         if is_frame(rest):
             return rest.rename(columns=str).assign(**{"task label": records.y})
         rest = to_numpy(rest) if is_tensor(rest) else np.asarray(rest)
-        label = pd.factorize(records.y, sort=True)[0] if records.y.dtype.kind in "OU" else records.y
+        label = records.y
+        if label.dtype.kind in "OU":  # -1 for a label that fit was not given
+            label = self._labels.get_indexer(label)
         return pd.DataFrame(np.column_stack([rest, label])).rename(columns=str)
 
     def score_samples(self, X: Records) -> np.ndarray:
@@ -469,10 +493,10 @@ class AttributeInferenceAttack(CandidateScores):
             ``group_by``.
         """
         guesses, truth = self.predict(records), self._attribute.read(records.X)
-        right = guesses == truth
+        right = _are_equal(guesses, truth)
         with on_one_thread(self.baseline is None):
             codes = self.baseline_.predict(self._known_columns(records))
-        guessed = self.baseline_values_[codes] == truth
+        guessed = _are_equal(self.baseline_values_[codes], truth)
         people, level = records.fields.get("group_by"), {"confidence_level": confidence_level}
         rows = {
             "attack": share_interval(right, people, **level),
