@@ -32,7 +32,7 @@ from .._core.threads import on_one_thread
 from .._core.transactions import TransactionMixin
 from .._core.types import ArrayLike, Seed
 from .._core.validation import check_features, check_records, refuse_nan, set_features
-from ..metrics import mean_interval, share_interval
+from ..metrics import paired_share_interval, share_interval
 from ..victims import open_white_box
 
 # A column with more distinct values is treated as a measurement, whose candidates must be given.
@@ -488,9 +488,9 @@ class AttributeInferenceAttack(CandidateScores):
         -------
         comparison : DataFrame of shape (3, 3)
             Rows ``attack``, ``baseline`` and ``difference``; columns ``accuracy``, ``low`` and
-            ``high``. Intervals are Clopper-Pearson; the difference has an interval of paired
-            proportions. Records are independent, or people are, if the records have the field
-            ``group_by``.
+            ``high``. Intervals are Clopper-Pearson; the difference has Tango's score interval for
+            paired proportions. Records are independent, or people are, if the records have the
+            field ``group_by``.
         """
         guesses, truth = self.predict(records), self._attribute.read(records.X)
         right = _are_equal(guesses, truth)
@@ -501,6 +501,6 @@ class AttributeInferenceAttack(CandidateScores):
         rows = {
             "attack": share_interval(right, people, **level),
             "baseline": share_interval(guessed, people, **level),
-            "difference": mean_interval(right.astype(float) - guessed, people, **level),
+            "difference": paired_share_interval(right, guessed, people, **level),
         }
         return pd.DataFrame.from_dict(rows, orient="index", columns=["accuracy", "low", "high"])
