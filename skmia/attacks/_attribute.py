@@ -23,7 +23,7 @@ from .._core.containers import (
 from .._core.copies import CopiesParameters, copy_unfitted
 from .._core.error_hints import with_advice
 from .._core.metric_inputs import check_record_weights
-from .._core.numbers import show, to_array
+from .._core.numbers import make_room, show, to_array
 from .._core.query import check_victim, query_victim
 from .._core.randomness import seed_estimator
 from .._core.records import Records
@@ -144,22 +144,16 @@ class SensitiveAttribute:
 
     def complete(self, X, value):
         """Return the records with the attribute replaced by one value."""
-        completed = X.copy() if is_frame(X) else X.clone() if is_tensor(X) else self._copy(X)
+        completed = X.copy() if is_frame(X) else X.clone() if is_tensor(X) else np.array(X)
         if self.is_block:
             content = (self.values == value).astype(float)
             for column, number in zip(self.columns, content, strict=True):
                 self._fill(completed, column, number)
         else:
+            if isinstance(completed, np.ndarray):
+                completed = make_room(completed, self.values)
             self._fill(completed, self.columns[0], value)
         return completed
-
-    def _copy(self, X):
-        """Return a copy of an array that holds each candidate: no shorter text, no whole number."""
-        X = np.array(X)
-        is_kept = self.is_block or X.dtype.kind not in "biuU"
-        if is_kept or np.array_equal(self.values.astype(X.dtype), self.values):
-            return X
-        return X.astype(np.result_type(X, self.values))
 
     @staticmethod
     def _fill(X, column, value):
