@@ -19,14 +19,11 @@ from sklearn.ensemble import (
     RandomTreesEmbedding,
 )
 from sklearn.feature_selection import RFE, SelectorMixin
-from sklearn.impute import KNNImputer, SimpleImputer
-from sklearn.impute._iterative import IterativeImputer
 from sklearn.pipeline import FeatureUnion, Pipeline
 from sklearn.preprocessing import (
     FunctionTransformer,
     MaxAbsScaler,
     MinMaxScaler,
-    PolynomialFeatures,
     RobustScaler,
     StandardScaler,
 )
@@ -184,7 +181,7 @@ def _get_scaling(part, n_columns):
 
 
 # Steps that add columns, or fill in values, and leave the others as they are under their names.
-_LEAVING = SimpleImputer, KNNImputer, IterativeImputer, PolynomialFeatures
+_LEAVING = {"SimpleImputer", "KNNImputer", "IterativeImputer", "PolynomialFeatures"}
 
 
 def _name_output(part, columns):
@@ -203,7 +200,7 @@ def _name_output(part, columns):
         break
     else:
         return None
-    if isinstance(part, _LEAVING):
+    if not _LEAVING.isdisjoint(kind.__name__ for kind in type(part).__mro__):
         return [before.get(name) or PartColumn(name, is_made=True) for name in out]
     kind = type(part).__name__
     made = [
