@@ -144,16 +144,24 @@ class SensitiveAttribute:
 
     def complete(self, X, value):
         """Return the records with the attribute replaced by one value."""
-        completed = X.copy() if is_frame(X) else X.clone() if is_tensor(X) else np.array(X)
+        completed = self._copy(X)
         if self.is_block:
             content = (self.values == value).astype(float)
             for column, number in zip(self.columns, content, strict=True):
                 self._fill(completed, column, number)
         else:
-            if isinstance(completed, np.ndarray):
-                completed = make_room(completed, self.values)
             self._fill(completed, self.columns[0], value)
         return completed
+
+    def _copy(self, X):
+        """Return a copy of a table, of a type that holds each candidate."""
+        if is_frame(X):
+            return X.copy()
+        values = (0, 1) if self.is_block else self.values
+        if is_tensor(X):
+            is_cut = make_room(to_numpy(X[:0]), values).dtype.kind == "f"
+            return X.double() if is_cut and not X.is_floating_point() else X.clone()
+        return make_room(np.array(X), values)
 
     @staticmethod
     def _fill(X, column, value):

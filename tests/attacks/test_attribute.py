@@ -222,6 +222,10 @@ def test_torch_tensors_are_completed():
     tensors = Records(torch.as_tensor(X), Y)
     expected = attack.fit(RECORDS).predict(RECORDS)
     np.testing.assert_array_equal(attack.fit(tensors).predict(tensors), expected)
+    halves = Records(torch.tensor([[0, 0.5], [1, 1.0]]), [0, 1])
+    attack = AttributeInferenceAttack(VICTIM, 1, random_state=0).fit(halves)
+    completed = attack._attribute.complete(torch.tensor([[0, 1]]), 0.5)
+    assert completed.tolist() == [[0, 0.5]]
 
 
 def test_it_is_an_ordinary_estimator():
