@@ -143,6 +143,21 @@ def test_games_and_evaluations_leave_records_of_weight_0_out():
     assert found.exposure.index.tolist() == np.flatnonzero(HAS_WEIGHT).tolist()
 
 
+@pytest.mark.usefixtures("quick_audits")
+def test_audits_leave_records_of_weight_0_out():
+    membership = np.arange(60) % 2
+    victim = train(LINE, membership == 1)
+    settings = {"attacks": {"threshold (loss)": ThresholdAttack()}, "shadows": 4, "random_state": 0}
+    found, expected = (
+        audit(victim, some, side, **settings)
+        for some, side in ((ZEROS, membership), (ZEROS[HAS_WEIGHT], membership[HAS_WEIGHT]))
+    )
+    np.testing.assert_array_equal(*(one.scores["threshold (loss)"] for one in (found, expected)))
+    assert found.results.equals(expected.results)
+    said = "10 of 30 members and 10 of 30 non-members have a sample weight of 0"
+    assert [said in " ".join(report.notes) for report in (found, expected)] == [True, False]
+
+
 def test_weights_that_fit_does_not_take_are_said():
     message = "'sample_weight' of the records is not used, because fit of KNeighborsClassifier"
     with pytest.warns(UserWarning, match=message) as caught:
