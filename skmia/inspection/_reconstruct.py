@@ -1,5 +1,6 @@
 """Values of the training data that a model file gives to those who know no candidate."""
 
+from contextlib import suppress
 from dataclasses import dataclass, field
 from numbers import Integral
 from typing import NamedTuple
@@ -114,7 +115,7 @@ def _list_inner_estimators(model):
     if isinstance(model, FeatureUnion):
         yield from ((part, None) for _, part in model.transformer_list)
         return
-    chosen = np.flatnonzero(model.support_) if isinstance(model, RFE) else None
+    chosen = np.flatnonzero(getattr(model, "support_", ())) if isinstance(model, RFE) else None
     for name in ("best_estimator_", "estimator_", "regressor_", "initial_imputer_"):
         if hasattr(getattr(model, name, None), "fit"):
             yield getattr(model, name), chosen
@@ -160,7 +161,9 @@ def _pass(part, columns):
     if moved is not None:
         return [column.then(*each) for column, each in zip(columns, moved, strict=True)]
     if isinstance(part, SelectorMixin):
-        return [columns[k] for k in np.flatnonzero(part.get_support())]
+        with suppress(Exception):  # of a damaged file
+            return [columns[k] for k in np.flatnonzero(part.get_support())]
+        return None
     return _name_output(part, columns)
 
 
@@ -662,7 +665,8 @@ def _is_part(path, other):
 def _repeats_rows(model):
     """Return whether a model trains its members on tables that hold some of its rows repeatedly."""
     if isinstance(model, BaggingClassifier | BaggingRegressor):
-        return bool(model.bootstrap) and name_parameter(model.estimator_) is None
+        member = getattr(model, "estimator_", None)
+        return bool(model.bootstrap) and (member is None or name_parameter(member) is None)
     return isinstance(model, AdaBoostRegressor)
 
 

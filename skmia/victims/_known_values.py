@@ -183,8 +183,10 @@ def order_columns(model, X):
 def _chooses_columns(model):
     """Return whether a model takes its columns of a table by their names, and ignores others."""
     model = unwrap(model)
-    while isinstance(model, Pipeline) or hasattr(model, "best_estimator_"):
-        model = unwrap(model.steps[0][1] if isinstance(model, Pipeline) else model.best_estimator_)
+    if isinstance(model, Pipeline) and model.steps:
+        return _chooses_columns(model.steps[0][1])
+    if hasattr(model, "best_estimator_"):
+        return model.best_estimator_ is not model and _chooses_columns(model.best_estimator_)
     return isinstance(model, ColumnTransformer)
 
 

@@ -363,6 +363,16 @@ def test_repeated_rows_of_a_bag_are_not_counted():
         assert len(counts) and counts.notna().all() == counts.notna().any() == are_counted
 
 
+def test_attributes_that_a_damaged_file_lacks_do_not_stop_the_rest():
+    X, y = MEMBERS[NUMBERS][:80], COINS[:80]
+    bag = BaggingRegressor(KNeighborsRegressor(), 2).fit(X, y)
+    chosen = make_pipeline(SelectKBest(k=2), KNeighborsClassifier()).fit(X, y)
+    eliminated = RFE(SVC(kernel="linear"), n_features_to_select=2).fit(X, y)
+    del bag.estimator_, chosen[0].scores_, eliminated.support_
+    for model in (bag, chosen, eliminated):
+        assert len(rebuild(model))
+
+
 def test_passthrough_and_dropped_columns_keep_the_order():
     parts = [("kept", "passthrough", ["grade"]), ("gone", "drop", ["height"])]
     columns = ColumnTransformer(parts, remainder=MinMaxScaler())
