@@ -603,7 +603,12 @@ def align_columns(rows, like):
     names, wanted = list(table.columns), list(model.columns)
     if names == wanted or len(set(names)) < len(names) or set(names) != set(wanted):
         return rows
-    return rows[wanted] if is_frame(rows) else table.select(wanted).to_native()
+    return choose_columns(rows, wanted)
+
+
+def choose_columns(rows, names):
+    """Return columns of a table by their names, in this order."""
+    return rows[names] if is_frame(rows) else as_table(rows).select(names).to_native()
 
 
 def as_table(rows):

@@ -838,6 +838,13 @@ def get_features(records):
     return records._get_features()
 
 
+def change_table(records, change):
+    """Return the same records with another table, which a function makes of theirs."""
+    table, rows = records._rows
+    changed = change(table)
+    return records if changed is table else records._replaced((read_only(changed), rows), None)
+
+
 def has_column(records):
     """Return whether y of records was given with the shape (n, 1); it is flat in the records."""
     return records._was_column()

@@ -1,6 +1,7 @@
 """Base class of all attacks."""
 
 from abc import ABC, abstractmethod
+from functools import partial
 from inspect import signature
 from typing import TYPE_CHECKING, Self
 
@@ -10,7 +11,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from .._core.copies import CopiesParameters
 from .._core.needs import ANY, BOTH, NOBODY, Needs
 from .._core.probabilities import as_columns, posterior_of
-from .._core.records import Records
+from .._core.records import Records, change_table
 from .._core.transactions import TransactionMixin
 from .._core.types import ArrayLike
 from .._core.validation import (
@@ -23,6 +24,7 @@ from .._core.validation import (
     set_features,
 )
 from ..metrics import membership_advantage_score, membership_roc_curve
+from ..victims import order_columns
 
 
 def best_threshold(membership, scores):
@@ -183,6 +185,8 @@ class BaseAttack(TransactionMixin, CopiesParameters, ClassifierMixin, BaseEstima
         records = check_records(X, targets=True)
         if records.y.ndim == 2 and "values" not in self.needs().reads:
             raise ValueError(say_one_label(records, type(self).__name__))
+        if "file" in self.needs().access:  # which is read, and refuses no order of columns
+            records = change_table(records, partial(order_columns, self.victim))
         return records
 
     def score_samples(self, X: Records) -> np.ndarray:

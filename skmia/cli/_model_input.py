@@ -2,7 +2,6 @@
 
 import difflib
 import warnings
-from collections import Counter
 from contextlib import suppress
 from typing import NamedTuple
 
@@ -23,6 +22,7 @@ from ..victims import (
     list_feature_names,
     list_known_columns,
     list_unknown_values,
+    match_features,
     normalize_value,
     takes_texts,
 )
@@ -45,32 +45,6 @@ class ModelInput(NamedTuple):
 
     X: object
     notes: list
-
-
-def match_features(model, columns):
-    """Return the columns of a table by the model's names of its features, in its order.
-
-    None without names.
-
-    A column that differs in case, blanks and signs alone is the feature, as LightGBM writes names
-    without blanks. A name that the table lacks stands for itself.
-    """
-    names = list_feature_names(model)
-    if names is None:
-        return None
-    lacking = {_strip_name(name): name for name in set(names) - set(columns)}
-    free = set(columns) - set(names)
-    forms = Counter(map(_strip_name, free))
-    others = {
-        lacking[form]: column
-        for form, column in ((_strip_name(column), column) for column in free)
-        if form in lacking and forms[form] == 1
-    }
-    return [others.get(name, name) for name in names]
-
-
-def _strip_name(name):
-    return "".join(filter(str.isalnum, name)).casefold()
 
 
 def know_columns(model, features=None):

@@ -109,9 +109,10 @@ def estimate_mean(values, level, chance):
     If all targets have the same value, the p-value is the one of the sign test.
     """
     n, mean = len(values), float(values.mean())
-    if np.ptp(values) == 0:  # the mean of equal values may be rounded to another one
+    if np.ptp(values) <= RATE_TOLERANCE:  # equal values, and their mean, may be rounded to others
         mean = float(values[0])
-        return Interval(mean, mean, mean), 1.0 if mean == chance else 2.0 ** (1 - n)
+        is_chance = abs(mean - chance) <= RATE_TOLERANCE
+        return Interval(mean, mean, mean), 1.0 if is_chance else 2.0 ** (1 - n)
     error = float(values.std(ddof=1)) / np.sqrt(n)
     law = stats.t(n - 1)
     reach = error * float(law.ppf((1 + level) / 2))

@@ -768,7 +768,8 @@ def inspect_model(model: object, records: Records | None = None) -> ModelInspect
     model : fitted estimator
         Classifier, regressor, transformer, Pipeline or other estimator.
     records : Records of n records, default=None
-        Candidates that may have been training rows, with X as the model takes it.
+        Candidates that may have been training rows, with X as the model takes it. Columns of a
+        table are taken by the names that the model was fitted with, in any order.
         :class:`~skmia.attacks.StoredValuesAttack` looks for their rows and values, and
         :class:`~skmia.attacks.NodeEquationsAttack`, :class:`~skmia.attacks.SplitThresholdAttack`
         and :class:`~skmia.attacks.StationarityAttack` are fitted on them if they read the model.

@@ -1,5 +1,6 @@
 """Values of the training data that a model file gives to those who know no candidate."""
 
+from contextlib import suppress
 from dataclasses import dataclass, field
 from numbers import Integral
 from typing import NamedTuple
@@ -10,11 +11,15 @@ from scipy import sparse
 from sklearn.base import is_regressor
 from sklearn.compose import ColumnTransformer, TransformedTargetRegressor
 from sklearn.ensemble import (
+    AdaBoostRegressor,
+    BaggingClassifier,
+    BaggingRegressor,
     GradientBoostingClassifier,
     GradientBoostingRegressor,
     IsolationForest,
     RandomTreesEmbedding,
 )
+from sklearn.feature_selection import RFE, SelectorMixin
 from sklearn.pipeline import FeatureUnion, Pipeline
 from sklearn.preprocessing import (
     FunctionTransformer,
@@ -26,9 +31,11 @@ from sklearn.preprocessing import (
 
 from .._core.escaping import SummaryMixin, visible
 from .._core.query import unwrap
+from .._core.sample_weights import name_parameter
 from ..victims import read_state
 from ._families import check_fitted_model, has_learned, is_inside, keeps_targets
 
+_TARGET_NAME = "(target)"
 # Columns of a table without names that are followed; a damaged file can name any number.
 _MOST_COLUMNS = 100_000
 
@@ -36,7 +43,7 @@ _MOST_COLUMNS = 100_000
 class PartColumn(NamedTuple):
     """A column as it reaches a part: ``scale`` times the table's column, plus ``shift``."""
 
-    name: str
+    name: str | None  # None for the target
     scale: float = 1.0
     shift: float = 0.0
     is_made: bool = False  # by a step, of one or several columns of the table
@@ -56,7 +63,7 @@ class PartColumn(NamedTuple):
 
 
 def trace_columns(model):
-    """Return columns that reach each part of a model."""
+    """Return the columns that reach each part of a model, none where they are not known."""
     found = {}
     _follow_parts(model, name_columns(model), found)
     return found
@@ -72,11 +79,17 @@ def name_columns(estimator):
     return [PartColumn(str(name)) for name in names]
 
 
+def _name_inner_columns(estimator, path):
+    """Return columns of a part that gets others than the table's, by its place and its names."""
+    inner = name_columns(estimator)
+    return [one._replace(name=f"{path}: {one.name}", is_made=True) for one in inner]
+
+
 def _follow_parts(model, columns, found):
     model = unwrap(model)
     if isinstance(model, str) or model is None or id(model) in found or not has_learned(model):
         return
-    found[id(model)] = columns if columns is not None else name_columns(model)
+    found[id(model)] = columns or []
     if isinstance(model, Pipeline):
         for _, part in model.steps:
             _follow_parts(part, columns, found)
@@ -88,6 +101,13 @@ def _follow_parts(model, columns, found):
         for part, chosen in _list_inner_estimators(model):
             some = columns if chosen is None or columns is None else [columns[k] for k in chosen]
             _follow_parts(part, some, found)
+    if isinstance(model, TransformedTargetRegressor) and hasattr(model, "transformer_"):
+        targets = [one._replace(name=None) for one in name_columns(model.transformer_)]
+        _follow_parts(model.transformer_, targets, found)
+    if getattr(model, "passthrough", False) is True and hasattr(model, "final_estimator_"):
+        inner = _name_inner_columns(model.final_estimator_, "final_estimator_")
+        n_predictions = max(len(inner) - len(columns or ()), 0)
+        _follow_parts(model.final_estimator_, inner[:n_predictions] + (columns or []), found)
 
 
 def _list_inner_estimators(model):
@@ -95,9 +115,10 @@ def _list_inner_estimators(model):
     if isinstance(model, FeatureUnion):
         yield from ((part, None) for _, part in model.transformer_list)
         return
-    for name in ("best_estimator_", "estimator_", "regressor_"):
+    chosen = np.flatnonzero(getattr(model, "support_", ())) if isinstance(model, RFE) else None
+    for name in ("best_estimator_", "estimator_", "regressor_", "initial_imputer_"):
         if hasattr(getattr(model, name, None), "fit"):
-            yield getattr(model, name), None
+            yield getattr(model, name), chosen
     # Histogram boosting encodes its categories.
     if "_preprocessor" in getattr(model, "__dict__", {}):
         yield vars(model)["_preprocessor"], None
@@ -139,6 +160,10 @@ def _pass(part, columns):
     moved = _get_scaling(part, len(columns))
     if moved is not None:
         return [column.then(*each) for column, each in zip(columns, moved, strict=True)]
+    if isinstance(part, SelectorMixin):
+        with suppress(Exception):  # of a damaged file
+            return [columns[k] for k in np.flatnonzero(part.get_support())]
+        return None
     return _name_output(part, columns)
 
 
@@ -158,16 +183,34 @@ def _get_scaling(part, n_columns):
     return None
 
 
+# Steps that add columns, or fill in values, and leave the others as they are under their names.
+_LEAVING = {"SimpleImputer", "KNNImputer", "IterativeImputer", "PolynomialFeatures"}
+
+
 def _name_output(part, columns):
-    names = [one.name for one in columns]
+    """Return the columns after a step by the names that it gives, None where it gives none.
+
+    Most steps that name a column as it was before have changed it, so it gets another name.
+    """
+    names = [one.name or _TARGET_NAME for one in columns]
     for given in (names, None):
         try:
             out = [str(name) for name in part.get_feature_names_out(given)]
         except Exception:  # names that the part was not fitted with, or of another number
             continue
-        # An imputer leaves columns as they are, and names them as they were.
-        return columns if out == names else [PartColumn(name, is_made=True) for name in out]
-    return None
+        own = names if given else [one.name for one in name_columns(part)]
+        before = dict(zip(own, columns, strict=False))
+        break
+    else:
+        return None
+    if not _LEAVING.isdisjoint(kind.__name__ for kind in type(part).__mro__):
+        return [before.get(name) or PartColumn(name, is_made=True) for name in out]
+    kind = type(part).__name__
+    made = [
+        f"{before[name].name or _TARGET_NAME} after {kind}" if name in before else name
+        for name in out
+    ]
+    return [PartColumn(name, is_made=True) for name in made]
 
 
 # Digits after the point of columns whose values are rebuilt.
@@ -390,6 +433,10 @@ def _read_targets(part):
         return
     is_leaf = part.get("tree_.nodes['left_child']") < 0
     is_pure = part.get("tree_.nodes['impurity']") == 0
+    if np.any(getattr(part.estimator, "monotonic_cst", None) or 0):
+        # Values that would break the order were moved between those of two sides.
+        yield part.leak(TARGET, "tree_.values", np.unique(values[is_leaf, 0, 0]), EDGE)
+        return
     alone = is_leaf & (counts > 0) & ((counts == 1) | is_pure)
     # The mean of several equal numbers can be another one in its last digit.
     single = part.get("tree_.nodes['weighted_n_node_samples']") == 1
@@ -439,7 +486,6 @@ _HIDING += IsolationForest, RandomTreesEmbedding
 _SINGLE, _DOUBLE = 1e-3, 1e-6
 # Values of a column of zeros and ones, and the edge between them, which say nothing.
 _OF_INDICATORS = 0.0, 0.5, 1.0
-_TARGET_NAME = "(target)"
 _ORDER = [EXACT, DERIVED, EDGE]
 _NO_VALUES = "No value can be reconstructed without candidates."
 _LIMITS = {
@@ -471,11 +517,13 @@ class Reconstruction(SummaryMixin):
         Returns
         -------
         frame : DataFrame
-            ``column``, the name of a column of the table or of the output of a step, None for the
-            target; ``value``; ``how``: ``"exact"`` as it was stored, in the precision of the model,
-            ``"derived"`` computed from stored numbers, or ``"edge"``, either a value or a point
-            between two neighboring ones; ``n_records``, the number of training records with it that
-            the place tells of, else missing; ``path``, the place in the model.
+            ``column``, the name of a column of the table, None for the target; for other values
+            that reach a part of the model, the name that a step gives them, such as "age after
+            PowerTransformer", or the place of the part; ``value``; ``how``: ``"exact"`` as it was
+            stored, in the precision of the model, ``"derived"`` computed from stored numbers, or
+            ``"edge"``, either a value or a point between two neighboring ones; ``n_records``, the
+            number of training records with it that the place tells of, else missing; ``path``, the
+            place in the model.
         """
         return self.values.copy()
 
@@ -545,7 +593,8 @@ def reconstruct_values(model: object) -> Reconstruction:
 
     Split conditions of XGBoost are values of the training data in single precision if trees were
     grown by histograms, its default. Scaled columns are scaled back, which rounds. Values after
-    other steps are those that reached the part, under the names that the step gives to them.
+    other steps are those that reached the part, under names that no column of the table has.
+    Leaves of a tree with ``monotonic_cst`` may have been moved, and are edges.
 
     Examples
     --------
@@ -595,18 +644,31 @@ def list_values(model, state):
     hiding = [one.path for one in state.estimators if isinstance(one.estimator, _HIDING)]
     found = []
     for path, estimator in state.estimators:
-        is_hidden = any(is_inside(path, other) for other in hiding if path != other)
+        is_hidden = any(_is_part(path, other) for other in hiding)
         if is_hidden or not has_learned(estimator):
             continue
-        some = columns.get(id(estimator)) or name_columns(estimator)
-        around = [
-            one.estimator
-            for one in state.estimators
-            if isinstance(one.estimator, TransformedTargetRegressor) and is_inside(path, one.path)
-        ]
+        some = columns.get(id(estimator)) or (
+            _name_inner_columns(estimator, path) if path else name_columns(estimator)
+        )
+        outer = [one.estimator for one in state.estimators if _is_part(path, one.path)]
+        around = [one for one in outer if isinstance(one, TransformedTargetRegressor)]
         leaks = list_leaks_of_part(EstimatorPart(path, estimator, arrays))
-        found += [_resolve(_undo_target(leak, around), some) for leak in leaks]
+        if any(map(_repeats_rows, outer)):
+            leaks = [leak._replace(counts=None) for leak in leaks]
+        found += [_resolve(_undo_target(leak, around), some, path) for leak in leaks]
     return [one for one in found if len(one.values)]
+
+
+def _is_part(path, other):
+    return path != other and is_inside(path, other)
+
+
+def _repeats_rows(model):
+    """Return whether a model trains its members on tables that hold some of its rows repeatedly."""
+    if isinstance(model, BaggingClassifier | BaggingRegressor):
+        member = getattr(model, "estimator_", None)
+        return bool(model.bootstrap) and (member is None or name_parameter(member) is None)
+    return isinstance(model, AdaBoostRegressor)
 
 
 def count_values(found):
@@ -630,10 +692,14 @@ def _undo_target(leak, around):
     return leak._replace(values=values[:, 0], how=DERIVED)
 
 
-def _resolve(leak, columns):
+def _resolve(leak, columns, path):
     """Return the values of a leak under the name, and on the scale, of the column of the table."""
-    known = 0 <= leak.column < len(columns)
-    column = columns[leak.column] if known else PartColumn(f"x{leak.column}")
+    if 0 <= leak.column < len(columns):
+        column = columns[leak.column]
+    elif path:
+        column = PartColumn(f"{path}: x{leak.column}", is_made=True)
+    else:
+        column = PartColumn(f"x{leak.column}")
     values, how = np.asarray(leak.values), leak.how
     if column.is_scaled and values.dtype.kind == "f":
         precision = _SINGLE if values.dtype == np.float32 else _DOUBLE

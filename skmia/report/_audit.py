@@ -338,7 +338,8 @@ def audit(
     fit_params : dict or callable, default=None
         Further parameters of ``fit`` for every model like the victim that is trained here, as in
         :class:`~skmia.ShadowPool`: validation rows for early stopping, for example. Sample weights
-        are the field ``sample_weight`` of the records.
+        are the field ``sample_weight`` of the records; records of weight 0 are left out, with a
+        note.
     batched : "auto" or bool, default="auto"
         Whether many shadow models are trained at once, as in :class:`~skmia.ShadowPool`.
     checkpoint : str or Path, default=None

@@ -24,7 +24,7 @@ from .._core.progress import enter_stage
 from .._core.query import query, refuse_class, unwrap
 from .._core.randomness import check_random_state, isolated_randomness
 from .._core.records import Records, has_column, warn_of_rows
-from .._core.sample_weights import fit_weighted, weights_for
+from .._core.sample_weights import fit_weighted, mark_trained, weights_for
 from .._core.sklearn import (
     N_JOBS,
     HasMethods,
@@ -547,7 +547,8 @@ class Case:
     left_out : UnknownLabels or None
         Records whose labels the victim does not know, which the others do not hold any more.
     unmatched : Records or None
-        Members with the victim's outputs that were left out with them, although it knows theirs.
+        Members with the victim's outputs that were left out with them, although it knows theirs,
+        or that have a sample weight of 0.
     """
 
     records: Any
@@ -690,6 +691,13 @@ def open_case(
                 unmatched = queried[left_out.unmatched].detached()
             records, queried = (one[left_out.kept].detached() for one in (records, queried))
             membership, remarks = membership[left_out.kept], [*remarks, *left_out.describe()]
+        recipe = unwrap(victim if pooling["estimator"] is None else pooling["estimator"])
+        if (trained := mark_trained(recipe, records)) is not None:
+            weightless = queried[membership & ~trained].detached()
+            unmatched = weightless if unmatched is None else Records.concat([unmatched, weightless])
+            remarks = [*remarks, _describe_weightless(membership, trained)]
+            records, queried = (one[trained].detached() for one in (records, queried))
+            membership = check_membership(membership[trained], len(records))
     subsets = list_subsets(records, group, classes=not is_regressor(unwrap(victim)))
     pooling |= {"shadow_seed": seeds["shadows"], "attack_seed": seeds["attacks"]}
     request = VictimRequest(victim, queried["outputs"], **pooling)
@@ -710,6 +718,15 @@ def open_case(
         unmatched=unmatched,
         notes=[*notes, *remarks, *describe_held_back(victim), *dropped],
         are_default=isinstance(attacks, str),
+    )
+
+
+def _describe_weightless(membership, trained):
+    sides = zip(("members", "non-members"), (membership, ~membership), strict=True)
+    told = [f"{(side & ~trained).sum():,} of {side.sum():,} {name}" for name, side in sides]
+    return (
+        f"{told[0]} and {told[1]} have a sample weight of 0 and were left out: no model is trained "
+        "on them."
     )
 
 

@@ -15,6 +15,7 @@ from .._core.copies import CopiesParameters
 from .._core.numbers import refuse_first
 from .._core.query import check_victim, unwrap
 from .._core.records import Records
+from .._core.sample_weights import mark_trained
 from .._core.sklearn import N_JOBS, HasMethods, Interval, StrOptions, at_least
 from .._core.splits import MOST_MODELS, check_room
 from .._core.trained_modules import refuse_trained_module
@@ -55,7 +56,7 @@ from ._job import (
     make_job,
     signals_of,
 )
-from ._stored import gather_results, make_answers, open_arrays
+from ._stored import gather_results, leave_untrained_out, make_answers, open_arrays
 
 try:
     from sklearn.callback import CallbackSupportMixin, with_callbacks
@@ -199,7 +200,8 @@ class ShadowPool(
     Attributes
     ----------
     membership_ : ndarray of shape (n_estimators, n), dtype bool
-        Which records each model was trained on.
+        Which records each model was trained on: without those whose ``sample_weight`` is 0, if the
+        estimator takes weights.
     signals_ : ndarray of shape (n_signals, n_queries, n_estimators, n), dtype float32
         Values of the stored signals; infinite values are smoothed.
     stored_ : list of Signal
@@ -626,6 +628,8 @@ class ShadowPool(
         if self.on_disk:
             paths = checkpoint.paths(self.n_estimators)
             arrays = open_arrays(paths, len(records), self.store == "outputs")
+        trained = mark_trained(job.estimator, records)
+        arrays = (*arrays[:2], leave_untrained_out(arrays[2], trained))
         if why := why_not_class(job.estimator):
             notes = (*notes, f"The shadow models were trained one by one: {why}")
         self._set(got, arrays, records, plan, notes)

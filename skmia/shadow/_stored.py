@@ -68,6 +68,26 @@ def open_arrays(paths, n_records, with_outputs):
     return signals, outputs, read_stored_bits(paths, "subset", n_records)
 
 
+class TrainedRows(RowSource):
+    """Training sets without the records that no model is trained on, from when they are read."""
+
+    def __init__(self, rows, trained):
+        self._rows, self._trained = rows, trained
+        self.n_columns, self.dtype = rows.n_columns, rows.dtype
+
+    def read(self, number, start, stop):
+        return self._rows.read(number, start, stop) & self._trained[start:stop]
+
+
+def leave_untrained_out(membership, trained):
+    """Return who was trained on what, without records of weight 0, which models are given."""
+    if trained is None:
+        return membership
+    if isinstance(membership, FiledArray):
+        return FiledArray(TrainedRows(membership.rows, trained), membership.numbers)
+    return membership & trained
+
+
 class ChangedRows(RowSource):
     """Rows of signals, changed by a function of each signal when they are read."""
 

@@ -41,7 +41,9 @@ from ._known_values import (
     list_feature_names,
     list_known_columns,
     list_unknown_values,
+    match_features,
     normalize_value,
+    order_columns,
     takes_texts,
 )
 from ._model_features import BOOSTED, FORESTS, HISTOGRAMS, check_labels, find_model, read_features

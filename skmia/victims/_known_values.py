@@ -1,6 +1,6 @@
 """Which kinds and values of its columns a fitted model knows, and which values of a table not."""
 
-from collections import UserList
+from collections import Counter, UserList
 from contextlib import suppress
 from itertools import chain
 from typing import NamedTuple
@@ -14,7 +14,8 @@ from sklearn.preprocessing import FunctionTransformer
 from sklearn.tree import BaseDecisionTree
 from sklearn.utils import get_tags
 
-from .._core.containers import in_memory, is_frame
+from .._core.containers import as_table, choose_columns, in_memory, is_frame
+from .._core.escaping import join_names
 from .._core.optional import is_of_package
 from .._core.query import unwrap
 from .._core.sklearn import read_known_categories_of_boosting
@@ -120,6 +121,73 @@ def list_feature_names(model):
     if any(names == [form.format(k) for k in range(len(names))] for form in made_up):
         return None
     return names
+
+
+def match_features(model, columns):
+    """Return the columns of a table by the model's names of its features, in its order.
+
+    None without names.
+
+    A column that differs in case, blanks and signs alone is the feature, as LightGBM writes names
+    without blanks. A name that the table lacks stands for itself.
+    """
+    names = list_feature_names(model)
+    if names is None:
+        return None
+    lacking = {_strip_name(name): name for name in set(names) - set(columns)}
+    free = set(columns) - set(names)
+    forms = Counter(map(_strip_name, free))
+    others = {
+        lacking[form]: column
+        for form, column in ((_strip_name(column), column) for column in free)
+        if form in lacking and forms[form] == 1
+    }
+    return [others.get(name, name) for name in names]
+
+
+def _strip_name(name):
+    return "".join(filter(str.isalnum, name)).casefold()
+
+
+def order_columns(model, X):
+    """Return a table with the columns that a model was fitted with, in its order.
+
+    For those who read a model and do not query it: it would refuse other names, or another order,
+    itself. Where the model, or the table, has no names, columns are known by their place.
+    """
+    table = as_table(X)
+    names = [] if table is None else list(table.columns)
+    is_named = names and all(isinstance(name, str) for name in names)
+    wanted = match_features(model, names) if is_named else None
+    if wanted is None or wanted == names:
+        return X
+    if len(set(names)) == len(names) == len(wanted) and set(names) == set(wanted):
+        return choose_columns(X, wanted)
+    if _chooses_columns(model):
+        return X
+    differ = {
+        "X lacks": sorted(set(wanted) - set(names)),
+        "the model was fitted without": sorted(set(names) - set(wanted)),
+    }
+    told = [
+        f"{what} {join_names(map(repr, some), _MOST_EXAMPLES)}"
+        for what, some in differ.items()
+        if some
+    ]
+    raise ValueError(
+        "X must have the columns that the model was fitted with, by their names; "
+        f"{join_names(told) or 'a name occurs twice'}."
+    )
+
+
+def _chooses_columns(model):
+    """Return whether a model takes its columns of a table by their names, and ignores others."""
+    model = unwrap(model)
+    if isinstance(model, Pipeline) and model.steps:
+        return _chooses_columns(model.steps[0][1])
+    if hasattr(model, "best_estimator_"):
+        return model.best_estimator_ is not model and _chooses_columns(model.best_estimator_)
+    return isinstance(model, ColumnTransformer)
 
 
 def list_unknown_values(model, X):

@@ -38,7 +38,14 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from skmia import Records
 from skmia._core.probabilities import posterior_of
-from skmia.attacks import NodeEquationsAttack, ReleasedModelAttack
+from skmia.attacks import (
+    MomentsAttack,
+    NodeEquationsAttack,
+    ReleasedModelAttack,
+    SplitThresholdAttack,
+    StationarityAttack,
+    StoredValuesAttack,
+)
 from skmia.attacks._file_attack import expect_auc
 from skmia.datasets import make_membership_problem
 from skmia.victims import CallableVictim, OneOutput, read_booster_file
@@ -261,6 +268,32 @@ def test_records_that_were_not_candidates_are_judged():
     found = attack(FrozenEstimator(tree), Records(X[some], y[some]), outsiders=0.2)
     scores = found.score_samples(Records(X[~some], y[~some]))
     assert roc_auc_score(member[~some], scores) > 0.6
+
+
+@pytest.mark.parametrize(
+    "attack, model",
+    [
+        (ReleasedModelAttack, RandomForestClassifier(3, random_state=0)),
+        (NodeEquationsAttack, RandomForestClassifier(3, random_state=0)),
+        (SplitThresholdAttack, RandomForestClassifier(3, random_state=0)),
+        (StoredValuesAttack, KNeighborsClassifier()),
+        (MomentsAttack, GaussianNB()),
+        (StationarityAttack, LogisticRegression()),
+    ],
+    ids=lambda one: getattr(one, "__name__", ""),
+)
+def test_the_columns_of_a_table_are_known_by_their_names(attack, model):
+    table, y = pd.DataFrame(X[:60, [0, 4, 20]], columns=["c", "a", "b"]), Y[:60]
+    victim = FrozenEstimator(model.fit(table[:30], y[:30]))
+    found = attack(victim).fit(Records(table, y))
+    scores = found.score_samples(Records(table, y))
+    assert len(np.unique(scores)) > 1
+    other = attack(victim).fit(Records(table[["a", "b", "c"]], y)[:])
+    for order in (["a", "b", "c"], ["c", "a", "b"], ["b", "c", "a"]):
+        again = other.score_samples(Records(table[order], y))
+        np.testing.assert_allclose(again, scores, rtol=1e-9)
+    with pytest.raises(ValueError, match="X lacks 'c' and the model was fitted without 'd'"):
+        attack(victim).fit(Records(table.rename(columns={"c": "d"}), y))
 
 
 def test_what_has_no_file_is_refused():

@@ -649,7 +649,6 @@ ANSWERS = {
         (lambda: _model._name_types(["__main__.A", "b.C"]), "A of a script or notebook, b.C"),
     ],
     _model_input: [
-        (lambda: _model_input._strip_name("A_b 1"), "ab1"),
         (lambda: _model_input._write_value(2.0), "2"),
         (lambda: _model_input._write_value(2.5), "2.5"),
         (lambda: _model_input._write_value(2), "2"),

@@ -503,5 +503,9 @@ def test_models_are_scored_on_records_that_they_never_saw():
 
 def test_targets_with_equal_aucs_get_the_sign_test():
     # The mean of three times 0.7 is rounded to another number.
+    below = np.nextafter(0.5, 0)
+    assert estimate_mean(np.array([0.5, 0.5, below]), 0.95, 0.5) == ((0.5, 0.5, 0.5), 1.0)
+    assert estimate_mean(np.array([below, 0.5]), 0.95, 0.5)[1] == 1.0
+    assert estimate_mean(np.array([1.0, 1.0, np.nextafter(1, 0)]), 0.95, 0.5)[1] == 2**-2
     interval, pvalue = estimate_mean(np.full(3, 0.7), 0.95, 0.5)
     assert interval == (0.7, 0.7, 0.7) and pvalue == 0.25

@@ -288,6 +288,15 @@ def test_the_strength_of_the_optimum_is_told():
     assert "expected AUC" in " ".join(inspection.summary().split())
 
 
+def test_the_columns_of_candidates_are_known_by_their_names():
+    table = pd.DataFrame(X, columns=[f"c{k}" for k in range(X.shape[1])])
+    model = KNeighborsClassifier().fit(table[:N], LABELS[:N])
+    mixed = table[table.columns[::-1]]
+    assert inspect_model(model, Records(mixed, LABELS)).candidates.n_rows == N
+    with pytest.raises(ValueError, match="X lacks 'c0' and the model was fitted without 'a'"):
+        inspect_model(model, Records(mixed.rename(columns={"c0": "a"}), LABELS))
+
+
 def test_candidates_that_a_model_does_not_know_have_no_strength():
     rng = np.random.default_rng(0)
     features, weights = rng.normal(size=(600, 60)), rng.normal(size=60) / 8

@@ -4,8 +4,12 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import sparse
+from sklearn.base import clone, is_regressor
+from sklearn.calibration import CalibratedClassifierCV
 from sklearn.compose import ColumnTransformer, TransformedTargetRegressor, make_column_transformer
 from sklearn.ensemble import (
+    AdaBoostRegressor,
+    BaggingRegressor,
     ExtraTreesRegressor,
     GradientBoostingRegressor,
     HistGradientBoostingClassifier,
@@ -13,25 +17,31 @@ from sklearn.ensemble import (
     RandomForestClassifier,
     RandomForestRegressor,
     RandomTreesEmbedding,
+    StackingClassifier,
 )
 from sklearn.exceptions import NotFittedError
 from sklearn.feature_extraction.text import CountVectorizer
+from sklearn.feature_selection import RFE, SelectKBest
 from sklearn.impute import SimpleImputer
-from sklearn.linear_model import LogisticRegression
+from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.model_selection import GridSearchCV
+from sklearn.multioutput import RegressorChain
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import (
+    FunctionTransformer,
     KBinsDiscretizer,
     MinMaxScaler,
     OneHotEncoder,
     OrdinalEncoder,
+    PolynomialFeatures,
+    PowerTransformer,
     QuantileTransformer,
     RobustScaler,
     StandardScaler,
 )
 from sklearn.svm import SVC
-from sklearn.tree import DecisionTreeRegressor
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from skmia.inspection import inspect_model, reconstruct_values
 from skmia.inspection._reconstruct import rebuild_values
@@ -50,6 +60,7 @@ LABELS = (TABLE["age"] > 40).astype(int).to_numpy()
 TARGETS = (TABLE["age"] + RNG.normal(size=2 * N)).to_numpy()
 MEMBERS, OTHERS = TABLE[:N], TABLE[N:]
 NUMBERS = ["height", "age", "grade"]
+COINS = np.random.default_rng(0).integers(2, size=N)
 
 
 def rebuild(model):
@@ -291,6 +302,88 @@ def test_unknown_steps_do_not_lend_their_columns_the_names_of_the_table():
 
     model = make_pipeline(PCA(2), KNeighborsClassifier()).fit(MEMBERS[NUMBERS], LABELS[:N])
     assert set(rebuild(model)["column"]) == {"pca0", "pca1"}
+
+
+CODED = make_pipeline(
+    make_column_transformer((OrdinalEncoder(), [2, 1]), ("passthrough", [0])),
+    KNeighborsClassifier(),
+)
+OTHER_VALUES = {
+    "power": make_pipeline(PowerTransformer(), KNeighborsClassifier()),
+    "codes": CODED,
+    "function": make_pipeline(FunctionTransformer(np.log1p), KNeighborsClassifier()),
+    "named function": make_pipeline(
+        FunctionTransformer(np.log1p, feature_names_out="one-to-one"), KNeighborsClassifier()
+    ),
+    "scaled targets": TransformedTargetRegressor(Ridge(), transformer=MinMaxScaler()),
+    "quantiles of targets": TransformedTargetRegressor(
+        Ridge(), transformer=make_pipeline(StandardScaler(), QuantileTransformer(n_quantiles=9))
+    ),
+    "scores": CalibratedClassifierCV(LogisticRegression(), method="isotonic", cv=2),
+    "stack": StackingClassifier([("t", DecisionTreeClassifier(max_depth=3))], SVC(), cv=2),
+    "stack with columns": StackingClassifier(
+        [("t", DecisionTreeClassifier(max_depth=3))], SVC(), cv=2, passthrough=True
+    ),
+    "chain": RegressorChain(KNeighborsRegressor()),
+    "eliminated columns": RFE(SVC(kernel="linear"), n_features_to_select=2),
+    "selected columns": make_pipeline(StandardScaler(), SelectKBest(k=2), KNeighborsClassifier()),
+    "added columns": make_pipeline(PolynomialFeatures(), KNeighborsClassifier()),
+    "imputed columns": make_pipeline(
+        SimpleImputer(add_indicator=True), StandardScaler(), KNeighborsClassifier()
+    ),
+    "ordered tree": DecisionTreeRegressor(monotonic_cst=[1, -1, 1]),
+    "ordered forest": RandomForestRegressor(3, monotonic_cst=[1, -1, 1], random_state=0),
+}
+
+
+@pytest.mark.parametrize("is_frame", [True, False], ids=["frame", "array"])
+@pytest.mark.parametrize("name", OTHER_VALUES)
+def test_what_is_told_of_a_column_or_of_the_targets_occurs_there(name, is_frame):
+    model, X, y = clone(OTHER_VALUES[name]), MEMBERS[NUMBERS][:80], COINS[:80]
+    if is_regressor(model):
+        y = np.column_stack([TARGETS, 2 * TARGETS])[:80] if name == "chain" else TARGETS[:80]
+    frame = rebuild(model.fit(X if is_frame else X.to_numpy(), y))
+    known = {None: np.ravel(y)}
+    known |= {c if is_frame else f"x{k}": X[c].to_numpy() for k, c in enumerate(NUMBERS)}
+    sure = frame[frame["how"] != "edge"]
+    n_told = 0
+    for column, values in known.items():
+        of_column = sure["column"].isna() if column is None else sure["column"] == column
+        found = sure.loc[of_column, "value"].astype(float)
+        n_told += len(found)
+        assert np.isin(found.round(8), values.round(8)).all()
+    tells = "codes", "targets", "columns", "chain"
+    assert (n_told > 0) == any(word in name for word in tells)
+    assert "ordered" not in name or set(frame["how"]) == {"edge"}
+
+
+def test_values_after_a_step_have_another_name():
+    frame = rebuild(clone(OTHER_VALUES["power"]).fit(MEMBERS[NUMBERS], LABELS[:N]))
+    assert set(frame["column"]) == {f"{name} after PowerTransformer" for name in NUMBERS}
+    frame = rebuild(clone(OTHER_VALUES["stack with columns"]).fit(MEMBERS[NUMBERS], COINS))
+    assert set(frame["column"]) == {"final_estimator_: x0", *NUMBERS}
+
+
+def test_repeated_rows_of_a_bag_are_not_counted():
+    X, y = MEMBERS[NUMBERS][:80], TARGETS[:80]
+    for bag, are_counted in (
+        (BaggingRegressor(KNeighborsRegressor(), 2), False),
+        (BaggingRegressor(KNeighborsRegressor(), 2, bootstrap=False), True),
+        (BaggingRegressor(DecisionTreeRegressor(), 2), True),
+        (AdaBoostRegressor(DecisionTreeRegressor(), n_estimators=2), False),
+    ):
+        counts = rebuild(bag.fit(X, y))["n_records"]
+        assert len(counts) and counts.notna().all() == counts.notna().any() == are_counted
+
+
+def test_attributes_that_a_damaged_file_lacks_do_not_stop_the_rest():
+    X, y = MEMBERS[NUMBERS][:80], COINS[:80]
+    bag = BaggingRegressor(KNeighborsRegressor(), 2).fit(X, y)
+    chosen = make_pipeline(SelectKBest(k=2), KNeighborsClassifier()).fit(X, y)
+    eliminated = RFE(SVC(kernel="linear"), n_features_to_select=2).fit(X, y)
+    del bag.estimator_, chosen[0].scores_, eliminated.support_
+    for model in (bag, chosen, eliminated):
+        assert len(rebuild(model))
 
 
 def test_passthrough_and_dropped_columns_keep_the_order():

@@ -16,7 +16,7 @@ from skmia import Records, ShadowPool, audit
 from skmia.attacks import LiRA, ThresholdAttack
 from skmia.defenses import evaluate_defense
 from skmia.exceptions import CheckpointError, TrainingError
-from skmia.games import membership_game, retraining_oracle
+from skmia.games import membership_game, retraining_oracle, unlearning_game
 from skmia.signals import ScaledLogit
 
 RNG = np.random.default_rng(0)
@@ -28,9 +28,9 @@ LINE = LogisticRegression()
 SCALED = make_pipeline(StandardScaler(), LogisticRegression())
 
 
-def train(estimator, rows):
+def train(estimator, rows, weights=WEIGHTS):
     name = "logisticregression__sample_weight" if estimator is SCALED else "sample_weight"
-    return clone(estimator).fit(X[rows], Y[rows], **{name: WEIGHTS[rows]})
+    return clone(estimator).fit(X[rows], Y[rows], **{name: weights[rows]})
 
 
 def log_odds(model):
@@ -96,6 +96,67 @@ def test_defenses_are_evaluated_with_weights():
         for records in (WEIGHTED, RECORDS)
     ]
     assert not rows[0].equals(rows[1])
+
+
+HAS_WEIGHT = np.arange(60) % 3 > 0
+ZEROS = RECORDS.with_fields(sample_weight=np.where(HAS_WEIGHT, WEIGHTS, 0))
+
+
+@pytest.mark.parametrize("design", ["paired", "balanced"])
+def test_no_shadow_model_was_trained_on_records_of_weight_0(design, tmp_path):
+    given = {"design": design, "random_state": 0}
+    pool = ShadowPool(SCALED, 8, **given).fit(ZEROS)
+    plain = ShadowPool(SCALED, 8, **given).fit(RECORDS)
+    np.testing.assert_array_equal(pool.membership_, plain.membership_ & HAS_WEIGHT)
+    # They are given to fit, as to the fit of the victim, whose scaler reads them.
+    by_hand = [log_odds(train(SCALED, rows, ZEROS["sample_weight"])) for rows in plain.membership_]
+    np.testing.assert_allclose(pool.values(ZEROS)[0], by_hand, rtol=1e-5)
+    filed = ShadowPool(SCALED, 8, **given, checkpoint=tmp_path, on_disk=True).fit(ZEROS)
+    np.testing.assert_array_equal(np.asarray(filed.membership_[:, :]), pool.membership_)
+    attack = LiRA(FrozenEstimator(train(SCALED, plain.membership_[0])), pool).fit(ZEROS)
+    np.testing.assert_array_equal(attack.can_judge(ZEROS), HAS_WEIGHT)
+
+
+def test_records_of_weight_0_are_trained_on_if_an_equal_one_is_or_if_fit_takes_no_weights():
+    twice = Records.concat([ZEROS, WEIGHTED])
+    pool = ShadowPool(LINE, 4, random_state=0).fit(twice)
+    assert (pool.membership_.sum(axis=0) == 2).all()
+    with pytest.warns(UserWarning, match="takes none"):
+        pool = ShadowPool(KNeighborsClassifier(), 4, random_state=0).fit(ZEROS)
+    assert (pool.membership_.sum(axis=0) == 2).all()
+
+
+def test_games_and_evaluations_leave_records_of_weight_0_out():
+    rest, attack = ZEROS[HAS_WEIGHT], ThresholdAttack(signal="correctness")
+    given = {"n_rounds": 2, "random_state": 0, "return_guesses": True}
+    found, expected = (membership_game(LINE, attack, some, **given) for some in (ZEROS, rest))
+    np.testing.assert_array_equal(found["vulnerability"], expected["vulnerability"])
+    for name in ("guesses", "membership"):
+        np.testing.assert_array_equal(found[name][:, HAS_WEIGHT], expected[name])
+        assert (found[name][:, ~HAS_WEIGHT] == -1).all()
+    given = {"n_targets": 3, "attacks": "population", "forget": 0.4, "random_state": 0}
+    found, expected = (unlearning_game(LINE, "retrain", some, **given) for some in (ZEROS, rest))
+    assert found.scores.equals(expected.scores) and found.n_members == expected.n_members == 20
+    given = {"n_estimators": 4, "n_targets": 2, "random_state": 0}
+    found, expected = (evaluate_defense({"line": LINE}, some, **given) for some in (ZEROS, rest))
+    assert found.targets.equals(expected.targets)
+    np.testing.assert_array_equal(found.exposure, expected.exposure)
+    assert found.exposure.index.tolist() == np.flatnonzero(HAS_WEIGHT).tolist()
+
+
+@pytest.mark.usefixtures("quick_audits")
+def test_audits_leave_records_of_weight_0_out():
+    membership = np.arange(60) % 2
+    victim = train(LINE, membership == 1)
+    settings = {"attacks": {"threshold (loss)": ThresholdAttack()}, "shadows": 4, "random_state": 0}
+    found, expected = (
+        audit(victim, some, side, **settings)
+        for some, side in ((ZEROS, membership), (ZEROS[HAS_WEIGHT], membership[HAS_WEIGHT]))
+    )
+    np.testing.assert_array_equal(*(one.scores["threshold (loss)"] for one in (found, expected)))
+    assert found.results.equals(expected.results)
+    said = "10 of 30 members and 10 of 30 non-members have a sample weight of 0"
+    assert [said in " ".join(report.notes) for report in (found, expected)] == [True, False]
 
 
 def test_weights_that_fit_does_not_take_are_said():

@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin, clone
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.compose import make_column_selector, make_column_transformer
@@ -30,7 +31,7 @@ from sklearn.preprocessing import (
 )
 
 from skmia.defenses import LabelOnlyDefense
-from skmia.victims import KnownColumn, list_known_columns, list_unknown_values
+from skmia.victims import KnownColumn, list_known_columns, list_unknown_values, order_columns
 
 RNG = np.random.default_rng(0)
 N = 60
@@ -53,6 +54,47 @@ def summarize(model, names=None):
         name: (one.kind, None if one.values is None else one.values.tolist())
         for name, one in found.items()
     }
+
+
+def choose_names(model, names):
+    """Return the names of the columns of a table after they were ordered for a model."""
+    table = pd.DataFrame(np.arange(len(names))[None], columns=names)
+    ordered = order_columns(model, table)
+    assert ordered.iloc[0].tolist() == [names.index(name) for name in ordered.columns]
+    return list(ordered.columns)
+
+
+@pytest.mark.parametrize("around", [lambda model: model, make_pipeline, FrozenEstimator])
+def test_columns_are_put_in_the_order_of_the_model_by_their_names(around):
+    model = around(LogisticRegression().fit(FRAME[["age", "income"]], Y))
+    assert choose_names(model, ["income", "age"]) == ["age", "income"]
+    assert choose_names(model, ["Income", "Age"]) == ["Age", "Income"]
+    rows = FRAME[["age", "income"]]
+    assert order_columns(model, rows) is rows
+    array = rows.to_numpy()[:, ::-1]
+    assert order_columns(model, array) is array
+    for table in (rows.set_axis([1, 0], axis=1), sparse.csr_array(array)):
+        assert order_columns(model, table) is table
+    unnamed = around(LogisticRegression().fit(array, Y))
+    assert choose_names(unnamed, ["income", "age"]) == ["income", "age"]
+
+
+@pytest.mark.parametrize(
+    "names, message",
+    [
+        (["age"], "X lacks 'income'."),
+        (["age", "income", "zip"], "the model was fitted without 'zip'."),
+        (["age", "zip"], "X lacks 'income' and the model was fitted without 'zip'."),
+    ],
+)
+def test_other_columns_are_refused_unless_the_model_chooses_among_them(names, message):
+    model = LogisticRegression().fit(FRAME[["age", "income"]], Y)
+    with pytest.raises(ValueError, match="X must have the columns") as error:
+        order_columns(model, FRAME[names])
+    assert str(error.value).endswith(message)
+    chooser = make_column_transformer(("passthrough", ["age"]))
+    chooser = make_pipeline(chooser, LogisticRegression()).fit(FRAME[["age", "income"]], Y)
+    assert order_columns(chooser, FRAME[names]).columns.tolist() == names
 
 
 ENCODED = {

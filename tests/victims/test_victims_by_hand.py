@@ -261,6 +261,7 @@ ANSWERS = {
         (lambda: know_function(list, [None]), None),
         (lambda: know_function(list, [4]), [4]),
         (lambda: type(know_function(list, [4])[0]).__name__, "_ChangedPlace"),
+        (lambda: _known_values._strip_name("A_b 1"), "ab1"),
         (lambda: _known_values._is_of_one_output(OneOutput(LogisticRegression())), True),
         (lambda: _known_values._is_of_one_output(LogisticRegression()), False),
         (lambda: _known_values._is_of_one_output(BaggingClassifier()), False),

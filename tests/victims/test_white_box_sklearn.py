@@ -285,6 +285,15 @@ def test_inputs_are_what_the_last_step_of_a_pipeline_receives():
         assert white_box.model is model[1]
 
 
+@pytest.mark.parametrize("around", [FrozenEstimator, lambda model: make_pipeline(model)])
+def test_columns_of_a_table_are_encoded_by_their_names(around):
+    table = pd.DataFrame(X, columns=["b", "c", "a"])
+    white_box = open_white_box(around(LinearRegression().fit(table, TARGET)))
+    np.testing.assert_array_equal(white_box.encode(table[["a", "b", "c"]]), X)
+    with pytest.raises(ValueError, match="X lacks 'b'"):
+        white_box.encode(table[["a", "c"]])
+
+
 def test_tables_and_sparse_rows_are_encoded_as_arrays():
     table = pd.DataFrame({"city": list("ABCABCABCABC")})
     model = make_pipeline(OneHotEncoder(), LogisticRegression()).fit(table, LABELS[2])

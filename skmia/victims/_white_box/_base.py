@@ -24,6 +24,7 @@ from ..._core.numbers import as_numbers, show, to_array
 from ..._core.outputs import Outputs
 from ..._core.randomness import preserved_randomness
 from ..._core.types import ArrayLike, Rows
+from .._known_values import order_columns
 
 
 def check_layers(layers):
@@ -356,7 +357,8 @@ class WhiteBox(ChunkedModel):
         inputs : ndarray of shape (n, ...)
             Input of the model; sparse rows become dense.
         """
-        return self._check_inputs(transform(self._transformers, X))
+        first = self._transformers[0] if self._transformers else self.model
+        return self._check_inputs(transform(self._transformers, order_columns(first, X)))
 
     def outputs(self, inputs: np.ndarray) -> Outputs:
         """Return the outputs of the model, in the form that signals read.
