@@ -436,6 +436,7 @@ def audit(
             membership=case.membership,
             record_ids=to_array(ids, "record_id"),
             people=case.people,
+            attacks="default" if case.are_default else case.attacks,
             **describe_circumstances(case, run, clock, n_before),
         )
 

@@ -369,6 +369,13 @@ def make_plan(attacks, request, records):
     return AttackPlan(possible, keeps, notes)
 
 
+def replace_idle_attacks(attacks, case):
+    """Return attacks of another case that can run on this one, and its own in place of others."""
+    offer = _make_offer(case.request)
+    able = {name: attack for name, attack in attacks.items() if why_not(attack, offer) is None}
+    return able if len(able) == len(attacks) else case.attacks | able
+
+
 def _make_offer(request):
     withheld, access = {}, {}
     if is_recipe(request.victim):

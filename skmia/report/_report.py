@@ -362,6 +362,8 @@ class AuditReport:
         "stated", "not run", or "error" if the check itself failed) and a ``text``.
     settings : dict
         Parameters of the audit.
+    attacks : "default" or dict of str to attack
+        The attacks of the audit as they were given, unfitted.
     seeds : dict
         ``random_state`` as given, and the integers drawn from it.
     seconds, versions : dict
@@ -424,6 +426,7 @@ class AuditReport:
     growth: dict | None = None
     recommendation: "Recommendation | None" = None
     reference: dict | None = None
+    attacks: Any = "default"
 
     @property
     def results(self) -> pd.DataFrame:
