@@ -729,14 +729,14 @@ ANSWERS = {
             lambda: tell_refusal(lambda: _policy.read_policy("no such", "file"))[:10],
             "--policy: ",
         ),
-        (lambda: _policy.as_finding(recommended), ("file", "policy house", 0, "", None)),
+        (lambda: _policy.as_finding(recommended), ("file", "policy house", 0, "", None, True)),
         (
             lambda: _policy.as_finding(NS(**vars(recommended) | {"result": "cannot be said"})),
-            ("file", "policy house", 4, "the policy house says: cannot be said", None),
+            ("file", "policy house", 4, "the policy house says: cannot be said", None, True),
         ),
         (
             lambda: _policy.as_finding(NS(**vars(recommended) | {"result": "do not release"})),
-            ("file", "policy house", 1, "the policy house says: do not release", None),
+            ("file", "policy house", 1, "the policy house says: do not release", None, True),
         ),
     ],
 }
