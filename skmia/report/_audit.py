@@ -424,8 +424,10 @@ def audit(
             run = rank_attacks_on_models(case, repeat_attack(case, run, clock), clock)
             run = replace(run, file_scores=None if of_file is None else of_file.scores)
             findings = examine(case, run, clock)
-        ids = records.fields.get("record_id", records._list_positions())
-        ids = ids if case.left_out is None else ids[case.left_out.kept]
+        positions, names = records._list_positions(), records.fields.get("record_id")
+        if case.left_out is not None:
+            positions = case.left_out.kept
+            names = None if names is None else names[positions]
         return AuditReport(
             findings=findings,
             file=examine_audited_file(case, of_file, findings),
@@ -434,7 +436,8 @@ def audit(
             scores=NamedScores(run.scores),
             judged=run.judged,
             membership=case.membership,
-            record_ids=to_array(ids, "record_id"),
+            record_ids=positions if names is None else to_array(names, "record_id"),
+            positions=positions,
             people=case.people,
             attacks="default" if case.are_default else case.attacks,
             **describe_circumstances(case, run, clock, n_before),

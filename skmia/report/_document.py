@@ -49,6 +49,7 @@ from ._measure import (
 from ._pool_size import list_wrong_growth
 from ._screen import list_document_routes
 from ._surrogate import why_no_reference
+from ._unknown_labels import count_left_out
 from ._verdict import (
     choose_file_evidence,
     keep_shared_checks,
@@ -87,7 +88,7 @@ def as_audit_document(report):
             **{name: getattr(report, name) for name in rest},
             "results": _list_result_rows(report.results),
             "curves": report._curves["service"],
-            "exposed": list_exposed(ranked, report.membership, report.record_ids, report.judged),
+            "exposed": list_exposed(ranked, *_name_records(report), report.judged),
             "file": _document_file(report),
             "level": as_plain_level(report.service.level),
             "page_level": report.level.name,
@@ -126,8 +127,12 @@ def _document_file(report):
         "permutation": _describe_permutation(file.permutation),
         "results": _list_result_rows(file.results),
         "curves": report._curves["file"],
-        "exposed": list_exposed(scores, report.membership, report.record_ids),
+        "exposed": list_exposed(scores, *_name_records(report)),
     }
+
+
+def _name_records(report):
+    return report.membership, report.record_ids, report.positions
 
 
 def _list_result_rows(frame):
@@ -282,7 +287,8 @@ def _list_wrong_file(document, whole, own):
         yield from _list_wrong_results(whole, own.results)
         yield from _list_wrong_permutation(own)
         yield from _list_wrong_curves(whole)
-    if any(row["position"] >= file["n_records"] for row in file["exposed"]):
+    n_given = file["n_records"] + count_left_out(document["data"])
+    if any(row["position"] >= n_given for row in file["exposed"]):
         yield "file.exposed has a position beyond all records"
     if file["obstacle"] is None:
         if any(one["part"] is None for one in file["ledger"]):
@@ -394,8 +400,9 @@ def _list_wrong_names(document, grounds):
     for name, attacks in named.items():
         if not attacks <= ran & set(grounds.asked):
             yield f"{name} names an attack that settings or results lack"
+    n_given = document["data"]["n_records"] + count_left_out(document["data"])
     for row in document["exposed"]:
-        if row["position"] >= document["data"]["n_records"]:
+        if row["position"] >= n_given:
             yield f"exposed has the position {row['position']}, beyond all records"
 
 

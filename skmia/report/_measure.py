@@ -269,7 +269,7 @@ def list_judged(judged, attack, membership):
     return rows if sides.any() and not sides.all() else slice(0)
 
 
-def list_exposed(scores, membership, record_ids, judged=None):
+def list_exposed(scores, membership, record_ids, positions, judged=None):
     """List the members with the highest scores of the first attack, of those that it can judge."""
     if not scores:
         return []
@@ -283,7 +283,7 @@ def list_exposed(scores, membership, record_ids, judged=None):
     return [
         {
             "record": record_ids[row],
-            "position": int(row),
+            "position": int(positions[row]),
             "attack": attack,
             "score": values[row],
             "n_above": int(count),

@@ -32,6 +32,7 @@ from ._text import (
     describe_sources,
     format_cell,
 )
+from ._unknown_labels import count_left_out
 from ._verdict import describe_candidates
 from ._words import join_names
 from .checks import CHECKS, get_check
@@ -369,7 +370,8 @@ def _list_other_groups(document, routes):
 
 def _list_exposed_records(document, values):
     """The most exposed records of each route that leaks, with their values if these are given."""
-    ways, n_records = {FILE: document["file"], SERVICE: document}, document["data"]["n_records"]
+    ways, data = {FILE: document["file"], SERVICE: document}, document["data"]
+    n_records = data["n_records"] + count_left_out(data)
     if values is not None and len(values) != n_records:
         raise ValueError(f"values needs a row for each of {n_records} records; got {len(values)}.")
     table = pd.DataFrame(values, index=range(n_records) if values is None else None).astype(str)
@@ -377,7 +379,7 @@ def _list_exposed_records(document, values):
         {
             "way": MEANS[way].capitalize(),
             "rows": found["exposed"],
-            "n_others": document["data"]["n_nonmembers"],
+            "n_others": data["n_nonmembers"],
             "sure": sum(row["n_above"] == 0 for row in found["exposed"]),
             "cells": table.iloc[[row["position"] for row in found["exposed"]]].to_numpy().tolist(),
         }

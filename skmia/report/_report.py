@@ -375,6 +375,8 @@ class AuditReport:
     record_ids : ndarray of shape (n,)
         Names of the records: their field ``record_id``, or their positions among all that were
         given.
+    positions : ndarray of shape (n,)
+        Positions of the records among all that were given, some of which may be left out.
     people : ndarray of shape (n,) or None
         Person of each record: their field ``group_by``.
     judged : dict of str to ndarray of shape (n,) or None
@@ -410,6 +412,7 @@ class AuditReport:
     judged: dict[str, np.ndarray | None]
     membership: np.ndarray
     record_ids: np.ndarray
+    positions: np.ndarray
     people: np.ndarray | None
     victim: str
     victim_name: str
@@ -564,9 +567,10 @@ class AuditReport:
             File to which the page is also written, atomically and readable by its owner only.
         title : str, default=None
             Title of the page, after the level. If None, it names the model.
-        values : DataFrame of n rows, default=None
-            Values to show with the most exposed records. If None, only their names are shown,
-            because values may be personal data.
+        values : DataFrame, default=None
+            Values to show with the most exposed records, a row for each record that the audit was
+            given, also for those that it left out. If None, only the names of the records are
+            shown, because values may be personal data.
 
         Returns
         -------
@@ -578,7 +582,7 @@ class AuditReport:
         ImportError
             If jinja2 is not installed.
         ValueError
-            If `values` does not have one row for each record.
+            If `values` does not have one row for each record that was given.
         """
         return write_text(render_audit(as_audit_document(self), title, values), path)
 
@@ -661,7 +665,7 @@ class AuditReport:
         directory : str or path
             Folder, which is created if it does not exist. A name that ends in ``.html`` is the name
             of the page; the other files are in the same folder and share its name.
-        values : DataFrame of n rows, default=None
+        values : DataFrame, default=None
             As for :meth:`to_html`.
 
         Returns

@@ -128,9 +128,14 @@ def _name_first(y, unknown):
     return f"first {visible(repr(y[first : first + 1].tolist()[0]))} at position {first}"
 
 
+def count_left_out(data):
+    """Return how many of the records that were given an audit has left out, by its ``data``."""
+    return sum(data.get("unknown_classes", {}).values())
+
+
 def take_audited(report, records):
     """Return the records that a report is about, of those that the audit was given."""
-    if len(records) == len(report.membership) or "unknown_classes" not in report.data:
+    n_left_out = count_left_out(report.data)
+    if not n_left_out or len(records) != len(report.membership) + n_left_out:
         return records
-    ids = np.asarray(records.fields.get("record_id", np.arange(len(records))))
-    return records[np.isin(ids, report.record_ids)]
+    return records[report.positions]

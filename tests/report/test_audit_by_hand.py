@@ -336,8 +336,9 @@ def describe_unknown(n_members=0, n_others=0, n_unmatched=0):
     return found.describe()
 
 
-def take_audited(n=4, n_audited=2, data=("unknown_classes",), **fields):
-    report = NS(membership=range(n_audited), data=data, record_ids=array([3, 8]))
+def take_audited(n=4, n_audited=2, n_left_out=2, **fields):
+    data = {"unknown_classes": {"a": n_left_out - 1, "b": 1}} if n_left_out else {}
+    report = NS(membership=range(n_audited), data=data, positions=array([1, 3]))
     return _unknown_labels.take_audited(report, Records(np.eye(n), np.arange(n), **fields)).y
 
 
@@ -412,9 +413,11 @@ UNKNOWN = [
         ", and so were 1,200 members of ",
     ),
     # The records of a report are those that it names, where some were left out.
-    (lambda: take_audited(record_id=[1, 3, 8, 9]), [1, 2]),
-    (lambda: take_audited(), [3]),
-    (lambda: take_audited(data=()), [0, 1, 2, 3]),
+    (lambda: take_audited(), [1, 3]),
+    (lambda: take_audited(record_id=[7, 7, 8, 7]), [1, 3]),
+    (lambda: take_audited(n_left_out=0), [0, 1, 2, 3]),
+    (lambda: take_audited(n_left_out=3), [0, 1, 2, 3]),
+    (lambda: take_audited(n=2), [0, 1]),
     (lambda: take_audited(n_audited=4), [0, 1, 2, 3]),
 ]
 
