@@ -100,7 +100,7 @@ def _number_names(records, field):
     missing = values.isna().to_numpy()
     if missing.all():
         raise ValueError(f"The field {field!r} has no value for any record.")
-    names = to_plain([MISSING if none else str(value) for value, none in zip(values, missing)])
+    names = to_plain([MISSING if none else _name(value) for value, none in zip(values, missing)])
     names, codes = np.unique(names, return_inverse=True)
     if len(names) > _MOST_GROUPS:
         raise ValueError(
@@ -108,6 +108,12 @@ def _number_names(records, field):
             "reported, so put the values into bands."
         )
     return names, codes
+
+
+def _name(value):
+    """Return a value as text: 1.0, as a column with missing values has it, is the group 1."""
+    is_whole = isinstance(value, float | np.floating) and value.is_integer()
+    return str(int(value)) if is_whole else str(value)
 
 
 def get_people(records, membership):
