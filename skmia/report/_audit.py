@@ -57,7 +57,7 @@ def describe_circumstances(case, run, clock, n_before):
     if n_before is not None:
         sizes["n_queries"] = _count_service_queries(case.victim) - n_before
     if case.left_out is not None:
-        sizes["unknown_classes"] = case.left_out.count()
+        sizes |= case.left_out.counts
     return {
         "victim": _show_on_one_line(case.victim),
         "victim_name": _name_victim(case.victim),
@@ -248,7 +248,8 @@ def audit(
     and without a verdict, and says what cures it.
     Records with a label that the victim does not know are left out, counted in ``data`` and said in
     ``notes``, unless more than a tenth of a side has one and chance does not explain it. So are
-    then members of classes that no non-member has.
+    then members of classes that no non-member has, and records with a sample weight of 0, on which
+    the model was not trained.
     The audit also checks whether the numbers can be trusted: whether members and non-members come
     from one population, whether records have copies on the other side (with a warning above 10%),
     and whether the attacks do better than under permuted membership.

@@ -35,6 +35,7 @@ from ._json_schema import (
     many,
     maybe,
 )
+from ._left_out import count_left_out
 from ._measure import (
     COLUMNS,
     OK,
@@ -49,7 +50,6 @@ from ._measure import (
 from ._pool_size import list_wrong_growth
 from ._screen import list_document_routes
 from ._surrogate import why_no_reference
-from ._unknown_labels import count_left_out
 from ._verdict import (
     choose_file_evidence,
     keep_shared_checks,

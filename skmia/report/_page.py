@@ -19,6 +19,7 @@ from ._evidence import (
     get_highest,
     name_group,
 )
+from ._left_out import count_left_out
 from ._measure import INTERVAL, OK, OVERALL, TOO_FEW
 from ._pool_size import describe_growth
 from ._screen import MEANS, show_document
@@ -32,7 +33,6 @@ from ._text import (
     describe_sources,
     format_cell,
 )
-from ._unknown_labels import count_left_out
 from ._verdict import describe_candidates
 from ._words import join_names
 from .checks import CHECKS, get_check

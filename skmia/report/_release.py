@@ -49,10 +49,10 @@ from ._case import LARGEST_OUTPUTS, check_pool_settings, open_case, replace_idle
 from ._checks_of_release import list_warnings
 from ._evidence import is_stopped, list_told, why_unlisted
 from ._file import attack_file, examine_audited_file
+from ._left_out import take_audited
 from ._measure import OK, OVERALL, list_rows
 from ._report import AuditReport
 from ._surrogate import describe_stand_in, why_no_reference, why_not_undecided
-from ._unknown_labels import take_audited
 from ._verdict import get_obstacle
 
 # Names of the numbers in policies, and how the numbers begin that each is the largest of.

@@ -300,9 +300,11 @@ class AuditReport:
         Task of the victim.
     data : dict
         ``n_records``, ``n_members``, ``n_nonmembers``; of a service also ``n_queries``, the rows
-        that the audit asked it for; if there are any, ``left_out``, the numbers of records with
-        labels that the victim does not know (``unknown_members``, ``unknown_nonmembers``) and of
-        members of classes that no non-member has (``unmatched_members``).
+        that the audit asked it for; if records were left out, ``unknown_classes``, the numbers of
+        those with labels that the victim does not know (``unknown_members``,
+        ``unknown_nonmembers``) and of members of classes that no non-member has
+        (``unmatched_members``), and ``weightless``, the numbers of those with a sample weight of 0
+        (``weightless_members``, ``weightless_nonmembers``).
     performance : dict
         ``metric`` ("accuracy" or "r2"; "confidence", the mean probability of the label, if only its
         log odds are known), its value for ``members`` and ``nonmembers``, and their difference

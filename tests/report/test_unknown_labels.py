@@ -207,7 +207,7 @@ def test_members_of_classes_that_only_they_have_leave_as_well():
     inside[-4:] = [True, True, False, False]  # 3 is of members alone, and 4 of the others
     outputs = Outputs(np.full((len(y), 4), 0.25), classes=[0, 1, 2, 3])
     found = find_unknown_labels(outputs, y, inside)
-    np.testing.assert_array_equal(found.unmatched, [160, 161])
+    np.testing.assert_array_equal(found.fitted, [160, 161])
     np.testing.assert_array_equal(found.kept, np.arange(160))
     assert found.count() == {
         "unknown_members": 0,
