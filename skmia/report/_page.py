@@ -146,7 +146,7 @@ def _describe_others(routes, rate):
     rows = [(route, route.find_best("tpr", rate)) for route in routes]
     shares = [(route, get_fpr(row)) for route, row in rows if row is not None]
     base, text = choose_base(rate), MISTAKEN
-    if len({round(base * share) for _, share in shares}) == 1:
+    if len({count_of(share, base) for _, share in shares}) == 1:
         words = [f"{text}{', in both' if len(shares) > 1 else ''}"]
     else:
         words = [f"{text} {MEANS[route.way]}" for route, _ in shares]
