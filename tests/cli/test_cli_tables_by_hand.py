@@ -430,7 +430,7 @@ TABLES = [
     (lambda: run_table(policy="house")[3], ["broken"]),
     (
         lambda: run_table(limits=[NS(text="a=1")])[2][1],
-        (_table.TABLE, "a=1", 0, "of results", None),
+        (_table.TABLE, "a=1", 0, "of results", None, False),
     ),
 ]
 
