@@ -65,17 +65,13 @@ class WeightlessRecords(NamedTuple):
 
     def describe(self):
         """Return a note on what was left out."""
-        n, m = len(self.fitted), self.n_nonmembers
-        have, were = zip(*(("has", "was") if k == 1 else ("have", "were") for k in (n, m)))
-        if not n:
-            return [
-                f"{m:,} of {self.sizes[1]:,} non-members {have[1]} a sample weight of 0 and "
-                f"{were[1]} left out, because no model is trained on such records."
-            ]
-        others = f", and so {were[1]} {m:,} non-member{'' if m == 1 else 's'} of weight 0"
+        counts = zip((len(self.fitted), self.n_nonmembers), self.sizes, ("members", "non-members"))
+        told = [f"{n:,} of {size:,} {name}" for n, size, name in counts if n]
+        is_one = len(self.fitted) + self.n_nonmembers == 1
+        have, were, them = ("has", "was", "it") if is_one else ("have", "were", "them")
         return [
-            f"{n:,} of {self.sizes[0]:,} members {have[0]} a sample weight of 0 and {were[0]} left "
-            f"out, because the model was not trained on them{others if m else ''}."
+            f"{' and '.join(told)} {have} a sample weight of 0 and {were} left out: no model is "
+            f"trained on {them}."
         ]
 
     def count(self):
