@@ -52,7 +52,7 @@ def count_of(share, base):
         return "0"
     if share < 1 and round(base * share) == base:
         return f"more than {base - 1:,}"
-    return f"{base * share:.0f}" if base * share >= 0.5 else "fewer than 1"
+    return f"{base * share:.0f}" if base * share > 0.5 else "fewer than 1"
 
 
 _WORDS = "no one two three four five six seven eight nine ten eleven twelve".split()

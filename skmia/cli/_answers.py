@@ -21,12 +21,18 @@ _PERCENT = 100.0
 # Numbers with more decimals than this do not change a sum by their rounding.
 _MOST_DECIMALS = 8
 
-# What stands before or behind the name of a class in the name of a column.
+# What stands before or behind the name of a class in the name of a column. Words of the first kind
+# say that the column holds its probabilities.
+_BEFORE, _BEHIND = (
+    "p|pr|prob|proba|probs|probability|score|scores",
+    "p|prob|proba|probability|score",
+)
+_GAP = r"(?:[ _.:=-]+|(?=[(\[]))"
 _AFFIX = re.compile(
-    r"^(?:p|pr|prob|proba|probs|probability|pred|prediction|score|scores|class|label|y|output)"
-    r"(?:[ _.:=-]+|(?=[(\[]))|[ _.:-]+(?:p|prob|proba|probability|score)$",
+    rf"^(?:{_BEFORE}|pred|prediction|class|label|y|output){_GAP}|[ _.:-]+(?:{_BEHIND})$",
     re.IGNORECASE,
 )
+_OF_PROBABILITIES = re.compile(rf"^(?:{_BEFORE}){_GAP}|[ _.:-]+(?:{_BEHIND})$", re.IGNORECASE)
 _BRACKETS = re.compile(r"^[(\[{](.*)[)\]}]$")
 _NUMBERED = re.compile(
     r"^(|unnamed: ?\d+|index|idx|row|row_?(id|number|index)|id|level_0|rownames)$"
@@ -264,12 +270,18 @@ def _read_single_column(arguments, column, labels, members):
             f"--classes: {path.name} has one column; --positive names the class whose probability "
             "it is"
         )
-    found = column.unique()
+    found, named = column.unique(), next(iter(_match_columns([column.name], texts)), None)
     pairs = match_labels(found, texts)
-    if pairs is not None and arguments.positive is None:
-        taken = column.map({label: labels[text] for label, text in pairs.items()})
-        return Outputs(np.array(taken.tolist()), np.array(list(labels.values())), kind="label"), []
     numbers = pd.to_numeric(column, errors="coerce").to_numpy(dtype=float)
+    if (
+        pairs is not None
+        and arguments.positive is None
+        and not _tells_class(column.name, numbers, named)
+    ):
+        taken = column.map(pairs)
+        _refuse_two_readings(path, column.name, numbers, taken, named, texts)
+        values = np.array(taken.map(labels).tolist())
+        return Outputs(values, np.array(list(labels.values())), kind="label"), []
     if not np.isfinite(numbers).all():
         if arguments.positive is not None:
             _read_finite_numbers(path, column)
@@ -278,9 +290,27 @@ def _read_single_column(arguments, column, labels, members):
             f"--answers: '{visible(unknown)}' in {path.name} is not a label of the table, which "
             f"has {show_labels(texts)}"
         )
-    named = _match_columns([column.name], texts)
-    positive = arguments.positive or (next(iter(named), None) if len(texts) == 2 else None)
+    positive = arguments.positive or (named if len(texts) == 2 else None)
     return _as_scores(path, numbers, positive, labels, members)
+
+
+def _tells_class(name, numbers, text):
+    """Whether a column is named as the probabilities of a class, and can be these."""
+    is_named = text is not None and _OF_PROBABILITIES.search(name.strip())
+    return bool(is_named) and ((numbers >= 0) & (numbers <= 1)).all()
+
+
+def _refuse_two_readings(path, name, numbers, taken, text, texts):
+    """Refuse labels in a column whose name, such as class_0, says that 1 stands for label 0."""
+    # The name alone is also that of a column without a name, the first of a table.
+    if text is None or len(texts) != 2 or match_labels([name], texts) is not None:
+        return
+    if np.isin(numbers, (0, 1)).all() and ((numbers == 1) != (taken == text)).any():
+        raise CommandError(
+            f"--answers: column {visible(repr(name))} of {path.name} may hold labels, or 1 where "
+            f"the model predicts {visible(repr(text))}: rename it for labels, or give --positive "
+            f"{shlex.quote(text)}"
+        )
 
 
 def _as_scores(path, numbers, positive, labels, members):

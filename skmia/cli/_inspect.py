@@ -12,6 +12,7 @@ from .._core.escaping import visible
 from .._core.records import Records
 from ..inspection import inspect_model, render_inspection
 from ._features_and_target import check_complete, check_option_column
+from ._labels import take_as_classes
 from ._model import OF_DAMAGE, load_model
 from ._model_input import as_model_input, know_columns
 from ._options import CommandError, is_of_strangers, tell
@@ -75,12 +76,14 @@ def _read_inspected_records(arguments, model):
         frame, notes = read_table(arguments.data, reading=reading, known=known)
     others = frame if arguments.target is None else frame.drop(columns=arguments.target)
     X, told = as_model_input(model, others, features, _MODEL)
-    y = None if arguments.target is None else _read_inspected_labels(frame, arguments, model)
-    return Records(X, y), [*notes, *told]
+    if arguments.target is None:
+        return Records(X), [*notes, *told]
+    y, said = _read_inspected_labels(frame, arguments, model)
+    return Records(X, y), [*notes, *told, *said]
 
 
 def _read_inspected_labels(frame, arguments, model):
-    """Return the target as the model knows it: numbers, or classes of the type of its own."""
+    """Return the target as the model knows it, with notes: numbers, or its classes by value."""
     column = frame[arguments.target]
     check_complete(column)
     is_text = not pd.api.types.is_numeric_dtype(column.dtype)
@@ -88,7 +91,10 @@ def _read_inspected_labels(frame, arguments, model):
         raise CommandError(
             f"--target: column {arguments.target!r} holds text, but a regression needs numbers"
         )
-    return column.astype(str).to_numpy(dtype=object) if is_text else column.to_numpy()
+    y = column.astype(str).to_numpy(dtype=object) if is_text else column.to_numpy()
+    classes = getattr(model, "classes_", None)
+    taken = take_as_classes(column.name, y, classes) if isinstance(classes, np.ndarray) else None
+    return (y, []) if taken is None else taken
 
 
 def _as_plain_value(value):

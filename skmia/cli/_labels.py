@@ -10,7 +10,6 @@ import pandas as pd
 
 from .._core.escaping import join_names, visible
 from .._core.label_maps import as_value, match_labels, try_maps
-from ..report import explain_refusal
 from ._options import CommandError
 
 _MOST_NAMED = 8
@@ -98,6 +97,19 @@ def map_labels(column, pairs, classes):
     return np.asarray(classes)[positions.to_numpy(dtype=int)]
 
 
+def take_as_classes(column, y, classes):
+    """Return the labels of a column as the classes that they are by value, with notes.
+
+    None if some are none.
+    """
+    pairs = match_labels(np.unique(y).tolist(), classes.tolist())
+    if pairs is None:
+        return None
+    if all(type(a) is type(b) and a == b for a, b in pairs.items()):
+        return y, []
+    return pd.Series(y).map(pairs).to_numpy().astype(classes.dtype), say_matched(column, pairs)
+
+
 def check_known_labels(arguments, y, victim, ask, membership):
     """Return labels as the classes that they are by value; refuse others, with the map if known.
 
@@ -106,13 +118,10 @@ def check_known_labels(arguments, y, victim, ask, membership):
     classes = victim.classes_
     if isinstance(classes, list):  # of several outputs, which the audit refuses
         return y, []
+    taken = take_as_classes(arguments.target, y, classes)
+    if taken is not None:
+        return taken
     labels = np.unique(y).tolist()
-    pairs = match_labels(labels, classes.tolist())
-    if pairs is not None and all(type(a) is type(b) and a == b for a, b in pairs.items()):
-        return y, []
-    if pairs is not None:
-        taken = pd.Series(y).map(pairs).to_numpy()
-        return taken.astype(classes.dtype), say_matched(arguments.target, pairs)
     few = _match_most(arguments, y, labels, classes, membership)
     if few is not None:
         return few
@@ -143,6 +152,8 @@ def _match_most(arguments, y, labels, classes, membership):
     known = np.isin(np.arange(len(labels)), [k for k, one in enumerate(labels) if one in pairs])
     known = known[np.unique(y, return_inverse=True)[1]]
     is_clear = len(set(pairs.values())) == len(pairs)
+    from ..report import explain_refusal  # an inspection does without the report of audits
+
     if not known.any() or not is_clear or explain_refusal(known, y, membership) is not None:
         return None
     if all(type(a) is type(b) and a == b for a, b in pairs.items()):

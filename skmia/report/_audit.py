@@ -57,7 +57,7 @@ def describe_circumstances(case, run, clock, n_before):
     if n_before is not None:
         sizes["n_queries"] = _count_service_queries(case.victim) - n_before
     if case.left_out is not None:
-        sizes["unknown_classes"] = case.left_out.count()
+        sizes |= case.left_out.counts
     return {
         "victim": _show_on_one_line(case.victim),
         "victim_name": _name_victim(case.victim),
@@ -248,7 +248,8 @@ def audit(
     and without a verdict, and says what cures it.
     Records with a label that the victim does not know are left out, counted in ``data`` and said in
     ``notes``, unless more than a tenth of a side has one and chance does not explain it. So are
-    then members of classes that no non-member has.
+    then members of classes that no non-member has, and records with a sample weight of 0, on which
+    the model was not trained.
     The audit also checks whether the numbers can be trusted: whether members and non-members come
     from one population, whether records have copies on the other side (with a warning above 10%),
     and whether the attacks do better than under permuted membership.
@@ -425,8 +426,10 @@ def audit(
             run = rank_attacks_on_models(case, repeat_attack(case, run, clock), clock)
             run = replace(run, file_scores=None if of_file is None else of_file.scores)
             findings = examine(case, run, clock)
-        ids = records.fields.get("record_id", records._list_positions())
-        ids = ids if case.left_out is None else ids[case.left_out.kept]
+        positions, names = records._list_positions(), records.fields.get("record_id")
+        if case.left_out is not None:
+            positions = case.left_out.kept
+            names = None if names is None else names[positions]
         return AuditReport(
             findings=findings,
             file=examine_audited_file(case, of_file, findings),
@@ -435,8 +438,10 @@ def audit(
             scores=NamedScores(run.scores),
             judged=run.judged,
             membership=case.membership,
-            record_ids=to_array(ids, "record_id"),
+            record_ids=positions if names is None else to_array(names, "record_id"),
+            positions=positions,
             people=case.people,
+            attacks="default" if case.are_default else case.attacks,
             **describe_circumstances(case, run, clock, n_before),
         )
 

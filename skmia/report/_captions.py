@@ -1,6 +1,6 @@
 """Captions of tables and pictures of an audit: page, text and Markdown print the same ones."""
 
-from .._core.text import choose_base, tell_condition
+from .._core.text import choose_base, count_of, tell_condition
 from ._evidence import get_fpr
 from ._measure import OVERALL
 
@@ -24,11 +24,11 @@ def caption_counts(routes, rate, parts=(WHOLE,)):
     parts: scope and group of the rows.
     """
     base = choose_base(rate)
-    found = [_count_mistaken(routes, rate, part) for part in parts]
-    measured = {n for counts in found for n in counts.values()}
+    found = [_find_mistaken(routes, rate, part) for part in parts]
+    measured = {count_of(share, base): share for shares in found for share in shares.values()}
     text = f"{RECOGNIZED.capitalize()} of {base:,}, "
     if len(measured) == 1:
-        return text + tell_condition(measured.pop() / base, base)
+        return text + tell_condition(*measured.values(), base)
     text += tell_condition(rate, base).replace("when ", "when at most ")
     each = count_mistaken(routes, rate)
     if len(set(each.values())) < 2:
@@ -37,11 +37,11 @@ def caption_counts(routes, rate, parts=(WHOLE,)):
 
 
 def count_mistaken(routes, rate):
-    """Return how many others are mistaken for members over all records, by route."""
-    return _count_mistaken(routes, rate, WHOLE)
+    """Return how many others are mistaken for members over all records, by route, in words."""
+    found = _find_mistaken(routes, rate, WHOLE)
+    return {way: count_of(share, choose_base(rate)) for way, share in found.items()}
 
 
-def _count_mistaken(routes, rate, part):
+def _find_mistaken(routes, rate, part):
     rows = {route.way: route.find_best("tpr", rate, *part) for route in routes}
-    base = choose_base(rate)
-    return {way: round(base * get_fpr(row)) for way, row in rows.items() if row is not None}
+    return {way: get_fpr(row) for way, row in rows.items() if row is not None}

@@ -19,12 +19,12 @@ from .._core.error_hints import with_advice
 from .._core.metric_inputs import check_confidence_level, check_fpr_resolution
 from .._core.needs import ACCESS
 from .._core.numbers import check_number, show
-from .._core.outputs import PREDICTIONS, Outputs
+from .._core.outputs import PREDICTIONS
 from .._core.progress import enter_stage
 from .._core.query import query, refuse_class, unwrap
 from .._core.randomness import check_random_state, isolated_randomness
 from .._core.records import Records, has_column, warn_of_rows
-from .._core.sample_weights import fit_weighted, mark_trained, weights_for
+from .._core.sample_weights import fit_weighted, weights_for
 from .._core.sklearn import (
     N_JOBS,
     HasMethods,
@@ -54,12 +54,12 @@ from ..victims import (
     why_no_densities,
     why_not_recovered,
 )
+from ._left_out import find_left_out
 from ._measure import list_subsets
 from ._permutations import count_permutations
 from ._pool_size import AUTO, SIZES
-from ._rows_used import describe_dropped_rows, describe_weightless_members
+from ._rows_used import describe_dropped_rows
 from ._shared_rows import refuse_shared_rows
-from ._unknown_labels import find_unknown_labels
 
 _STORED = (
     "The predictions stored with the records (field 'outputs') were attacked. The estimator, which "
@@ -369,6 +369,13 @@ def make_plan(attacks, request, records):
     return AttackPlan(possible, keeps, notes)
 
 
+def replace_idle_attacks(attacks, case):
+    """Return attacks of another case that can run on this one, and its own in place of others."""
+    offer = _make_offer(case.request)
+    able = {name: attack for name, attack in attacks.items() if why_not(attack, offer) is None}
+    return able if len(able) == len(attacks) else case.attacks | able
+
+
 def _make_offer(request):
     withheld, access = {}, {}
     if is_recipe(request.victim):
@@ -544,11 +551,11 @@ class Case:
         Whether the model knows the table, once that was asked.
     are_default : bool
         Whether the attacks are the default ones, which have to be worth their time.
-    left_out : UnknownLabels or None
-        Records whose labels the victim does not know, which the others do not hold any more.
+    left_out : LeftOut or None
+        Records of labels that the victim does not know and of weight 0, which the others do not
+        hold any more.
     unmatched : Records or None
-        Members with the victim's outputs that were left out with them, although it knows theirs,
-        or that have a sample weight of 0.
+        Members with the victim's outputs that were left out, although it knows their labels.
     """
 
     records: Any
@@ -583,7 +590,7 @@ class Case:
 
     @property
     def candidates(self) -> Records:
-        """The queried records, and behind them members that are left out and were trained on.
+        """The queried records, and behind them members that are left out and were given to fit.
 
         A file holds traces of them, which are not put down to other records.
         """
@@ -681,23 +688,13 @@ def open_case(
         victim, membership, notes = prepare_victim(victim, records, membership, *given)
         refuse_shared_rows(records, membership)
         queried, remarks = query_prepared(victim, records)
-        dropped = [
-            *describe_dropped_rows(victim, int(np.sum(membership))),
-            *describe_weightless_members(victim, records, membership),
-        ]
-        left_out, unmatched = _find_left_out(queried, membership), None
+        dropped = describe_dropped_rows(victim, int(np.sum(membership)))
+        left_out, fitted = find_left_out(victim, queried, membership), None
         if left_out is not None:
-            if len(left_out.unmatched):
-                unmatched = queried[left_out.unmatched].detached()
+            if len(left_out.fitted):
+                fitted = queried[left_out.fitted].detached()
             records, queried = (one[left_out.kept].detached() for one in (records, queried))
-            membership, remarks = membership[left_out.kept], [*remarks, *left_out.describe()]
-        recipe = unwrap(victim if pooling["estimator"] is None else pooling["estimator"])
-        if (trained := mark_trained(recipe, records)) is not None:
-            weightless = queried[membership & ~trained].detached()
-            unmatched = weightless if unmatched is None else Records.concat([unmatched, weightless])
-            remarks = [*remarks, _describe_weightless(membership, trained)]
-            records, queried = (one[trained].detached() for one in (records, queried))
-            membership = check_membership(membership[trained], len(records))
+            membership, remarks = membership[left_out.kept], [*remarks, *left_out.notes]
     subsets = list_subsets(records, group, classes=not is_regressor(unwrap(victim)))
     pooling |= {"shadow_seed": seeds["shadows"], "attack_seed": seeds["attacks"]}
     request = VictimRequest(victim, queried["outputs"], **pooling)
@@ -715,30 +712,10 @@ def open_case(
         controls=controls,
         file=file,
         left_out=left_out,
-        unmatched=unmatched,
+        unmatched=fitted,
         notes=[*notes, *remarks, *describe_held_back(victim), *dropped],
         are_default=isinstance(attacks, str),
     )
-
-
-def _describe_weightless(membership, trained):
-    sides = zip(("members", "non-members"), (membership, ~membership), strict=True)
-    told = [f"{(side & ~trained).sum():,} of {side.sum():,} {name}" for name, side in sides]
-    return (
-        f"{told[0]} and {told[1]} have a sample weight of 0 and were left out: no model is trained "
-        "on them."
-    )
-
-
-def _find_left_out(queried, membership):
-    """Return records whose labels the victim does not know, None if it knows all."""
-    outputs = queried["outputs"]
-    if getattr(outputs, "classes", None) is None:
-        return None
-    if not isinstance(outputs, Outputs):
-        outputs.label_index(queried.y)  # which refuses them
-        return None
-    return find_unknown_labels(outputs, queried.y, membership)
 
 
 def _check_pooling(*, shadows, checkpoint, time_budget, **settings):

@@ -36,6 +36,7 @@ from ._json_schema import (
     many,
     maybe,
 )
+from ._left_out import count_left_out
 from ._measure import (
     COLUMNS,
     OK,
@@ -88,7 +89,7 @@ def as_audit_document(report):
             **{name: getattr(report, name) for name in rest},
             "results": _list_result_rows(report.results),
             "curves": report._curves["service"],
-            "exposed": list_exposed(ranked, report.membership, report.record_ids, report.judged),
+            "exposed": list_exposed(ranked, *_name_records(report), report.judged),
             "file": _document_file(report),
             "level": as_plain_level(report.service.level),
             "page_level": report.level.name,
@@ -127,8 +128,12 @@ def _document_file(report):
         "permutation": _describe_permutation(file.permutation),
         "results": _list_result_rows(file.results),
         "curves": report._curves["file"],
-        "exposed": list_exposed(scores, report.membership, report.record_ids),
+        "exposed": list_exposed(scores, *_name_records(report)),
     }
+
+
+def _name_records(report):
+    return report.membership, report.record_ids, report.positions
 
 
 def _list_result_rows(frame):
@@ -283,7 +288,8 @@ def _list_wrong_file(document, whole, own):
         yield from _list_wrong_results(whole, own.results)
         yield from _list_wrong_permutation(own)
         yield from _list_wrong_curves(whole)
-    if any(row["position"] >= file["n_records"] for row in file["exposed"]):
+    n_given = file["n_records"] + count_left_out(document["data"])
+    if any(row["position"] >= n_given for row in file["exposed"]):
         yield "file.exposed has a position beyond all records"
     if file["obstacle"] is None:
         if any(one["part"] is None for one in file["ledger"]):
@@ -395,8 +401,9 @@ def _list_wrong_names(document, grounds):
     for name, attacks in named.items():
         if not attacks <= ran & set(grounds.asked):
             yield f"{name} names an attack that settings or results lack"
+    n_given = document["data"]["n_records"] + count_left_out(document["data"])
     for row in document["exposed"]:
-        if row["position"] >= document["data"]["n_records"]:
+        if row["position"] >= n_given:
             yield f"exposed has the position {row['position']}, beyond all records"
 
 

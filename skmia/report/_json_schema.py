@@ -132,7 +132,7 @@ def mapping(check_it, high=None):
 
 
 # Of services alone, and of documents of before.
-_MAY_LACK = {"n_queries", "unknown_classes", "unchanged", "identifiers", "group_by"}
+_MAY_LACK = {"n_queries", "unknown_classes", "weightless", "unchanged", "identifiers", "group_by"}
 _MAY_LACK |= {"told", "unit", "n_persons_real", "n_persons_holdout", "n_persons_shared"}
 
 
@@ -369,6 +369,7 @@ AUDIT = fields(
         unknown_classes=fields(
             **each("unknown_members unknown_nonmembers unmatched_members", count())
         ),
+        weightless=fields(**each("weightless_members weightless_nonmembers", count())),
     ),
     performance=fields(
         metric=word("accuracy", "confidence", "r2"), **each("members nonmembers gap", _NUMBER)

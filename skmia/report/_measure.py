@@ -100,7 +100,7 @@ def _number_names(records, field):
     missing = values.isna().to_numpy()
     if missing.all():
         raise ValueError(f"The field {field!r} has no value for any record.")
-    names = to_plain([MISSING if none else str(value) for value, none in zip(values, missing)])
+    names = to_plain([MISSING if none else _name(value) for value, none in zip(values, missing)])
     names, codes = np.unique(names, return_inverse=True)
     if len(names) > _MOST_GROUPS:
         raise ValueError(
@@ -108,6 +108,12 @@ def _number_names(records, field):
             "reported, so put the values into bands."
         )
     return names, codes
+
+
+def _name(value):
+    """Return a value as text: 1.0, as a column with missing values has it, is the group 1."""
+    is_whole = isinstance(value, float | np.floating) and value.is_integer()
+    return str(int(value)) if is_whole else str(value)
 
 
 def get_people(records, membership):
@@ -269,7 +275,7 @@ def list_judged(judged, attack, membership):
     return rows if sides.any() and not sides.all() else slice(0)
 
 
-def list_exposed(scores, membership, record_ids, judged=None):
+def list_exposed(scores, membership, record_ids, positions, judged=None):
     """List the members with the highest scores of the first attack, of those that it can judge."""
     if not scores:
         return []
@@ -283,7 +289,7 @@ def list_exposed(scores, membership, record_ids, judged=None):
     return [
         {
             "record": record_ids[row],
-            "position": int(row),
+            "position": int(positions[row]),
             "attack": attack,
             "score": values[row],
             "n_above": int(count),

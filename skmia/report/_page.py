@@ -19,6 +19,7 @@ from ._evidence import (
     get_highest,
     name_group,
 )
+from ._left_out import count_left_out
 from ._measure import INTERVAL, OK, OVERALL, TOO_FEW
 from ._pool_size import describe_growth
 from ._screen import MEANS, show_document
@@ -145,7 +146,7 @@ def _describe_others(routes, rate):
     rows = [(route, route.find_best("tpr", rate)) for route in routes]
     shares = [(route, get_fpr(row)) for route, row in rows if row is not None]
     base, text = choose_base(rate), MISTAKEN
-    if len({round(base * share) for _, share in shares}) == 1:
+    if len({count_of(share, base) for _, share in shares}) == 1:
         words = [f"{text}{', in both' if len(shares) > 1 else ''}"]
     else:
         words = [f"{text} {MEANS[route.way]}" for route, _ in shares]
@@ -369,7 +370,8 @@ def _list_other_groups(document, routes):
 
 def _list_exposed_records(document, values):
     """The most exposed records of each route that leaks, with their values if these are given."""
-    ways, n_records = {FILE: document["file"], SERVICE: document}, document["data"]["n_records"]
+    ways, data = {FILE: document["file"], SERVICE: document}, document["data"]
+    n_records = data["n_records"] + count_left_out(data)
     if values is not None and len(values) != n_records:
         raise ValueError(f"values needs a row for each of {n_records} records; got {len(values)}.")
     table = pd.DataFrame(values, index=range(n_records) if values is None else None).astype(str)
@@ -377,7 +379,7 @@ def _list_exposed_records(document, values):
         {
             "way": MEANS[way].capitalize(),
             "rows": found["exposed"],
-            "n_others": document["data"]["n_nonmembers"],
+            "n_others": data["n_nonmembers"],
             "sure": sum(row["n_above"] == 0 for row in found["exposed"]),
             "cells": table.iloc[[row["position"] for row in found["exposed"]]].to_numpy().tolist(),
         }

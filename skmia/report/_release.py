@@ -20,6 +20,7 @@ from .._core.query import query, unwrap
 from .._core.records import Records
 from .._core.types import PathLike
 from .._core.validation import check_records
+from ..base import parts_of
 from ..defenses import RoundingDefense, TopKDefense, strip_state
 from ..disclosure import (
     REFUSE,
@@ -44,14 +45,14 @@ from ..shadow import ShadowPool
 from ..synthetic import TableReport, excess_risk
 from ..victims import has_file, is_trainable
 from ._audit import OF_DATA, audit
-from ._case import LARGEST_OUTPUTS, check_pool_settings, open_case
+from ._case import LARGEST_OUTPUTS, check_pool_settings, open_case, replace_idle_attacks
 from ._checks_of_release import list_warnings
 from ._evidence import is_stopped, list_told, why_unlisted
 from ._file import attack_file, examine_audited_file
+from ._left_out import take_audited
 from ._measure import OK, OVERALL, list_rows
 from ._report import AuditReport
 from ._surrogate import describe_stand_in, why_no_reference, why_not_undecided
-from ._unknown_labels import take_audited
 from ._verdict import get_obstacle
 
 # Names of the numbers in policies, and how the numbers begin that each is the largest of.
@@ -367,8 +368,8 @@ def list_measurements(
     Returns
     -------
     measurements : list of Measurement
-        "auc" and, for each rate, "tpr_at_fpr_01" and so on, of all records and of each group. Of
-        a table, "singling_out", "linkability", "inference", "privacy_loss" and
+        "auc" and, for each rate below 1, "tpr_at_fpr_01" and so on, of all records and of each
+        group. Of a table, "singling_out", "linkability", "inference", "privacy_loss" and
         "exact_rare_copies".
 
     See Also
@@ -407,6 +408,8 @@ def _measure_largest(report, frames):
         rows = list_rows(frame)
         rows = [row for row in rows if row["status"] == OK and row["metric"] != "advantage"]
         for row in list_told(rows):
+            if row["max_fpr"] == 1:
+                continue  # where everything is called a member, no attack differs from another
             name = f"tpr_at_fpr_{row['max_fpr']:.10f}".rstrip("0").replace("0.", "", 1)
             name = "auc" if row["metric"] == "auc" else name
             group = "all" if row["scope"] == OVERALL else f"{row['scope']}={row['group']}"
@@ -511,7 +514,8 @@ def measure_conditions(
     conditions : list of Condition
         For :func:`recommend_release`. The cost is the mean share of the probability that a change
         moves between classes, and 1 more without the file. A condition under which the audit is
-        inconclusive is left out.
+        inconclusive is left out. ``adapted`` is false if an attack of the audit holds a victim, a
+        pool or stored answers of its own, which do not change with the answers.
 
     Raises
     ------
@@ -527,7 +531,9 @@ def measure_conditions(
     -----
     The shadow models of the audit are trained once more, and their answers are changed in the same
     way as the answers of the model: the attacker knows the condition. One training of shadow models
-    serves for all changes. Models without shadow models, or whose outputs for all shadow models
+    serves for all changes. Each condition is measured by the attacks of the audit; if one of them
+    cannot use the changed answers, such as RMIA labels, the default attacks on these join the
+    others. Models without shadow models, or whose outputs for all shadow models
     take more than a gigabyte, are only measured under conditions on the file.
 
     Examples
@@ -563,12 +569,12 @@ class _ReleaseCase(NamedTuple):
     policy: Policy
     decimals: int | None
 
-    def describe(self, name, way="service", **settings):
+    def describe(self, name, way="service", adapted=True, **settings):
         """Return a condition with the numbers of the audit and the structural checks under it."""
         report, model, records, policy, decimals = self
         structure = check_structure(report, model, records, policy, way, decimals)
         numbers = [*list_measurements(report, way), *measure_gap(structure)]
-        settings |= {"same_records": True, "adapted": True}
+        settings |= {"same_records": True, "adapted": adapted}
         return Condition(name, numbers, structure.checks, **settings)
 
 
@@ -591,13 +597,17 @@ def _measure_stripped(case):
 
 
 def _attack_file(case, model):
-    report, clock = case.report, PartClock()
-    # Those of an audit; no shadow model is trained.
+    clock = PartClock()
+    opened = _open_again(case.report, model, case.records, clock)
+    return examine_audited_file(opened, attack_file(opened, clock), case.report.findings)
+
+
+def _open_again(report, model, records, clock, **changes):
+    """Open the case of an audit with default attacks, for another model or other answers."""
     settings = {name: one.default for name, one in signature(audit).parameters.items()}
     settings = {name: settings[name] for name in settings if name not in OF_DATA}
-    settings |= _repeat_settings(report)
-    opened = open_case(model, case.records, report.membership, clock, **settings)
-    return examine_audited_file(opened, attack_file(opened, clock), report.findings)
+    settings |= _repeat_settings(report) | changes
+    return open_case(model, records, report.membership, clock, **settings)
 
 
 def _repeat_settings(report):
@@ -649,15 +659,39 @@ def _measure_change(case, recipe, name, apply, decimals, outputs, pool, release)
         store="signals" if changed.kind == "label" else "outputs",
     )
     records, settings = case.records.with_fields(outputs=changed), _repeat_settings(case.report)
-    membership = case.report.membership
-    found = audit(recipe, records, membership, shadows=theirs, file=False, **settings)
+    settings |= {"shadows": theirs, "file": False}
+    attacks = _choose_attacks_again(case.report, recipe, records, **settings)
+    settings["attacks"] = attacks
+    found = audit(recipe, records, case.report.membership, **settings)
     if found.evidence not in CONCLUSIVE:
         return None
     cost = _measure_cost(outputs, changed)
     if release == "file":
         cost, name = cost + _COST_OF_NO_FILE, f"{_AS_A_SERVICE}, {name}"
     under = case._replace(report=found, records=records, decimals=decimals)
-    return under.describe(name, cost=cost, release="service")
+    adapted = isinstance(attacks, str) or not any(map(_holds_answers, attacks.values()))
+    return under.describe(name, cost=cost, release="service", adapted=adapted)
+
+
+def _choose_attacks_again(report, recipe, records, **settings):
+    """Return the attacks of an audit on changed answers, which some may not be able to use."""
+    if isinstance(report.attacks, str):
+        return report.attacks
+    ran = {name: attack for name, attack in report.attacks.items() if name in report.scores}
+    case = _open_again(report, recipe, records, PartClock(), **settings)
+    return replace_idle_attacks(ran, case) if ran else "default"
+
+
+def _holds_answers(attack):
+    """Whether an attack brings answers that were not changed."""
+    for part in parts_of(attack):
+        held = part.get_params(deep=False)
+        if held.get("victim") is not None or held.get("shadows") is not None:
+            return True
+        tables = [value for value in held.values() if isinstance(value, Records)]
+        if any("outputs" in table.fields for table in tables):
+            return True
+    return False
 
 
 def _list_changes(outputs, recipe, decimals):

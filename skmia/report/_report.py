@@ -300,9 +300,11 @@ class AuditReport:
         Task of the victim.
     data : dict
         ``n_records``, ``n_members``, ``n_nonmembers``; of a service also ``n_queries``, the rows
-        that the audit asked it for; if there are any, ``left_out``, the numbers of records with
-        labels that the victim does not know (``unknown_members``, ``unknown_nonmembers``) and of
-        members of classes that no non-member has (``unmatched_members``).
+        that the audit asked it for; if records were left out, ``unknown_classes``, the numbers of
+        those with labels that the victim does not know (``unknown_members``,
+        ``unknown_nonmembers``) and of members of classes that no non-member has
+        (``unmatched_members``), and ``weightless``, the numbers of those with a sample weight of 0
+        (``weightless_members``, ``weightless_nonmembers``).
     performance : dict
         ``metric`` ("accuracy" or "r2"; "confidence", the mean probability of the label, if only its
         log odds are known), its value for ``members`` and ``nonmembers``, and their difference
@@ -362,6 +364,8 @@ class AuditReport:
         "stated", "not run", or "error" if the check itself failed) and a ``text``.
     settings : dict
         Parameters of the audit.
+    attacks : "default" or dict of str to attack
+        The attacks of the audit as they were given, unfitted.
     seeds : dict
         ``random_state`` as given, and the integers drawn from it.
     seconds, versions : dict
@@ -373,6 +377,8 @@ class AuditReport:
     record_ids : ndarray of shape (n,)
         Names of the records: their field ``record_id``, or their positions among all that were
         given.
+    positions : ndarray of shape (n,)
+        Positions of the records among all that were given, some of which may be left out.
     people : ndarray of shape (n,) or None
         Person of each record: their field ``group_by``.
     judged : dict of str to ndarray of shape (n,) or None
@@ -408,6 +414,7 @@ class AuditReport:
     judged: dict[str, np.ndarray | None]
     membership: np.ndarray
     record_ids: np.ndarray
+    positions: np.ndarray
     people: np.ndarray | None
     victim: str
     victim_name: str
@@ -424,6 +431,7 @@ class AuditReport:
     growth: dict | None = None
     recommendation: "Recommendation | None" = None
     reference: dict | None = None
+    attacks: Any = "default"
 
     @property
     def results(self) -> pd.DataFrame:
@@ -561,9 +569,10 @@ class AuditReport:
             File to which the page is also written, atomically and readable by its owner only.
         title : str, default=None
             Title of the page, after the level. If None, it names the model.
-        values : DataFrame of n rows, default=None
-            Values to show with the most exposed records. If None, only their names are shown,
-            because values may be personal data.
+        values : DataFrame, default=None
+            Values to show with the most exposed records, a row for each record that the audit was
+            given, also for those that it left out. If None, only the names of the records are
+            shown, because values may be personal data.
 
         Returns
         -------
@@ -575,7 +584,7 @@ class AuditReport:
         ImportError
             If jinja2 is not installed.
         ValueError
-            If `values` does not have one row for each record.
+            If `values` does not have one row for each record that was given.
         """
         return write_text(render_audit(as_audit_document(self), title, values), path)
 
@@ -658,7 +667,7 @@ class AuditReport:
         directory : str or path
             Folder, which is created if it does not exist. A name that ends in ``.html`` is the name
             of the page; the other files are in the same folder and share its name.
-        values : DataFrame of n rows, default=None
+        values : DataFrame, default=None
             As for :meth:`to_html`.
 
         Returns

@@ -1,4 +1,4 @@
-"""Training rows that a model was not trained on: its fit dropped them, or their weight is 0."""
+"""Rows that no model is trained on: its fit dropped them, or their weight is 0."""
 
 import re
 from typing import NamedTuple
@@ -55,16 +55,58 @@ def describe_dropped_rows(victim, n_members):
     ]
 
 
-def describe_weightless_members(victim, records, membership):
-    """Say how many of the members have a weight of 0 in training, if some have."""
+class WeightlessRecords(NamedTuple):
+    """Records of weight 0, on which no model is trained, and that equal no other of their side."""
+
+    kept: np.ndarray  # (n_kept,): places of the others
+    fitted: np.ndarray  # (n_members,): places of members among them
+    n_nonmembers: int
+    sizes: tuple  # members and non-members of the table
+
+    def describe(self):
+        """Return a note on what was left out."""
+        counts = zip((len(self.fitted), self.n_nonmembers), self.sizes, ("members", "non-members"))
+        told = [f"{n:,} of {size:,} {name}" for n, size, name in counts if n]
+        is_one = len(self.fitted) + self.n_nonmembers == 1
+        have, were, them = ("has", "was", "it") if is_one else ("have", "were", "them")
+        return [
+            f"{' and '.join(told)} {have} a sample weight of 0 and {were} left out: no model is "
+            f"trained on {them}."
+        ]
+
+    def count(self):
+        """Return the numbers for the document of an audit."""
+        return {
+            "weightless_members": len(self.fitted),
+            "weightless_nonmembers": self.n_nonmembers,
+        }
+
+
+def find_weightless(victim, records, membership, lost=slice(0)):
+    """Find the records of weight 0, or None if there are none or the model takes no weights.
+
+    lost: places of records that are left out anyway, and not counted again.
+    """
     weights = read_training_weights(victim, records)
-    n_weightless = 0 if weights is None else int((weights[np.asarray(membership) == 1] == 0).sum())
-    if not n_weightless:
-        return []
-    return [
-        f"{n_weightless:,} of {int(np.sum(membership)):,} members have a sample weight of 0. They "
-        "were not trained on, which makes the numbers lower: leave them out of the records."
-    ]
+    if weights is None or weights.all():
+        return None
+    trained, prints = np.ones(len(records), dtype=bool), records.fingerprint
+    for side, name in ((membership, "members"), (~membership, "non-members")):
+        if not weights[side].any():
+            raise ValueError(
+                f"All {name} have a sample weight of 0, and no model is trained on such records. "
+                "Give each record the weight that it has, or would have, in training."
+            )
+        trained[side] = np.isin(prints[side], prints[side & (weights > 0)])
+    trained[lost] = True
+    if trained.all():
+        return None
+    return WeightlessRecords(
+        np.flatnonzero(trained),
+        np.flatnonzero(~trained & membership),
+        int((~trained & ~membership).sum()),
+        (int(membership.sum()), int((~membership).sum())),
+    )
 
 
 def find_used_rows(model, n_rows):

@@ -336,7 +336,7 @@ def _tell_other(route, first, base):
         group, _ = find_worst_group([route])
         return f" {what} only **{name_group(group)}** is beyond chance."
     told = f" {what} it is {count_of(best['estimate'], base)} of {base:,}"
-    mistaken = [round(base * get_fpr(row)) for row in (first, best)]
+    mistaken = [count_of(get_fpr(row), base) for row in (first, best)]
     if mistaken[0] == mistaken[1]:
         return f"{told}."
     return f"{told}, {tell_condition(get_fpr(best), base)}."

@@ -224,8 +224,8 @@ def _tabulate_routes(routes, rate, level):
         if len(groups) > _MOST_GROUPS:
             lines.append(f"{'':11s}{len(groups) - _MOST_GROUPS} more groups: --verbose")
     mistaken = set() if rate is None else {*count_mistaken(routes, rate).values()}
-    count = f"{mistaken.pop():3}" if len(mistaken) == 1 else "  -"
-    lines.append(_lay_audit_row("guessing", "", count, "0.5", "none shown"))
+    count = mistaken.pop().replace("fewer than ", "<") if len(mistaken) == 1 else "-"
+    lines.append(_lay_audit_row("guessing", "", f"{count:>3}", "0.5", "none shown"))
     told = [] if rate is None else [caption_counts(routes, rate, dict.fromkeys(shown))]
     told.append(f"brackets: {caption_intervals(level)}")
     told = "; ".join(told)

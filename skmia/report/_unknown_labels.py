@@ -16,7 +16,7 @@ class UnknownLabels(NamedTuple):
     """How many records were left out because of their labels."""
 
     kept: np.ndarray  # (n_kept,): places of the others in the table of the user
-    unmatched: np.ndarray  # (n_unmatched,): places of members of classes that no non-member has
+    fitted: np.ndarray  # (n_fitted,): places of members of classes that no non-member has
     n_members: int  # whose label the model does not know
     n_nonmembers: int
     sizes: tuple  # members and non-members of the table
@@ -32,7 +32,7 @@ class UnknownLabels(NamedTuple):
             )
         if self.n_nonmembers:
             told.append(self._count(1))
-        n = len(self.unmatched)
+        n = len(self.fitted)
         if n:
             told[-1] = (
                 f"{told[-1][:-1]}, and so {'was' if n == 1 else 'were'} "
@@ -54,7 +54,7 @@ class UnknownLabels(NamedTuple):
         return {
             "unknown_members": self.n_members,
             "unknown_nonmembers": self.n_nonmembers,
-            "unmatched_members": len(self.unmatched),
+            "unmatched_members": len(self.fitted),
         }
 
 
@@ -105,7 +105,7 @@ def find_unknown_labels(outputs, y, membership):
         )
     return UnknownLabels(
         kept=np.flatnonzero(kept),
-        unmatched=np.flatnonzero(unmatched),
+        fitted=np.flatnonzero(unmatched),
         n_members=int((~known & membership).sum()),
         n_nonmembers=int((~known & ~membership).sum()),
         sizes=(int(membership.sum()), int((~membership).sum())),
@@ -126,11 +126,3 @@ def _refuse_unknown_labels(outputs, y, why):
 def _name_first(y, unknown):
     first = int(unknown.argmax())
     return f"first {visible(repr(y[first : first + 1].tolist()[0]))} at position {first}"
-
-
-def take_audited(report, records):
-    """Return the records that a report is about, of those that the audit was given."""
-    if len(records) == len(report.membership) or "unknown_classes" not in report.data:
-        return records
-    ids = np.asarray(records.fields.get("record_id", np.arange(len(records))))
-    return records[np.isin(ids, report.record_ids)]

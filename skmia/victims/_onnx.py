@@ -130,7 +130,25 @@ def _as_input_type(values, entry):
     if dtype is None:
         raise ValueError(f"Inputs of type {entry.type}, such as {entry.name}, are not supported.")
     values = np.asarray(values)
-    return values.astype(str).astype(object) if dtype is np.object_ else values.astype(dtype)
+    if dtype is np.object_:
+        return values.astype(str).astype(object)
+    if values.dtype.kind not in "biuf":
+        try:
+            values = values.astype(np.float64)  # also text of numbers
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"Input {entry.name!r} of the model takes numbers: {error}") from error
+    with np.errstate(invalid="ignore", over="ignore"):
+        cast = values.astype(dtype)
+    # Fractions of floats are rounded, and so are whole numbers in floats.
+    is_lost = (np.isinf(cast) & ~np.isinf(values)) if cast.dtype.kind == "f" else cast != values
+    if is_lost.any():
+        row, *column = np.argwhere(is_lost)[0].tolist()
+        where = f"row {row}" if is_lost[0].size == 1 else f"row {row}, column {column[0]}"
+        raise ValueError(
+            f"Input {entry.name!r} of the model has the type {entry.type}, which cannot hold "
+            f"{values[row, *column]} ({where})."
+        )
+    return cast
 
 
 class OnnxClassifier(ClassifierMixin, _OnnxModel):
@@ -139,7 +157,8 @@ class OnnxClassifier(ClassifierMixin, _OnnxModel):
     Attacks that ask a model for its answers take it as a victim. It cannot be trained, so shadow
     models need an estimator of their own, see the parameter ``estimator`` of
     :class:`~skmia.ShadowPool` and :func:`~skmia.audit`. The file holds no code; onnxruntime (extra
-    ``onnx``) computes the answers. A file whose numbers are in further files is refused.
+    ``onnx``) computes the answers. A file whose numbers are in further files is refused, and so are
+    rows with a number that the type of an input cannot hold, such as a missing one among int64.
 
     Parameters
     ----------

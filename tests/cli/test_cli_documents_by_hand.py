@@ -234,6 +234,7 @@ FRAME = pd.DataFrame(
 TWICE = FRAME.assign(v=FRAME["y"])
 NUMBERED = LogisticRegression().fit([[0.0], [1.0]], [0, 1])
 CLASSES = LogisticRegression().fit([[0.0], [1.0]], ["a", "b"])
+NUMBERED_AS_TEXT = LogisticRegression().fit([[0.0], [1.0]], ["0", "1"])
 
 
 def guess_target(victim=CLASSES, features=("x",), frame=FRAME, drop=(), **given):
@@ -421,7 +422,10 @@ def read_inspected(model=CLASSES, target=None, drop=(), same=True):
             np.zeros((4, len(features))),
             [*frame.columns],
         ),
-        "_read_inspected_labels": lambda frame, arguments, model: array([1, 2, 3, 4]),
+        "_read_inspected_labels": lambda frame, arguments, model: (
+            array([1, 2, 3, 4]),
+            ["by value"],
+        ),
     }
     with mock.patch.multiple(_inspect, **parts):
         arguments = NS(data="data", target=target, drop=[*drop])
@@ -437,7 +441,7 @@ def inspect_labels(values, model=CLASSES):
     call = lambda: _inspect._read_inspected_labels(  # noqa: E731
         pd.DataFrame({"t": values}), NS(target="t"), model
     )
-    return tell_refusal(call) or (call().tolist(), call().dtype.kind)
+    return tell_refusal(call) or (call()[0].tolist(), call()[0].dtype.kind, call()[1])
 
 
 RIDGE = Ridge().fit([[0.0], [1.0]], [0.0, 1.0])
@@ -445,7 +449,7 @@ INSPECTED = [
     (lambda: read_inspected(), (4, ["read 1", "x", "y", "z", "w"], [["x"]], [])),
     (
         lambda: read_inspected(target="y", drop=["z"]),
-        (2, ["read 1", "x", "z", "w"], [["x"]], [("y", "--target"), ("z", "--drop")]),
+        (2, ["read 1", "x", "z", "w", "by value"], [["x"]], [("y", "--target"), ("z", "--drop")]),
     ),
     (
         lambda: read_inspected(same=False)[1:3],
@@ -456,9 +460,13 @@ INSPECTED = [
         "--data needs --target for a regressor, whose file can hold values of its target",
     ),
     (lambda: read_inspected(RIDGE, target="x")[0], 3),
-    (lambda: inspect_labels(["a", "b"]), (["a", "b"], "O")),
-    (lambda: inspect_labels([1, 2]), ([1, 2], "i")),
-    (lambda: inspect_labels([0.5, 2.0], RIDGE), ([0.5, 2.0], "f")),
+    (lambda: inspect_labels(["a", "b"]), (["a", "b"], "O", [])),
+    (lambda: inspect_labels([1, 2]), ([1, 2], "i", [])),
+    (
+        lambda: inspect_labels([1, 0], NUMBERED_AS_TEXT),
+        (["1", "0"], "U", ["Labels of 't' are read by their values: 0 as '0' and 1 as '1'."]),
+    ),
+    (lambda: inspect_labels([0.5, 2.0], RIDGE), ([0.5, 2.0], "f", [])),
     (
         lambda: inspect_labels(["a", "b"], RIDGE),
         "--target: column 't' holds text, but a regression needs numbers",

@@ -150,6 +150,28 @@ def test_equations_of_trees_are_counted(run, people, data, tmp_path):
     assert "needs the labels" in " ".join(out.split())
 
 
+@pytest.mark.parametrize(
+    ("classes", "labels"),
+    [(["0", "1"], [0.0, 1.0]), ([0, 1], [False, True]), (["no", "yes"], ["No", "Yes"])],
+)
+def test_labels_are_matched_with_the_classes_by_their_values(
+    run, people, tmp_path, classes, labels
+):
+    model, ill = ExtraTreesClassifier(6, random_state=0), (people["ill"] == "yes").astype(int)
+    rows, number = people[["age", "height"]], ill.to_numpy()
+    path = save(model.fit(rows[:N], np.array(classes)[number[:N]]), tmp_path / "m.skops")
+    outs = []
+    for name, given in (("same", classes), ("others", labels)):
+        table = tmp_path / f"{name}.csv"
+        rows.assign(ill=np.array(given, dtype=object)[number]).to_csv(table, index=False)
+        code, out, err = run(path, "--data", table, "--target", "ill", "--json")
+        assert code == 0
+        outs.append(json.loads(out))
+    assert "Labels of 'ill' are read by their values: " in err
+    assert outs[0]["candidates"]["equations"]["n_rows"] == N
+    assert outs[0] == outs[1]
+
+
 def test_json_says_the_same(run, people, data, tmp_path):
     path = save(make_model(people, ExtraTreesClassifier(6, random_state=0)), tmp_path / "m.skops")
     code, out, _ = run(path, "--data", data, "--target", "ill", "--json")

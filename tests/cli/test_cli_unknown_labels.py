@@ -52,7 +52,8 @@ def test_a_model_and_tables_with_a_class_that_it_does_not_know(rare, tmp_path, r
         frame.to_csv(tmp_path / "all.csv", index=False)
         tables = [tmp_path / "all.csv", "--members", "trained"]
     out = tmp_path / "report"
-    code, text, err = run(tmp_path / "model.joblib", *tables, *QUICK, "--out", out)
+    show = ["--show-values", "--out", out]
+    code, text, err = run(tmp_path / "model.joblib", *tables, *QUICK, *show)
     assert (code, err) == (0, "")
     told = say_lost(rare)
     assert told in " ".join(text.split())
@@ -60,6 +61,7 @@ def test_a_model_and_tables_with_a_class_that_it_does_not_know(rare, tmp_path, r
     document = json.loads((out / "audit.json").read_text())
     assert document["data"]["unknown_classes"]["unknown_nonmembers"] == N_EACH
     assert any(told in note for note in document["notes"])
+    assert (out / "report.html").exists()
 
 
 @pytest.mark.usefixtures("one_attack")

@@ -248,6 +248,37 @@ def test_one_column_of_probabilities(tmp_path, monkeypatch, capsys, stopped, pos
     np.testing.assert_allclose(outputs.values, values, atol=1e-12)
 
 
+@pytest.mark.parametrize("name", ["proba_0", "P(0)", "0_probability", "prob False"])
+def test_certain_probabilities_are_not_read_as_labels(tmp_path, monkeypatch, stopped, name):
+    table, _, number, _ = make_problem([0, 1])
+    monkeypatch.chdir(tmp_path)
+    answers = pd.DataFrame({name: 1 - number})
+    outputs = ask_answers(stopped, tmp_path, table, answers)
+    assert outputs.kind == "proba" and outputs.classes.tolist() == [0, 1]
+    np.testing.assert_array_equal(outputs.values[:, 1], number)
+    every = ask_answers(stopped, tmp_path, table, answers * 0 + 1)
+    np.testing.assert_array_equal(every.values, np.tile([1, 0], (N, 1)))
+
+
+def test_a_column_of_labels_or_of_one_class_is_refused_if_the_two_differ(
+    tmp_path, monkeypatch, capsys, stopped
+):
+    table, _, number, _ = make_problem([0, 1])
+    monkeypatch.chdir(tmp_path)
+    assert ask_answers(stopped, tmp_path, table, pd.DataFrame({"class_0": 1 - number})) == 2
+    err = capsys.readouterr().err
+    told = "column 'class_0' of a.csv may hold labels, or 1 where the model predicts '0': rename it"
+    assert told in err and err.rstrip().endswith("--positive 0")
+    outputs = ask_answers(
+        stopped, tmp_path, table, pd.DataFrame({"class_0": 1 - number}), "--positive 0"
+    )
+    np.testing.assert_array_equal(outputs.values[:, 1], number)
+    for name in ("class_1", "0", "score"):  # the same either way, no name, and no class
+        outputs = ask_answers(stopped, tmp_path, table, pd.DataFrame({name: number}))
+        assert outputs.kind == "label"
+        np.testing.assert_array_equal(outputs.values, number)
+
+
 def test_columns_without_names(tmp_path, monkeypatch, capsys, stopped):
     table, _, _, values = make_problem(["no", "yes", "so so"])
     monkeypatch.chdir(tmp_path)

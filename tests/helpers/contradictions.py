@@ -160,7 +160,7 @@ def _show_count(share, base):
     """How a share of so many records may be told."""
     if share < 1 and round(base * share) == base:
         return f"more than {base - 1:,}"
-    if base * share < 0.5:
+    if base * share <= 0.5:
         return "0" if share == 0 else "fewer than 1"
     return f"{base * share:.0f}"
 

@@ -377,6 +377,7 @@ def _make_report(rng, frame, checks, file, parts, law):
         judged={},
         membership=np.arange(n_records) < whole.n_members,
         record_ids=np.arange(n_records),
+        positions=np.arange(n_records),
         people=None,
         victim="Model()",
         victim_name="LinearRegression" if numeric else str(rng.choice(_VICTIMS)),

@@ -24,6 +24,7 @@ from skmia.report import (
     _cost,
     _file,
     _file_attack,
+    _left_out,
     _page,
     _report,
     _run,
@@ -336,9 +337,10 @@ def describe_unknown(n_members=0, n_others=0, n_unmatched=0):
     return found.describe()
 
 
-def take_audited(n=4, n_audited=2, data=("unknown_classes",), **fields):
-    report = NS(membership=range(n_audited), data=data, record_ids=array([3, 8]))
-    return _unknown_labels.take_audited(report, Records(np.eye(n), np.arange(n), **fields)).y
+def take_audited(n=4, n_audited=2, n_left_out=2, **fields):
+    data = {"unknown_classes": {"a": n_left_out - 1}, "weightless": {"b": 1}} if n_left_out else {}
+    report = NS(membership=range(n_audited), data=data, positions=array([1, 3]))
+    return _left_out.take_audited(report, Records(np.eye(n), np.arange(n), **fields)).y
 
 
 KNOWN, LEFT = [*range(8)], "No class is left that both members and non-members have."
@@ -412,9 +414,11 @@ UNKNOWN = [
         ", and so were 1,200 members of ",
     ),
     # The records of a report are those that it names, where some were left out.
-    (lambda: take_audited(record_id=[1, 3, 8, 9]), [1, 2]),
-    (lambda: take_audited(), [3]),
-    (lambda: take_audited(data=()), [0, 1, 2, 3]),
+    (lambda: take_audited(), [1, 3]),
+    (lambda: take_audited(record_id=[7, 7, 8, 7]), [1, 3]),
+    (lambda: take_audited(n_left_out=0), [0, 1, 2, 3]),
+    (lambda: take_audited(n_left_out=3), [0, 1, 2, 3]),
+    (lambda: take_audited(n=2), [0, 1]),
     (lambda: take_audited(n_audited=4), [0, 1, 2, 3]),
 ]
 
@@ -619,7 +623,7 @@ def describe_audit(notes=(), pool=None, n_before=None, left_out=None, victim=Non
     case = NS(notes=["a\n  b"], victim=victim, membership=array([True, True, False]), level=0.9)
     case.request, case.records, case.seeds = request, NS(y=array([1.0, 2, 3])), {"s": 1}
     case.attacks, case.group, case.fprs, case.file = {"x": Ridge()}, "g", [0.1], False
-    case.left_out = left_out and NS(count=lambda: {"unknown_members": left_out})
+    case.left_out = left_out and NS(counts={"weightless": {"weightless_members": left_out}})
     run = NS(notes=["c"], attacks={}, pool=pool)
     return _audit.describe_circumstances(case, run, NS(read=lambda: {"total": 2.0}), n_before)
 
@@ -714,7 +718,7 @@ OF_AUDITS = [
     ),
     (lambda: describe_audit(victim=Ridge())["task"], "regression"),
     (lambda: describe_audit(n_before=4)["data"]["n_queries"], 5),
-    (lambda: describe_audit(left_out=6)["data"]["unknown_classes"], {"unknown_members": 6}),
+    (lambda: describe_audit(left_out=6)["data"]["weightless"], {"weightless_members": 6}),
     (lambda: describe_audit(pool=pool_of(7))["notes"], ["a b", "c", "of the pool"]),
     (
         lambda: describe_audit(pool=pool_of(7))["settings"],
@@ -1111,10 +1115,10 @@ def draw_seeds(random_state):
     return [*found], found["random_state"], [*found.values()][1:] == drawn
 
 
-def find_left_out(**given):
+def find_unknown_of(**given):
     outputs = NS(**given, label_index=mock.Mock())
-    with mock.patch.object(_case, "find_unknown_labels", lambda *given: "unknown"):
-        found = _case._find_left_out(FakeRecords(outputs), "members")
+    with mock.patch.object(_left_out, "find_unknown_labels", lambda *given: "unknown"):
+        found = _left_out._find_unknown(FakeRecords(outputs), "members")
     return found, outputs.label_index.called
 
 
@@ -1205,9 +1209,9 @@ GIVEN = [
         ),
     ),
     (lambda: draw_seeds(np.random.RandomState(4))[1:], (None, True)),
-    (lambda: find_left_out(), (None, False)),
-    (lambda: find_left_out(classes=None), (None, False)),
-    (lambda: find_left_out(classes=[0, 1]), (None, True)),
+    (lambda: find_unknown_of(), (None, False)),
+    (lambda: find_unknown_of(classes=None), (None, False)),
+    (lambda: find_unknown_of(classes=[0, 1]), (None, True)),
     (
         lambda: tell_refusal(lambda: _case.choose_attacks("all", None)),
         "attacks must be \"default\" or map names to unfitted attacks; got 'all'.",

@@ -6,16 +6,18 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from sklearn.ensemble import RandomForestClassifier
+from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LinearRegression
 from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
 from skmia import Records, ShadowPool, audit
-from skmia.attacks import LiRA
+from skmia.attacks import RMIA, LiRA, ThresholdAttack
 from skmia.disclosure import load_policy
-from skmia.report import measure_conditions, recommend_release
+from skmia.report import list_measurements, measure_conditions, recommend_release
 from skmia.report._document import check_document
 from skmia.report._page import render_audit
+from skmia.report._release import _holds_answers
 
 N = 300
 RNG = np.random.default_rng(0)
@@ -114,6 +116,45 @@ def test_nothing_helps_where_labels_leak():
     assert all("auc" in condition.reasons[0] for condition in found.tried)
     # A tree is certain of its answers, and rounding does not change them.
     assert [condition.cost for condition in conditions] == [0, 0, 0]
+
+
+def list_numbers(measurements):
+    return {(one.name, one.group): one.interval(0.95) for one in measurements if one.name != "gap"}
+
+
+def test_conditions_are_measured_by_the_attacks_of_the_audit():
+    tree = DecisionTreeClassifier(max_features=1, random_state=0)
+    attacks = {"RMIA": RMIA(), "pooled": LiRA(variance="pooled")}
+    settings = {"file": False, "attacks": attacks, "fprs": [1.0, 0.1], "shadows": 4}
+    report, conditions, _ = decide(tree, CLEAR, "service", **settings)
+    assert report.attacks.keys() == attacks.keys()
+    numbers = list_numbers(list_measurements(report))
+    assert {name for name, _ in numbers} == {"auc", "tpr_at_fpr_1"}
+    # A tree is certain of its answers, which no condition changes.
+    assert len(conditions) == 3 and all(condition.counts for condition in conditions)
+    assert all(list_numbers(condition.measurements) == numbers for condition in conditions)
+
+
+def test_the_default_attacks_stand_in_for_one_that_cannot_use_the_changed_answers():
+    tree = DecisionTreeClassifier(max_depth=4, random_state=0)
+    settings = {"file": False, "attacks": {"RMIA": RMIA()}, "shadows": 4}
+    report, conditions, _ = decide(tree, NOISY, "service", **settings)
+    assert [condition.name for condition in conditions] == CHANGED
+    assert all(condition.counts for condition in conditions)
+    auc = [list_numbers(one.measurements)["auc", "all"].estimate for one in conditions]
+    assert 0.55 < auc[2] < auc[0]  # labels of a tree of noisy labels leak less than its answers
+    assert report.settings["attacks"] == {"RMIA": "RMIA()"}
+
+
+def test_a_condition_does_not_count_if_an_attack_brings_answers_that_do_not_change():
+    own = ThresholdAttack(FrozenEstimator(DecisionTreeClassifier(max_depth=3).fit(X, CLEAR)))
+    settings = {"file": False, "attacks": {"LiRA": LiRA(), "own": own}, "shadows": 4}
+    _, conditions, _ = decide(LinearSVC(), CLEAR, "service", **settings)
+    assert [condition.adapted for condition in conditions] == [False]
+    records = Records(X, CLEAR)
+    assert _holds_answers(LiRA(shadows=4))
+    assert _holds_answers(RMIA(population=records.with_outputs(own.victim)))
+    assert not _holds_answers(RMIA(population=records))
 
 
 @pytest.mark.parametrize(

@@ -15,9 +15,10 @@ def test_records_that_an_attack_cannot_judge_are_in_no_curve():
     alone = {"a": scores[judged]}, membership[judged], 0.95
     assert compute_thin_curves(*part) == compute_thin_curves(*alone)
     ids = np.arange(200)
-    exposed = list_exposed({"a": spoiled}, membership, ids, {"a": judged})
-    again = list_exposed({"a": scores[judged]}, membership[judged], ids[judged])
+    exposed = list_exposed({"a": spoiled}, membership, ids, ids + 7, {"a": judged})
+    again = list_exposed({"a": scores[judged]}, membership[judged], ids[judged], ids[judged] + 7)
     assert [row["record"] for row in exposed] == [row["record"] for row in again]
+    assert all(row["position"] == row["record"] + 7 for row in exposed)
     assert [row["n_above"] for row in exposed] == [row["n_above"] for row in again]
     both = {"blind": np.zeros(200), "a": spoiled}
     everyone = np.ones(200, dtype=bool)

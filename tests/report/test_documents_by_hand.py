@@ -286,6 +286,10 @@ def wrong_permutation(*rows, is_error=False, **of):
         return [*_document._list_wrong_permutation(grounds)]
 
 
+NONE_LEFT_OUT = {"n_records": 11}
+LEFT_OUT = NONE_LEFT_OUT | {"unknown_classes": {"a": 2, "b": 1}}
+
+
 def wrong_names(missing=(), n_checks=None, rows=None, asked="a", exposed=(), **given):
     rows = results() if rows is None else rows
     checks = {name: 1 for name in _document._list_always() if name not in missing}
@@ -343,6 +347,10 @@ NUMBERS = [
     (lambda: wrong_names(person_level={"attack": "b"}), [f"person_level {LACK}"]),
     (lambda: wrong_names(exposed=[10]), []),
     (lambda: wrong_names(exposed=[3, 11]), ["exposed has the position 11, beyond all records"]),
+    (
+        lambda: wrong_names(exposed=[13, 14], data=LEFT_OUT),
+        ["exposed has the position 14, beyond all records"],
+    ),
     (lambda: wrong_curves(curve(), curve("b"), sizes=[8, 16]), []),
     (lambda: wrong_curves(curve(), curve()), ["curves must have each attack once"]),
     *(
@@ -359,11 +367,11 @@ NUMBERS = [
 # -- files, and tables
 
 
-def wrong_file(**given):
+def wrong_file(data=NONE_LEFT_OUT, **given):
     usual = {"n_records": 11, "reason": None, "results": [1], "permutation": {"a": 1}}
     usual |= {"exposed": [{"position": 10}], "obstacle": None, "expected_auc": 0.5}
     usual |= {"ledger": [{"part": "a"}]}
-    document = {"file": usual | given, "data": {"n_records": 11}}
+    document = {"file": usual | given, "data": data}
     parts = {
         "_list_wrong_results": lambda whole, results: [(whole, results)],
         "_list_wrong_permutation": lambda own: [own.results],
@@ -437,6 +445,11 @@ FILES = [
     (lambda: wrong_file(reason="odd", results=[], permutation=None), ([], False)),
     (
         lambda: wrong_file(exposed=[{"position": 3}, {"position": 11}])[0],
+        ["file.exposed has a position beyond all records"],
+    ),
+    (lambda: wrong_file(LEFT_OUT, exposed=[{"position": 13}])[0], []),
+    (
+        lambda: wrong_file(LEFT_OUT, exposed=[{"position": 14}])[0],
         ["file.exposed has a position beyond all records"],
     ),
     (

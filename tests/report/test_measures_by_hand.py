@@ -1094,7 +1094,7 @@ def exposed(judged=None, most=2):
     scores = {"a": array([5.0, 4.0, 1.0, 4.5, 4.0, 0.0]), "b": np.zeros(6)}
     judged = judged and {"a": array(judged, dtype=bool)}
     with mock.patch.object(_measure, "MOST_EXPOSED", most):
-        found = _measure.list_exposed(scores, np.arange(6) < 3, list("uvwxyz"), judged)
+        found = _measure.list_exposed(scores, np.arange(6) < 3, list("uvwxyz"), range(6), judged)
     return [tuple(one.values()) for one in found]
 
 
@@ -1147,7 +1147,7 @@ CURVES = [
     (lambda: exposed(), [("u", 0, "a", 5.0, 0), ("v", 1, "a", 4.0, 2)]),
     (lambda: [one[4] for one in exposed(most=9)], [0, 2, 2]),
     (lambda: exposed([0, 1, 1, 0, 1, 1]), [("v", 1, "a", 4.0, 1), ("w", 2, "a", 1.0, 1)]),
-    (lambda: _measure.list_exposed({}, None, None), []),
+    (lambda: _measure.list_exposed({}, None, None, None), []),
     (lambda: rank(), ["b", "c", "a"]),
     (lambda: rank({name: array(one, dtype=bool) for name, one in JUDGED.items()}), ["b", "a", "c"]),
     # Positions that a step keeps, as they are or as a mask; those of steps after one another.

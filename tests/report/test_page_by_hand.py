@@ -145,6 +145,8 @@ PANEL = [
             ("3", 3, 100, "others mistaken for members with the file", None),
         ],
     ),
+    (lambda: [one[0] for one in others(0.0, 0.004)], ["0", "< 1"]),
+    (lambda: [one[0] for one in others(0.003, 0.005)], ["< 1"]),
     (lambda: others(0.0021, 0.003, at=0.001)[0][:3], ("2", 0, 1000)),
     (lambda: others(None, None), []),
     (lambda: grid(row()), ("-", 0, None, f"{MEMBERS}: too few others")),

@@ -1,6 +1,10 @@
 """Training rows that fit left out are counted."""
 
+import json
+import re
+
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.base import BaseEstimator
 from sklearn.ensemble import BaggingClassifier, RandomForestClassifier, VotingClassifier
@@ -13,13 +17,19 @@ from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
 
 from skmia import Records, audit
-from skmia.attacks import ThresholdAttack
+from skmia.attacks import LiRA, ThresholdAttack
 from skmia.datasets import make_membership_problem
+from skmia.report import recommend_release
+from skmia.report._case import StoredAnswers
+from skmia.report._document import check_document
+from skmia.report._left_out import count_left_out, find_left_out
 from skmia.report._rows_used import (
+    WeightlessRecords,
     describe_dropped_rows,
-    describe_weightless_members,
     find_used_rows,
+    find_weightless,
 )
+from skmia.victims import CallableVictim
 
 RECORDS, MEMBERSHIP = make_membership_problem(200, random_state=0)
 X, Y = RECORDS.X[:100], RECORDS.y[:100]
@@ -158,23 +168,104 @@ def test_an_audit_says_it():
         random_state=0,
     )
     assert "25 of 100 training rows" in " ".join(report.notes)
-    assert "1 of 100 members have a sample weight of 0." in " ".join(report.notes)
+    assert "1 of 100 members has a sample weight of 0" in " ".join(report.notes)
     assert "25 of 100 training rows" in " ".join(report.summary().split())
 
 
+ROWS = Records(np.arange(8.0)[:, None] % 7, [0, 1, 0, 1, 0, 1, 0, 0])  # the last equals the first
+MARKS = np.array([1, 1, 1, 0, 0, 0, 0, 1], dtype=bool)
+WEIGHTED = [
+    (LogisticRegression(), [0, 0, 1, 0, 2, 1, 1, 0], ([2, 4, 5, 6], [0, 1, 7], 1, (4, 4))),
+    (make_pipeline(StandardScaler(), SVC()), [1, 0, 1, 2, 1, 1, 1, 0], ([0, 2, *range(3, 8)], [1])),
+    (LogisticRegression(), [1, 1, 1, 1, 1, 0, 1, 1], ([*range(5), 6, 7], [], 1)),
+    (StoredAnswers(), [1, 0, 1, 1, 1, 1, 1, 1], ([0, *range(2, 8)], [1], 0)),
+    (CallableVictim(len, [0, 1]), [1, 0, 1, 1, 1, 1, 1, 1], ([0, *range(2, 8)], [1], 0)),
+    (LogisticRegression(), [1, 1, 1, 0.5, 2, 1, 1, 0], None),
+    (KNeighborsClassifier(), [0, 0, 1, 0, 2, 1, 1, 1], None),
+    (LogisticRegression(), None, None),
+]
+
+
+@pytest.mark.parametrize(("model", "weights", "expected"), WEIGHTED)
+def test_records_of_weight_0_are_found_unless_an_equal_one_of_their_side_has_more(
+    model, weights, expected
+):
+    records = ROWS if weights is None else ROWS.with_fields(sample_weight=weights)
+    found = find_weightless(model, records, MARKS)
+    if expected is None:
+        assert found is None
+    else:
+        told = found.kept.tolist(), found.fitted.tolist(), *found[2:]
+        assert told[: len(expected)] == expected
+
+
+@pytest.mark.parametrize(("side", "name"), [(MARKS, "members"), (~MARKS, "non-members")])
+def test_a_side_of_weight_0_is_refused(side, name):
+    records = ROWS.with_fields(sample_weight=np.where(side, 0, 1))
+    with pytest.raises(ValueError, match=f"^All {name} have a sample weight of 0, and no model"):
+        find_weightless(LogisticRegression(), records, MARKS)
+
+
 @pytest.mark.parametrize(
-    ("model", "weights", "told"),
+    ("counts", "note"),
     [
-        (LogisticRegression(), [0, 0, 1, 0, 2], "2 of 3 members have a sample weight of 0"),
-        (make_pipeline(StandardScaler(), SVC()), [0, 0.5, 1, 0, 2], "1 of 3 members"),
-        (LogisticRegression(), [1, 1, 1, 0, 0], None),
-        (KNeighborsClassifier(), [0, 0, 1, 0, 2], None),
-        (LogisticRegression(), None, None),
+        ((1, 0), "1 of 1,000 members has a sample weight of 0 and was left out: .* trained on it."),
+        ((0, 1), "1 of 2,000 non-members has a sample weight of 0 and was left out: .* on it."),
+        (
+            (1000, 1),
+            "1,000 of 1,000 members and 1 of 2,000 non-members have a sample weight of 0 and were "
+            "left out: no model is trained on them.",
+        ),
     ],
 )
-def test_members_without_weight_are_told(model, weights, told):
-    fields = {} if weights is None else {"sample_weight": weights}
-    records = Records(np.zeros((5, 1)), [0, 1, 0, 1, 0], **fields)
-    notes = describe_weightless_members(model, records, np.array([1, 1, 1, 0, 0]))
-    assert len(notes) == (told is not None)
-    assert told is None or notes[0].startswith(told)
+def test_records_of_weight_0_are_told(counts, note):
+    n_members, n_others = counts
+    found = WeightlessRecords(None, range(n_members), n_others, (1000, 2000))
+    (told,) = found.describe()
+    assert re.fullmatch(note, told)
+    assert found.count() == {"weightless_members": n_members, "weightless_nonmembers": n_others}
+
+
+def test_members_of_weight_0_are_no_members_of_an_audit():
+    rows = MEMBERSHIP == 1
+    weights = np.where(np.arange(len(RECORDS)) % 3 == 0, 0.0, 1.0)
+    model = DecisionTreeClassifier(max_depth=6, random_state=0)
+    model.fit(RECORDS.X[rows], RECORDS.y[rows], sample_weight=weights[rows])
+    records, kept = RECORDS.with_fields(sample_weight=weights), weights > 0
+    settings = {"shadows": 4, "random_state": 0}
+    settings["attacks"] = {"loss": ThresholdAttack(), "LiRA": LiRA()}
+    report = audit(model, records, MEMBERSHIP, **settings)
+    same = audit(model, records[kept], MEMBERSHIP[kept], **settings)
+    pd.testing.assert_frame_equal(report.results, same.results)
+    assert report.performance == same.performance
+    assert [report.checks[name] for name in report.checks if name != "training rows"] == [
+        same.checks[name] for name in same.checks if name != "training rows"
+    ]
+    n, m = int((rows & ~kept).sum()), int((~rows & ~kept).sum())
+    counts = {"weightless_members": n, "weightless_nonmembers": m}
+    assert report.data == same.data | {"weightless": counts} and n and m
+    said = (
+        f"{n} of {rows.sum()} members and {m} of {(~rows).sum()} non-members have a sample weight"
+    )
+    assert said in " ".join(report.notes)
+    np.testing.assert_array_equal(report.positions, np.flatnonzero(kept))
+    # They are looked for in the file, which may count what it was given.
+    assert report.file.facts["outsiders"] == 0
+    assert report.checks["training rows"].status == "passed"
+    assert check_document(json.loads(report.to_json()))["data"] == report.data
+    found = recommend_release(report, model, records, policy="research")
+    assert found.limits == recommend_release(same, model, records[kept], policy="research").limits
+
+
+def test_a_class_is_lost_and_records_of_weight_0_are_left_out_at_once():
+    y = np.array([0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1] * 2)
+    inside = np.arange(24) < 12
+    y[23] = 2
+    weights = np.where(np.isin(np.arange(24), [3, 20, 23]), 0, 1)
+    records = Records(np.arange(24.0)[:, None], y, sample_weight=weights)
+    model = DecisionTreeClassifier().fit(records.X[:12], y[:12], weights[:12])
+    found = find_left_out(model, records.with_outputs(model), inside)
+    assert found.kept.tolist() == np.setdiff1d(np.arange(24), [3, 20, 23]).tolist()
+    assert found.fitted.tolist() == [3] and len(found.notes) == 2
+    assert count_left_out(found.counts) == 3  # the last record has both, and counts once
+    assert found.counts["weightless"] == {"weightless_members": 1, "weightless_nonmembers": 1}

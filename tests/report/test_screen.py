@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 
 from skmia._core.levels import Level
+from skmia._core.text import tell_condition
 from skmia.cli._gate import list_findings
 from skmia.cli._options import OptionError, parse_limit
 from skmia.report._captions import RANKED, WHOLE, caption_counts
@@ -203,6 +204,7 @@ def test_counts_do_not_round_to_all_or_nobody():
         "0",
     ]
     assert "more than 99 of 100 times" in tell(make_route("service", "severe", 0.997))
+    assert tell_condition(1 / 200, 100) == "when fewer than 1 of 100 others are mistaken for one"
 
 
 def test_what_is_not_beyond_chance_is_told_with_both_numbers():

@@ -182,6 +182,10 @@ ROWS = [
         " From the **model file**, it is 75 of 100, when 2 of 100 others are mistaken for one.",
     ),
     (
+        lambda: _screen._tell_other(route(rate(fpr=0.004)), rate(fpr=0.0), 100).partition(",")[2],
+        " it is 75 of 100, when fewer than 1 of 100 others are mistaken for one.",
+    ),
+    (
         lambda: [
             _screen._tell_other(one, rate(), 100)
             for one in (

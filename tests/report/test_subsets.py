@@ -32,6 +32,20 @@ def test_parts_are_all_records_then_fields_as_they_are_asked_for_then_classes():
     assert list_named(records) == found[:1]
 
 
+@pytest.mark.parametrize(
+    ("values", "names"),
+    [
+        (np.array([1, 1.0, 2.0, np.float32(2)], dtype=object), [("1", 2), ("2", 2)]),
+        ([1.0, 0.0, np.nan, 1.0], [("(missing)", 1), ("0", 1), ("1", 2)]),
+        ([0.5, 1.0, 1.0, np.inf], [("0.5", 1), ("1", 2), ("inf", 1)]),
+        (np.array([1, "1", "1.0", 2], dtype=object), [("1", 2), ("1.0", 1), ("2", 1)]),
+    ],
+)
+def test_equal_numbers_are_one_group_named_as_whole_ones(values, names):
+    records = make_records(4, [0, 1, 0, 1], a=values)
+    assert [(name, n) for scope, name, n in list_named(records, "a") if scope == "a"] == names
+
+
 @pytest.mark.parametrize(("n_classes", "n_listed"), [(1, 0), (2, 2), (20, 20), (21, 0)])
 def test_classes_are_listed_if_there_are_two_to_twenty(n_classes, n_listed):
     records = make_records(42, np.arange(42) % n_classes)

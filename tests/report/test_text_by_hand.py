@@ -364,6 +364,18 @@ ROWS = [
         "Members recognized of 100, when at most 1 of 100 others is mistaken for one (2 as a "
         "service and 1 as a file)",
     ),
+    (
+        lambda: _captions.caption_counts(
+            [route(rate(fpr=0.004)), route(rate(fpr=0.005), way=FILE)], 0.01
+        ),
+        "Members recognized of 100, when fewer than 1 of 100 others are mistaken for one",
+    ),
+    (
+        lambda: _captions.caption_counts(
+            [route(rate(fpr=0.004)), route(rate(fpr=0.0), way=FILE)], 0.01
+        )[-43:],
+        "(fewer than 1 as a service and 0 as a file)",
+    ),
     # What another doubling brings: at 8 models 3/16 of the last gain, at 16 .328 of it.
     (lambda: _pool_size.expect_gain(step(8, 0.16)), 0.03),
     (lambda: _pool_size.expect_gain(step(16, 0.32)), 0.105),

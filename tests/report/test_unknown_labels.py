@@ -1,6 +1,7 @@
 """Records of classes that the model does not know, in audits in Python."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.stats import binomtest
 from sklearn.base import clone
@@ -68,7 +69,17 @@ def test_positions_are_those_of_the_table(table, report):
     np.testing.assert_array_equal(report.membership, inside[report.record_ids])
     for row in as_audit_document(report)["exposed"]:
         assert inside[row["record"]] and not is_lost[row["record"]]
-        assert report.record_ids[row["position"]] == row["record"]
+        assert row["position"] == row["record"]
+
+
+def test_values_are_those_of_the_table_that_was_given(table, report):
+    pytest.importorskip("jinja2")
+    n = len(table[1])
+    page = report.to_html(values=pd.DataFrame({"number": [f"number {k}" for k in range(n)]}))
+    for row in as_audit_document(report)["exposed"]:
+        assert f"number {row['record']}<" in page
+    with pytest.raises(ValueError, match=f"a row for each of {n} records; got {n - 6}"):
+        report.to_html(values=pd.DataFrame({"number": range(n - 6)}))
 
 
 def test_names_of_records_are_kept(table):
@@ -110,8 +121,9 @@ def test_stored_answers_lack_a_class(table):
 def test_a_policy_takes_all_records(table, report):
     X, y, inside, _ = table
     model = GaussianNB().fit(X[inside], y[inside])
-    found = recommend_release(report, model, Records(X, y), policy="research")
-    assert found.policy.name == "research"
+    for fields in ({}, {"record_id": np.arange(len(y)) // 2}):  # names that records share
+        found = recommend_release(report, model, Records(X, y, **fields), policy="research")
+        assert found.policy.name == "research"
     with pytest.raises(ValueError, match="records must be the"):
         recommend_release(report, model, Records(X[:99], y[:99]), policy="research")
 
@@ -195,7 +207,7 @@ def test_members_of_classes_that_only_they_have_leave_as_well():
     inside[-4:] = [True, True, False, False]  # 3 is of members alone, and 4 of the others
     outputs = Outputs(np.full((len(y), 4), 0.25), classes=[0, 1, 2, 3])
     found = find_unknown_labels(outputs, y, inside)
-    np.testing.assert_array_equal(found.unmatched, [160, 161])
+    np.testing.assert_array_equal(found.fitted, [160, 161])
     np.testing.assert_array_equal(found.kept, np.arange(160))
     assert found.count() == {
         "unknown_members": 0,

@@ -2,6 +2,7 @@
 
 import pickle
 from functools import partial
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -19,6 +20,7 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from skmia import Records, audit
 from skmia.attacks import LiRA
 from skmia.victims import OnnxClassifier, OnnxRegressor, read_onnx_file
+from skmia.victims._onnx import _as_input_type
 
 skl2onnx = pytest.importorskip("skl2onnx")
 pytest.importorskip("onnxruntime")
@@ -140,6 +142,52 @@ def test_one_input_for_each_column(tmp_path):
         victim.predict_proba(frame[["age"]])
     with pytest.raises(ValueError, match="has a feature 'city', which X lacks"):
         victim.predict_proba(frame.rename(columns={"city": "town"}))
+
+
+def test_numbers_that_the_type_of_an_input_cannot_hold_are_refused(tmp_path):
+    whole = RNG.integers(18, 80, (60, 2))
+    model = Ridge().fit(whole, whole[:, 0])
+    victim = read_onnx_file(save(model, whole[:1], tmp_path / "m.onnx"))
+    np.testing.assert_allclose(victim.predict(whole.astype(float)), model.predict(whole), rtol=1e-4)
+    for value in (np.nan, 30.7, np.inf):
+        rows = whole.astype(float)
+        rows[3, 1] = value
+        told = rf"has the type tensor\(int64\), which cannot hold {value} \(row 3, column 1\)\."
+        with pytest.raises(ValueError, match=told):
+            victim.predict(rows)
+        with pytest.raises(ValueError, match=told):
+            victim.predict(rows.astype(object))
+
+
+@pytest.mark.parametrize(
+    ("kind", "values", "told"),
+    [
+        ("int32", [1, 2**31], r"cannot hold 2147483648 \(row 1\)"),
+        ("bool", [[True], [2]], r"cannot hold 2 \(row 1\)"),
+        ("bool", ["True", "False"], "takes numbers: could not convert string"),
+        ("int64", np.array([[1, None]], dtype=object), "cannot hold nan"),
+        ("float16", [1.0, 1e6], "cannot hold 1000000.0"),
+        ("float", [-1e300], "cannot hold -1e"),
+    ],
+)
+def test_each_type_refuses_what_it_cannot_hold(kind, values, told):
+    entry = SimpleNamespace(name="age", type=f"tensor({kind})")
+    with pytest.raises(ValueError, match=f"^Input 'age' of the model .*{told}"):
+        _as_input_type(values, entry)
+
+
+@pytest.mark.parametrize(
+    ("kind", "values"),
+    [
+        ("int64", ["30", "40"]),
+        ("int32", [30.0, -2.0]),
+        ("bool", np.array([[True, 0.0]], dtype=object)),
+        ("float", [0.1, np.nan, np.inf]),
+    ],
+)
+def test_each_type_takes_what_it_can_hold(kind, values):
+    found = _as_input_type(values, SimpleNamespace(name="age", type=f"tensor({kind})"))
+    np.testing.assert_allclose(found, np.asarray(values).astype(float), rtol=1e-6)
 
 
 def test_a_net_that_answers_with_logits(tmp_path):
