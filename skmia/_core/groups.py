@@ -113,8 +113,26 @@ def check_class_labels(classes):
     return labels
 
 
+def sum_by_group(values, codes, n_groups):
+    """Return the sum of each group, in double precision.
+
+    Values are added in their own order, not that of the records: groups of equal values tie.
+    """
+    values = np.asarray(values)
+    if values.dtype.kind == "f":  # sums of others are exact in any order
+        values = values.astype(np.float64, copy=False)
+        order = np.argsort(values)
+        values, codes = values[order], codes[order]
+    return np.bincount(codes, weights=values, minlength=n_groups)
+
+
 def mean_by_group(values, codes, n_groups):
-    """Return the mean of each group, NaN where it has no record."""
+    """Return the mean of each group, NaN where it has no record.
+
+    Groups of equal values tie, and so do groups of one value, of whatever sizes.
+    """
+    least = np.full(n_groups, np.inf)
+    np.minimum.at(least, codes, values)
     count = np.bincount(codes, minlength=n_groups)
-    total = np.bincount(codes, weights=values, minlength=n_groups)
-    return np.divide(total, count, out=np.full(n_groups, np.nan), where=count > 0)
+    above = sum_by_group(values - least[codes], codes, n_groups)
+    return np.divide(above, count, out=np.full(n_groups, np.nan), where=count > 0) + least

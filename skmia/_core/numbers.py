@@ -59,6 +59,19 @@ def to_array(values, name, must="be an array", dtype=None):
         raise ValueError(f"{name} must {must}; got {show(values)}.") from None
 
 
+def make_room(array, values):
+    """Return an array in its type, or in a wider one that does not cut values off as they are set.
+
+    Whole numbers would lose fractions and wrap around, and text would lose its end; floats round.
+    """
+    values = np.asarray(values)
+    if array.dtype.kind not in "biuU":
+        return array
+    with np.errstate(invalid="ignore"):
+        is_held = np.array_equal(values.astype(array.dtype), values)
+    return array if is_held else array.astype(np.result_type(array, values))
+
+
 def are_consecutive(numbers):
     """Return whether each of some whole numbers follows the one before."""
     span = len(numbers) - 1

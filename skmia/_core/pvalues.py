@@ -3,19 +3,36 @@
 import numpy as np
 from scipy.special import betaln, xlog1py, xlogy
 
+# Relative difference up to which a p-value is at its bound. P-values of ranks and permutations are
+# fractions, which may lie on a bound, and both are rounded some times, by 1.1e-16 each.
+_ROUNDED = 1e-12
+
+
+def is_significant(pvalue, alpha):
+    """Return whether a p-value is at most alpha; rounding does not decide if they are equal."""
+    return pvalue <= alpha * (1 + _ROUNDED)
+
 
 def adjust_pvalues(pvalues, method, alpha):
     """Decide which hypotheses are rejected, and adjust p-values for their number."""
     if method != "holm":
         from statsmodels.stats.multitest import multipletests
 
-        return multipletests(pvalues, alpha=alpha, method=method)[:2]
+        return multipletests(pvalues, alpha=alpha * (1 + _ROUNDED), method=method)[:2]
     # For Holm alone statsmodels calls gc.collect, a tenth of a second in a process with skmia.
     order = np.argsort(pvalues, kind="stable")
     steps = np.maximum.accumulate(pvalues[order] * np.arange(len(pvalues), 0, -1))
     adjusted = np.empty(len(pvalues))
     adjusted[order] = np.minimum(steps, 1)
-    return adjusted <= alpha, adjusted
+    return is_significant(adjusted, alpha), adjusted
+
+
+def count_least_rejected(n_hypotheses, smallest, alpha):
+    """Return the least number that a list of Benjamini and Hochberg has, if it has any.
+
+    The p-values are at least the smallest one.
+    """
+    return max(1, int(np.ceil(n_hypotheses * smallest / alpha * (1 - _ROUNDED))))
 
 
 def format_pvalue(pvalue, smallest, digits=2):

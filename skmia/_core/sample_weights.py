@@ -66,6 +66,30 @@ def weights_for(estimator, records):
     return None if weights is None or name_parameter(estimator) is None else weights
 
 
+def mark_trained(estimator, records):
+    """Return which records, or records that equal them, have a weight above 0; None for all.
+
+    The fit of the estimator does not train on the others, if it takes weights at all.
+    """
+    weights = weights_for(estimator, records)
+    if weights is None or (weights > 0).all():
+        return None
+    return np.isin(records.fingerprint, records.fingerprint[weights > 0])
+
+
+def find_given_weights(estimator, fit_params):
+    """Return the sample weights that parameters of fit give the model, or a last step, or None."""
+    name, owner = WEIGHTS, unwrap(estimator)
+    while name not in fit_params and (isinstance(owner, Pipeline) or hasattr(owner, "estimator")):
+        if isinstance(owner, Pipeline):
+            step, inner = owner.steps[-1]
+            name = f"{name.removesuffix(WEIGHTS)}{step}__{WEIGHTS}"
+        else:  # such as a search, which passes on what it is given
+            inner = owner.estimator
+        owner = unwrap(inner)
+    return fit_params.get(name)
+
+
 def fit_weighted(model, X, y, weights, fit_params=None):
     """Fit a model, with sample weights unless they are None, and with further parameters."""
     given = fit_params(X, y) if callable(fit_params) else fit_params or {}

@@ -7,7 +7,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted
 
-from .._core.groups import number_groups
+from .._core.groups import number_groups, sum_by_group
 from .._core.metric_inputs import check_option
 from .._core.numbers import show
 from .._core.outputs import Outputs
@@ -38,10 +38,7 @@ class NumberedPeople:
 
     def sum(self, values):
         """Add the values of each person's records, of shape (k, n), in double precision."""
-        return self._reduce(np.add, np.asarray(values, dtype=np.float64))
-
-    def _reduce(self, by, values):
-        return by.reduceat(values[:, self._order], self._starts, axis=1)
+        return np.array([sum_by_group(row, self.numbers, len(self.counts)) for row in values])
 
     def combine(self, scores, judged, how):
         """Combine scores, of shape (k, n), by the sum or the largest of the judged records.
@@ -50,7 +47,8 @@ class NumberedPeople:
         record of the person is judged.
         """
         if how == "max":
-            largest = self._reduce(np.maximum, np.where(judged, scores, -np.inf))
+            scores = np.where(judged, scores, -np.inf)[:, self._order]
+            largest = np.maximum.reduceat(scores, self._starts, axis=1)
             return np.where(np.isneginf(largest), np.nan, largest)
         total = self.sum(np.where(judged, scores, 0.0))
         return np.where(self.sum(judged[None]) > 0, total, np.nan)

@@ -23,7 +23,7 @@ from .._core.containers import (
 from .._core.copies import CopiesParameters, copy_unfitted
 from .._core.error_hints import with_advice
 from .._core.metric_inputs import check_record_weights
-from .._core.numbers import show, to_array
+from .._core.numbers import make_room, show, to_array
 from .._core.query import check_victim, query_victim
 from .._core.randomness import seed_estimator
 from .._core.records import Records
@@ -32,7 +32,7 @@ from .._core.threads import on_one_thread
 from .._core.transactions import TransactionMixin
 from .._core.types import ArrayLike, Seed
 from .._core.validation import check_features, check_records, refuse_nan, set_features
-from ..metrics import mean_interval, share_interval
+from ..metrics import paired_share_interval, share_interval
 from ..victims import open_white_box
 
 # A column with more distinct values is treated as a measurement, whose candidates must be given.
@@ -95,6 +95,9 @@ class SensitiveAttribute:
             else:
                 values, is_given = pd.unique(to_array(values, "values").ravel()), True
                 pd.Series(values.tolist(), dtype=column.dtype)
+                are_text = [{isinstance(cell, str) for cell in cells} for cells in (values, column)]
+                if are_text[0] ^ are_text[1] == {True, False}:
+                    raise TypeError
         except (TypeError, ValueError, OverflowError):
             raise ValueError(
                 f"Column {name!r} and values must hold values of one type, such as all text or all "
@@ -147,14 +150,18 @@ class SensitiveAttribute:
             for column, number in zip(self.columns, content, strict=True):
                 self._fill(completed, column, number)
         else:
+            if isinstance(completed, np.ndarray):
+                completed = make_room(completed, self.values)
             self._fill(completed, self.columns[0], value)
         return completed
 
     @staticmethod
     def _fill(X, column, value):
         if is_frame(X):
-            name, old = X.columns[column], X.iloc[:, column]
-            X[name] = pd.Series([value] * len(X), index=X.index, dtype=old.dtype, name=name)
+            name, kind = X.columns[column], X.dtypes.iloc[column]
+            if isinstance(kind, pd.CategoricalDtype) and value not in kind.categories:
+                kind = pd.CategoricalDtype([*kind.categories, value])
+            X[name] = pd.Series([value] * len(X), index=X.index, dtype=kind, name=name)
         else:
             X[:, column] = value
 
@@ -171,6 +178,14 @@ def _make_baseline():
         make_column_transformer((encoder, text), remainder="passthrough"),
         HistGradientBoostingClassifier(max_iter=50),
     )
+
+
+def _are_equal(guesses, truth):
+    """Return whether each guess is the true value, in the precision of the less precise one."""
+    if guesses.dtype.kind == truth.dtype.kind == "f":
+        narrow = min(guesses.dtype, truth.dtype, key=lambda kind: kind.itemsize)
+        guesses, truth = guesses.astype(narrow), truth.astype(narrow)
+    return np.asarray(guesses == truth, dtype=bool)
 
 
 class CandidateScores(TransactionMixin, CopiesParameters, ClassifierMixin, BaseEstimator, ABC):
@@ -220,7 +235,7 @@ class CandidateScores(TransactionMixin, CopiesParameters, ClassifierMixin, BaseE
                 f"y must hold one value for each of {len(guesses)} records; "
                 f"got an array of shape {truth.shape}."
             )
-        right = np.array([bool(one) for one in guesses == truth])
+        right = _are_equal(guesses, truth)
         if sample_weight is None:
             return float(right.mean())
         weights = check_record_weights(sample_weight, len(right))
@@ -360,6 +375,7 @@ class AttributeInferenceAttack(CandidateScores):
         seed_estimator(self.baseline_, np.random.SeedSequence(seed))
         # Positions of the values, because scikit-learn treats 0.5 as a measurement, not as a class.
         codes, self.baseline_values_ = pd.factorize(self._attribute.read(records.X), sort=True)
+        self._labels = pd.Index(pd.factorize(records.y, sort=True)[1])
         with with_advice(self.baseline_, records.X), on_one_thread(self.baseline is None):
             self.baseline_.fit(self._known_columns(records), codes)
         set_features(self, records)
@@ -370,7 +386,9 @@ class AttributeInferenceAttack(CandidateScores):
         if is_frame(rest):
             return rest.rename(columns=str).assign(**{"task label": records.y})
         rest = to_numpy(rest) if is_tensor(rest) else np.asarray(rest)
-        label = pd.factorize(records.y, sort=True)[0] if records.y.dtype.kind in "OU" else records.y
+        label = records.y
+        if label.dtype.kind in "OU":  # -1 for a label that fit was not given
+            label = self._labels.get_indexer(label)
         return pd.DataFrame(np.column_stack([rest, label])).rename(columns=str)
 
     def score_samples(self, X: Records) -> np.ndarray:
@@ -464,19 +482,19 @@ class AttributeInferenceAttack(CandidateScores):
         -------
         comparison : DataFrame of shape (3, 3)
             Rows ``attack``, ``baseline`` and ``difference``; columns ``accuracy``, ``low`` and
-            ``high``. Intervals are Clopper-Pearson; the difference has an interval of paired
-            proportions. Records are independent, or people are, if the records have the field
-            ``group_by``.
+            ``high``. Intervals are Clopper-Pearson; the difference has Tango's score interval for
+            paired proportions. Records are independent, or people are, if the records have the
+            field ``group_by``.
         """
         guesses, truth = self.predict(records), self._attribute.read(records.X)
-        right = guesses == truth
+        right = _are_equal(guesses, truth)
         with on_one_thread(self.baseline is None):
             codes = self.baseline_.predict(self._known_columns(records))
-        guessed = self.baseline_values_[codes] == truth
+        guessed = _are_equal(self.baseline_values_[codes], truth)
         people, level = records.fields.get("group_by"), {"confidence_level": confidence_level}
         rows = {
             "attack": share_interval(right, people, **level),
             "baseline": share_interval(guessed, people, **level),
-            "difference": mean_interval(right.astype(float) - guessed, people, **level),
+            "difference": paired_share_interval(right, guessed, people, **level),
         }
         return pd.DataFrame.from_dict(rows, orient="index", columns=["accuracy", "low", "high"])

@@ -505,7 +505,7 @@ class PoolAttack(BaseAttack):
             for _, scores, inside, judged in self.score_left_out(records, models)
         ]
         scores, inside = (np.concatenate(part) for part in zip(*rounds, strict=True))
-        return self._comparison._finish(scores), inside
+        return scores, inside
 
     def score_left_out(
         self, X: Records, models: ArrayLike
@@ -527,7 +527,8 @@ class PoolAttack(BaseAttack):
         rows : slice or ndarray of shape (n_rows,)
             Indices of the records.
         scores : ndarray of shape (n_chosen, n_rows)
-            Scores under each model that is treated as the victim.
+            Scores under each model that is treated as the victim, on the scale of
+            :meth:`score_samples`.
         inside : ndarray of shape (n_chosen, n_rows), dtype bool
             Training sets of these models.
         judged : ndarray of shape (n_chosen, n_rows), dtype bool
@@ -556,7 +557,7 @@ class PoolAttack(BaseAttack):
             judged = find_judged(reader, inside, n_in, models, others)
             scores = score_in_place(comparison, shadows, inside, models, others, judged)
             some |= judged.any()
-            yield rows, scores, inside[models], judged
+            yield rows, comparison._finish(scores), inside[models], judged
         if not some:
             place = " when another one is treated as the victim"
             raise TooFewModelsError(reader.say_too_few(len(records), place))

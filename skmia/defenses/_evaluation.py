@@ -16,7 +16,7 @@ from .._core.moments import compute_both_moments
 from .._core.numbers import MOST, check_number, show, to_array
 from .._core.randomness import check_random_state, isolated_randomness, seed_estimator
 from .._core.records import Records, has_column
-from .._core.sample_weights import fit_weighted, weights_for
+from .._core.sample_weights import fit_weighted, mark_trained, weights_for
 from .._core.targets import shape_targets
 from .._core.tasks import delayed
 from .._core.types import ArrayLike, Seed
@@ -131,7 +131,8 @@ def evaluate_defense(
     candidates : dict of str to classifier
         Unfitted classifiers by name: defenses, and the classifier without them.
     records : Records of n records
-        Labeled records; each model is trained on half of them.
+        Labeled records; each model is trained on half of them. Those whose ``sample_weight`` is 0
+        are left out.
     attack : LiRA, RMIA or CalibratedAttack, default=None
         Attack whose pool is replaced. If None, ``LiRA()`` is used.
     n_estimators : int, default=16
@@ -185,7 +186,9 @@ def evaluate_defense(
     _check_candidates(candidates, records, n_estimators, n_targets)
     attack = LiRA() if attack is None else attack
     settings = _choose_settings(candidates, attack)
-    measured = _as_mask(canaries, records)
+    measured, places = _as_mask(canaries, records), np.arange(len(records))
+    if (trained := mark_trained(DummyClassifier(), records)) is not None:
+        records, measured, places = records[trained], measured[trained], places[trained]
     seed = int(check_random_state(random_state).randint(np.iinfo(np.int32).max))
     # Training sets are the same as in any pool with this seed.
     draw = ShadowPool(DummyClassifier(), n_estimators, random_state=seed).fit(records)
@@ -202,7 +205,7 @@ def evaluate_defense(
             tables[name] = _attack_labels(candidate, design, seed, n_jobs)
             exposure[name] = np.full(len(records), np.nan)
     targets = pd.concat(tables, names=["candidate", "target"])
-    return DefenseEvaluation(targets, pd.DataFrame(exposure)[measured])
+    return DefenseEvaluation(targets, pd.DataFrame(exposure, places)[measured])
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from sklearn.utils import gen_batches
 from .._core.copies import copy_unfitted
 from .._core.matrix import check_feature_matrix
 from .._core.metric_inputs import check_confidence_level
-from .._core.numbers import to_array
+from .._core.numbers import make_room, to_array
 from .._core.progress import show_progress
 from .._core.randomness import isolated_randomness, seed_estimator, spawn_seeds
 from .._core.sklearn import N_JOBS, HasMethods, at_least, validate_arguments
@@ -192,6 +192,7 @@ def _play_side(game, inside, for_mechanism, for_attack, rng):
         population = population.without(target)
         check_enough(population, game.n_reference, game.n_samples)
     reference, rows = population.draw(game.n_reference, game.n_samples, rng)
+    rows = make_room(rows, target)  # also without it, so that a type tells nothing
     if inside:
         rows = np.array(rows)
         rows[rng.integers(game.n_samples)] = target

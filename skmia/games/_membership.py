@@ -26,7 +26,7 @@ from .._core.randomness import (
     spawn_seeds,
 )
 from .._core.records import Records, has_column
-from .._core.sample_weights import weights_for
+from .._core.sample_weights import mark_trained, weights_for
 from .._core.sklearn import N_JOBS, HasMethods, Interval, at_least, validate_arguments
 from .._core.splits import number_units
 from .._core.types import ArrayLike, Seed
@@ -60,6 +60,12 @@ class GameRounds(NamedTuple):
     def find(self, k, side):
         """Return the positions of the records of one side of a round, ascending."""
         return np.flatnonzero(self.sides[k] == 1 + _SIDES.index(side))
+
+    def spread(self, places):
+        """Return rounds of more records, of which those at some places are on a side."""
+        sides = np.zeros((len(self.sides), len(places)), np.int8)
+        sides[:, places] = self.sides
+        return self._replace(sides=sides)
 
 
 class MembershipGame(NamedTuple):
@@ -255,7 +261,8 @@ def membership_game(
         attack that lacks a population of non-members gets these records.
     X : Records of n records, or array-like of shape (n, ...)
         The population. Equal records, and records with one value of a field ``group_by``, are
-        assigned to the same set, as in a :class:`~skmia.ShadowPool`.
+        assigned to the same set, as in a :class:`~skmia.ShadowPool`. Records whose
+        ``sample_weight`` is 0 are in no set, if the estimator takes weights.
     y : array-like of shape (n,), default=None
         Task labels, if X holds features.
     groups : str, int or array-like of shape (n,), default=None
@@ -359,10 +366,13 @@ def membership_game(
     validate_arguments(_CONSTRAINTS, locals(), "membership_game")
     records = _check_game_records(X, y)
     names, group = _read_groups(groups, records)
-    sizes = _read_sizes(train_size, test_size, reference_size, len(records))
+    trained = mark_trained(unwrap(estimator), records)
+    played = records if trained is None else records[trained]
+    sizes = _read_sizes(train_size, test_size, reference_size, len(played))
     rounds = draw_rounds(
-        len(records), _number_game_units(records), sizes, spawn_seeds(random_state, n_rounds)
+        len(played), _number_game_units(played), sizes, spawn_seeds(random_state, n_rounds)
     )
+    rounds = rounds if trained is None else rounds.spread(trained)
     estimator, attack = _check_players(estimator, attack, effective_n_jobs(n_jobs) > 1)
     warn_of_weights(estimator, records, "victims")
     kept = {"keep_models": return_estimator, "keep_guesses": return_guesses}

@@ -18,7 +18,7 @@ from .._core.numbers import show
 from .._core.query import query_aligned, unwrap
 from .._core.randomness import isolated_randomness, spawn_seeds
 from .._core.records import Records, has_column
-from .._core.sample_weights import weights_for
+from .._core.sample_weights import mark_trained, weights_for
 from .._core.sklearn import N_JOBS, Interval, at_least, validate_arguments
 from .._core.splits import number_units
 from .._core.types import Seed
@@ -340,7 +340,8 @@ def unlearning_game(
         Generator. If ``train`` is a function, it gets and returns what ``train`` returns.
     records : Records of n records
         The population. Equal records, and records with one value of a field ``group_by``, are
-        forgotten together, as in a :class:`~skmia.ShadowPool`.
+        forgotten together, as in a :class:`~skmia.ShadowPool`. Records whose ``sample_weight`` is 0
+        are left out, if the estimator takes weights.
     forget : float, default=0.2
         Share of its training records that each model is to forget.
     n_estimators : int, default=64
@@ -418,6 +419,8 @@ def unlearning_game(
     level, max_fpr = check_confidence_level(confidence_level), check_rate(max_fpr, "max_fpr")
     check_records(records)
     attacks = check_attacks(attacks)
+    trained = mark_trained(unwrap(train), records) if hasattr(train, "fit") else None
+    records = records if trained is None else records[trained]
     way, estimator = check_players(train, unlearn, records, effective_n_jobs(n_jobs) > 1)
     warn_of_weights(estimator, records, "models")
     n_shadows = n_estimators if "ulira" in attacks else 0

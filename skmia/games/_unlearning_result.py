@@ -11,7 +11,7 @@ from .._core.escaping import SummaryMixin
 from .._core.metric_inputs import RATE_TOLERANCE
 from .._core.moments import SideMoments, compute_both_moments
 from .._core.normal_law import NormalLaw
-from .._core.pvalues import adjust_pvalues
+from .._core.pvalues import adjust_pvalues, is_significant
 from ..metrics import Interval, operating_point, placements
 
 NEVER, RETAINED, FORGOTTEN = 0, 1, 2
@@ -175,7 +175,7 @@ def tabulate_separations(separations, level, max_fpr):
     adjusted[headline] = adjust_pvalues(adjusted[headline], "holm", 1 - level)[1]
     table.insert(4, "pvalue_adjusted", adjusted)
     found = np.where(table["auc"] > 0.5, "leak", "reversed")
-    table["evidence"] = np.where(adjusted <= 1 - level, found, "none")
+    table["evidence"] = np.where(is_significant(adjusted, 1 - level), found, "none")
     return table
 
 
@@ -188,7 +188,7 @@ def check_controls(noop, retrain, level):
     table = pd.concat({"no-op": noop, "retraining": retrain}, names=["control", "attack"])
     headline = table.index.get_level_values("attack") != BOTH
     n_attacks = int(headline.sum()) // 2
-    is_sure = table["pvalue"] <= (1 - level) / np.where(headline, n_attacks, 1)
+    is_sure = is_significant(table["pvalue"], (1 - level) / np.where(headline, n_attacks, 1))
     is_retrained = table.index.get_level_values("control") == "retraining"
     found = is_sure & ((table["auc"] > 0.5) | is_retrained)
     return table.drop(columns=["pvalue_adjusted", "evidence"]).assign(found=found)

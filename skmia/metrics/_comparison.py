@@ -2,6 +2,7 @@
 
 import warnings
 from collections.abc import Sequence
+from fractions import Fraction
 from itertools import combinations
 from numbers import Real
 from typing import Any, Literal, NamedTuple, Self
@@ -24,7 +25,7 @@ from .._core.types import ArrayLike
 from ..exceptions import ResolutionWarning
 from ._intervals import FEW, join_variances, number_side_people, split_people
 from ._membership import tpr_at_fpr_score
-from ._ranks import placements
+from ._ranks import compute_auc, placements
 
 
 class PairedDifference(NamedTuple):
@@ -141,15 +142,15 @@ def paired_difference(
     rows = [
         [_measure_attack(truth, score, max_fpr) for score in scores] for truth, *scores in victims
     ]
-    first, second = np.array(rows).T
-    gaps = first - second
+    gaps = [one - other for one, other in rows]
     if groups is not None and len(victims) > 1:
         raise ValueError(
             f"groups must be None with several victims, whose spread includes how people differ; "
             f"got groups and {len(victims)} victims."
         )
     if len(victims) > 1:
-        error, freedom = gaps.std(ddof=1) / np.sqrt(len(gaps)), len(gaps) - 1
+        spread = np.std(np.array(gaps, float), ddof=1) if len(set(gaps)) > 1 else 0.0
+        error, freedom = spread / np.sqrt(len(gaps)), len(gaps) - 1
     elif max_fpr is None:
         error, freedom = _delong_error(*victims[0], groups)
     else:
@@ -157,7 +158,8 @@ def paired_difference(
             "the TPRs of two attacks are compared over at least two victims; got one. Set "
             "max_fpr=None to compare the AUCs."
         )
-    return _conclude(gaps.mean(), error, freedom, level, first, second)
+    estimate, numbers = float(sum(gaps) / len(gaps)), np.array(rows, dtype=np.float64)
+    return _conclude(estimate, error, freedom, level, *numbers.T)
 
 
 def _list_victims(y_true, *scores):
@@ -194,9 +196,13 @@ def _holds_vectors(values):
 
 
 def _measure_attack(membership, scores, max_fpr):
+    """Return the AUC, or the TPR, as a fraction, so that equal differences are equal."""
+    n_members = int(np.count_nonzero(membership))
     if max_fpr is None:
-        return placements(membership, scores)[0].mean()
-    return tpr_at_fpr_score(membership, scores, max_fpr=max_fpr, on_unresolvable="ignore")
+        n_pairs = n_members * (len(membership) - n_members)
+        return Fraction(round(compute_auc(membership, scores) * 2 * n_pairs), 2 * n_pairs)
+    tpr = tpr_at_fpr_score(membership, scores, max_fpr=max_fpr, on_unresolvable="ignore")
+    return Fraction(round(tpr * n_members), n_members)
 
 
 def _delong_error(membership, first, second, groups):
@@ -235,6 +241,25 @@ _CORRECTIONS = {
 }
 
 
+def _bound_rounding(*values):
+    """Return up to which difference values, and differences of them, are equal but for rounding.
+
+    Most are means. A mean of n terms that are added in pairs is off by eps / 2 * log2(n) at most,
+    and the comparison of two differences by four times as much: this suffices for 2**32 terms.
+    """
+    return 64 * np.finfo(float).eps * np.max(np.abs(values))
+
+
+def _number_ties(values, rounding):
+    """Number values in their order, with one number for those that are equal but for rounding."""
+    order = np.argsort(values, axis=-1)
+    ordered = np.take_along_axis(values, order, axis=-1)
+    numbers = np.zeros(values.shape, dtype=np.intp)
+    places = np.cumsum(np.diff(ordered, axis=-1) > rounding, axis=-1)
+    np.put_along_axis(numbers, order[..., 1:], places, axis=-1)
+    return numbers
+
+
 def _signed_rank_test(first, second):
     """Return the two-sided exact signed-rank test of Wilcoxon.
 
@@ -243,10 +268,11 @@ def _signed_rank_test(first, second):
     Zero differences are dropped and ties share their average rank. The distribution is computed for
     these ranks under all signs, because the tables for untied ranks do not hold.
     """
-    difference = first - second
-    difference = difference[difference != 0]
+    difference, rounding = first - second, _bound_rounding(first, second)
+    difference = difference[np.abs(difference) > rounding]
     # Average ranks are multiples of one half: doubled, they are positions in an array.
-    doubled = np.rint(2 * rankdata(np.abs(difference))).astype(int)
+    ranks = rankdata(_number_ties(np.abs(difference), rounding))
+    doubled = np.rint(2 * ranks).astype(int)
     probability = np.ones(1)
     for rank in doubled:
         either = np.zeros(len(probability) + rank)
@@ -275,7 +301,8 @@ class RankingTest(TransactionMixin, BaseEstimator):
     """Compare methods by their ranks over several scenarios.
 
     Each scenario (a victim, a data set) ranks the methods, 1 = best, with ties averaged. Friedman's
-    test checks whether the methods differ at all. Exact Wilcoxon signed-rank tests, corrected for
+    test checks whether the methods differ at all. Values, and differences of values, that are equal
+    up to the rounding of means tie. Exact Wilcoxon signed-rank tests, corrected for
     multiple testing, find the pairs that differ.
 
     Parameters
@@ -445,7 +472,8 @@ class RankingTest(TransactionMixin, BaseEstimator):
 
     def _rank(self, values):
         """Return the ranks of the methods in each scenario, 1 = best."""
-        return rankdata(-values if self.higher_is_better else values, axis=1)
+        values = -values if self.higher_is_better else values
+        return rankdata(_number_ties(values, _bound_rounding(values)), axis=1)
 
     def _compare_pairs(self, values, names):
         pairs = list(combinations(range(len(names)), 2))
@@ -471,11 +499,13 @@ class RankingTest(TransactionMixin, BaseEstimator):
 
     def _warn_if_unresolvable(self, n_pairs):
         smallest = 2.0 ** (1 - self.n_scenarios_)
-        if smallest > self.alpha / n_pairs:
+        every = np.full(n_pairs, smallest)  # as if all pairs differed in every scenario
+        significant, corrected = adjust_pvalues(every, self.correction, self.alpha)
+        if not significant.any():
             warnings.warn(
                 f"With {self.n_scenarios_} scenarios the smallest p-value of a pair is "
-                f"{smallest:.2g}, and the smallest of {n_pairs} pairs must be at most "
-                f"{self.alpha / n_pairs:.2g}: no pair can be significant; add scenarios.",
+                f"{smallest:.2g}, and {corrected.min():.2g} if corrected for the number of pairs, "
+                f"{n_pairs}: at alpha={self.alpha:g} no pair can be significant; add scenarios.",
                 ResolutionWarning,
                 stacklevel=5,
             )

@@ -456,16 +456,39 @@ def share_interval(hits, groups=None, *, confidence_level=0.95):
     return Interval(share, *map(float, beta_limits(share * size, size, tail)))
 
 
-def mean_interval(values, groups=None, *, confidence_level=0.95):
-    """Return the mean with a normal interval, or with Student's t distribution over people."""
+def paired_share_interval(hits, others, groups=None, *, confidence_level=0.95):
+    """Return how much larger the share of hits is than that of others, on the same records.
+
+    The limits are differences that Tango's score test does not reject, for an effective number of
+    records. Unlike normal ones, they stay in [-1, 1], and have a width if all pairs agree.
+
+    Tango, T. (1998). Equivalence test and confidence interval for the difference in proportions for
+    the paired-sample design. Statistics in Medicine 17.
+    """
     tail = (1 - check_confidence_level(confidence_level)) / 2
-    people = PeopleOfSide(number_side_people(groups, len(values)), len(values))
-    mean = float(np.mean(values))
-    if people.alone:
-        reach = -special.ndtri(tail) * np.std(values) / np.sqrt(len(values))
-    else:
-        reach = -special.stdtrit(people.freedom, tail) * people.mean_variance(values) ** 0.5
-    return Interval(mean, mean - float(reach), mean + float(reach))
+    hits, others = np.asarray(hits, dtype=float), np.asarray(others, dtype=float)
+    people, gaps = PeopleOfSide(number_side_people(groups, len(hits)), len(hits)), hits - others
+    size = EffectiveSizes(people.effective_size(gaps, gaps.var()), people.freedom).trusted(tail)
+    gap, apart = float(gaps.mean()), float(np.abs(gaps).mean())
+
+    def excess(value):
+        slope, constant = (2 - gap) * value - apart, (gap - apart) / 2 * value * (1 - value)
+        other_only = (max(slope**2 - 8 * constant, 0.0) ** 0.5 - slope) / 4
+        variance = (2 * other_only + value * (1 - value)) / size
+        return (gap - value) ** 2 - special.ndtri(tail) ** 2 * variance
+
+    return Interval(gap, _last_accepted(excess, gap, -1.0), _last_accepted(excess, gap, 1.0))
+
+
+def _last_accepted(excess, inside, outside):
+    """Return the last value on the way to `outside` whose excess is not positive, by bisection."""
+    for _ in range(60):
+        middle = (inside + outside) / 2
+        if excess(middle) > 0:
+            outside = middle
+        else:
+            inside = middle
+    return outside
 
 
 def rate_sequence(successes: int, trials: int, *, confidence_level: float = 0.95) -> Interval:

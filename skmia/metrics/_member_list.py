@@ -6,7 +6,7 @@ import numpy as np
 
 from .._core.metric_inputs import check_finite_vector
 from .._core.numbers import SMALLEST, check_number
-from .._core.pvalues import adjust_pvalues
+from .._core.pvalues import adjust_pvalues, count_least_rejected
 from .._core.types import ArrayLike
 
 
@@ -93,8 +93,7 @@ class MemberList:
     @property
     def least_entries(self) -> int:
         """Smallest number of entries that a list of so many records can have."""
-        smallest = len(self.pvalues) / (self.n_known + 1) / self.false_share
-        return max(1, int(np.ceil(smallest - 1e-9)))
+        return count_least_rejected(len(self.pvalues), 1 / (self.n_known + 1), self.false_share)
 
     def summary(self) -> str:
         """State how many records are listed and what is promised.

@@ -4,7 +4,7 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from .._core.groups import number_groups
+from .._core.groups import mean_by_group, number_groups, sum_by_group
 from .._core.metric_inputs import check_bits, check_option
 from .._core.numbers import show, to_array
 from .._core.types import ArrayLike
@@ -128,13 +128,13 @@ def score_people(
         combined = np.full((len(people), *scores.shape[1:]), -np.inf)
         np.maximum.at(combined, person, scores)
     else:
-        combined = np.zeros((len(people), *scores.shape[1:]))
-        with np.errstate(over="ignore"):
-            np.add.at(combined, person, scores)
+        add = sum_by_group if combine == "sum" else mean_by_group
+        columns = scores.reshape(len(scores), -1).T
+        with np.errstate(over="ignore", invalid="ignore"):
+            found = [add(column, person, len(people)) for column in columns]
+        combined = np.reshape(np.transpose(found), (len(people), *scores.shape[1:]))
         if not np.isfinite(combined).all():
             raise ValueError("Sums of y_score overflow; scale the scores, or combine by 'max'.")
-        if combine == "mean":
-            combined /= counts.reshape(-1, *(1,) * (scores.ndim - 1))
     return PeopleScores(people, combined, _read_membership(y_true, people, person), counts)
 
 

@@ -67,10 +67,17 @@ class LeakageScorer:
             judged = cross_fit(attack, records, membership == 1, seed=0)
         else:
             judged = judge_records(attack.fit(records), records)
+        known = judged.judged
+        for side, name in ((1, "members"), (0, "non-members")):
+            if not known[membership == side].any():
+                raise ValueError(
+                    f"{type(attack).__name__} can judge none of the {(membership == side).sum()} "
+                    f"{name}; if it has shadow models, it needs more of them."
+                )
         if self.metric == "advantage":
-            return -float(membership_advantage_score(membership, judged.guesses))
+            return -float(membership_advantage_score(membership[known], judged.guesses[known]))
         metric = roc_auc_score if self.metric == "auc" else self.metric
-        return -float(metric(membership, judged.scores))
+        return -float(metric(membership[known], judged.scores[known]))
 
     def _find_tested(self, tested):
         known = np.isin(tested.fingerprint, self.records.fingerprint)
@@ -187,8 +194,9 @@ def make_leakage_scorer(
     not trained on.
 
     A record of the test fold that equals one of the training fold counts as a member, since the
-    model was trained on its content. Records with a field ``group_by`` need folds that keep the
-    records of each value together, such as :class:`~sklearn.model_selection.GroupKFold`.
+    model was trained on its content. Records that the attack cannot judge are left out. Records
+    with a field ``group_by`` need folds that keep the records of each value together, such as
+    :class:`~sklearn.model_selection.GroupKFold`.
 
     Like every scorer, it returns higher values for better models: *minus* the leakage.
 

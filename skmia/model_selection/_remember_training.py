@@ -14,6 +14,7 @@ from .._core.copies import CopiesParameters, copy_unfitted
 from .._core.hashing import hash_records
 from .._core.records import as_labels
 from .._core.routing import make_router, route_params
+from .._core.sample_weights import find_given_weights
 from .._core.sklearn import HasMethods
 from .._core.transactions import TransactionMixin
 from .._core.types import ArrayLike, Rows
@@ -97,7 +98,7 @@ class RememberTraining(TransactionMixin, CopiesParameters, MetaEstimatorMixin, B
             Fitted estimator.
         """
         model, routed = copy_unfitted(self.estimator), route_params(self, "fit", fit_params)
-        rows = _list_trained_rows(model.fit, X, y, routed)
+        rows = _list_trained_rows(model, "fit", X, y, routed)
         self.estimator_ = model.fit(X, y, **routed)
         self.training_rows_ = rows
         return self
@@ -123,7 +124,7 @@ class RememberTraining(TransactionMixin, CopiesParameters, MetaEstimatorMixin, B
         known = "estimator_" in vars(self)
         model = self.estimator_ if known else copy_unfitted(self.estimator)
         routed = route_params(self, "partial_fit", fit_params)
-        rows = _list_trained_rows(model.partial_fit, X, y, routed)
+        rows = _list_trained_rows(model, "partial_fit", X, y, routed)
         self.estimator_ = model.partial_fit(X, y, **routed)
         self.training_rows_ = np.union1d(self.training_rows_, rows) if known else rows
         return self
@@ -146,16 +147,17 @@ class RememberTraining(TransactionMixin, CopiesParameters, MetaEstimatorMixin, B
         return deepcopy(get_tags(self.estimator))
 
 
-def _list_trained_rows(fit, X, y, fit_params):
-    """Return the fingerprints of the rows that a call of `fit` trains on, sorted."""
+def _list_trained_rows(model, method, X, y, fit_params):
+    """Return the fingerprints of the rows that a method of the model trains on, sorted."""
     try:
         rows = as_rows(X)
         labels = None if y is None or issparse(y) else as_labels(y, rows.shape[0])
         fingerprint = hash_records(rows, labels)
     except (TypeError, ValueError):
-        fit(X, y, **fit_params)  # what the estimator refuses as well, it names in its own words
+        # What the estimator refuses as well, it names in its own words.
+        getattr(model, method)(X, y, **fit_params)
         raise
-    weights = fit_params.get("sample_weight")
+    weights = find_given_weights(model, fit_params)
     if weights is not None and np.shape(weights) == fingerprint.shape:
         fingerprint = fingerprint[np.asarray(weights) != 0]
     return np.unique(fingerprint)

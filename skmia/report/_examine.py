@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from .._core.budget import is_of_memory
-from .._core.groups import number_groups
+from .._core.groups import mean_by_group, number_groups, sum_by_group
 from .._core.splits import number_units
 from ..base import get_neutral
 from ..disparity import DisparityTest, GroupGuesses, number_people
@@ -134,11 +134,11 @@ def measure_people(case, run):
         neutral = get_neutral(fitted)
         ways[attack] = MEAN if neutral is None else SUM
         rows = run.judged[attack]
-        away = np.where(rows, run.scores[attack] - (neutral or 0.0), 0.0)
-        n_judged = np.bincount(people.numbers, rows)
-        total = np.bincount(people.numbers, away)
-        combined = total if ways[attack] == SUM else total / np.maximum(n_judged, 1)
-        scores[attack] = combined[people.is_whole]
+        away, numbers = run.scores[attack][rows] - (neutral or 0.0), people.numbers[rows]
+        combine = sum_by_group if ways[attack] == SUM else mean_by_group
+        combined = combine(away, numbers, len(people.names))
+        n_judged = np.bincount(numbers, minlength=len(people.names))
+        scores[attack] = np.where(n_judged > 0, combined, 0.0)[people.is_whole]
         judged[attack] = (n_judged > 0)[people.is_whole]
     usable = [
         name for name in scores if people.inside[list_judged(judged, name, people.inside)].any()

@@ -67,6 +67,8 @@ class LabelLaw(NamedTuple):
 
 def name_kept(signals, temperatures, kind, has_outputs, model):
     """Name what a pool keeps of each model, in the terms of :class:`Needs.keeps`."""
+    further = [signal.temperature for signal in signals if isinstance(signal, ScaledLogit)]
+    temperatures = {*temperatures, *further}
     kept = {
         "auto" if temperature == 1 else ("auto", float(temperature)) for temperature in temperatures
     }
@@ -567,7 +569,7 @@ class PoolAnswers:
                 f"The shadow pool stores the temperatures ({stored}), not {temperature}; "
                 f"fit it with temperatures including {temperature}."
             )
-        place = self.temperatures.index(temperature)
+        place = self.stored.index(ScaledLogit(temperature))
         return SignalReading(place, None, self.stored[place])
 
     def _say_not_stored(self, wanted):

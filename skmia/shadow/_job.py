@@ -12,7 +12,7 @@ from .._core.outputs import ProbabilityResolution
 from .._core.query import CHUNK, check_tags, unwrap
 from .._core.randomness import draw_integers
 from .._core.records import Records, has_column
-from .._core.sample_weights import weights_for
+from .._core.sample_weights import mark_trained, weights_for
 from .._core.splits import BlockDraws, PairDraws, compute_strata
 from .._core.validation import check_records
 from .._training.frozen import make_recipe
@@ -321,10 +321,13 @@ class PackedSets:
 
 
 class DrawnSets:
-    """Training sets that are drawn when they are asked for, so that few are in memory at a time."""
+    """Training sets that are drawn when they are asked for, so that few are in memory at a time.
 
-    def __init__(self, draw, seeds, n_used):
-        self._draw, self._seeds, self._n_used = draw, seeds, n_used
+    trained of shape (n,) marks the records that models are trained on; None stands for all.
+    """
+
+    def __init__(self, draw, seeds, n_used, trained=None):
+        self._draw, self._seeds, self._n_used, self._trained = draw, seeds, n_used, trained
         self._last = None, None
 
     def __len__(self):
@@ -337,6 +340,7 @@ class DrawnSets:
             number, place = divmod(int(key), self._n_used)
             if self._last[0] != number:
                 sets = self._draw(self._seeds[number])[: self._n_used]
+                sets = sets if self._trained is None else [one & self._trained for one in sets]
                 self._last = number, PackedSets(sets)
             return self._last[1][place]
         return PackedSets([self[int(k)] for k in key])
@@ -411,8 +415,8 @@ def draw_entropy(random_state, checkpoint):
     return draw_integers(random_state)
 
 
-def draw_training_sets(pool, records, seeds):
-    """Draw the training set of each shadow model.
+def draw_training_sets(pool, estimator, records, seeds):
+    """Draw the training set of each shadow model, without records of weight 0.
 
     Return subsets of shape (n_estimators, n).
     """
@@ -420,7 +424,7 @@ def draw_training_sets(pool, records, seeds):
         n_samples = pool.max_samples
     else:
         n_samples = int(np.ceil(pool.max_samples * len(records)))
-    strata = compute_strata(records.y, is_classifier(unwrap(pool.estimator)))
+    strata = compute_strata(records.y, is_classifier(estimator))
     if pool.design == "balanced":
         if n_samples not in (len(records) // 2, (len(records) + 1) // 2):
             raise ValueError(
@@ -430,7 +434,8 @@ def draw_training_sets(pool, records, seeds):
         draw, n_used = BlockDraws(records, strata, BLOCK), BLOCK
     else:
         draw, n_used = PairDraws(records, strata, n_samples), 2 if pool.design == "paired" else 1
-    sets = DrawnSets(draw, seeds.spawn(pool.n_estimators // n_used), n_used)
+    trained = mark_trained(estimator, records)
+    sets = DrawnSets(draw, seeds.spawn(pool.n_estimators // n_used), n_used, trained)
     return sets if pool.on_disk else np.asarray(sets)
 
 
@@ -449,7 +454,7 @@ def make_job(pool, records, entropy):
             recipe.fit_params,
             has_column(records),
         ),
-        subsets=draw_training_sets(pool, records, seeds[0]),
+        subsets=draw_training_sets(pool, estimator, records, seeds[0]),
         seeds=seeds[1:],
         keep=make_keeper(pool),
         n_jobs=pool.n_jobs,

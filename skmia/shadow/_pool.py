@@ -199,7 +199,8 @@ class ShadowPool(
     Attributes
     ----------
     membership_ : ndarray of shape (n_estimators, n), dtype bool
-        Which records each model was trained on.
+        Which records each model was trained on: without those whose ``sample_weight`` is 0, if the
+        estimator takes weights.
     signals_ : ndarray of shape (n_signals, n_queries, n_estimators, n), dtype float32
         Values of the stored signals; infinite values are smoothed.
     stored_ : list of Signal

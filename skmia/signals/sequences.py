@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from .._core.numbers import SMALLEST, check_count, check_number, show
+from .._core.numbers import SMALLEST, check_count, check_number, make_room, show
 from .._core.query import query, query_victim
 from .._core.randomness import check_seed
 from .._core.records import Records
@@ -280,6 +280,7 @@ class Neighborhood(TokenRecordSignal):
         return mean_log_proba(outputs) - of_near.mean(axis=1)
 
     def _draw(self, row):
+        row = make_room(row, [self.n_tokens - 1])
         tokens = row[row != PAD].astype("<i8")
         digest = blake2b(tokens.tobytes(), digest_size=8).digest()
         rng = np.random.default_rng([self.random_state, int.from_bytes(digest, "little")])

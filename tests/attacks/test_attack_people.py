@@ -6,6 +6,7 @@ from scipy.stats import binom
 
 from skmia import Outputs, Records, ShadowPool
 from skmia.attacks import RMIA, LiRA, ThresholdAttack, attack_people, shadow_nonmember_scores
+from skmia.attacks._attack_people import NumberedPeople
 from skmia.metrics import auc_interval
 
 WAYS = [(LiRA, "sum"), (RMIA, "sum"), (LiRA, "standardized"), (RMIA, "max"), (LiRA, "likelihood")]
@@ -53,6 +54,14 @@ def test_sums_by_hand(kind):
         found.pvalues[:3],
         [(1 + (found.nonmember_scores >= s).sum()) / 641 for s in found.scores[:3]],
     )
+
+
+def test_sums_of_equal_scores_in_another_order_tie():
+    rng = np.random.default_rng(0)
+    scores = np.array([rng.permutation([0.1, 0.2, 0.3, 0.7, 0.9]) for _ in range(40)]).ravel()
+    people = NumberedPeople(np.arange(200) // 5)
+    (sums,) = people.combine(scores[None], np.ones(200, dtype=bool), "sum")
+    assert len(set(sums)) == 1
 
 
 @pytest.mark.parametrize("kind, combine", WAYS)

@@ -10,7 +10,8 @@ from sklearn.metrics import roc_auc_score
 from sklearn.svm import LinearSVC
 
 from skmia import Records, ShadowPool
-from skmia.attacks import RMIA
+from skmia.attacks import RMIA, attack_people, shadow_nonmember_scores
+from skmia.metrics import conformal_pvalues
 from skmia.shadow._stored import _estimate_margin_scale
 
 # Worlds in which the victim is wrong about every record.
@@ -165,6 +166,18 @@ def test_population_and_gamma_do_not_change_the_order(draw_world, gamma, n_popul
     assert (np.diff(scores[np.argsort(plain)]) > 0).all()
     assert 0 < scores.min() < scores.max() < 1
     assert roc_auc_score(world.membership, scores) == roc_auc_score(world.membership, plain)
+
+
+def test_population_does_not_change_what_shadow_models_say_about_the_victim(draw_world):
+    world = draw_world(n_records=60)
+    found = []
+    for population in (None, world.records[:25]):
+        attack = attack_on(world, population=population)
+        nulls = shadow_nonmember_scores(attack, world.records)
+        alone = conformal_pvalues(attack.score_samples(world.records), nulls)
+        found.append([alone, attack_people(attack, world.records, groups=np.arange(60)).pvalues])
+    np.testing.assert_array_equal(*found)
+    assert len(np.unique(found)) > 20
 
 
 def test_larger_gamma_beats_fewer(draw_world):

@@ -45,7 +45,6 @@ def score_pseudo(n_models, n_records, n_scores):
     attack = NS(
         pool_=NS(membership_=np.zeros((n_models, 2))),
         score_left_out=score_left_out,
-        _comparison=NS(_finish=lambda scores: -scores),
     )
     records = Records(np.arange(n_records)[:, None])
     found = _pool_attack.PoolAttack._score_pseudo(attack, records, n_scores)
@@ -131,7 +130,7 @@ ANSWERS = {
         (lambda: _pool_attack.count_pseudo_victims(500_000), 8),
         (
             lambda: score_pseudo(6, 2, 10),
-            ([0, 1, 2, 3, 5], 2, [-1.0, -2.0, -4.0, -6.0], [True, False, True, True]),
+            ([0, 1, 2, 3, 5], 2, [1.0, 2.0, 4.0, 6.0], [True, False, True, True]),
         ),
         (lambda: score_some(3, 2, 10), ([0, 1, 2], 2)),
         (lambda: score_some(9, 9, 8), ([0, 2, 5, 8], 8)),

@@ -135,6 +135,8 @@ ANSWERS = {
             lambda: groups.mean_by_group(array([1.0, 2.0, 6.0]), array([0, 2, 2]), 4),
             [1.0, nan, 4.0, nan],
         ),
+        (lambda: groups.mean_by_group(array([True, False]), array([0, 0]), 2), [0.5, nan]),
+        (lambda: groups.sum_by_group(array([2**53, 1, 1]), array([1, 1, 0]), 3), [1, 2**53, 0]),
         (lambda: groups._as_names(array([1.5, 2.5], dtype=np.float16)).dtype.str, "<f8"),
         (lambda: groups._as_names(array([1.5, 2.5], dtype=np.float32)).dtype.str, "<f4"),
         (lambda: groups._as_names(array([1.5, 2.5], dtype=np.longdouble)).dtype.str, "<f8"),

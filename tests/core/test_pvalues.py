@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from statsmodels.stats.multitest import multipletests
 
-from skmia._core.pvalues import adjust_pvalues, format_pvalue
+from skmia._core.pvalues import adjust_pvalues, format_pvalue, is_significant
 
 
 @pytest.mark.parametrize(
@@ -35,6 +35,25 @@ def test_adjusted_pvalues_are_those_of_statsmodels(method, n_values):
     expected = multipletests(pvalues, alpha=0.05, method=method)
     np.testing.assert_array_equal(reject, expected[0])
     np.testing.assert_allclose(adjusted, expected[1], rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    "pvalues, method, alpha, n_rejected",
+    [
+        ([1 / 150] * 10 + [1.0] * 5, "fdr_bh", 0.01, 10),
+        ([1 / 150] * 9 + [1.0] * 6, "fdr_bh", 0.01, 0),
+        ([0.7 / 7] * 7, "bonferroni", 0.7, 7),
+        ([0.7 / 7] * 7, "holm", 0.7, 7),
+        ([0.0501 / 3] * 3, "holm", 0.05, 0),
+    ],
+)
+def test_rounding_does_not_decide_at_the_bound(pvalues, method, alpha, n_rejected):
+    assert adjust_pvalues(np.array(pvalues), method, alpha)[0].sum() == n_rejected
+
+
+def test_pvalue_of_a_tenth_is_significant_at_the_level_of_nine_tenths():
+    assert 0.1 > 1 - 0.9
+    assert is_significant(0.1, 1 - 0.9) and not is_significant(0.1 + 1e-9, 1 - 0.9)
 
 
 def test_holm_does_not_search_for_garbage(monkeypatch):

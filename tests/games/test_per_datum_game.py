@@ -91,6 +91,18 @@ def test_one_row_is_replaced_and_the_number_of_rows_stays():
     assert (game["scores_in"] == 7).all() and (game["scores_out"] == 7).all()
 
 
+@pytest.mark.parametrize("is_table", [True, False])
+def test_a_target_with_fractions_is_not_cut_off_among_whole_numbers(is_table):
+    def zeros(n, rng):
+        return np.zeros((n, 2), dtype=np.int64)
+
+    X = zeros(20, None) if is_table else zeros
+    game = per_datum_game(
+        FirstColumn(), Identity(), [0.75, 0], X, n_samples=5, reference_size=5, n_rounds=2
+    )
+    assert (game["scores_in"] == 0.75).all() and (game["scores_out"] == 0).all()
+
+
 PLAYED = {
     "plain": (EmpiricalMean(), {}),
     "noisy": (NoisyMean(1.0), {"noise_scale": 1.0}),

@@ -31,6 +31,18 @@ def test_a_list_says_how_many_known_nonmembers_it_needs():
     assert "more known non-members" in list_members(scores, [0.0]).summary()
 
 
+@pytest.mark.parametrize(
+    "n, n_known, false_share, least", [(15, 149, 0.01, 10), (8, 99, 0.01, 8), (15, 149, 0.1, 1)]
+)
+def test_a_list_of_as_few_entries_as_it_can_have_is_found(n, n_known, false_share, least):
+    # In doubles 1 / 150 is above 0.01 * 10 / 15.
+    scores = np.where(np.arange(n) < least, 5.0, -5.0)
+    found = list_members(scores, np.zeros(n_known), false_share=false_share)
+    assert found.least_entries == len(found.positions) == least
+    fewer = np.where(np.arange(n) < least - 1, 5.0, -5.0)
+    assert not len(list_members(fewer, np.zeros(n_known), false_share=false_share).positions)
+
+
 @pytest.mark.parametrize("n_members", [0, 30])
 def test_lists_keep_their_share_of_false_entries(n_members):
     rng, n_lists, n, false_share = np.random.default_rng(0), 300, 100, 0.2

@@ -132,6 +132,27 @@ def test_differences_without_a_spread_prove_nothing():
     assert (got.estimate, got.low, got.high, got.pvalue) == (1, -1, 1, 1)
 
 
+@pytest.mark.parametrize("max_fpr", [None, 0.0])
+@pytest.mark.parametrize("found", [[(7, 6), (8, 7)], [(7, 6), (8, 7), (9, 8)]])
+def test_differences_that_are_equal_but_for_rounding_have_no_spread(found, max_fpr):
+    # Of 10 members each attack ranks so many above all non-members, and the others below.
+    scores = [[2.0] * n + [0.0] * (10 - n) + [1.0] * 10 for pair in found for n in pair]
+    membership = [1] * 10 + [0] * 10
+    got = paired_difference([membership] * len(found), scores[::2], scores[1::2], max_fpr=max_fpr)
+    assert len(set(got.first - got.second)) > 1
+    assert (got.estimate, got.low, got.high, got.pvalue) == (0.1, -1, 1, 1)
+
+
+def test_attacks_of_one_auc_differ_by_nothing():
+    # In each of three victims the first attack errs about other records than the second one.
+    membership = np.repeat([1, 0], [15, 17])
+    rng = np.random.default_rng(1)
+    first = np.append(np.arange(15) * 1.1, np.arange(17))
+    second = [np.append(rng.permutation(first[:15]), first[15:]) for _ in range(3)]
+    got = paired_difference([membership] * 3, [first] * 3, second)
+    assert (got.estimate, got.low, got.high, got.pvalue) == (0, 0, 0, 1)
+
+
 @pytest.mark.parametrize(
     "arguments, message",
     [

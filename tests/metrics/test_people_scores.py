@@ -27,6 +27,24 @@ def test_scores_by_hand(combine, expected):
     assert both.membership is None and both.scores[:, 0].tolist() == expected
 
 
+@pytest.mark.parametrize("combine", ["sum", "mean"])
+def test_people_with_equal_scores_in_another_order_tie(combine):
+    values = np.log([0.1, 0.2, 0.3, 0.5, 0.7, 0.9])
+    rng = np.random.default_rng(0)
+    scores, person = (
+        np.concatenate([rng.permutation(values) for _ in range(40)]),
+        np.arange(240) // 6,
+    )
+    assert len({sum(part) for part in scores.reshape(40, 6).tolist()}) > 1
+    for given in (scores, np.column_stack([scores, -scores])):
+        assert (np.ptp(score_people(given, person, combine=combine).scores, axis=0) == 0).all()
+
+
+def test_means_of_one_score_tie_whatever_the_number_of_records():
+    person = np.repeat(np.arange(30), np.arange(1, 31))
+    assert set(score_people(np.full(len(person), 0.1), person, combine="mean").scores) == {0.1}
+
+
 def draw(rng, n_people, k, correlation, shift=1.0):
     person = np.repeat(np.arange(n_people), k)
     inside = person < n_people // 2

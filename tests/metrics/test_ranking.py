@@ -53,6 +53,23 @@ def test_with_ties_and_zeros_it_counts_all_signs():
     assert pvalue == pytest.approx(min(1, 2 * np.mean(sums <= observed)), rel=1e-12)
 
 
+@pytest.mark.parametrize("unit", [1.0, 1e-3, 1e-7])
+def test_differences_that_are_equal_but_for_rounding_tie(unit):
+    whole = np.array([[7, 6], [8, 7], [9, 8], [6, 5], [5, 6], [4, 5], [3, 3]])
+    values = whole / 10 * unit
+    values[-1] = [0.3 * unit, (0.1 + 0.2) * unit]
+    assert len(set(np.abs(values[:-1, 0] - values[:-1, 1]))) > 1
+    assert _signed_rank_test(*values.T) == _signed_rank_test(*whole.T) == (7.0, 0.6875)
+    tied, expected = RankingTest().fit(values), RankingTest().fit(whole)
+    np.testing.assert_array_equal(tied.average_ranks_, expected.average_ranks_)
+
+
+def test_methods_whose_values_are_equal_but_for_rounding_tie():
+    values = np.array([[0.3, 0.1 + 0.2, 0.1], [0.6, 0.7, 0.7 * (1 - 1e-12)]] * 5)
+    assert values[0, 0] != values[0, 1]
+    assert RankingTest().fit(values).average_ranks_.tolist() == [2.25, 1.25, 2.5]
+
+
 def test_methods_that_agree_everywhere_are_not_told_apart():
     test = RankingTest().fit(np.ones((20, 3)))
     assert (test.statistic_, test.pvalue_) == (0.0, 1.0)
@@ -83,11 +100,21 @@ def test_cliques_are_maximal_runs_of_mutually_unseparated_methods():
 
 def test_too_few_scenarios_are_said_to_be_too_few():
     # Seven scenarios and four methods: 2 / 2**7 = .0156 where the first of six needs .0083.
-    with pytest.warns(ResolutionWarning, match=r"smallest p-value of a pair is 0\.016.*0\.0083"):
+    with pytest.warns(ResolutionWarning, match=r"smallest p-value of a pair is 0\.016.* 0\.094 if"):
         test = RankingTest().fit(RNG.normal(size=(7, 4)) + [0, 10, 20, 30])
     assert not test.pairwise_["significant"].any()
     assert test.pvalue_ < 1e-3  # while the methods do differ
     RankingTest().fit(RNG.normal(size=(8, 4)))
+
+
+@pytest.mark.parametrize("correction", ["fdr_bh", "hommel", "simes-hochberg"])
+def test_corrections_by_which_all_pairs_can_be_significant_are_not_warned_of(correction):
+    # Of six scenarios the smallest p-value is 2 / 2**6 = 0.031, of all pairs.
+    test = RankingTest(correction=correction).fit(RNG.uniform(size=(6, 4)) + [0, 10, 20, 30])
+    assert test.pairwise_["significant"].all()
+    few = r"is 0\.062, and 0\.062 if corrected for the number of pairs, 6: at alpha=0\.05 no"
+    with pytest.warns(ResolutionWarning, match=few):
+        RankingTest(correction=correction).fit(RNG.uniform(size=(5, 4)))
 
 
 def test_two_methods_have_one_pair_and_no_friedman():

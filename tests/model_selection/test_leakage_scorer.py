@@ -22,6 +22,7 @@ from skmia.model_selection import RememberTraining, best_below_leakage, make_lea
 X, Y = load_digits(return_X_y=True)
 X, Y = X[:600], Y[:600]
 RECORDS = Records(X, Y)
+RECORDS_OF_TWO = Records(X[:400], Y[:400] % 2)
 TREE = DecisionTreeClassifier(random_state=0)
 REMEMBERING = RememberTraining(TREE)
 FOLDS = KFold(4, shuffle=True, random_state=0)
@@ -34,6 +35,17 @@ def fold_by_hand(score):
         membership = np.isin(np.arange(len(X)), train).astype(int)
         found.append(score(ThresholdAttack(victim).fit(RECORDS), membership))
     return found
+
+
+def attack_auc(attack):
+    return lambda records, members: roc_auc_score(members, attack.score_samples(records))
+
+
+class BlindToSome(ThresholdAttack):
+    """It judges the first 300 of 400 records."""
+
+    def _can_judge(self, records):
+        return np.isin(records.fingerprint, RECORDS_OF_TWO[:300].fingerprint)
 
 
 def cross_score(**settings):
@@ -62,6 +74,28 @@ def test_shadow_models_are_trained_as_the_candidate_is():
     leakage = -cross_score(attack=attack, metric="auc")
     assert attack.shadows.estimator is None  # what the user gave is left alone
     assert (leakage > -cross_score(metric="auc")).all()
+
+
+@pytest.mark.parametrize("metric", ["advantage", "auc"])
+def test_records_that_the_attack_cannot_judge_are_left_out(metric):
+    records, (train, test) = Records(X[:200], Y[:200] % 2), np.split(np.arange(200), [120])
+    shadows = ShadowPool(TREE, 4, design="independent", random_state=0)
+    victim = RememberTraining(TREE).fit(records.X[train], records.y[train])
+    scorer = make_leakage_scorer(records, attack=LiRA(shadows=shadows), metric=metric)
+    attack = LiRA(victim.estimator_, FrozenEstimator(clone(shadows).fit(records))).fit(records)
+    judged, members = attack.can_judge(records), np.arange(200) < 120
+    assert 0 < judged[members].sum() < 120 and 0 < judged[~members].sum() < 80
+    measure = attack.score if metric == "advantage" else attack_auc(attack)
+    expected = measure(records[judged], members[judged].astype(int))
+    assert -scorer(victim, records.X[test], records.y[test]) == pytest.approx(expected)
+    assert measure(records, members.astype(int)) != pytest.approx(expected)
+
+
+def test_attack_that_can_judge_no_record_of_one_side_is_refused():
+    victim = RememberTraining(TREE).fit(X[:300], Y[:300] % 2)
+    scorer = make_leakage_scorer(RECORDS_OF_TWO, attack=BlindToSome())
+    with pytest.raises(ValueError, match="BlindToSome can judge none of the 100 non-members; if"):
+        float(scorer(victim, X[300:400], Y[300:400] % 2))
 
 
 def test_attacks_that_learn_from_known_members_do():

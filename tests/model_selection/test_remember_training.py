@@ -26,7 +26,7 @@ from sklearn.model_selection import (
 )
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
-from sklearn.pipeline import make_pipeline
+from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import MaxAbsScaler, StandardScaler
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from sklearn.utils.estimator_checks import check_estimator
@@ -89,6 +89,26 @@ def test_rows_without_weight_were_not_trained_on(routing):
         search = GridSearchCV(RememberTraining(tree), {"estimator__max_depth": [2]}, cv=2)
         model = search.fit(X, Y, sample_weight=weights).best_estimator_
     np.testing.assert_array_equal(model.training_rows_, np.unique(RECORDS[:450].fingerprint))
+
+
+@pytest.mark.parametrize(
+    "model, name",
+    [
+        (make_pipeline(StandardScaler(), TREE), "decisiontreeclassifier__sample_weight"),
+        (Pipeline([("in", Pipeline([("tree", TREE)]))]), "in__tree__sample_weight"),
+        (
+            GridSearchCV(Pipeline([("tree", TREE)]), {"tree__max_depth": [2]}, cv=2),
+            "tree__sample_weight",
+        ),
+    ],
+)
+def test_weights_of_a_step_are_those_of_the_model(model, name):
+    weights = (np.arange(600) < 450).astype(float)
+    fitted = RememberTraining(model).fit(X, Y, **{name: weights})
+    np.testing.assert_array_equal(fitted.training_rows_, np.unique(RECORDS[:450].fingerprint))
+    of_scaler = {"standardscaler__sample_weight": weights}
+    if name.startswith("decision"):
+        assert len(RememberTraining(model).fit(X, Y, **of_scaler).training_rows_) == 600
 
 
 def score_by_hand(train, test):

@@ -100,6 +100,20 @@ def test_two_audits_are_compared_on_people(report):
     assert not list_of_people(documents)
 
 
+@pytest.mark.parametrize("fitted", [None, LiRA()], ids=["mean", "sum"])
+def test_people_with_equal_scores_in_another_order_tie(fitted):
+    rng = np.random.default_rng(0)
+    case, run = play(rng, 60, 0.0)
+    case.people, inside = np.repeat(np.arange(60), 6), rng.permutation(60) % 2 == 1
+    case.membership, run.judged = inside[case.people], {"a": np.ones(360, dtype=bool)}
+    run.scores = {"a": np.concatenate([rng.permutation(np.arange(1, 7) / 10) for _ in range(60)])}
+    run.fitted = {"a": fitted}
+    if fitted is not None:
+        fitted._comparison = SimpleNamespace(neutral=0.05)
+    found = measure_people(case, run)
+    assert (found["auc"], found["combine"]) == (0.5, "mean" if fitted is None else "sum")
+
+
 @pytest.mark.parametrize(
     "change, message",
     [

@@ -61,6 +61,17 @@ def test_what_suits_the_models_comes_first_and_signals_count_once():
     assert fit_pool(Ridge(), n_estimators=2).stored_ == [LogResidual()]
 
 
+def test_log_odds_at_a_further_temperature_are_found_behind_other_signals():
+    signals = ("auto", "entropy", ScaledLogit(3.0))
+    mixed = fit_pool(LogisticRegression(), n_estimators=4, signals=signals)
+    plain = fit_pool(LogisticRegression(), n_estimators=4, temperatures=(1.0, 2.0, 3.0))
+    assert mixed.temperatures_ == plain.temperatures_
+    for temperature in plain.temperatures_:
+        pair = [pool.values(RECORDS, ("auto", temperature)) for pool in (plain, mixed)]
+        np.testing.assert_array_equal(*pair)
+    assert ("auto", 3.0) in ShadowPool(LogisticRegression(), signals=signals).keeps
+
+
 def test_ratio_of_a_signal_is_that_of_its_values(pool, victim):
     """The same numbers, given as the log odds of a pool that was computed elsewhere."""
     inner = pool.estimator

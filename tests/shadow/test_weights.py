@@ -16,7 +16,7 @@ from skmia import Records, ShadowPool, audit
 from skmia.attacks import LiRA, ThresholdAttack
 from skmia.defenses import evaluate_defense
 from skmia.exceptions import CheckpointError, TrainingError
-from skmia.games import membership_game, retraining_oracle
+from skmia.games import membership_game, retraining_oracle, unlearning_game
 from skmia.signals import ScaledLogit
 
 RNG = np.random.default_rng(0)
@@ -96,6 +96,51 @@ def test_defenses_are_evaluated_with_weights():
         for records in (WEIGHTED, RECORDS)
     ]
     assert not rows[0].equals(rows[1])
+
+
+HAS_WEIGHT = np.arange(60) % 3 > 0
+ZEROS = RECORDS.with_fields(sample_weight=np.where(HAS_WEIGHT, WEIGHTS, 0))
+
+
+@pytest.mark.parametrize("design", ["paired", "balanced"])
+def test_no_shadow_model_is_trained_on_records_of_weight_0(design, tmp_path):
+    given = {"design": design, "random_state": 0}
+    pool = ShadowPool(SCALED, 8, **given).fit(ZEROS)
+    plain = ShadowPool(SCALED, 8, **given).fit(RECORDS)
+    np.testing.assert_array_equal(pool.membership_, plain.membership_ & HAS_WEIGHT)
+    by_hand = [log_odds(train(SCALED, rows)) for rows in pool.membership_]
+    np.testing.assert_allclose(pool.values(ZEROS)[0], by_hand, rtol=1e-5)
+    filed = ShadowPool(SCALED, 8, **given, checkpoint=tmp_path, on_disk=True).fit(ZEROS)
+    np.testing.assert_array_equal(np.asarray(filed.membership_[:, :]), pool.membership_)
+    attack = LiRA(FrozenEstimator(train(SCALED, plain.membership_[0])), pool).fit(ZEROS)
+    np.testing.assert_array_equal(attack.can_judge(ZEROS), HAS_WEIGHT)
+
+
+def test_records_of_weight_0_are_trained_on_if_an_equal_one_is_or_if_fit_takes_no_weights():
+    twice = Records.concat([ZEROS, WEIGHTED])
+    pool = ShadowPool(LINE, 4, random_state=0).fit(twice)
+    assert (pool.membership_.sum(axis=0) == 2).all()
+    with pytest.warns(UserWarning, match="takes none"):
+        pool = ShadowPool(KNeighborsClassifier(), 4, random_state=0).fit(ZEROS)
+    assert (pool.membership_.sum(axis=0) == 2).all()
+
+
+def test_games_and_evaluations_leave_records_of_weight_0_out():
+    rest, attack = ZEROS[HAS_WEIGHT], ThresholdAttack(signal="correctness")
+    given = {"n_rounds": 2, "random_state": 0, "return_guesses": True}
+    found, expected = (membership_game(LINE, attack, some, **given) for some in (ZEROS, rest))
+    np.testing.assert_array_equal(found["vulnerability"], expected["vulnerability"])
+    for name in ("guesses", "membership"):
+        np.testing.assert_array_equal(found[name][:, HAS_WEIGHT], expected[name])
+        assert (found[name][:, ~HAS_WEIGHT] == -1).all()
+    given = {"n_targets": 3, "attacks": "population", "forget": 0.4, "random_state": 0}
+    found, expected = (unlearning_game(LINE, "retrain", some, **given) for some in (ZEROS, rest))
+    assert found.scores.equals(expected.scores) and found.n_members == expected.n_members == 20
+    given = {"n_estimators": 4, "n_targets": 2, "random_state": 0}
+    found, expected = (evaluate_defense({"line": LINE}, some, **given) for some in (ZEROS, rest))
+    assert found.targets.equals(expected.targets)
+    np.testing.assert_array_equal(found.exposure, expected.exposure)
+    assert found.exposure.index.tolist() == np.flatnonzero(HAS_WEIGHT).tolist()
 
 
 def test_weights_that_fit_does_not_take_are_said():

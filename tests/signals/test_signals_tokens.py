@@ -141,6 +141,14 @@ def test_neighbors_change_a_share_of_the_tokens():
     assert_array_equal(near[:, :5], signal._draw(row[:5]))  # whatever the padding
 
 
+@pytest.mark.parametrize("narrow", [np.int8, np.uint8, np.int16])
+def test_new_tokens_do_not_wrap_around_in_a_narrow_table(narrow):
+    signal, row = Neighborhood(n_tokens=40_000, n_neighbors=50), np.array([1, 2, 3, 4])
+    near = signal._draw(row)
+    assert near.max() > np.iinfo(np.int16).max
+    assert_array_equal(signal._draw(row.astype(narrow)), near)
+
+
 def test_neighborhood_is_the_gain_over_neighbors():
     # With two tokens, the neighbor of a text of two tokens has the other second token.
     records = token_records([[0, 1], [0, 0]])
