@@ -10,7 +10,7 @@ import numpy as np
 from scipy.optimize import linear_sum_assignment
 from scipy.special import log_softmax
 from scipy.stats import binom
-from sklearn.base import BaseEstimator, is_regressor
+from sklearn.base import BaseEstimator, ClassifierMixin, is_regressor
 from sklearn.exceptions import NotFittedError
 from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
@@ -366,6 +366,32 @@ def query_aligned(model, X, y):
     if outputs.classes is None:  # numbers, such as the predictions of a regressor
         return outputs
     return outputs.aligned_to(np.union1d(outputs.classes, y))
+
+
+class AlignedModel(GivenModel, ClassifierMixin, BaseEstimator):
+    """Fitted classifier that knows further classes, which were not in its training set.
+
+    Their probability is 0.
+    """
+
+    answers_queries = True
+
+    def __init__(self, model, classes, kind):
+        self.model = model
+        self.classes = classes
+        self.kind = kind
+
+    @property
+    def classes_(self):
+        return np.asarray(self.classes)
+
+    def query(self, X):
+        """Return the outputs of the model, with a column for each class."""
+        return query_aligned(self.model, X, self.classes_)
+
+    def predict(self, X):
+        """Return the labels that the model predicts."""
+        return self.model.predict(X)
 
 
 def check_generator(generator):

@@ -18,6 +18,7 @@ from ._choose_by_power import (
     sort_sides,
 )
 from ._connect import (
+    align_victim,
     connect,
     fit_own_pools,
     get_own_pools,

@@ -16,6 +16,7 @@ from .._core.searches import mark_scored
 from .._core.validation import check_records
 from ..attacks import ThresholdAttack
 from ..base import (
+    align_victim,
     cross_fit,
     fit_own_pools,
     get_own_pools,
@@ -62,6 +63,7 @@ class LeakageScorer:
         records = records.detached()
         membership = trained[chosen].astype(int)
         attack = self._prepare(estimator)
+        set_victim(attack, align_victim(estimator, attack, records.y))
         if learns(attack):
             fit_own_pools(attack, records)
             judged = cross_fit(attack, records, membership == 1, seed=0)
