@@ -58,14 +58,15 @@ class PeopleOfSide:
     def shifts(self, values):
         """Return the change of the mean over rows if each person is left out, without its sign.
 
-        The changes are scaled so that their sum of squares is the variance of the mean: the
-        jackknife, which does not underestimate the influence of a person with many rows.
+        People are in the order of ``numbers``, or of the rows if that is None. The changes are
+        scaled so that their sum of squares is the variance of the mean: the jackknife, which does
+        not underestimate the influence of a person with many rows.
         """
         n_people, changes = len(self.counts), values - values.mean()
-        if self.alone:
+        if self._places is None:
             share = 1 / self.n_rows
         else:
-            changes = np.bincount(self.people, changes)
+            changes = np.bincount(self._places, changes)
             share = self.counts / self.n_rows
         changes /= self.n_rows
         changes /= 1 - share
