@@ -550,15 +550,16 @@ FEW = 20
 _FEW_OUT_OF_ORDER = 5
 
 
-def mean_variance(values, auc):
-    """Estimate the variance of the mean placement of one class, for independent records.
+def auc_variance(membership, scores, groups=None):
+    """Estimate DeLong's variance of the area under the ROC curve, of records or people.
 
-    A single record has no spread; its variance is set to the largest possible one of values in [0,
-    1] with mean auc.
+    A single record or person of a side has no spread; its variance is set to the largest possible
+    one of values in [0, 1] with the mean of the placements.
     """
-    if len(values) == 1:
-        return auc * (1 - auc)
-    return values.var(ddof=1) / len(values)
+    sides = split_people(number_side_people(groups, len(membership)), membership)
+    ranked = placements(membership, scores)
+    auc = float(ranked[0].mean())
+    return join_variances(sides, ranked, lambda values: auc * (1 - auc), few=False)[0]
 
 
 def auc_interval(
