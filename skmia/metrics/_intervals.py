@@ -37,11 +37,6 @@ class PeopleOfSide:
                 people, return_inverse=True, return_counts=True
             )
 
-    @property
-    def people(self):
-        """Place of the person of each row in ``numbers``."""
-        return np.arange(self.n_rows) if self._places is None else self._places
-
     @cached_property
     def alone(self):
         """Whether each person has one row, so that rows are independent."""
