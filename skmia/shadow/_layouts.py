@@ -291,6 +291,11 @@ class _LeakPro:
     def write(pool, y):
         if pool.outputs_ is None:
             raise ValueError('The layout holds all logits; fit the pool with store="outputs".')
+        if pool.output_kind_ not in ("logits", "proba"):
+            raise ValueError(
+                "The layout holds logits, and the models of the pool return outputs of kind "
+                f"{pool.output_kind_!r}."
+            )
         is_logits = pool.output_kind_ == "logits"
         for k, outputs in enumerate(pool.outputs_):
             with np.errstate(divide="ignore"):

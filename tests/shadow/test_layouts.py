@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy.special import log_softmax, softmax
 from sklearn.linear_model import LogisticRegression
+from sklearn.svm import LinearSVC
 
 from skmia import Records, ShadowPool
 from skmia.shadow import load_shadows, save_shadows
@@ -139,6 +140,14 @@ def test_files_that_are_missing_or_disagree(tmp_path, trained):
     small = small.with_answers(small.to_answers().without("outputs", None))
     with pytest.raises(ValueError, match='fit the pool with store="outputs"'):
         save_shadows(small, tmp_path / "other", "leakpro")
+
+
+@pytest.mark.parametrize("layout", ["carlini2022", "privacy_meter", "leakpro", "npz"])
+def test_decision_values_are_not_saved_as_logits(tmp_path, layout):
+    records = Records(RNG.normal(size=(N, 3)), np.arange(N) % 2)
+    pool = ShadowPool(LinearSVC(), 2, store="outputs", random_state=0).fit(records)
+    with pytest.raises(ValueError, match="The layout holds"):
+        save_shadows(pool, tmp_path / "new", layout, records.y)
 
 
 def test_pickles_are_not_read(tmp_path):
