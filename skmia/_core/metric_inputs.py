@@ -7,7 +7,7 @@ import numpy as np
 from .numbers import check_number, show, to_array
 
 # Rates are counts over counts, so two different ones differ by far more than this; it only keeps
-# a bound such as 1 - 0.9 from excluding the rate 10/100 that it means.
+# a bound such as 1 - 0.9 from excluding the rate 10/100 that it means. Means of rates are alike.
 RATE_TOLERANCE = 1e-12
 
 

@@ -145,6 +145,12 @@ def test_scorers_of_other_names_are_named(results, message):
         best_below_leakage(0.1)({f"mean_test_{name}": [0.0, -0.1] for name in results})
 
 
+def test_a_mean_of_folds_at_the_limit_is_below_it():
+    leakage = [-np.mean([0.1] * 3), -0.2, -0.05]  # the first is -0.10000000000000002
+    results = {"mean_test_accuracy": [0.8, 0.9, 0.7], "mean_test_leakage": leakage}
+    assert best_below_leakage(0.1)(results) == 0
+
+
 def test_a_candidate_that_failed_is_not_chosen():
     results = {"mean_test_accuracy": [np.nan, 0.7, 0.6], "mean_test_leakage": [-0.1, -0.1, np.nan]}
     with pytest.warns(
