@@ -13,7 +13,10 @@ from scipy.stats import binom
 from sklearn.base import BaseEstimator, ClassifierMixin, is_regressor
 from sklearn.exceptions import NotFittedError
 from sklearn.frozen import FrozenEstimator
+from sklearn.model_selection import FixedThresholdClassifier, TunedThresholdClassifierCV
+from sklearn.multiclass import OneVsRestClassifier
 from sklearn.pipeline import Pipeline
+from sklearn.svm import SVC, NuSVC
 from sklearn.utils import gen_batches, get_tags
 from sklearn.utils.validation import check_is_fitted
 
@@ -156,7 +159,31 @@ def answers_queries(model):
     return getattr(model, "answers_queries", False) is True
 
 
+# Models whose labels need not be those with the highest output. Of support vector machines,
+# probabilities come from another fit, and votes of pairs of classes can tie.
+_THRESHOLDS = FixedThresholdClassifier, TunedThresholdClassifierCV
+_VOTES = SVC, NuSVC, OneVsRestClassifier
+
+
+def _predicts_otherwise(model, outputs):
+    """Return whether a model may predict another label than the one with the highest output."""
+    model = _unwrap_last_step(unwrap(model))
+    for name in ("best_estimator_", "final_estimator_"):
+        if hasattr(model, name):
+            return _predicts_otherwise(getattr(model, name), outputs)
+    if isinstance(model, _VOTES):
+        return outputs.kind == "proba" or outputs.shape[1] > 2
+    return isinstance(model, _THRESHOLDS)
+
+
 def _query_once(model, X):
+    outputs = _query_scores(model, X)
+    if outputs.kind in ("proba", "decision") and _predicts_otherwise(model, outputs):
+        return outputs.with_predicted(model.predict(X))
+    return outputs
+
+
+def _query_scores(model, X):
     if answers_queries(model):
         return model.query(X)
     if is_regressor(model):
