@@ -323,12 +323,6 @@ class Outputs:
             return None, np.ones(len(y), dtype=bool)
         return index, unknown
 
-    def with_predicted(self, labels):
-        """Return the same outputs of a model that predicts these labels by a rule of its own."""
-        outputs = self[:]
-        outputs._predicted = read_only(check_single(np.asarray(labels), "label"))
-        return outputs
-
     def as_labels(self) -> "Outputs":
         """Return the predicted labels alone; the first class wins a tie.
 
@@ -607,6 +601,13 @@ class Outputs:
     def __repr__(self):
         classes = "" if self.classes is None else f", classes={show_classes(self.classes)}"
         return f"Outputs({len(self)} answers, kind={self.kind!r}{classes})"
+
+
+def add_predicted(outputs, labels):
+    """Return the outputs of a model that predicts these labels by a rule of its own."""
+    outputs = outputs[:]
+    outputs._predicted = read_only(check_single(np.asarray(labels), "label"))
+    return outputs
 
 
 def measure_errors(outputs, y):

@@ -23,7 +23,7 @@ from sklearn.utils.validation import check_is_fitted
 from .containers import accepting_read_only, take_rows
 from .copies import copy_unfitted
 from .error_hints import with_advice
-from .outputs import PREDICTIONS, Outputs, join_outputs
+from .outputs import PREDICTIONS, Outputs, add_predicted, join_outputs
 from .randomness import preserved_randomness
 from .records import Records
 from .skorch_nets import gives_logits, is_skorch, query_logits, query_proba
@@ -179,7 +179,7 @@ def _predicts_otherwise(model, outputs):
 def _query_once(model, X):
     outputs = _query_scores(model, X)
     if outputs.kind in ("proba", "decision") and _predicts_otherwise(model, outputs):
-        return outputs.with_predicted(model.predict(X))
+        return add_predicted(outputs, model.predict(X))
     return outputs
 
 

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from refusals import check_refusal, parametrize_refusals
 
 from skmia import Outputs
+from skmia._core.outputs import add_predicted
 
 
 def exact_scaled_logit(logits, label, temperature=1):
@@ -185,7 +186,7 @@ def test_first_class_wins_a_tie():
 
 def test_labels_that_the_model_predicts_otherwise_go_with_its_outputs():
     values = [[0.8, 0.2], [0.7, 0.3], [0.1, 0.9]]
-    outputs = Outputs(values, classes=[1, 3]).with_predicted([3, 1, 3])
+    outputs = add_predicted(Outputs(values, classes=[1, 3]), [3, 1, 3])
     np.testing.assert_array_equal(outputs.is_correct([3, 3, 3]), [True, False, True])
     joined = Outputs.concat([outputs[:1], outputs[[2, 1]]])
     aligned = pickle.loads(pickle.dumps(joined.aligned_to(np.array([1, 2, 3]))))
