@@ -4,6 +4,9 @@ from collections import Counter
 from math import dist
 from textwrap import fill
 
+import numpy as np
+
+from .metric_inputs import get_judged
 from .optional import import_optional
 
 # After Okabe and Ito: readers with any color vision can tell them apart, and each has a contrast of
@@ -116,11 +119,13 @@ def _make_room_for_legend(ax, legend):
 
 
 def attack_scores(attack, records):
-    """Return the scores of a fitted attack and the natural threshold on them."""
+    """Return the scores of a fitted attack, their natural threshold, and which are judged."""
     if hasattr(attack, "decision_function"):
-        return attack.decision_function(records), 0.0
+        return attack.decision_function(records), 0.0, get_judged(attack, records)
     if hasattr(attack, "predict_proba"):
-        return attack.predict_proba(records)[:, 1], 0.5
+        # At exactly 1/2, predict returns the first class: non-members.
+        above = float(np.nextafter(0.5, 1))
+        return attack.predict_proba(records)[:, 1], above, get_judged(attack, records)
     raise TypeError(
         f"{type(attack).__name__} has neither decision_function nor predict_proba; "
         "an attack must have one of them."

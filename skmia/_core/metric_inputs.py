@@ -7,7 +7,7 @@ import numpy as np
 from .numbers import check_number, show, to_array
 
 # Rates are counts over counts, so two different ones differ by far more than this; it only keeps
-# a bound such as 1 - 0.9 from excluding the rate 10/100 that it means.
+# a bound such as 1 - 0.9 from excluding the rate 10/100 that it means. Means of rates are alike.
 RATE_TOLERANCE = 1e-12
 
 
@@ -177,3 +177,9 @@ def refuse_other_choice(name, choice, owners, given):
                 f"{parameter} is only taken with {name}={owners[parameter]!r}; got it with "
                 f"{name}={choice!r}."
             )
+
+
+def get_judged(attack, records):
+    """Return which records a fitted attack can judge; all if it does not say."""
+    can_judge = getattr(attack, "can_judge", None)
+    return np.ones(len(records), dtype=bool) if can_judge is None else can_judge(records)

@@ -209,6 +209,8 @@ class Outputs:
     values: np.ndarray
     classes: np.ndarray | Any  # None of a regressor
     kind: str
+    # Labels that the model predicts, where they are not those with the highest values.
+    _predicted: np.ndarray | None = None
 
     def __init__(
         self,
@@ -324,6 +326,9 @@ class Outputs:
     def as_labels(self) -> "Outputs":
         """Return the predicted labels alone; the first class wins a tie.
 
+        They are those that the model itself predicts if :func:`~skmia.base.query` knows that it
+        does so by another rule, such as :class:`~sklearn.model_selection.FixedThresholdClassifier`.
+
         Returns
         -------
         outputs : Outputs of kind ``"label"``
@@ -343,6 +348,8 @@ class Outputs:
             return self
         if self.classes is None:
             raise ValueError(f"Answers of kind {self.kind!r} hold no predicted classes.")
+        if self._predicted is not None:
+            return Outputs(self._predicted, self.classes, "label")
         labels = empty_rows(len(self), self.classes)
         for rows in cut(len(self)):
             labels[rows] = self.classes[self.values[rows].argmax(axis=1)]
@@ -380,7 +387,9 @@ class Outputs:
         dtype = np.result_type(self.values, np.float32)
         values = np.full((len(self), len(classes)), 0 if self.kind == "proba" else -np.inf, dtype)
         values[:, np.searchsorted(classes, self.classes)] = self.values
-        return Outputs(values, classes, self.kind)
+        outputs = Outputs(values, classes, self.kind)
+        outputs._predicted = self._predicted
+        return outputs
 
     def log_proba(self, temperature: float = 1.0) -> np.ndarray:
         """Return the logarithms of the class probabilities, in nats.
@@ -537,7 +546,7 @@ class Outputs:
         return own - values.max(axis=1)
 
     def is_correct(self, y: ArrayLike) -> np.ndarray:
-        """Return whether the predicted class is the label; the first class wins a tie.
+        """Return whether the predicted class is the label, see :meth:`as_labels`.
 
         Parameters
         ----------
@@ -558,6 +567,8 @@ class Outputs:
         label = self.label_index(y)
         if self.kind == "label":
             return self.values == to_array(y, "y")
+        if self._predicted is not None:
+            return self._predicted == to_array(y, "y")
         is_correct = np.empty(len(self), dtype=bool)
         for rows in cut(len(self)):
             is_correct[rows] = self.values[rows].argmax(axis=1) == label[rows]
@@ -583,11 +594,20 @@ class Outputs:
     def __getitem__(self, key: Any) -> "Outputs":
         outputs, key = object.__new__(Outputs), as_key(key, len(self))
         outputs.values, outputs.classes, outputs.kind = self.values[key], self.classes, self.kind
+        if self._predicted is not None:
+            outputs._predicted = self._predicted[key]
         return outputs
 
     def __repr__(self):
         classes = "" if self.classes is None else f", classes={show_classes(self.classes)}"
         return f"Outputs({len(self)} answers, kind={self.kind!r}{classes})"
+
+
+def add_predicted(outputs, labels):
+    """Return the outputs of a model that predicts these labels by a rule of its own."""
+    outputs = outputs[:]
+    outputs._predicted = read_only(check_single(np.asarray(labels), "label"))
+    return outputs
 
 
 def measure_errors(outputs, y):
@@ -603,7 +623,7 @@ def measure_errors(outputs, y):
 
 def join_outputs(parts, n_records):
     """Concatenate the outputs for so many records, which come part by part."""
-    first, classes, values, start = None, [], None, 0
+    first, classes, predicted, values, start = None, [], [], None, 0
     for part in parts:
         if first is None:
             first, values = part, empty_rows(n_records, part.values)
@@ -619,10 +639,13 @@ def join_outputs(parts, n_records):
             values[:start] = known[:start]
         values[start : start + len(part)], start = part.values, start + len(part)
         classes.append(part.classes)
+        predicted.append(part._predicted)
     joined = object.__new__(Outputs)
     joined.values, joined.kind, joined.classes = read_only(values), first.kind, first.classes
     if first.kind == "label":
         joined.classes = np.unique(np.concatenate(classes))
+    elif all(labels is not None for labels in predicted):
+        joined._predicted = np.concatenate(predicted)
     return joined
 
 

@@ -214,16 +214,29 @@ def _leave_both(both, shadows, inside, models, others):
     """Return the moments of both sides without each model and the one that leaves with it."""
     is_in, has_other = inside[models], others >= 0
     into = out = shadows[:, models]
+    is_apart = is_alike = np.zeros((len(models), 1), dtype=bool)
     if has_other.any():
-        # The two models that leave are on different sides. After exchanging them if the first is
-        # OUT, `into` holds the one that leaves the IN side, and `out` the one that leaves the OUT
-        # side.
+        # After exchanging the two models that leave if the first is OUT, `into` holds the one that
+        # leaves the IN side, and `out` the one that leaves the OUT side, if they are on different
+        # sides.
         into, out = into.copy(), values_of(shadows, others)
         exchange(into, out, ~is_in)
-    chosen = [True, True] if has_other.all() else [is_in | has_other, ~is_in | has_other]
-    return [
+        is_alike = values_of(inside[None], others)[0] == is_in
+        is_apart, is_alike = has_other & ~is_alike, has_other & is_alike
+    chosen = [True, True] if is_apart.all() else [is_in | is_apart, ~is_in | is_apart]
+    rest = [
         None if side is None else leave_out_model(side, values.astype(np.float64), where)
         for side, values, where in zip(both, (into, out), chosen, strict=True)
+    ]
+    if not is_alike.any():
+        return rest
+    # A pair of training sets that hold less than half of the records each leaves some out of both.
+    # The second model then leaves the side of the first.
+    return [
+        None if side is None else leave_out_model(side, values.astype(np.float64), where)
+        for side, values, where in zip(
+            rest, (out, into), (is_alike & is_in, is_alike & ~is_in), strict=True
+        )
     ]
 
 

@@ -10,17 +10,20 @@ import numpy as np
 from scipy.optimize import linear_sum_assignment
 from scipy.special import log_softmax
 from scipy.stats import binom
-from sklearn.base import BaseEstimator, is_regressor
+from sklearn.base import BaseEstimator, ClassifierMixin, is_regressor
 from sklearn.exceptions import NotFittedError
 from sklearn.frozen import FrozenEstimator
+from sklearn.model_selection import FixedThresholdClassifier, TunedThresholdClassifierCV
+from sklearn.multiclass import OneVsRestClassifier
 from sklearn.pipeline import Pipeline
+from sklearn.svm import SVC, NuSVC
 from sklearn.utils import gen_batches, get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from .containers import accepting_read_only, take_rows
 from .copies import copy_unfitted
 from .error_hints import with_advice
-from .outputs import PREDICTIONS, Outputs, join_outputs
+from .outputs import PREDICTIONS, Outputs, add_predicted, join_outputs
 from .randomness import preserved_randomness
 from .records import Records
 from .skorch_nets import gives_logits, is_skorch, query_logits, query_proba
@@ -156,7 +159,31 @@ def answers_queries(model):
     return getattr(model, "answers_queries", False) is True
 
 
+# Models whose labels need not be those with the highest output. Of support vector machines,
+# probabilities come from another fit, and votes of pairs of classes can tie.
+_THRESHOLDS = FixedThresholdClassifier, TunedThresholdClassifierCV
+_VOTES = SVC, NuSVC, OneVsRestClassifier
+
+
+def _predicts_otherwise(model, outputs):
+    """Return whether a model may predict another label than the one with the highest output."""
+    model = _unwrap_last_step(unwrap(model))
+    for name in ("best_estimator_", "final_estimator_"):
+        if hasattr(model, name):
+            return _predicts_otherwise(getattr(model, name), outputs)
+    if isinstance(model, _VOTES):
+        return outputs.kind == "proba" or outputs.shape[1] > 2
+    return isinstance(model, _THRESHOLDS)
+
+
 def _query_once(model, X):
+    outputs = _query_scores(model, X)
+    if outputs.kind in ("proba", "decision") and _predicts_otherwise(model, outputs):
+        return add_predicted(outputs, model.predict(X))
+    return outputs
+
+
+def _query_scores(model, X):
     if answers_queries(model):
         return model.query(X)
     if is_regressor(model):
@@ -366,6 +393,32 @@ def query_aligned(model, X, y):
     if outputs.classes is None:  # numbers, such as the predictions of a regressor
         return outputs
     return outputs.aligned_to(np.union1d(outputs.classes, y))
+
+
+class AlignedModel(GivenModel, ClassifierMixin, BaseEstimator):
+    """Fitted classifier that knows further classes, which were not in its training set.
+
+    Their probability is 0.
+    """
+
+    answers_queries = True
+
+    def __init__(self, model, classes, kind):
+        self.model = model
+        self.classes = classes
+        self.kind = kind
+
+    @property
+    def classes_(self):
+        return np.asarray(self.classes)
+
+    def query(self, X):
+        """Return the outputs of the model, with a column for each class."""
+        return query_aligned(self.model, X, self.classes_)
+
+    def predict(self, X):
+        """Return the labels that the model predicts."""
+        return self.model.predict(X)
 
 
 def check_generator(generator):

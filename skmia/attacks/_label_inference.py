@@ -171,7 +171,7 @@ class LabelInferenceAttack(CandidateScores):
                 "The weights need records with at least 1 IN and 1 OUT shadow models; none of the "
                 f"{len(records)} records has them."
             )
-        labels = np.searchsorted(self.pool_.classes_, some.y)
+        labels = np.searchsorted(self.classes_, some.y)
         chosen = [labels[members] for members in inside[:_N_VICTIMS] & usable]
         self.weights_ = _fit_choice(np.concatenate(blocks), np.concatenate(chosen))
 

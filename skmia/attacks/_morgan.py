@@ -5,6 +5,7 @@ from numbers import Integral, Real
 import numpy as np
 from sklearn.base import BaseEstimator
 
+from .._core.metric_inputs import RATE_TOLERANCE
 from .._core.needs import BOTH, Needs
 from .._core.query import query
 from .._core.sklearn import Interval
@@ -47,7 +48,7 @@ def _choose_window(loss, share, rounding, membership, n_changes, target_fpr):
     gain = rates[1] - rates[0] if target_fpr is None else rates[1]
     allowed = np.triu(np.ones((n_bins, n_bins), dtype=bool))[..., None]
     if target_fpr is not None:
-        allowed = allowed & (rates[0] <= target_fpr)
+        allowed = allowed & (rates[0] <= target_fpr + RATE_TOLERANCE)
     first, last, least = np.unravel_index(np.argmax(np.where(allowed, gain, -2)), gain.shape)
     return edges[first], edges[last + 1], least / n_changes
 

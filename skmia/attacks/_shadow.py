@@ -242,7 +242,10 @@ class ShadowAttack(PosteriorMixin, BaseAttack):
                 f"The victim returns {outputs.kind!r} but the shadow models return "
                 f"{self.pool_.output_kind_!r}, so the attack models cannot read its outputs."
             )
-        values = outputs.aligned_to(self.pool_.classes_).values.astype(np.float32)
+        # Shadow models have no column for a class that only the victim knows.
+        classes = np.union1d(outputs.classes, self.pool_.classes_)
+        columns = np.searchsorted(classes, self.pool_.classes_)
+        values = outputs.aligned_to(classes).values[:, columns].astype(np.float32)
         scores = np.empty(len(records))
         pooled = np.ones(len(records), dtype=bool)
         for label, estimator in self.estimators_.items():

@@ -14,6 +14,7 @@ from sklearn.utils import check_random_state, gen_batches
 
 from .._core.containers import concat_rows, is_frame, is_tensor, refuse_foreign_table, take_rows
 from .._core.features import FeatureEncoder
+from .._core.metric_inputs import RATE_TOLERANCE
 from .._core.needs import Needs
 from .._core.query import log_label_scores, query_aligned
 from .._core.sklearn import Interval, StrOptions, at_least
@@ -420,8 +421,8 @@ class TransferredQueryAttack(QueryAttack):
         fpr, tpr = rates.T
         value = tpr - fpr
         if self.target_fpr is not None:
-            value = np.where(fpr <= self.target_fpr, tpr, -fpr)
-            if fpr.min() > self.target_fpr:
+            value = np.where(fpr <= self.target_fpr + RATE_TOLERANCE, tpr, -fpr)
+            if fpr.min() > self.target_fpr + RATE_TOLERANCE:
                 warnings.warn(
                     f"target_fpr={self.target_fpr:g} is not reached on shadow models: the lowest "
                     f"rate of any confidence is {fpr.min():.2g}, and this confidence is used.",

@@ -455,6 +455,25 @@ class WhiteBoxAttack(PosteriorMixin, SupervisedAttack):
         return model.log_odds(collected)
 
 
+def draw_halves(membership, rng):
+    """Draw a half of the records; both halves hold members and non-members.
+
+    Raises ValueError if there is a single member or a single non-member.
+    """
+    order = rng.permutation(len(membership))
+    half = order % 2 == 0
+    for side, name in ((membership, "member"), (~membership, "non-member")):
+        rows = np.flatnonzero(side)
+        if len(rows) < 2:
+            raise ValueError(
+                f"cross_fit=True compares with the other half of the known records, and there is "
+                f"{len(rows)} {name} to be divided; give more of them, or set cross_fit=False."
+            )
+        if len(set(half[rows])) == 1:
+            half[rows[order[rows].argmin()]] ^= True
+    return half
+
+
 class LayerDistanceAttack(SupervisedAttack):
     """Base class of attacks that compare distances to members and non-members, layer by layer.
 
@@ -487,7 +506,7 @@ class LayerDistanceAttack(SupervisedAttack):
         *layers, labels = collected
         sides = self._describe_sides(layers, labels, membership)
         if self.cross_fit:
-            half = np.random.RandomState(seed).permutation(len(labels)) % 2 == 0
+            half = draw_halves(membership, np.random.RandomState(seed))
             ratios = np.empty((len(labels), len(layers)))
             for rows in (half, ~half):
                 rest = [layer[~rows] for layer in layers]

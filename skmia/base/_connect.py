@@ -12,7 +12,7 @@ from sklearn.utils import get_tags
 
 from .._core.needs import BOTH, NOBODY, Needs, Offer
 from .._core.numbers import show
-from .._core.query import refuse_class, unwrap
+from .._core.query import AlignedModel, refuse_class, unwrap
 from .._core.records import Records, get_origin
 from .._core.types import Frozen
 from ..shadow import ShadowPool, fit_once
@@ -206,6 +206,21 @@ def set_victim(estimator, victim):
         if "victim" in part.get_params(deep=False):
             part.set_params(victim=victim)
     return estimator
+
+
+def align_victim(victim, attack, y):
+    """Return a victim that was trained here, with probability 0 for labels that it does not know.
+
+    Training records may lack a rare class. Attacks refuse labels that a given model does not know,
+    because they may be coded differently; an attack that looks into the victim does so here too.
+    """
+    classes = getattr(victim, "classes_", None)
+    if is_regressor(unwrap(victim)) or np.ndim(y) > 1 or np.ndim(classes) != 1:
+        return victim
+    needs = needs_of(attack)
+    if (needs is not None and needs.access - {"queries"}) or np.isin(y, classes).all():
+        return victim
+    return AlignedModel(victim, np.union1d(classes, y), get_kind(victim))
 
 
 def takes_victim(estimator):

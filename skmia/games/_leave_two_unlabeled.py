@@ -7,7 +7,7 @@ from joblib import Parallel, effective_n_jobs
 from sklearn.base import BaseEstimator, clone
 from sklearn.metrics import roc_auc_score
 
-from .._core.metric_inputs import check_membership_scores
+from .._core.metric_inputs import check_membership_scores, get_judged
 from .._core.needs import BOTH
 from .._core.progress import show_progress
 from .._core.randomness import isolated_randomness, spawn_seeds
@@ -18,7 +18,7 @@ from .._core.types import ArrayLike, Seed
 from .._core.validation import check_membership, check_records
 from .._training.workers import use_one_job
 from ..base import needs_of, score
-from ..metrics import mean_variance, placements
+from ..metrics import auc_variance
 from ._membership import ready_attack
 
 _CONSTRAINTS = {
@@ -109,13 +109,16 @@ def leave_two_unlabeled(
     -------
     privacy : PairPrivacy
         ``(accuracy, accuracy_error, privacy, privacy_error, n_rounds)``. The error of drawn pairs
-        is the binomial one; the error of all pairs, which share records, is DeLong's.
+        is the binomial one, of pairs drawn from these records; the error of all pairs, which share
+        records, is DeLong's, by sums over people if the records have the field ``group_by``. With
+        ``refit=False``, records that the attack cannot judge are in no pair, see
+        :meth:`~skmia.base.BaseAttack.can_judge`.
 
     Raises
     ------
     ValueError
-        If the membership holds one class only, ``n_rounds`` is missing with ``refit=True``, or the
-        attack learns from known members and ``refit=False``.
+        If the membership holds one class only, ``n_rounds`` is missing with ``refit=True``, the
+        attack learns from known members and ``refit=False``, or it can judge only one side.
 
     See Also
     --------
@@ -177,9 +180,16 @@ def leave_two_unlabeled(
         return compute_pair_privacy(wins.mean(), n_rounds)
     attack = ready_attack(attack, seeds[1])
     with isolated_randomness(seeds[1]):
-        scores = score(attack.fit(records), records)
+        scores, judged = score(attack.fit(records), records), get_judged(attack, records)
+    if not judged[membership].any() or not judged[~membership].any():
+        raise ValueError(
+            f"{type(attack).__name__} can judge {judged[membership].sum()} members and "
+            f"{judged[~membership].sum()} non-members; a pair needs one of each."
+        )
+    scores, membership = scores[judged], membership[judged]
     if n_rounds is None:
-        return _of_all_pairs(membership, scores)
+        people = records.fields.get("group_by")
+        return _of_all_pairs(membership, scores, people if people is None else people[judged])
     return compute_pair_privacy(
         _compare_pair(*scores[draw_pairs(membership, n_rounds, seeds[0])].T).mean(), n_rounds
     )
@@ -197,10 +207,10 @@ def _compare_pair(member, other):
     return (member > other) + 0.5 * (member == other)
 
 
-def _of_all_pairs(membership, scores):
+def _of_all_pairs(membership, scores, people):
     membership, scores = check_membership_scores(membership, scores)
     accuracy = float(roc_auc_score(membership, scores))
-    variance = sum(mean_variance(part, accuracy) for part in placements(membership, scores))
+    variance = max(auc_variance(membership, scores, people), 0.0)
     n_members = int(membership.sum())
     return _with_error(accuracy, variance, n_members * (len(membership) - n_members))
 

@@ -17,6 +17,7 @@ from sklearn.metrics import r2_score
 from .._core.containers import accepting_read_only
 from .._core.copies import copy_unfitted
 from .._core.groups import find_groups, mean_by_group, number_groups
+from .._core.metric_inputs import get_judged
 from .._core.needs import BOTH
 from .._core.query import unwrap
 from .._core.randomness import (
@@ -36,9 +37,9 @@ from .._training.job import Job, JobData, KeptResults, run_visibly, warn_of_weig
 from .._training.plan import plan_training
 from .._training.workers import use_one_job
 from ..base import (
+    align_victim,
     cross_fit,
     fit_own_pools,
-    get_judged,
     give_population,
     needs_of,
     offer_of,
@@ -129,8 +130,7 @@ class RoundPlayer:
         """Return the outcome of a round: its numbers by name."""
         k, victim = trained.number, trained.model
         attack = ready_attack(self.game.attack, self.rounds.attack_seeds[k])
-        # Clones of an attack that is not of this package keep the victim only if it is frozen.
-        outcome = _play(self.game, self.rounds, k, FrozenEstimator(victim), attack)
+        outcome = _play(self.game, self.rounds, k, victim, attack)
         outcome["fit_time"] = trained.seconds
         if self.game.keep_models:
             outcome.update(estimator=victim, attack=attack)
@@ -144,7 +144,8 @@ def _play(game, rounds, k, victim, attack):
     asked, inside = game.records[rows], np.arange(len(rows)) < len(train)
     start, seeds = perf_counter(), rounds.attack_seeds[k]
     with isolated_randomness(seeds):
-        set_victim(attack, victim)
+        # Clones of an attack that is not of this package keep the victim only if it is frozen.
+        set_victim(attack, FrozenEstimator(align_victim(victim, attack, asked.y)))
         reference = game.records[reference].detached()  # no pool may be trained on other records
         guesses, judged = _judge_round(attack, reference, asked, inside, seeds)
     attack_time = perf_counter() - start
@@ -339,6 +340,9 @@ def membership_game(
 
     The mean of ``vulnerability`` estimates V. Its standard error, the standard deviation over the
     square root of ``n_rounds``, is optimistic because all rounds draw from the same records.
+
+    A label that the training set of a victim lacks has probability 0, as in a pool, unless the
+    attack looks into the victim, which refuses it.
 
     An absolute difference of two noisy accuracies is positive without any leak, so ``worst_case``
     has a positive bias.

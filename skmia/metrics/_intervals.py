@@ -37,11 +37,6 @@ class PeopleOfSide:
                 people, return_inverse=True, return_counts=True
             )
 
-    @property
-    def people(self):
-        """Place of the person of each row in ``numbers``."""
-        return np.arange(self.n_rows) if self._places is None else self._places
-
     @cached_property
     def alone(self):
         """Whether each person has one row, so that rows are independent."""
@@ -58,14 +53,15 @@ class PeopleOfSide:
     def shifts(self, values):
         """Return the change of the mean over rows if each person is left out, without its sign.
 
-        The changes are scaled so that their sum of squares is the variance of the mean: the
-        jackknife, which does not underestimate the influence of a person with many rows.
+        People are in the order of ``numbers``, or of the rows if that is None. The changes are
+        scaled so that their sum of squares is the variance of the mean: the jackknife, which does
+        not underestimate the influence of a person with many rows.
         """
         n_people, changes = len(self.counts), values - values.mean()
-        if self.alone:
+        if self._places is None:
             share = 1 / self.n_rows
         else:
-            changes = np.bincount(self.people, changes)
+            changes = np.bincount(self._places, changes)
             share = self.counts / self.n_rows
         changes /= self.n_rows
         changes /= 1 - share
@@ -549,15 +545,16 @@ FEW = 20
 _FEW_OUT_OF_ORDER = 5
 
 
-def mean_variance(values, auc):
-    """Estimate the variance of the mean placement of one class, for independent records.
+def auc_variance(membership, scores, groups=None):
+    """Estimate DeLong's variance of the area under the ROC curve, of records or people.
 
-    A single record has no spread; its variance is set to the largest possible one of values in [0,
-    1] with mean auc.
+    A single record or person of a side has no spread; its variance is set to the largest possible
+    one of values in [0, 1] with the mean of the placements.
     """
-    if len(values) == 1:
-        return auc * (1 - auc)
-    return values.var(ddof=1) / len(values)
+    sides = split_people(number_side_people(groups, len(membership)), membership)
+    ranked = placements(membership, scores)
+    auc = float(ranked[0].mean())
+    return join_variances(sides, ranked, lambda values: auc * (1 - auc), few=False)[0]
 
 
 def auc_interval(

@@ -228,7 +228,8 @@ class MembershipRocDisplay:
         ----------
         attack : estimator or mapping of str to estimator
             One fitted attack, or several with their names. Their `decision_function` is used, or
-            `predict_proba` if they have none.
+            `predict_proba` if they have none. Records that an attack cannot judge, see
+            :meth:`~skmia.base.BaseAttack.can_judge`, are left out of its curve.
         records : Records or array-like
             Input of the attacks. The field ``group_by``, if present, says to whom each record
             belongs, see `groups` of :meth:`from_predictions`.
@@ -255,11 +256,12 @@ class MembershipRocDisplay:
         if name is None and not isinstance(attack, Mapping):
             name = type(attack).__name__
         attacks = _by_name(attack, name)
-        scores = {key: attack_scores(each, records)[0] for key, each in attacks.items()}
+        found = {key: attack_scores(each, records) for key, each in attacks.items()}
+        scores = {key: each for key, (each, _, _) in found.items()}
+        judged = {key: each for key, (_, _, each) in found.items()}
         groups = getattr(records, "fields", {}).get("group_by")
-        return cls.from_predictions(
-            membership, scores, groups=groups, pos_label=pos_label, ax=ax, **kwargs
-        )
+        given = {"groups": groups, "judged": judged, "pos_label": pos_label}
+        return cls.from_predictions(membership, scores, **given, ax=ax, **kwargs)
 
     @classmethod
     def from_predictions(

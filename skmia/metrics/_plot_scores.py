@@ -101,6 +101,8 @@ class ScoreDistributionDisplay:
         ----------
         attack : estimator
             A fitted attack. Its `decision_function` is used, or `predict_proba` if it has none.
+            Records that it cannot judge, see :meth:`~skmia.base.BaseAttack.can_judge`, are left
+            out.
         records : Records or array-like
             Input of the attack.
         membership : array-like of shape (n_records,)
@@ -111,7 +113,7 @@ class ScoreDistributionDisplay:
             As in :func:`numpy.histogram_bin_edges`, over the scores of both groups.
         threshold : float, "auto" or None, default="auto"
             Where to draw the threshold; "auto" is the threshold of the attack's `predict`, 0 for
-            `decision_function` and 1/2 for `predict_proba`.
+            `decision_function` and just above 1/2 for `predict_proba`.
         name : str, default=None
             Name of the attack. If None, its class name is used.
         ax : matplotlib Axes, default=None
@@ -128,7 +130,9 @@ class ScoreDistributionDisplay:
         TypeError
             If the attack has neither `decision_function` nor `predict_proba`.
         """
-        scores, natural = attack_scores(attack, records)
+        scores, natural, judged = attack_scores(attack, records)
+        if not judged.all():
+            membership, scores = np.asarray(membership)[judged], scores[judged]
         return cls.from_predictions(
             membership,
             scores,

@@ -685,7 +685,9 @@ class PoolAnswers:
         return queries
 
     def _ask(self, model, records):
-        return query_aligned(model, records.X, records.y if self.classes is None else self.classes)
+        # New records can be of a class that the records of the pool lack, but the victim knows.
+        known = records.y if self.classes is None else np.union1d(self.classes, records.y)
+        return query_aligned(model, records.X, known)
 
     def _reduce(self, outputs):
         """Return the outputs of a victim or model, as much of them as is compared."""

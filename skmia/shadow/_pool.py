@@ -211,7 +211,7 @@ class ShadowPool(
         Name of the signal that ``"auto"`` stands for: ``"scaled_logit"``, ``"hinge"``,
         ``"log_residual"``, ``"oriented_prediction"`` or ``"correctness"``. Of a regressor, it is
         the residual unless training on a record moves its prediction elsewhere than toward its
-        label (:class:`~skmia.signals.OrientedPrediction`; not with ``on_disk``).
+        label (:class:`~skmia.signals.OrientedPrediction`).
     temperatures_ : tuple of float
         Temperatures of the stored log odds; (1.0,) for models that have none.
     resolution_ : ndarray of shape (n_signals,)

@@ -5,6 +5,7 @@ the files of the checkpoint, which ``open_arrays`` reads.
 """
 
 from dataclasses import replace
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -101,6 +102,23 @@ class ChangedRows(RowSource):
         return change(self._rows.read(number, start, stop))
 
 
+class OrientedRows(RowSource):
+    """Rows of signals of which the first is a residual, after rows of oriented predictions."""
+
+    def __init__(self, rows, oriented, y):
+        self._rows, self._oriented, self._y = rows, oriented, y
+        self.n_columns, self.dtype = rows.n_columns, rows.dtype
+        self.lead = rows.lead[0] + 1, rows.lead[1]
+        self.rows_per_model = rows.rows_per_model + rows.lead[1]
+
+    def read(self, number, start, stop):
+        model, row = divmod(int(number), self.rows_per_model)
+        is_oriented, n_queries = row < self.lead[1], self.lead[1]
+        place = row if is_oriented else row - n_queries
+        values = self._rows.read(model * self._rows.rows_per_model + place, start, stop)
+        return self._oriented(values, self._y[start:stop]) if is_oriented else values
+
+
 def change_when_read(signals, changes):
     """Return an array in files whose values are changed when they are read."""
     return FiledArray(ChangedRows(signals.rows, changes), signals.numbers)
@@ -176,24 +194,52 @@ def _compare_predictions(signals, stored, membership, y):
     Where predictions are not on the scale of the labels, they are a signal of their own that comes
     first.
     """
-    if isinstance(signals, FiledArray):
-        as_they_are = [lambda values: values] * (len(stored) - 1)
-        return change_when_read(signals, [log_of_residual, *as_they_are]), stored
     residuals, y = signals[0], np.asarray(y, np.float64)
     some = slice(None, None, -(-len(y) // _N_ORIENTED))
     oriented = orient_predictions(y[some] - residuals[0][:, some], membership[:, some], y[some])
     if oriented is None:
-        residuals[:] = log_of_residual(residuals)
-        return signals, stored
-    predictions = np.empty(residuals.shape, np.float32)
-    for number, model in np.ndindex(predictions.shape[:2]):
-        answers = Outputs(y - residuals[number, model], kind="value")
-        predictions[number, model] = oriented(answers, y)
-    scale = _estimate_margin_scale(predictions[0], membership)
-    predictions /= np.float32(scale)
-    residuals[:] = log_of_residual(residuals)
+        return _change_signals(signals, [log_of_residual]), stored
+    signals = _put_predictions_first(signals, oriented, y)
+    scale = _estimate_margin_scale(signals[0, 0], membership)
     stored = [replace(oriented, scale=scale), *stored]
-    return np.concatenate([predictions[None], signals]), stored
+    divide = partial(_divide_values, divisor=np.float32(scale))
+    return _change_signals(signals, [divide, log_of_residual]), stored
+
+
+def _put_predictions_first(signals, oriented, y):
+    """Return oriented predictions and all signals, of which the first is a residual."""
+    orient = partial(_orient_residual, oriented)
+    if isinstance(signals, FiledArray):
+        rows = OrientedRows(signals.rows, orient, y)
+        n_models = signals.shape[2]
+        numbers = np.arange(n_models * rows.rows_per_model).reshape(n_models, *rows.lead)
+        return FiledArray(rows, np.moveaxis(numbers, 0, 2))
+    predictions = np.empty((1, *signals.shape[1:]), np.float32)
+    for number, model in np.ndindex(signals.shape[1:3]):
+        predictions[0, number, model] = orient(signals[0, number, model], y)
+    return np.concatenate([predictions, signals])
+
+
+def _orient_residual(oriented, residual, y):
+    return oriented(Outputs(y - residual, kind="value"), y).astype(np.float32)
+
+
+def _change_signals(signals, changes):
+    """Change the first signals, in place or when they are read."""
+    if isinstance(signals, FiledArray):
+        changes = [*changes, *[_keep_values] * (len(signals) - len(changes))]
+        return change_when_read(signals, changes)
+    for place, change in enumerate(changes):
+        signals[place] = change(signals[place])
+    return signals
+
+
+def _divide_values(values, divisor):
+    return values / divisor
+
+
+def _keep_values(values):
+    return values
 
 
 def _smooth(signal, raw, membership, dtype, resolution):
@@ -231,9 +277,13 @@ def _estimate_margin_scale(margins, membership):
 
     It is that of Platt's calibration on OUT records, without an offset.
     """
-    rows = zip(margins, membership, strict=True)
-    outside = np.concatenate([row[~inside].astype(np.float64) for row, inside in rows])
-    outside = outside[:: -(-len(outside) // _MOST_MARGINS)]
+    # Of a pool on disk, not all margins fit the memory.
+    ends = np.cumsum([np.count_nonzero(~inside) for inside in membership])
+    step = -(-ends[-1] // _MOST_MARGINS)
+    rows = zip(margins, membership, np.r_[0, ends[:-1]], strict=True)
+    outside = np.concatenate(
+        [row[~inside][-start % step :: step].astype(np.float64) for row, inside, start in rows]
+    )
     size = np.sqrt(np.mean(outside**2))
     if not size:
         return 1.0

@@ -76,6 +76,18 @@ def test_labels_serve_only_to_find_the_shadow_models_without_the_record():
     assert (attack.score_samples(Records(X)) != attack.score_samples(RECORDS)).any()
 
 
+@pytest.mark.parametrize("label", [-1, 3])
+def test_a_class_that_only_the_victim_knows_does_not_change_the_weights(label):
+    more = np.full((5, 5), 20.0)
+    victim = clone(TREE).fit(np.vstack([X[INSIDE], more]), np.r_[Y[INSIDE], [label] * 5])
+    attack = LabelInferenceAttack(victim, POOL).fit(RECORDS)
+    np.testing.assert_array_equal(attack.classes_, np.union1d([label], [0, 1, 2]))
+    expected = LabelInferenceAttack(VICTIM, POOL).fit(RECORDS)
+    # The probabilities of 0 are smoothed together with those of one more class.
+    np.testing.assert_allclose(attack.weights_, expected.weights_, rtol=0.1)
+    np.testing.assert_array_equal(attack.predict(RECORDS), expected.predict(RECORDS))
+
+
 def test_the_reference_is_the_mean_of_models_without_the_record():
     attack = LabelInferenceAttack(VICTIM, POOL).fit(RECORDS)
     attack.weights_ = np.array([0.0, 1.0])

@@ -3,16 +3,28 @@
 import numpy as np
 import pytest
 from scipy.special import expit
-from sklearn.ensemble import VotingClassifier
+from sklearn.base import clone
+from sklearn.ensemble import StackingClassifier, VotingClassifier
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
+from sklearn.model_selection import (
+    FixedThresholdClassifier,
+    GridSearchCV,
+    TunedThresholdClassifierCV,
+)
+from sklearn.multiclass import OneVsRestClassifier
 from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from skmia import Outputs, Records, ShadowPool
 from skmia.attacks import RMIA, CalibratedAttack, LiRA, ThresholdAttack
+from skmia.base import query
 from skmia.datasets import make_membership_problem
+from skmia.signals import Correctness
 from skmia.victims import CallableVictim
 
 N, CLASSES = 4000, ["no", "yes"]
@@ -147,6 +159,49 @@ def test_probabilities_are_reduced_to_labels():
         for row in pool.membership_
     ]
     np.testing.assert_array_equal(pool.values(records)[0], by_hand)
+
+
+TREE = DecisionTreeClassifier(max_depth=3, random_state=0)
+LOW = FixedThresholdClassifier(TREE, threshold=0.15, response_method="predict_proba")
+
+
+@pytest.mark.filterwarnings("ignore:The `probability` parameter was deprecated:FutureWarning")
+@pytest.mark.parametrize(
+    "model, n_classes",
+    [
+        (LOW, 2),
+        (TunedThresholdClassifierCV(TREE, scoring="recall", cv=2, thresholds=10), 2),
+        (make_pipeline(StandardScaler(), LOW), 2),
+        (GridSearchCV(LOW, {"threshold": [0.1, 0.2]}, cv=2, scoring="recall"), 2),
+        (StackingClassifier([("tree", TREE)], final_estimator=LOW, cv=2), 2),
+        (SVC(probability=True, random_state=0), 2),
+        (OneVsRestClassifier(SVC(probability=True, random_state=0)), 2),
+        (SVC(random_state=0), 3),
+    ],
+    ids=lambda one: type(one).__name__,
+)
+def test_labels_are_those_that_the_model_predicts(model, n_classes):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 4))
+    y = np.digitize(X[:, 0] + rng.normal(size=300), [0.5, 1.5][: n_classes - 1])
+    model = clone(model).fit(X[::2], y[::2])
+    answers, expected = query(model, Records(X, y)), model.predict(X)
+    np.testing.assert_array_equal(answers.as_labels().values, expected)
+    np.testing.assert_array_equal(Correctness().of(model, Records(X, y)), expected == y)
+    if n_classes == 2:  # three classes tie too rarely
+        assert (answers.values.argmax(axis=1) != expected).any()
+
+
+def test_a_pool_of_labels_has_those_that_its_models_predict():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(100, 3))
+    records = Records(X, (X[:, 0] + rng.normal(size=100) > 0.5).astype(int))
+    pool = ShadowPool(LOW, 4, store="models", output_kind="label", random_state=0).fit(records)
+    right = [model.predict(X) == records.y for model in pool.estimators_]
+    np.testing.assert_array_equal(pool.signals_[0, 0], right)
+    new = Records(X + 0.1, records.y)
+    right = [model.predict(new.X) == new.y for model in pool.estimators_]
+    np.testing.assert_array_equal(pool.values(new)[0], right)
 
 
 def test_regressors_have_no_labels():

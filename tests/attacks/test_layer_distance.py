@@ -12,6 +12,7 @@ from skmia.attacks.white_box import (
     FisherRaoAttack,
     MahalanobisAttack,
     compute_centroids,
+    draw_halves,
 )
 from skmia.metrics.distances import fisher_rao_distance
 from skmia.victims import open_white_box
@@ -61,6 +62,32 @@ def test_centroids_of_several_groups_are_found_as_if_alone():
         for k in range(3)
     ]
     np.testing.assert_allclose(compute_centroids(p, group, start, 2.0, 300), alone, atol=1e-6)
+
+
+@pytest.mark.parametrize("few", [True, False])
+def test_both_halves_hold_both_sides(few):
+    membership = np.arange(40) < 2 if few else np.arange(40) >= 2
+    for seed in range(20):
+        half = draw_halves(membership, np.random.RandomState(seed))
+        assert abs(half.sum() - 20) <= 1
+        assert half[membership == few].sum() == 1
+        drawn = np.random.RandomState(seed).permutation(40) % 2 == 0
+        assert (half != drawn).sum() == (drawn[membership == few].sum() != 1)
+
+
+def test_a_single_record_of_a_side_cannot_be_divided():
+    with pytest.raises(ValueError, match="there is 1 non-member to be divided; give more of them"):
+        draw_halves(np.arange(9) > 0, np.random.RandomState(0))
+
+
+@pytest.mark.parametrize("attack", [MahalanobisAttack(cv=2), FisherRaoAttack(cv=2, max_iter=5)])
+def test_few_nonmembers_are_enough_to_learn_from(attack):
+    X, y = np.random.default_rng(0).normal(size=(44, 5)), np.arange(44) % 2
+    victim = MLPClassifier((6,), solver="lbfgs", tol=0.1, random_state=0).fit(X[:40], y[:40])
+    attack = attack.set_params(victim=victim)
+    for seed in range(4):  # at half of the seeds one half has no non-member
+        fitted = attack.set_params(random_state=seed).fit(Records(X, y), np.arange(44) < 40)
+        assert np.isfinite(fitted.score_samples(Records(X, y))).all()
 
 
 def test_the_first_step_to_a_centroid_has_the_length_of_the_rate():

@@ -30,6 +30,16 @@ def make_evidence(n=30, n_changes=5):
     return loss, np.minimum(share + 0.2 * membership, 1), membership
 
 
+@pytest.mark.parametrize("target_fpr, allowed", [(1 - 0.9, 0.1), (0.1 + 0.2, 0.3), (0.1, 0.1)])
+def test_rounding_of_the_rate_excludes_no_record(target_fpr, allowed):
+    # Members have the smallest losses with those of the first non-members between them.
+    membership = np.repeat([True, False], 10)
+    loss = np.concatenate([np.linspace(0.05, 0.95, 10), np.linspace(0.1, 1, 10)])
+    window = _choose_window(loss, np.ones(20), 0 * loss, membership, 5, target_fpr)
+    tpr, fpr = find_rates(loss, np.ones(20), membership, window)
+    assert fpr == allowed and tpr > allowed
+
+
 @pytest.mark.parametrize("target_fpr", [None, 0.1])
 def test_no_other_window_is_better(target_fpr):
     # No more losses than bounds: all windows are among the candidates.

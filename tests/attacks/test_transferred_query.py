@@ -222,3 +222,7 @@ def test_a_rate_that_is_not_reached_is_warned_of(problem):
     assert attack.rates_[attack.confidence_] == (0.2, 0.4)
     attack._settle(np.concatenate([high] * 20)[:39])
     assert attack.rates_[attack.confidence_] == (0.05, 0.4)
+    attack.set_params(target_fpr=1 - 0.9)._settle(
+        np.array([[0.05, 0.4], [0.1, 0.6], [0.3, 0.9]] * 13)
+    )
+    assert attack.rates_[attack.confidence_] == (0.1, 0.6)

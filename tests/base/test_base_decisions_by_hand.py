@@ -174,8 +174,6 @@ ANSWERS = {
         (lambda: best_threshold([0, 0, 1, 1], [1, 3, 2, 8]), 5.5),
         (lambda: best_threshold([1, 1, 0, 0], [1, 2, 4, 5]), float(np.nextafter(5, 6))),
         (lambda: best_threshold([0, 1], [1, np.nextafter(1, 2)]), float(np.nextafter(1, 2))),
-        (lambda: _attack.get_judged(NS(), range(2)), [True, True]),
-        (lambda: _attack.get_judged(NS(can_judge=lambda records: [False]), range(1)), [False]),
     ],
     _cross_fitting: [
         (lambda: judge(), ([False, True, True], [True] * 3)),

@@ -157,9 +157,12 @@ ANSWERS = {
             lambda: drawing.attack_scores(
                 NS(decision_function=lambda X: X, predict_proba=None), array([2.0])
             ),
-            ([2.0], 0.0),
+            ([2.0], 0.0, [True]),
         ),
-        (lambda: drawing.attack_scores(NS(predict_proba=lambda X: X), matrix), ([2, 4, 6], 0.5)),
+        (
+            lambda: drawing.attack_scores(NS(predict_proba=lambda X: X), matrix),
+            ([2, 4, 6], np.nextafter(0.5, 1), [True] * 3),
+        ),
     ],
     foreign_words: [
         (lambda: foreign_words.name_package(raise_from(lambda: np.zeros(2).reshape(3))), "tests"),

@@ -1,3 +1,4 @@
+import pickle
 from decimal import Decimal, localcontext
 
 import numpy as np
@@ -7,6 +8,7 @@ from hypothesis import strategies as st
 from refusals import check_refusal, parametrize_refusals
 
 from skmia import Outputs
+from skmia._core.outputs import add_predicted
 
 
 def exact_scaled_logit(logits, label, temperature=1):
@@ -180,6 +182,21 @@ def test_margin_is_the_label_minus_the_best_other_class():
 
 def test_first_class_wins_a_tie():
     assert Outputs([[0.5, 0.5]] * 2, ["a", "b"]).is_correct(["a", "b"]).tolist() == [True, False]
+
+
+def test_labels_that_the_model_predicts_otherwise_go_with_its_outputs():
+    values = [[0.8, 0.2], [0.7, 0.3], [0.1, 0.9]]
+    outputs = add_predicted(Outputs(values, classes=[1, 3]), [3, 1, 3])
+    np.testing.assert_array_equal(outputs.is_correct([3, 3, 3]), [True, False, True])
+    joined = Outputs.concat([outputs[:1], outputs[[2, 1]]])
+    aligned = pickle.loads(pickle.dumps(joined.aligned_to(np.array([1, 2, 3]))))
+    for one in (joined, aligned):
+        assert one.as_labels().values.tolist() == [3, 3, 1]
+        assert one[1:].is_correct([1, 1]).tolist() == [False, True]
+    np.testing.assert_array_equal(aligned.values[:, [0, 2]], np.array(values)[[0, 2, 1]])
+    # Without the labels of all parts, those of the whole are those with the highest values.
+    mixed = Outputs.concat([outputs[:1], Outputs(values, classes=[1, 3])])
+    assert mixed.as_labels().values.tolist() == [1, 1, 1, 3]
 
 
 def test_predicted_labels_are_compared_with_the_label():

@@ -18,7 +18,7 @@ from sklearn.neural_network import MLPClassifier
 from sklearn.tree import DecisionTreeClassifier
 
 from skmia import Records, ShadowPool
-from skmia.attacks import LiRA, ShadowAttack, ThresholdAttack
+from skmia.attacks import RMIA, LiRA, ShadowAttack, ThresholdAttack
 from skmia.datasets import make_membership_problem
 from skmia.games import membership_game
 
@@ -507,3 +507,19 @@ def test_records_that_the_attack_cannot_judge_are_left_out_and_counted():
         assert part["fpr"][k] == pytest.approx(guesses[members == 0].mean())
         assert part["n_unjudged"][k] == (whole["membership"][k] >= 0).sum() - judged[k].sum()
         assert (part["guesses"][k][~judged[k]] == -1).all()
+
+
+def test_a_class_that_a_training_side_lacks_has_probability_0():
+    records, _ = make_membership_problem(60, random_state=0)
+    records = Records(records.X, np.where(np.arange(60) < 2, 7, records.y))
+    settings = {"n_rounds": 4, "random_state": 0, "return_guesses": True}
+    tree = DecisionTreeClassifier(random_state=0)
+    game = membership_game(tree, RIGHT, records, **settings)
+    rare = game["membership"][:, :2]
+    assert ((rare != 1).all(axis=1) & (rare == 0).any(axis=1)).any()
+    gaps = game["train_score"] - game["test_score"]
+    np.testing.assert_allclose(game["vulnerability"], gaps)
+    pool = ShadowPool(tree, 4, store="models")  # of reference records, which may lack it as well
+    rmia = membership_game(tree, RMIA(shadows=pool, online=False), records, **settings)
+    np.testing.assert_array_equal(rmia["membership"], game["membership"])
+    assert (rmia["guesses"][:, :2][rare == 0] == 0).all()

@@ -178,7 +178,9 @@ ANSWERS = {
         (lambda: _leave_two_unlabeled.compute_pair_privacy(0.25, 12), (0.25, 0.125, 1.0, 0.25, 12)),
         (lambda: _leave_two_unlabeled._compare_pair(array([1.0, 2.0, 3.0]), 2.0), [0.0, 0.5, 1.0]),
         (
-            lambda: _leave_two_unlabeled._of_all_pairs([1, 1, 0, 0, 0], [3.0, 1.0, 2.0, 0.0, 1.0]),
+            lambda: _leave_two_unlabeled._of_all_pairs(
+                [1, 1, 0, 0, 0], [3.0, 1.0, 2.0, 0.0, 1.0], None
+            ),
             (0.75, 0.288675135, 0.5, 0.577350269, 6),
         ),
     ],

@@ -93,6 +93,49 @@ def test_the_error_of_all_pairs_is_the_spread_over_populations():
     assert spread > 3 * np.sqrt(0.76 * 0.24 / 900)
 
 
+def test_the_error_of_people_with_equal_records_is_that_of_one_record_each():
+    rng = np.random.default_rng(0)
+    membership = np.arange(30) % 2
+    scores = rng.normal(membership, 1)
+    one = leave_two_unlabeled(ByColumn(), scored(scores), membership)
+    many = scored(np.repeat(scores, 4)).with_fields(group_by=np.repeat(np.arange(30), 4))
+    result = leave_two_unlabeled(ByColumn(), many, np.repeat(membership, 4))
+    assert result.accuracy == pytest.approx(one.accuracy)
+    assert result.accuracy_error == pytest.approx(one.accuracy_error)
+    alone = leave_two_unlabeled(ByColumn(), scored(many.X[:, 0]), np.repeat(membership, 4))
+    assert alone.accuracy_error < 0.6 * result.accuracy_error
+
+
+class JudgesSome(ByColumn):
+    """It judges records above a limit."""
+
+    def __init__(self, least=-1.0):
+        self.least = least
+
+    def can_judge(self, records):
+        return records.X[:, 0] > self.least
+
+
+@pytest.mark.parametrize("n_rounds", [None, 60])
+def test_records_that_the_attack_cannot_judge_are_in_no_pair(n_rounds):
+    rng = np.random.default_rng(0)
+    membership = np.arange(50) % 2
+    scores = rng.normal(membership, 1)
+    judged = scores > -1
+    people = np.arange(50) // 4
+    records = scored(scores).with_fields(group_by=people)
+    settings = {"n_rounds": n_rounds, "random_state": 0}
+    result = leave_two_unlabeled(JudgesSome(), records, membership, **settings)
+    expected = leave_two_unlabeled(ByColumn(), records[judged], membership[judged], **settings)
+    assert result == expected
+    assert 0 < (~judged & (membership == 0)).sum()
+
+
+def test_an_attack_that_judges_one_side_alone_plays_no_pair():
+    with pytest.raises(ValueError, match="can judge 2 members and 0 non-members; a pair needs"):
+        leave_two_unlabeled(JudgesSome(2), scored([3, 4, 1, 2]), [1, 1, 0, 0])
+
+
 def test_of_a_single_member_the_error_is_the_largest_that_its_accuracy_allows():
     # The member outranks three of four, each of which it outranks or not.
     result = leave_two_unlabeled(ByColumn(), scored([2.5, 0, 1, 2, 3]), [1, 0, 0, 0, 0])

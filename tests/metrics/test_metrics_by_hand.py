@@ -24,6 +24,12 @@ def refuse_interval(*ends):
     return message and message.partition("with ")[2]
 
 
+def auc_variance(membership, scores, people=None):
+    return _intervals.auc_variance(array(membership, dtype=bool), array(scores), people)
+
+
+TWICE = [2.0, 2.0, 4.0, 4.0, 1.0, 1.0, 3.0, 3.0]
+
 # Of each module: calls and answers. Whatever may be equal differs, and each branch decides once.
 ANSWERS = {
     _comparison: [
@@ -73,8 +79,12 @@ ANSWERS = {
         (lambda: _intervals._wilson(0.3, 10, 0.05), (0.3, 0.126876584, 0.558300204)),
         (lambda: _intervals._wilson(0.0, 10, 0.05), (0.0, 0.0, 0.21294197)),
         (lambda: _intervals._wilson(1.0, 10, 0.05), (1.0, 0.78705803, 1.0)),
-        (lambda: _intervals.mean_variance(array([0.5]), 0.8), 0.16),
-        (lambda: _intervals.mean_variance(array([0.5, 1.0]), 0.8), 0.0625),
+        # Placements of members 1/2, 1 and of non-members 1/2, 1, or of one member 3/4.
+        (lambda: auc_variance([1, 1, 0, 0], [2.0, 4.0, 1.0, 3.0]), 0.125),
+        (lambda: auc_variance([1, 0, 0, 0, 0], [2.5, 0.0, 1.0, 2.0, 3.0]), 0.25),
+        # Two people on each side with two equal records, or one person on both sides.
+        (lambda: auc_variance([1, 1, 1, 1, 0, 0, 0, 0], TWICE, [1, 1, 2, 2, 3, 3, 4, 4]), 0.125),
+        (lambda: auc_variance([1, 1, 0, 0], [2.0, 4.0, 1.0, 3.0], [1, 2, 3, 1]), 0.1875),
     ],
     _membership: [
         (lambda: _membership.point_at_fpr(array([0.0, 0.25, 0.25, 0.5]), 0.25), 2),

@@ -51,6 +51,20 @@ def test_names_and_order_of_people_do_not_matter(function):
 
 
 @pytest.mark.parametrize("function", FUNCTIONS)
+def test_the_order_of_rows_of_people_with_one_on_each_side_does_not_matter(function):
+    rng = np.random.default_rng(3)
+    _, people, scores = make_people(60, 2, 0.9, rng)
+    membership, order = np.arange(120) % 2 == 0, rng.permutation(120)
+    np.testing.assert_allclose(
+        limits(function, membership[order], scores[order], people[order]),
+        limits(function, membership, scores, people),
+    )
+    low, high = limits(function, membership, scores)
+    if function is not operating_point:  # whose rates are each of one side
+        assert np.diff(limits(function, membership, scores, people)) < 0.6 * (high - low)
+
+
+@pytest.mark.parametrize("function", FUNCTIONS)
 def test_people_who_answer_as_one_count_once(function):
     # Ten copies of each row: the interval is about that of the people.
     rng = np.random.default_rng(2)

@@ -9,6 +9,7 @@ from refusals import check_refusal, parametrize_refusals
 from sklearn.datasets import make_classification
 from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB
+from sklearn.neighbors import KNeighborsClassifier
 
 from skmia import Records
 from skmia._core import drawing
@@ -220,6 +221,36 @@ def test_estimators_plot_what_they_answer(fitted):
             np.testing.assert_array_equal(got, expected)
     single = MembershipRocDisplay.from_estimator(attacks["bayes"], X, membership)
     assert list(single.lines_) == ["GaussianNB"]
+
+
+class JudgesSome(LogisticRegression):
+    """It judges records whose first feature is positive."""
+
+    def can_judge(self, X):
+        return X[:, 0] > 0
+
+
+@pytest.mark.parametrize("display", [MembershipRocDisplay, ScoreDistributionDisplay])
+def test_records_that_an_attack_cannot_judge_are_left_out(fitted, display):
+    _, X, membership = fitted
+    attack, judged = JudgesSome().fit(X, membership), X[:, 0] > 0
+    assert 0 < membership[~judged].mean() < 1
+    shown = display.from_estimator(attack, X, membership)
+    expected = display.from_estimator(attack, X[judged], membership[judged])
+    assert legend_texts(shown) == legend_texts(expected)
+    pd.testing.assert_frame_equal(shown.frame(), expected.frame())
+
+
+def test_rates_at_a_probability_of_one_half_are_those_of_predict(fitted):
+    _, X, membership = fitted
+    attack = KNeighborsClassifier(2).fit(X[::2], membership[::2])
+    X, membership = X[1::2], membership[1::2]
+    assert (attack.predict_proba(X)[membership == 1, 1] == 0.5).any()
+    display = ScoreDistributionDisplay.from_estimator(attack, X, membership)
+    tpr, fpr = (attack.predict(X)[membership == bit].mean() for bit in (1, 0))
+    members, others, threshold = legend_texts(display)
+    assert members.endswith(f"TPR {tpr:.3g}") and others.endswith(f"FPR {fpr:.3g}")
+    assert threshold == "threshold 0.5"
 
 
 @pytest.mark.parametrize("display", [MembershipRocDisplay, ScoreDistributionDisplay])
@@ -489,7 +520,7 @@ def test_threshold_is_drawn_with_the_rates_it_realizes(evaluation):
         ScoreDistributionDisplay.from_predictions(membership, strong, threshold=np.nan)
 
 
-@pytest.mark.parametrize("name, natural", [("linear", 0.0), ("bayes", 0.5)])
+@pytest.mark.parametrize("name, natural", [("linear", 0.0), ("bayes", np.nextafter(0.5, 1))])
 def test_histogram_of_an_attack_shows_its_own_threshold(fitted, name, natural):
     attacks, X, membership = fitted
     display = ScoreDistributionDisplay.from_estimator(attacks[name], X, membership, log=True)

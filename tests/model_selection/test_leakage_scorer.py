@@ -91,6 +91,15 @@ def test_records_that_the_attack_cannot_judge_are_left_out(metric):
     assert measure(records, members.astype(int)) != pytest.approx(expected)
 
 
+def test_a_class_that_the_training_fold_lacks_has_probability_0():
+    records, train, test = Records(X[:200], np.append(Y[:199] % 2, 9)), slice(120), slice(120, 200)
+    victim = RememberTraining(TREE).fit(records.X[train], records.y[train])
+    right = victim.predict(records.X) == records.y
+    scorer = make_leakage_scorer(records, attack=ThresholdAttack(signal="correctness"))
+    leakage = -scorer(victim, records.X[test], records.y[test])
+    assert leakage == pytest.approx(right[train].mean() - right[test].mean())
+
+
 def test_attack_that_can_judge_no_record_of_one_side_is_refused():
     victim = RememberTraining(TREE).fit(X[:300], Y[:300] % 2)
     scorer = make_leakage_scorer(RECORDS_OF_TWO, attack=BlindToSome())
@@ -134,6 +143,12 @@ def test_a_search_weighs_leakage_against_accuracy():
 def test_scorers_of_other_names_are_named(results, message):
     with pytest.raises(ValueError, match=message):
         best_below_leakage(0.1)({f"mean_test_{name}": [0.0, -0.1] for name in results})
+
+
+def test_a_mean_of_folds_at_the_limit_is_below_it():
+    leakage = [-np.mean([0.1] * 3), -0.2, -0.05]  # the first is -0.10000000000000002
+    results = {"mean_test_accuracy": [0.8, 0.9, 0.7], "mean_test_leakage": leakage}
+    assert best_below_leakage(0.1)(results) == 0
 
 
 def test_a_candidate_that_failed_is_not_chosen():

@@ -152,6 +152,14 @@ def test_files_that_are_missing_or_disagree(tmp_path, trained):
         save_shadows(small, tmp_path / "other", "leakpro")
 
 
+@pytest.mark.parametrize("layout", ["carlini2022", "privacy_meter", "leakpro", "npz"])
+def test_decision_values_are_not_saved_as_logits(tmp_path, layout):
+    records = Records(RNG.normal(size=(N, 3)), np.arange(N) % 2)
+    pool = ShadowPool(LinearSVC(), 2, store="outputs", random_state=0).fit(records)
+    with pytest.raises(ValueError, match="The layout holds"):
+        save_shadows(pool, tmp_path / "new", layout, records.y)
+
+
 def test_pickles_are_not_read(tmp_path):
     folder = write_leakpro(tmp_path)
     np.save(folder / "sm_8_logits.npy", np.array([{}], dtype=object), allow_pickle=True)

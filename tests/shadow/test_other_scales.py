@@ -1,5 +1,7 @@
 """Pools of regressors whose predictions are not on the scale of the labels."""
 
+import pickle
+
 import numpy as np
 import pytest
 from sklearn.base import BaseEstimator, RegressorMixin, clone
@@ -108,6 +110,23 @@ def test_a_pool_of_given_outputs_compares_alike():
     given = ShadowPool.from_outputs(answers, POOL.membership_, RECORDS, kind="value")
     assert given.signal_ == "oriented_prediction"
     np.testing.assert_allclose(given.signals_, POOL.signals_, atol=1e-3)
+
+
+def test_a_pool_on_disk_compares_alike(tmp_path):
+    settings = {"signals": ("auto", "loss"), "augment": shift, "random_state": 0}
+    pool = ShadowPool(HazardRegressor(), 8, **settings).fit(RECORDS)
+    stored = ShadowPool(HazardRegressor(), 8, **settings, checkpoint=tmp_path, on_disk=True)
+    stored = pickle.loads(pickle.dumps(stored.fit(RECORDS)))
+    assert stored.stored_ == pool.stored_
+    assert len(pool.stored_) == 3
+    np.testing.assert_array_equal(stored.signals_, pool.signals_)
+    part = np.s_[:, :, 3:5, 90:120]
+    np.testing.assert_array_equal(stored.signals_[part], pool.signals_[part])
+    np.testing.assert_array_equal(stored.first(4).signals_, pool.first(4).signals_)
+
+
+def shift(records):
+    return [Records(records.X + 0.1, records.y)]
 
 
 def test_a_pool_that_grows_decides_again():
