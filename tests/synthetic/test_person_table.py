@@ -61,6 +61,11 @@ def test_notes_say_what_became_of_the_tables():
     assert len(join().notes) == 1
 
 
+def test_a_person_is_one_row_however_each_table_writes_the_key():
+    visits = VISITS.assign(pid=VISITS["pid"].map("{:03.0f}".format))
+    pd.testing.assert_frame_equal(join(visits=visits).tables["real"], join().tables["real"])
+
+
 def test_a_person_without_a_row_in_the_first_table_is_kept():
     found = join(patients=PATIENTS[:2].replace({"id": {3: 4}})).tables["real"]
     assert len(found) == 3
@@ -143,8 +148,9 @@ def test_copied_persons_are_found_and_new_ones_are_not(world, name, evidence):
     assert not re.search("training rows|rows never seen|held-out rows|synthetic row ", text)
 
 
-def test_persons_of_both_sides_are_left_out_of_both():
-    more = pd.DataFrame({"id": [3, 11, 12], "age": [40, 60, 70]})
+@pytest.mark.parametrize("names", [[3, 11, 12], ["03", "11", "12"]], ids=["numbers", "text"])
+def test_persons_of_both_sides_are_left_out_of_both(names):
+    more = pd.DataFrame({"id": names, "age": [40, 60, 70]})
     data = {
         "real": {"patients": PATIENTS, "visits": VISITS},
         "synthetic": {"patients": PATIENTS, "visits": VISITS},

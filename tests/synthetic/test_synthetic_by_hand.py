@@ -122,6 +122,11 @@ def measure_membership(people):
     return found["estimate"], found["n_attacks"], found["n_controls"]
 
 
+def spell_names(*parts):
+    found = _columns.spell_identifiers(dict(enumerate(map(pd.Series, parts))))
+    return tuple(names.tolist() for names in found.values())
+
+
 def judge_split(name="p", is_real=PERSON < 20, **others):
     return _people._judge_split({name: PERSON, **others}, is_real, [name])
 
@@ -464,6 +469,17 @@ ANSWERS = {
         (lambda: _columns._spell_number(" 1,234.50 "), "1234.5"),
         (lambda: _columns._spell_number("007"), "7"),
         (lambda: _columns._spell_number("1234567890123456"), "1234567890123456"),
+        (lambda: _columns._spell_number("+001234567890123457.0"), "1234567890123457"),
+        (lambda: _columns._spell_number("0000000000000000"), "0"),
+        (lambda: _columns._spell_number("1234567890123456.5"), "1234567890123456.5"),
+        (lambda: spell_names([1.0, nan, 3.5], ["03.5"]), (["1", None, "3.5"], ["3.5"])),
+        # Where nothing agrees, or two of a table became equal, nothing is changed.
+        (lambda: spell_names([7, 8], ["09"]), (["7", "8"], ["09"])),
+        (lambda: spell_names([7, 8], ["07", "7 ", "007"]), (["7", "8"], ["07", "7", "007"])),
+        # Nor are numbers rounded to the multiples of ten of the others.
+        (lambda: spell_names([10 * k for k in range(12)], range(5, 17))[1][:2], ["5", "6"]),
+        (lambda: spell_names([2**60 + 1], [f"0{2**60 + 1}"])[1], [f"{2**60 + 1}"]),
+        (lambda: spell_names(["Ab", "c"], ["aB", None]), (["ab", "c"], ["ab", None])),
         (lambda: _columns._spell_number("123456789012345"), "123456789012345"),
         (lambda: _columns._spell_number("a1"), "a1"),
         (lambda: _columns._spell_number("1,23"), "1,23"),
@@ -650,7 +666,6 @@ ANSWERS = {
         (lambda: judge_split("person_id"), ("person_id",)),
         (lambda: judge_split("person_id", half=PERSON % 2), None),
         (lambda: judge_split("person_id", is_real=np.arange(160) % 2 == 0), None),
-        (lambda: _people._spell_names(pd.Series([1.0, nan, 3.0])), ["1", nan, "3"]),
         (lambda: _people._share_constant(array([0, 0, 1, 1, 2]), array([5, 5, 6, 7, 8])), 0.5),
         (lambda: _people._share_repeated(array([0, 0, 1, 2])), 0.5),
         (lambda: _people._share_across(array([True, True, False])), 0.666666667),
@@ -702,12 +717,23 @@ ANSWERS = {
     ],
     _person_table: [
         (
-            lambda: _person_table._spell_keys(pd.DataFrame({"k": [1.0, 2.0]}, index=[5, 6]), "k"),
-            {"k": ["1", "2"]},
+            lambda: _person_table._spell_keys(
+                {"real": {"t": pd.DataFrame({"k": [1.0, 2.0]}, index=[5, 6])}}, {"t": "k"}
+            ),
+            {"real": {"t": {"k": ["1", "2"]}}},
         ),
         (
-            lambda: _person_table._spell_keys(pd.DataFrame({"k": [" a", "b"]}), "k"),
-            {"k": ["a", "b"]},
+            lambda: _person_table._spell_keys(
+                {
+                    name: {"t": pd.DataFrame({"k": [*own]}), "u": pd.DataFrame({"k": [*other]})}
+                    for name, own, other in (("real", [" a", "b"], ["A"]), ("synthetic", "B", "C"))
+                },
+                dict.fromkeys("tu", "k"),
+            ),
+            {
+                "real": {"t": {"k": ["a", "b"]}, "u": {"k": ["a"]}},
+                "synthetic": {"t": {"k": ["B"]}, "u": {"k": ["C"]}},
+            },
         ),
         (
             lambda: _person_table._find_kinds(

@@ -8,7 +8,7 @@ import pytest
 
 from skmia.synthetic import audit_table
 from skmia.synthetic._table import _audit
-from skmia.synthetic._table._columns import find_identifiers, fit_columns
+from skmia.synthetic._table._columns import count_copied_identifiers, find_identifiers, fit_columns
 
 pytestmark = pytest.mark.usefixtures("quick_tables")
 
@@ -188,6 +188,34 @@ def test_identifiers_that_are_copied_are_a_leak(tables):
     assert report.evidence == "leak" and row["attack"] == pytest.approx(20 / 150)
     check = report.checks["columns fit"]
     assert check["status"] == "warning" and "of 20 of 150 training rows and of 0" in check["text"]
+
+
+@pytest.mark.parametrize(
+    ("write", "rewrite"),
+    [
+        (int, float),
+        (int, str),
+        (int, lambda key: f"{key:012d}"),
+        (lambda key: f"{key:012d}", float),
+        (lambda key: f"AB-{key}", lambda key: f" ab-{key}"),
+        (lambda key: pd.Timestamp(key, unit="s"), lambda key: f"{pd.Timestamp(key, unit='s')}"),
+    ],
+)
+@pytest.mark.parametrize("held", [range(100, 120), [None]])
+def test_identifiers_are_copies_however_they_are_written(write, rewrite, held):
+    keys = {"real": range(100), "synthetic": range(90, 110), "holdout": held}
+    keys = {
+        name: [None if key is None else 10**7 + 7 * key for key in part]
+        for name, part in keys.items()
+    }
+    tables = {}
+    for name, part in keys.items():
+        spell = rewrite if name == "synthetic" else write
+        tables[name] = pd.DataFrame({"ssn": [None if k is None else spell(k) for k in part]})
+    tables["synthetic"].loc[0, "ssn"] = None  # so that whole numbers are floats
+    found = count_copied_identifiers(tables, "ssn")
+    assert found["real"].tolist() == [False] * 91 + [True] * 9
+    assert found["holdout"].tolist() == [key in range(91, 110) for key in held]
 
 
 def test_columns_that_do_not_fit_are_left_out_of_copies_and_named(tables):

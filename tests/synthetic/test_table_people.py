@@ -196,6 +196,14 @@ def test_without_enough_persons_of_one_table_no_model_and_no_further_table_is_co
     assert "because too few held-out persons are new to measure it on" in report.notes[-1]
 
 
+@pytest.mark.parametrize("held", [["007", "12"], [7.0, 12.5], ["ab-1", "x"]], ids=str)
+def test_persons_are_the_same_however_their_names_are_written(held):
+    real = ["AB-1", "AB-2"] if "x" in held else [7, 8]
+    tables = {"real": pd.DataFrame({"who": real, "a": 0}), "holdout": pd.DataFrame({"who": held})}
+    _, people = read_people(tables, "who")
+    assert [codes.tolist() for codes in people.groups.values()] == [[0, 1], [0, 2]]
+
+
 def test_persons_split_by_rows_are_warned_of():
     rng = np.random.default_rng(4)
     visits = draw_visits(rng, 200).drop(columns="who")

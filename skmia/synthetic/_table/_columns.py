@@ -120,12 +120,40 @@ def count_copied_identifiers(tables, name):
     """Return the rows of each real table whose identifier is in the synthetic table."""
     if any(name not in table for table in tables.values()):
         return None
-    made = tables["synthetic"][name].dropna().astype(str).str.strip().unique()
+    spelled = spell_identifiers({key: table[name] for key, table in tables.items()})
+    made = spelled.pop("synthetic")
+    made = made[pd.notna(made)]
+    return {key: pd.Index(part, dtype=object).isin(made) for key, part in spelled.items()}
+
+
+def spell_identifiers(parts):
+    """Return names of rows or persons as text, alike in all tables; None where there is none.
+
+    7 and 7.0 are one name, and so are 7 and "007", "AB-1" and "ab-1" where that lets more of the
+    names agree with those of the first table, and makes no two of a table equal. No number is
+    rounded, which would make others equal.
+    """
+    coded = {key: pd.factorize(_spell_names(part)) for key, part in parts.items()}
+    texts = {key: pd.Series(names, dtype=object) for key, (_, names) in coded.items()}
+    alike, _ = _read_alike(texts)
     return {
-        key: tables[key][name].astype(str).str.strip().isin(made).to_numpy()
-        for key in tables
-        if key != "synthetic"
+        key: np.append(_spell_names(alike[key]), [None])[codes]  # the code -1 is the last place
+        for key, (codes, _) in coded.items()
     }
+
+
+def _spell_names(part):
+    """Return names as text, in which 7 and 7.0 are one person; None where there is none."""
+    names = part.astype(object)
+    spelled = [
+        _spell_name(name) if is_known else None for name, is_known in zip(names, names.notna())
+    ]
+    return np.array(spelled, dtype=object)
+
+
+def _spell_name(name):
+    is_whole = isinstance(name, float | np.floating) and float(name).is_integer()
+    return str(int(name) if is_whole else name).strip()
 
 
 def unify_tables(frames):
@@ -226,11 +254,9 @@ def _read_alike(parts):
     texts = [name for name, part in parts.items() if _is_text_part(part)]
     if not texts:
         return _round_alike(parts)
-    if len(texts) == len(parts):
-        return _read_dates(parts, texts) or _spell_alike(parts)
     rest = [parts[name] for name in parts if name not in texts and parts[name].notna().any()]
     if not rest:
-        return parts, ""
+        return _read_dates(parts, texts) or _spell_alike(parts)
     for read in (_read_codes, _convert_texts):
         found = read(parts, texts, rest)
         if found is not None:
@@ -349,7 +375,7 @@ def _read_dates(parts, texts):
     found = {name: _read_date(parts[name]) for name in texts}
     if any(part is None for part in found.values()):
         return None
-    return found, "texts of dates are compared as dates"
+    return parts | found, "texts of dates are compared as dates"
 
 
 def _strip(value):
@@ -368,9 +394,13 @@ def _spell_number(value):
     text = _strip(value)
     if re.fullmatch(r"[+-]?\d{1,3}(,\d{3})+(\.\d+)?", text):
         text = text.replace(",", "")
-    if not re.fullmatch(r"[+-]?\d+(\.\d*)?", text) or len(text) > 15:
+    if not re.fullmatch(r"[+-]?\d+(\.\d*)?", text):
         return text
-    return f"{float(text):.15g}"
+    if len(text) <= 15:
+        return f"{float(text):.15g}"
+    # A float has not so many digits.
+    whole = re.fullmatch(r"\+?0*(\d+)(\.0*)?", text)
+    return text if whole is None else whole[1]
 
 
 _SPELLINGS = {
@@ -400,15 +430,15 @@ def _spell_alike(parts):
 
 
 def _count_known(parts):
-    """Return the rows of all tables whose value the training rows have."""
-    real = parts["real"].dropna().unique()
+    """Return the rows of all tables whose value the first has, which are the training rows."""
+    real = next(iter(parts.values())).dropna().unique()
     return sum(int(part.isin(real).sum()) for part in parts.values())
 
 
 def _show_change(parts, chosen):
     """Return a value of another table and the value of the training rows that it stands for."""
-    first = {}
-    for value, spelled in zip(parts["real"], chosen["real"]):
+    first, real = {}, next(iter(parts))
+    for value, spelled in zip(parts[real], chosen[real]):
         first.setdefault(spelled, value)
     for name, part in parts.items():
         for value, spelled in zip(part, chosen[name]):

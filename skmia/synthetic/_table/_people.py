@@ -10,7 +10,7 @@ from ..._core.groups import number_groups
 from ..._core.numbers import show
 from ..._core.randomness import derive_random_state
 from .._neighbors import draw_places
-from ._columns import is_named
+from ._columns import is_named, spell_identifiers
 from ._evidence import has_numbers
 
 # Rows of each table in which repeated combinations are looked for.
@@ -76,26 +76,13 @@ def read_people(tables, group_by):
                 f"{' and '.join(held)}; got {show(group_by)}."
             )
         given = list(group_by)
-    named = []
-    for name, part in zip(held, given):
-        part = part if isinstance(part, pd.Series) else pd.Series(np.asarray(part).tolist())
-        number_groups(_spell_names(part), len(tables[name]), f"group_by of {name}")
-        named.append(_spell_names(part))
-    codes = pd.factorize(np.concatenate(named))[0]
-    parts = np.split(codes, [len(named[0])])
+    given = [p if isinstance(p, pd.Series) else pd.Series(np.asarray(p).tolist()) for p in given]
+    named = spell_identifiers(dict(zip(held, given)))
+    for name, part in named.items():
+        number_groups(part, len(tables[name]), f"group_by of {name}")
+    codes = pd.factorize(np.concatenate(list(named.values())))[0]
+    parts = np.split(codes, [len(named["real"])])
     return tables, TablePersons(dict(zip(held, parts)))
-
-
-def _spell_names(part):
-    """Return names as text, in which 7 and 7.0 are one person; None where there is none."""
-    if pd.api.types.is_float_dtype(part.dtype) and (part.dropna() % 1 == 0).all():
-        part = part.astype("Int64")
-    names = part.astype(object)
-    return (
-        names.where(names.notna(), None)
-        .map(lambda name: None if name is None else str(name).strip())
-        .to_numpy(dtype=object)
-    )
 
 
 def leave_out_shared(tables, people):

@@ -8,7 +8,7 @@ import pandas as pd
 from ..._core.escaping import visible
 from ..._core.numbers import show
 from .._neighbors import as_frame
-from ._columns import find_identifiers
+from ._columns import find_identifiers, spell_identifiers
 
 # Names of what is computed of the rows of a person.
 _NUMBERS = {"mean": "mean", "min": "smallest", "max": "largest"}
@@ -33,10 +33,7 @@ def join_tables_of_persons(data, keys):
     """
     data = {name: _read_tables(name, tables) for name, tables in data.items()}
     keys = _read_keys(data, keys)
-    spelled = {
-        name: {table: _spell_keys(frame, keys[table]) for table, frame in tables.items()}
-        for name, tables in data.items()
-    }
+    spelled = _spell_keys(data, keys)
     spelled, n_shared = _leave_out_shared(spelled, keys)
     parents = [
         table
@@ -102,14 +99,27 @@ def _read_keys(data, keys):
     return {table: keys[table] for table in names}
 
 
-def _spell_keys(frame, key):
-    """Return the table with its keys as text, in which 7 and 7.0 are one person."""
-    part = frame[key]
-    if part.isna().any():
-        raise ValueError(f"{int(part.isna().sum())} rows have no person in the column {key!r}.")
-    if pd.api.types.is_float_dtype(part.dtype) and (part % 1 == 0).all():
-        part = part.astype("int64")
-    return frame.assign(**{key: part.astype(str).str.strip()}).reset_index(drop=True)
+def _spell_keys(data, keys):
+    """Return the tables with their keys as text, in which a person has one name in all of them.
+
+    Synthetic persons are none of the others.
+    """
+    for tables in data.values():
+        for table, frame in tables.items():
+            n_nameless = int(frame[keys[table]].isna().sum())
+            if n_nameless:
+                raise ValueError(f"{n_nameless} rows have no person in the column {keys[table]!r}.")
+    parts = {(n, t): frame[keys[t]] for n, tables in data.items() for t, frame in tables.items()}
+    made = {place: part for place, part in parts.items() if place[0] == "synthetic"}
+    others = {place: part for place, part in parts.items() if place not in made}
+    spelled = spell_identifiers(others) | (spell_identifiers(made) if made else {})
+    return {
+        name: {
+            table: frame.assign(**{keys[table]: spelled[name, table]}).reset_index(drop=True)
+            for table, frame in tables.items()
+        }
+        for name, tables in data.items()
+    }
 
 
 def _leave_out_shared(data, keys):
