@@ -644,7 +644,7 @@ class PrivacyLoss(TablesEstimator):
         ----------
         X : DataFrame or array-like of shape (n_train, d)
             Rows that the generator was trained on. If `synthetic` is None, the rows of all three
-            tables.
+            tables. DataFrames are compared by the names of their columns, in any order.
         y : DataFrame or array-like of shape (n_test, d)
             Rows of the same distribution that it has not seen. If `synthetic` is None, an array of
             shape (n_rows,): 1 for training rows, 0 for other rows, -1 for synthetic rows.

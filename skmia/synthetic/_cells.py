@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from ._neighbors import as_frame, check_table_widths, is_number_dtype
+from ._neighbors import align_columns, as_frame, is_number_dtype
 
 # Distances by column lie in [0, 1], so that smaller differences of a sum are rounding.
 TIE = 1e-9
@@ -205,18 +205,10 @@ def find_rows_within(cells, columns, rows, others, limit):
 
 
 def _align_tables(frames, names):
-    check_table_widths(frames, names)
     for frame, name in zip(frames, names):
         if len(frame) == 0 or frame.shape[1] == 0:
             raise ValueError(f"{name} needs at least 1 row and 1 column; got shape {frame.shape}.")
-    columns = frames[-1].columns
-    if not all(isinstance(name, str) for frame in frames for name in frame.columns):
-        return [frame.set_axis(columns, axis=1) for frame in frames]
-    for frame, name in zip(frames, names):
-        lacking = [column for column in columns if column not in frame.columns]
-        if lacking:
-            raise ValueError(f"{name} lacks the column {lacking[0]!r} of {names[-1]}.")
-    return [frame[columns] for frame in frames]
+    return align_columns(frames, names, -1)
 
 
 def _read_number_cells(parts, column, names):

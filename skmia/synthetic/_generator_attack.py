@@ -19,7 +19,7 @@ from .._core.records import Records
 from .._core.sklearn import Interval, StrOptions, at_least
 from .._core.types import Seed
 from ..base import BaseAttack
-from ._neighbors import TIE, GowerEncoder, as_frame, as_points, check_table_widths, find_nearest
+from ._neighbors import TIE, GowerEncoder, align_columns, as_frame, as_points, find_nearest
 
 _N_TREES = 100
 
@@ -231,7 +231,7 @@ class RowSpace:
         self._encoder = None
         if metric == "gower":
             frames = [as_frame(t, name) for t, name in zip((synthetic, reference), self.names)]
-            check_table_widths(frames, self.names)
+            frames = align_columns(frames, self.names)
             self._encoder = GowerEncoder().fit(pd.concat(frames, ignore_index=True))
         self._frame = synthetic
         self.tables = self.encode(synthetic), self.encode(reference, 1)
@@ -243,9 +243,8 @@ class RowSpace:
         """Return the points of a table; ``place`` is its name."""
         name = "The table of records" if place is None else self.names[place]
         if self._encoder is not None:
-            frame = as_frame(X, name)
-            check_table_widths((self._frame, frame), (self.names[0], name))
-            return self._encoder.transform(frame)
+            pair = as_frame(self._frame, self.names[0]), as_frame(X, name)
+            return self._encoder.transform(align_columns(pair, (self.names[0], name))[1])
         tables, _ = as_points((self._frame, X), "manhattan", (self.names[0], name))
         return np.asarray(tables[1], dtype=float)
 
@@ -321,7 +320,7 @@ class GeneratorAttack(BaseAttack):
     ----------
     victim : fitted generator or Records
         Generator with a method ``sample(n_samples)`` that returns rows, or rows and labels; or
-        released rows as :class:`~skmia.Records`.
+        released rows as :class:`~skmia.Records`. Columns of DataFrames are compared by name.
     statistic : {"distance", "ratio", "density_ratio", "domias", ...}, default="density_ratio"
         ``"distance"``: minus the distance to the closest synthetic row. ``"ratio"``: minus that
         distance as a share of the distance to the second closest, which is small where a single row

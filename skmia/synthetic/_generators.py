@@ -18,7 +18,14 @@ from .._core.sdv_parts import seed_synthesizer
 from .._core.sklearn import HasMethods, StrOptions, at_least
 from .._core.transactions import TransactionMixin
 from .._core.types import ArrayLike, Seed
-from ._neighbors import GowerEncoder, as_frame, find_nearest, is_number_dtype, validate_frame
+from ._neighbors import (
+    GowerEncoder,
+    align_frames,
+    as_frame,
+    find_nearest,
+    is_number_dtype,
+    validate_frame,
+)
 
 
 class BaseGenerator(TransactionMixin, BaseEstimator):
@@ -463,6 +470,7 @@ class SyntheticDistance(TransactionMixin, MetaEstimatorMixin, RegressorMixin, Ba
             self.generator_.set_params(random_state=random_state.randint(np.iinfo(np.int32).max))
         self.generator_.fit(X)
         drawn = draw_samples(self.generator_, self.n_samples or len(X), random_state)
+        drawn = align_frames((table, drawn), ("X", "The table of synthetic rows"))[1]
         self.encoder_ = None
         if self.metric == "gower":
             drawn = as_frame(drawn, "The table of synthetic rows")

@@ -197,12 +197,12 @@ def as_points(tables, metric, names):
     """
     if metric == "gower":
         frames = [as_frame(table, name) for table, name in zip(tables, names)]
-        check_table_widths(frames, names)
+        frames = align_columns(frames, names)
         encoder = GowerEncoder().fit(pd.concat(frames, ignore_index=True))
         return [encoder.transform(frame) for frame in frames], "manhattan"
     points = [
         _as_floats(check_feature_matrix(table, input_name=name))
-        for table, name in zip(tables, names)
+        for table, name in zip(align_frames(tables, names), names)
     ]
     check_table_widths(points, names)
     if metric == "euclidean":
@@ -227,6 +227,39 @@ def as_frame(table, name):
     if cells is None or cells.ndim != 2:
         raise ValueError(f"{name} must be a DataFrame or a dense matrix; got {show(table)}.")
     return pd.DataFrame(cells)
+
+
+def align_frames(tables, names):
+    """Return tables; those that are a DataFrame with the columns of the first of them, in order."""
+    framed = [place for place, table in enumerate(tables) if isinstance(table, pd.DataFrame)]
+    tables, framed_names = list(tables), [names[place] for place in framed]
+    for place, name in zip(framed, framed_names):
+        check_container(tables[place], name)
+    if framed:
+        aligned = align_columns([tables[place] for place in framed], framed_names)
+        for place, frame in zip(framed, aligned):
+            tables[place] = frame
+    return tables
+
+
+def align_columns(frames, names, like=0):
+    """Return DataFrames with the columns of the one at the place ``like``, in its order.
+
+    Those whose names are all text are compared by name, others by position.
+    """
+    check_table_widths(frames, names)
+    named = [all(isinstance(name, str) for name in frame.columns) for frame in frames]
+    if any(named):
+        first = like if named[like] else named.index(True)
+        columns, frames = frames[first].columns, list(frames)
+        for place in np.flatnonzero(named):
+            lacking = [column for column in columns if column not in frames[place].columns]
+            if lacking:
+                raise ValueError(
+                    f"{names[place]} lacks the column {lacking[0]!r} of {names[first]}."
+                )
+            frames[place] = frames[place][columns]
+    return [frame.set_axis(frames[like].columns, axis=1) for frame in frames]
 
 
 def _as_floats(points):

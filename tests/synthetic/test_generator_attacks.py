@@ -57,6 +57,31 @@ def fixed(rows):
     return FrozenEstimator(Fixed(rows).fit(None))
 
 
+@pytest.mark.parametrize("metric", ["euclidean", "gower"])
+@pytest.mark.parametrize("statistic", [*STATISTICS, "distance_difference", "domias"])
+def test_columns_of_dataframes_are_compared_by_name(statistic, metric):
+    rng = np.random.default_rng(3)
+    drawn = (pd.DataFrame(rng.normal(size=(12, 2)) * [1, 9], columns=["a", "b"]) for _ in range(3))
+    rows, made, known = drawn
+    scores = []
+    for columns in (["a", "b"], ["b", "a"]):
+        other = [Records(table[columns], np.zeros(12)) for table in (made, known)]
+        attack = GeneratorAttack(
+            other[0], statistic=statistic, metric=metric, reference=other[1], random_state=0
+        )
+        records = Records(rows, np.zeros(12))
+        scores.append(attack.fit(records).score_samples(records))
+    np.testing.assert_allclose(scores[1], scores[0], rtol=1e-9)
+
+
+@pytest.mark.parametrize("metric", ["euclidean", "gower"])
+def test_rows_of_a_generator_with_columns_in_another_order_are_compared_by_name(metric):
+    table = pd.DataFrame(np.random.default_rng(4).normal(size=(9, 2)) * [1, 9], columns=["a", "b"])
+    found = SyntheticDistance(FixedFrame(table[["b", "a"]]), metric=metric).fit(table)
+    assert found.predict(table).tolist() == [0.0] * 9
+    assert found.predict(table + 1).min() > 0
+
+
 def test_scores_by_hand():
     X = np.array([[0.0], [1.0], [4.0], [10.0]])
     records = Records(X, np.zeros(4))

@@ -35,6 +35,24 @@ def test_it_is_the_difference_of_two_accuracies(version, metric):
     assert loss.pvalue_ is None and "No test" in loss.summary()
 
 
+@pytest.mark.parametrize("metric", ["euclidean", "manhattan", "gower"])
+def test_columns_of_dataframes_are_compared_by_name(metric):
+    rng = np.random.default_rng(2)
+    tables = [
+        pd.DataFrame(one * [1, 10, 100], columns=[*"abc"]) for one in make_tables(15, 0.6, rng)
+    ]
+    loss = PrivacyLoss(metric=metric, n_permutations=0, random_state=0)
+    expected, rows = loss.fit(*tables).statistic_, loss.predict(tables[0])
+    assert expected > 0 and len(set(rows)) == 2
+    turned = tables[0], tables[1][[*"cab"]], tables[2][[*"bca"]]
+    assert loss.fit(*turned).statistic_ == expected
+    assert loss.predict(tables[0][[*"bac"]]).tolist() == rows.tolist()
+    # Where a table has no names, by position.
+    assert loss.fit(tables[0], turned[1], tables[2].to_numpy()).statistic_ == expected
+    with pytest.raises(ValueError, match="synthetic lacks the column 'a' of train"):
+        loss.fit(*tables[:2], tables[2].rename(columns={"a": "d"}))
+
+
 def test_permutations_are_accuracies_of_reshuffled_tables():
     rng = np.random.default_rng(1)
     train, test, synthetic = make_tables(12, 0.1, rng)
