@@ -105,7 +105,7 @@ def test_rows_of_an_audit_do_not_depend_on_the_seed_of_the_generator(monkeypatch
         made = pd.concat([train.sample(2000, random_state=seed), fresh[:2000]], ignore_index=True)
         numbers = _measure.measure_row_membership([train, test, made], settings, 0, None)
         numbers |= {
-            "privacy loss": _measure._measure_loss([train, test, made], settings, 0, None)[0]
+            "privacy loss": _measure.measure_loss([train, test, made], settings, 0, None)[0]
         }
         found[seed] = pd.DataFrame(numbers).T["estimate"]
     # Of 2,000 rows that are looked at 1,000 are copies, give or take 64.

@@ -118,11 +118,13 @@ def draw(made, names=("a", "b"), columns=("a",)):
 def spread(monkeypatch):
     """Return the spread of five tables whose quality is 1, 2, 3, 4 and 10."""
     values = iter([4.0, 1.0, 10.0, 2.0, 3.0])
-    monkeypatch.setattr(_audit, "fit_columns", lambda tables: (tables,))
+    monkeypatch.setattr(_audit, "fit_columns", lambda tables: (tables, None))
+    monkeypatch.setattr(_audit, "_leave_out", lambda *_: [])
     monkeypatch.setattr(_audit, "unify", lambda tables: tables)
     monkeypatch.setattr(_audit, "_draw_synthetic_table", lambda *_: None)
     monkeypatch.setattr(_audit, "_measure_table", lambda *_: {"quality": next(values)})
-    return _audit.measure_spread(None, {}, [], {"random_state": 0}, None)
+    columns = _audit._ComparedColumns(*[None] * 6)
+    return _audit.measure_spread(None, {}, columns, {"random_state": 0}, None, None)
 
 
 def count_by_search(chance, chance_test, share, odds, alpha):

@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 from damages import KINDS, change, make_damages
 from scipy.special import ndtri
+from sklearn.base import BaseEstimator
 from sklearn.neighbors import KernelDensity
 
 from skmia._core.levels import LEAK, NONE
@@ -167,6 +168,42 @@ def test_further_tables_of_the_generator():
     wide = KernelDensity().fit(np.zeros((5, 3)))
     with pytest.raises(ValueError, match="columns"):
         audit_table(X, X, generator=wide, random_state=0)
+
+
+class Fixed(BaseEstimator):
+    """Gives out one table."""
+
+    def __init__(self, table=None):
+        self.table = table
+
+    def fit(self, X, y=None):
+        self.fitted_ = True
+        return self
+
+    def sample(self, n_samples):
+        return self.table
+
+
+@pytest.mark.parametrize("group_by", [None, "who"])
+@pytest.mark.parametrize("secrets", [None, ["city"]])
+def test_further_tables_are_measured_as_the_given_one(group_by, secrets):
+    rng = np.random.default_rng(1)
+    tables = []
+    for k in range(3):
+        who = np.repeat(np.arange(12), 3)
+        numbers = rng.normal(size=(12, 2))[who] + 0.1 * rng.normal(size=(36, 2))
+        table = pd.DataFrame(numbers, columns=["a", "b"]).assign(city=rng.choice([*"xyz"], 36))
+        tables.append(table.assign(who=who + 12 * k) if group_by else table)
+    real, made, held = tables
+    made[:18] = real[:18].to_numpy()
+    made["city"] = made["city"].map({"x": "1", "y": "2", "z": "3"})  # no value of a real row
+    settings = {"group_by": group_by, "secrets": secrets, "random_state": 0}
+    report = audit_table(real, made, held, generator=Fixed(made).fit(None), **settings)
+    numbers = pd.concat([report.results, report.utility])["estimate"]
+    for name, row in report.spread.iterrows():
+        assert row["smallest"] == row["largest"] == pytest.approx(numbers[name], abs=1e-12)
+    hides = secrets is None
+    assert (report.spread.loc["rare copies", "mean"] > 0) == hides
 
 
 def test_long_names_end_in_dots_in_a_terminal(report):

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from skmia.synthetic._table._audit import train_on_each
-from skmia.synthetic._table._measure import _measure_loss, measure_utility
+from skmia.synthetic._table._measure import measure_loss, measure_utility
 
 
 def compare(made, real):
@@ -45,7 +45,7 @@ def test_the_holdout_shows_what_real_rows_reach():
     assert quality["high"] < quality["real"] <= 1
     assert set(columns.columns) == {"estimate", "low", "high", "real"}
     settings = {"confidence_level": 0.95, "random_state": 0}
-    _, (_, low, _) = _measure_loss(tables, settings, n_permutations=0, people=None)
+    _, (_, low, _) = measure_loss(tables, settings, n_permutations=0, people=None)
     assert low > 0  # of the resemblance
 
 

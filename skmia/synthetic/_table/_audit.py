@@ -24,7 +24,6 @@ from ..._core.randomness import check_random_state, derive_random_state
 from ..._core.saving import warn_of_failures, write_json, write_text
 from ..._core.types import ArrayLike, PathLike, Seed
 from ...metrics import compute_auc
-from .._adversarial_accuracy import PrivacyLoss
 from .._copy_test import CopyTest, count_unchanged
 from .._neighbors import MOST_COMPARED, as_frame, is_number_dtype
 from ._columns import (
@@ -52,11 +51,11 @@ from ._evidence import (
 from ._measure import (
     COLUMNS,
     MOST_ROWS,
+    measure_loss,
     measure_shift,
     measure_synthetic_table,
     measure_utility,
     thin,
-    thin_and_fill,
 )
 from ._people import find_repeated_persons, group_of, leave_out_shared, read_people
 from ._person_table import join_tables_of_persons
@@ -199,18 +198,18 @@ def _check_resolution(copies, people, units):
 N_TABLES = 5
 
 
-def measure_spread(generator, tables, names, settings, groups):
-    """Draw further tables and measure each.
+def measure_spread(generator, tables, columns, settings, secrets, people):
+    """Draw further tables and measure each, as the given one is measured.
 
-    names: all columns of the training rows, of which tables have those that are compared.
+    columns: those of the training rows, of which tables have the ones that are compared.
     """
     rng = derive_random_state(settings["random_state"], "further tables")
     found = []
     for _ in range(N_TABLES):
-        drawn = fit_columns(
-            tables | {"synthetic": _draw_synthetic_table(generator, tables, names, rng)}
-        )[0]
-        found.append(_measure_table(unify(drawn), settings, groups))
+        made = _draw_synthetic_table(generator, tables, columns.names, rng)
+        drawn, fit = fit_columns(tables | {"synthetic": made})
+        hidden = _leave_out(drawn, columns._replace(fit=fit), secrets)
+        found.append(_measure_table(unify(drawn), hidden, settings, people))
     frame = pd.DataFrame(found)
     columns = {"mean": frame.mean(), "sd": frame.std(ddof=1)}
     columns |= {"smallest": frame.min(), "largest": frame.max()}
@@ -231,16 +230,18 @@ def _draw_synthetic_table(generator, tables, names, rng):
     return made[real.columns]
 
 
-def _measure_table(tables, settings, groups):
+def _measure_table(tables, hidden, settings, people):
+    """Return the quality of a table and its first privacy numbers, which hidden columns lack."""
     rng = derive_random_state(settings["random_state"], "rows of further tables")
     made, real, held = (tables.get(name) for name in ("synthetic", "real", "holdout"))
     overall = measure_utility(made, real, held, settings["confidence_level"], rng)[0]
     found = {"quality": overall.loc["quality", "estimate"]}
     if held is not None:
-        thin = thin_and_fill([real, held, made], rng)
-        loss = PrivacyLoss(metric="gower", n_permutations=0, **settings).fit(*thin)
-        copies = CopyTest(**settings).fit(real, held, made, groups=groups).result_
-        found |= {"privacy loss": loss.statistic_, FIRST: copies.loc[FIRST, "share"]}
+        compared = [table.drop(columns=hidden) for table in (real, held, made)]
+        groups = None if people is None else (people["real"], people["holdout"])
+        copies = CopyTest(**settings).fit(*compared, groups=groups).result_
+        loss = measure_loss(compared, settings, 0, people)[0]
+        found |= {"privacy loss": loss["estimate"], FIRST: copies.loc[FIRST, "share"]}
     return found
 
 
@@ -727,7 +728,10 @@ def audit_units_of_table(
     spread, notes = None, [*told, *_list_notes(columns, drawn_from)]
     if generator is not None:
         with clock("further tables"):
-            spread = _measure_further_tables(generator, kept, settings, columns, people)
+            read = {name: table for name, table in columns.tables.items() if name in kept}
+            read = _keep_rows(read, people, kept["real"].columns)
+            given = generator, read, columns, settings
+            spread = measure_spread(*given, wanted["secrets"], people.groups)
     if target is not None and "holdout" not in kept:
         lacking = "there is no holdout" if held_out is None else "too few held-out persons are new"
         notes.append(f"No model was trained, because {lacking} to measure it on.")
@@ -764,14 +768,6 @@ def _look_for_persons(tables, wanted, seed):
     if len(names) < tables["real"].shape[1]:
         tables = {name: table.drop(columns=list(names)) for name, table in tables.items()}
     return tables, people
-
-
-def _measure_further_tables(generator, kept, settings, columns, people):
-    """Return by how much numbers differ between tables of one generator."""
-    groups = None if people.groups is None else tuple(people.groups.values())
-    read = {name: table for name, table in columns.tables.items() if name in kept}
-    drawn_from = _keep_rows(read, people, kept["real"].columns)
-    return measure_spread(generator, drawn_from, columns.names, settings, groups)
 
 
 def _keep_rows(tables, people, columns):

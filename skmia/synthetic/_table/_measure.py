@@ -275,7 +275,7 @@ def measure_synthetic_table(tables, settings, secrets, clock, people=None, ident
     if identifiers is not None:
         found["copied identifiers"] = _read_copies(test.summarize_matches(identifiers))
     with clock("privacy loss"):
-        loss = _measure_loss(tables, settings, n_permutations, people)
+        loss = measure_loss(tables, settings, n_permutations, people)
         found["privacy loss"], resemblance = loss
     with clock("membership"):
         found |= measure_row_membership(tables, settings, n_permutations, people)
@@ -320,7 +320,7 @@ def _list_risks(settings, tables, secrets):
         yield "inference", InferenceRisk(secrets, **many)
 
 
-def _measure_loss(tables, settings, n_permutations, people):
+def measure_loss(tables, settings, n_permutations, people):
     rng = derive_random_state(settings["random_state"], "privacy loss")
     tables = _draw_one_each(thin_and_fill(tables, rng), people, rng)
     loss = PrivacyLoss(metric="gower", n_permutations=n_permutations, **settings).fit(*tables)
