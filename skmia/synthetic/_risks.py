@@ -777,7 +777,7 @@ class InferenceRisk(TableRisk):
             guess, value = made[secret][place], rows[secret][record]
             right = guess == value
             if cells.is_number[secret]:
-                right = np.abs(guess - value) <= self.tolerance * cells.kinds[secret]
+                right = np.abs(guess - value) <= _measure_reach(cells, secret, self.tolerance)
                 right |= np.isnan(guess) & np.isnan(value)
             found[secret] = np.bincount(record, weights=right) / np.bincount(record)
         return found
@@ -788,11 +788,19 @@ class InferenceRisk(TableRisk):
         if not cells.is_number[secret]:
             counts = np.append(np.bincount(made, minlength=len(cells.kinds[secret])), 0)
             return float(counts[values].mean() / len(made))  # the code -1 is the last place
-        ordered, reach = np.sort(made[~np.isnan(made)]), self.tolerance * cells.kinds[secret]
+        ordered, reach = (
+            np.sort(made[~np.isnan(made)]),
+            _measure_reach(cells, secret, self.tolerance),
+        )
         inside = np.searchsorted(ordered, values + reach, "right")
         inside = inside - np.searchsorted(ordered, values - reach, "left")
         right = np.where(np.isnan(values), np.isnan(made).sum(), inside)
         return float(right.mean() / len(made))
+
+
+def _measure_reach(cells, secret, tolerance):
+    """Return how far a right guess may be from the value, also if both lie at the ends of it."""
+    return tolerance * cells.kinds[secret] * (1 + TIE)
 
 
 def _warn_of_determined(cells, known):

@@ -114,6 +114,22 @@ def test_negative_guesses_are_not_right():
     assert found.result_.loc["secret", "attack"] == 0
 
 
+@pytest.mark.parametrize("tolerance", [0.05, 0.1, 0.15])
+def test_a_guess_at_the_end_of_the_tolerance_is_right_in_any_unit(tolerance):
+    drawn = np.random.default_rng(6).integers(0, 21, size=(3, 100, 2)).astype(float)
+    drawn[2, :2, 0] = 0, 20
+    settings = {"secrets": 0, "tolerance": tolerance, "n_permutations": 0, "random_state": 0}
+    found = [
+        InferenceRisk(**settings).fit(*tables).result_[["attack", "control", "naive"]]
+        for scale in (1, 0.1, 0.3, 0.01)
+        for tables in (drawn * scale, np.round(drawn * scale, 6))
+    ]
+    for other in found[1:]:
+        pd.testing.assert_frame_equal(other, found[0], check_exact=True)
+    near = np.abs(drawn[0, :, :1] - drawn[2, :, 0]) <= round(20 * tolerance)
+    assert found[0]["naive"].iloc[0] == pytest.approx(near.mean(), abs=1e-12)
+
+
 def test_the_number_of_attacks_is_the_number_of_predicates():
     rng = np.random.default_rng(2)
     train, test = rng.normal(size=(2, 15, 1))
