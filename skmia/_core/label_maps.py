@@ -21,21 +21,42 @@ def as_value(label):
     return number if np.isfinite(number) else text
 
 
+# How labels are compared: by value, and if that is not enough, without case.
+_WORTHS = as_value, lambda label: str(as_value(label)).casefold()
+
+
 def match_labels(labels, classes):
     """Return the class of each label by its value, or None unless each has one of its own.
 
     Texts that differ in their case alone are the same, if no other text is.
     """
-    for worth in (as_value, lambda label: str(as_value(label)).casefold()):
-        known = {}
-        for name in classes:
-            known.setdefault(worth(name), []).append(name)
+    for worth in _WORTHS:
+        known = _group_by_worth(classes, worth)
         found = [known.get(worth(label), []) for label in labels]
         if all(len(names) == 1 for names in found):
             pairs = {label: names[0] for label, names in zip(labels, found, strict=True)}
             if len({worth(label) for label in labels}) == len(labels):
                 return pairs
     return None
+
+
+def match_each_label(labels, classes):
+    """Return the class that each label has by its value alone, for those that have one."""
+    pairs = {}
+    for worth in _WORTHS:
+        known = _group_by_worth(classes, worth)
+        for label in labels:
+            names = known.get(worth(label), [])
+            if label not in pairs and len(names) == 1:
+                pairs[label] = names[0]
+    return pairs
+
+
+def _group_by_worth(classes, worth):
+    known = {}
+    for name in classes:
+        known.setdefault(worth(name), []).append(name)
+    return known
 
 
 def sort_by_value(labels):

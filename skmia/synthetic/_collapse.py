@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 
 from .._core.groups import number_groups
+from .._core.label_maps import match_each_label
 from .._core.matrix import check_class_column
 from .._core.numbers import show
 from .._core.types import ArrayLike
@@ -45,7 +46,8 @@ def rare_class_rate(
     y : array-like of shape (n_rows,)
         Classes of real rows.
     y_synthetic : array-like of shape (n_synthetic,)
-        Classes of synthetic rows.
+        Classes of synthetic rows. A label of another type is the class with its value: "1" and
+        1.0 are 1.
     label : object, default=None
         Label of the class. If None, the rarest class of `y`, the first in order among equals.
     confidence_level : float, default=0.95
@@ -58,7 +60,7 @@ def rare_class_rate(
     Raises
     ------
     ValueError
-        If rows are missing, or no real row has the label.
+        If rows are missing, no real row has the label, or no synthetic row has a class of `y`.
 
     See Also
     --------
@@ -71,24 +73,39 @@ def rare_class_rate(
     >>> int(rate.label), rate.real, rate.synthetic, round(rate.high, 3)
     (1, 0.25, 0.02, 0.07)
     """
-    y, y_synthetic = _read_classes(y, "y"), _read_classes(y_synthetic, "y_synthetic")
+    classes, rows = _read_classes(y, "y")
     if label is None:
-        labels, counts = np.unique(y, return_counts=True)
-        label = labels[counts.argmin()]
-    elif not _is_single(label) or pd.isna(label) or not _equals(y, label).any():
+        label = classes[np.bincount(rows).argmin()]
+    elif not _is_single(label) or pd.isna(label) or not _equals(classes, label).any():
         raise ValueError(f"label must be a class of y; got {show(label)}.")
-    count, n = int(_equals(y_synthetic, label).sum()), len(y_synthetic)
+    found, made = _read_classes(y_synthetic, "y_synthetic")
+    known = _find_classes(classes, found)
+    if (known < 0).all():
+        raise ValueError(
+            f"y_synthetic must hold classes of y, such as {show(classes.tolist()[0])}; got "
+            f"{show(found.tolist()[0])}."
+        )
+    place = int(_equals(classes, label).argmax())
+    count, n = int((known[made] == place).sum()), len(made)
     low, high = clopper_pearson(count, n, confidence_level=confidence_level)
-    share = float(_equals(y, label).mean())
+    share = float((rows == place).mean())
     return RareClassRate(label, share, count / n, float(low), float(high))
 
 
 def _read_classes(values, name):
+    """Return the classes, of one type, and the place of the one of each row."""
     values = check_class_column(values, name)
     if len(values) == 0:
         raise ValueError(f"{name} must hold at least 1 row; got 0.")
-    classes, numbers = number_groups(values, len(values), name)  # of one type, and none missing
-    return classes[numbers]
+    return number_groups(values, len(values), name)  # none is missing
+
+
+def _find_classes(classes, labels):
+    """Return the place of the class that each label is, or has the value of, or -1."""
+    classes, labels = classes.tolist(), labels.tolist()
+    places = {name: place for place, name in enumerate(classes)}
+    pairs = match_each_label([label for label in labels if label not in places], classes)
+    return np.array([places.get(pairs.get(label, label), -1) for label in labels])
 
 
 def _is_single(label):

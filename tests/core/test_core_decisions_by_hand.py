@@ -950,6 +950,10 @@ MORE_ANSWERS = {
         (lambda: label_maps.match_labels(["A", "b"], ["a", "A", "B"]), None),
         (lambda: label_maps.match_labels(["1", "1.0"], [0, 1]), None),
         (lambda: label_maps.match_labels(["2"], [0, 1]), None),
+        (
+            lambda: label_maps.match_each_label(["1", "1.0", "2", "A", "c"], [0, 1, "a", "C", "c"]),
+            {"1": 1, "1.0": 1, "A": "a", "c": "c"},
+        ),
     ],
     escaping: [
         (lambda: escaping.join_names([]), ""),

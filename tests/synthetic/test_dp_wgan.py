@@ -342,11 +342,35 @@ def test_rate_of_a_rare_class():
     assert rare_class_rate([0, 1, 1], [0, 0, 1], label=1)[1:3] == (2 / 3, 1 / 3)
 
 
+@pytest.mark.parametrize(
+    ("real", "made"),
+    [
+        ([0, 1], ["0", "1"]),
+        (["0", "1"], [0.0, 1.0]),
+        ([0.0, 1.0], ["0", "1.00 "]),
+        ([False, True], ["FALSE", "true"]),
+        (["No", "Yes"], ["no", "yes"]),
+        ([0, 1], [False, True]),
+    ],
+)
+def test_labels_of_another_type_are_the_classes_with_their_values(real, made):
+    y, y_synthetic = np.repeat(real, [9, 1]), np.repeat(made, [16, 4])
+    assert rare_class_rate(y, y_synthetic)[1:3] == (0.1, 0.2)
+    assert rare_class_rate(y, y_synthetic, label=real[0])[1:3] == (0.9, 0.8)
+
+
 def test_rates_of_nothing_are_refused():
     with pytest.raises(ValueError, match="y_synthetic must hold at least 1 row"):
         rare_class_rate([0, 1], [])
     with pytest.raises(ValueError, match="label must be a class of y; got 2"):
         rare_class_rate([0, 1], [0], label=2)
+    with pytest.raises(ValueError, match="hold classes of y, such as 0; got 2"):
+        rare_class_rate([0, 1], [2, 3])
+    # Of two classes of one value neither is meant.
+    with pytest.raises(ValueError, match="hold classes of y, such as '1'; got 1"):
+        rare_class_rate(["1", "1.0"], [1, 1])
+    # A label that no class has is one more label.
+    assert rare_class_rate([0, 0, 1], [0, 1, 2, 2])[2] == 0.25
 
 
 def test_torch_s_seed_does_not_make_the_noise(monkeypatch):
