@@ -76,13 +76,21 @@ class _QueryLog:
     n_queries: int = 0
     last: float = -np.inf
     kept: dict = field(default_factory=dict)
+    settings: tuple = (None,)  # function and parameters that the kept answers depend on
+
+    def keep_answers_of(self, function, *settings):
+        """Forget the answers of another function, or with other settings."""
+        if self.settings[0] is not function or self.settings[1:] != settings:
+            self.kept.clear()
+        self.settings = (function, *settings)
 
 
 class CallableVictim(GivenModel, ClassifierMixin, BaseEstimator):
     """Classifier behind a function, such as a web service.
 
     If a query is interrupted, by an error of the service or by the user, the batches that were
-    answered are kept, and the same query resumes where it stopped.
+    answered are kept, and the same query resumes where it stopped, unless another function or other
+    classes, another kind or number of repeats are set in between.
 
     Parameters
     ----------
@@ -221,6 +229,7 @@ class CallableVictim(GivenModel, ClassifierMixin, BaseEstimator):
         """Yield the checked answers of the function, batch by batch."""
         validate_params_of(self)
         X, classes = as_rows(X), self.classes_
+        self._asked.keep_answers_of(self.function, self.kind, self.n_repeats, classes.tolist())
         kept = self._asked.kept
         for rows in gen_batches(X.shape[0], self.batch_size) if X.shape[0] else ():
             batch = take_rows(X, rows)

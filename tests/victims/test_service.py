@@ -184,6 +184,45 @@ def test_an_interrupted_query_goes_on_where_it_stopped(tmp_path, folder):
     assert len(service.sizes) == (4 if folder else 8)
 
 
+@pytest.mark.parametrize(
+    ("changed", "n_more"),
+    [
+        ({"retries": 1}, 6),
+        ({"function": lambda rows: np.column_stack([expit(rows), expit(-rows)])}, 8),
+        ({"n_repeats": 1}, 4),
+        ({"n_repeats": 3}, 12),
+        ({"classes": [2, 1]}, 8),
+    ],
+    ids=str,
+)
+def test_an_interrupted_query_keeps_the_answers_of_what_is_set_alone(changed, n_more):
+    service = Flaky([3])
+    victim = CallableVictim(service, [0, 1], batch_size=7, n_repeats=2)
+    with pytest.raises(ConnectionError, match="call 3"):
+        victim.predict_proba(X)
+    victim.set_params(**changed)
+    sign = -1 if "function" in changed else 1
+    np.testing.assert_allclose(victim.predict_proba(X)[:, 1], expit(sign * X[:, 0]))
+    assert victim.n_calls_ == 3 + n_more
+    assert len(service.sizes) == 2 + (0 if "function" in changed else n_more)
+
+
+def test_votes_of_an_interrupted_query_are_for_the_classes_that_are_set():
+    answers = iter([["b", "a"]] * 2 + [KeyError("down")] + [["b", "a"]] * 3)
+
+    def vote(rows):
+        answer = next(answers)
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    victim = CallableVictim(vote, ["a", "b"], kind="label", n_repeats=3)
+    with pytest.raises(KeyError):
+        victim.predict(X[:2])
+    victim.set_params(classes=["b", "a"])
+    assert victim.predict(X[:2]).tolist() == ["b", "a"]
+
+
 def test_many_records_are_one_query(monkeypatch):
     monkeypatch.setattr("skmia._core.query.CHUNK", 10)
     service = Flaky([4])
