@@ -37,6 +37,7 @@ from ..defenses.schema import (
     find_type,
     name_features,
 )
+from ._neighbors import to_frame
 
 # Most values that a column has without being told which.
 MOST_VALUES = 128
@@ -608,7 +609,7 @@ class DPWassersteinGAN(BudgetedFits, BaseEstimator):
         """
         import_optional("torch", "torch")
         check_container(X, "X")
-        X = to_numpy(X) if is_tensor(X) else X
+        X = to_numpy(X) if is_tensor(X) else to_frame(X)
         # With noise all that the nets are made for has to be public.
         if self.schema is None:
             self._columns = GeneratedColumns(X, self, may_look=self.privacy is None)

@@ -24,6 +24,7 @@ from ._neighbors import (
     as_frame,
     find_nearest,
     is_number_dtype,
+    to_frame,
     validate_frame,
 )
 
@@ -50,6 +51,7 @@ class BaseGenerator(TransactionMixin, BaseEstimator):
         self : object
             Fitted estimator.
         """
+        X = to_frame(X)
         self._is_frame = isinstance(X, pd.DataFrame)
         if self._is_frame:
             table = validate_frame(self, X).reset_index(drop=True)
@@ -455,7 +457,7 @@ class SyntheticDistance(TransactionMixin, MetaEstimatorMixin, RegressorMixin, Ba
         self : object
             Fitted estimator.
         """
-        table = X
+        table = X = to_frame(X)
         # y is checked as far as it is there, since nothing else would notice a mistake.
         checks = self._checks(X)
         if y is None:
@@ -497,6 +499,7 @@ class SyntheticDistance(TransactionMixin, MetaEstimatorMixin, RegressorMixin, Ba
         -------
         distance : ndarray of shape (n_rows,)
         """
+        X = to_frame(X)
         X = validate_matrix(self, X, **self._checks(X, reset=False))
         metric = self.metric
         if self.encoder_ is not None:

@@ -11,6 +11,7 @@ from sklearn.compose import ColumnTransformer
 from sklearn.neighbors import NearestNeighbors
 from sklearn.preprocessing import MinMaxScaler, OneHotEncoder
 
+from .._core.containers import as_foreign, to_pandas
 from .._core.error_hints import with_advice
 from .._core.matrix import check_container, check_feature_matrix, validate_matrix
 from .._core.numbers import check_number, show, to_array
@@ -35,6 +36,12 @@ def validate_frame(estimator, X, **checks):
 # Rows of each table that an audit compares by distance, and attacks; exact copies are looked for in
 # all rows.
 MOST_COMPARED = 2000
+
+
+def to_frame(X):
+    """Return a table of another library, such as polars, as a DataFrame, other X as it is."""
+    foreign = as_foreign(X)
+    return X if foreign is None else to_pandas(foreign)
 
 
 def draw_places(n, most, random_state):
@@ -149,6 +156,7 @@ class GowerEncoder(TransactionMixin, TransformerMixin, BaseEstimator):
         return points / len(self.is_categorical_)
 
     def _check(self, X, reset):
+        X = to_frame(X)
         if not isinstance(X, pd.DataFrame):
             X = validate_matrix(self, X, reset=reset, dtype=None)
             return pd.DataFrame(X)
@@ -220,6 +228,7 @@ def as_points(tables, metric, names):
 
 
 def as_frame(table, name):
+    table = to_frame(table)
     check_container(table, name)
     if isinstance(table, pd.DataFrame):
         return table
@@ -231,8 +240,9 @@ def as_frame(table, name):
 
 def align_frames(tables, names):
     """Return tables; those that are a DataFrame with the columns of the first of them, in order."""
+    tables = [to_frame(table) for table in tables]
     framed = [place for place, table in enumerate(tables) if isinstance(table, pd.DataFrame)]
-    tables, framed_names = list(tables), [names[place] for place in framed]
+    framed_names = [names[place] for place in framed]
     for place, name in zip(framed, framed_names):
         check_container(tables[place], name)
     if framed:

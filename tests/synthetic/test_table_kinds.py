@@ -5,9 +5,20 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.base import BaseEstimator
 
+from skmia import Records
 from skmia.report._document import check_table_document
-from skmia.synthetic import audit_table
+from skmia.synthetic import (
+    BootstrapGenerator,
+    CopyTest,
+    GeneratorAttack,
+    GowerEncoder,
+    InferenceRisk,
+    PrivacyLoss,
+    SyntheticDistance,
+    audit_table,
+)
 from skmia.synthetic._table._audit import train_on_each
 from skmia.synthetic._table._columns import unify, unify_tables
 
@@ -153,3 +164,73 @@ def test_bad_tables_and_targets():
         audit_table(real, made.assign(b=np.nan), holdout, target="b")
     with pytest.raises(ValueError, match="Two columns have the name '1' as text"):
         audit_table(*(table.set_axis([1, "1"], axis=1) for table in (real, made, holdout)))
+
+
+def as_polars(table):
+    polars = pytest.importorskip("polars")
+    return polars.DataFrame({name: table[name].to_list() for name in table})
+
+
+def as_arrow(table):
+    return pytest.importorskip("pyarrow").Table.from_pandas(table, preserve_index=False)
+
+
+class Drawer(BaseEstimator):
+    """Gives out one table."""
+
+    def __init__(self, table=None):
+        self.table = table
+
+    def fit(self, X, y=None):
+        self.fitted_ = True
+        return self
+
+    def sample(self, n_samples):
+        return self.table
+
+
+def measure_all(tables, convert_made, convert):
+    """What each estimator of synthetic tables says of three tables, of any libraries."""
+    makers = convert, convert, convert_made
+    real, held, made = (make(table) for make, table in zip(makers, tables))
+    orders = [["a", "b"], ["a", "b"], ["b", "a"]]
+    numbers = [make(table[names]) for make, table, names in zip(makers, tables, orders)]
+    generator = Drawer(made).fit(real)
+    report = audit_table(real, made, held, generator=generator, random_state=0)
+    records = Records(numbers[0], np.zeros(N))
+    attack = GeneratorAttack(Records(numbers[2], np.zeros(N)), statistic="distance").fit(records)
+    losses = [
+        PrivacyLoss(metric=metric, n_permutations=0).fit(*given).statistic_
+        for metric, given in (("euclidean", numbers), ("gower", (real, held, made)))
+    ]
+    distances = [
+        SyntheticDistance(Drawer(given[2]), metric=metric).fit(given[0]).predict(given[1]).tolist()
+        for metric, given in (("euclidean", numbers), ("gower", (real, held, made)))
+    ]
+    return {
+        "report": [*report.results["estimate"], *report.spread["mean"], *report.copies["train"]],
+        "identifiers": report.data["identifiers"],
+        "columns": [*report.columns.index],
+        "copies": CopyTest(random_state=0).fit(real, held, made).result_["train"].tolist(),
+        "losses": losses,
+        "inference": InferenceRisk("c", random_state=0).fit(real, held, made).result_.index[0],
+        "scores": attack.score_samples(records).tolist(),
+        "distances": distances,
+        "encoded": GowerEncoder().fit(real).transform(held).tolist(),
+        "drawn": [*BootstrapGenerator().fit(real).sample(3, random_state=0).columns],
+    }
+
+
+def test_tables_of_other_libraries_are_compared_as_those_of_pandas():
+    rng = np.random.default_rng(5)
+    real, held, made = (draw(k).assign(c=rng.choice([*"xyz"], N)) for k in range(3))
+    made[:10] = real[:10].to_numpy()
+    real, held, made = (
+        table.assign(customer_id=rng.choice(10**9, N, replace=False))
+        for table in (real, held, made)
+    )
+    tables = real, held, made[["c", "b", "customer_id", "a"]].astype({"a": float, "b": int})
+    expected = measure_all(tables, pd.DataFrame, pd.DataFrame)
+    assert expected["identifiers"] == ["customer_id"] and "c" in expected["columns"]
+    assert measure_all(tables, as_polars, as_polars) == expected
+    assert measure_all(tables, as_arrow, pd.DataFrame) == expected

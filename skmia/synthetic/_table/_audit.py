@@ -25,7 +25,7 @@ from ..._core.saving import warn_of_failures, write_json, write_text
 from ..._core.types import ArrayLike, PathLike, Seed
 from ...metrics import compute_auc
 from .._copy_test import CopyTest, count_unchanged
-from .._neighbors import MOST_COMPARED, as_frame, is_number_dtype
+from .._neighbors import MOST_COMPARED, as_frame, is_number_dtype, to_frame
 from ._columns import (
     count_copied_identifiers,
     find_identifiers,
@@ -217,7 +217,7 @@ def measure_spread(generator, tables, columns, settings, secrets, people):
 
 
 def _draw_synthetic_table(generator, tables, names, rng):
-    made, real = draw_samples(generator, len(tables["synthetic"]), rng), tables["real"]
+    made, real = to_frame(draw_samples(generator, len(tables["synthetic"]), rng)), tables["real"]
     if not isinstance(made, pd.DataFrame):
         made = pd.DataFrame(np.asarray(made))
         made.columns = names if made.shape[1] == len(names) else made.columns
