@@ -133,7 +133,7 @@ class GowerEncoder(TransactionMixin, TransformerMixin, BaseEstimator):
             ]
         )
         with with_advice(self, table):
-            self.transformer_.fit(table)
+            self.transformer_.fit(self._name_missing(table))
         return self
 
     def transform(self, X: ArrayLike) -> np.ndarray:
@@ -151,6 +151,7 @@ class GowerEncoder(TransactionMixin, TransformerMixin, BaseEstimator):
         table = self._check(X, reset=False)
         self._check_numbers(table)
         with with_advice(self, table):
+            table = self._name_missing(table)
             points = np.asarray(self.transformer_.transform(table), dtype=float)
         points[:, np.sum(~self.is_categorical_) :] /= 2
         return points / len(self.is_categorical_)
@@ -171,6 +172,13 @@ class GowerEncoder(TransactionMixin, TransformerMixin, BaseEstimator):
                 f"The column of numbers {name!r} lacks {missing.sum(axis=0).max()} values; impute "
                 "them, or name the column in categorical_features."
             )
+
+    def _name_missing(self, table):
+        """Return the table with one missing category, of the several ones that pandas has."""
+        missing = table.isna() & self.is_categorical_
+        if not missing.any(axis=None):
+            return table
+        return table.astype({p: object for p in table if missing[p].any()}).mask(missing, None)
 
     def _read_categorical(self, table):
         if isinstance(self.categorical_features, str):

@@ -175,6 +175,20 @@ def as_arrow(table):
     return pytest.importorskip("pyarrow").Table.from_pandas(table, preserve_index=False)
 
 
+@pytest.mark.parametrize("dtype", ["string", "str", "string[pyarrow]", "category", object])
+def test_a_missing_text_is_one_category_in_columns_of_any_type(dtype):
+    if dtype == "string[pyarrow]":
+        pytest.importorskip("pyarrow")
+    table = pd.DataFrame({"a": [0.0, 1, 2, 4], "c": ["x", None, "y", None]})
+    expected = GowerEncoder().fit_transform(table)
+    assert expected[:, 1:].tolist() == [[0.25, 0, 0], [0, 0, 0.25], [0, 0.25, 0], [0, 0, 0.25]]
+    other = table.astype({"c": dtype})
+    encoders = GowerEncoder().fit(other), GowerEncoder().fit(table)
+    for encoder in encoders:
+        for given in (table, other, pd.concat([table[:2], other[2:]])):
+            assert encoder.transform(given).tolist() == expected.tolist()
+
+
 class Drawer(BaseEstimator):
     """Gives out one table."""
 
