@@ -58,9 +58,9 @@ class GowerEncoder(TransactionMixin, TransformerMixin, BaseEstimator):
 
     Parameters
     ----------
-    categorical_features : "from_dtype" or array-like of str or int, default="from_dtype"
+    categorical_features : "from_dtype" or array-like of str, int or bool, default="from_dtype"
         Columns that hold categories: columns of a DataFrame that are not numeric (booleans count as
-        categories, an array has none), or the given names or positions.
+        categories, an array has none), or the given names or positions, or a mask of the columns.
 
     Attributes
     ----------
@@ -190,9 +190,18 @@ class GowerEncoder(TransactionMixin, TransformerMixin, BaseEstimator):
                 "categorical_features must be 'from_dtype' or a sequence of columns; got "
                 f"{show(self.categorical_features)}."
             )
-        for column in self.categorical_features:
+        chosen = list(self.categorical_features)
+        if chosen and all(isinstance(one, bool | np.bool_) for one in chosen):
+            if len(chosen) != table.shape[1]:
+                raise ValueError(
+                    "categorical_features must have a truth value for each of the "
+                    f"{table.shape[1]} columns of X; got {len(chosen)}."
+                )
+            return np.array(chosen, dtype=bool)
+        for column in chosen:
             place = names.index(column) if isinstance(column, str) and column in names else column
-            if not isinstance(place, Integral) or not -table.shape[1] <= place < table.shape[1]:
+            is_place = isinstance(place, Integral) and not isinstance(place, bool)
+            if not is_place or not -table.shape[1] <= place < table.shape[1]:
                 raise ValueError(
                     f"categorical_features has {show(column)}, which is not a column of X."
                 )

@@ -554,9 +554,10 @@ def find_columns(wanted, columns, name):
     wanted = [wanted] if isinstance(wanted, str) or not np.iterable(wanted) else list(wanted)
     positions = []
     for column in wanted:
+        is_place = isinstance(column, int | np.integer) and not isinstance(column, bool)
         if isinstance(column, str) and column in columns:
             positions.append(columns.index(column))
-        elif isinstance(column, int | np.integer) and 0 <= column < len(columns):
+        elif is_place and 0 <= column < len(columns):
             positions.append(int(column))
         else:
             raise ValueError(f"{name} has {show(column)}, which is not a column of the tables.")
