@@ -54,6 +54,22 @@ def test_the_order_of_rows_changes_nothing():
     pd.testing.assert_frame_equal(found, join().tables["real"])
 
 
+def test_means_of_rows_in_another_order_are_the_same_numbers():
+    rng = np.random.default_rng(0)
+    visits = pd.DataFrame(
+        {"pid": np.repeat([7, 3, 9], 30), "cost": rng.normal(50, 20, 90).round(2)}
+    )
+    found = [
+        join(visits=visits.iloc[order]).tables["real"]
+        for order in (np.arange(90), *(rng.permutation(90) for _ in range(4)))
+    ]
+    assert found[0]["visits: cost, mean"].tolist() == pytest.approx(
+        [visits["cost"][visits["pid"] == person].mean() for person in (7, 3, 9)]
+    )
+    for other in found[1:]:
+        pd.testing.assert_frame_equal(other, found[0], check_exact=True)
+
+
 def test_notes_say_what_became_of_the_tables():
     note = join().notes[0]
     assert "patients by id (one row per person, 3 rows in the training data)" in note

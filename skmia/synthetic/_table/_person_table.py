@@ -185,7 +185,7 @@ def _join(tables, keys, parents, children, kinds):
         parts.append(counts.to_frame())
         for column, kind in kinds[table].items():
             if column in tables[table]:
-                found = _sum_up(tables[table], keys[table], rows, column, kind)
+                found = _sum_up(tables[table], keys[table], column, kind)
                 parts.append(found.add_prefix(f"{table}: {column}, ").reindex(persons))
     joined = pd.concat(parts, axis=1)
     repeated = joined.columns[joined.columns.duplicated()]
@@ -196,11 +196,13 @@ def _join(tables, keys, parents, children, kinds):
     return joined.reset_index(drop=True)
 
 
-def _sum_up(frame, key, rows, column, kind):
+def _sum_up(frame, key, column, kind):
     """Return what is compared of a column of a person's rows."""
     if kind != "values":
         words = _NUMBERS if kind == "numbers" else _TIMES
-        return rows[column].agg(list(words)).rename(columns=words)
+        # A sum depends on the order, which the rows of a person do not have.
+        ordered = frame[[key, column]].sort_values(column).groupby(key, sort=False)[column]
+        return ordered.agg(list(words)).rename(columns=words)
     values = frame[column].astype(object).where(frame[column].notna(), None)
     counted = pd.DataFrame({"person": frame[key], "value": values}).value_counts(sort=False)
     counted = counted.rename("n").reset_index()
