@@ -326,7 +326,8 @@ class GeneratorAttack(BaseAttack):
         distance as a share of the distance to the second closest, which is small where a single row
         sticks to the record. ``"density_ratio"``: logarithm of how much denser synthetic rows lie
         around the record than the records given to ``fit`` do, both by the distance of the
-        ``n_neighbors``-th neighbor. The others compare synthetic rows with those of ``reference``,
+        ``n_neighbors``-th neighbor; a record of ``fit`` with equal features is the record itself,
+        whatever its label. The others compare synthetic rows with those of ``reference``,
         see Notes.
     n_samples : int, default=None
         Number of synthetic rows to draw. If None, the number of records in ``fit``, or all released
@@ -524,11 +525,11 @@ class GeneratorAttack(BaseAttack):
         k = self.n_neighbors
         made = find_nearest(points, synthetic, k, metric)[0][:, -1]
         distances, places = find_nearest(points, known, k + 1, metric)
-        # A record is not its own neighbor.
-        own = self._reference.fingerprint[places] == records.fingerprint[:, None]
-        last = np.where(own.any(axis=1), k, k - 1)
+        # A record is not its own neighbor, whatever its label and the type of its numbers.
+        own = np.any([(known[column] == points).all(axis=1) for column in places.T], axis=0)
+        last = np.where(own, k, k - 1)
         real = distances[np.arange(len(points)), last]
-        n_real, n_made = len(known) - own.any(axis=1), len(synthetic)
+        n_real, n_made = len(known) - own, len(synthetic)
         n_columns = points.shape[1]
         # Logarithm of (k / n) / r^d of either table.
         volumes = np.log(np.maximum(real, _TINY)) - np.log(np.maximum(made, _TINY))

@@ -82,6 +82,16 @@ def test_rows_of_a_generator_with_columns_in_another_order_are_compared_by_name(
     assert found.predict(table + 1).min() > 0
 
 
+def test_a_record_is_itself_whatever_its_label_and_the_type_of_its_numbers():
+    rng = np.random.default_rng(5)
+    X = rng.integers(0, 40, size=(30, 2)).astype(float)
+    attack = GeneratorAttack(Records(X[:9] + 0.5), random_state=0).fit(Records(X, np.zeros(30)))
+    expected = attack.score_samples(Records(X, np.zeros(30)))
+    for other in (X, X.astype(int), X.astype(np.float32), pd.DataFrame(X).astype(object)):
+        found = attack.score_samples(Records(other, np.arange(30) % 3))
+        np.testing.assert_array_equal(found, expected)
+
+
 def test_scores_by_hand():
     X = np.array([[0.0], [1.0], [4.0], [10.0]])
     records = Records(X, np.zeros(4))

@@ -169,21 +169,19 @@ def find_offset(sizes, scores):
     return Scorer().find_offset(array(scores))
 
 
-def compare_densities(fingerprints):
+def compare_densities(own):
     """Compare two synthetic rows with three others, of which one may be the record itself."""
-    records = NS(X=None, fingerprint=array(fingerprints))
-    reference = NS(X=None, fingerprint=array([5, 6, 7]))
     points, made, known = (
         array([[0.0, 0.0]]),
         array([[3.0, 0], [5, 0]]),
-        array([[0.0, 0], [2, 0], [9, 0]]),
+        array([own, [2, 0], [9, 0]]),
     )
     attack = NS(
         _as_points=lambda records, X: ((points, made, known), "manhattan"),
-        _reference=reference,
+        _reference=NS(X=None),
         n_neighbors=1,
     )
-    return _generator_attack.GeneratorAttack._compare_densities(attack, records)
+    return _generator_attack.GeneratorAttack._compare_densities(attack, None)
 
 
 def find_nearest(metric, others=((0.0, 0.0), (3.0, 4.0), (1.0, 0.0)), k=2):
@@ -579,12 +577,12 @@ ANSWERS = {
         (lambda: find_offset([3, 4], [1.0, 2.0, 9.0]), 6.0),
         # Two columns: squares of the distances 3 and 2, or 3 and 2 without the record itself.
         (
-            lambda: compare_densities([5]),
+            lambda: compare_densities([0.0, 0.0]),
             [2 * (np.log(2) - np.log(3)) + np.log(2) - np.log(2)],
         ),
         (
-            lambda: compare_densities([9]),
-            [2 * (np.log(np.finfo(float).tiny) - np.log(3)) + np.log(3) - np.log(2)],
+            lambda: compare_densities([0.0, 1.0]),
+            [2 * (np.log(1) - np.log(3)) + np.log(3) - np.log(2)],
         ),
     ],
     _neighbors: [
