@@ -164,8 +164,9 @@ def test_training_rows_as_holdout_are_named_as_a_cause(tables):
 
 def test_bad_input(tables):
     real, holdout, made = tables
-    with pytest.raises(ValueError, match=r"confidence_level must be a number in \(0, 1\)"):
-        audit_table(real, made, holdout, confidence_level=2)
+    for level in (0, 0.9991, 1, 2):
+        with pytest.raises(ValueError, match=r"confidence_level must be a number in \(0, 0.999\]"):
+            audit_table(real, made, holdout, confidence_level=level)
     with pytest.raises(ValueError, match="synthetic lacks the column 'a' of real"):
         audit_table(real, made.drop(columns="a"), holdout)
     with pytest.raises(ValueError, match="holdout lacks the column 'a' of real"):
