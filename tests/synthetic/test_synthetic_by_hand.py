@@ -479,6 +479,15 @@ ANSWERS = {
         # Nor are numbers rounded to the multiples of ten of the others.
         (lambda: spell_names([10 * k for k in range(12)], range(5, 17))[1][:2], ["5", "6"]),
         (lambda: spell_names([2**60 + 1], [f"0{2**60 + 1}"])[1], [f"{2**60 + 1}"]),
+        # A column of whole numbers with a gap holds floats, of fewer digits.
+        (
+            lambda: spell_names([2**60 + 1, 2**61], [float(2**60 + 1), nan]),
+            ([f"{2**60}", f"{2**61}"], [f"{2**60}", None]),
+        ),
+        (
+            lambda: spell_names([2**60 + 1, 2**60], [float(2**60 + 3), nan])[0],
+            [f"{2**60 + 1}", f"{2**60}"],
+        ),
         (lambda: spell_names(["Ab", "c"], ["aB", None]), (["ab", "c"], ["ab", None])),
         (lambda: _columns._spell_number("123456789012345"), "123456789012345"),
         (lambda: _columns._spell_number("a1"), "a1"),

@@ -403,10 +403,18 @@ def _spell_number(value):
     return text if whole is None else whole[1]
 
 
+def _spell_float(value):
+    """Return a long whole number as a float holds it, such as one of a column with a gap."""
+    text = _spell_number(value)
+    is_long = text.isdecimal() and 15 < len(text) < 300
+    return str(int(float(text))) if is_long else text
+
+
 _SPELLINGS = {
     "compared without blanks at their ends": _strip,
     "compared without blanks at their ends and in lower case": _fold,
     "compared as numbers": _spell_number,
+    "compared as numbers of 16 digits": _spell_float,
 }
 
 
