@@ -266,7 +266,7 @@ def get_public(public, X, n_samples=None):
 def mean_trials(eta, mean):
     """Return the mean of the law by its terms, at the parameter that was found."""
     law = _trial_laws.NegativeBinomialTrials(mean, eta)
-    k, stay = np.arange(1, 20_000), 1 - law.gamma
+    k, stay = np.arange(1, 20_000), -np.expm1(law.log_gamma)
     if eta == 0:
         terms = stay**k / k
     else:
