@@ -83,8 +83,10 @@ def summarize_null(estimate, null):
     """
     if len(null) == 0 or np.isnan(estimate):
         return float("nan"), float("nan")
-    # Sums of the same terms in another order differ by rounding.
-    as_large = (null >= estimate - 1e-12).sum()
+    # Sums of the same terms in another order differ by rounding, in units of the features.
+    values = np.abs(np.append(null, estimate))
+    slack = 1e-9 * values[np.isfinite(values)].max(initial=0.0)
+    as_large = (null >= estimate - slack).sum()
     return float(null.mean()), float((1 + as_large) / (1 + len(null)))
 
 
