@@ -1,9 +1,10 @@
 """Base class of audits that train models."""
 
+import math
 import warnings
 from abc import ABC, abstractmethod
 from numbers import Integral, Real
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import pandas as pd
@@ -131,35 +132,26 @@ class EpsilonAuditBase(TransactionMixin, CopiesParameters, BaseEstimator, ABC):
         return self._DELTA if self.delta is None else self.delta
 
     def _settle_delta(self, estimator, X, y):
-        """Return the delta of the bound, and the estimator set to it, so that both agree.
+        """Return the delta of the bound, and the estimator, set to it unless delta is given.
 
         Shapes: X (n, n_features), y (n,).
         """
         settings = estimator.get_params(deep=False)
         if "target_delta" not in settings:
             return self._own_delta(), estimator
-        own = settings["target_delta"]
-        if self.delta is not None and own is not None and own != self.delta:
-            warnings.warn(
-                f"The bound is at delta={self.delta:g} and the claim of "
-                f"{type(estimator).__name__} at target_delta={own:g}: the two epsilons cannot be "
-                "compared. Leave delta out.",
-                PrivacyWarning,
-                stacklevel=3,
-            )
         if self.delta is not None:
             return self.delta, estimator
+        own = settings["target_delta"]
         if own is None:  # its default can depend on the number of rows
             own = copy_unfitted(estimator).fit(X, y).delta_
         return own, estimator.set_params(target_delta=own)
 
     def _check_claim(self, result, claims):
         """Compare with what is claimed, and warn where the audit could not have refuted it."""
-        given = self.claimed_epsilon
-        claims = [claim for claim in claims if claim is not None] if given is None else [given]
-        claimed = max(claims, default=None)
+        claimed = self._choose_claim(claims, result.delta)
         self._set_claim(claimed, result.epsilon)
-        if claimed is not None and result.largest is not None and claimed > result.largest:
+        is_comparable = claimed is not None and claimed < math.inf
+        if is_comparable and result.largest is not None and claimed > result.largest:
             warnings.warn(
                 f"epsilon={claimed:.4g} is claimed, and these {self._GROWS_WITH} cannot show more "
                 f"than {result.largest:.4g}: the audit cannot refute the claim. Use more "
@@ -167,6 +159,25 @@ class EpsilonAuditBase(TransactionMixin, CopiesParameters, BaseEstimator, ABC):
                 PrivacyWarning,
                 stacklevel=3,
             )
+
+    def _choose_claim(self, claims, delta):
+        """Return the epsilon that is claimed at the delta of the bound; None without a claim.
+
+        It is infinite if a model claims its epsilon at a larger delta only.
+        """
+        if self.claimed_epsilon is not None:
+            return float(self.claimed_epsilon)
+        claims = [PrivacyClaim(*claim) for claim in claims if claim is not None]
+        largest = max((claim.delta for claim in claims), default=delta)
+        if largest > delta:
+            warnings.warn(
+                f"The bound is at delta={delta:g} and the claim of the model at the larger "
+                f"delta={largest:g}, so the audit does not compare the two epsilons. Leave delta "
+                f"out, or state the epsilon at delta={delta:g} as claimed_epsilon.",
+                PrivacyWarning,
+                stacklevel=4,
+            )
+        return max((claim.at(delta) for claim in claims), default=None)
 
     def _set_claim(self, claimed, epsilon):
         self.claimed_epsilon_ = 0.0 if claimed is None else float(claimed)
@@ -229,12 +240,28 @@ def _check_canaries(made, n_canaries, X, classes):
     return Canaries(X_made, y_made, rows.astype(np.intp))
 
 
-def read_claim(model):
-    """Return the epsilon that a private model claims, at its ``delta_``; None without a claim.
+class PrivacyClaim(NamedTuple):
+    """What a model claims of itself: that its training is (epsilon, delta)-private."""
 
-    GaussianNB has an epsilon_ of another kind.
+    epsilon: float
+    delta: float
+
+    def at(self, delta):
+        """Return the epsilon that the claim promises at a delta, infinite at a smaller one.
+
+        A larger delta allows more, and of a smaller one the claim says nothing.
+        """
+        return self.epsilon if self.delta <= delta else math.inf
+
+
+def read_claim(model):
+    """Return the epsilon that a private model claims, with its ``delta_``; None without a claim.
+
+    GaussianNB has an epsilon_ of another kind, and no ``delta_``.
     """
-    return getattr(model, "epsilon_", None) if hasattr(model, "delta_") else None
+    if not (hasattr(model, "epsilon_") and hasattr(model, "delta_")):
+        return None
+    return PrivacyClaim(float(model.epsilon_), float(model.delta_))
 
 
 def score_canaries(attack, model, canaries):

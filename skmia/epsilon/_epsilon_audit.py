@@ -1,5 +1,6 @@
 """Audit by many trainings, with a canary and without it."""
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -208,7 +209,7 @@ def start(folder, random_state):
 
 @dataclass(frozen=True)
 class CanaryKeeper:
-    """Keeps the score of the canary and the epsilon that the model claims."""
+    """Keeps the score of the canary, and the epsilon and delta that the model claims."""
 
     attack: object
     canary: Records
@@ -219,7 +220,7 @@ class CanaryKeeper:
         """Score the canary with a trained model."""
         scores = score_canaries(self.attack, trained.model, self.canary)[:1]
         claim = read_claim(trained.model)
-        return KeptResults({"claim": None if claim is None else float(claim)}, {"score": scores})
+        return KeptResults({"claim": None if claim is None else list(claim)}, {"score": scores})
 
     def describe(self):
         """Describe what the scores depend on, for the identity of a checkpoint."""
@@ -285,8 +286,9 @@ class EpsilonAudit(EpsilonAuditBase):
         fitted on the canary. If None, the default signal of
         :class:`~skmia.attacks.ThresholdAttack` is used, such as the loss.
     claimed_epsilon : float, default=None
-        The epsilon that is claimed; the audit warns if it cannot refute it. If None, the largest
-        ``epsilon_`` of the trained models is used, if they have it together with a ``delta_``.
+        The epsilon that is claimed at the delta of the bound; the audit warns if it cannot refute
+        it. If None, the largest ``epsilon_`` of the trained models is used, if they have it
+        together with a ``delta_``.
     checkpoint : str or Path, default=None
         Folder that keeps the score of each finished training: an audit that was interrupted
         continues from there and gives the same numbers. A sequential audit may be continued with a
@@ -306,8 +308,10 @@ class EpsilonAudit(EpsilonAuditBase):
     epsilon_ : float
         Lower bound of epsilon, in nats.
     claimed_epsilon_ : float
-        The epsilon that is claimed: `claimed_epsilon`, or the one of the trained models; 0 if
-        there is none, so that :meth:`predict` says whether the training leaks at all.
+        The epsilon that is claimed: `claimed_epsilon`, or the one of the trained models; infinite
+        if their ``delta_`` is larger than the delta of the bound, because a claim says nothing
+        about a smaller delta; 0 if there is none, so that :meth:`predict` says whether the
+        training leaks at all.
     result_ : EpsilonBound
         The bound and its basis.
     scores_ : ndarray of shape (n_trainings,)
@@ -527,13 +531,14 @@ class EpsilonAudit(EpsilonAuditBase):
     def _train_until_refuted(self, trainings, coins, delta):
         """Train until the claim is refuted or the budget is spent."""
         alpha, step = 1 - self.confidence_level, effective_n_jobs(self.n_jobs)
-        claim, scores, last = self.claimed_epsilon, np.empty(0), len(coins)
+        claim, scores, last = None, np.empty(0), len(coins)
         wealth, self.stopped_ = np.empty(0), "budget"
         for first in range(0, len(coins), step):
             found, claims = trainings.run(range(first, min(first + step, len(coins))))
             scores = np.append(scores, found)
-            claim = claims[0] if claim is None and first == 0 else claim
-            if claim is None:
+            if first == 0:
+                claim = self._choose_claim(claims[:1], delta)
+            if claim is None or math.isinf(claim):
                 continue
             wealth = self._bet(coins[: len(scores)], scores, claim, delta)
             if wealth.max() >= 1 / alpha:

@@ -56,9 +56,9 @@ class LabelAudit(OneRunBase):
         set to the model, and it is fitted on the canaries without their coins. If None, the log
         probabilities of the labels are used.
     claimed_epsilon : float, default=None
-        The epsilon of label privacy that is claimed; the audit warns if it cannot refute it. If
-        None, the ``epsilon_`` of the trained model is used, if it has it together with a
-        ``delta_``.
+        The epsilon of label privacy that is claimed at the delta of the bound; the audit warns if
+        it cannot refute it. If None, the ``epsilon_`` of the trained model is used, if it has it
+        together with a ``delta_``.
     random_state : int, RandomState instance or None, default=None
         Controls the canaries, their labels, the coins and the randomness of the training. If None,
         the estimator keeps its own randomness; use this if the noise of a private model must stay
@@ -69,8 +69,10 @@ class LabelAudit(OneRunBase):
     epsilon_ : float
         Lower bound of the epsilon of label privacy, in nats.
     claimed_epsilon_ : float
-        The epsilon that is claimed: `claimed_epsilon`, or the one of the trained model; 0 if
-        there is none, so that :meth:`predict` says whether the training leaks at all.
+        The epsilon that is claimed: `claimed_epsilon`, or the one of the trained model; infinite
+        if its ``delta_`` is larger than the delta of the bound, because a claim says nothing about
+        a smaller delta; 0 if there is none, so that :meth:`predict` says whether the training leaks
+        at all.
     result_ : EpsilonBound
         The bound and its basis.
     advantage_ : Interval

@@ -225,8 +225,9 @@ default="random_label"
         fitted on the canaries without their coins. If None, the default signal of
         :class:`~skmia.attacks.ThresholdAttack` is used, such as the loss.
     claimed_epsilon : float, default=None
-        The epsilon that is claimed; the audit warns if it cannot refute it. If None, the
-        ``epsilon_`` of the trained model is used, if it has it together with a ``delta_``.
+        The epsilon that is claimed at the delta of the bound; the audit warns if it cannot refute
+        it. If None, the ``epsilon_`` of the trained model is used, if it has it together with a
+        ``delta_``.
     random_state : int, RandomState instance or None, default=None
         Controls the canaries, the coins and the randomness of the training. If None, the estimator
         keeps its own randomness; use this if the noise of a private model must stay secret.
@@ -236,8 +237,10 @@ default="random_label"
     epsilon_ : float
         Lower bound of epsilon, in nats.
     claimed_epsilon_ : float
-        The epsilon that is claimed: `claimed_epsilon`, or the one of the trained model; 0 if
-        there is none, so that :meth:`predict` says whether the training leaks at all.
+        The epsilon that is claimed: `claimed_epsilon`, or the one of the trained model; infinite
+        if its ``delta_`` is larger than the delta of the bound, because a claim says nothing about
+        a smaller delta; 0 if there is none, so that :meth:`predict` says whether the training leaks
+        at all.
     result_ : EpsilonBound
         The bound and its basis.
     bounds_ : OneRunBounds

@@ -451,9 +451,6 @@ def test_a_bound_is_at_the_delta_of_the_estimator(audit):
     n_rows = len(X) + (20 if isinstance(audit, OneRunAudit) else 0)
     assert own.result_.delta in (0.1 / n_rows, 0.1 / len(X))
     assert clone(audit).set_params(estimator=GaussianNB()).fit(X, y).result_.delta == 1e-5
-    both = clone(audit).set_params(estimator=Ignorant(target_delta=1e-3), delta=1e-6)
-    with pytest.warns(PrivacyWarning, match="delta=1e-06 and the claim .* target_delta=0.001"):
-        both.fit(X, y)
 
 
 def test_a_claim_beyond_what_can_be_found_is_warned_of():
@@ -467,14 +464,15 @@ def test_a_claim_beyond_what_can_be_found_is_warned_of():
 class Copying(ClassifierMixin, BaseEstimator):
     """Remembers its training rows; whose answers a claim can be made about."""
 
-    def __init__(self, claim=None):
+    def __init__(self, claim=None, delta=1e-5):
         self.claim = claim
+        self.delta = delta
 
     def fit(self, X, y):
         self.model_ = KNeighborsClassifier(1).fit(X, y)
         self.classes_ = self.model_.classes_
         if self.claim is not None:
-            self.epsilon_, self.delta_ = self.claim, 1e-5
+            self.epsilon_, self.delta_ = self.claim, self.delta
         return self
 
     def predict_proba(self, X):
@@ -503,6 +501,47 @@ def test_predictions_say_for_each_row_whether_the_claim_is_refuted(audit):
     assert claiming.claimed_epsilon_ == 0.3 and claiming.predict(X[:1]).tolist() == [1]
     with pytest.raises(ValueError, match="features"):
         found.predict(X[:, :2])
+
+
+class CopyingAtDelta(Copying):
+    """The same with a delta that can be set, or follows from the data if it is None."""
+
+    def __init__(self, claim=None, target_delta=None):
+        super().__init__(claim)
+        self.target_delta = target_delta
+
+    def fit(self, X, y):
+        self.delta = 1e-3 if self.target_delta is None else self.target_delta
+        return super().fit(X, y)
+
+
+CLAIMING = [Copying(0.3, 1e-3), CopyingAtDelta(0.3, 1e-3), CopyingAtDelta(0.3)]
+
+
+@pytest.mark.parametrize("estimator", CLAIMING, ids=["fixed", "set", "from data"])
+@pytest.mark.parametrize(
+    "audit",
+    [
+        EpsilonAudit(n_trials=20, canary="random_label"),
+        EpsilonAudit(n_trials=20, canary="random_label", sequential=True),
+        OneRunAudit(n_canaries=60),
+        LabelAudit(n_canaries=60),
+    ],
+    ids=["many", "sequential", "one", "labels"],
+)
+def test_a_claim_is_not_compared_with_a_bound_at_a_smaller_delta(audit, estimator):
+    audit = clone(audit).set_params(estimator=estimator, random_state=0)
+    told = "bound is at delta=1e-06 and the claim of the model at the larger delta=0.001"
+    with pytest.warns(PrivacyWarning, match=told):
+        audit.set_params(delta=1e-6).fit(X, y)
+    assert audit.epsilon_ > 0.3 and audit.claimed_epsilon_ == np.inf
+    assert audit.predict(X[:2]).tolist() == [0, 0]
+    # At a larger delta the claim promises the same epsilon.
+    audit.set_params(delta=2e-3).fit(X, y)
+    assert audit.epsilon_ > 0.3 == audit.claimed_epsilon_ and audit.predict(X[:1]).tolist() == [1]
+    # The user states an epsilon at the delta of the bound.
+    audit.set_params(delta=1e-6, claimed_epsilon=0.2).fit(X, y)
+    assert audit.claimed_epsilon_ == 0.2 and audit.predict(X[:1]).tolist() == [1]
 
 
 def test_a_sequential_audit_predicts_what_it_stopped_for():

@@ -95,8 +95,12 @@ ANSWERS = {
         ),
     ],
     _base: [
-        (lambda: _base.read_claim(NS(epsilon_=3.0, delta_=0.1)), 3.0),
+        (lambda: _base.read_claim(NS(epsilon_=3.0, delta_=0.1)), (3.0, 0.1)),
         (lambda: _base.read_claim(NS(epsilon_=3.0)), None),
+        (lambda: _base.read_claim(NS(delta_=0.1)), None),
+        (lambda: _base.PrivacyClaim(3.0, 0.1).at(0.2), 3.0),
+        (lambda: _base.PrivacyClaim(3.0, 0.1).at(0.1), 3.0),
+        (lambda: _base.PrivacyClaim(3.0, 0.1).at(0.09), float("inf")),
         (lambda: _base.as_number(3, 10), 3),
         (lambda: _base.as_number(0.25, 10), 2),
         (lambda: _base.as_number(0.01, 10), 1),
