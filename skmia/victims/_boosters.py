@@ -95,6 +95,8 @@ _OF_TREE = {
     "leaf_value": np.float64,
     "leaf_weight": np.float64,
     "leaf_count": np.float64,
+    "leaf_const": np.float64,  # of linear trees, with the coefficients of all leaves
+    "leaf_coeff": np.float64,
     "internal_value": np.float64,
     "internal_weight": np.float64,
     "internal_count": np.float64,
