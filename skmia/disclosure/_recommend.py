@@ -490,7 +490,9 @@ class Recommendation(SummaryMixin):
             "remarks": list(self.remarks),
             "decision": {"decision": "", "conditions": "", "because": ""},
             "reviews": [{"check": name, "reason": ""} for name in self.to_review],
-            "policy": {name: getattr(self.policy, name) for name in ("name", "sha256", "text")},
+            "policy": {
+                name: getattr(self.policy, name) for name in ("name", "sha256", "text", "alpha")
+            },
             "provenance": dict.fromkeys(REQUEST, "") | self.provenance,
             "signatures": [
                 {"role": role, "name": "", "signature": "", "date": ""} for role in ROLES
