@@ -3,9 +3,18 @@
 import numpy as np
 from scipy.special import betaln, xlog1py, xlogy
 
+# 1 - 0.9 is below 10 / 100 by rounding, and a p-value at most the level is significant.
+_ROUNDING = 1e-15
+
+
+def is_significant(pvalues, confidence_level):
+    """Return whether p-values are at most one minus a confidence level."""
+    return pvalues <= 1 - confidence_level + _ROUNDING
+
 
 def adjust_pvalues(pvalues, method, alpha):
     """Decide which hypotheses are rejected, and adjust p-values for their number."""
+    alpha = alpha + _ROUNDING
     if method != "holm":
         from statsmodels.stats.multitest import multipletests
 

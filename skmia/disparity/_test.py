@@ -16,7 +16,7 @@ from .._core.containers import as_table
 from .._core.escaping import visible
 from .._core.groups import find_groups
 from .._core.numbers import to_array
-from .._core.pvalues import adjust_pvalues, format_pvalue
+from .._core.pvalues import adjust_pvalues, format_pvalue, is_significant
 from .._core.randomness import draw_integers
 from .._core.records import Records
 from .._core.sklearn import N_JOBS, HasMethods, Interval, StrOptions, at_least, validate_params_of
@@ -184,7 +184,7 @@ def adjust(pvalues, correction, alpha):
     A p-value of NaN counts as not significant and stays NaN.
     """
     if len(pvalues) == 1:
-        return pvalues <= alpha, pvalues
+        return is_significant(pvalues, 1 - alpha), pvalues
     known = np.nan_to_num(pvalues, nan=1.0)
     with np.errstate(divide="ignore"):  # some corrections take the logarithm of 1 - p
         reject, adjusted = adjust_pvalues(known, correction, alpha)
@@ -701,7 +701,7 @@ class DisparityTest(TransactionMixin, BaseEstimator):
         self.partial_eta_squared_, self.generalized_eta_squared_ = compute_eta_squared(analysis)
         self.anova_ = tabulate_analysis(analysis)
         found = self._permute(played)
-        self.reject_ = bool(self.pvalue_ <= 1 - self.confidence_level)
+        self.reject_ = bool(is_significant(self.pvalue_, self.confidence_level))
         settings = {"confidence_level": self.confidence_level}
         self.group_vulnerability_ = describe_means(self.vulnerabilities_, found, **settings)
         settings["correction"] = self.correction

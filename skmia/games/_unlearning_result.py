@@ -11,7 +11,7 @@ from .._core.escaping import SummaryMixin
 from .._core.metric_inputs import RATE_TOLERANCE
 from .._core.moments import SideMoments, compute_both_moments
 from .._core.normal_law import NormalLaw
-from .._core.pvalues import adjust_pvalues
+from .._core.pvalues import adjust_pvalues, is_significant
 from ..metrics import Interval, operating_point, placements
 
 NEVER, RETAINED, FORGOTTEN = 0, 1, 2
@@ -175,7 +175,7 @@ def tabulate_separations(separations, level, max_fpr):
     adjusted[headline] = adjust_pvalues(adjusted[headline], "holm", 1 - level)[1]
     table.insert(4, "pvalue_adjusted", adjusted)
     found = np.where(table["auc"] > 0.5, "leak", "reversed")
-    table["evidence"] = np.where(adjusted <= 1 - level, found, "none")
+    table["evidence"] = np.where(is_significant(adjusted, level), found, "none")
     return table
 
 

@@ -10,6 +10,7 @@ from .. import synthetic as tables
 from .._core.escaping import to_plain, visible
 from .._core.levels import CONCLUSIVE, as_plain_level, check_evidence
 from .._core.numbers import refuse_first
+from .._core.pvalues import is_significant
 from ..disclosure import LOWER_ENDS
 from ._beyond_shift import AucExcess
 from ._checks_of_release import list_warnings
@@ -455,7 +456,7 @@ def _read_results(document, level, has_holdout):
     frame = frame.astype(dict.fromkeys(frame.columns.drop("leak"), float))
     if not np.allclose(frame["pvalue_holm"], tables.correct(frame.index, frame["pvalue"])):
         raise ValueError("pvalue_holm of results does not follow from pvalue")
-    if (frame["leak"] != (frame["pvalue_holm"] <= 1 - level)).any():
+    if (frame["leak"] != is_significant(frame["pvalue_holm"], level)).any():
         raise ValueError("leak of results does not follow from pvalue_holm")
     return frame
 

@@ -16,7 +16,7 @@ from sklearn.utils import gen_batches
 from sklearn.utils.validation import check_is_fitted
 
 from .._core.matrix import validate_matrix
-from .._core.pvalues import format_pvalue
+from .._core.pvalues import format_pvalue, is_significant
 from .._core.randomness import derive_random_state
 from .._core.sklearn import N_JOBS, Interval, StrOptions, at_least
 from .._core.transactions import TransactionMixin
@@ -750,6 +750,6 @@ class PrivacyLoss(TablesEstimator):
         if self.pvalue_ is not None:
             p = format_pvalue(self.pvalue_, 1 / (1 + self.n_permutations))
             verdict = f"No sign that synthetic rows are nearer to the training rows ({p})."
-            if self.pvalue_ <= 1 - self.confidence_level:
+            if is_significant(self.pvalue_, self.confidence_level):
                 verdict = f"Synthetic rows are nearer to the training rows than to others ({p})."
         return "\n".join([head, *lines, verdict])

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from statsmodels.stats.multitest import multipletests
 
-from skmia._core.pvalues import adjust_pvalues, format_pvalue
+from skmia._core.pvalues import adjust_pvalues, format_pvalue, is_significant
 
 
 @pytest.mark.parametrize(
@@ -35,6 +35,14 @@ def test_adjusted_pvalues_are_those_of_statsmodels(method, n_values):
     expected = multipletests(pvalues, alpha=0.05, method=method)
     np.testing.assert_array_equal(reject, expected[0])
     np.testing.assert_allclose(adjusted, expected[1], rtol=1e-12)
+
+
+def test_a_pvalue_at_the_level_is_significant_whatever_the_floats():
+    levels = np.array([0.8, 0.9, 0.95, 0.99, 1 - 1e-9])
+    assert is_significant(np.array([0.2, 0.1, 0.05, 0.01, 1e-9]), levels).all()
+    assert not is_significant(np.array([0.201, 0.101, 0.0501, 0.0101, 1.1e-9]), levels).any()
+    assert not is_significant(np.nan, 0.9)
+    assert adjust_pvalues(np.array([0.05, 0.5]), "holm", 1 - 0.9)[0].tolist() == [True, False]
 
 
 def test_holm_does_not_search_for_garbage(monkeypatch):

@@ -12,7 +12,7 @@ from sklearn.tree import ExtraTreeClassifier
 from ..._core.features import as_feature_matrix
 from ..._core.metric_inputs import check_confidence_level
 from ..._core.provenance import PartClock
-from ..._core.pvalues import format_pvalue
+from ..._core.pvalues import format_pvalue, is_significant
 from ..._core.query import unwrap
 from ..._core.randomness import check_random_state
 from ..._core.records import Records
@@ -108,7 +108,7 @@ def attack_control(kind, victim, records, membership, attacks, level, seed, pool
         rows.append((name, row["estimate"], row["low"], row["high"]))
     frame = pd.DataFrame(rows, columns=["attack", "auc", "low", "high"])
     frame["pvalue_adjusted"] = null.frame["pvalue_adjusted"].to_numpy()
-    passed = bool(null.pvalue <= 1 - level) == (kind == "positive")
+    passed = bool(is_significant(null.pvalue, level)) == (kind == "positive")
     return ControlResult(kind, passed, null.pvalue, frame, null.n_permutations)
 
 

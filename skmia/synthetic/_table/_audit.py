@@ -18,6 +18,7 @@ from ..._core.levels import Level
 from ..._core.numbers import check_number, show
 from ..._core.pages import frame_page
 from ..._core.provenance import PartClock, list_versions, tell_time
+from ..._core.pvalues import is_significant
 from ..._core.query import check_generator, draw_samples
 from ..._core.randomness import check_random_state, derive_random_state
 from ..._core.saving import warn_of_failures, write_json, write_text
@@ -428,7 +429,7 @@ class TableReport:
         share = np.inf
         if self.copies is not None:
             share = float(self.copies.loc[FIRST, "smallest_share_corrected"])
-        results = self.results.assign(leak=self.results["pvalue_holm"] <= 1 - level)
+        results = self.results.assign(leak=is_significant(self.results["pvalue_holm"], level))
         text = shift["text"] if shift["status"] == "warning" else None
         units = read_units(self.data)
         return TableGrounds(results, rows, level, share, text, self.unchanged, units)
