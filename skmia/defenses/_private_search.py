@@ -316,7 +316,7 @@ class PrivateSearchCV(
         if self.public is not None:
             return np.arange(n_rows), np.arange(0)
         order = np.random.default_rng(self.noise_seed).permutation(n_rows)
-        n_held_out = int(np.ceil(self.validation_fraction * n_rows))
+        n_held_out = int(np.ceil(self.validation_fraction * n_rows - 1e-9))
         if not 0 < n_held_out < n_rows:
             raise ValueError(
                 f"validation_fraction={self.validation_fraction:g} with n_samples={n_rows} leaves "

@@ -309,4 +309,4 @@ def as_number(n_canaries, n_records):
     """Return a number of canaries that may be a share of the records."""
     if isinstance(n_canaries, Integral):
         return int(n_canaries)
-    return max(1, int(n_canaries * n_records))
+    return max(1, int(n_canaries * n_records + 1e-9))  # 0.29 * 100 is below 29

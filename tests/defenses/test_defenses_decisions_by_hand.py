@@ -262,6 +262,11 @@ def get_public(public, X, n_samples=None):
     return _student.StudentDefense._get_public(student, X, n_samples, np.random.RandomState(0))
 
 
+def split_private_rows(fraction, n_rows):
+    search = NS(public=None, noise_seed=0, validation_fraction=fraction)
+    return tuple(map(len, _private_search.PrivateSearchCV._split(search, n_rows)))
+
+
 def mean_trials(eta, mean):
     """Return the mean of the law by its terms, at the parameter that was found."""
     law = _trial_laws.NegativeBinomialTrials(mean, eta)
@@ -425,6 +430,9 @@ ANSWERS = {
         ),
     ],
     _private_search: [
+        # 0.07 * 100 is above 7 in double precision.
+        (lambda: split_private_rows(0.07, 100), (93, 7)),
+        (lambda: split_private_rows(0.2, 11), (8, 3)),
         (lambda: list_candidates({"C": [1, 2], "tol": [3, 4]}), (4, {"C": 1, "tol": 3})),
         (lambda: list_candidates([{"C": [1]}, {"C": [2, 3]}]), (3, {"C": 1})),
         (lambda: list_candidates({"C": Drawn()})[0], 3),

@@ -107,6 +107,7 @@ ANSWERS = {
         (lambda: _base.PrivacyClaim(3.0, 0.1).at(0.09), float("inf")),
         (lambda: _base.as_number(3, 10), 3),
         (lambda: _base.as_number(0.25, 10), 2),
+        (lambda: [_base.as_number(k / 100, 100) for k in (29, 57, 58)], [29, 57, 58]),
         (lambda: _base.as_number(0.01, 10), 1),
     ],
     _one_run: [
