@@ -323,7 +323,12 @@ class PATEDefense(BudgetedFits, TaughtClassifier):
                 noise_multiplier=multiplier, sample_rate=1.0, n_steps=1, n_rows=n_rows, kind=kind
             )
         elif multiplier > 0:
-            self.n_fits_, self.total_epsilon_ = self._count_fit(steps, self.delta_, "rdp")
+            self.n_fits_, total = self._count_fit(steps, self.delta_, "rdp")
+            self.total_epsilon_ = self.epsilon_ if self.n_fits_ == 1 else total
+
+    def _add_up_fits(self, history, delta, accountant):
+        # The votes are normal releases, whose sum is known exactly, as for epsilon_.
+        return total_epsilon([], [(noise, n) for noise, _, n in history], [], delta, accountant)
 
     def _count_votes(self, X, y, parts, seeds, public, classes):
         """Return how many teachers vote for each class, of shape (n_public, n_classes)."""

@@ -245,12 +245,13 @@ def test_the_ledger_knows_a_fit_before_its_first_vote(tmp_path):
 
 
 def test_several_fits_cost_what_one_with_less_noise_costs():
-    private = make_private(noise_multiplier=2.0, target_delta=1e-4)
-    private.fit(X[TRAIN], Y[TRAIN])
-    with pytest.warns(PrivacyWarning, match="2 fits of PATEDefense"):
-        private.fit(X[TRAIN], Y[TRAIN])
-    assert private.n_fits_ == 2
-    assert private.total_epsilon_ > private.epsilon_
+    for settings in ({"noise_multiplier": 1.7}, {"target_epsilon": 2.0}):
+        private = make_private(target_delta=1e-4, **settings).fit(X[TRAIN], Y[TRAIN])
+        assert (private.n_fits_, private.total_epsilon_) == (1, private.epsilon_)
+        with pytest.warns(PrivacyWarning, match="2 fits of PATEDefense"):
+            private.fit(X[TRAIN], Y[TRAIN])
+        shift = math.sqrt(2) / private.noise_multiplier_
+        assert privacy_profile(private.total_epsilon_, shift) == pytest.approx(1e-4, rel=1e-3)
 
 
 def test_a_private_search_knows_what_a_fit_costs():
