@@ -314,7 +314,8 @@ def describe_test(test):
     permuted = test.n_permutations_ > 0
     dropped = f" ({test.n_dropped_} incomplete ones left out)" if test.n_dropped_ else ""
     groups = test.group_vulnerability_.rename(index=visible)
-    level = f"{100 * test.confidence_level:g}%"
+    confidence_level, correction = test._fitted_with
+    level = f"{100 * confidence_level:g}%"
     means = groups.to_string(index_names=False, formatters=_FORMATS)
     columns = [*_PAIRS, *(_BY_PERMUTATION if permuted else _BY_ROUNDS), "effect_size"]
     pairs = test.pairwise_[columns].assign(
@@ -344,7 +345,7 @@ def describe_test(test):
             f"Mean vulnerability of each group, {level} intervals{over}",
             indent(means, "  "),
             f"{kind}, {level} intervals of each pair alone, p-values adjusted by "
-            f"{CORRECTIONS[test.correction]}",
+            f"{CORRECTIONS[correction]}",
             indent(pairs, "  "),
             "All rounds split the same records. The analysis of variance ignores this and rejects "
             "too often.",
@@ -684,7 +685,7 @@ class DisparityTest(TransactionMixin, BaseEstimator):
 
     def _test(self, table, played, game):
         """Set what is known of a table of rounds and groups, and of the guesses behind it."""
-        self.game_ = game
+        self.game_, self._fitted_with = game, (self.confidence_level, self.correction)
         self.vulnerabilities_ = drop_incomplete(table)
         self.n_rounds_ = len(self.vulnerabilities_)
         self.n_dropped_ = len(table) - self.n_rounds_

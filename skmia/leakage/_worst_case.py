@@ -68,7 +68,7 @@ _NAMES = {
 
 def describe_worst_case(worst):
     """Return lines about a fitted WorstCaseVulnerability."""
-    level = f"{100 * worst.confidence_level:g}%"
+    level = f"{100 * worst._confidence_level:g}%"
     n_members, n_nonmembers = worst.n_members_, worst.n_nonmembers_
     rows = [
         ("vulnerability", f"{worst.vulnerability_:.3f}"),
@@ -303,6 +303,7 @@ class WorstCaseVulnerability(TransactionMixin, ClassifierMixin, BaseEstimator):
         if groups is not None:
             self.group_vulnerability_ = self._tabulate(estimates, weights, bounds, sizes)
         self._measure_single_feature(X, members)
+        self._confidence_level = self.confidence_level
         self._witness = witness.learn(X, members, codes, rng)
         return self
 

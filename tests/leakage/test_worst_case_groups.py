@@ -204,3 +204,9 @@ def test_names_of_groups_may_hold_half_a_character(column):
 )
 def test_what_has_no_group_column_is_refused(call, words, error):
     check_refusal(call, words, error, WorstCaseVulnerability(group_column=0).fit)
+
+
+def test_summary_states_the_level_of_the_fit():
+    worst = WorstCaseVulnerability(**QUICK).fit(np.arange(60)[:, None] % 7, np.arange(60) % 2)
+    before = worst.summary()
+    assert worst.set_params(confidence_level=0.5).summary() == before and "at 95%" in before
