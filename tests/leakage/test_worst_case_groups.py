@@ -106,6 +106,17 @@ def test_lower_bound_of_groups_is_by_hand_of_the_other_half():
     assert worst.vulnerability_ == pytest.approx(weights[0])
 
 
+def test_many_groups_are_bounded_by_their_mean_difference():
+    # Of 20 groups with 20 members and 30 others, 16 and 15 are guessed; one group has no others.
+    weights = np.r_[np.full(20, 0.04), 0.2]
+    groups = np.r_[np.repeat(np.arange(20), 50), np.full(40, 20)]
+    members = np.r_[np.tile(np.arange(50) < 20, 20), np.ones(40, dtype=bool)]
+    guesses = np.r_[np.tile((np.arange(50) < 16) | (np.arange(50) >= 35), 20), members[:40]]
+    bound = mean_witness_bound(members, guesses, groups, weights, 0.9)
+    width = np.sqrt(np.log(1 / 0.05) / 2 * 20 * 0.04**2 * (1 / 20 + 1 / 30))
+    assert bound == pytest.approx(0.8 * (0.8 - 0.5) - width)
+
+
 def test_rare_guesses_are_bounded_as_well_in_groups():
     members, groups = np.repeat([True, False], 10_000), np.tile([0, 1], 10_000)
     guesses = members & (np.arange(20_000) % 100 == 1)
