@@ -89,6 +89,18 @@ PRIVACY = {
         ),
         ("defenses/test_private_search.py", "test_a_search_costs_a_third_of_what_its_fits_would"),
         ("defenses/test_private_search.py", "test_a_ledger_counts_a_search_once"),
+        (
+            "defenses/test_private_search.py",
+            "test_poisson_trials_are_scipys_quantiles_of_their_law",
+        ),
+        (
+            "defenses/test_private_search.py",
+            "test_trials_of_a_law_that_rises_first_are_scipys_quantiles",
+        ),
+        (
+            "defenses/test_private_search.py",
+            "test_trials_of_every_allowed_mean_and_shape_have_a_law",
+        ),
     ],
     "P14": [
         ("defenses/test_repeated_fits.py", "test_a_search_says_once_what_it_cost"),

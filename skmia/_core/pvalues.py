@@ -4,13 +4,14 @@ import numpy as np
 from scipy.special import betaln, xlog1py, xlogy
 
 # Relative difference up to which a p-value is at its bound. P-values of ranks and permutations are
-# fractions, which may lie on a bound, and both are rounded some times, by 1.1e-16 each.
-_ROUNDED = 1e-12
+# fractions, which may lie on a bound, and both are rounded some times, by 1.1e-16 each. A bound of
+# one minus a confidence level is off by as much as the level itself.
+_ROUNDED, _ROUNDED_LEVEL = 1e-12, 2.0**-53
 
 
 def is_significant(pvalue, alpha):
     """Return whether a p-value is at most alpha; rounding does not decide if they are equal."""
-    return pvalue <= alpha * (1 + _ROUNDED)
+    return pvalue <= alpha * (1 + _ROUNDED) + _ROUNDED_LEVEL
 
 
 def adjust_pvalues(pvalues, method, alpha):

@@ -39,8 +39,8 @@ class DefenseEvaluation:
         Figures of each model that was attacked, indexed by ``candidate`` and ``target``:
         ``train_accuracy``, ``test_accuracy``, ``calibration_error``, ``auc``, ``advantage`` and
         ``tpr_at_fpr`` of the adaptive attack, ``label_advantage`` of the attack that reads
-        predicted labels alone. NaN where a classifier gives no probabilities, or the non-members do
-        not resolve the rate.
+        predicted labels alone. NaN where a classifier gives no probabilities, the non-members do
+        not resolve the rate, or the few records that are measured are all members or all not.
     exposure : DataFrame of shape (n_measured, n_candidates)
         Estimated advantage of the best attack on the signal of each measured record, from normal
         laws with the moments of the IN and OUT models. Few models make it too high for all records:
@@ -208,6 +208,9 @@ def evaluate_defense(
     return DefenseEvaluation(targets, pd.DataFrame(exposure, places)[measured])
 
 
+_FIGURES = "calibration_error", "auc", "advantage", "tpr_at_fpr", "label_advantage"
+
+
 @dataclass(frozen=True)
 class _EvaluationDesign:
     """What all candidates share: the training sets of the targets, and who is measured."""
@@ -226,17 +229,20 @@ class _EvaluationDesign:
             "train_accuracy": right[inside & plain].mean(),
             "test_accuracy": right[outside].mean(),
         }
-        row |= dict.fromkeys(("calibration_error", "auc", "advantage", "tpr_at_fpr"), np.nan)
+        row |= dict.fromkeys(_FIGURES, np.nan)
         if proba is not None:
             row["calibration_error"] = _compute_calibration_error(proba[outside], right[outside])
         members, others = inside & self.measured, ~inside & self.measured
-        row["label_advantage"] = right[members].mean() - right[others].mean()
+        if members.any() and others.any():
+            row["label_advantage"] = right[members].mean() - right[others].mean()
         return row
 
     def judge(self, target, scores, judged=True):
         """Return figures of the scores of an attack on one target, of records that it can judge."""
         measured = self.measured & judged
         truth, scores = self.membership[target][measured], scores[measured]
+        if truth.all() or not truth.any():
+            return dict.fromkeys(("auc", "advantage", "tpr_at_fpr"), np.nan)
         try:
             tpr = tpr_at_fpr_score(truth, scores, max_fpr=self.max_fpr, on_unresolvable="raise")
         except ValueError:

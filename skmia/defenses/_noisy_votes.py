@@ -76,15 +76,15 @@ class VotingNoise:
         """Return the Rényi divergences of given answers to given votes, shape (n_orders,).
 
         They are smaller than those of any votes where most classifiers agree, and depend on the
-        training rows themselves (Papernot et al., 2018, theorem 6 and proposition 7).
+        training rows themselves (Papernot et al., 2018, theorem 6 and proposition 7). A question
+        that was withheld costs its check; those after the last of ``most`` answers cost nothing.
         """
         is_answered = answers >= 0
         total = np.zeros(len(ORDERS))
         if self.of_checks < math.inf:
-            n_checks = (
-                len(answers) if is_answered.sum() == 0 else np.flatnonzero(is_answered)[-1] + 1
-            )
-            margin = (counts[:n_checks].max(axis=1) - threshold) / self.of_checks
+            # As many answers came before each question.
+            is_checked = np.cumsum(is_answered) - is_answered < most
+            margin = (counts[is_checked].max(axis=1) - threshold) / self.of_checks
             total += _bound_each(log_ndtr(-np.abs(margin)), self.of_checks * math.sqrt(2))
         return total + _bound_each(
             _log_other_classes(counts[is_answered], self.of_answers), self.of_answers

@@ -107,6 +107,8 @@ class PATEDefense(BudgetedFits, TaughtClassifier):
         votes, and may be published.
     delta_ : float
         The delta of ``epsilon_``.
+    neighbors_ : {"replace"}
+        ``epsilon_`` covers a row that is replaced with another one, which audits ask.
     data_dependent_epsilon_ : float
         Epsilon of the actual votes, which is smaller if the teachers agree. It is computed from the
         training rows and must not be published.
@@ -252,7 +254,7 @@ class PATEDefense(BudgetedFits, TaughtClassifier):
         parts = np.array_split(random_state.permutation(len(y)), self.n_teachers)
         seeds = spawn_seeds(random_state, self.n_teachers + 1)
         public = self._take_public(X, random_state)
-        self.delta_ = choose_target_delta(self.target_delta, len(y))
+        self.delta_, self.neighbors_ = choose_target_delta(self.target_delta, len(y)), "replace"
         noise = self._plan_noise(len(as_rows(public)))
         self._account(len(y))
         counts = self._count_votes(X, y, parts, seeds[1:], public, classes)
@@ -321,7 +323,12 @@ class PATEDefense(BudgetedFits, TaughtClassifier):
                 noise_multiplier=multiplier, sample_rate=1.0, n_steps=1, n_rows=n_rows, kind=kind
             )
         elif multiplier > 0:
-            self.n_fits_, self.total_epsilon_ = self._count_fit(steps, self.delta_, "rdp")
+            self.n_fits_, total = self._count_fit(steps, self.delta_, "rdp")
+            self.total_epsilon_ = self.epsilon_ if self.n_fits_ == 1 else total
+
+    def _add_up_fits(self, history, delta, accountant):
+        # The votes are normal releases, whose sum is known exactly, as for epsilon_.
+        return total_epsilon([], [(noise, n) for noise, _, n in history], [], delta, accountant)
 
     def _count_votes(self, X, y, parts, seeds, public, classes):
         """Return how many teachers vote for each class, of shape (n_public, n_classes)."""

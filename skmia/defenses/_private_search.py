@@ -157,7 +157,9 @@ class PrivateSearchCV(
 
     ``r(a) + (1 + eta) * ((1 - 1 / b) * r(b) + log(1 / gamma) / b) + log(mean_trials) / (a - 1)``
 
-    for any order ``b`` (theorem 2); theorem 6 covers the Poisson distribution.
+    for any order ``b`` (theorem 2); theorem 6 covers the Poisson distribution. The number of trials
+    is computed with 50 digits from 106 random bits, for every mean and shape: the total variation
+    between its distribution and the stated one is below 1e-12.
 
     The guarantee covers what the search returns. The running time depends on the number of trials,
     so an attacker must not observe it, nor messages or files of single trials: keep ``verbose`` of
@@ -314,7 +316,7 @@ class PrivateSearchCV(
         if self.public is not None:
             return np.arange(n_rows), np.arange(0)
         order = np.random.default_rng(self.noise_seed).permutation(n_rows)
-        n_held_out = int(np.ceil(self.validation_fraction * n_rows))
+        n_held_out = int(np.ceil(self.validation_fraction * n_rows - 1e-9))
         if not 0 < n_held_out < n_rows:
             raise ValueError(
                 f"validation_fraction={self.validation_fraction:g} with n_samples={n_rows} leaves "
@@ -351,7 +353,7 @@ class PrivateSearchCV(
     def _run_trials(self, law, candidates, part, comparison):
         """Return the best of a random number of trials."""
         randomness = PrivateRandomness(self.noise_seed)
-        n_trials = law.draw(float(randomness.uniforms(1)[0]))
+        n_trials = law.draw(*randomness.uniforms(2))
         if not n_trials:
             raise ValueError(
                 "The Poisson law gave no trial, as it does with a probability of "

@@ -38,6 +38,10 @@ class CountsPrivateFits(TransactionMixin):
             self._get_fits().n_sent += 1
         return super().__getstate__()
 
+    def _add_up_fits(self, history, delta, accountant):
+        """Return epsilon of the steps of all fits together."""
+        return spent_epsilon(history, delta, accountant)
+
     def _count_fit(self, steps, delta, accountant):
         """Count a fit before its first step, and warn once that there were others before it.
 
@@ -48,7 +52,7 @@ class CountsPrivateFits(TransactionMixin):
         n_fits = len(fits) + fits.n_sent
         # What is not known of other processes is taken for fits like this one.
         history = [*fits, *([steps] * fits.n_sent)]
-        total = spent_epsilon(history, delta, accountant)
+        total = self._add_up_fits(history, delta, accountant)
         if n_fits > 1 and not fits.is_told:
             fits.is_told = True
             name = type(self).__name__

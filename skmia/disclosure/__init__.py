@@ -33,6 +33,7 @@ from ._rules import Rule as Rule
 from ._rules import RuleBook as RuleBook
 from ._sheet import (
     DECISIONS,
+    name_rate,
     record_decision,
     render_sheet,
     summarize_policy,

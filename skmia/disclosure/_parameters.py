@@ -70,12 +70,12 @@ def _count_tree(model):
     return 2 * (n_leaves - 1) + n_leaves * _count_free(model)
 
 
-def _count_of_trees(n_leaves):
-    """Return the parameters of a tree with one number in each leaf.
+def _count_of_trees(n_leaves, n_numbers=None):
+    """Return the parameters of a tree by its numbers of leaves and of numbers in all leaves.
 
-    It has one leaf more than inner nodes.
+    It has one leaf more than inner nodes, and by default one number in each leaf.
     """
-    return int(2 * (n_leaves - 1) + n_leaves)
+    return int(2 * (n_leaves - 1) + (n_leaves if n_numbers is None else n_numbers))
 
 
 def _sum_ensemble(sizes, n_starts, formula=f"{_FORMULA}, and start values"):
@@ -96,8 +96,13 @@ def _count_xgboost(model):
     )
     best = learner.get("attributes", {}).get("best_iteration")
     used = trees if best is None else trees[: (int(best) + 1) * per_round]
+    # One start value, or one of each output.
+    n_starts = str(learner["learner_model_param"]["base_score"]).count(",") + 1
+    sizes = [int(tree["tree_param"].get("size_leaf_vector", 1)) for tree in used]
+    per_leaf = max([1, *sizes])
     leaves = [int((np.array(tree["left_children"]) < 0).sum()) for tree in used]
-    return _sum_ensemble([_count_of_trees(n) for n in leaves], 1)
+    formula = f"2 per inner node, {per_leaf} per leaf, and start values"
+    return _sum_ensemble([_count_of_trees(n, n * per_leaf) for n in leaves], n_starts, formula)
 
 
 def _count_lightgbm(model):
@@ -105,7 +110,10 @@ def _count_lightgbm(model):
     n_outputs = int(text.header.get("num_tree_per_iteration", 1))
     best = getattr(model, "best_iteration_", None) or getattr(model.booster_, "best_iteration", 0)
     used = text.trees[: best * n_outputs] if best and best > 0 else text.trees
-    return _sum_ensemble([_count_of_trees(len(tree["leaf_value"])) for tree in used], 0, _FORMULA)
+    leaves = [(len(tree["leaf_value"]), len(tree["leaf_coeff"])) for tree in used]
+    is_linear = any(n_weights for _, n_weights in leaves)
+    formula = f"{_FORMULA} and 1 per coefficient of leaves" if is_linear else _FORMULA
+    return _sum_ensemble([_count_of_trees(n, n + n_weights) for n, n_weights in leaves], 0, formula)
 
 
 def _count_catboost(model):
@@ -238,8 +246,9 @@ def count_parameters(model: object) -> ParameterCount:
     -----
     Each inner node of a tree counts twice (column and threshold), and each leaf once for each free
     number, which is one for regression and boosting and the number of classes minus one for
-    classification. Multinomial logistic regression with K classes has K - 1 free vectors of
-    weights. Models that store rows count each stored number.
+    classification; leaves of XGBoost that hold a vector count each output, and those of linear
+    trees of LightGBM an intercept and each coefficient. Multinomial logistic regression with K
+    classes has K - 1 free vectors of weights. Models that store rows count each stored number.
 
     Examples
     --------

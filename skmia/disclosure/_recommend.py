@@ -220,7 +220,8 @@ def judge_limits(policy, release, measurements, n_tried=1):
         for k, number in enumerate(chosen)
     ]
     known = {(limit.name, limit.group) for limit in judged}
-    groups = dict.fromkeys(["all", *(number.group for number in chosen)])
+    whole = ["all"] if "all" in policy.groups else []
+    groups = dict.fromkeys([*whole, *(number.group for number in chosen)])
     # A group can be too small for a number that all records together have to resolve.
     missing = [
         JudgedLimit(name, group, limits[name], None, MISSING if group == "all" else UNJUDGED)
@@ -491,7 +492,9 @@ class Recommendation(SummaryMixin):
             "remarks": list(self.remarks),
             "decision": {"decision": "", "conditions": "", "because": ""},
             "reviews": [{"check": name, "reason": ""} for name in self.to_review],
-            "policy": {name: getattr(self.policy, name) for name in ("name", "sha256", "text")},
+            "policy": {
+                name: getattr(self.policy, name) for name in ("name", "sha256", "text", "alpha")
+            },
             "provenance": dict.fromkeys(REQUEST, "") | self.provenance,
             "signatures": [
                 {"role": role, "name": "", "signature": "", "date": ""} for role in ROLES

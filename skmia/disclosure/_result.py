@@ -184,7 +184,8 @@ class StructuralCheck:
     threshold : float or None
         Smallest value that is not flagged, where there is one.
     n_records : int or None
-        Number of flagged members, for checks of single records.
+        Number of flagged members, for checks of single records; of people with one, if the records
+        have a field ``group_by``, as in ``value`` and ``text``.
     text : str
         The result in a sentence.
     source : str

@@ -92,12 +92,13 @@ _NUMBERS = {
     "privacy_loss": "by which the table is nearer to its training data than to data never seen",
     "exact_rare_copies": "of the rare training data are copied, beyond rare data never seen",
 }
+_COLUMNS = {"auc": "member ranked above a non-member (AUC; 0.5 is guessing)"}
 _WORDS = {
     FAIL: ("bad", "above the limit"),
     PASS: ("ok", "below the limit"),
     OPEN: ("info", "the limit lies within the interval"),
     MISSING: ("info", "not measured"),
-    UNJUDGED: ("info", "too few records to be judged"),
+    UNJUDGED: ("info", "not measured, or of too few records"),
 }
 
 
@@ -106,20 +107,23 @@ def name_check(name):
     return CHECKS.get(name, (name.replace("_", " "),))[0]
 
 
+def name_rate(max_fpr):
+    """Return the name of a true positive rate in policies, by the digits of the false one."""
+    return f"tpr_at_fpr_{max_fpr:.10f}".rstrip("0").replace("0.", "", 1)
+
+
 def _read_rate(name):
     """Return the false positive rate in a name such as ``tpr_at_fpr_01``, or None."""
     found = re.fullmatch(r"tpr_at_fpr_(\d+)", name)
-    if found is None:
-        return None
-    digits = found[1]
-    return 1.0 if digits == "1" else float(f"0.{digits}")
+    return None if found is None else float(f"0.{found[1]}")
 
 
 def _head(name, limit):
     """Return the heading of a column of numbers, and its limit as it is written there."""
     rate = _read_rate(name)
     if rate is None:
-        return "Member ranked above a non-member (AUC; 0.5 is guessing)", f"{limit:.3g}"
+        what = _COLUMNS.get(name, _NUMBERS.get(name, name))
+        return f"{what[0].upper()}{what[1:]}", f"{limit:.3g}"
     base = choose_base(rate)
     told = f"Members recognized of {base:,}, when at most {rate * base:.3g} of {base:,} others"
     verb = "is" if rate * base == 1 else "are"
@@ -129,7 +133,9 @@ def _head(name, limit):
 def _label(name):
     """Return short heading of a column, beside each number where there is no room for columns."""
     rate = _read_rate(name)
-    return "AUC" if rate is None else f"of {choose_base(rate):,}"
+    if rate is None:
+        return "AUC" if name == "auc" else name.replace("_", " ")
+    return f"of {choose_base(rate):,}"
 
 
 def _write(value, name):
@@ -340,7 +346,6 @@ def describe_sheet(document, report="report.html"):
     policy = found["policy"]
     others = f"A release as {' or '.join(f'a {w}' for w in found['not_asked'])} was not examined."
     hashes.append(("sha256 of the policy", policy["sha256"] or "none: the policy was changed"))
-    alpha = re.search(r"^alpha = ([0-9.]+)", policy["text"], re.M)
     signatures = {row["role"]: row for row in found["signatures"]}
     decision = _get_decision(found)
     return {
@@ -356,7 +361,7 @@ def describe_sheet(document, report="report.html"):
         "because": decision["because"],
         "request": {name: provenance.get(name, "") for name in REQUEST},
         "matrix": make_matrix(found["limits"]),
-        "level": f"{100 * (1 - (0.05 if alpha is None else float(alpha[1]))):g}%",
+        "level": f"{100 * (1 - policy['alpha']):g}%",
         "checks": sorted(checks, key=lambda check: order[check["kind"]]),
         "signatures": [
             {"role": role, "says": says, **{key: "" for key in ("name", "date")}}

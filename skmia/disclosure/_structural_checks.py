@@ -82,6 +82,7 @@ class ModelAnswers(NamedTuple):
     n_classes: int  # number of classes; 0 for regressors
     has_probabilities: bool  # whether the columns are the probabilities of the classes
     signal: str  # what the confidence is
+    precision: np.dtype  # of the columns, as they were given
 
     def take(self, rows):
         parts = (self.columns, self.confidence, self.loss, self.labels)
@@ -99,7 +100,9 @@ def summarize_answers(outputs, y):
     columns = _list_answer_columns(outputs)
     labels, n_classes = _number_labels(outputs, y)
     known = outputs.kind in _PROBABILITIES
-    return ModelAnswers(columns, confidence, loss, labels, n_classes, known, signal)
+    given = np.asarray(outputs.values).dtype
+    precision = given if given.kind == "f" else columns.dtype
+    return ModelAnswers(columns, confidence, loss, labels, n_classes, known, signal, precision)
 
 
 def _list_answer_columns(outputs):
@@ -180,6 +183,11 @@ class ModelCase(NamedTuple):
     def n_people(self):
         """Number of people among the members."""
         return self.n_records if self.all_people is None else int(self.people.max()) + 1
+
+    def count_people(self, is_flagged):
+        """Return the number of people with a member that is flagged, of shape (n_records,)."""
+        people = self.people
+        return int(is_flagged.sum()) if people is None else len(np.unique(people[is_flagged]))
 
 
 def open_model_case(model, records, membership, decimals, thresholds, rules, sample_weight):
@@ -294,10 +302,12 @@ def count_as_published(case, answers):
     numbers = number_equal_records(columns, case.n_records)
     sizes = count_groups(numbers, answers.labels, case.people).sizes
     is_zero = answers.columns < _ZERO
-    is_small = answers.columns * sizes[:, None] < case.thresholds["small_cells"].least
+    # Shares are rounded: 10 / 77 of 77 people are less than 10.
+    least = case.thresholds["small_cells"].least * (1 - 1e-6)
+    is_small = answers.columns * sizes[:, None] < least
     return {
-        "class_disclosure": int(is_zero.any(axis=1).sum()),
-        "small_cells": int((is_small & ~is_zero).any(axis=1).sum()),
+        "class_disclosure": case.count_people(is_zero.any(axis=1)),
+        "small_cells": case.count_people((is_small & ~is_zero).any(axis=1)),
     }
 
 
@@ -306,11 +316,12 @@ _OF_GROUPS = "k", "class_disclosure", "small_cells"
 _KINDS = {"service": "the same answer", "file": "the same leaves"}
 
 
-def check_answer_groups(sizes, answers, release, thresholds):
+def check_answer_groups(case, sizes, answers, release):
     """Check the groups of records with the same answer, or with the same leaves."""
+    thresholds = case.thresholds
     n_groups, kind = int(sizes.numbers.max()) + 1, _KINDS[release]
     least, source = thresholds["k"]
-    n_small, smallest = int((sizes.sizes < least).sum()), int(sizes.sizes.min())
+    n_small, smallest = case.count_people(sizes.sizes < least), int(sizes.sizes.min())
     text = (
         f"{n_groups:,} groups of members with {kind}; the smallest has {smallest:,}, and "
         f"{n_small:,} members are in one of fewer than {least:g}."
@@ -318,7 +329,7 @@ def check_answer_groups(sizes, answers, release, thresholds):
     k = _make_structural_check("k", release, (smallest, least, n_small), text, source)
     if not answers.n_classes:
         return [k, *_list_undefined(release)]
-    n_lacking = int((sizes.n_classes < answers.n_classes).sum())
+    n_lacking = case.count_people(sizes.n_classes < answers.n_classes)
     text = (
         f"{n_lacking:,} members are in a group in which some class has no member, so that the "
         "group rules it out."
@@ -328,7 +339,8 @@ def check_answer_groups(sizes, answers, release, thresholds):
         name, release, (n_lacking, None, n_lacking), text, SOURCES[name]
     )
     least, source = thresholds["small_cells"]
-    n_cells, fewest = int((sizes.smallest_cells < least).sum()), int(sizes.smallest_cells.min())
+    cells = sizes.smallest_cells
+    n_cells, fewest = case.count_people(cells < least), int(cells.min())
     text = (
         f"{n_cells:,} members are in a group in which fewer than {least:g} share a class that "
         f"occurs; the fewest are {fewest:,}."
@@ -357,7 +369,8 @@ def check_rounding(answers, released, decimals, has_file):
     status, source = PASSED, "the digits that are stated to be released"
     if decimals is None:
         status, text = NONE, "Answers are released with all digits."
-    elif np.array_equal(answers.columns, released):
+    # Of lower precision, a rounded number is the nearest one that there is.
+    elif np.array_equal(answers.columns, released.astype(answers.precision)):
         text = f"All answers have at most {decimals} digits after the point."
     elif has_file:
         status = UNKNOWN
@@ -403,16 +416,16 @@ def _list_undefined(release):
     ]
 
 
-def check_leaves(leaves, name, may_have, thresholds):
+def check_leaves(case, leaves, may_have):
     """Check the smallest leaf."""
-    least, source = thresholds["smallest_leaf"]
+    name, (least, source) = case.name, case.thresholds["smallest_leaf"]
     if leaves is None:
         status = UNKNOWN if may_have else NONE
         text = f"{name} {'may have leaves that cannot be read' if may_have else 'has no leaves'}."
         return _make_structural_check(
             "smallest_leaf", "file", (None, least, None), text, source, status
         )
-    n_records, smallest = int((leaves < least).sum()), int(leaves.min())
+    n_records, smallest = case.count_people(leaves < least), int(leaves.min())
     text = (
         f"{n_records:,} members are in a leaf of fewer than {least:g} training records; the "
         f"smallest has {smallest:,}."
@@ -502,11 +515,11 @@ def examine_model_file(case, answers, found):
         )
     smallest = _examine_groups(case, answers, found)
     may_have = smallest is None and _may_have_leaves(case.model)
-    found.checks.append(check_leaves(smallest, case.name, may_have, case.thresholds))
+    found.checks.append(check_leaves(case, smallest, may_have))
     n_rows, is_stored = _search_rows(case, inspection, found)
     if is_stored is not None:
         found.columns["is_stored"] = is_stored
-    n_found = None if is_stored is None else int(is_stored.sum())
+    n_found = None if is_stored is None else case.count_people(is_stored)
     found.checks.append(check_stored_rows(n_rows, n_found, inspection.unread))
 
 
@@ -531,7 +544,7 @@ def _examine_groups(case, answers, found):
 
     numbers = number_equal_records(watch(), case.n_records, to_the_end=True)
     sizes = count_groups(numbers, answers.labels, case.people)
-    checks = check_answer_groups(sizes, answers, "file", case.thresholds)
+    checks = check_answer_groups(case, sizes, answers, "file")
     found.add_groups(checks, sizes, "structure")
     found.columns["smallest_leaf"] = smallest
     return smallest
@@ -661,9 +674,7 @@ def structural_checks(
     sizes = count_groups(
         number_equal_records(released.T, case.n_records), answers.labels, case.people
     )
-    found.add_groups(
-        check_answer_groups(sizes, answers, "service", case.thresholds), sizes, "answers"
-    )
+    found.add_groups(check_answer_groups(case, sizes, answers, "service"), sizes, "answers")
     found.checks.append(check_rounding(answers, released, decimals, case.has_file))
     count, effective = ParameterCount(None, "the model is not at hand"), None
     if case.has_file:
@@ -682,7 +693,7 @@ def structural_checks(
         records=pd.DataFrame(found.columns | columns, index=np.flatnonzero(case.members)),
         parameters=count,
         effective_dof=effective,
-        n_certain=_count_certain(answers, decimals),
+        n_certain=_count_certain(case, answers, decimals),
         published=count_as_published(case, answers),
         decimals=decimals,
         notes=tuple(found.notes),
@@ -701,9 +712,9 @@ def _measure_from_answers(case, answers):
     return measure, columns | {"p_value": pvalues}
 
 
-def _count_certain(answers, decimals):
+def _count_certain(case, answers, decimals):
     """Return members with a label whose probability is released as 1, after rounding."""
     if not answers.has_probabilities:
         return None
     sure = answers.confidence if decimals is None else np.round(answers.confidence, decimals)
-    return int((sure >= 1).sum())
+    return case.count_people(sure >= 1)

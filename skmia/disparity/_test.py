@@ -340,7 +340,8 @@ def describe_test(test):
     elif test.n_dropped_:
         dropped = f" ({test.n_dropped_} incomplete ones left out)"
     groups = test.group_vulnerability_.rename(index=visible)
-    level = f"{100 * test.confidence_level:g}%"
+    confidence_level, correction = test._fitted_with
+    level = f"{100 * confidence_level:g}%"
     means = groups.to_string(index_names=False, formatters=_FORMATS)
     columns = [*_PAIRS, *(_BY_PERMUTATION if permuted else _BY_ROUNDS), "effect_size"]
     pairs = test.pairwise_[columns].assign(
@@ -370,7 +371,7 @@ def describe_test(test):
             f"Mean vulnerability of each group, {level} intervals{over}",
             indent(means, "  "),
             f"{kind}, {level} intervals of each pair alone, p-values adjusted by "
-            f"{CORRECTIONS[test.correction]}",
+            f"{CORRECTIONS[correction]}",
             indent(pairs, "  "),
             "All rounds split the same records. The analysis of variance ignores this and rejects "
             "too often.",
@@ -713,7 +714,7 @@ class DisparityTest(TransactionMixin, BaseEstimator):
 
     def _test(self, table, played, game):
         """Set what is known of a table of rounds and groups, and of the guesses behind it."""
-        self.game_ = game
+        self.game_, self._fitted_with = game, (self.confidence_level, self.correction)
         # The permutation test reads the records, so it needs no complete round.
         self.vulnerabilities_ = drop_incomplete(table) if played is None else table.dropna()
         self.n_rounds_ = len(self.vulnerabilities_)

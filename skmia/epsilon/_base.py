@@ -160,6 +160,16 @@ class EpsilonAuditBase(TransactionMixin, CopiesParameters, BaseEstimator, ABC):
                 stacklevel=3,
             )
 
+    def _raise_delta(self, delta, claims):
+        """Return the delta of the bound: the one of the claims if it is larger and none is given.
+
+        A claim about removed records has a larger delta where a record is replaced.
+        """
+        if self.delta is not None or self.claimed_epsilon is not None:
+            return delta
+        deltas = [delta, *(claim[1] for claim in claims if claim is not None)]
+        return max(each for each in deltas if each < 1)
+
     def _choose_claim(self, claims, delta):
         """Return the epsilon that is claimed at the delta of the bound; None without a claim.
 
@@ -253,15 +263,26 @@ class PrivacyClaim(NamedTuple):
         """
         return self.epsilon if self.delta <= delta else math.inf
 
+    def twice(self):
+        """Return what the claim promises where a record is removed and another one added."""
+        if self.delta == 0:
+            return PrivacyClaim(2 * self.epsilon, 0.0)
+        with np.errstate(over="ignore"):
+            delta = self.delta * (1 + np.exp(self.epsilon))
+        return PrivacyClaim(2 * self.epsilon, min(1.0, float(delta)))
 
-def read_claim(model):
+
+def read_claim(model, replaces=False):
     """Return the epsilon that a private model claims, with its ``delta_``; None without a claim.
 
-    GaussianNB has an epsilon_ of another kind, and no ``delta_``.
+    GaussianNB has an epsilon_ of another kind, and no ``delta_``. If a record is replaced, the
+    claim is applied twice, unless the model has ``neighbors_ = "replace"``.
     """
     if not (hasattr(model, "epsilon_") and hasattr(model, "delta_")):
         return None
-    return PrivacyClaim(float(model.epsilon_), float(model.delta_))
+    claim = PrivacyClaim(float(model.epsilon_), float(model.delta_))
+    is_covered = not replaces or getattr(model, "neighbors_", "add") == "replace"
+    return claim if is_covered else claim.twice()
 
 
 def score_canaries(attack, model, canaries):
@@ -288,4 +309,4 @@ def as_number(n_canaries, n_records):
     """Return a number of canaries that may be a share of the records."""
     if isinstance(n_canaries, Integral):
         return int(n_canaries)
-    return max(1, int(n_canaries * n_records))
+    return max(1, int(n_canaries * n_records + 1e-9))  # 0.29 * 100 is below 29

@@ -213,13 +213,14 @@ class CanaryKeeper:
 
     attack: object
     canary: Records
+    replaces: bool = False
 
     keeps_models = False
 
     def __call__(self, trained):
         """Score the canary with a trained model."""
         scores = score_canaries(self.attack, trained.model, self.canary)[:1]
-        claim = read_claim(trained.model)
+        claim = read_claim(trained.model, self.replaces)
         return KeptResults({"claim": None if claim is None else list(claim)}, {"score": scores})
 
     def describe(self):
@@ -263,14 +264,17 @@ class EpsilonAudit(EpsilonAuditBase):
         Number of copies of the canary. The bound is for one record nevertheless.
     neighbors : {"add", "replace"}, default="add"
         Which data sets are neighbors: the canary is one record more, or it is in the place of one,
-        the last of X. State the epsilon that is claimed in the same way: for an algorithm whose
-        epsilon is for adding a record, replacing one costs twice as much.
+        the last of X. State `claimed_epsilon` in the same way: for an algorithm whose epsilon is
+        for adding a record, replacing one costs twice as much. The ``epsilon_`` of a model is
+        doubled where a record is replaced, unless the model has ``neighbors_ = "replace"``.
     method : {"clopper_pearson", "gaussian", "bayesian"}, default="clopper_pearson"
         A method of ``epsilon_lower_bound``, where ``"clopper_pearson"`` makes no assumption on
         the mechanism, or ``bayesian_epsilon_interval``.
     delta : float, default=None
         The delta at which epsilon is stated. If None, the estimator's: its ``target_delta``, or the
-        ``delta_`` of one more training where that is None; 1e-5 where it has neither.
+        ``delta_`` of one more training where that is None; without one, 1e-5 or a larger ``delta_``
+        of the trained model. Where its epsilon is doubled, delta is ``delta_ * (1 +
+        exp(epsilon_))``.
     threshold : {"auto", "split", "multisplit", "bonferroni"}, float or array-like, default="auto"
         How the threshold on the scores is chosen; see ``epsilon_lower_bound``. ``"auto"`` is
         ``"multisplit"`` for ``method="bayesian"`` and ``"split"`` for the others.
@@ -456,7 +460,8 @@ class EpsilonAudit(EpsilonAuditBase):
         coins = np.tile([True, False], self.n_trials)
         if self.sequential:
             coins = rng.randint(2, size=2 * self.n_trials).astype(bool)
-        keep = CanaryKeeper(self._make_attack(), Records(self.canary_.X, self.canary_.y))
+        canary = Records(self.canary_.X, self.canary_.y)
+        keep = CanaryKeeper(self._make_attack(), canary, self.neighbors == "replace")
         data = JobData([records.X], records.y, column=has_column(records))
         job = Job(estimator, data, SidesOfCoins(sides, coins), seeds, keep, self.n_jobs)
         trainings = AuditTrainings(
@@ -467,6 +472,7 @@ class EpsilonAudit(EpsilonAuditBase):
         else:
             self.membership_ = coins
             self.scores_, claims = trainings.run(range(len(coins)))
+            delta = self._raise_delta(delta, claims)
             seed = rng.randint(np.iinfo(np.int32).max)
             self.result_ = self._bound(coins, self.scores_, delta, seed)
             self.epsilon_ = self.result_.epsilon
@@ -537,6 +543,7 @@ class EpsilonAudit(EpsilonAuditBase):
             found, claims = trainings.run(range(first, min(first + step, len(coins))))
             scores = np.append(scores, found)
             if first == 0:
+                delta = self._raise_delta(delta, claims[:1])
                 claim = self._choose_claim(claims[:1], delta)
             if claim is None or math.isinf(claim):
                 continue

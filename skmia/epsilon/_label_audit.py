@@ -48,7 +48,8 @@ class LabelAudit(OneRunBase):
         Number of coins to guess; see :func:`one_run_epsilon_lower_bound`.
     delta : float, default=None
         The delta at which epsilon is stated. If None, the estimator's: its ``target_delta``, or the
-        ``delta_`` of one more training where that is None; 1e-5 where it has neither.
+        ``delta_`` of one more training where that is None; without one, 1e-5 or a larger ``delta_``
+        of the trained model.
     confidence_level : float, default=0.95
         Confidence level of the bound and of the interval, in (0, 1).
     attack : attack, default=None
@@ -106,9 +107,11 @@ class LabelAudit(OneRunBase):
     -----
     Neighboring data sets differ in the label of one record. The audited model is trained on wrong
     labels of canaries, with ``"own"`` of about half of them, so that it should not be released. An
-    estimator that is differentially private for whole records when one is replaced is so for labels
-    with the same epsilon. What no audit of a training sees: :ref:`The limits of the guarantee
-    <privacy_limits>`.
+    estimator that is differentially private for whole records is so for labels: with the same
+    epsilon if records are replaced, and with twice the epsilon if they are added or removed. So the
+    ``epsilon_`` of a model is doubled, and its delta is ``delta_ * (1 + exp(epsilon_))``, unless
+    the model has ``neighbors_ = "replace"``. What no audit of a training sees: :ref:`The limits of
+    the guarantee <privacy_limits>`.
 
     The bound holds for every way to score the canaries. With ``bound="gdp"`` it does not hold for
     randomized response, which protects labels in some methods: in simulations it exceeded an
@@ -191,10 +194,12 @@ class LabelAudit(OneRunBase):
             others = np.setdiff1d(everything, self.rows_)
             self.reference_ = self._train(self._make_estimator(), records, others, entropy)
         self.scores_ = self._compare(X[self.rows_])
+        claims = [read_claim(self.estimator_, replaces=True)]
+        delta = self._raise_delta(delta, claims)
         self.result_ = self._bound(self.coins_, self.scores_, delta)
         self.epsilon_ = self.result_.epsilon
         self.advantage_ = self._measure_advantage(ties)
-        self._check_claim(self.result_, [read_claim(self.estimator_)])
+        self._check_claim(self.result_, claims)
         return self
 
     def _count_canaries(self, X):

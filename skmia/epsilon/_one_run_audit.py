@@ -217,7 +217,8 @@ default="random_label"
         Number of coins to guess; see :func:`one_run_epsilon_lower_bound`.
     delta : float, default=None
         The delta at which epsilon is stated. If None, the estimator's: its ``target_delta``, or the
-        ``delta_`` of one more training where that is None; 1e-5 where it has neither.
+        ``delta_`` of one more training where that is None; without one, 1e-5 or a larger ``delta_``
+        of the trained model.
     confidence_level : float, default=0.95
         Confidence level of the bound, in (0, 1).
     attack : attack, default=None
@@ -339,9 +340,11 @@ default="random_label"
         self.estimator_ = self._train(estimator, records, np.flatnonzero(inside), entropy)
         canaries = Records(self.canaries_.X, self.canaries_.y)
         self.scores_ = score_canaries(self._make_attack(), self.estimator_, canaries)
+        claims = [read_claim(self.estimator_)]
+        delta = self._raise_delta(delta, claims)
         self.result_ = self._bound(self.membership_, self.scores_, delta)
         settings = self._list_settings(delta)
         self.bounds_ = one_run_epsilon_bounds(self.membership_, self.scores_, **settings)
         self.epsilon_ = self.result_.epsilon
-        self._check_claim(self.result_, [read_claim(self.estimator_)])
+        self._check_claim(self.result_, claims)
         return self

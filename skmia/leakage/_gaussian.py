@@ -210,6 +210,9 @@ class GaussianRegressionAttacker(BaseAttack):
     It is a benchmark for other attacks, which know less. Use it on synthetic data, whose true
     coefficients are known.
 
+    The design is what ``fit`` is given: all records of ``fit(members)``, and the members of
+    ``fit(records, membership)``.
+
     Parameters
     ----------
     victim : fitted regressor, default=None
@@ -334,8 +337,8 @@ class GaussianRegressionAttacker(BaseAttack):
 
     def _fit(self, records, membership):
         check_outputs_source(self.victim)
-        self._design = records
-        design = self._as_matrix(records)
+        self._design = records if membership is None else records[membership == 1]
+        design = self._as_matrix(self._design)
         if self.coef is not None:
             self._predict_truth(design)
         self._whitening = _compute_whitening(design)

@@ -47,6 +47,35 @@ def witness_bound(members, guesses, confidence_level):
     return max(0.0, float(low[0] - high[1]))
 
 
+def mean_witness_bound(members, guesses, groups, weights, confidence_level):
+    """Return the lower bound of the weighted mean over groups of their total variations.
+
+    It is the larger one of two bounds, each with half of the error allowed: the mean of the bounds
+    of groups, which hold together (Bonferroni) and are close where guesses are rare, and the mean
+    of the differences of rates less what such a mean may err by (Hoeffding, 1963, theorem 2).
+
+    Parameters
+    ----------
+    members, guesses : ndarray of bool, shape (n,)
+    groups : ndarray of int, shape (n,)
+        Places of the groups in weights.
+    weights : ndarray of shape (n_groups,)
+        With the sum 1.
+    confidence_level : float
+    """
+    error = (1 - confidence_level) / 2
+    parts = [(weights[k], groups == k) for k in np.flatnonzero(weights)]
+    level = 1 - error / len(parts)
+    together = sum(w * witness_bound(members[part], guesses[part], level) for w, part in parts)
+    difference = variance = 0.0
+    for weight, part in parts:
+        sides = [guesses[part & side] for side in (members, ~members)]
+        if min(map(len, sides)):  # the total variation of the others is 0 or more
+            difference += weight * (sides[0].mean() - sides[1].mean())
+            variance += weight**2 * sum(1 / len(side) for side in sides)
+    return float(max(together, difference - np.sqrt(-np.log(error) * variance / 2)))
+
+
 def summarize_null(estimate, null):
     """Return the mean of the estimates without leakage, and the p-value of the estimate among them.
 
@@ -54,8 +83,10 @@ def summarize_null(estimate, null):
     """
     if len(null) == 0 or np.isnan(estimate):
         return float("nan"), float("nan")
-    # Sums of the same terms in another order differ by rounding.
-    as_large = (null >= estimate - 1e-12).sum()
+    # Sums of the same terms in another order differ by rounding, in units of the features.
+    values = np.abs(np.append(null, estimate))
+    slack = 1e-9 * values[np.isfinite(values)].max(initial=0.0)
+    as_large = (null >= estimate - slack).sum()
     return float(null.mean()), float((1 + as_large) / (1 + len(null)))
 
 

@@ -23,7 +23,7 @@ from .._core.splits import draw_halves
 from .._core.transactions import TransactionMixin
 from .._core.types import ArrayLike, Seed, Splitter
 from ..metrics import membership_advantage_score
-from ._total_variation import summarize_null, threshold_interval, witness_bound
+from ._total_variation import mean_witness_bound, summarize_null, threshold_interval, witness_bound
 from ._witness import GroupedWitness, choose_method, make_witness, split_classes
 
 
@@ -68,7 +68,7 @@ _NAMES = {
 
 def describe_worst_case(worst):
     """Return lines about a fitted WorstCaseVulnerability."""
-    level = f"{100 * worst.confidence_level:g}%"
+    level = f"{100 * worst._confidence_level:g}%"
     n_members, n_nonmembers = worst.n_members_, worst.n_nonmembers_
     rows = [
         ("vulnerability", f"{worst.vulnerability_:.3f}"),
@@ -137,8 +137,8 @@ class WorstCaseVulnerability(TransactionMixin, ClassifierMixin, BaseEstimator):
     group_column : int or str, default=None
         Column of X with the group of each record, by position or by name in a DataFrame; it may
         hold text. The attacker then knows the group, and the vulnerability is the mean over groups
-        of the vulnerability within each, weighted by the groups' shares. It is at least the one of
-        an attacker who does not know the group.
+        of the vulnerability within each, weighted by the groups' shares. If members and non-members
+        have the same shares, it is at least the vulnerability without knowledge of the group.
     confidence_level : float, default=0.95
         Confidence level of ``lower_bound_`` and ``threshold_advantage_``.
     n_permutations : int, default=100
@@ -158,14 +158,18 @@ class WorstCaseVulnerability(TransactionMixin, ClassifierMixin, BaseEstimator):
         In [0, 1]. With probability ``confidence_level`` or more the total variation is at least
         this: the region where members seem denser is chosen on one half of the records and its two
         probabilities are bounded on the other (Clopper-Pearson). It may exceed an estimate that
-        errs downwards. No such upper bound exists for continuous features.
+        errs downwards. No such upper bound exists for continuous features. With ``group_column``,
+        it is a bound of the mean over groups (Hoeffding, or Clopper-Pearson for all groups at
+        once), as ``vulnerability_`` is its estimate.
     signed_gap_ : float or None
         For a single feature of two values, share of members minus share of non-members that have
-        the larger one; its absolute value is the plug-in estimate. None for other features.
+        the larger one; its absolute value is the plug-in estimate. None for other features, and
+        with ``group_column``.
     threshold_advantage_ : Interval or None
         For a single feature, ``(estimate, low, high)`` of the largest advantage of a threshold on
         it, in either direction, with a band over all thresholds (Dvoretzky, Kiefer, Wolfowitz).
-        ``low`` is a lower bound of the total variation; ``high`` bounds thresholds only.
+        ``low`` is a lower bound of the total variation; ``high`` bounds thresholds only. None with
+        ``group_column``: groups of different shares would differ without any leakage.
     null_ : ndarray of shape (n_permutations,)
         Estimates with shuffled membership (within groups, if there are any).
     bias_ : float
@@ -294,11 +298,12 @@ class WorstCaseVulnerability(TransactionMixin, ClassifierMixin, BaseEstimator):
         sides = [codes[side] for side in (members, ~members)]
         sizes = np.array([np.bincount(side, minlength=len(estimates)) for side in sides])
         weights = self._combine(estimates, sizes)
-        bounds = self._bound(X, members, codes, rng)
+        bounds = self._bound(X, members, codes, weights, rng)
         self.group_vulnerability_ = None
         if groups is not None:
             self.group_vulnerability_ = self._tabulate(estimates, weights, bounds, sizes)
         self._measure_single_feature(X, members)
+        self._confidence_level = self.confidence_level
         self._witness = witness.learn(X, members, codes, rng)
         return self
 
@@ -419,18 +424,22 @@ class WorstCaseVulnerability(TransactionMixin, ClassifierMixin, BaseEstimator):
         self.bias_, self.pvalue_ = summarize_null(self.vulnerability_, self.null_)
         return weights
 
-    def _bound(self, X, members, groups, rng):
+    def _bound(self, X, members, groups, weights, rng):
         """Choose a region on one half, measure it on the other; bounds of the groups."""
         chosen = draw_halves(np.arange(len(X)), 2 * groups + members, len(X), rng)[0]
         witness = self._make_witness(X.shape[1])
         witness.learn(X[chosen], members[chosen], groups[chosen], rng)
         members, groups, rest = members[~chosen], groups[~chosen], X[~chosen]
         guesses = witness.posterior(rest, groups) > 0.5
-        self.lower_bound_ = witness_bound(members, guesses, self.confidence_level)
-        parts = [] if self._group_names is None else range(len(self._group_names))
+        if self._group_names is None:
+            self.lower_bound_ = witness_bound(members, guesses, self.confidence_level)
+            return None
+        self.lower_bound_ = mean_witness_bound(
+            members, guesses, groups, weights, self.confidence_level
+        )
         return [
             witness_bound(members[groups == part], guesses[groups == part], self.confidence_level)
-            for part in parts
+            for part in range(len(weights))
         ]
 
     def _tabulate(self, estimates, weights, bounds, sizes):
@@ -449,7 +458,7 @@ class WorstCaseVulnerability(TransactionMixin, ClassifierMixin, BaseEstimator):
 
     def _measure_single_feature(self, X, members):
         self.signed_gap_ = self.threshold_advantage_ = None
-        if X.shape[1] > 1:
+        if X.shape[1] > 1 or self._group_names is not None:
             return
         values = X[:, 0]
         self.threshold_advantage_ = threshold_interval(members, values, self.confidence_level)

@@ -432,7 +432,7 @@ class Exposure(TransactionMixin, CopiesParameters, BaseEstimator):
             rng = check_random_state(self.random_state)
             sample = self._candidates.sample(self.n_samples, random_state=rng)
             self.log_perplexities_ = measure_log_perplexity(self.log_perplexity, sample)
-        self._sorted = np.sort(self.log_perplexities_)
+        self._sorted, self._method = np.sort(self.log_perplexities_), self.method
         if self.method == "skew_normal":
             self.skew_normal_ = fit_skew_normal(self.log_perplexities_)
             test = stats.kstest(self._sorted, stats.skewnorm(*self.skew_normal_).cdf)
@@ -453,13 +453,13 @@ class Exposure(TransactionMixin, CopiesParameters, BaseEstimator):
             Exposure, in bits; higher means more memorized.
         """
         check_is_fitted(self)
-        if self.method == "exact":
+        if self._method == "exact":
             return self.max_exposure_ - np.log2(self.rank(X))
         bits = self._measure_canaries(X)
-        if self.method == "skew_normal":
+        if self._method == "skew_normal":
             return -skew_normal_logcdf(bits, *self.skew_normal_) / np.log(2) + 0.0
         with np.errstate(divide="ignore"):
-            return -np.log2(self._count_up_to(bits) / self.n_samples) + 0.0
+            return -np.log2(self._count_up_to(bits) / len(self._sorted)) + 0.0
 
     def predict(self, X: ArrayLike) -> np.ndarray:
         """Return which canaries are memorized.
@@ -495,7 +495,7 @@ class Exposure(TransactionMixin, CopiesParameters, BaseEstimator):
             little perplexing, counts as ``log2(n_samples)``, which it exceeds.
         """
         exposure = self.score_samples(X)
-        most = math.log2(self.n_samples)
+        most = math.log2(len(self._sorted))
         return float(np.where(np.isposinf(exposure), most, exposure).mean())
 
     def exposure(self, canary: str | ArrayLike) -> float:
@@ -527,8 +527,8 @@ class Exposure(TransactionMixin, CopiesParameters, BaseEstimator):
             Rank; 1 for the candidate with the lowest log-perplexity.
         """
         check_is_fitted(self)
-        if self.method != "exact":
-            raise ValueError(f"Ranks need method='exact'; got {show(self.method)}.")
+        if self._method != "exact":
+            raise ValueError(f"Ranks need method='exact'; got {show(self._method)}.")
         # Looked up, not asked for again: an answer that differs in the last digit would put the
         # canary behind itself.
         bits = self.log_perplexities_[self._candidates.position(X)]
@@ -556,15 +556,15 @@ class Exposure(TransactionMixin, CopiesParameters, BaseEstimator):
             in the sample is as little perplexing, estimate and high are infinite.
         """
         check_is_fitted(self)
-        if self.method == "exact":
+        if self._method == "exact":
             return Estimate(*[self.exposure(canary)] * 3)
-        if self.method == "skew_normal":
+        if self._method == "skew_normal":
             raise ValueError(
                 "An extrapolation has no interval because it depends on the fitted distribution; "
                 "see ks_statistic_, or choose method='sampling'."
             )
         below = int(self._count_up_to(self._measure_canaries([canary]))[0])
-        low, high = clopper_pearson(below, self.n_samples, confidence_level=confidence_level)
+        low, high = clopper_pearson(below, len(self._sorted), confidence_level=confidence_level)
         with np.errstate(divide="ignore"):
             low, high = -np.log2([high, low]) + 0.0
         return Estimate(self.exposure(canary), float(low), float(high))

@@ -265,14 +265,15 @@ def insert_canaries(
     Returns
     -------
     training : ndarray of shape (n + n_copies, length), or list
-        An array where ``sequences`` is one and the canaries have its length. The training sequences
-        stay in their order.
+        An array where ``sequences`` is one and the canaries have its length; its type is the one of
+        ``sequences``, with texts as long as the longest. The training sequences stay in their
+        order.
 
     Raises
     ------
     ValueError
         If the numbers of insertions do not fit the canaries, are negative or add up to more than
-        100 million.
+        100 million, or if the type of ``sequences`` cannot hold a canary.
 
     See Also
     --------
@@ -316,9 +317,29 @@ def insert_canaries(
     shapes = {np.shape(sequence) for sequence in together}
     if isinstance(sequences, np.ndarray) and len(shapes) == 1:
         try:
-            return np.stack(training).astype(sequences.dtype, copy=False)
+            stacked = np.stack(training)
+            cast = _cast_tokens(stacked, sequences.dtype)
         except (TypeError, ValueError, OverflowError, RuntimeError):  # the last by tensors
             raise ValueError(
                 f"canaries must be rows of tokens, as sequences are; got {show(canaries)}."
             ) from None
+        if cast is None:
+            raise ValueError(
+                f"canaries must be values of {sequences.dtype}, as sequences are; got "
+                f"{show(canaries)}. Give sequences of a type that holds both."
+            )
+        return cast
     return training
+
+
+def _cast_tokens(tokens, dtype):
+    """Return tokens as values of a dtype, texts of any length; None if it has no such values."""
+    if dtype.kind in "US":
+        return tokens.astype(dtype.kind)
+    with np.errstate(over="ignore", invalid="ignore"):
+        cast = tokens.astype(dtype, copy=False)
+    if tokens.dtype.kind == dtype.kind == "f":  # rounded to its digits
+        is_same = np.isfinite(cast) == np.isfinite(tokens)
+    else:
+        is_same = cast == tokens
+    return cast if np.all(is_same) else None

@@ -425,6 +425,7 @@ class RankingTest(TransactionMixin, BaseEstimator):
             else:
                 self.statistic_, self.pvalue_ = map(float, friedmanchisquare(*ranks.T))
         self._compare_pairs(values, names)
+        self._fitted_with = self.alpha, self.correction
         return self
 
     def predict(self, X: ArrayLike) -> np.ndarray:
@@ -528,8 +529,9 @@ class RankingTest(TransactionMixin, BaseEstimator):
             lines.append(
                 f"Friedman: chi2({len(ranks) - 1}) = {self.statistic_:.3f}, p = {self.pvalue_:.3g}"
             )
+        alpha, correction = self._fitted_with
         lines.append(
-            f"Significant pairs at level {self.alpha:g} (Wilcoxon, {self.correction}): "
+            f"Significant pairs at level {alpha:g} (Wilcoxon, {correction}): "
             f"{n_different} of {n_pairs}"
         )
         return "\n".join(lines)

@@ -204,7 +204,7 @@ def _make_recommendation(*ways):
         tried=many(tried, 0, _MOST_NAMED),
         checks=many(check, 0, _MOST_NAMED),
         reviews=many(fields(**each("check reason", text)), 0, _MOST_NAMED),
-        policy=fields(**each("name sha256 text", text)),
+        policy=fields(**each("name sha256 text", text), alpha=_LEVEL),
         provenance=mapping(text, _MOST_NAMED),
         signatures=many(fields(**each("role name signature date", text)), 0, _MOST_NAMED),
         requirements=many(required, 0, _MOST_NAMED),

@@ -37,6 +37,7 @@ from ..disclosure import (
     judge_limits,
     list_failures,
     load_policy,
+    name_rate,
     recommend,
     structural_checks,
 )
@@ -408,10 +409,9 @@ def _measure_largest(report, frames):
         rows = list_rows(frame)
         rows = [row for row in rows if row["status"] == OK and row["metric"] != "advantage"]
         for row in list_told(rows):
-            if row["max_fpr"] == 1:
-                continue  # where everything is called a member, no attack differs from another
-            name = f"tpr_at_fpr_{row['max_fpr']:.10f}".rstrip("0").replace("0.", "", 1)
-            name = "auc" if row["metric"] == "auc" else name
+            if row["max_fpr"] == 1:  # which everyone reaches
+                continue
+            name = "auc" if row["metric"] == "auc" else name_rate(row["max_fpr"])
             group = "all" if row["scope"] == OVERALL else f"{row['scope']}={row['group']}"
             found.setdefault((name, group), []).append(row)
     measurements = []

@@ -675,6 +675,7 @@ class PrivacyLoss(TablesEstimator):
         self.pvalue_, self.pvalue_below_ = None, None
         if self.n_permutations:
             self.pvalue_, self.pvalue_below_ = self._permute(halves, is_train, random_state)
+        self._fitted_with = self.confidence_level, self.n_permutations
         return self
 
     def predict(self, X: ArrayLike) -> np.ndarray:
@@ -741,15 +742,16 @@ class PrivacyLoss(TablesEstimator):
         text : str
         """
         check_is_fitted(self)
+        level, n_permutations = self._fitted_with
         lines = [
             f"{name:28s}{row.estimate:7.3f}  [{row.low:.3f}, {row.high:.3f}]"
             for name, row in self.result_.iterrows()
         ]
-        head = f"{self.n_rows_:,} rows of each table, intervals at {self.confidence_level:.0%}"
+        head = f"{self.n_rows_:,} rows of each table, intervals at {level:.0%}"
         verdict = "No test was asked for (n_permutations=0)."
         if self.pvalue_ is not None:
-            p = format_pvalue(self.pvalue_, 1 / (1 + self.n_permutations))
+            p = format_pvalue(self.pvalue_, 1 / (1 + n_permutations))
             verdict = f"No sign that synthetic rows are nearer to the training rows ({p})."
-            if is_significant(self.pvalue_, 1 - self.confidence_level):
+            if is_significant(self.pvalue_, 1 - level):
                 verdict = f"Synthetic rows are nearer to the training rows than to others ({p})."
         return "\n".join([head, *lines, verdict])

@@ -56,6 +56,14 @@ def test_pvalue_of_a_tenth_is_significant_at_the_level_of_nine_tenths():
     assert is_significant(0.1, 1 - 0.9) and not is_significant(0.1 + 1e-9, 1 - 0.9)
 
 
+def test_a_pvalue_at_the_level_is_significant_whatever_the_floats():
+    levels = np.array([0.8, 0.9, 0.95, 0.99, 1 - 1e-9])
+    assert is_significant(np.array([0.2, 0.1, 0.05, 0.01, 1e-9]), 1 - levels).all()
+    assert not is_significant(np.array([0.201, 0.101, 0.0501, 0.0101, 1.1e-9]), 1 - levels).any()
+    assert not is_significant(np.nan, 0.1)
+    assert adjust_pvalues(np.array([0.05, 0.5]), "holm", 1 - 0.9)[0].tolist() == [True, False]
+
+
 def test_holm_does_not_search_for_garbage(monkeypatch):
     monkeypatch.setattr(gc, "collect", lambda *generation: pytest.fail("a tenth of a second"))
     adjust_pvalues(np.array([0.01, 0.2, 0.04]), "holm", 0.05)

@@ -95,12 +95,11 @@ def add_on_grid(X, noise, exponents):
     return _exact_noise.add_on_grid(array(X), array(noise), array(exponents))
 
 
-def bound_votes(counts, threshold, answers, of_checks=2.0, of_answers=3.0):
+def bound_votes(counts, threshold, most, answers, n_checks, of_checks=2.0, of_answers=3.0):
     noise = _noisy_votes.VotingNoise(of_checks=of_checks, of_answers=of_answers)
-    found = noise.bound_divergences(array(counts), threshold, None, array(answers))
+    found = noise.bound_divergences(array(counts), threshold, most, array(answers))
     wanted = np.zeros(len(ORDERS))
     answered = [k for k, answer in enumerate(answers) if answer >= 0]
-    n_checks = answered[-1] + 1 if answered else len(answers)
     if of_checks < inf:
         margins = [abs(max(one) - threshold) / of_checks for one in counts[:n_checks]]
         wanted += _noisy_votes._bound_each(
@@ -263,10 +262,15 @@ def get_public(public, X, n_samples=None):
     return _student.StudentDefense._get_public(student, X, n_samples, np.random.RandomState(0))
 
 
+def split_private_rows(fraction, n_rows):
+    search = NS(public=None, noise_seed=0, validation_fraction=fraction)
+    return tuple(map(len, _private_search.PrivateSearchCV._split(search, n_rows)))
+
+
 def mean_trials(eta, mean):
     """Return the mean of the law by its terms, at the parameter that was found."""
     law = _trial_laws.NegativeBinomialTrials(mean, eta)
-    k, stay = np.arange(1, 20_000), 1 - law.gamma
+    k, stay = np.arange(1, 20_000), -np.expm1(law.log_gamma)
     if eta == 0:
         terms = stay**k / k
     else:
@@ -362,10 +366,12 @@ ANSWERS = {
         (lambda: tell_refusal(lambda: _exact_noise.choose_grids([-1.0]))[-8:], " got -1."),
     ],
     _noisy_votes: [
-        (lambda: bound_votes([[9, 1], [3, 7], [5, 5]], 6.0, [0, -1, 1]), True),
-        (lambda: bound_votes([[9, 1], [3, 7], [50, 1]], 6.0, [0, 1, -1]), True),
-        (lambda: bound_votes([[9, 1], [3, 7]], 6.0, [-1, -1]), True),
-        (lambda: bound_votes([[9, 1], [3, 7]], None, [0, 1], of_checks=inf), True),
+        (lambda: bound_votes([[9, 1], [3, 7], [5, 5]], 6.0, 2, [0, -1, 1], 3), True),
+        # After two answers of two, the third question is not checked; after two of three, it is.
+        (lambda: bound_votes([[9, 1], [3, 7], [50, 1]], 6.0, 2, [0, 1, -1], 2), True),
+        (lambda: bound_votes([[9, 1], [3, 7], [50, 1]], 6.0, 3, [0, 1, -1], 3), True),
+        (lambda: bound_votes([[9, 1], [3, 7]], 6.0, 2, [-1, -1], 2), True),
+        (lambda: bound_votes([[9, 1], [3, 7]], None, 2, [0, 1], 0, of_checks=inf), True),
         (
             lambda: _noisy_votes._log_other_classes(array([[9.0, 5, 3]]), 2.0),
             log_others([9, 5, 3], 2),
@@ -424,6 +430,9 @@ ANSWERS = {
         ),
     ],
     _private_search: [
+        # 0.07 * 100 is above 7 in double precision.
+        (lambda: split_private_rows(0.07, 100), (93, 7)),
+        (lambda: split_private_rows(0.2, 11), (8, 3)),
         (lambda: list_candidates({"C": [1, 2], "tol": [3, 4]}), (4, {"C": 1, "tol": 3})),
         (lambda: list_candidates([{"C": [1]}, {"C": [2, 3]}]), (3, {"C": 1})),
         (lambda: list_candidates({"C": Drawn()})[0], 3),

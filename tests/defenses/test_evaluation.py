@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.datasets import load_digits
+from sklearn.dummy import DummyClassifier
 from sklearn.frozen import FrozenEstimator
 from sklearn.tree import DecisionTreeClassifier
 
@@ -115,6 +116,20 @@ def test_canaries_are_measured_alone():
     assert frame["train_accuracy"] == 1.0
     everyone = evaluate_defense({"tree": tree}, changed, **SETTINGS).to_frame().loc["tree"]
     assert frame["auc"] > everyone["auc"]
+
+
+@pytest.mark.parametrize("candidate", [TREE, LabelOnlyDefense(TREE)], ids=["scores", "labels"])
+def test_figures_of_a_target_without_both_sides_of_the_canaries_are_nan(candidate):
+    seed = np.random.RandomState(0).randint(np.iinfo(np.int32).max)
+    drawn = ShadowPool(DummyClassifier(), 8, random_state=seed).fit(RECORDS).membership_[:4]
+    # Two canaries that are on both sides of two targets of four; targets are pairs of halves.
+    second = np.flatnonzero((drawn != drawn[:, :1]).sum(axis=0) == 2)[0]
+    is_both, canaries = drawn[:, second] != drawn[:, 0], np.isin(range(500), [0, second])
+    found = evaluate_defense({"tree": candidate}, RECORDS, canaries=canaries, **SETTINGS).targets
+    assert (found["label_advantage"].notna() == is_both).all()
+    if candidate is TREE:
+        assert (found[["auc", "advantage"]].notna().to_numpy().T == is_both).all()
+    assert found[["train_accuracy", "test_accuracy"]].notna().all(axis=None)
 
 
 def test_wrong_labels_are_wrong_and_nothing_else_changes():

@@ -6,7 +6,8 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
-from scipy.stats import norm
+from scipy.special import logsumexp
+from scipy.stats import binom, norm
 from sklearn.base import clone
 from sklearn.datasets import make_classification
 from sklearn.dummy import DummyClassifier
@@ -160,6 +161,23 @@ def test_data_dependent_divergences_are_above_the_exact_ones_and_below_those_of_
         assert bound[ORDERS == 2.0] < 0.05 * 2.0 / deviation**2
 
 
+def test_withheld_questions_cost_their_checks_by_the_exact_law_of_how_many_pass():
+    # One question is answered, and 199 whose largest count is at the threshold are withheld.
+    counts = np.tile([[35.0, 65.0]], (200, 1))
+    counts[0] = [0, 100]
+    answers = np.r_[1, np.full(199, -1)]
+    noise = VotingNoise.spread(2.0, 200, 200)
+    bound = noise.bound_divergences(counts, 66, 200, answers)
+    k = np.arange(200)
+    p, q = (binom.logpmf(k, 199, norm.sf(gap / noise.of_checks)) for gap in (1, 2))
+    for order in (1.5, 2.0, 4.0, 8.0):
+        exact = logsumexp(order * p + (1 - order) * q) / (order - 1)
+        assert bound[order == ORDERS] > exact
+    # Nobody asks after the last answer of one.
+    one = noise.bound_divergences(counts[:1], 66, 1, answers[:1])
+    np.testing.assert_array_equal(noise.bound_divergences(counts, 66, 1, answers), one)
+
+
 def test_the_probability_of_another_class_is_bounded_from_above():
     counts = np.array([[10.0, 7.0, 6.0], [5.0, 5.0, 5.0], [400.0, 1.0, 0.0]])
     draws = np.random.default_rng(0).normal(size=(100_000, 1, 3)) * 2.0 + counts
@@ -227,12 +245,13 @@ def test_the_ledger_knows_a_fit_before_its_first_vote(tmp_path):
 
 
 def test_several_fits_cost_what_one_with_less_noise_costs():
-    private = make_private(noise_multiplier=2.0, target_delta=1e-4)
-    private.fit(X[TRAIN], Y[TRAIN])
-    with pytest.warns(PrivacyWarning, match="2 fits of PATEDefense"):
-        private.fit(X[TRAIN], Y[TRAIN])
-    assert private.n_fits_ == 2
-    assert private.total_epsilon_ > private.epsilon_
+    for settings in ({"noise_multiplier": 1.7}, {"target_epsilon": 2.0}):
+        private = make_private(target_delta=1e-4, **settings).fit(X[TRAIN], Y[TRAIN])
+        assert (private.n_fits_, private.total_epsilon_) == (1, private.epsilon_)
+        with pytest.warns(PrivacyWarning, match="2 fits of PATEDefense"):
+            private.fit(X[TRAIN], Y[TRAIN])
+        shift = math.sqrt(2) / private.noise_multiplier_
+        assert privacy_profile(private.total_epsilon_, shift) == pytest.approx(1e-4, rel=1e-3)
 
 
 def test_a_private_search_knows_what_a_fit_costs():

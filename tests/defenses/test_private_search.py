@@ -55,6 +55,7 @@ class NoisyCentroids(ClassifierMixin, BaseEstimator):
         return self.classes_[(X @ self.centers_.T).argmax(axis=1)]
 
 
+QUANTILES = (1e-12, 1e-3, 0.1, 0.5, 0.7, 0.99, 1 - 1e-9)
 GRID = {"norm": [0.5, 1.0, 2.0, 4.0]}
 
 
@@ -71,20 +72,21 @@ def table():
 @pytest.mark.parametrize("eta", [-0.5, 0.0, 1e-9, 0.5, 1.0, 3.0])
 def test_trials_have_their_law(eta):
     law = NegativeBinomialTrials(16.0, eta)
-    uniform = (np.arange(5000) + 0.5) / 5000
+    uniform = (np.arange(2000) + 0.5) / 2000
+    gamma = np.exp(law.log_gamma)
     drawn = np.array([law.draw(u) for u in uniform])
     assert drawn.min() == 1
     if eta <= 1e-9 and eta >= 0:
-        expected = stats.logser(1 - law.gamma).cdf
+        expected = stats.logser(1 - gamma).cdf
     elif eta > 0:
-        whole = stats.nbinom(eta, law.gamma)
+        whole = stats.nbinom(eta, gamma)
 
         def expected(k):
             return (whole.cdf(k) - whole.pmf(0)) / (1 - whole.pmf(0))
 
     else:  # no law of scipy's: ratios of neighboring probabilities as the paper has them
         k = np.arange(1, 200_000)
-        ratios = (1 - law.gamma) * (k + eta) / (k + 1)
+        ratios = (1 - gamma) * (k + eta) / (k + 1)
         shares = np.r_[1.0, np.cumprod(ratios)]
         shares /= shares.sum()
 
@@ -92,21 +94,59 @@ def test_trials_have_their_law(eta):
             return shares[:k].sum()
 
     for k in (1, 2, 5, 20, 60):
-        assert np.mean(drawn <= k) == pytest.approx(expected(k), abs=2e-4)
+        assert np.mean(drawn <= k) == pytest.approx(expected(k), abs=5e-4)
 
 
-def test_poisson_trials_have_their_law():
-    law = PoissonTrials(16.0)
-    drawn = np.array([law.draw((i + 0.5) / 20_000) for i in range(20_000)])
-    for k in (5, 10, 16, 25):
-        assert np.mean(drawn <= k) == pytest.approx(stats.poisson(16).cdf(k), abs=1e-4)
-    assert PoissonTrials(2000.0).draw(0.5) == 2000 == stats.poisson(2000).ppf(0.5)
+# exp(-mean) is subnormal from 709 on, and 0 from 746.
+@pytest.mark.parametrize("mean", [1.5, 16.0, 700.0, 745.0, 746.0, 1000.0, 5000.0])
+def test_poisson_trials_are_scipys_quantiles_of_their_law(mean):
+    law = PoissonTrials(mean)
+    for level in QUANTILES:
+        assert law.draw(1 - level) == stats.poisson(mean).ppf(level)
+
+
+@pytest.mark.parametrize(
+    ("mean", "eta"), [(16.0, 1.0), (1000.0, 3.0), (1000.0, 10.0), (64.0, 100.0), (1.1, 100.0)]
+)
+def test_trials_of_a_law_that_rises_first_are_scipys_quantiles(mean, eta):
+    law = NegativeBinomialTrials(mean, eta)
+    whole = stats.nbinom(eta, np.exp(law.log_gamma))
+    for level in QUANTILES:
+        assert law.draw(1 - level) == whole.ppf(whole.pmf(0) + level * whole.sf(0))
+
+
+def test_drawn_numbers_of_trials_have_the_probabilities_of_the_law():
+    uniforms = np.random.default_rng(0).random((600, 2))
+    drawn = np.array([PoissonTrials(800.0).draw(*pair) for pair in uniforms])
+    edges = stats.poisson(800).ppf(np.linspace(0, 1, 21)[1:-1])
+    seen = np.bincount(np.searchsorted(edges, drawn), minlength=20)
+    shares = np.diff(stats.poisson(800).cdf(np.r_[-1, edges, np.inf]))
+    assert stats.chisquare(seen, 600 * shares).pvalue > 1e-3
+
+
+def test_the_second_half_of_the_bits_decides_in_the_tail():
+    law = NegativeBinomialTrials(2.0, 1.0)  # geometric: log2(1 / uniform) trials, of halves
+    numbers = [(0.5, 0.0), (2.0**-53, 0.0), (0.0, 0.5), (0.0, 2.0**-53), (0.0, 0.0)]
+    assert [law.draw(*pair) for pair in numbers] == [1, 53, 54, 106, 107]
+
+
+def test_trials_of_every_allowed_mean_and_shape_have_a_law():
+    # A shape next to -1 has a gamma below every float, and one next to 0 is nearly logarithmic.
+    for eta in (0.0, 5e-324):
+        law = NegativeBinomialTrials(1000.0, eta)
+        assert law.draw(0.3) == stats.logser(-np.expm1(law.log_gamma)).ppf(0.7)
+    assert NegativeBinomialTrials(1e6, -1 + 2.0**-53).draw(0.3) == 1
+    for eta in (-1 + 2.0**-53, 0.0, 100.0):
+        assert NegativeBinomialTrials(1 + 2.0**-52, eta).draw(0.3) == 1
+    assert NegativeBinomialTrials(1000.0, -0.999).log_gamma == pytest.approx(
+        (np.log(0.999) - np.log(1000)) / 0.001
+    )
 
 
 @pytest.mark.parametrize("eta", [-0.9, -0.5, 0.0, 1.0, 5.0])
 @pytest.mark.parametrize("mean", [1.01, 2.0, 16.0, 1e4])
 def test_the_mean_is_what_was_asked_for(mean, eta):
-    gamma = NegativeBinomialTrials(mean, eta).gamma
+    gamma = np.exp(NegativeBinomialTrials(mean, eta).log_gamma)
     assert 0 < gamma < 1
     if eta == 0:
         assert (1 / gamma - 1) / np.log(1 / gamma) == pytest.approx(mean)
@@ -131,7 +171,7 @@ def test_the_best_of_sixteen_costs_little_more_than_two(noise, costs):
 def test_the_exact_divergence_of_the_best_of_normal_numbers_is_below_the_bound(law, noise):
     # The largest of K normal numbers, with the mean 0 or 1, by its law in full.
     k = np.arange(1, 2000)
-    log_ratio = np.log((1 - law.gamma) * (k[:-1] + law.eta) / (k[:-1] + 1))
+    log_ratio = np.log(-np.expm1(law.log_gamma) * (k[:-1] + law.eta) / (k[:-1] + 1))
     shares = np.exp(np.r_[0.0, np.cumsum(log_ratio)])
     shares /= shares.sum()
     x = np.linspace(-20 * noise, 20 * noise + 1, 1001)

@@ -108,11 +108,37 @@ def test_nets():
 def test_xgboost_has_one_number_per_leaf_and_tree_of_a_class():
     xgboost = pytest.importorskip("xgboost")
     model = xgboost.XGBClassifier(n_estimators=1, max_depth=1).fit(X, Y)
-    assert count_parameters(model).n_parameters == 2 * 3 + 6 + 1
+    n_starts = np.size(model.intercept_)  # one until version 3.1, and then one of each class
+    assert count_parameters(model).n_parameters == 2 * 3 + 6 + n_starts
     dart = xgboost.XGBClassifier(n_estimators=2, max_depth=1, booster="dart").fit(X, Y)
-    assert count_parameters(dart).n_parameters == 2 * (2 * 3 + 6) + 1
+    assert count_parameters(dart).n_parameters == 2 * (2 * 3 + 6) + n_starts
     linear = xgboost.XGBClassifier(n_estimators=1, booster="gblinear").fit(X, Y)
     assert count_parameters(linear).n_parameters is None
+
+
+@pytest.mark.parametrize("kind", ["XGBClassifier", "XGBRegressor"])
+def test_leaves_of_xgboost_that_hold_a_vector_count_each_output(kind):
+    xgboost = pytest.importorskip("xgboost")
+    settings = {"n_estimators": 2, "max_depth": 1, "tree_method": "hist"}
+    model = getattr(xgboost, kind)(multi_strategy="multi_output_tree", **settings)
+    targets = Y if kind == "XGBClassifier" else np.column_stack([Y == k for k in range(3)])
+    found = count_parameters(model.fit(X, targets))
+    assert found.n_parameters == 2 * (2 + 2 * 3) + np.size(model.intercept_)
+    assert found.formula == "2 per inner node, 3 per leaf, and start values"
+
+
+def test_linear_trees_of_lightgbm_count_an_intercept_and_each_coefficient():
+    lightgbm = pytest.importorskip("lightgbm")
+    settings = {"n_estimators": 3, "num_leaves": 3, "min_child_samples": 5, "verbose": -1}
+    model = lightgbm.LGBMRegressor(linear_tree=True, **settings).fit(X, X[:, 0] + X[:, 1] ** 2)
+    lines = [
+        line.split("=") for line in model.booster_.model_to_string().split("\n") if "=" in line
+    ]
+    n_weights = sum(int(n) for name, ns in lines if name == "num_features" for n in ns.split())
+    assert n_weights >= 6
+    found = count_parameters(model)
+    assert found.n_parameters == 3 * (2 * 2 + 3) + n_weights
+    assert found.formula == "2 per inner node, 1 per leaf and 1 per coefficient of leaves"
 
 
 def test_trees_that_early_stopping_leaves_out_do_not_count():

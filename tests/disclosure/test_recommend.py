@@ -213,6 +213,12 @@ def test_groups_count_where_they_are_large_enough():
     assert (
         decide(LOW, further=[group], policy=replace(CAUTIOUS, groups=("all",))).result == "release"
     )
+    # Groups alone are judged, so that the numbers of all records are not missing.
+    own = replace(CAUTIOUS, groups=("each",))
+    low = [replace(one, group="sex=f", n_records=100) for one in (Measurement("auc", LOW), TPR)]
+    found = decide(LOW, further=low, policy=own)
+    assert found.result == "release" and {one.group for one in found.limits} == {"sex=f"}
+    assert decide(LOW, policy=own).result == "cannot be said"
 
 
 def test_lower_ends_are_corrected_for_all_that_were_looked_at():

@@ -5,6 +5,7 @@ import html
 import re
 import shutil
 import subprocess
+from dataclasses import replace
 
 import pytest
 from cells import slow_but
@@ -18,6 +19,7 @@ from skmia.disclosure import (
     record_decision,
     render_sheet,
 )
+from skmia.disclosure._sheet import describe_sheet
 from skmia.disclosure._structural_checks import check_rules
 from skmia.metrics import Interval
 
@@ -73,6 +75,28 @@ def make_document(n_groups=5, auc=0.9, flagged=FLAGGED, group="sex=group {}", **
         "settings": {"command": {"model": "model.joblib"}},
         "victim_name": "XGBClassifier",
     }
+
+
+@pytest.mark.parametrize(
+    "written, level",
+    [
+        ("alpha = 1e-2", "99%"),
+        ("alpha=0.1", "90%"),
+        ("alpha  = +0.1  # of ten", "90%"),
+        ("", "95%"),
+        (0.2, "80%"),
+    ],
+)
+def test_the_level_of_intervals_is_the_one_of_the_policy(written, level, tmp_path):
+    if isinstance(written, str):
+        path = tmp_path / "own.toml"
+        path.write_text(re.sub("^alpha = .*$", written, POLICY.text, flags=re.M))
+        policy = load_policy(path)
+    else:
+        policy = replace(POLICY, alpha=written)
+    found = recommend(policy, "service", [Measurement("auc", Interval(0.52, 0.49, 0.55))])
+    document = make_document() | {"recommendation": found.to_dict()}
+    assert describe_sheet(document)["level"] == level
 
 
 def read_text(page):
@@ -154,7 +178,7 @@ def test_what_is_not_judged_says_why():
     )
     text = read_text(render_sheet(document))
     assert "0.590 to 0.610, the limit lies within the interval" in text
-    assert "sex: few too few records to be judged" in text
+    assert "sex: few not measured, or of too few records" in text
 
 
 def test_a_table_has_its_risks_each_in_a_line():

@@ -44,12 +44,17 @@ both = _sheet.make_matrix(
     ]
 )
 
+RATES = [0.5, 0.1, 0.05, 0.01, 0.001, 1e-6]
+
 # Calls and answers. Whatever may be equal differs, and each branch decides once.
 ANSWERS = {
     "rates": [
         (lambda: _sheet._read_rate("tpr_at_fpr_01"), 0.01),
         (lambda: _sheet._read_rate("tpr_at_fpr_005"), 0.005),
-        (lambda: _sheet._read_rate("tpr_at_fpr_1"), 1.0),
+        (lambda: _sheet._read_rate("tpr_at_fpr_1"), 0.1),
+        (lambda: _sheet.name_rate(0.1), "tpr_at_fpr_1"),
+        (lambda: _sheet.name_rate(0.01), "tpr_at_fpr_01"),
+        (lambda: [_sheet._read_rate(_sheet.name_rate(r)) for r in RATES], RATES),
         (lambda: _sheet._read_rate("auc"), None),
         (lambda: _sheet._read_rate("tpr_at_fpr_01_x"), None),
         (
@@ -64,6 +69,19 @@ ANSWERS = {
             ),
         ),
         (lambda: _sheet._head("tpr_at_fpr_02", 0.05)[0][-27:], "others are mistaken for one"),
+        (
+            lambda: _sheet._head("tpr_at_fpr_1", 0.3),
+            (
+                "Members recognized of 100, when at most 10 of 100 others are mistaken for one",
+                "30",
+            ),
+        ),
+        (
+            lambda: _sheet._head("gap", 0.05),
+            ("Less confidence on records it was not trained on", "0.05"),
+        ),
+        (lambda: _sheet._head("lifted_odds", 2.0), ("Lifted_odds", "2")),
+        (lambda: _sheet._label("attribute_gain"), "attribute gain"),
         (lambda: _sheet._label("auc"), "AUC"),
         (lambda: _sheet._label("tpr_at_fpr_001"), "of 1,000"),
         (lambda: _sheet._write(0.12345, "auc"), "0.123"),
@@ -117,7 +135,7 @@ ANSWERS = {
         (lambda: [row["group"] for row in both["rows"]], ["All records", "sex: f"]),
         (lambda: [name for name, _ in both["rows"][0]["cells"]], ["of 100", "AUC"]),
         (lambda: both["rows"][1]["cells"][0], ("of 100", None)),
-        (lambda: both["rows"][1]["cells"][1][1]["span"], "too few records to be judged"),
+        (lambda: both["rows"][1]["cells"][1][1]["span"], "not measured, or of too few records"),
         (lambda: [limit for _, limit in both["heads"]], ["20", "0.6"]),
         (
             lambda: [one["what"] for one in both["single"]],

@@ -239,6 +239,41 @@ def test_people_are_counted_where_they_have_several_records():
     assert report.get("residual_dof", "file").value == 6 - 7
 
 
+def test_flagged_people_are_counted_once_however_many_rows_they_have():
+    model, columns = fit_tree(), np.repeat(np.arange(12), 3)
+    alone = structural_checks(model, TWELVE)
+    records = Records(TWELVE.X[columns], TWELVE.y[columns], group_by=columns)
+    thrice = structural_checks(model, records)
+    assert alone.get("class_disclosure", "service").value == 8
+    for one, other in zip(alone.checks, thrice.checks, strict=True):
+        assert (one.name, one.value, one.n_records) == (other.name, other.value, other.n_records)
+        assert one.text == other.text
+    assert thrice.published == alone.published and thrice.n_certain == alone.n_certain > 0
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.float16])
+def test_rounded_answers_of_low_precision_are_rounded(dtype):
+    proba = np.linspace(0.013, 0.987, 12)
+    for decimals, status in ((2, "passed"), (1, "flagged")):
+        given = np.round(np.column_stack([1 - proba, proba]), 2).astype(dtype)
+        answers = Outputs(given, classes=[0, 1], kind="proba")
+        records = Records(TWELVE.X, TWELVE.y, outputs=answers)
+        report = structural_checks(None, records, decimals=decimals)
+        assert report.get("rounded_answers", "service").status == status
+
+
+def test_a_share_that_makes_as_many_people_as_the_threshold_is_no_small_cell():
+    # 10 / 77 * 77 is 9.999999999999998.
+    X, y = np.repeat([[0], [1]], [77, 60], axis=0), np.repeat([1, 0, 1], [10, 97, 30])
+    report = structural_checks(DecisionTreeClassifier().fit(X, y), Records(X, y))
+    assert report.get("small_cells", "service").value == 10
+    assert report.published["small_cells"] == 0
+    eleven = structural_checks(
+        DecisionTreeClassifier().fit(X, y), Records(X, y), thresholds={"small_cells": 11}
+    )
+    assert eleven.published["small_cells"] == 77
+
+
 def test_members_without_weight_are_left_out():
     weights = np.array([1, 1, 0, 1, 0] + [2.0] * 7)
     model = DecisionTreeClassifier(random_state=0).fit(TWELVE.X, TWELVE.y, sample_weight=weights)

@@ -533,3 +533,10 @@ def test_an_array_of_groups_holds_those_of_fit_alone(population):
     assert test.score(["low", "high"]) == test.disparity_
     with pytest.raises(ValueError, match="group holds the groups of the records of fit"):
         test.predict(population)
+
+
+def test_summary_states_the_level_and_the_correction_of_the_fit():
+    test = DisparityTest.from_table(np.random.default_rng(0).random((5, 3)))
+    before = test.summary()
+    assert test.set_params(confidence_level=0.5, correction="bonferroni").summary() == before
+    assert "95%" in before and "Holm" in before

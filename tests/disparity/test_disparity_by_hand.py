@@ -195,6 +195,11 @@ ANSWERS = {
             },
         ),
         (lambda: _test.adjust(array([0.05]), "bonferroni", 0.05), ([True], [0.05])),
+        # 1 - 0.9 is less than 0.1 in double precision.
+        (lambda: _test.adjust(array([0.1]), "holm", 1 - 0.9), ([True], [0.1])),
+        (lambda: _test.adjust(array([0.1001]), "holm", 1 - 0.9), ([False], [0.1001])),
+        (lambda: _test.adjust(array([0.05, 0.3]), "holm", 1 - 0.9)[0], [True, False]),
+        (lambda: _test.adjust(array([0.05, 0.3]), "bonferroni", 1 - 0.9)[0], [True, False]),
         (lambda: _test.adjust(array([0.06]), "bonferroni", 0.05), ([False], [0.06])),
         (lambda: _test.read_players(grouped, None) is grouped, True),
         (lambda: _test.read_players(features, labels).y, [0, 1]),

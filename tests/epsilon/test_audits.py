@@ -1,6 +1,7 @@
 """The audits as estimators, and on classifiers whose epsilon is known."""
 
 import pickle
+import warnings
 from functools import partial
 
 import joblib
@@ -498,7 +499,8 @@ def test_predictions_say_for_each_row_whether_the_claim_is_refuted(audit):
     assert fit(claimed_epsilon=found.epsilon_).predict(X[:2]).tolist() == [0, 0]
     assert fit(claimed_epsilon=found.epsilon_ - 0.01).predict(X[:2]).tolist() == [1, 1]
     claiming = fit(estimator=Copying(claim=0.3))
-    assert claiming.claimed_epsilon_ == 0.3 and claiming.predict(X[:1]).tolist() == [1]
+    assert claiming.claimed_epsilon_ == (0.6 if audit is LabelAudit else 0.3)
+    assert claiming.predict(X[:1]).tolist() == [1]
     with pytest.raises(ValueError, match="features"):
         found.predict(X[:, :2])
 
@@ -531,17 +533,78 @@ CLAIMING = [Copying(0.3, 1e-3), CopyingAtDelta(0.3, 1e-3), CopyingAtDelta(0.3)]
 )
 def test_a_claim_is_not_compared_with_a_bound_at_a_smaller_delta(audit, estimator):
     audit = clone(audit).set_params(estimator=estimator, random_state=0)
-    told = "bound is at delta=1e-06 and the claim of the model at the larger delta=0.001"
+    larger = 0.00234986 if isinstance(audit, LabelAudit) else 0.001
+    told = f"bound is at delta=1e-06 and the claim of the model at the larger delta={larger}"
     with pytest.warns(PrivacyWarning, match=told):
         audit.set_params(delta=1e-6).fit(X, y)
     assert audit.epsilon_ > 0.3 and audit.claimed_epsilon_ == np.inf
     assert audit.predict(X[:2]).tolist() == [0, 0]
-    # At a larger delta the claim promises the same epsilon.
-    audit.set_params(delta=2e-3).fit(X, y)
-    assert audit.epsilon_ > 0.3 == audit.claimed_epsilon_ and audit.predict(X[:1]).tolist() == [1]
+    # At a larger delta the claim promises the same epsilon, and twice that where a label changes.
+    audit.set_params(delta=3e-3).fit(X, y)
+    assert audit.claimed_epsilon_ == (0.6 if isinstance(audit, LabelAudit) else 0.3)
+    assert audit.epsilon_ > audit.claimed_epsilon_ and audit.predict(X[:1]).tolist() == [1]
     # The user states an epsilon at the delta of the bound.
     audit.set_params(delta=1e-6, claimed_epsilon=0.2).fit(X, y)
     assert audit.claimed_epsilon_ == 0.2 and audit.predict(X[:1]).tolist() == [1]
+
+
+class SaysNeighbors(Copying):
+    """The same, whose epsilon is about a record that is replaced."""
+
+    def fit(self, X, y):
+        self.neighbors_ = "replace"
+        return super().fit(X, y)
+
+
+@pytest.mark.parametrize(
+    "audit, replaces",
+    [
+        (EpsilonAudit(n_trials=4, canary="random_label"), False),
+        (EpsilonAudit(n_trials=4, canary="random_label", neighbors="replace"), True),
+        (EpsilonAudit(n_trials=4, sequential=True, neighbors="replace"), True),
+        (OneRunAudit(n_canaries=20), False),
+        (LabelAudit(n_canaries=20), True),
+    ],
+    ids=["added", "replaced", "sequential", "one run", "labels"],
+)
+def test_a_claim_about_removed_records_is_applied_twice_where_one_is_replaced(audit, replaces):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", PrivacyWarning)  # so few trainings cannot refute it
+        twice = clone(audit).set_params(estimator=Copying(1.5, 1e-3), random_state=0).fit(X, y)
+        once = clone(audit).set_params(estimator=SaysNeighbors(1.5, 1e-3), random_state=0).fit(X, y)
+    assert (once.claimed_epsilon_, once.result_.delta) == (1.5, 1e-3)
+    assert twice.claimed_epsilon_ == (3.0 if replaces else 1.5)
+    assert twice.result_.delta == pytest.approx(1e-3 * (1 + np.exp(1.5)) if replaces else 1e-3)
+
+
+def test_laplace_noise_of_an_added_record_is_not_refuted_by_replaced_ones():
+    # A record adds 1 or -1 to a sum, so that replacing one may change it by 2.
+    bits = np.tile([1, 0], 20)  # the canary has the label 1, and the record that it replaces has 0
+    audit = EpsilonAudit(NoisySum(), 0, n_trials=300, delta=0.0, random_state=0)
+    added = clone(audit).set_params(threshold=np.log(expit(0.0))).fit(X[:40], bits)
+    replaced = audit.set_params(threshold=np.log(expit(1.0)), neighbors="replace").fit(X[:40], bits)
+    assert 0.3 < added.epsilon_ < 1.0 < replaced.epsilon_ < 2.0
+    assert (added.claimed_epsilon_, replaced.claimed_epsilon_) == (1.0, 2.0)
+    assert replaced.predict(X[:1]).tolist() == [0]
+
+
+class NoisySum(ClassifierMixin, BaseEstimator):
+    """The sum of signs of labels with Laplace noise of scale 1."""
+
+    def __init__(self, random_state=None):
+        self.random_state = random_state
+
+    def fit(self, X, y):
+        noise = np.random.default_rng(self.random_state).laplace()
+        self.sum_, self.classes_ = 2 * np.sum(y) - len(y) + noise, np.array([0, 1])
+        self.epsilon_, self.delta_ = 1.0, 0.0
+        return self
+
+    def predict_proba(self, X):
+        return np.tile([expit(-self.sum_), expit(self.sum_)], (len(X), 1))
+
+    def predict(self, X):
+        return np.full(len(X), int(self.sum_ > 0))
 
 
 def test_a_sequential_audit_predicts_what_it_stopped_for():

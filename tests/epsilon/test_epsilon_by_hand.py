@@ -1,5 +1,6 @@
 """Small functions of epsilon audits at the limits of their branches, with answers by hand."""
 
+import math
 from types import SimpleNamespace as NS
 
 import numpy as np
@@ -98,11 +99,15 @@ ANSWERS = {
         (lambda: _base.read_claim(NS(epsilon_=3.0, delta_=0.1)), (3.0, 0.1)),
         (lambda: _base.read_claim(NS(epsilon_=3.0)), None),
         (lambda: _base.read_claim(NS(delta_=0.1)), None),
+        (lambda: _base.read_claim(NS(epsilon_=1.0, delta_=0.0), replaces=True), (2.0, 0.0)),
+        (lambda: _base.read_claim(NS(epsilon_=1e3, delta_=0.1), replaces=True), (2e3, 1.0)),
+        (lambda: _base.PrivacyClaim(math.log(3), 0.1).twice(), (2 * math.log(3), 0.4)),
         (lambda: _base.PrivacyClaim(3.0, 0.1).at(0.2), 3.0),
         (lambda: _base.PrivacyClaim(3.0, 0.1).at(0.1), 3.0),
         (lambda: _base.PrivacyClaim(3.0, 0.1).at(0.09), float("inf")),
         (lambda: _base.as_number(3, 10), 3),
         (lambda: _base.as_number(0.25, 10), 2),
+        (lambda: [_base.as_number(k / 100, 100) for k in (29, 57, 58)], [29, 57, 58]),
         (lambda: _base.as_number(0.01, 10), 1),
     ],
     _one_run: [

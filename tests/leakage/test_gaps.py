@@ -9,6 +9,7 @@ from draws import few_and_many
 from scipy import integrate, spatial, stats
 
 from skmia.leakage import normal_total_variation, total_variation
+from skmia.leakage._total_variation import summarize_null
 from skmia.leakage.gaps import distributional_gap
 from skmia.metrics.distances import hockey_stick_divergence, renyi_divergence
 
@@ -191,6 +192,31 @@ def test_the_null_has_the_average_without_leakage():
     assert gap.bias == pytest.approx(np.mean(fresh), rel=0.2)
     leaky = distributional_gap(sides[0] + 1, sides[1], "wasserstein", random_state=0)
     assert leaky.pvalue == 1 / 101 and leaky.estimate > 5 * leaky.bias
+
+
+MEANS = {"mean": lambda a, b: abs(a.mean() - b.mean())}
+
+
+@pytest.mark.parametrize("distance", ["wasserstein", "energy", "mean"])
+def test_pvalues_do_not_depend_on_the_unit_of_the_features(distance):
+    # Of 3 + 3 rows only 20 shuffles differ, so that most are ties.
+    rng = np.random.default_rng(5)
+    members, others = rng.normal(size=(3, 2)), rng.normal(size=(3, 2)) + 1
+    if distance == "wasserstein":
+        members, others = members[:, :1], others[:, :1]
+    settings = {"distance": MEANS.get(distance, distance), "n_permutations": 200}
+    units = (1.0, 2.0**-45, 2.0**30, 2.0**40)
+    pvalues = [
+        distributional_gap(
+            members * unit, others * unit, n_resamples=0, random_state=0, **settings
+        ).pvalue
+        for unit in units
+    ]
+    assert len(set(pvalues)) == 1 and pvalues[0] < 0.9
+
+
+def test_an_infinite_estimate_is_tied_with_infinite_ones():
+    assert summarize_null(np.inf, np.array([np.inf, 1.0, 2.0])) == (np.inf, 0.5)
 
 
 @few_and_many(150)

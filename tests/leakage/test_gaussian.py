@@ -371,6 +371,26 @@ def test_membership_sets_the_threshold_and_leaves_the_scores():
 
 
 @pytest.mark.parametrize("knows_index", [True, False])
+def test_rows_of_non_members_are_not_in_the_design(knows_index):
+    design, coef, noise_std, draw = make_regression()
+    members = Records(design, draw())
+    model = LinearRegression(fit_intercept=False).fit(members.X, members.y)
+    others = Records(np.random.default_rng(1).normal(size=(70, design.shape[1])), np.ones(70))
+    both = Records.concat([others[:30], members, others[30:]])
+    membership = np.repeat([0, 1, 0], [30, len(members), 40])
+    settings = {"coef": coef, "noise_std": noise_std, "knows_index": knows_index}
+    alone, mixed = (
+        GaussianRegressionAttacker(
+            FrozenEstimator(model), n_simulations=50, random_state=0, **settings
+        ).fit(*given)
+        for given in ((members,), (both, membership))
+    )
+    for name in ("leverage_", "success_rate_", "mutual_information_", "success_upper_bound_"):
+        np.testing.assert_array_equal(getattr(mixed, name), getattr(alone, name))
+    np.testing.assert_array_equal(mixed.score_samples(members), alone.score_samples(members))
+
+
+@pytest.mark.parametrize("knows_index", [True, False])
 def test_scores_need_the_true_coefficients(knows_index):
     design, _, _, draw = make_regression()
     records = Records(design, draw())

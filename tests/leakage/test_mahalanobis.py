@@ -604,3 +604,13 @@ def test_an_estimator_of_moments_is_of_the_kind_of_its_covariance(covariance, ki
 def test_known_moments_come_with_valid_parameters(wrong):
     with pytest.raises(ValueError, match=f"'{next(iter(wrong))}' parameter of MahalanobisLeakage"):
         MahalanobisLeakage.from_moments([0.0], [1.0], **({"n_samples": 5} | wrong))
+
+
+@pytest.mark.parametrize("kind, other", [("exact", "published"), ("published", "exact")])
+def test_scores_are_those_of_the_sub_sampling_of_the_fit(kind, other):
+    X = np.random.default_rng(0).normal(size=(50, 3))
+    leakage = MahalanobisLeakage(sampling_ratio=0.5, subsampling=kind).fit(X)
+    whole = MahalanobisLeakage().fit(X).score_samples(X)
+    leakage.set_params(subsampling=other, sampling_ratio=0.25)
+    factor = 0.5 if kind == "published" else 1.0
+    np.testing.assert_array_equal(leakage.score_samples(X), factor * whole)

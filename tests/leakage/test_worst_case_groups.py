@@ -1,6 +1,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from draws import few_and_many, most_by_chance
 from refusals import check_refusal, parametrize_refusals
 from scipy.sparse import csr_array
 from sklearn.exceptions import NotFittedError
@@ -9,6 +10,8 @@ from skmia.leakage import (
     WorstCaseVulnerability,
     total_variation,
 )
+from skmia.leakage._total_variation import mean_witness_bound
+from skmia.metrics import clopper_pearson
 
 QUICK = {"n_permutations": 0, "random_state": 0}
 
@@ -69,6 +72,73 @@ def test_groups_may_be_a_column_of_numbers():
         np.testing.assert_array_equal(other.null_, by_name.null_)
 
 
+def test_shares_of_groups_are_no_leakage_in_the_lower_bound():
+    # 90% of members are in a, 10% of non-members, and the feature is the group's name again.
+    X = np.repeat([[0, 0], [1, 1], [0, 0], [1, 1]], [360, 40, 40, 360], axis=0)
+    membership = np.repeat([1, 0], 400)
+    aware = WorstCaseVulnerability(group_column=1, **QUICK).fit(X, membership)
+    assert aware.vulnerability_ == aware.lower_bound_ == 0
+    assert aware.signed_gap_ is None and aware.threshold_advantage_ is None
+    blind = WorstCaseVulnerability(**QUICK).fit(X[:, :1], membership)
+    assert blind.signed_gap_ == pytest.approx(-0.8)
+    assert 0.6 < blind.lower_bound_ < blind.threshold_advantage_.estimate
+
+
+def test_lower_bound_of_groups_is_by_hand_of_the_other_half():
+    # The feature tells membership in a, and nothing in b; c has no other side.
+    sizes = np.array([[80, 40, 10], [60, 10, 0]])
+    group = np.concatenate([np.repeat([0, 1, 2], row) for row in sizes])
+    membership = np.repeat([1, 0], sizes.sum(axis=1))
+    X = np.column_stack([membership * (group == 0), group])
+    worst = WorstCaseVulnerability(group_column=1, confidence_level=0.9, **QUICK)
+    worst.fit(X, membership)
+    table = worst.group_vulnerability_
+    weights = table["weight"].to_numpy()[:2]
+    assert weights == pytest.approx(np.array([80 / 130 + 6 / 7, 40 / 130 + 1 / 7]) / 2 / (25 / 26))
+    measured = np.array([[40, 20], [30, 5]])
+    variance = (weights**2 / measured).sum()
+    mean = weights[0] - np.sqrt(np.log(1 / 0.05) / 2 * variance)
+    low, high = (
+        clopper_pearson(hits, n, confidence_level=1 - 0.05 / 2)[side]
+        for hits, n, side in ((40, 40, 0), (0, 30, 1))
+    )
+    assert worst.lower_bound_ == pytest.approx(max(mean, weights[0] * (low - high)))
+    assert worst.vulnerability_ == pytest.approx(weights[0])
+
+
+def test_many_groups_are_bounded_by_their_mean_difference():
+    # Of 20 groups with 20 members and 30 others, 16 and 15 are guessed; one group has no others.
+    weights = np.r_[np.full(20, 0.04), 0.2]
+    groups = np.r_[np.repeat(np.arange(20), 50), np.full(40, 20)]
+    members = np.r_[np.tile(np.arange(50) < 20, 20), np.ones(40, dtype=bool)]
+    guesses = np.r_[np.tile((np.arange(50) < 16) | (np.arange(50) >= 35), 20), members[:40]]
+    bound = mean_witness_bound(members, guesses, groups, weights, 0.9)
+    width = np.sqrt(np.log(1 / 0.05) / 2 * 20 * 0.04**2 * (1 / 20 + 1 / 30))
+    assert bound == pytest.approx(0.8 * (0.8 - 0.5) - width)
+
+
+def test_rare_guesses_are_bounded_as_well_in_groups():
+    members, groups = np.repeat([True, False], 10_000), np.tile([0, 1], 10_000)
+    guesses = members & (np.arange(20_000) % 100 == 1)
+    bound = mean_witness_bound(members, guesses, groups, np.array([0.5, 0.5]), 0.95)
+    assert 0.005 < bound < 0.01
+
+
+@few_and_many(600)
+def test_lower_bounds_of_groups_hold(n_draws):
+    rng, missed, bounds = np.random.default_rng(3), 0, []
+    members, groups = np.repeat([True, False], [130, 90]), np.arange(220) % 7 // 3
+    weights = np.array([0.2, 0.5, 0.3])
+    rates = np.array([[0.9, 0.3, 0.5], [0.4, 0.3, 0.45]])  # of members, of non-members
+    truth = weights @ (rates[0] - rates[1])
+    for _ in range(n_draws):
+        guesses = rng.random(220) < rates[(~members).astype(int), groups]
+        bounds.append(mean_witness_bound(members, guesses, groups, weights, 0.8))
+        missed += bounds[-1] > truth
+    assert missed <= most_by_chance(n_draws, 0.2)
+    assert np.mean(bounds) > 0
+
+
 def test_groups_without_a_side_are_left_out():
     frame = make_groups()
     lonely = pd.DataFrame({"right": [1.0, 0.0], "race": "d", "membership": 1})
@@ -103,7 +173,7 @@ def test_summary_holds_the_numbers():
     assert f"{worst.vulnerability_:.3f}" in text
     assert f"{worst.lower_bound_:.3f} at 95% confidence" in text
     assert f"{worst.bias_:.3f} on average over 100 shuffles, p = {worst.pvalue_:.3g}" in text
-    assert "+0.133" in text
+    assert "threshold" not in text and "signed" not in text
     assert [line.split()[0] for line in text.splitlines()[-3:]] == ["a", "b", "c"]
     with pytest.raises(NotFittedError):
         WorstCaseVulnerability().summary()
@@ -145,3 +215,9 @@ def test_names_of_groups_may_hold_half_a_character(column):
 )
 def test_what_has_no_group_column_is_refused(call, words, error):
     check_refusal(call, words, error, WorstCaseVulnerability(group_column=0).fit)
+
+
+def test_summary_states_the_level_of_the_fit():
+    worst = WorstCaseVulnerability(**QUICK).fit(np.arange(60)[:, None] % 7, np.arange(60) % 2)
+    before = worst.summary()
+    assert worst.set_params(confidence_level=0.5).summary() == before and "at 95%" in before

@@ -375,3 +375,16 @@ def test_a_canary_below_the_whole_sample_counts_as_the_size_of_the_sample():
     assert np.isinf(exposure.score_samples([[0]])).all()
     assert exposure.score([[0]]) == 4.0
     assert exposure.predict([[0], [999]]).tolist() == [1, 0]
+
+
+@pytest.mark.parametrize("method", ["exact", "sampling", "skew_normal"])
+def test_parameters_of_another_fit_do_not_change_what_was_measured(method):
+    form = CanaryFormat([1, None, None, None], range(6))
+    model = NGramModel(2, n_tokens=6).fit([[1, 2, 3], [0, 4, 4]])
+    canaries = [[1, 2, 3, 4], [1, 0, 0, 5]]
+    exposure = Exposure(model, form, method=method, n_samples=100, random_state=0).fit()
+    before = exposure.score_samples(canaries)
+    exposure.set_params(n_samples=10_000, method="exact" if method == "sampling" else "sampling")
+    np.testing.assert_array_equal(exposure.score_samples(canaries), before)
+    if method == "sampling":
+        assert exposure.exposure_interval(canaries[0]).estimate == before[0]

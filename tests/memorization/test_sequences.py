@@ -98,6 +98,40 @@ def test_arrays_stay_arrays_of_their_type():
     assert isinstance(ragged, list) and len(ragged) == 6
 
 
+@pytest.mark.parametrize(
+    "dtype, canary",
+    [
+        (np.uint8, [255, 300, 2]),
+        (np.uint8, [-1, 0, 2]),
+        (np.int64, [0.7, 1.0, 2.0]),
+        (bool, [2, 0, 1]),
+        (np.float16, [1e6, 0.0, 1.0]),
+    ],
+)
+def test_canaries_that_the_type_of_the_sequences_cannot_hold_are_refused(dtype, canary):
+    lines = np.zeros((2, 3), dtype=dtype)
+    with pytest.raises(ValueError, match=f"canaries must be values of {lines.dtype}.*holds both"):
+        insert_canaries(lines, [canary])
+
+
+@pytest.mark.parametrize(
+    "lines, canary",
+    [
+        (np.array(["to be", "or"]), "pin 123456"),
+        (np.array([b"to be", b"or"]), b"pin 123456"),
+        (np.array([["ab", "cd"]]), ["pin 1234", "x"]),
+        (np.zeros((2, 2), dtype=np.uint8), [255, 0]),
+        (np.zeros((2, 2), dtype=np.float16), [0.5, 0.0]),
+        (np.zeros((2, 2), dtype=object), ["a", None]),
+    ],
+)
+def test_canaries_come_out_of_arrays_as_they_were(lines, canary):
+    training = insert_canaries(lines, [canary], 2, random_state=0)
+    assert training.dtype.kind == lines.dtype.kind
+    assert training.tolist().count(canary) == 2
+    assert np.float32(0.1) in insert_canaries(np.zeros((1, 1), dtype=np.float32), [[0.1]])
+
+
 @pytest.mark.parametrize("n_insertions", [-1, 1.5, [1, 2]])
 def test_bad_numbers_of_insertions_are_refused(n_insertions):
     with pytest.raises(ValueError, match="n_insertions must be a whole number"):

@@ -132,6 +132,8 @@ def test_the_summary_says_what_was_found():
     assert lines[0] == "Average ranks over 12 scenarios (1 = best)"
     assert lines[1].split() == ["1.00", "LiRA"]
     assert lines[-1].endswith("(Wilcoxon, holm): 2 of 3")
+    test.set_params(alpha=0.5, correction="bonferroni")  # of another fit
+    assert test.summary().splitlines() == lines
     with pytest.raises(NotFittedError):
         RankingTest().summary()
 

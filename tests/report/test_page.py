@@ -371,7 +371,7 @@ def test_a_policy_is_the_first_step_and_changes_no_level(leaky):
 
 RECOMMENDATION = {
     "release": "file",
-    "policy": {"name": "cautious", "sha256": "", "text": ""},
+    "policy": {"name": "cautious", "sha256": "", "text": "", "alpha": 0.05},
     "reasons": ["auc (all): 0.9 [0.8, 1], and the limit is 0.6."] * 20,
     "conditions": [],
     "reviews": [],

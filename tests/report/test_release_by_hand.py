@@ -185,6 +185,7 @@ ROWS = [
             [
                 row(metric="tpr", max_fpr=0.001),
                 row(scope="sex", group="f", metric="tpr", max_fpr=0.1, n_members=2),
+                row(metric="tpr", max_fpr=1.0),
                 row(metric="advantage"),
                 row(status="x"),
             ]

@@ -103,7 +103,9 @@ def test_copies_and_draws():
     train, test, other = rng.normal(size=(3, 300, 4))
     copies = PrivacyLoss(random_state=0).fit(train, test, train)
     assert copies.statistic_ > 0.4 and copies.pvalue_ == 0.001
-    assert "nearer to the training rows" in copies.summary()
+    told = copies.summary()
+    assert "nearer to the training rows" in told and "at 95%" in told
+    assert copies.set_params(confidence_level=0.999, n_permutations=9).summary() == told
     draws = PrivacyLoss(random_state=0).fit(train, test, other)
     assert draws.interval_[0] < 0 < draws.interval_[1] and draws.pvalue_ > 0.05
     assert "No sign" in draws.summary()
