@@ -103,6 +103,20 @@ def test_a_target_with_fractions_is_not_cut_off_among_whole_numbers(is_table):
     assert (game["scores_in"] == 0.75).all() and (game["scores_out"] == 0).all()
 
 
+def test_the_type_of_the_rows_does_not_tell_whether_the_target_is_among_them():
+    class Type(FirstColumn):
+        def fit(self, X, y=None):
+            self.total_ = X.dtype.kind == "f"
+            return self
+
+    X = np.zeros((20, 2), dtype=np.int64)
+    for target, is_float in ([0.75, 0], True), ([3.0, 0.0], False):
+        game = per_datum_game(
+            Type(), Identity(), target, X, n_samples=5, reference_size=5, n_rounds=2
+        )
+        assert (game["scores_in"] == is_float).all() and (game["scores_out"] == is_float).all()
+
+
 PLAYED = {
     "plain": (EmpiricalMean(), {}),
     "noisy": (NoisyMean(1.0), {"noise_scale": 1.0}),

@@ -20,9 +20,10 @@ from sklearn.ensemble import (
     StackingClassifier,
 )
 from sklearn.exceptions import NotFittedError
+from sklearn.experimental import enable_iterative_imputer  # noqa: F401
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.feature_selection import RFE, SelectKBest
-from sklearn.impute import SimpleImputer
+from sklearn.impute import IterativeImputer, SimpleImputer
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.model_selection import GridSearchCV
 from sklearn.multioutput import RegressorChain
@@ -374,6 +375,14 @@ def test_repeated_rows_of_a_bag_are_not_counted():
     ):
         counts = rebuild(bag.fit(X, y))["n_records"]
         assert len(counts) and counts.notna().all() == counts.notna().any() == are_counted
+
+
+def test_what_an_imputer_fills_in_first_is_a_value_of_its_column():
+    table = MEMBERS[NUMBERS][:80].mask(np.arange(240).reshape(80, 3) % 7 == 0)
+    model = IterativeImputer(initial_strategy="most_frequent", max_iter=0).fit(table)
+    frame = rebuild(model)
+    for name in NUMBERS:
+        assert frame.loc[frame["column"] == name, "value"].tolist() == [table[name].mode()[0]]
 
 
 def test_attributes_that_a_damaged_file_lacks_do_not_stop_the_rest():

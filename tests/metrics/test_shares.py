@@ -61,6 +61,17 @@ def test_a_difference_of_people_with_equal_rows_is_that_of_people():
     assert narrow < width < 1.1 * narrow  # Student's t distribution of 45 people
 
 
+def test_a_difference_that_people_do_not_share_is_one_of_rows():
+    person, row = np.divmod(np.arange(300), 10)
+    # Of each person, two hits, two misses and six more of one kind; others differ among the four.
+    hits = np.where(row < 4, row < 2, person < 15)
+    others = hits ^ ((row < 4) & (np.random.default_rng(0).random(300) < 0.5))
+    gaps = [paired_share_interval(hits, others, one) for one in (person, None)]
+    shares = [share_interval(hits, one) for one in (person, None)]
+    wider = [(people.high - people.low) / (rows.high - rows.low) for people, rows in (gaps, shares)]
+    assert wider[0] < 1.4 < 2 < wider[1]
+
+
 @pytest.mark.parametrize("rate, n_people", [(0.5, 30), (0.1, 60)])
 def test_intervals_over_people_cover_and_over_rows_do_not(rate, n_people):
     rng, n_trials = np.random.default_rng(0), 200

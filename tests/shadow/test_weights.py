@@ -13,10 +13,12 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from skmia import Records, ShadowPool, audit
+from skmia._core.provenance import PartClock
 from skmia.attacks import LiRA, ThresholdAttack
 from skmia.defenses import evaluate_defense
 from skmia.exceptions import CheckpointError, TrainingError
 from skmia.games import membership_game, retraining_oracle, unlearning_game
+from skmia.report._case import open_case
 from skmia.signals import ScaledLogit
 
 RNG = np.random.default_rng(0)
@@ -113,6 +115,7 @@ def test_no_shadow_model_was_trained_on_records_of_weight_0(design, tmp_path):
     np.testing.assert_allclose(pool.values(ZEROS)[0], by_hand, rtol=1e-5)
     filed = ShadowPool(SCALED, 8, **given, checkpoint=tmp_path, on_disk=True).fit(ZEROS)
     np.testing.assert_array_equal(np.asarray(filed.membership_[:, :]), pool.membership_)
+    np.testing.assert_array_equal(filed.membership_[:, 31:50], pool.membership_[:, 31:50])
     attack = LiRA(FrozenEstimator(train(SCALED, plain.membership_[0])), pool).fit(ZEROS)
     np.testing.assert_array_equal(attack.can_judge(ZEROS), HAS_WEIGHT)
 
@@ -155,6 +158,12 @@ def test_audits_leave_records_of_weight_0_out():
     )
     np.testing.assert_array_equal(*(one.scores["threshold (loss)"] for one in (found, expected)))
     assert found.results.equals(expected.results)
+    given = {"group": None, "fprs": [0.1], "confidence_level": 0.95, "time_budget": None}
+    given |= {"controls": False, "file": True, "estimator": None, "batched": "auto", "verbose": 0}
+    case = open_case(
+        victim, ZEROS, membership, PartClock(), **settings, **given, checkpoint=None, n_jobs=1
+    )
+    assert (len(case.queried), case.n_listed, len(case.candidates)) == (40, 30, 50)
     said = "10 of 30 members and 10 of 30 non-members have a sample weight of 0"
     assert [said in " ".join(report.notes) for report in (found, expected)] == [True, False]
 

@@ -292,6 +292,9 @@ def test_columns_of_a_table_are_encoded_by_their_names(around):
     np.testing.assert_array_equal(white_box.encode(table[["a", "b", "c"]]), X)
     with pytest.raises(ValueError, match="X lacks 'b'"):
         white_box.encode(table[["a", "c"]])
+    steps = around(make_pipeline(StandardScaler(), LinearRegression()).fit(table, TARGET))
+    inputs = open_white_box(steps).encode(table[["a", "b", "c"]])
+    np.testing.assert_array_equal(inputs, StandardScaler().fit_transform(X))
 
 
 def test_tables_and_sparse_rows_are_encoded_as_arrays():
