@@ -290,7 +290,9 @@ def _read_single_column(arguments, column, labels, members):
             f"--answers: '{visible(unknown)}' in {path.name} is not a label of the table, which "
             f"has {show_labels(texts)}"
         )
-    positive = arguments.positive or (named if len(texts) == 2 else None)
+    # "0" is also what pandas writes above a column without a name.
+    is_named = len(texts) == 2 and str(column.name).strip() != "0"
+    positive = arguments.positive or (named if is_named else None)
     return _as_scores(path, numbers, positive, labels, members)
 
 

@@ -263,6 +263,12 @@ ANSWERS = {
         ),
         (lambda: read_column(["0", "1"], labels={"0": 0, "1": 1})[0], "label"),
         (
+            lambda: tell_refusal(lambda: read_column([0.25] * 180, "0", labels={"0": 0, "1": 1}))[
+                :61
+            ],
+            "--answers: a.csv has one column of numbers between 0 and 1; i",
+        ),
+        (
             lambda: tell_refusal(lambda: read_column(["no", "maybe"])),
             "--answers: 'maybe' in a.csv is not a label of the table, which has 'no' and 'yes'",
         ),

@@ -196,10 +196,13 @@ def test_without_a_rate_nothing_is_counted():
 
 
 def test_counts_do_not_round_to_all_or_nobody():
-    assert [count_of(x, 100) for x in (0.997, 1.0, 0.004, 0.37, 0.0)] == [
+    shares = (0.997, 1.0, 0.004, 0.005, 0.0051, 0.37, 0.0)
+    assert [count_of(share, 100) for share in shares] == [
         "more than 99",
         "100",
         "fewer than 1",
+        "fewer than 1",
+        "1",
         "37",
         "0",
     ]

@@ -31,7 +31,15 @@ from ..._core.screens import (
     write_steps,
     write_steps_as_markdown,
 )
-from ..._core.text import escape, format_rows_of_table, shorten, wrap_lines, wrap_short, write_date
+from ..._core.text import (
+    count_of,
+    escape,
+    format_rows_of_table,
+    shorten,
+    wrap_lines,
+    wrap_short,
+    write_date,
+)
 from ...disclosure import summarize_policy, tell_what_decides, write_sheet
 from ._evidence import (
     FEW_ROWS,
@@ -412,7 +420,9 @@ def write_table_sentence(document):
         return _write_slight_table(document, found)
     is_counted = _leads_with_counts(document)
     clauses = [
-        _CLAUSES[start].format(count=_count_of(row["attack"] or 0), **units._asdict())
+        _CLAUSES[start].format(
+            count=f"{count_of(row['attack'] or 0, 100)} of 100", **units._asdict()
+        )
         for start, (row, own) in found
         if own.rank == level.rank and not (is_counted and "copies" in start)
     ]
@@ -447,11 +457,6 @@ def _write_slight_table(document, found):
         f"**{names[0]}**. This is more than chance, but too little to identify anyone with "
         "certainty."
     )
-
-
-def _count_of(share):
-    """Return a share in whole ones of a hundred."""
-    return f"{100 * share:.0f} of 100" if share > 0.005 or not share else "fewer than 1 of 100"
 
 
 def _tell_smallest(document):
@@ -647,7 +652,7 @@ def _describe_copies(document):
         ("test", f"{many} never seen have one", None),
     ):
         share = near[side] / near[f"n_{side}"]
-        number = _count_of(share).removesuffix(" of 100").replace("fewer than ", "< ")
+        number = count_of(share, 100).replace("fewer than ", "< ").replace("more than ", "> ")
         sides.append({"number": number, "base": 100, "filled": round(100 * share)})
         sides[-1] |= {"text": words, "level": color}
     counts = ""
