@@ -71,8 +71,12 @@ def describe_difference(model, *counts):
     return _find_training._describe_difference(model, 7, *counts)
 
 
+def list_rows(labels, fit_params, order=slice(None)):
+    return _remember_training._list_trained_rows(GaussianNB(), "fit", X[order], labels, fit_params)
+
+
 def count_remembered(weights):
-    rows = _remember_training._list_trained_rows(None, X, y, {"sample_weight": weights})
+    rows = list_rows(y, {"sample_weight": weights})
     return [*np.isin(table.fingerprint, rows)]
 
 
@@ -272,10 +276,10 @@ def test_answers_by_hand(module):
 
 
 def test_rows_without_labels_are_compared_by_their_features():
-    rows = _remember_training._list_trained_rows(None, X, None, {})
+    rows = list_rows(None, {})
     assert len(rows) == 4  # two are equal
-    assert rows.tolist() == _remember_training._list_trained_rows(None, X[::-1], None, {}).tolist()
-    assert not set(rows) & set(_remember_training._list_trained_rows(None, X, y, {}))
+    assert rows.tolist() == list_rows(None, {}, np.s_[::-1]).tolist()
+    assert not set(rows) & set(list_rows(y, {}))
 
 
 def test_defaults_are_those_of_the_docstrings():
