@@ -17,6 +17,7 @@ from .._core.validation import (
     check_features,
     check_membership,
     check_records,
+    check_width,
     forget_features,
     refuse_nan,
     say_one_label,
@@ -161,6 +162,8 @@ class BaseAttack(TransactionMixin, CopiesParameters, ClassifierMixin, BaseEstima
             Fitted estimator.
         """
         records = self._check_labels(X)
+        if "file" in self.needs().access:
+            check_width(self.victim, records)
         membership = None
         if y is not None:
             membership = check_membership(y, len(records))
