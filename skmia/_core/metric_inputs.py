@@ -177,3 +177,9 @@ def refuse_other_choice(name, choice, owners, given):
                 f"{parameter} is only taken with {name}={owners[parameter]!r}; got it with "
                 f"{name}={choice!r}."
             )
+
+
+def get_judged(attack, records):
+    """Return which records a fitted attack can judge; all if it does not say."""
+    can_judge = getattr(attack, "can_judge", None)
+    return np.ones(len(records), dtype=bool) if can_judge is None else can_judge(records)

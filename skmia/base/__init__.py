@@ -4,7 +4,7 @@ from .._core import name_by_room
 from .._core.needs import Needs
 from .._core.needs import Offer as Offer
 from .._core.query import query
-from ._attack import BaseAttack, PosteriorMixin, best_threshold, get_judged
+from ._attack import BaseAttack, PosteriorMixin, best_threshold
 from ._choose_by_power import (
     PowerChoice,
     choose_by_power,

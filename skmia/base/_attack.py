@@ -40,12 +40,6 @@ def best_threshold(membership, scores):
     return float(middle if middle > lower.max() else thresholds[best])
 
 
-def get_judged(attack, records):
-    """Return which records a fitted attack can judge; all if it does not say."""
-    can_judge = getattr(attack, "can_judge", None)
-    return np.ones(len(records), dtype=bool) if can_judge is None else can_judge(records)
-
-
 class PosteriorMixin:
     """Mixin of attacks whose scores are probabilities of membership."""
 

@@ -6,9 +6,9 @@ import numpy as np
 from scipy.stats import rankdata
 from sklearn.base import clone
 
+from .._core.metric_inputs import get_judged
 from .._core.needs import BOTH, NOBODY
 from .._core.splits import number_sides, number_units, spread_over_folds
-from ._attack import get_judged
 from ._connect import needs_of, parts_of
 
 _N_FOLDS = 5

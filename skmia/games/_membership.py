@@ -17,6 +17,7 @@ from sklearn.metrics import r2_score
 from .._core.containers import accepting_read_only
 from .._core.copies import copy_unfitted
 from .._core.groups import find_groups, mean_by_group, number_groups
+from .._core.metric_inputs import get_judged
 from .._core.needs import BOTH
 from .._core.query import unwrap
 from .._core.randomness import (
@@ -38,7 +39,6 @@ from .._training.workers import use_one_job
 from ..base import (
     cross_fit,
     fit_own_pools,
-    get_judged,
     give_population,
     needs_of,
     offer_of,

@@ -39,8 +39,8 @@ def assign_folds(membership, fingerprint=None, groups=None):
     return folds, [sorted(one.tolist()) for one in sides]
 
 
-def judge(offset=None):
-    attack = NS(predict=lambda records: array([0, 1, 1]))
+def judge(offset=None, **able):
+    attack = NS(predict=lambda records: array([0, 1, 1]), **able)
     if offset is not None:
         attack.offset_ = offset
     before, _cross_fitting.score = (
@@ -174,13 +174,18 @@ ANSWERS = {
         (lambda: best_threshold([0, 0, 1, 1], [1, 3, 2, 8]), 5.5),
         (lambda: best_threshold([1, 1, 0, 0], [1, 2, 4, 5]), float(np.nextafter(5, 6))),
         (lambda: best_threshold([0, 1], [1, np.nextafter(1, 2)]), float(np.nextafter(1, 2))),
-        (lambda: _attack.get_judged(NS(), range(2)), [True, True]),
-        (lambda: _attack.get_judged(NS(can_judge=lambda records: [False]), range(1)), [False]),
     ],
     _cross_fitting: [
         (lambda: judge(), ([False, True, True], [True] * 3)),
         (lambda: judge(2.0)[0], [False, True, True]),
         (lambda: judge(2.5)[0], [False, False, True]),
+        *(
+            (
+                lambda at=at: judge(at, can_judge=lambda records: array([True, True, False])),
+                ([False, True, False], [True, True, False]),
+            )
+            for at in (None, 2.0)
+        ),
         (
             cross_fit,
             (

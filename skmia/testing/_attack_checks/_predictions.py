@@ -5,8 +5,8 @@ from scipy.stats import mannwhitneyu
 from sklearn.base import BaseEstimator
 from sklearn.frozen import FrozenEstimator
 
+from ..._core.metric_inputs import get_judged
 from ..._core.query import query_victim
-from ...base import get_judged
 from ._helpers import (
     BATCH,
     AnsweringClassifier,
