@@ -307,9 +307,8 @@ def compute_sides_of_each(shadows, inside, partners):
     """Compute moments and products over pairs, also if the models of some records have none.
 
     Take shadows of shape (n_queries, n_estimators, n), inside of shape (n_estimators, n), partners
-    of shape (n_estimators,); return .
-
-    sides: with NaN as the product of records whose models are not in pairs.
+    of shape (n_estimators,); return SideMoments with NaN as the product of records whose models are
+    not in pairs.
     """
     sides = compute_sides(shadows, inside, None, partners)
     if sides.product is not None or (partners < 0).any():

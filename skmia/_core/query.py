@@ -73,6 +73,11 @@ def unwrap(estimator):
     return estimator
 
 
+def trained_as(estimator):
+    """Return the estimator of the user inside a recipe that fits its frozen parts first."""
+    return getattr(estimator, "_trained_as", estimator)
+
+
 def copy_recipe(estimator, victim):
     """Return an unfitted copy of an estimator, or of what the victim was trained as."""
     if estimator is not None:

@@ -9,7 +9,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import has_fit_parameter
 
 from .numbers import show, to_array
-from .query import unwrap
+from .query import trained_as, unwrap
 from .writers import drop_writers_of_fit
 
 # Field of the records, and parameter of fit.
@@ -39,6 +39,7 @@ def name_parameter(estimator):
         return WEIGHTS
     if sklearn.get_config()["enable_metadata_routing"]:
         return None
+    estimator = trained_as(estimator)
     if isinstance(estimator, Pipeline) and estimator.steps:
         step, last = estimator.steps[-1]
         inner = None if isinstance(last, str) or last is None else name_parameter(unwrap(last))
@@ -97,7 +98,8 @@ def fit_weighted(model, X, y, weights, fit_params=None):
         raise TypeError(f"fit_params must give a dict of parameters of fit; got {show(given)}.")
     given = drop_writers_of_fit(model, dict(given))
     name = None if weights is None else name_parameter(model)
-    if name is not None and len({"X", "y", name} & given.keys()) not in (0, 3):
+    gives_rows = not given.keys().isdisjoint({"X", "y"})
+    if name is not None and gives_rows and not {"X", "y", name} <= given.keys():
         raise ValueError(
             f"fit_params gives other rows of records that have the field {WEIGHTS!r}; let it give "
             f"X, y and {name}."

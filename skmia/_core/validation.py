@@ -5,7 +5,7 @@ import pandas as pd
 from sklearn.utils.validation import check_is_fitted
 
 from .numbers import as_series, show, to_array
-from .query import check_victim
+from .query import check_victim, unwrap
 from .records import Records, get_features
 
 
@@ -55,6 +55,20 @@ def check_features(estimator, records):
             "as input, those of the records that fit was given."
         )
     return records
+
+
+def check_width(model, records):
+    """Check that records have as many features as a model that is read, which refuses no number.
+
+    Columns that are known by their names are left to those who take them by names.
+    """
+    model, (got, names) = unwrap(model), get_features(records)
+    known = getattr(model, "n_features_in_", None)
+    is_named = names is not None and hasattr(model, "feature_names_in_")
+    if None not in (known, got) and known != got and not is_named:
+        raise ValueError(
+            f"X has {got} features, but {type(model).__name__} was fitted with {known} features."
+        )
 
 
 def say_one_label(records, reader="This"):

@@ -320,6 +320,8 @@ class FolderCheckpoint:
 
         Several processes may share the work in one folder. Models that another process has begun
         come last: they are trained again in case that process was killed, so none has to wait.
+        Only models that are trained one by one are shared: ways that train models together take
+        all of them at once (``run_groups``).
         """
         own = set()
         for others_too in (False, True):

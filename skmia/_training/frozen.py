@@ -17,6 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._core.caches import clone_to_train
 from .._core.copies import CopiesParameters, copy_parameters, copy_unfitted
 from .._core.query import unwrap
+from .._core.sample_weights import WEIGHTS, fit_weighted, name_parameter
 from .._core.writers import drop_writers_of_fit
 from .recalled import recall_fit
 
@@ -33,20 +34,31 @@ _FIT_EACH_PART = (
 
 
 class FitPartsFirst(CopiesParameters, MetaEstimatorMixin, BaseEstimator):
-    """Meta-estimator that fits the prefit parts of an estimator first, on the same records."""
+    """Meta-estimator that fits the prefit parts of an estimator first, on the same records.
+
+    Each part is fitted on all records of ``fit``, with their sample weights if its fit takes them.
+    Further parameters of ``fit`` are for the estimator alone. Its random_state and those of its
+    parts are seeded as in every other estimator (``seed_estimator``).
+    """
 
     def __init__(self, estimator, parts):
         self.estimator = estimator
         self.parts = parts
 
-    def fit(self, X, y=None):
+    def fit(self, X, y=None, sample_weight=None, **fit_params):
         """Fit the parts, freeze them, and fit the estimator."""
         model = copy_unfitted(self.estimator)
+        if sample_weight is not None and name_parameter(model) is None:
+            fit_params[WEIGHTS] = sample_weight  # refused by the fit that takes none
         for name in self.parts:
-            part = model.get_params(deep=True)[name]
-            model.set_params(**{name: FrozenEstimator(part.fit(X, y))})
-        self.estimator_ = model.fit(X, y)
+            part = fit_weighted(model.get_params(deep=True)[name], X, y, sample_weight)
+            model.set_params(**{name: FrozenEstimator(part)})
+        self.estimator_ = fit_weighted(model, X, y, sample_weight, fit_params)
         return self
+
+    @property
+    def _trained_as(self):
+        return self.estimator
 
     def __getattr__(self, name):
         # Methods such as fit_predict would fit the estimator without fitting its parts first.

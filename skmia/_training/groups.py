@@ -121,6 +121,7 @@ def run_groups(job, models, where, count_together, train_group):
     The arithmetic runs on one thread, because the rounding of sums would depend on the number of
     threads. Further cores are used by further processes.
     """
+    # All are taken now, so that the groups are known: other processes do not share the work.
     models = [int(k) for k in models]
     if not models:
         return

@@ -15,7 +15,7 @@ from sklearn.utils import gen_batches
 from .._core.callers import level_of_user
 from .._core.containers import get_place, pack, take_rows, unpack
 from .._core.progress import make_bar
-from .._core.query import CHUNK, query_aligned
+from .._core.query import CHUNK, query_aligned, trained_as
 from .._core.randomness import isolated_randomness, preserved_randomness
 from .._core.sample_weights import WEIGHTS, name_parameter, requests_weights
 from .._core.targets import TargetForm, choose_form
@@ -49,7 +49,7 @@ def warn_of_weights(estimator, records, what="shadow models"):
     if WEIGHTS in records.fields and name_parameter(estimator) is not None:
         return [f"The {what} are trained with the weights of the field {WEIGHTS!r}."]
     if WEIGHTS in records.fields:
-        why = f"fit of {type(estimator).__name__} takes none"
+        why = f"fit of {type(trained_as(estimator)).__name__} takes none"
         if requests_weights(estimator) or sklearn.get_config()["enable_metadata_routing"]:
             why = "no part of the estimator requests them (set_fit_request)"
         found = f"the field {WEIGHTS!r} of the records is not used, because {why}"

@@ -18,6 +18,7 @@ from .._core.validation import (
     check_features,
     check_membership,
     check_records,
+    check_width,
     forget_features,
     refuse_nan,
     say_one_label,
@@ -71,7 +72,8 @@ class BaseAttack(TransactionMixin, CopiesParameters, ClassifierMixin, BaseEstima
 
     A subclass implements ``_fit(records, membership)``, ``_score_samples(records)`` and
     ``_natural_offset(records)``, and declares in ``_needs()`` what it needs to run. All public
-    methods are defined here.
+    methods are defined here, and with them the one rule about records that an attack cannot judge
+    (``_can_judge(records)``): they are never predicted as members, whatever their score.
 
     A clone keeps a fitted ``victim`` and a fitted pool ``shadows`` as they are, and copies the
     other parameters. ``set_params(shadows__n_estimators=...)`` never changes a fitted pool, nor
@@ -147,8 +149,8 @@ class BaseAttack(TransactionMixin, CopiesParameters, ClassifierMixin, BaseEstima
             Labeled records, members and non-members mixed.
         y : array-like of shape (n,), default=None
             1 for members, 0 for non-members. If given, ``offset_`` is the threshold of the highest
-            balanced accuracy on these records. If None, the attack sets its own threshold, which
-            requires no knowledge of the victim's members.
+            balanced accuracy of the predictions on these records. If None, the attack sets its own
+            threshold, which requires no knowledge of the victim's members.
 
         Returns
         -------
@@ -156,6 +158,8 @@ class BaseAttack(TransactionMixin, CopiesParameters, ClassifierMixin, BaseEstima
             Fitted estimator.
         """
         records = self._check_labels(X)
+        if "file" in self.needs().access:
+            check_width(self.victim, records)
         membership = None
         if y is not None:
             membership = check_membership(y, len(records))
@@ -210,9 +214,12 @@ class BaseAttack(TransactionMixin, CopiesParameters, ClassifierMixin, BaseEstima
         Returns
         -------
         decision : ndarray of shape (n,)
-            Records with values of 0 and above are predicted as members.
+            Records with values of 0 and above are predicted as members. A record that the attack
+            cannot judge has a value just below 0 where the distance is not negative.
         """
-        return self.score_samples(X) - self.offset_
+        scores = self.score_samples(X)
+        lacking = (scores >= self.offset_) & ~self._flag(X, scores)
+        return np.where(lacking, np.nextafter(0.0, -1.0), scores - self.offset_)
 
     def predict(self, X: Records) -> np.ndarray:
         """Predict the membership of each record.
@@ -225,10 +232,15 @@ class BaseAttack(TransactionMixin, CopiesParameters, ClassifierMixin, BaseEstima
         Returns
         -------
         membership : ndarray of shape (n,)
-            1 for members, 0 for non-members.
+            1 for members, 0 for non-members and for records that the attack cannot judge.
         """
-        is_member = self.score_samples(X) >= self.offset_
+        is_member = self._flag(X, self.score_samples(X))
         return self.classes_[is_member.astype(int)]
+
+    def _flag(self, records, scores):
+        """Return which records are predicted as members: judged, and not below the threshold."""
+        flagged = scores >= self.offset_
+        return flagged & self.can_judge(records) if flagged.any() else flagged
 
     def score(self, X: Records, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
         """Return the membership advantage of the predictions, TPR - FPR.
@@ -253,8 +265,8 @@ class BaseAttack(TransactionMixin, CopiesParameters, ClassifierMixin, BaseEstima
     def can_judge(self, X: Records) -> np.ndarray:
         """Return which records the attack can judge.
 
-        A record that it cannot judge has a score just below the neutral one and should be left out
-        of results.
+        A record that it cannot judge has a score just below the neutral one, is not predicted as a
+        member, and should be left out of results.
 
         Parameters
         ----------
@@ -287,7 +299,10 @@ class BaseAttack(TransactionMixin, CopiesParameters, ClassifierMixin, BaseEstima
 
     def _learned_offset(self, records, membership):
         """Return the threshold of the highest balanced accuracy on the records given to ``fit``."""
-        return best_threshold(membership, self.score_samples(records))
+        scores, judged = self.score_samples(records), self._can_judge(records)
+        if judged.any():  # those that are never predicted as members come last
+            scores = np.where(judged, scores, np.nextafter(scores[judged].min(), -np.inf))
+        return best_threshold(membership, scores)
 
     @abstractmethod
     def _natural_offset(self, records):

@@ -1,4 +1,9 @@
-"""Unfitted pools among the parameters of an attack or of its parts."""
+"""How a victim and a pool reach the parts of an attack, and what an attack needs of them.
+
+:func:`connect` sets both in the parts that have none; unfitted pools among the parameters of an
+attack, or of its parts, are found here. ``needs_of`` and ``offer_of`` say what is needed and what
+there is, and ``why_not`` compares them.
+"""
 
 from dataclasses import replace
 from functools import reduce

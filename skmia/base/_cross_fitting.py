@@ -18,7 +18,7 @@ class JudgedRecords(NamedTuple):
     """Scores and predictions of an attack for n records."""
 
     scores: np.ndarray  # higher means more likely a member
-    guesses: np.ndarray  # bool, at the thresholds of the attack
+    guesses: np.ndarray  # bool, at the thresholds of the attack; False if it cannot judge
     judged: np.ndarray  # bool, the records that the attack can judge
 
 
@@ -34,7 +34,8 @@ def judge_records(attack, records):
         guesses = scores >= attack.offset_
     else:
         guesses = np.asarray(attack.predict(records)) == 1
-    return JudgedRecords(scores, guesses, get_judged(attack, records))
+    judged = get_judged(attack, records)
+    return JudgedRecords(scores, guesses & judged, judged)
 
 
 def score(attack, records):

@@ -2,7 +2,6 @@
 
 import warnings
 from dataclasses import dataclass
-from itertools import pairwise
 from numbers import Integral, Real
 from time import perf_counter
 from typing import Any, NamedTuple
@@ -81,35 +80,66 @@ class MembershipGame(NamedTuple):
     keep_guesses: bool = False  # about each record
 
 
-def draw_rounds(n_records, units, sizes, seeds):
+# Orders of the units that are tried until there are records on each side.
+_N_DRAWS = 100
+
+
+def draw_rounds(n_records, units, sizes, seeds, fills=False):
     """Draw the disjoint sets of each round."""
     sides, spawned = np.zeros((len(seeds), n_records), np.int8), [seed.spawn(3) for seed in seeds]
     for row, (for_sides, _, _) in zip(sides, spawned, strict=True):
-        drawn = _draw_sides(n_records, units, sizes, np.random.default_rng(for_sides))
+        drawn = _draw_sides(n_records, units, sizes, np.random.default_rng(for_sides), fills)
         for number, side in enumerate(drawn, 1):
             row[side] = number
     _, of_victims, of_attacks = zip(*spawned, strict=True)
     return GameRounds(sides, list(of_victims), list(of_attacks))
 
 
-def _draw_sides(n_records, units, sizes, rng):
+def _draw_sides(n_records, units, sizes, rng, fills):
+    """Draw the sides of one round from units, which are not divided.
+
+    Units come in a random order. A side ends before the first one that does not fit, or, if fills
+    is True, goes on with the next ones that do: people may have many records, while a few equal
+    records leave a side hardly smaller. Where a large unit is on no side, the others may not
+    suffice for all sides; another order is drawn then.
+    """
     if units is None:
-        order = rng.permutation(n_records)
-        ends = np.arange(n_records + 1)
+        parts = np.split(rng.permutation(n_records), np.cumsum(sizes))
+        sides = [np.sort(part) for part in parts[: len(sizes)]]
     else:
-        order = np.argsort(rng.permutation(units.max() + 1)[units], kind="stable")
-        ends = np.append(np.flatnonzero(np.diff(units[order], prepend=-1)), n_records)
-    stops = [0]
-    for size in sizes:  # a side ends where a unit ends, at the last such place within its size
-        stops.append(ends[np.searchsorted(ends, stops[-1] + size, side="right") - 1])
-    sides = [np.sort(order[a:b]) for a, b in pairwise(stops)]
+        for _ in range(_N_DRAWS if fills else 1):
+            place = rng.permutation(units.max() + 1)[units]  # of the unit of each record
+            numbers = _fill_sides(np.bincount(place), sizes, fills)[place]
+            sides = [np.flatnonzero(numbers == k) for k in range(len(sizes))]
+            if all(map(len, sides)):
+                break
     for name, side in zip(_SIDES, sides, strict=True):
         if not len(side):
             raise ValueError(
                 f"{name}_size leaves no record on that side; there are {n_records} "
-                f"records{'' if units is None else f' in {units.max() + 1} indivisible groups'}."
+                f"records{'' if units is None else _describe_units(units)}."
             )
     return sides
+
+
+def _fill_sides(counts, sizes, fills):
+    """Return the side of each unit, of these numbers of records; -1 for those on none."""
+    numbers = np.full(len(counts), -1)
+    for k, size in enumerate(sizes):
+        room, places = size, np.flatnonzero(numbers < 0)
+        while len(places):
+            n_fit = np.searchsorted(np.cumsum(counts[places]), room, side="right")
+            numbers[places[:n_fit]] = k
+            room -= counts[places[:n_fit]].sum()
+            places = places[n_fit:]
+            places = places[counts[places] <= room] if fills else places[:0]
+    return numbers
+
+
+def _describe_units(units):
+    """Say how many units there are, and how large the largest one is."""
+    counts = np.bincount(units)
+    return f" in {len(counts)} indivisible groups, the largest of which has {counts.max()}"
 
 
 def ready_attack(attack, seeds):
@@ -262,8 +292,10 @@ def membership_game(
         attack that lacks a population of non-members gets these records.
     X : Records of n records, or array-like of shape (n, ...)
         The population. Equal records, and records with one value of a field ``group_by``, are
-        assigned to the same set, as in a :class:`~skmia.ShadowPool`. Records whose
-        ``sample_weight`` is 0 are in no set, if the estimator takes weights.
+        assigned to the same set, as in a :class:`~skmia.ShadowPool`. A person whose records do not
+        fit into what is left of a set is passed over for the next one, and is in another set or in
+        none. A set is smaller than asked if nobody fits. Records whose ``sample_weight`` is 0 are
+        in no set, if the estimator takes weights.
     y : array-like of shape (n,), default=None
         Task labels, if X holds features.
     groups : str, int or array-like of shape (n,), default=None
@@ -374,7 +406,11 @@ def membership_game(
     played = records if trained is None else records[trained]
     sizes = _read_sizes(train_size, test_size, reference_size, len(played))
     rounds = draw_rounds(
-        len(played), _number_game_units(played), sizes, spawn_seeds(random_state, n_rounds)
+        len(played),
+        _number_game_units(played),
+        sizes,
+        spawn_seeds(random_state, n_rounds),
+        fills="group_by" in records.fields,
     )
     rounds = rounds if trained is None else rounds.spread(trained)
     estimator, attack = _check_players(estimator, attack, effective_n_jobs(n_jobs) > 1)

@@ -1,8 +1,10 @@
 """Attacker who retrains the model with each of two candidates."""
 
+import re
 from collections.abc import Callable
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pickle import PicklingError
 from typing import Any
 
 import joblib
@@ -86,6 +88,8 @@ def retraining_oracle(
     ------
     NotFittedError
         If the victim is not fitted.
+    TypeError
+        If `parameters` is None and the victim cannot be pickled, as with a lambda in it.
 
     See Also
     --------
@@ -159,9 +163,25 @@ class _PrintKeeper:
 
     def take(self, model):
         if self.parameters is not None:
-            return joblib.hash(self.parameters(model))
-        with _set_aside(model):
+            learned = self.parameters(model)
+            with _explained("What parameters returns"):
+                return joblib.hash(learned)
+        with _explained(type(model).__name__), _set_aside(model):
             return _LearnedHasher().hash((type(model).__qualname__, _read_learned(model)))
+
+
+@contextmanager
+def _explained(what):
+    """Say of what cannot be hashed how it can be compared."""
+    try:
+        yield
+    except (PicklingError, TypeError) as error:
+        reason = re.sub(" at 0x[0-9a-f]+", "", str(error.args[0]))
+        raise TypeError(
+            f"{what} cannot be compared, because a part of it cannot be pickled ({reason}). Use a "
+            "function that is defined in a module in the place of a lambda, or set parameters, a "
+            "function of a fitted model that returns arrays."
+        ) from error
 
 
 class _LearnedHasher(NumpyHasher):

@@ -10,6 +10,7 @@ import pandas as pd
 from sklearn.base import is_regressor
 from sklearn.ensemble import BaggingClassifier, BaggingRegressor
 
+from .._core.budget import describe_lack, is_of_memory
 from .._core.escaping import SummaryMixin, visible
 from .._core.levels import LEAK, Level, set_level
 from .._core.pages import render_page
@@ -556,7 +557,12 @@ _MOST_PROPAGATED = 1000
 def search_candidates(model, records):
     """Return what the file attacks find of candidate records.
 
-    Imported on use: they need all that attacks share, and most files are inspected alone.
+    What ends an attack (a ValueError, or a lack of memory) is a note, and so are warnings: an
+    attack that would hold too much raises nothing, it reads fewer trees and warns of it
+    (``_describe_rest`` of ``attacks/_file_attack.py``).
+
+    Attacks are imported on use: they need all that attacks share, and most files are inspected
+    alone.
     """
     from ..attacks import (
         NodeEquationsAttack,
@@ -603,6 +609,11 @@ def _read_strength(attack, records, names, notes):
         attack.fit(records)
     except ValueError as error:
         notes.append(f"{name} was not run: {error}")
+        return None
+    except Exception as error:
+        if not is_of_memory(error):
+            raise
+        notes.append(f"{name} was not run: {describe_lack(error)}.")
         return None
     if attack.expected_auc_ is None:
         notes.append(f"{name}: how much it tells of these candidates is not known.")
@@ -786,7 +797,8 @@ def inspect_model(model: object, records: Records | None = None) -> ModelInspect
     NotFittedError
         If the model is not fitted.
     ValueError
-        If the records cannot be searched in it.
+        If the records cannot be searched in it, for example because they have another number of
+        features than the model.
 
     See Also
     --------

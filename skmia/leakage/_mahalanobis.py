@@ -363,7 +363,9 @@ class MahalanobisLeakage(TransactionMixin, RowCurvesMixin, CovarianceMixin, Base
         Standard deviation of normal noise in each row, so that the released mean of k rows has
         noise of ``noise_scale / sqrt(k)``.
     sampling_ratio : float, default=1.0
-        Share of the rows, drawn without replacement, that the mean is taken of; in (0, 1].
+        Share of the rows, drawn without replacement, that the mean is taken of; in (0, 1]. Laws are
+        those of ``sampling_ratio * n_samples`` rows, which :class:`SubsampledMean` rounds to whole
+        ones, at least one.
     subsampling : {"exact", "published"}, default="exact"
         Law of the test after sub-sampling. ``"published"`` is there to redraw the printed curves;
         see Notes.

@@ -418,7 +418,8 @@ class MeanLikelihoodRatioAttack(BaseMeanAttack):
     noise_scale : float or array-like of shape (n_features,), default=0.0
         Standard deviation of the mechanism's noise in each row.
     sampling_ratio : float, default=1.0
-        Share of the rows in the released mean, in (0, 1].
+        Share of the rows in the released mean, in (0, 1]. Laws are those of ``sampling_ratio *
+        n_samples`` rows, which :class:`SubsampledMean` rounds to whole ones, at least one.
     covariance : {"auto", "diagonal", "full"} or covariance estimator, default="auto"
         How the covariance of the rows is estimated, see :class:`MahalanobisLeakage`.
     target_fpr : float, default=None
@@ -548,7 +549,8 @@ class MeanScalarProductAttack(BaseMeanAttack):
     noise_scale : float or array-like of shape (n_features,), default=0.0
         Standard deviation of the mechanism's noise in each row.
     sampling_ratio : float, default=1.0
-        Share of the rows in the released mean, in (0, 1].
+        Share of the rows in the released mean, in (0, 1]. Laws are those of ``sampling_ratio *
+        n_samples`` rows, which :class:`SubsampledMean` rounds to whole ones, at least one.
     covariance : {"auto", "diagonal", "full"} or covariance estimator, default="diagonal"
         Covariance that decides which reference row leaks most, if no target is given; the score
         does not depend on it. See :class:`MahalanobisLeakage`.

@@ -211,7 +211,8 @@ class MeanGLiRAttack(BaseMeanAttack):
     noise_scale : float or array-like of shape (n_features,), default=0.0
         Standard deviation of the mechanism's noise in each row.
     sampling_ratio : float, default=1.0
-        Share of the rows in the released mean, in (0, 1].
+        Share of the rows in the released mean, in (0, 1]. Laws are those of ``sampling_ratio *
+        n_samples`` rows, which :class:`SubsampledMean` rounds to whole ones, at least one.
     covariance : {"auto", "diagonal", "full"} or covariance estimator, default="auto"
         How the covariance of the rows is estimated, see :class:`MahalanobisLeakage`.
     target_fpr : float, default=None

@@ -290,8 +290,8 @@ class Exposure(TransactionMixin, CopiesParameters, BaseEstimator):
     Parameters
     ----------
     log_perplexity : SequenceModel or callable
-        The model, or a function that takes sequences, an array of shape (n, length), and returns
-        the log-perplexity of each in bits.
+        The model itself, such as a :class:`NGramModel`, or a function that takes sequences, an
+        array of shape (n, length), and returns the log-perplexity of each in bits.
     candidates : CanaryFormat, or array-like of shape (n, length)
         All candidates from which the canary was drawn. Equal candidates count once. They may differ
         in length, or be what a tokenizer returned; padding does not count.

@@ -280,7 +280,8 @@ class NGramModel(TransactionMixin, BaseEstimator):
         Number of tokens, which are numbered from 0. If None, one more than the largest token seen.
     smoothing : float, default=1.0
         Weight of the shorter context, in counts. With 0 what was not seen after a known context is
-        impossible.
+        impossible: its log-probability is -inf, which searches leave out, ``TokenOutputs`` raises
+        to log 1e-12, and a log-perplexity holds as inf.
 
     Attributes
     ----------

@@ -141,9 +141,11 @@ def save_shadows(
     folder : str or Path
         New or empty folder.
     layout : {"carlini2022", "privacy_meter", "leakpro", "npz"}
-        As for :func:`load_shadows`. The first has the log odds as ``scores``, the second the
-        probabilities of the labels. The third has the outputs, which the pool must have stored; the
-        training sets are ``memberships.npy``. The fourth is one compressed file.
+        As for :func:`load_shadows`. The first has the log odds as ``scores``. The second has the
+        probabilities of the labels, by the smoothed log odds at temperature 1 of the first query
+        alone: further queries of ``augment`` are not written. The third has the outputs, which the
+        pool must have stored; the training sets are ``memberships.npy``. The fourth is one
+        compressed file.
     y : array-like of shape (n,), default=None
         Task labels in the order of the pool, for the first layout.
 

@@ -12,6 +12,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import check_is_fitted
 
+from .._core.callers import level_of_user
 from .._core.containers import is_frame, refuse_foreign_table
 from .._core.copies import CopiesParameters
 from .._core.features import code_cells
@@ -257,15 +258,15 @@ def check_sample_count(n_samples):
     return check_count(n_samples, "n_samples")
 
 
-def warn_short(report, why, stacklevel=3):
-    """Warn the caller of ``sample`` about classes with fewer records than requested."""
+def warn_short(report, why):
+    """Warn the user about classes with fewer records than requested."""
     short = report.index[report["n_made"] < report["n_wanted"]].tolist()
     if short:
         shown = ", ".join(map(repr, short[:10])) + (", ..." if len(short) > 10 else "")
         warnings.warn(
             f"{len(short)} of {len(report)} classes have fewer records than requested, {why}: "
             f"{shown}; see report_.",
-            stacklevel=stacklevel,
+            stacklevel=level_of_user(),
         )
 
 
@@ -289,7 +290,7 @@ class ModelBasedSynthesizer(Synthesizer):
     min_changes : int, default=1
         Minimum number of features that are redrawn per step.
     max_rejections : int, default=10
-        Number of consecutive rejected steps after which the number of changed features is halved.
+        The number of changed features is halved if more steps than this are rejected in a row.
     max_iter : int, default=1000
         Number of steps after which a search has failed.
     max_failures : int, default=10
@@ -637,7 +638,7 @@ class MarginalSynthesizer(Synthesizer):
         self.report_ = pd.DataFrame(columns, index=pd.Index(classes, name="class"))
         if self.victim is not None:
             self.report_["n_queries"] = n_made
-        warn_short(self.report_, "because none was drawn", stacklevel=5)
+        warn_short(self.report_, "because none was drawn")
 
 
 class NoisyRecords(Synthesizer):

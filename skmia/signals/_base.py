@@ -19,7 +19,7 @@ from .._core.query import query
 from .._core.records import Records
 from .._core.transactions import TransactionMixin
 from .._core.types import ArrayLike, DTypeLike
-from .._core.validation import check_records, require_victim
+from .._core.validation import check_records, refuse_nan, require_victim
 
 _BITS = 16
 
@@ -219,7 +219,9 @@ class Signal(ABC):
 
     A signal is a frozen value: equal signals return equal numbers, and a :class:`~skmia.ShadowPool`
     can store any of them. Base class of :class:`AnswerSignal`, which reads the victim's outputs for
-    a record, and of :class:`VictimSignal`, which needs the victim itself.
+    a record, and of :class:`VictimSignal`, which needs the victim itself. Both refuse what a
+    subclass computes unless it is one number per record; infinite numbers stay, and a pool makes
+    them finite (:meth:`fit_smoothing`).
 
     Attributes
     ----------
@@ -322,6 +324,22 @@ def _name_signals(kind):
     return f"Its answers suit the signal{'s' * (len(names) > 1)} {few}."
 
 
+def _check_shape(signal, values, n_records):
+    """Return what a signal gives as an array; refuse all but one number per record."""
+    found = np.asarray(values)
+    if found.shape != (n_records,) or found.dtype.kind not in "biuf":
+        raise ValueError(
+            f"Signal {signal.name!r} must give one number per record, an array of shape "
+            f"({n_records},); got one of shape {found.shape} and dtype {found.dtype}."
+        )
+    return found
+
+
+def _refuse_no_number(signal, values):
+    """Refuse NaN; infinite values stay."""
+    return refuse_nan(values, f"The victim's answers, by the signal {signal.name!r},")
+
+
 class AnswerSignal(Signal):
     """Base class of signals that are computed from the victim's outputs.
 
@@ -361,7 +379,8 @@ class AnswerSignal(Signal):
         ValueError
             If the victim does not answer what the signal needs.
         """
-        return self._evaluate(outputs, self._check(outputs, y))
+        values = self._evaluate(outputs, self._check(outputs, y))
+        return _refuse_no_number(self, _check_shape(self, values, len(outputs)))
 
     def raw(self, outputs: Outputs, y: ArrayLike, resolution: float = 0.0) -> np.ndarray:
         """Compute the signal from given outputs, for moments over models.
@@ -389,7 +408,8 @@ class AnswerSignal(Signal):
         ValueError
             If the model does not answer what the signal needs.
         """
-        return self._evaluate_raw(outputs, self._check(outputs, y), resolution)
+        values = self._evaluate_raw(outputs, self._check(outputs, y), resolution)
+        return _check_shape(self, values, len(outputs))
 
     def raw_parts(self, outputs: Outputs, y: ArrayLike, resolution: float = 0.0) -> np.ndarray:
         """Compute the numbers from which a pool makes the signal, for moments over models.
@@ -513,7 +533,9 @@ class VictimSignal(Signal):
 
     def of(self, victim: BaseEstimator | None, records: Records) -> np.ndarray:
         require_victim(victim, f"Signal {self.name!r}")
-        return self._inspect(victim, check_records(records))
+        records = check_records(records)
+        values = _check_shape(self, self._inspect(victim, records), len(records))
+        return _refuse_no_number(self, values)
 
     @abstractmethod
     def _inspect(self, victim, records):

@@ -112,7 +112,11 @@ def auto_of(kind):
 
 
 def threshold_signal_of(kind):
-    """Return the signal that is compared with a threshold by default, by the kind of outputs."""
+    """Return the signal that is compared with a threshold by default, by the kind of outputs.
+
+    It is ``"auto"`` of ThresholdAttack: the loss of probabilities, logits, log odds and numbers,
+    and of other kinds the signal that a pool keeps.
+    """
     return Loss() if kind in Loss.reads else auto_of(kind)
 
 

@@ -11,6 +11,7 @@ from sklearn.svm import LinearSVC
 
 from skmia import Records, ShadowPool
 from skmia.attacks import RMIA, attack_people, shadow_nonmember_scores
+from skmia.base._cross_fitting import judge_records
 from skmia.metrics import conformal_pvalues
 from skmia.shadow._stored import _estimate_margin_scale
 
@@ -264,6 +265,39 @@ def test_offline_score_needs_out_models(draw_world, make_world):
     attack = attack_on(lacking, online=False)
     np.testing.assert_array_equal(attack.can_judge(lacking.records), np.arange(50) >= 2)
     np.testing.assert_allclose(attack.score_samples(lacking.records)[:2], 0, atol=1e-300)
+
+
+@pytest.mark.parametrize("online", [True, False])
+@pytest.mark.parametrize("known", [False, True])
+def test_records_that_cannot_be_judged_are_never_predicted_as_members(
+    draw_world, make_world, online, known
+):
+    world = draw_world(n_models=8)
+    inside = world.inside.copy()
+    inside[:, :20] = not online
+    records = make_world(world.target, world.shadows, inside).records
+    attack = attack_on(make_world(world.target, world.shadows, inside), online=online)
+    # The first members have no models: a threshold below their scores does not find them.
+    if known:
+        membership = np.arange(50) % 3 < 2
+        attack.fit(records, membership.astype(int))
+        judged_scores = attack.score_samples(records)[20:]
+        fpr, tpr = (
+            (judged_scores[:, None] >= judged_scores)[membership[20:] == side].sum(axis=0)
+            / np.sum(membership == side)
+            for side in (False, True)
+        )
+        assert attack.score(records, membership) == pytest.approx(max(0, np.max(tpr - fpr)))
+    attack.offset_ = -0.64
+    scores, judged = attack.score_samples(records), np.arange(50) >= 20
+    assert (scores[~judged] > attack.offset_).all()
+    assert (scores[judged] > attack.offset_).any()
+    np.testing.assert_array_equal(attack.predict(records), judged & (scores >= -0.64))
+    np.testing.assert_array_equal(attack.decision_function(records) >= 0, attack.predict(records))
+    np.testing.assert_array_equal(attack.decision_function(records)[judged], scores[judged] + 0.64)
+    np.testing.assert_array_equal(
+        judge_records(attack, records).guesses, attack.predict(records) == 1
+    )
 
 
 def test_pool_without_the_temperature_is_refused(draw_world):

@@ -39,8 +39,8 @@ def assign_folds(membership, fingerprint=None, groups=None):
     return folds, [sorted(one.tolist()) for one in sides]
 
 
-def judge(offset=None):
-    attack = NS(predict=lambda records: array([0, 1, 1]))
+def judge(offset=None, **able):
+    attack = NS(predict=lambda records: array([0, 1, 1]), **able)
     if offset is not None:
         attack.offset_ = offset
     before, _cross_fitting.score = (
@@ -179,6 +179,13 @@ ANSWERS = {
         (lambda: judge(), ([False, True, True], [True] * 3)),
         (lambda: judge(2.0)[0], [False, True, True]),
         (lambda: judge(2.5)[0], [False, False, True]),
+        *(
+            (
+                lambda at=at: judge(at, can_judge=lambda records: array([True, True, False])),
+                ([False, True, False], [True, True, False]),
+            )
+            for at in (None, 2.0)
+        ),
         (
             cross_fit,
             (

@@ -649,6 +649,8 @@ ANSWERS = {
         ),
     ],
     metric_inputs: [
+        (lambda: metric_inputs.get_judged(NS(), range(2)), [True, True]),
+        (lambda: metric_inputs.get_judged(NS(can_judge=lambda records: [False]), [1]), [False]),
         (lambda: metric_inputs.check_option("a", "x", ("a", "b")), "a"),
     ],
     callers: [

@@ -800,6 +800,7 @@ ANSWERS = {
             lambda: fit([5.0], {"y": [4], "X": [3], "sample_weight": [6.0]}),
             ([3], [4], [6.0], 1, False),
         ),
+        (lambda: fit([5.0], {"sample_weight": [6.0]}), ([1], [2], [6.0], 1, False)),
         (lambda: fit(None, {"X": [3]}), ([3], [2], None, 1, False)),
         (lambda: fit([5.0], model=PlainRecorder()), ([1], [2], None, 1, False)),
         (lambda: fit([5.0], {"X": [3]}, PlainRecorder()), ([3], [2], None, 1, False)),
@@ -809,6 +810,10 @@ ANSWERS = {
             lambda: tell_refusal(lambda: fit([5.0], {"X": [3], "y": [4]})),
             "fit_params gives other rows of records that have the field 'sample_weight'; let it "
             "give X, y and sample_weight.",
+        ),
+        (
+            lambda: tell_refusal(lambda: fit([5.0], {"y": [4], "sample_weight": [6.0]}))[:33],
+            "fit_params gives other rows of re",
         ),
         (
             lambda: tell_refusal(lambda: fit(fit_params=lambda X, y: ["epochs"])),

@@ -489,6 +489,15 @@ def test_what_cannot_be_played_is_refused(changes, error, message):
         membership_game(**arguments)
 
 
+@pytest.mark.parametrize("n_records", [45, 75])
+def test_a_person_of_many_records_makes_no_side_smaller(n_records):
+    records = make_population(group_by=np.maximum(np.arange(300), n_records))
+    settings = {"n_rounds": 12, "return_estimator": True, "random_state": 0}
+    game = membership_game(Rememberer(), Recorder(), records, **settings)
+    for i in range(12):
+        assert [len(side) for side in sides_of(game, i)[1:]] == [120, 120, 60]
+
+
 def test_few_people_with_many_records_cannot_fill_three_sides():
     records = make_population(group_by=np.arange(300) // 150)
     with pytest.raises(ValueError, match="leaves no record .* in 2 indivisible groups"):

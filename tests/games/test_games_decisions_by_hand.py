@@ -13,10 +13,10 @@ from skmia.games import _mechanism, _membership, _unlearning_game, _unlearning_r
 from skmia.games._unlearning_result import BOTH, FORGOTTEN, NEVER, RETAINED
 
 
-def draw_sides(n, units, sizes):
+def draw_sides(n, units, sizes, fills=False, seed=0):
     units = None if units is None else array(units)
     try:
-        found = _membership._draw_sides(n, units, sizes, np.random.default_rng(0))
+        found = _membership._draw_sides(n, units, sizes, np.random.default_rng(seed), fills)
     except ValueError as error:
         return str(error)
     apart = len({*np.concatenate(found).tolist()}) == sum(map(len, found))
@@ -27,6 +27,10 @@ def draw_sides(n, units, sizes):
         for other in found[:k]
     )
     return [len(side) for side in found], apart, ordered, whole
+
+
+def fill_sides(sizes, fills):
+    return _membership._fill_sides(array([1, 6, 2, 1, 2]), sizes, fills)
 
 
 def score_game(estimator, predictions, y):
@@ -152,8 +156,26 @@ ANSWERS = {
         (
             lambda: draw_sides(9, [0, 0, 0, 1, 1, 1, 2, 2, 2], [2, 3, 3]),
             "train_size leaves no record on that side; there are 9 records in 3 indivisible "
-            "groups.",
+            "groups, the largest of which has 3.",
         ),
+        (
+            # A person of 5 of 11 records fits into the first side alone, which all others fill.
+            lambda: [
+                draw_sides(11, [0] * 5 + [*range(1, 7)], [6, 3, 2], True, seed) for seed in range(9)
+            ],
+            [([6, 3, 2], True, True, True)] * 9,
+        ),
+        (
+            lambda: draw_sides(11, [0] * 7 + [*range(1, 5)], [6, 3, 2], True),
+            "test_size leaves no record on that side; there are 11 records in 5 indivisible "
+            "groups, the largest of which has 7.",
+        ),
+        (
+            lambda: fill_sides([4, 6], False),
+            [0, 1, -1, -1, -1],
+        ),
+        (lambda: fill_sides([4, 6], True), [0, 1, 0, 0, -1]),
+        (lambda: fill_sides([3, 5], True), [0, -1, 0, 1, 1]),
         (
             lambda: draw_sides(9, None, [3, 0, 3]),
             "test_size leaves no record on that side; there are 9 records.",

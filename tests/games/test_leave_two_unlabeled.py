@@ -497,6 +497,18 @@ def test_the_order_of_the_records_is_kept(people):
     assert retraining_oracle(train(Summed(), people), *people, n_rounds=6).accuracy == 1.0
 
 
+def test_a_victim_that_cannot_be_pickled_is_compared_by_its_parameters(people):
+    double = FunctionTransformer(lambda X: 2 * X)
+    victim = train(make_pipeline(double, Ridge(solver="cholesky")), people)
+    settings = {"n_rounds": 4, "random_state": 0}
+    with pytest.raises(TypeError, match="^Pipeline cannot be compared, .*<lambda>>"):
+        retraining_oracle(victim, *people, **settings)
+    with pytest.raises(TypeError, match="^What parameters returns cannot be compared"):
+        retraining_oracle(victim, *people, parameters=lambda model: model, **settings)
+    found = retraining_oracle(victim, *people, parameters=lambda model: model[-1].coef_, **settings)
+    assert found.accuracy == 1.0
+
+
 def list_thresholds(forest):
     return [tree.tree_.threshold for tree in forest.estimators_]
 

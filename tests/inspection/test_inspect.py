@@ -60,7 +60,12 @@ from sklearn.svm import SVC, LinearSVC
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from skmia import Records
-from skmia.attacks import StationarityAttack
+from skmia.attacks import (
+    ReleasedModelAttack,
+    SplitThresholdAttack,
+    StationarityAttack,
+    StoredValuesAttack,
+)
 from skmia.defenses import strip_state
 from skmia.inspection import inspect_model
 from skmia.victims import CallableVictim
@@ -319,6 +324,41 @@ def test_warnings_of_the_attacks_are_notes():
     model = fit(HistGradientBoostingClassifier(min_samples_leaf=2))
     notes = inspect_model(model, RECORDS[N // 2 :]).candidates.notes
     assert any("contradict each other" in note for note in notes)
+
+
+def test_an_attack_without_memory_is_a_note(monkeypatch):
+    def hold_too_much(attack, records, membership):
+        raise MemoryError("Unable to allocate 9.00 GiB for an array with shape (3,)")
+
+    monkeypatch.setattr(SplitThresholdAttack, "_fit", hold_too_much)
+    found = inspect_model(fit(DecisionTreeClassifier()), RECORDS).candidates
+    said = "memory did not suffice: 9.7 GB could not be had at once."
+    assert f"SplitThresholdAttack was not run: {said}" in found.notes
+    assert found.thresholds is None and found.equations is not None
+    monkeypatch.setattr(SplitThresholdAttack, "_fit", lambda *given: [].pop())
+    with pytest.raises(IndexError):
+        inspect_model(fit(DecisionTreeClassifier()), RECORDS)
+
+
+@pytest.mark.parametrize("columns", [[0, 1, 2], [0, 1, 2, 3, 0]])
+@pytest.mark.parametrize(
+    "model",
+    [
+        KNeighborsClassifier(),
+        DecisionTreeClassifier(),
+        LogisticRegression(),
+        make_pipeline(StandardScaler(), SVC()),
+    ],
+)
+def test_candidates_with_another_number_of_features_are_refused(model, columns):
+    victim = FrozenEstimator(fit(model))
+    records, kind = Records(X[:, columns], LABELS), type(model).__name__
+    said = f"X has {len(columns)} features, but {kind} was fitted with 4 features"
+    with pytest.raises(ValueError, match=said):
+        inspect_model(victim, records)
+    for attack in (StoredValuesAttack(victim), ReleasedModelAttack(victim)):
+        with pytest.raises(ValueError, match=said):
+            attack.fit(records)
 
 
 def test_transformers_take_records_without_labels_and_regressors_do_not():

@@ -141,8 +141,11 @@ def test_a_class_out_of_reach_is_reported_at_little_cost():
     synthesizer = ModelBasedSynthesizer(
         FrozenEstimator(Linear(offset=-80.0)), max_iter=30, max_failures=4, random_state=0
     ).fit(BITS)
-    with pytest.warns(UserWarning, match=r"1 of 3 classes have fewer records .*: 'c'; see report_"):
+    with pytest.warns(
+        UserWarning, match=r"1 of 3 classes have fewer records .*: 'c'; see report_"
+    ) as said:
         made = synthesizer.sample(300)
+    assert said[0].filename == __file__
     assert set(made.y) == {"a", "b"} and len(made) == 200
     row = synthesizer.report_.loc["c"]
     assert (row.n_wanted, row.n_made, row.n_failed, row.n_queries) == (100, 0, 4, 120)
@@ -255,8 +258,9 @@ def test_marginals_keep_frequencies_and_lose_what_goes_together():
 def test_a_class_that_marginals_do_not_reach_is_reported():
     victim = Linear(offset=-80.0)
     synthesizer = MarginalSynthesizer(FrozenEstimator(victim), random_state=0).fit(BITS)
-    with pytest.warns(UserWarning, match="1 of 3 classes .*'c'"):
+    with pytest.warns(UserWarning, match="1 of 3 classes .*'c'") as said:
         made = synthesizer.sample(100)
+    assert said[0].filename == __file__
     assert synthesizer.n_queries_ == 100 == sum(victim.sizes)
     assert synthesizer.report_.loc["c", "n_made"] == 0
     assert synthesizer.report_["n_made"].sum() == len(made) == 100

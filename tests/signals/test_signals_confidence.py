@@ -1,3 +1,6 @@
+from collections.abc import Callable
+from dataclasses import dataclass
+
 import numpy as np
 import pytest
 from asking import answers_of
@@ -5,12 +8,14 @@ from scipy.special import expit, log_softmax, softmax
 from scipy.stats import entropy
 from sklearn.datasets import make_classification
 from sklearn.ensemble import RandomForestClassifier
+from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
 from sklearn.svm import SVC
 
-from skmia import Outputs
-from skmia.signals import ODIN, Doctor, get_signal_names
+from skmia import Outputs, Records, ShadowPool
+from skmia.attacks import ThresholdAttack
+from skmia.signals import ODIN, AnswerSignal, Doctor, VictimSignal, get_signal_names
 from skmia.signals._registry import get_signal
 
 LABEL_FREE = ["doctor", "entropy", "max_softmax", "odin"]
@@ -220,3 +225,64 @@ def test_unknown_signal_is_named_with_the_known_ones(name):
 def test_signal_needs_a_known_label():
     with pytest.raises(ValueError, match=r"position 0: 'd' is none of \['a', 'b'\]"):
         get_signal("loss")(Outputs([[0.5, 0.5]], ["a", "b"]), ["d"])
+
+
+@dataclass(frozen=True)
+class Mine(AnswerSignal):
+    """A signal that was written by a user."""
+
+    give: Callable
+
+    name = "mine"
+    reads = ("proba",)
+
+    def _evaluate(self, outputs, y):
+        return self.give(outputs.values[:, 0])
+
+
+@dataclass(frozen=True)
+class MineOfTheVictim(VictimSignal):
+    """The same, for a signal that needs the victim."""
+
+    give: Callable
+
+    name = "mine"
+
+    def _inspect(self, victim, records):
+        return self.give(victim.predict_proba(records.X)[:, 0])
+
+
+@pytest.mark.parametrize("kind", [Mine, MineOfTheVictim])
+@pytest.mark.parametrize(
+    ("give", "sentence"),
+    [
+        (lambda values: values[:5], r"mine' must give one number per .*\(20,\); got .* \(5,\)"),
+        (lambda values: values.mean(), r"mine' must give one number .*; got one of shape \(\)"),
+        (lambda values: values[:1], r"mine' must give one number .*; got one of shape \(1,\)"),
+        (lambda values: values[:, None], r"mine' must give .*; got one of shape \(20, 1\)"),
+        (lambda values: values.astype(str), r"mine' must give .*; got .* dtype <U"),
+        (
+            lambda values: np.where(np.arange(20) % 5 == 3, np.nan, values),
+            "answers, by the signal 'mine', give no score for 4 of 20 records, first at position 3",
+        ),
+    ],
+)
+def test_signal_of_a_user_gives_one_number_per_record(kind, give, sentence):
+    records = Records(np.arange(20.0)[:, None], np.arange(20) % 2)
+    victim = FrozenEstimator(LogisticRegression().fit(records.X, records.y))
+    signal = kind(give)
+    with pytest.raises(ValueError, match=sentence):
+        ThresholdAttack(victim, signal=signal).fit(records).score_samples(records)
+    if "give no score" not in sentence:
+        with pytest.raises(ValueError, match=sentence):
+            ShadowPool(LogisticRegression(), 2, signals=["auto", signal], random_state=0).fit(
+                records
+            )
+
+
+@pytest.mark.parametrize("kind", [Mine, MineOfTheVictim])
+def test_signal_of_a_user_may_give_a_list_and_infinity(kind):
+    records = Records(np.arange(4.0)[:, None], np.arange(4) % 2)
+    victim = FrozenEstimator(LogisticRegression().fit(records.X, records.y))
+    found = kind(lambda values: [1, np.inf, 2, -np.inf]).of(victim, records)
+    np.testing.assert_array_equal(found, [1, np.inf, 2, -np.inf])

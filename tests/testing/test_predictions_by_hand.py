@@ -126,8 +126,8 @@ ROWS = [
     ),
     (
         lambda: ask("decision_function", decision_function=read),
-        "decision_function must be score_samples - offset_; 6 of 6 values differ, first at "
-        "position 0: 0.0 instead of -4.0.",
+        "decision_function must be score_samples - offset_; 4 of 6 values differ, first at "
+        "position 2: 2.0 instead of -2.0.",
     ),
     (
         lambda: ask("predict", predict=lambda records: (read(records) >= OFFSET)[1:])[:50],
@@ -139,7 +139,17 @@ ROWS = [
     ),
     (
         lambda: ask("predict", predict=lambda records: 1 * (read(records) > OFFSET)),
-        "predict must be 1 where score_samples >= offset_, else 0; it differs for 1 of 6 records.",
+        "predict must be 1 where score_samples >= offset_ and the attack can judge, else 0; it "
+        "differs for 1 of 6 records.",
+    ),
+    (
+        lambda: ask("predict", can_judge=lambda records: read(records) < OFFSET),
+        "predict must be 1 where score_samples >= offset_ and the attack can judge, else 0; it "
+        "differs for 2 of 6 records.",
+    ),
+    (
+        lambda: ask("decision_function", can_judge=lambda records: read(records) < OFFSET),
+        "decision_function must be below 0 for records that the attack cannot judge.",
     ),
     (
         lambda: ask("score_is_advantage", score=lambda *given, **more: score_guesses(*given))[:40],

@@ -19,7 +19,7 @@ from sklearn.tree import DecisionTreeClassifier
 from skmia import Records, ShadowPool, audit
 from skmia._training.frozen import thaw
 from skmia.attacks import LiRA, ThresholdAttack
-from skmia.exceptions import CheckpointError
+from skmia.exceptions import CheckpointError, TrainingError
 from skmia.games import membership_game
 
 RNG = np.random.default_rng(0)
@@ -146,6 +146,69 @@ def test_parts_have_seeds_of_their_own():
     pool = fit_pool(CalibratedClassifierCV(forest))
     seeds = {model.estimator.estimator.random_state for model in pool.estimators_}
     assert len(seeds) == 4
+
+
+class VotesOfOne(ClassifierMixin, BaseEstimator):
+    """An estimator around another one that takes no weights."""
+
+    def __init__(self, estimator):
+        self.estimator = estimator
+
+    def fit(self, X, y):
+        self.estimator_ = clone(self.estimator).fit(X, y)
+        self.classes_ = self.estimator_.classes_
+        return self
+
+    def predict(self, X):
+        return self.estimator_.predict(X)
+
+
+def train_with(weights, rows):
+    """Train a tree and its calibration on some records, with their weights."""
+    given = {"sample_weight": weights[rows]}
+    tree = DecisionTreeClassifier(max_depth=2, random_state=0).fit(X[rows], Y[rows], **given)
+    return CalibratedClassifierCV(FrozenEstimator(tree)).fit(X[rows], Y[rows], **given)
+
+
+def give_weights(X, y):
+    return {"sample_weight": weigh(X)}
+
+
+def weigh(X):
+    return np.exp(X[:, 1])
+
+
+@pytest.mark.filterwarnings("ignore:.*FrozenEstimator does not appear to accept sample_weight")
+@pytest.mark.parametrize("fit_params", [None, give_weights])
+@pytest.mark.parametrize("outer", [lambda model: model, make_pipeline])
+def test_parts_and_the_estimator_around_them_are_trained_with_weights(fit_params, outer):
+    frozen = FrozenEstimator(DecisionTreeClassifier(max_depth=2, random_state=0).fit(X, Y))
+    estimator = outer(CalibratedClassifierCV(frozen))
+    if fit_params is None:
+        records = RECORDS.with_fields(sample_weight=weigh(X))
+    elif outer is make_pipeline:
+        records, fit_params = (
+            RECORDS,
+            lambda X, y: {"calibratedclassifiercv__sample_weight": weigh(X)},
+        )
+    else:
+        records = RECORDS
+    pool = ShadowPool(estimator, 4, fit_params=fit_params, store="models", random_state=0)
+    pool.fit(records)
+    plain = fit_pool(estimator)
+    for model, other, rows in zip(
+        pool.estimators_, plain.estimators_, pool.membership_, strict=True
+    ):
+        expected = train_with(weigh(X), rows).predict_proba(X)
+        np.testing.assert_allclose(model.predict_proba(X), expected)
+        assert not np.allclose(other.predict_proba(X), expected, atol=1e-3)
+
+
+def test_messages_name_the_estimator_around_frozen_parts():
+    with pytest.warns(UserWarning, match="because fit of VotesOfOne takes none"):
+        ShadowPool(VotesOfOne(FROZEN), 2).fit(RECORDS.with_fields(sample_weight=weigh(X)))
+    with pytest.raises(TrainingError, match=r"\(VotesOfOne\) .* VotesOfOne.fit\(\) got an un"):
+        fit_pool(VotesOfOne(FROZEN), fit_params=give_weights)
 
 
 def test_the_estimator_stays_as_it_was():

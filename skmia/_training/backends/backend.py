@@ -8,6 +8,7 @@ import numpy as np
 from ..._core.containers import find_rows, take_rows
 from ..._core.copies import copy_unfitted
 from ..._core.error_hints import get_advice
+from ..._core.query import trained_as
 from ..._core.randomness import seed_estimator
 from ..._core.sample_weights import fit_weighted
 from ..._core.targets import BROADCAST, is_broadcast
@@ -86,10 +87,11 @@ def fit_model(job, i, model):
         rows = take_rows(job.data.tables[0], members)
         fit_weighted(model, rows, y, weights, job.data.fit_params)
     except Exception as error:
-        reason = get_advice(error, job.estimator, job.data.tables[0])
+        estimator = trained_as(job.estimator)
+        reason = get_advice(error, estimator, job.data.tables[0])
         reason = " ".join((reason or f"{type(error).__name__}: {error}").split())
         raise TrainingError(
-            f"A shadow model ({type(job.estimator).__name__}) could not be trained on its {len(y)} "
+            f"A shadow model ({type(estimator).__name__}) could not be trained on its {len(y)} "
             f"of {n_records} records with {len(np.unique(y))} different labels: {reason}"
         ) from error
 

@@ -5,6 +5,7 @@ from scipy.stats import mannwhitneyu
 from sklearn.base import BaseEstimator
 from sklearn.frozen import FrozenEstimator
 
+from ..._core.metric_inputs import get_judged
 from ..._core.query import query_victim
 from ._helpers import (
     BATCH,
@@ -82,22 +83,28 @@ def check_attack_certain_victim(attack, records, membership):
 @asks_fitted_each_way
 def check_attack_decision_function(attack, records, membership):
     """The decision function is the score above the threshold."""
-    above = attack.score_samples(records) - attack.offset_
+    above, judged = attack.score_samples(records) - attack.offset_, get_judged(attack, records)
+    found = attack.decision_function(records)
     claim = "decision_function must be score_samples - offset_"
-    expect_close(attack.decision_function(records), above, claim)
+    expect_close(np.where(judged, found, above), above, claim)
+    expect(
+        np.all(found[~judged] < 0),
+        "decision_function must be below 0 for records that the attack cannot judge.",
+    )
 
 
 @asks_fitted_each_way
 def check_attack_predict(attack, records, membership):
-    """A record is a member where its score reaches the threshold."""
+    """A record is a member where it can be judged and its score reaches the threshold."""
     guesses = attack.predict(records)
     holds = guesses.shape == (len(records),) and np.isin(guesses, attack.classes_).all()
     expect(holds, f"predict must return one of {attack.classes_} per record; got {guesses}.")
     expected = attack.score_samples(records) >= attack.offset_
+    expected &= get_judged(attack, records)
     expect(
         np.array_equal(guesses == 1, expected),
-        "predict must be 1 where score_samples >= offset_, else 0; it differs for "
-        f"{np.sum((guesses == 1) != expected)} of {len(records)} records.",
+        "predict must be 1 where score_samples >= offset_ and the attack can judge, else 0; it "
+        f"differs for {np.sum((guesses == 1) != expected)} of {len(records)} records.",
     )
 
 
@@ -124,8 +131,10 @@ def check_attack_score_is_advantage(attack, records, membership):
 def check_attack_offset_is_best(attack, records, membership):
     """With membership, no other threshold has a higher advantage on the same records."""
     scores, ones = attack.score_samples(records), np.ones(len(records))
+    judged = get_judged(attack, records)
     best = max(
-        _compute_advantage(membership, scores >= threshold, ones) for threshold in [*scores, np.inf]
+        _compute_advantage(membership, judged & (scores >= threshold), ones)
+        for threshold in [*scores, np.inf]
     )
     claim = "With membership, offset_ must be the threshold of the highest balanced accuracy"
     expect_close(attack.score(records, membership), best, claim)

@@ -21,7 +21,9 @@ def open_white_box(victim: BaseEstimator, *, chunk_size: int | None = None) -> W
         or a ``LogisticRegression``, ``LinearRegression``, ``Ridge``, ``MLPClassifier`` or
         ``MLPRegressor`` of scikit-learn; alone or as the last step of a Pipeline. Or a
         :class:`FunctionClassifier` of a torch module that returns logits. The loss of a
-        skorch net is that of its own criterion, or of its ``get_loss``, for the record alone.
+        skorch net is that of its own criterion, or of its ``get_loss``, for the record alone. The
+        class weights of a criterion that averages by them, such as ``CrossEntropyLoss(weight)``,
+        cancel for one record; with ``reduction="sum"`` they count.
     chunk_size : int, default=None
         Number of rows that are processed at once. If None, as many as take about 100 MiB (1 GiB on
         a GPU).
