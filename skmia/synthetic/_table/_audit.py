@@ -362,7 +362,8 @@ class TableReport:
     unchanged : dict of str to int or None
         Training rows that are in the synthetic table as they are (``train`` of ``n_train``), those
         of them that no other real row equals (``alone``), and held-out rows (``test`` of
-        ``n_test``, None without a holdout).
+        ``n_test``, None without a holdout). Held-out rows of persons who are also in the training
+        table are not counted.
     copies : DataFrame or None
         Result of the :class:`CopyTest`, and the smallest share of copies that would have been found
         after the correction, ``smallest_share_corrected``.
@@ -383,8 +384,8 @@ class TableReport:
     data : dict
         ``n_real``, ``n_synthetic``, ``n_holdout``, ``n_columns``; ``identifiers``, the names of the
         columns of identifiers, which are left out; ``unit``, what each compared row is, "row" or
-        "person"; for rows of persons ``n_persons_real`` and ``n_persons_holdout``, and
-        ``n_persons_shared``, who are in both and left out.
+        "person"; for rows of persons ``n_persons_real`` and ``n_persons_holdout``, who are in this
+        table alone, and ``n_persons_shared``, who are in both and left out.
     settings, seeds : dict
         Parameters, and the integer that all draws begin with.
     seconds, versions : dict
@@ -714,11 +715,11 @@ def audit_units_of_table(
     if people.groups is None and group_by is None and held_out is not None:
         tables, people = _look_for_persons(tables, wanted, seed)
     hidden = _leave_out(tables, columns, secrets)
-    compared = [
-        table.drop(columns=hidden) for table in map(tables.get, _NAMES) if table is not None
-    ]
-    unchanged = count_unchanged(*compared)
     kept, people = leave_out_shared(tables, people)
+    # All training rows, beside held-out rows of persons who are not in the training table.
+    seen = tables | {"holdout": kept.get("holdout")}
+    compared = [seen[name].drop(columns=hidden) for name in _NAMES if seen[name] is not None]
+    unchanged = count_unchanged(*compared)
     privacy, resemblance = _measure_privacy(
         kept, settings, wanted["secrets"], clock, columns, people, units
     )

@@ -246,12 +246,14 @@ def _tell_table_number(name, row, many):
 
 def _tell_no_table_leak(grounds):
     level = f"{100 * (1 - grounds.level):g}%"
+    n_shared = grounds.n_rows.get("shared", 0)
+    told = f" {n_shared:,} persons have rows in both real tables and were not compared."
     return (
         f"None of {len(grounds.results)} numbers is significant at the {level} level after "
         "correction for all of them. Exact copies of "
         f"{format_share(grounds.smallest_share)} of the training {grounds.units.many} would have "
         f"been found with a probability of {100 * POWER:g}%. {UNSEEN} Another attack may also "
-        "succeed."
+        f"succeed.{told if n_shared else ''}"
     )
 
 
