@@ -14,6 +14,7 @@ from sklearn.tree import BaseDecisionTree
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from .._core.callers import level_of_user
 from .._core.query import unwrap
 from .._core.randomness import check_random_state
 from .._core.sklearn import Interval, load_tree_types, validate_parameter_constraints
@@ -296,7 +297,7 @@ def strip_state(model: BaseEstimator, *, decimals: int | None = None) -> BaseEst
             "computed from training records and stay in the copy. It still leaks: attack it before "
             "you release its file.",
             UserWarning,
-            stacklevel=2,
+            stacklevel=level_of_user(),
         )
     return stripped
 

@@ -13,6 +13,7 @@ from scipy import sparse, stats
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
+from .._core.callers import level_of_user
 from .._core.containers import as_table
 from .._core.escaping import visible
 from .._core.groups import find_groups
@@ -724,7 +725,7 @@ class DisparityTest(TransactionMixin, BaseEstimator):
                 f"{self.n_dropped_} of {len(table)} rounds were left out{where}, because some "
                 "group has no value in them.",
                 UserWarning,
-                stacklevel=3,
+                stacklevel=level_of_user(),
             )
         analysis = analyze(self.vulnerabilities_.to_numpy())
         self.anova_statistic_, self.anova_pvalue_ = analysis.statistic, analysis.pvalue

@@ -12,6 +12,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import check_is_fitted
 
+from .._core.callers import level_of_user
 from .._core.containers import is_frame, refuse_foreign_table
 from .._core.copies import CopiesParameters
 from .._core.features import code_cells
@@ -257,7 +258,7 @@ def check_sample_count(n_samples):
     return check_count(n_samples, "n_samples")
 
 
-def warn_short(report, why, stacklevel=3):
+def warn_short(report, why):
     """Warn the caller of ``sample`` about classes with fewer records than requested."""
     short = report.index[report["n_made"] < report["n_wanted"]].tolist()
     if short:
@@ -265,7 +266,7 @@ def warn_short(report, why, stacklevel=3):
         warnings.warn(
             f"{len(short)} of {len(report)} classes have fewer records than requested, {why}: "
             f"{shown}; see report_.",
-            stacklevel=stacklevel,
+            stacklevel=level_of_user(),
         )
 
 
@@ -637,7 +638,7 @@ class MarginalSynthesizer(Synthesizer):
         self.report_ = pd.DataFrame(columns, index=pd.Index(classes, name="class"))
         if self.victim is not None:
             self.report_["n_queries"] = n_made
-        warn_short(self.report_, "because none was drawn", stacklevel=5)
+        warn_short(self.report_, "because none was drawn")
 
 
 class NoisyRecords(Synthesizer):
