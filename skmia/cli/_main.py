@@ -150,6 +150,7 @@ def _run_command(arguments):
 
 
 def _describe_interruption(arguments, error):
+    """Return what is left, by the note of ``saying_what_is_kept`` in ``_training/plan.py``."""
     kept = getattr(error, "__notes__", None)
     if kept:
         return f"interrupted; {' '.join(kept)}"

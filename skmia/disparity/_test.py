@@ -419,8 +419,9 @@ class DisparityTest(TransactionMixin, BaseEstimator):
     attack : attack, default=None
         Attack with a parameter ``victim``. Required unless `fit` receives guesses. It is cloned. If
         the attack has a fitted pool of shadow models and there is no `estimator`, nothing is
-        trained: one model of each complementary pair is treated as the victim and attacked with the
-        others.
+        trained: one model of each complementary pair is treated as the victim and scored with the
+        others. All of them have the threshold of the fitted attack, which may have been chosen on
+        the models of the pool, those treated as victims among them.
     group : str, int or array-like of shape (n,), default="group"
         Name of the field of the records, or of the column of X, with the group of each record; the
         number of a column if X is an array. The column stays in X, where the model may use it. An

@@ -52,6 +52,11 @@ from ._evidence import (
 from ._measure import (
     COLUMNS,
     MOST_ROWS,
+    NOT_RUN,
+    PASSED,
+    STATED,
+    WARNING,
+    check_shift,
     measure_shift,
     measure_synthetic_table,
     measure_utility,
@@ -73,7 +78,6 @@ from ._report import (
 if TYPE_CHECKING:
     from ...disclosure import Recommendation
 
-PASSED, WARNING, STATED, NOT_RUN = "passed", "warning", "stated", "not run"
 # Share of the training rows with an equal row in the holdout from which there is a warning.
 _MANY = 0.1
 
@@ -94,7 +98,7 @@ def make_checks(tables, shift, copies, columns, people, units):
         return NamedChecks(found | checks)
     return NamedChecks(
         {
-            "one population": _check_shift(shift, units),
+            "one population": check_shift(shift, units),
             "rows of one person": _check_people(people, units),
             "duplicates": _check_duplicates(tables["real"], tables["holdout"], units),
             "resolution": _check_resolution(copies, people, units),
@@ -157,20 +161,6 @@ def _join_names(names):
     shown = [repr(name) for name in names[:4]]
     more = f" and {len(names) - 4} more columns" if len(names) > 4 else ""
     return ", ".join(shown) + more
-
-
-def _check_shift(shift, units):
-    if shift is None:
-        text = f"There are too few {units.many}."
-        return {"status": NOT_RUN, "text": text, "interval": None}
-    estimate, low, high = shift
-    text = (
-        f"A model without the synthetic rows distinguishes training {units.many} from the holdout "
-        f"with AUC {estimate:.3f} [{low:.3f}, {high:.3f}]"
-    )
-    end = "; a warning is given if the interval lies above 0.5." if low <= 0.5 else "."
-    status = PASSED if low <= 0.5 else WARNING
-    return {"status": status, "text": text + end, "interval": list(map(float, shift))}
 
 
 def _check_duplicates(real, holdout, units):
