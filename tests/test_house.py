@@ -494,6 +494,16 @@ def test_what_a_check_means_stands_with_it():
     assert not spread
 
 
+def test_every_warning_names_the_line_of_the_user():
+    found = [
+        (f"{module}, line {node.lineno}", "stacklevel=level_of_user()" in ast.unparse(node))
+        for module, (tree, _) in read_modules().items()
+        for node in walk(tree)
+        if isinstance(node, ast.Call) and ast.unparse(node.func) == "warnings.warn"
+    ]
+    assert len(found) > 30 and not [place for place, is_named in found if not is_named]
+
+
 def test_pages_hold_what_all_pages_share_and_choose_no_word():
     folder = Path(skmia.__file__).parent / "_core" / "pages"
     n_lines = sum(len(one.read_text().splitlines()) for one in folder.glob("*.py"))

@@ -20,6 +20,7 @@ from sklearn.svm import SVC, NuSVC
 from sklearn.utils import gen_batches, get_tags
 from sklearn.utils.validation import check_is_fitted
 
+from .callers import level_of_user
 from .containers import accepting_read_only, take_rows
 from .copies import copy_unfitted
 from .error_hints import with_advice
@@ -504,10 +505,10 @@ def check_class_order(victim, outputs, y):
     A CallableVictim is told its classes, and so may an OnnxClassifier be; other models know them.
     """
     if y is not None and getattr(unwrap(victim), "classes_are_given", False):
-        warn_of_given(outputs, y, stacklevel=4)
+        warn_of_given(outputs, y)
 
 
-def warn_of_given(outputs, y, stacklevel=3):
+def warn_of_given(outputs, y):
     """Warn if logits are probabilities, or if the labels fit another order of columns better.
 
     A few rows are enough for almost all logits.
@@ -517,7 +518,7 @@ def warn_of_given(outputs, y, stacklevel=3):
             "The logits of each record lie between 0 and 1 and add to 1, as probabilities do. If "
             'they are probabilities, say kind="proba"; their softmax is a wrong answer.',
             UserWarning,
-            stacklevel=stacklevel,
+            stacklevel=level_of_user(),
         )
     order, shares = choose_order(outputs, y)
     if order is not None:
@@ -526,7 +527,7 @@ def warn_of_given(outputs, y, stacklevel=3):
             f"stand for the classes {order.tolist()}, and {100 * shares[1]:.0f}% if they stand for "
             f"{outputs.classes.tolist()} as given. Check the order of classes.",
             UserWarning,
-            stacklevel=stacklevel,
+            stacklevel=level_of_user(),
         )
 
 

@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 from sklearn.base import BaseEstimator
 
+from .callers import level_of_user
 from .containers import (
     align_columns,
     as_rows,
@@ -137,7 +138,7 @@ def check_outputs_order(fields, y):
     if y is not None and isinstance(fields.get("outputs"), Outputs):
         from .query import warn_of_given
 
-        warn_of_given(fields["outputs"], y, stacklevel=4)
+        warn_of_given(fields["outputs"], y)
 
 
 def check_column_name(frame, column):
@@ -151,7 +152,7 @@ def check_column_name(frame, column):
         raise ValueError(f"Unknown column {show(column)}; the columns are {names}{more}.")
 
 
-def warn_of_rows(X, given, stacklevel=3):
+def warn_of_rows(X, given):
     """Warn if values of pandas have the row labels of X in another order."""
     rows = getattr(X, "index", None)
     for name, values in given.items():
@@ -164,7 +165,7 @@ def warn_of_rows(X, given, stacklevel=3):
                 f"position. Use {name}.loc[X.index], or {name}.to_numpy() if the positions are "
                 "right.",
                 UserWarning,
-                stacklevel=stacklevel,
+                stacklevel=level_of_user(),
             )
 
 

@@ -5,6 +5,7 @@ import warnings
 from contextlib import suppress
 from typing import NamedTuple
 
+from .callers import level_of_user
 from .escaping import visible
 from .files import name_beside, split_place, write_bytes
 
@@ -73,5 +74,5 @@ def warn_of_failures(saved):
     """Warn the caller's caller of files that could not be made though their package is there."""
     for name, error in saved.failures.items():
         if not isinstance(error, ImportError):
-            warnings.warn(describe_failure(name, error), RuntimeWarning, stacklevel=3)
+            warnings.warn(describe_failure(name, error), RuntimeWarning, stacklevel=level_of_user())
     return saved.paths

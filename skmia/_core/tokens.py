@@ -7,6 +7,7 @@ from typing import Any, Self, cast
 import numpy as np
 from scipy import sparse, special
 
+from .callers import level_of_user
 from .containers import read_only
 from .numbers import as_numbers, check_number, show, to_array
 from .outputs import Outputs, as_key
@@ -360,7 +361,7 @@ def _warn_of_sums(given):
             "The numbers of each text fall from token to token, as sums up to each token do: pass "
             "the log-probability of each token, which is the difference of two sums.",
             UserWarning,
-            stacklevel=4,
+            stacklevel=level_of_user(),
         )
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 import joblib
 import numpy as np
 
+from .._core.callers import level_of_user
 from .._core.escaping import visible
 from .._core.files import (
     PRIVATE_FILE,
@@ -418,7 +419,7 @@ class FolderCheckpoint:
         warnings.warn(
             f"{path} is damaged ({reason}); it is kept as {' and '.join(kept)}, and the model is "
             "trained again.",
-            stacklevel=5,
+            stacklevel=level_of_user(),
         )
 
 

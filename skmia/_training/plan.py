@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.base import is_regressor
 
 from .._core.caches import clone_to_train
+from .._core.callers import level_of_user
 from .._core.containers import take_rows
 from .._core.copies import copy_unfitted
 from .._core.error_hints import get_advice
@@ -200,7 +201,7 @@ def _warn_of_near_misses(ways, job):
             f"Models are trained one by one, which can take tens of times as long: {reason} "
             "ShadowPool(batched=False) does so without this warning.",
             JointTrainingWarning,
-            stacklevel=5,
+            stacklevel=level_of_user(),
         )
 
 

@@ -13,6 +13,7 @@ from multiprocessing.connection import wait
 from joblib import Parallel, effective_n_jobs, parallel_config
 from joblib.parallel import get_active_backend
 
+from .._core.callers import level_of_user
 from .._core.copies import copy_unfitted, list_parameters
 from .._core.randomness import PROCESS_LOCK
 from .._core.sandbox import is_apart, start_process
@@ -286,7 +287,7 @@ def _warn_of_threads(client):
         warnings.warn(
             f"Workers of the dask cluster have up to {n_threads} threads each, but train one "
             "shadow model at a time; start more workers with threads_per_worker=1.",
-            stacklevel=2,
+            stacklevel=level_of_user(),
         )
 
 

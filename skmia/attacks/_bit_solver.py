@@ -14,6 +14,7 @@ from sklearn.utils import gen_batches
 from sklearn.utils.validation import check_is_fitted
 
 from .._core.budget import format_apart, format_duration
+from .._core.callers import level_of_user
 from .._core.coefficients import (
     BLOCK,
     as_dense,
@@ -820,7 +821,7 @@ class EquationsAttack(CandidatesAttack):
                 f"weaker: their propagation takes about {taken}, and {allowed} are allowed; "
                 "max_seconds of ReleasedModelAttack allows more.",
                 UserWarning,
-                stacklevel=7,
+                stacklevel=level_of_user(),
             )
         return "bounded" if n <= _MOST_BOUNDED else "ridge"
 
@@ -848,7 +849,7 @@ class EquationsAttack(CandidatesAttack):
             "rows that are not among the candidates, or with sample weights. Scores are weaker "
             f"than they could be; {advice}",
             UserWarning,
-            stacklevel=6,
+            stacklevel=level_of_user(),
         )
         if self.outsiders_ == assumed and (self._method == "ridge" or self.solver != "auto"):
             return self._solution

@@ -10,6 +10,7 @@ from scipy.optimize import brentq
 from scipy.special import ndtr
 from sklearn.base import BaseEstimator
 
+from .._core.callers import level_of_user
 from .._core.needs import ANY, Needs
 from .._core.query import unwrap
 from .._core.randomness import check_random_state
@@ -235,7 +236,7 @@ class MomentsAttack(CandidatesAttack):
                 "was trained on rows of another kind, or with sample weights. Scores may be of no "
                 "use.",
                 UserWarning,
-                stacklevel=6,
+                stacklevel=level_of_user(),
             )
 
     def _judge_further(self, records):

@@ -6,6 +6,7 @@ from typing import Literal
 from sklearn.base import BaseEstimator
 
 from .._core.budget import Cost
+from .._core.callers import level_of_user
 from .._core.needs import ANY, Needs
 from .._core.sklearn import StrOptions
 from .._core.types import Seed
@@ -202,7 +203,7 @@ class NodeEquationsAttack(EquationsAttack):
         self._chosen = equations.chosen
         rest = self._describe_rest(self._chosen, allowed)
         if rest is not None:
-            warnings.warn(f"The equations of {rest}", UserWarning, stacklevel=6)
+            warnings.warn(f"The equations of {rest}", UserWarning, stacklevel=level_of_user())
         self.n_rows_ = None if equations.is_assumed else equations.n_rows
         return equations
 

@@ -8,6 +8,7 @@ from scipy.special import expit, log_expit, logit
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
+from .._core.callers import level_of_user
 from .._core.needs import ANY, Needs
 from .._core.probabilities import posterior_of
 from .._core.query import unwrap
@@ -378,7 +379,7 @@ class SplitThresholdAttack(CandidatesAttack):
         self._chosen = allowance.chosen
         rest = self._describe_rest(self._chosen, allowed)
         if rest is not None:
-            warnings.warn(f"The thresholds of {rest}", UserWarning, stacklevel=6)
+            warnings.warn(f"The thresholds of {rest}", UserWarning, stacklevel=level_of_user())
         self.n_thresholds_ = sum(group.n_thresholds for group in groups)
         explained = sum(group.n_explained for group in groups)
         self.explained_ = explained / max(self.n_thresholds_, 1)
@@ -399,7 +400,7 @@ class SplitThresholdAttack(CandidatesAttack):
             "thresholds were moved. Scores are weaker than they could be; set outsiders to the "
             "share of missing rows, if you know it.",
             UserWarning,
-            stacklevel=6,
+            stacklevel=level_of_user(),
         )
 
     def _judge_further(self, records):

@@ -12,6 +12,7 @@ from sklearn.base import BaseEstimator
 from sklearn.neighbors import NearestNeighbors
 from sklearn.utils import check_random_state, gen_batches
 
+from .._core.callers import level_of_user
 from .._core.containers import concat_rows, is_frame, is_tensor, refuse_foreign_table, take_rows
 from .._core.features import FeatureEncoder
 from .._core.metric_inputs import RATE_TOLERANCE
@@ -426,7 +427,7 @@ class TransferredQueryAttack(QueryAttack):
                 warnings.warn(
                     f"target_fpr={self.target_fpr:g} is not reached on shadow models: the lowest "
                     f"rate of any confidence is {fpr.min():.2g}, and this confidence is used.",
-                    stacklevel=6,
+                    stacklevel=level_of_user(),
                 )
         self.confidence_ = float(_CONFIDENCES[np.argmax(value)])
         self.rates_ = {

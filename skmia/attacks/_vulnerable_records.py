@@ -12,6 +12,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state, gen_batches
 from sklearn.utils.validation import check_is_fitted
 
+from .._core.callers import level_of_user
 from .._core.moments import SMALLEST_SPREAD, compute_moments
 from .._core.records import Records
 from .._core.sklearn import Interval, StrOptions, at_least
@@ -120,7 +121,7 @@ class SmoothRank(Comparison):
                 f"The ranks resolve p-values down to {self.smallest:.2g}; level={self.level:g} is "
                 "in the tail of a fitted Student-t distribution. Use more shadow models.",
                 ResolutionWarning,
-                stacklevel=5,
+                stacklevel=level_of_user(),
             )
         return -np.log(self.level)
 

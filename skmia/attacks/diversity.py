@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 
+from .._core.callers import level_of_user
 from .._core.needs import BOTH, Needs
 from .._core.numbers import check_numbers
 from .._core.query import query
@@ -309,7 +310,7 @@ class DiversityAttack(SupervisedAttack):
                 "near their random start, so that scores near chance say nothing about the victim; "
                 f"set max_iter to {needed} or None.",
                 ConvergenceWarning,
-                stacklevel=2,
+                stacklevel=level_of_user(),
             )
 
     def _collect(self, records):

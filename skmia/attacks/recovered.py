@@ -8,6 +8,7 @@ from scipy import sparse
 from sklearn.base import BaseEstimator
 
 from .._core.budget import Cost
+from .._core.callers import level_of_user
 from .._core.copies import copy_unfitted
 from .._core.needs import Needs
 from .._core.query import copy_recipe, query
@@ -283,7 +284,7 @@ class RecoveredModelAttack(_RecipeAttack):
                 "another number of training rows. Scores are weaker than they could be, and "
                 "expected_auc_ does not hold; pass the recipe of the victim as estimator.",
                 UserWarning,
-                stacklevel=4,
+                stacklevel=level_of_user(),
             )
 
 

@@ -11,6 +11,7 @@ from scipy import stats
 from sklearn.base import is_regressor
 from sklearn.utils.validation import check_is_fitted
 
+from .._core.callers import level_of_user
 from .._core.hashing import draw_by_content
 from .._core.moments import compute_sides, cut, take_moments
 from .._core.needs import Needs
@@ -80,7 +81,7 @@ def warn_unlike(pool, victim, records, rate):
             f"deviation {spread:.2g}). The rate holds for a victim that was trained like them and "
             "on as many records, which max_samples of the pool sets.",
             UserWarning,
-            stacklevel=5,
+            stacklevel=level_of_user(),
         )
 
 

@@ -29,11 +29,12 @@ _BAD_INPUT = (ValueError, TypeError, OSError, ImportError, TrainingError)
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line.
 
-    Return code: 0 where every limit of --fail-above holds and the audit found leakage or none, 1
-    where a limit is exceeded, 2 for bad input, 3 for a fault of the program or a page that could
-    not be made, 4 where nothing can be said about leakage, 130 when interrupted, 143 when
-    terminated and 129 when the terminal was closed of shape (SIGTERM, SIGHUP); but for 0 one line
-    on the standard error says why.
+    Return code: 0 where every limit of --fail-above holds, the policy recommends a release, and the
+    audit found leakage or none; 1 where a limit is exceeded, or the policy recommends no release
+    without conditions; 2 for bad input; 3 for a fault of the program or a page that could not be
+    made; 4 where nothing can be said about leakage, a limit or a release; 130 when interrupted, 143
+    when terminated (SIGTERM) and 129 when the terminal was closed (SIGHUP). But for 0 one line on
+    the standard error says why.
     """
     argv = sys.argv[1:] if argv is None else list(argv)
     with _have_streams(), _signals_interrupt():
@@ -149,6 +150,7 @@ def _run_command(arguments):
 
 
 def _describe_interruption(arguments, error):
+    """Return what is left, by the note of ``saying_what_is_kept`` in ``_training/plan.py``."""
     kept = getattr(error, "__notes__", None)
     if kept:
         return f"interrupted; {' '.join(kept)}"

@@ -623,7 +623,10 @@ def _list_lacking_rates(limits, fprs):
 
 
 def read_config(words, spell=list):
-    """Put the options of ``--config FILE`` into a command; those of the command itself win."""
+    """Put the options of ``--config FILE`` into a command; those of the command itself win.
+
+    Words of ``--read`` win one by one, because those of the file come first.
+    """
     from ._parser import takes_several
 
     given = [word.partition("=")[0] for word in words]
@@ -645,7 +648,7 @@ def read_config(words, spell=list):
             value = list(_list_words(value))
         if isinstance(value, dict):
             raise CommandError(f"--config: {name} must be the value of an option; got a table")
-        if option in given or value is False:
+        if (option in given and option != "--read") or value is False:
             continue
         values = value if isinstance(value, list) else [value]
         if len(values) > 1 and not takes_several(words[0], option):

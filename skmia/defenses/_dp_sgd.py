@@ -13,6 +13,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d
 
 from .._core.accountant import choose_noise_multiplier, spent_epsilon
+from .._core.callers import level_of_user
 from .._core.error_hints import with_advice
 from .._core.matrix import check_class_column, validate_matrix
 from .._core.optional import import_optional
@@ -374,7 +375,7 @@ class DPSGDClassifier(BudgetedFits, ClassifierMixin, BaseEstimator):
         warnings.warn(
             "classes were read off y, which epsilon_ does not cover: give all labels as classes.",
             PrivacyWarning,
-            stacklevel=4,
+            stacklevel=level_of_user(),
         )
         return np.unique(y)
 

@@ -11,6 +11,7 @@ from sklearn.base import BaseEstimator
 from sklearn.frozen import FrozenEstimator
 
 from .._core.accountant import convert_divergences, total_epsilon
+from .._core.callers import level_of_user
 from .._core.containers import as_rows, take_rows
 from .._core.copies import copy_unfitted
 from .._core.error_hints import with_advice
@@ -294,7 +295,7 @@ class PATEDefense(BudgetedFits, TaughtClassifier):
                 "classes were read off y, which epsilon_ does not cover: give all labels as "
                 "classes.",
                 PrivacyWarning,
-                stacklevel=3,
+                stacklevel=level_of_user(),
             )
             return np.unique(y)
         classes = np.unique(check_class_column(self.classes, "classes"))

@@ -14,6 +14,7 @@ from sklearn.tree import BaseDecisionTree
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from .._core.callers import level_of_user
 from .._core.query import unwrap
 from .._core.randomness import check_random_state
 from .._core.sklearn import Interval, load_tree_types, validate_parameter_constraints
@@ -240,7 +241,7 @@ def strip_state(model: BaseEstimator, *, decimals: int | None = None) -> BaseEst
         If the model is not fitted.
     ValueError
         If leaf values are to be rounded and the model has none, as linear models and XGBoost with
-        ``booster="gblinear"``.
+        ``booster="gblinear"``, or holds a model of CatBoost, whose copies cannot be changed.
 
     Warns
     -----
@@ -296,7 +297,7 @@ def strip_state(model: BaseEstimator, *, decimals: int | None = None) -> BaseEst
             "computed from training records and stay in the copy. It still leaks: attack it before "
             "you release its file.",
             UserWarning,
-            stacklevel=2,
+            stacklevel=level_of_user(),
         )
     return stripped
 
@@ -323,6 +324,11 @@ def _strip_all(model, decimals):
         if id(value) in seen or isinstance(value, _CODE):
             continue
         seen[id(value)] = value  # held, so that its number is not given to another object
+        if decimals is not None and _package_of(value) == "catboost":
+            raise ValueError(
+                f"Leaf values of {type(value).__name__} cannot be rounded in a copy, as CatBoost "
+                "does not change copies; set decimals=None."
+            )
         if isinstance(value, tree_type):
             strip_tree(value, decimals)
         elif isinstance(value, predictor_type):

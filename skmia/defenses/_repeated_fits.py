@@ -6,6 +6,7 @@ from numbers import Real
 import numpy as np
 
 from .._core.accountant import spent_epsilon
+from .._core.callers import level_of_user
 from .._core.sklearn import InvalidParameterError
 from .._core.transactions import TransactionMixin, get_original
 from ..exceptions import PrivacyWarning
@@ -64,7 +65,7 @@ class CountsPrivateFits(TransactionMixin):
                 "choice is private costs about two fits (PrivateSearchCV), and a PrivacyLedger "
                 "counts in all processes.",
                 PrivacyWarning,
-                stacklevel=4,
+                stacklevel=level_of_user(),
             )
         return n_fits, total
 

@@ -13,6 +13,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from .._core.accountant import MOST_COLUMNS
+from .._core.callers import level_of_user
 from .._core.containers import is_tensor, to_numpy
 from .._core.matrix import check_container
 from .._core.metric_inputs import check_option
@@ -105,7 +106,7 @@ def choose_target_delta(target_delta, n_rows):
             f"target_delta={target_delta:g} is not below one over the number of rows, "
             f"{n_rows}: releasing a row at random would satisfy it.",
             PrivacyWarning,
-            stacklevel=4,
+            stacklevel=level_of_user(),
         )
     return target_delta
 

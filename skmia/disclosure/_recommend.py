@@ -248,11 +248,17 @@ def _reject(measurements, limits, alpha):
 
 
 def _judge_limit(measurement, limit, has_failed, policy, n_tried):
-    stated = 1 - policy.alpha
-    interval, needed = measurement.at(1 - policy.alpha / n_tried, stated), None
-    end = interval.low if measurement.name in LOWER_ENDS else interval.high
+    """Judge a number, with a wider interval if it is one of several tried.
+
+    Trying many may not make it easier to pass, so a bound from below, of which the lower end is
+    compared, stays at the level of the policy.
+    """
+    is_lower, stated = measurement.name in LOWER_ENDS, 1 - policy.alpha
+    level = stated if is_lower else 1 - policy.alpha / n_tried
+    interval, needed = measurement.at(level, stated), None
+    end = interval.low if is_lower else interval.high
     status = FAIL if has_failed else PASS if end <= limit else OPEN
-    if measurement.name in LOWER_ENDS and status == OPEN:
+    if is_lower and status == OPEN:
         status = FAIL  # a bound has no other end, and its level is its own
     if status == OPEN:
         needed = _count_needed(measurement, interval, limit)
@@ -315,7 +321,8 @@ class JudgedCondition:
         Why not, in sentences; empty if it helps.
     limits : tuple of JudgedLimit
         The numbers under the condition. With several conditions their intervals are wider, so that
-        trying many does not raise the chance of a false release.
+        trying many does not raise the chance of a false release. Those of bounds from below, of
+        which the lower end is compared, are not: wider ones would pass more easily.
     """
 
     name: str

@@ -166,7 +166,8 @@ def play_pool(attack, records, n_rounds):
     """Treat the models of a pool as the victim in turn, one of each complementary pair.
 
     Return guesses, membership of shape (n_rounds, n): as of GroupGuesses; -1 for records that the
-    other models cannot judge.
+    other models cannot judge. All rounds have the threshold of the attack, which the rule of its
+    scores gives, or ``_natural_offset`` in ``base/_pool_attack.py`` chose on models of this pool.
     """
     partners = attack.pool_.design_.partners
     models = np.arange(len(partners))

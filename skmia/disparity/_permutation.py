@@ -169,7 +169,7 @@ def _permute_exposures(exposures, n_permutations, n_enough, rng):
 
 
 def compare_means(sums, counts):
-    """Return the Brown and Forsythe's statistic for the equality of the mean exposures of groups.
+    """Return Brown and Forsythe's statistic for the equality of the mean exposures of groups.
 
     The sum of squares between the groups over its expectation for equal means and unequal
     variances. Of two groups it is the square of Welch's t.

@@ -13,6 +13,7 @@ from scipy import sparse, stats
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
+from .._core.callers import level_of_user
 from .._core.containers import as_table
 from .._core.escaping import visible
 from .._core.groups import find_groups
@@ -419,8 +420,9 @@ class DisparityTest(TransactionMixin, BaseEstimator):
     attack : attack, default=None
         Attack with a parameter ``victim``. Required unless `fit` receives guesses. It is cloned. If
         the attack has a fitted pool of shadow models and there is no `estimator`, nothing is
-        trained: one model of each complementary pair is treated as the victim and attacked with the
-        others.
+        trained: one model of each complementary pair is treated as the victim and scored with the
+        others. All of them have the threshold of the fitted attack, which may have been chosen on
+        the models of the pool, those treated as victims among them.
     group : str, int or array-like of shape (n,), default="group"
         Name of the field of the records, or of the column of X, with the group of each record; the
         number of a column if X is an array. The column stays in X, where the model may use it. An
@@ -725,7 +727,7 @@ class DisparityTest(TransactionMixin, BaseEstimator):
                 f"{self.n_dropped_} of {len(table)} rounds were left out{where}, because some "
                 "group has no value in them.",
                 UserWarning,
-                stacklevel=3,
+                stacklevel=level_of_user(),
             )
         analysis = analyze(self.vulnerabilities_.to_numpy())
         self.anova_statistic_, self.anova_pvalue_ = analysis.statistic, analysis.pvalue

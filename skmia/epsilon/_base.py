@@ -14,6 +14,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from .._core.caches import clone_to_train
+from .._core.callers import level_of_user
 from .._core.containers import accepting_read_only, take_rows
 from .._core.copies import CopiesParameters, copy_unfitted
 from .._core.groups import sorted_values
@@ -157,7 +158,7 @@ class EpsilonAuditBase(TransactionMixin, CopiesParameters, BaseEstimator, ABC):
                 f"than {result.largest:.4g}: the audit cannot refute the claim. Use more "
                 f"{self._GROWS_WITH}.",
                 PrivacyWarning,
-                stacklevel=3,
+                stacklevel=level_of_user(),
             )
 
     def _raise_delta(self, delta, claims):
@@ -185,7 +186,7 @@ class EpsilonAuditBase(TransactionMixin, CopiesParameters, BaseEstimator, ABC):
                 f"delta={largest:g}, so the audit does not compare the two epsilons. Leave delta "
                 f"out, or state the epsilon at delta={delta:g} as claimed_epsilon.",
                 PrivacyWarning,
-                stacklevel=4,
+                stacklevel=level_of_user(),
             )
         return max((claim.at(delta) for claim in claims), default=None)
 

@@ -4,6 +4,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from itertools import pairwise
 from numbers import Integral, Real
 from pathlib import Path
 from typing import Any, Literal, Self
@@ -85,6 +86,21 @@ def log_wealth_of_trainings(epsilon, delta, coins, log_odds):
     gain = np.where(right, (1 - miss) * (1 + np.exp(-epsilon)), miss * (1 + np.exp(epsilon)))
     factor = np.where((sureness > epsilon) & (1 - miss > expit(epsilon)), gain, 1.0)
     return np.log(np.where(started, factor - fee, 1.0)).cumsum()
+
+
+def _train_in_parts(trainings, n_trainings, step):
+    """Yield the scores and claims of the models so far, and where those begin that are new.
+
+    A part ends before a claim that no earlier model makes, so that the largest claim of the models
+    so far is the same whatever the number that is trained at once.
+    """
+    scores, claims = np.empty(0), []
+    for first in range(0, n_trainings, step):
+        found, told = trainings.run(range(first, min(first + step, n_trainings)))
+        scores, claims = np.append(scores, found), claims + told
+        others = [k for k in range(first + 1, len(claims)) if claims[k] not in claims[:k]]
+        for start, end in pairwise([first, *others, len(claims)]):
+            yield scores[:end], claims[:end], start
 
 
 def group_privacy(epsilon, delta, n_copies):
@@ -282,7 +298,7 @@ class EpsilonAudit(EpsilonAuditBase):
         Whether a fair coin decides for each training if it has the canary, and trainings stop as
         soon as the claim is refuted, or after ``2 * n_trials``. The bound makes no assumption on
         the mechanism, and needs `method` and `threshold` at their defaults. Without a claim,
-        all trainings are made.
+        all trainings are made. A claim of the models is the largest of those trained so far.
     confidence_level : float, default=0.95
         Confidence level of the bound, in (0, 1).
     attack : attack, default=None
@@ -537,19 +553,18 @@ class EpsilonAudit(EpsilonAuditBase):
     def _train_until_refuted(self, trainings, coins, delta):
         """Train until the claim is refuted or the budget is spent."""
         alpha, step = 1 - self.confidence_level, effective_n_jobs(self.n_jobs)
-        claim, scores, last = None, np.empty(0), len(coins)
-        wealth, self.stopped_ = np.empty(0), "budget"
-        for first in range(0, len(coins), step):
-            found, claims = trainings.run(range(first, min(first + step, len(coins))))
-            scores = np.append(scores, found)
-            if first == 0:
-                delta = self._raise_delta(delta, claims[:1])
-                claim = self._choose_claim(claims[:1], delta)
+        claim, last, self.stopped_ = None, len(coins), "budget"
+        for scores, claims, start in _train_in_parts(trainings, len(coins), step):
+            if claims[start] not in claims[:start]:
+                delta = self._raise_delta(delta, claims)
+                claim = self._choose_claim(claims, delta)
+            wealth = np.empty(0)
             if claim is None or math.isinf(claim):
                 continue
             wealth = self._bet(coins[: len(scores)], scores, claim, delta)
-            if wealth.max() >= 1 / alpha:
-                last, self.stopped_ = int((wealth >= 1 / alpha).argmax()) + 1, "refuted"
+            reached = np.flatnonzero(wealth[start:] >= 1 / alpha)
+            if len(reached):
+                last, self.stopped_ = start + int(reached[0]) + 1, "refuted"
                 break
         self.membership_, self.scores_, self.wealth_ = coins[:last], scores[:last], wealth[:last]
         log_odds = predict_coins(self.membership_, self.scores_)

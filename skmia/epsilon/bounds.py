@@ -13,6 +13,7 @@ from scipy import special
 from scipy.optimize import brentq
 from scipy.special import ndtri
 
+from .._core.callers import level_of_user
 from .._core.metric_inputs import (
     check_bits,
     check_confidence_level,
@@ -250,7 +251,7 @@ def saying_direction(bound):
         found = bound(y_true, y_score, **settings)
         sentence = describe_reversal(bound, found, y_true, y_score, settings)
         if sentence is not None:
-            warnings.warn(sentence, UserWarning, stacklevel=2)
+            warnings.warn(sentence, UserWarning, stacklevel=level_of_user())
         return found
 
     return measure

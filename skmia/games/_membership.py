@@ -13,6 +13,7 @@ from sklearn.base import BaseEstimator, clone, is_regressor
 from sklearn.frozen import FrozenEstimator
 from sklearn.metrics import r2_score
 
+from .._core.callers import level_of_user
 from .._core.containers import accepting_read_only
 from .._core.copies import copy_unfitted
 from .._core.groups import find_groups, mean_by_group, number_groups
@@ -467,7 +468,7 @@ def _check_players(estimator, attack, parallel):
             "all rounds, so leakage of their own training records is not measured. Remove their "
             "FrozenEstimator to train them in each round.",
             UserWarning,
-            stacklevel=3,
+            stacklevel=level_of_user(),
         )
     if not takes_victim(attack):
         raise TypeError(

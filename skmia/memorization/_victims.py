@@ -10,6 +10,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state, gen_batches
 from sklearn.utils.validation import check_is_fitted
 
+from .._core.callers import level_of_user
 from .._core.copies import CopiesParameters
 from .._core.numbers import show
 from .._core.query import GivenModel
@@ -122,7 +123,7 @@ def _warn_of_second_start(model, tokens):
             "more: pass start_token=None and keep n_given=1, or tokenize with "
             "add_special_tokens=False.",
             UserWarning,
-            stacklevel=3,
+            stacklevel=level_of_user(),
         )
 
 

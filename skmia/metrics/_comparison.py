@@ -14,6 +14,7 @@ from scipy.stats import friedmanchisquare, rankdata
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
+from .._core.callers import level_of_user
 from .._core.escaping import visible
 from .._core.matrix import validate_matrix
 from .._core.metric_inputs import check_confidence_level, check_membership_scores
@@ -508,7 +509,7 @@ class RankingTest(TransactionMixin, BaseEstimator):
                 f"{smallest:.2g}, and {corrected.min():.2g} if corrected for the number of pairs, "
                 f"{n_pairs}: at alpha={self.alpha:g} no pair can be significant; add scenarios.",
                 ResolutionWarning,
-                stacklevel=5,
+                stacklevel=level_of_user(),
             )
 
     def summary(self) -> str:

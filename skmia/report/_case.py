@@ -681,7 +681,7 @@ def open_case(
     count_permutations(level)  # refused before anything is trained
     seeds = _draw_seeds(random_state)
     if isinstance(membership, pd.Series):
-        warn_of_rows(records.X, {"membership": membership}, stacklevel=4)
+        warn_of_rows(records.X, {"membership": membership})
     enter_stage(OPENING)
     with clock("victim"):
         given = seeds["victim"], pooling.get("fit_params")

@@ -292,7 +292,12 @@ def _add_people(findings, case, run):
 
 
 def withhold(case):
-    """Return the findings of an audit that ends because the model does not know the table."""
+    """Return the findings of an audit that ends because the model does not know the table.
+
+    ``audit`` skips the attacks. The report has empty results, and its evidence is "unknown"
+    (``is_stopped`` in ``_evidence.py``), which a document has to agree with
+    (``_list_wrong_results`` in ``_document.py``).
+    """
     findings, why = Findings(pd.DataFrame(columns=list(COLUMNS))), "The audit ended before."
     answers = {
         check.name: _ask_check(check, case, None, findings)

@@ -5,6 +5,7 @@ import warnings
 import numpy as np
 from sklearn.base import clone
 
+from .._core.callers import level_of_user
 from .._core.query import unwrap
 from ..attacks import ReleasedModelAttack
 from ._budget import make_budget
@@ -33,7 +34,7 @@ def fit_file_attack(case):
     if n_rows and outsiders > _FEWEST_OUTSIDERS:
         fitted, caught = attack.set_params(outsiders=outsiders).fit(candidates), []
     for one in caught:  # of equations that contradict each other although no row is missing
-        warnings.warn(one.message, one.category, stacklevel=2)
+        warnings.warn(one.message, one.category, stacklevel=level_of_user())
     scores = fitted.score_samples(candidates)[: len(case.records)]
     return fitted, scores, {"n_rows": n_rows, "outsiders": outsiders}
 

@@ -237,7 +237,7 @@ def grow_pool(case, plan, clock):
             reason = None if growing.fits(2 * growing.size, left) else TIME
         if reason is None:
             _tell_growth(growing, steps)
-            reason = None if _can_grow(growing) else MEMORY
+            reason = None if _grow_if_memory(growing) else MEMORY
     # Results of single models, which are kept for growing, take as much memory as the pool.
     return growing.pool.first(growing.size), {
         "n_shadows": growing.size,
@@ -257,8 +257,11 @@ def _tell_growth(growing, steps):
         expect_stages({SHADOWS: expected})
 
 
-def _can_grow(growing):
-    """Return the double the models, or keep those that there are if memory does not suffice."""
+def _grow_if_memory(growing):
+    """Train until there are twice as many models; return whether memory sufficed.
+
+    If it did not, the models that there were stay.
+    """
     try:
         growing.grow(2 * growing.size)
     except Exception as error:

@@ -110,7 +110,7 @@ class GivenOutputs:
         self._classes = None if kind in NUMBERS else self._get_classes(classes)
         if self._classes is not None and not is_single:
             first = self._values[(0, 0) if self._has_queries else 0]
-            warn_of_given(Outputs(first, self._classes, kind), self._y, stacklevel=4)
+            warn_of_given(Outputs(first, self._classes, kind), self._y)
 
     def _get_classes(self, classes):
         if self._kind == "label":

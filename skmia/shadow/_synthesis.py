@@ -259,7 +259,7 @@ def check_sample_count(n_samples):
 
 
 def warn_short(report, why):
-    """Warn the user about classes with fewer records than requested."""
+    """Warn the caller of ``sample`` about classes with fewer records than requested."""
     short = report.index[report["n_made"] < report["n_wanted"]].tolist()
     if short:
         shown = ", ".join(map(repr, short[:10])) + (", ..." if len(short) > 10 else "")

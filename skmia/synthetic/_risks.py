@@ -13,6 +13,7 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.utils import ClassifierTags
 from sklearn.utils.validation import check_is_fitted
 
+from .._core.callers import level_of_user
 from .._core.groups import mean_by_group, number_groups
 from .._core.numbers import check_count, check_number, show, to_array
 from .._core.randomness import derive_random_state
@@ -823,5 +824,5 @@ def _warn_of_determined(cells, known):
         warnings.warn(
             f"In the synthetic table, {', '.join(pairs[:3])}{more}: a right guess of such a secret "
             "may say nothing about the training records; leave the column out of known.",
-            stacklevel=5,
+            stacklevel=level_of_user(),
         )

@@ -176,10 +176,10 @@ class SinglingOutRisk(TableRisk):
     ----------
     result_ : DataFrame
         A row for all predicates, named by the mode, and for the univariate mode one for each
-        column, with the success on training records (``attack``) and control records (``control``)
-        and of predicates of random values (``naive``), Wilson's limits of the former two, the
-        ``risk`` of :func:`excess_risk` with its limits ``low`` and ``high``, the ``pvalue``, and
-        the numbers of predicates.
+        column (``"univariate (column)"`` for a column of this name), with the success on training
+        records (``attack``) and control records (``control``) and of predicates of random values
+        (``naive``), Wilson's limits of the former two, the ``risk`` of :func:`excess_risk` with
+        its limits ``low`` and ``high``, the ``pvalue``, and the numbers of predicates.
     predicates_ : list of str
         The predicates.
 
@@ -280,13 +280,20 @@ class SinglingOutRisk(TableRisk):
         kinds = {self.mode: np.full(len(predicates), True)}
         if self.mode == "univariate":
             columns = np.array([predicate[0].column for predicate in predicates], dtype=int)
-            kinds |= {cells.columns[c]: columns == c for c in np.unique(columns)}
+            kinds |= {self._name_row(cells.columns, c): columns == c for c in np.unique(columns)}
         return {
             name: AttackAttempts(
                 *isolates[kind].T, float(np.mean(blind)), _pvalue(isolates, draws, kind)
             )
             for name, kind in kinds.items()
         }
+
+    def _name_row(self, columns, place):
+        """Return the name of the row of a column, which is not that of all predicates."""
+        name = columns[place]
+        while name == self.mode or (name != columns[place] and name in columns):
+            name = f"{name} (column)"
+        return name
 
     def _attack_rows(self, cells):
         """Return which rows of the first table a predicate isolates among all rows of it."""

@@ -38,9 +38,9 @@ class QueryLines:
         return self.max_queries - self.n_queries
 
     def query(self, rows, columns, values):
-        """Return answers about rows in which one number each is replaced.
+        """Return answers, (m, n_outputs), about rows in which one number each is replaced.
 
-        Return answers of shape (m, n_outputs) All lines through a row meet in the row itself.
+        All lines through a row meet in the row itself.
         """
         columns = np.where(self.table.values[rows, columns] == values, -1, columns)
         values = np.where(columns < 0, 0.0, values)

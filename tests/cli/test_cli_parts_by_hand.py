@@ -1038,6 +1038,25 @@ def test_every_option_that_takes_several_values_is_read_back_from_what_is_saved(
     assert again["fpr"] == [0.1, 0.01] and len(again["read"]) == 2
 
 
+@pytest.mark.parametrize(
+    "saved",
+    [
+        '[read]\nsep = ";"\ndecimal = ","\nna_values = "?"\n[read.dtype]\nzip = "str"\n',
+        'read = ["sep=;,decimal=,", "na_values=?", "dtype.zip=str"]\n',
+    ],
+    ids=["table", "list"],
+)
+def test_words_of_reading_replace_those_of_a_file_of_options_one_by_one(saved, tmp_path):
+    path = tmp_path / "audit.toml"
+    path.write_text(f"seed = 2\n{saved}")
+    words = ["audit", "--config", str(path), "--seed=3", "--read", "decimal=.", "na_values=-"]
+    arguments = _parser.make_parser().parse_args(_options.read_config(words))
+    assert arguments.seed == 3
+    given, of_columns = _reading.make_reading(arguments).of_file("--data")
+    assert given == {"sep": ";", "decimal": "."}
+    assert of_columns == {"na_values": {None: ["?", "-"]}, "dtype": {"zip": "str"}}
+
+
 def test_several_values_of_one_in_a_file_of_options_are_refused(tmp_path):
     path = tmp_path / "audit.toml"
     path.write_text("seed = [1, 2]\n")

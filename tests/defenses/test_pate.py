@@ -212,8 +212,9 @@ def test_labels_that_are_not_declared_do_not_vote(labels):
 
 
 def test_classes_that_are_read_off_the_rows_are_told():
-    with pytest.warns(PrivacyWarning, match="classes were read off y"):
+    with pytest.warns(PrivacyWarning, match="classes were read off y") as caught:
         make_private(noise_multiplier=0, classes=None).fit(X[TRAIN], Y[TRAIN])
+    assert caught[0].filename == __file__
 
 
 def test_a_class_that_never_wins_has_probability_0():

@@ -462,6 +462,15 @@ def fit_linear_booster():
     return xgboost.XGBClassifier(booster="gblinear", n_estimators=2, n_jobs=1).fit(X, LABELS)
 
 
+def fit_catboost():
+    """A vote of a tree, whose values can be rounded, and CatBoost, whose values cannot."""
+    catboost = pytest.importorskip("catboost")
+    quiet = {"verbose": 0, "allow_writing_files": False, "thread_count": 1}
+    boosted = catboost.CatBoostClassifier(iterations=1, depth=1, **quiet)
+    members = [("tree", DecisionTreeClassifier(max_depth=1)), ("boosted", boosted)]
+    return VotingClassifier(members).fit(X, LABELS)
+
+
 @parametrize_refusals(
     (
         lambda: strip_state(LogisticRegression().fit(X, LABELS), decimals=1),
@@ -470,6 +479,10 @@ def fit_linear_booster():
     (
         lambda: strip_state(fit_linear_booster(), decimals=1),
         "XGBClassifier has no leaf values to round",
+    ),
+    (
+        lambda: strip_state(fit_catboost(), decimals=1),
+        "Leaf values of CatBoostClassifier cannot be rounded in a copy",
     ),
     (lambda: strip_state(LogisticRegression().fit(X, LABELS), decimals=-1), "decimals"),
     (lambda: strip_state(LogisticRegression().fit(X, LABELS), decimals=1.5), "decimals"),

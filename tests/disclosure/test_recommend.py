@@ -274,6 +274,29 @@ def test_bounds_from_below_have_one_end():
     assert decide(LOW, further=further).result == "do not release"
 
 
+@pytest.mark.parametrize(
+    ("name", "interval", "limit", "statuses"),
+    [
+        ("epsilon_lower", Interval(1.2, 1.01, 1.35), 1.0, ["fail"] * 3),
+        ("epsilon_lower", Interval(1.2, 0.99, 1.35), 1.0, ["pass"] * 3),
+        ("auc", Interval(0.5, 0.46, 0.59), 0.6, ["pass", "undecided", "undecided"]),
+    ],
+    ids=["bound above", "bound below", "estimate"],
+)
+def test_trying_more_conditions_never_makes_a_number_pass(name, interval, limit, statuses):
+    # Of two numbers neither fails by its lower end alone, which Holm's procedure widens.
+    limits = {"file": {name: limit, "tpr_at_fpr_01": 0.5}}
+    policy = replace(CAUTIOUS, limits=limits, required={}, groups=("all",))
+    tried = Condition("x", [Measurement(name, interval), TPR], same_records=True, adapted=True)
+    for n_tried, status in zip((1, 2, 20), statuses):
+        conditions = [replace(tried, name=f"x{k}") for k in range(n_tried)]
+        high = [Measurement(name, Interval(*np.add(interval, limit))), TPR]
+        settings = {"conditions": conditions, "spoken": ABLE}
+        found = recommend(policy, "file", high, PASSED, **settings)
+        assert {one.limits[0].status for one in found.tried} == {status}
+        assert (found.result == "release with conditions") == (status == "pass")
+
+
 def test_a_synthetic_table_needs_a_holdout():
     names = "singling_out", "linkability", "inference"
     risks = [Measurement(name, Interval(0.01, -0.02, 0.04)) for name in names]

@@ -207,8 +207,9 @@ def test_incomplete_rounds_are_left_out():
     table = make_table()
     holes = table.copy()
     holes.iloc[2, 1] = holes.iloc[7, 3] = np.nan
-    with pytest.warns(UserWarning, match="2 of 12 rounds were left out"):
+    with pytest.warns(UserWarning, match="2 of 12 rounds were left out") as caught:
         test = DisparityTest.from_table(holes)
+    assert caught[0].filename == __file__
     known = DisparityTest.from_table(table.drop(index=[2, 7]))
     assert (test.n_rounds_, test.n_dropped_) == (10, 2)
     assert test.vulnerabilities_.index.tolist() == [0, 1, 3, 4, 5, 6, 8, 9, 10, 11]

@@ -456,8 +456,11 @@ def test_a_bound_is_at_the_delta_of_the_estimator(audit):
 
 def test_a_claim_beyond_what_can_be_found_is_warned_of():
     audit = EpsilonAudit(Ignorant(claim=8.0), canary="natural", n_trials=20, random_state=0)
-    with pytest.warns(PrivacyWarning, match="epsilon=8 is claimed, and these runs cannot show"):
+    with pytest.warns(
+        PrivacyWarning, match="epsilon=8 is claimed, and these runs cannot show"
+    ) as c:
         audit.fit(X, y)
+    assert c[0].filename == __file__
     with pytest.warns(PrivacyWarning, match="epsilon=9 is claimed"):
         audit.set_params(claimed_epsilon=9.0).fit(X, y)
 
@@ -535,8 +538,9 @@ def test_a_claim_is_not_compared_with_a_bound_at_a_smaller_delta(audit, estimato
     audit = clone(audit).set_params(estimator=estimator, random_state=0)
     larger = 0.00234986 if isinstance(audit, LabelAudit) else 0.001
     told = f"bound is at delta=1e-06 and the claim of the model at the larger delta={larger}"
-    with pytest.warns(PrivacyWarning, match=told):
+    with pytest.warns(PrivacyWarning, match=told) as caught:
         audit.set_params(delta=1e-6).fit(X, y)
+    assert caught[0].filename == __file__
     assert audit.epsilon_ > 0.3 and audit.claimed_epsilon_ == np.inf
     assert audit.predict(X[:2]).tolist() == [0, 0]
     # At a larger delta the claim promises the same epsilon, and twice that where a label changes.

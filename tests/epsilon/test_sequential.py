@@ -227,6 +227,26 @@ def test_without_a_claim_that_of_the_models_is_bet_against(tmp_path):
         assert_same(make_audit(folder, Claiming(), claimed_epsilon=None).fit(X, y), given)
 
 
+class ClaimingByNumber(DecisionTreeClassifier):
+    """A tree that claims more with an even number of records."""
+
+    def fit(self, X, y):
+        super().fit(X, y)
+        self.epsilon_, self.delta_ = (9.0 if len(X) % 2 == 0 else 0.1), 1e-5
+        return self
+
+
+@pytest.mark.parametrize("n_rows", [len(X) - 1, len(X)], ids=["odd", "even"])
+def test_the_largest_claim_of_the_models_is_bet_against_whatever_the_first_coin(n_rows):
+    data, settings = (X[:n_rows], y[:n_rows]), {"claimed_epsilon": None, "n_trials": 8}
+    audit = make_audit(estimator=ClaimingByNumber(), **settings).fit(*data)
+    assert (audit.claimed_epsilon_, audit.stopped_) == (9.0, "budget")
+    assert len(audit.wealth_) == len(audit.scores_) == 16
+    with parallel_config("threading"):
+        parallel = make_audit(estimator=ClaimingByNumber(), n_jobs=3, **settings).fit(*data)
+    assert_same(parallel, audit)
+
+
 def test_settings_of_fixed_audits_are_refused():
     with pytest.raises(ValueError, match="sequential=True needs method='clopper_pearson'"):
         EpsilonAudit(TREE, sequential=True, method="gaussian").fit(X, y)

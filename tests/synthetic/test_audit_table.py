@@ -143,6 +143,8 @@ def test_a_verdict_needs_what_it_says():
     rows = dict.fromkeys(("real", "synthetic", "holdout"), 50)
     grounds = TableGrounds(results, rows, 0.95, 0.02, None)
     assert choose_table_evidence(grounds) == "none" and "2%" in write_table_verdict(grounds, "none")
+    apart = write_table_verdict(grounds._replace(n_rows=rows | {"shared": 3}), "none")
+    assert apart.endswith(" 3 persons have rows in both real tables and were not compared.")
     assert choose_table_evidence(grounds._replace(smallest_share=np.inf)) == "unknown"
     assert choose_table_evidence(grounds._replace(n_rows=rows | {"real": 19})) == "unknown"
     shared = grounds._replace(n_rows=rows | {"real": 19, "shared": 3})

@@ -142,6 +142,18 @@ def test_the_number_of_attacks_is_the_number_of_predicates():
     assert none.result_["n_attacks"].item() == 0 and "no attack could be made" in none.summary()
 
 
+def test_a_column_named_as_the_mode_has_a_row_of_its_own():
+    rng, names = np.random.default_rng(0), ["univariate", "univariate (column)", "c"]
+    train, test = (pd.DataFrame(rng.normal(size=(20, 3)), columns=names) for _ in range(2))
+    plain = [table.set_axis(["a", "b", "c"], axis=1) for table in (train, test, train)]
+    risk = SinglingOutRisk("univariate", random_state=0)
+    expected = risk.fit(*plain).result_
+    found, score = risk.fit(train, test, train).result_, risk.score()
+    np.testing.assert_array_equal(found, expected)
+    assert found.index.tolist() == [names[0], "univariate (column) (column)", *names[1:]]
+    assert score == risk.fit(*plain).score() > 0.5
+
+
 def test_equal_rows_are_counted():
     synthetic = pd.DataFrame({"a": ["x", "y", "y"]})
     twice, once = pd.DataFrame({"a": ["x", "x", "y"]}), pd.DataFrame({"a": ["x", "y", "y"]})

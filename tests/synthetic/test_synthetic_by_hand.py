@@ -349,11 +349,11 @@ ANSWERS = {
             "'a', 'b', 'c', 'd' and 2 more columns",
         ),
         (
-            lambda: _audit._check_shift(None, _evidence.ROWS),
+            lambda: _measure.check_shift(None, _evidence.ROWS),
             {"status": "not run", "text": "There are too few rows.", "interval": None},
         ),
         (
-            lambda: _audit._check_shift((0.55, 0.5, 0.6), _evidence.PERSONS),
+            lambda: _measure.check_shift((0.55, 0.5, 0.6), _evidence.PERSONS),
             {
                 "status": "passed",
                 "text": (
@@ -365,7 +365,7 @@ ANSWERS = {
             },
         ),
         (
-            lambda: _audit._check_shift((0.56, 0.51, 0.6), _evidence.ROWS),
+            lambda: _measure.check_shift((0.56, 0.51, 0.6), _evidence.ROWS),
             {
                 "status": "warning",
                 "text": (

@@ -11,7 +11,7 @@ from scipy.stats import binom, poisson
 from sklearn.base import BaseEstimator
 
 from skmia.synthetic import _cells, _copy_test, _generator_attack, _singling_out
-from skmia.synthetic._table import _audit, _cost
+from skmia.synthetic._table import _audit, _cost, _measure
 
 # Numbers with a range of 8 in the last table, words of which one is not there, and what is missing.
 first = pd.DataFrame({"n": [1.0, nan, 3.0, 9.0], "w": ["a", "b", None, "z"]})
@@ -291,10 +291,10 @@ ANSWERS = {
             lambda: tell_refusal(lambda: draw(pd.DataFrame({"a": [1], "c": [2]}))),
             "generator must return rows with the 2 columns of the tables; got 2 columns.",
         ),
-        (lambda: _audit._check_shift(None, units)["text"], "There are too few rows."),
-        (lambda: _audit._check_shift((0.6, 0.5, 0.7), units)["status"], "passed"),
-        (lambda: _audit._check_shift((0.6, 0.51, 0.7), units)["status"], "warning"),
-        (lambda: _audit._check_shift((0.6, 0.51, 0.7), units)["interval"], [0.6, 0.51, 0.7]),
+        (lambda: _measure.check_shift(None, units)["text"], "There are too few rows."),
+        (lambda: _measure.check_shift((0.6, 0.5, 0.7), units)["status"], "passed"),
+        (lambda: _measure.check_shift((0.6, 0.51, 0.7), units)["status"], "warning"),
+        (lambda: _measure.check_shift((0.6, 0.51, 0.7), units)["interval"], [0.6, 0.51, 0.7]),
     ],
     _cost: [
         (lambda: cost.seconds, 5.0),

@@ -19,6 +19,7 @@ from skmia.synthetic import (
 from skmia.synthetic._risks import average_by_person
 from skmia.synthetic._table import _audit
 from skmia.synthetic._table._people import find_repeated_persons, read_people
+from skmia.synthetic._table._report import _ASSIGN, advise_on_table
 
 pytestmark = pytest.mark.usefixtures("quick_tables")
 
@@ -62,7 +63,11 @@ def test_new_persons_are_neither_shift_nor_leak(visits):
     row = report.results.loc["rare copies"]
     assert (row["n_attacks"], row["n_controls"]) == (40, 40)
     assert "training rows of 40 persons" in report.summary()
-    assert check_table_document(json.loads(report.to_json()))["evidence"] == "none"
+    document = check_table_document(json.loads(report.to_json()))
+    assert document["evidence"] == "none"
+    shared = document | {"data": document["data"] | {"n_persons_shared": 3}}
+    told = [advise_on_table(one)[0].imperative for one in (document, shared)]
+    assert told == ["State with the table what was tested.", _ASSIGN.imperative]
     # The same by arrays, in place of the column; the synthetic table needs none.
     names = ("real", "synthetic", "holdout")
     arrays = [table["who"].to_numpy() for table in (real, held)]
@@ -150,6 +155,7 @@ def test_persons_who_are_copied_are_a_leak_and_those_in_both_tables_are_left_out
     real, held = draw_visits(rng, 40), draw_visits(rng, 40)
     made = real.assign(amount=rng.permutation(real["amount"]), kind=rng.permutation(real["kind"]))
     held.loc[:9, "who"] = real["who"][:10].to_numpy()  # two persons
+    made.loc[:4] = held.loc[:4]  # rows of a person who is no one never seen
     report = audit_table(real, made, held, group_by="who", random_state=0)
     check = report.checks["rows of one person"]
     assert check["status"] == "warning" and check["text"].startswith("2 persons have rows in both")
@@ -158,6 +164,9 @@ def test_persons_who_are_copied_are_a_leak_and_those_in_both_tables_are_left_out
     )
     assert report.data["n_persons_shared"] == 2 and report.data["n_persons_real"] == 38
     assert report.unchanged["n_train"] == 200 and report.evidence == "leak"
+    assert (report.unchanged["test"], report.unchanged["n_test"]) == (0, 190)
+    rows = "200 training rows of 40 persons, 200 held-out rows of 40 persons"
+    assert rows in report.summary(verbose=True)
 
 
 @pytest.mark.parametrize("n_left", [0, 19])

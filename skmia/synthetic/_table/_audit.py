@@ -51,6 +51,11 @@ from ._evidence import (
 from ._measure import (
     COLUMNS,
     MOST_ROWS,
+    NOT_RUN,
+    PASSED,
+    STATED,
+    WARNING,
+    check_shift,
     measure_loss,
     measure_shift,
     measure_synthetic_table,
@@ -72,7 +77,6 @@ from ._report import (
 if TYPE_CHECKING:
     from ...disclosure import Recommendation
 
-PASSED, WARNING, STATED, NOT_RUN = "passed", "warning", "stated", "not run"
 # Share of the training rows with an equal row in the holdout from which there is a warning.
 _MANY = 0.1
 
@@ -93,7 +97,7 @@ def make_checks(tables, shift, copies, columns, people, units):
         return NamedChecks(found | checks)
     return NamedChecks(
         {
-            "one population": _check_shift(shift, units),
+            "one population": check_shift(shift, units),
             "rows of one person": _check_people(people, units),
             "duplicates": _check_duplicates(tables["real"], tables["holdout"], units),
             "resolution": _check_resolution(copies, people, units),
@@ -156,20 +160,6 @@ def _join_names(names):
     shown = [repr(name) for name in names[:4]]
     more = f" and {len(names) - 4} more columns" if len(names) > 4 else ""
     return ", ".join(shown) + more
-
-
-def _check_shift(shift, units):
-    if shift is None:
-        text = f"There are too few {units.many}."
-        return {"status": NOT_RUN, "text": text, "interval": None}
-    estimate, low, high = shift
-    text = (
-        f"A model without the synthetic rows distinguishes training {units.many} from the holdout "
-        f"with AUC {estimate:.3f} [{low:.3f}, {high:.3f}]"
-    )
-    end = "; a warning is given if the interval lies above 0.5." if low <= 0.5 else "."
-    status = PASSED if low <= 0.5 else WARNING
-    return {"status": status, "text": text + end, "interval": list(map(float, shift))}
 
 
 def _check_duplicates(real, holdout, units):
@@ -365,7 +355,8 @@ class TableReport:
     unchanged : dict of str to int or None
         Training rows that are in the synthetic table as they are (``train`` of ``n_train``), those
         of them that no other real row equals (``alone``), and held-out rows (``test`` of
-        ``n_test``, None without a holdout).
+        ``n_test``, None without a holdout). Held-out rows of persons who are also in the training
+        table are not counted.
     copies : DataFrame or None
         Result of the :class:`CopyTest`, and the smallest share of copies that would have been found
         after the correction, ``smallest_share_corrected``.
@@ -386,8 +377,8 @@ class TableReport:
     data : dict
         ``n_real``, ``n_synthetic``, ``n_holdout``, ``n_columns``; ``identifiers``, the names of the
         columns of identifiers, which are left out; ``unit``, what each compared row is, "row" or
-        "person"; for rows of persons ``n_persons_real`` and ``n_persons_holdout``, and
-        ``n_persons_shared``, who are in both and left out.
+        "person"; for rows of persons ``n_persons_real`` and ``n_persons_holdout``, who are in this
+        table alone, and ``n_persons_shared``, who are in both and left out.
     settings, seeds : dict
         Parameters, and the integer that all draws begin with.
     seconds, versions : dict
@@ -719,11 +710,11 @@ def audit_units_of_table(
     if people.groups is None and group_by is None and held_out is not None:
         tables, people = _look_for_persons(tables, wanted, seed)
     hidden = _leave_out(tables, columns, secrets)
-    compared = [
-        table.drop(columns=hidden) for table in map(tables.get, _NAMES) if table is not None
-    ]
-    unchanged = count_unchanged(*compared)
     kept, people = leave_out_shared(tables, people)
+    # All training rows, beside held-out rows of persons who are not in the training table.
+    seen = tables | {"holdout": kept.get("holdout")}
+    compared = [seen[name].drop(columns=hidden) for name in _NAMES if seen[name] is not None]
+    unchanged = count_unchanged(*compared)
     privacy, resemblance = _measure_privacy(
         kept, settings, wanted["secrets"], clock, columns, people, units
     )

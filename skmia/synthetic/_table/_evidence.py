@@ -131,6 +131,11 @@ def list_table_reversals(results):
 
 
 def choose_table_evidence(grounds):
+    """Return what the numbers support; the first of these that holds, whatever the others say.
+
+    The shift is of ``measure_shift`` in ``_measure.py`` and warned of by ``check_shift`` beside it;
+    leaks are p-values that stay significant after ``correct``.
+    """
     if find_obstacle(grounds.n_rows) is not None:
         return UNKNOWN
     if grounds.shift is not None:
@@ -178,7 +183,9 @@ _EXPOSING = (FIRST,)
 def measure_table_level(grounds, evidence):
     """Return the level of each number, and the highest of those that are beyond chance.
 
-    The strongest of many is chosen, so lower ends are corrected as the p-values are.
+    The strongest of many is chosen, so lower ends are corrected for all numbers: that of a number
+    by its share of the level. Holm's procedure for the p-values also begins with these shares, but
+    gives those of numbers that are beyond chance to the others.
     """
     frame, found = grounds.results, []
     for (name, row), weight in zip(
@@ -246,12 +253,14 @@ def _tell_table_number(name, row, many):
 
 def _tell_no_table_leak(grounds):
     level = f"{100 * (1 - grounds.level):g}%"
+    n_shared = grounds.n_rows.get("shared", 0)
+    told = f" {n_shared:,} persons have rows in both real tables and were not compared."
     return (
         f"None of {len(grounds.results)} numbers is significant at the {level} level after "
         "correction for all of them. Exact copies of "
         f"{format_share(grounds.smallest_share)} of the training {grounds.units.many} would have "
         f"been found with a probability of {100 * POWER:g}%. {UNSEEN} Another attack may also "
-        "succeed."
+        f"succeed.{told if n_shared else ''}"
     )
 
 

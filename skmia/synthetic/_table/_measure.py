@@ -245,6 +245,8 @@ def _average_similarity(columns, pairs):
 
 # Level of the interval of the AUC that distinguishes training rows from holdout.
 _SHIFT_LEVEL = 0.99
+# What a check of a table found.
+PASSED, WARNING, STATED, NOT_RUN = "passed", "warning", "stated", "not run"
 
 COLUMNS = ["estimate", "low", "high", "attack", "control", "naive", "n_attacks", "n_controls"]
 COLUMNS += ["pvalue", "pvalue_below", "pvalue_holm"]
@@ -363,6 +365,21 @@ def measure_shift(real, holdout, seed, people=None):
         groups=None if persons is None else persons[places],
         confidence_level=_SHIFT_LEVEL,
     )
+
+
+def check_shift(shift, units):
+    """Return the check of one population, which warns if the interval lies above 0.5."""
+    if shift is None:
+        text = f"There are too few {units.many}."
+        return {"status": NOT_RUN, "text": text, "interval": None}
+    estimate, low, high = shift
+    text = (
+        f"A model without the synthetic rows distinguishes training {units.many} from the holdout "
+        f"with AUC {estimate:.3f} [{low:.3f}, {high:.3f}]"
+    )
+    end = "; a warning is given if the interval lies above 0.5." if low <= 0.5 else "."
+    status = PASSED if low <= 0.5 else WARNING
+    return {"status": status, "text": text + end, "interval": list(map(float, shift))}
 
 
 def thin_and_fill(tables, rng):

@@ -128,6 +128,8 @@ def describe_table_rows(data):
 def _describe_row_count(data, name, kind):
     units = read_units(data)
     persons = data.get(f"n_persons_{name}") if units != PERSONS else None
+    if persons is not None:
+        persons += data.get("n_persons_shared", 0)  # who are counted apart
     told = f"{data[f'n_{name}']:,} {kind} {units.many}"
     return told + (f" of {persons:,} persons" if persons else "")
 
@@ -517,19 +519,17 @@ _STEPS = {
         _AGAIN_BELOW,
     ),
 }
+_ASSIGN = NextStep(
+    "Assign all rows of a person to one table.",
+    "To the training rows or to the holdout, before the generator is trained.",
+)
 # What ends that nothing can be measured, by what prevents it.
 _REMEDIES = {
     NO_HOLDOUT: (
         NextStep("Set data aside before the generator is trained.", "At random and by person."),
         NextStep("Then audit again, with these data as the holdout.", "`--held-out FILE`"),
     ),
-    SHARED: (
-        NextStep(
-            "Assign all rows of a person to one table.",
-            "To the training rows or to the holdout, before the generator is trained.",
-        ),
-        _AGAIN_BELOW,
-    ),
+    SHARED: (_ASSIGN, _AGAIN_BELOW),
     TOO_SMALL: (
         NextStep(
             "Audit with larger tables.",
@@ -562,6 +562,8 @@ def advise_on_table(document):
         remedies = _REMEDIES[find_obstacle(count_units(document["data"]))]
         steps += [*remedies, _PUBLISH_NOT]
     elif document["evidence"] != LEAK:
+        if document["evidence"] == NONE and document["data"].get("n_persons_shared"):
+            steps.append(_ASSIGN)
         steps += _STEPS[document["evidence"]]
     else:
         if found is None:

@@ -6,6 +6,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
+from ..._core.callers import level_of_user
+
 _MOST_DECIMALS = 6
 # Fewer values may be round by coincidence, such as the first step of boosting.
 _LEAST_VALUES = 20
@@ -317,7 +319,7 @@ class NodeCollector:
 
     def warn(self, message):
         """Warn of what the model shows of its equations."""
-        warnings.warn(message, UserWarning, stacklevel=10)
+        warnings.warn(message, UserWarning, stacklevel=level_of_user())
 
     def equations(self, n_rows):
         """Return all collected equations, given the number of training rows."""

@@ -8,6 +8,7 @@ import numpy as np
 from scipy.special import expit
 from sklearn.exceptions import ConvergenceWarning
 
+from ...._core.callers import level_of_user
 from ...._core.sklearn import (
     continue_shuffles,
     give_optimizer,
@@ -419,12 +420,12 @@ def warn_of_end(network):
     if model.batch_size != "auto" and model.batch_size > n_rows:
         warnings.warn(
             "Got `batch_size` less than 1 or larger than sample size. It is going to be clipped",
-            stacklevel=2,
+            stacklevel=level_of_user(),
         )
     if network.reached_limit:
         warnings.warn(
             f"Stochastic Optimizer: Maximum iterations ({model.max_iter}) reached and the "
             "optimization hasn't converged yet.",
             ConvergenceWarning,
-            stacklevel=2,
+            stacklevel=level_of_user(),
         )
