@@ -25,6 +25,7 @@ from skmia.defenses import PATEDefense, PrivacyLedger, PrivateSearchCV
 from skmia.defenses._exact_noise import PrivateRandomness
 from skmia.defenses._noisy_votes import VotingNoise, _bound_each, _log_other_classes
 from skmia.defenses._pate import _vote
+from skmia.epsilon._base import read_claim
 from skmia.exceptions import PrivacyWarning
 
 X, Y = make_classification(700, 5, class_sep=1.5, flip_y=0.05, random_state=0)
@@ -111,6 +112,8 @@ def test_a_target_is_met_from_below():
     spent.set_params(noise_multiplier=private.noise_multiplier_, target_delta=1e-3)
     assert spent.fit(X[TRAIN], Y[TRAIN]).epsilon_ == pytest.approx(3.0, rel=1e-9)
     assert 0 < private.data_dependent_epsilon_ <= private.epsilon_
+    # One vote is moved by a replaced row, so that an audit of those asks for the same epsilon.
+    assert read_claim(private, replaces=True) == (private.epsilon_, private.delta_)
     assert private.delta_ == 1e-3
     assert private.score(X[TEST], Y[TEST]) > 0.5
 

@@ -581,6 +581,16 @@ def test_a_claim_about_removed_records_is_applied_twice_where_one_is_replaced(au
     assert twice.result_.delta == pytest.approx(1e-3 * (1 + np.exp(1.5)) if replaces else 1e-3)
 
 
+def test_a_claim_that_says_nothing_about_a_replaced_record_is_not_compared():
+    audit = LabelAudit(Copying(9.0, 1e-3), n_canaries=20, random_state=0)
+    with pytest.warns(PrivacyWarning, match="claim of the model at the larger delta=1, so"):
+        audit.fit(X, y)
+    assert (audit.claimed_epsilon_, audit.result_.delta) == (np.inf, 1e-5)
+    # A stated one is at the usual delta, whatever the model says.
+    stated = audit.set_params(estimator=Copying(1.5, 1e-3), claimed_epsilon=0.1).fit(X, y)
+    assert (stated.claimed_epsilon_, stated.result_.delta) == (0.1, 1e-5)
+
+
 def test_laplace_noise_of_an_added_record_is_not_refuted_by_replaced_ones():
     # A record adds 1 or -1 to a sum, so that replacing one may change it by 2.
     bits = np.tile([1, 0], 20)  # the canary has the label 1, and the record that it replaces has 0
