@@ -455,7 +455,7 @@ class WhiteBoxAttack(PosteriorMixin, SupervisedAttack):
         return model.log_odds(collected)
 
 
-def draw_halves(membership, rng):
+def halve_both_sides(membership, rng):
     """Draw a half of the records; both halves hold members and non-members.
 
     Raises ValueError if there is a single member or a single non-member.
@@ -506,7 +506,7 @@ class LayerDistanceAttack(SupervisedAttack):
         *layers, labels = collected
         sides = self._describe_sides(layers, labels, membership)
         if self.cross_fit:
-            half = draw_halves(membership, np.random.RandomState(seed))
+            half = halve_both_sides(membership, np.random.RandomState(seed))
             ratios = np.empty((len(labels), len(layers)))
             for rows in (half, ~half):
                 rest = [layer[~rows] for layer in layers]

@@ -12,7 +12,7 @@ from skmia.attacks.white_box import (
     FisherRaoAttack,
     MahalanobisAttack,
     compute_centroids,
-    draw_halves,
+    halve_both_sides,
 )
 from skmia.metrics.distances import fisher_rao_distance
 from skmia.victims import open_white_box
@@ -68,7 +68,7 @@ def test_centroids_of_several_groups_are_found_as_if_alone():
 def test_both_halves_hold_both_sides(few):
     membership = np.arange(40) < 2 if few else np.arange(40) >= 2
     for seed in range(20):
-        half = draw_halves(membership, np.random.RandomState(seed))
+        half = halve_both_sides(membership, np.random.RandomState(seed))
         assert abs(half.sum() - 20) <= 1
         assert half[membership == few].sum() == 1
         drawn = np.random.RandomState(seed).permutation(40) % 2 == 0
@@ -77,7 +77,7 @@ def test_both_halves_hold_both_sides(few):
 
 def test_a_single_record_of_a_side_cannot_be_divided():
     with pytest.raises(ValueError, match="there is 1 non-member to be divided; give more of them"):
-        draw_halves(np.arange(9) > 0, np.random.RandomState(0))
+        halve_both_sides(np.arange(9) > 0, np.random.RandomState(0))
 
 
 @pytest.mark.parametrize("attack", [MahalanobisAttack(cv=2), FisherRaoAttack(cv=2, max_iter=5)])
