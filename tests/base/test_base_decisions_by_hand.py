@@ -39,6 +39,15 @@ def assign_folds(membership, fingerprint=None, groups=None):
     return folds, [sorted(one.tolist()) for one in sides]
 
 
+def learn_offset(judged):
+    """Return the threshold learned from five records, of which some can be judged."""
+    attack = NS(
+        score_samples=lambda records: array([3.0, 2.0, 1.0, 1.0, 0.5]),
+        _can_judge=lambda records: array(judged),
+    )
+    return _attack.BaseAttack._learned_offset(attack, None, array([1, 0, 1, 1, 0]) > 0)
+
+
 def judge(offset=None, **able):
     attack = NS(predict=lambda records: array([0, 1, 1]), **able)
     if offset is not None:
@@ -174,6 +183,10 @@ ANSWERS = {
         (lambda: best_threshold([0, 0, 1, 1], [1, 3, 2, 8]), 5.5),
         (lambda: best_threshold([1, 1, 0, 0], [1, 2, 4, 5]), float(np.nextafter(5, 6))),
         (lambda: best_threshold([0, 1], [1, np.nextafter(1, 2)]), float(np.nextafter(1, 2))),
+        # Two members, the third and fourth record, are found only if they can be judged.
+        (lambda: learn_offset([True, True, True, True, True]), 0.75),
+        (lambda: learn_offset([True, True, False, False, True]), 2.5),
+        (lambda: learn_offset([False] * 5), 0.75),
     ],
     _cross_fitting: [
         (lambda: judge(), ([False, True, True], [True] * 3)),

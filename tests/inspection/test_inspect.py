@@ -11,6 +11,7 @@ from refusals import check_refusal, parametrize_refusals
 from sklearn.base import is_regressor
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.cluster import DBSCAN, AgglomerativeClustering, FeatureAgglomeration, KMeans
+from sklearn.compose import make_column_transformer
 from sklearn.decomposition import PCA
 from sklearn.ensemble import (
     BaggingClassifier,
@@ -359,6 +360,14 @@ def test_candidates_with_another_number_of_features_are_refused(model, columns):
     for attack in (StoredValuesAttack(victim), ReleasedModelAttack(victim)):
         with pytest.raises(ValueError, match=said):
             attack.fit(records)
+
+
+def test_a_further_column_is_not_counted_if_a_model_takes_columns_by_their_names():
+    table = pd.DataFrame(X, columns=[*"abcd"])
+    columns = make_column_transformer((StandardScaler(), ["a", "b"]), (MinMaxScaler(), ["d"]))
+    model = make_pipeline(columns, KNeighborsClassifier()).fit(table[MEMBERS], LABELS[MEMBERS])
+    found = inspect_model(model, Records(table.assign(e=1.0), LABELS)).candidates
+    assert found.n_rows == N
 
 
 def test_transformers_take_records_without_labels_and_regressors_do_not():
