@@ -193,7 +193,7 @@ def test_an_interrupted_query_goes_on_where_it_stopped(tmp_path, folder):
         ({"n_repeats": 3}, 12),
         ({"classes": [2, 1]}, 8),
     ],
-    ids=str,
+    ids=["retries", "function", "mean of 1", "mean of 3", "classes"],
 )
 def test_an_interrupted_query_keeps_the_answers_of_what_is_set_alone(changed, n_more):
     service = Flaky([3])
