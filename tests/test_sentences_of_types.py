@@ -101,7 +101,7 @@ MODEL = LogisticRegression().fit(X, BITS)
     ),
     (
         lambda: inspection.inspect_model(
-            MODEL, Records(np.full((24, 2), b"\xff", dtype=object), BITS)
+            MODEL, Records(np.full((24, 3), b"\xff", dtype=object), BITS)
         ),
         "Cells that hold bytes cannot be searched for",
     ),

@@ -2,6 +2,7 @@
 
 import warnings
 from decimal import Decimal
+from functools import partial
 from types import SimpleNamespace as NS
 
 import numpy as np
@@ -222,9 +223,9 @@ def count_fit(n_before=0, n_sent=0, is_told=False):
     fits.n_sent, fits.is_told = n_sent, is_told
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        n, total = _repeated_fits.BudgetedFits._count_fit(
-            NS(_get_fits=lambda: fits), (1.0, 1.0, 1), 0.1, "rdp"
-        )
+        kind = _repeated_fits.BudgetedFits
+        one = NS(_get_fits=lambda: fits, _add_up_fits=partial(kind._add_up_fits, None))
+        n, total = kind._count_fit(one, (1.0, 1.0, 1), 0.1, "rdp")
     one = _repeated_fits.spent_epsilon([(1.0, 1.0, n)], 0.1, "rdp")
     return n, total == one, fits.is_told, [str(one.message)[:31] for one in caught]
 

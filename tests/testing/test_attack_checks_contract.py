@@ -29,6 +29,9 @@ class ChangesAParameterInInit(ThresholdAttack):
 class ValidatesNothing(ThresholdAttack):
     _parameter_constraints = {"mean_train_loss": "no_validation"}
 
+    def _needs(self):
+        return ThresholdAttack()._needs()  # those of the signal that is set would refuse another
+
     def _fit(self, records, membership):
         pass
 
