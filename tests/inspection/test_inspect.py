@@ -162,13 +162,7 @@ def fit_twice(model):
         (fit_twice(SGDClassifier()), 2 * N, True),
         (fit_twice(MLPClassifier((3,))), N, False),
         (DecisionTreeClassifier().fit(X[MEMBERS], LABELS[MEMBERS], **WEIGHTED), N, False),
-        (
-            BaggingClassifier(KNeighborsClassifier(), 3).fit(
-                X[MEMBERS], LABELS[MEMBERS], **WEIGHTED
-            ),
-            N,
-            False,
-        ),
+        (BaggingClassifier(KNeighborsClassifier(), 3).fit(X[MEMBERS], LABELS[MEMBERS]), N, False),
     ],
     ids=lambda value: type(value).__name__ if hasattr(value, "fit") else None,
 )
