@@ -40,10 +40,18 @@ def read_names(records, field):
             f"group must name a field of the records; got {show(field)}, they have {have}."
         )
     names = to_array(records[field], f"Field {field!r}")
-    one_each = names.ndim == 1 and all(np.ndim(name) == 0 for name in names.tolist())
-    if not one_each or not all(isinstance(name, Hashable) for name in names.tolist()):
+    one_each = names.ndim == 1
+    if one_each and names.dtype.kind in "OV":
+        one_each = all(np.ndim(name) == 0 and isinstance(name, Hashable) for name in names.tolist())
+    if not one_each:
         raise ValueError(f"The field {field!r} must hold one name for each record; some are lists.")
     return _as_names(names)
+
+
+def place_names(names, known):
+    """Return the position of each name among different ones that are known, -1 for others."""
+    known, names = (pd.Index(values, tupleize_cols=False) for values in (known, names))
+    return known.get_indexer(names)
 
 
 def find_groups(records, group, name="group"):

@@ -180,6 +180,12 @@ def refuse_other_choice(name, choice, owners, given):
 
 
 def get_judged(attack, records):
-    """Return which records a fitted attack can judge; all if it does not say."""
+    """Return which records a fitted attack can judge; all if it does not say.
+
+    Records can also be rows of features, of a classifier that is no attack.
+    """
     can_judge = getattr(attack, "can_judge", None)
-    return np.ones(len(records), dtype=bool) if can_judge is None else can_judge(records)
+    if can_judge is not None:
+        return can_judge(records)
+    n_records = records.shape[0] if hasattr(records, "shape") else len(records)
+    return np.ones(n_records, dtype=bool)

@@ -169,17 +169,19 @@ def answers_queries(model):
 # probabilities come from another fit, and votes of pairs of classes can tie.
 _THRESHOLDS = FixedThresholdClassifier, TunedThresholdClassifierCV
 _VOTES = SVC, NuSVC, OneVsRestClassifier
+_INNER = "best_estimator_", "final_estimator_", "estimator_"
 
 
 def _predicts_otherwise(model, outputs):
     """Return whether a model may predict another label than the one with the highest output."""
     model = _unwrap_last_step(unwrap(model))
-    for name in ("best_estimator_", "final_estimator_"):
-        if hasattr(model, name):
-            return _predicts_otherwise(getattr(model, name), outputs)
     if isinstance(model, _VOTES):
         return outputs.kind == "proba" or outputs.shape[1] > 2
-    return isinstance(model, _THRESHOLDS)
+    if isinstance(model, _THRESHOLDS):
+        return True
+    # Searches, selections of features and defenses answer as the model in them does.
+    inner = next((name for name in _INNER if hasattr(model, name)), None)
+    return inner is not None and _predicts_otherwise(getattr(model, inner), outputs)
 
 
 def _query_once(model, X):

@@ -75,6 +75,11 @@ def mark_trained(estimator, records):
     weights = weights_for(estimator, records)
     if weights is None or (weights > 0).all():
         return None
+    if not (weights > 0).any():
+        raise ValueError(
+            f"{WEIGHTS} must be above 0 for some records, which models are trained on; all "
+            f"{len(weights)} are 0."
+        )
     return np.isin(records.fingerprint, records.fingerprint[weights > 0])
 
 

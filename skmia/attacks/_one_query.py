@@ -108,7 +108,7 @@ class QueryAttack(BaseAttack):
         if len(unknown):
             raise ValueError(
                 f"{len(unknown)} of {len(records)} records have a task label that no shadow model "
-                f"knows, first {show(records.y[unknown[0]])} at position {unknown[0]}."
+                f"knows, first {show(records.y[unknown].tolist()[0])} at position {unknown[0]}."
             )
         scores = np.full(len(records), np.nextafter(0.5, 0))
         judged = np.flatnonzero(self._can_judge(records))

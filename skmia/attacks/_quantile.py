@@ -12,7 +12,7 @@ from sklearn.utils import check_random_state
 
 from .._core.copies import copy_unfitted
 from .._core.features import FeatureEncoder
-from .._core.groups import read_names
+from .._core.groups import place_names, read_names
 from .._core.needs import NOBODY, NON_MEMBERS, Needs
 from .._core.query import query, unwrap
 from .._core.randomness import seed_estimator
@@ -54,18 +54,18 @@ class _UnitPrints:
         groups = population.fields.get("group_by")
         units = number_units(self._own, groups)
         self._shared = self._own[np.unique(units, return_index=True)[1]][units]
-        names = () if groups is None else read_names(population, "group_by").tolist()
-        self._of_group = dict(zip(names, self._shared, strict=False))
+        names = () if groups is None else read_names(population, "group_by")
+        self._groups, first = np.unique(names, return_index=True)
+        self._of_group = self._shared[first]
 
     def of(self, records):
         prints = records.fingerprint
         place = np.minimum(np.searchsorted(self._own, prints), len(self._own) - 1)
         found = np.where(self._own[place] == prints, self._shared[place], prints)
-        if not self._of_group or "group_by" not in records.fields:
+        if not len(self._groups) or "group_by" not in records.fields:
             return found
-        names = read_names(records, "group_by").tolist()
-        pairs = zip(names, found, strict=True)
-        return np.array([self._of_group.get(name, own) for name, own in pairs], found.dtype)
+        group = place_names(read_names(records, "group_by"), self._groups)
+        return np.where(group < 0, found, self._of_group[group])
 
 
 class _FittedRegression(NamedTuple):

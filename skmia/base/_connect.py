@@ -271,6 +271,8 @@ def open_pool(attack, records):
             f"from 2 on; got {shadows if is_number else type(shadows).__name__}."
         )
     victim = unwrap(attack.victim)
+    if isinstance(victim, AlignedModel):
+        victim = unwrap(victim.model)
     if victim is None or not is_trainable(victim):
         raise ValueError(
             f"shadows={shadows} trains clones of the victim, and {show(victim)} cannot be trained; "

@@ -10,7 +10,7 @@ from sklearn.preprocessing import MinMaxScaler
 from sklearn.utils import check_random_state
 
 from .._core.copies import copy_unfitted
-from .._core.groups import read_names
+from .._core.groups import place_names, read_names
 from .._core.randomness import seed_estimator
 from .._core.sklearn import HasMethods, at_least
 from .._core.splits import number_sides, number_units, spread_over_folds
@@ -57,7 +57,7 @@ class SupervisedAttack(BaseAttack):
         seeds = rng.randint(np.iinfo(np.int32).max, size=n_folds + 2)
         collected = self._collect(records)
         self._model = self._learn(collected, membership, seeds[0])
-        self._fold_models, self._fold_of_person = [], {}
+        self._fold_models, self._people, self._fold_of_person = [], None, None
         if self.cross_fit:
             folds = self._assign_folds(sides, seeds[1])[units]
             self._known_scores = np.empty(len(records))
@@ -111,8 +111,8 @@ class SupervisedAttack(BaseAttack):
     def _remember_people(self, records, folds):
         """Keep the models of the folds where further records of a person can come."""
         if "group_by" in records.fields:
-            names = read_names(records, "group_by").tolist()
-            self._fold_of_person = dict(zip(names, folds.tolist(), strict=True))
+            self._people, first = np.unique(read_names(records, "group_by"), return_index=True)
+            self._fold_of_person = folds[first]
         else:
             self._fold_models = []
 
@@ -120,9 +120,9 @@ class SupervisedAttack(BaseAttack):
         """Score new records, those of known people by a model that has not learned the person."""
         collected, scores = self._collect(records), np.empty(len(records))
         folds = np.full(len(records), -1)
-        if self._fold_of_person and "group_by" in records.fields:
-            names = read_names(records, "group_by").tolist()
-            folds = np.array([self._fold_of_person.get(name, -1) for name in names])
+        if self._people is not None and "group_by" in records.fields:
+            person = place_names(read_names(records, "group_by"), self._people)
+            folds = np.where(person < 0, -1, self._fold_of_person[person])
         models = [*self._fold_models, self._model]  # -1 is the model of all
         for fold in np.unique(folds):
             rows = folds == fold

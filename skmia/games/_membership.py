@@ -27,7 +27,7 @@ from .._core.randomness import (
     spawn_seeds,
 )
 from .._core.records import Records, has_column
-from .._core.sample_weights import mark_trained, weights_for
+from .._core.sample_weights import WEIGHTS, mark_trained, weights_for
 from .._core.sklearn import N_JOBS, HasMethods, Interval, at_least, validate_arguments
 from .._core.splits import number_units
 from .._core.types import ArrayLike, Seed
@@ -405,7 +405,8 @@ def membership_game(
     names, group = _read_groups(groups, records)
     trained = mark_trained(unwrap(estimator), records)
     played = records if trained is None else records[trained]
-    sizes = _read_sizes(train_size, test_size, reference_size, len(played))
+    which = "" if trained is None else f" with a {WEIGHTS} above 0"
+    sizes = _read_sizes(train_size, test_size, reference_size, len(played), which)
     rounds = draw_rounds(
         len(played),
         _number_game_units(played),
@@ -445,15 +446,15 @@ def _number_game_units(records):
     return None if units.max() + 1 == len(records) else units
 
 
-def _read_sizes(train_size, test_size, reference_size, n_records):
+def _read_sizes(train_size, test_size, reference_size, n_records, which=""):
     sizes = [
         size if isinstance(size, Integral) else int(size * n_records + 1e-9)
         for size in (train_size, test_size, reference_size)
     ]
     if sum(sizes) > n_records:
         raise ValueError(
-            f"The three sets are disjoint and hold at most all {n_records} records together; got "
-            f"{train_size=}, {test_size=}, {reference_size=}."
+            f"The three sets are disjoint and hold at most all {n_records} records{which} "
+            f"together; got {train_size=}, {test_size=}, {reference_size=}."
         )
     return sizes
 

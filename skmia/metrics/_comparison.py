@@ -243,20 +243,25 @@ _CORRECTIONS = {
 
 
 def _bound_rounding(*values):
-    """Return up to which difference values, and differences of them, are equal but for rounding.
+    """Return up to which difference values of a scenario are equal but for rounding.
 
     Most are means. A mean of n terms that are added in pairs is off by eps / 2 * log2(n) at most,
     and the comparison of two differences by four times as much: this suffices for 2**32 terms.
+    Take the values of each method, of shape (n_scenarios,); return bounds of this shape.
     """
-    return 64 * np.finfo(float).eps * np.max(np.abs(values))
+    return 64 * np.finfo(float).eps * np.max(np.abs(values), axis=0)
 
 
 def _number_ties(values, rounding):
     """Number values in their order, with one number for those that are equal but for rounding."""
     order = np.argsort(values, axis=-1)
-    ordered = np.take_along_axis(values, order, axis=-1)
+    ordered, bounds = (
+        np.take_along_axis(part, order, axis=-1)
+        for part in (values, np.broadcast_to(rounding, values.shape))
+    )
     numbers = np.zeros(values.shape, dtype=np.intp)
-    places = np.cumsum(np.diff(ordered, axis=-1) > rounding, axis=-1)
+    are_apart = np.diff(ordered, axis=-1) > np.maximum(bounds[..., 1:], bounds[..., :-1])
+    places = np.cumsum(are_apart, axis=-1)
     np.put_along_axis(numbers, order[..., 1:], places, axis=-1)
     return numbers
 
@@ -270,7 +275,8 @@ def _signed_rank_test(first, second):
     these ranks under all signs, because the tables for untied ranks do not hold.
     """
     difference, rounding = first - second, _bound_rounding(first, second)
-    difference = difference[np.abs(difference) > rounding]
+    differ = np.abs(difference) > rounding
+    difference, rounding = difference[differ], rounding[differ]
     # Average ranks are multiples of one half: doubled, they are positions in an array.
     ranks = rankdata(_number_ties(np.abs(difference), rounding))
     doubled = np.rint(2 * ranks).astype(int)
@@ -475,7 +481,7 @@ class RankingTest(TransactionMixin, BaseEstimator):
     def _rank(self, values):
         """Return the ranks of the methods in each scenario, 1 = best."""
         values = -values if self.higher_is_better else values
-        return rankdata(_number_ties(values, _bound_rounding(values)), axis=1)
+        return rankdata(_number_ties(values, _bound_rounding(*values.T)[:, None]), axis=1)
 
     def _compare_pairs(self, values, names):
         pairs = list(combinations(range(len(names)), 2))

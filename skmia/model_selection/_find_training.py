@@ -163,18 +163,19 @@ def _compare_leaves(model, records, side):
     """
     if isinstance(find_model(model)[0], _REPEATING) or not has_leaves(model):
         return None
+    least, most = np.inf, -np.inf
     try:
-        trees = [one for one in iter_leaves(model, records.X) if one.counts is not None]
+        for leaves in iter_leaves(model, records.X):
+            places, found = np.unique(leaves.places[side.rows], return_counts=True)
+            # A tree without a split states the number of all rows again.
+            if leaves.counts is not None and len(places) > 1:
+                beyond = leaves.counts[places] - found
+                least, most = min(least, beyond.min()), max(most, beyond.max())
+            if most > 0:
+                return "contradicts"
     except Exception:  # of whatever kind: the steps before the trees are those of users
         return None
-    beyond = []
-    for leaves in trees:
-        places, found = np.unique(leaves.places[side.rows], return_counts=True)
-        # A tree without a split states the number of all rows again.
-        beyond += (leaves.counts[places] - found).tolist() if len(places) > 1 else []
-    if not beyond:
-        return None
-    return "contradicts" if max(beyond) > 0 else "fewer" if min(beyond) < 0 else "equal"
+    return None if least == np.inf else "fewer" if least < 0 else "equal"
 
 
 def _scale_alike(model, clone, records):

@@ -5,6 +5,7 @@ import pytest
 from scipy.special import expit
 from sklearn.base import clone
 from sklearn.ensemble import StackingClassifier, VotingClassifier
+from sklearn.feature_selection import RFE
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
@@ -24,6 +25,8 @@ from skmia import Outputs, Records, ShadowPool
 from skmia.attacks import RMIA, CalibratedAttack, LiRA, ThresholdAttack
 from skmia.base import query
 from skmia.datasets import make_membership_problem
+from skmia.defenses import TopKDefense
+from skmia.model_selection import RememberTraining
 from skmia.signals import Correctness
 from skmia.victims import CallableVictim
 
@@ -174,6 +177,9 @@ LOW = FixedThresholdClassifier(TREE, threshold=0.15, response_method="predict_pr
         (make_pipeline(StandardScaler(), LOW), 2),
         (GridSearchCV(LOW, {"threshold": [0.1, 0.2]}, cv=2, scoring="recall"), 2),
         (StackingClassifier([("tree", TREE)], final_estimator=LOW, cv=2), 2),
+        (RFE(SVC(kernel="linear", probability=True, random_state=0)), 2),
+        (RememberTraining(LOW), 2),
+        (TopKDefense(LOW), 2),
         (SVC(probability=True, random_state=0), 2),
         (OneVsRestClassifier(SVC(probability=True, random_state=0)), 2),
         (SVC(random_state=0), 3),

@@ -165,3 +165,13 @@ def test_settings_that_do_not_suit_are_refused(problem):
         OneQueryAttack(victim, pool, bounds=(1, 0)).fit(records)
     with pytest.raises(ValueError, match="at least 1 IN and 1 OUT"):
         OneQueryAttack(victim, pool).fit(Records(records.X + 1, records.y))
+
+
+def test_a_label_that_no_shadow_model_knows_is_named():
+    records, step = Records(np.array([[2.0], [-3.0]]), [1, 0]), make_step(0.0)
+    inside = np.array([[True, False], [False, True]])
+    pool = ShadowPool.from_models([step, step], inside, records, store="models")
+    attack = OneQueryAttack(FrozenEstimator(step), FrozenEstimator(pool), penalty=0.0).fit(records)
+    words = "1 of 2 records have a task label that no shadow model knows, first 7 at position 1"
+    with pytest.raises(ValueError, match=words):
+        attack.score_samples(Records(records.X, [1, 7]))

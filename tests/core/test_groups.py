@@ -4,7 +4,7 @@ import pytest
 from sklearn.dummy import DummyClassifier
 
 from skmia import Records, ShadowPool
-from skmia._core.groups import number_groups
+from skmia._core.groups import number_groups, place_names, read_names
 from skmia.attacks import ThresholdAttack
 from skmia.disparity import DisparityTest
 from skmia.games import membership_game
@@ -79,3 +79,22 @@ def test_groups_are_numbered_in_the_order_of_their_names(values):
     names, numbers = number_groups(values, 3)
     assert names.tolist() == sorted(set(values))
     assert numbers.tolist() == [1, 0, 1]
+
+
+@pytest.mark.parametrize("kind", MISSING)
+def test_names_are_found_among_known_ones_and_a_missing_name_is_none_of_them(kind):
+    names = read_names(make_records(MISSING[kind]), "group_by")
+    known = np.unique(names[~pd.isna(names)])[::-1]
+    found = place_names(np.append(names, known[:1]), known)
+    missing = pd.isna(names)
+    assert (found[:-1] == -1).tolist() == missing.tolist() and found[-1] == 0
+    assert (known[found[:-1][~missing]] == names[~missing]).all()
+
+
+def test_names_can_be_tuples_or_numbers_of_another_type():
+    tuples = np.empty(3, dtype=object)
+    tuples[:] = [(1, "a"), (2, "a"), (1, "b")]
+    assert place_names(tuples[[2, 0]], tuples).tolist() == [2, 0]
+    assert place_names(np.array([2.0, 0.5, 7.0]), np.array([7, 2])).tolist() == [1, -1, 0]
+    mixed = np.array(["a", "ab"], dtype=object)
+    assert place_names(np.array(["b", "a"]), mixed).tolist() == [-1, 0]

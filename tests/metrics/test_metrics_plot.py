@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from refusals import check_refusal, parametrize_refusals
+from scipy import sparse
 from sklearn.datasets import make_classification
 from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB
@@ -221,6 +222,16 @@ def test_estimators_plot_what_they_answer(fitted):
             np.testing.assert_array_equal(got, expected)
     single = MembershipRocDisplay.from_estimator(attacks["bayes"], X, membership)
     assert list(single.lines_) == ["GaussianNB"]
+
+
+@pytest.mark.parametrize("display", [MembershipRocDisplay, ScoreDistributionDisplay])
+def test_classifiers_of_sparse_rows_are_drawn_like_those_of_dense_ones(fitted, display):
+    attacks, X, membership = fitted
+    shown, expected = (
+        display.from_estimator(attacks["linear"], rows, membership).frame()
+        for rows in (sparse.csr_matrix(X), X)
+    )
+    pd.testing.assert_frame_equal(shown, expected)
 
 
 class JudgesSome(LogisticRegression):

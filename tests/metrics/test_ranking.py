@@ -70,6 +70,14 @@ def test_methods_whose_values_are_equal_but_for_rounding_tie():
     assert RankingTest().fit(values).average_ranks_.tolist() == [2.25, 1.25, 2.5]
 
 
+def test_a_scenario_of_large_values_leaves_the_others_their_ranks():
+    values = np.array([[2e15, 1e15], [0.1, 0.2], [0.2, 0.4], [0.3, 0.6]])
+    expected = RankingTest(alpha=0.2).fit(values * [[1e-12], [1], [1], [1]])
+    test = RankingTest(alpha=0.2).fit(values)
+    assert test.average_ranks_.tolist() == expected.average_ranks_.tolist() == [1.75, 1.25]
+    pd.testing.assert_frame_equal(test.pairwise_, expected.pairwise_)
+
+
 def test_methods_that_agree_everywhere_are_not_told_apart():
     test = RankingTest().fit(np.ones((20, 3)))
     assert (test.statistic_, test.pvalue_) == (0.0, 1.0)

@@ -100,6 +100,13 @@ def test_a_class_that_the_training_fold_lacks_has_probability_0():
     assert leakage == pytest.approx(right[train].mean() - right[test].mean())
 
 
+def test_a_number_of_shadow_models_is_trained_though_the_training_fold_lacks_a_class():
+    records, train, test = Records(X[:200], np.append(Y[:199] % 2, 9)), slice(120), slice(120, 200)
+    victim = RememberTraining(TREE).fit(records.X[train], records.y[train])
+    scorer = make_leakage_scorer(records, attack=LiRA(shadows=4))
+    assert -1 <= float(scorer(victim, records.X[test], records.y[test])) <= 1
+
+
 def test_attack_that_can_judge_no_record_of_one_side_is_refused():
     victim = RememberTraining(TREE).fit(X[:300], Y[:300] % 2)
     scorer = make_leakage_scorer(RECORDS_OF_TWO, attack=BlindToSome())

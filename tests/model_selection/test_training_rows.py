@@ -1,5 +1,7 @@
 """The leakage scorer on models that do not remember their rows: a right number or a reason."""
 
+import weakref
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -51,7 +53,13 @@ from skmia import Records, ShadowPool
 from skmia.attacks import LiRA, ThresholdAttack
 from skmia.attacks.white_box import GradientAttack
 from skmia.defenses import RoundingDefense
-from skmia.model_selection import RememberTraining, best_below_leakage, make_leakage_scorer
+from skmia.model_selection import (
+    RememberTraining,
+    _find_training,
+    best_below_leakage,
+    make_leakage_scorer,
+)
+from skmia.victims import iter_leaves
 
 X, Y = load_digits(return_X_y=True)
 X, Y = X[:150], Y[:150]
@@ -379,6 +387,21 @@ def test_rows_that_a_fold_repeats_are_not_taken_for_others(model):
         cross_val_score(model, X, Y, cv=folds, scoring=SCORER)
     remembering = RememberTraining(model)
     assert np.isfinite(cross_val_score(remembering, X, Y, cv=folds, scoring=SCORER)).all()
+
+
+def test_the_leaves_of_two_trees_at_most_are_held_at_a_time(monkeypatch):
+    held, n_held = [], []
+
+    def watch(model, table):
+        for leaves in iter_leaves(model, table):
+            held.append(weakref.ref(leaves.places))
+            yield leaves
+            n_held.append(sum(one() is not None for one in held))
+
+    monkeypatch.setattr(_find_training, "iter_leaves", watch)
+    model = RandomForestClassifier(8, random_state=0).fit(X[:100], Y[:100])
+    assert np.isfinite(float(SCORER(model, X[100:], Y[100:])))
+    assert len(n_held) == 8 and max(n_held) <= 2
 
 
 @pytest.mark.parametrize(

@@ -148,6 +148,19 @@ def test_games_and_evaluations_leave_records_of_weight_0_out():
 
 
 @pytest.mark.usefixtures("quick_audits")
+def test_games_say_which_records_they_can_play_with():
+    def play(game, weights, *args, **sizes):
+        records = RECORDS.with_fields(sample_weight=np.asarray(weights, dtype=float))
+        game(LINE, *args, records, **sizes)
+
+    for game, other in ((membership_game, ThresholdAttack()), (unlearning_game, "retrain")):
+        with pytest.raises(ValueError, match=f"above 0 for some records, .* all {len(Y)} are 0"):
+            play(game, np.zeros(len(Y)), other)
+    words = "at most all 20 records with a sample_weight above 0 together; got train_size=20"
+    with pytest.raises(ValueError, match=words):
+        play(membership_game, np.arange(len(Y)) < 20, ThresholdAttack(), train_size=20)
+
+
 def test_audits_leave_records_of_weight_0_out():
     membership = np.arange(60) % 2
     victim = train(LINE, membership == 1)
