@@ -433,7 +433,8 @@ def _read_targets(part):
         return
     is_leaf = part.get("tree_.nodes['left_child']") < 0
     is_pure = part.get("tree_.nodes['impurity']") == 0
-    if np.any(getattr(part.estimator, "monotonic_cst", None) or 0):
+    order = getattr(part.estimator, "monotonic_cst", None)
+    if order is not None and np.any(order):
         # Values that would break the order were moved between those of two sides.
         yield part.leak(TARGET, "tree_.values", np.unique(values[is_leaf, 0, 0]), EDGE)
         return
