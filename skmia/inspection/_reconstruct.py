@@ -595,7 +595,8 @@ def reconstruct_values(model: object) -> Reconstruction:
     Split conditions of XGBoost are values of the training data in single precision if trees were
     grown by histograms, its default. Scaled columns are scaled back, which rounds. Values after
     other steps are those that reached the part, under names that no column of the table has.
-    Leaves of a tree with ``monotonic_cst`` may have been moved, and are edges.
+    Leaves of a tree with ``monotonic_cst`` may have been moved, and are edges. Values that an
+    imputer has filled in, such as a mean, are listed with those of their column.
 
     Examples
     --------
