@@ -220,7 +220,8 @@ def _as_probabilities(path, answers, labels, notes):
     # In this order: of very many classes, rows that add to 1 could be whole percent, with the rest
     # rounded to 0, and no row of percent could be rounded probabilities.
     off = _miss_sum(values, 1.0)
-    if off.any() and not outside.any() and not _miss_sum(values, _PERCENT).any():
+    is_percent = off.any() and not outside.any() and not np.isin(values, (0, 1)).all()
+    if is_percent and not _miss_sum(values, _PERCENT).any():
         notes = [*notes, "The answers are in percent, and were divided by 100."]
         return Outputs(values / _PERCENT, classes), notes
     if outside.any() or (off & (values > 1 + _ROUNDED_SUM).any(axis=1)).any():
@@ -243,9 +244,11 @@ def _miss_sum(values, total):
     """Return the rows (n, n_classes) that cannot be shares of a total, rounded to their decimals.
 
     A rounded number is off by half a unit of its last decimal or less, and a 0 can only have been
-    larger.
+    larger. Shares of 1 that are whole numbers are not rounded: several of them, or none, are those
+    of a model with several labels.
     """
     step = _find_step(values)
+    step = step if step < total else 0.0
     gap, slack = values.sum(axis=1) - total, _ROUNDED_SUM * total + 1e-9
     over = gap - np.maximum(slack, step / 2 * np.count_nonzero(values, axis=1) + 1e-9)
     under = -gap - max(slack, step / 2 * values.shape[1] + 1e-9)

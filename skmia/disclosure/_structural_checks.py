@@ -145,6 +145,7 @@ class ModelCase(NamedTuple):
     members: np.ndarray  # (n,): whether it is a training record that counts
     outsiders: np.ndarray  # (n,): whether it is a non-member
     all_people: np.ndarray | None  # (n,): person of each record; None if each record is one
+    people: np.ndarray | None  # (n_records,): person of each member, from 0; None like all_people
     answers: ModelAnswers
     thresholds: dict  # by name
     book: RuleBook
@@ -173,21 +174,15 @@ class ModelCase(NamedTuple):
         return int(self.members.sum())
 
     @property
-    def people(self):
-        """Person of each member, from 0, or None."""
-        if self.all_people is None:
-            return None
-        return np.unique(self.all_people[self.members], return_inverse=True)[1]
-
-    @property
     def n_people(self):
         """Number of people among the members."""
-        return self.n_records if self.all_people is None else int(self.people.max()) + 1
+        return self.n_records if self.people is None else int(self.people.max()) + 1
 
     def count_people(self, is_flagged):
         """Return the number of people with a member that is flagged, of shape (n_records,)."""
-        people = self.people
-        return int(is_flagged.sum()) if people is None else len(np.unique(people[is_flagged]))
+        if self.people is None:
+            return int(is_flagged.sum())
+        return len(pd.unique(self.people[is_flagged]))
 
 
 def open_model_case(model, records, membership, decimals, thresholds, rules, sample_weight):
@@ -212,7 +207,10 @@ def open_model_case(model, records, membership, decimals, thresholds, rules, sam
     people = None if people is None else number_groups(people, n)[1]
     answers = summarize_answers(outputs, np.asarray(records.y))
     members = is_member & used
-    return ModelCase(model, records, members, ~is_member, people, answers, thresholds, book)
+    # Numbered once for all checks: of very many records it takes seconds.
+    theirs = None if people is None else np.unique(people[members], return_inverse=True)[1]
+    rows = members, ~is_member, people, theirs
+    return ModelCase(model, records, *rows, answers, thresholds, book)
 
 
 @dataclass

@@ -656,7 +656,7 @@ def count_rows_of_model(owned, estimators):
     if any(has_learned(sampler) and judge_sampler(sampler) != SELECTS for sampler in samplers):
         return StatedRows(None, None)
     # Members of a bagging are trained on rows that were drawn, and some of them repeated.
-    drawn = [f"{one.path}.estimators_" for one in estimators if _repeats_rows(one.estimator)]
+    drawn = [f"{one.path}.estimators_" for one in estimators if _draws_rows(one.estimator)]
     drawn = tuple(path.removeprefix(".") for path in drawn)
     stored = [one for one in owned if not one.stored.path.startswith(drawn)]
     parts = [one.estimator for one in estimators if not one.path.startswith(drawn)]
@@ -667,7 +667,7 @@ def count_rows_of_model(owned, estimators):
     return StatedRows(max((int(one) for one in (*added, n_sure) if one), default=None), n_sure)
 
 
-def _repeats_rows(estimator):
+def _draws_rows(estimator):
     return isinstance(estimator, BaggingClassifier | BaggingRegressor)
 
 

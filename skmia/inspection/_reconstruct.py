@@ -433,7 +433,8 @@ def _read_targets(part):
         return
     is_leaf = part.get("tree_.nodes['left_child']") < 0
     is_pure = part.get("tree_.nodes['impurity']") == 0
-    if np.any(getattr(part.estimator, "monotonic_cst", None) or 0):
+    order = getattr(part.estimator, "monotonic_cst", None)
+    if order is not None and np.any(order):
         # Values that would break the order were moved between those of two sides.
         yield part.leak(TARGET, "tree_.values", np.unique(values[is_leaf, 0, 0]), EDGE)
         return
@@ -594,7 +595,8 @@ def reconstruct_values(model: object) -> Reconstruction:
     Split conditions of XGBoost are values of the training data in single precision if trees were
     grown by histograms, its default. Scaled columns are scaled back, which rounds. Values after
     other steps are those that reached the part, under names that no column of the table has.
-    Leaves of a tree with ``monotonic_cst`` may have been moved, and are edges.
+    Leaves of a tree with ``monotonic_cst`` may have been moved, and are edges. Values that an
+    imputer has filled in, such as a mean, are listed with those of their column.
 
     Examples
     --------

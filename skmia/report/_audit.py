@@ -247,9 +247,9 @@ def audit(
     :func:`skmia.report.agreement.check_agreement`; if it does not, the audit ends without numbers
     and without a verdict, and says what cures it.
     Records with a label that the victim does not know are left out, counted in ``data`` and said in
-    ``notes``, unless more than a tenth of a side has one and chance does not explain it. So are
-    then members of classes that no non-member has, and records with a sample weight of 0, on which
-    the model was not trained.
+    ``notes``, and so are then members of classes that no non-member has; if more than a tenth of a
+    side has such a label and chance does not explain it, the audit is refused. Records with a
+    sample weight of 0, on which the model was not trained, are left out however many they are.
     The audit also checks whether the numbers can be trusted: whether members and non-members come
     from one population, whether records have copies on the other side (with a warning above 10%),
     and whether the attacks do better than under permuted membership.

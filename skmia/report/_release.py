@@ -550,6 +550,11 @@ def measure_conditions(
     ['answers rounded to 2 decimals', 'answers rounded to 1 decimal', 'labels alone']
     """
     policy = check_request(report, model, records, policy, release, decimals)
+    if report.attacks is None:
+        raise ValueError(
+            "report was read from a pickle without its attacks, which cannot be pickled. Audit the "
+            "model again, and measure the conditions in the same program."
+        )
     records = take_audited(report, records)
     settings = {"batched": batched, "n_jobs": n_jobs, "verbose": verbose, "fit_params": fit_params}
     check_pool_settings("measure_conditions", estimator=estimator, **settings)

@@ -1,6 +1,7 @@
 """The report of an audit."""
 
 import io
+import pickle
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
@@ -277,6 +278,13 @@ class ServiceFindings(ShortFindings):
         return self._remember("_level", lambda: measure_audit_level(self.grounds, self.evidence))
 
 
+class _Nowhere:
+    """A file that keeps nothing."""
+
+    def write(self, content):
+        return len(content)
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class AuditReport:
     """Numbers, scores, checks and circumstances of an audit, as returned by :func:`audit`.
@@ -364,8 +372,9 @@ class AuditReport:
         "stated", "not run", or "error" if the check itself failed) and a ``text``.
     settings : dict
         Parameters of the audit.
-    attacks : "default" or dict of str to attack
-        The attacks of the audit as they were given, unfitted.
+    attacks : "default", dict of str to attack, or None
+        The attacks of the audit as they were given, unfitted. None in a copy from a pickle, if
+        they cannot be pickled, as a lambda cannot.
     seeds : dict
         ``random_state`` as given, and the integers drawn from it.
     seconds, versions : dict
@@ -681,6 +690,14 @@ class AuditReport:
             If the figure or the page could not be made though its package is installed.
         """
         return warn_of_failures(save_report(as_audit_document(self), directory, values))
+
+    def __getstate__(self):
+        state = dict(self.__dict__)
+        try:
+            pickle.Pickler(_Nowhere()).dump(self.attacks)
+        except Exception:  # the results can be stored without attacks that cannot
+            state["attacks"] = None
+        return state
 
     def _repr_html_(self):
         return frame_page(self, "Membership-inference audit")

@@ -32,7 +32,7 @@ class RowCount(NamedTuple):
     n_members: int
     expected: int  # what a model that was trained on the members alone states
     is_drawn: bool  # whether the model states a number that is not the one of its rows
-    n_listed: int  # members, and those that are left out of the audit because of their class
+    n_listed: int  # members, and those that were given to fit and are left out of the audit
     may_repeat: bool = False  # whether it is a sum, in which rows can count twice
 
     @property

@@ -187,6 +187,8 @@ def _chooses_columns(model):
         return _chooses_columns(model.steps[0][1])
     if hasattr(model, "best_estimator_"):
         return model.best_estimator_ is not model and _chooses_columns(model.best_estimator_)
+    if isinstance(model, FunctionTransformer):
+        return not model.validate  # the function then gets any table
     return isinstance(model, ColumnTransformer)
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Literal
 
 import numpy as np
+import pandas as pd
 from scipy.special import softmax
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 
@@ -132,6 +133,10 @@ def _as_input_type(values, entry):
     values = np.asarray(values)
     if dtype is np.object_:
         return values.astype(str).astype(object)
+    kinds = pd.api.types.infer_dtype(values.ravel(), skipna=False)
+    if values.dtype.kind == "O" and kinds == "integer":
+        # Of a table with text they are objects, and large ones would be rounded as floats.
+        values = pd.to_numeric(values.ravel()).reshape(values.shape)
     if values.dtype.kind not in "biuf":
         try:
             values = values.astype(np.float64)  # also text of numbers

@@ -205,6 +205,9 @@ ANSWERS = {
         (lambda: read_proba([0.26, 0.26, 0.25, 0.25])[1:], ([0, 10, 20, 30], 1)),
         (lambda: read_proba([0.49, 0.49, 0, 0])[1:], ([0, 10, 20, 30], 1)),
         (lambda: refuse_proba([0.51, 0.51, 0, 0]), f"{ROW_1} add to 1.02"),
+        # Whole numbers are one 1 in each row: a model of several labels is none of classes.
+        (lambda: refuse_proba([1, 1, 0]), f"{ROW_1} add to 2"),
+        (lambda: refuse_proba([0, 0, 0]), f"{ROW_1} add to 0"),
         (lambda: read_proba([26, 26, 25, 25], [49, 49, 0, 0])[1:], ([0, 10, 20, 30], 2)),
         (lambda: refuse_proba([0.49, 0.491, 0, 0]), f"{ROW_1} add to 0.981"),
         (
@@ -937,3 +940,4 @@ def test_answers_of_any_number_of_classes_add_up_after_any_rounding(n_classes):
         assert read_many(n_classes, 17, percent=True, miss=miss) is None
     # Labels as zeros and ones are not percent, whatever is the number of classes.
     assert read_proba(*np.eye(n_classes)[:9])[2] == 1
+    assert refuse_proba(np.repeat([1.0, 0.0], [2, n_classes - 2])) == f"{ROW_1} add to 2"

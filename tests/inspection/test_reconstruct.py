@@ -333,7 +333,7 @@ OTHER_VALUES = {
         SimpleImputer(add_indicator=True), StandardScaler(), KNeighborsClassifier()
     ),
     "ordered tree": DecisionTreeRegressor(monotonic_cst=[1, -1, 1]),
-    "ordered forest": RandomForestRegressor(3, monotonic_cst=[1, -1, 1], random_state=0),
+    "ordered forest": RandomForestRegressor(3, monotonic_cst=np.array([1, -1, 1]), random_state=0),
 }
 
 

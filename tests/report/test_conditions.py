@@ -1,6 +1,7 @@
 """Conditions of a release, measured on the model that was audited."""
 
 import json
+import pickle
 from dataclasses import replace
 
 import numpy as np
@@ -18,6 +19,7 @@ from skmia.report import list_measurements, measure_conditions, recommend_releas
 from skmia.report._document import check_document
 from skmia.report._page import render_audit
 from skmia.report._release import _holds_answers
+from skmia.victims import CallableVictim
 
 N = 300
 RNG = np.random.default_rng(0)
@@ -232,3 +234,15 @@ def test_stored_answers_are_changed_like_those_of_a_model(leaky):
         assert condition.measurements[0].interval(0.95) == pytest.approx(
             theirs[condition.name].measurements[0].interval(0.95)
         )
+
+
+def test_a_report_is_pickled_without_attacks_that_cannot_be(leaky):
+    service = CallableVictim(lambda X: np.full((len(X), 2), 0.5), [0, 1])
+    attacks = {"a": ThresholdAttack(victim=service)}
+    kept = pickle.loads(pickle.dumps(leaky[0]))
+    stored = pickle.loads(pickle.dumps(replace(leaky[0], attacks=attacks)))
+    assert list(kept.attacks) == ["LiRA"] and stored.attacks is None
+    assert stored.results.equals(leaky[0].results)
+    model = DecisionTreeClassifier(random_state=0).fit(X[MEMBERS], CLEAR[MEMBERS])
+    with pytest.raises(ValueError, match="Audit the model again"):
+        measure_conditions(stored, model, Records(X, CLEAR))

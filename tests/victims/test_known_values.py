@@ -95,6 +95,13 @@ def test_other_columns_are_refused_unless_the_model_chooses_among_them(names, me
     chooser = make_column_transformer(("passthrough", ["age"]))
     chooser = make_pipeline(chooser, LogisticRegression()).fit(FRAME[["age", "income"]], Y)
     assert order_columns(chooser, FRAME[names]).columns.tolist() == names
+    function = FunctionTransformer(lambda X: X[["age"]])
+    chooser = make_pipeline(function, LogisticRegression()).fit(FRAME[["age", "income"]], Y)
+    assert order_columns(chooser, FRAME[names]).columns.tolist() == names
+    function = FunctionTransformer(validate=True)
+    checker = make_pipeline(function, LogisticRegression()).fit(FRAME[["age", "income"]], Y)
+    with pytest.raises(ValueError, match="X must have the columns"):
+        order_columns(checker, FRAME[names])
 
 
 ENCODED = {

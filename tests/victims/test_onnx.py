@@ -180,6 +180,8 @@ def test_each_type_refuses_what_it_cannot_hold(kind, values, told):
     ("kind", "values"),
     [
         ("int64", ["30", "40"]),
+        ("int64", np.array([[2**60 + 1]], dtype=object)),
+        ("float", np.array([[2**70, -1]], dtype=object)),
         ("int32", [30.0, -2.0]),
         ("bool", np.array([[True, 0.0]], dtype=object)),
         ("float", [0.1, np.nan, np.inf]),
@@ -187,6 +189,8 @@ def test_each_type_refuses_what_it_cannot_hold(kind, values, told):
 )
 def test_each_type_takes_what_it_can_hold(kind, values):
     found = _as_input_type(values, SimpleNamespace(name="age", type=f"tensor({kind})"))
+    if kind == "int64":  # also numbers that a float cannot hold
+        assert found.tolist() == np.asarray(values).astype(np.int64).tolist()
     np.testing.assert_allclose(found, np.asarray(values).astype(float), rtol=1e-6)
 
 
