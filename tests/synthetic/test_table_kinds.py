@@ -244,7 +244,8 @@ def measure_all(tables, convert_made, convert):
     }
 
 
-def test_tables_of_other_libraries_are_compared_as_those_of_pandas():
+def test_tables_of_other_libraries_are_compared_as_those_of_pandas(monkeypatch):
+    monkeypatch.setattr("skmia.synthetic._table._audit.N_TABLES", 2)
     rng = np.random.default_rng(5)
     real, held, made = (draw(k).assign(c=rng.choice([*"xyz"], N)) for k in range(3))
     made[:10] = real[:10].to_numpy()
