@@ -276,12 +276,14 @@ class PrivacyClaim(NamedTuple):
 def read_claim(model, replaces=False):
     """Return the epsilon that a private model claims, with its ``delta_``; None without a claim.
 
-    GaussianNB has an epsilon_ of another kind, and no ``delta_``. If a record is replaced, the
-    claim is applied twice, unless the model has ``neighbors_ = "replace"``.
+    GaussianNB has an epsilon_ of another kind, and no ``delta_``; None is no claim either. If a
+    record is replaced, the claim is applied twice, unless the model has ``neighbors_ =
+    "replace"``.
     """
-    if not (hasattr(model, "epsilon_") and hasattr(model, "delta_")):
+    epsilon, delta = getattr(model, "epsilon_", None), getattr(model, "delta_", None)
+    if epsilon is None or delta is None:
         return None
-    claim = PrivacyClaim(float(model.epsilon_), float(model.delta_))
+    claim = PrivacyClaim(float(epsilon), float(delta))
     is_covered = not replaces or getattr(model, "neighbors_", "add") == "replace"
     return claim if is_covered else claim.twice()
 

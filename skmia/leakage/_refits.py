@@ -129,7 +129,9 @@ def leave_out_of_discriminant(model, X, y):
     sizes = np.bincount(y, minlength=n_classes)
     means = np.array([X[y == k].mean(axis=0) for k in range(n_classes)])
     residuals = X - means[y]
-    residuals[:, np.ptp(X, axis=0) == 0] = 0.0  # where the rounding of a mean is left
+    # Of equal values of a class the rounding of their mean is left.
+    constant = np.array([np.ptp(X[y == k], axis=0) == 0 for k in range(n_classes)])
+    residuals[constant[y]] = 0.0
     precision = _invert_scatter(residuals.T @ residuals)
     degrees = _count_degrees(model, means, precision)
     away = X[:, None] - means

@@ -64,12 +64,15 @@ def mean_witness_bound(members, guesses, groups, weights, confidence_level):
     confidence_level : float
     """
     error = (1 - confidence_level) / 2
-    parts = [(weights[k], groups == k) for k in np.flatnonzero(weights)]
+    order = np.argsort(groups, kind="stable")
+    ends = np.cumsum(np.bincount(groups, minlength=len(weights)))
+    places = np.split(order, ends[:-1])
+    parts = [(weights[k], places[k]) for k in np.flatnonzero(weights)]
     level = 1 - error / len(parts)
     together = sum(w * witness_bound(members[part], guesses[part], level) for w, part in parts)
     difference = variance = 0.0
     for weight, part in parts:
-        sides = [guesses[part & side] for side in (members, ~members)]
+        sides = [guesses[part][side] for side in (members[part], ~members[part])]
         if min(map(len, sides)):  # the total variation of the others is 0 or more
             difference += weight * (sides[0].mean() - sides[1].mean())
             variance += weight**2 * sum(1 / len(side) for side in sides)

@@ -132,8 +132,10 @@ class GowerEncoder(TransactionMixin, TransformerMixin, BaseEstimator):
                 ("categories", encoder, places[self.is_categorical_]),
             ]
         )
+        self._lacking = []
         with with_advice(self, table):
-            self.transformer_.fit(self._name_missing(table))
+            table, self._lacking = self._name_missing(table)
+            self.transformer_.fit(table)
         return self
 
     def transform(self, X: ArrayLike) -> np.ndarray:
@@ -151,7 +153,7 @@ class GowerEncoder(TransactionMixin, TransformerMixin, BaseEstimator):
         table = self._check(X, reset=False)
         self._check_numbers(table)
         with with_advice(self, table):
-            table = self._name_missing(table)
+            table = self._name_missing(table)[0]
             points = np.asarray(self.transformer_.transform(table), dtype=float)
         points[:, np.sum(~self.is_categorical_) :] /= 2
         return points / len(self.is_categorical_)
@@ -174,11 +176,16 @@ class GowerEncoder(TransactionMixin, TransformerMixin, BaseEstimator):
             )
 
     def _name_missing(self, table):
-        """Return the table with one missing category, of the several ones that pandas has."""
+        """Return the table with one missing category, of the several ones that pandas has.
+
+        Columns that lack values, here or in the table of fit, hold objects: None is no number.
+        Return table, lacking: and the places of these columns.
+        """
         missing = table.isna() & self.is_categorical_
-        if not missing.any(axis=None):
-            return table
-        return table.astype({p: object for p in table if missing[p].any()}).mask(missing, None)
+        lacking = [p for p in table if p in self._lacking or missing[p].any()]
+        if not lacking:
+            return table, lacking
+        return table.astype(dict.fromkeys(lacking, object)).mask(missing, None), lacking
 
     def _read_categorical(self, table):
         if isinstance(self.categorical_features, str):

@@ -27,6 +27,7 @@ from skmia.epsilon import (
     OneRunAudit,
     one_run_epsilon_lower_bound,
 )
+from skmia.epsilon._base import read_claim
 from skmia.epsilon.bounds import epsilon_lower_bound, gaussian_epsilon
 from skmia.epsilon.canaries import trace_scores
 from skmia.exceptions import PrivacyWarning
@@ -579,6 +580,17 @@ def test_a_claim_about_removed_records_is_applied_twice_where_one_is_replaced(au
     assert (once.claimed_epsilon_, once.result_.delta) == (1.5, 1e-3)
     assert twice.claimed_epsilon_ == (3.0 if replaces else 1.5)
     assert twice.result_.delta == pytest.approx(1e-3 * (1 + np.exp(1.5)) if replaces else 1e-3)
+
+
+@pytest.mark.parametrize("given", [(None, 1e-5), (0.3, None)], ids=["epsilon", "delta"])
+def test_a_model_whose_epsilon_or_delta_is_none_claims_nothing(given):
+    assert read_claim(NoClaim(*given)) is None
+    assert read_claim(NoClaim(0.3, 1e-5)) == (0.3, 1e-5)
+
+
+class NoClaim:
+    def __init__(self, epsilon, delta):
+        self.epsilon_, self.delta_ = epsilon, delta
 
 
 def test_a_claim_that_says_nothing_about_a_replaced_record_is_not_compared():

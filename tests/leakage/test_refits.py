@@ -97,6 +97,15 @@ def test_classifiers_are_exact(model):
         np.testing.assert_allclose(leakage.signal_out_[i], proba, atol=1e-9)
 
 
+def test_a_feature_that_is_constant_within_each_class_takes_no_part():
+    wide = np.column_stack(
+        [X, np.array([0.1, 0.3, 0.7])[np.unique(LABELS, return_inverse=True)[1]]]
+    )
+    model = LinearDiscriminantAnalysis("lsqr")
+    expected = LeaveOneOutLeakage(model).fit(X, LABELS).leakage_
+    np.testing.assert_allclose(LeaveOneOutLeakage(model).fit(wide, LABELS).leakage_, expected)
+
+
 @pytest.mark.parametrize("constant", [1.0, 0.1, 1 / 3])
 def test_constant_and_repeated_features_take_no_part(constant):
     wide = np.column_stack([X, X[:, 0], np.full(60, constant)])

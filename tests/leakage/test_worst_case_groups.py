@@ -1,3 +1,5 @@
+import tracemalloc
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -122,6 +124,16 @@ def test_rare_guesses_are_bounded_as_well_in_groups():
     guesses = members & (np.arange(20_000) % 100 == 1)
     bound = mean_witness_bound(members, guesses, groups, np.array([0.5, 0.5]), 0.95)
     assert 0.005 < bound < 0.01
+
+
+def test_bounds_of_many_groups_need_little_memory():
+    groups = np.arange(40_000) % 200
+    members = np.arange(40_000) % 400 < 200
+    tracemalloc.start()
+    mean_witness_bound(members, members, groups, np.full(200, 1 / 200), 0.95)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 100 * len(groups)
 
 
 @few_and_many(600)

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from skmia.synthetic import audit_table
-from skmia.synthetic._table import _audit
+from skmia.synthetic._table import _audit, _columns
 from skmia.synthetic._table._columns import count_copied_identifiers, find_identifiers, fit_columns
 
 pytestmark = pytest.mark.usefixtures("quick_tables")
@@ -240,3 +240,16 @@ def test_bad_identifiers(tables):
     renamed = tables[1].rename(columns={"age": " Age"})
     with pytest.raises(ValueError, match="lacks the column 'age' of real; it has ' Age': rename"):
         audit_table(tables[0], renamed, tables[2])
+
+
+def test_names_of_one_spelling_are_not_spelled_and_counted_again(monkeypatch):
+    counted = []
+    monkeypatch.setattr(_columns, "_count_known", lambda parts: counted.append(parts) or 0)
+    wholes = {"real": pd.Series([7, 8, 900]), "holdout": pd.Series([7.0, np.nan, 3.0])}
+    found = _columns.spell_identifiers(wholes)
+    assert [names.tolist() for names in found.values()] == [["7", "8", "900"], ["7", None, "3"]]
+    assert not counted
+    texts = {"real": pd.Series(["ab-1", "ab-2"]), "holdout": pd.Series(["ab-2", "ab-3"])}
+    found = _columns.spell_identifiers(texts)
+    assert [names.tolist() for names in found.values()] == [["ab-1", "ab-2"], ["ab-2", "ab-3"]]
+    assert len(counted) == 1

@@ -189,6 +189,15 @@ def test_a_missing_text_is_one_category_in_columns_of_any_type(dtype):
             assert encoder.transform(given).tolist() == expected.tolist()
 
 
+def test_categories_that_lacked_a_value_in_fit_need_not_lack_one_later():
+    whole = [1, 3, 1]
+    table = pd.DataFrame({"c": [*whole, None]})
+    encoder = GowerEncoder(["c"]).fit(table)
+    later = encoder.transform(pd.DataFrame({"c": whole}))
+    assert later.tolist() == encoder.transform(table)[:3].tolist()
+    assert later[0].tolist() == later[2].tolist() != later[1].tolist()
+
+
 class Drawer(BaseEstimator):
     """Gives out one table."""
 
@@ -235,7 +244,8 @@ def measure_all(tables, convert_made, convert):
     }
 
 
-def test_tables_of_other_libraries_are_compared_as_those_of_pandas():
+def test_tables_of_other_libraries_are_compared_as_those_of_pandas(monkeypatch):
+    monkeypatch.setattr("skmia.synthetic._table._audit.N_TABLES", 2)
     rng = np.random.default_rng(5)
     real, held, made = (draw(k).assign(c=rng.choice([*"xyz"], N)) for k in range(3))
     made[:10] = real[:10].to_numpy()

@@ -134,12 +134,22 @@ def spell_identifiers(parts):
     rounded, which would make others equal.
     """
     coded = {key: pd.factorize(_spell_names(part)) for key, part in parts.items()}
+    if all(_is_short_number(part) for part in parts.values()):
+        return {key: np.append(names, [None])[codes] for key, (codes, names) in coded.items()}
     texts = {key: pd.Series(names, dtype=object) for key, (_, names) in coded.items()}
     alike, _ = _read_alike(texts)
     return {
         key: np.append(_spell_names(alike[key]), [None])[codes]  # the code -1 is the last place
         for key, (codes, _) in coded.items()
     }
+
+
+def _is_short_number(part):
+    """Return whether names are whole numbers, which have one spelling, and floats hold all of."""
+    if part.dtype.kind not in "iuf":
+        return False
+    known = part.dropna().to_numpy()
+    return bool((known % 1 == 0).all() and (np.abs(known.astype(float)) < 1e15).all())
 
 
 def _spell_names(part):
@@ -423,11 +433,12 @@ def _spell_alike(parts):
     best, chosen, words = _count_known(parts), parts, ""
     if best == sum(part.notna().sum() for part in parts.values()):
         return parts, ""
-    sizes = {name: part.nunique() for name, part in parts.items()}
+    values = {name: part.astype(object) for name, part in parts.items()}
+    sizes = {name: part.nunique() for name, part in values.items()}
     for told, spell in _SPELLINGS.items():
-        spelled = {
-            name: part.astype(object).map(spell, na_action="ignore") for name, part in parts.items()
-        }
+        spelled = {name: part.map(spell, na_action="ignore") for name, part in values.items()}
+        if all(spelled[name].astype(object).equals(part) for name, part in values.items()):
+            continue
         is_lossless = all(part.nunique() == sizes[name] for name, part in spelled.items())
         known = _count_known(spelled)
         if is_lossless and known > best:
@@ -439,8 +450,9 @@ def _spell_alike(parts):
 
 def _count_known(parts):
     """Return the rows of all tables whose value the first has, which are the training rows."""
-    real = next(iter(parts.values())).dropna().unique()
-    return sum(int(part.isin(real).sum()) for part in parts.values())
+    parts = [part.astype(object) for part in parts.values()]  # pandas searches its texts slowly
+    real = parts[0].dropna().unique()
+    return sum(int(part.isin(real).sum()) for part in parts)
 
 
 def _show_change(parts, chosen):
