@@ -394,6 +394,7 @@ def test_words_that_are_not_in_a_vocabulary_were_in_no_training_text(least, auc)
     np.testing.assert_array_equal(attack.absent_.to_numpy(), absent[absent > 0])
     assert attack.places_["place"].tolist() == ["steps[0].vocabulary_"]
     assert attack.found_["view"].eq("words").all()
+    assert attack.found_["columns"].str.split(", ").str.len().max() == 5  # words that tell most
     if least == 1:
         assert set(attack.found_.index) >= set(np.flatnonzero(member))
         assert attack.places_["n_values"].item() > attack.places_["expected_values"].item()

@@ -69,6 +69,14 @@ def test_few_records_and_many_targets_are_shrunk():
     assert np.linalg.cond(joint.weights) < 100
 
 
+def test_the_sign_of_a_record_does_not_matter():
+    # So few records are shrunk, by how much their means vary about 0 and not about their own mean.
+    residuals = 2.0 + RNG.normal(size=(3, N_MODELS, 8))
+    turned = residuals * np.where(np.arange(8) % 2, 1.0, -1.0)
+    values = [JointResidual.from_residuals(one, INSIDE[:, :8])(one) for one in (residuals, turned)]
+    np.testing.assert_allclose(*values, rtol=1e-9)
+
+
 @parametrize_refusals(
     (
         lambda: Loss()(Outputs(np.ones((2, 3)), kind="values"), [1.0, 2.0]),

@@ -67,6 +67,10 @@ def test_min_k_plus_plus_standardizes_each_position():
     # (log p + 2) / std is 2, -1, 0, -2, 0 and 0, 2.
     assert_allclose(MinKPlusPlus(0.4)(outputs, LABELS), [-1.5, 0.0])
     assert_allclose(MinKPlusPlus(1.0)(outputs, LABELS), [-0.2, 1.0])
+    # A fifth by default, as in the paper: two of ten tokens.
+    mixed = -np.array([[3.0, 1.0, 10.0, 4.0, 2.0, 9.0, 5.0, 7.0, 6.0, 8.0]])
+    many = TokenOutputs(mixed, np.zeros((1, 10)), np.ones((1, 10)))
+    assert_allclose(MinKPlusPlus()(many, LABELS[:1]), [-9.5])
 
 
 def test_surprising_tokens_are_improbable_where_the_model_is_certain():

@@ -3,6 +3,7 @@
 import importlib
 import random
 import sys
+from types import SimpleNamespace as NS
 from typing import NamedTuple
 
 import numpy as np
@@ -21,6 +22,7 @@ from sklearn.preprocessing import StandardScaler
 torch = pytest.importorskip("torch")
 skorch = pytest.importorskip("skorch")
 
+from skorch import NeuralNetBinaryClassifier, NeuralNetRegressor  # noqa: E402
 from skorch.callbacks import EarlyStopping, EpochTimer  # noqa: E402
 from skorch.dataset import Dataset, ValidSplit  # noqa: E402
 from torch import nn  # noqa: E402
@@ -30,6 +32,7 @@ from skmia._training import backends  # noqa: E402
 from skmia._training import job as _job  # noqa: E402
 from skmia._training.backends.backend import OneByOneWay  # noqa: E402
 from skmia._training.backends.torch_nets import TorchNetsWay  # noqa: E402
+from skmia._training.backends.torch_nets.engine import TotalLoss  # noqa: E402
 from skmia._training.backends.torch_nets.mlp import as_chain  # noqa: E402
 from skmia._training.backends.torch_nets.plan import find_net  # noqa: E402
 from skmia._training.backends.torch_nets.prepare import (  # noqa: E402
@@ -246,6 +249,7 @@ OPTIMIZERS = {
         "optimizer": torch.optim.RMSprop,
         "optimizer__centered": True,
         "optimizer__momentum": 0.5,
+        "optimizer__weight_decay": 0.1,
     },
     "adagrad": {
         "optimizer": torch.optim.Adagrad,
@@ -264,6 +268,16 @@ QUICK = ("nesterov", "dampening", "adam decay", "amsgrad", "adamw", "rmsprop all
 def test_optimizers_are_those_of_torch(name):
     # 65 records: one model has 32 and two batches, its complement 33 and a third batch of one.
     assert_equal_to_one_by_one(make_job(classifier(**OPTIMIZERS[name]), n=65))
+
+
+def test_answers_are_not_broadcast_against_targets_of_another_shape():
+    regressor, binary = NeuralNetRegressor(nn.Linear), NeuralNetBinaryClassifier(nn.Linear)
+    out, y = torch.zeros(2, 3, 1), torch.zeros(2, 3)
+    asked = [(regressor, out, y), (regressor, out[..., 0], y), (binary, out, y)]
+    asked += [(binary, torch.zeros(2, 3, 2), y)]
+    loss = [NS(net=net, by_label=False, by_element=True) for net, *_ in asked]
+    found = [TotalLoss._is_mean_of_records(one, *pair) for one, (_, *pair) in zip(loss, asked)]
+    assert found == [False, True, True, False]
 
 
 SETTINGS = {
