@@ -292,6 +292,7 @@ def test_numbers_that_begin_with_zeros(read):
             "index_col=0",
         ),
         (make_text("0.5,x1", lambda k: f"{k / 4},x{k % 3}"), "no names of columns", "header=none"),
+        (make_text("2001,1.5", lambda k: f"{k},{k / 4}"), "no names of columns", "header=none"),
         (
             make_text("Account;5\nOf;x\n\na;b;c", lambda k: f"{k};{k};x"),
             "3 lines in front",

@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 from refusals import check_refusal, parametrize_refusals
 from sklearn.ensemble import ExtraTreesClassifier
+from sklearn.exceptions import NotFittedError
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV
@@ -109,7 +110,10 @@ def test_a_fitted_teacher_stays_and_a_search_tunes_students():
     np.testing.assert_array_equal(defense.predict(PUBLIC), TREE.predict(PUBLIC))
     search = GridSearchCV(defense, {"student__max_depth": [1, 3]}, cv=2).fit(X, Y)
     assert search.best_score_ > 0.5
-    margins = StudentDefense(TREE, PUBLIC, student=LinearSVC()).fit(X, Y)
+    margins = StudentDefense(TREE, PUBLIC, student=LinearSVC())
+    with pytest.raises(NotFittedError):
+        margins.decision_function(X)
+    margins.fit(X, Y)
     assert margins.decision_function(X).shape == (200,)
     assert not hasattr(margins, "predict_proba")
 

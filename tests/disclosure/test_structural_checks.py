@@ -293,6 +293,16 @@ def test_members_without_weight_are_left_out():
     assert structural_checks(neighbors, weighted).n_members == 12
 
 
+def test_the_smallest_leaf_is_that_of_all_trees_also_where_the_first_tell_all_records_apart():
+    X = np.array([[0, 0], [0, 1], [1, 0], [1, 1]])
+    forest = RandomForestClassifier(4, bootstrap=False, random_state=0).fit(X, X[:, 0])
+    # Three trees with leaves of two records, and one with leaves of one.
+    told = X[:, 0], X[:, 1], X[:, 0], X[:, 0] ^ X[:, 1]
+    forest.estimators_ = [DecisionTreeClassifier(**SEED).fit(X, y) for y in told]
+    report = structural_checks(forest, Records(X, X[:, 0]))
+    assert report.get("smallest_leaf", "file").value == 1
+
+
 def test_a_bootstrap_sample_has_fewer_rows_in_a_leaf_than_the_table():
     model = RandomForestClassifier(3, min_samples_leaf=2, random_state=0).fit(TWELVE.X, TWELVE.y)
     smallest = structural_checks(model, TWELVE).get("smallest_leaf", "file").value
