@@ -202,6 +202,8 @@ def test_a_threshold_leaves_public_rows_without_a_label():
     private.fit(X[TRAIN], Y[TRAIN])
     assert 2 <= private.n_answers_ <= 40
     assert private.epsilon_ == math.inf  # the seed
+    aimed = make_private(target_epsilon=2.0, noise_seed=0, student=GaussianNB())
+    assert aimed.fit(X[TRAIN], Y[TRAIN]).epsilon_ == math.inf
 
 
 @pytest.mark.parametrize("labels", ["ab", "missing"])
