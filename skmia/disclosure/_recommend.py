@@ -192,7 +192,7 @@ _ASKED_FOR = {
     STORED: "an attack on every stored number",
     LISTED: "all training rows among the members",
 }
-_UNTOLD = "Whether there was one is not said; recommend takes it as spoken."
+_UNTOLD = "Whether there was one is not said; the parameter spoken of recommend says it."
 
 
 def judge_requirements(policy, release, spoken):

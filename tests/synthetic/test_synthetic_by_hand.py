@@ -328,21 +328,6 @@ ANSWERS = {
             "at random, and search all synthetic rows; privacy loss and membership compare as "
             "many with 7 of 7 synthetic rows; exact copies are looked for in all rows.",
         ),
-        (
-            lambda: _audit._keep_rows(
-                {
-                    "real": pd.DataFrame({"a": [1, 2], "b": [3, 4]}),
-                    "synthetic": pd.DataFrame({"b": [5], "a": [6]}),
-                },
-                NS(kept={"real": array([False, True])}),
-                ["b"],
-            ),
-            {"real": {"b": [4]}, "synthetic": {"b": [5]}},
-        ),
-        (
-            lambda: _audit._keep_rows({"real": pd.DataFrame({"a": [1]})}, NS(kept=None), ["a"]),
-            {"real": {"a": [1]}},
-        ),
         (lambda: _audit._join_names(["a", "b", "c", "d"]), "'a', 'b', 'c', 'd'"),
         (
             lambda: _audit._join_names(["a", "b", "c", "d", "e", "f"]),

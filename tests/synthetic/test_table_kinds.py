@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.base import BaseEstimator
+from given_table import GivesTable
 
 from skmia import Records
 from skmia.report._document import check_table_document
@@ -198,27 +198,13 @@ def test_categories_that_lacked_a_value_in_fit_need_not_lack_one_later():
     assert later[0].tolist() == later[2].tolist() != later[1].tolist()
 
 
-class Drawer(BaseEstimator):
-    """Gives out one table."""
-
-    def __init__(self, table=None):
-        self.table = table
-
-    def fit(self, X, y=None):
-        self.fitted_ = True
-        return self
-
-    def sample(self, n_samples):
-        return self.table
-
-
 def measure_all(tables, convert_made, convert):
     """What each estimator of synthetic tables says of three tables, of any libraries."""
     makers = convert, convert, convert_made
     real, held, made = (make(table) for make, table in zip(makers, tables))
     orders = [["a", "b"], ["a", "b"], ["b", "a"]]
     numbers = [make(table[names]) for make, table, names in zip(makers, tables, orders)]
-    generator = Drawer(made).fit(real)
+    generator = GivesTable(made).fit(real)
     report = audit_table(real, made, held, generator=generator, random_state=0)
     records = Records(numbers[0], np.zeros(N))
     attack = GeneratorAttack(Records(numbers[2], np.zeros(N)), statistic="distance").fit(records)
@@ -227,7 +213,10 @@ def measure_all(tables, convert_made, convert):
         for metric, given in (("euclidean", numbers), ("gower", (real, held, made)))
     ]
     distances = [
-        SyntheticDistance(Drawer(given[2]), metric=metric).fit(given[0]).predict(given[1]).tolist()
+        SyntheticDistance(GivesTable(given[2]), metric=metric)
+        .fit(given[0])
+        .predict(given[1])
+        .tolist()
         for metric, given in (("euclidean", numbers), ("gower", (real, held, made)))
     ]
     return {

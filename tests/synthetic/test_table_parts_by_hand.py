@@ -556,15 +556,19 @@ ANSWERS = {
             lambda: _audit._keep_rows(
                 {
                     "real": pd.DataFrame({"a": [1, 2], "b": [3, 4]}),
-                    "synthetic": pd.DataFrame({"a": [5, 6], "b": [7, 8]}),
+                    "synthetic": pd.DataFrame({"b": [7, 8], "a": [5, 6]}),
                 },
                 NS(kept={"real": array([False, True])}),
-                ["b"],
+                {"real": pd.DataFrame({"b": [4]}), "synthetic": None},
             ),
             {"real": {"b": [4]}, "synthetic": {"b": [7, 8]}},
         ),
         (
-            lambda: _audit._keep_rows({"real": pd.DataFrame({"a": [1]})}, NS(kept=None), ["a"]),
+            lambda: _audit._keep_rows(
+                {"real": pd.DataFrame({"a": [1]}), "holdout": pd.DataFrame({"a": [2]})},
+                NS(kept=None),
+                {"real": pd.DataFrame({"a": [1]})},
+            ),
             {"real": {"a": [1]}},
         ),
         (lambda: _audit._join_names("abcd"), "'a', 'b', 'c', 'd'"),

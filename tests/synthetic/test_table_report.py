@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 from damages import KINDS, change, make_damages
+from given_table import GivesTable
 from scipy.special import ndtri
-from sklearn.base import BaseEstimator
 from sklearn.neighbors import KernelDensity
 
 from skmia._core.levels import LEAK, NONE
@@ -170,20 +170,6 @@ def test_further_tables_of_the_generator():
         audit_table(X, X, generator=wide, random_state=0)
 
 
-class Fixed(BaseEstimator):
-    """Gives out one table."""
-
-    def __init__(self, table=None):
-        self.table = table
-
-    def fit(self, X, y=None):
-        self.fitted_ = True
-        return self
-
-    def sample(self, n_samples):
-        return self.table
-
-
 @pytest.mark.parametrize("group_by", [None, "who"])
 @pytest.mark.parametrize("secrets", [None, ["city"]])
 def test_further_tables_are_measured_as_the_given_one(group_by, secrets, monkeypatch):
@@ -199,7 +185,7 @@ def test_further_tables_are_measured_as_the_given_one(group_by, secrets, monkeyp
     made[:18] = real[:18].to_numpy()
     made["city"] = made["city"].map({"x": "1", "y": "2", "z": "3"})  # no value of a real row
     settings = {"group_by": group_by, "secrets": secrets, "random_state": 0}
-    report = audit_table(real, made, held, generator=Fixed(made).fit(None), **settings)
+    report = audit_table(real, made, held, generator=GivesTable(made).fit(None), **settings)
     numbers = pd.concat([report.results, report.utility])["estimate"]
     for name, row in report.spread.iterrows():
         assert row["smallest"] == row["largest"] == pytest.approx(numbers[name], abs=1e-12)

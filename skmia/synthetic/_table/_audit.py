@@ -723,8 +723,7 @@ def audit_units_of_table(
     spread, notes = None, [*told, *_list_notes(columns, drawn_from)]
     if generator is not None:
         with clock("further tables"):
-            read = {name: table for name, table in columns.tables.items() if name in kept}
-            read = _keep_rows(read, people, kept["real"].columns)
+            read = _keep_rows(columns.tables, people, kept)
             given = generator, read, columns, settings
             spread = measure_spread(*given, wanted["secrets"], people.groups)
     if target is not None and "holdout" not in kept:
@@ -765,12 +764,13 @@ def _look_for_persons(tables, wanted, seed):
     return tables, people
 
 
-def _keep_rows(tables, people, columns):
-    """Return tables as they were read, of the rows and columns that are compared."""
-    kept = people.kept or {}
+def _keep_rows(tables, people, compared):
+    """Return tables as they were read, of the rows and columns of those that are compared."""
+    rows, columns = people.kept or {}, list(compared["real"].columns)
     return {
-        name: (table[kept[name]].reset_index(drop=True) if name in kept else table)[list(columns)]
+        name: (table[rows[name]].reset_index(drop=True) if name in rows else table)[columns]
         for name, table in tables.items()
+        if name in compared
     }
 
 
