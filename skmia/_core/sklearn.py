@@ -269,6 +269,25 @@ def make_sgd(rate, momentum, nesterov, power_t, velocities):
     return sgd
 
 
+def list_fitted_estimators(model):
+    """List the fitted estimators of an ensemble, in the order in which it holds them.
+
+    None are listed of a model that is no ensemble. numpy would take those apart that have a length
+    themselves, as Pipelines and forests.
+    """
+    return [] if (held := getattr(model, "estimators_", None)) is None else [*_iter_held(held)]
+
+
+def _iter_held(held):
+    if isinstance(held, np.ndarray):
+        held = held.ravel().tolist()
+    if not isinstance(held, list | tuple):
+        yield held
+        return
+    for one in held:
+        yield from _iter_held(one)
+
+
 def load_tree_types():
     """Import the compiled types of trees, in forests and in histogram boosting."""
     from sklearn.ensemble._hist_gradient_boosting.predictor import TreePredictor

@@ -28,6 +28,7 @@ from sklearn.utils.validation import check_array
 
 from .._core.copies import is_fitted
 from .._core.sklearn import (
+    list_fitted_estimators,
     load_tree_types,
     read_categories_of_boosting,
     read_infrequent_categories,
@@ -105,7 +106,7 @@ def _check_sizes(estimator):
     fitted = getattr(estimator, "estimators_", None)
     if fitted is None:
         return
-    parts = np.ravel(np.asarray(fitted, dtype=object)).tolist()
+    parts = list_fitted_estimators(estimator)
     _refuse_contradiction(_expect_widths(estimator, parts), estimator)
     n_estimators = estimator.get_params(deep=False).get("n_estimators")
     if n_estimators is None or isinstance(n_estimators, str):

@@ -20,12 +20,14 @@ from ..victims import (
     drop_cut_values,
     list_column_choices,
     list_feature_names,
+    list_keys,
     list_known_columns,
     list_unknown_values,
     match_features,
     normalize_value,
     takes_texts,
 )
+from ._numbers import is_mark
 from ._options import CommandError
 
 _MOST_NAMED = 10
@@ -74,6 +76,8 @@ def as_model_input(model, frame, features, option="--model"):
     known = _know(model, names)
     known = {name: complete_column(one, frame[name]) for name, one in known.items()}
     X = _change_columns(frame[names], known, _align_column)
+    X, filled = _fill_columns(X, known)
+    notes += filled
     notes += [_note_unknown_values(one, len(frame)) for one in _list_unknown(model, X)]
     X = _change_columns(X, known, _cast_column)
     notes += _note_open_categories(frame, known)
@@ -86,15 +90,11 @@ def as_model_input(model, frame, features, option="--model"):
 
 
 def _choose_features(model, frame, features, option):
-    names = match_features(model, frame.columns)
+    names, keys = match_features(model, frame.columns), list_keys(model)
+    _refuse_absent(names or keys or (), frame, option)
+    if keys is not None:
+        return list(features), []
     if names is not None:
-        absent = [name for name in names if name not in frame.columns]
-        if absent:
-            raise CommandError(
-                f"{option}: the table lacks {len(absent)} of the model's {len(names)} features: "
-                f"{', '.join(absent[:_MOST_NAMED])}{', ...' if len(absent) > _MOST_NAMED else ''}"
-                f"{_suggest_columns(absent, frame.columns)}"
-            )
         pairs = zip(list_feature_names(model), names, strict=True)
         others = [f"{name!r} is the column {column!r}" for name, column in pairs if name != column]
         return names, [f"Features of the model: {join_names(others, 3)}."] if others else []
@@ -116,6 +116,16 @@ def _choose_features(model, frame, features, option):
         f"The model has no names of its features; it gets the table's columns in their order: "
         f"{order}."
     ]
+
+
+def _refuse_absent(names, frame, option):
+    absent = [name for name in names if name not in frame.columns]
+    if absent:
+        raise CommandError(
+            f"{option}: the table lacks {len(absent)} of the model's {len(names)} features: "
+            f"{', '.join(absent[:_MOST_NAMED])}{', ...' if len(absent) > _MOST_NAMED else ''}"
+            f"{_suggest_columns(absent, frame.columns)}"
+        )
 
 
 def _suggest_columns(absent, columns):
@@ -154,7 +164,7 @@ def _align_column(column, known):
     if known.values is None:
         return _as_model_texts(column) if known.kind == TEXT else column
     best = fewest = None
-    for form in (_keep_values, _as_model_numbers, _as_model_texts, _as_bools):
+    for form in (_keep_values, _as_model_numbers, _as_model_texts, _as_float_texts, _as_bools):
         values = form(column)
         n_unknown = np.sum(~values.isin(known.values.tolist()) & values.notna())
         if best is None or n_unknown < fewest:
@@ -165,6 +175,31 @@ def _align_column(column, known):
         best = best.astype(object)
         best[best.isna()] = None
     return best
+
+
+def _fill_columns(X, known):
+    """Return a table with the words that stood for missing values in training, and notes on them.
+
+    Where one is sure: the only mark that the model knows, if it has seen no missing value, or
+    if the table has no such word.
+    """
+    words = {name: word for name in X if (word := _find_fill(X[name], known[name])) is not None}
+    filled = {name: X[name].astype(object).where(X[name].notna(), words[name]) for name in words}
+    return X.assign(**filled), [
+        f"Column {name!r} has no value in {X[name].isna().sum()} of {len(X)} rows, which are read "
+        f"as '{visible(word)}', as the model ({known[name].part}) knows them by this word."
+        for name, word in words.items()
+    ]
+
+
+def _find_fill(column, known):
+    if known.values is None or known.knows_missing or not column.isna().any():
+        return None
+    marks = [value for value in known.values.tolist() if isinstance(value, str) and is_mark(value)]
+    if known.knows_missing is None or len(marks) > 1:
+        present = {*column.dropna().unique().tolist()}
+        marks = [value for value in marks if value not in present]
+    return marks[0] if len(marks) == 1 else None
 
 
 def _keep_values(column):
@@ -184,6 +219,13 @@ def _as_model_texts(column):
     if not pd.api.types.is_numeric_dtype(column.dtype):
         return column
     return column.astype(object).map(_write_value, na_action="ignore")
+
+
+def _as_float_texts(column):
+    """Return a column of numbers as texts that all have a fraction."""
+    if not pd.api.types.is_numeric_dtype(column.dtype):
+        return column
+    return column.astype(object).map(lambda value: str(float(value)), na_action="ignore")
 
 
 def _write_value(value):
@@ -217,7 +259,12 @@ def _cast_column(column, known):
         listed = {value: value for value in known.values.tolist()}
         values = values.map(listed.get, na_action="ignore")
         return pd.Series(pd.Categorical(values, dtype=known.dtype), name=column.name)
-    if known.kind != NUMBER or pd.api.types.is_numeric_dtype(column.dtype):
+    is_number = pd.api.types.is_numeric_dtype(column.dtype)
+    if is_number and known.values is not None and known.values.dtype == object:
+        # scikit-learn compares the numbers of an array of objects with others of such alone.
+        missing = None if known.has_none else np.nan
+        return column.astype(object).where(column.notna(), missing)
+    if known.kind != NUMBER or is_number:
         return column
     numbers = _as_model_numbers(column)
     if numbers is column and known.values is None:
@@ -267,6 +314,12 @@ def _note_unknown_values(unknown, n_rows):
     n_present = n_rows - unknown.n_missing
     which = "all" if unknown.share == 1 else f"{unknown.n_unknown} of {n_present}"
     examples, known = _show_values(unknown.unknown[:2]), _show_values(unknown.known[:3])
+    if unknown.is_missing:
+        return (
+            f"Column {unknown.column!r} has no value in {unknown.n_missing} of {n_rows} rows, and "
+            f"the model ({unknown.part}) knows none such; it knows {known}. If these rows were "
+            "filled before the training, write what stood there."
+        )
     if unknown.is_text:
         text = (
             f"column {unknown.column!r}: {which} texts hold no word that the model knows "
@@ -311,13 +364,19 @@ def _note_open_categories(frame, known):
         and found.dtype.categories is None
         and not isinstance(frame[name].dtype, pd.CategoricalDtype)
     ]
-    if not columns:
-        return []
-    names = join_names(map(repr, columns), _MOST_NAMED)
-    return [
-        f"The model stores no categories of {names}; they are numbered in sorted order, as pandas "
-        "numbers them. Save it with XGBoost 3.1, or give tables in Parquet with its categories."
+    notes = [
+        f"The model stores no categories of {name!r}; its numbers are taken as their codes."
+        for name, found in known.items()
+        if found.codes and found.dtype is None
     ]
+    if columns:
+        names = join_names(map(repr, columns), _MOST_NAMED)
+        notes.append(
+            f"The model stores no categories of {names}; they are numbered in sorted order, as "
+            "pandas numbers them. Save it with XGBoost 3.1, or give tables in Parquet with its "
+            "categories."
+        )
+    return notes
 
 
 def _match_selectors(model, X):
@@ -376,6 +435,10 @@ def _as_nameless(model, X, known):
 
     Return given, notes.
     """
+    if list_keys(model) is not None:
+        rows = np.empty(len(X), dtype=object)
+        rows[:] = X.to_dict("records")
+        return rows, []
     if takes_texts(model):
         texts, name = X.iloc[:, 0], X.columns[0]
         is_empty, notes = texts.isna(), []
@@ -385,7 +448,8 @@ def _as_nameless(model, X, known):
         texts[is_empty] = ""
         return texts, notes
     values = X.to_numpy()
-    if values.dtype == object and all(one.kind == NUMBER for one in known.values()) and known:
+    of_numbers = all(one.kind == NUMBER and one.values is None for one in known.values())
+    if values.dtype == object and of_numbers and known:
         values = X.to_numpy(dtype=float, na_value=np.nan)
     return values, []
 

@@ -411,7 +411,7 @@ def _tell_zeros(file, known):
         for name, texts in _columns_of(file).items()
         if name in file.frame.columns
         and name not in file.raw
-        and name not in known
+        and getattr(known.get(name), "kind", None) is None
         and any(len(text) > 1 and text.isdecimal() and text[0] == "0" for text in texts)
     ]
     for name in names[:_MOST_NAMES]:

@@ -32,6 +32,7 @@ from sklearn.preprocessing import (
 from .._core.escaping import SummaryMixin, visible
 from .._core.query import unwrap
 from .._core.sample_weights import name_parameter
+from .._core.sklearn import list_fitted_estimators
 from ..victims import read_state
 from ._families import check_fitted_model, has_learned, is_inside, keeps_targets
 
@@ -122,7 +123,7 @@ def _list_inner_estimators(model):
     # Histogram boosting encodes its categories.
     if "_preprocessor" in getattr(model, "__dict__", {}):
         yield vars(model)["_preprocessor"], None
-    members = np.ravel(np.array(getattr(model, "estimators_", []), dtype=object)).tolist()
+    members = list_fitted_estimators(model)
     subsets = getattr(model, "estimators_features_", [None] * len(members))
     yield from zip(members, subsets, strict=False)
     yield from ((one.estimator, None) for one in getattr(model, "calibrated_classifiers_", []))

@@ -14,6 +14,7 @@ from .._core.progress import StageStep
 from .._core.provenance import LapWatch, PartClock
 from .._core.query import query_victim, unwrap
 from .._core.records import Records
+from .._core.sklearn import list_fitted_estimators
 from .._core.types import ArrayLike, Frozen, Rows, Seed
 from ..shadow import ShadowPool
 from ..victims import find_model, has_file, is_trainable
@@ -300,7 +301,8 @@ def _allow_file(case):
 def _expect_equations(case):
     """Return the bytes of the equations of all trees of a model, 0 for models of other kinds."""
     found = find_model(case.victim)[0]
-    trees = np.ravel(getattr(found, "estimators_", []))
+    parts = list_fitted_estimators(found)
+    trees = [tree for one in parts for tree in list_fitted_estimators(one) or [one]]
     n_trees = len(trees)
     if not n_trees and hasattr(found, "n_trees_per_iteration_"):
         n_trees = found.n_iter_ * found.n_trees_per_iteration_

@@ -7,6 +7,7 @@ import numpy as np
 from sklearn.pipeline import Pipeline
 
 from .._core.query import unwrap
+from .._core.sklearn import list_fitted_estimators
 from ..victims import read_training_weights
 
 # Drawing with replacement leaves out a few rows of small ensembles, which are not worth a note.
@@ -157,11 +158,7 @@ def _read_kept_positions(step, n_rows):
 
 def _join_estimators(model, n_rows):
     """Join the rows of the estimators of an ensemble, which may draw rows for each."""
-    estimators = []
-    for part in model.estimators_:  # of boosting for several classes, an array for each round
-        estimators += [
-            unwrap(one) for one in (part if isinstance(part, list | np.ndarray) else [part])
-        ]
+    estimators = [unwrap(one) for one in list_fitted_estimators(model)]
     if len(estimators) * n_rows > _MOST_DRAWN:
         return UsedRows(None)
     drawn = getattr(model, "estimators_samples_", None)

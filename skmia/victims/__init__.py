@@ -39,6 +39,7 @@ from ._known_values import (
     drop_cut_values,
     list_column_choices,
     list_feature_names,
+    list_keys,
     list_known_columns,
     list_unknown_values,
     match_features,

@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 from sklearn.compose import ColumnTransformer
+from sklearn.feature_extraction import DictVectorizer
 from sklearn.impute import SimpleImputer
 from sklearn.pipeline import FeatureUnion, Pipeline
 from sklearn.preprocessing import FunctionTransformer
@@ -18,9 +19,15 @@ from .._core.containers import as_table, choose_columns, in_memory, is_frame
 from .._core.escaping import join_names
 from .._core.optional import is_of_package
 from .._core.query import unwrap
-from .._core.sklearn import read_known_categories_of_boosting
+from .._core.sklearn import list_fitted_estimators, read_known_categories_of_boosting
 from ._boosters import is_catboost, is_lightgbm, is_xgboost, load_lightgbm
-from ._model_features import HISTOGRAMS, CutText, complete_categories, read_categories_of_xgboost
+from ._model_features import (
+    HISTOGRAMS,
+    CutText,
+    complete_categories,
+    read_categories_of_xgboost,
+    read_codes_of_xgboost,
+)
 from ._onnx import is_onnx, list_input_types
 from ._resampling import is_sampler
 
@@ -44,6 +51,9 @@ class KnownColumn(NamedTuple):
     dtype: pd.CategoricalDtype | None = None
     part: str = ""  # class of the estimator that says so
     has_none: bool = False  # whether its missing values are None, as in tables of databases
+    # Whether missing values were among those of the training, or are filled; None if nothing tells.
+    knows_missing: bool | None = None
+    codes: frozenset = frozenset()  # of categories that are not stored, as far as trees name them
 
 
 class UnknownColumnValues(NamedTuple):
@@ -58,6 +68,8 @@ class UnknownColumnValues(NamedTuple):
     unknown: tuple  # examples, the most frequent first
     known: tuple  # examples of what the model knows, first those that differ in form alone
     is_text: bool = False  # whether texts without any known word are counted
+    is_missing: bool = False  # whether what is unknown is that there is no value
+    may_be_seen: bool = False  # whether the part was told what to know, and ignores other values
 
 
 class _ColumnStatement(NamedTuple):
@@ -66,6 +78,7 @@ class _ColumnStatement(NamedTuple):
     place: int  # of the column among those of the whole model
     known: KnownColumn
     vectorizer: object = None  # of texts that reach it as they are
+    is_told: bool = False  # whether the user has listed the values, and others are ignored
 
 
 class ColumnChoice(NamedTuple):
@@ -81,10 +94,15 @@ class _KnownReading(NamedTuple):
 
     statements: list
     choices: list
+    names: list  # of the columns of the whole model, as far as they are known
 
 
 class _ChangedPlace(int):
     """Place of a column whose values a function has changed."""
+
+
+class _FilledPlace(int):
+    """Place of a column whose missing values were filled."""
 
 
 def list_known_columns(model, names=None):
@@ -213,12 +231,13 @@ def list_unknown_values(model, X):
         name = place if names is None else names[place]
         try:
             column = pd.Series(X[:, place]) if names is None else X.iloc[:, place]
-            unknown = _compare_column(name, column, said)
+            both = _compare_column(name, column, said), _compare_missing(name, column, said)
         except Exception:  # of functions and values of any class
             continue
-        if unknown is not None and unknown[:2] not in seen:
-            seen.add(unknown[:2])
-            found.append(unknown)
+        for unknown in both:
+            if unknown is not None and (key := (*unknown[:2], unknown.is_missing)) not in seen:
+                seen.add(key)
+                found.append(unknown)
     return found
 
 
@@ -266,6 +285,20 @@ def _compare_column(name, column, said):
             :_MOST_EXAMPLES
         ],
         is_text=said.vectorizer is not None,
+        may_be_seen=said.is_told,
+    )
+
+
+def _compare_missing(name, column, said):
+    """Return that a column has rows without a value, if a part has seen none such."""
+    n_missing = int(column.isna().sum())
+    if not n_missing or said.known.knows_missing is not False:
+        return None
+    known = tuple(said.known.values.tolist()[:_MOST_EXAMPLES])
+    share, missing = n_missing / len(column), (np.nan,)
+    counts = n_missing, n_missing, column.nunique()
+    return UnknownColumnValues(
+        name, said.known.part, share, *counts, missing, known, False, True, said.is_told
     )
 
 
@@ -291,7 +324,16 @@ def _join_known_columns(first, second):
         values = _drop_missing_values(list(joined))
     dtype = second.dtype if first.dtype is None else first.dtype
     has_none = first.has_none or second.has_none
-    return KnownColumn(first.kind or second.kind, values, dtype, part, has_none)
+    told = {first.knows_missing, second.knows_missing} - {None}
+    return KnownColumn(
+        first.kind or second.kind,
+        values,
+        dtype,
+        part,
+        has_none,
+        any(told) if told else None,
+        first.codes | second.codes,
+    )
 
 
 def list_column_choices(model):
@@ -300,7 +342,8 @@ def list_column_choices(model):
 
 
 def _walk_through(model, names=None):
-    model, said = unwrap(model), _KnownReading([], [])
+    model = unwrap(model)
+    said = _KnownReading([], [], list_feature_names(model) or list(names or ()))
     # Vectorizers of texts count no columns.
     n_columns = count_features(model) or len(names or [0])
     _know_part(model, list(range(n_columns)), said)
@@ -314,6 +357,21 @@ def count_features(model):
         stated = getattr(model, "n_features_in_", None)
         return int(stated or len(getattr(model, "feature_names_", ()))) or None
     return None
+
+
+def list_keys(model):
+    """List the keys that a model knows of the dictionaries that it takes in place of columns.
+
+    None if it takes none.
+    """
+    model = unwrap(model)
+    while isinstance(model, Pipeline) or hasattr(model, "best_estimator_"):
+        is_search = not isinstance(model, Pipeline)
+        model = unwrap(model.best_estimator_ if is_search else model.steps[0][1])
+    if not isinstance(model, DictVectorizer):
+        return None
+    keys = (feature.partition(model.separator)[0] for feature in model.feature_names_)
+    return list(dict.fromkeys(keys))
 
 
 def takes_texts(model):
@@ -342,12 +400,12 @@ def _know_part(part, columns, said):
     return None
 
 
-def _add_statements(part, columns, said, knowns):
+def _add_statements(part, columns, said, knowns, is_told=False):
     """Add a statement for each column whose place is known."""
     for place, known in zip(columns or (), knowns, strict=False):
         if place is not None:
             said.statements.append(
-                _ColumnStatement(place, known._replace(part=type(part).__name__))
+                _ColumnStatement(place, known._replace(part=type(part).__name__), is_told=is_told)
             )
 
 
@@ -413,7 +471,7 @@ def _read_models_inside(model, columns, said):
             return None
     for estimator in getattr(model, "calibrated_classifiers_", ()):
         _know_part(estimator.estimator, columns, said)
-    estimators = _list_fitted_estimators(model)
+    estimators = list_fitted_estimators(model)
     subsets = getattr(model, "estimators_features_", None)
     for k, estimator in enumerate(estimators):
         some = columns if subsets is None else [columns[place] for place in subsets[k]]
@@ -421,11 +479,6 @@ def _read_models_inside(model, columns, said):
     if not estimators and not hasattr(model, "calibrated_classifiers_"):
         _know_part(model.estimator, columns, said)
     return None
-
-
-def _list_fitted_estimators(model):
-    fitted = getattr(model, "estimators_", None)
-    return [] if fitted is None else np.ravel(np.asarray(fitted, dtype=object)).tolist()
 
 
 def _is_of_known_package(part):
@@ -437,7 +490,7 @@ def _has_models_inside(part):
         return False
     if any(hasattr(part, name) for name in ("best_estimator_", "regressor_", "estimator_")):
         return True
-    estimators = _list_fitted_estimators(part)
+    estimators = list_fitted_estimators(part)
     if estimators:
         return not all(isinstance(unwrap(one), BaseDecisionTree) for one in estimators)
     return hasattr(part, "calibrated_classifiers_") or _is_of_one_output(part)
@@ -464,14 +517,21 @@ def _read_function(step, columns, said):
 
 def _know_imputer(imputer, columns, said):
     filled = np.asarray(imputer.statistics_)
+    fills = pd.isna(imputer.missing_values)
     knowns = [
-        KnownColumn(_name_kind_of_values(_drop_missing_values([value])))
+        KnownColumn(
+            _name_kind_of_values(_drop_missing_values([value])), knows_missing=fills or None
+        )
         for value in filled.tolist()
     ]
     _add_statements(imputer, columns, said, knowns)
     if columns is None or imputer.add_indicator or pd.isna(filled).any():
         return None  # a column without values is left out
-    return columns
+    return [_fill_place(place) for place in columns] if fills else columns
+
+
+def _fill_place(place):
+    return place if place is None or isinstance(place, _ChangedPlace) else _FilledPlace(place)
 
 
 def _know_encoder(encoder, columns, said):
@@ -481,18 +541,41 @@ def _know_encoder(encoder, columns, said):
         return None
     knowns = [_know_values(values) for values in stored]
     # Values that a function has made of a column say nothing of its own.
-    pairs = zip(columns, knowns, strict=True)
-    knowns = [
-        KnownColumn() if isinstance(place, _ChangedPlace) else known for place, known in pairs
-    ]
-    _add_statements(encoder, columns, said, knowns)
+    for k, place in enumerate(columns):
+        if isinstance(place, _ChangedPlace):
+            knowns[k] = KnownColumn()
+        elif isinstance(place, _FilledPlace):
+            knowns[k] = knowns[k]._replace(knows_missing=True)
+    _add_statements(encoder, columns, said, knowns, is_told=_ignores_others(encoder))
     return None
+
+
+def _ignores_others(encoder):
+    """Return whether an encoder was told its categories, and takes rows with others as well."""
+    is_told = not isinstance(getattr(encoder, "categories", "auto"), str)
+    return is_told and getattr(encoder, "handle_unknown", None) != "error"
 
 
 def _know_values(values):
     has_none = any(value is None for value in np.asarray(values).tolist())
-    values = _drop_missing_values(values)
-    return KnownColumn(_name_kind_of_values(values), values, has_none=has_none)
+    present = _drop_missing_values(values)
+    kind, knows_missing = _name_kind_of_values(present), len(present) < len(values)
+    return KnownColumn(kind, present, has_none=has_none, knows_missing=knows_missing)
+
+
+def _know_dictionaries(vectorizer, columns, said):
+    """Read a step that gets each row as a dictionary: one column for each text, and numbers."""
+    if columns is None or len(columns) != len(said.names):  # of which a function has made them
+        return
+    texts, numbers = {}, set()
+    for feature in vectorizer.feature_names_:
+        name, is_text, value = feature.partition(vectorizer.separator)
+        texts.setdefault(name, []).append(value) if is_text else numbers.add(name)
+    for place, name in zip(columns, said.names, strict=True):
+        known = KnownColumn(NUMBER if name in numbers else None)
+        if name in texts and name not in numbers:
+            known = KnownColumn(TEXT, np.array(texts[name], dtype=object))
+        _add_statements(vectorizer, [place], said, [known])
 
 
 def _know_labels(encoder, columns, said):
@@ -533,29 +616,32 @@ def _know_histograms(model, columns, said):
     _add_statements(model, columns, said, knowns)
 
 
-def _know_categories(values, *, always=True):
+def _know_categories(values, *, always=True, ordered=False):
     """Return a column of categories.
 
     Numbers that stand for categories need no type unless always.
     """
-    known = _know_values(values)
+    known = _know_values(values)._replace(knows_missing=None)  # which boosters take as they are
     if _are_cut(known.values):  # so that several may be the same
         return known._replace(dtype=pd.CategoricalDtype())
     is_needed = always or known.kind != NUMBER
-    return known._replace(dtype=pd.CategoricalDtype(known.values)) if is_needed else known
+    dtype = pd.CategoricalDtype(known.values, ordered)
+    return known._replace(dtype=dtype) if is_needed else known
 
 
 def _know_xgboost(model, columns, said):
     types = model.get_booster().feature_types or [""] * model.n_features_in_
     stored = read_categories_of_xgboost(model) if "c" in types else {}
+    codes = read_codes_of_xgboost(model) if types.count("c") > len(stored) else {}
     knowns = [KnownColumn(NUMBER)] * len(types)
     for column in np.flatnonzero(np.array(types) == "c").tolist():
         if column in stored:
             knowns[column] = _know_categories(stored[column])
         elif list_feature_names(model) is None:  # of an array, which holds the codes
             knowns[column] = KnownColumn(NUMBER)
-        else:  # files before version 3.1 store no categories
-            knowns[column] = KnownColumn(dtype=pd.CategoricalDtype())
+        else:  # files before version 3.1 store no categories, and those of numbers never do
+            named = frozenset(codes.get(column, ()))
+            knowns[column] = KnownColumn(dtype=pd.CategoricalDtype(), codes=named)
     _add_statements(model, columns, said, knowns)
 
 
@@ -563,8 +649,14 @@ def _know_lightgbm(model, columns, said):
     n_features = model.booster_.num_feature()
     knowns = [KnownColumn(NUMBER)] * n_features
     for column, values in read_categories_of_lightgbm(model).items():
-        knowns[column] = _know_categories(values)
+        knowns[column] = _know_categories(values, ordered=_are_ordered(model, column))
     _add_statements(model, columns, said, knowns)
+
+
+def _are_ordered(model, column):
+    """Return whether LightGBM has split the categories of a column as numbers, in their order."""
+    text = load_lightgbm(model)
+    return not text.n_categories[column] and bool(np.isfinite(text.ranges[column]).all())
 
 
 def read_categories_of_lightgbm(model):
@@ -621,7 +713,15 @@ def _read_onnx(model, columns, said):
 
 
 def complete_column(known, column):
-    """The same with categories that their file has cut off, as the values of a column have them."""
+    """The same with what the file leaves open, as the values of a column have it.
+
+    Categories that are cut off, and numbers that are the codes of categories themselves.
+    """
+    if known.codes and pd.api.types.is_numeric_dtype(column.dtype):
+        values = column.dropna().unique()
+        # Codes count categories from 0, and each number of a column of codes is one.
+        can_count = not known.codes <= {*values.tolist()} and max(known.codes) < len(values)
+        return known if can_count else known._replace(kind=NUMBER, dtype=None)
     if known.dtype is None or known.values is None or not _are_cut(known.values):
         return known
     values = _drop_missing_values(
@@ -672,6 +772,7 @@ _READERS = (
     (_has_models_inside, _read_models_inside),
     (lambda part: isinstance(part, FunctionTransformer), _read_function),
     (lambda part: isinstance(part, SimpleImputer), _know_imputer),
+    (lambda part: isinstance(part, DictVectorizer), _know_dictionaries),
     (lambda part: hasattr(part, "categories_"), _know_encoder),
     (lambda part: hasattr(part, "build_analyzer"), _read_vectorizer),
     (lambda part: hasattr(part, "classes_") and not hasattr(part, "predict"), _know_labels),

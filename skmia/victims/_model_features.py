@@ -123,11 +123,26 @@ def read_categories_of_xgboost(model):
 
     From version 3.1 on.
     """
+    stored = _read_xgboost(model).get("cats", {}).get("enc", [])
+    return {j: _decode_categories(one) for j, one in enumerate(stored) if one["values"]}
+
+
+def read_codes_of_xgboost(model):
+    """Return the codes of categories in the trees of a booster, by the number of a column."""
+    found = {}
+    for tree in _read_xgboost(model).get("trees", ()):
+        columns, codes = tree["split_indices"], tree.get("categories", ())
+        places = (tree.get(f"categories_{name}", ()) for name in ("nodes", "segments", "sizes"))
+        for node, start, size in zip(*places, strict=True):
+            found.setdefault(columns[node], set()).update(codes[start : start + size])
+    return found
+
+
+def _read_xgboost(model):
+    """Return the trees of a booster, and what belongs to them, as its file has them."""
     learner = json.loads(bytes(model.get_booster().save_raw("json")))["learner"]
     stored = learner["gradient_booster"]
-    stored = stored.get("gbtree", stored).get("model", {})  # the trees of dart
-    stored = stored.get("cats", {}).get("enc", [])
-    return {j: _decode_categories(one) for j, one in enumerate(stored) if one["values"]}
+    return stored.get("gbtree", stored).get("model", {})  # the trees of dart
 
 
 class CutText(str):

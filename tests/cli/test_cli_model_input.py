@@ -19,10 +19,12 @@ from sklearn.ensemble import (
     StackingClassifier,
     VotingClassifier,
 )
+from sklearn.feature_extraction import DictVectorizer
 from sklearn.feature_extraction.text import HashingVectorizer, TfidfVectorizer
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV
+from sklearn.multiclass import OneVsRestClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, OrdinalEncoder, TargetEncoder
 
@@ -322,6 +324,100 @@ def test_missing_values_are_none_where_the_encoder_knows_them_so(tmp_path):
     np.testing.assert_array_equal(ask(problem), model.predict_proba(frame))
 
 
+# Models of a column of words, in which those of a list are numbered.
+OF_WORDS = {
+    "encoder": lambda: make_pipeline(encode(["ward"], ["age"], OneHotEncoder()), FOREST),
+    "histograms": lambda: boost_by_histograms(),
+    "lightgbm": lambda: boost_by_lightgbm(),
+}
+
+
+@pytest.mark.parametrize("kind", OF_WORDS)
+@pytest.mark.parametrize(("word", "suffix"), [("nan", "csv"), ("Unknown", "csv"), ("", "parquet")])
+def test_missing_values_are_read_as_the_word_that_they_were_in_training(
+    tmp_path, kind, word, suffix
+):
+    if suffix == "parquet":
+        pytest.importorskip("pyarrow")
+    frame = FRAME[["age"]].assign(ward=FRAME["ward"].astype(str).where(FRAME["ward"].notna()))
+    given = frame.assign(ward=frame["ward"].fillna(word).astype("category"))
+    y = given["ward"] == word
+    model = OF_WORDS[kind]().fit(given, y)
+    problem = make(save(model, tmp_path / "m.joblib"), write(frame, y, tmp_path, suffix))
+    np.testing.assert_allclose(ask(problem), model.predict_proba(given), rtol=1e-12)
+    assert any(f"are read as '{word}'" in note for note in problem.notes)
+
+
+def test_missing_values_stay_missing_where_the_model_takes_both_them_and_the_word(tmp_path):
+    ward = FRAME["ward"].astype(object).where(FRAME["ward"] != "west", "unknown")
+    for model, frame in (
+        (OF_WORDS["encoder"](), FRAME[["age"]].assign(ward=ward)),
+        (boost_by_histograms(), FRAME[["age"]].assign(ward=ward.astype("category"))),
+    ):
+        y = frame["ward"].isna()
+        problem = make(
+            save(model.fit(frame, y), tmp_path / "m.joblib"), write(frame, y, tmp_path, "parquet")
+        )
+        np.testing.assert_allclose(ask(problem), model.predict_proba(frame), rtol=1e-12)
+
+
+def test_rows_without_a_value_are_told_where_the_model_has_seen_none(tmp_path):
+    encoder = OneHotEncoder(handle_unknown="ignore")
+    given = FRAME[["age"]].assign(visits=FRAME["visits"].fillna(-1).astype(int))
+    model = make_pipeline(encode(["visits"], ["age"], encoder), FOREST).fit(given, Y)
+    table = write(FRAME[["age", "visits"]], Y, tmp_path, "csv")
+    (note,) = make(save(model, tmp_path / "m.joblib"), table).notes
+    n_missing = FRAME["visits"].isna().sum()
+    assert f"Column 'visits' has no value in {n_missing} of {N} rows" in note
+    assert "knows none such; it knows '-1', '0' and '1'" in note
+
+
+@pytest.mark.parametrize("encoder", [OneHotEncoder(), OrdinalEncoder(), TargetEncoder(cv=2)])
+@pytest.mark.parametrize("are_named", [True, False])
+def test_numbers_beside_missing_values_are_objects_where_the_encoder_has_such(
+    tmp_path, encoder, are_named
+):
+    frame = FRAME[["level", "visits"]].astype(object)
+    columns = ["level", "visits"] if are_named else [0, 1]
+    given = frame if are_named else frame.to_numpy()
+    model = make_pipeline(make_column_transformer((encoder, columns)), FOREST)
+    problem = make(
+        save(model.fit(given, Y), tmp_path / "m.joblib"), write(frame, Y, tmp_path, "csv")
+    )
+    np.testing.assert_allclose(ask(problem), model.predict_proba(given), rtol=1e-12)
+
+
+def test_a_clone_of_lightgbm_splits_ordered_categories_as_numbers(tmp_path):
+    wards = pd.Categorical(FRAME["ward"], ["north", "west", "east"], ordered=True)
+    frame = FRAME[["age", "bmi"]].assign(ward=wards)
+    y = wards == "west"
+    model = boost_by_lightgbm().fit(frame, y)
+    problem = make(save(model, tmp_path / "m.joblib"), write(frame, y, tmp_path, "csv"))
+    fitted = clone(model).fit(problem.records.X, y)
+    np.testing.assert_array_equal(fitted.predict_proba(problem.records.X), ask(problem))
+
+
+@pytest.mark.parametrize("suffix", ["joblib", "ubj"])
+def test_numbers_of_xgboost_that_are_categories_are_their_codes(tmp_path, suffix):
+    frame = pd.DataFrame({"code": RNG.choice([0, 3, 7], N), "age": FRAME["age"]})
+    y = (frame["code"] == 7).astype(int)
+    model = boost_by_xgboost(feature_types=["c", "q"]).fit(frame, y)
+    path = save(model, tmp_path / f"m.{suffix}")
+    problem = make(path, write(frame, y, tmp_path, "csv"))
+    np.testing.assert_array_equal(ask(problem), model.predict_proba(frame))
+    assert any("its numbers are taken as their codes" in note for note in problem.notes)
+
+
+def test_a_model_of_dictionaries_gets_each_row_as_one(tmp_path):
+    frame = FRAME[["zip", "age", "insured", "allergy"]]
+    model = make_pipeline(DictVectorizer(), FOREST).fit(frame.to_dict("records"), Y)
+    path = save(model, tmp_path / "m.joblib")
+    problem = make(path, write(frame, Y, tmp_path, "csv"))
+    np.testing.assert_array_equal(ask(problem), model.predict_proba(frame.to_dict("records")))
+    with pytest.raises(CommandError, match="lacks 1 of the model's 4 features: allergy"):
+        make(path, write(frame.drop(columns="allergy"), Y, tmp_path, "csv"))
+
+
 @pytest.mark.parametrize("kind", ["histograms", pytest.param("lightgbm", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("values", [[True, False], [0.5, 1.5, np.nan], ["1", "2", "10"], [7, 1]])
 def test_categories_can_be_of_any_type(tmp_path, kind, values):
@@ -335,6 +431,16 @@ AROUND = {
     "calibrated": lambda: CalibratedClassifierCV(boost_by_xgboost(), cv=2),
     "vote": lambda: VotingClassifier([("a", boost_by_lightgbm())], voting="soft"),
     "stack": lambda: StackingClassifier([("a", boost_by_histograms())], cv=2),
+    "vote of pipelines": lambda: VotingClassifier(
+        [
+            ("a", make_pipeline(encode(["zip"], ["age"]), FOREST)),
+            ("b", make_pipeline(encode(["city"], ["bmi"]), LogisticRegression())),
+        ],
+        voting="soft",
+    ),
+    "one against the rest": lambda: OneVsRestClassifier(
+        make_pipeline(encode(["zip", "city"], ["age"]), LogisticRegression())
+    ),
     "search": lambda: GridSearchCV(boost_by_lightgbm(), {"n_estimators": [3]}, cv=2),
     "pipeline": lambda: make_pipeline(
         make_column_transformer(
@@ -374,6 +480,14 @@ class Encoded(TransformerMixin, BaseEstimator):
 
     def transform(self, X):
         return np.column_stack([X[name].cat.codes for name in X])
+
+
+def test_numbers_with_zeros_in_front_are_told_where_the_model_does_not_know_the_column(tmp_path):
+    frame = FRAME[["zip", "age"]].astype({"zip": str})
+    step = FunctionTransformer(pd.DataFrame.astype, kw_args={"dtype": float})
+    model = make_pipeline(step, FOREST).fit(frame, Y)
+    notes = make(save(model, tmp_path / "m.joblib"), write(frame, Y, tmp_path, "csv")).notes
+    assert any("'zip' holds numbers that begin with a zero" in note for note in notes)
 
 
 def test_texts_of_which_nothing_is_known_are_named_where_the_model_fails(tmp_path):

@@ -56,7 +56,7 @@ def note_unknown(*, n=10, n_missing=0, share=0.5, n_unknown=5, n_distinct=1, is_
         n_unknown,
         n_distinct,
     )
-    one.is_text = is_text
+    one.is_text, one.is_missing = is_text, False
     with mock.patch.object(_model_input, "_suggest_cure", lambda unknown: "Cure it"):
         return refuse(lambda: _model_input._note_unknown_values(one, n))
 
@@ -67,7 +67,7 @@ def suggest_cure(unknown, *known, is_text=False):
 
 
 def nameless(X, *, texts=False, kinds=(NUMBER, NUMBER)):
-    known = {name: NS(kind=kind) for name, kind in zip(X, kinds)}
+    known = {name: KnownColumn(kind) for name, kind in zip(X, kinds)}
     with mock.patch.object(_model_input, "takes_texts", lambda model: texts):
         found, notes = _model_input._as_nameless(None, X, known)
     return found.dtype.kind, found.tolist(), notes
@@ -120,7 +120,7 @@ def select_numbers(X):
 
 def note_open(dtypes, column=("x", "y")):
     known = {
-        name: NS(dtype=None if kind is None else pd.CategoricalDtype([*kind] or None))
+        name: KnownColumn(dtype=None if kind is None else pd.CategoricalDtype([*kind] or None))
         for name, kind in dtypes.items()
     }
     table = pd.DataFrame({name: [*column] for name in dtypes})

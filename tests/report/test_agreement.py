@@ -369,6 +369,31 @@ def test_values_that_an_encoder_does_not_know_are_named():
         "5 members have values in column 'smoker' that the model has never seen, such as "
         "'often', so the model was not trained on these rows as given."
     ) in found.text
+    some.loc[:4, "smoker"] = np.nan
+    found = ask(victim, some, y)
+    assert found.status == "warn"
+    assert (
+        "5 members have no value in column 'smoker', where the model has never seen a missing "
+        "value, so it was not trained on these rows as given."
+    ) in found.text
+
+
+@pytest.mark.parametrize("value", ["often", np.nan])
+def test_values_that_an_encoder_was_told_to_ignore_may_have_been_seen(value):
+    table, y = make_people()
+    table.loc[:4, "smoker"] = value
+    encoder = OneHotEncoder(categories=[["no", "yes"]], handle_unknown="ignore")
+    columns = make_column_transformer((encoder, ["smoker"]), remainder="passthrough")
+    assert ask(fit(make_pipeline(columns, TREE), table, y), table, y).status == "pass"
+
+
+def test_missing_values_that_are_filled_before_the_encoder_are_known():
+    table, y = make_people()
+    filled = make_pipeline(SimpleImputer(strategy="most_frequent"), OneHotEncoder())
+    columns = make_column_transformer((filled, ["smoker"]), remainder="passthrough")
+    victim = fit(make_pipeline(columns, TREE), table, y)
+    table.loc[:4, "smoker"] = np.nan
+    assert ask(victim, table, y).status == "pass"
 
 
 def test_texts_in_another_language_are_named():

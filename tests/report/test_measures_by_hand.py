@@ -701,6 +701,8 @@ def ask_known(*columns, n_inside=10, has_model=True):
         NS(n_unknown=n, part=part, unknown=list("xyzw"), column=f"c{n}", foreign=foreign)
         for n, part, foreign in columns
     ]
+    for one in made:
+        one.may_be_seen = one.is_missing = False
     parts = {
         "has_file": lambda model: model == "model",
         "take_rows": lambda X, rows: rows.tolist(),

@@ -355,11 +355,12 @@ def test_values_that_a_model_does_not_know_are_counted():
     table = FRAME.astype({"smoker": object})
     table.loc[:9, "smoker"], table.loc[10:14, "smoker"] = " yes", None
     table.loc[15, "smoker"] = "No"
-    (found,) = list_unknown_values(model, table[::-1])
+    found, missing = list_unknown_values(model, table[::-1])
     assert found.column == "smoker" and found.part == "OneHotEncoder"
     assert (found.n_unknown, found.n_missing, found.n_distinct) == (11, 5, 4)
     assert found.share == 11 / 55
     assert found.unknown == (" yes", "No") and found.known == ("no", "yes")
+    assert missing.is_missing and (missing.n_unknown, missing.share) == (5, 5 / 60)
 
 
 @pytest.mark.parametrize("changed", [" t59 ", "T59"])
@@ -374,7 +375,7 @@ def test_values_that_are_meant_are_the_first_that_are_shown(changed):
 def test_numbers_are_known_however_they_are_stored():
     model = make_pipeline(OneHotEncoder(), FOREST)
     model.fit(pd.DataFrame({"a": np.tile([1, 2, 3], 20)}), Y)
-    assert list_unknown_values(model, pd.DataFrame({"a": [1.0, np.nan, 3.0]})) == []
+    assert list_unknown_values(model, pd.DataFrame({"a": [1.0, 2.0, 3.0]})) == []
     (found,) = list_unknown_values(model, pd.DataFrame({"a": ["1", "2"]}))
     assert found.share == 1 and found.unknown == ("1", "2") and found.known == (1, 2, 3)
 

@@ -114,10 +114,12 @@ class KnownValuesQuestion(AgreementQuestion):
             text = "; ".join(map(_describe_unknown_values, wrong[:_MOST_NAMED]))
             cure = "Give the values as they were in training: the same spelling, spaces and types."
             return self.stop(f"{text[0].upper()}{text[1:]}.", cure)
-        columns = [one for one in columns if not _is_of_texts(one)]
+        columns = [one for one in columns if not (_is_of_texts(one) or one.may_be_seen)]
         if not columns:
             return None
         most = max(columns, key=lambda one: one.n_unknown)
+        if most.is_missing:
+            return self.warn(_describe_missing(most))
         have = "members have values" if most.n_unknown > 1 else "member has a value"
         they = "these rows" if most.n_unknown > 1 else "this row"
         values = join_names(map(_show_value, most.unknown[:_MOST_NAMED]))
@@ -125,6 +127,14 @@ class KnownValuesQuestion(AgreementQuestion):
             f"{most.n_unknown:,} {have} in column {_show_value(most.column)} that the model has "
             f"never seen, such as {values}, so the model was not trained on {they} as given."
         )
+
+
+def _describe_missing(one):
+    have, they = ("members have", "these rows") if one.n_missing > 1 else ("member has", "this row")
+    return (
+        f"{one.n_missing:,} {have} no value in column {_show_value(one.column)}, where the model "
+        f"has never seen a missing value, so it was not trained on {they} as given."
+    )
 
 
 def _is_of_texts(one):
