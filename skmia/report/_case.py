@@ -1,7 +1,7 @@
 """What is audited and how: the first of the four values of an audit."""
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from numbers import Integral
 from typing import Any, NamedTuple
 
@@ -23,7 +23,7 @@ from .._core.outputs import PREDICTIONS
 from .._core.progress import enter_stage
 from .._core.query import query, refuse_class, unwrap
 from .._core.randomness import check_random_state, isolated_randomness
-from .._core.records import Records, has_column, warn_of_rows
+from .._core.records import Records, change_table, has_column, warn_of_rows
 from .._core.sample_weights import fit_weighted, weights_for
 from .._core.sklearn import (
     N_JOBS,
@@ -51,6 +51,8 @@ from ..victims import (
     get_kind,
     is_linear_model,
     is_trainable,
+    keep_known_columns,
+    say_left_out,
     why_no_densities,
     why_not_recovered,
 )
@@ -642,6 +644,12 @@ def choose_records(records, membership, train, held_out):
     return Records.from_sides(train, held_out)
 
 
+def leave_out_columns(victim, records):
+    """Return records with the columns alone that a fitted victim knows by name, and notes on it."""
+    kept = change_table(records, partial(keep_known_columns, victim))
+    return kept, say_left_out(records.X, kept.X)
+
+
 # Stages of an audit, in their order.
 OPENING, AS_FILE, ALONE = "model and answers", "model as a file", "attacks without shadow models"
 SHADOWS, ATTACKS, CHECKS = "shadow models", "attacks", "checks"
@@ -672,7 +680,7 @@ def open_case(
     **pooling,
 ):
     """Check the user's parameters, prepare the victim and query it."""
-    records = check_records(records, targets=True).detached()
+    records, left = leave_out_columns(victim, check_records(records, targets=True).detached())
     _check_pooling(time_budget=time_budget, **pooling)
     if not (isinstance(max_bytes, str) and max_bytes == AUTO):
         check_number(max_bytes, "max_bytes", '"auto" or a positive number of bytes', _LEAST)
@@ -713,7 +721,7 @@ def open_case(
         file=file,
         left_out=left_out,
         unmatched=fitted,
-        notes=[*notes, *remarks, *describe_held_back(victim), *dropped],
+        notes=[*left, *notes, *remarks, *describe_held_back(victim), *dropped],
         are_default=isinstance(attacks, str),
     )
 

@@ -65,7 +65,7 @@ def explain_refusal(known, y, membership):
         if n <= LARGEST_SHARE * size or (name == "non-members" and n <= _allow(y, membership)):
             continue
         if n == size:
-            return f"They are all {name}."
+            return f"All {'records' if not known.any() else name} have such a label."
         return (
             f"They are {n:,} of {size:,} {name}, and no more than a tenth of a side is left out"
             f"{'' if name == 'members' else ', unless chance explains it'}."

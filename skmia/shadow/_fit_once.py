@@ -12,8 +12,10 @@ from sklearn.frozen import FrozenEstimator
 from .._core.records import get_origin, make_once, note_made
 from .._core.transactions import get_original
 from .._training.digests import digest_code, iter_reads
+from .._training.recalled import recall_fit
 from .._training.workers import free_slot
 from ..exceptions import CheckpointError
+from ..victims import list_feature_names
 
 # Parameters of a pool without influence on what is trained.
 _WITHOUT_INFLUENCE = {"n_jobs", "verbose"}
@@ -38,12 +40,19 @@ def fit_once(pool, records):
 
 def _fit_clone(pool, table):
     try:
-        return clone(pool).fit(table)
+        return _copy_unfitted_pool(pool).fit(table)
     except CheckpointError:
         if pool.random_state is not None:
             raise
         # Another worker may have begun the folder, whose seeds then are those of this pool.
-        return clone(pool).fit(table)
+        return _copy_unfitted_pool(pool).fit(table)
+
+
+def _copy_unfitted_pool(pool):
+    """Clone a pool with the estimator itself, which tells what its fit was given."""
+    copied = clone(pool)
+    copied.estimator = pool.estimator
+    return copied
 
 
 def note_fit(pool, records):
@@ -76,7 +85,8 @@ def _describe_pool_settings(pool):
     settings = pool.get_params(deep=False)
     counting = settings.keys() - _WITHOUT_INFLUENCE
     try:
-        return type(pool), _describe_value({name: settings[name] for name in counting})
+        told = list_feature_names(pool.estimator), recall_fit(pool.estimator)[:2]
+        return type(pool), _describe_value([{name: settings[name] for name in counting}, *told])
     except Exception:  # of whatever kind, such as a parameter that holds itself
         return type(pool), _UniqueValue(pool)
 

@@ -1,6 +1,7 @@
 """The job of a pool: its training sets, its seeds, and what is kept of each model."""
 
 from dataclasses import dataclass
+from functools import partial
 from numbers import Integral, Real
 from typing import NamedTuple
 
@@ -11,7 +12,7 @@ from .._core.numbers import refuse_first, show
 from .._core.outputs import ProbabilityResolution
 from .._core.query import CHUNK, check_tags, unwrap
 from .._core.randomness import draw_integers
-from .._core.records import Records, has_column
+from .._core.records import Records, change_table, has_column
 from .._core.sample_weights import weights_for
 from .._core.splits import BlockDraws, PairDraws, compute_strata
 from .._core.validation import check_records
@@ -19,7 +20,7 @@ from .._training.frozen import make_recipe
 from .._training.identity import identify_values
 from .._training.job import Job, JobData, KeptResults, settle_targets, warn_of_weights
 from ..signals import AnswerSignal, ScaledLogit, auto_of, get_signal
-from ..victims import is_trainable
+from ..victims import is_trainable, keep_known_columns, say_left_out
 
 
 def augmented(records, augment):
@@ -439,7 +440,9 @@ def make_job(pool, records, entropy):
     seeds = np.random.SeedSequence(entropy).spawn(1 + pool.n_estimators)
     recipe = make_recipe(unwrap(pool.estimator), pool.refit_frozen, pool.fit_params)
     estimator = recipe.estimator
-    tables = [copy.X for copy in augmented(records, pool.augment)]
+    known = partial(keep_known_columns, unwrap(pool.estimator))
+    tables = [change_table(copy, known).X for copy in augmented(records, pool.augment)]
+    told = say_left_out(records.X, tables[0])
     job = Job(
         estimator=estimator,
         data=JobData(
@@ -456,7 +459,12 @@ def make_job(pool, records, entropy):
         most_together=_limit_batched(pool.batched),
     )
     job = settle_targets(job)
-    return job, (*recipe.notes, *job.data.form.describe(), *warn_of_weights(estimator, records))
+    return job, (
+        *recipe.notes,
+        *told,
+        *job.data.form.describe(),
+        *warn_of_weights(estimator, records),
+    )
 
 
 def _limit_batched(batched):

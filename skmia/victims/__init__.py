@@ -37,6 +37,7 @@ from ._known_values import (
     complete_column,
     count_features,
     drop_cut_values,
+    keep_known_columns,
     list_column_choices,
     list_feature_names,
     list_keys,
@@ -45,6 +46,7 @@ from ._known_values import (
     match_features,
     normalize_value,
     order_columns,
+    say_left_out,
     takes_texts,
 )
 from ._model_features import BOOSTED, FORESTS, HISTOGRAMS, check_labels, find_model, read_features

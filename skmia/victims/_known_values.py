@@ -198,6 +198,27 @@ def order_columns(model, X):
     )
 
 
+def keep_known_columns(model, X):
+    """Return a table with the columns alone that a model was fitted with, in its order.
+
+    A clone would learn from the others too, as from the labels or names of its rows. A table
+    without names, or without some of these columns, stays as it is.
+    """
+    table, names = as_table(X), list_feature_names(model)
+    given = [] if table is None or names is None else list(table.columns)
+    is_known = given != names and len({*given}) == len(given) and {*given} >= {*(names or [None])}
+    return choose_columns(X, names) if is_known else X
+
+
+def say_left_out(before, after):
+    """Say which columns of a table a model was not fitted with, in a list; none if all are left."""
+    if before is after or as_table(before) is None:
+        return []
+    left = [name for name in as_table(before).columns if name not in {*as_table(after).columns}]
+    names = join_names(map(repr, left), _MOST_EXAMPLES)
+    return [f"Columns on which the model was not trained are left out: {names}."] * bool(left)
+
+
 def _chooses_columns(model):
     """Return whether a model takes its columns of a table by their names, and ignores others."""
     model = unwrap(model)

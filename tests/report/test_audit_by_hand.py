@@ -393,8 +393,9 @@ UNKNOWN = [
     ),
     (lambda: explain(0, 2, (20, 10), np.arange(30)), None),
     (lambda: explain(2, 0, (10, 20), np.arange(30))[:27], "They are 2 of 10 members, a"),
-    (lambda: explain(5, 0, (5, 20)), "They are all members."),
-    (lambda: explain(0, 5, (20, 5)), "They are all non-members."),
+    (lambda: explain(5, 5, (5, 5)), "All records have such a label."),
+    (lambda: explain(5, 0, (5, 20)), "All members have such a label."),
+    (lambda: explain(0, 5, (20, 5)), "All non-members have such a label."),
     (lambda: describe_unknown(), []),
     (
         lambda: describe_unknown(1, 2),

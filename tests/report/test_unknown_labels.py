@@ -185,7 +185,7 @@ def test_more_than_a_tenth_of_a_side_is_refused_with_the_cure():
     refuse(members, inside, "They are 21 of 200 members, and no more than a tenth of a side is")
     every = y.copy()
     every[~inside] += 5
-    refuse(every, inside, "They are all non-members")
+    refuse(every, inside, "All non-members have such a label")
 
 
 def test_what_chance_explains_is_left_out_however_many_it_is():

@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 from refusals import check_refusal, parametrize_refusals
 from sklearn.base import clone
+from sklearn.compose import make_column_transformer
 from sklearn.ensemble import GradientBoostingClassifier, HistGradientBoostingClassifier
 from sklearn.exceptions import NotFittedError
 from sklearn.frozen import FrozenEstimator
@@ -142,6 +143,27 @@ def test_tree_that_is_told_what_is_missing():
     settings = {"attacks": {"LiRA": LiRA()}, "shadows": 4, "random_state": 0}
     report = audit(DecisionTreeClassifier(random_state=0), records, **settings)
     assert report.performance["members"] == 1
+
+
+def test_columns_that_the_model_was_not_trained_on_reach_no_clone():
+    rng = np.random.default_rng(0)
+    table, y = pd.DataFrame(rng.normal(size=(60, 3)), columns=list("abc")), rng.integers(0, 2, 60)
+    membership = np.arange(60) % 2
+    victim = make_pipeline(
+        make_column_transformer(("passthrough", [0]), remainder="passthrough"),
+        DecisionTreeClassifier(random_state=0),
+    ).fit(table[membership == 1], y[membership == 1])
+
+    # A clone would learn its labels from the first of these columns.
+    further = table.assign(label=y, number=range(60)).loc[:, ["label", "c", "number", *"ba"]]
+    pool = skmia.ShadowPool(victim, 2, store="models", random_state=0)
+    attack = LiRA(victim, pool).fit(Records(further, y))  # which fits a clone of the pool
+    for fitted in (pool.fit(Records(further, y)), attack.pool_):
+        assert [list(one.feature_names_in_) for one in fitted.estimators_] == [list("abc")] * 2
+    settings = {"attacks": {"loss": ThresholdAttack()}, "shadows": 2, "file": False}
+    report = skmia.audit(victim, Records(further, y), membership, **settings)
+    left = "Columns on which the model was not trained are left out: 'label' and 'number'."
+    assert left in report.notes and left in pool.notes_
 
 
 def test_membership_in_another_order_of_rows_is_noticed(problem):
