@@ -39,14 +39,18 @@ _NUMBERED = re.compile(
 )
 
 
-def read_answers(arguments, y, labels, membership=None, reading=AS_FOUND):
+def read_answers(arguments, y, labels, membership=None, reading=AS_FOUND, table=None):
     """Return the answers in a file as outputs, with notes on how they were read.
 
-    labels: class of the model by the text of each label of the table, {} of a regression.
+    labels: class of the model by the text of each label of the table, {} of a regression. Rows are
+    matched by the columns that the file has in common with the table.
     """
     path, n_rows = arguments.answers, len(y)
     answers, notes = read_table(path, "--answers", reading)
     _check_length(path, answers, n_rows, membership)
+    if table is not None:
+        answers, told = _match_rows(path, answers, table)
+        notes = [*notes, *told]
     missing = answers.isna().to_numpy().any(axis=1)
     if missing.any():
         raise CommandError(f"--answers: {path.name} lacks a value in row {missing.argmax() + 1}")
@@ -82,6 +86,53 @@ def _check_length(path, answers, n_rows, membership):
         side = "members" if n_answers == membership.sum() else "non-members"
         told += f": answers to the {side} alone, and those to all rows are needed"
     raise CommandError(told)
+
+
+def _match_rows(path, answers, table):
+    """Return answers in the order of the rows of a table, without columns that are those of it.
+
+    They are known by equal names and values, as an identifier is. Refuse rows in another order
+    where these columns do not tell it.
+    """
+    both = [name for name in answers if name in table.columns]
+    pairs = {name: _as_comparable(answers[name], table[name]) for name in both}
+    pairs = {name: pair for name, pair in pairs.items() if _have_same_values(*pair)}
+    differ = {name: pair[0] != pair[1] for name, pair in pairs.items()}
+    left = answers.drop(columns=list(pairs))
+    if left.shape[1] == 0:
+        return answers, []
+    if not any(map(np.any, differ.values())):
+        return left, []
+    own, wanted = (pd.MultiIndex.from_arrays([pair[k] for pair in pairs.values()]) for k in (0, 1))
+    places = own.get_indexer(wanted) if own.is_unique and wanted.is_unique else np.array([-1])
+    if (places < 0).any():
+        name = next(name for name, rows in differ.items() if rows.any())
+        row = differ[name].argmax()
+        raise CommandError(
+            f"--answers: column {name!r} of {path.name} holds '{visible(answers[name].iloc[row])}' "
+            f"in row {row + 1}, and the table '{visible(table[name].iloc[row])}': the answers are "
+            "in another order than the rows; give them in the order of the table"
+        )
+    names = join_names(map(repr, pairs), _MOST_KEYS)
+    told = f"The rows of {path.name} are in another order; they are matched by {names}."
+    return left.iloc[places].reset_index(drop=True), [told]
+
+
+_MOST_KEYS = 5  # columns that are named
+
+
+def _as_comparable(*columns):
+    are_numbers = all(pd.api.types.is_numeric_dtype(column.dtype) for column in columns)
+    return [
+        column.to_numpy(dtype=float, na_value=np.inf)
+        if are_numbers
+        else column.astype(str).to_numpy(dtype=object)
+        for column in columns
+    ]
+
+
+def _have_same_values(first, second):
+    return len(first) == len(second) and bool((np.sort(first) == np.sort(second)).all())
 
 
 class _MemberLabels:

@@ -232,6 +232,44 @@ def test_columns_of_answers_are_read_by_name(tmp_path, monkeypatch, stopped, lab
     np.testing.assert_allclose(outputs.values, values, atol=1e-12)
 
 
+@pytest.mark.parametrize("is_regression", [False, True])
+@pytest.mark.parametrize("keys", [["id"], ["a", "b", "id"]])
+def test_answers_are_matched_by_the_columns_of_the_table(
+    tmp_path, monkeypatch, capsys, stopped, is_regression, keys
+):
+    table, _, number, values = make_problem(["no", "yes"])
+    order = np.random.default_rng(1).permutation(N)
+    table["id"] = order[::-1]
+    table.loc[:5, "b"] = np.nan  # no answer lacks a value for that
+    answers = pd.DataFrame(values, columns=["no", "yes"])
+    if is_regression:
+        table["y"] = number + table["a"]
+        answers, keys = answers[["yes"]].rename(columns={"yes": "predicted"}), [*keys, "y"]
+    monkeypatch.chdir(tmp_path)
+    answers = pd.concat([table[keys], answers], axis=1)
+    for given in (answers, answers.iloc[order]):
+        outputs = ask_answers(stopped, tmp_path, table, given)
+        found = outputs.values if is_regression else outputs.values[:, 1]
+        np.testing.assert_allclose(found.ravel(), values[:, 1], atol=1e-12)
+    # Values that are not those of the table are no keys; equal ones of several rows tell nothing.
+    other = answers.iloc[order].drop(columns=[name for name in keys if name != "id"])
+    other["id"] %= 3
+    code = ask_answers(stopped, tmp_path, table.assign(id=table["id"] % 3), other)
+    err = capsys.readouterr().err
+    assert code == 2 and "the answers are in another order than the rows" in err
+
+
+def test_predicted_labels_may_be_called_like_the_target(tmp_path, monkeypatch, stopped):
+    table, _, number, values = make_problem([0, 1])
+    monkeypatch.chdir(tmp_path)
+    # As many of each class as there are, in other rows.
+    outputs = ask_answers(stopped, tmp_path, table, pd.DataFrame({"y": number[::-1]}))
+    np.testing.assert_array_equal(outputs.values, number[::-1])
+    answers = pd.DataFrame({"y": number[::-1], "0": values[:, 0], "1": values[:, 1]})
+    outputs = ask_answers(stopped, tmp_path, table, answers)
+    np.testing.assert_allclose(outputs.values, values, atol=1e-12)
+
+
 @pytest.mark.parametrize("positive", ["yes", "no"])
 def test_one_column_of_probabilities(tmp_path, monkeypatch, capsys, stopped, positive):
     table, _, _, values = make_problem(["no", "yes"])
