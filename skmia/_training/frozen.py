@@ -103,8 +103,11 @@ class TrainingRecipe(NamedTuple):
     notes: list  # on what differs from the estimator that was given
 
 
-def make_recipe(estimator, refit_frozen, fit_params=None):
-    """Return what is trained for each shadow model, and notes on what differs in it."""
+def make_recipe(estimator, refit_frozen, fit_params=None, n_rows=None):
+    """Return what is trained for each shadow model, and notes on what differs in it.
+
+    n_rows: the number of rows of a training set.
+    """
     notes = []
     if refit_frozen:
         recipe, names = thaw(estimator, notes)
@@ -123,12 +126,11 @@ def make_recipe(estimator, refit_frozen, fit_params=None):
             f"Frozen parts of the estimator ({', '.join(kept)}) are the same in all shadow models: "
             "what they reveal about the records that they were fitted on is not measured."
         )
-    recalled = recall_fit(estimator)
-    if fit_params is None and recalled.settings:
+    recalled = recall_fit(estimator, n_rows)
+    if recalled.suits(fit_params):
         recipe.set_params(**dict(recalled.settings))
-    if fit_params is None:
-        notes += recalled.notes
-    elif isinstance(fit_params, Mapping):
+    notes += recalled.tell(fit_params)
+    if isinstance(fit_params, Mapping):
         drop_writers_of_fit(recipe, dict(fit_params), notes)  # notes what each fit leaves out
     return TrainingRecipe(recipe, recalled.join(fit_params), notes)
 
