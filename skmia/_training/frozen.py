@@ -2,8 +2,6 @@
 
 import sys
 from collections.abc import Mapping
-from functools import partial
-from types import FunctionType, MethodType
 from typing import Any, NamedTuple
 
 from sklearn.base import BaseEstimator, MetaEstimatorMixin
@@ -18,6 +16,7 @@ from .._core.caches import clone_to_train
 from .._core.copies import CopiesParameters, copy_parameters, copy_unfitted
 from .._core.query import unwrap
 from .._core.sample_weights import WEIGHTS, fit_weighted, name_parameter
+from .._core.trained_modules import list_held
 from .._core.writers import drop_writers_of_fit
 from .recalled import recall_fit
 
@@ -227,27 +226,4 @@ def _reached_from(value, depth=3):
         return [value]
     if depth == 0:
         return []
-    return [reached for held in _held_by(value) for reached in _reached_from(held, depth - 1)]
-
-
-def _held_by(value):
-    if isinstance(value, list | tuple | set):
-        return list(value)
-    if isinstance(value, dict):
-        return list(value.values())
-    if isinstance(value, partial):
-        return [value.func, *value.args, *value.keywords.values()]
-    if isinstance(value, MethodType):
-        return [value.__self__]
-    if isinstance(value, FunctionType):
-        cells = [cell.cell_contents for cell in value.__closure__ or () if _is_filled(cell)]
-        names = value.__code__.co_names
-        return cells + [value.__globals__[name] for name in names if name in value.__globals__]
-    return []
-
-
-def _is_filled(cell):
-    try:
-        return cell.cell_contents is not None
-    except ValueError:  # the function refers to a variable that is not defined yet
-        return False
+    return [reached for held in list_held(value) for reached in _reached_from(held, depth - 1)]
