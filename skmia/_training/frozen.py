@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._core.caches import clone_to_train
 from .._core.copies import CopiesParameters, copy_parameters, copy_unfitted
 from .._core.query import unwrap
-from .._core.sample_weights import WEIGHTS, fit_weighted, name_parameter
+from .._core.sample_weights import WEIGHTS, fit_weighted, name_parameter, refuse_row_parameters
 from .._core.trained_modules import list_held
 from .._core.writers import drop_writers_of_fit
 from .recalled import recall_fit
@@ -107,6 +107,7 @@ def make_recipe(estimator, refit_frozen, fit_params=None, n_rows=None):
 
     n_rows: the number of rows of a training set.
     """
+    refuse_row_parameters(fit_params)
     notes = []
     if refit_frozen:
         recipe, names = thaw(estimator, notes)
