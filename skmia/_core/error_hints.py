@@ -40,6 +40,10 @@ _BAD_TYPE = re.compile(
 )
 # LightGBM: "train and valid dataset categorical_feature do not match."
 _CATEGORIES_DIFFER = re.compile(r"categorical_feature do not match")
+# Splitters of scikit-learn that divide rows by groups.
+_GROUPS = re.compile(r"'groups' parameter should not be None")
+# torch: "Expected more than 1 value per channel when training, got input size torch.Size([1, 32])".
+_ONE_ROW = re.compile(r"more than 1 (?:value per channel|spatial element) when training.*\[1, ")
 _MOST_COLUMNS = 3
 # Errors of Python and numpy if a model does not validate its input.
 _LOW = (TypeError, OverflowError, IndexError, KeyError, ZeroDivisionError)
@@ -113,6 +117,18 @@ def get_advice(error, model, X):
             f"{type(model).__name__} stops early and lacks the parameter eval_set of fit, its "
             f"validation rows ({str(error).strip()}). ShadowPool(fit_params=f) takes a function "
             "f(X, y) that splits them off the records of each model."
+        )
+    if _GROUPS.search(said):
+        return (
+            f"{type(model).__name__} divides its rows by groups, which its fit lacks. "
+            "ShadowPool(fit_params=f) and audit(fit_params=f) take a function f(X, y) that makes "
+            "{'groups': ...} of columns of X. Of a search, audit the model that it has chosen, "
+            "best_estimator_."
+        )
+    if _ONE_ROW.search(said):
+        return (
+            "The last batch of an epoch has one row, which batch normalization does not take. Give "
+            "the net iterator_train__drop_last=True, or another batch_size."
         )
     if isinstance(error, RuntimeError) and _DTYPE.search(str(error)):
         return _advise_on_dtype(model, X)

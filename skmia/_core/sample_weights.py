@@ -96,6 +96,32 @@ def find_given_weights(estimator, fit_params):
     return fit_params.get(name)
 
 
+# Parameters of fit with a value for each row, also those of boosters.
+_OF_ROWS = {WEIGHTS, "base_margin", "baseline", "groups", "init_score", "qid"}
+
+
+def refuse_row_parameters(fit_params):
+    """Refuse values for the rows of one training set, where each model that is trained has others.
+
+    Those of another set of the same size would be taken without an error.
+    """
+    if not isinstance(fit_params, Mapping):
+        return
+    for name, value in fit_params.items():
+        own = name.rpartition("__")[2]
+        if own in _OF_ROWS and value is not None and np.ndim(value) > 0:
+            cure = (
+                "put them into the field 'sample_weight' of the records, of which each model gets "
+                "its own"
+                if own == WEIGHTS
+                else f"pass a function f(X, y) that makes {{{name!r}: ...}} of the rows of a model"
+            )
+            raise ValueError(
+                f"fit_params has {name!r} with a value for each row, and each model that is "
+                f"trained here has other rows; {cure}."
+            )
+
+
 def fit_weighted(model, X, y, weights, fit_params=None):
     """Fit a model, with sample weights unless they are None, and with further parameters."""
     given = fit_params(X, y) if callable(fit_params) else fit_params or {}

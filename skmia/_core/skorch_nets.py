@@ -1,6 +1,8 @@
 """Outputs of skorch nets."""
 
+import math
 from collections.abc import Iterator
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -178,3 +180,35 @@ def _describe_fault(net, proba):
     if np.abs(sums - 1).max() > _SUM_TOLERANCE:
         return f"the probabilities of a record sum to between {sums.min():.3g} and {sums.max():.3g}"
     return None
+
+
+def why_not_loader(net, n_rows=None):
+    """Return why the loader of a net does not suit a training set of n_rows rows, or None."""
+    settings = net.get_params_for("iterator_train")
+    for name in ("sampler", "batch_sampler"):
+        if settings.get(name) is not None:
+            return (
+                f"The net has iterator_train__{name}={type(settings[name]).__name__}, which draws "
+                "positions in one training set, and each model that is trained here has another "
+                "one. Give iterator_train a function f(dataset, **settings) that returns a "
+                f"DataLoader with a {name} of this dataset."
+            )
+    size = settings.get("batch_size", net.batch_size)
+    n_trained = None if n_rows is None else _count_trained(net, n_rows)
+    if settings.get("drop_last") and n_trained is not None and 0 <= n_trained < size:
+        return (
+            f"The net would be trained on {n_trained} rows, which fill no batch of {size}, and "
+            "iterator_train__drop_last=True drops them, so that it would learn nothing. Give it a "
+            "smaller batch_size, or more records."
+        )
+    return None
+
+
+def _count_trained(net, n_rows):
+    """Return how many rows a validation split leaves; None if that is not known."""
+    share = getattr(net.train_split, "cv", None)
+    if net.train_split is None:
+        return n_rows
+    if not isinstance(share, Real):
+        return None
+    return n_rows - math.ceil(n_rows / share if share >= 1 else n_rows * share)

@@ -1,31 +1,140 @@
-"""Nets that hold a module as an object, which a copy would share with earlier fits."""
+"""Nets whose copies would share a module with earlier fits, in which it was trained."""
 
+import dis
 import sys
+from functools import partial
+from types import CodeType, FunctionType, MethodType
+from weakref import WeakSet
+
+# Models that a function of a user has returned as trained ones.
+_returned: WeakSet = WeakSet()
+
+_WHY = (
+    "which fit trains in place, so that copies would start from weights that know the records of "
+    "earlier fits"
+)
 
 
 def refuse_trained_module(estimator):
-    """Refuse an estimator with a skorch net around an instance of a module, at any depth."""
+    """Refuse an estimator with a net around one torch module, at any depth.
+
+    The module is an instance in place of a class, or what a function returns in each call.
+    """
     torch = sys.modules.get("torch")
-    for name, owner in () if torch is None else _find_modules(torch, estimator, "", None, set()):
+    for fault in () if torch is None else _find_faults(torch, estimator, "", None, set()):
+        raise ValueError(fault)
+
+
+def note_returned(model, name):
+    """Note a model that a function of a user has trained; refuse one that it returned before."""
+    if not hasattr(model, "fit") and not hasattr(model, "parameters"):
+        return
+    try:
+        is_known = model in _returned
+        _returned.add(model)
+    except TypeError:  # of an object that has no hash, or no weak references
+        return
+    if is_known:
         raise ValueError(
-            f"Parameter {name!r} of {owner} is a torch module, which fit trains in place, so that "
-            "copies would start from weights that know the records of earlier fits; pass the "
-            "module's class or a function that makes it."
+            f"{name} returned the {type(model).__name__} that it returned in an earlier fit, "
+            "trained further, so that it knows the records of that fit; let it make a new model in "
+            "each call."
         )
 
 
-def _find_modules(torch, value, name, owner, seen):
-    """Yield the names of parameters that are modules with weights to train, and their owners."""
+def _find_faults(torch, value, name, owner, seen):
+    """Yield why parameters are refused that hold modules with weights to train."""
     if id(value) in seen or isinstance(value, type):
         return
     seen.add(id(value))
     if isinstance(value, torch.nn.Module):
-        if any(parameter.requires_grad for parameter in value.parameters()):
-            yield name, owner
+        if _learns(value):
+            yield (
+                f"Parameter {name!r} of {type(owner).__name__} is a torch module, {_WHY}; pass the "
+                "module's class or a function that makes it."
+            )
     elif isinstance(value, dict | list | tuple):
         for part in value.values() if isinstance(value, dict) else value:
-            yield from _find_modules(torch, part, name, owner, seen)
+            yield from _find_faults(torch, part, name, owner, seen)
     # One that draws weights anew in each fit needs no class.
     elif hasattr(value, "get_params") and not getattr(value, "_begins_anew", False):
         for own, part in value.get_params(deep=False).items():
-            yield from _find_modules(torch, part, own, type(value).__name__, seen)
+            yield from _find_faults(torch, part, own, value, seen)
+    elif callable(value):
+        yield from _find_shared(torch, value, name, owner)
+
+
+def _find_shared(torch, function, name, owner):
+    """Yield why a function is refused that makes the module of a net, or trains one."""
+    held = [one for one in _reach_modules(torch, function) if _learns(one)]
+    known = [type(one).__name__ for one in held if one in _returned]
+    if known:
+        yield (
+            f"Parameter {name!r} of {type(owner).__name__} is a function that uses a torch module "
+            f"({known[0]}) that an earlier fit has returned, so that copies would know the records "
+            "of that fit; let it make a new module in each call."
+        )
+    elif (held or hasattr(function, "cache_info")) and _gives_one_module(function, name, owner):
+        yield (
+            f"Parameter {name!r} of {type(owner).__name__} is a function that returns the same "
+            f"torch module in each call, {_WHY}; let it make a new module in each call."
+        )
+
+
+def _learns(module):
+    return any(parameter.requires_grad for parameter in module.parameters())
+
+
+def _gives_one_module(function, name, owner):
+    """Return whether a function gives a net the same weights to train in each call."""
+    if not hasattr(owner, "get_params_for"):
+        return False
+    from .randomness import preserved_randomness
+
+    try:
+        with preserved_randomness():
+            first, second = (function(**owner.get_params_for(name)) for _ in range(2))
+        weights = [{id(one) for one in made.parameters()} for made in (first, second)]
+    except Exception:  # of whatever kind: the training raises it again, with its own message
+        return False
+    return not weights[0].isdisjoint(weights[1])
+
+
+def _reach_modules(torch, value, depth=3):
+    """List the torch modules that a value holds, through containers and functions."""
+    if isinstance(value, torch.nn.Module):
+        return [value]
+    if depth == 0:
+        return []
+    return [one for held in list_held(value) for one in _reach_modules(torch, held, depth - 1)]
+
+
+def list_held(value):
+    """List what a container holds, or what a function may use."""
+    if isinstance(value, list | tuple | set):
+        return list(value)
+    if isinstance(value, dict):
+        return list(value.values())
+    if isinstance(value, partial):
+        return [value.func, *value.args, *value.keywords.values()]
+    if isinstance(value, MethodType):
+        return [value.__self__]
+    if isinstance(value, FunctionType):
+        cells = [cell.cell_contents for cell in value.__closure__ or () if _is_filled(cell)]
+        known = value.__globals__
+        return cells + [known[name] for name in _list_globals(value.__code__) if name in known]
+    return []
+
+
+def _list_globals(code):
+    """List the global variables that code reads, also in the functions within it."""
+    named = [step.argval for step in dis.get_instructions(code) if step.opname == "LOAD_GLOBAL"]
+    inner = [_list_globals(one) for one in code.co_consts if isinstance(one, CodeType)]
+    return list(dict.fromkeys(name for names in [named, *inner] for name in names))
+
+
+def _is_filled(cell):
+    try:
+        return cell.cell_contents is not None
+    except ValueError:  # the function refers to a variable that is not defined yet
+        return False

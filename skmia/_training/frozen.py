@@ -2,8 +2,6 @@
 
 import sys
 from collections.abc import Mapping
-from functools import partial
-from types import FunctionType, MethodType
 from typing import Any, NamedTuple
 
 from sklearn.base import BaseEstimator, MetaEstimatorMixin
@@ -17,7 +15,8 @@ from sklearn.utils.validation import check_is_fitted
 from .._core.caches import clone_to_train
 from .._core.copies import CopiesParameters, copy_parameters, copy_unfitted
 from .._core.query import unwrap
-from .._core.sample_weights import WEIGHTS, fit_weighted, name_parameter
+from .._core.sample_weights import WEIGHTS, fit_weighted, name_parameter, refuse_row_parameters
+from .._core.trained_modules import list_held
 from .._core.writers import drop_writers_of_fit
 from .recalled import recall_fit
 
@@ -103,8 +102,12 @@ class TrainingRecipe(NamedTuple):
     notes: list  # on what differs from the estimator that was given
 
 
-def make_recipe(estimator, refit_frozen, fit_params=None):
-    """Return what is trained for each shadow model, and notes on what differs in it."""
+def make_recipe(estimator, refit_frozen, fit_params=None, n_rows=None):
+    """Return what is trained for each shadow model, and notes on what differs in it.
+
+    n_rows: the number of rows of a training set.
+    """
+    refuse_row_parameters(fit_params)
     notes = []
     if refit_frozen:
         recipe, names = thaw(estimator, notes)
@@ -123,12 +126,11 @@ def make_recipe(estimator, refit_frozen, fit_params=None):
             f"Frozen parts of the estimator ({', '.join(kept)}) are the same in all shadow models: "
             "what they reveal about the records that they were fitted on is not measured."
         )
-    recalled = recall_fit(estimator)
-    if fit_params is None and recalled.settings:
+    recalled = recall_fit(estimator, n_rows)
+    if recalled.suits(fit_params):
         recipe.set_params(**dict(recalled.settings))
-    if fit_params is None:
-        notes += recalled.notes
-    elif isinstance(fit_params, Mapping):
+    notes += recalled.tell(fit_params)
+    if isinstance(fit_params, Mapping):
         drop_writers_of_fit(recipe, dict(fit_params), notes)  # notes what each fit leaves out
     return TrainingRecipe(recipe, recalled.join(fit_params), notes)
 
@@ -225,27 +227,4 @@ def _reached_from(value, depth=3):
         return [value]
     if depth == 0:
         return []
-    return [reached for held in _held_by(value) for reached in _reached_from(held, depth - 1)]
-
-
-def _held_by(value):
-    if isinstance(value, list | tuple | set):
-        return list(value)
-    if isinstance(value, dict):
-        return list(value.values())
-    if isinstance(value, partial):
-        return [value.func, *value.args, *value.keywords.values()]
-    if isinstance(value, MethodType):
-        return [value.__self__]
-    if isinstance(value, FunctionType):
-        cells = [cell.cell_contents for cell in value.__closure__ or () if _is_filled(cell)]
-        names = value.__code__.co_names
-        return cells + [value.__globals__[name] for name in names if name in value.__globals__]
-    return []
-
-
-def _is_filled(cell):
-    try:
-        return cell.cell_contents is not None
-    except ValueError:  # the function refers to a variable that is not defined yet
-        return False
+    return [reached for held in list_held(value) for reached in _reached_from(held, depth - 1)]

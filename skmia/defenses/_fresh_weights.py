@@ -22,9 +22,18 @@ _CURE = (
 
 def renew_modules(net):
     """Draw the weights of modules anew that a net, which is a copy, holds as objects."""
-    for value in net.get_params(deep=False).values():
-        if isinstance(value, torch.nn.Module):
-            value.apply(_renew_layer)
+    for name, value in net.get_params(deep=False).items():
+        if not isinstance(value, torch.nn.Module):
+            continue
+        frozen = [one for one, weight in value.named_parameters() if not weight.requires_grad]
+        if frozen:
+            raise ValueError(
+                f"{name!r} of the net is a module with frozen weights ({frozen[0]!r}), which would "
+                "be drawn anew like all others and never be trained. Where they do not depend on "
+                "private rows, declare it by public_weights=True; else unfreeze them, or pass the "
+                "module's class."
+            )
+        value.apply(_renew_layer)
 
 
 def _renew_layer(layer):

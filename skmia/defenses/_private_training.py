@@ -146,7 +146,16 @@ def _make_once(net, n_features, n_classes, poisson, public_weights):
     with _saying_what("cannot be initialized"):
         made = made.initialize()
         # A function may return a module that the user holds; without the declaration it is refused.
-        return copy.deepcopy(made) if public_weights else made
+        return _copy_initialized(made) if public_weights else made
+
+
+def _copy_initialized(net):
+    """Copy a net with its module; copy.deepcopy pickles nets, which local classes do not allow."""
+    if not isinstance(net, skorch.NeuralNet):
+        return copy.deepcopy(net)
+    made = object.__new__(type(net))
+    vars(made).update(copy.deepcopy(vars(net), {id(net): made}))
+    return made
 
 
 @contextmanager
@@ -176,6 +185,12 @@ def _list_foreign_parts(net):
                 f"The net has a {type(layer).__name__}, which normalizes a row by the others of "
                 "its batch, so that clipping does not bound what one row changes; use GroupNorm or "
                 "LayerNorm."
+            )
+        if getattr(layer, "max_norm", None) is not None:
+            yield (
+                f"The net has an {type(layer).__name__} with max_norm, which shortens the weights "
+                "of the values that it sees, so that they tell without noise which values occur; "
+                "leave max_norm out."
             )
     if not any(parameter.requires_grad for parameter in net.module_.parameters()):
         yield "The net has no weights to train."
@@ -403,8 +418,8 @@ class RowGradients:
         return [torch.stack([one[name].ravel() for one in found]) for name in weights]
 
     def _loss(self, weights, features, codes):
-        # A row that wrote into a buffer would be seen by the next one.
-        state = weights | {name: value.clone() for name, value in self._fixed.items()}
+        # A row that wrote into a weight or a buffer would be seen by the next one, and released.
+        state = {name: value.clone() for name, value in (weights | self._fixed).items()}
         args, named = ((), features) if isinstance(features, Mapping) else ((features,), {})
         answer = torch.func.functional_call(self.module, state, args, named)
         if self._takes_log:  # as skorch does
@@ -474,7 +489,7 @@ def _try_rows(net, rows):
             "attribute of the module changes with the rows), so that clipping does not bound what "
             "one row changes."
         )
-    _check_buffers(net, rows)
+    _check_state(net, rows)
     try:
         both = [gradients(RowGradients(net.module_, net.criterion_), [0, 1], k) for k in (0, 1)]
         # Of two lengths; what a module draws, as dropout does, differs between the two ways.
@@ -493,19 +508,40 @@ def _are_equal_gradients(first, second):
     return bool((~finite | (np.abs(first - second) <= limit)).all())
 
 
-def _check_buffers(net, rows):
-    """Refuse buffers that rows change: they stay as they are here, so a layer would not work."""
-    module = copy.deepcopy(net.module_).train()
-    before = {name: value.clone() for name, value in module.named_buffers()}
-    with torch.no_grad():
-        for row in _split_rows(*rows.take(np.arange(3))):
-            module(**row[0]) if isinstance(row[0], Mapping) else module(row[0])
-    for name, value in module.named_buffers():
-        if value.dtype.is_floating_point and not torch.equal(value, before[name]):
+def _check_state(net, rows):
+    """Refuse weights and buffers that passes of rows change.
+
+    Such weights would tell of rows without noise, and buffers stay as they are here, so that a
+    layer would not work.
+    """
+    before, *after = (_pass_rows(net, rows, some) for some in ([], [0, 1, 2], [3, 4, 7]))
+    for name, value in before.items():
+        changed = [not torch.equal(value, one[name]) for one in after]
+        if isinstance(value, torch.nn.Parameter) and any(changed):
             raise _KeepsRowsError(
-                f"The buffer {name!r} of the net changes with the rows that it sees, which no "
-                "noise covers; use track_running_stats=False, or leave it out."
+                f"The weights {name!r} of the net change when rows pass through it, which no noise "
+                "covers; leave out what changes them."
             )
+        if not value.dtype.is_floating_point or not any(changed):
+            continue
+        if torch.equal(after[0][name], after[1][name]):
+            raise _KeepsRowsError(
+                f"The buffer {name!r} of the net changes with each pass, as in spectral "
+                "normalization, and buffers stay as they are in private training; leave it out."
+            )
+        raise _KeepsRowsError(
+            f"The buffer {name!r} of the net changes with the rows that it sees, which no "
+            "noise covers; use track_running_stats=False, or leave it out."
+        )
+
+
+def _pass_rows(net, rows, some):
+    """Return weights and buffers of a copy of a net after some rows have passed through it."""
+    module = copy.deepcopy(net.module_).train()
+    with torch.no_grad():
+        for row in _split_rows(*rows.take(np.array(some))) if some else ():
+            module(**row[0]) if isinstance(row[0], Mapping) else module(row[0])
+    return dict([*module.named_parameters(), *module.named_buffers()])
 
 
 # The loop

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 from sklearn.base import BaseEstimator, clone
 from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import Pipeline
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
@@ -137,15 +138,15 @@ class EpsilonAuditBase(TransactionMixin, CopiesParameters, BaseEstimator, ABC):
 
         Shapes: X (n, n_features), y (n,).
         """
-        settings = estimator.get_params(deep=False)
-        if "target_delta" not in settings:
+        name = _find_target_delta(estimator)
+        if name is None:
             return self._own_delta(), estimator
         if self.delta is not None:
             return self.delta, estimator
-        own = settings["target_delta"]
+        own = estimator.get_params()[name]
         if own is None:  # its default can depend on the number of rows
-            own = copy_unfitted(estimator).fit(X, y).delta_
-        return own, estimator.set_params(target_delta=own)
+            own = _reach_private(copy_unfitted(estimator).fit(X, y)).delta_
+        return own, estimator.set_params(**{name: own})
 
     def _check_claim(self, result, claims):
         """Compare with what is claimed, and warn where the audit could not have refuted it."""
@@ -273,13 +274,47 @@ class PrivacyClaim(NamedTuple):
         return PrivacyClaim(2 * self.epsilon, min(1.0, float(delta)))
 
 
+def _find_target_delta(estimator, prefix=""):
+    """Return the name of the target_delta of an estimator, or of the private one in it, or None."""
+    if not hasattr(estimator, "get_params") or isinstance(estimator, type):
+        return None
+    settings = estimator.get_params(deep=False)
+    if "target_delta" in settings:
+        return f"{prefix}target_delta"
+    if _is_pipeline(estimator):
+        name, inner = estimator.steps[-1]
+    elif "cv" in settings:  # a search, or another estimator of several fits
+        return None
+    else:
+        name, inner = "estimator", settings.get("estimator")
+    return _find_target_delta(inner, f"{prefix}{name}__")
+
+
+def _is_pipeline(estimator):
+    return isinstance(estimator, Pipeline) and bool(estimator.steps)
+
+
+def _reach_private(model):
+    """Return the part of a fitted model that claims to be private: its last step, or one inside.
+
+    A search has no ``estimator_`` and claims nothing: the fit that it has chosen is one of many.
+    """
+    while getattr(model, "epsilon_", None) is None or getattr(model, "delta_", None) is None:
+        inner = model.steps[-1][1] if _is_pipeline(model) else getattr(model, "estimator_", None)
+        if inner is None:
+            return None
+        model = inner
+    return model
+
+
 def read_claim(model, replaces=False):
     """Return the epsilon that a private model claims, with its ``delta_``; None without a claim.
 
-    GaussianNB has an epsilon_ of another kind, and no ``delta_``; None is no claim either. If a
-    record is replaced, the claim is applied twice, unless the model has ``neighbors_ =
-    "replace"``.
+    GaussianNB has an epsilon_ of another kind, and no ``delta_``; None is no claim either. The
+    claim of a Pipeline, or of a defense around a private model, is that of the private model. If a
+    record is replaced, the claim is applied twice, unless the model has ``neighbors_ = "replace"``.
     """
+    model = _reach_private(model)
     epsilon, delta = getattr(model, "epsilon_", None), getattr(model, "delta_", None)
     if epsilon is None or delta is None:
         return None

@@ -116,6 +116,11 @@ def get_trained_step(model):
 def why_not_further(estimator):
     """Return why an estimator cannot be trained further, or None."""
     last = get_trained_step(unwrap(estimator))
+    if not is_skorch(last) and getattr(last, "early_stopping", False) is True:
+        return (
+            f"partial_fit of {type(last).__name__} takes no early_stopping=True. Set it to False, "
+            f"or {_INSTEAD[0].lower()}{_INSTEAD[1:]}"
+        )
     if is_skorch(last) or hasattr(last, "partial_fit"):
         return None
     return (
@@ -151,19 +156,29 @@ def train_further(model, X, y, n_epochs, rng, whole=False):
     """Train a model further, in place, by passes over rows in random order.
 
     A net of skorch sets rows apart for validation as in its training, unless it is to learn all.
+    Callbacks that would end the passes early, or look for rows set apart, take no part.
     """
     last, X = get_trained_step(model), _transform(model, X)
     if is_skorch(last):
         silence_fitted(last)
         y = shape_targets(last, X, y)
-        split = last.train_split
+        split, callbacks = last.train_split, last.callbacks_
         last.train_split = None if whole else split
+        last.callbacks_ = [one for one in callbacks if not _looks_at_scores(one[1], whole)]
         last.partial_fit(X, y, epochs=n_epochs)
-        last.train_split = split
+        last.train_split, last.callbacks_ = split, callbacks
         return
     for _ in range(n_epochs):
         order = rng.permutation(len(y))
         last.partial_fit(take_rows(X, order), y[order])
+
+
+def _looks_at_scores(callback, whole):
+    """Return whether a callback of skorch stops a training, or needs scores of rows set apart."""
+    kinds = {base.__name__ for base in type(callback).__mro__}
+    policy = getattr(callback, "policy", None)
+    name = policy if isinstance(policy, str) else getattr(policy, "__name__", "")
+    return "EarlyStopping" in kinds or (whole and name == "ReduceLROnPlateau")
 
 
 def learn_kept(model, records, keep, n_epochs, rng):

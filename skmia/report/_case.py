@@ -24,7 +24,7 @@ from .._core.progress import enter_stage
 from .._core.query import query, refuse_class, unwrap
 from .._core.randomness import check_random_state, isolated_randomness
 from .._core.records import Records, change_table, has_column, warn_of_rows
-from .._core.sample_weights import fit_weighted, weights_for
+from .._core.sample_weights import fit_weighted, refuse_row_parameters, weights_for
 from .._core.sklearn import (
     N_JOBS,
     HasMethods,
@@ -471,6 +471,7 @@ def check_pool_settings(caller, **settings):
         "file": ["boolean"],
     }
     validate_parameter_constraints(constraints, settings, caller)
+    refuse_row_parameters(settings.get("fit_params"))
 
 
 def check_trainable(estimator):

@@ -438,7 +438,9 @@ def draw_training_sets(pool, records, seeds):
 def make_job(pool, records, entropy):
     """Make the job of training the models of a pool."""
     seeds = np.random.SeedSequence(entropy).spawn(1 + pool.n_estimators)
-    recipe = make_recipe(unwrap(pool.estimator), pool.refit_frozen, pool.fit_params)
+    subsets = draw_training_sets(pool, records, seeds[0])
+    n_rows = int(subsets[0].sum())
+    recipe = make_recipe(unwrap(pool.estimator), pool.refit_frozen, pool.fit_params, n_rows)
     estimator = recipe.estimator
     known = partial(keep_known_columns, unwrap(pool.estimator))
     tables = [change_table(copy, known).X for copy in augmented(records, pool.augment)]
@@ -452,7 +454,7 @@ def make_job(pool, records, entropy):
             recipe.fit_params,
             has_column(records),
         ),
-        subsets=draw_training_sets(pool, records, seeds[0]),
+        subsets=subsets,
         seeds=seeds[1:],
         keep=make_keeper(pool),
         n_jobs=pool.n_jobs,

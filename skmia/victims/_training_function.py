@@ -16,6 +16,7 @@ from .._core.groups import check_class_labels
 from .._core.numbers import show, to_array
 from .._core.outputs import Outputs
 from .._core.sklearn import StrOptions, at_least
+from .._core.trained_modules import note_returned
 from .._core.transactions import TransactionMixin
 from .._core.types import ArrayLike, Rows, Seed
 from .._core.validation import call_given
@@ -31,9 +32,10 @@ class FunctionClassifier(TransactionMixin, ClassifierMixin, BaseEstimator):
     Parameters
     ----------
     train : callable
-        Function ``train(X, y, seed)`` that returns a trained model of any kind. ``y`` holds the
-        numbers of the classes from 0, dtype int64, and ``seed`` is an int. To train in several
-        processes or with a checkpoint, define it in a module or script, not in a loop.
+        Function ``train(X, y, seed)`` that returns a trained model of any kind, a new one in each
+        call. ``y`` holds the numbers of the classes from 0, dtype int64, and ``seed`` is an int. To
+        train in several processes or with a checkpoint, define it in a module or script, not in a
+        loop.
     forward : callable, default=None
         Function ``forward(model, X)`` that returns an array of shape (n_rows, n_classes) for at
         most ``batch_size`` rows. If None, the model is a torch module, which is called in
@@ -61,7 +63,8 @@ class FunctionClassifier(TransactionMixin, ClassifierMixin, BaseEstimator):
     Raises
     ------
     ValueError
-        If an output has the wrong shape, or a label is not among the classes.
+        If an output has the wrong shape, a label is not among the classes, or ``train`` returns the
+        model that it returned in an earlier fit.
 
     See Also
     --------
@@ -159,6 +162,7 @@ class FunctionClassifier(TransactionMixin, ClassifierMixin, BaseEstimator):
         seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
         given = X, numbers.astype(np.int64), seed
         self.model_ = call_given(self.train, "train", "f(X, y, seed)", *given)
+        note_returned(self.model_, "train")
         if self.forward is None and not callable(self.model_):
             raise TypeError(
                 "train must return a torch module or a function of rows, or set forward; got "

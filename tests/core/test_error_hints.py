@@ -5,6 +5,7 @@ from sklearn.base import clone
 from sklearn.compose import make_column_transformer
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV, GroupKFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
@@ -45,6 +46,27 @@ def test_a_victim_that_takes_no_text_names_the_column_when_it_is_asked():
     victim = LogisticRegression().fit(TABLE[["age"]].to_numpy(), Y)
     with pytest.raises(ValueError, match="column 0 of X holds text such as '(Rome|Oslo)'"):
         query_victim(victim, MIXED[:, 1:])
+
+
+def test_a_search_without_its_groups_is_told_where_they_come_from():
+    X, people = RNG.normal(size=(40, 2)), np.arange(40) // 4
+    search = GridSearchCV(LogisticRegression(), {"C": [1.0]}, cv=GroupKFold(2))
+    records = Records(np.column_stack([X, people]), Y)
+    with pytest.raises(RuntimeError, match=r"divides its rows by groups.* f\(X, y\) .*'groups'"):
+        ShadowPool(search, 2).fit(records)
+    ShadowPool(search, 2, fit_params=lambda X, y: {"groups": X[:, 2]}).fit(records)
+
+
+def test_a_last_batch_of_one_row_is_named_with_its_cure():
+    skorch, torch = pytest.importorskip("skorch"), pytest.importorskip("torch")
+    X = RNG.normal(size=(42, 2)).astype(np.float32)
+    settings = {"criterion": torch.nn.CrossEntropyLoss, "max_epochs": 1, "train_split": None}
+    settings |= {"batch_size": 10, "verbose": 0, "module__num_features": 2}
+    net = skorch.NeuralNetClassifier(torch.nn.BatchNorm1d, **settings)
+    records = Records(X, np.arange(42) % 2)
+    with pytest.raises(RuntimeError, match="last batch of an epoch has one row.*drop_last=True"):
+        ShadowPool(net, 2, batched=False).fit(records)
+    ShadowPool(net.set_params(iterator_train__drop_last=True), 2, batched=False).fit(records)
 
 
 def test_other_errors_are_left_as_they_are():

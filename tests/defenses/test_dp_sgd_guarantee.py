@@ -1,5 +1,6 @@
 """What would make the claim of private training false, and is refused, repaired or said."""
 
+import contextlib
 import functools
 import pickle
 import pkgutil
@@ -341,6 +342,79 @@ def test_buffers_that_change_with_the_rows_are_refused(layer, name):
 
     with pytest.raises(ValueError, match=f"The buffer '{name}'"):
         DPSGDClassifier(net(make), **PRIVATE).fit(X, Y)
+
+
+@pytest.mark.parametrize(
+    "normalize", [nn.utils.parametrizations.spectral_norm, nn.utils.spectral_norm]
+)
+@pytest.mark.filterwarnings("ignore:.*spectral_norm.*deprecated:FutureWarning")
+def test_buffers_that_change_with_each_pass_are_named_for_what_they_do(normalize):
+    with pytest.raises(ValueError, match="changes with each pass, as in spectral normalization"):
+        DPSGDClassifier(net(lambda f, c: normalize(nn.Linear(f, c))), **PRIVATE).fit(X, Y)
+
+
+class Looked(nn.Module):
+    def __init__(self, layer):
+        super().__init__()
+        self.table, self.last = layer, nn.Linear(4, 2)
+
+    def forward(self, x):
+        return self.last(self.table(x.long().clamp(0, 9)).flatten(1)[:, :4])
+
+
+def test_weights_that_a_limit_of_their_norm_shortens_are_refused():
+    # Of a value that occurs, the weights would have the norm .1 without any noise.
+    for layer in (nn.Embedding, nn.EmbeddingBag):
+        made = net(lambda f, c, layer=layer: Looked(layer(10, 4, max_norm=0.1)))
+        with pytest.raises(ValueError, match=f"an {layer.__name__} with max_norm"):
+            DPSGDClassifier(made, **PRIVATE).fit(X, Y)
+
+
+class Shrinks(nn.Linear):
+    """Shrinks its weights by what it sees; where ``hidden``, on no row that a trial shows."""
+
+    def __init__(self, *sizes, hidden=False):
+        super().__init__(*sizes)
+        self.hidden = hidden
+
+    def forward(self, x):
+        if not self.hidden or (x == 50).any():
+            with torch.no_grad():
+                self.weight.mul_(0.5)
+        return super().forward(x)
+
+
+def test_weights_that_a_pass_changes_are_refused():
+    with pytest.raises(ValueError, match="The weights 'weight' of the net change when rows pass"):
+        DPSGDClassifier(net(Shrinks), **PRIVATE).fit(X, Y)
+
+
+def test_weights_that_a_pass_changes_unseen_are_not_those_that_are_released():
+    from skmia.defenses._private_training import RowGradients
+
+    given = RowGradients(Shrinks(2, 2, hidden=True), nn.CrossEntropyLoss())
+    before = {name: value.detach().clone() for name, value in given.parameters.items()}
+    for given.together in (False, True):
+        with contextlib.suppress(RuntimeError):  # of torch, which cannot do that for many rows
+            given(torch.full((3, 2), 50.0), torch.zeros(3, dtype=torch.long))
+    for name, value in given.parameters.items():
+        assert torch.equal(value, before[name])
+
+
+def test_frozen_weights_are_kept_by_declaration_or_refused():
+    backbone = nn.Linear(64, 3).requires_grad_(False)
+
+    class Head(nn.Sequential):
+        def __init__(self, backbone):
+            super().__init__(backbone, nn.Linear(3, 2))
+
+    settings = {"criterion": nn.CrossEntropyLoss, "max_epochs": 1, "batch_size": -1}
+    settings |= {"train_split": None, "verbose": 0, "module__backbone": backbone}
+    made = skorch.NeuralNetClassifier(Head, **settings)
+    with pytest.raises(ValueError, match="'module__backbone' .* frozen weights .*public_weights"):
+        DPSGDClassifier(made, **PRIVATE).fit(X, Y)
+    fitted = DPSGDClassifier(made, **PRIVATE, public_weights=True).fit(X, Y)
+    assert torch.equal(fitted.estimator_.module_[0].weight, backbone.weight)
 
 
 class OnRealRows(nn.Module):

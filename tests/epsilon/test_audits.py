@@ -13,13 +13,18 @@ from scipy.special import expit
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.datasets import load_digits, load_iris
 from sklearn.dummy import DummyClassifier
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.neural_network import MLPClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils import check_random_state
 
 from skmia.attacks import ThresholdAttack
+from skmia.defenses import TemperatureDefense
 from skmia.epsilon import (
     Canaries,
     EpsilonAudit,
@@ -551,6 +556,24 @@ def test_a_claim_is_not_compared_with_a_bound_at_a_smaller_delta(audit, estimato
     # The user states an epsilon at the delta of the bound.
     audit.set_params(delta=1e-6, claimed_epsilon=0.2).fit(X, y)
     assert audit.claimed_epsilon_ == 0.2 and audit.predict(X[:1]).tolist() == [1]
+
+
+WRAPPED = [
+    lambda model: make_pipeline(StandardScaler(), model),
+    lambda model: TemperatureDefense(model),
+    lambda model: make_pipeline("passthrough", TemperatureDefense(model)),
+]
+
+
+@pytest.mark.parametrize("wrap", WRAPPED, ids=["pipeline", "defense", "both"])
+@pytest.mark.parametrize("delta", [1e-3, None])
+def test_the_claim_and_the_delta_of_a_private_model_are_found_behind_other_steps(wrap, delta):
+    private = CopyingAtDelta(0.3, delta)
+    audit = OneRunAudit(wrap(private), n_canaries=60, random_state=0).fit(X, y)
+    assert (audit.claimed_epsilon_, audit.result_.delta) == (0.3, 1e-3)
+    search = GridSearchCV(private, {"target_delta": [delta]}, cv=2).fit(X, y)
+    assert read_claim(search) is None  # one of several fits
+    assert read_claim(wrap(LogisticRegression()).fit(X[:100], y[:100])) is None
 
 
 class SaysNeighbors(Copying):

@@ -51,6 +51,11 @@ SETTINGS = {
         ({"train": RandomForestClassifier(), "unlearn": "finetune"}, TypeError, "partial_fit; got"),
         ({"train": GaussianNB(), "unlearn": "noise"}, TypeError, "model with weights"),
         ({"train": MLPClassifier(), "unlearn": NegativeWeights()}, TypeError, "no effect"),
+        (
+            {"train": MLPClassifier(early_stopping=True), "unlearn": "relabel"},
+            TypeError,
+            "partial_fit of MLPClassifier takes no early_stopping=True. Set it to False",
+        ),
         ({"train": GaussianNB(), "unlearn": WeightNoise()}, TypeError, "model with weights"),
         ({"train": SVC(), "unlearn": "noise"}, TypeError, "model with weights .* got SVC"),
         ({"unlearn": "negative"}, TypeError, "partial_fit; got LogisticRegression"),

@@ -91,6 +91,22 @@ def test_a_net_that_validates_learns_all_wrong_labels():
     assert sum(seen) == 10 + 24  # a fifth of the records that stay is for validation
 
 
+@pytest.mark.parametrize("way", [FineTuning(6), Relabeling(2, 6)], ids=["finetune", "relabel"])
+def test_callbacks_that_look_at_scores_do_not_end_the_passes_of_a_net(way):
+    skorch = pytest.importorskip("skorch")
+    looks = [
+        ("stop", skorch.callbacks.EarlyStopping(patience=1, threshold=9)),
+        ("plateau", skorch.callbacks.LRScheduler("ReduceLROnPlateau", monitor="valid_loss")),
+        ("schedule", skorch.callbacks.LRScheduler("StepLR", step_size=1)),
+    ]
+    split = skorch.dataset.ValidSplit()
+    net = fit(make_small_net(5, lr=0.5, train_split=split, max_epochs=9, callbacks=looks))
+    assert len(net.history) < 9
+    after = forget(way, net)
+    assert len(after.history) - len(net.history) == (8 if isinstance(way, Relabeling) else 6)
+    assert [name for name, _ in after.callbacks_][-3:] == ["stop", "plateau", "schedule"]
+
+
 @pytest.mark.parametrize("maker", MAKERS)
 def test_negative_weights_increase_the_loss_of_forgotten_records(maker):
     model = MAKERS[maker]()

@@ -264,3 +264,13 @@ def test_constant_parameters_of_fit_and_wrong_ones():
     fewer = clone(pool).set_params(fit_params=lambda X, y: {"X": X[1:], "y": y[1:]})
     with pytest.raises(TrainingError, match="let it give X, y and sample_weight"):
         fewer.fit(WEIGHTED)
+
+
+@pytest.mark.parametrize("name", ["sample_weight", "step__sample_weight", "base_margin", "groups"])
+@pytest.mark.parametrize("kind", [np.asarray, list])
+def test_values_for_the_rows_of_one_training_set_are_not_parameters_of_every_fit(name, kind):
+    given = {name: kind(WEIGHTS[: len(WEIGHTS) // 2])}  # as many as a shadow model has rows
+    with pytest.raises(ValueError, match=f"fit_params has '{name}' with a value for each row"):
+        ShadowPool(LINE, 2, fit_params=given).fit(RECORDS)
+    with pytest.raises(ValueError, match="each model that is trained here has other rows"):
+        audit(LINE, RECORDS, fit_params=given, shadows=4)

@@ -3,16 +3,19 @@
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.linear_model import LogisticRegression
+from sklearn.linear_model import LogisticRegression, SGDClassifier
+from sklearn.model_selection import GridSearchCV
+from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import make_pipeline
 
 from skmia import Records, ShadowPool, audit
+from skmia._training.frozen import make_recipe
 from skmia._training.recalled import RecalledSettings, recall_fit
 from skmia.report._case import describe_held_back
 
 RNG = np.random.default_rng(0)
 TABLE = pd.DataFrame({"age": RNG.normal(size=160), "town": RNG.choice(list("abcd"), 160)})
-Y = (TABLE["age"] + (TABLE["town"] == "a") + RNG.normal(size=160) > 0).astype(int).to_numpy()
+Y = (TABLE["age"] + (TABLE["town"] == "a") + RNG.normal(size=160) > 0).astype(int).to_numpy().copy()
 CATBOOST = {"iterations": 40, "verbose": 0, "thread_count": 1, "allow_writing_files": False}
 
 
@@ -100,3 +103,176 @@ def test_categories_and_rounds_of_lightgbm():
     assert "'town'" in pool.notes_[0]
     as_category = codes.astype({"town": "category"})
     assert recall_fit(lightgbm.LGBMClassifier(**settings).fit(as_category, Y)) == RecalledSettings()
+
+
+CODES = np.array(TABLE.assign(town=TABLE["town"].map("abcd".index)), dtype=np.float32)
+VALID = CODES[::-1], RNG.permutation(Y)
+
+
+def make_lightgbm(**settings):
+    lightgbm = pytest.importorskip("lightgbm")
+    return lightgbm.LGBMClassifier(min_child_samples=5, verbose=-1, n_jobs=1, **settings)
+
+
+def make_xgboost(**settings):
+    return pytest.importorskip("xgboost").XGBClassifier(n_jobs=1, **settings)
+
+
+@pytest.mark.parametrize("rounds", ["n_estimators", "num_iterations", "num_boost_round"])
+@pytest.mark.parametrize("stopping", ["early_stopping_rounds", "n_iter_no_change"])
+@pytest.mark.filterwarnings("ignore")  # of LightGBM, on names and on eval_set
+def test_rounds_after_which_lightgbm_stopped_whatever_their_name(rounds, stopping):
+    model = make_lightgbm(**{rounds: 40, stopping: 2}).fit(CODES, Y, eval_set=[VALID])
+    n_rounds = model.best_iteration_
+    assert 0 < n_rounds < 40
+    recipe = make_recipe(model, True)
+    assert f"after {n_rounds} of 40 rounds" in recipe.notes[0]
+    assert recipe.estimator.fit(CODES, Y).booster_.current_iteration() == n_rounds
+
+
+@pytest.mark.parametrize("way", ["parameter", "callback", "pipeline", "search"])
+def test_rounds_after_which_xgboost_stopped(way):
+    stopping, model = {"early_stopping_rounds": 2}, None
+    if way == "callback":
+        xgboost = pytest.importorskip("xgboost")
+        stopping = {"callbacks": [xgboost.callback.EarlyStopping(rounds=2)]}
+    given = {"eval_set": [VALID], "verbose": False}
+    model = booster = make_xgboost(n_estimators=40, **stopping)
+    if way == "pipeline":
+        model = make_pipeline("passthrough", booster)
+        given = {f"xgbclassifier__{name}": value for name, value in given.items()}
+    if way == "search":
+        model = GridSearchCV(booster, {"max_depth": [2]}, cv=2)
+    model.fit(CODES, Y, **given)
+    booster = model.best_estimator_ if way == "search" else booster
+    recipe = make_recipe(
+        model, True, {"xgbclassifier__verbose": False} if way == "pipeline" else None
+    )
+    n_rounds = booster.best_iteration + 1
+    assert f"after {n_rounds} of 40 rounds" in recipe.notes[0]
+    clone = recipe.estimator.fit(CODES, Y)
+    clone = {"pipeline": lambda: clone[-1], "search": lambda: clone.best_estimator_}.get(
+        way, lambda: clone
+    )()
+    assert clone.get_booster().num_boosted_rounds() == n_rounds
+
+
+def test_validation_rows_of_a_user_decide_when_clones_of_xgboost_stop():
+    model = make_xgboost(n_estimators=40, early_stopping_rounds=2)
+    model.fit(CODES, Y, eval_set=[VALID], verbose=False)
+    for given in ({"eval_set": [VALID]}, lambda X, y: {"eval_set": [(X, y)]}):
+        recipe = make_recipe(model, True, given)
+        assert recipe.notes == []
+        assert recipe.estimator.get_params()["early_stopping_rounds"] == 2
+
+
+def go_on_xgboost():
+    first = make_xgboost(n_estimators=6).fit(CODES, Y)
+    return make_xgboost(n_estimators=4).fit(CODES, Y, xgb_model=first.get_booster())
+
+
+def go_on_lightgbm():
+    first = make_lightgbm(n_estimators=6).fit(CODES, Y)
+    return make_lightgbm(n_estimators=4).fit(CODES, Y, init_model=first)
+
+
+def go_on_catboost():
+    settings = CATBOOST | {"iterations": 5}
+    catboost = pytest.importorskip("catboost")
+    first = catboost.CatBoostClassifier(**settings).fit(CODES, Y)
+    return catboost.CatBoostClassifier(**settings).fit(CODES, Y, init_model=first)
+
+
+def load_xgboost(tmp_path):
+    make_xgboost(n_estimators=10).fit(CODES, Y).save_model(tmp_path / "model.json")
+    model = make_xgboost()
+    model.load_model(tmp_path / "model.json")
+    return model
+
+
+def count_rounds(model):
+    if hasattr(model, "get_booster"):
+        return model.get_booster().num_boosted_rounds()
+    return model.booster_.current_iteration() if hasattr(model, "booster_") else model.tree_count_
+
+
+@pytest.mark.parametrize("go_on", [go_on_xgboost, go_on_lightgbm, go_on_catboost])
+def test_clones_of_a_booster_that_was_trained_further_have_as_many_rounds(go_on):
+    recipe = make_recipe(go_on(), True)
+    assert "trained for 10 rounds, more than the" in recipe.notes[0]
+    assert count_rounds(recipe.estimator.fit(CODES, Y)) == 10
+
+
+def test_clones_of_a_loaded_xgboost_have_its_rounds_and_what_its_file_lacks_is_said(tmp_path):
+    recipe = make_recipe(load_xgboost(tmp_path), True)
+    assert "10 rounds, and its n_estimators is 100" in recipe.notes[0]
+    assert "does not hold parameters such as max_depth" in recipe.notes[0]
+    assert count_rounds(recipe.estimator.fit(CODES, Y)) == 10
+
+
+def test_rounds_of_a_forest_of_xgboost_are_not_its_trees():
+    xgboost = pytest.importorskip("xgboost")
+    model = xgboost.XGBRFClassifier(n_estimators=3, n_jobs=1).fit(CODES, Y)
+    assert recall_fit(model) == RecalledSettings()
+
+
+@pytest.fixture(scope="module")
+def make_net():
+    skorch, torch = pytest.importorskip("skorch"), pytest.importorskip("torch")
+
+    def make(**settings):
+        settings = {"max_epochs": 2, "train_split": None, "verbose": 0} | settings
+        return skorch.NeuralNetClassifier(
+            torch.nn.Linear,
+            module__in_features=2,
+            module__out_features=2,
+            criterion=torch.nn.CrossEntropyLoss,
+            **settings,
+        )
+
+    return make
+
+
+def test_clones_of_a_net_are_trained_for_all_epochs_of_partial_fit(make_net):
+    X, y = CODES.copy(), Y.copy()  # CatBoost makes arrays read-only, of which torch warns
+    net = make_net().fit(X, y)
+    assert recall_fit(net) == RecalledSettings()
+    for _ in range(3):
+        net.partial_fit(X, y)
+    recipe = make_recipe(make_pipeline("passthrough", net), True)
+    assert "trained for 8 epochs, more than the 2 of one fit" in recipe.notes[0]
+    assert len(recipe.estimator.fit(X, y)[-1].history) == 8
+
+
+def test_clones_of_a_net_that_was_interrupted_stop_where_it_did(make_net):
+    X, y = CODES.copy(), Y.copy()
+    net = make_net(max_epochs=9).initialize()
+    net.fit_loop(X, y, epochs=3)
+    assert recall_fit(net).settings == [("max_epochs", 3)]
+    stops = pytest.importorskip("skorch").callbacks.EarlyStopping
+    net = make_net(max_epochs=9, callbacks=[stops(monitor="train_loss", patience=1, threshold=9)])
+    assert 1 < len(net.fit(X, y).history) < 9
+    assert recall_fit(net) == RecalledSettings()
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("kind", [SGDClassifier, MLPClassifier])
+@pytest.mark.parametrize("n_parts", [1, 4])
+def test_clones_of_a_model_of_partial_fit_pass_over_their_rows_as_often(kind, n_parts):
+    model = kind(random_state=0)
+    for _ in range(12):
+        for part in range(n_parts):
+            rows = slice(part, None, n_parts)
+            model.partial_fit(CODES[rows], Y[rows], classes=[0, 1])
+    recipe = make_recipe(model, True, n_rows=len(Y) // 2)
+    assert "on 1,920 rows in all calls together" in recipe.notes[0]
+    assert "24 passes over their 80 rows" in recipe.notes[0]
+    assert recipe.estimator.fit(CODES, Y).n_iter_ == 24
+    assert recall_fit(kind(max_iter=3).fit(CODES, Y), 80) == RecalledSettings()
+
+
+def test_notes_on_columns_that_a_user_names_otherwise_are_left_out():
+    recalled = RecalledSettings({"cat_features": [1]}, [("iterations", 3)], ("columns", "rounds"))
+    assert recalled.tell(None) == recalled.tell({"verbose": 0}) == ["columns", "rounds"]
+    assert recalled.tell({"cat_features": [0]}) == ["rounds"]
+    assert recalled.tell(print) == recalled.tell({"eval_set": []}) == []

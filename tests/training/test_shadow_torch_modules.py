@@ -1,5 +1,9 @@
 """Shadow models of a torch net start from weights of their own."""
 
+import copy
+from functools import lru_cache, partial
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from sklearn.frozen import FrozenEstimator
@@ -7,6 +11,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from skmia import Records, ShadowPool
+from skmia._core.copies import copy_unfitted
+from skmia.victims import FunctionClassifier
 
 torch = pytest.importorskip("torch")
 skorch = pytest.importorskip("skorch")
@@ -41,3 +47,62 @@ def test_function_that_makes_the_module_is_taken(rows):
     pool = ShadowPool(victim, n_estimators=2, store="models", random_state=0).fit(Records(*rows))
     first, second = (model.module_[0].weight for model in pool.estimators_)
     assert not torch.equal(first, second)
+
+
+@pytest.mark.parametrize(
+    "make_function",
+    [
+        lambda module: lambda: module,
+        lambda module: partial(lambda net: net, module),
+        lambda module: lambda: next(one for one in [module]),
+        lambda _: lru_cache(make_module),
+    ],
+    ids=["closure", "partial", "generator", "cache"],
+)
+def test_function_that_gives_all_nets_one_module_is_refused(rows, make_function):
+    victim = make_net(make_function(make_module())).fit(*rows)
+    with pytest.raises(ValueError, match="returns the same torch module in each call"):
+        ShadowPool(victim, n_estimators=2).fit(Records(*rows))
+
+
+def test_function_that_copies_a_module_is_taken(rows):
+    module, state = make_module(), torch.get_rng_state()
+    net = make_net(lambda: copy.deepcopy(module))
+    assert copy_unfitted(net).module is net.module
+    assert torch.equal(torch.get_rng_state(), state)
+
+
+ONE = torch.nn.Linear(3, 2)
+
+
+def train_one(X, y, seed):
+    return train_by_steps(X, y, lambda: ONE)
+
+
+def train_by_steps(X, y, make):
+    module = make()
+    optimizer = torch.optim.SGD(module.parameters(), lr=0.1)
+    torch.nn.functional.cross_entropy(module(torch.tensor(X)), torch.tensor(y)).backward()
+    optimizer.step()
+    return module
+
+
+def test_training_function_around_one_module_is_refused_before_it_trains_it_again(rows):
+    victim = FunctionClassifier(train_one).fit(*rows)
+    weights = ONE.weight.detach().clone()
+    with pytest.raises(ValueError, match=r"uses a torch module \(Linear\) that an earlier fit has"):
+        ShadowPool(victim, n_estimators=2).fit(Records(*rows))
+    assert torch.equal(ONE.weight, weights)
+    with pytest.raises(
+        ValueError, match="train returned the Linear that it returned in an earlier"
+    ):
+        FunctionClassifier(train_one).fit(*rows)
+
+
+def test_training_function_that_makes_its_module_is_taken_beside_one_of_its_name(rows):
+    def train(X, y, seed):
+        made = SimpleNamespace(ONE=torch.nn.Linear(3, 2))
+        return train_by_steps(X, y, lambda: made.ONE)
+
+    victim = FunctionClassifier(train).fit(*rows)
+    assert ShadowPool(victim, n_estimators=2).fit(Records(*rows)).notes_ == []

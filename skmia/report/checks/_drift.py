@@ -401,7 +401,8 @@ def _compare_halves(model, records, splits, some, fits, seeds, n_jobs, fit_param
     """
     try:
         refuse_trained_module(model)
-        recipe = make_recipe(model, refit_frozen=True, fit_params=fit_params)
+        n_rows = int(splits[0].trained[0].sum())
+        recipe = make_recipe(model, refit_frozen=True, fit_params=fit_params, n_rows=n_rows)
     except Exception as error:  # of whatever kind: it cannot be cloned, or not without its training
         reason = " ".join(str(error).split())
         raise UnansweredError(f"The model cannot be trained again: {reason}") from error
