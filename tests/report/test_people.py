@@ -62,6 +62,7 @@ def test_the_most_exposed_people_by_hand(report):
         assert row["n_records"] == 10
         assert row["score"] == pytest.approx(sums[names == row["person"]].item())
         assert row["n_above"] == (others >= row["score"]).sum()
+        assert row["n_equal"] == np.isclose(members, row["score"]).sum()
         assert row["pvalue"] == pytest.approx((1 + row["n_above"]) / (1 + len(others)))
 
 
