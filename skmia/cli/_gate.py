@@ -137,6 +137,9 @@ def _compare_limit(found, limit, scope, group):
     rows = rows[rows["metric"] == limit.metric]
     if limit.max_fpr is not None:
         rows = rows[(rows["max_fpr"] - limit.max_fpr).abs() < 1e-12]
+    # The reported attack, if one was chosen, has a number where another may have none.
+    told = rows["told"].eq(True) if "told" in rows else None
+    rows = rows if told is None or not told.any() else rows[told]
     where = "" if scope == OVERALL else f" in {name_part(scope, group)}"
     name = column_name(limit.metric, limit.max_fpr) + where
     there = (rows["status"] == OK) & np.isfinite(rows[limit.column].astype(float))
@@ -148,9 +151,6 @@ def _compare_limit(found, limit, scope, group):
     def tell(worst):
         return f"{name} of {visible(worst['attack'])}{_tell_measured(worst)}"
 
-    if "told" in rows:
-        told = rows["told"].eq(True)
-        rows = rows[told] if told.any() else rows
     return compare_largest(rows, limit, tell)
 
 

@@ -513,6 +513,8 @@ ANSWERS = {
             lambda: compare_limit([number(estimate=0.61), number("b", told=1)]),
             (0, ""),
         ),
+        # Another attack than the reported one needs no number, as for a policy.
+        (lambda: compare_limit([number(status="x"), number("b", told=1)]), (0, "")),
         (lambda: compare_limit([number(scope="sex")])[0], 4),
         (
             lambda: compare_limit([number(), number("b", status="x"), number("c", estimate=nan)]),

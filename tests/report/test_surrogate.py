@@ -114,7 +114,7 @@ def test_a_file_needs_its_stored_numbers(logistic):
         examined = replace(report, file=replace(report.file, facts=facts))
         found = decide((examined, model, records), "research", release="file")
         assert found.result == result
-        assert (obstacle is None) == (len(found.reasons) == 1 and "below" in found.reasons[0])
+        assert (obstacle is None) == (len(found.reasons) == 1 and "within" in found.reasons[0])
     facts = {name: fact for name, fact in report.file.facts.items() if name != "obstacle"}
     earlier = replace(report, file=replace(report.file, facts=facts))
     found = decide((earlier, model, records), "research", release="file")
