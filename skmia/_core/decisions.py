@@ -1,6 +1,6 @@
 """Recommendations of a policy as lines of text, and the names that people give with them."""
 
-from .text import escape, format_rows_of_table, quote, show_share
+from .text import escape, format_rows_of_table, quote, show_share, write_apart
 
 # Names in the provenance for what output checkers ask, beside what repeats the measurement.
 REQUEST = (
@@ -76,12 +76,12 @@ def _tabulate_limits(limits):
             row["name"],
             row["group"],
             f"{row['limit']:g}",
-            _format_interval(row["interval"]),
+            format_measured(row),
             row["status"],
         ]
         for row in limits
     ]
-    caption = "Limits, and the strongest attack in each group with the interval that is compared:"
+    caption = "Limits, and what was measured in each group with the interval that is compared:"
     note = note_numbers(limits)
     table = _format_captioned_table(
         caption, ["number", "group", "limit", "measured", "result"], rows
@@ -89,8 +89,15 @@ def _tabulate_limits(limits):
     return [*table, *([escape(note), ""] if note else [])]
 
 
-def _format_interval(interval):
-    return "-" if interval is None else "{} [{}, {}]".format(*map(show_share, interval))
+def format_measured(row):
+    """Return the number of a limit with its interval, each on its side of the limit."""
+    if row["interval"] is None:
+        return "-"
+    return "{} [{}, {}]".format(*write_apart(show_share, row["interval"], row["limit"]))
+
+
+# What templates write of a recommendation.
+FILTERS = {"note_numbers": note_numbers, "measured": format_measured}
 
 
 def _tabulate_checks(checks):

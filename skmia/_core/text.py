@@ -52,7 +52,7 @@ def count_of(share, base):
         return "0"
     if share < 1 and round(base * share) == base:
         return f"more than {base - 1:,}"
-    return f"{base * share:.0f}" if base * share > 0.5 else "fewer than 1"
+    return f"{base * share:,.0f}" if base * share > 0.5 else "fewer than 1"
 
 
 _WORDS = "no one two three four five six seven eight nine ten eleven twelve".split()
@@ -70,9 +70,49 @@ def tell_condition(share, base):
     return f"when {m} of {base:,} others {'is' if m == '1' else 'are'} mistaken for one"
 
 
-def show_share(value):
-    """Return a share in three digits, without an exponent."""
-    return f"{value:.3g}" if value == 0 or abs(value) >= 1e-4 else f"{value:.4f}"
+def count_briefly(share, base):
+    """Return a share of so many records where there is no room for words: ``<1``, ``>99``."""
+    return shorten_count(count_of(share, base))
+
+
+def shorten_count(text):
+    return text.replace("fewer than ", "<").replace("more than ", ">")
+
+
+def show_share(value, more=0):
+    """Return a share in three digits and some more, without an exponent."""
+    is_usual = value == 0 or abs(value) >= 1e-4
+    return drop_sign(f"{value:.{3 + more}g}" if is_usual else f"{value:.{4 + more}f}")
+
+
+def drop_sign(text):
+    """Return a number without the sign of a zero, which a small number below zero leaves."""
+    return text if any(digit in text for digit in "123456789") else text.lstrip("+-")
+
+
+# More digits than any number of an audit means.
+_MOST_DIGITS = 9
+
+
+def write_apart(write, values, limit, base=1):
+    """Return numbers as they are usually written, each on the side of a limit on which it is.
+
+    A rounded number can read as a limit that it exceeds, or does not reach; further digits tell
+    them apart.
+
+    write: of a number and how many further digits; base: what a number is multiplied by in it.
+    """
+    return [_write_on_side(write, value, limit, base) for value in values]
+
+
+def _write_on_side(write, value, limit, base):
+    border = round(base * limit, _MOST_DIGITS)
+    for digits in range(_MOST_DIGITS):
+        text = write(value, digits)
+        shown = float(text)
+        if (shown > border, shown < border) == (value > limit, value < limit):
+            return text
+    return write(value, 0)  # apart by no more than numbers are computed
 
 
 def write_date(created):

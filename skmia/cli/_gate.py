@@ -7,7 +7,7 @@ import numpy as np
 
 from .._core.escaping import visible
 from .._core.levels import LEAK, UNKNOWN, read_level
-from .._core.text import choose_base
+from .._core.text import choose_base, drop_sign, write_apart
 from ..metrics import MIN_FALSE_POSITIVES
 from ..report import OK, OVERALL, column_name, join_names, list_leaks, name_part, show_way
 from ._options import LEVEL
@@ -137,20 +137,20 @@ def _compare_limit(found, limit, scope, group):
     rows = rows[rows["metric"] == limit.metric]
     if limit.max_fpr is not None:
         rows = rows[(rows["max_fpr"] - limit.max_fpr).abs() < 1e-12]
+    # The reported attack, if one was chosen, has a number where another may have none.
+    told = rows["told"].eq(True) if "told" in rows else None
+    rows = rows if told is None or not told.any() else rows[told]
     where = "" if scope == OVERALL else f" in {name_part(scope, group)}"
     name = column_name(limit.metric, limit.max_fpr) + where
     there = (rows["status"] == OK) & np.isfinite(rows[limit.column].astype(float))
     missing = list(rows.loc[~there, "attack"])
     if rows.empty or missing:
         by = f" by {join_names(map(visible, missing))}" if len(rows) and there.any() else ""
-        return miss_number(f"{name} could not be measured{by}", limit, _tell_needed(limit))
+        return miss_number(f"{name} could not be measured{by}", limit, _tell_needed(limit, rows))
 
     def tell(worst):
         return f"{name} of {visible(worst['attack'])}{_tell_measured(worst)}"
 
-    if "told" in rows:
-        told = rows["told"].eq(True)
-        rows = rows[told] if told.any() else rows
     return compare_largest(rows, limit, tell)
 
 
@@ -162,12 +162,17 @@ def _tell_measured(row):
     return f" (measured at {100 * fpr:.3g}%)"
 
 
-def _tell_needed(limit):
+def _tell_needed(limit, rows):
     """Return what would measure a number that is missing, as a clause."""
     if limit.max_fpr is None:
         return "audit with more members and non-members"
     least = math.ceil(MIN_FALSE_POSITIVES / limit.max_fpr * (1 - 1e-9))
-    return f"it takes {least:,} non-members or more, and {limit.max_fpr:g} among the rates (--fpr)"
+    # So many records of fewer people may be alike.
+    of_people = " of different people" if rows["n_nonmembers"].max() >= least else ""
+    return (
+        f"it takes {least:,} non-members or more{of_people}, and {limit.max_fpr:g} among the rates "
+        "(--fpr)"
+    )
 
 
 def miss_number(why, limit, needed=None):
@@ -182,7 +187,10 @@ def compare_largest(rows, limit, name):
     if worst[limit.column] <= limit.value:
         return 0, ""
     end = "" if limit.column == "estimate" else f", whose {limit.column} end is"
-    return EXCEEDED, (
-        f"{name(worst)} is {worst['estimate']:.3f} "
-        f"[{worst['low']:.3f}, {worst['high']:.3f}]{end} above {limit.value:g}"
-    )
+    numbers = (worst["estimate"], worst["low"], worst["high"])
+    estimate, low, high = write_apart(_write_number, numbers, limit.value)
+    return EXCEEDED, f"{name(worst)} is {estimate} [{low}, {high}]{end} above {limit.value:g}"
+
+
+def _write_number(value, more):
+    return drop_sign(f"{value:.{3 + more}f}")

@@ -10,7 +10,7 @@ from .._core.escaping import SummaryMixin, visible
 from .._core.levels import scale_interval
 from .._core.metric_inputs import check_option
 from .._core.numbers import check_number, show
-from .._core.text import show_share
+from .._core.text import show_share, write_apart
 from ..metrics import Interval
 from ._policy import LISTED, REFERENCE, RELEASES, STORED, Policy, list_required_attacks
 from ._result import StructuralCheck
@@ -375,22 +375,21 @@ def list_unmet(requirements):
 
 def write(judged):
     """Return a sentence on a number and its limit."""
-    estimate, low, high = judged.interval
+    estimate, low, high = write_apart(show_share, judged.interval, judged.limit)
     return (
-        f"{judged.name} ({judged.group}): {show_share(estimate)} [{show_share(low)}, "
-        f"{show_share(high)}], and the limit is "
+        f"{judged.name} ({judged.group}): {estimate} [{low}, {high}], and the limit is "
         f"{judged.limit:g}."
     )
 
 
 def _list_lost(under, limits):
-    """Numbers that were measured without the condition and are not below their limits under it."""
+    """Numbers that were measured without the condition and are not within their limits under it."""
     passed = _name_all(under, {PASS})
     known = _name_all(under, {PASS, OPEN, FAIL})
     failed = sorted(_name_all(limits, {FAIL}) - passed)
     absent = sorted(_name_all(limits, {FAIL, PASS, OPEN}) - known)
     return [f"Not measured again: {name} ({group})." for name, group in absent] + [
-        f"Not shown to be below its limit: {name} ({group})."
+        f"Not shown to be within its limit: {name} ({group})."
         for name, group in failed
         if (name, group) in known
     ]
@@ -650,6 +649,7 @@ def recommend(
     )
 
 
+ALL_WITHIN = "All numbers are within their limits."
 _WAIVED = "The policy waives the rule on attacks (requires_attacks is empty)."
 
 
@@ -677,7 +677,7 @@ def _compare_policy(policy, limits, checks):
         return CONDITIONS if policy.undecided == "conditions" else UNKNOWN, undecided
     if not any(limit.status == PASS for limit in limits):
         return UNKNOWN, ["No number was measured, and structural checks alone do not suffice."]
-    return RELEASE, ["All numbers are below their limits."]
+    return RELEASE, [ALL_WITHIN]
 
 
 def check_provenance(provenance):

@@ -3,6 +3,7 @@
 import math
 import re
 from datetime import date, datetime
+from functools import partial
 
 from .._core.decisions import REQUEST, ROLES
 from .._core.escaping import visible
@@ -10,11 +11,13 @@ from .._core.metric_inputs import check_option
 from .._core.numbers import show
 from .._core.pages import render_page
 from .._core.saving import write_text
-from .._core.text import choose_base, shorten
+from .._core.text import choose_base, drop_sign, shorten, write_apart
 from ..metrics import MIN_FALSE_POSITIVES
 from ._recommend import (
+    ALL_WITHIN,
     CONDITIONS,
     FAIL,
+    LOWER_ENDS,
     MISSING,
     OPEN,
     PASS,
@@ -79,6 +82,8 @@ CHECKS = {
     ),
 }
 _LEVELS = {"block": "blocks", "review": "needs a reason", "note": "for information"}
+# The same of a check that passed.
+_PASSED_LEVELS = _LEVELS | {"block": "would block", "review": "would need a reason"}
 
 # Numbers that are judged without groups: what each measures.
 _NUMBERS = {
@@ -92,10 +97,18 @@ _NUMBERS = {
     "privacy_loss": "by which the table is nearer to its training data than to data never seen",
     "exact_rare_copies": "of the rare training data are copied, beyond rare data never seen",
 }
+# What each measures, where it is named and no number stands before it.
+_NAMES = {
+    "singling_out": "how many attempts to single out a person succeed because of the table",
+    "linkability": "how many attempts to link two parts of a record succeed because of the table",
+    "inference": "how many guesses of an attribute succeed because of the table",
+    "privacy_loss": "how much nearer the table is to its training data than to data never seen",
+    "exact_rare_copies": "how many rare training data are copied, beyond rare data never seen",
+}
 _COLUMNS = {"auc": "member ranked above a non-member (AUC; 0.5 is guessing)"}
 _WORDS = {
     FAIL: ("bad", "above the limit"),
-    PASS: ("ok", "below the limit"),
+    PASS: ("ok", "within the limit"),
     OPEN: ("info", "the limit lies within the interval"),
     MISSING: ("info", "not measured"),
     UNJUDGED: ("info", "not measured, or of too few records"),
@@ -112,7 +125,7 @@ def name_rate(max_fpr):
     return f"tpr_at_fpr_{max_fpr:.10f}".rstrip("0").replace("0.", "", 1)
 
 
-def _read_rate(name):
+def read_rate(name):
     """Return the false positive rate in a name such as ``tpr_at_fpr_01``, or None."""
     found = re.fullmatch(r"tpr_at_fpr_(\d+)", name)
     return None if found is None else float(f"0.{found[1]}")
@@ -120,7 +133,7 @@ def _read_rate(name):
 
 def _head(name, limit):
     """Return the heading of a column of numbers, and its limit as it is written there."""
-    rate = _read_rate(name)
+    rate = read_rate(name)
     if rate is None:
         what = _COLUMNS.get(name, _NUMBERS.get(name, name))
         return f"{what[0].upper()}{what[1:]}", f"{limit:.3g}"
@@ -132,27 +145,36 @@ def _head(name, limit):
 
 def _label(name):
     """Return short heading of a column, beside each number where there is no room for columns."""
-    rate = _read_rate(name)
+    rate = read_rate(name)
     if rate is None:
         return "AUC" if name == "auc" else name.replace("_", " ")
     return f"of {choose_base(rate):,}"
 
 
-def _write(value, name):
-    rate = _read_rate(name)
+def _write(name, value, more=0):
+    rate = read_rate(name)
     if rate is None:
-        return f"{value:.3f}"
+        return drop_sign(f"{value:.{3 + more}f}")
     shown = value * choose_base(rate)
-    return f"{shown:.0f}" if abs(shown) >= 9.95 or not round(shown, 1) else f"{shown:.1f}"
+    digits = 0 if abs(shown) >= 9.95 or not round(shown, 1) else 1
+    return drop_sign(f"{shown:.{digits + more}f}")
 
 
 def _make_cell(row):
-    kind, words = _WORDS[row["status"]]
+    name, status = row["name"], row["status"]
+    kind, words = _WORDS[status]
     if row["interval"] is None:
         return {"kind": kind, "number": "", "span": words, "words": ""}
-    number, low, high = (_write(value, row["name"]) for value in row["interval"])
-    span = f"{low} to {high}" + (f", {words}" if row["status"] == OPEN else "")
-    return {"kind": kind, "number": number, "span": span, "words": words}
+    if status == PASS and name in LOWER_ENDS:  # whose estimate may be above
+        words = "not shown to be above the limit"
+    rate = read_rate(name)
+    base = 1 if rate is None else choose_base(rate)
+    write = partial(_write, name)
+    number, low, high = write_apart(write, row["interval"], row["limit"], base)
+    # Colors say that a number is above its limit, or within it, and words to those who see none.
+    is_seen = words not in ("above the limit", "within the limit")
+    span = f"{low} to {high}" + (f", {words}" if is_seen else "")
+    return {"kind": kind, "number": number, "span": span, "words": "" if is_seen else words}
 
 
 def _rank_group(rows):
@@ -172,7 +194,7 @@ def make_matrix(limits):
         by_group.setdefault(row["group"], []).append(row)
     names = dict.fromkeys(row["name"] for row in limits)
     of_groups = {row["name"] for row in limits if row["group"] != "all"}
-    columns = [name for name in names if name == "auc" or _read_rate(name) is not None]
+    columns = [name for name in names if name == "auc" or read_rate(name) is not None]
     columns.sort(key=lambda name: name == "auc")
     columns += [name for name in names if name in of_groups and name not in columns]
     others = [group for group in by_group if group != "all"]
@@ -216,7 +238,7 @@ def _make_check(row, reasons):
     return {
         "name": name_check(row["name"]),
         "kind": kind,
-        "level": _LEVELS[level],
+        "level": (_LEVELS if failed else _PASSED_LEVELS)[level],
         "means": means,
         "text": shorten(text, _CHARACTERS["settings" if row["name"] == "rules" else "text"]),
         "reason": reasons.get(row["name"]) if failed and level == "review" else None,
@@ -239,7 +261,7 @@ def _count_for_and_against(found):
 
 _COUNTED = {
     FAIL: ("is above its limit", "are above their limits"),
-    PASS: ("is below its limit", "are below their limits"),
+    PASS: ("is within its limit", "are within their limits"),
     OPEN: ("is undecided", "are undecided"),
     MISSING: ("was not measured", "were not measured"),
 }
@@ -255,29 +277,34 @@ def _count_statuses(found):
     text = " and ".join([", ".join(told[:-1]), told[-1]] if len(told) > 1 else told)
     numbers = "1 number" if len(statuses) == 1 else f"{len(statuses)} numbers"
     missing = dict.fromkeys(row["name"] for row in found["limits"] if row["status"] == MISSING)
-    return [f"Of {numbers}, {text}.", *map(_tell_missing, missing)]
+    return [f"Of {numbers}, {text}.", *_list_missing(missing)]
 
 
-def _tell_missing(name):
-    """Return what is missing, in words, and what would measure it."""
-    rate = _read_rate(name)
-    if rate is not None:
-        least = math.ceil(MIN_FALSE_POSITIVES / rate * (1 - 1e-9))
-        return (
-            f"Not measured: members recognized when {100 * rate:.3g}% of others are mistaken. "
-            f"Audit with {least:,} non-members or more, and with {rate:g} among the rates (--fpr)."
-        )
-    what, how = _MISSING.get(name, (_NUMBERS.get(name, name), "Pass it to recommend"))
-    return f"Not measured: {what}. {how}."
+def _list_missing(names):
+    """Return what is missing, in words, with what would measure it, which several may share."""
+    cures = {}
+    for what, how in map(_name_missing, names):
+        cures.setdefault(how, []).append(what)
+    return [f"Not measured: {'; '.join(missing)}. {how}." for how, missing in cures.items()]
+
+
+def _name_missing(name):
+    """Return the words for a number, and what would measure it."""
+    rate = read_rate(name)
+    if rate is None:
+        return _MISSING.get(name, (_NUMBERS.get(name, name), "Pass it to recommend"))
+    least = math.ceil(MIN_FALSE_POSITIVES / rate * (1 - 1e-9))
+    what = f"members recognized when {100 * rate:.3g}% of others are mistaken"
+    how = f"Audit with {least:,} non-members or more, and with {rate:g} among the rates (--fpr)"
+    return what, how
 
 
 _MISSING = {
     "auc": ("how often a member ranks higher (AUC)", "Audit with more members and non-members"),
     "gap": (_NUMBERS["gap"], "Audit a model that knows the table, and its probabilities"),
     **{
-        name: (text, "Audit the table with a holdout (--holdout) of 100 rows or more")
-        for name, text in _NUMBERS.items()
-        if name in ("singling_out", "linkability", "inference", "privacy_loss", "exact_rare_copies")
+        name: (text, "Audit the table with a holdout (--held-out) of 100 rows or more")
+        for name, text in _NAMES.items()
     },
 }
 
@@ -290,7 +317,7 @@ def summarize_policy(found):
     known = tuple(
         f"{row['name']}{end}" for row in (*found["limits"], *found["checks"]) for end in " :."
     )
-    general = ("All numbers are below their limits.",)
+    general = (ALL_WITHIN,)
     others = [
         reason
         for reason in found["reasons"]
@@ -313,16 +340,15 @@ def tell_what_decides(found):
     for row in found["limits"]:
         if not reason.startswith(f"{row['name']} ({row['group']})"):
             continue
-        return _tell_missing(row["name"]) if row["status"] == MISSING else _tell_undecided(row)
+        if row["status"] == MISSING:
+            return _list_missing([row["name"]])[0]
+        return _tell_undecided(row)
     return _BETWEEN.split(reason.removesuffix(_AGAIN))[-1]
 
 
 def _tell_undecided(row):
     """Return which number is undecided, and how many records would decide."""
-    name, whole = row["name"], row["group"] == "all"
-    rate, what = _read_rate(name), _MISSING.get(name, (_NUMBERS.get(name, name),))[0]
-    if rate is not None:
-        what = f"members recognized when {100 * rate:.3g}% of others are mistaken"
+    whole, (what, _) = row["group"] == "all", _name_missing(row["name"])
     group = "" if whole else f", for {row['group'].replace('=', ': ', 1)}"
     more = (
         "Audit with more records"
@@ -480,7 +506,8 @@ def _check_name(name, role, signatures):
     name = " ".join(visible(name).split())
     if sum(letter.isalpha() for letter in name) < 2 or len(name) > 80:
         raise ValueError(f"The name of the {role} must have 2 to 80 characters; got {show(name)}.")
-    others = [row["role"] for row in signatures if row["role"] != role and row["name"] == name]
+    others = [row for row in signatures if row["role"] != role]
+    others = [row["role"] for row in others if row["name"].casefold() == name.casefold()]
     if others:
         raise ValueError(f"{name} is the {others[0]}; the {role} must be another person.")
     return name
@@ -492,7 +519,8 @@ def _check_day(day, document):
     except ValueError:
         raise ValueError(f"The date must be written as 2026-11-23; got {show(day)}.") from None
     try:
-        audited = datetime.fromisoformat(document["created"]).date()
+        # In the time zone of whoever decides, where it may have been another day.
+        audited = datetime.fromisoformat(document["created"]).astimezone().date()
     except ValueError:
         return day
     if found < audited:

@@ -19,7 +19,10 @@ from .._core.types import PathLike
 from ..disclosure import check_provenance, write_day
 from ..synthetic import TableReport, as_table_document, read_units
 from ._document import as_audit_document, check_document, check_table_document
+from ._measure import OVERALL
 from ._report import AuditReport
+from .checks import PeopleCheck, find_outcome
+from .checks._base import UNLISTED, read_checks
 
 # Least number of reference models, and least share of records that they judge.
 _FEWEST_MODELS, _LEAST_SHARE = 8, 0.95
@@ -142,6 +145,7 @@ def describe_authority_sheet(results, provenance=None):
         "day": write_day(max(one["created"] for one in documents)),
         "lines": lines,
         "counts": _count_statuses(lines),
+        "level": _tell_levels(documents),
         "attackers": [told for document in documents for told in _list_attackers(document)],
         "samples": [_describe_sample(one) for one in documents],
         "fields": [
@@ -154,6 +158,15 @@ def describe_authority_sheet(results, provenance=None):
             (name, text) for name, text in given.items() if name not in EVIDENCE_FIELDS and text
         ],
     }
+
+
+def _tell_levels(documents):
+    """Return the confidence levels of the intervals."""
+    levels = [f"{100 * one['settings']['confidence_level']:g}%" for one in documents]
+    if len(set(levels)) == 1:
+        return f"{levels[0]} intervals"
+    told = zip(levels, map(_name_subject, documents), strict=True)
+    return f"intervals ({', '.join(f'{level} for {name}' for level, name in told)})"
 
 
 def _as_document(result):
@@ -225,7 +238,7 @@ def _tell_membership(document, way):
         return EvidenceLine(*line, UNKNOWN, ran, _first_sentence(part["verdict"]), "", "")
     spoke = _tell_able(document, way)
     status = MEASURED if spoke.startswith("yes") else UNKNOWN
-    overall = _tell_upper_ends(part["results"], "all")
+    overall = _tell_upper_ends(part["results"])
     is_leak = part["evidence"] == LEAK
     return EvidenceLine(*line, status, ran, spoke, overall, _tell_worst(part), is_leak)
 
@@ -234,7 +247,9 @@ def _tell_able(document, way):
     """Return whether the attacks on a way could have found something, as policies ask."""
     if way == "file":
         facts = document["file"]
-        unread = facts["obstacle"] if facts["evidence"] != LEAK else None
+        if facts["obstacle"] and facts["evidence"] == LEAK:
+            return "yes: leakage was found"
+        unread = facts["obstacle"]
         return f"no: {unread}" if unread else "yes: every number that it stores was read"
     reference = document["reference"]
     known = [] if reference is None else reference["attacks"]
@@ -253,16 +268,17 @@ def _tell_able(document, way):
     return f"yes: compared with {max(counts)} models" if counts else "yes: in closed form"
 
 
-def _tell_upper_ends(rows, group):
-    """Return the upper ends of the AUC and of the rate at the lowest false positive rate."""
-    rows = [row for row in rows if row["group"] == group and row["high"] is not None]
+def _tell_upper_ends(rows):
+    """Return upper ends of the AUC and of the rate at the lowest false positive rate, of all."""
+    rows = [row for row in rows if row["scope"] == OVERALL and row["high"] is not None]
     told = []
     rates = [row for row in rows if row["metric"] == "tpr"]
     if rates:
         least = min(row["max_fpr"] for row in rates)
         high = max(row["high"] for row in rates if row["max_fpr"] == least)
         told.append(
-            f"at most {_percent(high)} recognized if {100 * least:g}% of the others are mistaken"
+            f"at most {_percent(high)} recognized if at most {100 * least:g}% of the others are "
+            "mistaken"
         )
     areas = [row["high"] for row in rows if row["metric"] == "auc"]
     if areas:
@@ -272,12 +288,9 @@ def _tell_upper_ends(rows, group):
 
 def _tell_worst(part):
     """Return the group with the highest upper end, and the record that stands out most."""
-    groups = [
-        row
-        for row in part["results"]
-        if row["scope"] != "overall" and row["metric"] == "auc" and row["high"] is not None
-    ]
-    told = ["no group was large enough to be judged"]
+    groups = [row for row in part["results"] if row["scope"] != OVERALL and row["metric"] == "auc"]
+    told = [f"no group was {'large enough to be judged' if groups else 'asked for'}"]
+    groups = [row for row in groups if row["high"] is not None]
     if groups:
         worst = max(groups, key=lambda row: row["high"])
         told = [f"{worst['scope']} {worst['group']}: AUC at most {worst['high']:.3f}"]
@@ -320,12 +333,16 @@ def _tell_stored_rows(document):
         return EvidenceLine(
             *line, NOT_TESTED, file["obstacle"] or "No number was read.", "", "", ""
         )
-    share = max(source["hits"]["members"] for source in stored)
+    most = max((source["hits"] for source in stored), key=lambda one: one["members"])
+    share, others = most["members"], most["nonmembers"]
     overall = f"{_percent(share)} of the training rows found in it" if share else "no row found"
+    # Rows of few values are found by chance as well.
+    overall += f", and {_percent(others)} of the others" if share and others else ""
     spoke = "yes: of a row that is there"
-    return EvidenceLine(*line, MEASURED, ran, spoke, overall, "", is_leak=share > 0)
+    return EvidenceLine(*line, MEASURED, ran, spoke, overall, "", is_leak=share > others)
 
 
+COPIES = "rare copies"
 # Questions about a table: how the names of their numbers begin, and what runs.
 _OF_TABLES = (
     ("Membership inference", "55 (i)", ("membership", "privacy loss"), "distances and densities"),
@@ -338,7 +355,7 @@ _OF_TABLES = (
     (
         "Regurgitation and reconstruction",
         "55 (iii), (v)",
-        ("rare copies", "copies but one cell", "near copies"),
+        (COPIES, "copies but one cell", "near copies"),
         "search for training {many} and for {many} never seen",
     ),
     ("Singling out", "05/2014", ("singling out",), "predicates that hold for one synthetic {one}"),
@@ -365,6 +382,8 @@ def _list_table_evidence(document):
                 f"{worst['n_attacks']:,.0f} {units.many}, and {worst['n_controls']:,.0f} never seen"
             )
             overall = f"at most {_percent(worst['high'])} more than for {units.many} never seen"
+            if COPIES in starts:
+                overall += _tell_unchanged(document, units)
             told = worst["name"] if len(known) > 1 else "one number for all"
             spoke = f"yes: compared on {n_rows}"
             found = any(row["leak"] for row in rows)
@@ -373,6 +392,15 @@ def _list_table_evidence(document):
     why = "A table has no answers to queries."
     line = "Model inversion", "55 (iv)", "synthetic table"
     return [*lines, EvidenceLine(*line, NOT_APPLICABLE, why, "", "", "")]
+
+
+def _tell_unchanged(document, units):
+    """Return how many training rows the table holds as they are, as a clause."""
+    found = document.get("unchanged")
+    if not found or not found["train"]:
+        return ""
+    never = "" if found["test"] is None else f"; of {units.many} never seen, {found['test']:,}"
+    return f"; {found['train']:,} of {found['n_train']:,} training {units.many} unchanged{never}"
 
 
 def _count_statuses(lines):
@@ -399,20 +427,23 @@ def _list_attackers(document):
         ]
     n_models = document["settings"]["n_shadows"]
     kind = "and its settings" if _has_own_recipe(document) else "only by its answers"
-    told = [
-        (
-            "service",
-            "Has the record whose membership is asked, with its label, and asks the model about it "
-            f"as often as it likes. Knows the kind of the model {kind}, and trains {n_models} "
-            "models on records from the same source.",
-        )
-    ]
+    has = (
+        "Has the record whose membership is asked, with its label, and asks the model about it as "
+        "often as it likes."
+    )
+    trains = (
+        f"Knows the kind of the model {kind}, and trains {n_models} models on records from the "
+        "same source."
+    )
+    told = [("service", f"{has} {trains if n_models else 'Trains no models.'}")]
     if document["file"] is not None:
+        unlisted = find_outcome(read_checks(document["checks"]), UNLISTED)
+        which = "not all" if unlisted is not None and unlisted.is_warning else "nearly all"
         told.append(
             (
                 "file",
-                "Has the file, and reads every number in it. Has candidate records, among which "
-                "nearly all training rows are, and makes no query.",
+                f"Has the file, and reads every number in it. Has candidate records, among which "
+                f"{which} training rows are, and makes no query.",
             )
         )
     return told
@@ -439,8 +470,15 @@ def _describe_sample(document):
 def _tell_people(document):
     found = document["person_level"]
     if found is None:
-        return "Each record counted as one person."
-    return f"{found['n_people']:,} people were attacked, each with all of their records."
+        if PeopleCheck.name not in read_checks(document["checks"]):
+            return "Each record counted as one person."
+        return "No attack was made on all records of a person together."
+    n_people = f"{found['n_members'] + found['n_nonmembers']:,} people"
+    if found["auc"] is None:
+        return f"{n_people} are too few to be attacked, each with all of their records."
+    mixed = f"; {found['n_mixed']:,} more with records on both sides were left out"
+    told = f"{n_people} were attacked, each with all of their records"
+    return f"{told}{mixed if found['n_mixed'] else ''}."
 
 
 def _describe_origin(document):

@@ -16,7 +16,7 @@ from ..metrics import operating_point
 from ._budget import make_budget
 from ._case import make_plan, train_victim
 from ._file_attack import score_as_file
-from ._measure import rank_attacks
+from ._measure import choose_usual, rank_attacks
 from ._row_count import take_recipe
 from ._run import run_attacks
 
@@ -44,9 +44,11 @@ class BeyondShift(NamedTuple):
     auc: float
     auc_unseen: float
     excess: AucExcess
-    rate: float | None  # false positive rate of the next two
-    tpr: float | None
-    tpr_unseen: float | None
+    rate: float | None  # false positive rate that is allowed; None if none can be measured
+    tpr: float | None = None
+    tpr_unseen: float | None = None
+    fpr: float | None = None  # that is measured
+    fpr_unseen: float | None = None
 
 
 class UnseenMembers:
@@ -126,16 +128,15 @@ class UnseenMembers:
 
     def _compare_rates(self, scores, unseen):
         members = self._case.membership
-        rates = [rate for rate in self._case.fprs if rate * (~members).sum() >= 10]
-        if not rates:
-            return None, None, None
-        rate = min(rates)
-        tpr = operating_point(members, scores, max_fpr=rate).tpr
-        found = 0.0
+        rate = choose_usual([rate for rate in self._case.fprs if rate * (~members).sum() >= 10])
+        if rate is None:
+            return (None,)
+        seen, points = operating_point(members, scores, max_fpr=rate), []
         for k, own in enumerate(unseen):
             kept = (self._folds == k) | ~members
-            found += operating_point(members[kept], own[kept], max_fpr=rate).tpr / _N_FOLDS
-        return float(rate), float(tpr), float(found)
+            points.append(operating_point(members[kept], own[kept], max_fpr=rate))
+        tpr, fpr = (np.mean([getattr(point, name) for point in points]) for name in ("tpr", "fpr"))
+        return tuple(map(float, (rate, seen.tpr, tpr, seen.fpr, fpr)))
 
 
 def _place(members, others):

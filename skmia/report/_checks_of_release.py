@@ -12,6 +12,7 @@ from .checks._base import (
     KNOWN,
     NOTE,
     PERSONS,
+    RATES,
     RECIPE,
     SIDES,
     SMALL,
@@ -35,7 +36,7 @@ REMEDIES = {
     NOTE: "Check membership and, where people have several records, group_by.",
 }
 # These state a fact, which never warns and says nothing against low numbers.
-WITHOUT_BEARING = (CHANCE, BEYOND, BEYOND_OF_FILE)
+WITHOUT_BEARING = (CHANCE, RATES, BEYOND, BEYOND_OF_FILE)
 _SHIFTED = (
     "Members and non-members differ without the model, so low numbers of attacks are not evidence."
 )

@@ -89,6 +89,7 @@ class AuditComparison(NamedTuple):
     left_out: tuple  # those that only one audit ran, or ran in another way, each with the reason
     n_compared: int  # numbers for which the intervals of changes are corrected
     level: float  # confidence level of the intervals of single numbers
+    unshared: tuple = ()  # groups and rates that only one audit measured, each with the reason
 
     @property
     def outcome(self):
@@ -129,7 +130,7 @@ def compare_audits(first, second):
         differences += [] if None in pair else _list_attack_differences(way, *pair)
     differences.sort(key=lambda difference: difference.scope != OVERALL)
     given = map(tuple, (routes, differences, shared, left_out))
-    return AuditComparison(*given, len(numbers), level)
+    return AuditComparison(*given, len(numbers), level, tuple(_list_unshared(documents)))
 
 
 # --- what both have
@@ -146,6 +147,40 @@ def _list_shared(documents):
         else:
             left_out.append((name, _tell_difference(first, second)))
     return shared, left_out
+
+
+def _list_unshared(documents):
+    """Return groups and rates that only one audit measured, with the name of the audit.
+
+    All groups of a column that only one of them knows are named once.
+    """
+    measured = [_list_measured(document) for document in documents]
+    for side, own, other in (("A", *measured), ("B", *measured[::-1])):
+        scopes = {scope for scope, _ in other.parts}
+        names = [
+            f"{scope}: {group}" if scope in scopes else f"groups of {scope}"
+            for scope, group in own.parts
+            if (scope, group) not in other.parts
+        ]
+        names += [f"a rate of {100 * rate:g}%" for rate in sorted(own.rates - other.rates)]
+        for name in dict.fromkeys(names):
+            yield name, f"{side} alone"
+
+
+class _Measured(NamedTuple):
+    parts: dict  # scope and group of each part of the records that has an AUC
+    rates: set  # false positive rates at which all records have a TPR
+
+
+def _list_measured(document):
+    rows = [*document["results"], *(document["file"] or {"results": []})["results"]]
+    rows = [row for row in rows if row["status"] == OK]
+    parts = [(row["scope"], row["group"]) for row in rows if row["metric"] == "auc"]
+    rates = [row for row in rows if (row["metric"], row["scope"]) == ("tpr", OVERALL)]
+    whole = (OVERALL, "all")
+    return _Measured(
+        dict.fromkeys(one for one in parts if one != whole), {row["max_fpr"] for row in rates}
+    )
 
 
 class _AttackSetting(NamedTuple):

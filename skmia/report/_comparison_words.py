@@ -6,7 +6,7 @@ from .._core.escaping import visible
 from .._core.levels import Level
 from .._core.pages import render_page
 from .._core.screens import Headline, NextStep, Screen, write_headlines, write_steps
-from .._core.text import choose_base, count_of, shorten, wrap_short
+from .._core.text import choose_base, count_briefly, count_of, shorten, wrap_short
 from ._captions import caption_intervals
 from ._comparison import (
     BOTH,
@@ -191,7 +191,7 @@ def format_comparison(found, documents, names):
 def caption_changes(found):
     """Return what the intervals of the numbers that decide hold for."""
     return (
-        f"{100 * found.level:g}% intervals of the strongest attack of each audit; those of a "
+        f"{100 * found.level:g}% intervals of the attack that counts in each audit; those of a "
         f"change are wider, because they hold for {_count_numbers(found)} and the choice of the "
         "attack"
     )
@@ -233,7 +233,7 @@ def _write_row(one):
         base = choose_base(one.max_fpr)
         unit, name = f"of {base:,}", f"recognized of {base:,}"
         cells = [_format_count(base, *ends) for ends in (one.first, one.second)]
-        change = _format_count(base, *one.difference, sign="+")
+        change = _format_change(base, *one.difference)
     if one.scope == PEOPLE:
         name = "people (AUC)"
     elif not one.is_overall:
@@ -248,8 +248,17 @@ def _short(estimate, low, high, sign=""):
     return "{} [{}, {}]".format(*texts)
 
 
-def _format_count(base, estimate, low, high, sign=""):
-    estimate, low, high = (f"{base * value:{sign}.0f}" for value in (estimate, low, high))
+def _format_count(base, estimate, low, high):
+    """Return how many of so many are recognized, in the words of the first screen of an audit."""
+    most = count_briefly(high, base)
+    return f"{count_briefly(estimate, base):>3} [{base * low:,.0f}, {most}]"
+
+
+def _format_change(base, *ends):
+    """Return a change of a count, with the digits in which it is none of 0."""
+    ends = [base * end for end in ends]
+    digits = next(d for d in range(9) if all(round(end, d) or abs(end) < 1e-8 for end in ends))
+    estimate, low, high = (f"{end:+,.{digits}f}" for end in ends)
     return f"{estimate:>3} [{low}, {high}]"
 
 
@@ -258,9 +267,10 @@ def _count_numbers(found):
 
 
 def _tell_scope(found):
-    """Return which attacks are compared, and which are not."""
+    """Return which attacks are compared, and what is not."""
     listed = join_names(map(visible, found.attacks), 6) or "none"
-    left = f" Not compared: {join_names(_tell_not_compared(found))}." if found.left_out else ""
+    left = "; ".join(_tell_not_compared(found))
+    left = f" Not compared: {left}." if left else ""
     return f"Attacks that both audits ran alike: {listed}.{left}"
 
 
@@ -295,11 +305,11 @@ def _list_steps(found):
 
 
 def _tell_not_compared(found):
-    """Return the attacks that are not compared, by the reason."""
+    """Return the attacks, groups and rates that are not compared, by the reason."""
     reasons = {}
-    for name, why in found.left_out:
+    for name, why in (*found.left_out, *found.unshared):
         reasons.setdefault(why, []).append(visible(name))
-    return [f"{join_names(names)} ({why})" for why, names in reasons.items()]
+    return [f"{join_names(names, _MOST_GROUPS)} ({why})" for why, names in reasons.items()]
 
 
 _MISSING = {

@@ -22,7 +22,7 @@ from .._core.levels import (
 from .._core.pvalues import is_significant
 from .._core.text import count_of as count_of
 from .._core.text import count_words as count_words
-from ._measure import OK, OVERALL, find_overall, list_rows
+from ._measure import OK, OVERALL, choose_usual, find_overall, list_rows
 from ._row_count import ELSEWHERE, LOOKS_ALIKE
 from .checks import find_outcome, get_check, list_checks
 from .checks._base import (
@@ -397,17 +397,12 @@ def choose_rate(routes):
         for row in route.rows
         if row["metric"] == "tpr" and row["status"] == OK and row["scope"] == OVERALL
     }
-    route, rate = get_highest(routes), _choose_usual(rates)
+    route, rate = get_highest(routes), choose_usual(rates)
     if rate is None or route.level.rank < 0 or not route.level.overall:
         return rate
     if route.level == "slight":
         return _choose_shown(route, rates, rate)
     return _choose_decisive(route, rate)
-
-
-def _choose_usual(rates):
-    usual = [rate for rate in rates if rate >= 0.01]
-    return min(usual) if usual else max(rates, default=None)
 
 
 def _choose_shown(route, rates, usual):
@@ -417,7 +412,7 @@ def _choose_shown(route, rates, usual):
         return usual
     best = {rate: route.find_best("tpr", rate) for rate in rates}
     shown = {rate for rate, row in best.items() if row is not None and route.is_shown(row)}
-    return usual if usual in shown or not shown else _choose_usual(shown)
+    return usual if usual in shown or not shown else choose_usual(shown)
 
 
 def _choose_decisive(route, usual):

@@ -208,6 +208,7 @@ def _rank_exposed_members(people, rows, scores):
             "n_records": int(counts[place]),
             "score": float(score),
             "n_above": round(pvalue * (1 + len(others))) - 1,
+            "n_equal": int(np.count_nonzero(scores[sides] == score)),
             "pvalue": float(pvalue),
         }
         for place, score, pvalue in zip(members[order], top, pvalues, strict=True)

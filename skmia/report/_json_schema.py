@@ -133,7 +133,7 @@ def mapping(check_it, high=None):
 
 # Of services alone, and of documents of before.
 _MAY_LACK = {"n_queries", "unknown_classes", "weightless", "unchanged", "identifiers", "group_by"}
-_MAY_LACK |= {"told", "unit", "n_persons_real", "n_persons_holdout", "n_persons_shared"}
+_MAY_LACK |= {"n_equal", "told", "unit", "n_persons_real", "n_persons_holdout", "n_persons_shared"}
 
 
 def fields(**fields):
@@ -244,6 +244,7 @@ _PERSON = fields(
     n_records=count(1),
     score=number(),
     n_above=count(),
+    n_equal=count(1),
     pvalue=RATE,
 )
 PEOPLE = fields(
@@ -329,6 +330,7 @@ _EXPOSED = fields(
     attack=text,
     score=number(),
     **each("position n_above", count()),
+    n_equal=count(1),
 )
 
 _SOURCE = fields(

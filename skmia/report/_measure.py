@@ -283,8 +283,10 @@ def list_exposed(scores, membership, record_ids, positions, judged=None):
     rows = list_judged(judged, attack, membership)
     is_judged = np.zeros(len(membership), dtype=bool)
     is_judged[rows] = True
-    top = find_highest(values, MOST_EXPOSED, membership & is_judged)[:MOST_EXPOSED]
-    others = is_judged & ~membership
+    # With all that tie with the last, who are counted.
+    top = find_highest(values, MOST_EXPOSED, membership & is_judged)
+    equal = [np.count_nonzero(values[top] == values[row]) for row in top[:MOST_EXPOSED]]
+    top, others = top[:MOST_EXPOSED], is_judged & ~membership
     above = [np.count_nonzero(others & (values >= values[row])) for row in top]
     return [
         {
@@ -293,9 +295,24 @@ def list_exposed(scores, membership, record_ids, positions, judged=None):
             "attack": attack,
             "score": values[row],
             "n_above": int(count),
+            "n_equal": int(n_equal),
         }
-        for row, count in zip(top, above)
+        for row, count, n_equal in zip(top, above, equal)
     ]
+
+
+def count_unlisted(exposed):
+    """Return how many members are not listed, but as exposed as the last one that is."""
+    last = exposed[-1] if exposed else {}
+    if "n_equal" not in last:  # documents of before do not say it
+        return 0
+    return max(0, last["n_equal"] - sum(row["score"] == last["score"] for row in exposed))
+
+
+def choose_usual(rates):
+    """Return the rate of which is told, if no other decides; None without any."""
+    usual = [rate for rate in rates if rate >= 0.01]
+    return min(usual) if usual else max(rates, default=None)
 
 
 def rank_attacks(scores, membership, judged=None):

@@ -7,7 +7,14 @@ from .._core.levels import LEAK, LIMITS, REVERSED, SHIFT, UNKNOWN, read_level
 from .._core.pages import render_page
 from .._core.pages.curves import draw_roc
 from .._core.pvalues import format_pvalue
-from .._core.text import choose_base, count_of, count_words, show_share, write_date
+from .._core.text import (
+    choose_base,
+    count_briefly,
+    count_of,
+    count_words,
+    show_share,
+    write_date,
+)
 from ..metrics import MIN_FALSE_POSITIVES, precision_at_prior
 from ._captions import MISTAKEN, RANKED, RANKS, RECOGNIZED, caption_counts, caption_intervals
 from ._evidence import (
@@ -17,10 +24,12 @@ from ._evidence import (
     get_difference,
     get_fpr,
     get_highest,
+    is_told,
     name_group,
 )
 from ._left_out import count_left_out
 from ._measure import INTERVAL, OK, OVERALL, TOO_FEW
+from ._people import tell_unlisted
 from ._pool_size import describe_growth
 from ._screen import MEANS, show_document
 from ._screen import list_document_routes as list_document_routes
@@ -209,7 +218,7 @@ def _note_numbers(document, routes, shown, rate):
         else:
             base = choose_base(rate)
             digits = 0 if base * best["high"] >= 5 else 1
-            low, high = (f"{base * best[end]:.{digits}f}" for end in ("low", "high"))
+            low, high = (f"{base * best[end]:,.{digits}f}" for end in ("low", "high"))
             high = high if digits else count_of(best["high"], base)  # all only if it is 1
             ends.append(f"{route.way} {low} to {high} of {base:,}")
         if best and best["fpr"] and route.own_level.rank >= 0:
@@ -308,13 +317,13 @@ def _describe_groups(document, routes):
 def _describe_part(document, part, row, routes, metric, base):
     cells = []
     for route in routes:
-        best = route.find_best(*metric, *part)
+        best, auc = route.find_best(*metric, *part), route.find_best("auc", None, *part)
         listed = {(one["scope"], one["group"]): one for one in route.level.groups}
         level = read_level(listed[part]) if part in listed else route.own_level
         if part not in listed and row is not None:
             cells.append(None)
             continue
-        cell = {"level": level, "way": MEANS[route.way]}
+        cell = {"level": level, "way": MEANS[route.way], "auc": auc and auc["estimate"]}
         cells.append(cell | (_write_cell(best, base) if best else {"number": None}))
     counts = row or document["data"]
     name = "All records" if row is None else name_group(row)
@@ -328,7 +337,9 @@ def _write_cell(row, base):
     cell, digits = {"share": share, "low": low, "high": high}, 3
     if base is not None:
         digits = 0 if base * high >= 5 else 1
-    number, *ends = (f"{(base or 1) * one:.{digits}f}" for one in (share, low, high))
+    number, *ends = (f"{(base or 1) * one:,.{digits}f}" for one in (share, low, high))
+    if not digits:  # as in the sentence: all of them only if it is 1
+        number, ends[1] = count_briefly(share, base), count_briefly(high, base)
     return cell | {"number": number, "ends": " to ".join(ends)}
 
 
@@ -337,14 +348,18 @@ def _name_worst_groups(rows, base):
     told = {}
     for place, cell in enumerate(rows[0]["cells"]):
         # Nothing is said of a group in which nothing is shown, however high its number is.
-        named = [row for row in rows[1:] if (row["cells"][place] or {}).get("number")]
-        named = [row for row in named if row["cells"][place]["level"].rank >= 0]
-        if not named or cell is None:
+        found = [(row["name"], row["cells"][place]) for row in rows[1:]]
+        found = [pair for pair in found if pair[1] is not None and pair[1]["level"].rank >= 0]
+        # The level is the first that is told of a group; numbers tell those of one level apart.
+        most = max((cell["level"].order for _, cell in found), default=None)
+        found = [pair for pair in found if pair[1]["level"].order == most]
+        name = "auc" if any(cell["number"] is None for _, cell in found) else "share"
+        worst = max(found, key=lambda pair: pair[1][name], default=None)
+        if worst is None or cell is None or cell[name] is None or worst[1][name] <= cell[name]:
             continue
-        worst = max(named, key=lambda row: row["cells"][place]["share"])
-        found = worst["cells"][place]
-        number = f"AUC {found['number']}" if base is None else f"{found['number']} of {base:,}"
-        told.setdefault(worst["name"], []).append(f"{number} {found['way']}")
+        is_auc = base is None or name == "auc"
+        number = f"AUC {worst[1]['auc']:.3f}" if is_auc else f"{worst[1]['number']} of {base:,}"
+        told.setdefault(worst[0], []).append(f"{number} {worst[1]['way']}")
     return told
 
 
@@ -380,6 +395,7 @@ def _list_exposed_records(document, values):
             "way": MEANS[way].capitalize(),
             "rows": found["exposed"],
             "n_others": data["n_nonmembers"],
+            "more": tell_unlisted(found["exposed"]),
             "sure": sum(row["n_above"] == 0 for row in found["exposed"]),
             "cells": table.iloc[[row["position"] for row in found["exposed"]]].to_numpy().tolist(),
         }
@@ -388,7 +404,14 @@ def _list_exposed_records(document, values):
     ]
     lists = [{row["position"] for row in one["rows"]} for one in exposed]
     n_both = len(set.intersection(*lists)) if len(lists) > 1 else 0
-    return {"exposed": exposed, "n_both": n_both, "columns": list(map(str, table.columns))}
+    counts = list(dict.fromkeys(len(one["rows"]) for one in exposed))
+    told = f"{counts[0]} for each route" if len(counts) == 1 else " and ".join(map(str, counts))
+    return {
+        "exposed": exposed,
+        "n_exposed": told if len(exposed) > 1 else "",
+        "n_both": n_both,
+        "columns": list(map(str, table.columns)),
+    }
 
 
 def _list_attack_rows(routes):
@@ -415,7 +438,10 @@ def _list_levels(routes):
         ]
         if numbers and route.level.name != "unknown":
             told.append(f"{route.way.capitalize()}: {', '.join(numbers)}.")
-    return {"limits": LIMITS, "found": " ".join(told)}
+    rows = [row for route in routes for row in route.rows if row["scope"] == OVERALL]
+    parts = "groups" if any(map(is_told, rows)) else "attacks and groups"
+    corrected = f"Lower ends are corrected for the number of {parts} compared."
+    return {"limits": LIMITS, "found": " ".join(told), "corrected": corrected}
 
 
 def _write_low(low):

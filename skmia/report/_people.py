@@ -6,7 +6,7 @@ from .._core.escaping import visible
 from .._core.levels import LEAK
 from .._core.pvalues import format_pvalue
 from .._core.text import shorten
-from ._measure import OK, OVERALL
+from ._measure import OK, OVERALL, count_unlisted
 
 SUM, MEAN = "sum", "mean"
 
@@ -22,6 +22,7 @@ class PeopleFound(NamedTuple):
     text: str  # how well they are found
     named: str  # who are exposed most, as a sentence; empty where nothing leaks
     exposed: list  # their rows
+    more: str  # how many others are exposed as much as the last of them; empty if nobody is
 
 
 def find_people(found, rows, evidence):
@@ -38,7 +39,17 @@ def find_people(found, rows, evidence):
         _describe_people(found, rows),
         _name_exposed(exposed),
         exposed,
+        tell_unlisted(exposed, _PERSONS),
     )
+
+
+_RECORDS, _PERSONS = ("record has", "records have"), ("person has", "people have")
+
+
+def tell_unlisted(exposed, words=_RECORDS):
+    """Say how many members have the score of the last one that is listed, and are not listed."""
+    n = count_unlisted(exposed)
+    return f"{n:,} more {words[n > 1]} the score of the last one." if n else ""
 
 
 def _describe_people(found, rows):
@@ -75,7 +86,9 @@ def _name_exposed(exposed):
         f"{'' if row['n_records'] == 1 else 's'}, p = {row['pvalue']:.2g})"
         for row in exposed[:_MOST_PEOPLE]
     )
-    return (
+    told = (
         f"Most exposed people: {names}; p is the share of non-members whose score is as high, for "
         "each person taken alone."
     )
+    more = tell_unlisted(exposed[:_MOST_PEOPLE], _PERSONS)
+    return f"{told} {more}" if more else told

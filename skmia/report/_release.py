@@ -38,6 +38,7 @@ from ..disclosure import (
     list_failures,
     load_policy,
     name_rate,
+    read_rate,
     recommend,
     structural_checks,
 )
@@ -55,6 +56,8 @@ from ._measure import OK, OVERALL, list_rows
 from ._report import AuditReport
 from ._surrogate import describe_stand_in, why_no_reference, why_not_undecided
 from ._verdict import get_obstacle
+from .checks import find_outcome
+from .checks._base import RATES
 
 # Names of the numbers in policies, and how the numbers begin that each is the largest of.
 _NUMBERS = {
@@ -138,8 +141,8 @@ _NO_FILE = (
     "ask for a release as a service (--release service)."
 )
 _LIES = {
-    "release": "it lies below every limit of this policy",
-    "release with conditions": "under the conditions it lies below every limit of this policy",
+    "release": "it lies within every limit of this policy",
+    "release with conditions": "under the conditions it lies within every limit of this policy",
 }
 
 
@@ -247,7 +250,8 @@ def recommend_release(
     if stopped and gap and "gap" in policy.limits[release]:
         untold = JudgedLimit("gap", "all", policy.limits[release]["gap"], None, "missing")
         found = replace(found, limits=(*found.limits, untold))
-    remarks = *describe_stand_in(report.reference, provenance), *_connect(report, found)
+    remarks = describe_stand_in(report.reference, provenance), _tell_people(report, found)
+    remarks = *remarks[0], *remarks[1], *_connect(report, found)
     left_out = _list_attacks_left_out(report, release)
     return replace(found, remarks=found.remarks + remarks, not_run=left_out)
 
@@ -288,6 +292,20 @@ def _list_attacks_left_out(report, release):
         left_out += [] if reason is None else [f"The file was not attacked: {reason}"]
         left_out += [note for note in report.file.notes if " were not read: " in note]
     return tuple(left_out)
+
+
+def _tell_people(report, found):
+    """Return a sentence on people who have the non-members, where a rate was not measured."""
+    check = find_outcome(report.checks, RATES)
+    rates = check and check.finding
+    names = [one.name for one in found.limits if one.status == "missing" and one.group == "all"]
+    if rates is None or rates.n_people is None or not any(map(read_rate, names)):
+        return []
+    n = report.data["n_nonmembers"]
+    return [
+        f"The {n:,} non-members are of {rates.n_people:,} people: where records of a person are "
+        "alike, a rate takes so many people and not records."
+    ]
 
 
 def _connect(report, found):

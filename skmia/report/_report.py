@@ -187,7 +187,8 @@ def _list_people_sections(people):
         + [f"{row['pvalue']:.2g}"]
         for row in people.exposed
     ]
-    return [*lines, "", *format_rows_of_table(head, rows)]
+    more = ["", people.more] if people.more else []
+    return [*lines, "", *format_rows_of_table(head, rows), *more]
 
 
 def _list_sections(report):
@@ -365,8 +366,9 @@ class AuditReport:
         ``low``, ``high``; ``pvalue`` by ``n_permutations`` permutations of people, corrected for
         all attacks; and
         ``exposed``, up to 20 members with the highest scores, each with ``person``, ``n_records``,
-        ``score``, ``n_above``, the number of non-members that score as high, and ``pvalue``, the
-        share of non-members that do if this person is counted as one of them.
+        ``score``, ``n_above``, the number of non-members that score as high, ``n_equal``, the
+        number of members with the same score, and ``pvalue``, the share of non-members that score
+        as high if this person is counted as one of them.
     checks : dict of str to Check
         Whether the numbers can be trusted, by name; each has a ``status`` ("passed", "warning",
         "stated", "not run", or "error" if the check itself failed) and a ``text``.

@@ -429,9 +429,9 @@ def _tell_intervals(routes):
     if not named:
         return ""
     return (
-        f"Each interval holds for one number alone. In {join_names(named, _MOST_PARTS)} one lies "
-        "above chance, as one of many may by accident: after correction for all numbers that were "
-        "tested, nothing is shown there."
+        f"Each interval holds for one number alone. In {join_names(named, _MOST_PARTS)}"
+        f"{' parts' if len(named) > _MOST_PARTS else ''} one lies above chance, as one of many may "
+        "by accident: after correction for all numbers that were tested, nothing is shown there."
     )
 
 

@@ -455,7 +455,7 @@ def why_not_undecided(reference, provenance):
         return None
     return (
         f"The reference models are of a stand-in, {reference['estimator']}, with which every "
-        f"number has to be below its limit. {_REMEDY.format(RECIPE)}"
+        f"number has to be within its limit. {_REMEDY.format(RECIPE)}"
     )
 
 

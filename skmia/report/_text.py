@@ -6,7 +6,15 @@ from .._core.escaping import visible
 from .._core.levels import read_level
 from .._core.pvalues import format_pvalue
 from .._core.screens import write_headlines, write_steps
-from .._core.text import WIDTH, choose_base, shorten, wrap_lines, wrap_short
+from .._core.text import (
+    WIDTH,
+    choose_base,
+    count_briefly,
+    shorten,
+    shorten_count,
+    wrap_lines,
+    wrap_short,
+)
 from ..disclosure import summarize_policy
 from ..metrics import resolvable_fpr
 from ._captions import caption_counts, caption_intervals, count_mistaken
@@ -15,7 +23,8 @@ from ._measure import CLASS, FEWEST, INTERVAL, NOT_RESOLVABLE, OK, OVERALL, TOO_
 from ._pool_size import describe_growth
 from ._words import format_auc, format_rate
 from ._words import join_names as join_names
-from .checks import get_check
+from .checks import find_outcome, get_check
+from .checks._base import RATES
 
 # Names of unread numbers in a sentence; the others are counted.
 _MOST_UNREAD = 3
@@ -195,7 +204,7 @@ def _lay_audit_row(*cells):
 
 
 def _tabulate_routes(routes, rate, level):
-    """Return the strongest attack of each route, on all records and on the groups with the most."""
+    """Return the reported attack of each route, on all records and on the groups with the most."""
     base, shown = 100 if rate is None else choose_base(rate), []
     lines = [
         _lay_audit_row("", "", "recognized", "how often a member", ""),
@@ -217,14 +226,14 @@ def _tabulate_routes(routes, rate, level):
             auc = route.find_best("auc", None, scope, group)
             count, rank = "  -", "-" if auc is None else format_cell(auc)
             if tpr is not None:
-                number, low, high = (f"{base * tpr[end]:.0f}" for end in INTERVAL)
-                count = f"{number:>3} [{low:>2}, {high:>2}]"
+                number, high = (count_briefly(tpr[end], base) for end in ("estimate", "high"))
+                count = f"{number:>3} [{base * tpr['low']:>2,.0f}, {high:>2}]"
             way = "" if place else route.way
             lines.append(_lay_audit_row(way, name, count, rank, found.word.lower()))
         if len(groups) > _MOST_GROUPS:
             lines.append(f"{'':11s}{len(groups) - _MOST_GROUPS} more groups: --verbose")
     mistaken = set() if rate is None else {*count_mistaken(routes, rate).values()}
-    count = mistaken.pop().replace("fewer than ", "<") if len(mistaken) == 1 else "-"
+    count = shorten_count(mistaken.pop()) if len(mistaken) == 1 else "-"
     lines.append(_lay_audit_row("guessing", "", f"{count:>3}", "0.5", "none shown"))
     told = [] if rate is None else [caption_counts(routes, rate, dict.fromkeys(shown))]
     told.append(f"brackets: {caption_intervals(level)}")
@@ -242,12 +251,26 @@ def _list_trust(result, trust):
         line += f" {'. '.join(trust['bad'])}."
     names = [name for name, check in result.checks.items() if check.status == "not run"]
     more = f"Not run: {', '.join(names)}. " if names else ""
-    n = result.data["n_nonmembers"]
     if not result.results.empty:
-        least = resolvable_fpr(n)
-        which = f"Rates below {float(f'{100 * least:.2g}'):g}%" if least < 1 else "Rates"
-        more += f"{which} cannot be measured with {n:,} non-members."
+        more += _tell_rates(result.data["n_nonmembers"], find_outcome(result.checks, RATES))
     return [*wrap_short(line, "  Trust   ", 10), *wrap_short(more, " " * 10, 10)]
+
+
+def _tell_rates(n, check):
+    """Return which rates cannot be measured with so many non-members, and people who have them."""
+    least, rates = resolvable_fpr(n), check and check.finding
+    which = f"Rates below {_write_percent(least)}" if least < 1 else "Rates"
+    told = f"{which} cannot be measured with {n:,} non-members"
+    if rates is None or rates.n_people is None or least >= 1:
+        return f"{told}."
+    return (
+        f"{told} of {rates.n_people:,} people; those below {_write_percent(rates.alike)} can be "
+        "only if the records of a person are not alike."
+    )
+
+
+def _write_percent(share):
+    return f"{float(f'{100 * share:.2g}'):g}%"
 
 
 def _list_policy(found):

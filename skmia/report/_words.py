@@ -2,6 +2,7 @@
 
 from .._core.budget import describe_lack, is_of_memory
 from .._core.escaping import join_names as join_names
+from .._core.text import drop_sign
 
 
 def format_rate(estimate, low, high):
@@ -10,7 +11,7 @@ def format_rate(estimate, low, high):
 
     def percent(value):
         text = f"{100 * value:.{digits}f}"
-        return {"100.0": "100", "-100.0": "-100", "-0.00": "0.00"}.get(text, text)
+        return {"100.0": "100", "-100.0": "-100"}.get(text, drop_sign(text))
 
     return f"{percent(estimate)}% [{percent(low)}, {percent(high)}]"
 

@@ -513,6 +513,8 @@ ANSWERS = {
             lambda: compare_limit([number(estimate=0.61), number("b", told=1)]),
             (0, ""),
         ),
+        # Another attack than the reported one needs no number, as for a policy.
+        (lambda: compare_limit([number(status="x"), number("b", told=1)]), (0, "")),
         (lambda: compare_limit([number(scope="sex")])[0], 4),
         (
             lambda: compare_limit([number(), number("b", status="x"), number("c", estimate=nan)]),
@@ -574,10 +576,19 @@ ANSWERS = {
         (lambda: _gate._tell_measured(dict(row, fpr=0.0101)), ""),
         (lambda: _gate._tell_measured(dict(row, metric="auc")), ""),
         (lambda: _gate._tell_measured(dict(row, fpr=None)), ""),
-        (lambda: _gate._tell_needed(NS(max_fpr=None)), "audit with more members and non-members"),
         (
-            lambda: _gate._tell_needed(NS(max_fpr=0.01)),
-            "it takes 1,000 non-members or more, and 0.01 among the rates (--fpr)",
+            lambda: _gate._tell_needed(NS(max_fpr=None), None),
+            "audit with more members and non-members",
+        ),
+        # More records of the same people are not what is needed.
+        *(
+            (
+                lambda n=n: _gate._tell_needed(
+                    NS(max_fpr=0.01), pd.DataFrame({"n_nonmembers": [n]})
+                ),
+                f"it takes 1,000 non-members or more{who}, and 0.01 among the rates (--fpr)",
+            )
+            for n, who in ((999, ""), (1000, " of different people"))
         ),
         (
             lambda: _gate.miss_number("few rows", NS(text="auc=0.6")),
@@ -612,6 +623,15 @@ ANSWERS = {
                 lambda row: "AUC",
             ),
             (1, "AUC is 0.600 [0.500, 0.700] above 0.59"),
+        ),
+        # A number that is above its limit is not written as the limit itself.
+        (
+            lambda: _gate.compare_largest(
+                pd.DataFrame([dict(estimate=0.60004, low=-0.0001, high=0.7)]),
+                NS(column="estimate", value=0.6),
+                lambda row: "AUC",
+            ),
+            (1, "AUC is 0.60004 [0.000, 0.700] above 0.6"),
         ),
     ],
     _inspect: [

@@ -30,7 +30,7 @@ NAMES = ["scope", "group", "metric", "max_fpr", "estimate", "low", "high", "p", 
 
 
 def make_report(evidence="none", group_p=0.5, **changes):
-    frame = pd.DataFrame(ROWS, columns=NAMES).assign(attack="a")
+    frame = pd.DataFrame(ROWS, columns=NAMES).assign(attack="a", n_nonmembers=1000)
     frame.loc[(frame["group"] == "x") & (frame["metric"] == "auc"), "p"] = group_p
     for name, value in changes.items():
         frame.loc[0, name] = value

@@ -77,6 +77,18 @@ ANSWERS = {
         (lambda: text.show_share(1e-4), "0.0001"),
         (lambda: text.show_share(0.99e-4), "0.0001"),
         (lambda: text.show_share(-0.25), "-0.25"),
+        (lambda: text.show_share(-0.25e-4), "0.0000"),
+        (lambda: text.count_briefly(0.998, 100), ">99"),
+        (lambda: text.count_briefly(0.002, 100), "<1"),
+        (lambda: text.drop_sign("-0.00"), "0.00"),
+        (lambda: text.drop_sign("+0"), "0"),
+        (lambda: text.drop_sign("-0.10"), "-0.10"),
+        (
+            lambda: text.write_apart(text.show_share, (0.07, 0.0700004, 0.0699999), 0.07),
+            ["0.07", "0.0700004", "0.0699999"],
+        ),
+        # What no number of an audit means is not written.
+        (lambda: text.write_apart(text.show_share, [0.07 + 1e-16], 0.07), ["0.07"]),
         (lambda: text.shorten("abcdef", 6), "abcdef"),
         (lambda: text.shorten("abcdefg", 6), "abc..."),
         (lambda: text.shorten("abcdefg", 6, "~"), "abcde~"),
@@ -588,8 +600,11 @@ ANSWERS = {
         ),
     ],
     decisions: [
-        (lambda: decisions._format_interval(None), "-"),
-        (lambda: decisions._format_interval([0.5, 0.25, 0.75]), "0.5 [0.25, 0.75]"),
+        (lambda: decisions.format_measured({"interval": None}), "-"),
+        (
+            lambda: decisions.format_measured({"interval": [0.5, 0.25, 0.60002], "limit": 0.6}),
+            "0.5 [0.25, 0.60002]",
+        ),
         (lambda: decisions._tell_requirements({"release": "table"}), ""),
         (
             lambda: decisions._tell_requirements({"release": "file", "requirements": []}),

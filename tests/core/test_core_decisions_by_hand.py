@@ -698,7 +698,7 @@ ANSWERS = {
     ],
     text: [
         (lambda: text.count_of(0, 9), "0"),
-        (lambda: text.count_of(1.0, 2000), "2000"),
+        (lambda: text.count_of(1.0, 2000), "2,000"),
         (lambda: text.count_of(0.9999, 2000), "more than 1,999"),
         (lambda: text.count_of(0.5, 9), "4"),
         (lambda: text.count_of(0.25, 2), "fewer than 1"),

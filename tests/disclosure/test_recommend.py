@@ -57,7 +57,7 @@ def decide(auc, checks=PASSED, policy=CAUTIOUS, release="file", further=(), **se
 def test_all_pass(policy, release):
     found = decide(LOW, policy=policy, release=release)
     assert found.result == "release"
-    assert found.reasons == ("All numbers are below their limits.",)
+    assert found.reasons == ("All numbers are within their limits.",)
     assert found.to_review == found.conditions == found.remarks == ()
 
 

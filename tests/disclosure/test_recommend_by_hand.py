@@ -189,6 +189,7 @@ ANSWERS = {
         (lambda: check_name("a" * 81), "The name of the auditor must have "),
         (lambda: check_name("Ada", ("owner", "Bob"), ("auditor", "Ada")), ""),
         (lambda: check_name("Ada", ("owner", "Ada")), "Ada is the owner; the auditor must"),
+        (lambda: check_name("ADA", ("owner", "Ada")), "ADA is the owner; the auditor must"),
         (lambda: check_day("2026-11-23"), "2026-11-23"),
         (
             lambda: check_day("2026-11-22"),

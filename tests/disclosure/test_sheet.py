@@ -5,6 +5,7 @@ import html
 import re
 import shutil
 import subprocess
+import time
 from dataclasses import replace
 
 import pytest
@@ -277,6 +278,27 @@ def test_a_decision_stands_on_the_sheet():
 def test_what_makes_no_sense_is_not_recorded(given, message):
     with pytest.raises(ValueError, match=message):
         decide(make_document(), **given)
+
+
+@pytest.fixture
+def honolulu(monkeypatch):
+    """The local time of Honolulu."""
+    if not hasattr(time, "tzset"):
+        pytest.skip("this system has no time zone that can be set")
+    with monkeypatch.context() as patched:
+        patched.setenv("TZ", "HST10")
+        time.tzset()
+        yield
+    time.tzset()
+
+
+def test_an_audit_can_be_decided_on_its_own_day_in_each_time_zone(honolulu):
+    # The early morning in Greenwich is the day before in Honolulu.
+    early = make_document() | {"created": "2026-11-24T03:00:00+00:00"}
+    with pytest.raises(ValueError, match="2026-11-22 is before the audit, .* of 2026-11-23"):
+        decide(early, day="2026-11-22")
+    signed = decide(early, day="2026-11-23")["recommendation"]["signatures"]
+    assert "2026-11-23" in [row["date"] for row in signed]
 
 
 @pytest.mark.parametrize("name", ["Al", "A" * 80])

@@ -44,19 +44,20 @@ both = _sheet.make_matrix(
     ]
 )
 
+ABOVE, WITHIN = "above the limit", "within the limit"
 RATES = [0.5, 0.1, 0.05, 0.01, 0.001, 1e-6]
 
 # Calls and answers. Whatever may be equal differs, and each branch decides once.
 ANSWERS = {
     "rates": [
-        (lambda: _sheet._read_rate("tpr_at_fpr_01"), 0.01),
-        (lambda: _sheet._read_rate("tpr_at_fpr_005"), 0.005),
-        (lambda: _sheet._read_rate("tpr_at_fpr_1"), 0.1),
+        (lambda: _sheet.read_rate("tpr_at_fpr_01"), 0.01),
+        (lambda: _sheet.read_rate("tpr_at_fpr_005"), 0.005),
+        (lambda: _sheet.read_rate("tpr_at_fpr_1"), 0.1),
         (lambda: _sheet.name_rate(0.1), "tpr_at_fpr_1"),
         (lambda: _sheet.name_rate(0.01), "tpr_at_fpr_01"),
-        (lambda: [_sheet._read_rate(_sheet.name_rate(r)) for r in RATES], RATES),
-        (lambda: _sheet._read_rate("auc"), None),
-        (lambda: _sheet._read_rate("tpr_at_fpr_01_x"), None),
+        (lambda: [_sheet.read_rate(_sheet.name_rate(r)) for r in RATES], RATES),
+        (lambda: _sheet.read_rate("auc"), None),
+        (lambda: _sheet.read_rate("tpr_at_fpr_01_x"), None),
         (
             lambda: _sheet._head("auc", 0.625),
             ("Member ranked above a non-member (AUC; 0.5 is guessing)", "0.625"),
@@ -84,11 +85,11 @@ ANSWERS = {
         (lambda: _sheet._label("attribute_gain"), "attribute gain"),
         (lambda: _sheet._label("auc"), "AUC"),
         (lambda: _sheet._label("tpr_at_fpr_001"), "of 1,000"),
-        (lambda: _sheet._write(0.12345, "auc"), "0.123"),
-        (lambda: _sheet._write(0.0512, "tpr_at_fpr_01"), "5.1"),
-        (lambda: _sheet._write(0.0996, "tpr_at_fpr_01"), "10"),
-        (lambda: _sheet._write(0.0994, "tpr_at_fpr_01"), "9.9"),
-        (lambda: _sheet._write(0.0004, "tpr_at_fpr_01"), "0"),
+        (lambda: _sheet._write("auc", 0.12345), "0.123"),
+        (lambda: _sheet._write("tpr_at_fpr_01", 0.0512), "5.1"),
+        (lambda: _sheet._write("tpr_at_fpr_01", 0.0996), "10"),
+        (lambda: _sheet._write("tpr_at_fpr_01", 0.0994), "9.9"),
+        (lambda: _sheet._write("tpr_at_fpr_01", 0.0004), "0"),
     ],
     "cells": [
         (
@@ -97,7 +98,44 @@ ANSWERS = {
                 "kind": "info",
                 "number": "0.500",
                 "span": "0.400 to 0.700, the limit lies within the interval",
-                "words": "the limit lies within the interval",
+                "words": "",
+            },
+        ),
+        # Numbers at a limit are told from it, and a zero has no sign.
+        *(
+            (
+                lambda name=name, ends=ends, at=at, status=status: [
+                    _sheet._make_cell(limit(name, status, interval=ends, at=at))[part]
+                    for part in ("number", "span", "words")
+                ],
+                [number, span, words],
+            )
+            for name, ends, at, status, number, span, words in (
+                (
+                    "tpr_at_fpr_01",
+                    (0.03, 0.0, 0.05004),
+                    0.05,
+                    "undecided",
+                    "3.0",
+                    "0 to 5.004, the limit lies within the interval",
+                    "",
+                ),
+                ("tpr_at_fpr_01", (0.03, 0.0, 0.05), 0.05, "pass", "3.0", "0 to 5.0", WITHIN),
+                ("tpr_at_fpr_01", (0.2, 0.104, 0.3), 0.102, "fail", "20", "10.4 to 30", ABOVE),
+                ("auc", (0.65, 0.60002, 0.7), 0.6, "fail", "0.650", "0.60002 to 0.700", ABOVE),
+                ("gap", (0.1, -0.0004, 0.2), 0.5, "pass", "0.100", "0.000 to 0.200", WITHIN),
+            )
+        ),
+        # Of a bound only the lower end is compared, so that its number may be above the limit.
+        (
+            lambda: _sheet._make_cell(
+                limit("exact_rare_copies", "pass", interval=(0.01, -0.001, 0.025), at=0.0)
+            ),
+            {
+                "kind": "ok",
+                "number": "0.010",
+                "span": "-0.001 to 0.025, not shown to be above the limit",
+                "words": "",
             },
         ),
         (
@@ -152,6 +190,19 @@ ANSWERS = {
         (lambda: _sheet._make_check(check("keeps_rows", "note"), {})["kind"], "info"),
         (lambda: _sheet._make_check(check("keeps_rows", "block", "pass"), {})["kind"], "ok"),
         (lambda: _sheet._make_check(check("keeps_rows", "note"), {})["text"], "First."),
+        # Nothing is asked because of a check that passed.
+        (
+            lambda: [
+                _sheet._make_check(check("k", level, status), {})["level"]
+                for level in ("block", "review", "note")
+                for status in ("fail", "missing", "pass")
+            ],
+            [
+                *("blocks", "blocks", "would block"),
+                *("needs a reason", "needs a reason", "would need a reason"),
+                *["for information"] * 3,
+            ],
+        ),
         (
             lambda: _sheet._make_check(check("keeps_rows", "note", "missing"), {})["text"],
             "First. Second, and more.",
@@ -173,9 +224,9 @@ ANSWERS = {
     "sentences": [
         (
             lambda: count("fail", "pass", "pass", "undecided", "not judged"),
-            "Of 4 numbers, 1 is above its limit, 2 are below their limits and 1 is undecided.",
+            "Of 4 numbers, 1 is above its limit, 2 are within their limits and 1 is undecided.",
         ),
-        (lambda: count("pass"), "Of 1 number, 1 is below its limit."),
+        (lambda: count("pass"), "Of 1 number, 1 is within its limit."),
         (lambda: _sheet._count_statuses({"limits": [limit("auc", "not judged")]}), []),
         (
             lambda: _sheet._count_for_and_against(
@@ -193,11 +244,27 @@ ANSWERS = {
             ["1 check blocks the release.", "Before a release, 2 checks need a reason."],
         ),
         (
-            lambda: _sheet._tell_missing("tpr_at_fpr_001"),
-            "Not measured: members recognized when 0.1% of others are mistaken. Audit with 10,000 "
-            "non-members or more, and with 0.001 among the rates (--fpr).",
+            lambda: _sheet._list_missing(["tpr_at_fpr_001"]),
+            [
+                "Not measured: members recognized when 0.1% of others are mistaken. Audit with "
+                "10,000 non-members or more, and with 0.001 among the rates (--fpr)."
+            ],
         ),
-        (lambda: _sheet._tell_missing("other"), "Not measured: other. Pass it to recommend."),
+        # What one step measures is told with it once.
+        (
+            lambda: _sheet._list_missing(["linkability", "other", "inference"]),
+            [
+                "Not measured: how many attempts to link two parts of a record succeed because of "
+                "the table; how many guesses of an attribute succeed because of the table. Audit "
+                "the table with a holdout (--held-out) of 100 rows or more.",
+                "Not measured: other. Pass it to recommend.",
+            ],
+        ),
+        (
+            lambda: tell(limit("inference", "undecided", n_needed=1300)),
+            "Undecided: how many guesses of an attribute succeed because of the table. Audit with "
+            "1,300 records or more.",
+        ),
         (
             lambda: tell(limit("auc", "missing")),
             "Not measured: how often a member ranks higher (AUC). Audit with more members and "

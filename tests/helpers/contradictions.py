@@ -162,7 +162,12 @@ def _show_count(share, base):
         return f"more than {base - 1:,}"
     if base * share <= 0.5:
         return "0" if share == 0 else "fewer than 1"
-    return f"{base * share:.0f}"
+    return f"{base * share:,.0f}"
+
+
+def _show_cell(share, base):
+    """The same where there is no room for words."""
+    return _show_count(share, base).replace("fewer than ", "<").replace("more than ", ">")
 
 
 def _read_count(text):
@@ -311,7 +316,7 @@ def _list_lines(told):
         way = line[2:11].strip() or way
         name, shown = line[11:27].strip(), line[27:]
         part = ("overall", "all") if name == "all" else tuple(name.split(" ", 1))
-        cell = r"(-|[\d.]+ \[[^\]]*\])"
+        cell = r"(-|[<>]?[\d.,]+ \[[^\]]*\])"
         yield way, part, *re.fullmatch(rf"\s*{cell}\s+{cell}\s+(.*)", shown).groups()
 
 
@@ -337,8 +342,8 @@ def _look_at_table(told):
         )
         wanted = "-"
         if tpr is not None:
-            ends = (tpr[k] * base for k in ("estimate", "low", "high"))
-            wanted = "{:.0f} [{:.0f}, {:.0f}]".format(*ends)
+            number, most = (_show_cell(tpr[k], base) for k in ("estimate", "high"))
+            wanted = f"{number} [{tpr['low'] * base:,.0f}, {most}]"
         if re.sub(r"([\[,]) +", r"\1", count).replace(",", ", ") != wanted:
             yield f"{way} {part}: {count} for {wanted}"
         wanted = "-" if rank is None else "{estimate:.3f} [{low:.3f}, {high:.3f}]".format(**rank)
@@ -411,7 +416,9 @@ def _look_at_groups(told):
             else:
                 unit = base if counted else 1
                 digits = 3 if not counted else 0 if unit * row["high"] >= 5 else 1
-                values = [f"{unit * row[k]:.{digits}f}" for k in ("estimate", "low", "high")]
+                values = [f"{unit * row[k]:,.{digits}f}" for k in ("estimate", "low", "high")]
+                if not digits:
+                    values[::2] = (_show_cell(row[k], base) for k in ("estimate", "high"))
                 wanted = [values[0], " to ".join(values[1:])]
             if [number, ends] != wanted:
                 yield f"cell {way} {part}: {number}, {ends} for {wanted}"
@@ -420,6 +427,13 @@ def _look_at_groups(told):
     )
     if named and told.report.level in ("none", "unknown"):
         yield f"exposed most, though nothing is shown: {named[0]}"
+    pattern = r"Members of (.*?) are exposed most: (.*?)\.(?= Members of|</p>)"
+    for name, numbers in re.findall(pattern, re.sub(r"</?bdi>", "", lead)):
+        for way, words in (("file", "with the file"), ("service", "as a service")):
+            groups = told.ways[way]["level"]["groups"] if words in numbers else []
+            orders = {f"{one['scope']}: {one['group']}": _order(one) for one in groups}
+            if groups and orders[html.unescape(name)] < max(orders.values()):
+                yield f"exposed most {words}, though another group is at a higher level: {name}"
 
 
 def _look_at_release(told):

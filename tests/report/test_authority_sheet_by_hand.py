@@ -16,6 +16,7 @@ def document(evidence="none", **changed):
     usual |= {"data": {"n_members": 1200, "n_nonmembers": 30, "n_records": 1230}, "file": None}
     usual |= {"verdict": "First. Second.", "exposed": [], "task": "regression", "reference": None}
     usual |= {"recommendation": None, "settings": {"n_shadows": 8}, "person_level": None}
+    usual |= {"checks": []}
     return usual | changed
 
 
@@ -33,16 +34,19 @@ def able_file(evidence, obstacle):
     return sheet._tell_able(document(file=file), "file")
 
 
-def ends(*rows, group="all"):
-    return sheet._tell_upper_ends(rows, group)
+def ends(*rows):
+    return sheet._tell_upper_ends(rows)
 
 
 def worst(*rows, exposed=()):
     return sheet._tell_worst({"results": rows, "exposed": exposed})
 
 
-def stored(*members, obstacle=None):
-    sources = [{"hits": share if share is None else {"members": share}} for share in members]
+def stored(*members, obstacle=None, others=0.0):
+    sources = [
+        {"hits": share if share is None else {"members": share, "nonmembers": others}}
+        for share in members
+    ]
     found = sheet._tell_stored_rows(document(file={"sources": sources, "obstacle": obstacle}))
     return found.status, found.ran[:10], found.overall, found.is_leak
 
@@ -56,11 +60,11 @@ def attributes(*ends):
     return found.status, found.overall, found.exposed
 
 
-def table(*rows, evidence="none", data=None):
+def table(*rows, evidence="none", data=None, unchanged=None):
     names = ("name", "high", "leak")
     counts = {"n_attacks": 1500, "n_controls": 20}
     rows = [dict(zip(names, one, strict=True)) | counts for one in rows]
-    given = {"schema": "skmia.table", "data": data or {}, "results": rows}
+    given = {"schema": "skmia.table", "data": data or {}, "results": rows, "unchanged": unchanged}
     found = sheet._list_table_evidence(document(evidence, **given))
     return [
         (one.attack.split()[0], one.status, one.overall, one.exposed, one.is_leak) for one in found
@@ -74,6 +78,22 @@ def lines(*statuses, n_leaks=0):
             for k, status in enumerate(statuses)
         ]
     )
+
+
+def unchanged(train, test):
+    """What the line on copies says of so many of 60 training rows, and of rows never seen."""
+    found = {"train": train, "n_train": 60, "alone": 0, "test": test, "n_test": test and 50}
+    told = table(("rare copies", 0.25, False), unchanged=found)[2][2]
+    return told.removeprefix("at most 25% more than for rows never seen")
+
+
+def check(name, status="passed"):
+    return {"name": name, "status": status, "text": "", "finding": None}
+
+
+def people(n_members=34, n_nonmembers=1200, n_mixed=0, auc=0.5):
+    found = {"n_members": n_members, "n_nonmembers": n_nonmembers, "n_mixed": n_mixed, "auc": auc}
+    return sheet._tell_people(document(person_level=found))
 
 
 def attackers(**changed):
@@ -108,17 +128,18 @@ ROWS = [
         "in part: models of a stand-in; the kind of this model is not known",
     ),
     (lambda: able_file("none", "odd"), "no: odd"),
-    (lambda: able_file("leak", "odd"), "yes: every number that it stores was read"),
+    (lambda: able_file("leak", "odd"), "yes: leakage was found"),
+    (lambda: able_file("leak", None), "yes: every number that it stores was read"),
     (lambda: able_file("none", None), "yes: every number that it stores was read"),
     # Upper ends, at the lowest rate.
     (lambda: ends(), ""),
     (lambda: ends(row(), row("b", high=0.75)), "AUC at most 0.750"),
-    (lambda: ends(row(high=None), row(group="f", high=0.9)), ""),
+    (lambda: ends(row(high=None), row(scope="sex", group="all", high=0.9)), ""),
     (
         lambda: ends(*RATES, row("b", metric="tpr", max_fpr=0.01, high=0.5), row()),
-        "at most 50% recognized if 1% of the others are mistaken; AUC at most 0.625",
+        "at most 50% recognized if at most 1% of the others are mistaken; AUC at most 0.625",
     ),
-    (lambda: worst(row(high=0.9)), "no group was large enough to be judged"),
+    (lambda: worst(row(high=0.9)), "no group was asked for"),
     (lambda: worst(row(**F, high=None)), "no group was large enough to be judged"),
     (
         lambda: worst(row(**F), row(scope="sex", group="m", high=0.75), *RATES),
@@ -139,7 +160,7 @@ ROWS = [
             "a, b, on 1,200 members and 30 others",
             FEW,
             "AUC at most 0.625",
-            "no group was large enough to be judged",
+            "no group was asked for",
             False,
         ),
     ),
@@ -172,6 +193,37 @@ ROWS = [
     (
         lambda: stored(0.25, 0.5, None),
         ("measured", "search for", "50% of the training rows found in it", True),
+    ),
+    # Rows of few values are found by chance as well, which is no leak.
+    (
+        lambda: stored(0.25, others=0.25)[2:],
+        ("25% of the training rows found in it, and 25% of the others", False),
+    ),
+    (
+        lambda: stored(0.25, others=0.125)[2:],
+        ("25% of the training rows found in it, and 12.5% of the others", True),
+    ),
+    (lambda: stored(0.0, others=0.125)[2:], ("no row found", False)),
+    # Copies that are too few to be a leak are told nevertheless.
+    (lambda: unchanged(0, 0), ""),
+    (lambda: unchanged(4, 0), "; 4 of 60 training rows unchanged; of rows never seen, 0"),
+    (lambda: unchanged(4, None), "; 4 of 60 training rows unchanged"),
+    # The levels of the intervals.
+    *(
+        (
+            lambda levels=levels: sheet._tell_levels(
+                [
+                    document(settings={"confidence_level": level}, victim_name=f"model {k}")
+                    for k, level in enumerate(levels)
+                ]
+            ),
+            told,
+        )
+        for levels, told in (
+            ([0.99], "99% intervals"),
+            ([0.9, 0.9], "90% intervals"),
+            ([0.95, 0.9], "intervals (95% for model 0, 90% for model 1)"),
+        )
     ),
     # Lines of a table.
     (
@@ -235,6 +287,21 @@ ROWS = [
     (lambda: [way for way, _ in attackers(file={})], ["service", "file"]),
     (lambda: [way for way, _ in attackers(schema="skmia.table")], ["synthetic table"]),
     (lambda: "only by its answers, and trains 8 models" in attackers()[0][1], True),
+    (
+        lambda: attackers(settings={"n_shadows": 0})[0][1].rpartition("likes. ")[2],
+        "Trains no models.",
+    ),
+    *(
+        (
+            lambda checks=checks: attackers(file={}, checks=checks)[1][1].partition("which ")[2],
+            f"{which} training rows are, and makes no query.",
+        )
+        for checks, which in (
+            ([], "nearly all"),
+            ([check("training rows")], "nearly all"),
+            ([check("training rows", "warning")], "not all"),
+        )
+    ),
     (lambda: "and its settings, and" in attackers(reference=compared())[0][1], True),
     (
         lambda: "only by its answers" in attackers(reference=compared(recipe="given"))[0][1],
@@ -245,9 +312,19 @@ ROWS = [
         "1,230 records, 1,200 of which were training rows. Of people who are not among them, "
         "nothing was measured. Each record counted as one person.",
     ),
+    (lambda: people(), "1,234 people were attacked, each with all of their records."),
     (
-        lambda: sheet._tell_people(document(person_level={"n_people": 1234})),
-        "1,234 people were attacked, each with all of their records.",
+        lambda: people(n_mixed=5),
+        "1,234 people were attacked, each with all of their records; 5 more with records on both "
+        "sides were left out.",
+    ),
+    (
+        lambda: people(1, 2, auc=None),
+        "3 people are too few to be attacked, each with all of their records.",
+    ),
+    (
+        lambda: sheet._tell_people(document(checks=[check("people")])),
+        "No attack was made on all records of a person together.",
     ),
     (
         lambda: sheet._describe_sample(

@@ -102,7 +102,7 @@ def ask_beyond(pvalues, warns, model=None, answer=None, check=None, error=None, 
     null = NS(frame=pd.DataFrame({"pvalue_adjusted": pvalues}))
     findings = NS(permutation=null, checks=checks)
     request = NS(model=Ridge() if model is None else model)
-    found = BeyondShift("lossy", 0.75, 0.625, AucExcess(0.125, 0.1, 0.15), None, None, None)
+    found = BeyondShift("lossy", 0.75, 0.625, AucExcess(0.125, 0.1, 0.15), None)
     case = NS(level=0.95, request=request, seeds={"checks": 5})
 
     def compare(case, run):
@@ -115,9 +115,9 @@ def ask_beyond(pvalues, warns, model=None, answer=None, check=None, error=None, 
     return told and (told.status, told.text[:50])
 
 
-def describe_beyond(low=0.1, rate=None):
+def describe_beyond(low=0.1, rate=None, fpr=0.001, fpr_unseen=0.001):
     excess = AucExcess(0.125, low, 0.15)
-    found = BeyondShift("lossy", 0.75, 0.625, excess, rate, 0.25, 0.0)
+    found = BeyondShift("lossy", 0.75, 0.625, excess, rate, 0.25, 0.0, fpr, fpr_unseen)
     return shift_checks._describe_beyond_shift(found)
 
 
@@ -163,7 +163,7 @@ def compare_by_hand():
     scores, others = rng.integers(0, 9, 110).astype(float), rng.normal(size=(5, 110)).round(1)
     found = own._summarize("a", scores, [*others])
     wanted = summarize_in_pairs(own._folds, own._case.membership, scores, others)
-    assert found.attack == "a" and found[4:] == (None, None, None)
+    assert found.attack == "a" and found[4:] == (None,) * 5
     return np.subtract([found.auc, found.auc_unseen, *found.excess], wanted).round(12).tolist()
 
 
@@ -177,11 +177,12 @@ def compare_rates(fprs):
         return found
     kept = [(own._folds == k) | ~sides for k in range(5)]
     each = [
-        operating_point(sides[rows], one[rows], max_fpr=found[0]).tpr
+        operating_point(sides[rows], one[rows], max_fpr=found[0])
         for rows, one in zip(kept, others, strict=True)
     ]
-    wanted = operating_point(sides, scores, max_fpr=found[0]).tpr, sum(each) / 5
-    return found[0], found[1] == wanted[0], abs(found[2] - wanted[1]) < 1e-12
+    seen = operating_point(sides, scores, max_fpr=found[0])
+    mean = sum(one.tpr for one in each) / 5, sum(one.fpr for one in each) / 5
+    return found[0], found[1::2] == (seen.tpr, seen.fpr), np.abs(found[2::2] - array(mean)) < 1e-12
 
 
 def deal(people=None, n_own=N_OWN):
@@ -554,6 +555,12 @@ ROWS = [
         "It recognizes 250 of 1,000 members, and 0 of those that a model has not seen, when 1 of "
         "1,000 others is mistaken for one.",
     ),
+    # The rates that were measured, where scores are tied, and not the one that was allowed.
+    (
+        lambda: describe_beyond(rate=0.05, fpr=0.0, fpr_unseen=0.04).partition("10.0. ")[2],
+        "It recognizes 25 of 100 members, when none of 100 others is mistaken for one, and 0 of "
+        "those that a model has not seen, when 4 of 100 others are mistaken for one.",
+    ),
     # Five folds of at least twenty members, people with all their records in one of them.
     (lambda: deal(), ([20] * 5, {-1})),
     (lambda: deal(n_own=104), ([21, 21, 21, 21, 20], {-1})),
@@ -572,8 +579,8 @@ ROWS = [
         lambda: tell_refusal(lambda: compare_folds(7.4)).partition("which ")[2],
         "takes about 7.5 s, and 7.4 s are allowed; audit fewer records.",
     ),
-    (lambda: compare_rates([0.2, 0.09, 0.08]), (0.09, True, True)),
-    (lambda: compare_rates([0.08]), (None, None, None)),
+    (lambda: compare_rates([0.2, 0.09, 0.08]), (0.09, True, [True, True])),
+    (lambda: compare_rates([0.08]), (None,)),
     (
         lambda: _beyond_shift._place(array([2.0, 0.0]), array([1.0, 2.0, 3.0, 0.0])),
         ([0.625, 0.125], [0.5, 0.25, 0.0, 0.75]),
@@ -682,7 +689,10 @@ ROWS = [
     ),
     (
         lambda: ask_resolution(1000),
-        ("With 1,000 non-members, rates down to 1% (10 false positives) can be measured.", 0.01),
+        (
+            "With 1,000 non-members, rates down to 1% (10 false positives) can be measured.",
+            (0.01, 0.01, None),
+        ),
     ),
     (
         lambda: ask_resolution(9)[0],
@@ -694,6 +704,10 @@ ROWS = [
         lambda: ask_resolution(1000, np.append([0] * 5, 1 + np.arange(1000) // 2))[0][78:],
         " This holds if records of a person are independent; they belong to 500 people, and if "
         "all records of a person are alike, rates down to 2% can be measured.",
+    ),
+    (
+        lambda: ask_resolution(1000, np.append([0] * 5, 1 + np.arange(1000) // 2))[1],
+        (0.01, 0.02, 500),
     ),
     (lambda: len(ask_resolution(1000, np.append([0] * 5, np.arange(1000)))[0]), 78),
     (lambda: ask_resolution(12, [0] * 5 + [1] * 12)[0][-24:], "to 100% can be measured."),

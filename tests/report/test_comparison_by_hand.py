@@ -36,8 +36,21 @@ def route(outcome, *changes, way=SERVICE, levels=(CLEAR, NOTHING), why=""):
     return RouteChange(way, levels, outcome, why, changes)
 
 
-def compare(*routes, numbers=(), attacks=("LiRA",), left_out=(), n_compared=3):
-    return AuditComparison(routes, numbers, attacks, left_out, n_compared, 0.95)
+def compare(*routes, numbers=(), attacks=("LiRA",), left_out=(), n_compared=3, unshared=()):
+    return AuditComparison(routes, numbers, attacks, left_out, n_compared, 0.95, unshared)
+
+
+def list_unshared(*audits):
+    """What only one of two audits measured, by the rows of the answers and of the file."""
+    names = ("scope", "group", "metric", "max_fpr", "status")
+    rows = [
+        [[dict(zip(names, row, strict=True)) for row in part] for part in one] for one in audits
+    ]
+    documents = [
+        {"results": answers, "file": {"results": file[0]} if file else None}
+        for answers, *file in rows
+    ]
+    return [*_comparison._list_unshared(documents)]
 
 
 def head(*routes):
@@ -78,6 +91,17 @@ ROW = "  {:20s}{:19s}{:19s}{}".format
 CELLS = ".750 [.700, .800]", ".510 [.500, .625]", "-.240 [-.300, -.125]"
 COUNTS = " 75 [70, 80]", " 51 [50, 62]", "-24 [-30, -12]"
 FALL = [75.0, 51.0]
+
+WHOLE = ("overall", "all", "auc", None, "ok")
+
+
+def in_group(scope, group, status="ok"):
+    return scope, group, "auc", None, status
+
+
+def at(rate, status="ok"):
+    return "overall", "all", "tpr", rate, status
+
 
 WORDS = [
     (lambda: head(file_less, route("less", number(-1))), "Less leakage"),
@@ -252,13 +276,45 @@ WORDS = [
     ),
     (lambda: words._short(1.0, 0.25, 1.0), "1.00 [.250, 1.00]"),
     (lambda: words._short(0.25, -0.5, 0.75, sign="+"), "+.250 [-.500, +.750]"),
-    (lambda: words._format_count(1000, 0.002, 0.0, 0.01, sign="+"), " +2 [+0, +10]"),
+    (lambda: words._format_change(1000, 0.002, 0.0, 0.01), " +2 [+0, +10]"),
+    # A change that is shown is not written as 0, and all are all.
+    (lambda: words._format_change(100, -0.006, -0.012, -0.0004), "-0.60 [-1.20, -0.04]"),
+    (lambda: words._format_count(100, 0.998, 0.99, 0.9999), ">99 [99, >99]"),
+    (lambda: words._format_count(100, 1.0, 0.99, 1.0), "100 [99, 100]"),
+    (lambda: words._format_count(1000, 1.0, 0.0, 1.0), "1,000 [0, 1,000]"),
     (lambda: words._count_numbers(compare(n_compared=1)), "this number"),
     (lambda: words._count_numbers(compare(n_compared=2)), "all 2 numbers"),
     (lambda: words.caption_changes(compare())[:13], "95% intervals"),
     (
         lambda: words._tell_scope(compare(attacks=(), left_out=[("a", "B alone")])),
         "Attacks that both audits ran alike: none. Not compared: a (B alone).",
+    ),
+    # Groups and rates that only one audit measured; a column that the other lacks is named once.
+    (
+        lambda: words._tell_scope(
+            compare(left_out=[("a", "B alone")], unshared=[("x", "A alone"), ("y", "B alone")])
+        ),
+        "Attacks that both audits ran alike: LiRA. Not compared: a and y (B alone); x (A alone).",
+    ),
+    (
+        lambda: list_unshared(
+            [
+                [WHOLE, in_group("sex", "f"), in_group("sex", "m"), at(0.01), at(0.1)],
+                [WHOLE, in_group("sex", "f"), at(0.05)],
+            ],
+            [
+                [WHOLE, in_group("class", "0"), in_group("class", "1"), at(0.01)],
+                [at(0.1), at(0.05, "not resolvable"), in_group("sex", "x", "too few records")],
+            ],
+        ),
+        [("groups of sex", "A alone"), ("a rate of 5%", "A alone"), ("groups of class", "B alone")],
+    ),
+    (
+        lambda: list_unshared(
+            [[in_group("sex", "f"), in_group("sex", "m")]],
+            [[in_group("sex", "f"), in_group("sex", "x")]],
+        ),
+        [("sex: m", "A alone"), ("sex: x", "B alone")],
     ),
     (
         lambda: words._tell_scope(compare(attacks=("b", "c"))),
@@ -827,8 +883,8 @@ TEXT = """
   ranks higher (AUC)  .750 [.700, .800]  .510 [.500, .625]  -.240 [-.300, -.125]
 
   Compared  Attacks that both audits ran alike: LiRA. Not compared: RMIA and a
-            (A alone) and b (B alone).
-  Brackets  95% intervals of the strongest attack of each audit; those of a
+            (A alone); b (B alone).
+  Brackets  95% intervals of the attack that counts in each audit; those of a
             change are wider, because they hold for all 3 numbers and the
             choice of the attack. The intervals assume that the two audits are
             independent. If the audits share records, the intervals are

@@ -19,6 +19,7 @@ from skmia.report import (
     _examine,
     _gaps,
     _measure,
+    _people,
     _report,
     _rows_used,
     _shared_rows,
@@ -751,7 +752,7 @@ OTHERS = [
     # People a, d and e are members; one of two others scores as high as e.
     (
         lambda: rank_people([5, 1, 4, 3, 4], [1, 0, 1, 1, 0]),
-        [("a", 1, 5.0, 0, 1 / 3), ("d", 2, 4.0, 1, 2 / 3)],
+        [("a", 1, 5.0, 0, 1, 1 / 3), ("d", 2, 4.0, 1, 1, 2 / 3)],
     ),
     (lambda: len(rank_people([5, 1, 4, 3, 4], [1, 0, 1, 1, 0], most=9)), 3),
     (
@@ -1091,9 +1092,9 @@ def thin_curves(judged=None, groups=None, scores=None):
     return [(one["attack"], one["fpr"], one["tpr"], one["low"][:1]) for one in found], seen
 
 
-def exposed(judged=None, most=2):
+def exposed(judged=None, most=2, values=(5.0, 4.0, 1.0, 4.5, 4.0, 0.0)):
     """List the exposed of three members and three others."""
-    scores = {"a": array([5.0, 4.0, 1.0, 4.5, 4.0, 0.0]), "b": np.zeros(6)}
+    scores = {"a": array(values), "b": np.zeros(6)}
     judged = judged and {"a": array(judged, dtype=bool)}
     with mock.patch.object(_measure, "MOST_EXPOSED", most):
         found = _measure.list_exposed(scores, np.arange(6) < 3, list("uvwxyz"), range(6), judged)
@@ -1129,6 +1130,15 @@ class Forest(NS):
     pass
 
 
+def listed(*pairs):
+    """Rows of scores and of how many members have them, where a document says that."""
+    return [
+        {"score": score} | ({} if n_equal is None else {"n_equal": n_equal})
+        for score, n_equal in pairs
+    ]
+
+
+MANY = "{} more {} have the score of the last one."
 LAST = NS(name="last")
 JUDGED = {"a": [1] * 4, "b": [1] * 4, "c": [0, 1, 0, 0]}
 CURVES = [
@@ -1146,9 +1156,30 @@ CURVES = [
     (lambda: thin_curves(groups=list("aabcdee"))[1][0][2][2], [2, 3]),
     (lambda: thin_curves({"a": array([1, 1, 1, 0, 0, 0, 0], dtype=bool)})[0], []),
     # The members with the highest scores, and how many others are as high.
-    (lambda: exposed(), [("u", 0, "a", 5.0, 0), ("v", 1, "a", 4.0, 2)]),
+    (lambda: exposed(), [("u", 0, "a", 5.0, 0, 1), ("v", 1, "a", 4.0, 2, 1)]),
     (lambda: [one[4] for one in exposed(most=9)], [0, 2, 2]),
-    (lambda: exposed([0, 1, 1, 0, 1, 1]), [("v", 1, "a", 4.0, 1), ("w", 2, "a", 1.0, 1)]),
+    (lambda: exposed([0, 1, 1, 0, 1, 1]), [("v", 1, "a", 4.0, 1, 1), ("w", 2, "a", 1.0, 1, 1)]),
+    # Two of three members have the second score, of whom one is listed.
+    (
+        lambda: exposed(values=[5.0, 4.0, 4.0, 4.5, 4.0, 0.0]),
+        [("u", 0, "a", 5.0, 0, 1), ("v", 1, "a", 4.0, 2, 2)],
+    ),
+    # Members that are as exposed as the last one that is listed, and are not listed.
+    *(
+        (lambda rows=rows: _people.tell_unlisted(listed(*rows)), told)
+        for rows, told in (
+            ([], ""),
+            ([(4.0, 2)], "1 more record has the score of the last one."),
+            ([(5.0, 9), (4.0, 1300), (4.0, 1300)], MANY.format("1,298", "records")),
+            ([(5.0, 9), (4.0, 1)], ""),
+            ([(4.0, 1), (4.0, 1)], ""),
+            ([(4.0, None)], ""),
+        )
+    ),
+    (
+        lambda: _people.tell_unlisted(listed((4.0, 3)), _people._PERSONS),
+        MANY.format("2", "people"),
+    ),
     (lambda: _measure.list_exposed({}, None, None, None), []),
     (lambda: rank(), ["b", "c", "a"]),
     (lambda: rank({name: array(one, dtype=bool) for name, one in JUDGED.items()}), ["b", "a", "c"]),

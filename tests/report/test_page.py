@@ -177,6 +177,9 @@ def test_exposed_records_are_the_highest_members(leaky):
     row = int(first["record"].removeprefix("person "))
     assert leaky.membership[row] and scores[row] == first["score"]
     assert first["n_above"] == np.sum(scores[~leaky.membership] >= first["score"])
+    assert [row["n_equal"] for row in exposed] == [
+        np.sum(scores[members] == row["score"]) for row in exposed
+    ]
 
 
 def test_curves_are_points_of_the_roc_curve(leaky):

@@ -344,17 +344,13 @@ def describe_part(found, own, *, levels=("f",), metric=("auc", None), base=None,
 
 
 def name_worst(*rows, base=100):
-    """Name the worst group of cells by their share and rank."""
-    made = [
-        {
-            "name": name,
-            "cells": [
-                one and {"share": one[0], "number": one[1], "level": NS(rank=one[2]), "way": "w"}
-                for one in cells
-            ],
-        }
-        for name, *cells in rows
-    ]
+    """Name the worst group of cells by their share, its text, their rank and their AUC."""
+
+    def make(share, number, rank, auc):
+        level = NS(rank=rank, order=(rank, False))
+        return {"share": share, "number": number, "level": level, "way": "w", "auc": auc}
+
+    made = [{"name": name, "cells": [one and make(*one) for one in cells]} for name, *cells in rows]
     return _page._name_worst_groups(made, base)
 
 
@@ -362,7 +358,7 @@ def other_groups(*routes):
     return _page._list_other_groups(document(), [Route(*rows) for rows in routes])
 
 
-TOTAL = ("all", (0.5, "50", 1))
+TOTAL = ("all", (0.2, "20", 1, 0.625))
 BOTH = ("overall", "all"), ("sex", "f")
 GROUPS = [
     (lambda: describe_groups(row(), rate()), None),
@@ -417,22 +413,46 @@ GROUPS = [
     ),
     # The highest number of each route in a group in which something is shown.
     (
-        lambda: name_worst(TOTAL, ("f", (0.25, "25", 1)), ("m", (0.5, "50", 0))),
+        lambda: name_worst(TOTAL, ("f", (0.25, "25", 0, 0.75)), ("m", (0.5, "50", 0, 0.5))),
         {"m": ["50 of 100 w"]},
     ),
     (
-        lambda: name_worst(TOTAL, ("f", (0.25, "25", 1)), ("m", (0.5, "50", -1)), base=None),
-        {"f": ["AUC 25 w"]},
+        lambda: name_worst(
+            TOTAL, ("f", (0.75, "0.750", 1, 0.75)), ("m", (0.875, "0.875", -1, 0.875)), base=None
+        ),
+        {"f": ["AUC 0.750 w"]},
     ),
+    # A higher level comes before a higher number, as in the first sentence of the page.
     (
-        lambda: name_worst(TOTAL, ("f", (0.25, "25", 1)), ("m", (0.5, None, 1)), ("n", None)),
+        lambda: name_worst(TOTAL, ("f", (0.25, "25", 1, 0.75)), ("m", (0.5, "50", 0, 0.875))),
         {"f": ["25 of 100 w"]},
     ),
-    (lambda: name_worst(("all", None), ("f", (0.25, "25", 1))), {}),
+    # A group that is too small to count members is exposed most nevertheless.
+    *(
+        (
+            lambda auc=auc, rank=rank: name_worst(
+                TOTAL, ("f", (0.25, "25", 0, 0.75)), ("m", (0.5, None, rank, auc)), ("n", None)
+            ),
+            {name: [f"AUC {most} w"]},
+        )
+        for rank, auc, name, most in (
+            (0, 0.875, "m", "0.875"),
+            (0, 0.6875, "f", "0.750"),
+            (1, 0.6875, "m", "0.688"),
+        )
+    ),
+    # Nobody is exposed most who is exposed less than all.
+    (lambda: name_worst(TOTAL, ("f", (0.2, "20", 1, 0.75))), {}),
+    (lambda: name_worst(TOTAL, ("f", (0.5, None, 1, 0.625))), {}),
+    (lambda: name_worst(("all", None), ("f", (0.25, "25", 1, 0.75))), {}),
     (lambda: name_worst(TOTAL), {}),
     (
-        lambda: name_worst((*TOTAL, TOTAL[1]), ("f", (0.2, "20", 1), (0.3, "30", 1)), base=1000),
-        {"f": ["20 of 1,000 w", "30 of 1,000 w"]},
+        lambda: name_worst(
+            (*TOTAL, TOTAL[1]),
+            ("f", (0.25, "250", 1, 0.75), (0.3, "300", 1, 0.75)),
+            base=1000,
+        ),
+        {"f": ["250 of 1,000 w", "300 of 1,000 w"]},
     ),
     (
         lambda: other_groups([row(), part(), part("m", estimate=0.5)], [part(attack="b")]),
@@ -481,15 +501,27 @@ RECORDS = [
                     "way": "As a service",
                     "rows": records((3, 0), (5, 2)),
                     "n_others": 30,
+                    "more": "",
                     "sure": 1,
                     "cells": [["3", "d"], ["5", "f"]],
                 }
             ],
+            "n_exposed": "",
             "n_both": 0,
             "columns": ["x", "7"],
         },
     ),
     (lambda: exposed()["columns"], []),
+    *(
+        (
+            lambda rows=rows: exposed({"evidence": "leak", "exposed": records(*rows)})["n_exposed"],
+            told,
+        )
+        for rows, told in (
+            ([(3, 0), (4, 1)], "2 for each route"),
+            ([(3, 0), (4, 1), (5, 1)], "3 and 2"),
+        )
+    ),
     (lambda: exposed()["exposed"][0]["cells"], [[], []]),
     (
         lambda: tell_refusal(lambda: exposed(values=TABLE, n=7)),

@@ -13,6 +13,7 @@ from sklearn.tree import DecisionTreeClassifier
 from skmia import Records, audit
 from skmia.attacks import LiRA, ThresholdAttack
 from skmia.report import compare_audits, render_comparison
+from skmia.report._authority_sheet import describe_authority_sheet
 from skmia.report._document import check_document, list_wrong_people
 from skmia.report._examine import measure_people
 from skmia.report._json_schema import PEOPLE
@@ -62,7 +63,16 @@ def test_the_most_exposed_people_by_hand(report):
         assert row["n_records"] == 10
         assert row["score"] == pytest.approx(sums[names == row["person"]].item())
         assert row["n_above"] == (others >= row["score"]).sum()
+        assert row["n_equal"] == np.isclose(members, row["score"]).sum()
         assert row["pvalue"] == pytest.approx((1 + row["n_above"]) / (1 + len(others)))
+
+
+def test_the_sheet_of_evidence_counts_people(report):
+    told = describe_authority_sheet(report)["samples"][0]
+    assert told.endswith(
+        "58 people were attacked, each with all of their records; 2 more with records on both "
+        "sides were left out."
+    )
 
 
 def test_all_views_name_the_same_people(report):

@@ -141,13 +141,16 @@ ROWS = [
     # Leakage that was found and is no reason.
     (
         lambda: connect("release"),
-        ["The audit found leakage; it lies below every limit of this policy."],
+        ["The audit found leakage; it lies within every limit of this policy."],
     ),
     (lambda: connect("release", "none"), []),
     (lambda: connect("do not release"), []),
     (
         lambda: connect("release with conditions", under=["a"]),
-        ["The audit found leakage; under the conditions it lies below every limit of this policy."],
+        [
+            "The audit found leakage; under the conditions it lies within every limit of this "
+            "policy."
+        ],
     ),
     (
         lambda: connect("release with conditions"),
@@ -155,7 +158,7 @@ ROWS = [
     ),
     (
         lambda: connect("release", "none", way("leak"), "file"),
-        ["The attack on the file found leakage; it lies below every limit of this policy."],
+        ["The attack on the file found leakage; it lies within every limit of this policy."],
     ),
     (lambda: connect("release", "none", way("leak"), "service"), []),
     (

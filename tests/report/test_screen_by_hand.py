@@ -9,7 +9,7 @@ from numpy import nan
 from scipy.stats import norm
 
 from skmia._core.levels import Level
-from skmia.report import _evidence, _screen
+from skmia.report import _evidence, _measure, _screen
 from skmia.report._evidence import FILE, SERVICE, ReleaseRoute
 from skmia.report.checks._base import KNOWN
 
@@ -535,10 +535,10 @@ ROWS = [
     (lambda: route(rate("a", fpr=0.01), rate("b", fpr=0.0)).find_best("tpr", 0.01)["attack"], "b"),
     (lambda: route(rate("a"), rate("b", 0.1, estimate=0.9)).find_best("tpr", 0.01)["attack"], "a"),
     (lambda: route(rate("a", status="x"), of_group()).find_best("tpr", 0.01), None),
-    (lambda: _evidence._choose_usual({0.001, 0.02, 0.1}), 0.02),
-    (lambda: _evidence._choose_usual({0.001, 0.01}), 0.01),
-    (lambda: _evidence._choose_usual({0.001, 0.0001}), 0.001),
-    (lambda: _evidence._choose_usual(set()), None),
+    (lambda: _measure.choose_usual({0.001, 0.02, 0.1}), 0.02),
+    (lambda: _measure.choose_usual({0.001, 0.01}), 0.01),
+    (lambda: _measure.choose_usual({0.001, 0.0001}), 0.001),
+    (lambda: _measure.choose_usual(set()), None),
     (lambda: _evidence.choose_rate([route(row())]), None),
     (
         lambda: _evidence.choose_rate(

@@ -114,7 +114,7 @@ def test_a_file_needs_its_stored_numbers(logistic):
         examined = replace(report, file=replace(report.file, facts=facts))
         found = decide((examined, model, records), "research", release="file")
         assert found.result == result
-        assert (obstacle is None) == (len(found.reasons) == 1 and "below" in found.reasons[0])
+        assert (obstacle is None) == (len(found.reasons) == 1 and "within" in found.reasons[0])
     facts = {name: fact for name, fact in report.file.facts.items() if name != "obstacle"}
     earlier = replace(report, file=replace(report.file, facts=facts))
     found = decide((earlier, model, records), "research", release="file")
@@ -154,7 +154,7 @@ def test_a_number_around_its_limit_needs_the_recipe(logistic):
     limits = {"service": {"tpr_at_fpr_01": (tpr.estimate + tpr.high) / 2}}
     policy = replace(load_policy("research"), limits=limits, required={}, groups=("all",))
     assert decide(logistic[1], policy).result == "cannot be said"
-    assert "every number has to be below its limit" in decide(logistic[1], policy).reasons[-1]
+    assert "every number has to be within its limit" in decide(logistic[1], policy).reasons[-1]
     known = replace(report, reference=report.reference | {"recipe": "own"})
     assert decide((known, service, records), policy).result == "release with conditions"
 
@@ -429,7 +429,7 @@ def test_a_release_in_spite_of_leakage_says_so(neighbors, release):
     found = decide((report, model, records), policy, release=release)
     assert report.evidence == "leak" and found.result == "release"
     where = " and the attack on the file" if release == "file" else ""
-    sentence = f"The audit{where} found leakage; it lies below every limit of this policy."
+    sentence = f"The audit{where} found leakage; it lies within every limit of this policy."
     assert sentence in found.remarks
     decided = replace(report, recommendation=found)
     page = pytest.importorskip("jinja2") and render_audit(json.loads(decided.to_json()))

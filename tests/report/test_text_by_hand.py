@@ -10,6 +10,7 @@ from numpy import nan
 from skmia._core.levels import Level
 from skmia.report import _captions, _pool_size, _text
 from skmia.report._evidence import FILE, SERVICE, ReleaseRoute
+from skmia.report.checks._results import MeasurableRates
 
 
 def row(attack="a", **changed):
@@ -43,8 +44,10 @@ def tabulate(*routes, rate=0.01):
     return _text._tabulate_routes(routes, rate, 0.95)
 
 
-def trust(n=30, results=({"a": 1},), bad=(), checks=None):
+def trust(n=30, results=({"a": 1},), bad=(), checks=None, rates=None):
     checks = {name: NS(status=status) for name, status in (checks or {}).items()}
+    if rates is not None:
+        checks["resolution"] = NS(status="stated", finding=MeasurableRates(*rates))
     result = NS(data={"n_nonmembers": n}, results=pd.DataFrame(results), checks=checks)
     return _text._list_trust(result, {"line": "Yes.", "bad": bad})
 
@@ -231,6 +234,28 @@ ROWS = [
         ["  Trust   Yes.", "          Rates below 33% cannot be measured with 30 non-members."],
     ),
     (lambda: trust(10)[1], "          Rates cannot be measured with 10 non-members."),
+    # Of people, who can have fewer independent records than they have records.
+    (
+        lambda: " ".join(" ".join(trust(rates=(1 / 3, 0.5, 20))[1:]).split()),
+        "Rates below 33% cannot be measured with 30 non-members of 20 people; those below 50% can "
+        "be only if the records of a person are not alike.",
+    ),
+    (lambda: trust(rates=(1 / 3, 1 / 3, None)), trust()),
+    # All are recognized only if it is all of them, as the sentence says.
+    *(
+        (
+            lambda ends=ends: tabulate(
+                route(row(), rate(**dict(zip(("low", "estimate", "high"), ends, strict=True))))
+            )[2][27:42].strip(),
+            told,
+        )
+        for ends, told in (
+            ((0.97, 0.998, 0.999), ">99 [97, >99]"),
+            ((0.97, 1.0, 1.0), "100 [97, 100]"),
+            ((0.0, 0.003, 0.004), "<1 [ 0, <1]"),
+            ((0.0, 0.0, 0.02), "0 [ 0,  2]"),
+        )
+    ),
     (lambda: trust(results=()), ["  Trust   Yes."]),
     (
         lambda: trust(

@@ -7,7 +7,7 @@ import re
 from functools import lru_cache
 from importlib.resources import files
 
-from ..decisions import note_numbers
+from ..decisions import FILTERS
 from ..escaping import as_html, visible
 from ..optional import import_optional
 
@@ -79,7 +79,7 @@ def _load_template(jinja2, name, package, own_style):
         undefined=jinja2.StrictUndefined,
         finalize=make_finalizer(markup),
     )
-    environment.filters |= make_filters(markup) | {"note_numbers": note_numbers}
+    environment.filters |= make_filters(markup) | FILTERS
     return markup(_read_style(own_style, package)), environment.get_template(name)
 
 

@@ -25,6 +25,7 @@ RECIPE = "recipe"  # whether shadow models resemble the model
 SMALL, PERSONS = "small", "persons"  # whether records alone tell of a group, or of people
 UNLISTED = "unlisted"  # whether all training rows are named
 BEYOND, BEYOND_OF_FILE = "beyond", "beyond of file"  # what is found beyond a difference
+RATES = "rates"  # which rates the records can measure
 NOTE = "note"  # what a reader should know
 
 # Which audits ask a check: all, most, or those of some kinds of data.

@@ -87,8 +87,8 @@ def _describe_beyond_shift(found):
     if found.rate is not None:
         base = choose_base(found.rate)
         seen, unseen = (count_of(share, base) for share in (found.tpr, found.tpr_unseen))
-        text += (
-            f" It recognizes {seen} of {base:,} members, and {unseen} of those that a model has "
-            f"not seen, {tell_condition(found.rate, base)}."
-        )
+        whens = [tell_condition(fpr, base) for fpr in (found.fpr, found.fpr_unseen)]
+        text += f" It recognizes {seen} of {base:,} members"
+        text += f", {whens[0]}" if whens[0] != whens[1] else ""
+        text += f", and {unseen} of those that a model has not seen, {whens[1]}."
     return text

@@ -19,6 +19,7 @@ from ._base import (
     NOT_RUN,
     PASSED,
     PERSONS,
+    RATES,
     RECIPE,
     SMALL,
     SOMETIMES,
@@ -92,10 +93,19 @@ class PersonLevelCheck(BaseCheck):
         return self.answer(WARNING, text)
 
 
+class MeasurableRates(NamedTuple):
+    """The smallest false positive rates that can be measured."""
+
+    least: float  # if all records are independent
+    alike: float  # if all records of a person are alike
+    n_people: int | None  # who have the non-members; None if each has a record or nobody is named
+
+
 class ResolutionCheck(BaseCheck):
     """Which false positive rates can be measured with so many non-members."""
 
     name = "resolution"
+    role = RATES
     presence = ALWAYS
     passed = "Rates below a limit cannot be measured"
     warned = ""
@@ -110,12 +120,17 @@ class ResolutionCheck(BaseCheck):
         )
         if resolvable > 1:
             text = f"With {n_nonmembers} non-members, no rate can be measured: it takes 10."
-        elif case.people is not None:
-            text += _tell_of_people(case)
+        found = _measure_rates(case, resolvable)
+        if resolvable <= 1 and found.n_people is not None:
+            text += (
+                " This holds if records of a person are independent; they belong to "
+                f"{found.n_people:,} people, and if all records of a person are alike, rates down "
+                f"to {100 * found.alike:.3g}% can be measured."
+            )
         if too_low:
             names = ", ".join(f"{100 * rate:g}%" for rate in too_low)
             text += f" No TPR is given at {names}."
-        return self.answer(STATED, text, resolvable)
+        return self.answer(STATED, text, found)
 
 
 def _list_unmeasured(numbers):
@@ -126,18 +141,16 @@ def _list_unmeasured(numbers):
     return [rate for rate in dict.fromkeys(rates) if rate not in measured]
 
 
-def _tell_of_people(case):
-    """Say what the rate is if records of a person do not count as independent."""
+def _measure_rates(case, least):
+    """Return also what the rate is if records of a person do not count as independent."""
+    if case.people is None:
+        return MeasurableRates(least, least, None)
     outside = number_side_people(case.people, len(case.membership))[~case.membership]
     others = PeopleOfSide(outside, len(outside))
     if others.alone:
-        return ""
+        return MeasurableRates(least, least, None)
     alike = min(resolvable_fpr(max(1, int(others.worth))), 1.0)
-    return (
-        f" This holds if records of a person are independent; they belong to "
-        f"{len(others.counts):,} people, and if all records of a person are alike, rates down to "
-        f"{100 * alike:.3g}% can be measured."
-    )
+    return MeasurableRates(least, alike, len(others.counts))
 
 
 class ShadowModelsCheck(BaseCheck):
