@@ -1,5 +1,6 @@
 """Attribute inference from the victim's predictions."""
 
+import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Any, Literal, Self
@@ -14,6 +15,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OrdinalEncoder
 from sklearn.utils import check_random_state
 
+from .._core.callers import level_of_user
 from .._core.containers import (
     check_single_values,
     is_frame,
@@ -34,6 +36,7 @@ from .._core.types import ArrayLike, Seed
 from .._core.validation import check_features, check_records, refuse_nan, set_features
 from ..metrics import paired_share_interval, share_interval
 from ..victims import open_white_box
+from ._file_attack import find_known, sort_distinct
 
 # A column with more distinct values is treated as a measurement, whose candidates must be given.
 _MOST_VALUES = 100
@@ -62,7 +65,8 @@ class SensitiveAttribute:
             if missing.any():
                 raise ValueError(
                     f"The column {name!r} lacks {missing.sum()} of {len(X)} values, first at "
-                    f"position {missing.argmax()}."
+                    f"position {missing.argmax()}. Leave out the records without a value, or give "
+                    "the missing value a name."
                 )
             self.values = self._read_values(column, name, values)
 
@@ -138,7 +142,8 @@ class SensitiveAttribute:
         one_hot = np.isin(block, (0, 1)).all(axis=1) & (block.sum(axis=1) == 1)
         if not one_hot.all():
             raise ValueError(
-                f"A sensitive block must be one-hot; record {np.argmin(one_hot)} is not."
+                f"A sensitive block must be one-hot; record {np.argmin(one_hot)} is not. A block "
+                "needs the columns of all values, also of one that was dropped."
             )
         return self.values[block.argmax(axis=1)]
 
@@ -386,6 +391,7 @@ class AttributeInferenceAttack(CandidateScores):
         self._labels = pd.Index(pd.factorize(records.y, sort=True)[1])
         with with_advice(self.baseline_, records.X), on_one_thread(self.baseline is None):
             self.baseline_.fit(self._known_columns(records), codes)
+        self._digests = sort_distinct(records)[1]
         set_features(self, records)
         return self
 
@@ -493,7 +499,21 @@ class AttributeInferenceAttack(CandidateScores):
             ``high``. Intervals are Clopper-Pearson; the difference has Tango's score interval for
             paired proportions. Records are independent, or people are, if the records have the
             field ``group_by``.
+
+        Warns
+        -----
+        UserWarning
+            If the baseline was fitted on some of the records, whose attribute it then knows.
         """
+        n_known = find_known(self._digests, records)[1].sum()
+        if n_known:
+            warnings.warn(
+                f"The baseline was fitted on {n_known:,} of the {len(records):,} records, so it "
+                "knows their attribute, and the difference is too small. Fit on other records than "
+                "those that are compared.",
+                UserWarning,
+                stacklevel=level_of_user(),
+            )
         guesses, truth = self.predict(records), self._attribute.read(records.X)
         right = _are_equal(guesses, truth)
         with on_one_thread(self.baseline is None):

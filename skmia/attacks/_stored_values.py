@@ -2,6 +2,7 @@
 
 from collections import Counter
 from functools import lru_cache
+from numbers import Integral
 from typing import NamedTuple
 
 import numpy as np
@@ -126,7 +127,8 @@ class StoredValuesAttack(BaseAttack):
         proof. Words of texts in a vocabulary are values of the view ``"words"``.
     absent_ : Series
         Number of words or categories of each candidate that a vocabulary or encoder does not list,
-        of candidates with one. Such a candidate was not among its training rows.
+        of candidates with one. Such a candidate was not among its training rows. Words are not
+        counted that ``min_df`` or ``max_df`` may have left out of the vocabulary.
     state_ : ModelState
         State of the model.
     offset_ : float
@@ -286,6 +288,13 @@ class _TextWords(NamedTuple):
     counts: Counter
     limits: tuple  # numbers of training texts that a word of the list can have
     n: int
+    lists_rare: bool  # whether a word of a single training text is listed
+
+    def find_absent(self, text):
+        """Return the words of a candidate that the list would have if it was a training text."""
+        if not self.lists_rare:
+            return set()
+        return {word for word in text - self.known if self.counts[word] <= self.limits[1]}
 
     def weigh(self, word):
         """Return the log likelihood ratio of membership of a record with a word."""
@@ -353,7 +362,7 @@ class _StoredLists:
                     if word not in weights:
                         weights[word] = words.weigh(word)
                     ratios[i] += weights[word]
-                n_absent[i] += len(text - words.known)
+                n_absent[i] += len(words.find_absent(text))
         return ratios, n_absent
 
 
@@ -378,14 +387,16 @@ def _split_text_words(inner):
 def _count_stored_words(inner, texts, n):
     model, n_members = inner.model, n / 2
     low, high = (
-        limit if isinstance(limit, int) else limit * n_members
+        limit if isinstance(limit, Integral) else limit * n_members
         for limit in (model.min_df, model.max_df)
     )
     high = n if model.max_df == 1.0 else high
     place = f"{inner.path}.vocabulary_" if inner.path else "vocabulary_"
     counts = Counter(word for text in texts for word in text)
     limits = max(1, int(np.ceil(low))), int(high)
-    return _TextWords(place, frozenset(model.vocabulary_), counts, limits, n)
+    # A number of texts, or a share of them.
+    lists_rare = model.min_df <= (1 if isinstance(model.min_df, Integral) else 0)
+    return _TextWords(place, frozenset(model.vocabulary_), counts, limits, n, lists_rare)
 
 
 def _count_hits(words, texts):

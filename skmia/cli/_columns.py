@@ -8,11 +8,10 @@ import numpy as np
 import pandas as pd
 
 from .._core.escaping import join_names, visible
+from .._core.missing_marks import MISSING, is_mark
 from ._numbers import (
     FORMATS,
-    MISSING,
     PLAIN,
-    is_mark,
     list_formats,
     read_number,
     strip_affixes,

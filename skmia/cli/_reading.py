@@ -12,9 +12,10 @@ import numpy as np
 import pandas as pd
 
 from .._core.escaping import join_names, visible
+from .._core.missing_marks import MISSING, is_mark
 from ._columns import ColumnWords, is_known_text, settle_column
 from ._dialect import ENCODINGS, count_fields, count_separators, recognize_dialect
-from ._numbers import MISSING, NumberFormat, is_mark, list_formats
+from ._numbers import NumberFormat, list_formats
 from ._options import CommandError, check_file, tell
 
 # Numbers are read to the last bit, as attacks on files compare them with those that a model stores.

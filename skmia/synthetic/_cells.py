@@ -5,6 +5,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
+from ._kinds import show_value, unify_frames
 from ._neighbors import align_columns, as_frame, is_number_dtype
 
 # Distances by column lie in [0, 1], so that smaller differences of a sum are rounding.
@@ -21,12 +22,14 @@ class TableCells:
     """Tables of the same columns as arrays: numbers, or codes of categories; NaN is missing.
 
     There are two to four tables, and the last one sets the order of the columns and their scales. A
-    missing category is a category, and one that is not in the last table has the code -1.
+    missing category is a category, and one that is not in the last table has the code -1. Columns
+    that hold values of one kind in several types are read in one of them.
     """
 
     def __init__(self, tables, names):
         frames = _align_tables([as_frame(table, name) for table, name in zip(tables, names)], names)
         self.columns = list(frames[-1].columns)
+        frames, self._held = unify_frames(frames, names)
         self.is_number = [
             all(is_number_dtype(frame[c].dtype) for frame in frames) for c in self.columns
         ]
@@ -47,6 +50,12 @@ class TableCells:
     def join_first(self, n_tables):
         """Return the cells of the first tables, one after the other, without a copy."""
         return take(self._columns, slice(sum(self.sizes[:n_tables])))
+
+    def show_value(self, column, value):
+        """Return a cell of one column as a value of the tables; None where it is missing."""
+        if self.is_number[column]:
+            return show_value(value, self._held[column])
+        return self.kinds[column][int(value)]
 
     def measure_gap(self, column, own, other):
         """Return the distances of values of one column from others, of any shapes that fit."""

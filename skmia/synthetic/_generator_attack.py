@@ -19,6 +19,7 @@ from .._core.records import Records
 from .._core.sklearn import Interval, StrOptions, at_least
 from .._core.types import Seed
 from ..base import BaseAttack
+from ._kinds import unify_frames
 from ._neighbors import TIE, GowerEncoder, align_columns, as_frame, as_points, find_nearest
 
 _N_TREES = 100
@@ -231,7 +232,7 @@ class RowSpace:
         self._encoder = None
         if metric == "gower":
             frames = [as_frame(t, name) for t, name in zip((synthetic, reference), self.names)]
-            frames = align_columns(frames, self.names)
+            frames, _ = unify_frames(align_columns(frames, self.names), self.names)
             self._encoder = GowerEncoder().fit(pd.concat(frames, ignore_index=True))
         self._frame = synthetic
         self.tables = self.encode(synthetic), self.encode(reference, 1)
@@ -243,8 +244,10 @@ class RowSpace:
         """Return the points of a table; ``place`` is its name."""
         name = "The table of records" if place is None else self.names[place]
         if self._encoder is not None:
-            pair = as_frame(self._frame, self.names[0]), as_frame(X, name)
-            return self._encoder.transform(align_columns(pair, (self.names[0], name))[1])
+            names = self.names[0], name
+            pair = [as_frame(table, one) for table, one in zip((self._frame, X), names)]
+            unified, _ = unify_frames(align_columns(pair, names), names)
+            return self._encoder.transform(unified[1])
         tables, _ = as_points((self._frame, X), "manhattan", (self.names[0], name))
         return np.asarray(tables[1], dtype=float)
 

@@ -18,11 +18,7 @@ from .._core.numbers import check_number, show, to_array
 from .._core.sklearn import StrOptions
 from .._core.transactions import TransactionMixin
 from .._core.types import ArrayLike
-
-
-def is_number_dtype(dtype):
-    """Return whether a type is of numbers; truth values are categories."""
-    return pd.api.types.is_numeric_dtype(dtype) and not pd.api.types.is_bool_dtype(dtype)
+from ._kinds import is_number_dtype, read_plainly, unify_frames
 
 
 def validate_frame(estimator, X, **checks):
@@ -229,7 +225,7 @@ def as_points(tables, metric, names):
     """
     if metric == "gower":
         frames = [as_frame(table, name) for table, name in zip(tables, names)]
-        frames = align_columns(frames, names)
+        frames, _ = unify_frames(align_columns(frames, names), names)
         encoder = GowerEncoder().fit(pd.concat(frames, ignore_index=True))
         return [encoder.transform(frame) for frame in frames], "manhattan"
     points = [
@@ -252,14 +248,15 @@ def as_points(tables, metric, names):
 
 
 def as_frame(table, name):
+    """Return a table as a DataFrame whose columns have the type of what they hold."""
     table = to_frame(table)
     check_container(table, name)
     if isinstance(table, pd.DataFrame):
-        return table
+        return read_plainly(table)
     cells = None if sparse.issparse(table) else to_array(table, name, "be a table")
     if cells is None or cells.ndim != 2:
         raise ValueError(f"{name} must be a DataFrame or a dense matrix; got {show(table)}.")
-    return pd.DataFrame(cells)
+    return read_plainly(pd.DataFrame(cells).infer_objects())
 
 
 def align_frames(tables, names):

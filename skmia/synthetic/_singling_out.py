@@ -33,10 +33,10 @@ class CellCondition(NamedTuple):
         return cells >= self.value if self.operation == ">=" else cells == self.value
 
     def show(self, cells):
-        name, value = cells.columns[self.column], self.value
-        if not cells.is_number[self.column]:
-            value = cells.kinds[self.column][int(value)]
-        if self.operation == "is missing" or value is None:
+        name = cells.columns[self.column]
+        is_missing = self.operation == "is missing"
+        value = None if is_missing else cells.show_value(self.column, self.value)
+        if value is None:
             return f"{name} is missing"
         return f"{name} {self.operation} {value}"
 

@@ -83,9 +83,11 @@ def read_features(model, steps, X, *, absent=0.0, role="The trees split by", kee
 
 
 def _check_model_width(model, X, role):
-    # CatBoost forgets n_features_in_ in its files.
-    n_features = len(model.feature_names_) if is_catboost(model) else model.n_features_in_
-    if X.ndim != 2 or X.shape[1] != n_features:
+    # CatBoost forgets n_features_in_ in its files, and a machine does not keep it that has a kernel
+    # of one's own.
+    n_features = getattr(model, "n_features_in_", None)
+    n_features = len(model.feature_names_) if is_catboost(model) else n_features
+    if X.ndim != 2 or n_features not in (None, X.shape[1]):
         raise ValueError(f"{role} {n_features} features; the records have shape {X.shape}.")
 
 

@@ -18,8 +18,8 @@ from ._boosters import is_catboost, list_arrays_of_catboost, parse_lightgbm
 
 _NAMES = {
     "rows": (
-        "X_ X_fit_ X_train_ _fit_X _raw_data centroid_ centroids_ cluster_centers_ data "
-        "init_centroids_ subcluster_centers_ support_vectors_ training_data_"
+        "X_ X_fit_ X_train_ _BaseLibSVM__Xfit _fit_X _raw_data centroid_ centroids_ "
+        "cluster_centers_ data init_centroids_ subcluster_centers_ support_vectors_ training_data_"
     ),
     "values": (
         "X_max_ X_min_ X_thresholds_ _y categories_ data_max_ data_min_ feature_infos "

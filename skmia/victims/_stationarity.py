@@ -192,6 +192,8 @@ def _why_not_machine(model):
         return None if isinstance(model, QuantileRegressor) else why_stopped(model)
     if model.kernel == "precomputed":
         return "with a precomputed kernel it stores no rows"
+    if callable(model.kernel):
+        return "with a kernel of one's own it stores all rows, which StoredValuesAttack finds"
     if model.fit_status_ or np.any(model.n_iter_ == model.max_iter):
         return f"its solver stopped after max_iter={model.max_iter} steps, before the optimum"
     return None

@@ -1,6 +1,7 @@
 """Guessing an attribute: by hand, in every form of X, and beside a guess without the victim."""
 
 import pickle
+import warnings
 
 import numpy as np
 import pandas as pd
@@ -20,6 +21,9 @@ from sklearn.utils import get_tags
 
 from skmia import Records
 from skmia.attacks import AttributeInferenceAttack
+
+# Most tests are of other things than the baseline, which they fit on the records they compare.
+pytestmark = pytest.mark.filterwarnings("ignore:The baseline was fitted on:UserWarning")
 
 RNG = np.random.default_rng(0)
 X = np.column_stack([RNG.normal(size=(300, 3)), RNG.integers(3, size=300)])
@@ -155,7 +159,7 @@ def test_the_baseline_reads_a_label_by_its_class_also_in_a_table_that_lacks_a_cl
 def test_an_attribute_that_is_missing_is_refused():
     lacks = np.where(np.arange(300) == 7, np.nan, X[:, 3])
     records = Records(np.column_stack([X[:, :3], lacks]), Y)
-    with pytest.raises(ValueError, match="The column 3 lacks 1 of 300 values, first at position 7"):
+    with pytest.raises(ValueError, match="lacks 1 of 300 values, first at position 7. Leave out"):
         AttributeInferenceAttack(VICTIM, 3).fit(records)
 
 
@@ -186,6 +190,15 @@ def test_a_victim_that_knows_nothing_leaks_nothing_beyond_the_baseline():
     table = attack.compare(Records(X[:300], y[:300]))
     assert table.loc["baseline", "accuracy"] > 0.95
     assert table.loc["difference", "high"] < 0.02
+
+
+def test_a_baseline_that_knows_the_records_is_warned_of():
+    attack = AttributeInferenceAttack(VICTIM, 3, random_state=0).fit(RECORDS[:200])
+    with pytest.warns(UserWarning, match="was fitted on 50 of the 150 records, so it knows their"):
+        attack.compare(RECORDS[150:])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        attack.compare(RECORDS[200:])
 
 
 def test_a_victim_that_knows_its_records_by_heart_leaks_beyond_the_baseline():

@@ -17,6 +17,7 @@ from skmia.synthetic import (
     _dp_wgan,
     _generator_attack,
     _generators,
+    _kinds,
     _neighbors,
     _risks,
     _singling_out,
@@ -508,20 +509,20 @@ ANSWERS = {
             lambda: _columns._propose_names("c", ["age ", "b"]),
             "; rename it, or leave it out of all tables: 'c'",
         ),
+    ],
+    _kinds: [
         (
-            lambda: _columns._shift_large_integers(
-                {"a": pd.Series([2**60, 2**60 + 1]), "b": pd.Series([2**60 + 3])}
-            )["b"],
+            lambda: _kinds._shift_large_integers(
+                [pd.Series([2**60, 2**60 + 1]), pd.Series([2**60 + 3])]
+            )[1],
             [3],
         ),
-        (lambda: _columns._shift_large_integers({"a": pd.Series([1, 2])})["a"], [1, 2]),
+        (lambda: _kinds._shift_large_integers([pd.Series([1, 2])])[0], [1, 2]),
         (
-            lambda: _columns._shift_large_integers(
-                {"a": pd.Series([2**60]), "b": pd.Series([0.5])}
-            )["a"],
+            lambda: _kinds._shift_large_integers([pd.Series([2**60]), pd.Series([0.5])])[0],
             [1152921504606846976],
         ),
-        (lambda: _columns._scale({"a": array([1.0, nan]), "b": array([-3.0])})["b"], [-3.0]),
+        (lambda: _kinds._scale([array([1.0, nan]), array([-3.0])])[1], [-3.0]),
     ],
     _evidence: [
         (

@@ -100,6 +100,26 @@ def test_values_in_another_form_become_equal(real, made, words):
     assert len(fit.changed) == 1 and words in fit.changed[0] and not fit.unfit
 
 
+@pytest.mark.parametrize(
+    ("real", "made", "words"),
+    [
+        (["a", None, "b"] * 10, ["a", "", "b"] * 10, "'' in the synthetic table: read as missing"),
+        (["a", "NA", "b"] * 10, ["a", None, "b"] * 10, "'NA' in the training table, 'NA' in"),
+        ([1.5, None, 2.5] * 10, ["1.5", "nan", "2.5"] * 10, "read as missing; numbers are text in"),
+    ],
+)
+def test_texts_for_missing_values_are_missing(real, made, words):
+    tables, fit = fit_column(real, made)
+    pd.testing.assert_series_equal(tables["real"]["x"], tables["synthetic"]["x"])
+    assert tables["real"]["x"].isna().sum() == 10
+    assert len(fit.changed) == 1 and words in fit.changed[0] and not fit.unfit
+    # A text that the other table has beside missing values, or that stands beside them, is a value.
+    cases = (["a", None, "NA"], ["a", "b", "NA"]), (["a", "b", None], ["a", None, "NA"])
+    for own, other in cases:
+        tables, fit = fit_column(own * 20, other * 20)
+        assert "NA" in set(tables["synthetic"]["x"]) and not fit.changed
+
+
 def test_a_form_that_makes_values_of_one_table_equal_is_not_taken():
     tables, fit = fit_column(["a", "A", "b"] * 10, ["a", "B", "b"] * 10)
     assert tables["real"]["x"].nunique() == 3 and not fit.changed
@@ -120,13 +140,16 @@ def test_numbers_are_compared_at_the_decimals_of_the_coarsest_table(decimals, wo
     [
         (["R01", "R02"] * 30, ["north", "south"] * 30, "none of the values of the synthetic"),
         (["R01", "R02"] * 30, ["R01", "Q", "Q"] * 20, "67% of the rows of the synthetic table"),
+        ([*range(9), None] * 27, [*range(9), -1] * 27, "10% of the real values are missing"),
+        ([*range(9), None] * 27, [*range(9), -1] * 27, "synthetic ones, where -1 may stand"),
+        (["a", "b"] * 30, ["a", None] * 30, "50% of the synthetic values are missing"),
         (np.arange(60) % 9, 100 + np.arange(60) % 9, "from 100 to 108 and the real ones from 0"),
     ],
 )
 def test_values_that_do_not_fit_are_named(real, made, words):
     fit = fit_column(real, made)[1]
     assert len(fit.unfit) == 1 and words in fit.unfit[0] and fit.unfit[0].startswith("column 'x'")
-    assert fit.left_out == (["x"] if "none" in words else [])
+    assert fit.left_out == (["x"] if "none of the values" in words else [])
 
 
 def test_names_that_seldom_repeat_need_not_fit():

@@ -1,6 +1,7 @@
 """Tables whose columns have the same values and other types, and values that are seldom met."""
 
 import json
+from decimal import Decimal
 
 import numpy as np
 import pandas as pd
@@ -15,12 +16,16 @@ from skmia.synthetic import (
     GeneratorAttack,
     GowerEncoder,
     InferenceRisk,
+    LinkabilityRisk,
     PrivacyLoss,
+    SinglingOutRisk,
     SyntheticDistance,
     audit_table,
 )
+from skmia.synthetic._kinds import unify
+from skmia.synthetic._neighbors import as_frame
 from skmia.synthetic._table._audit import train_on_each
-from skmia.synthetic._table._columns import unify, unify_tables
+from skmia.synthetic._table._columns import unify_tables
 
 pytestmark = pytest.mark.usefixtures("quick_tables")
 
@@ -34,7 +39,8 @@ def draw(seed):
 
 def unify_column(*columns):
     names = ("real", "synthetic", "holdout")[: len(columns)]
-    tables = unify_tables(dict(zip(names, (pd.DataFrame({"x": column}) for column in columns))))[0]
+    frames = [as_frame(pd.DataFrame({"x": column}), "x") for column in columns]
+    tables = unify_tables(dict(zip(names, frames)))[0]
     return [table["x"] for table in unify(tables).values()]
 
 
@@ -55,6 +61,15 @@ TRUTH = np.arange(N) % 2 == 0
         (DAYS, DAYS.tz_localize("UTC")),
         (DAYS, DAYS.as_unit("s")),
         (DAYS, DAYS.astype(object)),
+        (DAYS, DAYS.date),
+        (DAYS, DAYS.to_period("D")),
+        (DAYS, pd.Categorical(DAYS)),
+        (TRUTH, pd.Categorical(TRUTH)),
+        (np.arange(N) / 8, [Decimal(k) / 8 for k in range(N)]),
+        (np.arange(N), pd.Categorical(np.arange(N))),
+        (pd.Categorical(np.arange(N)), np.arange(N)),
+        ([str(pd.Interval(k, k + 1)) for k in range(N)], pd.interval_range(0, N)),
+        (["x", "7"] * (N // 2), ["x", 7.0] * (N // 2)),
     ],
     ids=[
         "floats",
@@ -67,11 +82,40 @@ TRUTH = np.arange(N) % 2 == 0
         "zone",
         "unit",
         "dates as objects",
+        "dates of databases",
+        "periods",
+        "categories of dates",
+        "categories of truth",
+        "decimal numbers",
+        "codes in one table",
+        "numbers in one table",
+        "intervals",
+        "numbers beside texts",
     ],
 )
 def test_equal_values_of_other_types_are_equal(first, second):
     made = unify_column(first, second)
     pd.testing.assert_series_equal(made[0], made[1])
+
+
+@pytest.mark.parametrize("kind", [CopyTest, SinglingOutRisk, LinkabilityRisk, InferenceRisk])
+def test_estimators_compare_values_whose_tables_have_other_types(kind):
+    real, held, made = (
+        pd.DataFrame({"x": table["a"] / 3, "day": DAYS[table["b"]], "is": table["b"] > 4})
+        for table in map(draw, range(3))
+    )
+    made[:9] = real[:9].to_numpy()
+    made = made.astype({"x": np.float32, "day": "datetime64[ns]", "is": bool})
+    other = made.astype({"is": "boolean"}).assign(day=made["day"].dt.date)
+    real = real.astype({"x": np.float32})  # the value of a copy
+    test = kind("x", random_state=0) if kind is InferenceRisk else kind(random_state=0)
+    expected = test.fit(real, held, made).result_
+    pd.testing.assert_frame_equal(
+        test.fit(real.astype({"x": float}), held, other).result_, expected
+    )
+    assert expected.iloc[0]["train" if kind is CopyTest else "attack"] > 0
+    with pytest.raises(ValueError, match="'day' must hold values of one kind .* text in synthetic"):
+        test.fit(real, held, made.astype({"day": str}))
 
 
 def test_dates_and_durations_are_days():
@@ -101,7 +145,8 @@ def test_large_numbers_keep_their_ratios():
 @pytest.mark.parametrize(
     ("values", "message"),
     [
-        ([1, "a"] * (N // 2), "got numbers in real, values of several types in synthetic"),
+        ([1, (2, 3)] * (N // 2), "got numbers in real, values of several types in synthetic"),
+        ([1, "a"] * (N // 2), "20 of 40 texts are no numbers: 'a' \\(20\\). Convert it in one of"),
         (
             [str(k) for k in range(N)],
             "such as numbers or text; got numbers in real, text in synthe",
@@ -110,7 +155,7 @@ def test_large_numbers_keep_their_ratios():
         (DAYS, "numbers in real, dates in synthetic"),
         (np.full(N, np.inf), "synthetic must hold finite numbers; column 'x' does not"),
     ],
-    ids=["mixed", "text", "complex", "dates", "infinite"],
+    ids=["mixed", "numbers beside texts", "text", "complex", "dates", "infinite"],
 )
 def test_columns_that_cannot_be_compared_are_refused(values, message):
     with pytest.raises(ValueError, match=message):

@@ -10,32 +10,27 @@ from by_hand import expect_answers, tell_refusal
 from numpy import array, nan
 from scipy.stats import norm
 
-from skmia.synthetic import _risks
+from skmia.synthetic import _kinds, _risks
 from skmia.synthetic._table import _audit, _columns, _evidence, _measure, _people, _report
 
 
 def kind(values, dtype=None):
-    return _columns._name_kind(pd.Series(values, dtype=dtype))
+    return _kinds._name_kind(pd.Series(values, dtype=dtype))
 
 
-def read(values, kind=_columns._NUMBERS):
-    return _columns._read_kind_numbers(pd.Series(values), kind)
+def read(values, kind=_kinds._NUMBERS):
+    return _kinds._read_kind_numbers(pd.Series(values), kind)
 
 
 def round_to(real, made, real_type, made_type):
-    parts = {
-        "real": pd.Series(real, dtype=real_type),
-        "synthetic": pd.Series(made, dtype=made_type),
-    }
-    numbers = {name: part.to_numpy(dtype=float) for name, part in parts.items()}
-    found = _columns._round_to_coarsest(numbers, parts)
-    return [*found["real"], *found["synthetic"]]
+    parts = [pd.Series(real, dtype=real_type), pd.Series(made, dtype=made_type)]
+    found = _kinds._round_to_coarsest([part.to_numpy(dtype=float) for part in parts], parts)
+    return [*found[0], *found[1]]
 
 
 def unify(real, made):
-    parts = {"real": pd.Series(real), "synthetic": pd.Series(made)}
-    found = _columns._unify_column(parts, "c")
-    return [[*found[name]] for name in found]
+    tables = {"real": pd.DataFrame({"c": real}), "synthetic": pd.DataFrame({"c": made})}
+    return [[*table["c"]] for table in _kinds.unify(tables).values()]
 
 
 def correlate(matrix, weights, by=1.0):
@@ -226,9 +221,8 @@ DATA = {"n_real": 5, "n_synthetic": 7, "n_holdout": 3, "n_columns": 2, "identifi
 
 
 def shift_large(*parts, dtype=None):
-    given = {str(k): pd.Series(part, dtype=dtype) for k, part in enumerate(parts)}
-    found = _columns._shift_large_integers(given)
-    return [found[name].tolist() for name in given]
+    found = _kinds._shift_large_integers([pd.Series(part, dtype=dtype) for part in parts])
+    return [part.tolist() for part in found]
 
 
 def fill(*columns):
@@ -277,14 +271,14 @@ ANSWERS = {
         (lambda: read([1.0, nan]), [1.0, nan]),
         (lambda: read([None, None]), [nan, nan]),
         (
-            lambda: read(pd.to_datetime(["1970-01-02 12:00", None]), _columns._DATES),
+            lambda: read(pd.to_datetime(["1970-01-02 12:00", None]), _kinds._DATES),
             [1.5, nan],
         ),
         (
-            lambda: read(pd.to_datetime(["1970-01-02 02:00+02:00"]), _columns._DATES),
+            lambda: read(pd.to_datetime(["1970-01-02 02:00+02:00"]), _kinds._DATES),
             [1.0],
         ),
-        (lambda: read(pd.to_timedelta([36], unit="h"), _columns._DURATIONS), [1.5]),
+        (lambda: read(pd.to_timedelta([36], unit="h"), _kinds._DURATIONS), [1.5]),
         (lambda: round_to([0.1], [0.2], "float64", "float64"), [0.1, 0.2]),
         (
             lambda: round_to([0.1], [0.2], "float32", "float64"),
@@ -304,13 +298,15 @@ ANSWERS = {
         (lambda: unify(["a"], ["b"]), [["a"], ["b"]]),
         (lambda: unify([None], [None]), [[nan], [nan]]),
         (
-            lambda: tell_refusal(lambda: unify(["a"], [1.0]))[-30:],
-            "in real, numbers in synthetic."[-30:],
+            lambda: tell_refusal(lambda: unify(["a", "2"], [1.0]))[-135:],
+            "got text in real, numbers in synthetic; 1 of 2 texts are no numbers: 'a' (1). "
+            "Convert it in one of them, or leave it out of all tables.",
         ),
         (lambda: tell_refusal(lambda: unify([1j], [1j]))[:12], "The column '"),
         (
             lambda: tell_refusal(lambda: unify([1.0], [np.inf])),
-            "synthetic must hold finite numbers; column 'c' does not.",
+            "synthetic must hold finite numbers; column 'c' does not; let missing values take "
+            "their place.",
         ),
         (
             lambda: correlate([[1.0, 2.0], [3.0, 1.0], [4.0, 9.0]], [1, 2, 4]),

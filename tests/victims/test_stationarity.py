@@ -366,6 +366,9 @@ def test_machines_that_did_not_come_to_the_optimum_are_refused():
     model = SVC(kernel="precomputed").fit(X @ X.T, y)
     with pytest.raises(ValueError, match="precomputed kernel it stores no rows"):
         decide_by_margins(model, Records(X @ X.T, y))
+    model = SVC(kernel=lambda X, Y: X @ Y.T).fit(X[::2] / 1000, y[::2])
+    with pytest.raises(ValueError, match="kernel of one's own it stores all rows"):
+        decide_by_margins(model, Records(X, y))
 
 
 def test_other_models_and_several_outputs_are_named():

@@ -25,6 +25,7 @@ from ..._core.saving import warn_of_failures, write_json, write_text
 from ..._core.types import ArrayLike, PathLike, Seed
 from ...metrics import compute_auc
 from .._copy_test import CopyTest, count_unchanged
+from .._kinds import unify
 from .._neighbors import MOST_COMPARED, as_frame, is_number_dtype, to_frame
 from ._columns import (
     count_copied_identifiers,
@@ -32,7 +33,6 @@ from ._columns import (
     fit_columns,
     is_named,
     list_briefly,
-    unify,
     unify_tables,
 )
 from ._evidence import (
@@ -645,7 +645,9 @@ def audit_table(
     Dates and durations are compared as numbers of days, and truth values as categories. Numbers are
     compared at the precision and the decimals of the table that has the fewest. Text that differs
     by blanks, case or the form of numbers and dates is compared in one form, if no two values of a
-    table become equal. The check "columns fit" says so, and names columns whose values do not fit.
+    table become equal. Texts such as "" and "nan" are missing values if a table has them in the
+    place of those of another table. The check "columns fit" says so, and names columns whose values
+    do not fit.
     At most 2,000 rows of each table are compared by distance, and attacked.
 
     Examples

@@ -1,8 +1,7 @@
 """Which columns are identifiers, and how the columns of the tables are made alike.
 
-``unify_tables`` gives all tables the same columns, ``fit_columns`` reads values that are written in
-different ways alike and names what does not fit, and ``unify`` makes numbers of several types
-comparable. In all of them a missing value stays missing.
+``unify_tables`` gives all tables the same columns, and ``fit_columns`` reads values that are
+written in different ways alike and names what does not fit.
 """
 
 import difflib
@@ -13,7 +12,8 @@ import numpy as np
 import pandas as pd
 
 from ..._core.escaping import visible
-from .._neighbors import check_table_widths
+from ..._core.missing_marks import is_mark
+from .._neighbors import check_table_widths, is_number_dtype
 
 # Fewer values that are all different show nothing.
 _FEWEST = 20
@@ -245,8 +245,10 @@ def fit_columns(tables):
     fitted, fit = {name: {} for name in tables}, ColumnsFit([], [], [])
     for column in tables["real"].columns:
         parts = {name: table[column] for name, table in tables.items()}
+        parts, missing = _read_marks(parts)
         parts, words = _read_alike(parts)
-        if words:
+        if words or missing:
+            words = "; ".join(filter(None, (missing, words)))
             fit.changed.append(f"column {visible(column)!r}: {words}")
         words, is_hopeless = ("", False) if is_named(str(column)) else _name_misfit(parts)
         if words:
@@ -256,6 +258,25 @@ def fit_columns(tables):
         for name, part in parts.items():
             fitted[name][column] = part
     return {name: pd.DataFrame(columns) for name, columns in fitted.items()}, fit
+
+
+def _read_marks(parts):
+    """Return a column of each table without texts for missing values, and words on them.
+
+    A text is one if its table lacks no value and another table, which does, has no such text.
+    """
+    lacking = [part.dropna() for part in parts.values() if part.isna().any()]
+    read, told = {}, []
+    for name, part in parts.items():
+        if not lacking or part.isna().any() or not _is_text_part(part.infer_objects()):
+            continue
+        marks = [value for value in part.astype(object).unique() if is_mark(value)]
+        marks = [value for value in marks if not any((other == value).any() for other in lacking)]
+        if marks:
+            read[name] = part.astype(object).where(~part.isin(marks), None)
+            listed = " and ".join(repr(visible(value)) for value in marks[:_MOST_SHOWN])
+            told.append(f"{listed} in {_list_names([name])}")
+    return parts | read, f"{', '.join(told)}: read as missing" if told else ""
 
 
 def _read_alike(parts):
@@ -522,6 +543,8 @@ def _name_misfit(parts):
 
     Whether none is.
     """
+    if words := _name_missing(parts):
+        return words, False
     if all(_is_number(part) for part in parts.values()):
         return _name_range(parts), False
     if not all(_is_text_part(part) for part in parts.values()):
@@ -547,6 +570,32 @@ def _name_misfit(parts):
     ), False
 
 
+# Rows of a table of which so many would be missing, as in the other tables, have a missing value,
+# but for exp(-20) of the tables.
+_EXPECTED_MISSING = 20.0
+
+
+def _name_missing(parts):
+    """Return words on a column that lacks values in the real tables alone, or in the synthetic."""
+    shares = {name: part.isna().mean() for name, part in parts.items()}
+    own, n = shares.pop("synthetic"), len(parts["synthetic"])
+    if own == 0 and min(shares.values()) * n >= _EXPECTED_MISSING:
+        text = f"{shares['real']:.0%} of the real values are missing and none of the synthetic ones"
+        values, n_missing = parts["synthetic"], min(shares.values()) * n
+    elif max(shares.values()) == 0 and own * len(parts["real"]) >= _EXPECTED_MISSING:
+        text = f"{own:.0%} of the synthetic values are missing and none of the real ones"
+        values, n_missing = parts["real"], own * len(parts["real"])
+    else:
+        return ""
+    others = [part for part in parts.values() if part is not values]
+    counts = values[~values.isin(pd.concat(others).unique())].value_counts()
+    if len(counts) and counts.iloc[0] >= n_missing / 2:
+        value = counts.index[0]
+        shown = f"{value:g}" if is_number_dtype(counts.index.dtype) else repr(visible(value))
+        return f"{text}, where {shown} may stand for them"
+    return text
+
+
 def _find_close_texts(value, real):
     known = real.value_counts().index[:1000]
     folded = {_fold(other): other for other in known}
@@ -566,131 +615,6 @@ def _name_range(parts):
         f"the numbers of the synthetic table lie from {made.min():.6g} to {made.max():.6g} and the "
         f"real ones from {real.min():.6g} to {real.max():.6g}: another unit?"
     )
-
-
-_NUMBERS, _DATES, _DURATIONS, _TRUTH_VALUES = "numbers", "dates", "durations", "truth values"
-# Kinds of columns of objects, as pandas infers them.
-_INFERRED = {
-    **dict.fromkeys(("integer", "floating", "mixed-integer-float"), _NUMBERS),
-    "boolean": _TRUTH_VALUES,
-    "string": "text",
-    **dict.fromkeys(("mixed", "mixed-integer"), "values of several types"),
-}
-# Squares of larger numbers overflow, and models hold numbers in single precision.
-_LARGEST = 2.0**100
-# Floats hold all smaller whole numbers.
-_EXACT = 2**53
-
-
-def unify(tables):
-    """Return tables whose columns can be compared: equal values are equal, whatever their types.
-
-    Numbers of several types become floats of the lowest precision among them; dates and durations
-    become days. Very large numbers are scaled, which changes none of the results.
-    """
-    columns = {
-        column: _unify_column({name: table[column] for name, table in tables.items()}, column)
-        for column in tables["real"].columns
-    }
-    return {
-        name: pd.DataFrame({column: parts[name] for column, parts in columns.items()})
-        for name in tables
-    }
-
-
-def _unify_column(parts, column):
-    parts = {name: part.infer_objects() for name, part in parts.items()}
-    kinds = {name: _name_kind(part) for name, part in parts.items() if part.notna().any()}
-    found = set(kinds.values())
-    if found == {_NUMBERS, _TRUTH_VALUES}:
-        found = {_NUMBERS}
-    if len(found) > 1 or found & {"values of several types", "complex"}:
-        each = ", ".join(f"{kind} in {name}" for name, kind in kinds.items())
-        raise ValueError(
-            f"The column {column!r} must hold values of one kind in all tables, such as numbers or "
-            f"text; got {each}."
-        )
-    kind = found.pop() if found else _NUMBERS
-    if kind == _TRUTH_VALUES:
-        return {name: part.astype(object).where(part.notna(), None) for name, part in parts.items()}
-    if kind not in (_NUMBERS, _DATES, _DURATIONS):
-        return parts
-    numbers = {
-        name: _read_kind_numbers(part, kind) for name, part in _shift_large_integers(parts).items()
-    }
-    for name, part in numbers.items():
-        if np.isinf(part).any():
-            raise ValueError(f"{name} must hold finite numbers; column {column!r} does not.")
-    return _scale(_round_to_coarsest(numbers, parts))
-
-
-def _shift_large_integers(parts):
-    """Return the whole numbers that floats do not tell apart, counted from the smallest of them."""
-    if not all(pd.api.types.is_integer_dtype(part.dtype) for part in parts.values()):
-        return parts
-    known = [part.dropna() for part in parts.values()]
-    ends = [int(end) for part in known if len(part) for end in (part.min(), part.max())]
-    if max(map(abs, ends), default=0) <= _EXACT:
-        return parts
-    # Differences of long integers wrap, those of Python do not.
-    return {name: part.astype(object) - min(ends) for name, part in parts.items()}
-
-
-def _name_kind(part):
-    """Return what a column holds, in words."""
-    dtype, types = part.dtype, pd.api.types
-    if isinstance(dtype, pd.CategoricalDtype):
-        if types.is_numeric_dtype(dtype.categories):
-            return "categories of numbers"
-        part = dtype.categories.infer_objects()
-        dtype = part.dtype
-    elif types.is_complex_dtype(dtype):
-        return "complex"
-    elif types.is_bool_dtype(dtype):
-        return _TRUTH_VALUES
-    elif types.is_numeric_dtype(dtype):
-        return _NUMBERS
-    elif types.is_datetime64_any_dtype(dtype):
-        return _DATES
-    elif types.is_timedelta64_dtype(dtype):
-        return _DURATIONS
-    inferred = types.infer_dtype(part, skipna=True)
-    return _INFERRED.get(inferred, inferred)
-
-
-def _read_kind_numbers(part, kind):
-    if part.isna().all():
-        return np.full(len(part), np.nan)
-    if kind == _NUMBERS:
-        return part.to_numpy(dtype=float, na_value=np.nan)
-    if kind == _DATES and part.dt.tz is not None:
-        part = part.dt.tz_convert("UTC").dt.tz_localize(None)
-    ticks = part.to_numpy()
-    unit, _ = np.datetime_data(ticks.dtype)
-    # Counts of the unit, because differences of old dates overflow in some versions of pandas.
-    days = ticks.astype(np.int64) / (np.timedelta64(1, "D") / np.timedelta64(1, unit))
-    return np.where(np.isnat(ticks), np.nan, days)
-
-
-def _round_to_coarsest(numbers, parts):
-    """Return numbers at the precision of the table that has the lowest."""
-    types = [getattr(part.dtype, "numpy_dtype", part.dtype) for part in parts.values()]
-    coarse = min((t for t in types if t.kind == "f"), key=lambda t: t.itemsize, default=None)
-    if coarse is None or coarse.itemsize == 8:
-        return numbers
-    with np.errstate(over="ignore"):
-        rounded = {name: part.astype(coarse).astype(float) for name, part in numbers.items()}
-    fits = all(np.isfinite(part[~np.isnan(part)]).all() for part in rounded.values())
-    return rounded if fits else numbers
-
-
-def _scale(numbers):
-    """Return numbers divided by a power of two if they are very large."""
-    largest = max(np.abs(part[~np.isnan(part)]).max(initial=0.0) for part in numbers.values())
-    if largest > _LARGEST:
-        exponent = int(np.frexp(largest)[1])
-        numbers = {name: np.ldexp(part, -exponent) for name, part in numbers.items()}
-    return {name: pd.Series(part) for name, part in numbers.items()}
 
 
 def list_briefly(sentences):
