@@ -501,6 +501,17 @@ def _add_to_one(values, kind):
     return bool(values.min() >= 0 and np.abs(values.sum(axis=1) - 1).max() < _ROUNDED_ORDER)
 
 
+# Number of log odds from which on it is no chance that all of them lie between 0 and 1.
+_FEWEST_LOG_ODDS = 20
+
+
+def _look_like_probabilities(log_odds):
+    # Equal answers are no evidence.
+    if len(log_odds) < _FEWEST_LOG_ODDS or (log_odds == log_odds[0]).all():
+        return False
+    return bool(log_odds.min() >= 0 and log_odds.max() <= 1)
+
+
 def check_class_order(victim, outputs, y):
     """Warn if the classes given for a victim seem to be in another order than its columns.
 
@@ -511,7 +522,7 @@ def check_class_order(victim, outputs, y):
 
 
 def warn_of_given(outputs, y):
-    """Warn if logits are probabilities, or if the labels fit another order of columns better.
+    """Warn if logits or log odds are probabilities, or if another order of columns fits better.
 
     A few rows are enough for almost all logits.
     """
@@ -519,6 +530,14 @@ def warn_of_given(outputs, y):
         warnings.warn(
             "The logits of each record lie between 0 and 1 and add to 1, as probabilities do. If "
             'they are probabilities, say kind="proba"; their softmax is a wrong answer.',
+            UserWarning,
+            stacklevel=level_of_user(),
+        )
+    if outputs.kind == "log_odds" and _look_like_probabilities(outputs.values):
+        warnings.warn(
+            "All log odds lie between 0 and 1, as probabilities and small losses do. The log odds "
+            "are scipy.special.logit(p) of the probability p of the label, and -log(expm1(loss)) "
+            "of the loss -log(p).",
             UserWarning,
             stacklevel=level_of_user(),
         )
