@@ -27,6 +27,11 @@ _SINGLE = ("log_odds", "value", "label")  # kinds of outputs with one number for
 _KINDS = ("logits", "proba", "decision", *_SINGLE, "values")
 
 _MUST = "be an array with one row for each model"
+_FROM_NUMBERS = "np.array([np.isin(np.arange(n), rows) for rows in lists]) makes it"
+_MUST_BITS = (
+    "be an array with a row for each model, which is 1 where it was trained on the record, else 0 "
+    f"(of lists of row numbers, {_FROM_NUMBERS})"
+)
 
 
 def check_scores(scores, membership, n_records, resolution):
@@ -38,7 +43,7 @@ def check_scores(scores, membership, n_records, resolution):
     if not isinstance(resolution, str) or resolution != "auto":
         check_number(resolution, "resolution", '"auto" or a finite number of at least 0', 0)
     scores = to_array(scores, "scores", _MUST)
-    membership = to_array(membership, "membership", _MUST)
+    membership = to_array(membership, "membership", _MUST_BITS)
     if scores.ndim != 2 or scores.shape[1] != n_records or membership.shape != scores.shape:
         raise ValueError(
             f"scores and membership need the shape (n_estimators, {n_records}); "
@@ -59,11 +64,14 @@ def check_training_sets(membership, n_records, n_models=None):
     Take membership of shape (n_models, n_records); return membership of shape (n_models,
     n_records).
     """
-    membership = to_array(membership, "membership", _MUST)
+    membership = to_array(membership, "membership", _MUST_BITS)
     n_rows = "n_estimators" if n_models is None else n_models
     if membership.ndim != 2 or membership.shape != (n_models or len(membership), n_records):
+        cure = f" Of lists of row numbers, {_FROM_NUMBERS}."
+        are_numbers = membership.dtype.kind in "iu" and membership.size and membership.max() > 1
         raise ValueError(
             f"membership needs the shape ({n_rows}, {n_records}); got {membership.shape}."
+            f"{cure if are_numbers else ''}"
         )
     if membership.dtype.kind not in "biuf":
         raise ValueError(f"membership must hold 0 and 1; got an array of {membership.dtype}.")

@@ -209,6 +209,8 @@ LOGITS, INSIDE = np.zeros((4, N, 2)), np.tile([0, 1], (4, N // 2))
         ({"outputs": LOGITS.astype(str)}, "must return numbers"),
         ({"membership": INSIDE[:3]}, r"membership needs the shape \(4, 160\); got \(3, 160\)"),
         ({"membership": INSIDE + 1}, "membership must be 1 where"),
+        ({"membership": [[0, 5], [1, 4, 7]] * 2}, r"membership must be .*lists of row numbers, np"),
+        ({"membership": [[0, 5], [4, 7]] * 2}, r"got \(4, 2\). Of lists of row numbers, np.array"),
         ({"membership": INSIDE.astype(str)}, "membership must hold 0 and 1; got an array of <U"),
         ({"kind": "labels"}, "kind must be one of logits, proba, decision, log_odds, value, label"),
         ({"classes": [0, 1, 2]}, "classes has 3 labels, and outputs have 2 columns"),
