@@ -86,16 +86,21 @@ def check_single(values, kind):
     return values
 
 
+def tell_columns(kind):
+    """Return how two columns are made of numbers of the second class of two."""
+    both = "1 - p and p" if kind == "proba" else "0 and z"
+    return f" If they are those of the second class, stack {both} as two columns."
+
+
 def check_output_matrix(values, classes, kind):
     """Return one number for each record and class, of shape (n, n_classes)."""
     if values.dtype.kind not in "biuf":
         raise ValueError(f"The model must return numbers; got an array of {values.dtype}.")
     if values.ndim != 2 or values.shape[1] != len(classes):
-        cure = " If they are those of the second class, stack 1 - p and p as two columns."
         is_single = len(classes) == 2 and values.size == len(values)
         raise ValueError(
             f"The model must return one number for each of its {len(classes)} classes; "
-            f"got an array of shape {values.shape}.{cure if is_single else ''}"
+            f"got an array of shape {values.shape}.{tell_columns(kind) if is_single else ''}"
         )
     check_answered(values)
     return round_into_bounds(values) if kind == "proba" and values.size else values

@@ -66,6 +66,7 @@ def round_into_bounds(proba):
     if not (low >= -tolerance and high <= 1 + tolerance):
         raise ValueError(
             f"The model's probabilities must lie in [0, 1]; got values from {low:g} to {high:g}."
+            f"{' Logits and log-probabilities are of kind logits.' if low < 0 else ''}"
         )
     return np.clip(proba, 0, 1)
 

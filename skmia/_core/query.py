@@ -98,13 +98,41 @@ def refuse_class(value, role):
         raise TypeError(f"The {role} {name} is a class, not an instance: write {name}(...).")
 
 
+# Estimators whose predictions are no labels that records have, by their tag in scikit-learn.
+_UNLABELED = {
+    "clusterer": "a clusterer",
+    "density_estimator": "a density estimator",
+    "outlier_detector": "an outlier detector",
+}
+_BY_SCORES = (
+    "Attack its scores, a number of each model for each record that is higher the better the "
+    "record fits: ShadowPool.from_scores with Records.from_ids, as the user guide shows under "
+    '"Models without labels"'
+)
+
+
+def _refuse_unlabeled(model):
+    """Refuse a model whose predictions, such as numbers of clusters, are no task labels."""
+    model = unwrap(model)
+    kind = getattr(get_tags(model), "estimator_type", None) if has_tags(model) else None
+    if kind in _UNLABELED and not answers_queries(model):
+        raise TypeError(
+            f"{type(model).__name__} is {_UNLABELED[kind]}, and its predictions are no task labels "
+            f"of records. {_BY_SCORES}."
+        )
+
+
 def check_victim(victim):
     """Check that a victim is a fitted model."""
     refuse_class(victim, "victim")
     if not hasattr(victim, "predict"):
+        inner = unwrap(victim)
+        name, remedy = type(inner).__name__, _suggest_remedy(inner)
+        if not remedy and has_tags(inner):
+            remedy = f". {_BY_SCORES}"
         raise TypeError(
             "victim must be a fitted classifier or regressor with a predict method; "
-            f"got {type(unwrap(victim)).__name__}{_suggest_remedy(unwrap(victim))}."
+            f"got {name}{remedy}."
         )
     check_tags(unwrap(victim), "victim")
     check_fitted(unwrap(victim), "victim")  # the tags of a frozen one are a deep copy
@@ -194,6 +222,7 @@ def _query_once(model, X):
 def _query_scores(model, X):
     if answers_queries(model):
         return model.query(X)
+    _refuse_unlabeled(model)
     if is_regressor(model):
         values = np.asarray(model.predict(X))
         several = values.ndim == 2 and values.shape[1] > 1
@@ -501,6 +530,17 @@ def _add_to_one(values, kind):
     return bool(values.min() >= 0 and np.abs(values.sum(axis=1) - 1).max() < _ROUNDED_ORDER)
 
 
+# Number of log odds from which on it is no chance that all of them lie between 0 and 1.
+_FEWEST_LOG_ODDS = 20
+
+
+def _look_like_probabilities(log_odds):
+    # Equal answers are no evidence.
+    if len(log_odds) < _FEWEST_LOG_ODDS or (log_odds == log_odds[0]).all():
+        return False
+    return bool(log_odds.min() >= 0 and log_odds.max() <= 1)
+
+
 def check_class_order(victim, outputs, y):
     """Warn if the classes given for a victim seem to be in another order than its columns.
 
@@ -511,7 +551,7 @@ def check_class_order(victim, outputs, y):
 
 
 def warn_of_given(outputs, y):
-    """Warn if logits are probabilities, or if the labels fit another order of columns better.
+    """Warn if logits or log odds are probabilities, or if another order of columns fits better.
 
     A few rows are enough for almost all logits.
     """
@@ -519,6 +559,14 @@ def warn_of_given(outputs, y):
         warnings.warn(
             "The logits of each record lie between 0 and 1 and add to 1, as probabilities do. If "
             'they are probabilities, say kind="proba"; their softmax is a wrong answer.',
+            UserWarning,
+            stacklevel=level_of_user(),
+        )
+    if outputs.kind == "log_odds" and _look_like_probabilities(outputs.values):
+        warnings.warn(
+            "All log odds lie between 0 and 1, as probabilities and small losses do. The log odds "
+            "are scipy.special.logit(p) of the probability p of the label, and -log(expm1(loss)) "
+            "of the loss -log(p).",
             UserWarning,
             stacklevel=level_of_user(),
         )

@@ -22,7 +22,10 @@ def check_records(records, *, labels=True, targets=False):
     if len(records) == 0:
         raise ValueError("Expected at least 1 record; got 0.")
     if labels and records.y is None:
-        raise ValueError("The records carry no task labels; give them as Records(X, y).")
+        raise ValueError(
+            "The records carry no task labels; give them as Records(X, y), or Records.from_ids for "
+            "scores of models that know no labels."
+        )
     if not targets and np.ndim(records.y) == 2:
         raise ValueError(say_one_label(records))
     return records

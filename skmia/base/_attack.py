@@ -1,5 +1,6 @@
 """Base class of all attacks."""
 
+import warnings
 from abc import ABC, abstractmethod
 from functools import partial
 from inspect import signature
@@ -8,6 +9,7 @@ from typing import TYPE_CHECKING, Self
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 
+from .._core.callers import level_of_user
 from .._core.copies import CopiesParameters
 from .._core.needs import ANY, BOTH, NOBODY, Needs
 from .._core.probabilities import as_columns, posterior_of
@@ -65,6 +67,21 @@ class PosteriorMixin:
     def _to_probability(self, scores):
         """Turn scores, log likelihood ratios unless a subclass knows better, into probabilities."""
         return posterior_of(scores, getattr(self, "prior", 0.5))
+
+
+# Number of records from which on members and non-members have different labels by no chance.
+_FEWEST_EQUAL = 20
+
+
+def _warn_of_labels(records, membership):
+    """Warn if the task labels of the records are given as their membership."""
+    if len(records) >= _FEWEST_EQUAL and np.array_equal(records.y, membership):
+        warnings.warn(
+            "The membership of all records equals their task labels, which records.y holds. Pass "
+            "1 for the records that the victim was trained on and 0 for the others.",
+            UserWarning,
+            stacklevel=level_of_user(),
+        )
 
 
 class BaseAttack(TransactionMixin, CopiesParameters, ClassifierMixin, BaseEstimator, ABC):
@@ -163,6 +180,7 @@ class BaseAttack(TransactionMixin, CopiesParameters, ClassifierMixin, BaseEstima
         membership = None
         if y is not None:
             membership = check_membership(y, len(records))
+            _warn_of_labels(records, membership)
         elif self.__sklearn_tags__().target_tags.required:
             raise ValueError(
                 f"{type(self).__name__} learns from known members and non-members. Pass their "
@@ -260,6 +278,7 @@ class BaseAttack(TransactionMixin, CopiesParameters, ClassifierMixin, BaseEstima
             Membership advantage, in [-1, 1]; 0 is chance, 1 means that every prediction is correct.
         """
         guesses = self.predict(X)
+        _warn_of_labels(X, y)
         return membership_advantage_score(y, guesses, sample_weight=sample_weight)
 
     def can_judge(self, X: Records) -> np.ndarray:

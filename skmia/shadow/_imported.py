@@ -1,10 +1,13 @@
 """Pools of models that were trained elsewhere, from the models, their outputs or their scores."""
 
+import warnings
+
 import numpy as np
 
+from .._core.callers import level_of_user
 from .._core.groups import check_class_labels, sorted_values
 from .._core.numbers import check_number, show, to_array
-from .._core.outputs import NUMBERS, Outputs
+from .._core.outputs import NUMBERS, Outputs, tell_columns
 from .._core.progress import show_progress
 from .._core.query import warn_of_given
 from .._core.sklearn import validate_parameter_constraints
@@ -24,6 +27,11 @@ _SINGLE = ("log_odds", "value", "label")  # kinds of outputs with one number for
 _KINDS = ("logits", "proba", "decision", *_SINGLE, "values")
 
 _MUST = "be an array with one row for each model"
+_FROM_NUMBERS = "np.array([np.isin(np.arange(n), rows) for rows in lists]) makes it"
+_MUST_BITS = (
+    "be an array with a row for each model, which is 1 where it was trained on the record, else 0 "
+    f"(of lists of row numbers, {_FROM_NUMBERS})"
+)
 
 
 def check_scores(scores, membership, n_records, resolution):
@@ -35,7 +43,7 @@ def check_scores(scores, membership, n_records, resolution):
     if not isinstance(resolution, str) or resolution != "auto":
         check_number(resolution, "resolution", '"auto" or a finite number of at least 0', 0)
     scores = to_array(scores, "scores", _MUST)
-    membership = to_array(membership, "membership", _MUST)
+    membership = to_array(membership, "membership", _MUST_BITS)
     if scores.ndim != 2 or scores.shape[1] != n_records or membership.shape != scores.shape:
         raise ValueError(
             f"scores and membership need the shape (n_estimators, {n_records}); "
@@ -56,11 +64,14 @@ def check_training_sets(membership, n_records, n_models=None):
     Take membership of shape (n_models, n_records); return membership of shape (n_models,
     n_records).
     """
-    membership = to_array(membership, "membership", _MUST)
+    membership = to_array(membership, "membership", _MUST_BITS)
     n_rows = "n_estimators" if n_models is None else n_models
     if membership.ndim != 2 or membership.shape != (n_models or len(membership), n_records):
+        cure = f" Of lists of row numbers, {_FROM_NUMBERS}."
+        are_numbers = membership.dtype.kind in "iu" and membership.size and membership.max() > 1
         raise ValueError(
             f"membership needs the shape ({n_rows}, {n_records}); got {membership.shape}."
+            f"{cure if are_numbers else ''}"
         )
     if membership.dtype.kind not in "biuf":
         raise ValueError(f"membership must hold 0 and 1; got an array of {membership.dtype}.")
@@ -104,13 +115,22 @@ class GivenOutputs:
             raise ValueError(
                 f"outputs of kind {kind!r} need the shape (n_estimators, {len(records)}{last}) or "
                 f"(n_estimators, n_queries, {len(records)}{last}); got {self._values.shape}."
+                f"{self._tell_single()}"
             )
         self._has_queries = len(shape) == 3
         self.n_models, self.n_queries = shape[0], 1 if len(shape) == 2 else shape[1]
         self._classes = None if kind in NUMBERS else self._get_classes(classes)
-        if self._classes is not None and not is_single:
+        if not is_single or kind == "log_odds":
             first = self._values[(0, 0) if self._has_queries else 0]
             warn_of_given(Outputs(first, self._classes, kind), self._y)
+
+    def _tell_single(self):
+        """Return what to do with one number for each record where there are several classes."""
+        if self._kind in NUMBERS or self._values.shape[-1:] != self._y.shape:
+            return ""
+        if len(np.unique(self._y)) == 2:
+            return f"{tell_columns(self._kind)} Log odds of the label are kind='log_odds'."
+        return " Log odds of the label are kind='log_odds'."
 
     def _get_classes(self, classes):
         if self._kind == "label":
@@ -121,9 +141,11 @@ class GivenOutputs:
         found = np.unique(self._y) if classes is None else check_class_labels(classes)
         if len(found) != n_columns:
             source = "The records have" if classes is None else "classes has"
+            cure = "; pass classes=, with the label of each column."
+            if (len(found), n_columns) == (2, 1):
+                cure = f".{tell_columns(self._kind)}"
             raise ValueError(
-                f"{source} {len(found)} labels, and outputs have {n_columns} columns; pass "
-                "classes=, with the label of each column."
+                f"{source} {len(found)} labels, and outputs have {n_columns} columns{cure}"
             )
         return found
 
@@ -174,6 +196,41 @@ def import_models(pool, records, tables, membership, models):
     design = infer_design(membership, records.fingerprint)
     arrays = got.signals, got.outputs, membership
     pool._set_answers(make_answers(pool, got, arrays, records, design, classes), notes=[])
+    return pool
+
+
+# Records by which the direction of given signals is checked, and how many standard errors of a
+# share around one half are no chance, also if some of the records are of one person.
+_N_DIRECTED, _SURE = 10_000, 6.0
+
+
+# What else than membership may be inverted in outputs of a kind.
+_INVERTED = {
+    "log_odds": " or the numbers are losses, whose log odds are -log(expm1(loss))",
+} | dict.fromkeys(("logits", "proba", "decision"), " or classes is not in the order of the columns")
+
+
+def warn_if_inverted(pool, kind="models"):
+    """Return the pool; warn if training on a record lowers its signal in most records."""
+    signals, membership = pool.signals_[0, 0], pool.membership_
+    some = slice(None, None, -(-signals.shape[1] // _N_DIRECTED))
+    inside = membership[:, some]
+    # Models differ in their confidence; the signs do not depend on single large signals.
+    signals = signals[:, some].astype(np.float64)
+    signals -= np.median(signals, axis=1, keepdims=True)
+    n_inside = inside.sum(axis=0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        gap = (signals * inside).sum(axis=0) / n_inside
+        gap -= (signals * ~inside).sum(axis=0) / (len(signals) - n_inside)
+    n_lower, n_higher = np.count_nonzero(gap < 0), np.count_nonzero(gap > 0)
+    if n_lower - n_higher > _SURE * np.sqrt(n_lower + n_higher):
+        warnings.warn(
+            f"For {n_lower / (n_lower + n_higher):.0%} of the records the models that were trained "
+            "on the record fit it worse than the others. Perhaps membership is inverted (it must "
+            f"be 1 where a model was trained on the record){_INVERTED.get(kind, '')}.",
+            UserWarning,
+            stacklevel=level_of_user(),
+        )
     return pool
 
 

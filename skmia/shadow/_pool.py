@@ -43,6 +43,7 @@ from ._imported import (
     import_models,
     list_unanswerable,
     make_unfitted,
+    warn_if_inverted,
 )
 from ._job import (
     SubsetDesign,
@@ -458,7 +459,8 @@ class ShadowPool(
         tables = [records.X] * given.n_queries
         membership = check_training_sets(membership, len(records), given.n_models)
         models = ((None, given.of_model(k)) for k in range(given.n_models))
-        return import_models(pool, records, tables, membership, models)
+        pool = import_models(pool, records, tables, membership, models)
+        return warn_if_inverted(pool, kind)
 
     @classmethod
     def from_models(
@@ -549,7 +551,7 @@ class ShadowPool(
         )
         tables = [copy.X for copy in augmented(records, augment)]
         asked = ((check_victim(model), None) for model in models)
-        return import_models(pool, records, tables, membership, asked)
+        return warn_if_inverted(import_models(pool, records, tables, membership, asked))
 
     @classmethod
     def from_scores(

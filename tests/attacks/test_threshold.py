@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 from sklearn.datasets import make_classification, make_regression
+from sklearn.dummy import DummyClassifier
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.exceptions import NotFittedError
 from sklearn.frozen import FrozenEstimator
@@ -226,3 +227,12 @@ def test_scores_need_fit(audit):
             getattr(ThresholdAttack(audit[0]), call)(audit[1])
     with pytest.raises(NotFittedError):
         clone(ThresholdAttack(audit[0]).fit(audit[1])).predict(audit[1])
+
+
+@pytest.mark.parametrize("call", ["fit", "score"])
+def test_task_labels_in_the_place_of_membership_are_pointed_out(call):
+    y = np.arange(40) % 2
+    records = Records(np.arange(40.0)[:, None], y)
+    attack = ThresholdAttack(DummyClassifier().fit(records.X, y)).fit(records, np.arange(40) < 20)
+    with pytest.warns(UserWarning, match="membership of all records equals their task labels"):
+        getattr(attack, call)(records, records.y)

@@ -6,8 +6,13 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.cluster import KMeans
+from sklearn.decomposition import PCA
 from sklearn.ensemble import IsolationForest
 from sklearn.linear_model import LinearRegression, LogisticRegression
+from sklearn.mixture import GaussianMixture
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 from skmia import Outputs, Records, audit
 from skmia.base import query
@@ -79,10 +84,31 @@ def test_several_numbers_of_a_regressor():
         query(model, Records(X, X[:, 0]))
 
 
+@pytest.mark.parametrize(
+    ("model", "words"),
+    [
+        (IsolationForest(n_estimators=3, random_state=0), "IsolationForest is an outlier detector"),
+        (KMeans(2, n_init=1), "KMeans is a clusterer"),
+        (make_pipeline(StandardScaler(), KMeans(2, n_init=1)), "Pipeline is a clusterer"),
+        (GaussianMixture(2), "GaussianMixture is a density estimator"),
+        (PCA(2), "with a predict method; got PCA"),
+    ],
+)
+def test_a_model_without_labels_is_attacked_by_its_scores(model, words):
+    # The numbers of clusters are no guesses of labels, even if labels are numbers.
+    with pytest.raises(TypeError, match=f"{words}.*Attack its scores.*ShadowPool.from_scores"):
+        query(model.fit(X), Records(X, Y))
+
+
 def test_a_model_without_classes():
-    model = IsolationForest(n_estimators=3, random_state=0).fit(X)
-    with pytest.raises(ValueError, match="^A classifier or a regressor is needed, and IsolationFo"):
-        query(model, Records(X, Y))
+    class Mixture(GaussianMixture):
+        def __sklearn_tags__(self):
+            tags = super().__sklearn_tags__()
+            tags.estimator_type = None
+            return tags
+
+    with pytest.raises(ValueError, match="^A classifier or a regressor is needed, and Mixture has"):
+        query(Mixture(2).fit(X), Records(X, Y))
 
 
 def test_a_result_of_statsmodels():

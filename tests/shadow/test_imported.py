@@ -1,5 +1,7 @@
 """Pools of models that were trained elsewhere."""
 
+import warnings
+
 import numpy as np
 import pytest
 from sklearn.ensemble import RandomForestClassifier
@@ -192,10 +194,23 @@ LOGITS, INSIDE = np.zeros((4, N, 2)), np.tile([0, 1], (4, N // 2))
         ),
         ({"outputs": LOGITS[0]}, r"got \(160, 2\)"),
         ({"outputs": np.full_like(LOGITS, np.nan)}, "NaN for 160 of 160 records"),
-        ({"outputs": LOGITS[..., :1]}, "The records have 2 labels, and outputs have 1 columns"),
+        (
+            {"outputs": LOGITS[..., :1]},
+            "The records have 2 labels, and outputs have 1 columns. .* stack 0 and z as two",
+        ),
+        (
+            {"outputs": LOGITS[..., 0], "kind": "proba"},
+            "got .4, 160.. .* stack 1 - p and p as two columns. Log odds of the label are kind=",
+        ),
+        (
+            {"outputs": LOGITS - 1, "kind": "proba"},
+            r"lie in \[0, 1\].*log-probabilities are of kind logits",
+        ),
         ({"outputs": LOGITS.astype(str)}, "must return numbers"),
         ({"membership": INSIDE[:3]}, r"membership needs the shape \(4, 160\); got \(3, 160\)"),
         ({"membership": INSIDE + 1}, "membership must be 1 where"),
+        ({"membership": [[0, 5], [1, 4, 7]] * 2}, r"membership must be .*lists of row numbers, np"),
+        ({"membership": [[0, 5], [4, 7]] * 2}, r"got \(4, 2\). Of lists of row numbers, np.array"),
         ({"membership": INSIDE.astype(str)}, "membership must hold 0 and 1; got an array of <U"),
         ({"kind": "labels"}, "kind must be one of logits, proba, decision, log_odds, value, label"),
         ({"classes": [0, 1, 2]}, "classes has 3 labels, and outputs have 2 columns"),
@@ -227,6 +242,52 @@ def test_unusable_outputs_are_refused(records, changed, message):
     given = {"outputs": LOGITS, "membership": INSIDE, "records": records} | changed
     with pytest.raises(ValueError, match=message):
         ShadowPool.from_outputs(**given)
+
+
+_PASSED = "For [0-9]+% of the records the models that were trained on the record fit it worse"
+
+
+@pytest.mark.parametrize(
+    "change, words",
+    [
+        ({"scores": lambda z: np.log1p(np.exp(-z))}, "numbers are losses, whose log odds are"),
+        ({"membership": np.logical_not}, "membership is inverted"),
+        ({}, None),
+    ],
+)
+def test_pools_in_which_training_lowers_the_fit_are_pointed_out(scored, change, words):
+    scores, inside = scored
+    records, unchanged = Records.from_ids(np.arange(400), np.zeros(400, int)), np.array
+    # Large signals of single models do not decide.
+    scores = scores[:8] + 5.0 * (np.arange(8)[:, None] == 7)
+    given = [
+        change.get(name, unchanged)(values)
+        for name, values in (("scores", scores), ("membership", inside[:8]))
+    ]
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        ShadowPool.from_scores(*given, records)
+    said = [str(one.message) for one in caught]
+    assert [words in one for one in said] == ([True] if words else []), said
+
+
+def test_pools_of_models_and_outputs_point_out_an_inverted_membership(records):
+    pool = fit_pool(RandomForestClassifier(5, random_state=0), records)
+    with pytest.warns(UserWarning, match=f"{_PASSED}.*trained on the record.[.]$"):
+        ShadowPool.from_models(pool.estimators_, ~pool.membership_, records)
+    proba = [model.predict_proba(records.X) for model in pool.estimators_]
+    with pytest.warns(UserWarning, match=f"{_PASSED}.* or classes is not in the order"):
+        ShadowPool.from_outputs(proba, ~pool.membership_, records, kind="proba")
+
+
+def test_given_log_odds_that_are_probabilities_are_pointed_out(scored):
+    scores, inside = scored
+    records = Records.from_ids(np.arange(400), np.zeros(400, int))
+    p = 1 / (1 + np.exp(-scores))
+    with pytest.warns(UserWarning, match=r"All log odds lie between 0 and 1.*special.logit\(p\)"):
+        ShadowPool.from_scores(p[:8], inside[:8], records)
+    with pytest.warns(UserWarning, match="All log odds lie between 0 and 1"):
+        records.with_fields(outputs=Outputs(p[8], kind="log_odds"))
 
 
 def test_unusable_models_are_refused(records):
