@@ -20,9 +20,7 @@ from ..disclosure import check_provenance, write_day
 from ..synthetic import TableReport, as_table_document, read_units
 from ._document import as_audit_document, check_document, check_table_document
 from ._report import AuditReport
-
-# Least number of reference models, and least share of records that they judge.
-_FEWEST_MODELS, _LEAST_SHARE = 8, 0.95
+from ._surrogate import FEWEST_MODELS, LEAST_SHARE
 
 MEASURED, NOT_TESTED, NOT_APPLICABLE, UNKNOWN = (
     "measured",
@@ -83,7 +81,7 @@ def write_authority_sheet(
     Raises
     ------
     ValueError
-        If there is no result, or one is damaged.
+        If there is no result, or one is damaged or given twice.
     OSError
         If the file cannot be written.
 
@@ -135,6 +133,12 @@ def describe_authority_sheet(results, provenance=None):
     documents = [_as_document(one) for one in results]
     if not documents:
         raise ValueError("results must hold an audit or more; got none.")
+    for place, document in enumerate(documents):
+        if document in documents[:place]:
+            raise ValueError(
+                f"results must be different audits; number {place + 1} is the same as number "
+                f"{documents.index(document) + 1}."
+            )
     given = dict(check_provenance(provenance))
     lines = [line for document in documents for line in list_evidence(document)]
     return {
@@ -241,12 +245,12 @@ def _tell_able(document, way):
     enough = [
         one
         for one in known
-        if one["share"] >= _LEAST_SHARE and (one["n_models"] or _FEWEST_MODELS) >= _FEWEST_MODELS
+        if one["share"] >= LEAST_SHARE and (one["n_models"] or FEWEST_MODELS) >= FEWEST_MODELS
     ]
     if document["evidence"] == LEAK:
         return "yes: leakage was found"
     if not enough:
-        return f"no: fewer than {_FEWEST_MODELS} models that are known to be without the records"
+        return f"no: fewer than {FEWEST_MODELS} models that are known to be without the records"
     if reference["recipe"] != "own":
         return "in part: models of a stand-in; the kind of this model is not known"
     counts = [one["n_models"] for one in enough if one["n_models"]]
