@@ -158,7 +158,11 @@ def is_out_of_memory(error):
 
 
 def train_or_halve(job, train, finish):
-    """Train a group of models together, in smaller groups if memory is short, else one by one."""
+    """Train a group of models together, in halves if memory is short, and else one by one.
+
+    A single model for which memory is short, and all models after another error, are trained by
+    ``train_alone``, which warns of the reason (JointTrainingWarning).
+    """
     start = perf_counter()
     try:
         trained = train(job)

@@ -355,7 +355,7 @@ def find_judged(reader, inside, n_in, models, others):
 
 
 def score_in_place(comparison, shadows, inside, models, others, judged):
-    """Score a block with models treated as the victim; neutral where too few others remain.
+    """Score a block with models treated as the victim; unjudged where too few others remain.
 
     Take shadows of shape (n_queries, n_estimators, n), inside of shape (n_estimators, n), models of
     shape (n_chosen,), others, judged of shape (n_chosen, n); return scores of shape (n_chosen, n).

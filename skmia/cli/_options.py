@@ -625,7 +625,8 @@ def _list_lacking_rates(limits, fprs):
 def read_config(words, spell=list):
     """Put the options of ``--config FILE`` into a command; those of the command itself win.
 
-    Words of ``--read`` win one by one, because those of the file come first.
+    Words of ``--read`` win one by one (``TableReading.of_file``), because those of the file come
+    first.
     """
     from ._parser import takes_several
 

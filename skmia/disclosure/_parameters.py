@@ -331,7 +331,7 @@ def _count_stored(model):
 
 
 def _count_parts(model):
-    """Return the bagging, AdaBoost, votes and stacks: the sum over the models inside."""
+    """Return the sum over the models inside of bagging, AdaBoost, votes and stacks."""
     parts = getattr(model, "estimators_", None)
     if not isinstance(parts, list | tuple) or not is_of_package(model, "sklearn"):
         return None
