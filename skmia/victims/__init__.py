@@ -46,6 +46,7 @@ from ._known_values import (
     order_columns,
     takes_texts,
 )
+from ._linear_model import LinearModel, is_linear_model
 from ._model_features import BOOSTED, FORESTS, HISTOGRAMS, check_labels, find_model, read_features
 from ._multioutput import JointOutputs, OneOutput
 from ._node_equations.read import read_further_columns, read_node_equations
@@ -81,11 +82,9 @@ from ._state import StoredArray as StoredArray
 from ._state import StoredEstimator as StoredEstimator
 from ._state import read_state
 from ._stationarity import (
-    LinearModel,
     decide_by_margins,
     estimate_gradients,
     has_edge,
-    is_linear_model,
     is_machine,
     read_further_gradients,
     read_gradients,
