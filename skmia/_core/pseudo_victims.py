@@ -204,7 +204,7 @@ def leave_sides(sides, shadows, inside, model, other, partners):
     )
     if len(lost):
         part = inside[:, lost]
-        stays = _stay(part, model, other if len(other) == 1 else other[lost])
+        stays = mark_remaining(part, model, other if len(other) == 1 else other[lost])
         partners = np.where(stays.all(axis=1), partners, -1)
         again = compute_sides(shadows[:, :, lost], part & stays, ~part & stays, partners)
         for side, exact in zip(left[:2], again[:2], strict=True):
@@ -224,7 +224,7 @@ def _leave_product(sides, shadows, inside, model, other):
     return sides.product - product * n_pairs / np.maximum(n_pairs - 1, 1)
 
 
-def _stay(inside, model, other):
+def mark_remaining(inside, model, other):
     """Return which models remain, in the shape of the training sets."""
     stays, gone = np.ones(inside.shape, dtype=bool), np.broadcast_to(other, inside.shape[1])
     stays[model] = False

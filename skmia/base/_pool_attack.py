@@ -22,6 +22,7 @@ from .._core.pseudo_victims import (
     choose_evenly,
     choose_others,
     count_pseudo_victims,
+    mark_remaining,
     part_of,
     values_of,
 )
@@ -336,10 +337,7 @@ class Comparison:
         """Score a block with each chosen model treated as the victim, of shape (n_chosen, n)."""
         scores = []
         for k, other in zip(models, others, strict=True):
-            rest = np.ones(inside.shape, dtype=bool)
-            rest[k] = False
-            gone = np.broadcast_to(other, inside.shape[1])
-            rest[gone[gone >= 0], np.flatnonzero(gone >= 0)] = False
+            rest = mark_remaining(inside, k, other)
             scores.append(self.score(shadows[:, k], shadows, inside & rest, ~inside & rest))
         return np.array(scores)
 

@@ -16,7 +16,7 @@ from .._core.numbers import show
 from .._core.pages import render_page
 from .._core.saving import write_text
 from .._core.types import PathLike
-from ..disclosure import check_provenance, write_day
+from ..disclosure import check_provenance, name_subject, write_day
 from ..synthetic import TableReport, as_table_document, read_units
 from ._document import as_audit_document, check_document, check_table_document
 from ._report import AuditReport
@@ -142,7 +142,7 @@ def describe_authority_sheet(results, provenance=None):
     given = dict(check_provenance(provenance))
     lines = [line for document in documents for line in list_evidence(document)]
     return {
-        "subject": ", ".join(dict.fromkeys(_name_subject(one) for one in documents)),
+        "subject": ", ".join(dict.fromkeys(_name_document(one) for one in documents)),
         "day": write_day(max(one["created"] for one in documents)),
         "lines": lines,
         "counts": _count_statuses(lines),
@@ -455,7 +455,7 @@ def _describe_origin(document):
     if found is not None and found["policy"]["sha256"]:
         hashes[f"sha256 of the policy {found['policy']['name']}"] = found["policy"]["sha256"]
     return {
-        "subject": _name_subject(document),
+        "subject": _name_document(document),
         "created": document["created"],
         "versions": ", ".join(f"{name} {text}" for name, text in document["versions"].items()),
         "seeds": ", ".join(f"{name} {seed}" for name, seed in document["seeds"].items()),
@@ -469,11 +469,8 @@ def _tell_decision(found):
     return f"By the policy {found['policy']['name']}, as a {found['release']}: {found['result']}."
 
 
-def _name_subject(document):
-    """Return the file that was audited, or the model."""
-    command = document["settings"].get("command") or {}
-    named = (command.get(name) for name in ("model", "answers", "synthetic"))
-    return next(filter(None, named), document.get("victim_name", "a synthetic table"))
+def _name_document(document):
+    return name_subject(document, "a synthetic table")
 
 
 def _percent(share):

@@ -111,11 +111,12 @@ ANSWERS = {
         (lambda: tokens.name_rows(np.ones(5, dtype=bool), "Row"), "Rows 0, 1, 2 and 2 more"),
         (lambda: tokens.name_rows(np.ones(7, dtype=bool)), "Records 0, 1, 2 and 4 more"),
         (
-            lambda: tokens._count_row_lengths(
+            lambda: tokens.count_row_lengths(
                 array([[1, np.nan, 3, np.nan], [np.nan] * 4, [1, 2, 3, 4]])
             ),
             [3, 0, 4],
         ),
+        (lambda: tokens.count_row_lengths(np.zeros((2, 0))), [0, 0]),
         (
             lambda: tokens._move_left(
                 array([[1, 2, 3], [4, 5, 6]]), array([[False, True, True], [False, False, True]])

@@ -838,11 +838,11 @@ MORE_ANSWERS = {
         (lambda: are_lost([2 * LEAST] * 2, [0.0, 2 * LEAST]), [True, False]),
         (lambda: are_lost(None, [0.0, 2 * LEAST]), [True, False]),
         (
-            lambda: pseudo_victims._stay(np.ones((3, 2), dtype=bool), 0, array([2, -1])),
+            lambda: pseudo_victims.mark_remaining(np.ones((3, 2), dtype=bool), 0, array([2, -1])),
             [[False, False], [True, True], [False, True]],
         ),
         (
-            lambda: pseudo_victims._stay(np.ones((2, 2), dtype=bool), 1, array([0])),
+            lambda: pseudo_victims.mark_remaining(np.ones((2, 2), dtype=bool), 1, array([0])),
             [[False, False], [False, False]],
         ),
         (
