@@ -9,7 +9,7 @@ import pytest
 from by_hand import expect_answers
 from numpy import array, inf, nan
 from scipy import sparse
-from sklearn.linear_model import LogisticRegression
+from sklearn.linear_model import LogisticRegression, Ridge
 
 from skmia._core import (
     accountant,
@@ -510,6 +510,10 @@ ANSWERS = {
         (lambda: files.name_beside("other.html", "index.html"), "other.html"),
     ],
     copies: [
+        (lambda: copies.is_estimator(Ridge()), True),
+        (lambda: copies.is_estimator(Ridge), False),
+        (lambda: copies.is_estimator(NS(fit=1)), False),
+        (lambda: copies.is_estimator(3), False),
         (lambda: copies._is_same_parameter(array([1, 2]), array([1, 2])), True),
         (lambda: copies._is_same_parameter(array([1, 2]), array([1.0, 2.0])), False),
         (lambda: copies._is_same_parameter(array([1, 2]), array([1, 3])), False),
