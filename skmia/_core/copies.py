@@ -89,6 +89,11 @@ def is_fitted(value):
     return True
 
 
+def is_estimator(value):
+    """Return whether a value can be fitted and has parameters; a class is none."""
+    return hasattr(value, "get_params") and hasattr(value, "fit") and not isinstance(value, type)
+
+
 def list_parameters(estimator):
     """Return all parameters at any depth, without those inside of a fitted victim or pool."""
     found = estimator.get_params(deep=True)
@@ -163,8 +168,8 @@ def _copy_subject(value, change, place):
     """Keep what is fitted or no estimator, such as the function of a service; copy the rest."""
     if type(value) in (list, tuple):
         return type(value)(_copy_subject(item, change, place) for item in value)
-    is_estimator = hasattr(value, "get_params") and not isinstance(value, type)
-    return _copy_value(value, change, place) if is_estimator and not is_fitted(value) else value
+    has_parameters = hasattr(value, "get_params") and not isinstance(value, type)
+    return _copy_value(value, change, place) if has_parameters and not is_fitted(value) else value
 
 
 def _copy_deep(value, place):

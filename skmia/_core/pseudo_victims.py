@@ -1,4 +1,4 @@
-"""Shadow models treated as the victim and compared with the rest of the pool."""
+"""Shadow models treated as the victim: how many, which, and compared with the rest of the pool."""
 
 import numpy as np
 from sklearn.utils import gen_batches
@@ -14,6 +14,17 @@ from .moments import (
     exchange,
 )
 
+# Minimum size of a pool in which a model can be treated as the victim, and of one whose models
+# promise a rate. With fewer than 8, the models that remain beside one give scores of another kind
+# than all of them. Attacks that learn from the scores refuse fewer; LiRA and RMIA leave it to the
+# user, as the guide says.
+FEWEST_MODELS, FEWEST_FOR_RATE = 4, 8
+
+# Minimum and maximum number of models that are treated as the victim, and the number of scores
+# above which fewer models are. A low rate takes many scores, the median few.
+_FEWEST_VICTIMS, MOST_VICTIMS = 4, 16
+SCORES_FOR_RATE, SCORES_FOR_MEDIAN = 4_000_000, 200_000
+
 # If a subtraction leaves less than this share of a sum of squares, the rest has lost its digits. It
 # is a hundred times the rounding of single precision.
 _LEAST_SHARE = 1e-4
@@ -21,6 +32,35 @@ _LEAST_SHARE = 1e-4
 # Steps of a sequence that fills the unit square evenly: powers of the inverse of the real root of
 # x^3 = x + 1.
 _STEPS = 0.7548776662466927, 0.5698402909980532
+
+
+def count_pseudo_victims(n_records, n_scores=SCORES_FOR_RATE):
+    """Return the number of shadow models that are treated as the victim."""
+    return int(np.clip(n_scores // max(n_records, 1), _FEWEST_VICTIMS, MOST_VICTIMS))
+
+
+def choose_evenly(n_models, n_wanted):
+    """Choose some of the models of a pool, or all, evenly from the first one to the last one."""
+    return np.unique(np.linspace(0, n_models - 1, min(n_models, n_wanted)).astype(int))
+
+
+def number_pairs(design):
+    """Return the number of each model's pair in a design: its first model's number."""
+    partners, numbers = design.partners, np.arange(len(design.partners))
+    return np.where(partners >= 0, np.minimum(partners, numbers), numbers)
+
+
+def choose_pairs(design, n_wanted):
+    """Choose models as :func:`choose_evenly`, and return them and the number of the pair of each.
+
+    Both models of a pair are taken: what one of them has by chance, the other one lacks.
+    """
+    pairs = number_pairs(design)
+    units = np.unique(pairs)
+    in_pairs = (design.partners >= 0).any()
+    some = units[choose_evenly(len(units), n_wanted // 2 if in_pairs else n_wanted)]
+    models = np.flatnonzero(np.isin(pairs, some))
+    return models, pairs[models]
 
 
 def choose_others(design, inside, columns, models):
@@ -164,7 +204,7 @@ def leave_sides(sides, shadows, inside, model, other, partners):
     )
     if len(lost):
         part = inside[:, lost]
-        stays = _stay(part, model, other if len(other) == 1 else other[lost])
+        stays = mark_remaining(part, model, other if len(other) == 1 else other[lost])
         partners = np.where(stays.all(axis=1), partners, -1)
         again = compute_sides(shadows[:, :, lost], part & stays, ~part & stays, partners)
         for side, exact in zip(left[:2], again[:2], strict=True):
@@ -184,7 +224,7 @@ def _leave_product(sides, shadows, inside, model, other):
     return sides.product - product * n_pairs / np.maximum(n_pairs - 1, 1)
 
 
-def _stay(inside, model, other):
+def mark_remaining(inside, model, other):
     """Return which models remain, in the shape of the training sets."""
     stays, gone = np.ones(inside.shape, dtype=bool), np.broadcast_to(other, inside.shape[1])
     stays[model] = False

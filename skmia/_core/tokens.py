@@ -393,7 +393,7 @@ def arrange_outputs(outputs, inside, counts):
     is_first_missing = width < inside.shape[1]
     lengths = inside.sum(axis=1)
     # Left alone are those that have no number where a text of this length has no token.
-    if (lengths - is_first_missing == _count_row_lengths(outputs.log_proba)).all():
+    if (lengths - is_first_missing == count_row_lengths(outputs.log_proba)).all():
         inside, counts = (_move_left(one, inside) for one in (inside, counts))
     moments = []
     for name in ("log_proba", "mean", "std"):
@@ -406,9 +406,9 @@ def arrange_outputs(outputs, inside, counts):
     return TokenOutputs(*moments)
 
 
-def _count_row_lengths(values):
-    """Return the number of columns up to the last number of each row."""
-    return np.where(np.isnan(values), 0, np.arange(1, values.shape[1] + 1)).max(axis=1)
+def count_row_lengths(values):
+    """Return the number of columns up to the last number of each row, or token that counts."""
+    return np.where(np.isnan(values), 0, np.arange(1, values.shape[1] + 1)).max(axis=1, initial=0)
 
 
 def _move_left(values, inside, fill=False):

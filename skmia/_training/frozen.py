@@ -13,7 +13,7 @@ from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from .._core.caches import clone_to_train
-from .._core.copies import CopiesParameters, copy_parameters, copy_unfitted
+from .._core.copies import CopiesParameters, copy_parameters, copy_unfitted, is_estimator
 from .._core.query import unwrap
 from .._core.sample_weights import WEIGHTS, fit_weighted, name_parameter, refuse_row_parameters
 from .._core.trained_modules import list_held
@@ -163,13 +163,7 @@ def _thaw(estimator, prefix, names, said):
 def _direct_parts(estimator):
     """Return estimators among the parameters of an estimator, with the names of the parameters."""
     values = estimator.get_params(deep=True).items()
-    return [
-        (name, value) for name, value in values if "__" not in name and _is_inner_estimator(value)
-    ]
-
-
-def _is_inner_estimator(value):
-    return hasattr(value, "get_params") and hasattr(value, "fit") and not isinstance(value, type)
+    return [(name, value) for name, value in values if "__" not in name and is_estimator(value)]
 
 
 def _is_fitted(estimator):
@@ -184,7 +178,7 @@ def list_shared_parts(estimator):
     """List the fitted estimators that all clones of an estimator share."""
     values = copy_parameters(estimator).get_params(deep=True)
     # A part in a list, such as a step, also has its own parameter; that name comes first.
-    order = sorted(values, key=lambda name: not _is_inner_estimator(values[name]))
+    order = sorted(values, key=lambda name: not is_estimator(values[name]))
     found = {}
     for name in order:
         for part in _reached_from(values[name]):
@@ -223,7 +217,7 @@ def _keeps_its_state(part):
 
 def _reached_from(value, depth=3):
     """List estimators that a value holds or calls, through containers, methods and functions."""
-    if _is_inner_estimator(value):
+    if is_estimator(value):
         return [value]
     if depth == 0:
         return []

@@ -9,6 +9,7 @@ from time import monotonic, perf_counter
 import numpy as np
 from joblib import effective_n_jobs
 
+from .._core.budget import is_of_memory
 from .backends.backend import train_alone
 from .digests import digest_arrays
 from .workers import run_on_one_thread
@@ -150,26 +151,23 @@ def split_models(job, models, n_together):
     return [group for group in groups if group]
 
 
-def is_out_of_memory(error):
-    """Return whether an error means that there was not enough memory."""
-    if isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryError":
-        return True
-    return isinstance(error, RuntimeError) and "can't allocate memory" in str(error)
-
-
 def train_or_halve(job, train, finish):
-    """Train a group of models together, in smaller groups if memory is short, else one by one."""
+    """Train a group of models together, in halves if memory is short, and else one by one.
+
+    A single model for which memory is short, and all models after another error, are trained by
+    ``train_alone``, which warns of the reason (JointTrainingWarning).
+    """
     start = perf_counter()
     try:
         trained = train(job)
     except Exception as error:
-        reason, is_short = describe_training_error(error), is_out_of_memory(error)
+        reason, is_short = describe_training_error(error), is_of_memory(error)
     else:
         seconds = (perf_counter() - start) / job.n_models
         try:
             return list(_finish_all(job, partial(finish, trained, job), seconds))
         except Exception as error:
-            if not is_out_of_memory(error):
+            if not is_of_memory(error):
                 raise  # an invalid output would also be invalid after training one by one
             reason, is_short, trained = describe_training_error(error), True, None
     # Only after the except clause: the exception holds references to the allocated memory.

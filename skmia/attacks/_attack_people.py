@@ -11,6 +11,7 @@ from .._core.groups import number_groups, sum_by_group
 from .._core.metric_inputs import check_option
 from .._core.numbers import show
 from .._core.outputs import Outputs
+from .._core.pseudo_victims import SCORES_FOR_RATE, choose_evenly
 from .._core.records import Records
 from .._core.types import ArrayLike
 from .._core.validation import check_records
@@ -131,16 +132,14 @@ def _expect_variance(squares, n_models, counts):
     return np.maximum(level + slope * (per_record - middle), np.finfo(float).tiny)
 
 
-# Of large pools some models are treated as the victim: as many as give so many scores, and not
-# fewer than these.
-_MOST_SCORES, _FEWEST_MODELS = 4_000_000, 8
+# Of large pools not all models are treated as the victim, and not fewer than these.
+_FEWEST_VICTIMS = 8
 
 
 def choose_models(attack, n_records):
     """Choose the shadow models that are treated as the victim, evenly over the pool."""
-    n_models = len(attack.pool_.membership_)
-    wanted = min(max(_MOST_SCORES // n_records, _FEWEST_MODELS), n_models)
-    return np.unique(np.linspace(0, n_models - 1, wanted).astype(int))
+    n_wanted = max(SCORES_FOR_RATE // n_records, _FEWEST_VICTIMS)
+    return choose_evenly(len(attack.pool_.membership_), n_wanted)
 
 
 def shadow_nonmember_scores(attack: BaseEstimator, X: Records) -> np.ndarray:

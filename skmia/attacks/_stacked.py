@@ -14,7 +14,14 @@ from sklearn.utils import check_random_state
 from .._core.budget import Cost
 from .._core.features import FeatureEncoder
 from .._core.normal_law import NormalLaw
-from .._core.pseudo_victims import choose_others
+from .._core.pseudo_victims import (
+    FEWEST_FOR_RATE,
+    FEWEST_MODELS,
+    MOST_VICTIMS,
+    choose_others,
+    choose_pairs,
+    number_pairs,
+)
 from .._core.query import query, unwrap
 from .._core.records import Records
 from .._core.sklearn import Interval
@@ -27,7 +34,6 @@ from ..base import (
     TooFewModelsError,
     compare_with,
     find_judged,
-    number_pairs,
     score_in_place,
 )
 from ..shadow import ShadowPool
@@ -341,21 +347,15 @@ def list_scores(names):
     return {name: column for column, name in enumerate(names) if name not in others}
 
 
-# Minimum size of a pool, and of one whose models promise a rate. With fewer than 8, the models that
-# remain beside one treated as the victim give scores of another kind than all of them.
-_FEWEST_MODELS = 4
-FEWEST_FOR_RATE = 8
-
-
 def check_pool_size(pool, rate):
     """Refuse a pool that is too small to learn a stack from, or to promise a rate."""
     n_models = getattr(pool, "n_estimators", pool)
     if not isinstance(n_models, Integral):
         return  # which the pool refuses
-    if n_models < _FEWEST_MODELS:
+    if n_models < FEWEST_MODELS:
         raise TooFewModelsError(
             "StackedAttack learns from shadow models that are treated as the victim, and "
-            f"requires a pool of at least {_FEWEST_MODELS} models; this pool has {n_models}."
+            f"requires a pool of at least {FEWEST_MODELS} models; this pool has {n_models}."
         )
     if rate is not None and n_models < FEWEST_FOR_RATE:
         raise TooFewModelsError(
@@ -370,9 +370,7 @@ _BYTES_OF_RECORD = 480.0
 # Number of records of the pool that the stack is learned from.
 _N_SAMPLE = 1 << 13
 
-# Number of shadow models that are treated as the victim, and of folds of the records. Time and
-# memory grow with the first.
-_N_PSEUDO_VICTIMS = 16
+# Number of folds of the records.
 _N_FOLDS = 4
 
 # 2 ** 64 divided by the golden ratio, an odd number whose multiples are spread evenly.
@@ -381,15 +379,6 @@ _MIXER = np.uint64(0x9E3779B97F4A7C15)
 # Standard errors by which what is learned with few models must be ahead of a single score, which
 # does not change with the number of models that remain.
 _MARGIN = 1.0
-
-
-def choose_pseudo_victims(design):
-    """Choose shadow models that are treated as the victim."""
-    pairs, in_pairs = number_pairs(design), (design.partners >= 0).any()
-    units = np.unique(pairs)
-    n_wanted = min(len(units), _N_PSEUDO_VICTIMS // (2 if in_pairs else 1))
-    some = units[np.linspace(0, len(units) - 1, n_wanted).astype(int)]
-    return np.flatnonzero(np.isin(pairs, some))
 
 
 def fold_records(columns):
@@ -506,7 +495,8 @@ class StackedComparison(Comparison):
         numbers = {_N_NEIGHBORS, *(NUMBERS if joins else ())}
         near = reader.find_near(columns, records, numbers)
         shadows, inside = reader.read_columns(columns, near)
-        models = choose_pseudo_victims(pool.design_)
+        # Time and memory grow with their number.
+        models, _ = choose_pairs(pool.design_, MOST_VICTIMS)
         features, judged = self._compare_in_place(reader, columns, shadows, inside, models)
         is_member, folds = inside[models][judged], _get_folds(shadows, models)[judged]
         for fold in range(_N_FOLDS):

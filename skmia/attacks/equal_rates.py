@@ -7,6 +7,7 @@ from sklearn.base import BaseEstimator, clone
 
 from .._core.hashing import draw_by_content
 from .._core.needs import BOTH
+from .._core.pseudo_victims import FEWEST_FOR_RATE, choose_evenly
 from .._core.records import Records, get_origin
 from .._core.sklearn import Interval
 from .._core.types import Frozen
@@ -26,7 +27,7 @@ from ._rmia import RMIA
 __all__ = ["EqualRateAttack"]
 
 # Models that are treated as the victim, and the fewest of them that say how a score varies.
-_MOST_MODELS, _FEWEST_MODELS = 64, 8
+_MOST_MODELS = 64
 _FEWEST_OUT = 3
 
 # Number of records that variances and thresholds are learned from.
@@ -209,17 +210,16 @@ class EqualRateAttack(BaseAttack):
         self.attack_ = attack.fit(records)
         self.pool_ = self.attack_.pool_
         n_models = len(self.pool_.membership_)
-        if n_models < _FEWEST_MODELS:
+        if n_models < FEWEST_FOR_RATE:
             raise TooFewModelsError(
                 "EqualRateAttack says how the score of each record varies between models, and "
-                f"requires a pool of at least {_FEWEST_MODELS} models; this pool has {n_models}."
+                f"requires a pool of at least {FEWEST_FOR_RATE} models; this pool has {n_models}."
             )
         self._learn(_draw_records(records))
 
     @property
     def _models(self):
-        n_models = len(self.pool_.membership_)
-        return np.unique(np.linspace(0, n_models - 1, min(n_models, _MOST_MODELS)).astype(int))
+        return choose_evenly(len(self.pool_.membership_), _MOST_MODELS)
 
     def _list_blocks(self, records):
         """Yield rows, scores of the models, whether each is OUT and whether each is IN."""

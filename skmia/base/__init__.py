@@ -13,7 +13,6 @@ from ._choose_by_power import (
     compute_tpr,
     measure_models,
     measure_pseudo_victims,
-    number_pairs,
     score_pseudo_victims,
     sort_sides,
 )
@@ -43,7 +42,6 @@ from ._pool_attack import (
     TooFewModelsError,
     check_repeatable,
     compare_with,
-    count_pseudo_victims,
     find_judged,
     get_neutral,
     list_repeatable,

@@ -45,7 +45,7 @@ def best_threshold(membership, scores):
 
 
 class PosteriorMixin:
-    """Mixin of attacks whose scores are probabilities of membership."""
+    """Mixin of attacks whose scores tell the probability of membership."""
 
     def predict_proba(self, X: Records) -> np.ndarray:
         """Return the probability of membership, given the share of members that is assumed.

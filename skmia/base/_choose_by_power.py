@@ -10,6 +10,7 @@ from sklearn.model_selection import ParameterGrid
 
 from .._core.metric_inputs import RATE_TOLERANCE, check_rate
 from .._core.numbers import show
+from .._core.pseudo_victims import choose_pairs, count_pseudo_victims
 from .._core.query import unwrap
 from .._core.records import Records
 from .._core.sklearn import validate_params_of
@@ -18,7 +19,6 @@ from ._pool_attack import (
     PoolAttack,
     TooFewModelsError,
     check_repeatable,
-    count_pseudo_victims,
     get_pool,
 )
 
@@ -147,7 +147,7 @@ def choose_by_power(
             "grid must hold at least one setting, or be an empty dict to try attacks as they are; "
             f"got {show(grid)}."
         )
-    models, units = _list_pseudo_victims(pool, len(records))
+    models, units = choose_pairs(pool.design_, count_pseudo_victims(len(records)))
     figures = [
         measure_models(
             clone(attacks[name]).set_params(**params, shadows=pools[name], victim=None),
@@ -202,25 +202,6 @@ def choose_criterion(n_records):
 
 def _is_auc(criterion):
     return isinstance(criterion, str) and criterion == "roc_auc"
-
-
-def number_pairs(design):
-    """Return the number of each model's pair in a design: its first model's number."""
-    partners, numbers = design.partners, np.arange(len(design.partners))
-    return np.where(partners >= 0, np.minimum(partners, numbers), numbers)
-
-
-def _list_pseudo_victims(pool, n_records):
-    """Return models that are treated as the victim, and the number of the pair of each."""
-    partners, pairs = pool.design_.partners, number_pairs(pool.design_)
-    n_wanted = count_pseudo_victims(n_records)
-    # Both models of a pair are taken: what one of them has by chance, the other one lacks.
-    if (partners >= 0).any():
-        n_wanted //= 2
-    units = np.unique(pairs)
-    places = np.linspace(0, len(units) - 1, min(len(units), n_wanted)).astype(int)
-    models = np.flatnonzero(np.isin(pairs, units[np.unique(places)]))
-    return models, pairs[models]
 
 
 def measure_models(attack, records, models, rate):

@@ -15,6 +15,7 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import FeatureUnion, Pipeline
 from sklearn.utils import get_tags
 
+from .._core.copies import is_estimator
 from .._core.needs import BOTH, NOBODY, Needs, Offer
 from .._core.numbers import show
 from .._core.query import AlignedModel, refuse_class, unwrap
@@ -25,16 +26,12 @@ from ..signals import Signal
 from ..victims import get_access, get_kind, is_trainable
 
 
-def _is_estimator(value):
-    return hasattr(value, "get_params") and hasattr(value, "fit") and not isinstance(value, type)
-
-
 def _list_children(value):
     """Yield the estimators in the parameters of an estimator, and in lists of them."""
     if isinstance(value, list | tuple):
         for child in value:
             yield from _list_children(child)
-    elif _is_estimator(value):
+    elif is_estimator(value):
         yield value
 
 

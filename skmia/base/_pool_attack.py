@@ -15,7 +15,17 @@ from .._core.callers import level_of_user
 from .._core.hashing import draw_by_content
 from .._core.moments import compute_sides, cut, take_moments
 from .._core.needs import Needs
-from .._core.pseudo_victims import choose_others, part_of, values_of
+from .._core.pseudo_victims import (
+    FEWEST_MODELS,
+    SCORES_FOR_MEDIAN,
+    SCORES_FOR_RATE,
+    choose_evenly,
+    choose_others,
+    count_pseudo_victims,
+    mark_remaining,
+    part_of,
+    values_of,
+)
 from .._core.query import query, unwrap
 from .._core.records import Records
 from .._core.sklearn import Interval
@@ -96,15 +106,6 @@ _N_RECORDS = 1 << 13
 # configured to use, and about the number of records in a part.
 _MOST_AT_ONCE, _N_IN_PART = 1 << 20, 1 << 17
 
-# Minimum and maximum number of shadow models that are treated as the victim, and the number of
-# scores above which fewer models are used. A low rate takes many scores, the median few.
-_N_PSEUDO_VICTIMS = 4, 16
-_N_SCORES_FOR_RATE = 4_000_000
-_N_SCORES = 200_000
-
-# Minimum size of a pool in which a model can be treated as the victim.
-_FEWEST_MODELS = 4
-
 
 class TooFewModelsError(ValueError):
     """The pool is too small for one of its models to be treated as the victim."""
@@ -130,11 +131,6 @@ def check_repeatable(attack):
             "attack must be one that compares records with shadow models; got "
             f"{type(attack).__name__}."
         )
-
-
-def count_pseudo_victims(n_records, n_scores=_N_SCORES_FOR_RATE):
-    """Return the number of shadow models that are treated as the victim."""
-    return int(np.clip(n_scores // max(n_records, 1), *_N_PSEUDO_VICTIMS))
 
 
 def list_repeatable(attacks):
@@ -341,10 +337,7 @@ class Comparison:
         """Score a block with each chosen model treated as the victim, of shape (n_chosen, n)."""
         scores = []
         for k, other in zip(models, others, strict=True):
-            rest = np.ones(inside.shape, dtype=bool)
-            rest[k] = False
-            gone = np.broadcast_to(other, inside.shape[1])
-            rest[gone[gone >= 0], np.flatnonzero(gone >= 0)] = False
+            rest = mark_remaining(inside, k, other)
             scores.append(self.score(shadows[:, k], shadows, inside & rest, ~inside & rest))
         return np.array(scores)
 
@@ -360,7 +353,7 @@ def find_judged(reader, inside, n_in, models, others):
 
 
 def score_in_place(comparison, shadows, inside, models, others, judged):
-    """Score a block with models treated as the victim; neutral where too few others remain.
+    """Score a block with models treated as the victim; unjudged where too few others remain.
 
     Take shadows of shape (n_queries, n_estimators, n), inside of shape (n_estimators, n), models of
     shape (n_chosen,), others, judged of shape (n_chosen, n); return scores of shape (n_chosen, n).
@@ -477,7 +470,7 @@ class PoolAttack(BaseAttack):
             return self._choose_offset(records) if offset is None else offset
         offset = comparison._rate_offset(self._reader, records, rate)
         if offset is None:
-            scores, inside = self._score_pseudo(records, _N_SCORES_FOR_RATE)
+            scores, inside = self._score_pseudo(records, SCORES_FOR_RATE)
             aim = comparison._aim_at(rate, len(self.pool_.membership_))
             offset = rate_threshold(scores[~inside], aim, comparison.unit)
         warn_unlike(self.pool_, self.victim, records, rate)
@@ -486,7 +479,7 @@ class PoolAttack(BaseAttack):
     def _choose_offset(self, records):
         """Return the threshold of the highest balanced accuracy on shadow models, if any."""
         try:
-            scores, inside = self._score_pseudo(records, _N_SCORES)
+            scores, inside = self._score_pseudo(records, SCORES_FOR_MEDIAN)
         except TooFewModelsError:
             return self._comparison.neutral
         if inside.all() or not inside.any():
@@ -502,8 +495,7 @@ class PoolAttack(BaseAttack):
         if len(records) > n_scores:
             records = records[np.sort(draw_by_content(records.fingerprint, n_scores))]
         n_models = len(self.pool_.membership_)
-        n_wanted = count_pseudo_victims(len(records), n_scores)
-        models = np.unique(np.linspace(0, n_models - 1, min(n_models, n_wanted)).astype(int))
+        models = choose_evenly(n_models, count_pseudo_victims(len(records), n_scores))
         rounds = [
             (scores[judged], inside[judged])
             for _, scores, inside, judged in self.score_left_out(records, models)
@@ -546,10 +538,10 @@ class PoolAttack(BaseAttack):
         check_is_fitted(self)
         records, models = check_records(X, targets=True), np.asarray(models, dtype=int)
         n_models = len(self.pool_.membership_)
-        if n_models < _FEWEST_MODELS:
+        if n_models < FEWEST_MODELS:
             raise TooFewModelsError(
                 "Shadow models can be treated as the victim in a pool of at least "
-                f"{_FEWEST_MODELS} models; this pool has {n_models}."
+                f"{FEWEST_MODELS} models; this pool has {n_models}."
             )
         reader, some = self._reader, False
         columns, comparison = (

@@ -51,9 +51,6 @@ def read_answers(arguments, y, labels, membership=None, reading=AS_FOUND, table=
     if table is not None:
         answers, told = _match_rows(path, answers, table)
         notes = [*notes, *told]
-    missing = answers.isna().to_numpy().any(axis=1)
-    if missing.any():
-        raise CommandError(f"--answers: {path.name} lacks a value in row {missing.argmax() + 1}")
     for option in ("positive", "classes"):
         if getattr(arguments, option) and not labels:
             raise CommandError(
@@ -156,7 +153,8 @@ class _MemberLabels:
 def _read_value_answers(path, answers, y):
     answers = _drop_numbers(answers, 1)
     if answers.shape[1] == 1:
-        return Outputs(_read_finite_numbers(path, answers.iloc[:, 0]), kind="value")
+        (column,) = _take_columns(path, answers, answers.columns)
+        return Outputs(_read_finite_numbers(path, column), kind="value")
     told = f"--answers: {path.name} has {answers.shape[1]} columns, {show_labels(answers.columns)}"
     values = [f"{value:g}" for value in np.unique(y)[: answers.shape[1] + 1]]
     if len(_match_columns(answers.columns, values)) == len(values):
@@ -165,6 +163,15 @@ def _read_value_answers(path, answers, y):
         f"{told}, as of several quantiles or targets; a regression needs one: keep the column of "
         "the prediction, such as the median"
     )
+
+
+def _take_columns(path, answers, names):
+    """Return the columns that are read; in others, such as remarks, values may be missing."""
+    columns = [answers[name] for name in names]
+    missing = np.any([column.isna() for column in columns], axis=0)
+    if missing.any():
+        raise CommandError(f"--answers: {path.name} lacks a value in row {missing.argmax() + 1}")
+    return columns
 
 
 def _read_finite_numbers(path, column):
@@ -207,10 +214,11 @@ def _as_outputs(arguments, answers, labels, members):
         columns = [named[text] for text in texts]
         notes = _say_columns(answers, columns, texts)
         labels = {text: labels[text] for text in texts}
-        return _as_probabilities(path, answers[columns], labels, notes)
+        return _as_probabilities(path, _take_columns(path, answers, columns), labels, notes)
     answers = _drop_numbers(answers, 1)
     if answers.shape[1] == 1:
-        return _read_single_column(arguments, answers.iloc[:, 0], labels, members)
+        (column,) = _take_columns(path, answers, answers.columns)
+        return _read_single_column(arguments, column, labels, members)
     if arguments.classes:
         ordered = match_labels(arguments.classes, texts)
         if ordered is None or len(ordered) != len(texts) or answers.shape[1] != len(texts):
@@ -220,7 +228,7 @@ def _as_outputs(arguments, answers, labels, members):
             )
         order = {text: place for place, text in enumerate(ordered.values())}
         columns = [answers.columns[order[text]] for text in texts]
-        return _as_probabilities(path, answers[columns], labels, [])
+        return _as_probabilities(path, _take_columns(path, answers, columns), labels, [])
     raise CommandError(
         f"--answers: the columns of {path.name} must be the classes {show_labels(texts)}, or one "
         f"column of labels; got {show_labels(answers.columns)}"
@@ -261,10 +269,8 @@ def _say_columns(answers, columns, texts):
     return notes
 
 
-def _as_probabilities(path, answers, labels, notes):
-    values = np.column_stack(
-        [_read_finite_numbers(path, answers[name]) for name in answers.columns]
-    )
+def _as_probabilities(path, columns, labels, notes):
+    values = np.column_stack([_read_finite_numbers(path, column) for column in columns])
     classes = np.array(list(labels.values()))
     outside = (values < -_ROUNDED_SUM).any(axis=1)
     outside |= (values > _PERCENT * (1 + _ROUNDED_SUM)).any(axis=1)

@@ -148,7 +148,7 @@ class _ValueCounts(NamedTuple):
 
     n_values: int  # that are not missing
     n_read: int  # numbers that were read as such before
-    n_distinct: int  # different numbers among the texts
+    n_distinct: int  # different numbers in all tables; of many at least so many
     formats: Counter  # numbers by the formats in which they are numbers
     marks: Counter
     others: Counter
@@ -160,19 +160,20 @@ class _ValueCounts(NamedTuple):
 
 def _count_kinds_of_values(columns, words):
     formats, marks, others, affixed, examples = Counter(), Counter(), Counter(), {}, {}
-    n_read = n_distinct = 0
+    n_read, distinct = 0, set()
     has_zeros, decimals = False, set()
     for column, missing, sign in zip(columns, words.missing, words.decimals, strict=True):
         decimals |= {sign} - {None} if _is_text_column(column) else set()
         if not _is_text_column(column):
             n_read += int(column.notna().sum())
-            n_distinct += column.nunique()
+            distinct.update(column.dropna().unique()[: _MOST_OTHERS + 1].tolist())
             continue
         for text, count in column.value_counts().items():
             forms = list_formats(text)
             if forms:
                 formats[forms] += count
-                n_distinct += 1
+                number = _mean(text)
+                distinct.add(text.strip() if number is None else number)
                 examples[forms] = max(examples.get(forms, ""), text, key=len)
                 stripped = text.strip()
                 has_zeros |= len(stripped) > 1 and stripped.isdecimal() and stripped[0] == "0"
@@ -188,9 +189,8 @@ def _count_kinds_of_values(columns, words):
                         decimals = {"."}
                 others[text] += count
     n_values = n_read + formats.total() + marks.total() + others.total()
-    return _ValueCounts(
-        n_values, n_read, n_distinct, formats, marks, others, affixed, examples, decimals, has_zeros
-    )
+    counts = n_values, n_read, len(distinct)
+    return _ValueCounts(*counts, formats, marks, others, affixed, examples, decimals, has_zeros)
 
 
 class _ColumnVerdict(NamedTuple):

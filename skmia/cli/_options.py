@@ -537,6 +537,16 @@ def _list_conflicts(given):
         if given.target is not None and given.held_out is None:
             yield "--target needs --held-out, on which the models are measured"
         yield from _list_uses_of_policy(given, "provenance")
+    yield from _list_absent_files(given)
+
+
+def _list_absent_files(given):
+    """Yield the words of ``--read`` that are of a file that is not given."""
+    settings = [one for words in getattr(given, "read", ()) for one in words.settings]
+    for name in dict.fromkeys(file for file, *_ in settings):
+        if name is not None and getattr(given, name, None) is None:
+            there = [one for one in _OF_FILES if getattr(given, one, None) is not None]
+            yield f"--read: no file is given as {name}; the files are {', '.join(there)}"
 
 
 def _list_set(given, *names):
@@ -625,7 +635,8 @@ def _list_lacking_rates(limits, fprs):
 def read_config(words, spell=list):
     """Put the options of ``--config FILE`` into a command; those of the command itself win.
 
-    Words of ``--read`` win one by one, because those of the file come first.
+    Words of ``--read`` win one by one (``TableReading.of_file``), because those of the file come
+    first.
     """
     from ._parser import takes_several
 

@@ -318,6 +318,18 @@ def _get_column_word(file, word, name):
     return of.get(name, of.get(None))
 
 
+def _get_wanted_type(name, files):
+    """Return the type that ``--read`` gives a column: in one table is in all."""
+    given = {_get_column_word(file, "dtype", name): None for file in files}
+    wanted = [kind for kind in given if kind is not None]
+    if len(wanted) > 1:
+        raise CommandError(
+            f"--read dtype: column {name!r} is {wanted[0]} in one table and {wanted[1]} in "
+            "another; it has one type in all of them"
+        )
+    return wanted[0] if wanted else None
+
+
 def _list_missing_words(file, name):
     """Return words that are taken as missing in a column of texts.
 
@@ -551,7 +563,7 @@ def _settle_in_all_tables(name, files, known):
     """Decide what a column is in all tables, and return sentences on it."""
     words = ColumnWords(
         name,
-        _get_column_word(files[0], "dtype", name),
+        _get_wanted_type(name, files),
         [file.dialect.decimal if file.dialect else None for file in files],
         [file.given.get("thousands") for file in files],
         all(

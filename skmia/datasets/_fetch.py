@@ -97,7 +97,8 @@ def _verify(remote, path, remedy, candidate=None):
     expected, source = remote.sha256, "known for it"
     record = _record_of(path)
     if not (remote.sha256 or remote.members) and record.exists():
-        expected = record.read_text(encoding="utf-8").partition(" ")[0]
+        content = record.read_text(encoding="utf-8", errors="replace")
+        expected = visible(content.partition(" ")[0]) or "nothing"  # of a damaged record
         source = f"recorded at its first use ({record.name}; delete that if the new file is right)"
     if expected:
         _compare_digest(path, _sha256(candidate or path), expected, source, remedy)

@@ -1,7 +1,6 @@
 """Neural networks trained with differential privacy."""
 
 import copy
-import warnings
 from collections.abc import Callable
 from numbers import Integral, Real
 from typing import Any, Literal, Self
@@ -13,15 +12,13 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d
 
 from .._core.accountant import choose_noise_multiplier, spent_epsilon
-from .._core.callers import level_of_user
 from .._core.error_hints import with_advice
-from .._core.matrix import check_class_column, validate_matrix
+from .._core.matrix import validate_matrix
 from .._core.optional import import_optional
 from .._core.probabilities import check_answered
 from .._core.randomness import isolated_randomness, preserved_randomness
 from .._core.sklearn import HasMethods, Interval, StrOptions
 from .._core.types import ArrayLike, Rows, Seed
-from ..exceptions import PrivacyWarning
 from ._exact_noise import PrivateRandomness
 from ._ledger import PrivacyLedger
 from ._meta import _ask_units
@@ -29,8 +26,8 @@ from ._repeated_fits import BudgetedFits
 from .mechanisms import (
     DELTA,
     FINITE_POSITIVE,
-    check_label_types,
     choose_target_delta,
+    read_classes,
     validate_rows,
 )
 from .schema import DeclaredSchema, name_features
@@ -358,26 +355,12 @@ class DPSGDClassifier(BudgetedFits, ClassifierMixin, BaseEstimator):
             X, y = validate_rows(self, X, y, allow_nd=True)
             y = column_or_1d(y)
             check_classification_targets(y)
-            return X, y, self._read_classes(y)
+            return X, y, read_classes(self.classes, y)
         classes = self.schema.find_classes()
         (X, fits), codes = self.schema.encode(X), self.schema.read_labels(y, classes)
         check_consistent_length(X, codes)
         name_features(self, self.schema)
         return X, np.where(fits, codes, -1), classes
-
-    def _read_classes(self, y):
-        if self.classes is not None:
-            classes = np.unique(check_class_column(self.classes, "classes"))
-            if len(classes) < 2:
-                raise ValueError(f"classes must hold two labels or more; got {classes.tolist()}.")
-            check_label_types(y, classes)
-            return classes
-        warnings.warn(
-            "classes were read off y, which epsilon_ does not cover: give all labels as classes.",
-            PrivacyWarning,
-            stacklevel=level_of_user(),
-        )
-        return np.unique(y)
 
     def _make_net(self, training, X, classes):
         """Return an initialized net with new weights, all of which private training can take."""

@@ -101,10 +101,10 @@ class PrivacyLedger:
     model that was chosen by a search. Fits on a part of the rows, as in cross-validation, count in
     full, and so do all rows that a mechanism releases.
 
-    The first line of the file says when it began and how many fits it holds, and each line has a
-    digest of all lines before it. If the file was truncated, edited, merged from others, replaced
-    with an older copy, moved or removed, reading it raises an error. This protects against
-    accidents only: anyone who can write the file can also replace it.
+    The first line of the file says when it began, the next two how many fits it holds, and each fit
+    has a line with a digest of all lines before it. If the file was truncated, edited, merged from
+    others, replaced with an older copy, moved or removed, reading it raises an error. This protects
+    against accidents only: anyone who can write the file can also replace it.
 
     ``max_epsilon`` belongs to the ledger object and not to the file: pass the same object to all
     estimators that read the rows.

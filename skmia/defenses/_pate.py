@@ -11,11 +11,9 @@ from sklearn.base import BaseEstimator
 from sklearn.frozen import FrozenEstimator
 
 from .._core.accountant import convert_divergences, total_epsilon
-from .._core.callers import level_of_user
 from .._core.containers import as_rows, take_rows
 from .._core.copies import copy_unfitted
 from .._core.error_hints import with_advice
-from .._core.matrix import check_class_column
 from .._core.randomness import (
     check_random_state,
     isolated_randomness,
@@ -30,7 +28,6 @@ from .._core.sklearn import (
     at_least,
 )
 from .._core.types import ArrayLike, Seed
-from ..exceptions import PrivacyWarning
 from ._exact_noise import PrivateRandomness
 from ._ledger import PrivacyLedger
 from ._meta import check_labeled
@@ -40,9 +37,9 @@ from ._student import TaughtClassifier
 from .mechanisms import (
     DELTA,
     FINITE_POSITIVE,
-    check_label_types,
     choose_target_delta,
     gaussian_sigma,
+    read_classes,
 )
 
 
@@ -250,7 +247,7 @@ class PATEDefense(BudgetedFits, TaughtClassifier):
                 f"{self.n_teachers} teachers need a row each; got n_samples = {len(y)}. Set "
                 "n_teachers."
             )
-        classes = self._choose_classes(y)
+        classes = read_classes(self.classes, y)
         random_state = check_random_state(self.random_state)
         parts = np.array_split(random_state.permutation(len(y)), self.n_teachers)
         seeds = spawn_seeds(random_state, self.n_teachers + 1)
@@ -288,19 +285,6 @@ class PATEDefense(BudgetedFits, TaughtClassifier):
         if self.noise_multiplier is not None:
             return float(self.noise_multiplier)
         return gaussian_sigma(self.target_epsilon, delta)
-
-    def _choose_classes(self, y):
-        if self.classes is None:
-            warnings.warn(
-                "classes were read off y, which epsilon_ does not cover: give all labels as "
-                "classes.",
-                PrivacyWarning,
-                stacklevel=level_of_user(),
-            )
-            return np.unique(y)
-        classes = np.unique(check_class_column(self.classes, "classes"))
-        check_label_types(y, classes)
-        return classes
 
     def _plan_noise(self, n_public):
         """Return the noise on votes, and set how many answers there are at most."""

@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 from .._core.accountant import MOST_COLUMNS
 from .._core.callers import level_of_user
 from .._core.containers import is_tensor, to_numpy
-from .._core.matrix import check_container
+from .._core.matrix import check_class_column, check_container
 from .._core.metric_inputs import check_option
 from .._core.numbers import check_number, to_array
 from .._core.sklearn import Interval, StrOptions
@@ -82,6 +82,22 @@ def check_label_types(y, classes):
             "Labels and classes must both be numbers or both be strings; a list that mixes the two "
             "is a list of strings."
         )
+
+
+def read_classes(classes, y):
+    """Return the labels that were declared, in order, or with a warning those of the rows."""
+    if classes is None:
+        warnings.warn(
+            "classes were read off y, which epsilon_ does not cover: give all labels as classes.",
+            PrivacyWarning,
+            stacklevel=level_of_user(),
+        )
+        return np.unique(y)
+    classes = np.unique(check_class_column(classes, "classes"))
+    if len(classes) < 2:
+        raise ValueError(f"classes must hold two labels or more; got {classes.tolist()}.")
+    check_label_types(y, classes)
+    return classes
 
 
 def column_values(name, values, n_features):

@@ -34,6 +34,7 @@ from ._rules import RuleBook as RuleBook
 from ._sheet import (
     DECISIONS,
     name_rate,
+    name_subject,
     read_rate,
     record_decision,
     render_sheet,

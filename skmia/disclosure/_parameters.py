@@ -5,10 +5,8 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy import linalg, sparse
-from scipy.special import expit
 from sklearn.base import is_classifier
 from sklearn.exceptions import NotFittedError
-from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
 from sklearn.tree import BaseDecisionTree
 from sklearn.utils.validation import check_is_fitted
 
@@ -20,9 +18,11 @@ from ..victims import (
     FORESTS,
     HISTOGRAMS,
     OBLIVIOUS,
+    LinearModel,
     find_model,
     is_catboost,
     is_lightgbm,
+    is_linear_model,
     is_xgboost,
     load_catboost,
     load_lightgbm,
@@ -143,41 +143,30 @@ def measure_effective_dof(model, X):
         return float(found.tree_.n_leaves)
     if isinstance(found, FORESTS):
         return float(np.mean([tree.tree_.n_leaves for tree in found.estimators_]))
-    penalty = _get_penalty(found)
-    if penalty is None:
+    linear = _find_linear(found)
+    if linear is None:
         return None
     X = X if steps is None else steps.transform(X)
     if np.shape(X)[1] > _MOST_COLUMNS:
         return None
     X = X.toarray() if sparse.issparse(X) else np.asarray(X, dtype=np.float64)
-    return _trace(found, X, penalty)
+    return _trace(linear, X)
 
 
-def _get_penalty(model):
-    """Return the factor of half the squared weights, or None if the model is of another kind."""
-    if type(model) is LinearRegression and not model.positive:
-        return 0.0 if np.ndim(model.coef_) == 1 else None
-    if type(model) is Ridge and not model.positive and np.ndim(model.alpha) == 0:
-        return float(model.alpha) if np.ndim(model.coef_) == 1 else None
-    if type(model) is not LogisticRegression or model.solver == "liblinear":
+def _find_linear(model):
+    """Return a linear model of one output whose optimum is known, or None for another kind."""
+    if not is_linear_model(model) or np.atleast_2d(model.coef_).shape[0] > 1:
         return None
-    settings = model.get_params()
-    plain = settings.get("penalty") in ("l2", "deprecated", None) and not settings.get("l1_ratio")
-    if not plain or model.class_weight is not None or len(model.classes_) != 2:
-        return None
-    return 0.0 if settings["penalty"] is None else 1 / float(model.C)
+    linear = LinearModel(model)
+    return linear if linear.why_not() is None else None
 
 
-def _trace(model, X, penalty):
-    weights = np.ones(len(X))
-    if isinstance(model, LogisticRegression):
-        share = expit(X @ model.coef_[0] + model.intercept_[0])
-        weights = share * (1 - share)
-    penalties = np.full(X.shape[1], penalty)
-    if model.fit_intercept:
-        X, penalties = np.column_stack([X, np.ones(len(X))]), np.append(penalties, 0.0)
-    curvature = (X * weights[:, None]).T @ X
-    whole = curvature + np.diag(penalties)
+def _trace(linear, X):
+    X = linear.add_ones(X)
+    # The second derivative of the loss of a record does not depend on its label.
+    curve = linear.loss.curve(linear.outputs(X), np.zeros(len(X)))
+    curvature = (X * curve.diagonal).T @ X
+    whole = curvature + np.diag(linear.penalty)
     return float(np.trace(linalg.pinvh(whole) @ curvature))
 
 
@@ -331,7 +320,7 @@ def _count_stored(model):
 
 
 def _count_parts(model):
-    """Return the bagging, AdaBoost, votes and stacks: the sum over the models inside."""
+    """Return the sum over the models inside of bagging, AdaBoost, votes and stacks."""
     parts = getattr(model, "estimators_", None)
     if not isinstance(parts, list | tuple) or not is_of_package(model, "sklearn"):
         return None

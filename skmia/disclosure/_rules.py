@@ -24,7 +24,8 @@ class ParameterCondition:
 
     parameter: str
     # "<", "<=", ">", ">=" or "==" with a value, "none", "all" (all features: None or 1.0) or "int";
-    # "not " before it for the contrary. A comparison with what is not a number does not hold.
+    # "not " before it for the contrary. What is not a number, such as None, is neither above nor
+    # below a value, so that "not < 5" holds for it; "==" also compares text and bools.
     text: str
 
     def holds(self, settings: dict) -> bool:

@@ -375,7 +375,7 @@ def describe_sheet(document, report="report.html"):
     signatures = {row["role"]: row for row in found["signatures"]}
     decision = _get_decision(found)
     return {
-        "what": shorten(_name_subject(document), _CHARACTERS["name"]),
+        "what": shorten(name_subject(document, "synthetic table"), _CHARACTERS["name"]),
         "way": found["release"],
         "day": write_day(document["created"]),
         "report": report,
@@ -406,11 +406,11 @@ def _get_decision(found):
     return found.get("decision") or dict.fromkeys(("decision", "conditions", "because"), "")
 
 
-def _name_subject(document):
-    """Return the file that would be released, or the model."""
+def name_subject(document, table):
+    """Return the file that was audited, or the model, or in a document without one a name."""
     command = document["settings"].get("command") or {}
     named = (command.get(name) for name in ("model", "answers", "synthetic"))
-    return next(filter(None, named), document.get("victim_name", "synthetic table"))
+    return next(filter(None, named), document.get("victim_name", table))
 
 
 def write_day(moment):

@@ -9,6 +9,7 @@ from sklearn.base import clone
 from .._core.groups import read_names
 from .._core.metric_inputs import check_rate
 from .._core.numbers import check_count, check_number, show, to_array
+from .._core.pseudo_victims import choose_evenly
 from .._core.records import Records
 from .._core.validation import check_records
 from ..base import (
@@ -216,7 +217,7 @@ def power_curve(
         if in_pairs and size % 2:
             raise ValueError(f"n_estimators must be {kind}; got {size}.")
         smaller = clone(attack).set_params(shadows=pool.first(size))
-        models = np.unique(np.linspace(0, size - 1, min(size, n_targets)).astype(int))
+        models = choose_evenly(size, n_targets)
         parts[size] = leave_one_model_out(smaller, records, models=models, max_fprs=max_fprs)
     return pd.concat(parts, names=["n_estimators"])
 

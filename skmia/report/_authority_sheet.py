@@ -16,16 +16,14 @@ from .._core.numbers import show
 from .._core.pages import render_page
 from .._core.saving import write_text
 from .._core.types import PathLike
-from ..disclosure import check_provenance, write_day
+from ..disclosure import check_provenance, name_subject, write_day
 from ..synthetic import TableReport, as_table_document, read_units
 from ._document import as_audit_document, check_document, check_table_document
 from ._measure import OVERALL
 from ._report import AuditReport
+from ._surrogate import FEWEST_MODELS, LEAST_SHARE
 from .checks import PeopleCheck, find_outcome
 from .checks._base import UNLISTED, read_checks
-
-# Least number of reference models, and least share of records that they judge.
-_FEWEST_MODELS, _LEAST_SHARE = 8, 0.95
 
 MEASURED, NOT_TESTED, NOT_APPLICABLE, UNKNOWN = (
     "measured",
@@ -86,7 +84,7 @@ def write_authority_sheet(
     Raises
     ------
     ValueError
-        If there is no result, or one is damaged.
+        If there is no result, or one is damaged or given twice.
     OSError
         If the file cannot be written.
 
@@ -138,10 +136,16 @@ def describe_authority_sheet(results, provenance=None):
     documents = [_as_document(one) for one in results]
     if not documents:
         raise ValueError("results must hold an audit or more; got none.")
+    for place, document in enumerate(documents):
+        if document in documents[:place]:
+            raise ValueError(
+                f"results must be different audits; number {place + 1} is the same as number "
+                f"{documents.index(document) + 1}."
+            )
     given = dict(check_provenance(provenance))
     lines = [line for document in documents for line in list_evidence(document)]
     return {
-        "subject": ", ".join(dict.fromkeys(_name_subject(one) for one in documents)),
+        "subject": ", ".join(dict.fromkeys(_name_document(one) for one in documents)),
         "day": write_day(max(one["created"] for one in documents)),
         "lines": lines,
         "counts": _count_statuses(lines),
@@ -256,12 +260,12 @@ def _tell_able(document, way):
     enough = [
         one
         for one in known
-        if one["share"] >= _LEAST_SHARE and (one["n_models"] or _FEWEST_MODELS) >= _FEWEST_MODELS
+        if one["share"] >= LEAST_SHARE and (one["n_models"] or FEWEST_MODELS) >= FEWEST_MODELS
     ]
     if document["evidence"] == LEAK:
         return "yes: leakage was found"
     if not enough:
-        return f"no: fewer than {_FEWEST_MODELS} models that are known to be without the records"
+        return f"no: fewer than {FEWEST_MODELS} models that are known to be without the records"
     if reference["recipe"] != "own":
         return "in part: models of a stand-in; the kind of this model is not known"
     counts = [one["n_models"] for one in enough if one["n_models"]]
@@ -489,7 +493,7 @@ def _describe_origin(document):
     if found is not None and found["policy"]["sha256"]:
         hashes[f"sha256 of the policy {found['policy']['name']}"] = found["policy"]["sha256"]
     return {
-        "subject": _name_subject(document),
+        "subject": _name_document(document),
         "created": document["created"],
         "versions": ", ".join(f"{name} {text}" for name, text in document["versions"].items()),
         "seeds": ", ".join(f"{name} {seed}" for name, seed in document["seeds"].items()),
@@ -503,11 +507,8 @@ def _tell_decision(found):
     return f"By the policy {found['policy']['name']}, as a {found['release']}: {found['result']}."
 
 
-def _name_subject(document):
-    """Return the file that was audited, or the model."""
-    command = document["settings"].get("command") or {}
-    named = (command.get(name) for name in ("model", "answers", "synthetic"))
-    return next(filter(None, named), document.get("victim_name", "a synthetic table"))
+def _name_document(document):
+    return name_subject(document, "a synthetic table")
 
 
 def _percent(share):

@@ -12,8 +12,8 @@ import numpy as np
 
 from .._core.budget import is_of_memory
 from .._core.outputs import Outputs
+from .._core.pseudo_victims import count_pseudo_victims
 from ..base import (
-    count_pseudo_victims,
     measure_pseudo_victims,
     score_pseudo_victims,
     treats_models_as_victims,

@@ -9,12 +9,12 @@ from sklearn.base import clone
 
 from .._core.budget import describe_lack, is_of_memory
 from .._core.progress import StageStep, enter_stage, expect_stages
+from .._core.pseudo_victims import count_pseudo_victims
 from .._core.splits import draw_rows
 from .._training.checkpoint import FolderCheckpoint
 from ..base import (
     assign_folds,
     connect,
-    count_pseudo_victims,
     cross_fit,
     get_pool,
     is_open,

@@ -52,7 +52,8 @@ OWN, GIVEN, CHOSEN = "own", "given", "chosen"
 # Name in the provenance under which somebody answers for it that a given recipe is the victim's.
 RECIPE = "recipe of the model"
 
-# Below these, an attack could not have found much, or not about all records.
+# Reference models, and the share of the records that they judge, below which an attack could not
+# have found much, or not about all records: for policies and for the evidence on anonymity.
 FEWEST_MODELS, LEAST_SHARE = 8, 0.95
 # Upper 1% point of the normal law: a larger gap than that of the stand-ins.
 _LARGEST_GAP = 2.33

@@ -31,7 +31,8 @@ _table_of_worker: dict = {}
 def fit_once(pool, records):
     """Fit an unfitted pool on the table of the records; pools of equal settings are one pool.
 
-    Membership is no input of a pool, so one pool serves all folds of a table.
+    Membership is no input of a pool, so one pool serves all folds of a table. The table keeps it as
+    long as it is there itself (``make_once``).
     """
     table = _find_table(records)
     settings = _describe_pool_settings(pool)

@@ -13,7 +13,7 @@ from .._core.numbers import SMALLEST, check_count, check_number, make_room, show
 from .._core.query import query, query_victim
 from .._core.randomness import check_seed
 from .._core.records import Records
-from .._core.tokens import PAD, TokenOutputs, name_rows
+from .._core.tokens import PAD, TokenOutputs, count_row_lengths, name_rows
 from .._core.validation import check_records, require_victim
 from ._base import AnswerSignal, Signal
 
@@ -116,7 +116,7 @@ def ask_reference(reference, outputs, records, name):
     other = check_tokens(query_victim(reference, records.X), f"{name} of the reference")
     own, theirs = outputs.log_proba, other.log_proba
     if own.shape != theirs.shape or not np.array_equal(
-        find_row_lengths(own), find_row_lengths(theirs)
+        count_row_lengths(own), count_row_lengths(theirs)
     ):
         raise ValueError(
             f"Signal {name!r} compares tokens one by one, so the victim and the reference must "
@@ -129,11 +129,6 @@ def ask_reference(reference, outputs, records, name):
             f"common for {name_rows(missing.all(axis=1), 'record')}."
         )
     return np.where(missing, np.nan, own), np.where(missing, np.nan, theirs)
-
-
-def find_row_lengths(values):
-    """Return the number of columns up to the last token of each row that counts."""
-    return np.where(np.isnan(values), 0, np.arange(1, values.shape[1] + 1)).max(axis=1, initial=0)
 
 
 def check_share(share):

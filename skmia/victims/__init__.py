@@ -17,6 +17,7 @@ from ._capabilities import (
     PARTS_OF_FILES,
     get_access,
     get_kind,
+    get_wrapped_step,
     has_file,
     is_trainable,
     read_training_weights,
@@ -49,6 +50,7 @@ from ._known_values import (
     say_left_out,
     takes_texts,
 )
+from ._linear_model import LinearModel, is_linear_model
 from ._model_features import BOOSTED, FORESTS, HISTOGRAMS, check_labels, find_model, read_features
 from ._multioutput import JointOutputs, OneOutput
 from ._node_equations.read import read_further_columns, read_node_equations
@@ -84,11 +86,9 @@ from ._state import StoredArray as StoredArray
 from ._state import StoredEstimator as StoredEstimator
 from ._state import read_state
 from ._stationarity import (
-    LinearModel,
     decide_by_margins,
     estimate_gradients,
     has_edge,
-    is_linear_model,
     is_machine,
     read_further_gradients,
     read_gradients,

@@ -15,7 +15,7 @@ from skmia import Records
 from skmia._core import linear_influence
 from skmia._core.linear_influence import LinearInfluence
 from skmia.attacks import AnalyticLiRA
-from skmia.victims._stationarity import LogisticLoss, SoftmaxLoss, SquaredLoss
+from skmia.victims._linear_model import LogisticLoss, SoftmaxLoss, SquaredLoss
 
 
 def make_rows(n=60, n_features=4, seed=0):

@@ -60,7 +60,7 @@ def test_a_file_is_not_taken_into_memory(mapped, monkeypatch, attack, order):
     monkeypatch.setattr("skmia.attacks._lira._N_SAMPLE_VALUES", 1 << 17)
     monkeypatch.setattr("skmia.shadow._answers._BLOCK", 1 << 17)
     monkeypatch.setattr("skmia.shadow._answers._FEWEST_RECORDS", 1)
-    monkeypatch.setattr("skmia.base._pool_attack._N_PSEUDO_VICTIMS", (1, 1))
+    monkeypatch.setattr("skmia.base._pool_attack.count_pseudo_victims", lambda *sizes: 1)
     records, in_memory, on_disk = mapped
     if order != "of the pool":
         permutation = np.random.default_rng(1).permutation(N_RECORDS)

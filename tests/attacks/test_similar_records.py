@@ -11,6 +11,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
 
 from skmia import Outputs, Records, ShadowPool
+from skmia._core.pseudo_victims import MOST_VICTIMS, choose_pairs
 from skmia.attacks import StackedAttack, _stacked
 from skmia.attacks._stacked import SimilarRecords
 
@@ -217,7 +218,7 @@ def test_models_that_were_not_learned_from_are_judged_together_too():
     records, _, pool = draw_copies(1.0, n_models=20, n_groups=100)
     attack = StackedAttack(shadows=pool, boosted=False).fit(records)
     assert attack.chosen_ == "joint"
-    learned = set(_stacked.choose_pseudo_victims(pool.design_))
+    learned = set(choose_pairs(pool.design_, MOST_VICTIMS)[0])
     others = sorted(set(range(20)) - learned)
     assert len(others) == 4
     ((_, scores, inside, _),) = attack.score_left_out(records, others)

@@ -10,9 +10,10 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.metrics import roc_auc_score
 
 from skmia import ShadowPool
+from skmia._core.pseudo_victims import MOST_VICTIMS, choose_pairs
 from skmia.attacks import LiRA, StackedAttack, _stack_models, _stacked
 from skmia.attacks._stack_models import StackCandidates, StackRows
-from skmia.attacks._stacked import choose_pseudo_victims, fold_records
+from skmia.attacks._stacked import fold_records
 from skmia.model_selection import leave_one_model_out
 from skmia.shadow._job import drawn_design
 from skmia.testing import make_attack_problem
@@ -213,7 +214,7 @@ def test_features_by_the_kind_of_the_models():
 @pytest.mark.parametrize("design, n_models", [("paired", 64), ("balanced", 64), ("paired", 6)])
 def test_both_models_of_a_pair_take_the_victims_place(design, n_models):
     drawn = drawn_design(n_models, design)
-    chosen = choose_pseudo_victims(drawn)
+    chosen, _ = choose_pairs(drawn, MOST_VICTIMS)
     assert len(chosen) == min(16, n_models)
     assert set(drawn.partners[chosen]) <= {-1, *chosen}
 

@@ -73,9 +73,6 @@ def read_columns():
 # Of each module: calls and answers. Whatever may be equal differs, and each branch decides once.
 ANSWERS = {
     _connect: [
-        (lambda: _connect._is_estimator(LogisticRegression()), True),
-        (lambda: _connect._is_estimator(LogisticRegression), False),
-        (lambda: _connect._is_estimator(NS(fit=1)), False),
         (
             lambda: [
                 type(one).__name__
@@ -123,11 +120,6 @@ ANSWERS = {
         (lambda: [*_pool_attack.list_repeatable({"a": learner, "b": plain, "c": NS()})], ["b"]),
         (lambda: [*_pool_attack.list_repeatable({"a": learner, "c": NS()})], ["a"]),
         (lambda: _pool_attack.list_repeatable({"c": NS()}), {}),
-        (lambda: _pool_attack.count_pseudo_victims(3, 11), 4),
-        (lambda: _pool_attack.count_pseudo_victims(2, 11), 5),
-        (lambda: _pool_attack.count_pseudo_victims(1, 17), 16),
-        (lambda: _pool_attack.count_pseudo_victims(0, 7), 7),
-        (lambda: _pool_attack.count_pseudo_victims(500_000), 8),
         (
             lambda: score_pseudo(6, 2, 10),
             ([0, 1, 2, 3, 5], 2, [1.0, 2.0, 4.0, 6.0], [True, False, True, True]),
@@ -158,7 +150,6 @@ ANSWERS = {
         (lambda: _choose_by_power._is_auc("roc_auc"), True),
         (lambda: _choose_by_power._is_auc(0.01), False),
         (lambda: _choose_by_power._is_auc("auc"), False),
-        (lambda: _choose_by_power.number_pairs(NS(partners=array([2, -1, 0]))), [0, 1, 0]),
         (
             lambda: _choose_by_power.sort_sides(
                 array([3.0, 1.0, 2.0, 5.0, 4.0]),

@@ -138,18 +138,6 @@ def compare(figures, units, decisive=0):
     return found.params, found.power.to_numpy().tolist()
 
 
-def list_victims(partners, pairs, n_wanted):
-    before = _choose_by_power.number_pairs, _choose_by_power.count_pseudo_victims
-    _choose_by_power.number_pairs, _choose_by_power.count_pseudo_victims = (
-        (lambda design: array(pairs)),
-        (lambda n: n_wanted),
-    )
-    try:
-        return _choose_by_power._list_pseudo_victims(NS(design_=NS(partners=array(partners))), 0)
-    finally:
-        _choose_by_power.number_pairs, _choose_by_power.count_pseudo_victims = before
-
-
 def locate(*prints):
     attack = NS(_known=array([2, 5, 9]))
     return _supervised.SupervisedAttack._locate_known(attack, NS(fingerprint=array(prints)))
@@ -277,12 +265,6 @@ ANSWERS = {
         (
             lambda: tell_refusal(lambda: compare([[[nan, 0.1]], [[0.6, 0.5]]], [0]))[:41],
             "The power of an attack cannot be measured",
-        ),
-        (lambda: list_victims([-1] * 4, [0, 1, 2, 3], 9), ([0, 1, 2, 3], [0, 1, 2, 3])),
-        (lambda: list_victims([-1] * 5, [0, 1, 2, 3, 4], 3), ([0, 2, 4], [0, 2, 4])),
-        (
-            lambda: list_victims([1, 0, 3, 2, 5, 4], [0, 0, 1, 1, 2, 2], 4),
-            ([0, 1, 4, 5], [0, 0, 2, 2]),
         ),
     ],
     _supervised: [

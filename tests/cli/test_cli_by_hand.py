@@ -58,8 +58,8 @@ def refuse_length(n_answers, names=("a",), membership=None, n_rows=4):
 def read_proba(*rows):
     names = [f"{place:04d}" for place in range(len(rows[0]))]
     labels = {name: 10 * place for place, name in enumerate(names)}
-    answers = pd.DataFrame(array(rows, dtype=float), columns=names)
-    outputs, notes = _answers._as_probabilities(ANSWER_FILE, answers, labels, ["first"])
+    columns = [pd.Series(column, name=name) for name, column in zip(names, array(rows, float).T)]
+    outputs, notes = _answers._as_probabilities(ANSWER_FILE, columns, labels, ["first"])
     return outputs.values, [*outputs.classes], len(notes)
 
 

@@ -37,6 +37,7 @@ CALLS = [
     ("audit --data long.csv --target income", "has 3 fields in row 2 and 2 names of columns"),
     ("audit --data dots.csv --target income", "which can be 1234 or 1.234: --read decimal=,,thou"),
     (f"{DATA} --read sepp=;", "must be WORD=VALUE with a word of pandas.read_csv, as 'sep=;'"),
+    (f"{DATA} --read answers.sep=;", "--read: no file is given as answers; the files are data"),
     (f"{DATA} --read dtype.ctiy=str", "--read dtype: column 'ctiy' not found; did you mean 'city"),
     ("audit --data twice.csv --target income", "twice.csv has two columns 'income'"),
     ("audit --data three.csv --target income", "only one row of the class 'high'"),

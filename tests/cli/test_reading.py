@@ -203,6 +203,32 @@ def test_a_few_numbers_beside_a_text_are_a_category(read):
     assert frame["b"][0] == "3+" and "38 of 40 values are numbers; not: '3+' (2). It is" in notes
 
 
+@pytest.mark.parametrize("words", [["real"], ["held_out"], ["real", "held_out"]], ids=str)
+def test_a_type_that_is_given_for_one_table_is_that_of_all(tmp_path, words):
+    paths = {name: tmp_path / f"{name}.csv" for name in ("REAL", "--held-out", "SYNTHETIC")}
+    for path in paths.values():
+        path.write_text(make_text("zip,b", lambda k: f"{k:05d},{k}"))
+    given = tuple(parse_reading(f"{word}.dtype.zip=str") for word in words)
+    frames, _ = read_alike(paths, TableReading(given))
+    assert [frame["zip"][1] for frame in frames] == ["00001"] * 3
+    given += (parse_reading("synthetic.dtype.zip=float"),)
+    with pytest.raises(CommandError, match="column 'zip' is str in one table and float in another"):
+        read_alike(paths, TableReading(given))
+
+
+def test_the_same_few_numbers_in_several_tables_are_few(tmp_path):
+    texts = [
+        *[make_text("a,b", lambda k: f"{k},{k % 12 if k else '12+'}")] * 2,
+        make_text("a,b", lambda k: f"{k},{k % 12}"),
+    ]
+    paths = {name: tmp_path / f"{name}.csv" for name in ("REAL", "--held-out", "SYNTHETIC")}
+    for path, text in zip(paths.values(), texts, strict=True):
+        path.write_text(text)
+    frames, notes = read_alike(paths)
+    assert [frame["b"][1] for frame in frames] == ["1"] * 3
+    assert "118 of 120 values are numbers; not: '12+' (2). It is read as text." in notes[-1]
+
+
 @pytest.mark.parametrize(
     "column, kind",
     [

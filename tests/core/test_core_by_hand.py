@@ -9,7 +9,7 @@ import pytest
 from by_hand import expect_answers
 from numpy import array, inf, nan
 from scipy import sparse
-from sklearn.linear_model import LogisticRegression
+from sklearn.linear_model import LogisticRegression, Ridge
 
 from skmia._core import (
     accountant,
@@ -123,11 +123,12 @@ ANSWERS = {
         (lambda: tokens.name_rows(np.ones(5, dtype=bool), "Row"), "Rows 0, 1, 2 and 2 more"),
         (lambda: tokens.name_rows(np.ones(7, dtype=bool)), "Records 0, 1, 2 and 4 more"),
         (
-            lambda: tokens._count_row_lengths(
+            lambda: tokens.count_row_lengths(
                 array([[1, np.nan, 3, np.nan], [np.nan] * 4, [1, 2, 3, 4]])
             ),
             [3, 0, 4],
         ),
+        (lambda: tokens.count_row_lengths(np.zeros((2, 0))), [0, 0]),
         (
             lambda: tokens._move_left(
                 array([[1, 2, 3], [4, 5, 6]]), array([[False, True, True], [False, False, True]])
@@ -521,6 +522,10 @@ ANSWERS = {
         (lambda: files.name_beside("other.html", "index.html"), "other.html"),
     ],
     copies: [
+        (lambda: copies.is_estimator(Ridge()), True),
+        (lambda: copies.is_estimator(Ridge), False),
+        (lambda: copies.is_estimator(NS(fit=1)), False),
+        (lambda: copies.is_estimator(3), False),
         (lambda: copies._is_same_parameter(array([1, 2]), array([1, 2])), True),
         (lambda: copies._is_same_parameter(array([1, 2]), array([1.0, 2.0])), False),
         (lambda: copies._is_same_parameter(array([1, 2]), array([1, 3])), False),

@@ -293,6 +293,10 @@ def are_lost(*squares):
 LEAST = pseudo_victims._LEAST_SHARE * 1e6
 
 
+def choose_pairs(partners, n_wanted):
+    return pseudo_victims.choose_pairs(NS(partners=array(partners)), n_wanted)
+
+
 def draw_others(columns, models):
     """Draw the models that leave, of three OUT and two IN models, of which one is elsewhere."""
     inside = np.broadcast_to(array([True, False, True, False])[:, None], (4, len(columns)))
@@ -814,6 +818,17 @@ ANSWERS = {
 # The same of further parts.
 MORE_ANSWERS = {
     pseudo_victims: [
+        (lambda: pseudo_victims.count_pseudo_victims(3, 11), 4),
+        (lambda: pseudo_victims.count_pseudo_victims(2, 11), 5),
+        (lambda: pseudo_victims.count_pseudo_victims(1, 17), 16),
+        (lambda: pseudo_victims.count_pseudo_victims(0, 7), 7),
+        (lambda: pseudo_victims.count_pseudo_victims(500_000), 8),
+        (lambda: pseudo_victims.number_pairs(NS(partners=array([2, -1, 0]))), [0, 1, 0]),
+        (lambda: pseudo_victims.choose_evenly(20, 10), [0, 2, 4, 6, 8, 10, 12, 14, 16, 19]),
+        (lambda: pseudo_victims.choose_evenly(3, 9), [0, 1, 2]),
+        (lambda: choose_pairs([-1] * 4, 9), ([0, 1, 2, 3], [0, 1, 2, 3])),
+        (lambda: choose_pairs([-1] * 5, 3), ([0, 2, 4], [0, 2, 4])),
+        (lambda: choose_pairs([1, 0, 3, 2, 5, 4], 4), ([0, 1, 4, 5], [0, 0, 4, 4])),
         (lambda: move(None, [[1], [0]]), [[[3, 4, 5], [0, 1, 2]]]),
         (lambda: move(None, [[1, 3, -1], [0, 2, 3]]), [[[3, 10, 2], [0, 7, 11]]]),
         (lambda: pseudo_victims.part_of(array([[1], [2]]), array([0])), [[1], [2]]),
@@ -823,11 +838,11 @@ MORE_ANSWERS = {
         (lambda: are_lost([2 * LEAST] * 2, [0.0, 2 * LEAST]), [True, False]),
         (lambda: are_lost(None, [0.0, 2 * LEAST]), [True, False]),
         (
-            lambda: pseudo_victims._stay(np.ones((3, 2), dtype=bool), 0, array([2, -1])),
+            lambda: pseudo_victims.mark_remaining(np.ones((3, 2), dtype=bool), 0, array([2, -1])),
             [[False, False], [True, True], [False, True]],
         ),
         (
-            lambda: pseudo_victims._stay(np.ones((2, 2), dtype=bool), 1, array([0])),
+            lambda: pseudo_victims.mark_remaining(np.ones((2, 2), dtype=bool), 1, array([0])),
             [[False, False], [False, False]],
         ),
         (

@@ -12,7 +12,7 @@ from skmia._core.linear_influence import (
     expect_influence,
     make_influence,
 )
-from skmia.victims._stationarity import LogisticLoss, SoftmaxLoss, SquaredLoss
+from skmia.victims._linear_model import LogisticLoss, SoftmaxLoss, SquaredLoss
 
 
 def make_problem(loss, n, d, n_outputs=1, with_ones=True, seed=0):

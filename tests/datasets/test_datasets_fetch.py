@@ -62,6 +62,15 @@ def test_the_first_download_is_recorded_and_held_to(remote, tmp_path, cache):
         read(remote, tmp_path)
 
 
+@pytest.mark.parametrize("content", [b"", b"\xff\n"], ids=["empty", "no text"])
+def test_a_damaged_record_does_not_let_a_changed_file_pass(remote, tmp_path, cache, content):
+    read(remote, tmp_path)
+    (cache / "table.csv.sha256").write_bytes(content)
+    (cache / "table.csv").write_bytes(b"something else")
+    with pytest.raises(OSError, match=r"table\.csv\.sha256; delete that if the new file is right"):
+        read(remote, tmp_path)
+
+
 def test_a_second_download_is_held_to_the_record_of_the_first(remote, publisher, tmp_path, cache):
     read(remote, tmp_path)
     (cache / "table.csv").unlink()

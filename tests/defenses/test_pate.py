@@ -285,6 +285,7 @@ def test_a_private_search_knows_what_a_fit_costs():
         ({"target_epsilon": np.inf}, "set noise_multiplier=0"),
         ({"noise_multiplier": 0, "classes": ["a", "b"]}, "both be numbers or both be strings"),
         ({"noise_multiplier": 0, "classes": [1, 2]}, "of 1 of 2 classes, and the student"),
+        ({"noise_multiplier": 0, "classes": [1]}, "must hold two labels or more"),
     ],
 )
 def test_settings_that_do_not_fit_are_refused(settings, words):

@@ -15,7 +15,7 @@ from sklearn.ensemble import (
 )
 from sklearn.exceptions import NotFittedError
 from sklearn.gaussian_process import GaussianProcessClassifier, GaussianProcessRegressor
-from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
+from sklearn.linear_model import Lasso, LinearRegression, LogisticRegression, Ridge
 from sklearn.model_selection import GridSearchCV
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
@@ -28,6 +28,7 @@ from small_net import make_small_net
 
 from skmia import Records
 from skmia.disclosure import count_parameters, structural_checks
+from skmia.disclosure._parameters import measure_effective_dof
 
 X, Y = load_iris(return_X_y=True)
 N, D = X.shape
@@ -171,6 +172,12 @@ def test_effective_freedom_is_the_trace_of_the_map_from_labels(penalty):
     assert found == pytest.approx(np.trace(fitted), rel=1e-6)
 
 
+def test_effective_freedom_does_not_depend_on_the_solver():
+    models = [LogisticRegression(solver=one, fit_intercept=False) for one in ("lbfgs", "liblinear")]
+    found = [measure_effective_dof(model.fit(X, Y > 0), X) for model in models]
+    assert found[1] == pytest.approx(found[0], rel=1e-3)
+
+
 def test_effective_freedom_of_a_logistic_regression_is_below_its_parameters():
     loose, tight = (
         structural_checks(LogisticRegression(C=c).fit(X, Y > 0), Records(X, Y > 0)).effective_dof
@@ -185,3 +192,19 @@ def test_what_cannot_be_counted_is_refused():
         count_parameters(3)
     with pytest.raises(NotFittedError, match="model must be fitted; this Ridge is not"):
         count_parameters(Ridge())
+
+
+@pytest.mark.parametrize(
+    ("model", "y"),
+    [
+        (LinearRegression(positive=True), Y),
+        (LinearRegression(), np.column_stack([Y, Y])),
+        (LogisticRegression(class_weight="balanced"), Y > 0),
+        (LogisticRegression(solver="liblinear"), Y > 0),
+        (LogisticRegression(max_iter=1000), Y),
+        (Lasso(), Y),
+    ],
+    ids=str,
+)
+def test_effective_freedom_is_not_known_without_one_smooth_optimum(model, y):
+    assert measure_effective_dof(model.fit(X, y), X) is None

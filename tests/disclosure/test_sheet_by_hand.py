@@ -26,6 +26,11 @@ def tell(row, *more, reason=None):
     return _sheet.tell_what_decides({"reasons": reasons, "limits": [*more, row]})
 
 
+def name_subject(command, victim=None):
+    document = {"settings": {"command": command}}
+    return _sheet.name_subject(document | ({"victim_name": victim} if victim else {}), "a table")
+
+
 def count(*statuses):
     limits = [limit("auc", status) for status in statuses]
     return _sheet._count_statuses({"limits": limits})[0]
@@ -293,18 +298,10 @@ ANSWERS = {
     "days": [
         (lambda: _sheet.write_day("2026-11-03T10:00:00"), "3 November 2026"),
         (lambda: _sheet.write_day("soon"), "soon"),
-        (
-            lambda: _sheet._name_subject({"settings": {"command": {"answers": "a.csv"}}}),
-            "a.csv",
-        ),
-        (
-            lambda: _sheet._name_subject(
-                {"settings": {"command": {"model": "m.skops", "answers": "a.csv"}}}
-            ),
-            "m.skops",
-        ),
-        (lambda: _sheet._name_subject({"settings": {}, "victim_name": "SVC"}), "SVC"),
-        (lambda: _sheet._name_subject({"settings": {"command": None}}), "synthetic table"),
+        (lambda: name_subject({"answers": "a.csv", "synthetic": "b.csv"}, victim="SVC"), "a.csv"),
+        (lambda: name_subject({"model": "m.skops", "answers": "a.csv"}), "m.skops"),
+        (lambda: _sheet.name_subject({"settings": {}, "victim_name": "SVC"}, "a table"), "SVC"),
+        (lambda: name_subject(None), "a table"),
         (lambda: _sheet._get_decision({"decision": None})["because"], ""),
         (lambda: _sheet._get_decision({"decision": {"because": "so"}}), {"because": "so"}),
     ],

@@ -196,6 +196,12 @@ def test_other_results_are_refused(results, error, words, tmp_path):
     assert not list(tmp_path.iterdir())
 
 
+def test_an_audit_that_is_given_twice_is_refused(safe, leaky, table):
+    for audits in ([leaky, safe, leaky], [leaky, table, as_audit_document(leaky)]):
+        with pytest.raises(ValueError, match="audits; number 3 is the same as number 1"):
+            describe_authority_sheet(audits)
+
+
 def test_the_command_reads_folders_of_audits(leaky, table, tmp_path, capsys):
     for name, found in (("model", leaky), ("table", table)):
         (tmp_path / name).mkdir()

@@ -93,20 +93,6 @@ ANSWERS = {
             lambda: _authority_sheet._tell_people({"person_level": {"n_people": 1234}}),
             "1,234 people were attacked, each with all of their records.",
         ),
-        (lambda: _authority_sheet._name_subject({"settings": {}, "victim_name": "SVC"}), "SVC"),
-        (
-            lambda: _authority_sheet._name_subject(
-                {
-                    "settings": {"command": {"answers": "a.csv", "synthetic": "b.csv"}},
-                    "victim_name": "SVC",
-                }
-            ),
-            "a.csv",
-        ),
-        (
-            lambda: _authority_sheet._name_subject({"settings": {"command": None}}),
-            "a synthetic table",
-        ),
     ],
     _beyond_shift: [
         (lambda: _beyond_shift._mean_variance(array([1.0, 2.0, 6.0]), array([0, 0, 1])), 2.0),

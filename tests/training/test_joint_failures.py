@@ -10,10 +10,10 @@ from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
 from sklearn.neural_network import MLPClassifier
 
 from skmia import Records, ShadowPool, audit
+from skmia._core.budget import is_of_memory
 from skmia._training.backends.linear import LinearWay
 from skmia._training.backends.linear.logistic import LogisticSolver
 from skmia._training.backends.perceptron import backend as perceptron
-from skmia._training.groups import is_out_of_memory
 from skmia._training.workers import JoblibWorkers
 from skmia.attacks import LiRA
 from skmia.exceptions import JointTrainingWarning, TrainingError
@@ -218,13 +218,13 @@ def test_audits_say_why_a_class_of_the_user_is_trained_one_by_one(skorch, net):
 def test_running_out_of_memory_is_recognized():
     with pytest.raises(MemoryError) as caught:
         np.empty(2**60, np.uint8)
-    assert is_out_of_memory(caught.value)
-    assert not is_out_of_memory(ValueError("can't allocate memory"))
+    assert is_of_memory(caught.value)
+    assert not is_of_memory(ValueError("can't allocate memory"))
     torch = pytest.importorskip("torch")
-    assert is_out_of_memory(torch.OutOfMemoryError("CUDA out of memory"))
+    assert is_of_memory(torch.OutOfMemoryError("CUDA out of memory"))
     with pytest.raises(RuntimeError) as caught:
         torch.empty(2**60)
-    assert is_out_of_memory(caught.value)
+    assert is_of_memory(caught.value)
 
 
 def test_values_whose_squares_overflow_are_trained_one_by_one():

@@ -55,6 +55,7 @@ from skmia.victims import (
     _column_numbers,
     _inner_models,
     _known_values,
+    _linear_model,
     _multioutput,
     _onnx,
     _onnx_labels,
@@ -972,11 +973,13 @@ ANSWERS = {
         (lambda: _state.count_array_bytes(np.zeros((3, 4))[:, ::2]), 48),
         (lambda: _state.count_array_bytes(sparse.csr_array(np.eye(3))), 24),
     ],
-    _stationarity: [
+    _linear_model: [
         (
-            lambda: _stationarity._others(array([[1.0, 2.0], [3.0, 4.0]]), array([1, 0])),
+            lambda: _linear_model._others(array([[1.0, 2.0], [3.0, 4.0]]), array([1, 0])),
             [[1.0, -inf], [-inf, 4.0]],
         ),
+    ],
+    _stationarity: [
         (lambda: _stationarity.has_edge(LinearSVC(loss="hinge")), True),
         (lambda: _stationarity.has_edge(LinearSVC()), False),
         (lambda: _stationarity.has_edge(LinearSVR()), True),

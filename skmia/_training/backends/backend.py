@@ -105,7 +105,11 @@ def make_model(job, i):
 
 
 def train_alone(job, i, reason=None):
-    """Train one model of a job alone."""
+    """Train one model of a job alone; warn of a reason why it was not trained with others.
+
+    ``warn_once`` repeats a warning of several models once, and ``note_failures`` makes a note of
+    it.
+    """
     model = make_model(job, i)
     with job.randomness(i):
         start = perf_counter()

@@ -10,6 +10,7 @@ from torch import nn
 from ...._core.containers import take_rows
 from ...._core.copies import copy_unfitted
 from ...._core.randomness import isolated_randomness, preserved_randomness, seed_estimator
+from ...groups import describe_training_error
 from .batches import as_precise, ask
 from .callbacks import average_of, begin, list_monitored, schedulers_of, why_not_followed
 from .keyed_draws import draws_the_same
@@ -56,7 +57,8 @@ def check_training(job, generic=False):
     except CannotBatchError as refusal:
         return EqualityCheck(str(refusal))
     except Exception as error:
-        return EqualityCheck(f"The net cannot be prepared for training ({_first_line(error)}).")
+        told = describe_training_error(error)
+        return EqualityCheck(f"The net cannot be prepared for training ({told}).")
     module = prepared[0].net.module_
     if prepared[0].signature != prepared[1].signature:
         return EqualityCheck("The parameters of the shadow models differ in shape.")
@@ -109,7 +111,7 @@ def _why_not_asked(ready, table):
         with preserved_randomness(), torch.no_grad():
             ask(ready.net.module_.eval(), table.take_dense(ready.rows[:2]))
     except Exception as error:
-        return f"The net cannot be trained ({_first_line(error)})."
+        return f"The net cannot be trained ({describe_training_error(error)})."
     return None
 
 
@@ -119,7 +121,7 @@ def _compare_with_single(job, prepared, table, generic=False, in_turn=False):
         try:
             expected = [_train_ordinary(job, k, dtype, not in_turn) for k in (0, 1)]
         except Exception as error:
-            failure = f"The net cannot be trained ({_first_line(error)})."
+            failure = f"The net cannot be trained ({describe_training_error(error)})."
             continue
         try:
             for ready in prepared:
@@ -127,10 +129,11 @@ def _compare_with_single(job, prepared, table, generic=False, in_turn=False):
             NetTraining(prepared, table, generic, dtype, in_turn).run(_N_EPOCHS, _N_BATCHES)
         except Exception as error:
             if in_turn:
-                return f"The net cannot be trained with others ({_first_line(error)})."
+                return f"The net cannot be trained with others ({describe_training_error(error)})."
             if "random operation" in str(error):
                 return "the module draws random numbers in other ways than through nn.Dropout"
-            return f"torch cannot vectorize the module over models ({_first_line(error)})"
+            told = describe_training_error(error)
+            return f"torch cannot vectorize the module over models ({told})"
         tolerance = _ROUNDING if dtype is None else _PRECISE_ROUNDING
         for ready, module in zip(prepared, expected):
             if not _are_equal_modules(ready.net.module_, module, tolerance):
@@ -149,11 +152,6 @@ def _adapt(net, dtype, at_once):
     vars(net).pop("iterator_train__collate_fn", None)
     for part in filter(is_active, net.module_.modules() if at_once else ()):
         part.p = 0.0
-
-
-def _first_line(error):
-    lines = str(error).strip().splitlines()
-    return f"{type(error).__name__}: {lines[0][:200]}" if lines else type(error).__name__
 
 
 def _train_ordinary(job, k, dtype, at_once):

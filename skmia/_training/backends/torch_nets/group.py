@@ -9,10 +9,10 @@ import numpy as np
 import torch
 from skorch.utils import to_device
 
+from ...._core.budget import is_of_memory
 from ...groups import (
     StateKeeper,
     describe_training_error,
-    is_out_of_memory,
     run_from_kept,
     train_or_halve,
 )
@@ -111,7 +111,7 @@ def _prepare_or_say(job, i, table):
     try:
         return prepare_net(job, i, table)
     except Exception as error:
-        if is_out_of_memory(error):
+        if is_of_memory(error):
             raise
         return describe_training_error(error)
 

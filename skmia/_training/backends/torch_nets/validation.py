@@ -11,7 +11,8 @@ import numpy as np
 import torch
 from torch.func import functional_call, vmap
 
-from ...groups import describe_training_error, is_out_of_memory
+from ...._core.budget import is_of_memory
+from ...groups import describe_training_error
 from .batches import select
 from .keyed_draws import draws_the_same
 from .prepare import plan_batches
@@ -97,7 +98,7 @@ class StackedValidLosses(ValidLosses):
                 losses = self._compute_at_once(stacked, chosen)
                 return [loss if ok else np.nan for loss, ok in zip(losses, chosen, strict=True)]
             except Exception as error:
-                if is_out_of_memory(error):
+                if is_of_memory(error):
                     raise
                 reason = describe_training_error(error)
                 _logger.debug("nets are validated one after the other: %s", reason)
