@@ -194,7 +194,8 @@ class Outputs:
     ------
     ValueError
         If the shape does not fit the classes, a value is NaN, or a probability is outside [0, 1]
-        by more than rounding (1.2e-6; in half precision 0.01). Smaller deviations are clipped.
+        by more than rounding (1.2e-6; in half precision 0.01). Smaller deviations are clipped. Rows
+        of probabilities need not sum to 1, because services round or truncate them.
 
     Examples
     --------
@@ -560,7 +561,8 @@ class Outputs:
         Raises
         ------
         ValueError
-            If the outputs are log odds or values of a regressor.
+            If the outputs are log odds or values of a regressor, or a label is not among the
+            classes.
         """
         if self.classes is None:
             raise ValueError(f"Answers of kind {self.kind!r} hold no predicted classes.")
