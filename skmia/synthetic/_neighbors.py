@@ -34,7 +34,9 @@ def validate_frame(estimator, X, **checks):
 
 
 # Rows of each table that an audit compares by distance, and attacks; exact copies are looked for in
-# all rows.
+# all rows. Each number draws its own, from a seed of its name: distances by ``thin`` in
+# ``_table/_measure.py``, attacks by ``draw_targets`` in ``_risks.py``, near copies in ``CopyTest``.
+# Rows are drawn, not persons, and what is found of them is counted by persons.
 MOST_COMPARED = 2000
 
 
