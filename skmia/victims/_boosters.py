@@ -405,7 +405,8 @@ def query_stages(victim, X, n_stages):
 
 def _query_stages_of(model, X, n_stages):
     by_value = is_regressor(model)
-    if hasattr(model, "get_booster"):
+    is_linear = getattr(model, "booster", None) == "gblinear"  # whose rounds leave one sum
+    if hasattr(model, "get_booster") and not is_linear:
         # Up to the best round if it stopped early; without early stopping there is no such number.
         best = getattr(model, "best_iteration", None)
         n_rounds = model.get_booster().num_boosted_rounds() if best is None else best + 1
@@ -414,9 +415,10 @@ def _query_stages_of(model, X, n_stages):
     else:
         name = "staged_predict" if by_value else "staged_predict_proba"
         if not hasattr(model, name):
+            setting = '(booster="gblinear")' if is_linear else ""
             raise TypeError(
-                f"{type(model).__name__} has no rounds to read; the boosted trees of scikit-learn "
-                "and XGBoost have, and of other models checkpoints can be given."
+                f"{type(model).__name__}{setting} has no rounds to read; the boosted trees of "
+                "scikit-learn and XGBoost have, and of other models checkpoints can be given."
             )
         n_rounds = sum(1 for _ in getattr(model, name)(take_rows(X, slice(1))))
         wanted = set(_share(n_rounds, n_stages))

@@ -385,6 +385,14 @@ def test_models_without_rounds_have_no_stages():
     assert told.startswith("DecisionTreeClassifier has no rounds to read; ")
 
 
+@pytest.mark.filterwarnings("ignore:.*booster=gblinear")  # deprecated in xgboost 3.4
+def test_linear_boosters_have_no_stages():
+    xgboost = pytest.importorskip("xgboost")
+    linear = xgboost.XGBClassifier(n_estimators=2, booster="gblinear", n_jobs=1).fit(X, y)
+    told = tell_refusal(lambda: _boosters.query_stages(linear, X, 2))
+    assert told.startswith('XGBClassifier(booster="gblinear") has no rounds to read; ')
+
+
 @pytest.mark.parametrize(
     "model",
     [
