@@ -16,7 +16,7 @@ from .._core.containers import as_rows
 from .._core.copies import CopiesParameters, copy_unfitted
 from .._core.error_hints import with_advice
 from .._core.groups import sorted_values
-from .._core.numbers import to_array
+from .._core.numbers import show, to_array
 from .._core.query import unwrap
 from .._core.routing import make_router, route_weights
 from .._core.sample_weights import fit_weighted, name_parameter
@@ -397,6 +397,12 @@ class JointOutputs(OutputsBase):
         combinations, classes = self._combinations, self._list_classes()
         columns = zip(classes, combinations.T, strict=False)
         known = np.all([_locate_labels(*column)[1] for column in columns], axis=0)
+        if not known.any():
+            raise ValueError(
+                "labels must hold a combination of labels that the model knows; the first is "
+                f"{show(combinations[0].tolist())}, and the labels of the outputs are "
+                f"{show([own.tolist() for own in classes])}."
+            )
         others = math.prod(map(len, classes)) > known.sum()  # of what the model can predict
         return np.arange(len(combinations) + others)
 

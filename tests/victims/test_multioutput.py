@@ -157,6 +157,10 @@ def test_training_from_numbers_is_that_from_labels():
         "a column for each of 3 outputs; got 2",
     ),
     (
+        lambda: JointOutputs(make("forest")[0], Y.astype(str)[:1]).predict_proba(X),
+        r"that the model knows; the first is \['[01]', .* are \[\[0, 1\], \[0, 1\], \[0, 1\]\]",
+    ),
+    (
         lambda: JointOutputs(MODELS["neighbors"]).fit(X, Y, sample_weight=np.ones(N)),
         "fit of KNeighborsClassifier takes no sample_weight",
     ),
