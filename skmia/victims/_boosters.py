@@ -257,8 +257,8 @@ class LightGBMFile(BaseEstimator):
 class LightGBMFileRegressor(RegressorMixin, LightGBMFile):
     """Regressor that was loaded from the text of LightGBM."""
 
-    def predict(self, X):
-        return self.booster.predict(X)
+    def predict(self, X, num_iteration=None):
+        return self.booster.predict(X, num_iteration=num_iteration)
 
 
 class LightGBMFileClassifier(ClassifierMixin, LightGBMFile):
@@ -269,8 +269,8 @@ class LightGBMFileClassifier(ClassifierMixin, LightGBMFile):
         """Numbers of the classes; the text does not store their names."""
         return np.arange(max(2, int(load_lightgbm(self).header["num_class"])))
 
-    def predict_proba(self, X):
-        found = self.booster.predict(X)
+    def predict_proba(self, X, num_iteration=None):
+        found = self.booster.predict(X, num_iteration=num_iteration)
         return found if found.ndim == 2 else np.column_stack([1 - found, found])
 
     def predict(self, X):
@@ -284,6 +284,11 @@ _OF_CLASSES = {"Logloss", "CrossEntropy", "MultiClass", "MultiClassOneVsAll"}
 def is_xgboost(model):
     """Return whether a model holds a booster of XGBoost, as its own estimators do."""
     return is_of_package(model, "xgboost") and hasattr(model, "get_booster")
+
+
+def has_trees_of_xgboost(model):
+    """Return whether a model is one of XGBoost, and not linear: rounds of those leave one sum."""
+    return is_xgboost(model) and getattr(model, "booster", None) != "gblinear"
 
 
 def read_booster_file(path: str | PathLike) -> BaseEstimator:
@@ -405,20 +410,19 @@ def query_stages(victim, X, n_stages):
 
 def _query_stages_of(model, X, n_stages):
     by_value = is_regressor(model)
-    is_linear = getattr(model, "booster", None) == "gblinear"  # whose rounds leave one sum
-    if hasattr(model, "get_booster") and not is_linear:
-        # Up to the best round if it stopped early; without early stopping there is no such number.
-        best = getattr(model, "best_iteration", None)
-        n_rounds = model.get_booster().num_boosted_rounds() if best is None else best + 1
+    found = _read_rounds(model)
+    if found is not None:
+        n_rounds, name_rounds = found
         ask = model.predict if by_value else model.predict_proba
-        found = {k: ask(X, iteration_range=(0, k)) for k in _share(n_rounds, n_stages)}
+        found = {k: ask(X, **name_rounds(k)) for k in _share(n_rounds, n_stages)}
     else:
         name = "staged_predict" if by_value else "staged_predict_proba"
         if not hasattr(model, name):
-            setting = '(booster="gblinear")' if is_linear else ""
+            setting = '(booster="gblinear")' if is_xgboost(model) else ""
             raise TypeError(
                 f"{type(model).__name__}{setting} has no rounds to read; the boosted trees of "
-                "scikit-learn and XGBoost have, and of other models checkpoints can be given."
+                "scikit-learn, XGBoost, LightGBM and CatBoost have, and of other models "
+                "checkpoints can be given."
             )
         n_rounds = sum(1 for _ in getattr(model, name)(take_rows(X, slice(1))))
         wanted = set(_share(n_rounds, n_stages))
@@ -426,6 +430,21 @@ def _query_stages_of(model, X, n_stages):
         found = {k: np.array(answers) for k, answers in rounds if k in wanted}
     classes, kind = (None, "value") if by_value else (model.classes_, "proba")
     return [Outputs(found[k], classes, kind) for k in _share(n_rounds, n_stages)]
+
+
+def _read_rounds(model):
+    """Return the number of rounds, and how predict is asked for the first ones; None if it cannot.
+
+    The rounds up to the best one if it stopped early; without early stopping there is no such one.
+    """
+    if has_trees_of_xgboost(model):
+        best = getattr(model, "best_iteration", None)
+        n_rounds = model.get_booster().num_boosted_rounds() if best is None else best + 1
+        return n_rounds, lambda k: {"iteration_range": (0, k)}
+    if is_lightgbm(model):
+        best = getattr(model, "best_iteration_", 0)
+        return best or model.booster_.current_iteration(), lambda k: {"num_iteration": k}
+    return None
 
 
 def _share(n_rounds, n_stages):
