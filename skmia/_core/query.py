@@ -21,7 +21,7 @@ from sklearn.utils import gen_batches, get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from .callers import level_of_user
-from .containers import accepting_read_only, take_rows
+from .containers import accepting_read_only, as_table, choose_columns, take_rows
 from .copies import copy_unfitted
 from .error_hints import with_advice
 from .outputs import PREDICTIONS, Outputs, add_predicted, join_outputs
@@ -297,6 +297,24 @@ def _through(transform, model):
     return ask
 
 
+def order_for_lightgbm(victim, X):
+    """Return a table with its columns in the order of a model of LightGBM, if its names are there.
+
+    LightGBM takes columns by their places, whatever their names are; other models refuse another
+    order, or choose by names. It writes names without blanks.
+    """
+    model = unwrap(victim)
+    model = unwrap(getattr(model, "best_estimator_", model))
+    table = as_table(X) if hasattr(type(model), "booster_") else None
+    if table is None:
+        return X
+    names = {str(name).replace(" ", "_"): name for name in table.columns}
+    wanted = model.booster_.feature_name()
+    if len(names) != len(table.columns) or names.keys() != set(wanted) or [*names] == wanted:
+        return X
+    return choose_columns(X, [names[name] for name in wanted])
+
+
 def _ask_writeable(ask, X):
     """Ask again with a copy where a model, such as a tree about missing values, must have one."""
     try:
@@ -315,6 +333,7 @@ def query_victim(victim, X):
     """
     check_victim(victim)
     X = X if hasattr(X, "shape") else np.asarray(X)
+    X = order_for_lightgbm(victim, X)
     transform, model = _split_pipeline(victim)
     # Even a query can draw random numbers: a data loader of torch draws a seed for each pass.
     with preserved_randomness(), accepting_read_only():

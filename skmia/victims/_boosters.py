@@ -18,7 +18,7 @@ from .._core.containers import take_rows
 from .._core.guesses import suggest_path
 from .._core.optional import import_optional, is_of_package
 from .._core.outputs import Outputs
-from .._core.query import CHUNK, check_victim, unwrap
+from .._core.query import CHUNK, check_victim, order_for_lightgbm, unwrap
 
 # Name of the list of trees that split alike at each level; other trees are stored elsewhere.
 OBLIVIOUS = "oblivious_trees"
@@ -396,6 +396,7 @@ def _load_catboost(path, kind):
 def query_stages(victim, X, n_stages):
     """Return the outputs of a boosted model after equal shares of its rounds."""
     model, steps = unwrap(check_victim(victim)), []
+    X = order_for_lightgbm(model, X)
     while isinstance(model, Pipeline):
         steps += [model[:-1]] if len(model) > 1 else []
         model = unwrap(model[-1])

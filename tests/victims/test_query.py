@@ -20,6 +20,7 @@ from sklearn.svm import SVC, LinearSVC
 from skmia import Records, ShadowPool
 from skmia.attacks import CalibratedAttack, LiRA, ThresholdAttack
 from skmia.signals import Signals
+from skmia.victims import query_stages, read_booster_file
 
 N_CLASSES = 3
 
@@ -390,3 +391,21 @@ def test_what_is_nearly_a_victim_is_told_what_makes_it_one():
     torch = pytest.importorskip("torch")
     with pytest.raises(TypeError, match="got Linear, which skorch.NeuralNetClassifier makes"):
         answers_of(torch.nn.Linear(1, 2), np.zeros((2, 1)))
+
+
+def test_lightgbm_gets_named_columns_in_its_order(problem, tmp_path):
+    """It would take them by their places: as it is, in a search, and from a file."""
+    lightgbm = pytest.importorskip("lightgbm")
+    names = ["a b", "c", "d", "e", "f", "g"]
+    table, y = pd.DataFrame(problem[0], columns=names), problem[1] == 1
+    model = lightgbm.LGBMClassifier(n_estimators=3, verbose=-1, n_jobs=1)
+    search = GridSearchCV(model, {"max_depth": [2]}, cv=2).fit(table, y)
+    search.best_estimator_.booster_.save_model(tmp_path / "model.txt")
+    expected = answers_of(search, table).values
+    for victim in (search, search.best_estimator_, read_booster_file(tmp_path / "model.txt")):
+        turned = table[names[::-1]]
+        np.testing.assert_array_equal(answers_of(FrozenEstimator(victim), turned).values, expected)
+        stage = query_stages(victim, turned, 2)[-1] if victim is not search else None
+        assert stage is None or (stage.values == expected).all()
+        other = turned.set_axis(list("uvwxyz"), axis=1)  # by their places
+        assert (answers_of(FrozenEstimator(victim), other).values != expected).any()
