@@ -19,7 +19,7 @@ from .._core.containers import as_rows, take_rows
 from .._core.files import make_private_folder, write_atomically
 from .._core.groups import check_class_labels
 from .._core.numbers import show, to_array
-from .._core.outputs import check_output_matrix
+from .._core.outputs import check_order_of_columns, check_output_matrix
 from .._core.query import GivenModel
 from .._core.sklearn import Interval, StrOptions, at_least, validate_params_of
 from .._core.types import ArrayLike, PathLike, Rows
@@ -251,7 +251,10 @@ class CallableVictim(GivenModel, ClassifierMixin, BaseEstimator):
         kept, classes = self._asked.kept, self.classes_
         n_asked, total = kept.get(name, (0, 0))
         for n_done in range(n_asked, self.n_repeats):
-            answer = to_array(self._call(batch), "What the function answers", must)
+            answer = self._call(batch)
+            if self.kind == "proba":
+                check_order_of_columns(answer, classes)
+            answer = to_array(answer, "What the function answers", must)
             answer = check(answer, batch.shape[0], classes)
             if self.n_repeats > 1:
                 votes = answer[:, None] == classes if self.kind == "label" else answer

@@ -58,6 +58,15 @@ def test_columns_belong_to_the_classes_in_the_order_given():
     assert victim.predict(X).tolist() == ["yes"] * 13 + ["no"] * 12
 
 
+def test_a_table_of_answers_has_the_classes_in_the_order_given():
+    def answer(rows):
+        return pd.DataFrame(Service()(rows), columns=["no", "yes"])
+
+    np.testing.assert_allclose(CallableVictim(answer, ["no", "yes"]).predict_proba(X), answer(X))
+    with pytest.raises(ValueError, match="columns of the answers are no, yes, and classes are ye"):
+        CallableVictim(answer, ["yes", "no"]).predict_proba(X)
+
+
 def test_records_are_attacked_through_a_function():
     y = np.where(X[:, 0] > 0, 1, 0)
     attack = ThresholdAttack(FrozenEstimator(CallableVictim(Service(), [0, 1])))
