@@ -395,11 +395,11 @@ def _load_catboost(path, kind):
 
 def query_stages(victim, X, n_stages):
     """Return the outputs of a boosted model after equal shares of its rounds."""
-    model, steps = unwrap(check_victim(victim)), []
-    X = order_for_lightgbm(model, X)
+    X = order_for_lightgbm(check_victim(victim), X)
+    model, steps = _get_chosen(victim), []
     while isinstance(model, Pipeline):
         steps += [model[:-1]] if len(model) > 1 else []
-        model = unwrap(model[-1])
+        model = _get_chosen(model[-1])
     parts = []
     for rows in gen_batches(X.shape[0], CHUNK):
         part = take_rows(X, rows)
@@ -407,6 +407,12 @@ def query_stages(victim, X, n_stages):
             part = step.transform(part)
         parts.append(_query_stages_of(model, part, n_stages))
     return [Outputs.concat(of_stage) for of_stage in zip(*parts, strict=True)]
+
+
+def _get_chosen(model):
+    """Return a model, or the one that a search has chosen."""
+    model = unwrap(model)
+    return unwrap(getattr(model, "best_estimator_", model))
 
 
 def _query_stages_of(model, X, n_stages):
