@@ -74,6 +74,34 @@ def unwrap(estimator):
     return estimator
 
 
+def get_last_step(model):
+    """Return the model at the end of any number of Pipelines and FrozenEstimators."""
+    model = unwrap(model)
+    while isinstance(model, Pipeline) and model.steps:
+        model = unwrap(model.steps[-1][1])
+    return model
+
+
+def open_steps(model):
+    """Return what transforms rows before a fitted model, and this model, which may be in searches.
+
+    Return steps: Pipelines, each of which transforms what the one before it returns.
+    """
+    steps, model = [], _get_chosen(model)
+    while isinstance(model, Pipeline):
+        steps += [model[:-1]] if len(model) > 1 else []
+        model = _get_chosen(model[-1])
+    return steps, model
+
+
+def _get_chosen(model):
+    """Return a model, or the one that a search has chosen."""
+    model = unwrap(model)
+    while (chosen := unwrap(getattr(model, "best_estimator_", model))) is not model:
+        model = chosen
+    return model
+
+
 def trained_as(estimator):
     """Return the estimator of the user inside a recipe that fits its frozen parts first."""
     return getattr(estimator, "_trained_as", estimator)
@@ -303,8 +331,7 @@ def order_for_lightgbm(victim, X):
     LightGBM takes columns by their places, whatever their names are; other models refuse another
     order, or choose by names. It writes names without blanks.
     """
-    model = unwrap(victim)
-    model = unwrap(getattr(model, "best_estimator_", model))
+    model = _get_chosen(victim)
     table = as_table(X) if hasattr(type(model), "booster_") else None
     if table is None:
         return X

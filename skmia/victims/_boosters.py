@@ -11,14 +11,13 @@ from typing import NamedTuple
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, is_regressor
-from sklearn.pipeline import Pipeline
 from sklearn.utils import gen_batches
 
 from .._core.containers import take_rows
 from .._core.guesses import suggest_path
 from .._core.optional import import_optional, is_of_package
 from .._core.outputs import Outputs
-from .._core.query import CHUNK, check_victim, order_for_lightgbm, unwrap
+from .._core.query import CHUNK, check_victim, open_steps, order_for_lightgbm
 
 # Name of the list of trees that split alike at each level; other trees are stored elsewhere.
 OBLIVIOUS = "oblivious_trees"
@@ -395,11 +394,7 @@ def _load_catboost(path, kind):
 
 def query_stages(victim, X, n_stages):
     """Return the outputs of a boosted model after equal shares of its rounds."""
-    X = order_for_lightgbm(check_victim(victim), X)
-    model, steps = _get_chosen(victim), []
-    while isinstance(model, Pipeline):
-        steps += [model[:-1]] if len(model) > 1 else []
-        model = _get_chosen(model[-1])
+    X, (steps, model) = order_for_lightgbm(check_victim(victim), X), open_steps(victim)
     parts = []
     for rows in gen_batches(X.shape[0], CHUNK):
         part = take_rows(X, rows)
@@ -407,12 +402,6 @@ def query_stages(victim, X, n_stages):
             part = step.transform(part)
         parts.append(_query_stages_of(model, part, n_stages))
     return [Outputs.concat(of_stage) for of_stage in zip(*parts, strict=True)]
-
-
-def _get_chosen(model):
-    """Return a model, or the one that a search has chosen."""
-    model = unwrap(model)
-    return unwrap(getattr(model, "best_estimator_", model))
 
 
 def _query_stages_of(model, X, n_stages):

@@ -13,14 +13,15 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LinearRegression, LogisticRegression, RidgeClassifier
 from sklearn.model_selection import GridSearchCV
 from sklearn.neural_network import MLPClassifier
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import OneHotEncoder, StandardScaler
+from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.preprocessing import MinMaxScaler, OneHotEncoder, StandardScaler
 from sklearn.svm import SVC, LinearSVC
 
 from skmia import Records, ShadowPool
+from skmia._core.query import get_last_step, open_steps
 from skmia.attacks import CalibratedAttack, LiRA, ThresholdAttack
 from skmia.signals import Signals
-from skmia.victims import query_stages, read_booster_file
+from skmia.victims import open_white_box, query_stages, read_booster_file
 
 N_CLASSES = 3
 
@@ -408,3 +409,28 @@ def test_lightgbm_gets_named_columns_in_its_order(problem, tmp_path):
         np.testing.assert_array_equal(query_stages(victim, turned, 2)[-1].values, expected)
         other = turned.set_axis(list("uvwxyz"), axis=1)  # by their places
         assert (answers_of(FrozenEstimator(victim), other).values != expected).any()
+
+
+def test_the_last_step_is_behind_pipelines_and_frozen_estimators():
+    last = LogisticRegression()
+    inner = FrozenEstimator(make_pipeline(last))
+    assert get_last_step(FrozenEstimator(make_pipeline(StandardScaler(), inner))) is last
+    assert get_last_step(FrozenEstimator(last)) is last
+    assert type(get_last_step(Pipeline([]))) is Pipeline
+
+
+def test_a_model_that_a_search_has_chosen_is_opened_with_its_steps(problem):
+    X, y = problem
+    grid = {"C": [0.1, 1.0]}
+    inside = make_pipeline(
+        StandardScaler(), MinMaxScaler(), GridSearchCV(LogisticRegression(), grid, cv=2)
+    ).fit(X, y)
+    steps, model = open_steps(inside)
+    np.testing.assert_array_equal(steps[0].transform(X), inside[:-1].transform(X))
+    assert model is inside[-1].best_estimator_
+    pipeline = make_pipeline(StandardScaler(), LogisticRegression())
+    outside = GridSearchCV(pipeline, {"logisticregression__C": [0.1]}, cv=2).fit(X, y)
+    for victim in (inside, FrozenEstimator(outside)):
+        white_box = open_white_box(victim)
+        expected = answers_of(victim, X).log_proba()[np.arange(len(y)), y]
+        np.testing.assert_allclose(-white_box.loss(white_box.encode(X), y), expected)

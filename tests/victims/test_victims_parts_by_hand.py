@@ -13,7 +13,6 @@ from sklearn.ensemble import (
     HistGradientBoostingRegressor,
     StackingClassifier,
 )
-from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.model_selection import GridSearchCV
 from sklearn.naive_bayes import BernoulliNB, GaussianNB, MultinomialNB
@@ -155,15 +154,6 @@ ANSWERS = {
             "label",
         ),
         (lambda: _capabilities.get_kind(CallableVictim(give_shares, [0, 1])), "proba"),
-        (
-            lambda: (
-                _capabilities.get_wrapped_step(
-                    FrozenEstimator(make_pipeline(StandardScaler(), FrozenEstimator(tree)))
-                )
-                is tree
-            ),
-            True,
-        ),
     ],
     _class_densities: [
         (lambda: lose_rows()[::2], (True, 0.75)),
