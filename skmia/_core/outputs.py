@@ -106,7 +106,7 @@ def check_output_matrix(values, classes, kind):
     return round_into_bounds(values) if kind == "proba" and values.size else values
 
 
-def _check_order_of_columns(values, classes):
+def check_order_of_columns(values, classes):
     """Refuse a table of answers whose columns are named as the classes in another order."""
     if not hasattr(values, "columns") or np.ndim(classes) != 1:
         return
@@ -199,7 +199,8 @@ class Outputs:
     ------
     ValueError
         If the shape does not fit the classes, a value is NaN, or a probability is outside [0, 1]
-        by more than rounding (1.2e-6; in half precision 0.01). Smaller deviations are clipped.
+        by more than rounding (1.2e-6; in half precision 0.01). Smaller deviations are clipped. Rows
+        of probabilities need not sum to 1, because services round or truncate them.
 
     Examples
     --------
@@ -228,7 +229,7 @@ class Outputs:
         if not isinstance(kind, str) or kind not in KINDS:
             raise ValueError(f"kind must be one of {', '.join(KINDS)}; got {show(kind)}.")
         if kind not in NUMBERS and kind != "label":
-            _check_order_of_columns(values, classes)
+            check_order_of_columns(values, classes)
         values = to_array(values, "Answers", "hold one row or value for each record")
         classes = None if kind in NUMBERS else check_output_classes(classes, kind)
         if kind == "label" or kind in NUMBERS:
@@ -565,7 +566,8 @@ class Outputs:
         Raises
         ------
         ValueError
-            If the outputs are log odds or values of a regressor.
+            If the outputs are log odds or values of a regressor, or a label is not among the
+            classes.
         """
         if self.classes is None:
             raise ValueError(f"Answers of kind {self.kind!r} hold no predicted classes.")

@@ -21,7 +21,7 @@ from sklearn.utils import gen_batches, get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from .callers import level_of_user
-from .containers import accepting_read_only, take_rows
+from .containers import accepting_read_only, as_table, choose_columns, take_rows
 from .copies import copy_unfitted
 from .error_hints import with_advice
 from .outputs import PREDICTIONS, Outputs, add_predicted, join_outputs
@@ -72,6 +72,34 @@ def unwrap(estimator):
     while isinstance(estimator, FrozenEstimator):
         estimator = estimator.estimator
     return estimator
+
+
+def get_last_step(model):
+    """Return the model at the end of any number of Pipelines and FrozenEstimators."""
+    model = unwrap(model)
+    while isinstance(model, Pipeline) and model.steps:
+        model = unwrap(model.steps[-1][1])
+    return model
+
+
+def open_steps(model):
+    """Return what transforms rows before a fitted model, and this model, which may be in searches.
+
+    Return steps: Pipelines, each of which transforms what the one before it returns.
+    """
+    steps, model = [], _get_chosen(model)
+    while isinstance(model, Pipeline):
+        steps += [model[:-1]] if len(model) > 1 else []
+        model = _get_chosen(model[-1])
+    return steps, model
+
+
+def _get_chosen(model):
+    """Return a model, or the one that a search has chosen."""
+    model = unwrap(model)
+    while (chosen := unwrap(getattr(model, "best_estimator_", model))) is not model:
+        model = chosen
+    return model
 
 
 def trained_as(estimator):
@@ -326,6 +354,23 @@ def _through(transform, model):
     return ask
 
 
+def order_for_lightgbm(victim, X):
+    """Return a table with its columns in the order of a model of LightGBM, if its names are there.
+
+    LightGBM takes columns by their places, whatever their names are; other models refuse another
+    order, or choose by names. It writes names without blanks.
+    """
+    model = _get_chosen(victim)
+    table = as_table(X) if hasattr(type(model), "booster_") else None
+    if table is None:
+        return X
+    names = {str(name).replace(" ", "_"): name for name in table.columns}
+    wanted = model.booster_.feature_name()
+    if len(names) != len(table.columns) or names.keys() != set(wanted) or [*names] == wanted:
+        return X
+    return choose_columns(X, [names[name] for name in wanted])
+
+
 def _ask_writeable(ask, X):
     """Ask again with a copy where a model, such as a tree about missing values, must have one."""
     try:
@@ -344,6 +389,7 @@ def query_victim(victim, X):
     """
     check_victim(victim)
     X = X if hasattr(X, "shape") else np.asarray(X)
+    X = order_for_lightgbm(victim, X)
     transform, model = _split_pipeline(victim)
     # Even a query can draw random numbers: a data loader of torch draws a seed for each pass.
     with preserved_randomness(), accepting_read_only():

@@ -55,7 +55,12 @@ _FOR_PEOPLE = {"estimator"}
 
 
 def describe_job(job, records, entropy, design, numbers):
-    """Describe everything that the models of a job depend on."""
+    """Describe everything that the models of a job depend on.
+
+    A pool may grow, and be trained by another number of jobs, so neither is in it. ``design`` says
+    how training sets are drawn (of a pool ``describe_sampling`` in ``shadow/_job.py``), ``numbers``
+    which way of training gives these numbers (``known`` of ``plan_training`` continues in it).
+    """
     try:
         identity = identify(job.estimator)
         known = {"versions": identity.versions, "parts": identity.parts}

@@ -23,12 +23,12 @@ from .._core.normal_law import (
     log_student,
 )
 from .._core.pseudo_victims import choose_others, compare_left_out, leave_sides, part_of
+from .._core.query import get_last_step
 from .._core.sklearn import Interval, StrOptions
 from .._core.types import Frozen
 from ..base import Comparison, PoolAttack, PoolReader, PosteriorMixin
 from ..shadow import ShadowPool
 from ..signals import POOLED, Correctness, ScaledLogit, Signal
-from ..victims import get_wrapped_step
 
 # Number of records of the pool from which trends are estimated, and of their values, at most. There
 # are at most 24 bins, so more records would not change them, and with many models a record needs no
@@ -136,7 +136,7 @@ _CORRELATIONS = 1e-6, 0.95
 
 def count_voters(estimator):
     """Return the number of voters whose share is the probability of a model, or None."""
-    model = get_wrapped_step(estimator)
+    model = get_last_step(estimator)
     if isinstance(model, RandomForestClassifier | ExtraTreesClassifier | BaggingClassifier):
         return model.n_estimators
     if isinstance(model, KNeighborsClassifier) and model.weights == "uniform":
@@ -151,7 +151,7 @@ def choose_law(answers, reads, shrinks):
         return BitLaw(shrinks)
     n_voters = count_voters(answers.estimator) if reading.signal == ScaledLogit() else None
     if n_voters is not None and n_voters > 1:
-        is_neighbor = isinstance(get_wrapped_step(answers.estimator), KNeighborsClassifier)
+        is_neighbor = isinstance(get_last_step(answers.estimator), KNeighborsClassifier)
         law = OwnVoteLaw if is_neighbor else VoteLaw
         return law(n_voters, float(answers.resolution[reading.place]), shrinks)
     return NormalLaw(shrinks)

@@ -337,9 +337,9 @@ def describe_test(test):
     n_rounds, complete, dropped = test.n_rounds_, "", ""
     if permuted:
         n_rounds += test.n_dropped_
-        complete = f" (over {test.n_rounds_} complete rounds)" if test.n_dropped_ else ""
+        complete = f" (complete rounds: {test.n_rounds_})" if test.n_dropped_ else ""
     elif test.n_dropped_:
-        dropped = f" ({test.n_dropped_} incomplete ones left out)"
+        dropped = f" (incomplete and left out: {test.n_dropped_})"
     groups = test.group_vulnerability_.rename(index=visible)
     confidence_level, correction = test._fitted_with
     level = f"{100 * confidence_level:g}%"
@@ -353,7 +353,7 @@ def describe_test(test):
     kind = "Pairs" if permuted else "Dependent t-tests over rounds"
     chance, df = "not possible: a table has no records to permute", test.anova_["df"]
     if permuted:
-        kept = f"; {test.n_kept_} people in several groups keep them" if test.n_kept_ else ""
+        kept = f"; people in several groups, who keep them: {test.n_kept_}" if test.n_kept_ else ""
         p = format_pvalue(test.pvalue_, 1 / (1 + test.n_permutations_))
         chance = f"F = {test.statistic_:.3g}, {p} "
         chance += f"({test.n_permutations_} permutations of the groups{kept})"
@@ -723,9 +723,10 @@ class DisparityTest(TransactionMixin, BaseEstimator):
         self.n_dropped_ = len(table) - self.n_rounds_
         if self.n_dropped_:
             where = "" if played is None else " of the analysis of variance and the t-tests"
+            were = "was" if self.n_dropped_ == 1 else "were"
             warnings.warn(
-                f"{self.n_dropped_} of {len(table)} rounds were left out{where}, because some "
-                "group has no value in them.",
+                f"{self.n_dropped_} of {len(table)} rounds {were} left out{where}, because some "
+                "group has no value there.",
                 UserWarning,
                 stacklevel=level_of_user(),
             )

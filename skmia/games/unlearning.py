@@ -18,7 +18,7 @@ from .._core.caches import clone_to_train
 from .._core.containers import as_rows, take_rows
 from .._core.copies import CopiesParameters, copy_unfitted
 from .._core.outputs import Outputs
-from .._core.query import query_aligned, query_victim, unwrap
+from .._core.query import get_last_step, query_aligned, query_victim, unwrap
 from .._core.randomness import check_random_state, seed_estimator
 from .._core.records import Records, has_column
 from .._core.sample_weights import fit_weighted, name_parameter, weights_for
@@ -106,16 +106,9 @@ class Forgetting(ABC):
 _INSTEAD = "Pass a function unlearn(model, records, keep, forget, rng) instead."
 
 
-def get_trained_step(model):
-    """Return the model that is trained after the transformers of a Pipeline."""
-    while isinstance(model, Pipeline):
-        model = unwrap(model[-1])
-    return model
-
-
 def why_not_further(estimator):
     """Return why an estimator cannot be trained further, or None."""
-    last = get_trained_step(unwrap(estimator))
+    last = get_last_step(estimator)
     if not is_skorch(last) and getattr(last, "early_stopping", False) is True:
         return (
             f"partial_fit of {type(last).__name__} takes no early_stopping=True. Set it to False, "
@@ -131,7 +124,7 @@ def why_not_further(estimator):
 
 def why_not_back(estimator):
     """Return why an estimator cannot take steps in the opposite direction, or None."""
-    last = get_trained_step(unwrap(estimator))
+    last = get_last_step(estimator)
     if why_not_further(estimator) or is_skorch(last):
         return why_not_further(estimator)
     if isinstance(last, MLPClassifier | MLPRegressor):
@@ -158,7 +151,7 @@ def train_further(model, X, y, n_epochs, rng, whole=False):
     A net of skorch sets rows apart for validation as in its training, unless it is to learn all.
     Callbacks that would end the passes early, or look for rows set apart, take no part.
     """
-    last, X = get_trained_step(model), _transform(model, X)
+    last, X = get_last_step(model), _transform(model, X)
     if is_skorch(last):
         silence_fitted(last)
         y = shape_targets(last, X, y)
@@ -189,7 +182,7 @@ def learn_kept(model, records, keep, n_epochs, rng):
 
 def step_back(model, X, y, rng):
     """Pass once over rows with weight -1, in place."""
-    last, X = get_trained_step(model), _transform(model, X)
+    last, X = get_last_step(model), _transform(model, X)
     order = rng.permutation(len(y))
     X, y = take_rows(X, order), y[order]
     if is_skorch(last):
@@ -494,7 +487,7 @@ class WeightNoise(Forgetting):
 
     @staticmethod
     def _why_not(estimator):
-        last = get_trained_step(unwrap(estimator))
+        last = get_last_step(estimator)
         package, *rooms = type(last).__module__.split(".")
         if package not in _KNOWN or set(rooms) & set(_WITH_WEIGHTS):
             return None
@@ -502,7 +495,7 @@ class WeightNoise(Forgetting):
 
     def _forget(self, model, records, keep, forget, rng):
         model = copy.deepcopy(unwrap(model))
-        last = get_trained_step(model)
+        last = get_last_step(model)
         if is_skorch(last):
             import torch
 

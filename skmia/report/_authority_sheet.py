@@ -169,7 +169,7 @@ def _tell_levels(documents):
     levels = [f"{100 * one['settings']['confidence_level']:g}%" for one in documents]
     if len(set(levels)) == 1:
         return f"{levels[0]} intervals"
-    told = zip(levels, map(_name_subject, documents), strict=True)
+    told = zip(levels, map(name_subject, documents), strict=True)
     return f"intervals ({', '.join(f'{level} for {name}' for level, name in told)})"
 
 

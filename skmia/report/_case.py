@@ -9,7 +9,6 @@ import numpy as np
 import pandas as pd
 from sklearn.base import BaseEstimator, clone, is_classifier, is_regressor
 from sklearn.frozen import FrozenEstimator
-from sklearn.pipeline import Pipeline
 from sklearn.utils import ClassifierTags, RegressorTags
 
 from .._core.budget import allow_bytes, describe_lack, is_of_memory
@@ -21,7 +20,7 @@ from .._core.needs import ACCESS
 from .._core.numbers import check_number, show
 from .._core.outputs import PREDICTIONS
 from .._core.progress import enter_stage
-from .._core.query import query, refuse_class, unwrap
+from .._core.query import open_steps, query, refuse_class, unwrap
 from .._core.randomness import check_random_state, isolated_randomness
 from .._core.records import Records, change_table, has_column, warn_of_rows
 from .._core.sample_weights import fit_weighted, refuse_row_parameters, weights_for
@@ -484,10 +483,7 @@ def check_trainable(estimator):
 
 def describe_held_back(victim):
     """Say that a model holds back rows of its training set, and by which parameter."""
-    model = unwrap(victim)
-    while isinstance(model, Pipeline) or hasattr(model, "best_estimator_"):
-        model = unwrap(model[-1] if isinstance(model, Pipeline) else model.best_estimator_)
-    name = _find_split(model)
+    name = _find_split(open_steps(victim)[1])
     if name is None:
         return []
     return [

@@ -8,7 +8,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._core.files import make_private_folder, write_atomically
 from .._core.metric_inputs import check_option
-from .._core.numbers import show
+from .._core.numbers import show, to_array
 from .._core.query import unwrap
 from .._core.types import ArrayLike
 from ..signals import Confidence
@@ -121,7 +121,9 @@ def load_shadows(
             f"with one row for each of {', '.join(found.names[:3])}, ..."
         )
     n_records = found.outputs.shape[-1 if found.kind == "log_odds" else -2]
-    membership = np.asarray(membership)[:, :n_records]  # some keep more rows than they were asked
+    membership = to_array(membership, "membership")
+    if membership.ndim == 2:
+        membership = membership[:, :n_records]  # some keep more rows than they were asked
     checked = check_training_sets(membership, n_records, len(found.names))
     return found._replace(membership=checked)
 

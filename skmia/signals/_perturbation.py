@@ -10,6 +10,7 @@ from scipy import sparse
 from sklearn.utils import gen_batches
 
 from .._core.containers import (
+    align_columns,
     frame_to_numpy,
     is_frame,
     is_tensor,
@@ -144,7 +145,7 @@ class _FeatureSwap:
     magnitudes = (0.05, 0.1, 0.2, 0.4)
 
     def __init__(self, X, signal):
-        self.name, donors = signal.name, signal.population.X
+        self.name, donors = signal.name, align_columns(signal.population.X, X)
         for rows in (X, donors):
             refuse_foreign_table(rows, f"Signal {self.name!r}")
             if sparse.issparse(rows) or is_tensor(rows):
@@ -152,7 +153,8 @@ class _FeatureSwap:
                     f'Signal {self.name!r} with change="swap" needs an array or a table; '
                     f"got {type(rows).__name__}."
                 )
-        if is_frame(X) != is_frame(donors) or X.shape[1:] != donors.shape[1:]:
+        names = [list(rows.columns) if is_frame(rows) else None for rows in (X, donors)]
+        if names[0] != names[1] or X.shape[1:] != donors.shape[1:]:
             raise ValueError(
                 f"The population of signal {self.name!r} must have the features of the records."
             )
@@ -210,7 +212,8 @@ class LabelRobustness(VictimSignal):
     scale : float or sequence of float, default=1.0
         Unit of the noise, one for all features or one per feature; 1 for standardized features.
     population : Records, default=None
-        Records to take values from for ``change="swap"``, members or not.
+        Records to take values from for ``change="swap"``, members or not. Columns of a table are
+        matched by their names.
     random_state : int, default=0
         Controls the changes.
 

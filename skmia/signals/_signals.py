@@ -120,10 +120,11 @@ class Trajectory(Signal):
     Parameters
     ----------
     checkpoints : int or tuple
-        The number of equal shares of the rounds of boosted trees (of scikit-learn or XGBoost), at
-        least 2; a pool can store the signal of each shadow model. Or a tuple of earlier states of
-        the victim, in the order of the training: each is a fitted model, or the name of a field of
-        the records with its :class:`~skmia.Outputs`. The victim itself is the last state.
+        The number of equal shares of the rounds of boosted trees (of scikit-learn, XGBoost,
+        LightGBM or CatBoost), at least 2; a pool can store the signal of each shadow model. Or a
+        tuple of earlier states of the victim, in the order of the training: each is a fitted model,
+        or the name of a field of the records with its :class:`~skmia.Outputs`. The victim itself is
+        the last state.
     signal : str or AnswerSignal, default="scaled_logit"
         Signal of the outputs at each time; ``"loss"`` for a regressor.
     summary : {"gain", "mean"}, default="gain"
@@ -190,8 +191,8 @@ class Trajectories(SignalColumns):
         Classifier or regressor under attack. If None, the predictions stored by
         :meth:`skmia.Records.with_outputs` are used, and the checkpoints are names of fields.
     checkpoints : int or tuple, default=10
-        The number of equal shares of the rounds of boosted trees (of scikit-learn or XGBoost), at
-        least 2; or earlier states of the victim, see :class:`Trajectory`.
+        The number of equal shares of the rounds of boosted trees (of scikit-learn, XGBoost,
+        LightGBM or CatBoost), at least 2; or earlier states of the victim, see :class:`Trajectory`.
     signal : str or AnswerSignal, default="scaled_logit"
         Signal of the outputs at each time; ``"loss"`` for a regressor.
 

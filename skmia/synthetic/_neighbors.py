@@ -30,7 +30,9 @@ def validate_frame(estimator, X, **checks):
 
 
 # Rows of each table that an audit compares by distance, and attacks; exact copies are looked for in
-# all rows.
+# all rows. Each number draws its own, from a seed of its name: distances by ``thin`` in
+# ``_table/_measure.py``, attacks by ``draw_targets`` in ``_risks.py``, near copies in ``CopyTest``.
+# Rows are drawn, not persons, and what is found of them is counted by persons.
 MOST_COMPARED = 2000
 
 
@@ -162,13 +164,13 @@ class GowerEncoder(TransactionMixin, TransformerMixin, BaseEstimator):
         return validate_frame(self, X, reset=reset).set_axis(range(X.shape[1]), axis=1)
 
     def _check_numbers(self, table):
-        missing = table.loc[:, ~self.is_categorical_].isna().to_numpy()
-        if missing.any():
-            column = np.flatnonzero(~self.is_categorical_)[missing.any(axis=0).argmax()]
-            name = getattr(self, "feature_names_in_", range(table.shape[1]))[column]
+        n_missing = table.isna().to_numpy().sum(axis=0) * ~self.is_categorical_
+        if n_missing.any():
+            worst = n_missing.argmax()
+            name = getattr(self, "feature_names_in_", range(table.shape[1]))[worst]
             raise ValueError(
-                f"The column of numbers {name!r} lacks {missing.sum(axis=0).max()} values; impute "
-                "them, or name the column in categorical_features."
+                f"The column of numbers {name!r} lacks {n_missing[worst]} of {len(table)} values; "
+                "impute them, or name the column in categorical_features."
             )
 
     def _name_missing(self, table):

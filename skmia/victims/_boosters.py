@@ -11,14 +11,13 @@ from typing import NamedTuple
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, is_regressor
-from sklearn.pipeline import Pipeline
 from sklearn.utils import gen_batches
 
 from .._core.containers import take_rows
 from .._core.guesses import suggest_path
 from .._core.optional import import_optional, is_of_package
 from .._core.outputs import Outputs
-from .._core.query import CHUNK, check_victim, unwrap
+from .._core.query import CHUNK, check_victim, open_steps, order_for_lightgbm
 
 # Name of the list of trees that split alike at each level; other trees are stored elsewhere.
 OBLIVIOUS = "oblivious_trees"
@@ -257,8 +256,8 @@ class LightGBMFile(BaseEstimator):
 class LightGBMFileRegressor(RegressorMixin, LightGBMFile):
     """Regressor that was loaded from the text of LightGBM."""
 
-    def predict(self, X):
-        return self.booster.predict(X)
+    def predict(self, X, num_iteration=None):
+        return self.booster.predict(X, num_iteration=num_iteration)
 
 
 class LightGBMFileClassifier(ClassifierMixin, LightGBMFile):
@@ -269,8 +268,8 @@ class LightGBMFileClassifier(ClassifierMixin, LightGBMFile):
         """Numbers of the classes; the text does not store their names."""
         return np.arange(max(2, int(load_lightgbm(self).header["num_class"])))
 
-    def predict_proba(self, X):
-        found = self.booster.predict(X)
+    def predict_proba(self, X, num_iteration=None):
+        found = self.booster.predict(X, num_iteration=num_iteration)
         return found if found.ndim == 2 else np.column_stack([1 - found, found])
 
     def predict(self, X):
@@ -284,6 +283,11 @@ _OF_CLASSES = {"Logloss", "CrossEntropy", "MultiClass", "MultiClassOneVsAll"}
 def is_xgboost(model):
     """Return whether a model holds a booster of XGBoost, as its own estimators do."""
     return is_of_package(model, "xgboost") and hasattr(model, "get_booster")
+
+
+def has_trees_of_xgboost(model):
+    """Return whether a model is one of XGBoost, and not linear: rounds of those leave one sum."""
+    return is_xgboost(model) and getattr(model, "booster", None) != "gblinear"
 
 
 def read_booster_file(path: str | PathLike) -> BaseEstimator:
@@ -390,10 +394,7 @@ def _load_catboost(path, kind):
 
 def query_stages(victim, X, n_stages):
     """Return the outputs of a boosted model after equal shares of its rounds."""
-    model, steps = unwrap(check_victim(victim)), []
-    while isinstance(model, Pipeline):
-        steps += [model[:-1]] if len(model) > 1 else []
-        model = unwrap(model[-1])
+    X, (steps, model) = order_for_lightgbm(check_victim(victim), X), open_steps(victim)
     parts = []
     for rows in gen_batches(X.shape[0], CHUNK):
         part = take_rows(X, rows)
@@ -405,18 +406,19 @@ def query_stages(victim, X, n_stages):
 
 def _query_stages_of(model, X, n_stages):
     by_value = is_regressor(model)
-    if hasattr(model, "get_booster"):
-        # Up to the best round if it stopped early; without early stopping there is no such number.
-        best = getattr(model, "best_iteration", None)
-        n_rounds = model.get_booster().num_boosted_rounds() if best is None else best + 1
+    found = _read_rounds(model)
+    if found is not None:
+        n_rounds, name_rounds = found
         ask = model.predict if by_value else model.predict_proba
-        found = {k: ask(X, iteration_range=(0, k)) for k in _share(n_rounds, n_stages)}
+        found = {k: ask(X, **name_rounds(k)) for k in _share(n_rounds, n_stages)}
     else:
         name = "staged_predict" if by_value else "staged_predict_proba"
         if not hasattr(model, name):
+            setting = '(booster="gblinear")' if is_xgboost(model) else ""
             raise TypeError(
-                f"{type(model).__name__} has no rounds to read; the boosted trees of scikit-learn "
-                "and XGBoost have, and of other models checkpoints can be given."
+                f"{type(model).__name__}{setting} has no rounds to read; the boosted trees of "
+                "scikit-learn, XGBoost, LightGBM and CatBoost have, and of other models "
+                "checkpoints can be given."
             )
         n_rounds = sum(1 for _ in getattr(model, name)(take_rows(X, slice(1))))
         wanted = set(_share(n_rounds, n_stages))
@@ -424,6 +426,21 @@ def _query_stages_of(model, X, n_stages):
         found = {k: np.array(answers) for k, answers in rounds if k in wanted}
     classes, kind = (None, "value") if by_value else (model.classes_, "proba")
     return [Outputs(found[k], classes, kind) for k in _share(n_rounds, n_stages)]
+
+
+def _read_rounds(model):
+    """Return the number of rounds, and how predict is asked for the first ones; None if it cannot.
+
+    The rounds up to the best one if it stopped early; without early stopping there is no such one.
+    """
+    if has_trees_of_xgboost(model):
+        best = getattr(model, "best_iteration", None)
+        n_rounds = model.get_booster().num_boosted_rounds() if best is None else best + 1
+        return n_rounds, lambda k: {"iteration_range": (0, k)}
+    if is_lightgbm(model):
+        best = getattr(model, "best_iteration_", 0)
+        return best or model.booster_.current_iteration(), lambda k: {"num_iteration": k}
+    return None
 
 
 def _share(n_rounds, n_stages):

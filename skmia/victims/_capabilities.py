@@ -2,9 +2,8 @@
 
 from sklearn.base import is_regressor
 from sklearn.exceptions import NotFittedError
-from sklearn.pipeline import Pipeline
 
-from .._core.query import answers_queries, unwrap
+from .._core.query import answers_queries, get_last_step, unwrap
 from .._core.sample_weights import read_weights, weights_for
 from .._core.skorch_nets import gives_logits, is_skorch
 from ._node_equations.read import has_node_equations
@@ -23,26 +22,18 @@ PARTS_OF_FILES = {
 }
 
 
-def get_wrapped_step(model):
-    """Return the model at the end of any number of Pipelines and FrozenEstimators."""
-    model = unwrap(model)
-    while isinstance(model, Pipeline) and model.steps:
-        model = unwrap(model.steps[-1][1])
-    return model
-
-
 def get_kind(model):
     """Return the kind of the :class:`~skmia.Outputs` that a model gives, fitted or not."""
     if is_regressor(unwrap(model)):  # the tags of a frozen one are a deep copy
         return "value"
-    if answers_queries(get_wrapped_step(model)):
-        return get_wrapped_step(model).kind
-    if gives_logits(get_wrapped_step(model)):
+    if answers_queries(get_last_step(model)):
+        return get_last_step(model).kind
+    if gives_logits(get_last_step(model)):
         return "logits"
     # A stack without a final estimator takes a logistic regression when it is fitted.
     if (
         hasattr(model, "predict_proba")
-        or getattr(get_wrapped_step(model), "final_estimator", 0) is None
+        or getattr(get_last_step(model), "final_estimator", 0) is None
     ):
         return "proba"
     return "decision" if hasattr(model, "decision_function") else "label"
@@ -50,7 +41,7 @@ def get_kind(model):
 
 def get_access(model):
     """Return what a model offers beyond outputs, in the terms of :class:`skmia.base.Needs`."""
-    last = get_wrapped_step(model)
+    last = get_last_step(model)
     name = type(last).__name__
     unknown = f"which skmia cannot read from {name}"
     is_open = _opens(model, last)
@@ -81,7 +72,7 @@ def is_trainable(model):
 
     A model can also say so itself, by an attribute is_trainable.
     """
-    last = get_wrapped_step(model)
+    last = get_last_step(model)
     return not isinstance(last, CallableVictim) and getattr(last, "is_trainable", True)
 
 
@@ -97,4 +88,4 @@ def read_training_weights(model, records):
 
 def has_file(model):
     """Return whether what a model stores can be read: a function or service keeps it elsewhere."""
-    return not isinstance(get_wrapped_step(model), CallableVictim)
+    return not isinstance(get_last_step(model), CallableVictim)

@@ -171,7 +171,8 @@ def order_columns(model, X):
     """Return a table with the columns that a model was fitted with, in its order.
 
     For those who read a model and do not query it: it would refuse other names, or another order,
-    itself. Where the model, or the table, has no names, columns are known by their place.
+    itself (of LightGBM, which does not, ``query_victim`` takes care). Where the model, or the
+    table, has no names, columns are known by their place.
     """
     table = as_table(X)
     names = [] if table is None else list(table.columns)

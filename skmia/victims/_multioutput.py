@@ -1,5 +1,6 @@
 """All outputs of a classifier that predicts several labels of a record, at once."""
 
+import math
 from typing import Any, Self
 
 import numpy as np
@@ -15,7 +16,7 @@ from .._core.containers import as_rows
 from .._core.copies import CopiesParameters, copy_unfitted
 from .._core.error_hints import with_advice
 from .._core.groups import sorted_values
-from .._core.numbers import to_array
+from .._core.numbers import show, to_array
 from .._core.query import unwrap
 from .._core.routing import make_router, route_weights
 from .._core.sample_weights import fit_weighted, name_parameter
@@ -393,9 +394,17 @@ class JointOutputs(OutputsBase):
     def classes_(self) -> np.ndarray:
         if self._is_alone:
             return np.asarray(self._model.classes_)
-        combinations = self._combinations
-        n_possible = np.prod([float(len(known)) for known in self._list_classes()])
-        return np.arange(len(combinations) + (n_possible > len(combinations)))
+        combinations, classes = self._combinations, self._list_classes()
+        columns = zip(classes, combinations.T, strict=False)
+        known = np.all([_locate_labels(*column)[1] for column in columns], axis=0)
+        if not known.any():
+            raise ValueError(
+                "labels must hold a combination of labels that the model knows; the first is "
+                f"{show(combinations[0].tolist())}, and the labels of the outputs are "
+                f"{show([own.tolist() for own in classes])}."
+            )
+        others = math.prod(map(len, classes)) > known.sum()  # of what the model can predict
+        return np.arange(len(combinations) + others)
 
     def _list_classes(self):
         """Return the labels of each output that the model knows."""
@@ -468,8 +477,14 @@ def _list_combinations(labels):
     return labels[first]
 
 
-def _take_label_proba(proba, classes, column):
-    """Return probability of each label of a column; 0 for labels that the model does not know."""
+def _locate_labels(classes, column):
+    """Return the place of each label of a column among the classes, and whether it is there."""
     order = np.argsort(classes)
     place = order[np.minimum(np.searchsorted(classes, column, sorter=order), len(classes) - 1)]
-    return np.where(classes[place] == column, proba[:, place], 0.0)
+    return place, classes[place] == column
+
+
+def _take_label_proba(proba, classes, column):
+    """Return probability of each label of a column; 0 for labels that the model does not know."""
+    place, is_known = _locate_labels(classes, column)
+    return np.where(is_known, proba[:, place], 0.0)

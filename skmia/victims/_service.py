@@ -19,6 +19,7 @@ from .._core.containers import as_rows, take_rows
 from .._core.files import make_private_folder, write_atomically
 from .._core.groups import check_class_labels
 from .._core.numbers import show, to_array
+from .._core.outputs import check_order_of_columns, check_output_matrix
 from .._core.query import GivenModel
 from .._core.sklearn import Interval, StrOptions, at_least, validate_params_of
 from .._core.types import ArrayLike, PathLike, Rows
@@ -97,7 +98,8 @@ class CallableVictim(GivenModel, ClassifierMixin, BaseEstimator):
     function : callable
         Function, or coroutine function, of a batch of at most ``batch_size`` rows of X that returns
         their class probabilities, an array of shape (n_rows, n_classes), or their labels, of shape
-        (n_rows,).
+        (n_rows,). Probabilities that are NaN or outside [0, 1] are refused where they are read, see
+        :class:`~skmia.Outputs`; rows need not sum to 1.
     classes : array-like of shape (n_classes,)
         Label of each column, in order. When labeled records are queried, a warning is issued if
         their labels fit another order better. For ``kind="label"``, all labels that the function
@@ -118,7 +120,8 @@ class CallableVictim(GivenModel, ClassifierMixin, BaseEstimator):
         Folder in which answers are kept for good, one file for each batch: later queries of the
         same batches, in other processes as well, read it instead of asking. Use a folder for one
         service only, and none for a service that answers at random, unless its answers are
-        averaged. If None, answers are kept in memory until the query is complete.
+        averaged. Probabilities that attacks refuse are not kept. If None, answers are kept in
+        memory until the query is complete.
     n_repeats : int, default=1
         How often each batch is asked. The answer is the mean of the class probabilities, or the
         most frequent label. Above 1 for a service that adds fresh noise to each answer, which an
@@ -237,7 +240,7 @@ class CallableVictim(GivenModel, ClassifierMixin, BaseEstimator):
             answer = None if self.checkpoint is None else self._read(name)
             if answer is None:
                 answer = self._average(batch, name, must, check)
-                if self.checkpoint is not None:
+                if self.checkpoint is not None and self._is_answer(answer):
                     self._write(name, answer)
                     del kept[name]
             yield check(answer, batch.shape[0], classes)
@@ -248,7 +251,10 @@ class CallableVictim(GivenModel, ClassifierMixin, BaseEstimator):
         kept, classes = self._asked.kept, self.classes_
         n_asked, total = kept.get(name, (0, 0))
         for n_done in range(n_asked, self.n_repeats):
-            answer = to_array(self._call(batch), "What the function answers", must)
+            answer = self._call(batch)
+            if self.kind == "proba":
+                check_order_of_columns(answer, classes)
+            answer = to_array(answer, "What the function answers", must)
             answer = check(answer, batch.shape[0], classes)
             if self.n_repeats > 1:
                 votes = answer[:, None] == classes if self.kind == "label" else answer
@@ -258,6 +264,15 @@ class CallableVictim(GivenModel, ClassifierMixin, BaseEstimator):
         if self.n_repeats == 1:
             return total
         return classes[total.argmax(axis=1)] if self.kind == "label" else total / self.n_repeats
+
+    def _is_answer(self, answer):
+        """Return whether attacks can read it, or refuse it, so that it has to be asked again."""
+        if self.kind == "proba":
+            try:
+                check_output_matrix(answer, self.classes_, self.kind)
+            except ValueError:
+                return False
+        return True
 
     def _place(self, name):
         of_mean = f"-mean-{self.n_repeats}" if self.n_repeats > 1 else ""

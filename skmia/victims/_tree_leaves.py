@@ -13,9 +13,15 @@ from sklearn.ensemble import (
 )
 from sklearn.tree import BaseDecisionTree
 
-from .._core.optional import is_of_package
 from .._core.sklearn import encode_for_boosting, read_leaves_of_boosting, read_trees_of_boosting
-from ._boosters import OBLIVIOUS, is_catboost, is_lightgbm, load_catboost, load_lightgbm
+from ._boosters import (
+    OBLIVIOUS,
+    has_trees_of_xgboost,
+    is_catboost,
+    is_lightgbm,
+    load_catboost,
+    load_lightgbm,
+)
 from ._model_features import BOOSTED, FORESTS, HISTOGRAMS, find_model, read_features
 
 _OF_PARTS = AdaBoostClassifier, AdaBoostRegressor, BaggingClassifier, BaggingRegressor
@@ -35,10 +41,9 @@ def has_leaves(model):
     found = find_model(model)[0]
     if isinstance(found, _OF_PARTS):
         return all(has_leaves(estimator) for estimator in getattr(found, "estimators_", ()))
-    if is_of_package(found, "xgboost"):
-        return hasattr(found, "get_booster") and getattr(found, "booster", None) != "gblinear"
     kinds = (BaseDecisionTree, *FORESTS, *BOOSTED, *HISTOGRAMS)
-    return isinstance(found, kinds) or is_lightgbm(found) or is_catboost(found)
+    of_package = (has_trees_of_xgboost, is_lightgbm, is_catboost)
+    return isinstance(found, kinds) or any(holds(found) for holds in of_package)
 
 
 def iter_leaves(model, X):

@@ -214,8 +214,10 @@ def test_incomplete_rounds_are_left_out():
     assert (test.n_rounds_, test.n_dropped_) == (10, 2)
     assert test.vulnerabilities_.index.tolist() == [0, 1, 3, 4, 5, 6, 8, 9, 10, 11]
     assert test.anova_statistic_ == known.anova_statistic_
-    assert "10 rounds (2 incomplete ones left out)" in test.summary()
+    assert "10 rounds (incomplete and left out: 2)" in test.summary()
     assert known.n_dropped_ == 0
+    with pytest.warns(UserWarning, match="1 of 12 rounds was left out"):
+        DisparityTest.from_table(holes.fillna({"g1": 0.0}))
 
 
 @pytest.mark.parametrize("n_complete", [0, 1])
@@ -238,7 +240,7 @@ def test_without_complete_rounds_the_records_are_permuted_all_the_same(n_complet
     assert test.group_vulnerability_["std"].isna().all()
     means = test.group_vulnerability_.drop(columns="std")
     assert means.notna().all(axis=None) and test.predict(["a"]) == means["mean"]["a"]
-    assert f"over {n_complete} complete rounds" in test.summary()
+    assert f"(complete rounds: {n_complete})" in test.summary()
     with pytest.raises(ValueError, match="At least 2 rounds need a value of every group"):
         DisparityDisplay.from_estimator(test)
 
@@ -386,7 +388,7 @@ def test_rare_groups_lose_rounds(population):
     assert test.n_rounds_ + test.n_dropped_ == 12
     lines = test.summary().splitlines()
     assert lines[0] == "Disparity of vulnerability: 3 groups, 12 rounds"
-    assert lines[3].endswith(f" (over {test.n_rounds_} complete rounds)")
+    assert lines[3].endswith(f" (complete rounds: {test.n_rounds_})")
 
 
 @pytest.mark.parametrize(

@@ -258,7 +258,7 @@ def test_people_of_several_groups_keep_them():
     played = make_guesses(rng.random(120), groups, 20, rng, person)
     test = DisparityTest(random_state=0).fit(played)
     assert test.n_kept_ == 2
-    assert "2 people in several groups keep them" in test.summary()
+    assert "people in several groups, who keep them: 2" in test.summary()
     mixed = played._replace(groups=np.tile([0, 1], 60))
     assert DisparityTest(random_state=0).fit(mixed).pvalue_ == 1
 

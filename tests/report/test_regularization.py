@@ -1,5 +1,8 @@
 """What to do next is advice for the kind of the model."""
 
+import inspect
+import re
+
 import pytest
 from sklearn.utils import all_estimators
 
@@ -24,7 +27,8 @@ WORDS = {
     "MLPClassifier": "Weight decay",
     "NeuralNetClassifier": "Weight decay",
     "GaussianNB": "smoothing",
-    "GaussianProcessClassifier": "noise level",
+    "GaussianProcessRegressor": "noise level",
+    "GaussianProcessClassifier": "smoother kernel",
     "QuadraticDiscriminantAnalysis": "Shrinkage",
 }
 
@@ -40,6 +44,17 @@ def test_leaves_are_for_models_with_leaves():
             has_leaves = any(word in name for word in ("Tree", "Forest", "Voting", "Stacking"))
             has_leaves |= "Bagging" in name
             assert has_leaves or "leaves" not in advise_by_kind(name), name
+
+
+def test_parameters_that_are_named_are_those_of_the_model():
+    n_named = 0
+    for kind in ("classifier", "regressor"):
+        for name, estimator in all_estimators(type_filter=kind):
+            known = set(inspect.signature(estimator).parameters)
+            for named in re.findall(r"\((.*?)\)", advise_by_kind(name)):
+                assert known & set(re.findall(r"\w+", named)), (name, named)
+                n_named += 1
+    assert n_named > 20
 
 
 def test_a_model_of_an_unknown_kind():

@@ -146,6 +146,9 @@ def test_files_that_are_missing_or_disagree(tmp_path, trained):
     np.save(folder / f"experiment-0_{K}" / "keep.npy", np.append(INSIDE[0], [True, False]))
     with pytest.raises(ValueError, match=r"membership needs the shape \(4, 60\); got \(3, 60\)"):
         load_shadows(folder, "carlini2022", membership=INSIDE[:3])
+    for flat, shape in ((INSIDE[0], r"\(60,\)"), (1, r"\(\)")):
+        with pytest.raises(ValueError, match=rf"needs the shape \(4, 60\); got {shape}"):
+            load_shadows(folder, "carlini2022", membership=flat)
     small = trained[0].first(2)
     small = small.with_answers(small.to_answers().without("outputs", None))
     with pytest.raises(ValueError, match='fit the pool with store="outputs"'):

@@ -107,6 +107,8 @@ def test_swaps_of_arrays_and_tables_are_the_same():
     victim = LabelOnlyDefense(LogisticRegression()).fit(table.X, Y)
     signal = LabelRobustness("swap", population=table)
     np.testing.assert_array_equal(signal.of(victim, table), expected)
+    turned = LabelRobustness("swap", population=Records(table.X[[2, 0, 3, 1]], Y))
+    np.testing.assert_array_equal(turned.of(victim, table), expected)
 
 
 def test_a_victim_that_always_says_the_same_keeps_its_label():
@@ -161,6 +163,11 @@ def test_labels_of_an_overfit_forest_tell_more_than_the_gap():
         (
             LabelRobustness("swap", population=Records(X, Y)),
             pd.DataFrame(X),
+            "must have the features",
+        ),
+        (
+            LabelRobustness("swap", population=Records(pd.DataFrame(X, columns=list("abcd")), Y)),
+            pd.DataFrame(X, columns=list("abce")),
             "must have the features",
         ),
     ],

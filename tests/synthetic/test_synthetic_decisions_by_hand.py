@@ -823,12 +823,16 @@ ANSWERS = {
         (lambda: check_numbers([1.0, 2.0], ["x", None], [3.0, 4.0]), None),
         (
             lambda: check_numbers([1.0, 2.0], ["x", "y"], [nan, 4.0]),
-            "The column of numbers 2 lacks 1 values; impute them, or name the column in "
+            "The column of numbers 2 lacks 1 of 2 values; impute them, or name the column in "
             "categorical_features.",
         ),
         (
-            lambda: check_numbers([nan, nan], ["x", "y"], [nan, 4.0], names=["u", "v", "w"])[:41],
-            "The column of numbers 'u' lacks 2 values;"[:41],
+            lambda: check_numbers([nan, 1.0], ["x", "y"], [nan, nan], names=["u", "v", "w"])[:46],
+            "The column of numbers 'w' lacks 2 of 2 values;",
+        ),
+        (
+            lambda: check_numbers([nan, 1.0], [None, None], [2.0, 3.0])[:36],
+            "The column of numbers 0 lacks 1 of 2",
         ),
         (
             lambda: tell_refusal(

@@ -115,6 +115,18 @@ def test_a_model_that_has_not_seen_a_label():
     assert np.isfinite(attack.score_samples(records)).all()
 
 
+def test_what_else_a_model_predicts_that_has_not_seen_a_label():
+    """Of the three combinations it can predict one, and another that is none of them."""
+    Z = Y[:, :2] * [1, 0]
+    model = RandomForestClassifier(5, random_state=0).fit(X, Z)
+    joint = JointOutputs(model, [[0, 0], [0, 1], [1, 1]])
+    assert joint.classes_.tolist() == [0, 1, 2, 3]
+    proba = joint.predict_proba(X)
+    np.testing.assert_allclose(proba.sum(axis=1), 1)
+    assert set(joint.predict(X).tolist()) == {0, 3}
+    np.testing.assert_array_equal(proba[:, 3] > 0.5, joint.predict(X) == 3)
+
+
 def test_labels_alone():
     labels, y = np.unique(Y, axis=0, return_inverse=True)
     model = MultiOutputClassifier(RidgeClassifier()).fit(X, Y)
@@ -143,6 +155,10 @@ def test_training_from_numbers_is_that_from_labels():
     (
         lambda: JointOutputs(make("forest")[0], [[0, 1]]).predict_proba(X),
         "a column for each of 3 outputs; got 2",
+    ),
+    (
+        lambda: JointOutputs(make("forest")[0], Y.astype(str)[:1]).predict_proba(X),
+        r"that the model knows; the first is \['[01]', .* are \[\[0, 1\], \[0, 1\], \[0, 1\]\]",
     ),
     (
         lambda: JointOutputs(MODELS["neighbors"]).fit(X, Y, sample_weight=np.ones(N)),

@@ -13,13 +13,15 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LinearRegression, LogisticRegression, RidgeClassifier
 from sklearn.model_selection import GridSearchCV
 from sklearn.neural_network import MLPClassifier
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import OneHotEncoder, StandardScaler
+from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.preprocessing import MinMaxScaler, OneHotEncoder, StandardScaler
 from sklearn.svm import SVC, LinearSVC
 
 from skmia import Records, ShadowPool
+from skmia._core.query import get_last_step, open_steps
 from skmia.attacks import CalibratedAttack, LiRA, ThresholdAttack
 from skmia.signals import Signals
+from skmia.victims import open_white_box, query_stages, read_booster_file
 
 N_CLASSES = 3
 
@@ -390,3 +392,45 @@ def test_what_is_nearly_a_victim_is_told_what_makes_it_one():
     torch = pytest.importorskip("torch")
     with pytest.raises(TypeError, match="got Linear, which skorch.NeuralNetClassifier makes"):
         answers_of(torch.nn.Linear(1, 2), np.zeros((2, 1)))
+
+
+def test_lightgbm_gets_named_columns_in_its_order(problem, tmp_path):
+    """It would take them by their places: as it is, in a search, and from a file."""
+    lightgbm = pytest.importorskip("lightgbm")
+    names = ["a b", "c", "d", "e", "f", "g"]
+    table, y = pd.DataFrame(problem[0], columns=names), problem[1] == 1
+    model = lightgbm.LGBMClassifier(n_estimators=3, verbose=-1, n_jobs=1)
+    search = GridSearchCV(model, {"max_depth": [2]}, cv=2).fit(table, y)
+    search.best_estimator_.booster_.save_model(tmp_path / "model.txt")
+    expected = answers_of(search, table).values
+    for victim in (search, search.best_estimator_, read_booster_file(tmp_path / "model.txt")):
+        turned = table[names[::-1]]
+        np.testing.assert_array_equal(answers_of(FrozenEstimator(victim), turned).values, expected)
+        np.testing.assert_array_equal(query_stages(victim, turned, 2)[-1].values, expected)
+        other = turned.set_axis(list("uvwxyz"), axis=1)  # by their places
+        assert (answers_of(FrozenEstimator(victim), other).values != expected).any()
+
+
+def test_the_last_step_is_behind_pipelines_and_frozen_estimators():
+    last = LogisticRegression()
+    inner = FrozenEstimator(make_pipeline(last))
+    assert get_last_step(FrozenEstimator(make_pipeline(StandardScaler(), inner))) is last
+    assert get_last_step(FrozenEstimator(last)) is last
+    assert type(get_last_step(Pipeline([]))) is Pipeline
+
+
+def test_a_model_that_a_search_has_chosen_is_opened_with_its_steps(problem):
+    X, y = problem
+    grid = {"C": [0.1, 1.0]}
+    inside = make_pipeline(
+        StandardScaler(), MinMaxScaler(), GridSearchCV(LogisticRegression(), grid, cv=2)
+    ).fit(X, y)
+    steps, model = open_steps(inside)
+    np.testing.assert_array_equal(steps[0].transform(X), inside[:-1].transform(X))
+    assert model is inside[-1].best_estimator_
+    pipeline = make_pipeline(StandardScaler(), LogisticRegression())
+    outside = GridSearchCV(pipeline, {"logisticregression__C": [0.1]}, cv=2).fit(X, y)
+    for victim in (inside, FrozenEstimator(outside)):
+        white_box = open_white_box(victim)
+        expected = answers_of(victim, X).log_proba()[np.arange(len(y)), y]
+        np.testing.assert_allclose(-white_box.loss(white_box.encode(X), y), expected)

@@ -1,4 +1,5 @@
 import asyncio
+from contextlib import nullcontext
 
 import numpy as np
 import pandas as pd
@@ -57,6 +58,15 @@ def test_columns_belong_to_the_classes_in_the_order_given():
     assert victim.predict(X).tolist() == ["yes"] * 13 + ["no"] * 12
 
 
+def test_a_table_of_answers_has_the_classes_in_the_order_given():
+    def answer(rows):
+        return pd.DataFrame(Service()(rows), columns=["no", "yes"])
+
+    np.testing.assert_allclose(CallableVictim(answer, ["no", "yes"]).predict_proba(X), answer(X))
+    with pytest.raises(ValueError, match="columns of the answers are no, yes, and classes are ye"):
+        CallableVictim(answer, ["yes", "no"]).predict_proba(X)
+
+
 def test_records_are_attacked_through_a_function():
     y = np.where(X[:, 0] > 0, 1, 0)
     attack = ThresholdAttack(FrozenEstimator(CallableVictim(Service(), [0, 1])))
@@ -109,6 +119,23 @@ def test_nan_of_a_service_is_reported():
 
     with pytest.raises(ValueError, match="NaN for 22 of 25 records, first at position 3"):
         answers_of(CallableVictim(broken, [0, 1]), X)
+
+
+@pytest.mark.parametrize("wrong", [np.nan, 100.0])
+def test_answers_that_are_refused_are_not_kept_for_later_queries(wrong, tmp_path):
+    """They are asked for again: of the three batches the second one."""
+    service = Service()
+
+    def broken(rows):
+        answer = service(rows)
+        return answer * wrong if len(service.sizes) == 2 else answer
+
+    for error in (pytest.raises(ValueError, match=r"NaN for 10 of 25|must lie in \[0, 1\]"), None):
+        victim = CallableVictim(broken, ["no", "yes"], batch_size=10, checkpoint=tmp_path)
+        with error or nullcontext():
+            proba = answers_of(victim, X).values
+    np.testing.assert_allclose(proba[:, 1], expit(X[:, 0]))
+    assert service.sizes == [10, 10, 5, 10]
 
 
 @pytest.mark.parametrize(

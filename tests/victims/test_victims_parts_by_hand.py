@@ -13,7 +13,6 @@ from sklearn.ensemble import (
     HistGradientBoostingRegressor,
     StackingClassifier,
 )
-from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.model_selection import GridSearchCV
 from sklearn.naive_bayes import BernoulliNB, GaussianNB, MultinomialNB
@@ -22,6 +21,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
+from skmia._core.query import get_last_step
 from skmia.victims import (
     CallableVictim,
     _boosters,
@@ -41,7 +41,7 @@ numbers = array([0.5, 1.0, -2.0, 3.0, 0.0, 4.0, 1.5])
 
 
 def name_wrapped(model):
-    return type(_capabilities.get_wrapped_step(model)).__name__
+    return type(get_last_step(model)).__name__
 
 
 def is_newton(loss="Logloss", is_classifier=True, **changed):
@@ -167,15 +167,6 @@ ANSWERS = {
             "label",
         ),
         (lambda: _capabilities.get_kind(CallableVictim(give_shares, [0, 1])), "proba"),
-        (
-            lambda: (
-                _capabilities.get_wrapped_step(
-                    FrozenEstimator(make_pipeline(StandardScaler(), FrozenEstimator(tree)))
-                )
-                is tree
-            ),
-            True,
-        ),
     ],
     _class_densities: [
         (lambda: lose_rows()[::2], (True, 0.75)),
@@ -392,9 +383,46 @@ def test_a_booster_that_stopped_early_has_the_rounds_up_to_its_best():
         )
 
 
+@pytest.mark.filterwarnings("ignore:.*eval_set")  # deprecated in lightgbm 4.7
+def test_stages_of_lightgbm_are_the_models_of_fewer_rounds_in_memory_and_as_a_file(tmp_path):
+    lightgbm = pytest.importorskip("lightgbm")
+    settings = dict(num_leaves=4, min_child_samples=1, n_jobs=1, verbose=-1)
+    stop = lightgbm.early_stopping(2, verbose=False)
+    model = lightgbm.LGBMClassifier(n_estimators=20, learning_rate=0.5, **settings)
+    model.fit(X, y, eval_set=[(X[::-1], y)], callbacks=[stop])
+    best = model.best_iteration_
+    assert 1 <= best < 20
+    last = _boosters.query_stages(model, X, 2)[-1]
+    np.testing.assert_array_equal(last.values, model.predict_proba(X))
+    regressor = lightgbm.LGBMRegressor(n_estimators=5, **settings).fit(X, numbers)
+    regressor.booster_.save_model(tmp_path / "model.txt")
+    file = _boosters.read_booster_file(tmp_path / "model.txt")
+    fewer = lightgbm.LGBMRegressor(n_estimators=3, **settings).fit(X, numbers)
+    for one in (regressor, file):
+        stages = _boosters.query_stages(one, X, 2)
+        for stage, whole in zip(stages, (fewer, regressor), strict=True):
+            np.testing.assert_allclose(stage.values, whole.predict(X), atol=1e-12)
+
+
+def test_stages_of_catboost_are_the_models_of_fewer_rounds():
+    catboost = pytest.importorskip("catboost")
+    settings = dict(learning_rate=0.1, depth=2, verbose=0, allow_writing_files=False)
+    whole, fewer = (catboost.CatBoostClassifier(n, **settings).fit(X, y) for n in (4, 2))
+    for stage, model in zip(_boosters.query_stages(whole, X, 2), (fewer, whole), strict=True):
+        np.testing.assert_allclose(stage.values, model.predict_proba(X), atol=1e-12)
+
+
 def test_models_without_rounds_have_no_stages():
     told = tell_refusal(lambda: _boosters.query_stages(tree.fit(X, y), X, 2))
     assert told.startswith("DecisionTreeClassifier has no rounds to read; ")
+
+
+@pytest.mark.filterwarnings("ignore:.*booster=gblinear")  # deprecated in xgboost 3.4
+def test_linear_boosters_have_no_stages():
+    xgboost = pytest.importorskip("xgboost")
+    linear = xgboost.XGBClassifier(n_estimators=2, booster="gblinear", n_jobs=1).fit(X, y)
+    told = tell_refusal(lambda: _boosters.query_stages(linear, X, 2))
+    assert told.startswith('XGBClassifier(booster="gblinear") has no rounds to read; ')
 
 
 @pytest.mark.parametrize(

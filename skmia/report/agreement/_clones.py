@@ -6,10 +6,9 @@ from typing import NamedTuple
 import numpy as np
 from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 from sklearn.linear_model import LogisticRegression, Ridge
-from sklearn.pipeline import Pipeline
 
 from ..._core.provenance import LapWatch
-from ..._core.query import query_victim, unwrap
+from ..._core.query import get_last_step, query_victim, unwrap
 from ..._core.skorch_nets import is_skorch
 from ..._core.splits import compute_strata, draw_halves
 from ...victims import is_trainable
@@ -47,22 +46,16 @@ def list_recipes(case):
     names = "linear model", "forest"
     found = []
     for name, classes in zip(names, wanted, strict=True):
-        kind = next((one for one in kinds if isinstance(_find_last(one), classes)), None)
+        kind = next((one for one in kinds if isinstance(get_last_step(one), classes)), None)
         found += [] if kind is None else [CloneRecipe(name, kind, False)]
     if not found and request.estimator is not None:
-        found = [CloneRecipe(type(_find_last(request.model)).__name__, request.model, False)]
+        found = [CloneRecipe(type(get_last_step(request.model)).__name__, request.model, False)]
     return found
-
-
-def _find_last(model):
-    while isinstance(model, Pipeline):
-        model = model[-1]
-    return unwrap(model)
 
 
 def is_costly(recipes):
     """Return whether one model takes so long that only one of a pair is trained, after all else."""
-    return any(is_skorch(_find_last(one.estimator)) for one in recipes)
+    return any(is_skorch(get_last_step(one.estimator)) for one in recipes)
 
 
 def train_clones(met, recipe, n_models):

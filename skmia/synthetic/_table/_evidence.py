@@ -7,11 +7,11 @@ import pandas as pd
 
 from ..._core.levels import (
     LEAK,
-    LIMITS,
     NONE,
     REVERSED,
     SHIFT,
     UNKNOWN,
+    reaches,
     scale_interval,
     set_level,
     write_conclusion,
@@ -200,7 +200,7 @@ def measure_table_level(grounds, evidence):
         level = set_level(own, {"excess": excess}).change(numbers={"excess": excess})
         if name in _EXPOSING and level.name == "slight":
             # Of few people everything is revealed.
-            is_severe = excess["estimate"] >= LIMITS["excess"]["severe"]
+            is_severe = reaches("severe", "excess", excess["estimate"])
             level = level.change(name="clear", at_least=is_severe)
         found.append(level)
     leaking = [level for level in found if level.rank >= 0]

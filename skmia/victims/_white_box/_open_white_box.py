@@ -1,10 +1,9 @@
 """Opening a victim by the family of its model."""
 
 from sklearn.base import BaseEstimator
-from sklearn.pipeline import Pipeline
 
 from ..._core.numbers import check_count
-from ..._core.query import check_victim, unwrap
+from ..._core.query import check_victim, open_steps
 from ..._core.skorch_nets import is_skorch
 from .._training_function import has_logits_of_module
 from ._base import WhiteBox
@@ -19,7 +18,8 @@ def open_white_box(victim: BaseEstimator, *, chunk_size: int | None = None) -> W
     victim : fitted estimator
         A skorch ``NeuralNetClassifier``, ``NeuralNetBinaryClassifier`` or ``NeuralNetRegressor``,
         or a ``LogisticRegression``, ``LinearRegression``, ``Ridge``, ``MLPClassifier`` or
-        ``MLPRegressor`` of scikit-learn; alone or as the last step of a Pipeline. Or a
+        ``MLPRegressor`` of scikit-learn; alone, as the last step of a Pipeline, or chosen by a
+        search. Or a
         :class:`FunctionClassifier` of a torch module that returns logits. The loss of a
         skorch net is that of its own criterion, or of its ``get_loss``, for the record alone. The
         class weights of a criterion that averages by them, such as ``CrossEntropyLoss(weight)``,
@@ -61,10 +61,7 @@ def open_white_box(victim: BaseEstimator, *, chunk_size: int | None = None) -> W
     """
     if chunk_size is not None:
         check_count(chunk_size, "chunk_size")
-    transformers, model = [], unwrap(check_victim(victim))
-    while isinstance(model, Pipeline):
-        transformers += [model[:-1]] if len(model) > 1 else []
-        model = unwrap(model.steps[-1][1])
+    transformers, model = open_steps(check_victim(victim))
     white_box = open_sklearn(model, transformers, chunk_size)
     if is_skorch(model):
         from ._torch import open_net
