@@ -4,10 +4,9 @@ import dis
 import sys
 from functools import partial
 from types import CodeType, FunctionType, MethodType
-from weakref import WeakSet
 
-# Models that a function of a user has returned as trained ones.
-_returned: WeakSet = WeakSet()
+# Longer containers are tables and texts, no lists of models.
+_MOST_HELD = 1000
 
 _WHY = (
     "which fit trains in place, so that copies would start from weights that know the records of "
@@ -25,20 +24,18 @@ def refuse_trained_module(estimator):
         raise ValueError(fault)
 
 
-def note_returned(model, name):
-    """Note a model that a function of a user has trained; refuse one that it returned before."""
-    if not hasattr(model, "fit") and not hasattr(model, "parameters"):
-        return
-    try:
-        is_known = model in _returned
-        _returned.add(model)
-    except TypeError:  # of an object that has no hash, or no weak references
-        return
-    if is_known:
+def list_held_models(function):
+    """List the models that exist before a function of a user is called, and that it can reach."""
+    return _reach(function, lambda one: hasattr(one, "fit") or hasattr(one, "parameters"))
+
+
+def refuse_held_model(model, held, name):
+    """Refuse a model that a function returned and that existed before it was called."""
+    if any(model is one for one in held):
         raise ValueError(
-            f"{name} returned the {type(model).__name__} that it returned in an earlier fit, "
-            "trained further, so that it knows the records of that fit; let it make a new model in "
-            "each call."
+            f"{name} returned a {type(model).__name__} that existed before the call, and trained "
+            "it in place, so that each fit would change the models of earlier fits and know their "
+            "records; let it make a new model in each call."
         )
 
 
@@ -65,16 +62,9 @@ def _find_faults(torch, value, name, owner, seen):
 
 
 def _find_shared(torch, function, name, owner):
-    """Yield why a function is refused that makes the module of a net, or trains one."""
-    held = [one for one in _reach_modules(torch, function) if _learns(one)]
-    known = [type(one).__name__ for one in held if one in _returned]
-    if known:
-        yield (
-            f"Parameter {name!r} of {type(owner).__name__} is a function that uses a torch module "
-            f"({known[0]}) that an earlier fit has returned, so that copies would know the records "
-            "of that fit; let it make a new module in each call."
-        )
-    elif (held or hasattr(function, "cache_info")) and _gives_one_module(function, name, owner):
+    """Yield why a function is refused that makes the module of a net."""
+    held = _reach(function, lambda one: isinstance(one, torch.nn.Module) and _learns(one))
+    if (held or hasattr(function, "cache_info")) and _gives_one_module(function, name, owner):
         yield (
             f"Parameter {name!r} of {type(owner).__name__} is a function that returns the same "
             f"torch module in each call, {_WHY}; let it make a new module in each call."
@@ -100,21 +90,23 @@ def _gives_one_module(function, name, owner):
     return not weights[0].isdisjoint(weights[1])
 
 
-def _reach_modules(torch, value, depth=3):
-    """List the torch modules that a value holds, through containers and functions."""
-    if isinstance(value, torch.nn.Module):
+def _reach(value, is_wanted, depth=3):
+    """List what a value holds that is wanted, through containers, functions and their objects."""
+    if not isinstance(value, type) and is_wanted(value):
         return [value]
     if depth == 0:
         return []
-    return [one for held in list_held(value) for one in _reach_modules(torch, held, depth - 1)]
+    held = list_held(value)
+    if isinstance(value, MethodType) and hasattr(value.__self__, "__dict__"):
+        held += vars(value.__self__).values()
+    return [one for part in held for one in _reach(part, is_wanted, depth - 1)]
 
 
 def list_held(value):
     """List what a container holds, or what a function may use."""
-    if isinstance(value, list | tuple | set):
-        return list(value)
-    if isinstance(value, dict):
-        return list(value.values())
+    if isinstance(value, list | tuple | set | dict):
+        parts = value.values() if isinstance(value, dict) else value
+        return list(parts) if len(parts) <= _MOST_HELD else []
     if isinstance(value, partial):
         return [value.func, *value.args, *value.keywords.values()]
     if isinstance(value, MethodType):

@@ -16,7 +16,7 @@ from .._core.groups import check_class_labels
 from .._core.numbers import show, to_array
 from .._core.outputs import Outputs
 from .._core.sklearn import StrOptions, at_least
-from .._core.trained_modules import note_returned
+from .._core.trained_modules import list_held_models, refuse_held_model
 from .._core.transactions import TransactionMixin
 from .._core.types import ArrayLike, Rows, Seed
 from .._core.validation import call_given
@@ -63,8 +63,8 @@ class FunctionClassifier(TransactionMixin, ClassifierMixin, BaseEstimator):
     Raises
     ------
     ValueError
-        If an output has the wrong shape, a label is not among the classes, or ``train`` returns the
-        model that it returned in an earlier fit.
+        If an output has the wrong shape, a label is not among the classes, or ``train`` returns a
+        model that existed before the call.
 
     See Also
     --------
@@ -161,8 +161,9 @@ class FunctionClassifier(TransactionMixin, ClassifierMixin, BaseEstimator):
             self.n_features_in_ = X.shape[1]
         seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
         given = X, numbers.astype(np.int64), seed
+        held = list_held_models(self.train)
         self.model_ = call_given(self.train, "train", "f(X, y, seed)", *given)
-        note_returned(self.model_, "train")
+        refuse_held_model(self.model_, held, "train")
         if self.forward is None and not callable(self.model_):
             raise TypeError(
                 "train must return a torch module or a function of rows, or set forward; got "

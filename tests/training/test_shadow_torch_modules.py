@@ -7,6 +7,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from sklearn.frozen import FrozenEstimator
+from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
@@ -87,16 +88,32 @@ def train_by_steps(X, y, make):
     return module
 
 
-def test_training_function_around_one_module_is_refused_before_it_trains_it_again(rows):
-    victim = FunctionClassifier(train_one).fit(*rows)
-    weights = ONE.weight.detach().clone()
-    with pytest.raises(ValueError, match=r"uses a torch module \(Linear\) that an earlier fit has"):
-        ShadowPool(victim, n_estimators=2).fit(Records(*rows))
-    assert torch.equal(ONE.weight, weights)
-    with pytest.raises(
-        ValueError, match="train returned the Linear that it returned in an earlier"
-    ):
+class Trainer:
+    def __init__(self):
+        self.module = None
+
+    def train(self, X, y, seed):
+        self.module = self.module or torch.nn.Linear(3, 2)
+        return train_by_steps(X, y, lambda: self.module)
+
+    def train_anew(self, X, y, seed):
+        self.module = torch.nn.Linear(3, 2)
+        return train_by_steps(X, y, lambda: self.module)
+
+
+def test_training_function_that_returns_a_model_of_before_is_refused(rows):
+    with pytest.raises(ValueError, match="train returned a Linear that existed before the call"):
         FunctionClassifier(train_one).fit(*rows)
+    victim = FunctionClassifier(Trainer().train).fit(*rows)
+    with pytest.raises(ValueError, match="train returned a Linear that existed before the call"):
+        victim.fit(*rows)
+    held = LogisticRegression()
+    with pytest.raises(ValueError, match="train returned a LogisticRegression that existed"):
+        FunctionClassifier(
+            lambda X, y, seed: held.fit(X, y), LogisticRegression.decision_function
+        ).fit(*rows)
+    anew = FunctionClassifier(Trainer().train_anew)
+    assert anew.fit(*rows).model_ is not anew.fit(*rows).model_
 
 
 def test_training_function_that_makes_its_module_is_taken_beside_one_of_its_name(rows):
