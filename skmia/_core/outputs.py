@@ -318,6 +318,12 @@ class Outputs:
 
     def _find_labels(self, y):
         """Return the column of each label, and the labels that have none."""
+        if y.ndim > 1:
+            raise ValueError(
+                f"y has {y.shape[1]} columns, and these outputs are for one label of a record. "
+                "skmia.victims.JointOutputs attacks all outputs of a classifier with several, and "
+                "OneOutput one of them, with one task label per record."
+            )
         order = np.argsort(self.classes)
         index, unknown = empty_rows(len(y), y, np.intp), np.empty(len(y), dtype=bool)
         try:

@@ -131,8 +131,8 @@ def skorch_classes(net, n_columns):
     Skorch lists the labels of the training rows. Labels are the numbers of the output units, so a
     class that is absent from these rows still has its unit.
     """
-    classes = np.asarray(net.classes_)
-    return classes if len(classes) == n_columns else np.arange(n_columns)
+    classes = getattr(net, "classes_", ())  # NeuralNet itself knows none
+    return np.asarray(classes) if len(classes) == n_columns else np.arange(n_columns)
 
 
 def query_proba(net, X):

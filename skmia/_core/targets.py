@@ -86,6 +86,8 @@ def choose_form(estimator, X, y, column=False):
     """
     if np.ndim(y) != 1 or not hasattr(estimator, "get_params"):
         return FLAT
+    if getattr(estimator, "_shapes_labels", False):
+        return FLAT
     if _holds_net(estimator):
         reached = _reach_net(estimator, *_pick_rows(X, y))
         return TargetForm(column) if reached is None else _choose_for_net(*reached, y, column)

@@ -20,6 +20,8 @@ def stops_on_held_out(case):
     """Return how it is known that training was stopped by the held-out rows, in words, or None."""
     if _are_given(case):
         return "they are among the validation rows that fit is given (fit_params)"
+    if _are_of_net(case):
+        return "they are among the validation rows of the net (train_split)"
     noted = _list_noted(unwrap(case.victim))
     if not noted:
         return None
@@ -37,10 +39,13 @@ def stops_on_held_out(case):
 def _are_given(case):
     """Return whether validation rows in the parameters of fit are held-out rows."""
     given = case.request.fit_params
-    if not isinstance(given, dict):
-        return False
+    return isinstance(given, dict) and _are_among(case, _list_validation_pairs(given))
+
+
+def _are_among(case, pairs):
+    """Return whether many of the held-out rows are among features and labels."""
     held_out = case.records.fingerprint[~case.membership]
-    for X, y in _list_validation_pairs(given):
+    for X, y in pairs:
         try:
             prints = Records(X, y).fingerprint
         except Exception:  # of whatever kind: these are no rows and their labels
@@ -48,6 +53,22 @@ def _are_given(case):
         if np.isin(held_out, prints).mean() >= _MANY:
             return True
     return False
+
+
+def _are_of_net(case):
+    """Return whether a net of skorch was stopped by a fixed set of validation rows like these."""
+    net = _reach_model(case.victim)
+    split = getattr(net, "train_split", None)
+    data = getattr(split, "keywords", {}).get("valid_ds")  # of skorch.helper.predefined_split
+    if data is None or not any(map(_chooses_epoch, getattr(net, "callbacks_", ()))):
+        return False
+    X, y = getattr(data, "tensors", None) or (getattr(data, "X", None), getattr(data, "y", None))
+    return _are_among(case, [(np.asarray(X), np.asarray(y))])
+
+
+def _chooses_epoch(entry):
+    kinds = {base.__name__ for base in type(entry[1]).__mro__}
+    return "EarlyStopping" in kinds or ("Checkpoint" in kinds and entry[1].load_best)
 
 
 def _list_validation_pairs(given):
@@ -60,14 +81,20 @@ def _list_validation_pairs(given):
     return pairs
 
 
+def _reach_model(model):
+    """Return the chosen model of a search, and the last step of a Pipeline."""
+    model = unwrap(model)
+    if hasattr(model, "best_estimator_"):
+        model = unwrap(model.best_estimator_)
+    return unwrap(getattr(model, "steps", [(None, model)])[-1][1])
+
+
 def _list_noted(model):
     """Return the scores of validation rows that a booster has noted.
 
     The best, and the last of each round.
     """
-    if hasattr(model, "best_estimator_"):
-        model = unwrap(model.best_estimator_)
-    model = unwrap(getattr(model, "steps", [(None, model)])[-1][1])
+    model = _reach_model(model)
     state = getattr(model, "__dict__", {})
     noted = [state.get(name) for name in ("best_score", "best_score_", "_best_score")]
     noted += [getattr(model, "best_score", None), getattr(model, "best_score_", None)]

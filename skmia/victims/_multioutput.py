@@ -21,6 +21,7 @@ from .._core.query import unwrap
 from .._core.routing import make_router, route_weights
 from .._core.sample_weights import fit_weighted, name_parameter
 from .._core.sklearn import HasMethods, at_least, validate_params_of
+from .._core.skorch_nets import is_skorch
 from .._core.transactions import TransactionMixin
 from .._core.types import ArrayLike, Rows
 
@@ -38,6 +39,7 @@ class OutputsBase(
     _parameter_constraints: dict = {"estimator": [HasMethods(["fit", "predict"])]}
 
     _is_alone = False
+    _shapes_labels = True  # those that the estimator is trained on
 
     def _train(self, X, y, sample_weight):
         """Train a clone of the estimator, and return the labels that it was trained on."""
@@ -48,6 +50,8 @@ class OutputsBase(
         if sample_weight is not None and name_parameter(model) is None:
             raise ValueError(f"fit of {type(model).__name__} takes no sample_weight.")
         y = self._choose_labels(y, model)
+        if is_skorch(_get_last(model)) and y.ndim == 2 and y.dtype.kind in "biuf":
+            y = y.astype(np.float32)  # the type of outputs, which losses of several labels take
         with with_advice(model, X):
             self.estimator_ = fit_weighted(model, X, y, sample_weight)
         return y
@@ -66,6 +70,24 @@ class OutputsBase(
     @property
     def _model(self):
         return getattr(self, "estimator_", self.estimator)
+
+    @property
+    def _is_net(self):
+        """Whether a net of skorch answers for several labels, of which it does not know itself."""
+        return not self._is_alone and is_skorch(_get_last(self._model))
+
+    def _ask_proba(self, X):
+        """Return probabilities: a list, or an array with a column for each of several labels."""
+        proba = self._model.predict_proba(X)
+        # With BCEWithLogitsLoss, skorch puts those of 0 and 1 beside each other.
+        is_pair = self._is_net and proba.ndim == 3 and proba.shape[1] == 2
+        return proba[:, 1] if is_pair else proba
+
+    def _ask_labels(self, X):
+        """Return the predicted labels of all outputs."""
+        if self._is_net:
+            return (self._ask_proba(X) > 0.5).astype(int)
+        return np.asarray(self._model.predict(X))
 
     def __sklearn_is_fitted__(self):
         try:
@@ -181,6 +203,12 @@ class OneOutput(OutputsBase):
 
     def _choose_labels(self, y, model):
         self._is_alone = y.ndim == 1
+        if self._is_alone and is_skorch(_get_last(model)):
+            raise ValueError(
+                "A net is trained on all of its outputs together, and y is of one. Attack all of "
+                "them, by JointOutputs; or train shadow models by fit(X, Y), with all columns, for "
+                "ShadowPool.from_models."
+            )
         if self._is_alone and not get_tags(_get_last(model)).target_tags.single_output:
             y = y[:, None]
         sorted_values(y.ravel(), "y")
@@ -192,7 +220,7 @@ class OneOutput(OutputsBase):
 
     @property
     def classes_(self) -> np.ndarray:
-        classes = self._model.classes_
+        classes = None if self._is_net else self._model.classes_
         if isinstance(classes, list):
             return np.asarray(self._take(classes))
         # Models of several labels that are 0 or 1 have the numbers of the labels here.
@@ -221,7 +249,7 @@ class OneOutput(OutputsBase):
         -------
         proba : ndarray of shape (n, n_classes)
         """
-        proba = self._model.predict_proba(X)
+        proba = self._ask_proba(X)
         if isinstance(proba, list):
             return np.asarray(self._take(proba))
         if self._is_single():
@@ -259,7 +287,7 @@ class OneOutput(OutputsBase):
         -------
         labels : ndarray of shape (n,)
         """
-        labels = np.asarray(self._model.predict(X))
+        labels = self._ask_labels(X)
         return labels if labels.ndim == 1 else self._take(labels.T)
 
 
@@ -408,7 +436,8 @@ class JointOutputs(OutputsBase):
 
     def _list_classes(self):
         """Return the labels of each output that the model knows."""
-        classes, n_outputs = self._model.classes_, self._combinations.shape[1]
+        classes = None if self._is_net else self._model.classes_
+        n_outputs = self._combinations.shape[1]
         if isinstance(classes, list):
             return [np.asarray(known) for known in classes]
         # Models of several labels that are 0 or 1 have the numbers of the labels here.
@@ -427,7 +456,7 @@ class JointOutputs(OutputsBase):
         -------
         proba : ndarray of shape (n, n_classes)
         """
-        proba = self._model.predict_proba(X)
+        proba = self._ask_proba(X)
         if self._is_alone:
             return np.asarray(proba)
         if not isinstance(proba, list):
@@ -460,7 +489,7 @@ class JointOutputs(OutputsBase):
         -------
         labels : ndarray of shape (n,)
         """
-        labels = np.asarray(self._model.predict(X))
+        labels = self._ask_labels(X)
         if self._is_alone:
             return labels
         numbers = {tuple(row): k for k, row in enumerate(self._combinations.tolist())}

@@ -25,11 +25,12 @@ from sklearn.pipeline import make_pipeline
 
 from skmia import Records, audit
 from skmia.attacks import LiRA, ThresholdAttack
-from skmia.report import recommend_release
+from skmia.report import _validation_rows, recommend_release
 from skmia.report._document import as_audit_document, check_document
 from skmia.report._sides import BOTH as BOTH_SIDES
 from skmia.report._sides import HELD_OUT as OTHERS
 from skmia.report._sides import MEMBERS, SidesReader, TrainedAnswers
+from skmia.report._validation_rows import stops_on_held_out
 from skmia.victims import CallableVictim
 
 X, Y = make_classification(800, 10, n_informative=5, flip_y=0.2, random_state=0)
@@ -222,6 +223,40 @@ def test_validation_on_held_out_rows_is_named():
         **REPEATED,
     )
     assert "the score that the model noted" in noted.checks["sides"].text
+
+
+@pytest.mark.parametrize("chooses", ["stop", "best", None])
+@pytest.mark.parametrize("kind", ["arrays", "tensors"])
+def test_a_net_that_was_stopped_by_held_out_rows_is_named(chooses, kind):
+    skorch, torch = pytest.importorskip("skorch"), pytest.importorskip("torch")
+    helper = pytest.importorskip("skorch.helper")
+    records, members = Records(X[:40].astype(np.float32), Y[:40]), np.arange(40) < 20
+    callbacks = {
+        "stop": [skorch.callbacks.EarlyStopping()],
+        "best": [skorch.callbacks.Checkpoint(load_best=True, fn_prefix="a")],
+        None: [skorch.callbacks.Checkpoint(load_best=False)],
+    }[chooses]
+    for side in (~members, members):
+        rows = records.X[side].copy(), records.y[side].copy()
+        data = skorch.dataset.Dataset(*rows)
+        if kind == "tensors":
+            data = torch.utils.data.TensorDataset(*map(torch.tensor, rows))
+        net = skorch.NeuralNetClassifier(
+            torch.nn.Linear,
+            module__in_features=10,
+            module__out_features=2,
+            criterion=torch.nn.CrossEntropyLoss,
+            train_split=helper.predefined_split(data),
+            callbacks=callbacks,
+        ).initialize()
+        victim = make_pipeline("passthrough", net)
+        case = SimpleNamespace(victim=victim, records=records, membership=members)
+        case.request = SimpleNamespace(fit_params=None)
+        named = chooses is not None and side is not members
+        if named:
+            assert "validation rows of the net (train_split)" in stops_on_held_out(case)
+        else:
+            assert not _validation_rows._are_of_net(case)
 
 
 # The leaves of the second one fit both sides better the more rows there are.

@@ -17,7 +17,7 @@ from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from skmia import Records, ShadowPool
+from skmia import Records, ShadowPool, audit
 from skmia.attacks import LiRA, ThresholdAttack
 from skmia.signals import Loss
 from skmia.victims import JointOutputs, OneOutput
@@ -184,3 +184,57 @@ def test_a_column_of_labels_is_a_single_output():
         column = JointOutputs(MODELS["forest"]).fit(X, Y[:, :1])
     flat = JointOutputs(MODELS["forest"]).fit(X, Y[:, 0])
     np.testing.assert_array_equal(column.predict_proba(X), flat.predict_proba(X))
+
+
+@pytest.fixture(scope="module")
+def make_net():
+    skorch, torch = pytest.importorskip("skorch"), pytest.importorskip("torch")
+
+    def make(kind="NeuralNetClassifier", **settings):
+        return getattr(skorch, kind)(
+            torch.nn.Linear,
+            module__in_features=4,
+            module__out_features=3,
+            criterion=torch.nn.BCEWithLogitsLoss,
+            train_split=None,
+            verbose=0,
+            **settings,
+        )
+
+    return make
+
+
+@pytest.mark.parametrize(
+    "kind, gives_pairs, dtype",
+    [
+        ("NeuralNetClassifier", True, np.float32),
+        ("NeuralNetClassifier", False, np.int64),
+        ("NeuralNet", True, np.int64),
+    ],
+)
+def test_a_net_of_several_labels_is_one_classifier(make_net, kind, gives_pairs, dtype):
+    torch = pytest.importorskip("torch")
+    settings = {} if gives_pairs else {"predict_nonlinearity": torch.sigmoid}
+    rows = X.astype(np.float32)
+    net = make_net(kind, **settings).fit(rows, Y.astype(np.float32))
+    labels, numbers = np.unique(Y.astype(dtype), axis=0, return_inverse=True)
+    joint = JointOutputs(net, labels)
+    p = torch.sigmoid(net.forward(rows)).numpy()
+    expected = np.prod(np.where(Y == 1, p, 1 - p), axis=1)
+    found = joint.predict_proba(rows)[np.arange(N), numbers]
+    np.testing.assert_allclose(found, expected, rtol=1e-5)
+    np.testing.assert_array_equal(labels[joint.predict(rows)], p > 0.5)
+    one = OneOutput(net, 2)
+    np.testing.assert_allclose(one.predict_proba(rows)[:, 1], p[:, 2], rtol=1e-6)
+    np.testing.assert_array_equal(one.predict(rows), p[:, 2] > 0.5)
+    pool = ShadowPool(joint, 2, store="models", random_state=0).fit(Records(rows, numbers))
+    assert [one.estimator_.module_.weight.shape for one in pool.estimators_] == [(3, 4)] * 2
+
+
+def test_a_net_of_several_labels_that_is_asked_like_one_of_one_label_is_named(make_net):
+    rows, targets = X.astype(np.float32), Y.astype(np.float32)
+    net = make_net().fit(rows, targets)
+    with pytest.raises(ValueError, match="y has 3 columns, .*JointOutputs attacks all outputs"):
+        audit(net, Records(rows, targets), MEMBERS, random_state=0)
+    with pytest.raises(RuntimeError, match="net is trained on all of its outputs together"):
+        ShadowPool(OneOutput(net, 1), 2).fit(Records(rows, Y[:, 1]))
