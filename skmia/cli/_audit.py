@@ -49,14 +49,13 @@ _MOST_NAMES = 8
 
 
 def run_audit(arguments, show):
+    policy = read_policy(arguments.policy, arguments.release)
     if arguments.dry_run:
         return _estimate_cost(arguments)
     for name in ("out", "checkpoint"):
         check_folder(name, getattr(arguments, name))
     check_sandbox(arguments)
-    steps = _AuditSteps(
-        arguments, list_rates(arguments), read_policy(arguments.policy, arguments.release)
-    )
+    steps = _AuditSteps(arguments, list_rates(arguments), policy)
     if arguments.model is None or not is_of_strangers(arguments.model):
         steps("open")
         outcome = steps("audit")

@@ -39,10 +39,10 @@ _SHARES |= {"holdout": 0.03, "utility": 0.01}
 
 def run_table(arguments, show):
     """Audit the synthetic table of the command line and write its files, as ``run_audit`` does."""
+    policy = read_policy(arguments.policy, TABLE)
     if arguments.dry_run:
         return _estimate(arguments)
     check_folder("out", arguments.out)
-    policy = read_policy(arguments.policy, TABLE)
     tables, notes = _read_tables(arguments)
     identifiers = _choose_table_identifiers(tables, arguments)
     inferred = arguments.secrets or tables["real"].columns.drop(

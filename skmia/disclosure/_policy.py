@@ -1,5 +1,6 @@
 """Policies of release, read from TOML files."""
 
+import re
 import tomllib
 from dataclasses import dataclass, field
 from hashlib import sha256
@@ -258,10 +259,7 @@ def _read_release_table(table, release):
     numbers = {name: value for name, value in table.items() if name not in _LISTS}
     if not numbers:
         raise ValueError(f"The limits {of} must be one or more; there are none.")
-    limits = {
-        name: float(check_number(value, f"{name} {of}", "a number"))
-        for name, value in numbers.items()
-    }
+    limits = {name: _read_limit(name, value, release) for name, value in numbers.items()}
     required = _check_policy_words(
         table.get("required", list(limits)), f"required {of}", tuple(limits)
     )
@@ -276,6 +274,35 @@ def _read_release_table(table, release):
             )
         attacks = _check_policy_words(table["requires_attacks"], f"requires_attacks {of}", attacks)
     return limits, required, attacks
+
+
+# Numbers of an audit that policies limit; those of others have names of their own.
+_SHARES = {
+    "file": ("auc", "gap", "attribute_gain"),
+    "table": ("singling_out", "linkability", "inference", "privacy_loss", "exact_rare_copies"),
+}
+_SHARES["service"] = _SHARES["file"]
+_EPSILONS = ("epsilon_lower", "epsilon")
+_RATE = re.compile(r"tpr_at_fpr_\d+")
+
+
+def _read_limit(name, value, release):
+    """Return the limit of a number: a share, if it is one of an audit, and not a percentage."""
+    of, shares = f"of a {release}", _SHARES[release]
+    limit = float(check_number(value, f"{name} {of}", "a number"))
+    known = (*shares, *_EPSILONS)
+    if name in shares or _RATE.fullmatch(name):
+        if abs(limit) > 1:
+            raise ValueError(
+                f"{name} {of} must be a fraction of at most 1, such as 0.05 for 5%; got {limit:g}."
+            )
+    elif name not in known:
+        # A limit of a number that nobody measures holds for every model. Short names that two
+        # letters tell apart are less alike.
+        meant = find_meant(name, known, synonyms=False, cutoff=0.6 if len(name) < 5 else 0.75)
+        if meant:
+            raise ValueError(f"No audit measures {show(name)} {of}; {ask_whether(meant)}")
+    return limit
 
 
 def _read_structure(table):

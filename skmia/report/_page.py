@@ -122,10 +122,7 @@ def _describe_panel(document, screen, checks):
         note += f" Checks that warn: {join_names(warned)}." if warned else ""
         return {"rows": _list_opposing_numbers(document, routes), "note": note}
     grids, curves, rate = describe_picture(document, routes)
-    mark = rate
-    if rate is not None:
-        asked = [round(choose_base(rate) * one["at"][0]) for one in curves if one["at"]]
-        mark = rate if set(asked) <= {round(choose_base(rate) * rate)} else None
+    mark = choose_mark(curves, rate)
     shown = [route for route in routes if route.level.name != "unknown"]
     drawing, aucs = draw_roc(curves, mark), ((one.way, one.find_best("auc")) for one in shown)
     told = "; ".join(f"{way}: AUC {row['estimate']:.3f}" for way, row in aucs if row)
@@ -148,6 +145,14 @@ def describe_picture(document, routes):
         grids += _describe_others(shown, rate)
     curves = [_find_curve(document, route, rate) for route in shown or routes]
     return grids, [curve for curve in curves if curve], rate
+
+
+def choose_mark(curves, rate):
+    """Return the rate at which all curves have their point, or None."""
+    if rate is None:
+        return None
+    measured = {round(choose_base(rate) * one["at"][0]) for one in curves if one["at"]}
+    return rate if measured <= {round(choose_base(rate) * rate)} else None
 
 
 def _describe_others(routes, rate):

@@ -37,7 +37,7 @@ from ._evidence import (
 )
 from ._examine import Findings
 from ._measure import TOO_FEW
-from ._page import describe_picture, render_audit
+from ._page import choose_mark, describe_picture, render_audit
 from ._pool_size import describe_growth
 from ._screen import list_document_routes, show_report
 from ._short_findings import ShortFindings
@@ -66,6 +66,9 @@ _COLORS = {
     "unknown": ("#55606d", "#a3afbc"),
 }
 _SOFT = "#c3cad3", "#4a5665"
+_LOWEST = 1e-3  # rate of the picture
+# Letters of a line above dots, of which four pictures leave less room.
+_LETTERS, _LETTERS_OF_FOUR = 20, 15
 
 
 def draw_picture(document, axes):
@@ -80,27 +83,33 @@ def draw_picture(document, axes):
         color = on_paper(ax, *_COLORS[curve["level"]])
         ax.plot(fpr, tpr, "--" if curve["dashed"] else "-", color=color, label=curve["name"])
         ax.fill_between(fpr, low, high, color=color, alpha=shade(ax), linewidth=0)
+        place = curve["at"] or (fpr[0], tpr[0])
+        place = tuple(np.maximum(place, _LOWEST))  # a rate of 0 is at the edge
         if curve["at"]:
-            ax.plot(*curve["at"], "o", color=color)
+            ax.plot(*place, "o", color=color, clip_on=False)
         ax.annotate(
             curve["name"],
-            curve["at"] or (fpr[0], tpr[0]),
+            place,
             **{"xytext": (7, -12), "textcoords": "offset points", "color": color},
         )
-    ax.plot([1e-3, 1], [1e-3, 1], ":", color=gray(ax), linewidth=1)
+    ax.plot([_LOWEST, 1], [_LOWEST, 1], ":", color=gray(ax), linewidth=1)
     ax.annotate("guessing", (0.12, 0.07), color=gray(ax))
-    if rate is not None:
-        ax.axvline(rate, color=on_paper(ax, *_SOFT), linewidth=1, zorder=0)
-    ax.set(xscale="log", yscale="log", xlim=(1e-3, 1), ylim=(1e-3, 1))
+    mark = choose_mark(curves, rate)
+    if mark is not None:
+        ax.axvline(mark, color=on_paper(ax, *_SOFT), linewidth=1, zorder=0)
+    ax.set(xscale="log", yscale="log", xlim=(_LOWEST, 1), ylim=(_LOWEST, 1))
     ax.set(xlabel=MISTAKEN, ylabel=RECOGNIZED)
     for axis in (ax.xaxis, ax.yaxis):
         axis.set_minor_formatter("")
-        axis.set_ticks([1e-3, 1e-2, 0.1, 1], labels=["0.1%", "1%", "10%", "100%"])
+        axis.set_ticks([_LOWEST, 1e-2, 0.1, 1], labels=["0.1%", "1%", "10%", "100%"])
 
 
 def _draw_dots(ax, grids, level):
     """Draw a grid of dots for each count, with its number above it."""
     columns, rows = np.arange(100) % 10, np.arange(100) // 10
+    letters = _LETTERS if len(grids) < 4 else _LETTERS_OF_FOUR
+    texts = [fill(one["text"], letters) for one in grids]
+    n_lines = 1 + max((words.count("\n") for words in texts), default=0)
     for place, one in enumerate(grids):
         pair = one["level"] and _COLORS[one["level"].name]
         x, color = 13 * place + columns, on_paper(ax, *pair) if pair else ink(ax)
@@ -108,11 +117,10 @@ def _draw_dots(ax, grids, level):
         if one["base"] == 100:
             ax.scatter(x[is_filled], -rows[is_filled], 22, color)
             ax.scatter(x[~is_filled], -rows[~is_filled], 3, on_paper(ax, *_SOFT))
-        words = fill(one["text"], 20)
         # From the dots upwards, however many lines the words have.
         above = {"textcoords": "offset points", "xy": (13 * place - 0.4, 0.8)}
-        ax.annotate(words, **above, xytext=(0, 0), size=8, color=ink(ax))
-        height = 10 * (1 + words.count("\n")) + 3
+        ax.annotate(texts[place], **above, xytext=(0, 0), size=8, color=ink(ax))
+        height = 10 * n_lines + 3
         number = one["number"] if one["base"] is None else f"{one['number']} of {one['base']:,}"
         ax.annotate(number, **above, xytext=(0, height), size=14, color=color)
     ax.set(xlim=(-1, max(13 * len(grids) - 3, 10)), ylim=(-10, 8), aspect="equal")

@@ -90,3 +90,8 @@ def test_a_real_audit_does_not_know_the_option(run, given):
         *[one for one in given if one != "--dry-run"], "--quick", "--format", "json"
     )
     assert code in (0, 4) and "dry" not in text
+
+
+def test_a_policy_that_is_not_there_is_refused_as_by_the_audit(run, given):
+    code, _, err = run(*given, "--policy", "nope")
+    assert code == 2 and "there is no file 'nope'" in err

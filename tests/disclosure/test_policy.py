@@ -110,14 +110,25 @@ def test_a_policy_of_a_file_has_defaults(tmp_path):
         ("k = ", "size = ", "structure knows"),
         ("version = 1", "version = 1\n[defaults]\nundecided = 'release'", "undecided must be one"),
         ("[limits.service]", "[limits", "is not valid TOML"),
+        # A percentage, and a number that nobody measures, would let every model pass.
+        ("auc = 0.7", "auc = 70", "auc of a service must be a fraction of at most 1, .* got 70"),
+        ("auc = 0.7", "tpr_at_fpr_01 = 5", "tpr_at_fpr_01 of a service must be a fraction"),
+        ("gap = 0.1", "gpa = 0.1", "No audit measures 'gpa' of a service; did you mean 'gap'"),
+        ("gap = 0.1", "Attribute-gain = 0.1", "did you mean 'attribute_gain'"),
     ],
-    ids=range(16),
+    ids=range(20),
 )
 def test_mistakes_in_a_policy_are_one_sentence(old, new, sentence, tmp_path):
     path = tmp_path / "ours.toml"
     path.write_text(OWN.replace(old, new))
     with pytest.raises(ValueError, match=sentence):
         load_policy(path)
+
+
+def test_a_number_of_ones_own_may_have_any_limit(tmp_path):
+    path = tmp_path / "ours.toml"
+    path.write_text(OWN.replace("gap = 0.1", "lifted_odds = 2\nepsilon = 8"))
+    assert load_policy(path).limits["service"] == {"auc": 0.7, "lifted_odds": 2.0, "epsilon": 8.0}
 
 
 def test_policies_that_do_not_exist():
