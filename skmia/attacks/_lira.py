@@ -9,6 +9,7 @@ from scipy.special import expit, gammaln, logit
 from sklearn.base import BaseEstimator
 from sklearn.ensemble import BaggingClassifier, ExtraTreesClassifier, RandomForestClassifier
 from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import Pipeline
 from sklearn.utils.metaestimators import available_if
 
 from .._core.moments import SMALLEST_SPREAD, compute_moments, compute_sides, take_moments
@@ -23,12 +24,12 @@ from .._core.normal_law import (
     log_student,
 )
 from .._core.pseudo_victims import choose_others, compare_left_out, leave_sides, part_of
+from .._core.query import unwrap
 from .._core.sklearn import Interval, StrOptions
 from .._core.types import Frozen
 from ..base import Comparison, PoolAttack, PoolReader, PosteriorMixin
 from ..shadow import ShadowPool
 from ..signals import POOLED, Correctness, ScaledLogit, Signal
-from ..victims import get_wrapped_step
 
 # Number of records of the pool from which trends are estimated, and of their values, at most. There
 # are at most 24 bins, so more records would not change them, and with many models a record needs no
@@ -134,9 +135,16 @@ _LEAST = 1e-6
 _CORRELATIONS = 1e-6, 0.95
 
 
+def _find_last_step(estimator):
+    model = unwrap(estimator)
+    while isinstance(model, Pipeline) and model.steps:
+        model = unwrap(model.steps[-1][1])
+    return model
+
+
 def count_voters(estimator):
     """Return the number of voters whose share is the probability of a model, or None."""
-    model = get_wrapped_step(estimator)
+    model = _find_last_step(estimator)
     if isinstance(model, RandomForestClassifier | ExtraTreesClassifier | BaggingClassifier):
         return model.n_estimators
     if isinstance(model, KNeighborsClassifier) and model.weights == "uniform":
@@ -151,7 +159,7 @@ def choose_law(answers, reads, shrinks):
         return BitLaw(shrinks)
     n_voters = count_voters(answers.estimator) if reading.signal == ScaledLogit() else None
     if n_voters is not None and n_voters > 1:
-        is_neighbor = isinstance(get_wrapped_step(answers.estimator), KNeighborsClassifier)
+        is_neighbor = isinstance(_find_last_step(answers.estimator), KNeighborsClassifier)
         law = OwnVoteLaw if is_neighbor else VoteLaw
         return law(n_voters, float(answers.resolution[reading.place]), shrinks)
     return NormalLaw(shrinks)

@@ -17,7 +17,6 @@ from ._capabilities import (
     PARTS_OF_FILES,
     get_access,
     get_kind,
-    get_wrapped_step,
     has_file,
     is_trainable,
     read_training_weights,

@@ -26,7 +26,7 @@ PARTS_OF_FILES = {
 def get_wrapped_step(model):
     """Return the model at the end of any number of Pipelines and FrozenEstimators."""
     model = unwrap(model)
-    while isinstance(model, Pipeline) and model.steps:
+    while isinstance(model, Pipeline):
         model = unwrap(model.steps[-1][1])
     return model
 
