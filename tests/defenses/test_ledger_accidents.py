@@ -592,7 +592,7 @@ def test_the_clock_goes_back(ledger, monkeypatch):
     assert "1970" not in ledger.path.read_text()
 
 
-def test_the_first_line_says_when_it_began_and_how_many_fits_it_has(ledger):
+def test_the_first_three_lines_say_when_it_began_and_how_many_fits_it_has(ledger):
     first, *counts = map(json.loads, ledger.path.read_text().splitlines()[:3])
     assert [count["fits"] for count in counts] == [4, 3]
     assert abs((datetime.now(UTC) - datetime.fromisoformat(first["began"])).days) <= 1
