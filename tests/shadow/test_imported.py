@@ -1,6 +1,7 @@
 """Pools of models that were trained elsewhere."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.frozen import FrozenEstimator
@@ -194,6 +195,14 @@ LOGITS, INSIDE = np.zeros((4, N, 2)), np.tile([0, 1], (4, N // 2))
         ({"outputs": np.full_like(LOGITS, np.nan)}, "NaN for 160 of 160 records"),
         ({"outputs": LOGITS[..., :1]}, "The records have 2 labels, and outputs have 1 columns"),
         ({"outputs": LOGITS.astype(str)}, "must return numbers"),
+        (
+            {"outputs": [*LOGITS[:3], pd.DataFrame(LOGITS[3], columns=[1, 0])]},
+            "columns of the answers are 1, 0, and classes are 0, 1",
+        ),
+        (
+            {"outputs": [[pd.DataFrame(one, columns=[1, 0])] for one in LOGITS]},
+            "columns of the answers are 1, 0, and classes are 0, 1",
+        ),
         ({"membership": INSIDE[:3]}, r"membership needs the shape \(4, 160\); got \(3, 160\)"),
         ({"membership": INSIDE + 1}, "membership must be 1 where"),
         ({"membership": INSIDE.astype(str)}, "membership must hold 0 and 1; got an array of <U"),
