@@ -7,7 +7,7 @@ import numpy as np
 from .._core.callers import level_of_user
 from .._core.groups import check_class_labels, sorted_values
 from .._core.numbers import check_number, show, to_array
-from .._core.outputs import NUMBERS, Outputs, tell_columns
+from .._core.outputs import NUMBERS, Outputs, check_order_of_columns, tell_columns
 from .._core.progress import show_progress
 from .._core.query import warn_of_given
 from .._core.sklearn import validate_parameter_constraints
@@ -120,6 +120,9 @@ class GivenOutputs:
         self._has_queries = len(shape) == 3
         self.n_models, self.n_queries = shape[0], 1 if len(shape) == 2 else shape[1]
         self._classes = None if kind in NUMBERS else self._get_classes(classes)
+        if self._classes is not None and not is_single:
+            for table in _list_tables(values):
+                check_order_of_columns(table, self._classes)
         if not is_single or kind == "log_odds":
             first = self._values[(0, 0) if self._has_queries else 0]
             warn_of_given(Outputs(first, self._classes, kind), self._y)
@@ -158,6 +161,12 @@ class GivenOutputs:
             return answers
         all_classes = np.union1d(self._classes, self._y)
         return [outputs.aligned_to(all_classes) for outputs in answers]
+
+
+def _list_tables(values):
+    """Yield the outputs of each model, and for each query, if they are given one by one."""
+    for part in values if isinstance(values, list | tuple) else ():
+        yield from part if isinstance(part, list | tuple) else (part,)
 
 
 _SETTINGS = (

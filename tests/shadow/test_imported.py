@@ -3,6 +3,7 @@
 import warnings
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.frozen import FrozenEstimator
@@ -207,6 +208,14 @@ LOGITS, INSIDE = np.zeros((4, N, 2)), np.tile([0, 1], (4, N // 2))
             r"lie in \[0, 1\].*log-probabilities are of kind logits",
         ),
         ({"outputs": LOGITS.astype(str)}, "must return numbers"),
+        (
+            {"outputs": [*LOGITS[:3], pd.DataFrame(LOGITS[3], columns=[1, 0])]},
+            "columns of the answers are 1, 0, and classes are 0, 1",
+        ),
+        (
+            {"outputs": [[pd.DataFrame(one, columns=[1, 0])] for one in LOGITS]},
+            "columns of the answers are 1, 0, and classes are 0, 1",
+        ),
         ({"membership": INSIDE[:3]}, r"membership needs the shape \(4, 160\); got \(3, 160\)"),
         ({"membership": INSIDE + 1}, "membership must be 1 where"),
         ({"membership": [[0, 5], [1, 4, 7]] * 2}, r"membership must be .*lists of row numbers, np"),
