@@ -354,6 +354,11 @@ def check_noise_scale(noise_scale, n_features):
     return scale
 
 
+def scale_noise_of_mean(noise_scale, n_features, n_rows):
+    """Return the standard deviations of the noise of a mean of so many rows with noise."""
+    return check_noise_scale(noise_scale, n_features) / np.sqrt(n_rows)
+
+
 def squared_distances(X, moments):
     """Return the squared Mahalanobis distance of each row from the mean.
 

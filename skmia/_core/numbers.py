@@ -17,8 +17,12 @@ _WIDTH = 80
 
 
 def show(value):
-    """Show a value on one line of bounded length."""
-    text = visible(" ".join(repr(value).split()))
+    """Show a value on one line of bounded length, a scalar of numpy as one of Python."""
+    if isinstance(value, np.generic) and value.dtype.kind in "biufcU":  # not dates
+        text = repr(str(value)) if value.dtype.kind == "U" else str(value)
+    else:
+        text = repr(value)
+    text = visible(" ".join(text.split()))
     return text if len(text) <= _WIDTH else f"{text[: _WIDTH - 3]}..."
 
 

@@ -42,7 +42,7 @@ def beside(values, others):
 
 
 def power(fpr, shift, inclusion=1.0):
-    """Return True positive rate of the best test at a false positive rate.
+    """Return the true positive rate of the best test at a false positive rate.
 
     At the rates 0 and 1 the quantile is infinite, too; an infinite shift outweighs it.
     """

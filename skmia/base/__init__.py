@@ -22,6 +22,7 @@ from ._connect import (
     fit_own_pools,
     get_own_pools,
     get_pool,
+    give_population,
     has_own_victim,
     is_open,
     list_keeps,
@@ -34,7 +35,7 @@ from ._connect import (
     takes_victim,
     why_not,
 )
-from ._cross_fitting import assign_folds, cross_fit, give_population, judge_records, learns, score
+from ._cross_fitting import assign_folds, cross_fit, judge_records, learns, score
 from ._pool_attack import (
     Comparison,
     PoolAttack,

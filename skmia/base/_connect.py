@@ -1,8 +1,8 @@
 """How a victim and a pool reach the parts of an attack, and what an attack needs of them.
 
-:func:`connect` sets both in the parts that have none; unfitted pools among the parameters of an
-attack, or of its parts, are found here. ``needs_of`` and ``offer_of`` say what is needed and what
-there is, and ``why_not`` compares them.
+:func:`connect` sets both in the parts that have none, and ``give_population`` the non-members that
+a part lacks; unfitted pools among the parameters of an attack, or of its parts, are found here.
+``needs_of`` and ``offer_of`` say what is needed and what there is, and ``why_not`` compares them.
 """
 
 from dataclasses import replace
@@ -208,6 +208,16 @@ def set_victim(estimator, victim):
         if "victim" in part.get_params(deep=False):
             part.set_params(victim=victim)
     return estimator
+
+
+def give_population(attack, population):
+    """Give non-members to each part of an attack that declares, in ``needs()``, that it lacks them.
+
+    ``connect`` does not: only a caller who knows non-members of the victim has them.
+    """
+    for part in parts_of(attack):
+        if "population" in part.needs().lacks:
+            part.set_params(population=population)
 
 
 def align_victim(victim, attack, y):

@@ -9,7 +9,7 @@ from sklearn.base import clone
 from .._core.metric_inputs import get_judged
 from .._core.needs import BOTH, NOBODY
 from .._core.splits import number_sides, number_units, spread_over_folds
-from ._connect import needs_of, parts_of
+from ._connect import give_population, needs_of
 
 _N_FOLDS = 5
 
@@ -52,13 +52,6 @@ def fit_known(attack, records, membership):
     known = needs_of(attack).known
     give_population(attack, records[~membership])
     return attack.fit(records, membership.astype(int) if known == BOTH else None)
-
-
-def give_population(attack, population):
-    """Give non-members to the parts of an attack that lack a population."""
-    for part in parts_of(attack):
-        if "population" in part.needs().lacks:
-            part.set_params(population=population)
 
 
 def cross_fit(attack, records, membership, seed):

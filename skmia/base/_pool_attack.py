@@ -508,8 +508,10 @@ class PoolAttack(BaseAttack):
     ) -> Iterator[tuple[slice | np.ndarray, np.ndarray, np.ndarray, np.ndarray]]:
         """Score records with shadow models treated as the victim, block by block.
 
-        Each chosen model is attacked with the remaining models of the pool: the model itself and
-        the one that was drawn in a pair with it are left out.
+        Each chosen model is attacked with the remaining models of the pool. The model itself is
+        left out and, because the number of IN models that remain must not reveal membership, the
+        other model of its pair; if each record is in a fixed number of models, one model of the
+        other side for each record; if training sets were drawn independently, none.
 
         Parameters
         ----------

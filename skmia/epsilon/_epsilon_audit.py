@@ -49,18 +49,17 @@ _HIGHEST, _N_VALUES = 12.0, 240
 _GRID = np.geomspace(0.02, _HIGHEST, _N_VALUES)
 
 
-def predict_coins(coins, scores, batch=1):
-    """Return the log odds that each training had the canary, from the trainings of earlier batches.
+def predict_coins(coins, scores):
+    """Return the log odds that each training had the canary, from earlier trainings.
 
     The scores of either kind are taken for normal with a common variance. The odds are 1 before
     there are two trainings of either kind. A wrong law costs power, not validity.
     """
-    past = np.arange(len(scores)) // batch * batch
     center = scores - scores[0]
     sums = {}
     for kind, chosen in ((0, ~coins), (1, coins)):
         powers = np.array([chosen, chosen * center, chosen * center**2], dtype=float)
-        sums[kind] = np.hstack([np.zeros((3, 1)), powers.cumsum(axis=1)])[:, past]
+        sums[kind] = np.hstack([np.zeros((3, 1)), powers.cumsum(axis=1)[:, :-1]])
     counts = np.array([sums[0][0], sums[1][0]])
     ready = (counts >= _N_FIRST).all(axis=0)
     safe = np.maximum(counts, 1)

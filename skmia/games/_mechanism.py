@@ -144,9 +144,9 @@ def fit_attack(attack, reference, seeds):
 
 
 def play_all(game, seeds, n_jobs, verbose):
-    """Return the scores and guesses of all rounds, of shape (n_rounds, 2).
+    """Return the scores and guesses of all rounds, without and with the target.
 
-    Without and with the target.
+    Shapes: scores, guesses (n_rounds, 2).
     """
     parts = [seeds[part] for part in gen_batches(len(seeds), _ROUNDS)]
     bar = show_progress(parts, verbose, f"parts of {_ROUNDS} rounds")

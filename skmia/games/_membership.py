@@ -364,7 +364,7 @@ def membership_game(
     See Also
     --------
     leave_one_model_out : Power of an attack on a pool, without training further models.
-    per_datum_game : MembershipGame about one record and a mechanism.
+    per_datum_game : Game about one record and a mechanism.
 
     Notes
     -----

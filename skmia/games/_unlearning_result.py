@@ -18,22 +18,22 @@ NEVER, RETAINED, FORGOTTEN = 0, 1, 2
 
 
 def score_population(values, sides, n_shadows, side):
-    """Return one rule for all records: a better fit means that the model was trained on the record.
+    """Return the answers of the targets as scores: one rule for all records, which are all judged.
 
-    Return scores of shape (n_targets, n).
+    Shapes: scores (n_targets, n), judged (n,).
     """
     targets = values[n_shadows:]
     return targets, np.ones(targets.shape[1], dtype=bool)
 
 
 def score_ulira(values, sides, n_shadows, side):
-    """Return the log ratio of two laws per record.
+    """Return the log ratio of two laws of each record, and which records are judged.
 
-    Of shadow models on one side, and of those without it.
+    One law is that of the shadow models with the record on this side, the other that of those that
+    have never seen it. A single model of either suffices, because laws are shrunk to the trend over
+    records (``NormalLaw``); a record without one is not judged, and has the score 0.
 
-    Records for which no shadow model is on one of the two sides are not judged.
-
-    Return scores of shape (n_targets, n): 0 for records that are not judged.
+    Shapes: scores (n_targets, n), judged (n,).
     """
     shadows = sides[:n_shadows]
     inside, outside = shadows == side, shadows == NEVER

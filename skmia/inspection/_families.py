@@ -311,26 +311,44 @@ STRIPPED = (
     "Counts and sums of nodes were removed. Thresholds remain, and leaf values or class fractions, "
     "which are computed from the training rows of a leaf."
 )
+
+
+class KindOfArrays(NamedTuple):
+    """What arrays of one kind tell of the training rows, whatever estimator they belong to."""
+
+    level: str  # one of ``LEVELS``
+    stores: str  # what is stored, in a sentence
+    changes: tuple = ()  # what would change it
+
+
+# Kinds come from the names of attributes (``_NAMES`` of ``victims/_state.py``), unless the family
+# or ``_OWN_KINDS`` has another one. Of kinds that are not here nothing is told.
 BY_KIND = {
-    "rows": "Arrays are stored that are named as training rows are.",
-    "values": "Arrays are stored that are named as values of training rows are.",
-    "targets": "Leaves with a single row store its target.",
-    "edges": "Edges of bins are stored, which are training values or lie between two.",
-    "per-record": "Arrays are stored that have one number for each training row, in their order.",
-    "counts": "Numbers of training rows are stored.",
-    "covers": "Sums over training rows are stored.",
-    "leaf values": "Values are stored that are computed from the training rows of a leaf.",
-    "thresholds": "Thresholds are stored, which may be training values or lie between two.",
+    "rows": KindOfArrays("rows", "Arrays are stored that are named as training rows are."),
+    "values": KindOfArrays(
+        "values", "Arrays are stored that are named as values of training rows are."
+    ),
+    "targets": KindOfArrays("values", "Leaves with a single row store its target."),
+    "edges": KindOfArrays(
+        "values", "Edges of bins are stored, which are training values or lie between two."
+    ),
+    "per-record": KindOfArrays(
+        "per-record",
+        "Arrays are stored that have one number for each training row, in their order.",
+        (
+            "What is not needed for predictions, such as labels_ of a clustering, can be deleted "
+            "first.",
+        ),
+    ),
+    "counts": KindOfArrays("counts", "Numbers of training rows are stored."),
+    "covers": KindOfArrays("counts", "Sums over training rows are stored."),
+    "leaf values": KindOfArrays(
+        "counts", "Values are stored that are computed from the training rows of a leaf."
+    ),
+    "thresholds": KindOfArrays(
+        "counts", "Thresholds are stored, which may be training values or lie between two."
+    ),
 }
-LEVEL_OF_KIND = {
-    "rows": "rows",
-    "per-record": "per-record",
-    **dict.fromkeys(("values", "targets", "edges"), "values"),
-    **dict.fromkeys(("thresholds", "counts", "covers", "leaf values"), "counts"),
-    **dict.fromkeys(("seeds", "summaries"), "summaries"),
-}
-_OWN = "What is not needed for predictions, such as labels_ of a clustering, can be deleted first."
-CHANGES_OF_KIND = {"per-record": (_OWN,)}
 
 # Parameters that give an estimator what it would learn, and words with which it learns.
 _GIVEN = {

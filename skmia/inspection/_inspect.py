@@ -22,8 +22,6 @@ from .._core.validation import check_records
 from ..victims import SELECTS, get_access, is_sampler, judge_sampler, read_state
 from ._families import (
     BY_KIND,
-    CHANGES_OF_KIND,
-    LEVEL_OF_KIND,
     LEVELS,
     NEEDED_KINDS,
     STRIPPED,
@@ -557,7 +555,8 @@ _MOST_PROPAGATED = 1000
 def search_candidates(model, records):
     """Return what the file attacks find of candidate records.
 
-    What ends an attack (a ValueError, or a lack of memory) is a note, and so are warnings: an
+    A ValueError of StoredValuesAttack is raised: the records do not fit the model then. What ends
+    one of the other attacks (a ValueError, or a lack of memory) is a note, and so are warnings: an
     attack that would hold too much raises nothing, it reads fewer trees and warns of it
     (``_describe_rest`` of ``attacks/_file_attack.py``).
 
@@ -901,9 +900,10 @@ def _make_finding(path, estimators, kinds):
         # What depends on the fit, and is not in the sentence on the family.
         told = [kind for kind in ("targets", "per-record") if kind in kinds]
         told = [] if family.level == "rows" else told
-    stores = " ".join([stores, *(BY_KIND[kind] for kind in told)]).strip()
-    levels |= {LEVEL_OF_KIND[kind] for kind in told}
-    changes = (*changes, *(change for kind in told for change in CHANGES_OF_KIND.get(kind, ())))
+    told = [BY_KIND[kind] for kind in told]
+    stores = " ".join([stores, *(one.stores for one in told)]).strip()
+    levels |= {one.level for one in told}
+    changes = (*changes, *(change for one in told for change in one.changes))
     attacks = _list_file_attacks(estimators[0], kinds)
     return Finding(path, name, len(estimators), get_strongest(levels), stores, attacks, changes)
 

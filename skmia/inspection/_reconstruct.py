@@ -641,7 +641,7 @@ class PlaceValues(NamedTuple):
 
 
 def list_values(model, state):
-    """Return all values that the parts of a model give, as a list of Values."""
+    """Return all values that the parts of a model give, as a list of PlaceValues."""
     arrays = {one.path: one for one in state.arrays}
     columns = trace_columns(model)
     hiding = [one.path for one in state.estimators if isinstance(one.estimator, _HIDING)]

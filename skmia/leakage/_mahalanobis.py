@@ -97,7 +97,7 @@ class RowCurvesMixin:
     _subsampling: Any
 
     def power(self, X: ArrayLike, fpr: float | ArrayLike) -> np.ndarray:
-        """Return True positive rate of the best attacker who knows `covariance_`.
+        """Return the true positive rate of the best attacker who knows `covariance_`.
 
         Parameters
         ----------
@@ -311,7 +311,7 @@ class MisspecifiedTarget:
         return self.inclusion * (ndtr(self._shift - spread / 2) - ndtr(-spread / 2))
 
     def power(self, fpr: float | ArrayLike) -> np.ndarray:
-        """Return True positive rate at a false positive rate.
+        """Return the true positive rate at a false positive rate.
 
         Parameters
         ----------

@@ -141,7 +141,7 @@ class BaseMeanAttack(TransactionMixin, CovarianceMixin, BaseEstimator, ABC):
     Every attack projects released means on a direction. For k rows in the mean, the projection has
     the variance direction' covariance direction / k, and a member moves its mean by direction'
     (target - mean) / k. Mean and variance of the projection follow from known moments; with
-    reference rows they are measured on held-out rows, see ._mean_law. A subclass gives the
+    reference rows they are measured on held-out rows, by `hold_out`. A subclass gives the
     direction with _compute_direction and may transform the projection into another score with
     _score and _score_at.
     """
@@ -357,7 +357,7 @@ class BaseMeanAttack(TransactionMixin, CovarianceMixin, BaseEstimator, ABC):
         return membership_advantage_score(membership, guesses, sample_weight=sample_weight)
 
     def power(self, fpr: float | ArrayLike) -> FloatOrArray:
-        """Return True positive rate of the order of releases at a false positive rate, by theory.
+        """Return the theoretical true positive rate of the scores at a false positive rate.
 
         Parameters
         ----------

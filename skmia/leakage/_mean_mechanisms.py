@@ -9,7 +9,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import gen_batches
 from sklearn.utils.validation import check_is_fitted
 
-from .._core.gaussians import check_noise_scale
+from .._core.gaussians import scale_noise_of_mean
 from .._core.matrix import validate_matrix
 from .._core.numbers import check_count
 from .._core.randomness import check_random_state
@@ -150,7 +150,7 @@ class NoisyMean(_MeanMechanism):
         self.noise_scale = noise_scale
 
     def _fit(self, X):
-        self._noise = check_noise_scale(self.noise_scale, X.shape[1]) / np.sqrt(len(X))
+        self._noise = scale_noise_of_mean(self.noise_scale, X.shape[1], len(X))
         self.mean_ = X.mean(axis=0)
 
     def _sample(self, n_samples, random_state):
@@ -214,7 +214,7 @@ class SubsampledMean(_MeanMechanism):
 
     def _fit(self, X):
         self.n_drawn_ = max(1, round(self.sampling_ratio * len(X)))
-        self._noise = check_noise_scale(self.noise_scale, X.shape[1]) / np.sqrt(self.n_drawn_)
+        self._noise = scale_noise_of_mean(self.noise_scale, X.shape[1], self.n_drawn_)
         self._fit_X = X
 
     def _sample(self, n_samples, random_state):

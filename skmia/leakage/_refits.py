@@ -104,7 +104,7 @@ def _answer(model, estimator, X, y):
     if not hasattr(estimator, "predict_proba"):
         return (estimator.predict(X) == y).astype(float)
     proba = estimator.predict_proba(X)
-    # A estimator whose rows lack a class gives it no column.
+    # An estimator whose rows lack a class gives it no column.
     known = np.asarray(estimator.classes_).astype(np.intp)
     place = np.searchsorted(known, y)
     has_label = known[np.minimum(place, len(known) - 1)] == y
@@ -451,9 +451,10 @@ class LeaveOneOutLeakage(TransactionMixin, CopiesParameters, MetaEstimatorMixin,
         Parameters
         ----------
         X : array-like of shape (n, n_features), default=None
-            Not used: the leakage is of the records given to ``fit``, because others have none.
-        y : array-like of shape (n,), default=None
-            Not used.
+            Checked, and not used otherwise: the leakage is of the records given to ``fit``, because
+            others have none.
+        y : Ignored
+            Not used, present for API consistency by convention.
 
         Returns
         -------

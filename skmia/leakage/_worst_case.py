@@ -22,8 +22,9 @@ from .._core.sklearn import N_JOBS, HasMethods, Interval, StrOptions, at_least
 from .._core.splits import draw_halves
 from .._core.transactions import TransactionMixin
 from .._core.types import ArrayLike, Seed, Splitter
-from ..metrics import membership_advantage_score
-from ._total_variation import mean_witness_bound, summarize_null, threshold_interval, witness_bound
+from ..metrics import Interval as Estimate
+from ..metrics import clopper_pearson, membership_advantage_score
+from ._total_variation import summarize_null
 from ._witness import GroupedWitness, choose_method, make_witness, split_classes
 
 
@@ -94,6 +95,67 @@ def describe_worst_case(worst):
         text = table.to_string(index_names=False, float_format="{:.3f}".format, na_rep="-")
         lines.append(indent(text, "  "))
     return "\n".join(lines)
+
+
+def threshold_interval(members, values, confidence_level):
+    """Largest advantage of a threshold on one feature, in either direction, with its interval.
+
+    The two empirical distribution functions stay within the bands of Dvoretzky, Kiefer and
+    Wolfowitz (with Massart's constant) at all thresholds at once, each with half of the error
+    allowed, so that choosing the best threshold does not widen the interval.
+    """
+    inside, outside = np.sort(values[members]), np.sort(values[~members])
+    sizes = np.array([len(inside), len(outside)])
+    below = [np.searchsorted(side, values, side="right") for side in (inside, outside)]
+    largest = float(np.abs(below[0] / sizes[0] - below[1] / sizes[1]).max())
+    slack = float(np.sqrt(np.log(4 / (1 - confidence_level)) / (2 * sizes)).sum())
+    return Estimate(largest, max(0.0, largest - slack), min(1.0, largest + slack))
+
+
+def witness_bound(members, guesses, confidence_level):
+    """Return the lower bound of the total variation from a region that was chosen on other records.
+
+    Each rate may err on the unfavorable side with half of the error allowed (Clopper-Pearson), so
+    that their difference holds at the requested level.
+    """
+    low, high = clopper_pearson(
+        [guesses[members].sum(), guesses[~members].sum()],
+        [members.sum(), (~members).sum()],
+        confidence_level=confidence_level,
+    )
+    return max(0.0, float(low[0] - high[1]))
+
+
+def mean_witness_bound(members, guesses, groups, weights, confidence_level):
+    """Return the lower bound of the weighted mean over groups of their total variations.
+
+    It is the larger one of two bounds, each with half of the error allowed: the mean of the bounds
+    of groups, which hold together (Bonferroni) and are close where guesses are rare, and the mean
+    of the differences of rates less what such a mean may err by (Hoeffding, 1963, theorem 2).
+
+    Parameters
+    ----------
+    members, guesses : ndarray of bool, shape (n,)
+    groups : ndarray of int, shape (n,)
+        Places of the groups in weights.
+    weights : ndarray of shape (n_groups,)
+        With the sum 1.
+    confidence_level : float
+    """
+    error = (1 - confidence_level) / 2
+    order = np.argsort(groups, kind="stable")
+    ends = np.cumsum(np.bincount(groups, minlength=len(weights)))
+    places = np.split(order, ends[:-1])
+    parts = [(weights[k], places[k]) for k in np.flatnonzero(weights)]
+    level = 1 - error / len(parts)
+    together = sum(w * witness_bound(members[part], guesses[part], level) for w, part in parts)
+    difference = variance = 0.0
+    for weight, part in parts:
+        sides = [guesses[part][side] for side in (members[part], ~members[part])]
+        if min(map(len, sides)):  # the total variation of the others is 0 or more
+            difference += weight * (sides[0].mean() - sides[1].mean())
+            variance += weight**2 * sum(1 / len(side) for side in sides)
+    return float(max(together, difference - np.sqrt(-np.log(error) * variance / 2)))
 
 
 class WorstCaseVulnerability(TransactionMixin, ClassifierMixin, BaseEstimator):

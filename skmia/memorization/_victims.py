@@ -214,8 +214,8 @@ class FunctionSequenceVictim(_AnswersByTokens):
     batch_size : int, default=256
         Maximum number of sequences that are asked about at once.
     random_state : int, RandomState instance or None, default=None
-        Controls the seed. The global generators of Python, numpy and torch are seeded as well for
-        each shadow model.
+        Controls the seed that `train` gets. A pool also seeds the global generators of Python,
+        numpy and torch for each shadow model, and restores them afterwards; ``fit`` does neither.
 
     Attributes
     ----------

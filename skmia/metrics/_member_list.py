@@ -11,7 +11,7 @@ from .._core.types import ArrayLike
 
 
 def conformal_pvalues(y_score: ArrayLike, nonmember_score: ArrayLike) -> np.ndarray:
-    """Return the P-values of membership from the scores of known non-members.
+    """Return p-values of membership from the scores of known non-members.
 
     Scores of file attacks and of many others rank records, but are not calibrated probabilities. If
     some non-members are known that are exchangeable with the other non-members, and the attack

@@ -329,9 +329,13 @@ def best_below_leakage(
     Raises
     ------
     ValueError
-        If it is called, if every candidate leaks more or none has both scores in all folds, or if
-        the search has no scorer of one of the two names. Candidates whose fit or score failed in
-        some folds are left out with a warning.
+        If `max_leakage` is not finite. When the search calls it, if every candidate leaks more, if
+        none has both scores in all folds, or if the search has no scorer of one of the two names.
+
+    Warns
+    -----
+    UserWarning
+        If a fit or a scorer of a candidate failed in one of the folds; the candidate is left out.
 
     Examples
     --------

@@ -48,8 +48,8 @@ class FunctionClassifier(TransactionMixin, ClassifierMixin, BaseEstimator):
     batch_size : int, default=1000
         Maximum number of rows that are predicted at once.
     random_state : int, RandomState instance or None, default=None
-        Controls the seed. The global generators of Python, numpy and torch are seeded as well for
-        each shadow model.
+        Controls the seed that `train` gets. A pool also seeds the global generators of Python,
+        numpy and torch for each shadow model, and restores them afterwards; ``fit`` does neither.
 
     Attributes
     ----------

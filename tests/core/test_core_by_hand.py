@@ -314,6 +314,14 @@ ANSWERS = {
         (lambda: numbers.are_allowed_numbers(array([0, 2, 1]), [0, 1]), False),
         (lambda: numbers.are_allowed_numbers(array(["0"]), [0, 1]), False),
         (lambda: numbers.denullify(array([1, None], dtype=object)), [1.0, nan]),
+        (
+            lambda: [
+                numbers.show(one)
+                for one in (np.str_("a"), np.float32(0.1), np.int8(3), np.bool_(True), "b", 0.5)
+            ],
+            ["'a'", "0.1", "3", "True", "'b'", "0.5"],
+        ),
+        (lambda: numbers.show(np.datetime64("2020-01-01")), "np.datetime64('2020-01-01')"),
     ],
     optional: [
         (lambda: optional.is_of_package(LogisticRegression(), "sklearn"), True),

@@ -619,6 +619,7 @@ ANSWERS = {
         ),
         (lambda: gaussians.check_noise_scale([0.0, 2.0], 2), [0.0, 2.0]),
         (lambda: float(gaussians.check_noise_scale(0.5, 2)), 0.5),
+        (lambda: gaussians.scale_noise_of_mean([0.0, 6.0], 2, 9), [0.0, 2.0]),
         (lambda: tell_refusal(lambda: gaussians.check_noise_scale([1.0], 2)) is None, False),
     ],
     linear_influence: [

@@ -12,7 +12,7 @@ from skmia.leakage import (
     WorstCaseVulnerability,
     total_variation,
 )
-from skmia.leakage._total_variation import mean_witness_bound
+from skmia.leakage._worst_case import mean_witness_bound
 from skmia.metrics import clopper_pearson
 
 QUICK = {"n_permutations": 0, "random_state": 0}

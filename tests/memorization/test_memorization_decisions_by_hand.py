@@ -91,13 +91,13 @@ ANSWERS = {
             lambda: refuse(
                 lambda: _model.next_bits(NS(next_log_proba=lambda p: np.zeros((2, 3))), [[0]])
             ),
-            "next_log_proba must return 1 prefixes wi",
+            "next_log_proba must return an array of s",
         ),
         (
             lambda: refuse(
                 lambda: _model.next_bits(NS(next_log_proba=lambda p: np.zeros(1)), [[0]])
             ),
-            "next_log_proba must return 1 prefixes wi",
+            "next_log_proba must return an array of s",
         ),
         (
             lambda: _model.token_bits(Table(), TOKENS, 0),
