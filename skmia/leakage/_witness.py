@@ -288,7 +288,7 @@ class GridKernelWitness(_KernelWitness):
     takes milliseconds.
     """
 
-    def __init__(self, factor=1.0):
+    def __init__(self, factor):
         self.factor = factor
 
     def _prepare(self, values, labelings):

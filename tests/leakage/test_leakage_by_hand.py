@@ -56,7 +56,7 @@ def count_neighbors(n, n_neighbors=None):
 def learn_on_a_grid(scale):
     """Return what a witness of two far groups says on them, between them and beyond."""
     X = np.append(np.arange(8.0), np.arange(200.0, 208.0))[:, None] * scale
-    witness = _witness.GridKernelWitness().learn(X, np.arange(16) < 8, None)
+    witness = _witness.GridKernelWitness(1.0).learn(X, np.arange(16) < 8, None)
     asked = array([3.5, 60.0, 150.0, 203.5, -1e3, 1e3])[:, None] * scale
     return witness.posterior(asked).round(9)
 
