@@ -312,6 +312,11 @@ def _guess_target(arguments, frame, victim):
     taken = {*map(str, features), arguments.members, arguments.group_by, *arguments.drop}
     taken.add(arguments.weights)
     free = [name for name in frame.columns if name not in taken]
+    if isinstance(getattr(victim, "classes_", None), list):
+        raise CommandError(
+            f"--model: {type(victim).__name__} has several outputs for each record; audit one of "
+            "them in Python, by skmia.victims.OneOutput(model, k), or its answers, by --answers"
+        )
     if _name_task(victim) == "regression":
         found = [name for name in free if len(features) and infer_task(frame[name]) == "regression"]
     else:

@@ -335,6 +335,11 @@ TARGETS = [
         lambda: guess_target(Ridge().fit([[0.0], [1.0]], [0.0, 1.0]), (), LONG),
         "--target is needed, as no column is what the model predicts",
     ),
+    (
+        lambda: guess_target(NS(classes_=[array([0, 1]), array([0, 1])])),
+        "--model: SimpleNamespace has several outputs for each record; audit one of them in "
+        "Python, by skmia.victims.OneOutput(model, k), or its answers, by --answers",
+    ),
     (lambda: check_labels(["a", "b"]), (["a", "b"], [])),
     (lambda: check_labels([0, 1], (0, 1)), ([0, 1], [])),
     (lambda: check_labels(["0", "1"], (0, 1))[0], [0, 1]),
