@@ -112,7 +112,8 @@ def get_advice(error, model, X):
         return (
             f"{type(model).__name__} stops early and lacks the parameter eval_set of fit, its "
             f"validation rows ({str(error).strip()}). ShadowPool(fit_params=f) takes a function "
-            "f(X, y) that splits them off the records of each model."
+            "f(X, y) that splits them off the records of each model; on the command line, "
+            "--validation names a table of them."
         )
     if isinstance(error, RuntimeError) and _DTYPE.search(str(error)):
         return _advise_on_dtype(model, X)

@@ -331,6 +331,10 @@ TARGETS = [
         lambda: guess_target(Ridge().fit([[0.0], [1.0]], [0.0, 1.0]), ("w",), LONG),
         "x",
     ),
+    (  # counts of few values, where nothing else has more
+        lambda: guess_target(Ridge().fit([[0.0], [1.0]], [0.0, 1.0]), ("x",), COUNTED),
+        "n",
+    ),
     (
         lambda: guess_target(Ridge().fit([[0.0], [1.0]], [0.0, 1.0]), (), LONG),
         "--target is needed, as no column is what the model predicts",
@@ -405,6 +409,7 @@ TARGETS = [
     (lambda: read_labels("regression", ["b", "a"])[0][1], "regression"),
 ]
 LONG = pd.DataFrame({"x": np.arange(40) + 0.5, "y": ["a", "b"] * 20, "w": np.arange(40) / 7})
+COUNTED = pd.DataFrame({"x": np.arange(9) / 7, "n": [0, 1, 2] * 3, "y": [True, *[False] * 8]})
 
 # -- tables that are inspected
 
