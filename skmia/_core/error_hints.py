@@ -49,6 +49,8 @@ _MOST_COLUMNS = 3
 _LOW = (TypeError, OverflowError, IndexError, KeyError, ZeroDivisionError)
 # Packages that know arrays and no models of users.
 _BELOW = {"numpy", "scipy", "pandas", "torch", "skorch"}
+# Packages of tables and arrays, which steps of users may take in one form alone.
+_OF_ROWS = {"numpy", "pandas", "polars", "pyarrow", "scipy"}
 _LOW_TEXT = re.compile(
     "could not convert|setting an array element|inhomogeneous|is ambiguous|unique column"
 )
@@ -79,6 +81,12 @@ def _is_low(error):
     return isinstance(error, _LOW) or bool(_LOW_TEXT.search(str(error)))
 
 
+def _is_about_rows(error):
+    """Return whether an attribute is missing in rows or columns, and not in a model."""
+    package = type(getattr(error, "obj", None)).__module__.partition(".")[0]
+    return package in _OF_ROWS or "accessor" in str(error)
+
+
 def get_advice(error, model, X):
     """Return what to do about an error that a model raised about records.
 
@@ -107,6 +115,13 @@ def get_advice(error, model, X):
             f"{type(model).__name__} was trained with columns of categories, and X has others. "
             "Give each column the type that it had when the model was trained."
         )
+    if isinstance(error, AttributeError) and _is_about_rows(error):
+        given = getattr(error, "obj", None)
+        form = ", such as X.to_pandas()" if hasattr(given, "to_pandas") else ""
+        return (
+            f"{type(model).__name__} cannot answer: {say_plainly(said)}. Give the rows and columns "
+            f"in the types that they had in training{form}."
+        )
     if isinstance(error, AttributeError) and name_package(error) != "skmia":
         return (
             f"{type(model).__name__} cannot answer: {say_plainly(said)}. It is damaged, or was "
@@ -116,7 +131,8 @@ def get_advice(error, model, X):
         return (
             f"{type(model).__name__} stops early and lacks the parameter eval_set of fit, its "
             f"validation rows ({str(error).strip()}). ShadowPool(fit_params=f) takes a function "
-            "f(X, y) that splits them off the records of each model."
+            "f(X, y) that splits them off the records of each model; on the command line, "
+            "--validation names a table of them."
         )
     if _GROUPS.search(said):
         return (

@@ -1,5 +1,7 @@
 """Checks of what users pass, shared by all estimators."""
 
+from contextlib import suppress
+
 import numpy as np
 import pandas as pd
 from sklearn.utils.validation import check_is_fitted
@@ -107,7 +109,8 @@ def check_membership(membership, n_records):
     if not are_allowed:
         raise ValueError(
             "membership must be 1 for members and 0 for non-members; got the values "
-            f"{', '.join(map(show, values[:5].tolist()))}{', ...' if len(values) > 5 else ''}."
+            f"{', '.join(map(show, values[:5].tolist()))}{', ...' if len(values) > 5 else ''}"
+            f"{_propose_comparison(values)}."
         )
     if len(values) == 0:
         raise ValueError("membership is empty.")
@@ -115,6 +118,16 @@ def check_membership(membership, n_records):
         kind = "non-members" if values[0] == 1 else "members"
         raise ValueError(f"membership holds one class only: the records contain no {kind}.")
     return membership != 0
+
+
+def _propose_comparison(values):
+    """Return how membership is made of two other values."""
+    with suppress(TypeError):  # values of any kind
+        found = sorted(set(values.tolist()))
+        if len(found) == 2:
+            first, second = map(show, found)
+            return f"; write membership == {first}, or == {second}, by the value of the members"
+    return ""
 
 
 def check_outputs_source(victim):

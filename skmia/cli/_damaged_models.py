@@ -27,6 +27,7 @@ from sklearn.tree import BaseDecisionTree
 from sklearn.utils.validation import check_array
 
 from .._core.copies import is_fitted
+from .._core.escaping import visible
 from .._core.sklearn import (
     list_fitted_estimators,
     load_tree_types,
@@ -46,6 +47,18 @@ class DamagedModelError(ValueError):
 
 
 def check_foreign(model):
+    """Check the functions of a loaded model, which a pickle may hold anyway, and all else."""
+    for part in _walk_objects(model):
+        if isinstance(part, partial) and not all(_expect_function(part)):
+            name = getattr(part.func, "__qualname__", type(part.func).__name__)
+            raise DamagedModelError(
+                f"it holds a call of {visible(name)}, which is not known to be safe. Of a model "
+                "that you trust, a pickle with --trust-pickle is opened in any case"
+            )
+    check_parts(model)
+
+
+def check_parts(model):
     """Check the parameters and the numbers of a loaded model, and take its caches away."""
     for part in _walk_objects(model):
         if isinstance(part, BaseEstimator):
@@ -386,7 +399,6 @@ _EXPECTED = {
     OneHotEncoder: _expect_categories,
     (KNeighborsClassifier, RadiusNeighborsClassifier): _expect_neighbor_labels,
     BSpline: _expect_spline,
-    partial: _expect_function,
     (KDTree, BallTree): _expect_binary_tree,
     (SVC, NuSVC, SVR, NuSVR, OneClassSVM): _expect_svm,
     (sparse.csr_matrix, sparse.csc_matrix, sparse.csr_array, sparse.csc_array): _expect_sparse,

@@ -312,8 +312,16 @@ def _guess_target(arguments, frame, victim):
     taken = {*map(str, features), arguments.members, arguments.group_by, *arguments.drop}
     taken.add(arguments.weights)
     free = [name for name in frame.columns if name not in taken]
+    if isinstance(getattr(victim, "classes_", None), list):
+        raise CommandError(
+            f"--model: {type(victim).__name__} has several outputs for each record; audit one of "
+            "them in Python, by skmia.victims.OneOutput(model, k), or its answers, by --answers"
+        )
     if _name_task(victim) == "regression":
-        found = [name for name in free if len(features) and infer_task(frame[name]) == "regression"]
+        free = free if len(features) else []
+        found = [name for name in free if infer_task(frame[name]) == "regression"]
+        # Counts of few different values.
+        found = found or [name for name in free if _holds_numbers(frame[name])]
     else:
         classes = {str(label) for label in victim.classes_}
         found = [name for name in free if set(frame[name].astype(str)) <= classes]
@@ -329,6 +337,11 @@ def _guess_target(arguments, frame, victim):
             listed = f": none holds its classes {shown}"
         raise CommandError(f"--target is needed, as {which} what the model predicts{listed}")
     return argparse.Namespace(**vars(arguments) | {"target": found[0]})
+
+
+def _holds_numbers(column):
+    is_bool = pd.api.types.is_bool_dtype(column.dtype)
+    return pd.api.types.is_numeric_dtype(column.dtype) and not is_bool
 
 
 def _are_classes(column, victim):

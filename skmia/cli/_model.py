@@ -180,7 +180,7 @@ def _load_model_file(path, trust_pickle, classes):
             f"{path.name} is a pickle, and loading it would run any code that is in it; "
             "save the model with skops, or give --trust-pickle if you trust where it comes from"
         )
-    return _check_loaded_model(path, _read_model_file(path, joblib.load))
+    return _check_loaded_model(path, _read_model_file(path, joblib.load), "check_parts")
 
 
 def _load_foreign(path, read):

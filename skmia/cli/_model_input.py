@@ -38,6 +38,7 @@ _MOST_UNKNOWN, _MOST_UNKNOWN_TEXTS = 0.9, 0.5
 _ROWS_PER_VALUE = 5
 # Rows of which a model is asked to see whether it can answer.
 _MOST_ASKED = 10_000
+_FEW_ASKED = 100
 # Types among which one is looked for that a selector of columns chooses as it did.
 _TYPES = ("category", "object", "str", "float64", "int64", "bool", "Int64", "string")
 
@@ -85,8 +86,26 @@ def as_model_input(model, frame, features, option="--model"):
         given, told = _as_nameless(model, X, known)
     else:
         given, told = _match_selectors(model, X.set_axis(list_feature_names(model), axis=1)), []
+    given, cast = _choose_precision(model, given)
     _check_answers(model, given, X, known, option)
-    return ModelInput(given, [*notes, *told])
+    return ModelInput(given, [*notes, *told, *cast])
+
+
+def _choose_precision(model, given):
+    """Return rows in single precision if a model only answers for such, as nets do, and a note."""
+    rows = take_rows(given, np.arange(min(len(given), _FEW_ASKED)))
+    single = _as_single(rows)
+    if single is None or _can_answer(model, rows) or not _can_answer(model, single):
+        return given, []
+    return _as_single(given), ["The model gets numbers in single precision, as it takes no other."]
+
+
+def _as_single(X):
+    """Return rows with single precision in place of double, or None if there is none."""
+    if not isinstance(X, pd.DataFrame):
+        return X.astype(np.float32) if X.dtype == np.float64 else None
+    names = [name for name in X.columns if X[name].dtype == np.float64]
+    return X.astype(dict.fromkeys(names, np.float32)) if names else None
 
 
 def _choose_features(model, frame, features, option):

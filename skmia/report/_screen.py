@@ -311,6 +311,14 @@ def _write_slight_audit(route, best, base):
         n = count_of(best["estimate"], base)
         when = tell_condition(get_fpr(best), base)
         return f"An attacker recognizes **{n}** of {base:,} training records, {when}. {_LITTLE}"
+    told = route.find_best("auc")
+    if aucs and told is not None and told["attack"] != aucs[0]["attack"]:
+        times = count_of(told["estimate"], 100)
+        return (
+            f"{_write_ranks(route, aucs[0])[:-1]} by the attack {aucs[0]['attack']}, and {times} "
+            f"by {told['attack']}, the reported attack. The former is more than chance, but too "
+            "little to identify anyone with certainty."
+        )
     if aucs:
         return f"{_write_ranks(route, aucs[0])} {_LITTLE}"
     return (

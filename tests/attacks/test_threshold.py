@@ -197,7 +197,7 @@ def test_signals_are_searched_with_the_membership(audit):
         ([0] * 400, "holds one class only: the records contain no members"),
         ([0, 1], r"one value for each of 400 records; got shape \(2,\)"),
         (np.arange(400), "must be 1 for members and 0 for non-members"),
-        (["in", "out"] * 200, "must be 1 for members and 0 for non-members"),
+        (["in", "out"] * 200, "write membership == 'in', or == 'out', by the value of the members"),
         ([None] * 400, "has no value for 400 of 400 records, first at position 0"),
         ([0.0, np.nan] * 200, "has no value for 200 of 400 records, first at position 1"),
         (np.array([1, "a"] * 200, dtype=object), "must be 1 for members .* got the values 1, 'a'"),

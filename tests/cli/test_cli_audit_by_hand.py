@@ -608,7 +608,7 @@ MODELS = [
         lambda: load_file("a.onnx", classes=[1]),
         ("foreign read_onnx_file {'classes': [1]}", []),
     ),
-    (lambda: load_file("a.pkl", trusts=True), ("checked read by load", [()])),
+    (lambda: load_file("a.pkl", trusts=True), ("checked read by load", [("check_parts",)])),
     (
         lambda: load_file("a.pkl"),
         "a.pkl is a pickle, and loading it would run any code that is in it; save the model with "

@@ -331,9 +331,18 @@ TARGETS = [
         lambda: guess_target(Ridge().fit([[0.0], [1.0]], [0.0, 1.0]), ("w",), LONG),
         "x",
     ),
+    (  # counts of few values, where nothing else has more
+        lambda: guess_target(Ridge().fit([[0.0], [1.0]], [0.0, 1.0]), ("x",), COUNTED),
+        "n",
+    ),
     (
         lambda: guess_target(Ridge().fit([[0.0], [1.0]], [0.0, 1.0]), (), LONG),
         "--target is needed, as no column is what the model predicts",
+    ),
+    (
+        lambda: guess_target(NS(classes_=[array([0, 1]), array([0, 1])])),
+        "--model: SimpleNamespace has several outputs for each record; audit one of them in "
+        "Python, by skmia.victims.OneOutput(model, k), or its answers, by --answers",
     ),
     (lambda: check_labels(["a", "b"]), (["a", "b"], [])),
     (lambda: check_labels([0, 1], (0, 1)), ([0, 1], [])),
@@ -400,6 +409,7 @@ TARGETS = [
     (lambda: read_labels("regression", ["b", "a"])[0][1], "regression"),
 ]
 LONG = pd.DataFrame({"x": np.arange(40) + 0.5, "y": ["a", "b"] * 20, "w": np.arange(40) / 7})
+COUNTED = pd.DataFrame({"x": np.arange(9) / 7, "n": [0, 1, 2] * 3, "y": [True, *[False] * 8]})
 
 # -- tables that are inspected
 

@@ -308,6 +308,26 @@ def test_a_model_of_arrays_gets_the_columns_in_their_order(tmp_path, table):
     np.testing.assert_array_equal(ask(problem), model.predict_proba(frame.to_numpy()))
 
 
+class SinglePrecision(RandomForestClassifier):
+    """Takes single precision alone, as the weights of a net do."""
+
+    def predict_proba(self, X):
+        kinds = {str(kind) for kind in getattr(X, "dtypes", [getattr(X, "dtype", "")])}
+        if "float64" in kinds:
+            raise RuntimeError("mat1 and mat2 must have the same dtype")
+        return super().predict_proba(X)
+
+
+@pytest.mark.parametrize("are_named", [True, False])
+def test_a_model_that_takes_single_precision_alone_gets_it(tmp_path, are_named):
+    frame = FRAME[["age", "bmi"]].astype({"bmi": np.float32})
+    given = frame if are_named else frame.to_numpy(np.float32)
+    model = SinglePrecision(4, random_state=0).fit(given, Y)
+    problem = make(save(model, tmp_path / "m.joblib"), write(frame, Y, tmp_path, "csv"))
+    np.testing.assert_array_equal(ask(problem), model.predict_proba(given))
+    assert "The model gets numbers in single precision, as it takes no other." in problem.notes
+
+
 def test_codes_by_position_stay_numbers(tmp_path):
     X = np.column_stack([RNG.integers(0, 4, N), FRAME["bmi"]])
     model = boost_by_histograms(categorical_features=[0]).fit(X, Y)

@@ -1,6 +1,7 @@
 """A model from a file is checked before it answers: what is in order passes, what is forged not."""
 
 import copy
+from functools import partial
 
 import numpy as np
 import pytest
@@ -15,16 +16,17 @@ from sklearn.ensemble import (
     IsolationForest,
     RandomForestClassifier,
     RandomForestRegressor,
+    VotingClassifier,
 )
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.linear_model import LogisticRegression
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardScaler
 from sklearn.svm import SVC, SVR, LinearSVC
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-from skmia.cli._damaged_models import DamagedModelError, check_foreign
+from skmia.cli._damaged_models import DamagedModelError, check_foreign, check_parts
 
 X, Y = make_classification(90, 6, n_informative=4, n_classes=3, random_state=0)
 Y2 = (Y > 0).astype(int)
@@ -62,6 +64,24 @@ def test_fitted_models_pass(model, y):
 
 def test_sparse_models_pass():
     check_foreign(SVC().fit(sparse.csr_matrix(X), Y))
+
+
+def test_functions_with_arguments_are_those_of_a_trusted_file_alone():
+    step = FunctionTransformer(partial(np.clip, a_min=0, a_max=1))
+    model = make_pipeline(step, LogisticRegression()).fit(X, Y)
+    check_parts(model)  # of a pickle that is trusted, as those of skorch nets
+    with pytest.raises(DamagedModelError, match=r"it holds a call of clip, .* --trust-pickle"):
+        check_foreign(model)
+
+
+@pytest.mark.parametrize("parts", [2, 3])
+def test_ensembles_of_pipelines_and_of_ensembles_pass(parts):
+    steps = [StandardScaler(), OneHotEncoder(handle_unknown="ignore"), LogisticRegression()]
+    one, other = make_pipeline(*steps[-2:]), make_pipeline(*steps[-parts:])
+    forests = [RandomForestClassifier(k, random_state=0) for k in (2, parts)]
+    for inner in ([one, other], forests):
+        vote = VotingClassifier([*zip("ab", inner)], voting="soft")
+        check_foreign(vote.fit(np.column_stack([X[:, :2], np.arange(len(X)) % 3]), Y))
 
 
 def test_caches_are_taken_away():

@@ -7,7 +7,7 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV, GroupKFold
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import OneHotEncoder, StandardScaler
+from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardScaler
 
 from skmia import Records, ShadowPool, audit
 from skmia._core.error_hints import get_advice
@@ -123,3 +123,19 @@ def test_a_step_that_returns_double_precision_is_named(net):
     records = Records(WIDE.astype(np.float32), Y)
     with pytest.raises(ValueError, match=r"steps before it.*FunctionTransformer\(np.float32\)"):
         ShadowPool(model, 4, random_state=0).fit(records)
+
+
+def get_months(X):
+    return X[["age"]].assign(month=X["day"].dt.month)
+
+
+def test_steps_that_take_another_kind_of_table_are_not_damaged():
+    days = TABLE[["age"]].assign(day=pd.Timestamp("2020-01-01") + pd.to_timedelta(range(40), "D"))
+    model = make_pipeline(FunctionTransformer(get_months), LogisticRegression()).fit(days, Y)
+    cure = "Give the rows and columns in the types that they had in training"
+    with pytest.raises(ValueError, match=rf"Can only use \.dt accessor .*\. {cure}\."):
+        query_victim(model, days.astype({"day": str}))
+    polars = pytest.importorskip("polars")
+    table = polars.DataFrame({"age": days["age"].to_numpy(), "day": days["day"].to_numpy()})
+    with pytest.raises(ValueError, match=rf"'assign'\. {cure}, such as X\.to_pandas\(\)\."):
+        query_victim(model, table)

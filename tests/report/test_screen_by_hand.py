@@ -216,6 +216,11 @@ ROWS = [
         f"{RANKS} {LITTLE}",
     ),
     (lambda: slight(row("a", estimate=0.6), row("b")), f"{RANKS} {LITTLE}"),
+    (  # the attack that is told of the AUC, in the table, found nothing
+        lambda: slight(row("a", told=False), row("b", estimate=0.53, low=0.44, told=True)),
+        f"{RANKS[:-1]} by the attack a, and 53 by b, the reported attack. The former is more than "
+        "chance, but too little to identify anyone with certainty.",
+    ),
     (
         lambda: slight(row(low=0.5), rate(low=0.02)),
         f"{RANKS} One number of an attack is beyond chance, but too little to identify anyone "
