@@ -90,6 +90,8 @@ def recall_fit(estimator, n_rows=None):
             return _recall_skorch(model)
         if "sklearn" in roots and n_rows and hasattr(model, "t_"):
             return _recall_passes(model, n_rows)
+        if "sklearn" in roots and n_rows and hasattr(model, "do_early_stopping_"):
+            return _recall_stopping(model, n_rows)
     except Exception:  # of whatever kind: versions differ in what they tell
         pass
     return RecalledSettings()
@@ -124,6 +126,9 @@ def _recall_catboost(model):
         notes.append(_describe_rounds(model.tree_count_, n_rounds))
     else:
         settings = ()
+    if settings and not {"learning_rate", "eta"} & known.keys():
+        # CatBoost would choose one by the number of rounds.
+        settings.append(("learning_rate", model.get_all_params()["learning_rate"]))
     return RecalledSettings(given or None, settings, tuple(notes))
 
 
@@ -232,6 +237,22 @@ def _recall_passes(model, n_rows):
         f"{n_rows:,} rows."
     )
     return RecalledSettings(None, [("max_iter", n_passes), going_on], (note,))
+
+
+def _recall_stopping(model, n_rows):
+    """Recall whether histogram boosting, which decides by the number of rows, has stopped early."""
+    stops = model.do_early_stopping_
+    if model.early_stopping != "auto" or stops == (n_rows > _MOST_WITHOUT_STOPPING):
+        return RecalledSettings()
+    note = (
+        f"The model decides by the number of its rows whether it stops early, and it "
+        f"{'does' if stops else 'does not'}; so do the shadow models, although they have "
+        f"{n_rows:,} rows each (early_stopping={stops})."
+    )
+    return RecalledSettings(None, [("early_stopping", bool(stops))], (note,))
+
+
+_MOST_WITHOUT_STOPPING = 10_000  # of scikit-learn
 
 
 def _describe_categorical(given, names):

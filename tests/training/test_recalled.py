@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.linear_model import LogisticRegression, SGDClassifier
 from sklearn.model_selection import GridSearchCV
 from sklearn.neural_network import MLPClassifier
@@ -69,6 +70,18 @@ def test_rounds_after_which_catboost_stopped():
     pool = ShadowPool(model, n_estimators=2, random_state=0, store="models").fit(Records(TABLE, Y))
     assert {one.tree_count_ for one in pool.estimators_} == {n_rounds}
     assert f"after {n_rounds} of 40 rounds" in " ".join(pool.notes_)
+
+
+def test_clones_of_a_catboost_that_stopped_learn_at_its_rate():
+    # It would choose a rate by the number of rounds, of which the clones have fewer.
+    given = {"eval_set": (TABLE[:80], Y[80:])}
+    model = make_catboost(given, cat_features=["town"], od_wait=2)
+    assert model.tree_count_ < 40
+    clone = make_recipe(model, True).estimator.fit(TABLE, Y)
+    assert clone.get_all_params()["learning_rate"] == model.get_all_params()["learning_rate"]
+    of_user = recall_fit(make_catboost(given, cat_features=["town"], od_wait=2, eta=0.5))
+    assert "iterations" in dict(of_user.settings)
+    assert "learning_rate" not in dict(of_user.settings)
 
 
 def test_clones_of_a_catboost_that_stopped_do_not_look_for_rows_to_stop_by():
@@ -269,6 +282,19 @@ def test_clones_of_a_model_of_partial_fit_pass_over_their_rows_as_often(kind, n_
     assert "24 passes over their 80 rows" in recipe.notes[0]
     assert recipe.estimator.fit(CODES, Y).n_iter_ == 24
     assert recall_fit(kind(max_iter=3).fit(CODES, Y), 80) == RecalledSettings()
+
+
+@pytest.mark.parametrize(("n_fitted", "n_rows"), [(10_001, 10_000), (60, 10_001)])
+def test_clones_of_histogram_boosting_stop_early_where_the_model_does(n_fitted, n_rows):
+    X = np.arange(float(n_fitted))[:, None]
+    model = HistGradientBoostingClassifier(max_iter=1).fit(X, X[:, 0] > 9)
+    stops = n_fitted > 10_000
+    recipe = make_recipe(model, True, n_rows=n_rows)
+    assert recipe.estimator.early_stopping is stops is model.do_early_stopping_
+    assert f"(early_stopping={stops})" in recipe.notes[0]
+    assert make_recipe(model, True, n_rows=n_fitted).notes == []
+    model.set_params(early_stopping=stops)
+    assert make_recipe(model, True, n_rows=n_rows).notes == []
 
 
 def test_notes_on_columns_that_a_user_names_otherwise_are_left_out():
