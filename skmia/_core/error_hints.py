@@ -115,8 +115,9 @@ def get_advice(error, model, X):
     if _VALIDATION.search(str(error)):
         return (
             f"{type(model).__name__} stops early and lacks the parameter eval_set of fit, its "
-            f"validation rows ({str(error).strip()}). ShadowPool(fit_params=f) takes a function "
-            "f(X, y) that splits them off the records of each model."
+            f"validation rows ({str(error).strip()}). ShadowPool(fit_params=f) and "
+            "audit(fit_params=f) take a function f(X, y) that splits them off the records of each "
+            "model; elsewhere, give it a fixed number of rounds and no early stopping."
         )
     if _GROUPS.search(said):
         return (

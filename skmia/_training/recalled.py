@@ -264,9 +264,11 @@ def _describe_categorical(given, names):
 
 
 def _describe_rounds(n_rounds, most):
+    when = f"stopped early, after {n_rounds} of {most} rounds, by rows that its fit was given"
+    if n_rounds >= most:
+        when = f"did not stop before its last round, {n_rounds}, by rows that its fit was given"
     return (
-        f"The model stopped early, after {n_rounds} of {most} rounds, by rows that its fit was "
-        f"given for validation; the shadow models have {n_rounds} rounds. "
+        f"The model {when} for validation; the shadow models have {n_rounds} rounds. "
         "ShadowPool(fit_params=f) and audit(fit_params=f) take a function f(X, y) that gives fit "
         "validation rows instead."
     )

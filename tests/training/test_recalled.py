@@ -170,6 +170,13 @@ def test_rounds_after_which_xgboost_stopped(way):
     assert clone.get_booster().num_boosted_rounds() == n_rounds
 
 
+def test_a_model_that_could_have_stopped_and_did_not_is_said_to_have_all_rounds():
+    model = make_xgboost(n_estimators=3, early_stopping_rounds=9)
+    recipe = make_recipe(model.fit(CODES, Y, eval_set=[(CODES, Y)], verbose=False), True)
+    assert "did not stop before its last round, 3, by rows" in recipe.notes[0]
+    assert recipe.estimator.fit(CODES, Y).get_booster().num_boosted_rounds() == 3
+
+
 def test_validation_rows_of_a_user_decide_when_clones_of_xgboost_stop():
     model = make_xgboost(n_estimators=40, early_stopping_rounds=2)
     model.fit(CODES, Y, eval_set=[VALID], verbose=False)
