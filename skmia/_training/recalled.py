@@ -33,6 +33,16 @@ class RecalledSettings(NamedTuple):
         """Return the same for an estimator with this one as a parameter."""
         return self._replace(settings=[(f"{name}__{key}", value) for key, value in self.settings])
 
+    def in_constructor(self):
+        """Return pairs of parameters of the constructor that stand for those of fit as well.
+
+        Those of fit can be given to no part of an estimator. CatBoost takes its columns in both
+        places.
+        """
+        given = self.fit_params or {}
+        columns = [(name, value) for name, value in given.items() if name.endswith("_features")]
+        return [*self.settings, *columns]
+
     def suits(self, fit_params):
         """Return whether parameters of fit that a user gives leave the length of training open."""
         if not isinstance(fit_params, Mapping):
@@ -46,6 +56,11 @@ class RecalledSettings(NamedTuple):
         # Of categorical columns, which come first, users may know better.
         is_replaced = bool(self.fit_params and fit_params and {*self.fit_params} & {*fit_params})
         return list(self.notes[is_replaced:])
+
+    def tell_of_part(self):
+        """Return the notes on a part of an estimator, whose fit takes no parameters of users."""
+        length = self.notes[bool(self.fit_params) :]
+        return [note.removesuffix(_INSTEAD) for note in length]
 
     def join(self, fit_params):
         """Return the parameters of fit with those that a user gives, which come first."""
@@ -263,15 +278,17 @@ def _describe_categorical(given, names):
     )
 
 
+_INSTEAD = (
+    " ShadowPool(fit_params=f) and audit(fit_params=f) take a function f(X, y) that gives fit "
+    "validation rows instead."
+)
+
+
 def _describe_rounds(n_rounds, most):
     when = f"stopped early, after {n_rounds} of {most} rounds, by rows that its fit was given"
     if n_rounds >= most:
         when = f"did not stop before its last round, {n_rounds}, by rows that its fit was given"
-    return (
-        f"The model {when} for validation; the shadow models have {n_rounds} rounds. "
-        "ShadowPool(fit_params=f) and audit(fit_params=f) take a function f(X, y) that gives fit "
-        "validation rows instead."
-    )
+    return f"The model {when} for validation; the shadow models have {n_rounds} rounds.{_INSTEAD}"
 
 
 def _describe_further(n_trained, n_set, what, way):

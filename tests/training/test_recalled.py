@@ -3,7 +3,13 @@
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.ensemble import (
+    HistGradientBoostingClassifier,
+    StackingClassifier,
+    VotingClassifier,
+)
+from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression, SGDClassifier
 from sklearn.model_selection import GridSearchCV
 from sklearn.neural_network import MLPClassifier
@@ -175,6 +181,54 @@ def test_a_model_that_could_have_stopped_and_did_not_is_said_to_have_all_rounds(
     recipe = make_recipe(model.fit(CODES, Y, eval_set=[(CODES, Y)], verbose=False), True)
     assert "did not stop before its last round, 3, by rows" in recipe.notes[0]
     assert recipe.estimator.fit(CODES, Y).get_booster().num_boosted_rounds() == 3
+
+
+def wrap_calibrated(model):
+    return CalibratedClassifierCV(FrozenEstimator(model))
+
+
+def wrap_stacked(model):
+    final = LogisticRegression()
+    return StackingClassifier([("part", model)], cv="prefit", final_estimator=final)
+
+
+def wrap_voting(model):
+    return VotingClassifier([("part", FrozenEstimator(model))], voting="soft")
+
+
+def wrap_pipeline(model):
+    return make_pipeline("passthrough", FrozenEstimator(model))
+
+
+@pytest.mark.parametrize("wrap", [wrap_calibrated, wrap_stacked, wrap_voting, wrap_pipeline])
+@pytest.mark.filterwarnings("ignore")  # of LightGBM, on names and on eval_set
+def test_frozen_parts_that_stopped_early_have_their_rounds_in_clones(wrap):
+    lightgbm = pytest.importorskip("lightgbm")
+    stops = [lightgbm.early_stopping(2, verbose=False)]
+    parts = [
+        make_xgboost(n_estimators=40, early_stopping_rounds=2).fit(
+            CODES, Y, eval_set=[VALID], verbose=False
+        ),
+        make_lightgbm(n_estimators=40).fit(CODES, Y, eval_set=[VALID], callbacks=stops),
+        make_catboost({"eval_set": (TABLE[:80], Y[80:])}, cat_features=["town"], od_wait=2),
+    ]
+    for part in parts:
+        n_rounds = part.best_iteration + 1 if hasattr(part, "get_booster") else count_best(part)
+        assert n_rounds < 40
+        recipe = make_recipe(wrap(part), True)
+        told = [note for note in recipe.notes if "stopped early" in note]
+        assert len(told) == 1 and f"after {n_rounds} of 40 rounds" in told[0]
+        assert "fit_params" not in told[0]  # which reach no part
+        seen = [
+            value
+            for name, value in recipe.estimator.get_params(deep=True).items()
+            if name.endswith(("__n_estimators", "__iterations"))
+        ]
+        assert seen == [n_rounds]
+
+
+def count_best(model):
+    return model.best_iteration_ if hasattr(model, "booster_") else model.tree_count_
 
 
 def test_validation_rows_of_a_user_decide_when_clones_of_xgboost_stop():
