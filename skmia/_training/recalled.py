@@ -235,23 +235,34 @@ def _recall_skorch(net):
 
 
 def _recall_passes(model, n_rows):
-    """Recall the passes of a linear model or a perceptron that was trained by partial_fit alone.
+    """Recall the passes of a linear model or a perceptron that was trained in several calls.
 
-    Each call is one iteration, and t_ counts the rows of all calls.
+    Each call of partial_fit is one iteration, and t_ counts the rows: of a perceptron those of all
+    calls, of a linear model those since the last call of fit.
     """
-    if model.n_iter_ != 1 or model.max_iter == 1:
-        return RecalledSettings()
     is_perceptron = hasattr(model, "loss_curve_")
+    n_calls = len(model.loss_curve_) - model.n_iter_ if is_perceptron else 0
+    if not n_calls and (model.n_iter_ != 1 or model.max_iter == 1):
+        if model.warm_start and not is_perceptron:
+            return RecalledSettings(None, (), (_MAY_GO_ON,))
+        return RecalledSettings()
     n_seen = round(model.t_) - (not is_perceptron)  # linear models begin at 1
     n_passes = max(1, round(n_seen / n_rows))
-    # What stops fit before the last pass does not stop partial_fit.
+    # What stops fit before the last pass does not stop the calls.
     going_on = ("n_iter_no_change", n_passes) if is_perceptron else ("tol", None)
     note = (
-        f"The model was trained by partial_fit, on {n_seen:,} rows in all calls together; the "
-        f"shadow models are trained by fit, in {n_passes} pass{'es' * (n_passes > 1)} over their "
-        f"{n_rows:,} rows."
+        f"The model was trained by partial_fit or warm_start, on {n_seen:,} rows in all calls "
+        f"together; the shadow models are trained by one call of fit, in {n_passes} "
+        f"pass{'es' * (n_passes > 1)} over their {n_rows:,} rows."
     )
     return RecalledSettings(None, [("max_iter", n_passes), going_on], (note,))
+
+
+_MAY_GO_ON = (
+    "The model has warm_start=True, and it is not known how often its fit was called; the shadow "
+    "models are trained by one call. If the model was trained by more, pass an estimator whose "
+    "max_iter is the sum of theirs."
+)
 
 
 def _recall_stopping(model, n_rows):

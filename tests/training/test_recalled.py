@@ -358,6 +358,24 @@ def test_clones_of_histogram_boosting_stop_early_where_the_model_does(n_fitted, 
     assert make_recipe(model, True, n_rows=n_rows).notes == []
 
 
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_clones_of_a_perceptron_of_warm_starts_pass_over_their_rows_as_often():
+    model = MLPClassifier((2,), warm_start=True, max_iter=1, random_state=0)
+    for _ in range(30):
+        model.fit(CODES, Y)
+    recipe = make_recipe(model, True, n_rows=len(Y))
+    assert "in 30 passes over their 160 rows" in recipe.notes[0]
+    assert recipe.estimator.fit(CODES, Y).n_iter_ == 30
+    assert make_recipe(model.set_params(warm_start=False).fit(CODES, Y), True, n_rows=9).notes == []
+
+
+def test_it_is_said_where_the_calls_of_fit_of_a_linear_model_are_not_counted():
+    model = SGDClassifier(warm_start=True, max_iter=7, tol=None).fit(CODES, Y).fit(CODES, Y)
+    recipe = make_recipe(model, True, n_rows=len(Y))
+    assert "not known how often its fit was called" in recipe.notes[0]
+    assert recipe.estimator.max_iter == 7
+
+
 def test_notes_on_columns_that_a_user_names_otherwise_are_left_out():
     recalled = RecalledSettings({"cat_features": [1]}, [("iterations", 3)], ("columns", "rounds"))
     assert recalled.tell(None) == recalled.tell({"verbose": 0}) == ["columns", "rounds"]
