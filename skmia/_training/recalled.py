@@ -10,7 +10,8 @@ from .._core.query import unwrap
 
 # Parameters of fit by which a user says how long clones are trained: rows for early stopping, and
 # models to go on from.
-_OF_LENGTH = {"X_val", "epochs", "eval_X", "eval_set", "init_model", "xgb_model"}
+_VALIDATION = {"X_val", "eval_X", "eval_set"}
+_OF_LENGTH = {*_VALIDATION, "epochs", "init_model", "xgb_model"}
 
 
 class RecalledSettings(NamedTuple):
@@ -19,6 +20,7 @@ class RecalledSettings(NamedTuple):
     fit_params: dict | None = None
     settings: Any = ()  # pairs of a parameter of the constructor and its value
     notes: tuple = ()
+    stopper: str | None = None  # parameter of fit without which validation rows stop nothing
 
     def at_step(self, name):
         """Return the same for a pipeline whose last step has these."""
@@ -47,7 +49,9 @@ class RecalledSettings(NamedTuple):
         """Return whether parameters of fit that a user gives leave the length of training open."""
         if not isinstance(fit_params, Mapping):
             return fit_params is None
-        return _OF_LENGTH.isdisjoint(name.rpartition("__")[2] for name in fit_params)
+        given = {name.rpartition("__")[2] for name in fit_params}
+        is_stopped = self.stopper is None or self.stopper in given
+        return _OF_LENGTH.isdisjoint(given if is_stopped else given - _VALIDATION)
 
     def tell(self, fit_params):
         """Return the notes that hold beside the parameters of fit that a user gives."""
@@ -163,18 +167,18 @@ def _recall_lightgbm(model):
         names = model.feature_name_
         given["categorical_feature"] = [int(column) for column in columns]
         notes.append(_describe_categorical(given, [names[int(column)] for column in columns]))
-    known, best, settings = model.get_params(), model.best_iteration_, ()
+    known, best, settings, stopper = model.get_params(), model.best_iteration_, (), None
     # A name that stands beside n_estimators comes first, as in LightGBM.
     name = next((key for key in known if key in _ROUNDS_OF_LIGHTGBM), "n_estimators")
     n_rounds, n_trained = known[name], model.booster_.current_iteration()
     if best and 0 < best < n_rounds:
-        settings = [(name, best)]
-        settings += [(key, None) for key in known if key in _STOPPING_OF_LIGHTGBM and known[key]]
-        notes.append(_describe_rounds(best, n_rounds))
+        stopping = [(key, None) for key in known if key in _STOPPING_OF_LIGHTGBM and known[key]]
+        settings, notes = [(name, best), *stopping], [*notes, _describe_rounds(best, n_rounds)]
+        stopper = None if stopping else "callbacks"
     elif n_trained > n_rounds:
         settings = [(name, n_trained)]
         notes.append(_describe_further(n_trained, n_rounds, "rounds", "init_model"))
-    return RecalledSettings(given or None, settings, tuple(notes))
+    return RecalledSettings(given or None, settings, tuple(notes), stopper)
 
 
 _ROUNDS_OF_LIGHTGBM = {

@@ -149,6 +149,19 @@ def test_rounds_after_which_lightgbm_stopped_whatever_their_name(rounds, stoppin
     assert recipe.estimator.fit(CODES, Y).booster_.current_iteration() == n_rounds
 
 
+@pytest.mark.filterwarnings("ignore")  # of LightGBM, on eval_set
+def test_validation_rows_without_what_stops_by_them_do_not_decide_the_rounds_of_lightgbm():
+    lightgbm = pytest.importorskip("lightgbm")
+    stops = [lightgbm.early_stopping(2, verbose=False)]
+    model = make_lightgbm(n_estimators=40).fit(CODES, Y, eval_set=[VALID], callbacks=stops)
+    recipe = make_recipe(model, True, {"eval_set": [VALID]})  # as --validation gives them
+    clone = recipe.estimator.fit(CODES, Y, **recipe.fit_params)
+    assert clone.booster_.current_iteration() == model.best_iteration_ < 40
+    assert "stopped early" in recipe.notes[0]
+    recipe = make_recipe(model, True, {"eval_set": [VALID], "callbacks": stops})
+    assert recipe.notes == [] and recipe.estimator.n_estimators == 40
+
+
 @pytest.mark.parametrize("way", ["parameter", "callback", "pipeline", "search"])
 def test_rounds_after_which_xgboost_stopped(way):
     stopping, model = {"early_stopping_rounds": 2}, None
