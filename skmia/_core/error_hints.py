@@ -44,6 +44,8 @@ _CATEGORIES_DIFFER = re.compile(r"categorical_feature do not match")
 _GROUPS = re.compile(r"'groups' parameter should not be None")
 # torch: "Expected more than 1 value per channel when training, got input size torch.Size([1, 32])".
 _ONE_ROW = re.compile(r"more than 1 (?:value per channel|spatial element) when training.*\[1, ")
+# torch: "Tried to step 61 times. The specified number of total steps is 60".
+_SCHEDULE = re.compile(r"Tried to step \d+ times.*total steps is (?P<n>\d+)")
 _MOST_COLUMNS = 3
 # Errors of Python and numpy if a model does not validate its input.
 _LOW = (TypeError, OverflowError, IndexError, KeyError, ZeroDivisionError)
@@ -130,9 +132,10 @@ def get_advice(error, model, X):
     if _VALIDATION.search(str(error)):
         return (
             f"{type(model).__name__} stops early and lacks the parameter eval_set of fit, its "
-            f"validation rows ({str(error).strip()}). ShadowPool(fit_params=f) takes a function "
-            "f(X, y) that splits them off the records of each model; on the command line, "
-            "--validation names a table of them."
+            f"validation rows ({str(error).strip()}). ShadowPool(fit_params=f) and "
+            "audit(fit_params=f) take a function f(X, y) that splits them off the records of each "
+            "model; on the command line, --validation names a table of them. Elsewhere, give it a "
+            "fixed number of rounds and no early stopping."
         )
     if _GROUPS.search(said):
         return (
@@ -140,6 +143,13 @@ def get_advice(error, model, X):
             "ShadowPool(fit_params=f) and audit(fit_params=f) take a function f(X, y) that makes "
             "{'groups': ...} of columns of X. Of a search, audit the model that it has chosen, "
             "best_estimator_."
+        )
+    schedule = _SCHEDULE.search(said)
+    if schedule:
+        return (
+            f"The schedule of the net ends after {schedule['n']} steps, as many as the batches of "
+            "another training set; that of a shadow model has more. Count epochs in place of "
+            "batches: LRScheduler(..., total_steps=<max_epochs>, step_every='epoch')."
         )
     if _ONE_ROW.search(said):
         return (

@@ -129,18 +129,20 @@ def make_recipe(estimator, refit_frozen, fit_params=None, n_rows=None):
     recalled = recall_fit(estimator, n_rows)
     if recalled.suits(fit_params):
         recipe.set_params(**dict(recalled.settings))
-    notes += recalled.tell(fit_params)
+    # A step of a Pipeline that was frozen has told of itself.
+    told = tuple(notes)
+    notes += [one for one in recalled.tell(fit_params) if not told or not one.startswith(told)]
     if isinstance(fit_params, Mapping):
         drop_writers_of_fit(recipe, dict(fit_params), notes)  # notes what each fit leaves out
     return TrainingRecipe(recipe, recalled.join(fit_params), notes)
 
 
-def _thaw(estimator, prefix, names, said):
+def _thaw(estimator, prefix, names, said, was_frozen=False):
     if isinstance(estimator, FrozenEstimator):
         if not _is_fitted(estimator):
             return estimator
         names.append(prefix)
-        return _thaw(unwrap(estimator), prefix, names, said)
+        return _thaw(unwrap(estimator), prefix, names, said, True)
     fresh, first = clone_to_train(estimator, said), []
     parameters = estimator.get_params(deep=False)
     cv = parameters.get("cv")
@@ -150,11 +152,15 @@ def _thaw(estimator, prefix, names, said):
         n_found, is_prefit = len(names), takes_fitted and name != "final_estimator"
         if is_prefit and not isinstance(part, FrozenEstimator):
             names.append(path)
-        thawed = _thaw(part, path, names, said)
+        thawed = _thaw(part, path, names, said, is_prefit)
         if len(names) > n_found:
             fresh.set_params(**{name: thawed})
         if is_prefit or (isinstance(part, FrozenEstimator) and _is_fitted(part)):
             first.append(name)
+    if was_frozen and prefix:  # what is thawed as a whole, make_recipe recalls
+        recalled = recall_fit(estimator)
+        fresh.set_params(**dict(recalled.in_constructor()))
+        said += recalled.tell_of_part()
     if not first or isinstance(estimator, _FIT_EACH_PART):
         return fresh
     return FitPartsFirst(fresh, tuple(first))

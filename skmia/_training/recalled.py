@@ -10,7 +10,8 @@ from .._core.query import unwrap
 
 # Parameters of fit by which a user says how long clones are trained: rows for early stopping, and
 # models to go on from.
-_OF_LENGTH = {"X_val", "epochs", "eval_X", "eval_set", "init_model", "xgb_model"}
+_VALIDATION = {"X_val", "eval_X", "eval_set"}
+_OF_LENGTH = {*_VALIDATION, "epochs", "init_model", "xgb_model"}
 
 
 class RecalledSettings(NamedTuple):
@@ -19,6 +20,7 @@ class RecalledSettings(NamedTuple):
     fit_params: dict | None = None
     settings: Any = ()  # pairs of a parameter of the constructor and its value
     notes: tuple = ()
+    stopper: str | None = None  # parameter of fit without which validation rows stop nothing
 
     def at_step(self, name):
         """Return the same for a pipeline whose last step has these."""
@@ -33,11 +35,23 @@ class RecalledSettings(NamedTuple):
         """Return the same for an estimator with this one as a parameter."""
         return self._replace(settings=[(f"{name}__{key}", value) for key, value in self.settings])
 
+    def in_constructor(self):
+        """Return pairs of parameters of the constructor that stand for those of fit as well.
+
+        Those of fit can be given to no part of an estimator. CatBoost takes its columns in both
+        places.
+        """
+        given = self.fit_params or {}
+        columns = [(name, value) for name, value in given.items() if name.endswith("_features")]
+        return [*self.settings, *columns]
+
     def suits(self, fit_params):
         """Return whether parameters of fit that a user gives leave the length of training open."""
         if not isinstance(fit_params, Mapping):
             return fit_params is None
-        return _OF_LENGTH.isdisjoint(name.rpartition("__")[2] for name in fit_params)
+        given = {name.rpartition("__")[2] for name in fit_params}
+        is_stopped = self.stopper is None or self.stopper in given
+        return _OF_LENGTH.isdisjoint(given if is_stopped else given - _VALIDATION)
 
     def tell(self, fit_params):
         """Return the notes that hold beside the parameters of fit that a user gives."""
@@ -46,6 +60,11 @@ class RecalledSettings(NamedTuple):
         # Of categorical columns, which come first, users may know better.
         is_replaced = bool(self.fit_params and fit_params and {*self.fit_params} & {*fit_params})
         return list(self.notes[is_replaced:])
+
+    def tell_of_part(self):
+        """Return the notes on a part of an estimator, whose fit takes no parameters of users."""
+        length = self.notes[bool(self.fit_params) :]
+        return [note.removesuffix(_INSTEAD) for note in length]
 
     def join(self, fit_params):
         """Return the parameters of fit with those that a user gives, which come first."""
@@ -90,6 +109,8 @@ def recall_fit(estimator, n_rows=None):
             return _recall_skorch(model)
         if "sklearn" in roots and n_rows and hasattr(model, "t_"):
             return _recall_passes(model, n_rows)
+        if "sklearn" in roots and n_rows and hasattr(model, "do_early_stopping_"):
+            return _recall_stopping(model, n_rows)
     except Exception:  # of whatever kind: versions differ in what they tell
         pass
     return RecalledSettings()
@@ -124,6 +145,9 @@ def _recall_catboost(model):
         notes.append(_describe_rounds(model.tree_count_, n_rounds))
     else:
         settings = ()
+    if settings and not {"learning_rate", "eta"} & known.keys():
+        # CatBoost would choose one by the number of rounds.
+        settings.append(("learning_rate", model.get_all_params()["learning_rate"]))
     return RecalledSettings(given or None, settings, tuple(notes))
 
 
@@ -143,18 +167,18 @@ def _recall_lightgbm(model):
         names = model.feature_name_
         given["categorical_feature"] = [int(column) for column in columns]
         notes.append(_describe_categorical(given, [names[int(column)] for column in columns]))
-    known, best, settings = model.get_params(), model.best_iteration_, ()
+    known, best, settings, stopper = model.get_params(), model.best_iteration_, (), None
     # A name that stands beside n_estimators comes first, as in LightGBM.
     name = next((key for key in known if key in _ROUNDS_OF_LIGHTGBM), "n_estimators")
     n_rounds, n_trained = known[name], model.booster_.current_iteration()
     if best and 0 < best < n_rounds:
-        settings = [(name, best)]
-        settings += [(key, None) for key in known if key in _STOPPING_OF_LIGHTGBM and known[key]]
-        notes.append(_describe_rounds(best, n_rounds))
+        stopping = [(key, None) for key in known if key in _STOPPING_OF_LIGHTGBM and known[key]]
+        settings, notes = [(name, best), *stopping], [*notes, _describe_rounds(best, n_rounds)]
+        stopper = None if stopping else "callbacks"
     elif n_trained > n_rounds:
         settings = [(name, n_trained)]
         notes.append(_describe_further(n_trained, n_rounds, "rounds", "init_model"))
-    return RecalledSettings(given or None, settings, tuple(notes))
+    return RecalledSettings(given or None, settings, tuple(notes), stopper)
 
 
 _ROUNDS_OF_LIGHTGBM = {
@@ -215,23 +239,50 @@ def _recall_skorch(net):
 
 
 def _recall_passes(model, n_rows):
-    """Recall the passes of a linear model or a perceptron that was trained by partial_fit alone.
+    """Recall the passes of a linear model or a perceptron that was trained in several calls.
 
-    Each call is one iteration, and t_ counts the rows of all calls.
+    Each call of partial_fit is one iteration, and t_ counts the rows: of a perceptron those of all
+    calls, of a linear model those since the last call of fit.
     """
-    if model.n_iter_ != 1 or model.max_iter == 1:
-        return RecalledSettings()
     is_perceptron = hasattr(model, "loss_curve_")
+    n_calls = len(model.loss_curve_) - model.n_iter_ if is_perceptron else 0
+    if not n_calls and (model.n_iter_ != 1 or model.max_iter == 1):
+        if model.warm_start and not is_perceptron:
+            return RecalledSettings(None, (), (_MAY_GO_ON,))
+        return RecalledSettings()
     n_seen = round(model.t_) - (not is_perceptron)  # linear models begin at 1
     n_passes = max(1, round(n_seen / n_rows))
-    # What stops fit before the last pass does not stop partial_fit.
+    # What stops fit before the last pass does not stop the calls.
     going_on = ("n_iter_no_change", n_passes) if is_perceptron else ("tol", None)
     note = (
-        f"The model was trained by partial_fit, on {n_seen:,} rows in all calls together; the "
-        f"shadow models are trained by fit, in {n_passes} pass{'es' * (n_passes > 1)} over their "
-        f"{n_rows:,} rows."
+        f"The model was trained by partial_fit or warm_start, on {n_seen:,} rows in all calls "
+        f"together; the shadow models are trained by one call of fit, in {n_passes} "
+        f"pass{'es' * (n_passes > 1)} over their {n_rows:,} rows."
     )
     return RecalledSettings(None, [("max_iter", n_passes), going_on], (note,))
+
+
+_MAY_GO_ON = (
+    "The model has warm_start=True, and it is not known how often its fit was called; the shadow "
+    "models are trained by one call. If the model was trained by more, pass an estimator whose "
+    "max_iter is the sum of theirs."
+)
+
+
+def _recall_stopping(model, n_rows):
+    """Recall whether histogram boosting, which decides by the number of rows, has stopped early."""
+    stops = model.do_early_stopping_
+    if model.early_stopping != "auto" or stops == (n_rows > _MOST_WITHOUT_STOPPING):
+        return RecalledSettings()
+    note = (
+        f"The model decides by the number of its rows whether it stops early, and it "
+        f"{'does' if stops else 'does not'}; so do the shadow models, although they have "
+        f"{n_rows:,} rows each (early_stopping={stops})."
+    )
+    return RecalledSettings(None, [("early_stopping", bool(stops))], (note,))
+
+
+_MOST_WITHOUT_STOPPING = 10_000  # of scikit-learn
 
 
 def _describe_categorical(given, names):
@@ -242,13 +293,17 @@ def _describe_categorical(given, names):
     )
 
 
+_INSTEAD = (
+    " ShadowPool(fit_params=f) and audit(fit_params=f) take a function f(X, y) that gives fit "
+    "validation rows instead."
+)
+
+
 def _describe_rounds(n_rounds, most):
-    return (
-        f"The model stopped early, after {n_rounds} of {most} rounds, by rows that its fit was "
-        f"given for validation; the shadow models have {n_rounds} rounds. "
-        "ShadowPool(fit_params=f) and audit(fit_params=f) take a function f(X, y) that gives fit "
-        "validation rows instead."
-    )
+    when = f"stopped early, after {n_rounds} of {most} rounds, by rows that its fit was given"
+    if n_rounds >= most:
+        when = f"did not stop before its last round, {n_rounds}, by rows that its fit was given"
+    return f"The model {when} for validation; the shadow models have {n_rounds} rounds.{_INSTEAD}"
 
 
 def _describe_further(n_trained, n_set, what, way):

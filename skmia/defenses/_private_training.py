@@ -180,6 +180,11 @@ def _list_foreign_parts(net):
     yield from _list_wrong_losses(net.criterion_)
     yield from _list_foreign_callbacks(net)
     for layer in net.module_.modules():
+        if type(layer).__module__.startswith("opacus.grad_sample"):
+            yield (
+                f"The net has a {type(layer).__name__} of opacus, and private training computes "
+                "the gradients of rows itself; give the module inside."
+            )
         if isinstance(layer, list_layer_classes("batch norm")):
             yield (
                 f"The net has a {type(layer).__name__}, which normalizes a row by the others of "

@@ -31,6 +31,8 @@ class TaughtClassifier(AnswersProba):
     the fitted student, and classes_.
     """
 
+    _trains_on_other_rows = True  # what is released; rows of fit reach its teachers alone
+
     _parameter_constraints = {
         **AnswersProba._parameter_constraints,
         "public": ["array-like", HasMethods(["fit", "sample"])],

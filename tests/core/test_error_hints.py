@@ -69,6 +69,30 @@ def test_a_last_batch_of_one_row_is_named_with_its_cure():
     ShadowPool(net.set_params(iterator_train__drop_last=True), 2, batched=False).fit(records)
 
 
+def test_a_schedule_for_the_batches_of_another_training_set_is_named_with_its_cure():
+    skorch, torch = pytest.importorskip("skorch"), pytest.importorskip("torch")
+    records = Records(RNG.normal(size=(40, 2)).astype(np.float32), Y)
+
+    def fit(**settings):
+        policy = torch.optim.lr_scheduler.OneCycleLR
+        schedule = skorch.callbacks.LRScheduler(policy, max_lr=0.5, **settings)
+        net = skorch.NeuralNetClassifier(
+            torch.nn.Linear,
+            module__in_features=2,
+            module__out_features=2,
+            criterion=torch.nn.CrossEntropyLoss,
+            train_split=None,
+            callbacks=[schedule],
+            batch_size=5,
+            max_epochs=3,
+        )
+        return ShadowPool(net, 2, batched=False).fit(records)
+
+    with pytest.raises(RuntimeError, match="ends after 6 steps.*max_epochs>, step_every='epoch'"):
+        fit(epochs=3, steps_per_epoch=2, step_every="batch")  # of a victim of 10 records
+    fit(total_steps=3, step_every="epoch")
+
+
 def test_other_errors_are_left_as_they_are():
     assert get_advice(ValueError("another one"), LogisticRegression(), TABLE) is None
     gone = ValueError("could not convert string to float: 'Paris'")  # of another table

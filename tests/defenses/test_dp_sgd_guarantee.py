@@ -401,6 +401,13 @@ def test_weights_that_a_pass_changes_unseen_are_not_those_that_are_released():
         assert torch.equal(value, before[name])
 
 
+def test_a_module_that_opacus_has_wrapped_is_named():
+    opacus = pytest.importorskip("opacus")
+    made = net(lambda f, c: opacus.GradSampleModule(nn.Linear(f, c)))
+    with pytest.raises(ValueError, match="a GradSampleModule of opacus.*give the module inside"):
+        DPSGDClassifier(made, **PRIVATE).fit(X, Y)
+
+
 def test_frozen_weights_are_kept_by_declaration_or_refused():
     backbone = nn.Linear(64, 3).requires_grad_(False)
 

@@ -19,6 +19,7 @@ from sklearn.tree import DecisionTreeClassifier
 from skmia import Records, audit
 from skmia.attacks import LiRA, ThresholdAttack
 from skmia.datasets import make_membership_problem
+from skmia.defenses import StudentDefense
 from skmia.report import recommend_release
 from skmia.report._case import StoredAnswers
 from skmia.report._document import check_document
@@ -269,3 +270,11 @@ def test_a_class_is_lost_and_records_of_weight_0_are_left_out_at_once():
     assert found.fitted.tolist() == [3] and len(found.notes) == 2
     assert count_left_out(found.counts) == 3  # the last record has both, and counts once
     assert found.counts["weightless"] == {"weightless_members": 1, "weightless_nonmembers": 1}
+
+
+def test_rows_of_a_student_are_not_those_of_the_training():
+    X, y = np.random.default_rng(0).normal(size=(100, 2)), np.arange(100) % 2
+    student = StudentDefense(RandomForestClassifier(3), X[:20] + 1).fit(X, y)
+    assert describe_dropped_rows(student.estimator_, 100)  # of 20 rows, which are others
+    assert describe_dropped_rows(student, 100) == []
+    assert describe_dropped_rows(make_pipeline("passthrough", student), 100) == []

@@ -3,6 +3,13 @@
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.ensemble import (
+    HistGradientBoostingClassifier,
+    StackingClassifier,
+    VotingClassifier,
+)
+from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression, SGDClassifier
 from sklearn.model_selection import GridSearchCV
 from sklearn.neural_network import MLPClassifier
@@ -71,6 +78,18 @@ def test_rounds_after_which_catboost_stopped():
     assert f"after {n_rounds} of 40 rounds" in " ".join(pool.notes_)
 
 
+def test_clones_of_a_catboost_that_stopped_learn_at_its_rate():
+    # It would choose a rate by the number of rounds, of which the clones have fewer.
+    given = {"eval_set": (TABLE[:80], Y[80:])}
+    model = make_catboost(given, cat_features=["town"], od_wait=2)
+    assert model.tree_count_ < 40
+    clone = make_recipe(model, True).estimator.fit(TABLE, Y)
+    assert clone.get_all_params()["learning_rate"] == model.get_all_params()["learning_rate"]
+    of_user = recall_fit(make_catboost(given, cat_features=["town"], od_wait=2, eta=0.5))
+    assert "iterations" in dict(of_user.settings)
+    assert "learning_rate" not in dict(of_user.settings)
+
+
 def test_clones_of_a_catboost_that_stopped_do_not_look_for_rows_to_stop_by():
     valid = (TABLE.sample(frac=1, random_state=0), RNG.permutation(Y))
     stops = {"early_stopping_rounds": 2, "use_best_model": True}
@@ -130,6 +149,19 @@ def test_rounds_after_which_lightgbm_stopped_whatever_their_name(rounds, stoppin
     assert recipe.estimator.fit(CODES, Y).booster_.current_iteration() == n_rounds
 
 
+@pytest.mark.filterwarnings("ignore")  # of LightGBM, on eval_set
+def test_validation_rows_without_what_stops_by_them_do_not_decide_the_rounds_of_lightgbm():
+    lightgbm = pytest.importorskip("lightgbm")
+    stops = [lightgbm.early_stopping(2, verbose=False)]
+    model = make_lightgbm(n_estimators=40).fit(CODES, Y, eval_set=[VALID], callbacks=stops)
+    recipe = make_recipe(model, True, {"eval_set": [VALID]})  # as --validation gives them
+    clone = recipe.estimator.fit(CODES, Y, **recipe.fit_params)
+    assert clone.booster_.current_iteration() == model.best_iteration_ < 40
+    assert "stopped early" in recipe.notes[0]
+    recipe = make_recipe(model, True, {"eval_set": [VALID], "callbacks": stops})
+    assert recipe.notes == [] and recipe.estimator.n_estimators == 40
+
+
 @pytest.mark.parametrize("way", ["parameter", "callback", "pipeline", "search"])
 def test_rounds_after_which_xgboost_stopped(way):
     stopping, model = {"early_stopping_rounds": 2}, None
@@ -155,6 +187,61 @@ def test_rounds_after_which_xgboost_stopped(way):
         way, lambda: clone
     )()
     assert clone.get_booster().num_boosted_rounds() == n_rounds
+
+
+def test_a_model_that_could_have_stopped_and_did_not_is_said_to_have_all_rounds():
+    model = make_xgboost(n_estimators=3, early_stopping_rounds=9)
+    recipe = make_recipe(model.fit(CODES, Y, eval_set=[(CODES, Y)], verbose=False), True)
+    assert "did not stop before its last round, 3, by rows" in recipe.notes[0]
+    assert recipe.estimator.fit(CODES, Y).get_booster().num_boosted_rounds() == 3
+
+
+def wrap_calibrated(model):
+    return CalibratedClassifierCV(FrozenEstimator(model))
+
+
+def wrap_stacked(model):
+    final = LogisticRegression()
+    return StackingClassifier([("part", model)], cv="prefit", final_estimator=final)
+
+
+def wrap_voting(model):
+    return VotingClassifier([("part", FrozenEstimator(model))], voting="soft")
+
+
+def wrap_pipeline(model):
+    return make_pipeline("passthrough", FrozenEstimator(model))
+
+
+@pytest.mark.parametrize("wrap", [wrap_calibrated, wrap_stacked, wrap_voting, wrap_pipeline])
+@pytest.mark.filterwarnings("ignore")  # of LightGBM, on names and on eval_set
+def test_frozen_parts_that_stopped_early_have_their_rounds_in_clones(wrap):
+    lightgbm = pytest.importorskip("lightgbm")
+    stops = [lightgbm.early_stopping(2, verbose=False)]
+    parts = [
+        make_xgboost(n_estimators=40, early_stopping_rounds=2).fit(
+            CODES, Y, eval_set=[VALID], verbose=False
+        ),
+        make_lightgbm(n_estimators=40).fit(CODES, Y, eval_set=[VALID], callbacks=stops),
+        make_catboost({"eval_set": (TABLE[:80], Y[80:])}, cat_features=["town"], od_wait=2),
+    ]
+    for part in parts:
+        n_rounds = part.best_iteration + 1 if hasattr(part, "get_booster") else count_best(part)
+        assert n_rounds < 40
+        recipe = make_recipe(wrap(part), True)
+        told = [note for note in recipe.notes if "stopped early" in note]
+        assert len(told) == 1 and f"after {n_rounds} of 40 rounds" in told[0]
+        assert "fit_params" not in told[0]  # which reach no part
+        seen = [
+            value
+            for name, value in recipe.estimator.get_params(deep=True).items()
+            if name.endswith(("__n_estimators", "__iterations"))
+        ]
+        assert seen == [n_rounds]
+
+
+def count_best(model):
+    return model.best_iteration_ if hasattr(model, "booster_") else model.tree_count_
 
 
 def test_validation_rows_of_a_user_decide_when_clones_of_xgboost_stop():
@@ -269,6 +356,37 @@ def test_clones_of_a_model_of_partial_fit_pass_over_their_rows_as_often(kind, n_
     assert "24 passes over their 80 rows" in recipe.notes[0]
     assert recipe.estimator.fit(CODES, Y).n_iter_ == 24
     assert recall_fit(kind(max_iter=3).fit(CODES, Y), 80) == RecalledSettings()
+
+
+@pytest.mark.parametrize(("n_fitted", "n_rows"), [(10_001, 10_000), (60, 10_001)])
+def test_clones_of_histogram_boosting_stop_early_where_the_model_does(n_fitted, n_rows):
+    X = np.arange(float(n_fitted))[:, None]
+    model = HistGradientBoostingClassifier(max_iter=1).fit(X, X[:, 0] > 9)
+    stops = n_fitted > 10_000
+    recipe = make_recipe(model, True, n_rows=n_rows)
+    assert recipe.estimator.early_stopping is stops is model.do_early_stopping_
+    assert f"(early_stopping={stops})" in recipe.notes[0]
+    assert make_recipe(model, True, n_rows=n_fitted).notes == []
+    model.set_params(early_stopping=stops)
+    assert make_recipe(model, True, n_rows=n_rows).notes == []
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_clones_of_a_perceptron_of_warm_starts_pass_over_their_rows_as_often():
+    model = MLPClassifier((2,), warm_start=True, max_iter=1, random_state=0)
+    for _ in range(30):
+        model.fit(CODES, Y)
+    recipe = make_recipe(model, True, n_rows=len(Y))
+    assert "in 30 passes over their 160 rows" in recipe.notes[0]
+    assert recipe.estimator.fit(CODES, Y).n_iter_ == 30
+    assert make_recipe(model.set_params(warm_start=False).fit(CODES, Y), True, n_rows=9).notes == []
+
+
+def test_it_is_said_where_the_calls_of_fit_of_a_linear_model_are_not_counted():
+    model = SGDClassifier(warm_start=True, max_iter=7, tol=None).fit(CODES, Y).fit(CODES, Y)
+    recipe = make_recipe(model, True, n_rows=len(Y))
+    assert "not known how often its fit was called" in recipe.notes[0]
+    assert recipe.estimator.max_iter == 7
 
 
 def test_notes_on_columns_that_a_user_names_otherwise_are_left_out():
