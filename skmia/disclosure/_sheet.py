@@ -136,11 +136,17 @@ def _head(name, limit):
     rate = read_rate(name)
     if rate is None:
         what = _COLUMNS.get(name, _NUMBERS.get(name, name))
-        return f"{what[0].upper()}{what[1:]}", f"{limit:.3g}"
+        return f"{what[0].upper()}{what[1:]}", _write_limit(limit)
     base = choose_base(rate)
-    told = f"Members recognized of {base:,}, when at most {rate * base:.3g} of {base:,} others"
+    most = _write_limit(rate * base)
+    told = f"Members recognized of {base:,}, when at most {most} of {base:,} others"
     verb = "is" if rate * base == 1 else "are"
-    return f"{told} {verb} mistaken for one", f"{limit * base:.3g}"
+    return f"{told} {verb} mistaken for one", _write_limit(limit * base)
+
+
+def _write_limit(limit):
+    """Return a limit in three digits, without an exponent."""
+    return f"{float(f'{limit:.3g}'):,.9g}"
 
 
 def _label(name):
@@ -214,7 +220,7 @@ def make_matrix(limits):
         "rows": rows,
         "single": [
             _make_cell(row)
-            | {"what": _NUMBERS.get(row["name"], row["name"]), "limit": f"{row['limit']:.3g}"}
+            | {"what": _NUMBERS.get(row["name"], row["name"]), "limit": _write_limit(row["limit"])}
             for row in single
         ],
         "n_more": len(others) - len(others[:_MOST_GROUPS]),
