@@ -88,7 +88,7 @@ def _tell_same(one):
     what, a, b = _tell_shares(one)
     if a == b:
         return f"{what.format(a)} in both audits"
-    return f"{what.format(b)}, and it was {a}: a difference that chance explains"
+    return f"{what.format(b)}, and it was {a}: a difference that may be chance"
 
 
 def _tell_shares(one):
