@@ -62,6 +62,11 @@ def count_words(n):
     return _WORDS[n] if n < len(_WORDS) else f"{n:,}"
 
 
+def count_more(n, noun):
+    """Return how many more of something there are: ``1 more group``, ``2 more groups``."""
+    return f"{n:,} more {noun}{'' if n == 1 else 's'}"
+
+
 def tell_condition(share, base):
     """When so many are recognized: how many others are mistaken for one."""
     if share == 0:

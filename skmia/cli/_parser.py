@@ -504,7 +504,11 @@ _OPTIONS = {
                 "repeated the command (default: checker)",
             ),
             "--date": ({"metavar": "DATE"}, "day, as 2026-11-23 (default: today)"),
-            "--replace": (_FLAG, "replace another decision, and remove the names under it"),
+            "--replace": (
+                _FLAG,
+                "replace another decision, and remove the names under it, or the signature of "
+                "somebody else in this role",
+            ),
         }
     },
     "evidence": {

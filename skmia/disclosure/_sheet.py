@@ -136,11 +136,17 @@ def _head(name, limit):
     rate = read_rate(name)
     if rate is None:
         what = _COLUMNS.get(name, _NUMBERS.get(name, name))
-        return f"{what[0].upper()}{what[1:]}", f"{limit:.3g}"
+        return f"{what[0].upper()}{what[1:]}", _write_limit(limit)
     base = choose_base(rate)
-    told = f"Members recognized of {base:,}, when at most {rate * base:.3g} of {base:,} others"
+    most = _write_limit(rate * base)
+    told = f"Members recognized of {base:,}, when at most {most} of {base:,} others"
     verb = "is" if rate * base == 1 else "are"
-    return f"{told} {verb} mistaken for one", f"{limit * base:.3g}"
+    return f"{told} {verb} mistaken for one", _write_limit(limit * base)
+
+
+def _write_limit(limit):
+    """Return a limit in three digits, without an exponent."""
+    return f"{float(f'{limit:.3g}'):,.9g}"
 
 
 def _label(name):
@@ -214,7 +220,7 @@ def make_matrix(limits):
         "rows": rows,
         "single": [
             _make_cell(row)
-            | {"what": _NUMBERS.get(row["name"], row["name"]), "limit": f"{row['limit']:.3g}"}
+            | {"what": _NUMBERS.get(row["name"], row["name"]), "limit": _write_limit(row["limit"])}
             for row in single
         ],
         "n_more": len(others) - len(others[:_MOST_GROUPS]),
@@ -455,6 +461,7 @@ def record_decision(document, *, decision, name, role, day, given):
     texts = {key: given[key] or before[key] for key in ("conditions", "because")}
     _check_texts(found, chosen, texts)
     signed = {"name": _check_name(name, role, signatures), "date": _check_day(day, document)}
+    _check_unsigned(signed["name"], role, signatures, given["replace"])
     return document | {
         "recommendation": found
         | {
@@ -507,10 +514,23 @@ def _check_name(name, role, signatures):
     if sum(letter.isalpha() for letter in name) < 2 or len(name) > 80:
         raise ValueError(f"The name of the {role} must have 2 to 80 characters; got {show(name)}.")
     others = [row for row in signatures if row["role"] != role]
-    others = [row["role"] for row in others if row["name"].casefold() == name.casefold()]
+    others = [row["role"] for row in others if _is_same_name(row["name"], name)]
     if others:
         raise ValueError(f"{name} is the {others[0]}; the {role} must be another person.")
     return name
+
+
+def _check_unsigned(name, role, signatures, may_replace):
+    """Refuse to sign in place of somebody else who has signed, unless that is said."""
+    signed = next(row["name"] for row in signatures if row["role"] == role)
+    if signed and not may_replace and not _is_same_name(signed, name):
+        raise ValueError(
+            f"{signed} has signed as the {role}; to replace the signature, say so with --replace."
+        )
+
+
+def _is_same_name(first, second):
+    return first.casefold() == second.casefold()
 
 
 def _check_day(day, document):

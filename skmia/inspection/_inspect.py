@@ -130,7 +130,9 @@ _HARMS = {
 _LIKELY = {"severe": "Severe leakage is likely", "clear": "Clear leakage is likely"}
 _LIKELY["slight"] = "Little leakage is likely"
 
-_UNKNOWN = "Leakage unknown without data"
+# Of a file that does not state its rows, the few numbers say little of many of them alone.
+_LIKELY_OF_MANY = "Little leakage is likely with more than {enough:,} rows"
+_UNKNOWN, _WITHOUT_DATA = "Leakage unknown", " without data"
 
 # Per training row: leaves of a single row, nodes, edges of bins, and numbers of files without
 # trees, from which a level is likely. Of 41 further models on six other tables, 32 had the same
@@ -179,13 +181,15 @@ def _expect_measured(numbers):
 
 def _expect_by_structure(document):
     """Return the level that is likely by how many numbers of the training rows there are."""
-    numbers = document["structure"] | {"n_rows": document["n_rows"]}
+    numbers, found = document["structure"] | {"n_rows": document["n_rows"]}, document["candidates"]
     numbers["if_none"] = _say_if_none_repeats(document)
     n_rows, n_numbers, has_trees = numbers["n_rows"], numbers["n_numbers"], numbers["n_nodes"] > 0
     numbers["enough"] = round(n_numbers / _STRUCTURE["n_numbers"]["clear"])
     if n_rows is None or not (has_trees or n_numbers):
-        is_little = not has_trees and 0 < n_numbers <= _FEW_NUMBERS
-        word, ground = ("slight", "few") if is_little else ("unknown", "unstated")
+        is_few = not has_trees and 0 < n_numbers <= _FEW_NUMBERS
+        # So many candidates are likely to hold all rows, and with them how many there are at most.
+        is_little = is_few and (found is None or found["n_candidates"] > numbers["enough"])
+        word, ground = "slight" if is_little else "unknown", "few" if is_few else "unstated"
     elif not has_trees and n_numbers >= n_rows:  # they can hold all of the rows, or nothing
         word, ground = "unknown", "n_numbers"
     else:
@@ -195,9 +199,10 @@ def _expect_by_structure(document):
         word = max(levels.values()).name
         order = names[::-1] if word == "slight" else names
         ground = next(name for name in order if levels[name] == word)
-    return ExpectedLeakage(
-        Level(word), _LIKELY.get(word, _UNKNOWN), _GROUNDS[ground].format(**numbers)
-    )
+    heading = _LIKELY_OF_MANY if word == "slight" and ground == "few" else _LIKELY.get(word)
+    heading = heading or f"{_UNKNOWN}{_WITHOUT_DATA if found is None else ''}"
+    texts = (text.format(**numbers) for text in (heading, _GROUNDS[ground]))
+    return ExpectedLeakage(Level(word), *texts)
 
 
 def _say_if_none_repeats(document):

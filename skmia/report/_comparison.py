@@ -130,7 +130,8 @@ def compare_audits(first, second):
         differences += [] if None in pair else _list_attack_differences(way, *pair)
     differences.sort(key=lambda difference: difference.scope != OVERALL)
     given = map(tuple, (routes, differences, shared, left_out))
-    return AuditComparison(*given, len(numbers), level, tuple(_list_unshared(documents)))
+    unshared = *_list_unshared(documents), *_list_unshared_people(documents, people)
+    return AuditComparison(*given, len(numbers), level, unshared)
 
 
 # --- what both have
@@ -165,6 +166,15 @@ def _list_unshared(documents):
         names += [f"a rate of {100 * rate:g}%" for rate in sorted(own.rates - other.rates)]
         for name in dict.fromkeys(names):
             yield name, f"{side} alone"
+
+
+def _list_unshared_people(documents, compared):
+    """Return the AUC on people, if an audit has it and it is not compared, with the reason."""
+    found = [document["person_level"] for document in documents]
+    have = [one is not None and one["auc"] is not None for one in found]
+    if compared is not None or not any(have):
+        return []
+    return [(PEOPLE, "other attacks" if all(have) else f"{'A' if have[0] else 'B'} alone")]
 
 
 class _Measured(NamedTuple):

@@ -6,7 +6,7 @@ from .._core.escaping import visible
 from .._core.levels import Level
 from .._core.pages import render_page
 from .._core.screens import Headline, NextStep, Screen, write_headlines, write_steps
-from .._core.text import choose_base, count_briefly, count_of, shorten, wrap_short
+from .._core.text import choose_base, count_briefly, count_more, count_of, shorten, wrap_short
 from ._captions import caption_intervals
 from ._comparison import (
     BOTH,
@@ -88,7 +88,7 @@ def _tell_same(one):
     what, a, b = _tell_shares(one)
     if a == b:
         return f"{what.format(a)} in both audits"
-    return f"{what.format(b)}, and it was {a}: a difference that chance explains"
+    return f"{what.format(b)}, and it was {a}: a difference that may be chance"
 
 
 def _tell_shares(one):
@@ -212,7 +212,7 @@ def _tabulate_changes(found):
         rows = [one for one in route.changes if one.is_overall] + groups[:_MOST_GROUPS]
         lines += [_write_row(one) for one in rows]
         if len(groups) > _MOST_GROUPS:
-            lines.append(f"  {len(groups) - _MOST_GROUPS} more groups changed: --out")
+            lines.append(f"  {count_more(len(groups) - _MOST_GROUPS, 'group')} changed: --out")
         n_groups = len({one.group for one in route.changes if not one.is_overall})
         if n_groups and not groups:
             lines.append(_lay_comparison_row("each of the groups", "", "", _NOT_SHOWN))

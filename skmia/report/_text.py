@@ -10,6 +10,7 @@ from .._core.text import (
     WIDTH,
     choose_base,
     count_briefly,
+    count_more,
     shorten,
     shorten_count,
     wrap_lines,
@@ -231,7 +232,7 @@ def _tabulate_routes(routes, rate, level):
             way = "" if place else route.way
             lines.append(_lay_audit_row(way, name, count, rank, found.word.lower()))
         if len(groups) > _MOST_GROUPS:
-            lines.append(f"{'':11s}{len(groups) - _MOST_GROUPS} more groups: --verbose")
+            lines.append(f"{'':11s}{count_more(len(groups) - _MOST_GROUPS, 'group')}: --verbose")
     mistaken = set() if rate is None else {*count_mistaken(routes, rate).values()}
     count = shorten_count(mistaken.pop()) if len(mistaken) == 1 else "-"
     lines.append(_lay_audit_row("guessing", "", f"{count:>3}", "0.5", "none shown"))
@@ -378,7 +379,7 @@ def describe_sources(facts):
             found += f"; expected {least}{source['expected_auc']:.3f}"
         lines.append(f"{name}: {found}.{_describe_exposed(source)}")
     more = len(sources) - len(shown)
-    return lines + ([f"{more} more parts found less."] if more else [])
+    return lines + ([f"{count_more(more, 'part')} found less."] if more else [])
 
 
 def _describe_exposed(source):

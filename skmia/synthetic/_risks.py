@@ -18,6 +18,7 @@ from .._core.groups import mean_by_group, number_groups
 from .._core.numbers import check_count, check_number, show, to_array
 from .._core.randomness import derive_random_state
 from .._core.sklearn import Interval, at_least
+from .._core.text import count_more
 from .._core.transactions import TransactionMixin
 from .._core.types import ArrayLike, Seed
 from ._cells import TIE, TableCells, find_nearest_rows, iter_blocks, iter_nearest_without, take
@@ -820,7 +821,7 @@ def _warn_of_determined(cells, known):
                 if len(both) == sizes[column]:
                     pairs.append(f"{cells.columns[column]!r} determines {cells.columns[secret]!r}")
     if pairs:
-        more = f", and {len(pairs) - 3} more pairs" if len(pairs) > 3 else ""
+        more = f", and {count_more(len(pairs) - 3, 'pair')}" if len(pairs) > 3 else ""
         warnings.warn(
             f"In the synthetic table, {', '.join(pairs[:3])}{more}: a right guess of such a secret "
             "may say nothing about the training records; leave the column out of known.",

@@ -78,7 +78,8 @@ def check_text(text, *given):
 
 def expect_leakage(n_rows=100, n_nodes=0, n_numbers=0, n_alone=0, n_edges=0):
     structure = {"n_nodes": n_nodes, "n_numbers": n_numbers, "n_alone": n_alone, "n_edges": n_edges}
-    return _inspect._expect_by_structure({"structure": structure, "n_rows": n_rows}).level.name
+    document = {"structure": structure, "n_rows": n_rows, "candidates": None}
+    return _inspect._expect_by_structure(document).level.name
 
 
 LOWER = next(iter(_recommend.LOWER_ENDS))

@@ -280,6 +280,16 @@ def test_what_makes_no_sense_is_not_recorded(given, message):
         decide(make_document(), **given)
 
 
+def test_a_signature_is_replaced_by_that_of_somebody_else_only_if_it_is_said():
+    signed = decide(make_document())
+    with pytest.raises(ValueError, match="A. Smith has signed as the checker; to replace the"):
+        decide(signed, name="B. Jones")
+    again = decide(signed, name="a. smith", day="2026-11-25")["recommendation"]["signatures"]
+    assert [row["date"] for row in again if row["name"]] == ["2026-11-25"]
+    other = decide(signed, name="B. Jones", replace=True)["recommendation"]["signatures"]
+    assert [row["name"] for row in other if row["name"]] == ["B. Jones"]
+
+
 @pytest.fixture
 def honolulu(monkeypatch):
     """The local time of Honolulu."""

@@ -87,6 +87,8 @@ ANSWERS = {
             ("Less confidence on records it was not trained on", "0.05"),
         ),
         (lambda: _sheet._head("lifted_odds", 2.0), ("Lifted_odds", "2")),
+        (lambda: _sheet._head("lifted_odds", 1234.5), ("Lifted_odds", "1,230")),
+        (lambda: _sheet._head("tpr_at_fpr_0001", 0.1)[1], "1,000"),
         (lambda: _sheet._label("attribute_gain"), "attribute gain"),
         (lambda: _sheet._label("auc"), "AUC"),
         (lambda: _sheet._label("tpr_at_fpr_001"), "of 1,000"),

@@ -311,7 +311,7 @@ def _list_lines(told):
     for line in lines[head + 1 :] if head is not None else []:
         if line.startswith("  guessing"):
             return
-        if "more groups" in line:
+        if re.search(r"\d more groups?: ", line):
             continue
         way = line[2:11].strip() or way
         name, shown = line[11:27].strip(), line[27:]

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from sklearn.datasets import make_classification
+from sklearn.discriminant_analysis import QuadraticDiscriminantAnalysis
 from sklearn.ensemble import (
     GradientBoostingClassifier,
     HistGradientBoostingClassifier,
@@ -50,14 +51,25 @@ def test_a_full_forest_and_six_numbers_differ_without_data():
 
 def test_numbers_of_a_file_that_does_not_state_its_rows():
     heading, text = first_line(LogisticRegression())
-    assert heading.startswith("LITTLE LEAKAGE IS LIKELY")
-    assert "10 numbers, which reveal little about more than 100 rows" in " ".join(text.split())
+    assert heading == "LITTLE LEAKAGE IS LIKELY WITH MORE THAN 100 ROWS"
+    told = "10 numbers, which reveal little about more than 100 rows"
+    assert told in " ".join(text.split())
+    # Candidates that hold the training rows say how many these are at most.
+    rows, labels = np.tile(X[:N, :6], (9, 1)), np.tile(Y[:N], 9)
+    model = QuadraticDiscriminantAnalysis().fit(X[:N, :6], Y[:N])
+    told = "98 numbers, which reveal little about more than 980 rows"
+    for n, heading in ((980, "LEAKAGE UNKNOWN   "), (981, "LITTLE LEAKAGE IS LIKELY WITH MORE")):
+        text = inspect_model(model, Records(rows[:n], labels[:n])).summary()
+        assert heading in text and told in " ".join(text.split())
 
 
 def test_a_net_with_more_numbers_than_rows_is_not_judged():
     with pytest.warns(UserWarning):
         heading, text = first_line(MLPClassifier(max_iter=2, random_state=0))
-    assert heading.startswith("LEAKAGE UNKNOWN WITHOUT DATA")
+    assert heading == "LEAKAGE UNKNOWN WITHOUT DATA"
+    with pytest.warns(UserWarning):
+        heading, _ = first_line(MLPClassifier(max_iter=2, random_state=0), candidates=True)
+    assert heading == "LEAKAGE UNKNOWN"
     assert "numbers of 120 training rows" in " ".join(text.split())
 
 

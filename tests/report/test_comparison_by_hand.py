@@ -135,7 +135,7 @@ WORDS = [
     ),
     (
         lambda: tell(number(), rate()),
-        f"As a service, {RANKS.format(51)}, and it was 75: a difference that chance explains.",
+        f"As a service, {RANKS.format(51)}, and it was 75: a difference that may be chance.",
     ),
     (
         lambda: tell(number(second=(0.754, 0.7, 0.8))),
@@ -315,6 +315,22 @@ WORDS = [
             [[in_group("sex", "f"), in_group("sex", "x")]],
         ),
         [("sex: m", "A alone"), ("sex: x", "B alone")],
+    ),
+    *(
+        (
+            lambda aucs=aucs, compared=compared: _comparison._list_unshared_people(
+                [{"person_level": auc if auc is None else {"auc": auc[0]}} for auc in aucs],
+                compared,
+            ),
+            [(PEOPLE, why)] if why else [],
+        )
+        for aucs, compared, why in (
+            ([[0.5], [0.75]], None, "other attacks"),
+            ([[0.5], None], None, "A alone"),
+            ([[None], [0.75]], None, "B alone"),
+            ([[None], None], None, None),
+            ([[0.5], [0.75]], ("first", "second"), None),
+        )
     ),
     (
         lambda: words._tell_scope(compare(attacks=("b", "c"))),

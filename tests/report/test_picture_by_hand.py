@@ -83,7 +83,7 @@ def make_curve(name, at, start=0.0, dashed=False):
 
 def test_the_words_of_four_counts_do_not_cover_each_other():
     texts = [f"{kind} {way}" for kind in (RECOGNIZED, MISTAKEN) for way in MEANS.values()]
-    ax, _, _ = draw_dots(*(make_grid("12", 12, 100, text) for text in texts))
+    ax, *_ = draw_dots(*(make_grid("12", 12, 100, text) for text in texts))
     ax.figure.set_size_inches(5, 4)  # a half of the picture
     ax.figure.set_layout_engine("constrained")
     ax.figure.draw_without_rendering()

@@ -14,6 +14,8 @@ from sklearn.linear_model import LogisticRegression
 from skmia import Outputs
 from skmia.metrics import Interval
 from skmia.report import _release
+from skmia.report.checks._base import Check
+from skmia.report.checks._results import MeasurableRates
 
 MODEL = LogisticRegression()
 
@@ -39,6 +41,15 @@ def connect(result, evidence="leak", file=None, release="service", under=()):
     report = way(evidence, file=file)
     found = NS(result=result, release=release, under_conditions=under)
     return _release._connect(report, found)
+
+
+def people(*missing, n_people=30, group="all", status="missing"):
+    """What is said of people where numbers of 150 non-members are missing."""
+    limits = [NS(name=name, group=group, status=status) for name in missing]
+    rates = MeasurableRates(1 / 15, 1 / 3, n_people)
+    checks = {"resolution": Check("resolution", "stated", "", rates)}
+    report = NS(checks=checks, data={"n_nonmembers": 150})
+    return _release._tell_people(report, NS(limits=limits))
 
 
 def doubts(evidence, file=None, release="service"):
@@ -138,6 +149,19 @@ ROWS = [
         ),
         1.0,
     ),
+    # A rate takes people, and not records of the same people.
+    (
+        lambda: people("tpr_at_fpr_01"),
+        [
+            "The 150 non-members are records of 30 people. If the records of a person are alike, "
+            "a rate takes as many people as it takes non-members."
+        ],
+    ),
+    (lambda: people("auc"), []),
+    (lambda: people("tpr_at_fpr_01", n_people=None), []),
+    (lambda: people("tpr_at_fpr_01", group="sex=f"), []),
+    (lambda: people("tpr_at_fpr_01", status="pass"), []),
+    (lambda: _release._tell_people(NS(checks={}), NS(limits=[])), []),
     # Leakage that was found and is no reason.
     (
         lambda: connect("release"),

@@ -86,7 +86,7 @@ ANSWERS = {
         (lambda: _authority_sheet._has_own_recipe({"reference": {"recipe": "own"}}), True),
         (lambda: _authority_sheet._has_own_recipe({"reference": {"recipe": "given"}}), False),
         (
-            lambda: _authority_sheet._tell_people({"person_level": None}),
+            lambda: _authority_sheet._tell_people({"person_level": None, "checks": []}),
             "Each record counted as one person.",
         ),
         (
@@ -128,16 +128,18 @@ ANSWERS = {
         ),
         (
             lambda: _comparison_words._tell_not_compared(
-                NS(left_out=[("a", "x"), ("b", "y"), ("c", "x")])
+                NS(left_out=[("a", "x"), ("b", "y"), ("c", "x")], unshared=())
             ),
             ["a and c (x)", "b (y)"],
         ),
         (
-            lambda: _comparison_words._tell_scope(NS(attacks=["a", "b"], left_out=[])),
+            lambda: _comparison_words._tell_scope(NS(attacks=["a", "b"], left_out=[], unshared=())),
             "Attacks that both audits ran alike: a and b.",
         ),
         (
-            lambda: _comparison_words._tell_scope(NS(attacks=[], left_out=[("c", "x")])),
+            lambda: _comparison_words._tell_scope(
+                NS(attacks=[], left_out=[("c", "x")], unshared=())
+            ),
             "Attacks that both audits ran alike: none. Not compared: c (x).",
         ),
     ],

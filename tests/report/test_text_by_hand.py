@@ -214,6 +214,10 @@ ROWS = [
         lambda: tabulate(route(row(), groups=[group(f"{k}") for k in range(11)]), rate=None)[11],
         "           3 more groups: --verbose",
     ),
+    (
+        lambda: tabulate(route(row(), groups=[group(f"{k}") for k in range(9)]), rate=None)[11],
+        "           1 more group: --verbose",
+    ),
     # Classes are shown if one is at another level than all records.
     (
         lambda: [

@@ -7,6 +7,7 @@ import numpy as np
 from ..._core.escaping import visible
 from ..._core.numbers import to_array
 from ..._core.pvalues import format_pvalue, is_significant
+from ..._core.text import count_more
 from ...metrics import PeopleOfSide, number_side_people, resolvable_fpr
 from .._measure import OK, OVERALL, find_equal, get_people
 from .._words import join_names
@@ -332,7 +333,7 @@ class SmallGroupsCheck(BaseCheck):
             return self.answer(STATED, text, groups)
         first = max(leaking, key=lambda group: group.advantage)
         others = len(leaking) - 1
-        also = f" The same holds for {others} more groups." if others else ""
+        also = f" The same holds for {count_more(others, 'group')}." if others else ""
         place = visible(f"{first.scope}={first.group}")
         text = (
             f"In {place}, the advantage of an attack on shadow models treated as victims is "

@@ -22,6 +22,7 @@ from ..._core.pvalues import is_significant
 from ..._core.query import check_generator, draw_samples
 from ..._core.randomness import check_random_state, derive_random_state
 from ..._core.saving import warn_of_failures, write_json, write_text
+from ..._core.text import count_more
 from ..._core.types import ArrayLike, PathLike, Seed
 from ...metrics import compute_auc
 from .._copy_test import CopyTest, count_unchanged
@@ -158,7 +159,7 @@ def _check_people(people, units):
 
 def _join_names(names):
     shown = [repr(name) for name in names[:4]]
-    more = f" and {len(names) - 4} more columns" if len(names) > 4 else ""
+    more = f" and {count_more(len(names) - 4, 'column')}" if len(names) > 4 else ""
     return ", ".join(shown) + more
 
 

@@ -13,6 +13,7 @@ import pandas as pd
 
 from ..._core.escaping import visible
 from ..._core.missing_marks import is_mark
+from ..._core.text import count_more
 from .._neighbors import check_table_widths, is_number_dtype
 
 # Fewer values that are all different show nothing.
@@ -620,6 +621,6 @@ def _name_range(parts):
 def list_briefly(sentences):
     """Return the first sentences and how many more there are, as one that begins with a capital."""
     more = len(sentences) - _MOST_SHOWN
-    rest = [f"{more} more columns"] if more > 0 else []
+    rest = [count_more(more, "column")] if more > 0 else []
     text = "; ".join([*sentences[:_MOST_SHOWN], *rest])
     return f"{text[:1].upper()}{text[1:]}"
