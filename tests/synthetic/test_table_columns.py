@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from skmia.report import recommend_release
 from skmia.synthetic import audit_table
 from skmia.synthetic._table import _audit, _columns
 from skmia.synthetic._table._columns import count_copied_identifiers, find_identifiers, fit_columns
@@ -203,14 +204,21 @@ def test_identifiers_that_are_copied_are_a_leak(tables):
     real, _, held = tables
     rng = np.random.default_rng(2)
     keys = [f"{k:016x}" for k in number(rng, 300)]
-    made = draw(rng).assign(key=keys[:20] + [f"{k:016x}" for k in number(rng, 130)])
-    report = audit_table(
-        real.assign(key=keys[:150]), made, held.assign(key=keys[150:]), random_state=0
-    )
+    made = draw(rng).assign(key=keys[:6] + [f"{k:016x}" for k in number(rng, 144)])
+    real, held = real.assign(key=keys[:150]), held.assign(key=keys[150:])
+    report = audit_table(real, made, held, random_state=0)
     row = report.results.loc["copied identifiers"]
-    assert report.evidence == "leak" and row["attack"] == pytest.approx(20 / 150)
-    check = report.checks["columns fit"]
-    assert check["status"] == "warning" and "of 20 of 150 training rows and of 0" in check["text"]
+    assert report.evidence == "leak" and row["attack"] == pytest.approx(6 / 150)
+    assert report.level.name == "clear" and "\n  copied identifiers  " in report.summary()
+    check = report.checks["identifiers"]
+    assert check["status"] == "warning" and "of 6 of 150 training rows and of 0" in check["text"]
+    assert report.checks["columns fit"]["status"] == "passed"
+    alone = audit_table(real, made, random_state=0).checks["identifiers"]
+    assert alone["text"].endswith("has the identifiers of 6 of 150 training rows.")
+    for policy in ("cautious", "research", "anonymity"):
+        found = recommend_release(report, policy=policy)
+        assert found.result == "do not release", policy
+        assert found.reasons[0].startswith("copied_identifiers (all): 0.04 ")
 
 
 @pytest.mark.parametrize(

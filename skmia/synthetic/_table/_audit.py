@@ -87,6 +87,9 @@ _NO_HOLDOUT = "There is no holdout."
 def make_checks(tables, shift, copies, columns, people, units):
     """Return the checks of an audit; units: what each compared row is."""
     checks = {"columns fit": _check_real_values(columns)}
+    if columns.copied:
+        copied = {"status": WARNING, "text": f"{list_briefly(columns.copied)}."}
+        checks["identifiers"] = copied
     if "holdout" not in tables:
         text = "Too few persons are in one table only." if people.n_shared else _NO_HOLDOUT
         missing = {"status": NOT_RUN, "text": text, "interval": None}
@@ -113,13 +116,11 @@ def _check_real_values(columns):
         parts.append(list_briefly(fit.unfit))
         if fit.left_out:
             parts.append("A column without a common value is compared by similarity alone")
-    if columns.copied:
-        parts.append(list_briefly(columns.copied))
     if fit.changed:
         parts.append(list_briefly(fit.changed))
     if not parts:
         parts = ["Values of the synthetic columns are of the kinds and ranges of real rows"]
-    status = WARNING if fit.unfit or columns.copied else PASSED
+    status = WARNING if fit.unfit else PASSED
     return {"status": status, "text": f"{'. '.join(parts)}."}
 
 
@@ -844,8 +845,6 @@ def _check_identifiers(tables, wanted):
 
 def _count_identifiers(tables, found):
     """Which real rows have an identifier of the synthetic table, with sentences on each column."""
-    if "holdout" not in tables:
-        return None, []
     matches, told = None, []
     for name, words in found.items():
         if words.startswith(("numbers", "times")):
@@ -853,12 +852,15 @@ def _count_identifiers(tables, found):
         copied = count_copied_identifiers(tables, name)
         if copied is None or not any(part.any() for part in copied.values()):
             continue
-        own, held = copied["real"], copied["holdout"]
-        told.append(
-            f"column {visible(name)!r} has the identifiers of {own.sum():,} of {len(own):,} "
-            f"training rows and of {held.sum():,} of {len(held):,} held-out rows"
+        counts = (
+            f"of {copied[key].sum():,} of {len(copied[key]):,} {kind} rows"
+            for key, kind in (("real", "training"), ("holdout", "held-out"))
+            if key in copied
         )
-        both = np.append(own, held)
+        told.append(f"column {visible(name)!r} has the identifiers {' and '.join(counts)}")
+        if "holdout" not in copied:
+            continue
+        both = np.append(copied["real"], copied["holdout"])
         matches = both if matches is None else matches | both
     return matches, told
 

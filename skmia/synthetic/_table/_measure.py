@@ -22,7 +22,7 @@ from .._generator_attack import score_by_each
 from .._neighbors import MOST_COMPARED, draw_places
 from .._risks import InferenceRisk, LinkabilityRisk, average_by_person, permute_rows
 from .._singling_out import SinglingOutRisk
-from ._evidence import COPIES, ONE_CELL, correct, share_significance
+from ._evidence import COPIES, IDENTIFIERS, ONE_CELL, correct, share_significance
 from ._people import group_of
 
 # Statistics of GeneratorAttack, by the names of the numbers.
@@ -275,7 +275,7 @@ def measure_synthetic_table(tables, settings, secrets, clock, people=None, ident
         counted.remove(ONE_CELL)
     found = {name: _read_copies(copies.loc[name]) for name in counted}
     if identifiers is not None:
-        found["copied identifiers"] = _read_copies(test.summarize_matches(identifiers))
+        found[IDENTIFIERS] = _read_copies(test.summarize_matches(identifiers))
     with clock("privacy loss"):
         loss = measure_loss(tables, settings, n_permutations, people)
         found["privacy loss"], resemblance = loss

@@ -44,8 +44,10 @@ from ...disclosure import summarize_policy, tell_what_decides, write_sheet
 from ._evidence import (
     FEW_ROWS,
     FIRST,
+    IDENTIFIERS,
     LOSS,
     NO_HOLDOUT,
+    ONE_CELL,
     PERSONS,
     POWER,
     SHARED,
@@ -381,7 +383,7 @@ def _get_low(level):
 _CLAUSES = {
     "inference of ": "a missing value can be **inferred** from it",
     "near copies": "{count} training {many} have a **near copy** in it",
-    "copied identifiers": "the **identifiers** of training {many} are in it",
+    IDENTIFIERS: "the **identifiers** of training {many} are in it",
     "copies but one cell": "{count} training {many} are in it **but for one cell**",
     "rare copies": "{count} training {many} are **copied** into it",
     "singling out": "a {one} can be **singled out** with it",
@@ -722,6 +724,7 @@ _STATEMENTS = {
         "Several rows are of one person",
     ),
     "columns fit": ("The columns of the tables fit", "Columns of the tables do not fit"),
+    "identifiers": ("", "Identifiers of real rows are in the synthetic table"),
     "resolution": ("Fewer copies would not be found", ""),
 }
 
@@ -778,6 +781,17 @@ def format_short_table(document):
     return [*lines, "", *wrap_short(describe_table_rows(document["data"]), "  Table   ", 10)]
 
 
+_SHOWN = "singling out", "linkability", "inference of ", "near copies", "membership by "
+
+
+def _list_shown_kinds(document):
+    """Return the kinds of numbers that are shown first, with copies that no sentence counts."""
+    for start in (IDENTIFIERS,) if _leads_with_counts(document) else (IDENTIFIERS, ONE_CELL):
+        if any(level.rank >= 0 for _, level in _find_table_numbers(document, start)):
+            yield start
+    yield from _SHOWN
+
+
 def _tabulate_risks(document):
     """Return the highest number of each kind, in the order of the page."""
     level = f"{100 * document['settings']['confidence_level']:g}%"
@@ -786,7 +800,7 @@ def _tabulate_risks(document):
         _lay_table_row("", "because of", "training", "never", "by", ""),
         _lay_table_row("of 100 attacks", "the table", many, "seen", "guessing", "level"),
     ]
-    for start in ("singling out", "linkability", "inference of ", "near copies", "membership by "):
+    for start in _list_shown_kinds(document):
         for row, own in _find_table_numbers(document, start)[:1]:
             told = _describe_excess(row, own, "")
             name = shorten(visible(row["name"]), _WIDTHS[0] - 1, "\u2026")
