@@ -27,6 +27,8 @@ FEW_ROWS = 20
 FIRST, ONE_CELL, IDENTIFIERS = "rare copies", "copies but one cell", "copied identifiers"
 _WEIGHTS = {FIRST: 0.63, ONE_CELL: 0.16}
 COPIES = (FIRST, ONE_CELL, "near copies")
+# Singling out by one column: by any value, and by texts that only one real row, or person, has.
+ONE_COLUMN, RARE_TEXTS = "singling out, one column", "singling out, rare texts"
 # Level of the tests of whether the holdout is nearer to the synthetic rows than the training rows.
 REVERSAL_LEVEL = 0.01
 # Chance with which copies of the smallest share are found.

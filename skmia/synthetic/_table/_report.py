@@ -48,8 +48,10 @@ from ._evidence import (
     LOSS,
     NO_HOLDOUT,
     ONE_CELL,
+    ONE_COLUMN,
     PERSONS,
     POWER,
+    RARE_TEXTS,
     SHARED,
     TOO_SMALL,
     UNSEEN,
@@ -603,8 +605,10 @@ def _describe_risks(document):
         what = what.format(one=units.one)
         if start == "inference of ":
             what = f"{what[:-1]}; worst column: {row['name'].removeprefix(start)}."
-        if row["name"] == "singling out, one column":
+        if row["name"] == ONE_COLUMN:
             what = f"A single value of a synthetic {units.one} identifies one real {units.one}."
+        if row["name"] == RARE_TEXTS:
+            what = f"A text that only one real {units.one} has is in the table."
         names = (f"training {many}", "attack"), (f"{many} never seen", "control")
         names += (("guesses", "naive"),)
         bars = [(words, row[name], _percent(row[name])) for words, name in names]
