@@ -26,7 +26,7 @@ from ..._core.types import ArrayLike, PathLike, Seed
 from ...metrics import compute_auc
 from .._copy_test import CopyTest, count_unchanged
 from .._kinds import unify
-from .._neighbors import MOST_COMPARED, as_frame, is_number_dtype, to_frame
+from .._neighbors import MOST_COMPARED, as_frame, is_number_dtype
 from ._columns import (
     count_copied_identifiers,
     find_identifiers,
@@ -210,9 +210,9 @@ def measure_spread(generator, tables, columns, settings, secrets, people):
 
 
 def _draw_synthetic_table(generator, tables, names, rng):
-    made, real = to_frame(draw_samples(generator, len(tables["synthetic"]), rng)), tables["real"]
-    if not isinstance(made, pd.DataFrame):
-        made = pd.DataFrame(np.asarray(made))
+    made, real = draw_samples(generator, len(tables["synthetic"]), rng), tables["real"]
+    is_named, made = hasattr(made, "columns"), as_frame(made, "The table of the generator")
+    if not is_named:
         made.columns = names if made.shape[1] == len(names) else made.columns
     made = made.rename(columns=str).reset_index(drop=True)
     if not set(real.columns) <= set(made.columns) <= set(names):
