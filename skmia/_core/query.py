@@ -505,14 +505,19 @@ class AlignedModel(GivenModel, ClassifierMixin, BaseEstimator):
 
 
 def check_generator(generator):
-    """Check that a generator is fitted and can draw rows."""
+    """Check that a generator can draw rows, and is fitted where scikit-learn can tell.
+
+    Synthesizers of other packages, and classes of one's own, need no more than a method sample.
+    """
     inner = unwrap(generator)
     if not hasattr(inner, "sample"):
         raise TypeError(
             "The victim must be a fitted generator with a sample method; "
             f"got {type(inner).__name__}."
         )
-    check_fitted(inner, "generator")
+    refuse_class(inner, "generator")
+    if hasattr(inner, "__sklearn_tags__"):
+        check_fitted(inner, "generator")
     return inner
 
 

@@ -245,7 +245,7 @@ NUMBERS = {
     "copies_but_one_cell": ("copies but one cell",),
     "copied_identifiers": ("copied identifiers",),
     "near_copies": ("near copies",),
-    "singling_out": ("singling out", "singling out, one column"),
+    "singling_out": ("singling out", "singling out, one column", "singling out, rare texts"),
     "linkability": ("linkability",),
     "inference": (),
     "membership": (),

@@ -209,5 +209,7 @@ def _compare_table_limit(frame, limit):
     there = rows[np.isfinite(rows[limit.column].astype(float))]
     # A column that held-out rows reveal in any case has no number; the limit holds for the others.
     if there.empty:
+        if limit.name == "copied_identifiers" and not frame.empty:
+            return 0, ""  # it is a number only if some are copied
         return miss_number(f"{limit.name.replace('_', ' ')} could not be measured", limit)
     return compare_largest(there, limit, lambda worst: visible(worst.name))

@@ -121,7 +121,8 @@ class Condition:
 
 PASS, FAIL, OPEN, MISSING, UNJUDGED = "pass", "fail", "undecided", "missing", "not judged"
 # Numbers that are bounds from below: only their lower end is compared.
-LOWER_ENDS = {"epsilon_lower", "exact_rare_copies"}
+_COPIES = {"exact_rare_copies", "copies_but_one_cell", "copied_identifiers"}
+LOWER_ENDS = {"epsilon_lower"} | _COPIES
 
 
 @dataclass(frozen=True)

@@ -96,6 +96,10 @@ _NUMBERS = {
     "inference": "of the guesses of an attribute succeed because of the table",
     "privacy_loss": "by which the table is nearer to its training data than to data never seen",
     "exact_rare_copies": "of the rare training data are copied, beyond rare data never seen",
+    "copies_but_one_cell": "of the training data are in the table but for one value, beyond data "
+    "never seen",
+    "copied_identifiers": "of the training data have their identifiers in the table, beyond data "
+    "never seen",
 }
 # What each measures, where it is named and no number stands before it.
 _NAMES = {

@@ -66,6 +66,8 @@ _NUMBERS = {
     "inference": "inference of ",
     "privacy_loss": "privacy loss",
     "exact_rare_copies": "rare copies",
+    "copies_but_one_cell": "copies but one cell",
+    "copied_identifiers": "copied identifiers",
 }
 
 
@@ -388,8 +390,9 @@ def list_measurements(
     -------
     measurements : list of Measurement
         "auc" and, for each rate below 1, "tpr_at_fpr_01" and so on, of all records and of each
-        group. Of a table, "singling_out", "linkability", "inference", "privacy_loss" and
-        "exact_rare_copies".
+        group. Of a table, "singling_out", "linkability", "inference", "privacy_loss",
+        "exact_rare_copies", and where they are measured "copies_but_one_cell" and
+        "copied_identifiers".
 
     See Also
     --------

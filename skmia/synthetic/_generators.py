@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._core.copies import copy_unfitted
 from .._core.matrix import validate_matrix
-from .._core.numbers import check_count
+from .._core.numbers import check_count, show
 from .._core.optional import import_optional
 from .._core.query import draw_samples
 from .._core.randomness import check_random_state, isolated_randomness
@@ -467,6 +467,11 @@ class SyntheticDistance(TransactionMixin, MetaEstimatorMixin, RegressorMixin, Ba
         if isinstance(table, pd.DataFrame):
             X = table  # a generator may need names and types of columns
         random_state = check_random_state(self.random_state)
+        if not hasattr(self.generator, "get_params"):
+            raise TypeError(
+                "generator must be a scikit-learn estimator, of which each fit trains a copy; got "
+                f"{show(self.generator)}. Derive its class from sklearn.base.BaseEstimator."
+            )
         self.generator_ = copy_unfitted(self.generator)
         if "random_state" in self.generator_.get_params():
             self.generator_.set_params(random_state=random_state.randint(np.iinfo(np.int32).max))

@@ -292,13 +292,14 @@ MODELS = [
 # -- tables of a command
 
 
-def compare_limit(name="singling_out", secret=None, column="estimate", value=0.5):
+def compare_limit(name="singling_out", secret=None, column="estimate", value=0.5, rows=range(4)):
     frame = pd.DataFrame(
         {"estimate": [0.25, 0.75, nan, 0.4], "low": 0.1, "high": 0.9},
         index=["a 1", "a 2", "inference of x", "inference of y"],
-    )
+    ).iloc[list(rows)]
     limit = NS(name=name, secret=secret, column=column, value=value, text="limit")
     numbers = {"singling_out": ["a 1", "a 2"], "inference": [], "membership": ["gone"]}
+    numbers["copied_identifiers"] = ["copied identifiers"]
     parts = {
         "NUMBERS": numbers,
         "compare_largest": lambda rows, limit, tell: ([*rows.index], tell(rows.iloc[0])),
@@ -388,6 +389,11 @@ TABLES = [
     (lambda: compare_limit("inference", "y")[0], ["inference of y"]),
     (lambda: compare_limit("inference", "x"), "inference could not be measured"),
     (lambda: compare_limit("membership"), "membership could not be measured"),
+    (lambda: compare_limit("copied_identifiers"), (0, "")),
+    (
+        lambda: compare_limit("copied_identifiers", rows=[]),
+        "copied identifiers could not be measured",
+    ),
     (lambda: read_tables(), (NAMED, ["SYNTHETIC", "REAL"], CHECKED)),
     (
         lambda: read_tables(held_out=True)[1],

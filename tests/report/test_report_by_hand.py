@@ -89,10 +89,6 @@ ANSWERS = {
             lambda: _authority_sheet._tell_people({"person_level": None, "checks": []}),
             "Each record counted as one person.",
         ),
-        (
-            lambda: _authority_sheet._tell_people({"person_level": {"n_people": 1234}}),
-            "1,234 people were attacked, each with all of their records.",
-        ),
     ],
     _beyond_shift: [
         (lambda: _beyond_shift._mean_variance(array([1.0, 2.0, 6.0]), array([0, 0, 1])), 2.0),

@@ -47,6 +47,7 @@ def test_numbers_have_intervals_of_any_level(leaky):
         "inference",
         "privacy_loss",
         "exact_rare_copies",
+        "copies_but_one_cell",
     ]
     row = leaky.results.loc["linkability"]
     counts = row["attack"] * row["n_attacks"], 100, row["control"] * row["n_controls"], 100

@@ -293,7 +293,40 @@ def test_seeds(problem):
     assert not np.array_equal(scores[0], scores[2])
 
 
+class _PlainGenerator:
+    """A synthesizer of another package, which is no estimator of scikit-learn."""
+
+    def __init__(self, rows):
+        self.rows = rows
+
+    def fit(self, rows):
+        return self
+
+    def sample(self, num_rows):
+        return self.rows[:num_rows]
+
+
+def test_a_generator_needs_a_method_sample_alone(problem):
+    records, membership = problem
+    rows = records.X[membership == 1]
+    scores = [
+        GeneratorAttack(generator, random_state=0).fit(records).score_samples(records)
+        for generator in (_PlainGenerator(rows), fixed(rows))
+    ]
+    np.testing.assert_array_equal(*scores)
+
+
 @parametrize_refusals(
+    (
+        lambda records, _: GeneratorAttack(_PlainGenerator).fit(records),
+        "generator _PlainGenerator is a class, not an instance",
+        TypeError,
+    ),
+    (
+        lambda records, _: SyntheticDistance(_PlainGenerator(records.X)).fit(records.X),
+        "generator must be a scikit-learn estimator, .* Derive its class from sklearn.base.BaseEs",
+        TypeError,
+    ),
     (lambda records, _: GeneratorAttack().fit(records), "sample method; got NoneType", TypeError),
     (
         lambda records, _: GeneratorAttack(FrozenEstimator(KernelDensity())).fit(records),

@@ -549,6 +549,10 @@ ANSWERS = {
             {"real": 5, "synthetic": 0, "holdout": 0, "shared": 0},
         ),
         (lambda: _evidence.share_significance(["a", "b"]), [0.5, 0.5]),
+        (
+            lambda: _evidence.share_significance(["rare copies", "copied identifiers", "a"]),
+            [0.315, 0.315, 0.37],
+        ),
         (lambda: _evidence.list_table_reversals(pd.DataFrame()), []),
         (
             lambda: _evidence.list_table_reversals(

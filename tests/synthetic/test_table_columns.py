@@ -6,9 +6,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from skmia.report import recommend_release
 from skmia.synthetic import audit_table
 from skmia.synthetic._table import _audit, _columns
 from skmia.synthetic._table._columns import count_copied_identifiers, find_identifiers, fit_columns
+from skmia.synthetic._table._measure import find_rare_texts
 
 pytestmark = pytest.mark.usefixtures("quick_tables")
 
@@ -203,14 +205,21 @@ def test_identifiers_that_are_copied_are_a_leak(tables):
     real, _, held = tables
     rng = np.random.default_rng(2)
     keys = [f"{k:016x}" for k in number(rng, 300)]
-    made = draw(rng).assign(key=keys[:20] + [f"{k:016x}" for k in number(rng, 130)])
-    report = audit_table(
-        real.assign(key=keys[:150]), made, held.assign(key=keys[150:]), random_state=0
-    )
+    made = draw(rng).assign(key=keys[:6] + [f"{k:016x}" for k in number(rng, 144)])
+    real, held = real.assign(key=keys[:150]), held.assign(key=keys[150:])
+    report = audit_table(real, made, held, random_state=0)
     row = report.results.loc["copied identifiers"]
-    assert report.evidence == "leak" and row["attack"] == pytest.approx(20 / 150)
-    check = report.checks["columns fit"]
-    assert check["status"] == "warning" and "of 20 of 150 training rows and of 0" in check["text"]
+    assert report.evidence == "leak" and row["attack"] == pytest.approx(6 / 150)
+    assert report.level.name == "clear" and "\n  copied identifiers  " in report.summary()
+    check = report.checks["identifiers"]
+    assert check["status"] == "warning" and "of 6 of 150 training rows and of 0" in check["text"]
+    assert report.checks["columns fit"]["status"] == "passed"
+    alone = audit_table(real, made, random_state=0).checks["identifiers"]
+    assert alone["text"].endswith("has the identifiers of 6 of 150 training rows.")
+    for policy in ("cautious", "research", "anonymity"):
+        found = recommend_release(report, policy=policy)
+        assert found.result == "do not release", policy
+        assert found.reasons[0].startswith("copied_identifiers (all): 0.04 ")
 
 
 @pytest.mark.parametrize(
@@ -276,3 +285,31 @@ def test_names_of_one_spelling_are_not_spelled_and_counted_again(monkeypatch):
     found = _columns.spell_identifiers(texts)
     assert [names.tolist() for names in found.values()] == [["ab-1", "ab-2"], ["ab-2", "ab-3"]]
     assert len(counted) == 1
+
+
+def test_texts_of_single_rows_are_found_in_the_synthetic_table(tables):
+    real, held, made = (
+        pd.DataFrame({"x": x, "job": job})
+        for x, job in (
+            ([1.5, 2.5, 3.5, 4.5], ["mayor", "nurse", "judge", None]),
+            ([5.5, 6.5, 7.5], ["nurse", "pilot", "mayors"]),
+            ([1.5, 5.5, 6.5], ["mayor", "nurse", None]),
+        )
+    )
+    found = find_rare_texts([real, held, made], None)
+    assert found.tolist() == [True] + [False] * 6  # there are two nurses
+    # Two rows of one person: she alone is a nurse.
+    held.loc[0, "job"], real.loc[2, "job"] = "cook", "nurse"
+    assert find_rare_texts([real, held, made], None).tolist() == [True] + [False] * 6
+    persons = np.array([0, 1, 1, 2]), np.arange(3)
+    assert find_rare_texts([real, held, made], persons).tolist() == [True] * 3 + [False] * 4
+
+    real, made, held = (table.assign(job="clerk") for table in tables)
+    for table, kind in ((real, "own"), (held, "held"), (made, "own")):
+        table.loc[60:73, "job"] = [f"{kind} {k % 7}{'ab'[k // 7]}" for k in range(14)]
+    made[["age", "work", "income"]] = draw(np.random.default_rng(3))
+    report = audit_table(real, made, held, random_state=0)
+    row = report.results.loc["singling out, rare texts"]
+    assert report.evidence == "leak" and row["pvalue"] == pytest.approx(2**-14)
+    assert (row["attack"], row["control"]) == (14 / 150, 0)
+    assert "singling out, rare texts" in report.verdict

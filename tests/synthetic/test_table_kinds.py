@@ -118,6 +118,15 @@ def test_estimators_compare_values_whose_tables_have_other_types(kind):
         test.fit(real, held, made.astype({"day": str}))
 
 
+def test_further_tables_of_a_generator_have_the_types_of_the_given_one():
+    real, made = (draw(k).assign(day=DAYS.date, b=[Decimal(n) for n in range(N)]) for k in (0, 1))
+    settings = {"held_out": draw(2).assign(day=DAYS.date), "random_state": 0}
+    own = audit_table(real, made, generator=GivesTable(made).fit(real), **settings)
+    made = made.astype({"b": float}).assign(day=pd.to_datetime(made["day"]))
+    other = audit_table(real, made, generator=GivesTable(made).fit(real), **settings)
+    pd.testing.assert_frame_equal(own.spread, other.spread)
+
+
 def test_dates_and_durations_are_days():
     dates, other = unify_column([*DAYS[:-1], pd.NaT], DAYS)
     assert np.array_equal(np.diff(dates)[:-1], np.ones(N - 2)) and np.isnan(dates.iloc[-1])

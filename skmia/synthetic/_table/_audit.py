@@ -27,7 +27,7 @@ from ..._core.types import ArrayLike, PathLike, Seed
 from ...metrics import compute_auc
 from .._copy_test import CopyTest, count_unchanged
 from .._kinds import unify
-from .._neighbors import MOST_COMPARED, as_frame, is_number_dtype, to_frame
+from .._neighbors import MOST_COMPARED, as_frame, is_number_dtype
 from ._columns import (
     count_copied_identifiers,
     find_identifiers,
@@ -88,6 +88,9 @@ _NO_HOLDOUT = "There is no holdout."
 def make_checks(tables, shift, copies, columns, people, units):
     """Return the checks of an audit; units: what each compared row is."""
     checks = {"columns fit": _check_real_values(columns)}
+    if columns.copied:
+        copied = {"status": WARNING, "text": f"{list_briefly(columns.copied)}."}
+        checks["identifiers"] = copied
     if "holdout" not in tables:
         text = "Too few persons are in one table only." if people.n_shared else _NO_HOLDOUT
         missing = {"status": NOT_RUN, "text": text, "interval": None}
@@ -114,13 +117,11 @@ def _check_real_values(columns):
         parts.append(list_briefly(fit.unfit))
         if fit.left_out:
             parts.append("A column without a common value is compared by similarity alone")
-    if columns.copied:
-        parts.append(list_briefly(columns.copied))
     if fit.changed:
         parts.append(list_briefly(fit.changed))
     if not parts:
         parts = ["Values of the synthetic columns are of the kinds and ranges of real rows"]
-    status = WARNING if fit.unfit or columns.copied else PASSED
+    status = WARNING if fit.unfit else PASSED
     return {"status": status, "text": f"{'. '.join(parts)}."}
 
 
@@ -210,9 +211,9 @@ def measure_spread(generator, tables, columns, settings, secrets, people):
 
 
 def _draw_synthetic_table(generator, tables, names, rng):
-    made, real = to_frame(draw_samples(generator, len(tables["synthetic"]), rng)), tables["real"]
-    if not isinstance(made, pd.DataFrame):
-        made = pd.DataFrame(np.asarray(made))
+    made, real = draw_samples(generator, len(tables["synthetic"]), rng), tables["real"]
+    is_named, made = hasattr(made, "columns"), as_frame(made, "The table of the generator")
+    if not is_named:
         made.columns = names if made.shape[1] == len(names) else made.columns
     made = made.rename(columns=str).reset_index(drop=True)
     if not set(real.columns) <= set(made.columns) <= set(names):
@@ -845,8 +846,6 @@ def _check_identifiers(tables, wanted):
 
 def _count_identifiers(tables, found):
     """Which real rows have an identifier of the synthetic table, with sentences on each column."""
-    if "holdout" not in tables:
-        return None, []
     matches, told = None, []
     for name, words in found.items():
         if words.startswith(("numbers", "times")):
@@ -854,12 +853,15 @@ def _count_identifiers(tables, found):
         copied = count_copied_identifiers(tables, name)
         if copied is None or not any(part.any() for part in copied.values()):
             continue
-        own, held = copied["real"], copied["holdout"]
-        told.append(
-            f"column {visible(name)!r} has the identifiers of {own.sum():,} of {len(own):,} "
-            f"training rows and of {held.sum():,} of {len(held):,} held-out rows"
+        counts = (
+            f"of {copied[key].sum():,} of {len(copied[key]):,} {kind} rows"
+            for key, kind in (("real", "training"), ("holdout", "held-out"))
+            if key in copied
         )
-        both = np.append(own, held)
+        told.append(f"column {visible(name)!r} has the identifiers {' and '.join(counts)}")
+        if "holdout" not in copied:
+            continue
+        both = np.append(copied["real"], copied["holdout"])
         matches = both if matches is None else matches | both
     return matches, told
 

@@ -22,10 +22,13 @@ from ..._core.pvalues import format_pvalue
 FEW_ROWS = 20
 # Shares of the significance level; the other numbers share the rest. With 0.63, five copies of rows
 # of which no held-out one is there are significant, if the holdout has as many rows: 2^-5 < 0.63 *
-# 0.05; with 0.16 seven copies with another cell are.
-FIRST, ONE_CELL = "rare copies", "copies but one cell"
+# 0.05; with 0.16 seven copies with another cell are. Where identifiers are copied, these and rare
+# copies have half of the 0.63 each, and six of either are significant: 2^-6 < 0.315 * 0.05.
+FIRST, ONE_CELL, IDENTIFIERS = "rare copies", "copies but one cell", "copied identifiers"
 _WEIGHTS = {FIRST: 0.63, ONE_CELL: 0.16}
 COPIES = (FIRST, ONE_CELL, "near copies")
+# Singling out by one column: by any value, and by texts that only one real row, or person, has.
+ONE_COLUMN, RARE_TEXTS = "singling out, one column", "singling out, rare texts"
 # Level of the tests of whether the holdout is nearer to the synthetic rows than the training rows.
 REVERSAL_LEVEL = 0.01
 # Chance with which copies of the smallest share are found.
@@ -114,7 +117,10 @@ def correct(names, pvalues):
 
 def share_significance(names):
     """Return the share of the significance level of each number."""
-    weights = np.array([_WEIGHTS.get(name, np.nan) for name in names])
+    given = dict(_WEIGHTS)
+    if IDENTIFIERS in names:
+        given[FIRST] = given[IDENTIFIERS] = _WEIGHTS[FIRST] / 2
+    weights = np.array([given.get(name, np.nan) for name in names])
     others = np.isnan(weights)
     if others.all() or not others.any():
         return np.full(len(names), 1 / len(names))
@@ -176,8 +182,8 @@ def _count_smallest(n_rows):
 
 # Synthetic rows can be near training rows in a way that is no share of attacks.
 LOSS = "privacy loss"
-# Whole rows, whose level is clear whatever their share.
-_EXPOSING = (FIRST,)
+# Whole rows and names of people, whose level is clear whatever their share.
+_EXPOSING = FIRST, IDENTIFIERS
 
 
 def measure_table_level(grounds, evidence):
@@ -199,7 +205,7 @@ def measure_table_level(grounds, evidence):
         own = NONE if evidence == LEAK and not row["leak"] else evidence
         level = set_level(own, {"excess": excess}).change(numbers={"excess": excess})
         if name in _EXPOSING and level.name == "slight":
-            # Of few people everything is revealed.
+            # Of few people everything, or who they are, is revealed.
             is_severe = reaches("severe", "excess", excess["estimate"])
             level = level.change(name="clear", at_least=is_severe)
         found.append(level)

@@ -19,10 +19,18 @@ from .._adversarial_accuracy import PrivacyLoss
 from .._cells import TableCells
 from .._copy_test import CopyTest, compute_smallest_share
 from .._generator_attack import score_by_each
-from .._neighbors import MOST_COMPARED, draw_places
+from .._neighbors import MOST_COMPARED, draw_places, is_number_dtype
 from .._risks import InferenceRisk, LinkabilityRisk, average_by_person, permute_rows
 from .._singling_out import SinglingOutRisk
-from ._evidence import COPIES, ONE_CELL, correct, share_significance
+from ._evidence import (
+    COPIES,
+    IDENTIFIERS,
+    ONE_CELL,
+    ONE_COLUMN,
+    RARE_TEXTS,
+    correct,
+    share_significance,
+)
 from ._people import group_of
 
 # Statistics of GeneratorAttack, by the names of the numbers.
@@ -275,7 +283,7 @@ def measure_synthetic_table(tables, settings, secrets, clock, people=None, ident
         counted.remove(ONE_CELL)
     found = {name: _read_copies(copies.loc[name]) for name in counted}
     if identifiers is not None:
-        found["copied identifiers"] = _read_copies(test.summarize_matches(identifiers))
+        found[IDENTIFIERS] = _read_copies(test.summarize_matches(identifiers))
     with clock("privacy loss"):
         loss = measure_loss(tables, settings, n_permutations, people)
         found["privacy loss"], resemblance = loss
@@ -288,6 +296,8 @@ def measure_synthetic_table(tables, settings, secrets, clock, people=None, ident
         rows = result if name == "inference" else result.iloc[:1]
         for column, row in rows.rename(columns={"risk": "estimate"}).iterrows():
             found[f"inference of {column}" if name == "inference" else name] = row.to_dict()
+        if name == ONE_COLUMN and (matches := find_rare_texts(tables, groups)).any():
+            found[RARE_TEXTS] = _read_copies(test.summarize_matches(matches))
     # What a number does not have is missing.
     results = pd.DataFrame(found).T.reindex(columns=COLUMNS).astype(float)
     results["pvalue_holm"] = correct(results.index, results["pvalue"])
@@ -297,6 +307,28 @@ def measure_synthetic_table(tables, settings, secrets, clock, people=None, ident
         for name, row in copies.iterrows()
     ]
     return results, copies, resemblance
+
+
+def find_rare_texts(tables, groups):
+    """Return which real rows have a text that is in the synthetic table and in no other real row.
+
+    groups: numbers of the persons of both real tables, whose rows may share a text, or None.
+    """
+    *real, made = tables
+    n_rows = [len(table) for table in real]
+    persons = np.arange(sum(n_rows))
+    if groups is not None:
+        persons = np.append(groups[0], groups[0].max() + 1 + groups[1])
+    matches = np.zeros(len(persons), dtype=bool)
+    for column in made.columns:
+        if any(is_number_dtype(table[column].dtype) for table in tables):
+            continue
+        values = pd.concat([table[column].astype(object) for table in real]).to_numpy()
+        codes, _ = pd.factorize(values)  # -1 is a missing value
+        owners = pd.DataFrame({"code": codes, "person": persons}).drop_duplicates()["code"]
+        is_rare = np.bincount(owners[owners >= 0], minlength=codes.max(initial=0) + 1) == 1
+        matches |= is_rare[codes] & (codes >= 0) & pd.Index(values).isin(made[column].dropna())
+    return matches
 
 
 def _draw_one_each(tables, people, rng):
@@ -315,7 +347,7 @@ def _list_risks(settings, tables, secrets):
     # More predicates than rows would be about the same rows.
     few = {**settings, "n_attacks": min(MOST_COMPARED, *map(len, tables))}
     yield "singling out", SinglingOutRisk(**few)
-    yield "singling out, one column", SinglingOutRisk("univariate", **few)
+    yield ONE_COLUMN, SinglingOutRisk("univariate", **few)
     if tables[0].shape[1] > 1:
         many = {**settings, "n_attacks": MOST_COMPARED}
         yield "linkability", LinkabilityRisk(**many)

@@ -44,10 +44,14 @@ from ...disclosure import summarize_policy, tell_what_decides, write_sheet
 from ._evidence import (
     FEW_ROWS,
     FIRST,
+    IDENTIFIERS,
     LOSS,
     NO_HOLDOUT,
+    ONE_CELL,
+    ONE_COLUMN,
     PERSONS,
     POWER,
+    RARE_TEXTS,
     SHARED,
     TOO_SMALL,
     UNSEEN,
@@ -381,7 +385,7 @@ def _get_low(level):
 _CLAUSES = {
     "inference of ": "a missing value can be **inferred** from it",
     "near copies": "{count} training {many} have a **near copy** in it",
-    "copied identifiers": "the **identifiers** of training {many} are in it",
+    IDENTIFIERS: "the **identifiers** of training {many} are in it",
     "copies but one cell": "{count} training {many} are in it **but for one cell**",
     "rare copies": "{count} training {many} are **copied** into it",
     "singling out": "a {one} can be **singled out** with it",
@@ -601,8 +605,10 @@ def _describe_risks(document):
         what = what.format(one=units.one)
         if start == "inference of ":
             what = f"{what[:-1]}; worst column: {row['name'].removeprefix(start)}."
-        if row["name"] == "singling out, one column":
+        if row["name"] == ONE_COLUMN:
             what = f"A single value of a synthetic {units.one} identifies one real {units.one}."
+        if row["name"] == RARE_TEXTS:
+            what = f"A text that only one real {units.one} has is in the table."
         names = (f"training {many}", "attack"), (f"{many} never seen", "control")
         names += (("guesses", "naive"),)
         bars = [(words, row[name], _percent(row[name])) for words, name in names]
@@ -722,6 +728,7 @@ _STATEMENTS = {
         "Several rows are of one person",
     ),
     "columns fit": ("The columns of the tables fit", "Columns of the tables do not fit"),
+    "identifiers": ("", "Identifiers of real rows are in the synthetic table"),
     "resolution": ("Fewer copies would not be found", ""),
 }
 
@@ -778,6 +785,17 @@ def format_short_table(document):
     return [*lines, "", *wrap_short(describe_table_rows(document["data"]), "  Table   ", 10)]
 
 
+_SHOWN = "singling out", "linkability", "inference of ", "near copies", "membership by "
+
+
+def _list_shown_kinds(document):
+    """Return the kinds of numbers that are shown first, with copies that no sentence counts."""
+    for start in (IDENTIFIERS,) if _leads_with_counts(document) else (IDENTIFIERS, ONE_CELL):
+        if any(level.rank >= 0 for _, level in _find_table_numbers(document, start)):
+            yield start
+    yield from _SHOWN
+
+
 def _tabulate_risks(document):
     """Return the highest number of each kind, in the order of the page."""
     level = f"{100 * document['settings']['confidence_level']:g}%"
@@ -786,7 +804,7 @@ def _tabulate_risks(document):
         _lay_table_row("", "because of", "training", "never", "by", ""),
         _lay_table_row("of 100 attacks", "the table", many, "seen", "guessing", "level"),
     ]
-    for start in ("singling out", "linkability", "inference of ", "near copies", "membership by "):
+    for start in _list_shown_kinds(document):
         for row, own in _find_table_numbers(document, start)[:1]:
             told = _describe_excess(row, own, "")
             name = shorten(visible(row["name"]), _WIDTHS[0] - 1, "\u2026")
