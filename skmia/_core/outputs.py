@@ -106,7 +106,7 @@ def check_output_matrix(values, classes, kind):
     return round_into_bounds(values) if kind == "proba" and values.size else values
 
 
-def _check_order_of_columns(values, classes):
+def check_order_of_columns(values, classes):
     """Refuse a table of answers whose columns are named as the classes in another order."""
     if not hasattr(values, "columns") or np.ndim(classes) != 1:
         return
@@ -228,7 +228,7 @@ class Outputs:
         if not isinstance(kind, str) or kind not in KINDS:
             raise ValueError(f"kind must be one of {', '.join(KINDS)}; got {show(kind)}.")
         if kind not in NUMBERS and kind != "label":
-            _check_order_of_columns(values, classes)
+            check_order_of_columns(values, classes)
         values = to_array(values, "Answers", "hold one row or value for each record")
         classes = None if kind in NUMBERS else check_output_classes(classes, kind)
         if kind == "label" or kind in NUMBERS:

@@ -525,20 +525,20 @@ ANSWERS = {
         (lambda: read_laps([5.0, 9.0], (2.0, 4.0)), ([4.0], 2.0)),
     ],
     outputs: [
-        (lambda: outputs._check_order_of_columns(frame_of("a", "b"), ["a", "b"]), None),
-        (lambda: outputs._check_order_of_columns(frame_of("a", "c"), ["a", "b"]), None),
-        (lambda: outputs._check_order_of_columns(frame_of("b", "a"), [["a", "b"]]), None),
-        (lambda: outputs._check_order_of_columns(X, ["b", "a"]), None),
+        (lambda: outputs.check_order_of_columns(frame_of("a", "b"), ["a", "b"]), None),
+        (lambda: outputs.check_order_of_columns(frame_of("a", "c"), ["a", "b"]), None),
+        (lambda: outputs.check_order_of_columns(frame_of("b", "a"), [["a", "b"]]), None),
+        (lambda: outputs.check_order_of_columns(X, ["b", "a"]), None),
         (
             lambda: tell_refusal(
-                lambda: outputs._check_order_of_columns(frame_of("b", "a"), ["a", "b"])
+                lambda: outputs.check_order_of_columns(frame_of("b", "a"), ["a", "b"])
             ),
             "The columns of the answers are b, a, and classes are a, b, in another order. Give "
             "answers[list(classes)], or the classes as the columns stand.",
         ),
         (
             lambda: tell_refusal(
-                lambda: outputs._check_order_of_columns(frame_of(1, 0), array([0, 1]))
+                lambda: outputs.check_order_of_columns(frame_of(1, 0), array([0, 1]))
             )[:54],
             "The columns of the answers are 1, 0, and classes are 0",
         ),

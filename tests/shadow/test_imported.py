@@ -205,7 +205,7 @@ LOGITS, INSIDE = np.zeros((4, N, 2)), np.tile([0, 1], (4, N // 2))
         ),
         (
             {"outputs": LOGITS - 1, "kind": "proba"},
-            r"lie in \[0, 1\].*log-probabilities are of kind logits",
+            r"lie in \[0, 1\].*softmax of logits or of log-probabilities",
         ),
         ({"outputs": LOGITS.astype(str)}, "must return numbers"),
         ({"membership": INSIDE[:3]}, r"membership needs the shape \(4, 160\); got \(3, 160\)"),
