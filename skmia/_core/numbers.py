@@ -17,7 +17,9 @@ _WIDTH = 80
 
 
 def show(value):
-    """Show a value on one line of bounded length."""
+    """Show a value on one line of bounded length, a number of numpy as one of Python."""
+    if isinstance(value, np.number | np.bool_ | np.str_):
+        value = value.item()
     text = visible(" ".join(repr(value).split()))
     return text if len(text) <= _WIDTH else f"{text[: _WIDTH - 3]}..."
 

@@ -24,7 +24,6 @@ from .._core.records import Records
 from ._base import VictimSignal
 from ._confidence import Correctness, Loss
 
-
 # What changes the values of tables that hold text.
 _BY_SWAPS = (
     "LabelRobustness(change='swap', population=records) and TransferredQueryAttack(search='swap') "
