@@ -9,8 +9,12 @@ import pandas as pd
 from .containers import as_table, in_memory, take_column
 from .numbers import show, to_array
 
+# What to fill in where the person of a record is unknown, and where its group is.
+_OWN_VALUES = "with a different one for each record whose group is unknown"
+ONE_NAME = "with one name, such as 'unknown', for all records whose group is unknown"
 
-def number_groups(values, n_records, name="group_by"):
+
+def number_groups(values, n_records, name="group_by", unknown=_OWN_VALUES):
     """Number the groups of records in the order of their sorted names."""
     values = to_array(values, name, f"hold one value for each of {n_records} records")
     if values.shape != (n_records,):
@@ -23,8 +27,7 @@ def number_groups(values, n_records, name="group_by"):
         # Taken for one group, records of unknown persons would be kept together as one person's.
         raise ValueError(
             f"{name} has no value for {missing.sum()} of {n_records} records, first at position "
-            f"{missing.argmax()}. Fill in the values, with a different one for each record whose "
-            "group is unknown, or leave these records out."
+            f"{missing.argmax()}. Fill in the values, {unknown}, or leave these records out."
         )
     return sorted_values(values, name, return_inverse=True)
 

@@ -64,9 +64,12 @@ def round_into_bounds(proba):
         eps = max(eps, np.finfo(proba.dtype).eps)
     tolerance = _ROUNDINGS * float(eps)
     if not (low >= -tolerance and high <= 1 + tolerance):
+        cure = " Take the softmax of logits or of log-probabilities." if low < 0 else ""
+        if 0 <= low and 1 < high <= 100:
+            cure = " Divide percent by 100."
         raise ValueError(
             f"The model's probabilities must lie in [0, 1]; got values from {low:g} to {high:g}."
-            f"{' Logits and log-probabilities are of kind logits.' if low < 0 else ''}"
+            f"{cure}"
         )
     return np.clip(proba, 0, 1)
 

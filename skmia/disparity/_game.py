@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 from sklearn.base import clone
 
-from .._core.groups import mean_by_group, number_groups
+from .._core.groups import ONE_NAME, mean_by_group, number_groups
 from .._core.numbers import are_allowed_numbers, denullify, to_array
 from .._core.splits import number_units
 from .._core.types import ArrayLike
@@ -78,7 +78,7 @@ def read_guesses(given):
     if not are_allowed_numbers(guesses[membership >= 0], (0, 1)):
         raise ValueError("guesses must be 1 or 0 wherever a record took part.")
     n_records = guesses.shape[1]
-    names, codes = number_groups(given.groups, n_records, "groups")
+    names, codes = number_groups(given.groups, n_records, "groups", ONE_NAME)
     if len(names) < 2:
         raise ValueError(f"There must be at least 2 groups to compare; got {len(names)}.")
     people = np.arange(n_records)
@@ -95,7 +95,7 @@ def number_people(records, groups):
     """
     group_by = records.fields.get("group_by")
     copies = number_units(records.fingerprint)
-    codes = number_groups(groups, len(records), "group")[1]
+    codes = number_groups(groups, len(records), "group", ONE_NAME)[1]
     both = np.unique(np.column_stack([copies, codes]), axis=0)
     if len(both) == copies.max() + 1:
         return number_units(records.fingerprint, group_by)
@@ -133,9 +133,20 @@ def read_exposures(played):
     return sum_parts(exposure, played.codes, played.people)
 
 
+def _refuse_numbers(groups, n_records):
+    """Refuse groups of about one record each, as of a column of numbers, before any training."""
+    n_groups = len(number_groups(groups, n_records, "group", ONE_NAME)[0])
+    if n_groups > n_records / 2:
+        raise ValueError(
+            f"group has {n_groups} different values for {n_records} records, too many to be "
+            "compared. Put several in one group, numbers into intervals (pandas.qcut)."
+        )
+
+
 def play(test, records, groups):
     # -> game: result of membership_game, without the guesses; None if no victim was trained
     people = number_people(records, groups)
+    _refuse_numbers(groups, len(records))
     records = records.detached()
     if test.estimator is None and treats_models_as_victims(test.attack):
         pool = get_pool(test.attack, records)

@@ -16,7 +16,7 @@ from sklearn.metrics import r2_score
 from .._core.callers import level_of_user
 from .._core.containers import accepting_read_only
 from .._core.copies import copy_unfitted
-from .._core.groups import find_groups, mean_by_group, number_groups
+from .._core.groups import ONE_NAME, find_groups, mean_by_group, number_groups
 from .._core.metric_inputs import get_judged
 from .._core.needs import BOTH
 from .._core.query import unwrap
@@ -437,7 +437,8 @@ def _read_groups(groups, records):
     """Return the names of the groups and the number of each record's."""
     if groups is None:
         return np.array([None]), np.zeros(len(records), dtype=np.intp)
-    return number_groups(find_groups(records, groups, "groups"), len(records), "groups")
+    found = find_groups(records, groups, "groups")
+    return number_groups(found, len(records), "groups", ONE_NAME)
 
 
 def _number_game_units(records):

@@ -1,5 +1,6 @@
 """What the models of a pool answered, which records are in it, and who was trained on what."""
 
+import warnings
 from collections.abc import Callable, Iterator
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
@@ -10,6 +11,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils import gen_batches
 
+from .._core.callers import level_of_user
 from .._core.filed_array import FiledArray
 from .._core.moments import (
     Moments,
@@ -106,6 +108,11 @@ def name_kept(signals, temperatures, kind, has_outputs, model):
     if model is not None:
         kept |= {"models"} | (get_access(model)[0] & {"gradients"})
     return frozenset(kept)
+
+
+# Numbers of records on which the victim is compared with each shadow model, number of different
+# signals from which on equal ones are no chance, and how far equal ones may be apart by rounding.
+_FEWEST_COMPARED, _MOST_COMPARED, _FEWEST_VALUES, _ROUNDED = 20, 200, 5, 1e-5
 
 
 @dataclass(frozen=True, eq=False)
@@ -808,6 +815,36 @@ class PoolAnswers:
         rows = [self._evaluate(reading.place, victim, number, step, query) for number in queries]
         values = refuse_nan(np.array(rows).T).T
         return values if reading.derive is None else reading.derive(values)
+
+    def warn_of_own(self, values: np.ndarray, records: Records, signal: Any) -> None:
+        """Warn if a victim is one of the shadow models that it is compared with.
+
+        Parameters
+        ----------
+        values : ndarray of shape (n_queries, n)
+            Signal of the victim, as of :meth:`victim_values`.
+        records : Records of n records
+            Labeled records.
+        signal : "auto", ("auto", temperature), str or Signal
+            The signal that was read.
+        """
+        some = slice(_MOST_COMPARED)  # neighbors are found without a search
+        columns = self.columns.locate(records[some])
+        own, columns = values[0, some][columns >= 0], columns[columns >= 0]
+        if len(own) < _FEWEST_COMPARED or len(np.unique(own)) < _FEWEST_VALUES:
+            return
+        models = self.values_at(columns, signal)[0]
+        equal = np.isclose(models, own, rtol=_ROUNDED, atol=_ROUNDED).all(axis=1)
+        if equal.sum() == 1:  # else models hardly differ
+            k = equal.argmax()
+            warnings.warn(
+                f"The victim answers exactly as shadow model {k} of the pool. If it is this model, "
+                "it is compared with itself, and members are found even if nothing leaks: "
+                f"leave_one_model_out(attack, records, models=[{k}]) attacks it with the other "
+                "models. A pool with the seed of another pool has the same models.",
+                UserWarning,
+                stacklevel=level_of_user(),
+            )
 
     def get_law(self, signal: str | tuple[str, float] | Signal = "auto") -> LabelLaw:
         """Return the probability of the label as a function of a signal.

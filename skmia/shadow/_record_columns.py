@@ -94,6 +94,7 @@ class RecordColumns:
             return f"they hold {types}, but the pool holds {self.types}, and types must agree."
         return (
             "fit the pool on all records, or pass an unfitted one or shadows=16, which an attack "
-            "trains on the Records that its folds are slices of; models that were trained on none "
-            'of the records suffice with online=False and store="models".'
+            "trains on the Records that its folds are slices of, and a game on its reference "
+            "records alone; models that were trained on none of the records suffice with "
+            'online=False and store="models".'
         )

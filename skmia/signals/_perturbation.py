@@ -25,6 +25,12 @@ from .._core.records import Records
 from ._base import VictimSignal
 from ._confidence import Correctness, Loss
 
+# What changes the values of tables that hold text.
+_BY_SWAPS = (
+    "LabelRobustness(change='swap', population=records) and TransferredQueryAttack(search='swap') "
+    "put in values of other records"
+)
+
 
 def as_rows_of_numbers(X, who):
     """Return the numbers in a container of rows, and a function that restores the container."""
@@ -37,7 +43,7 @@ def as_rows_of_numbers(X, who):
     if is_frame(X):
         for name, dtype in X.dtypes.items():
             if not pd.api.types.is_numeric_dtype(dtype) or dtype.kind == "c":
-                raise ValueError(f"{changes}; {name!r} holds no numbers.")
+                raise ValueError(f"{changes}; {name!r} holds no numbers. {_BY_SWAPS}.")
         values = frame_to_numpy(X)
         if values.dtype.kind not in "biuf":
             raise ValueError(f"{changes}; some of X are missing.")

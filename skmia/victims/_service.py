@@ -19,7 +19,7 @@ from .._core.containers import as_rows, take_rows
 from .._core.files import make_private_folder, write_atomically
 from .._core.groups import check_class_labels
 from .._core.numbers import show, to_array
-from .._core.outputs import check_order_of_columns, check_output_matrix
+from .._core.outputs import check_order_of_columns, check_output_matrix, tell_columns
 from .._core.query import GivenModel
 from .._core.sklearn import Interval, StrOptions, at_least, validate_params_of
 from .._core.types import ArrayLike, PathLike, Rows
@@ -36,14 +36,16 @@ def _returns_probabilities(victim):
 def _check_matrix(answer, n_rows, classes):
     expected = (n_rows, len(classes))
     if answer.shape != expected:
+        is_single = len(classes) == 2 and answer.shape in ((n_rows,), (n_rows, 1))
         raise ValueError(
             f"The function must return {expected[0]} rows and {expected[1]} classes with an array "
-            f"of shape {expected}; got {answer.shape}."
+            f"of shape {expected}; got {answer.shape}.{tell_columns('proba') if is_single else ''}"
         )
     return answer
 
 
 def _check_answered_labels(answer, n_rows, classes):
+    answer = answer[:, 0] if answer.shape == (n_rows, 1) else answer
     if answer.shape != (n_rows,):
         raise ValueError(
             f"The function must return {n_rows} labels with an array of shape ({n_rows},); got "
@@ -252,8 +254,7 @@ class CallableVictim(GivenModel, ClassifierMixin, BaseEstimator):
         n_asked, total = kept.get(name, (0, 0))
         for n_done in range(n_asked, self.n_repeats):
             answer = self._call(batch)
-            if self.kind == "proba":
-                check_order_of_columns(answer, classes)
+            check_order_of_columns(answer, classes)
             answer = to_array(answer, "What the function answers", must)
             answer = check(answer, batch.shape[0], classes)
             if self.n_repeats > 1:

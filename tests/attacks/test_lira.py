@@ -652,3 +652,25 @@ def test_grid_search_trains_no_shadow_model(draw_world, monkeypatch):
     )
     search.fit(world.records, world.membership)
     assert search.best_score_ > 0.6
+
+
+@pytest.mark.parametrize("victim", ["asked", "stored"])
+def test_a_victim_that_is_one_of_its_shadow_models_is_pointed_out(victim):
+    """Members would be found where nothing leaks, because a model is compared with itself."""
+    rng = np.random.default_rng(0)
+    records = Records(rng.normal(size=(60, 3)), rng.integers(2, size=60))
+    settings = {"random_state": 0, "store": "models"}
+    pool = FrozenEstimator(ShadowPool(LogisticRegression(C=0.1), 4, **settings).fit(records))
+    own = pool.estimators_[1]
+    asked = records.with_outputs(own) if victim == "stored" else records
+    attack = LiRA(None if victim == "stored" else own, pool).fit(asked)
+    with pytest.warns(UserWarning, match=r"exactly as shadow model 1 .* models=\[1\]\) attacks"):
+        attack.score_samples(asked)
+
+
+def test_shadow_models_that_hardly_differ_are_no_victim():
+    rng = np.random.default_rng(0)
+    records = Records(rng.normal(size=(60, 3)), rng.integers(2, size=60))
+    dummy = LogisticRegression(C=1e-12)
+    attack = LiRA(dummy.fit(records.X, records.y), ShadowPool(dummy, 4, random_state=0))
+    assert np.isfinite(attack.fit(records).score_samples(records)).all()

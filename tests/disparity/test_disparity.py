@@ -414,8 +414,15 @@ def test_records_without_a_group_are_refused(population, missing):
     without = population.with_fields(race=race)
     pool = FrozenEstimator(ShadowPool(DecisionTreeClassifier(), 4, random_state=0).fit(population))
     for changes in ({}, {"estimator": None, "attack": LiRA(shadows=pool)}):
-        with pytest.raises(ValueError, match="^group has no value for 2 of 400 records, first at"):
+        words = "^group has no value for 2 of 400 records, first at position 3. .* with one name"
+        with pytest.raises(ValueError, match=words):
             make_test().set_params(**changes).fit(without)
+
+
+def test_numbers_of_which_hardly_two_are_equal_are_no_groups(population):
+    numbers = population.with_fields(race=np.arange(400) / 7)
+    with pytest.raises(ValueError, match="group has 400 different values for 400 .*pandas.qcut"):
+        make_test().fit(numbers)
 
 
 def test_models_of_a_pool_are_treated_as_the_victim(population):

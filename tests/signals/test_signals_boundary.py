@@ -149,7 +149,7 @@ def test_it_is_a_signal_of_attacks_and_tables():
     "rows, message",
     [
         (sparse.eye(6, format="csr"), "must not be sparse"),
-        (pd.DataFrame({"a": np.arange(6.0), "sex": ["f"] * 6}), "'sex' holds no numbers"),
+        (pd.DataFrame({"a": np.arange(6.0), "sex": ["f"] * 6}), "'sex' .* LabelRobustness"),
         (np.full((6, 2), "text"), "X holds no numbers"),
     ],
 )

@@ -199,7 +199,9 @@ ANSWERS = {
         ),
         (
             lambda: rows_of_numbers(pd.DataFrame({"a": [1], "b": ["x"]})),
-            "It changes every feature by a number; 'b' holds no numbers.",
+            "It changes every feature by a number; 'b' holds no numbers. LabelRobustness("
+            "change='swap', population=records) and TransferredQueryAttack(search='swap') put in "
+            "values of other records.",
         ),
         (
             lambda: rows_of_numbers(
@@ -213,7 +215,9 @@ ANSWERS = {
         ),
         (
             lambda: rows_of_numbers(pd.DataFrame({"a": [1j]})),
-            "It changes every feature by a number; 'a' holds no numbers.",
+            "It changes every feature by a number; 'a' holds no numbers. LabelRobustness("
+            "change='swap', population=records) and TransferredQueryAttack(search='swap') put in "
+            "values of other records.",
         ),
         (
             lambda: rows_of_numbers(array([["a"]]))[:55],

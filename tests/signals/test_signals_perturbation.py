@@ -76,7 +76,7 @@ def test_changes_of_whole_numbers_are_not_cut_off_in_a_tensor():
     (lambda: Merlin().of(VICTIM, Records(sparse.csr_matrix(X), Y)), "must not be sparse"),
     (
         lambda: Merlin().of(VICTIM, Records(pd.DataFrame({"a": X[:, 0], "sex": ["f"] * 80}), Y)),
-        "'sex' holds no numbers",
+        "'sex' holds no numbers. LabelRobustness",
     ),
     (lambda: Merlin().of(VICTIM, Records(np.full((80, 4), "text"), Y)), "X holds no numbers"),
     (

@@ -11,7 +11,7 @@ from sklearn.base import clone
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
 
-from skmia import Records, ShadowPool
+from skmia import Outputs, Records, ShadowPool
 from skmia.attacks import LiRA, ThresholdAttack
 from skmia.victims import CallableVictim
 
@@ -105,10 +105,31 @@ def test_answer_of_the_wrong_shape_is_refused(classes):
         victim.predict_proba(X)
 
 
-def test_one_number_a_row_is_refused():
-    victim = CallableVictim(lambda rows: expit(np.asarray(rows)[:, 0]), [0, 1])
-    with pytest.raises(ValueError, match=r"shape \(25, 2\); got \(25,\)"):
-        victim.predict_proba(X)
+@pytest.mark.parametrize("share", [lambda p: p[:, 1], lambda p: p[:, 1:]], ids=["(n,)", "(n, 1)"])
+def test_shares_of_the_second_class_alone_are_refused_with_the_columns(share):
+    victim = CallableVictim(lambda rows: share(np.full((len(rows), 2), 0.5)), classes=[0, 1])
+    with pytest.raises(ValueError, match="second class, stack 1 - p and p as two columns"):
+        victim.predict_proba(np.zeros((3, 1)))
+
+
+def test_a_column_of_labels_is_one_label_a_row():
+    victim = CallableVictim(lambda rows: [["b"]] * len(rows), classes=["a", "b"], kind="label")
+    assert victim.predict(np.zeros((3, 1))).tolist() == ["b"] * 3
+
+
+def test_a_table_with_its_classes_in_another_order_is_refused():
+    table = pd.DataFrame({"b": [0.9], "a": [0.1]})
+    victim = CallableVictim(lambda rows: table, classes=["a", "b"])
+    with pytest.raises(ValueError, match="columns of the answers are b, a, and classes are a, b"):
+        victim.predict_proba(np.zeros((1, 1)))
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "cure"), [(0, 87, "Divide percent by 100"), (-3, 2, "Take the softmax")]
+)
+def test_numbers_that_are_no_probabilities_are_refused_with_what_makes_them_some(low, high, cure):
+    with pytest.raises(ValueError, match=f"lie in .0, 1.; got .*{cure}"):
+        Outputs([[low, high]], [0, 1])
 
 
 def test_nan_of_a_service_is_reported():
