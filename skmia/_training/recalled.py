@@ -219,7 +219,7 @@ def _recall_passes(model, n_rows):
 
     Each call is one iteration, and t_ counts the rows of all calls.
     """
-    if model.n_iter_ != 1 or model.max_iter == 1:
+    if model.n_iter_ != 1 or model.max_iter == 1 or not model.t_:  # 0 for L-BFGS
         return RecalledSettings()
     is_perceptron = hasattr(model, "loss_curve_")
     n_seen = round(model.t_) - (not is_perceptron)  # linear models begin at 1
