@@ -25,12 +25,11 @@ class CopiesParameters:
     """Mixin of estimators that hold estimators of users; ``clone`` copies them in our way.
 
     ``_subjects`` names the parameters that the estimator does not fit, such as the victim of an
-    attack: a clone keeps them as they are if they are fitted. ``_guards`` names those whose fitted
-    value ``set_params`` never changes: an unfitted copy takes its place.
+    attack: a clone keeps them as they are if they are fitted, and ``set_params`` never changes
+    them: an unfitted copy takes their place.
     """
 
     _subjects: tuple = ()
-    _guards: tuple = ()
 
     def __sklearn_clone__(self):
         return _copy_parametrized(self, _keep_parameters)
@@ -52,7 +51,7 @@ class CopiesParameters:
         inner, own = {}, self.get_params(deep=False)
         for key in list(params):
             name, is_inner, rest = key.partition("__")
-            if is_inner and name in own and name in (*self._subjects, *self._guards):
+            if is_inner and name in own and name in self._subjects:
                 inner.setdefault(name, {})[rest] = params.pop(key)
         super().set_params(**params)  # type: ignore[misc]  # of the estimator beside it
         for name, values in inner.items():

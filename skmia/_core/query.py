@@ -354,19 +354,18 @@ def _through(transform, model):
     return ask
 
 
-def order_for_lightgbm(victim, X):
-    """Return a table with its columns in the order of a model of LightGBM, if its names are there.
+def order_named_columns(victim, X):
+    """Return a table with its columns in the order of a fitted model, if all names are there.
 
-    LightGBM takes columns by their places, whatever their names are; other models refuse another
-    order, or choose by names. It writes names without blanks.
+    LightGBM takes columns by their places, whatever their names are, and so do calibrations and
+    ensembles of it; other models refuse another order.
     """
-    model = _get_chosen(victim)
-    table = as_table(X) if hasattr(type(model), "booster_") else None
-    if table is None:
+    table, wanted = as_table(X), getattr(_get_chosen(victim), "feature_names_in_", None)
+    if table is None or wanted is None:
         return X
+    wanted = [str(name).replace(" ", "_") for name in wanted]  # as LightGBM writes them
     names = {str(name).replace(" ", "_"): name for name in table.columns}
-    wanted = model.booster_.feature_name()
-    if len(names) != len(table.columns) or names.keys() != set(wanted) or [*names] == wanted:
+    if len(names) != len(table.columns) or names.keys() != {*wanted} or [*names] == wanted:
         return X
     return choose_columns(X, [names[name] for name in wanted])
 
@@ -389,7 +388,7 @@ def query_victim(victim, X):
     """
     check_victim(victim)
     X = X if hasattr(X, "shape") else np.asarray(X)
-    X = order_for_lightgbm(victim, X)
+    X = order_named_columns(victim, X)
     transform, model = _split_pipeline(victim)
     # Even a query can draw random numbers: a data loader of torch draws a seed for each pass.
     with preserved_randomness(), accepting_read_only():

@@ -92,7 +92,7 @@ def show_share(value, more=0):
 
 def drop_sign(text):
     """Return a number without the sign of a zero, which a small number below zero leaves."""
-    return text if any(digit in text for digit in "123456789") else text.lstrip("+-")
+    return text if float(text) else text.lstrip("+-")
 
 
 # More digits than any number of an audit means.

@@ -97,8 +97,9 @@ def _reach(value, is_wanted, depth=3):
     if depth == 0:
         return []
     held = list_held(value)
-    if isinstance(value, MethodType) and hasattr(value.__self__, "__dict__"):
-        held += vars(value.__self__).values()
+    owner = value.__self__ if isinstance(value, MethodType) else value
+    if callable(value) and not isinstance(value, type) and hasattr(owner, "__dict__"):
+        held += vars(owner).values()
     return [one for part in held for one in _reach(part, is_wanted, depth - 1)]
 
 

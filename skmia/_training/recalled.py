@@ -246,7 +246,8 @@ def _recall_passes(model, n_rows):
     """
     is_perceptron = hasattr(model, "loss_curve_")
     n_calls = len(model.loss_curve_) - model.n_iter_ if is_perceptron else 0
-    if not n_calls and (model.n_iter_ != 1 or model.max_iter == 1):
+    is_one_call = not n_calls and (model.n_iter_ != 1 or model.max_iter == 1)
+    if is_one_call or not model.t_:  # L-BFGS counts no rows
         if model.warm_start and not is_perceptron:
             return RecalledSettings(None, (), (_MAY_GO_ON,))
         return RecalledSettings()

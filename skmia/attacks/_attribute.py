@@ -38,8 +38,17 @@ from ..metrics import paired_share_interval, share_interval
 from ..victims import open_white_box
 from ._file_attack import find_known, sort_distinct
 
+# A share of the records that moves an accuracy by less than chance does.
+_FEW = 0.01
+
 # A column with more distinct values is treated as a measurement, whose candidates must be given.
 _MOST_VALUES = 100
+
+
+def _count_twins(places):
+    """Return how many records have the content of another one, by the place of each content."""
+    counts = np.bincount(places)
+    return counts[counts > 1].sum()
 
 
 class SensitiveAttribute:
@@ -391,7 +400,8 @@ class AttributeInferenceAttack(CandidateScores):
         self._labels = pd.Index(pd.factorize(records.y, sort=True)[1])
         with with_advice(self.baseline_, records.X), on_one_thread(self.baseline is None):
             self.baseline_.fit(self._known_columns(records), codes)
-        self._digests = sort_distinct(records)[1]
+        _, self._digests, places = sort_distinct(records)
+        self._n_twins = _count_twins(places)
         set_features(self, records)
         return self
 
@@ -503,10 +513,13 @@ class AttributeInferenceAttack(CandidateScores):
         Warns
         -----
         UserWarning
-            If the baseline was fitted on some of the records, whose attribute it then knows.
+            If the baseline was fitted on some of the records, whose attribute it then knows. Equal
+            records of different people are no sign of it.
         """
         n_known = find_known(self._digests, records)[1].sum()
-        if n_known:
+        # Of twins by chance, no more are apart than are on the same side.
+        n_twins = self._n_twins + _count_twins(sort_distinct(records)[2])
+        if n_known > max(n_twins, _FEW * len(records)):
             warnings.warn(
                 f"The baseline was fitted on {n_known:,} of the {len(records):,} records, so it "
                 "knows their attribute, and the difference is too small. Fit on other records than "

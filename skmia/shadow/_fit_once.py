@@ -41,19 +41,12 @@ def fit_once(pool, records):
 
 def _fit_clone(pool, table):
     try:
-        return _copy_unfitted_pool(pool).fit(table)
+        return clone(pool).fit(table)
     except CheckpointError:
         if pool.random_state is not None:
             raise
         # Another worker may have begun the folder, whose seeds then are those of this pool.
-        return _copy_unfitted_pool(pool).fit(table)
-
-
-def _copy_unfitted_pool(pool):
-    """Clone a pool with the estimator itself, which tells what its fit was given."""
-    copied = clone(pool)
-    copied.estimator = pool.estimator
-    return copied
+        return clone(pool).fit(table)
 
 
 def note_fit(pool, records):

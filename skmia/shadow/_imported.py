@@ -3,6 +3,7 @@
 import warnings
 
 import numpy as np
+from scipy.special import stdtr
 
 from .._core.callers import level_of_user
 from .._core.groups import check_class_labels, sorted_values
@@ -208,9 +209,9 @@ def import_models(pool, records, tables, membership, models):
     return pool
 
 
-# Records by which the direction of given signals is checked, and how many standard errors of a
-# share around one half are no chance, also if some of the records are of one person.
-_N_DIRECTED, _SURE = 10_000, 6.0
+# Records by which the direction of given signals is checked, and how many standard errors are no
+# chance of records, and which probability is none of training sets.
+_N_DIRECTED, _SURE, _RARE = 10_000, 6.0, 1e-3
 
 
 # What else than membership may be inverted in outputs of a kind.
@@ -220,27 +221,41 @@ _INVERTED = {
 
 
 def warn_if_inverted(pool, kind="models"):
-    """Return the pool; warn if training on a record lowers its signal in most records."""
+    """Return the pool; warn if training on records lowers their signals."""
     signals, membership = pool.signals_[0, 0], pool.membership_
     some = slice(None, None, -(-signals.shape[1] // _N_DIRECTED))
     inside = membership[:, some]
-    # Models differ in their confidence; the signs do not depend on single large signals.
+    # Models differ in their confidence.
     signals = signals[:, some].astype(np.float64)
     signals -= np.median(signals, axis=1, keepdims=True)
-    n_inside = inside.sum(axis=0)
+    n_models, n_inside = len(signals), inside.sum(axis=0)
+    n_outside = n_models - n_inside
+    # In units of its spread, because single large signals must not decide. Its mean is 0 by chance;
+    # its sign is not one half where signals are skewed and most models were trained on a record.
     with np.errstate(divide="ignore", invalid="ignore"):
         gap = (signals * inside).sum(axis=0) / n_inside
-        gap -= (signals * ~inside).sum(axis=0) / (len(signals) - n_inside)
-    n_lower, n_higher = np.count_nonzero(gap < 0), np.count_nonzero(gap > 0)
-    if n_lower - n_higher > _SURE * np.sqrt(n_lower + n_higher):
+        gap -= (signals * ~inside).sum(axis=0) / n_outside
+        gap *= np.sqrt(n_inside * n_outside * (n_models - 1.0)) / signals.std(axis=0) / n_models
+    known = np.isfinite(gap)
+    # Gaps of records in the same training sets can be alike, as those of one person are.
+    sets = np.unique(inside[:, known], axis=1, return_inverse=True)[1]
+    totals = np.bincount(sets.ravel(), gap[known])
+    if -totals.sum() > _SURE * np.sqrt(known.sum()) and _p_value_below_zero(totals) < _RARE:
         warnings.warn(
-            f"For {n_lower / (n_lower + n_higher):.0%} of the records the models that were trained "
-            "on the record fit it worse than the others. Perhaps membership is inverted (it must "
-            f"be 1 where a model was trained on the record){_INVERTED.get(kind, '')}.",
+            "The models that were trained on a record fit it worse than the others, on average "
+            "over the records. Perhaps membership is inverted (it must be 1 where a model was "
+            f"trained on the record){_INVERTED.get(kind, '')}.",
             UserWarning,
             stacklevel=level_of_user(),
         )
     return pool
+
+
+def _p_value_below_zero(values):
+    """Return the p-value of the t test that numbers have a mean below 0."""
+    n, mean = len(values), values.mean()
+    error = np.sqrt(np.square(values - mean).sum() / max(n * (n - 1), 1))
+    return stdtr(n - 1, mean / max(error, np.finfo(float).tiny)) if n > 1 else 1.0
 
 
 def _keep_each(job, models):

@@ -282,7 +282,7 @@ class ShadowPool(
     array([0.5, 0.5, 0.5])
     """
 
-    _guards = ("estimator",)
+    _subjects = ("estimator",)
 
     _parameter_constraints = {
         "estimator": [HasMethods(["fit", "predict"])],

@@ -17,7 +17,7 @@ from .._core.containers import take_rows
 from .._core.guesses import suggest_path
 from .._core.optional import import_optional, is_of_package
 from .._core.outputs import Outputs
-from .._core.query import CHUNK, check_victim, open_steps, order_for_lightgbm
+from .._core.query import CHUNK, check_victim, open_steps, order_named_columns
 
 # Name of the list of trees that split alike at each level; other trees are stored elsewhere.
 OBLIVIOUS = "oblivious_trees"
@@ -394,7 +394,7 @@ def _load_catboost(path, kind):
 
 def query_stages(victim, X, n_stages):
     """Return the outputs of a boosted model after equal shares of its rounds."""
-    X, (steps, model) = order_for_lightgbm(check_victim(victim), X), open_steps(victim)
+    X, (steps, model) = order_named_columns(check_victim(victim), X), open_steps(victim)
     parts = []
     for rows in gen_batches(X.shape[0], CHUNK):
         part = take_rows(X, rows)

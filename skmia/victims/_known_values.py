@@ -170,9 +170,8 @@ def _strip_name(name):
 def order_columns(model, X):
     """Return a table with the columns that a model was fitted with, in its order.
 
-    For those who read a model and do not query it: it would refuse other names, or another order,
-    itself (of LightGBM, which does not, ``query_victim`` takes care). Where the model, or the
-    table, has no names, columns are known by their place.
+    For those who read a model and do not query it, which does it by ``order_named_columns``. Where
+    the model, or the table, has no names, columns are known by their place.
     """
     table = as_table(X)
     names = [] if table is None else list(table.columns)

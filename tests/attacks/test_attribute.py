@@ -201,6 +201,14 @@ def test_a_baseline_that_knows_the_records_is_warned_of():
         attack.compare(RECORDS[200:])
 
 
+def test_equal_records_of_different_people_are_not_what_the_baseline_knows():
+    rng = np.random.default_rng(0)
+    few = Records(rng.integers(4, size=(300, 4)).astype(float), rng.integers(2, size=300))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        AttributeInferenceAttack(VICTIM, 3).fit(few[:150]).compare(few[150:])
+
+
 def test_a_victim_that_knows_its_records_by_heart_leaks_beyond_the_baseline():
     half = np.arange(300) < 150
     # Completed with its own value a record is its own neighbor, otherwise another one is.

@@ -84,6 +84,7 @@ ANSWERS = {
         (lambda: text.drop_sign("+0"), "0"),
         (lambda: [text.count_more(n, "row") for n in (1, 2000)], ["1 more row", "2,000 more rows"]),
         (lambda: text.drop_sign("-0.10"), "-0.10"),
+        (lambda: text.drop_sign("-inf"), "-inf"),
         (
             lambda: text.write_apart(text.show_share, (0.07, 0.0700004, 0.0699999), 0.07),
             ["0.07", "0.0700004", "0.0699999"],

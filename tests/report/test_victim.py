@@ -157,7 +157,7 @@ def test_columns_that_the_model_was_not_trained_on_reach_no_clone():
     # A clone would learn its labels from the first of these columns.
     further = table.assign(label=y, number=range(60)).loc[:, ["label", "c", "number", *"ba"]]
     pool = skmia.ShadowPool(victim, 2, store="models", random_state=0)
-    attack = LiRA(victim, pool).fit(Records(further, y))  # which fits a clone of the pool
+    attack = clone(LiRA(victim, pool)).fit(Records(further, y))  # as searches do
     for fitted in (pool.fit(Records(further, y)), attack.pool_):
         assert [list(one.feature_names_in_) for one in fitted.estimators_] == [list("abc")] * 2
     settings = {"attacks": {"loss": ThresholdAttack()}, "shadows": 2, "file": False}

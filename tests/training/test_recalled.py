@@ -29,6 +29,9 @@ CATBOOST = {"iterations": 40, "verbose": 0, "thread_count": 1, "allow_writing_fi
 def test_other_models_recall_nothing():
     assert recall_fit(LogisticRegression()) == RecalledSettings()
     assert recall_fit(make_pipeline(LogisticRegression())).fit_params is None
+    # Of one iteration, but not by partial_fit.
+    net = MLPClassifier((5,), solver="lbfgs", tol=0.1, random_state=0).fit(TABLE[["age"]], Y)
+    assert net.n_iter_ == 1 and recall_fit(net, 80) == RecalledSettings()
 
 
 def make_catboost(fit_params, **settings):

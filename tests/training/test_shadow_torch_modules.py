@@ -96,6 +96,8 @@ class Trainer:
         self.module = self.module or torch.nn.Linear(3, 2)
         return train_by_steps(X, y, lambda: self.module)
 
+    __call__ = train
+
     def train_anew(self, X, y, seed):
         self.module = torch.nn.Linear(3, 2)
         return train_by_steps(X, y, lambda: self.module)
@@ -104,9 +106,10 @@ class Trainer:
 def test_training_function_that_returns_a_model_of_before_is_refused(rows):
     with pytest.raises(ValueError, match="train returned a Linear that existed before the call"):
         FunctionClassifier(train_one).fit(*rows)
-    victim = FunctionClassifier(Trainer().train).fit(*rows)
-    with pytest.raises(ValueError, match="train returned a Linear that existed before the call"):
-        victim.fit(*rows)
+    for train in (Trainer().train, Trainer()):
+        victim = FunctionClassifier(train).fit(*rows)
+        with pytest.raises(ValueError, match="train returned a Linear that existed before the"):
+            victim.fit(*rows)
     held = LogisticRegression()
     with pytest.raises(ValueError, match="train returned a LogisticRegression that existed"):
         FunctionClassifier(

@@ -5,6 +5,7 @@ from asking import answers_of
 from scipy import sparse
 from scipy.special import log_softmax
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.calibration import CalibratedClassifierCV
 from sklearn.compose import make_column_transformer
 from sklearn.datasets import make_classification, make_regression
 from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
@@ -395,7 +396,7 @@ def test_what_is_nearly_a_victim_is_told_what_makes_it_one():
 
 
 def test_lightgbm_gets_named_columns_in_its_order(problem, tmp_path):
-    """It would take them by their places: as it is, in a search, and from a file."""
+    """It would take them by their places: as it is, in others, and from a file."""
     lightgbm = pytest.importorskip("lightgbm")
     names = ["a b", "c", "d", "e", "f", "g"]
     table, y = pd.DataFrame(problem[0], columns=names), problem[1] == 1
@@ -403,8 +404,12 @@ def test_lightgbm_gets_named_columns_in_its_order(problem, tmp_path):
     search = GridSearchCV(model, {"max_depth": [2]}, cv=2).fit(table, y)
     search.best_estimator_.booster_.save_model(tmp_path / "model.txt")
     expected = answers_of(search, table).values
+    turned = table[names[::-1]]
+    frozen = FrozenEstimator(search.best_estimator_)
+    for holder in (Pipeline([("model", model)]), CalibratedClassifierCV(frozen, cv=2)):
+        by_name = answers_of(holder.fit(table, y), table).values
+        np.testing.assert_array_equal(answers_of(holder, turned).values, by_name)
     for victim in (search, search.best_estimator_, read_booster_file(tmp_path / "model.txt")):
-        turned = table[names[::-1]]
         np.testing.assert_array_equal(answers_of(FrozenEstimator(victim), turned).values, expected)
         np.testing.assert_array_equal(query_stages(victim, turned, 2)[-1].values, expected)
         other = turned.set_axis(list("uvwxyz"), axis=1)  # by their places
