@@ -92,8 +92,8 @@ def as_model_input(model, frame, features, option="--model"):
 def _choose_features(model, frame, features, option):
     names, keys = match_features(model, frame.columns), list_keys(model)
     _refuse_absent(names or keys or (), frame, option)
-    if keys is not None:
-        return list(features), []
+    if keys is not None:  # clones would learn from further columns
+        return keys, []
     if names is not None:
         pairs = zip(list_feature_names(model), names, strict=True)
         others = [f"{name!r} is the column {column!r}" for name, column in pairs if name != column]
