@@ -260,8 +260,7 @@ def _cast_column(column, known):
         values = values.map(listed.get, na_action="ignore")
         return pd.Series(pd.Categorical(values, dtype=known.dtype), name=column.name)
     is_number = pd.api.types.is_numeric_dtype(column.dtype)
-    if is_number and known.values is not None and known.values.dtype == object:
-        # scikit-learn compares the numbers of an array of objects with others of such alone.
+    if is_number and _has_objects(known):
         missing = None if known.has_none else np.nan
         return column.astype(object).where(column.notna(), missing)
     if known.kind != NUMBER or is_number:
@@ -270,6 +269,14 @@ def _cast_column(column, known):
     if numbers is column and known.values is None:
         _refuse_text(column, known)
     return numbers
+
+
+def _has_objects(known):
+    """Return whether a model knows values of an array of objects.
+
+    scikit-learn compares numbers of such an array with those of other such arrays alone.
+    """
+    return known.values is not None and known.values.dtype == object
 
 
 def _refuse_text(column, known):
@@ -448,7 +455,7 @@ def _as_nameless(model, X, known):
         texts[is_empty] = ""
         return texts, notes
     values = X.to_numpy()
-    of_numbers = all(one.kind == NUMBER and one.values is None for one in known.values())
+    of_numbers = all(one.kind == NUMBER and not _has_objects(one) for one in known.values())
     if values.dtype == object and of_numbers and known:
         values = X.to_numpy(dtype=float, na_value=np.nan)
     return values, []
