@@ -85,14 +85,6 @@ ANSWERS = {
         (lambda: _authority_sheet._has_own_recipe({"reference": None}), False),
         (lambda: _authority_sheet._has_own_recipe({"reference": {"recipe": "own"}}), True),
         (lambda: _authority_sheet._has_own_recipe({"reference": {"recipe": "given"}}), False),
-        (
-            lambda: _authority_sheet._tell_people({"person_level": None}),
-            "Each record counted as one person.",
-        ),
-        (
-            lambda: _authority_sheet._tell_people({"person_level": {"n_people": 1234}}),
-            "1,234 people were attacked, each with all of their records.",
-        ),
     ],
     _beyond_shift: [
         (lambda: _beyond_shift._mean_variance(array([1.0, 2.0, 6.0]), array([0, 0, 1])), 2.0),
@@ -128,16 +120,18 @@ ANSWERS = {
         ),
         (
             lambda: _comparison_words._tell_not_compared(
-                NS(left_out=[("a", "x"), ("b", "y"), ("c", "x")])
+                NS(unshared=(), left_out=[("a", "x"), ("b", "y"), ("c", "x")])
             ),
             ["a and c (x)", "b (y)"],
         ),
         (
-            lambda: _comparison_words._tell_scope(NS(attacks=["a", "b"], left_out=[])),
+            lambda: _comparison_words._tell_scope(NS(attacks=["a", "b"], unshared=(), left_out=[])),
             "Attacks that both audits ran alike: a and b.",
         ),
         (
-            lambda: _comparison_words._tell_scope(NS(attacks=[], left_out=[("c", "x")])),
+            lambda: _comparison_words._tell_scope(
+                NS(attacks=[], unshared=(), left_out=[("c", "x")])
+            ),
             "Attacks that both audits ran alike: none. Not compared: c (x).",
         ),
     ],
