@@ -92,7 +92,7 @@ def _match_rows(path, answers, table):
     where these columns do not tell it.
     """
     both = [name for name in answers if name in table.columns]
-    pairs = {name: _as_comparable(answers[name], table[name]) for name in both}
+    pairs = {name: _number_values(answers[name], table[name]) for name in both}
     pairs = {name: pair for name, pair in pairs.items() if _have_same_values(*pair)}
     differ = {name: pair[0] != pair[1] for name, pair in pairs.items()}
     left = answers.drop(columns=list(pairs))
@@ -118,18 +118,16 @@ def _match_rows(path, answers, table):
 _MOST_KEYS = 5  # columns that are named
 
 
-def _as_comparable(*columns):
-    are_numbers = all(pd.api.types.is_numeric_dtype(column.dtype) for column in columns)
-    return [
-        column.to_numpy(dtype=float, na_value=np.inf)
-        if are_numbers
-        else column.astype(str).to_numpy(dtype=object)
-        for column in columns
-    ]
+def _number_values(*columns):
+    """Return the values of two columns as numbers, which are the same for equal and for missing."""
+    if not all(pd.api.types.is_numeric_dtype(column.dtype) for column in columns):
+        columns = [column.astype(str).where(column.notna()) for column in columns]
+    numbers = pd.factorize(pd.concat(columns))[0]
+    return np.split(numbers, [len(columns[0])])
 
 
 def _have_same_values(first, second):
-    return len(first) == len(second) and bool((np.sort(first) == np.sort(second)).all())
+    return bool((first == second).all() or (np.sort(first) == np.sort(second)).all())
 
 
 class _MemberLabels:

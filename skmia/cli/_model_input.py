@@ -111,8 +111,8 @@ def _as_single(X):
 def _choose_features(model, frame, features, option):
     names, keys = match_features(model, frame.columns), list_keys(model)
     _refuse_absent(names or keys or (), frame, option)
-    if keys is not None:
-        return list(features), []
+    if keys is not None:  # clones would learn from further columns
+        return keys, []
     if names is not None:
         pairs = zip(list_feature_names(model), names, strict=True)
         others = [f"{name!r} is the column {column!r}" for name, column in pairs if name != column]
@@ -279,8 +279,7 @@ def _cast_column(column, known):
         values = values.map(listed.get, na_action="ignore")
         return pd.Series(pd.Categorical(values, dtype=known.dtype), name=column.name)
     is_number = pd.api.types.is_numeric_dtype(column.dtype)
-    if is_number and known.values is not None and known.values.dtype == object:
-        # scikit-learn compares the numbers of an array of objects with others of such alone.
+    if is_number and _has_objects(known):
         missing = None if known.has_none else np.nan
         return column.astype(object).where(column.notna(), missing)
     if known.kind != NUMBER or is_number:
@@ -289,6 +288,14 @@ def _cast_column(column, known):
     if numbers is column and known.values is None:
         _refuse_text(column, known)
     return numbers
+
+
+def _has_objects(known):
+    """Return whether a model knows values of an array of objects.
+
+    scikit-learn compares numbers of such an array with those of other such arrays alone.
+    """
+    return known.values is not None and known.values.dtype == object
 
 
 def _refuse_text(column, known):
@@ -467,7 +474,7 @@ def _as_nameless(model, X, known):
         texts[is_empty] = ""
         return texts, notes
     values = X.to_numpy()
-    of_numbers = all(one.kind == NUMBER and one.values is None for one in known.values())
+    of_numbers = all(one.kind == NUMBER and not _has_objects(one) for one in known.values())
     if values.dtype == object and of_numbers and known:
         values = X.to_numpy(dtype=float, na_value=np.nan)
     return values, []

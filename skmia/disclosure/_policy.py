@@ -290,16 +290,18 @@ def _read_limit(name, value, release):
     """Return the limit of a number: a share, if it is one of an audit, and not a percentage."""
     of, shares = f"of a {release}", _SHARES[release]
     limit = float(check_number(value, f"{name} {of}", "a number"))
-    known = (*shares, *_EPSILONS)
     if name in shares or _RATE.fullmatch(name):
         if abs(limit) > 1:
             raise ValueError(
                 f"{name} {of} must be a fraction of at most 1, such as 0.05 for 5%; got {limit:g}."
             )
-    elif name not in known:
-        # A limit of a number that nobody measures holds for every model. Short names that two
-        # letters tell apart are less alike.
-        meant = find_meant(name, known, synonyms=False, cutoff=0.6 if len(name) < 5 else 0.75)
+        return limit
+    # A slip would be a number that nobody measures; where it is not required, it holds for every
+    # model. A known name with further words is a number of one's own, as attribute_gain_income.
+    known = (*shares, *_EPSILONS)
+    if name not in known and not name.startswith(tuple(f"{one}_" for one in known)):
+        same = [one for one in known if sorted(one) == sorted(name)]
+        meant = same or find_meant(name, known, synonyms=False, cutoff=0.8)
         if meant:
             raise ValueError(f"No audit measures {show(name)} {of}; {ask_whether(meant)}")
     return limit

@@ -169,7 +169,7 @@ def _tell_levels(documents):
     levels = [f"{100 * one['settings']['confidence_level']:g}%" for one in documents]
     if len(set(levels)) == 1:
         return f"{levels[0]} intervals"
-    told = zip(levels, map(name_subject, documents), strict=True)
+    told = zip(levels, map(_name_document, documents), strict=True)
     return f"intervals ({', '.join(f'{level} for {name}' for level, name in told)})"
 
 
@@ -331,14 +331,13 @@ def _tell_stored_rows(document):
     file = document["file"]
     if file is None:
         return _leave_out(*line, "The file was not attacked.")
-    stored = [source for source in file["sources"] if source["hits"] is not None]
+    hits = next((source["hits"] for source in file["sources"] if source["hits"]), None)
     ran = "search for each record among the numbers that the file stores"
-    if not stored:
+    if hits is None:
         return EvidenceLine(
             *line, NOT_TESTED, file["obstacle"] or "No number was read.", "", "", ""
         )
-    most = max((source["hits"] for source in stored), key=lambda one: one["members"])
-    share, others = most["members"], most["nonmembers"]
+    share, others = hits["members"], hits["nonmembers"]
     overall = f"{_percent(share)} of the training rows found in it" if share else "no row found"
     # Rows of few values are found by chance as well.
     overall += f", and {_percent(others)} of the others" if share and others else ""
@@ -446,7 +445,7 @@ def _list_attackers(document):
         told.append(
             (
                 "file",
-                f"Has the file, and reads every number in it. Has candidate records, among which "
+                "Has the file, and reads every number in it. Has candidate records, among which "
                 f"{which} training rows are, and makes no query.",
             )
         )

@@ -255,9 +255,9 @@ def _format_count(base, estimate, low, high):
 
 
 def _format_change(base, *ends):
-    """Return a change of a count, with the digits in which it is none of 0."""
-    ends = [base * end for end in ends]
-    digits = next(d for d in range(9) if all(round(end, d) or abs(end) < 1e-8 for end in ends))
+    """Return a change of a count, with so many digits that only 0 is written as 0."""
+    ends = [round(base * end, 8) + 0.0 for end in ends]  # without the sign of a zero
+    digits = next(d for d in range(9) if all(round(end, d) or not end for end in ends))
     estimate, low, high = (f"{end:+,.{digits}f}" for end in ends)
     return f"{estimate:>3} [{low}, {high}]"
 

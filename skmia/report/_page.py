@@ -349,7 +349,7 @@ def _write_cell(row, base):
 
 
 def _name_worst_groups(rows, base):
-    """Of each group that has the highest number of a route, what is found in it."""
+    """Of each group that is exposed most by a route, what is found in it."""
     told = {}
     for place, cell in enumerate(rows[0]["cells"]):
         # Nothing is said of a group in which nothing is shown, however high its number is.

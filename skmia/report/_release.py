@@ -252,8 +252,11 @@ def recommend_release(
     if stopped and gap and "gap" in policy.limits[release]:
         untold = JudgedLimit("gap", "all", policy.limits[release]["gap"], None, "missing")
         found = replace(found, limits=(*found.limits, untold))
-    remarks = describe_stand_in(report.reference, provenance), _tell_people(report, found)
-    remarks = *remarks[0], *remarks[1], *_connect(report, found)
+    remarks = (
+        *describe_stand_in(report.reference, provenance),
+        *_tell_people(report, found),
+        *_connect(report, found),
+    )
     left_out = _list_attacks_left_out(report, release)
     return replace(found, remarks=found.remarks + remarks, not_run=left_out)
 

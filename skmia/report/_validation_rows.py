@@ -6,7 +6,7 @@ import numpy as np
 from sklearn.metrics import mean_squared_error, roc_auc_score
 
 from .._core.outputs import PREDICTIONS
-from .._core.query import unwrap
+from .._core.query import open_steps
 from .._core.records import Records
 
 # Share of the held-out rows that have to be validation rows.
@@ -22,7 +22,7 @@ def stops_on_held_out(case):
         return "they are among the validation rows that fit is given (fit_params)"
     if _are_of_net(case):
         return "they are among the validation rows of the net (train_split)"
-    noted = _list_noted(unwrap(case.victim))
+    noted = _list_noted(case.victim)
     if not noted:
         return None
     own = (
@@ -57,18 +57,23 @@ def _are_among(case, pairs):
 
 def _are_of_net(case):
     """Return whether a net of skorch was stopped by a fixed set of validation rows like these."""
-    net = _reach_model(case.victim)
+    net = open_steps(case.victim)[1]
     split = getattr(net, "train_split", None)
     data = getattr(split, "keywords", {}).get("valid_ds")  # of skorch.helper.predefined_split
     if data is None or not any(map(_chooses_epoch, getattr(net, "callbacks_", ()))):
         return False
-    X, y = getattr(data, "tensors", None) or (getattr(data, "X", None), getattr(data, "y", None))
-    return _are_among(case, [(np.asarray(X), np.asarray(y))])
+    pair = getattr(data, "tensors", None) or (getattr(data, "X", None), getattr(data, "y", None))
+    return len(pair) == 2 and _are_among(case, [pair])
 
 
 def _chooses_epoch(entry):
-    kinds = {base.__name__ for base in type(entry[1]).__mro__}
-    return "EarlyStopping" in kinds or ("Checkpoint" in kinds and entry[1].load_best)
+    """Return whether a callback of a net chooses an epoch by what it reaches on validation rows."""
+    _, callback = entry
+    kinds = {base.__name__ for base in type(callback).__mro__}
+    chooses = "Checkpoint" in kinds and getattr(callback, "load_best", False)
+    monitor = getattr(callback, "monitor", None)
+    of_training = isinstance(monitor, str) and monitor.startswith("train")
+    return bool("EarlyStopping" in kinds or chooses) and not of_training
 
 
 def _list_validation_pairs(given):
@@ -81,20 +86,12 @@ def _list_validation_pairs(given):
     return pairs
 
 
-def _reach_model(model):
-    """Return the chosen model of a search, and the last step of a Pipeline."""
-    model = unwrap(model)
-    if hasattr(model, "best_estimator_"):
-        model = unwrap(model.best_estimator_)
-    return unwrap(getattr(model, "steps", [(None, model)])[-1][1])
-
-
 def _list_noted(model):
     """Return the scores of validation rows that a booster has noted.
 
     The best, and the last of each round.
     """
-    model = _reach_model(model)
+    _, model = open_steps(model)
     state = getattr(model, "__dict__", {})
     noted = [state.get(name) for name in ("best_score", "best_score_", "_best_score")]
     noted += [getattr(model, "best_score", None), getattr(model, "best_score_", None)]

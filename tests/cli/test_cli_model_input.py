@@ -432,8 +432,9 @@ def test_a_model_of_dictionaries_gets_each_row_as_one(tmp_path):
     frame = FRAME[["zip", "age", "insured", "allergy"]]
     model = make_pipeline(DictVectorizer(), FOREST).fit(frame.to_dict("records"), Y)
     path = save(model, tmp_path / "m.joblib")
-    problem = make(path, write(frame, Y, tmp_path, "csv"))
+    problem = make(path, write(frame.assign(bmi=FRAME["bmi"]), Y, tmp_path, "csv"))
     np.testing.assert_array_equal(ask(problem), model.predict_proba(frame.to_dict("records")))
+    assert {*problem.records.X[0]} == {*frame}  # of which alone clones learn
     with pytest.raises(CommandError, match="lacks 1 of the model's 4 features: allergy"):
         make(path, write(frame.drop(columns="allergy"), Y, tmp_path, "csv"))
 

@@ -66,8 +66,11 @@ def suggest_cure(unknown, *known, is_text=False):
     return _model_input._suggest_cure(one)[:24]
 
 
-def nameless(X, *, texts=False, kinds=(NUMBER, NUMBER)):
-    known = {name: KnownColumn(kind) for name, kind in zip(X, kinds)}
+NULLABLE = pd.DataFrame({"a": [1, 2], "b": pd.array([1, None], dtype="Int64")})
+
+
+def nameless(X, *, texts=False, kinds=(NUMBER, NUMBER), values=None):
+    known = {name: KnownColumn(kind, values) for name, kind in zip(X, kinds)}
     with mock.patch.object(_model_input, "takes_texts", lambda model: texts):
         found, notes = _model_input._as_nameless(None, X, known)
     return found.dtype.kind, found.tolist(), notes
@@ -224,9 +227,12 @@ MODELS = [
     # An array, or texts; objects that are numbers are read as such.
     (lambda: nameless(pd.DataFrame({"a": [1, 2], "b": [0.5, 1]})), ("f", [[1, 0.5], [2, 1.0]], [])),
     (
-        lambda: nameless(pd.DataFrame({"a": [1, 2], "b": pd.array([1, None], dtype="Int64")})),
+        lambda: nameless(NULLABLE),
         ("f", [[1.0, 1.0], [2.0, nan]], []),
     ),
+    # Those that an encoder knows are as they were in training: numbers, or objects.
+    (lambda: nameless(NULLABLE, values=array([1.0, 2.0]))[0], "f"),
+    (lambda: nameless(NULLABLE, values=array([1.0, 2.0], dtype=object))[0], "O"),
     (lambda: nameless(pd.DataFrame({"a": [1, 2], "b": ["x", "y"]}), kinds=(NUMBER, TEXT))[0], "O"),
     (
         lambda: nameless(pd.DataFrame({"t": ["x", None, "y"]}), texts=True),

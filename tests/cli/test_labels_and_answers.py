@@ -234,13 +234,14 @@ def test_columns_of_answers_are_read_by_name(tmp_path, monkeypatch, stopped, lab
 
 
 @pytest.mark.parametrize("is_regression", [False, True])
-@pytest.mark.parametrize("keys", [["id"], ["a", "b", "id"]])
+@pytest.mark.parametrize("keys", [["id"], ["a", "b", "ward", "id"]])
 def test_answers_are_matched_by_the_columns_of_the_table(
     tmp_path, monkeypatch, capsys, stopped, is_regression, keys
 ):
     table, _, number, values = make_problem(["no", "yes"])
     order = np.random.default_rng(1).permutation(N)
-    table["id"] = order[::-1]
+    table["id"] = 10**18 + order[::-1]  # which are no float64 apart
+    table["ward"] = ["east", None, "west"] * (N // 3)
     table.loc[:5, "b"] = np.nan  # no answer lacks a value for that
     answers = pd.DataFrame(values, columns=["no", "yes"])
     if is_regression:

@@ -127,8 +127,9 @@ def test_mistakes_in_a_policy_are_one_sentence(old, new, sentence, tmp_path):
 
 def test_a_number_of_ones_own_may_have_any_limit(tmp_path):
     path = tmp_path / "ours.toml"
-    path.write_text(OWN.replace("gap = 0.1", "lifted_odds = 2\nepsilon = 8"))
-    assert load_policy(path).limits["service"] == {"auc": 0.7, "lifted_odds": 2.0, "epsilon": 8.0}
+    own = ("lifted_odds", "epsilon", "epsilon_upper", "attribute_gain_income", "auc_pr", "map")
+    path.write_text(OWN.replace("gap = 0.1", "\n".join(f"{name} = 2" for name in own)))
+    assert load_policy(path).limits["service"] == {"auc": 0.7, **dict.fromkeys(own, 2.0)}
 
 
 def test_policies_that_do_not_exist():

@@ -191,7 +191,7 @@ ROWS = [
     ),
     (lambda: stored(0.0, None), ("measured", "search for", "no row found", False)),
     (
-        lambda: stored(0.25, 0.5, None),
+        lambda: stored(None, 0.5, None),
         ("measured", "search for", "50% of the training rows found in it", True),
     ),
     # Rows of few values are found by chance as well, which is no leak.

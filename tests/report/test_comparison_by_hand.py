@@ -277,6 +277,7 @@ WORDS = [
     (lambda: words._short(1.0, 0.25, 1.0), "1.00 [.250, 1.00]"),
     (lambda: words._short(0.25, -0.5, 0.75, sign="+"), "+.250 [-.500, +.750]"),
     (lambda: words._format_change(1000, 0.002, 0.0, 0.01), " +2 [+0, +10]"),
+    (lambda: words._format_change(100, -1e-17, -0.02, 0.02), " +0 [-2, +2]"),
     # A change that is shown is not written as 0, and all are all.
     (lambda: words._format_change(100, -0.006, -0.012, -0.0004), "-0.60 [-1.20, -0.04]"),
     (lambda: words._format_count(100, 0.998, 0.99, 0.9999), ">99 [99, >99]"),

@@ -225,8 +225,8 @@ def test_validation_on_held_out_rows_is_named():
     assert "the score that the model noted" in noted.checks["sides"].text
 
 
-@pytest.mark.parametrize("chooses", ["stop", "best", None])
-@pytest.mark.parametrize("kind", ["arrays", "tensors"])
+@pytest.mark.parametrize("chooses", ["stop", "best", "by training rows", None])
+@pytest.mark.parametrize("kind", ["arrays", "tensors", "other tensors"])
 def test_a_net_that_was_stopped_by_held_out_rows_is_named(chooses, kind):
     skorch, torch = pytest.importorskip("skorch"), pytest.importorskip("torch")
     helper = pytest.importorskip("skorch.helper")
@@ -234,12 +234,14 @@ def test_a_net_that_was_stopped_by_held_out_rows_is_named(chooses, kind):
     callbacks = {
         "stop": [skorch.callbacks.EarlyStopping()],
         "best": [skorch.callbacks.Checkpoint(load_best=True, fn_prefix="a")],
+        "by training rows": [skorch.callbacks.EarlyStopping("train_loss")],
         None: [skorch.callbacks.Checkpoint(load_best=False)],
     }[chooses]
     for side in (~members, members):
         rows = records.X[side].copy(), records.y[side].copy()
         data = skorch.dataset.Dataset(*rows)
-        if kind == "tensors":
+        if kind != "arrays":
+            rows = (*rows, rows[1]) if kind == "other tensors" else rows  # such as weights
             data = torch.utils.data.TensorDataset(*map(torch.tensor, rows))
         net = skorch.NeuralNetClassifier(
             torch.nn.Linear,
@@ -252,7 +254,7 @@ def test_a_net_that_was_stopped_by_held_out_rows_is_named(chooses, kind):
         victim = make_pipeline("passthrough", net)
         case = SimpleNamespace(victim=victim, records=records, membership=members)
         case.request = SimpleNamespace(fit_params=None)
-        named = chooses is not None and side is not members
+        named = chooses in ("stop", "best") and kind != "other tensors" and side is not members
         if named:
             assert "validation rows of the net (train_split)" in stops_on_held_out(case)
         else:

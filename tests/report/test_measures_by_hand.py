@@ -1464,7 +1464,7 @@ STOPPED = [
     (lambda: list_noted(NS(_best_score=0.75)), [0.75]),
     (lambda: list_noted(NS(best_score=inf, _best_score=nan)), []),
     (lambda: list_noted(NS(best_estimator_=Booster(0.5))), [0.5]),
-    (lambda: list_noted(NS(steps=[("a", Booster(0.25)), ("b", Booster(0.5))])), [0.5]),
+    (lambda: list_noted(make_pipeline(Booster(0.25), Booster(0.5))), [0.5]),
     (lambda: list_noted(NS()), []),
     (lambda: stop_training(), "the scor"),
     (lambda: stop_training(given=True), "they are"),

@@ -85,10 +85,6 @@ ANSWERS = {
         (lambda: _authority_sheet._has_own_recipe({"reference": None}), False),
         (lambda: _authority_sheet._has_own_recipe({"reference": {"recipe": "own"}}), True),
         (lambda: _authority_sheet._has_own_recipe({"reference": {"recipe": "given"}}), False),
-        (
-            lambda: _authority_sheet._tell_people({"person_level": None, "checks": []}),
-            "Each record counted as one person.",
-        ),
     ],
     _beyond_shift: [
         (lambda: _beyond_shift._mean_variance(array([1.0, 2.0, 6.0]), array([0, 0, 1])), 2.0),
