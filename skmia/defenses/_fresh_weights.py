@@ -25,15 +25,21 @@ def renew_modules(net):
     for name, value in net.get_params(deep=False).items():
         if not isinstance(value, torch.nn.Module):
             continue
-        frozen = [one for one, weight in value.named_parameters() if not weight.requires_grad]
-        if frozen:
+        frozen = {
+            one: weight.detach().clone()
+            for one, weight in value.named_parameters()
+            if not weight.requires_grad and _has_numbers(weight)
+        }
+        value.apply(_renew_layer)
+        after = dict(value.named_parameters())
+        drawn = [one for one, weight in frozen.items() if not torch.equal(weight, after[one])]
+        if drawn:
             raise ValueError(
-                f"{name!r} of the net is a module with frozen weights ({frozen[0]!r}), which would "
+                f"{name!r} of the net is a module with frozen weights ({drawn[0]!r}), which would "
                 "be drawn anew like all others and never be trained. Where they do not depend on "
                 "private rows, declare it by public_weights=True; else unfreeze them, or pass the "
                 "module's class."
             )
-        value.apply(_renew_layer)
 
 
 def _renew_layer(layer):

@@ -38,6 +38,7 @@ class OutputDefense(DefendedClassifier):
     """
 
     _takes_outputs = False  # several for each row
+    _fits_rows_once = True  # so that estimator_ claims for all, as audits of epsilon read it
 
     def fit(self, X: ArrayLike, y: ArrayLike, **fit_params: Any) -> Self:
         """Fit the classifier.

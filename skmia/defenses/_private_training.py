@@ -191,7 +191,8 @@ def _list_foreign_parts(net):
                 "its batch, so that clipping does not bound what one row changes; use GroupNorm or "
                 "LayerNorm."
             )
-        if getattr(layer, "max_norm", None) is not None:
+        is_embedding = isinstance(layer, torch.nn.Embedding | torch.nn.EmbeddingBag)
+        if is_embedding and layer.max_norm is not None:
             yield (
                 f"The net has an {type(layer).__name__} with max_norm, which shortens the weights "
                 "of the values that it sees, so that they tell without noise which values occur; "
@@ -519,8 +520,8 @@ def _check_state(net, rows):
     Such weights would tell of rows without noise, and buffers stay as they are here, so that a
     layer would not work.
     """
-    before, *after = (_pass_rows(net, rows, some) for some in ([], [0, 1, 2], [3, 4, 7]))
-    for name, value in before.items():
+    after = [_pass_rows(net, rows, some) for some in ([0, 1, 2], [3, 4, 7])]
+    for name, value in _list_state(net.module_).items():
         changed = [not torch.equal(value, one[name]) for one in after]
         if isinstance(value, torch.nn.Parameter) and any(changed):
             raise _KeepsRowsError(
@@ -544,9 +545,13 @@ def _pass_rows(net, rows, some):
     """Return weights and buffers of a copy of a net after some rows have passed through it."""
     module = copy.deepcopy(net.module_).train()
     with torch.no_grad():
-        for row in _split_rows(*rows.take(np.array(some))) if some else ():
+        for row in _split_rows(*rows.take(np.array(some))):
             module(**row[0]) if isinstance(row[0], Mapping) else module(row[0])
-    return dict([*module.named_parameters(), *module.named_buffers()])
+    return _list_state(module)
+
+
+def _list_state(module):
+    return dict(module.named_parameters()) | dict(module.named_buffers())
 
 
 # The loop

@@ -278,41 +278,40 @@ def _find_target_delta(estimator, prefix=""):
     """Return the name of the target_delta of an estimator, or of the private one in it, or None."""
     if not hasattr(estimator, "get_params") or isinstance(estimator, type):
         return None
-    settings = estimator.get_params(deep=False)
-    if "target_delta" in settings:
+    if "target_delta" in estimator.get_params(deep=False):
         return f"{prefix}target_delta"
-    if _is_pipeline(estimator):
-        name, inner = estimator.steps[-1]
-    elif "cv" in settings:  # a search, or another estimator of several fits
-        return None
-    else:
-        name, inner = "estimator", settings.get("estimator")
+    name, inner = _open(estimator, "estimator")
     return _find_target_delta(inner, f"{prefix}{name}__")
 
 
-def _is_pipeline(estimator):
-    return isinstance(estimator, Pipeline) and bool(estimator.steps)
-
-
 def _reach_private(model):
-    """Return the part of a fitted model that claims to be private: its last step, or one inside.
-
-    A search has no ``estimator_`` and claims nothing: the fit that it has chosen is one of many.
-    """
+    """Return the part of a fitted model that claims to be private, or None."""
     while getattr(model, "epsilon_", None) is None or getattr(model, "delta_", None) is None:
-        inner = model.steps[-1][1] if _is_pipeline(model) else getattr(model, "estimator_", None)
-        if inner is None:
+        _, model = _open(model, "estimator_")
+        if model is None:
             return None
-        model = inner
     return model
+
+
+def _open(model, place):
+    """Return the name of the only part of a model that is fitted on private rows, and this part.
+
+    Other models, such as searches, ensembles and most defenses, fit several, or on other rows: what
+    one of these fits claims is no claim of the whole.
+    """
+    if isinstance(model, Pipeline) and model.steps:
+        return model.steps[-1]
+    is_open = getattr(type(model), "_fits_rows_once", False)
+    return "estimator", getattr(model, place, None) if is_open else None
 
 
 def read_claim(model, replaces=False):
     """Return the epsilon that a private model claims, with its ``delta_``; None without a claim.
 
     GaussianNB has an epsilon_ of another kind, and no ``delta_``; None is no claim either. The
-    claim of a Pipeline, or of a defense around a private model, is that of the private model. If a
-    record is replaced, the claim is applied twice, unless the model has ``neighbors_ = "replace"``.
+    claim of a Pipeline, or of a defense of the outputs of a private model, is that of the private
+    model. If a record is replaced, the claim is applied twice, unless the model has ``neighbors_ =
+    "replace"``.
     """
     model = _reach_private(model)
     epsilon, delta = getattr(model, "epsilon_", None), getattr(model, "delta_", None)

@@ -109,13 +109,15 @@ _INSTEAD = "Pass a function unlearn(model, records, keep, forget, rng) instead."
 def why_not_further(estimator):
     """Return why an estimator cannot be trained further, or None."""
     last = get_last_step(estimator)
-    if not is_skorch(last) and getattr(last, "early_stopping", False) is True:
+    if is_skorch(last):
+        return None
+    if hasattr(last, "partial_fit"):
+        if getattr(last, "early_stopping", False) is not True:
+            return None
         return (
             f"partial_fit of {type(last).__name__} takes no early_stopping=True. Set it to False, "
             f"or {_INSTEAD[0].lower()}{_INSTEAD[1:]}"
         )
-    if is_skorch(last) or hasattr(last, "partial_fit"):
-        return None
     return (
         f"it needs a model that can be trained further, a net of skorch or an estimator with "
         f"partial_fit; got {type(last).__name__}. {_INSTEAD}"
@@ -149,7 +151,7 @@ def train_further(model, X, y, n_epochs, rng, whole=False):
     """Train a model further, in place, by passes over rows in random order.
 
     A net of skorch sets rows apart for validation as in its training, unless it is to learn all.
-    Callbacks that would end the passes early, or look for rows set apart, take no part.
+    Callbacks that would end or undo the passes, or look for rows set apart, take no part.
     """
     last, X = get_last_step(model), _transform(model, X)
     if is_skorch(last):
@@ -167,11 +169,12 @@ def train_further(model, X, y, n_epochs, rng, whole=False):
 
 
 def _looks_at_scores(callback, whole):
-    """Return whether a callback of skorch stops a training, or needs scores of rows set apart."""
-    kinds = {base.__name__ for base in type(callback).__mro__}
-    policy = getattr(callback, "policy", None)
-    name = policy if isinstance(policy, str) else getattr(policy, "__name__", "")
-    return "EarlyStopping" in kinds or (whole and name == "ReduceLROnPlateau")
+    """Return whether a callback of skorch ends or undoes passes, or needs rows set apart."""
+    from skorch.callbacks import EarlyStopping
+
+    if isinstance(callback, EarlyStopping) or getattr(callback, "load_best", False):
+        return True
+    return whole and getattr(callback, "monitor", None) not in (None, "train_loss")
 
 
 def learn_kept(model, records, keep, n_epochs, rng):

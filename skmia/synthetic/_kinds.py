@@ -62,8 +62,10 @@ def _read_column(part):
     if not pd.api.types.is_object_dtype(dtype):
         return None
     inferred = pd.api.types.infer_dtype(part, skipna=True)
+    if inferred in ("date", "decimal"):
+        part = part.where(part.notna(), None)  # pd.NA is neither
     if inferred == "date":
-        days = part.where(part.notna(), None).to_numpy().astype("datetime64[D]")
+        days = part.to_numpy().astype("datetime64[D]")
         return pd.Series(days.astype("datetime64[s]"), index=part.index)
     if inferred == "decimal":
         return part.astype(float)

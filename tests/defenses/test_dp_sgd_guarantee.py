@@ -362,12 +362,20 @@ class Looked(nn.Module):
         return self.last(self.table(x.long().clamp(0, 9)).flatten(1)[:, :4])
 
 
+class OfOtherNorm(nn.Linear):
+    max_norm = 2.0  # of what it returns
+
+    def forward(self, x):
+        return super().forward(x).clamp(-self.max_norm, self.max_norm)
+
+
 def test_weights_that_a_limit_of_their_norm_shortens_are_refused():
     # Of a value that occurs, the weights would have the norm .1 without any noise.
     for layer in (nn.Embedding, nn.EmbeddingBag):
         made = net(lambda f, c, layer=layer: Looked(layer(10, 4, max_norm=0.1)))
         with pytest.raises(ValueError, match=f"an {layer.__name__} with max_norm"):
             DPSGDClassifier(made, **PRIVATE).fit(X, Y)
+    DPSGDClassifier(net(OfOtherNorm), **PRIVATE).fit(X, Y)
 
 
 class Shrinks(nn.Linear):
@@ -413,7 +421,7 @@ def test_frozen_weights_are_kept_by_declaration_or_refused():
 
     class Head(nn.Sequential):
         def __init__(self, backbone):
-            super().__init__(backbone, nn.Linear(3, 2))
+            super().__init__(backbone, nn.LazyLinear(2))
 
     settings = {"criterion": nn.CrossEntropyLoss, "max_epochs": 1, "batch_size": -1}
     settings |= {"train_split": None, "verbose": 0, "module__backbone": backbone}
@@ -422,6 +430,8 @@ def test_frozen_weights_are_kept_by_declaration_or_refused():
         DPSGDClassifier(made, **PRIVATE).fit(X, Y)
     fitted = DPSGDClassifier(made, **PRIVATE, public_weights=True).fit(X, Y)
     assert torch.equal(fitted.estimator_.module_[0].weight, backbone.weight)
+    constant = made.set_params(module__backbone=nn.LayerNorm(64).requires_grad_(False))
+    DPSGDClassifier(constant, **PRIVATE).fit(X, Y)  # which is drawn the same
 
 
 class OnRealRows(nn.Module):

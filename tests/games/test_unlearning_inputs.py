@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.ensemble import RandomForestClassifier
+from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neural_network import MLPClassifier
@@ -55,6 +55,11 @@ SETTINGS = {
             {"train": MLPClassifier(early_stopping=True), "unlearn": "relabel"},
             TypeError,
             "partial_fit of MLPClassifier takes no early_stopping=True. Set it to False",
+        ),
+        (
+            {"train": HistGradientBoostingClassifier(early_stopping=True), "unlearn": "finetune"},
+            TypeError,
+            "partial_fit; got HistGradientBoostingClassifier",
         ),
         ({"train": GaussianNB(), "unlearn": WeightNoise()}, TypeError, "model with weights"),
         ({"train": SVC(), "unlearn": "noise"}, TypeError, "model with weights .* got SVC"),

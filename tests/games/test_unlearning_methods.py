@@ -92,11 +92,12 @@ def test_a_net_that_validates_learns_all_wrong_labels():
 
 
 @pytest.mark.parametrize("way", [FineTuning(6), Relabeling(2, 6)], ids=["finetune", "relabel"])
-def test_callbacks_that_look_at_scores_do_not_end_the_passes_of_a_net(way):
+def test_callbacks_that_look_at_scores_neither_end_nor_undo_the_passes_of_a_net(way, tmp_path):
     skorch = pytest.importorskip("skorch")
     looks = [
         ("stop", skorch.callbacks.EarlyStopping(patience=1, threshold=9)),
         ("plateau", skorch.callbacks.LRScheduler("ReduceLROnPlateau", monitor="valid_loss")),
+        ("best", skorch.callbacks.Checkpoint(dirname=tmp_path, load_best=True)),
         ("schedule", skorch.callbacks.LRScheduler("StepLR", step_size=1)),
     ]
     split = skorch.dataset.ValidSplit()
@@ -104,7 +105,7 @@ def test_callbacks_that_look_at_scores_do_not_end_the_passes_of_a_net(way):
     assert len(net.history) < 9
     after = forget(way, net)
     assert len(after.history) - len(net.history) == (8 if isinstance(way, Relabeling) else 6)
-    assert [name for name, _ in after.callbacks_][-3:] == ["stop", "plateau", "schedule"]
+    assert [name for name, _ in after.callbacks_][-4:] == [name for name, _ in looks]
 
 
 @pytest.mark.parametrize("maker", MAKERS)

@@ -540,12 +540,19 @@ _FEW_KNOWN, _USUAL, _ROWS_PER_VALUE = 0.5, 0.9, 4
 
 
 def _name_misfit(parts):
+    """Return words on what a column lacks, or has alone in the synthetic table.
+
+    Whether none of its values is that of a real row.
+    """
+    words, is_hopeless = _name_unknown(parts)
+    return "; ".join(filter(None, (_name_missing(parts), words))), is_hopeless
+
+
+def _name_unknown(parts):
     """Return words on a column whose synthetic values are not those of real rows.
 
     Whether none is.
     """
-    if words := _name_missing(parts):
-        return words, False
     if all(_is_number(part) for part in parts.values()):
         return _name_range(parts), False
     if not all(_is_text_part(part) for part in parts.values()):
@@ -557,7 +564,7 @@ def _name_misfit(parts):
     usual = real.duplicated(keep=False).mean()
     usual = usual if held is None else held.dropna().isin(real.unique()).mean()
     is_repeated = len(real) >= _ROWS_PER_VALUE * real.nunique()
-    if share >= _FEW_KNOWN or usual < _USUAL or not is_repeated:
+    if not len(made) or share >= _FEW_KNOWN or usual < _USUAL or not is_repeated:
         return "", False
     unknown = made[~made.isin(real.unique())].value_counts().index
     close = [(value, _find_close_texts(value, real)) for value in unknown[:20]]
@@ -590,7 +597,8 @@ def _name_missing(parts):
         return ""
     others = [part for part in parts.values() if part is not values]
     counts = values[~values.isin(pd.concat(others).unique())].value_counts()
-    if len(counts) and counts.iloc[0] >= n_missing / 2:
+    # If no value is known, it is another column rather than a mark.
+    if len(counts) and counts.iloc[0] >= n_missing / 2 and counts.sum() < values.count():
         value = counts.index[0]
         shown = f"{value:g}" if is_number_dtype(counts.index.dtype) else repr(visible(value))
         return f"{text}, where {shown} may stand for them"
