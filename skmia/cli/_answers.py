@@ -49,7 +49,7 @@ def read_answers(arguments, y, labels, membership=None, reading=AS_FOUND, table=
     answers, notes = read_table(path, "--answers", reading)
     _check_length(path, answers, n_rows, membership)
     if table is not None:
-        answers, told = _match_rows(path, answers, table)
+        answers, told = _match_rows(path, answers, table, arguments.target if labels else None)
         notes = [*notes, *told]
     missing = answers.isna().to_numpy().any(axis=1)
     if missing.any():
@@ -88,18 +88,19 @@ def _check_length(path, answers, n_rows, membership):
     raise CommandError(told)
 
 
-def _match_rows(path, answers, table):
+def _match_rows(path, answers, table, target):
     """Return answers in the order of the rows of a table, without columns that are those of it.
 
     They are known by equal names and values, as an identifier is. Refuse rows in another order
-    where these columns do not tell it.
+    where these columns do not tell it. Predicted labels may be called like the target, and be as
+    many of each as there are.
     """
-    both = [name for name in answers if name in table.columns]
+    both = [name for name in answers if name in table.columns and name != target]
     pairs = {name: _as_comparable(answers[name], table[name]) for name in both}
     pairs = {name: pair for name, pair in pairs.items() if _have_same_values(*pair)}
     differ = {name: pair[0] != pair[1] for name, pair in pairs.items()}
     left = answers.drop(columns=list(pairs))
-    if left.shape[1] == 0:
+    if left.shape[1] == 0 or (list(left) == [target] and _is_copy(left[target], table[target])):
         return answers, []
     if not any(map(np.any, differ.values())):
         return left, []
@@ -129,6 +130,11 @@ def _as_comparable(*columns):
         else column.astype(str).to_numpy(dtype=object)
         for column in columns
     ]
+
+
+def _is_copy(left, column):
+    """Return whether the only column beside those of the table is the target, in any order."""
+    return _have_same_values(*_as_comparable(left, column))
 
 
 def _have_same_values(first, second):

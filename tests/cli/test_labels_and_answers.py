@@ -265,6 +265,8 @@ def test_predicted_labels_may_be_called_like_the_target(tmp_path, monkeypatch, s
     # As many of each class as there are, in other rows.
     outputs = ask_answers(stopped, tmp_path, table, pd.DataFrame({"y": number[::-1]}))
     np.testing.assert_array_equal(outputs.values, number[::-1])
+    # Beside the columns of the table they are the table itself.
+    assert ask_answers(stopped, tmp_path, table, table[["a", "y"]][::-1]) == 2
     answers = pd.DataFrame({"y": number[::-1], "0": values[:, 0], "1": values[:, 1]})
     outputs = ask_answers(stopped, tmp_path, table, answers)
     np.testing.assert_allclose(outputs.values, values, atol=1e-12)
