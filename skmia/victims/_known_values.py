@@ -315,11 +315,14 @@ def _compare_missing(name, column, said):
     n_missing = int(column.isna().sum())
     if not n_missing or said.known.knows_missing is not False:
         return None
-    known = tuple(said.known.values.tolist()[:_MOST_EXAMPLES])
+    present = {*column.dropna().tolist()}  # what is not may have stood for a missing value
+    known = sorted(said.known.values.tolist(), key=lambda value: value in present)
     share, missing = n_missing / len(column), (np.nan,)
     counts = n_missing, n_missing, column.nunique()
     return UnknownColumnValues(
-        name, said.known.part, share, *counts, missing, known, False, True, said.is_told
+        *(name, said.known.part, share, *counts, missing, tuple(known[:_MOST_EXAMPLES])),
+        is_missing=True,
+        may_be_seen=said.is_told,
     )
 
 

@@ -383,13 +383,13 @@ def test_missing_values_stay_missing_where_the_model_takes_both_them_and_the_wor
 
 def test_rows_without_a_value_are_told_where_the_model_has_seen_none(tmp_path):
     encoder = OneHotEncoder(handle_unknown="ignore")
-    given = FRAME[["age"]].assign(visits=FRAME["visits"].fillna(-1).astype(int))
+    given = FRAME[["age"]].assign(visits=FRAME["visits"].fillna(99).astype(int))
     model = make_pipeline(encode(["visits"], ["age"], encoder), FOREST).fit(given, Y)
     table = write(FRAME[["age", "visits"]], Y, tmp_path, "csv")
     (note,) = make(save(model, tmp_path / "m.joblib"), table).notes
     n_missing = FRAME["visits"].isna().sum()
     assert f"Column 'visits' has no value in {n_missing} of {N} rows" in note
-    assert "knows none such; it knows '-1', '0' and '1'" in note
+    assert "knows none such; it knows '99', '0' and '1'" in note
 
 
 @pytest.mark.parametrize("encoder", [OneHotEncoder(), OrdinalEncoder(), TargetEncoder(cv=2)])

@@ -121,7 +121,7 @@ def test_steps_that_take_another_kind_of_table_are_not_damaged():
 
 def test_a_column_transformer_takes_no_table_of_pyarrow():
     pyarrow = pytest.importorskip("pyarrow")
-    model = make_pipeline(ONE_HOT, LogisticRegression()).fit(TABLE[["age"]], Y)
-    table = pyarrow.table({"age": TABLE["age"].to_numpy()})
+    model = make_pipeline(ONE_HOT, LogisticRegression()).fit(TABLE[["age", "y"]], Y)
+    table = pyarrow.table({"age": TABLE["age"].to_numpy(), "y": Y})
     with pytest.raises(ValueError, match=r"takes tables of pandas or polars.* X\.to_pandas\(\)"):
         query_victim(model, table)
