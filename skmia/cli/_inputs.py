@@ -43,7 +43,7 @@ from ._features_and_target import (
     read_members,
     read_target,
 )
-from ._labels import can_be_numbered, check_known_labels, map_labels
+from ._labels import can_be_numbered, check_known_labels, map_labels, split_pairs
 from ._model import load_model, make_estimator, needs_numbered_labels
 from ._model_input import as_model_input, know_columns, match_features
 from ._options import ONNX, CommandError, is_toy, lacks_a_recipe
@@ -444,7 +444,7 @@ def _read_target_labels(
 def _take_answers(arguments, frame, features, fields, membership):
     """Return records with the answers that a model gave for them, and a recipe if one is named."""
     if arguments.label_map:
-        pairs = dict(arguments.label_map)
+        pairs = split_pairs(dict(arguments.label_map), {*frame[arguments.target].astype(str)})
         column = frame[arguments.target].map(lambda label: pairs.get(str(label), label))
         frame = frame.assign(**{arguments.target: column})
     recipe = _make_recipe(arguments, frame, features)
