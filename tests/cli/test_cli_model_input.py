@@ -349,6 +349,7 @@ OF_WORDS = {
     "encoder": lambda: make_pipeline(encode(["ward"], ["age"], OneHotEncoder()), FOREST),
     "histograms": lambda: boost_by_histograms(),
     "lightgbm": lambda: boost_by_lightgbm(),
+    "xgboost": lambda: boost_by_xgboost(),
 }
 
 
@@ -366,6 +367,17 @@ def test_missing_values_are_read_as_the_word_that_they_were_in_training(
     problem = make(save(model, tmp_path / "m.joblib"), write(frame, y, tmp_path, suffix))
     np.testing.assert_allclose(ask(problem), model.predict_proba(given), rtol=1e-12)
     assert any(f"are read as '{word}'" in note for note in problem.notes)
+
+
+@pytest.mark.parametrize("boost", [boost_by_lightgbm, boost_by_histograms])
+def test_missing_values_stay_missing_where_no_training_row_had_the_word(tmp_path, boost):
+    wards = pd.Categorical(FRAME["ward"], ["unknown", "west", "north", "east"])
+    frame = FRAME[["age"]].assign(ward=wards)
+    y = frame["ward"].isna()
+    model = boost().fit(frame, y)
+    problem = make(save(model, tmp_path / "m.joblib"), write(frame, y, tmp_path, "csv"))
+    np.testing.assert_allclose(ask(problem), model.predict_proba(frame), rtol=1e-12)
+    assert problem.records.X["ward"].isna().equals(y)
 
 
 def test_missing_values_stay_missing_where_the_model_takes_both_them_and_the_word(tmp_path):
