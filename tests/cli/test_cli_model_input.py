@@ -353,8 +353,16 @@ OF_WORDS = {
 }
 
 
-@pytest.mark.parametrize("kind", OF_WORDS)
-@pytest.mark.parametrize(("word", "suffix"), [("nan", "csv"), ("Unknown", "csv"), ("", "parquet")])
+@pytest.mark.parametrize(
+    ("kind", "word", "suffix"),
+    [
+        ("encoder", "nan", "csv"),
+        ("encoder", "", "parquet"),
+        ("histograms", "Unknown", "csv"),
+        ("lightgbm", "Unknown", "csv"),
+        ("xgboost", "nan", "csv"),
+    ],
+)
 def test_missing_values_are_read_as_the_word_that_they_were_in_training(
     tmp_path, kind, word, suffix
 ):
