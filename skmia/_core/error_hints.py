@@ -46,6 +46,8 @@ _GROUPS = re.compile(r"'groups' parameter should not be None")
 _ONE_ROW = re.compile(r"more than 1 (?:value per channel|spatial element) when training.*\[1, ")
 # torch: "Tried to step 61 times. The specified number of total steps is 60".
 _SCHEDULE = re.compile(r"Tried to step \d+ times.*total steps is (?P<n>\d+)")
+# Scikit-learn: "The container does not have a registered adapter in scikit-learn. Available ..."
+_CONTAINER = re.compile("registered adapter in scikit-learn")
 _MOST_COLUMNS = 3
 # Errors of Python and numpy if a model does not validate its input.
 _LOW = (TypeError, OverflowError, IndexError, KeyError, ZeroDivisionError)
@@ -116,6 +118,11 @@ def get_advice(error, model, X):
         return (
             f"{type(model).__name__} was trained with columns of categories, and X has others. "
             "Give each column the type that it had when the model was trained."
+        )
+    if _CONTAINER.search(said):
+        return (
+            f"{type(model).__name__} takes tables of pandas or polars, and these are of another "
+            "package. Give a table of pandas, such as X.to_pandas()."
         )
     if isinstance(error, AttributeError) and _is_about_rows(error):
         given = getattr(error, "obj", None)

@@ -142,7 +142,8 @@ def read_members(frame, source, value=None):
     values = _read_membership_values(frame, source, value)
     if len(values) != len(frame):
         raise CommandError(
-            f"--members: {source} has {len(values)} values and the table {len(frame)} rows"
+            f"--members: {source} has {len(values)} values and the table {len(frame)} rows; one "
+            "for each row is needed, 1 for members and 0 for others"
         )
     membership = _parse_bits(values, source) if value is None else _are(value, values, source)
     if membership.all() or not membership.any():

@@ -43,7 +43,7 @@ from ._features_and_target import (
     read_members,
     read_target,
 )
-from ._labels import can_be_numbered, check_known_labels, map_labels
+from ._labels import can_be_numbered, check_known_labels, map_labels, split_pairs
 from ._model import load_model, make_estimator, needs_numbered_labels
 from ._model_input import as_model_input, know_columns, match_features
 from ._options import ONNX, CommandError, is_toy, lacks_a_recipe
@@ -444,14 +444,12 @@ def _read_target_labels(
 def _take_answers(arguments, frame, features, fields, membership):
     """Return records with the answers that a model gave for them, and a recipe if one is named."""
     if arguments.label_map:
-        pairs = dict(arguments.label_map)
+        pairs = split_pairs(dict(arguments.label_map), {*frame[arguments.target].astype(str)})
         column = frame[arguments.target].map(lambda label: pairs.get(str(label), label))
         frame = frame.assign(**{arguments.target: column})
     recipe = _make_recipe(arguments, frame, features)
     reading = make_reading(arguments)
-    # Predicted labels may be called like the target, and be as many of each as there are.
-    known = frame.drop(columns=arguments.target) if recipe.labels else frame
-    outputs, notes = read_answers(arguments, recipe.y, recipe.labels, membership, reading, known)
+    outputs, notes = read_answers(arguments, recipe.y, recipe.labels, membership, reading, frame)
     records = Records(recipe.X, recipe.y, outputs=outputs, **fields)
     victim = StoredAnswers(outputs.kind) if arguments.estimator is None else recipe.estimator
     return CommandProblem(victim, records, membership, [_describe_task(recipe, arguments), *notes])

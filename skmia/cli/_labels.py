@@ -71,6 +71,21 @@ def show_labels(names, most=_MOST_NAMED):
     return join_names([f"'{visible(name)}'" for name in names], most)
 
 
+def split_pairs(pairs, labels, names=None):
+    """Return the name of each label; where several signs can be the one between them, as they are.
+
+    As in '<=50K.=<=50K'.
+    """
+    found = {}
+    for label, name in pairs.items():
+        word = f"{label}={name}"
+        ways = [(word[:k], word[k + 1 :]) for k, sign in enumerate(word) if sign == "="]
+        ways = [way for way in ways if way[0] in labels and (names is None or way[1] in names)]
+        label, name = ways[0] if len(ways) == 1 else (label, name)
+        found[label] = name
+    return found
+
+
 def map_labels(column, pairs, classes):
     """Return the class of the model that each label of a table stands for."""
     if column.isna().any():
@@ -78,14 +93,14 @@ def map_labels(column, pairs, classes):
             f"--target: column {column.name!r} has no value in {column.isna().sum()} of "
             f"{len(column)} rows"
         )
-    texts = column.astype(str)
+    texts, names = column.astype(str), {str(name): k for k, name in enumerate(classes)}
+    pairs = split_pairs(pairs, {*texts}, names)
     unused = [label for label in pairs if not (texts == label).any()]
     if unused:
         raise CommandError(
             f"--label-map: column {column.name!r} has no label {unused[0]!r}; it has "
             f"{show_labels(sorted(texts.unique()))}"
         )
-    names = {str(name): position for position, name in enumerate(classes)}
     positions = texts.map(lambda label: names.get(pairs.get(label, label)))
     unknown = positions.isna().to_numpy()
     if unknown.any():
@@ -131,13 +146,32 @@ def check_known_labels(arguments, y, victim, ask, membership):
     if getattr(victim, "classes_are_numbers", False):
         known, propose = "the file names no classes", propose_classes
         cure = "--classes LABEL ... names the label of each column of its answers"
-    asked = ask()
-    if asked is not None:
+    alike = _match_forms([label for label in labels if str(label) in unknown], classes.tolist())
+    asked = ask() if alike is None else None
+    if alike is not None and propose is propose_map:
+        cure = f"give {write_map(alike)}"
+    elif asked is not None:
         cure = propose(y[asked[0]], asked[1], classes)
     raise CommandError(
         f"--target: the model does not know {join_names(map(repr, unknown), _MOST_NAMED)}; "
         f"{known}. {cure[0].upper()}{cure[1:]}"
     )
+
+
+def _match_forms(labels, classes):
+    """Match labels with classes that differ from them by case and marks around them alone.
+
+    As '>50K.' and '>50K'. None if one has no such class, or several.
+    """
+    forms = [_strip_label(name) for name in classes]
+    pairs = {label: forms.count(_strip_label(label)) == 1 for label in labels}
+    if not all(isinstance(label, str) for label in labels) or not all(pairs.values()):
+        return None
+    return {label: classes[forms.index(_strip_label(label))] for label in pairs}
+
+
+def _strip_label(label):
+    return str(label).strip(" .,;:'\"").casefold()
 
 
 def _match_most(arguments, y, labels, classes, membership):

@@ -214,7 +214,8 @@ def _fill_columns(X, known):
 def _find_fill(column, known):
     if known.values is None or known.knows_missing or not column.isna().any():
         return None
-    marks = [value for value in known.values.tolist() if isinstance(value, str) and is_mark(value)]
+    seen = [value for value in known.values.tolist() if value not in known.unseen]
+    marks = [value for value in seen if isinstance(value, str) and is_mark(value)]
     if known.knows_missing is None or len(marks) > 1:
         present = {*column.dropna().unique().tolist()}
         marks = [value for value in marks if value not in present]

@@ -9,7 +9,8 @@ from zipfile import BadZipFile, ZipFile
 from ._options import BOOSTERS, ONNX, PICKLES, CommandError
 
 MODELS = (".skops", *PICKLES, *BOOSTERS, ONNX)
-TABLES = (".csv", ".csv.gz", ".parquet", ".arrow", ".feather")
+TEXTS = (".csv", ".csv.gz", ".tsv", ".tsv.gz")
+TABLES = (*TEXTS, ".parquet", ".arrow", ".feather")
 
 _TORCH = "a torch net"
 _KERAS = "a Keras model"
@@ -62,7 +63,6 @@ _TABLES = {
     ".dta": "a Stata table",
     ".sas7bdat": "a SAS table",
     ".xpt": "a SAS table",
-    ".tsv": "a table with tabs",
     ".jsonl": "a table in JSON lines",
     ".orc": "an ORC table",
     ".sqlite": "a database",

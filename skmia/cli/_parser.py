@@ -179,7 +179,7 @@ _OPTIONS = {
             ),
         },
         "data": {
-            "--data": (_READ, "table with a header: .csv, .parquet (or a folder), .feather"),
+            "--data": (_READ, "table with a header: .csv, .tsv, .parquet (or a folder), .feather"),
             "--train": (
                 _READ,
                 "table of the rows that the model was trained on, in place of --data; needs "
@@ -360,7 +360,7 @@ _OPTIONS = {
         "": {
             "synthetic": (
                 _READ | {"metavar": "SYNTHETIC"},
-                "synthetic table with a header: .csv, .parquet (or a folder), .feather",
+                "synthetic table with a header: .csv, .tsv, .parquet (or a folder), .feather",
             ),
             "real": (_READ | {"metavar": "REAL"}, "table of the rows that the generator has seen"),
             "files": (
@@ -433,7 +433,8 @@ _OPTIONS = {
             ),
             "--data": (
                 _READ,
-                "table of candidate records to look for: .csv, .parquet (or a folder), .feather",
+                "table of candidate records to look for: .csv, .tsv, .parquet (or a folder), "
+                ".feather",
             ),
             **_READING,
             "--target": (_COLUMN, "column that the model predicts"),

@@ -17,6 +17,7 @@ from ._columns import ColumnWords, is_known_text, settle_column
 from ._dialect import ENCODINGS, count_fields, count_separators, recognize_dialect
 from ._numbers import NumberFormat, list_formats
 from ._options import CommandError, check_file, tell
+from ._other_files import TABLES, TEXTS, read_suffix
 
 # Numbers are read to the last bit, as attacks on files compare them with those that a model stores.
 _EXACT = {} if int(pd.__version__.split(".")[0]) > 2 else {"float_precision": "round_trip"}
@@ -121,16 +122,16 @@ def _read_table_file(path, option, reading, known):
     check_file(path, option, or_folder=True)
     file = _TableFile(path, option, *reading.of_file(option))
     try:
-        if path.is_dir() or path.suffix == ".parquet":
+        suffix = read_suffix(path)
+        if path.is_dir() or suffix == ".parquet":
             file.frame = pd.read_parquet(path)
-        elif path.suffix in (".arrow", ".feather"):
+        elif suffix in (".arrow", ".feather"):
             file.frame = pd.read_feather(path)
-        elif path.name.endswith((".csv", ".csv.gz")):
+        elif suffix in TEXTS:
             _read_text_file(file, reading, known)
         else:
             raise CommandError(
-                f"{option}: {path.name} is neither .csv, .csv.gz, .parquet, .arrow, .feather nor a "
-                "folder of parquet"
+                f"{option}: {path.name} is neither {', '.join(TABLES)} nor a folder of parquet"
             )
     except ImportError:
         raise CommandError(

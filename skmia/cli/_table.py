@@ -22,13 +22,13 @@ from ..synthetic.cost import estimate_table_cost
 from ._features_and_target import check_option_column, check_values
 from ._gate import GateFinding, compare_largest, judge_verdict, miss_number
 from ._options import NUMBERS, TABLE, CommandError, tell
+from ._other_files import TABLES, read_suffix
 from ._output import check_folder, collect_warnings, conclude_audit, finish
 from ._parser import as_settings
 from ._policy import describe_command_origin, read_policy
 from ._reading import make_reading, read_alike
 
 _FILES = ("synthetic", "real", "held_out")
-_ENDINGS = (".csv", ".csv.gz", ".parquet", ".arrow", ".feather")
 # Their names in messages.
 _OPTIONS = {"synthetic": "SYNTHETIC", "real": "REAL", "held_out": "--held-out"}
 # The parts of the audit with their shares of the time, on tables of 1,500 rows.
@@ -151,9 +151,9 @@ def _list_table_files(folder, option):
             f"{option}: with --keys a folder is needed, with one file for each table; got "
             f"{visible(str(folder))}{'' if folder.exists() else suggest_path(folder)}"
         )
-    found = sorted(path for path in folder.iterdir() if path.name.endswith(_ENDINGS))
+    found = sorted(path for path in folder.iterdir() if read_suffix(path) in TABLES)
     if not found:
-        raise CommandError(f"{option}: {visible(str(folder))} has no {', '.join(_ENDINGS)}")
+        raise CommandError(f"{option}: {visible(str(folder))} has no {', '.join(TABLES)}")
     return {path.name.partition(".")[0]: path for path in found}
 
 

@@ -117,6 +117,7 @@ class LightGBMText(NamedTuple):
     # (n_features,): number of the categories of each column, with one for all others; 0 for
     # numbers.
     n_categories: np.ndarray
+    seen: list  # codes of the categories of each column that the training rows had, -1 for others
 
 
 def is_lightgbm(model):
@@ -140,8 +141,10 @@ def parse_lightgbm(text):
     # Constant columns and categories are not written as [low:high].
     ends = [one[1:-1].split(":") if one[0] == "[" else (np.nan, np.nan) for one in infos]
     ranges = np.reshape(np.array(ends, dtype=np.float64), (-1, 2))
-    n_categories = [1 + one.count(":") if one[0] not in "[n" else 0 for one in infos]
-    return LightGBMText(header, ranges, trees, settings, np.array(n_categories))
+    seen = [one.split(":") if one[0] not in "[n" else [] for one in infos]
+    seen = [frozenset(map(int, codes)) for codes in seen]
+    n_categories = np.array([len(codes) for codes in seen], dtype=int)
+    return LightGBMText(header, ranges, trees, settings, n_categories, seen)
 
 
 def _read_pairs(lines):

@@ -54,6 +54,7 @@ class KnownColumn(NamedTuple):
     # Whether missing values were among those of the training, or are filled; None if nothing tells.
     knows_missing: bool | None = None
     codes: frozenset = frozenset()  # of categories that are not stored, as far as trees name them
+    unseen: tuple = ()  # categories that no training row had, as far as the file says
 
 
 class UnknownColumnValues(NamedTuple):
@@ -315,11 +316,14 @@ def _compare_missing(name, column, said):
     n_missing = int(column.isna().sum())
     if not n_missing or said.known.knows_missing is not False:
         return None
-    known = tuple(said.known.values.tolist()[:_MOST_EXAMPLES])
+    present = {*column.dropna().tolist()}  # what is not may have stood for a missing value
+    known = sorted(said.known.values.tolist(), key=lambda value: value in present)
     share, missing = n_missing / len(column), (np.nan,)
     counts = n_missing, n_missing, column.nunique()
     return UnknownColumnValues(
-        name, said.known.part, share, *counts, missing, known, False, True, said.is_told
+        *(name, said.known.part, share, *counts, missing, tuple(known[:_MOST_EXAMPLES])),
+        is_missing=True,
+        may_be_seen=said.is_told,
     )
 
 
@@ -354,6 +358,7 @@ def _join_known_columns(first, second):
         has_none,
         any(told) if told else None,
         first.codes | second.codes,
+        (*first.unseen, *second.unseen),
     )
 
 
@@ -670,7 +675,10 @@ def _know_lightgbm(model, columns, said):
     n_features = model.booster_.num_feature()
     knowns = [KnownColumn(NUMBER)] * n_features
     for column, values in read_categories_of_lightgbm(model).items():
-        knowns[column] = _know_categories(values, ordered=_are_ordered(model, column))
+        known = _know_categories(values, ordered=(ordered := _are_ordered(model, column)))
+        seen = range(len(values)) if ordered else load_lightgbm(model).seen[column]
+        unseen = tuple(value for code, value in enumerate(values) if code not in seen)
+        knowns[column] = known._replace(unseen=unseen)
     _add_statements(model, columns, said, knowns)
 
 

@@ -104,7 +104,7 @@ def test_table_that_cannot_be_used(refuse, table, tmp_path, change, message):
         ("t.csv", b"a,\x00\n1,2\n", "a column whose name ends in a null character"),
         ("t.csv.gz", b"a,b\n1,2\n", "cannot be read"),
         ("t.xlsx", b"a,b\n1,2\n", "t.xlsx is an Excel table; save it as .csv or .parquet"),
-        ("t.dat", b"a,b\n1,2\n", "neither .csv, .csv.gz, .parquet, .arrow, .feather nor a folder"),
+        ("t.dat", b"a,b\n1,2\n", ".tsv, .tsv.gz, .parquet, .arrow, .feather nor a folder"),
         ("t.csv", b"income\na\nb\na\nb\n", "no features left"),
     ],
 )

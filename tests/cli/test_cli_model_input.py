@@ -349,11 +349,20 @@ OF_WORDS = {
     "encoder": lambda: make_pipeline(encode(["ward"], ["age"], OneHotEncoder()), FOREST),
     "histograms": lambda: boost_by_histograms(),
     "lightgbm": lambda: boost_by_lightgbm(),
+    "xgboost": lambda: boost_by_xgboost(),
 }
 
 
-@pytest.mark.parametrize("kind", OF_WORDS)
-@pytest.mark.parametrize(("word", "suffix"), [("nan", "csv"), ("Unknown", "csv"), ("", "parquet")])
+@pytest.mark.parametrize(
+    ("kind", "word", "suffix"),
+    [
+        ("encoder", "nan", "csv"),
+        ("encoder", "", "parquet"),
+        ("histograms", "Unknown", "csv"),
+        ("lightgbm", "Unknown", "csv"),
+        ("xgboost", "nan", "csv"),
+    ],
+)
 def test_missing_values_are_read_as_the_word_that_they_were_in_training(
     tmp_path, kind, word, suffix
 ):
@@ -366,6 +375,17 @@ def test_missing_values_are_read_as_the_word_that_they_were_in_training(
     problem = make(save(model, tmp_path / "m.joblib"), write(frame, y, tmp_path, suffix))
     np.testing.assert_allclose(ask(problem), model.predict_proba(given), rtol=1e-12)
     assert any(f"are read as '{word}'" in note for note in problem.notes)
+
+
+@pytest.mark.parametrize("boost", [boost_by_lightgbm, boost_by_histograms])
+def test_missing_values_stay_missing_where_no_training_row_had_the_word(tmp_path, boost):
+    wards = pd.Categorical(FRAME["ward"], ["unknown", "west", "north", "east"])
+    frame = FRAME[["age"]].assign(ward=wards)
+    y = frame["ward"].isna()
+    model = boost().fit(frame, y)
+    problem = make(save(model, tmp_path / "m.joblib"), write(frame, y, tmp_path, "csv"))
+    np.testing.assert_allclose(ask(problem), model.predict_proba(frame), rtol=1e-12)
+    assert problem.records.X["ward"].isna().equals(y)
 
 
 def test_missing_values_stay_missing_where_the_model_takes_both_them_and_the_word(tmp_path):
@@ -383,13 +403,13 @@ def test_missing_values_stay_missing_where_the_model_takes_both_them_and_the_wor
 
 def test_rows_without_a_value_are_told_where_the_model_has_seen_none(tmp_path):
     encoder = OneHotEncoder(handle_unknown="ignore")
-    given = FRAME[["age"]].assign(visits=FRAME["visits"].fillna(-1).astype(int))
+    given = FRAME[["age"]].assign(visits=FRAME["visits"].fillna(99).astype(int))
     model = make_pipeline(encode(["visits"], ["age"], encoder), FOREST).fit(given, Y)
     table = write(FRAME[["age", "visits"]], Y, tmp_path, "csv")
     (note,) = make(save(model, tmp_path / "m.joblib"), table).notes
     n_missing = FRAME["visits"].isna().sum()
     assert f"Column 'visits' has no value in {n_missing} of {N} rows" in note
-    assert "knows none such; it knows '-1', '0' and '1'" in note
+    assert "knows none such; it knows '99', '0' and '1'" in note
 
 
 @pytest.mark.parametrize("encoder", [OneHotEncoder(), OrdinalEncoder(), TargetEncoder(cv=2)])

@@ -29,7 +29,8 @@ CALLS = [
     ("audit --data folder --target income", "--data: folder has no rows"),
     (
         "audit --data file --target income",
-        "file is neither .csv, .csv.gz, .parquet, .arrow, .feather nor a folder of parquet",
+        "file is neither .csv, .csv.gz, .tsv, .tsv.gz, .parquet, .arrow, .feather nor a folder of "
+        "parquet",
     ),
     ("audit --data empty.csv --target income", "empty.csv cannot be read"),
     ("audit --data head.csv --target income", "head.csv has no rows"),

@@ -120,6 +120,22 @@ def test_the_proposed_map_works_when_it_is_copied(tmp_path, monkeypatch, capsys,
     np.testing.assert_array_equal(problem.records.y, number)
 
 
+def test_labels_of_one_side_with_a_full_stop_are_mapped(tmp_path, monkeypatch, capsys, stopped):
+    # As those of the test file of Adult. The sign between label and class is in both as well.
+    table, model, _, _ = make_problem(["<=50K", ">50K"])
+    labels = table["y"].to_numpy()
+    model.fit(table.loc[MEMBERS, ["a", "b", "c"]], labels[MEMBERS])
+    monkeypatch.chdir(tmp_path)
+    table.assign(y=np.where(MEMBERS, labels, labels + ".")).to_csv("t.csv", index=False)
+    joblib.dump(model, "m.joblib")
+    call = "audit m.joblib t.csv --members m --trust-pickle --target y"
+    assert stopped(call)[1] == 2
+    option = capsys.readouterr().err.partition("Give ")[2].strip()
+    assert option == "--label-map '<=50K.=<=50K' '>50K.=>50K'"
+    problem, _ = stopped(shlex.split(f"{call} {option}"))
+    np.testing.assert_array_equal(problem.records.y, labels)
+
+
 def test_no_map_where_the_model_does_not_fit_the_table(tmp_path, monkeypatch, capsys):
     table, model, _, _ = make_problem(["x", "y", "z"])
     table[["a", "b", "c"]] = 100.0  # another scale
@@ -267,6 +283,8 @@ def test_predicted_labels_may_be_called_like_the_target(tmp_path, monkeypatch, s
     # As many of each class as there are, in other rows.
     outputs = ask_answers(stopped, tmp_path, table, pd.DataFrame({"y": number[::-1]}))
     np.testing.assert_array_equal(outputs.values, number[::-1])
+    # Beside the columns of the table they are the table itself.
+    assert ask_answers(stopped, tmp_path, table, table[["a", "y"]][::-1]) == 2
     answers = pd.DataFrame({"y": number[::-1], "0": values[:, 0], "1": values[:, 1]})
     outputs = ask_answers(stopped, tmp_path, table, answers)
     np.testing.assert_allclose(outputs.values, values, atol=1e-12)

@@ -44,6 +44,15 @@ def read(tmp_path):
     return read
 
 
+@pytest.mark.parametrize("suffix", ["tsv", "TSV", "tsv.gz", "CSV"])
+def test_files_of_text_have_one_of_several_endings(tmp_path, suffix):
+    path = tmp_path / f"t.{suffix}"
+    NUMBERS.to_csv(path, index=False, sep="\t")
+    frame, notes = read_table(path)
+    pd.testing.assert_frame_equal(frame, NUMBERS)
+    assert notes == [f"t.{suffix} was read with sep='\\t'; --read overrides."]
+
+
 def half(k):
     """A number with a comma for its decimal sign."""
     return f"{k / 4}".replace(".", ",")

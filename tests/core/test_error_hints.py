@@ -163,3 +163,11 @@ def test_steps_that_take_another_kind_of_table_are_not_damaged():
     table = polars.DataFrame({"age": days["age"].to_numpy(), "day": days["day"].to_numpy()})
     with pytest.raises(ValueError, match=rf"'assign'\. {cure}, such as X\.to_pandas\(\)\."):
         query_victim(model, table)
+
+
+def test_a_column_transformer_takes_no_table_of_pyarrow():
+    pyarrow = pytest.importorskip("pyarrow")
+    model = make_pipeline(ONE_HOT, LogisticRegression()).fit(TABLE[["age", "y"]], Y)
+    table = pyarrow.table({"age": TABLE["age"].to_numpy(), "y": Y})
+    with pytest.raises(ValueError, match=r"takes tables of pandas or polars.* X\.to_pandas\(\)"):
+        query_victim(model, table)
