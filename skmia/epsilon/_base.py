@@ -18,6 +18,7 @@ from .._core.caches import clone_to_train
 from .._core.callers import level_of_user
 from .._core.containers import accepting_read_only, take_rows
 from .._core.copies import CopiesParameters, copy_unfitted
+from .._core.error_hints import with_advice
 from .._core.groups import sorted_values
 from .._core.matrix import check_class_column, check_feature_matrix, validate_matrix
 from .._core.numbers import show, to_array
@@ -200,10 +201,11 @@ class EpsilonAuditBase(TransactionMixin, CopiesParameters, BaseEstimator, ABC):
         X = take_rows(records.X, rows)
         data = X, shape_targets(model, X, records.y[rows], has_column(records))
         if self.random_state is None:
-            return model.fit(*data)
+            with with_advice(model, X):
+                return model.fit(*data)
         seeds = np.random.SeedSequence(entropy)
         seed_estimator(model, seeds)
-        with isolated_randomness(seeds):
+        with isolated_randomness(seeds), with_advice(model, X):
             return model.fit(*data)
 
     def _make_attack(self):

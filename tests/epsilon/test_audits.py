@@ -576,6 +576,16 @@ def test_the_claim_and_the_delta_of_a_private_model_are_found_behind_other_steps
     assert read_claim(wrap(LogisticRegression()).fit(X[:100], y[:100])) is None
 
 
+@pytest.mark.parametrize("audit", [OneRunAudit, LabelAudit])
+def test_what_a_model_cannot_be_trained_on_is_named_with_its_cure(audit):
+    xgboost = pytest.importorskip("xgboost")
+    model = xgboost.XGBClassifier(n_estimators=2, early_stopping_rounds=1)
+    with pytest.raises(ValueError, match="lacks the parameter eval_set of fit"):
+        audit(model, n_canaries=20).fit(X[:100], y[:100])
+    with pytest.raises(ValueError, match="lacks the parameter eval_set of fit"):
+        audit(model, n_canaries=20, random_state=0).fit(X[:100], y[:100])
+
+
 class SaysNeighbors(Copying):
     """The same, whose epsilon is about a record that is replaced."""
 
