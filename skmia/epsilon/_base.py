@@ -28,6 +28,7 @@ from .._core.sklearn import HasMethods, Interval, StrOptions
 from .._core.targets import shape_targets
 from .._core.transactions import TransactionMixin
 from .._core.types import ArrayLike
+from .._training.recalled import set_recalled
 from ..exceptions import PrivacyWarning
 from ..signals import threshold_signal_of
 from ..victims import get_kind
@@ -128,7 +129,7 @@ class EpsilonAuditBase(TransactionMixin, CopiesParameters, BaseEstimator, ABC):
     def _make_estimator(self):
         if self.estimator is None:
             return LogisticRegression(max_iter=1000)
-        return clone_to_train(self.estimator)
+        return set_recalled(clone_to_train(self.estimator), self.estimator)
 
     def _own_delta(self):
         """Return the delta of the bound as far as the audit alone decides."""
