@@ -36,9 +36,9 @@ def note_returned(model, name):
         return
     if is_known:
         raise ValueError(
-            f"{name} returned the {type(model).__name__} that it returned in an earlier fit, "
-            "trained further, so that it knows the records of that fit; let it make a new model in "
-            "each call."
+            f"{name} returned the {type(model).__name__} that it returned in an earlier fit, so "
+            "that one model stands for both and may know the records of both; let it make a new "
+            "model in each call."
         )
 
 
