@@ -251,9 +251,18 @@ def _recall_skorch(net):
     # Callbacks may have stopped it, and they stop clones as well.
     elif 0 < n_epochs < net.max_epochs and not net.callbacks:
         note = _describe_fewer(n_epochs, net.max_epochs, "epochs", "max_epochs")
+    elif net.warm_start and n_epochs:
+        return RecalledSettings(None, (), (_NEW_WEIGHTS,))
     else:
         return RecalledSettings()
     return RecalledSettings(None, [("max_epochs", n_epochs)], (note,))
+
+
+_NEW_WEIGHTS = (
+    "The net has warm_start=True, so that it may have begun with weights of another training; the "
+    "shadow models begin with new weights. If the net was fine-tuned, pass a module that loads the "
+    "weights that it began with."
+)
 
 
 def _recall_passes(model, n_rows):

@@ -334,6 +334,13 @@ def test_clones_of_a_net_are_trained_for_all_epochs_of_partial_fit(make_net):
     assert len(recipe.estimator.fit(X, y)[-1].history) == 8
 
 
+def test_it_is_said_that_clones_of_a_net_of_warm_starts_begin_with_new_weights(make_net):
+    net = make_net(warm_start=True).initialize()
+    assert recall_fit(net) == RecalledSettings()
+    recalled = recall_fit(net.fit(CODES.copy(), Y.copy()))
+    assert recalled.settings == () and "begin with new weights" in recalled.notes[0]
+
+
 def test_clones_of_a_net_that_was_interrupted_stop_where_it_did(make_net):
     X, y = CODES.copy(), Y.copy()
     net = make_net(max_epochs=9).initialize()
