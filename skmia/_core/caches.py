@@ -11,6 +11,7 @@ from os import PathLike
 import numpy as np
 from sklearn.frozen import FrozenEstimator
 
+from .skorch_nets import is_skorch, why_not_loader
 from .writers import copy_quietly
 
 
@@ -18,9 +19,16 @@ def clone_to_train(estimator, said=None):
     """Copy an estimator that is about to be trained so that it writes nothing of the user's.
 
     Return model: every memory in it is None, at any depth, also among the candidates of a search.
-    Sentences on callbacks and other parameters that were changed are added to the list said.
+    Sentences on callbacks and other parameters that were changed are added to the list said. Nets
+    with a sampler of the rows of another training set are refused.
     """
-    return remove_caches(copy_quietly(estimator, said))
+    copied = remove_caches(copy_quietly(estimator, said))
+    for part in walk(copied):
+        if is_skorch(part) and hasattr(part, "get_params_for"):
+            refusal = why_not_loader(part)
+            if refusal:
+                raise ValueError(refusal)
+    return copied
 
 
 def remove_caches(estimator):

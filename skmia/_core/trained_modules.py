@@ -33,9 +33,9 @@ def refuse_held_model(model, held, name):
     """Refuse a model that a function returned and that existed before it was called."""
     if any(model is one for one in held):
         raise ValueError(
-            f"{name} returned a {type(model).__name__} that existed before the call, and trained "
-            "it in place, so that each fit would change the models of earlier fits and know their "
-            "records; let it make a new model in each call."
+            f"{name} returned a {type(model).__name__} that existed before the call, so that one "
+            "model stands for several fits and may know the records of all; let it make a new model "
+            "in each call."
         )
 
 

@@ -8,13 +8,13 @@ from typing import NamedTuple
 import numpy as np
 from sklearn.base import is_regressor
 
-from .._core.caches import clone_to_train, walk
+from .._core.caches import clone_to_train
 from .._core.callers import level_of_user
 from .._core.containers import take_rows
 from .._core.copies import copy_unfitted
 from .._core.error_hints import get_advice
 from .._core.randomness import PROCESS_LOCK, isolated_randomness, seed_estimator
-from .._core.skorch_nets import gives_logits, is_skorch, why_not_loader, why_not_probabilities
+from .._core.skorch_nets import gives_logits, why_not_loader, why_not_probabilities
 from ..exceptions import JointTrainingWarning
 from .backends.backend import OneByOneWay, TrainingBackend
 from .backends.linear import LinearWay
@@ -149,7 +149,7 @@ def plan_training(job, batched="auto", exact=False, known=None):
     joint training takes less time, a few steps of some models are timed.
     """
     job = settle_targets(job._replace(estimator=clone_to_train(job.estimator)))
-    _check_loaders(job)
+    _check_loader(job)
     where = get_workers()
     decided = batched is True or (known or "").startswith(TorchNetsWay.name)
     ways = [LinearWay(), PerceptronWay(), TorchNetsWay(decided=decided)] if batched else []
@@ -179,14 +179,12 @@ def plan_training(job, batched="auto", exact=False, known=None):
     return _log(TrainingPlan(OneByOneWay(), where, reason))
 
 
-def _check_loaders(job):
-    """Refuse nets whose loaders would not show the models of a job their own rows."""
-    net = find_net(job.estimator)
-    for part in walk(job.estimator) if job.fit is None else ():
-        if is_skorch(part) and hasattr(part, "get_params_for"):
-            n_rows = int(job.subsets[0].sum()) if part is net else None
-            if refusal := why_not_loader(part, n_rows):
-                raise ValueError(refusal)
+def _check_loader(job):
+    """Refuse a net whose loader would show the models of a job no batch."""
+    net = find_net(job.estimator) if job.fit is None else None
+    refusal = None if net is None else why_not_loader(net, int(job.subsets[0].sum()))
+    if refusal:
+        raise ValueError(refusal)
 
 
 def _why_not_together(way, job):

@@ -1,10 +1,13 @@
 """What fit of a victim was given, as far as the fitted model tells; a clone forgets it."""
 
+import warnings
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
 
+from .._core.callers import level_of_user
 from .._core.numbers import show
 from .._core.query import unwrap
 
@@ -114,6 +117,21 @@ def recall_fit(estimator, n_rows=None):
     except Exception:  # of whatever kind: versions differ in what they tell
         pass
     return RecalledSettings()
+
+
+def set_recalled(copied, estimator):
+    """Set how long a fitted estimator was trained on an unfitted copy, warn of it, and return it.
+
+    For models that are trained by the parameters of their constructor alone.
+    """
+    recalled = recall_fit(estimator)
+    settings = recalled.in_constructor()
+    if settings and not isinstance(copied, FrozenEstimator):
+        copied.set_params(**dict(settings))
+        for note in recalled.tell_of_part():
+            told = note.replace("the shadow models", "the models that are trained here")
+            warnings.warn(told, UserWarning, stacklevel=level_of_user())
+    return copied
 
 
 # Fitted attributes with a model inside of another one that passes parameters of fit on to it, and
@@ -233,9 +251,18 @@ def _recall_skorch(net):
     # Callbacks may have stopped it, and they stop clones as well.
     elif 0 < n_epochs < net.max_epochs and not net.callbacks:
         note = _describe_fewer(n_epochs, net.max_epochs, "epochs", "max_epochs")
+    elif net.warm_start and n_epochs:
+        return RecalledSettings(None, (), (_NEW_WEIGHTS,))
     else:
         return RecalledSettings()
     return RecalledSettings(None, [("max_epochs", n_epochs)], (note,))
+
+
+_NEW_WEIGHTS = (
+    "The net has warm_start=True, so that it may have begun with weights of another training; the "
+    "shadow models begin with new weights. If the net was fine-tuned, pass a module that loads the "
+    "weights that it began with."
+)
 
 
 def _recall_passes(model, n_rows):

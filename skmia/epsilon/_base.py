@@ -18,6 +18,7 @@ from .._core.caches import clone_to_train
 from .._core.callers import level_of_user
 from .._core.containers import accepting_read_only, take_rows
 from .._core.copies import CopiesParameters, copy_unfitted
+from .._core.error_hints import with_advice
 from .._core.groups import sorted_values
 from .._core.matrix import check_class_column, check_feature_matrix, validate_matrix
 from .._core.numbers import show, to_array
@@ -27,6 +28,7 @@ from .._core.sklearn import HasMethods, Interval, StrOptions
 from .._core.targets import shape_targets
 from .._core.transactions import TransactionMixin
 from .._core.types import ArrayLike
+from .._training.recalled import set_recalled
 from ..exceptions import PrivacyWarning
 from ..signals import threshold_signal_of
 from ..victims import get_kind
@@ -127,7 +129,7 @@ class EpsilonAuditBase(TransactionMixin, CopiesParameters, BaseEstimator, ABC):
     def _make_estimator(self):
         if self.estimator is None:
             return LogisticRegression(max_iter=1000)
-        return clone_to_train(self.estimator)
+        return set_recalled(clone_to_train(self.estimator), self.estimator)
 
     def _own_delta(self):
         """Return the delta of the bound as far as the audit alone decides."""
@@ -200,10 +202,11 @@ class EpsilonAuditBase(TransactionMixin, CopiesParameters, BaseEstimator, ABC):
         X = take_rows(records.X, rows)
         data = X, shape_targets(model, X, records.y[rows], has_column(records))
         if self.random_state is None:
-            return model.fit(*data)
+            with with_advice(model, X):
+                return model.fit(*data)
         seeds = np.random.SeedSequence(entropy)
         seed_estimator(model, seeds)
-        with isolated_randomness(seeds):
+        with isolated_randomness(seeds), with_advice(model, X):
             return model.fit(*data)
 
     def _make_attack(self):

@@ -35,6 +35,7 @@ from .._core.validation import check_records
 from .._training.frozen import name_shared_parts
 from .._training.job import Job, JobData, KeptResults, run_visibly, warn_of_weights, warn_once
 from .._training.plan import plan_training
+from .._training.recalled import set_recalled
 from .._training.workers import use_one_job
 from ..base import (
     align_victim,
@@ -477,7 +478,8 @@ def _check_players(estimator, attack, parallel):
             "attack must take the model under attack as its parameter victim; "
             f"{type(attack).__name__} has no such parameter."
         )
-    estimator, attack = copy_unfitted(estimator), set_victim(clone(attack), None)
+    estimator = set_recalled(copy_unfitted(estimator), estimator)
+    attack = set_victim(clone(attack), None)
     no_pool = {"shadows": "which a game does not make: give it shadows=ShadowPool(...)"}
     reason = why_not(attack, offer_of(estimator, trainable=False, withheld=no_pool))
     if reason is not None:

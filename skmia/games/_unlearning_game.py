@@ -33,6 +33,7 @@ from .._training.job import (
     warn_once,
 )
 from .._training.plan import plan_training
+from .._training.recalled import set_recalled
 from .._training.workers import use_one_job
 from ..signals import COMPARED, auto_of
 from ..victims import FunctionClassifier
@@ -282,7 +283,7 @@ def _read_estimator(train, records):
     if not hasattr(train, "fit"):
         return FunctionClassifier(train, classes=np.unique(records.y))
     estimator = unwrap(train)
-    return copy_unfitted(estimator)
+    return set_recalled(copy_unfitted(estimator), estimator)
 
 
 _CONSTRAINTS = {

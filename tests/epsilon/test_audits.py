@@ -588,6 +588,14 @@ def test_what_one_of_several_fits_claims_is_no_claim_of_the_model(wrap):
     audit = OneRunAudit(wrap(CopyingAtDelta(0.3, None)), n_canaries=20, random_state=0)
     audit.fit(rows, labels)
     assert (audit.claimed_epsilon_, audit.result_.delta) == (0, 1e-5)
+@pytest.mark.parametrize("audit", [OneRunAudit, LabelAudit])
+def test_what_a_model_cannot_be_trained_on_is_named_with_its_cure(audit):
+    xgboost = pytest.importorskip("xgboost")
+    model = xgboost.XGBClassifier(n_estimators=2, early_stopping_rounds=1)
+    with pytest.raises(ValueError, match="lacks the parameter eval_set of fit"):
+        audit(model, n_canaries=20).fit(X[:100], y[:100])
+    with pytest.raises(ValueError, match="lacks the parameter eval_set of fit"):
+        audit(model, n_canaries=20, random_state=0).fit(X[:100], y[:100])
 
 
 class SaysNeighbors(Copying):

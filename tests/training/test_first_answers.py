@@ -124,3 +124,18 @@ def test_asking_first_changes_no_number():
     pools = [ShadowPool(net, 4, random_state=0).fit(RECORDS) for _ in range(2)]
     np.testing.assert_array_equal(pools[0].signals_, pools[1].signals_)
     assert torch.equal(state, torch.get_rng_state())
+
+
+@pytest.mark.filterwarnings("ignore:Lazy modules are a new feature:UserWarning")
+@pytest.mark.filterwarnings("ignore:Models are trained one by one")
+def test_nets_with_lazy_layers_are_trained_one_by_one():
+    net = skorch.NeuralNetClassifier(
+        nn.LazyLinear,
+        module__out_features=3,
+        criterion=nn.CrossEntropyLoss,
+        train_split=None,
+        max_epochs=1,
+        verbose=0,
+    )
+    pool = ShadowPool(net, 2, random_state=0).fit(RECORDS)
+    assert "lazy layer ('weight')" in pool.backend_reason_

@@ -6,6 +6,7 @@ from sklearn.model_selection import GridSearchCV
 
 from skmia import Records, ShadowPool
 from skmia._core.skorch_nets import why_not_loader
+from skmia.epsilon import OneRunAudit
 
 torch = pytest.importorskip("torch")
 skorch = pytest.importorskip("skorch")
@@ -32,6 +33,12 @@ def test_sampler_of_the_rows_of_the_victim_is_refused(name, sampler):
     for estimator in (net, GridSearchCV(net, {"lr": [0.1]}, cv=2)):
         with pytest.raises(ValueError, match=f"iterator_train__{name}={type(sampler).__name__},"):
             ShadowPool(estimator, 2).fit(RECORDS)
+
+
+def test_sampler_of_the_rows_of_the_victim_is_refused_where_one_model_is_trained():
+    net = make_net(iterator_train__sampler=OF_OTHER_ROWS)
+    with pytest.raises(ValueError, match="draws positions in one training set"):
+        OneRunAudit(net, n_canaries=20).fit(RECORDS.X, RECORDS.y)
 
 
 def test_sampler_that_a_function_makes_of_the_rows_of_a_model_is_taken():

@@ -18,6 +18,9 @@ from sklearn.pipeline import make_pipeline
 from skmia import Records, ShadowPool, audit
 from skmia._training.frozen import make_recipe
 from skmia._training.recalled import RecalledSettings, recall_fit
+from skmia.attacks import ThresholdAttack
+from skmia.epsilon import OneRunAudit
+from skmia.games import membership_game, unlearning_game
 from skmia.report._case import describe_held_back
 
 RNG = np.random.default_rng(0)
@@ -334,6 +337,13 @@ def test_clones_of_a_net_are_trained_for_all_epochs_of_partial_fit(make_net):
     assert len(recipe.estimator.fit(X, y)[-1].history) == 8
 
 
+def test_it_is_said_that_clones_of_a_net_of_warm_starts_begin_with_new_weights(make_net):
+    net = make_net(warm_start=True).initialize()
+    assert recall_fit(net) == RecalledSettings()
+    recalled = recall_fit(net.fit(CODES.copy(), Y.copy()))
+    assert recalled.settings == () and "begin with new weights" in recalled.notes[0]
+
+
 def test_clones_of_a_net_that_was_interrupted_stop_where_it_did(make_net):
     X, y = CODES.copy(), Y.copy()
     net = make_net(max_epochs=9).initialize()
@@ -390,6 +400,25 @@ def test_it_is_said_where_the_calls_of_fit_of_a_linear_model_are_not_counted():
     recipe = make_recipe(model, True, n_rows=len(Y))
     assert "not known how often its fit was called" in recipe.notes[0]
     assert recipe.estimator.max_iter == 7
+
+
+BOTH = Records(CODES, Y)
+PLAYS = {
+    "membership": lambda model: membership_game(model, ThresholdAttack(), BOTH, n_rounds=2),
+    "unlearning": lambda model: unlearning_game(model, "noop", BOTH, n_estimators=4, n_targets=2),
+    "epsilon": lambda model: OneRunAudit(model, n_canaries=20).fit(CODES, Y),
+}
+
+
+@pytest.mark.parametrize("play", PLAYS)
+def test_games_and_audits_of_epsilon_train_a_fitted_booster_as_long(play):
+    model = make_xgboost(n_estimators=40, early_stopping_rounds=2)
+    model.fit(CODES, Y, eval_set=[VALID], verbose=False)
+    n_rounds = model.best_iteration + 1
+    told = f"after {n_rounds} of 40 rounds.*the models that are trained here have {n_rounds}"
+    with pytest.warns(UserWarning, match=told) as caught:
+        PLAYS[play](model)
+    assert caught[0].filename == __file__
 
 
 def test_notes_on_columns_that_a_user_names_otherwise_are_left_out():

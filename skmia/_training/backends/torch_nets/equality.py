@@ -6,6 +6,7 @@ from typing import NamedTuple
 import numpy as np
 import torch
 from torch import nn
+from torch.nn.parameter import is_lazy
 
 from ...._core.containers import take_rows
 from ...._core.copies import copy_unfitted
@@ -60,6 +61,11 @@ def check_training(job, generic=False):
         told = describe_training_error(error)
         return EqualityCheck(f"The net cannot be prepared for training ({told}).")
     module = prepared[0].net.module_
+    lazy = next((name for name, one in module.named_parameters() if is_lazy(one)), None)
+    if lazy is not None:
+        return EqualityCheck(
+            f"The net has a lazy layer ({lazy!r}), whose shape is known after its first batch."
+        )
     if prepared[0].signature != prepared[1].signature:
         return EqualityCheck("The parameters of the shadow models differ in shape.")
     reason = _why_not_module(module, prepared[0]) or why_not_followed(prepared[0].net)
