@@ -329,6 +329,8 @@ def _tell_other(route, first, base):
     best = route.find_best("tpr", first["max_fpr"])
     what = "From the **model file**," if route.way == FILE else "From the **answers** alone,"
     if route.level == "unknown" or best is None:
+        if route.way == FILE:  # whoever has it can ask it
+            return " What the **model file** reveals beyond this cannot be said."
         return f" {what} nothing can be said."
     if route.level == "none":
         return f" {what} it is no more than by guessing."
@@ -473,7 +475,7 @@ def advise_on_audit(document, routes, checks):
     if has_noise(checks):
         steps.append(AVERAGE)
     if is_open_file(routes):
-        steps.append(_OPEN_FILE)
+        steps.append(_OPEN_FILE if routes[-1].level.rank <= 0 else _OPEN_FILE_OF_LEAK)
     if get_highest(routes).level.name == "unknown":
         steps += _advise_in_doubt(document, checks, find_lone_class(routes))
     elif get_highest(routes).level.name == "none":
@@ -490,6 +492,14 @@ _OPEN_FILE = NextStep(
     "Do not release the file yet.",
     "It is not known what it reveals about training records. Offer the model's predictions as a "
     "service instead, which `--release service` judges.",
+    "#stores",
+    "Why",
+)
+
+
+_OPEN_FILE_OF_LEAK = NextStep(
+    "Do not release the file.",
+    "Whoever has it can query it, and finds what the service reveals or more.",
     "#stores",
     "Why",
 )

@@ -234,8 +234,8 @@ def _describe_low_rate(grounds, null, row):
     where = f"At a false positive rate of at most {100 * null['max_fpr']:g}% "
     return (
         f"{where if row['status'] == OK else ''}{row['attack']} identifies "
-        f"{_describe_tpr(null, row)} ({_format_corrected(grounds, null['pvalue_adjusted'])}). On average no attack is "
-        f"significantly better than chance: {_tell_best(grounds)}."
+        f"{_describe_tpr(null, row)} ({_format_corrected(grounds, null['pvalue_adjusted'])}). On "
+        f"average no attack is significantly better than chance: {_tell_best(grounds)}."
     )
 
 

@@ -160,8 +160,8 @@ ROWS = [
     (
         lambda: leak(row(**WEAK), rate()),
         "At a false positive rate of at most 1% a identifies 75.0% [70.0, 80.0] of the members, "
-        f"with 1% of the non-members flagged (p = 0.02{OF_TWO}). On average no attack is significantly better "
-        f"than chance: {BEST}.",
+        f"with 1% of the non-members flagged (p = 0.02{OF_TWO}). On average no attack is "
+        f"significantly better than chance: {BEST}.",
     ),
     (
         lambda: leak(row(**WEAK), part()),
