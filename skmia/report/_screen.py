@@ -1,5 +1,6 @@
 """What is told of an audit first: one value, which page, text, Markdown and others print."""
 
+import math
 from dataclasses import dataclass
 from pathlib import PurePath
 
@@ -578,9 +579,19 @@ def _advise_to_look(document, routes):
     if FILE not in levels:
         yield _UNASKED
     yield _look_harder(document)
-    rate = choose_rate(routes)
-    limit = "auc.high=0.6" if rate is None else f"tpr@{rate:g}.high={2 * rate:g}"
-    yield NextStep("Keep the audit in your tests.", f"`--fail-above {limit}`")
+    yield NextStep("Keep the audit in your tests.", f"`--fail-above {_propose_limit(routes)}`")
+
+
+def _propose_limit(routes):
+    """Return a limit that this audit keeps, on what its answers reveal."""
+    rate, service = choose_rate(routes), routes[-1]
+    row = None if rate is None else service.find_best("tpr", rate, end="high")
+    name, usual = (f"tpr@{rate:g}", 2 * rate) if row else ("auc", 0.6)
+    row = row or service.find_best("auc", end="high")
+    # Rounded up to hundredths, or to what is as much of a low rate.
+    unit = 1 / choose_base(usual)
+    limit = max(usual, math.ceil(row["high"] / unit - 1e-9) * unit) if row else usual
+    return f"{name}.high={min(limit, 1):.6g}"
 
 
 def _advise_in_doubt(document, checks, lone):

@@ -458,6 +458,19 @@ ROWS = [
         ],
         ["`--fail-above auc.high=0.6`", "`--fail-above tpr@0.02.high=0."],
     ),
+    # What is proposed as a test is kept by the audit that proposes it.
+    *(
+        (lambda found=found: _screen._propose_limit([route(found, level="none")]), limit)
+        for found, limit in (
+            (rate(max_fpr=0.02, high=0.03), "tpr@0.02.high=0.04"),
+            (rate(max_fpr=0.02, high=0.07), "tpr@0.02.high=0.07"),
+            (rate(max_fpr=0.02, high=0.0701), "tpr@0.02.high=0.08"),
+            (rate(max_fpr=0.001, high=0.0043), "tpr@0.001.high=0.005"),
+            (rate(max_fpr=0.9, high=1.0), "tpr@0.9.high=1"),
+            (row(high=0.55), "auc.high=0.6"),
+            (row(high=0.612), "auc.high=0.62"),
+        )
+    ),
     (
         lambda: [
             len([*_screen._advise_to_look(document(), routes)])
