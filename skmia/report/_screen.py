@@ -222,7 +222,9 @@ def write_sentence(routes, evidence, checks, baseline, verdict, files=None):
     if group is None or (not highest.level.overall and group[1] is highest):
         return told
     word = read_level(group[0]).word.lower()
-    return f"{told} It is {word} for **{name_group(group[0])}**."
+    # A group may leak in the other way alone.
+    way = "It" if group[1] is highest else f"{MEANS[group[1].way].capitalize()}, it"
+    return f"{told} {way} is {word} for **{name_group(group[0])}**."
 
 
 def _write_of_group(highest):
