@@ -236,8 +236,10 @@ def _tell_membership(document, way):
     part = document if way == "service" else document["file"]
     line = "Membership inference", "55 (i)", way
     attacks = list(dict.fromkeys(row["attack"] for row in part["results"]))
-    ran = f"{', '.join(attacks)}, on {document['data']['n_members']:,} members and "
-    ran += f"{document['data']['n_nonmembers']:,} others"
+    ran = (
+        f"{document['data']['n_members']:,} members and {document['data']['n_nonmembers']:,} others"
+    )
+    ran = f"{', '.join(attacks)}, on {ran}" if attacks else f"no attack, of {ran}"
     if part["evidence"] not in CONCLUSIVE:
         return EvidenceLine(*line, UNKNOWN, ran, _first_sentence(part["verdict"]), "", "")
     spoke = _tell_able(document, way)

@@ -502,7 +502,7 @@ def _write_repeating_call(settings, seeds):
     command = settings.get("command")
     if isinstance(command, dict) and "repeat" in command:
         return str(command["repeat"])
-    own = {"shadows": settings["n_shadows"]}
+    own = {"shadows": settings["n_shadows"] or None}  # none were trained, which is no number
     own |= {name: settings[name] for name in ("group", "fprs", "confidence_level")}
     own["random_state"] = seeds.get("random_state")
     told = ", ".join(f"{name}={value!r}" for name, value in own.items() if value is not None)

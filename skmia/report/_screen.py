@@ -1,5 +1,6 @@
 """What is told of an audit first: one value, which page, text, Markdown and others print."""
 
+import math
 from dataclasses import dataclass
 from pathlib import PurePath
 
@@ -221,7 +222,9 @@ def write_sentence(routes, evidence, checks, baseline, verdict, files=None):
     if group is None or (not highest.level.overall and group[1] is highest):
         return told
     word = read_level(group[0]).word.lower()
-    return f"{told} It is {word} for **{name_group(group[0])}**."
+    # A group may leak in the other way alone.
+    way = "It" if group[1] is highest else f"{MEANS[group[1].way].capitalize()}, it"
+    return f"{told} {way} is {word} for **{name_group(group[0])}**."
 
 
 def _write_of_group(highest):
@@ -337,6 +340,8 @@ def _tell_other(route, first, base):
     best = route.find_best("tpr", first["max_fpr"])
     what = "From the **model file**," if route.way == FILE else "From the **answers** alone,"
     if route.level == "unknown" or best is None:
+        if route.way == FILE:  # whoever has it can ask it
+            return " What the **model file** reveals beyond this cannot be said."
         return f" {what} nothing can be said."
     if route.level == "none":
         return f" {what} it is no more than by guessing."
@@ -481,7 +486,7 @@ def advise_on_audit(document, routes, checks):
     if has_noise(checks):
         steps.append(AVERAGE)
     if is_open_file(routes):
-        steps.append(_OPEN_FILE)
+        steps.append(_OPEN_FILE if routes[-1].level.rank <= 0 else _OPEN_FILE_OF_LEAK)
     if get_highest(routes).level.name == "unknown":
         steps += _advise_in_doubt(document, checks, find_lone_class(routes))
     elif get_highest(routes).level.name == "none":
@@ -498,6 +503,14 @@ _OPEN_FILE = NextStep(
     "Do not release the file yet.",
     "It is not known what it reveals about training records. Offer the model's predictions as a "
     "service instead, which `--release service` judges.",
+    "#stores",
+    "Why",
+)
+
+
+_OPEN_FILE_OF_LEAK = NextStep(
+    "Do not release the file.",
+    "Whoever has it can query it, and finds what the service reveals or more.",
     "#stores",
     "Why",
 )
@@ -576,9 +589,19 @@ def _advise_to_look(document, routes):
     if FILE not in levels:
         yield _UNASKED
     yield _look_harder(document)
-    rate = choose_rate(routes)
-    limit = "auc.high=0.6" if rate is None else f"tpr@{rate:g}.high={2 * rate:g}"
-    yield NextStep("Keep the audit in your tests.", f"`--fail-above {limit}`")
+    yield NextStep("Keep the audit in your tests.", f"`--fail-above {_propose_limit(routes)}`")
+
+
+def _propose_limit(routes):
+    """Return a limit that this audit keeps, on what its answers reveal."""
+    rate, service = choose_rate(routes), routes[-1]
+    row = None if rate is None else service.find_best("tpr", rate, end="high")
+    name, usual = (f"tpr@{rate:g}", 2 * rate) if row else ("auc", 0.6)
+    row = row or service.find_best("auc", end="high")
+    # Rounded up to hundredths, or to what is as much of a low rate.
+    unit = 1 / choose_base(usual)
+    limit = max(usual, math.ceil(row["high"] / unit - 1e-9) * unit) if row else usual
+    return f"{name}.high={min(limit, 1):.6g}"
 
 
 def _advise_in_doubt(document, checks, lone):

@@ -201,7 +201,7 @@ def _name_exposed_group(grounds, leaks, overall):
 
 
 def _name_strongest_at_rate(grounds, by_auc):
-    """Name the attack that finds most members at the lowest rate, if its AUC is not the best.
+    """Name the attack that is told of the lowest rate, if it is not that of the AUC.
 
     Only rates that are beyond chance after correction for all results count.
     """
@@ -211,8 +211,8 @@ def _name_strongest_at_rate(grounds, by_auc):
     if row is None or row["attack"] == by_auc:
         return ""
     return (
-        f" At a false positive rate of at most {100 * row['max_fpr']:g}% {row['attack']} is the "
-        f"strongest and identifies {format_rate(*(row[name] for name in INTERVAL))} of the members."
+        f" At a false positive rate of at most {100 * row['max_fpr']:g}% {row['attack']} "
+        f"identifies {format_rate(*(row[name] for name in INTERVAL))} of the members."
     )
 
 
@@ -231,10 +231,11 @@ def get_best_at_lowest_rate(results):
 
 def _describe_low_rate(grounds, null, row):
     """Describe a leak of a few members, which an AUC hardly shows."""
+    where = f"At a false positive rate of at most {100 * null['max_fpr']:g}% "
     return (
-        f"At a low false positive rate {row['attack']} identifies {_describe_tpr(null, row)} "
-        f"({_format_corrected(grounds, null['pvalue_adjusted'])}). On average no attack is "
-        f"significantly better than chance: {_tell_best(grounds)}."
+        f"{where if row['status'] == OK else ''}{row['attack']} identifies "
+        f"{_describe_tpr(null, row)} ({_format_corrected(grounds, null['pvalue_adjusted'])}). On "
+        f"average no attack is significantly better than chance: {_tell_best(grounds)}."
     )
 
 

@@ -172,6 +172,10 @@ ROWS = [
         lambda: sheet._tell_membership(document("shift"), "service")[3::2],
         ("cannot be said", "First.", ""),
     ),
+    (
+        lambda: sheet._tell_membership(document("unknown", results=[]), "service").ran,
+        "no attack, of 1,200 members and 30 others",
+    ),
     # Attributes, and rows in a file.
     (lambda: attributes(), ("not tested", "", "")),
     (lambda: attributes(("auc", 0.5), ("attribute_gain", None))[0], "not tested"),

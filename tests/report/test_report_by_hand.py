@@ -73,6 +73,7 @@ row = dict(
 )
 
 # Of each module: calls and answers. Whatever may be equal differs, and each branch decides once.
+NOTHING = {"group": None, "confidence_level": None}
 ANSWERS = {
     _audit: [
         (lambda: _audit._name_victim(make_pipeline(Ridge())), "Ridge in a Pipeline"),
@@ -293,6 +294,11 @@ ANSWERS = {
                 "audit(model, records, membership, shadows=16, fprs=(0.01,), "
                 "confidence_level=0.95, random_state=3)"
             ),
+        ),
+        # Where no shadow models were trained, no number of them is asked for, which is refused.
+        (
+            lambda: _page._write_repeating_call({"n_shadows": 0, "fprs": [0.1]} | NOTHING, {}),
+            "audit(model, records, membership, fprs=[0.1])",
         ),
         (
             lambda: _page._write_repeating_call(dict(command={"repeat": "skmia audit"}), {}),

@@ -145,7 +145,8 @@ def test_the_group_that_leaks_is_named_where_the_whole_does_not():
     service = add_group(add_group(whole, "f", "slight", 0.64), "m", "none", 0.9)
     assert "**sex: f**" in tell(service) and "64 of 100 times" in tell(service)
     assert tell(FILE, service).endswith(
-        "From the **answers** alone, only **sex: f** is beyond chance. It is slight for **sex: f**."
+        "From the **answers** alone, only **sex: f** is beyond chance. As a service, it is slight "
+        "for **sex: f**."
     )
     lines = _tabulate_routes([service], 0.2, 0.95)
     assert lines[2].split()[-2:] == ["none", "shown"] and lines[3].split()[-1] == "slight"

@@ -193,6 +193,7 @@ ROWS = [
                 route(row()),
                 route(rate(), level="none"),
                 route(rate(), groups=[group()], overall=False),
+                route(rate(), level="unknown", way=FILE),
             )
         ],
         [
@@ -200,6 +201,7 @@ ROWS = [
             " From the **answers** alone, nothing can be said.",
             " From the **answers** alone, it is no more than by guessing.",
             " From the **answers** alone, only **sex: f** is beyond chance.",
+            " What the **model file** reveals beyond this cannot be said.",
         ],
     ),
     # A slight leak: the rate of the picture if it is beyond chance, or ranks.
@@ -461,6 +463,19 @@ ROWS = [
         ],
         ["`--fail-above auc.high=0.6`", "`--fail-above tpr@0.02.high=0."],
     ),
+    # What is proposed as a test is kept by the audit that proposes it.
+    *(
+        (lambda found=found: _screen._propose_limit([route(found, level="none")]), limit)
+        for found, limit in (
+            (rate(max_fpr=0.02, high=0.03), "tpr@0.02.high=0.04"),
+            (rate(max_fpr=0.02, high=0.07), "tpr@0.02.high=0.07"),
+            (rate(max_fpr=0.02, high=0.0701), "tpr@0.02.high=0.08"),
+            (rate(max_fpr=0.001, high=0.0043), "tpr@0.001.high=0.005"),
+            (rate(max_fpr=0.9, high=1.0), "tpr@0.9.high=1"),
+            (row(high=0.55), "auc.high=0.6"),
+            (row(high=0.612), "auc.high=0.62"),
+        )
+    ),
     (
         lambda: [
             len([*_screen._advise_to_look(document(), routes)])
@@ -718,7 +733,7 @@ def advise(
     """Return the first steps of an audit whose highest level is this one."""
     outcomes = {} if unlisted is None else {_screen.UNLISTED: NS(is_warning=unlisted, name="u")}
     outcomes |= {} if sides is None else {_screen.SIDES: NS(is_warning=sides)}
-    routes = [NS(way="service", level=NS(name=service or level))]
+    routes = [NS(way="service", level=Level(service or level))]
     parts = {
         "has_noise": lambda checks: noise,
         "is_open_file": lambda routes: open_file,
@@ -736,6 +751,7 @@ def advise(
     with Doubted(**outcomes).patch(step="unlisted"), mock.patch.multiple(_screen, **parts):
         steps = _screen.advise_on_audit({"recommendation": found}, routes, {})
     names = {_screen.AVERAGE: "average", _screen._OPEN_FILE: "open file"}
+    names[_screen._OPEN_FILE_OF_LEAK] = "open file of a leak"
     return [one if isinstance(one, str) else names.get(one) or (one[0], one[1]) for one in steps]
 
 
@@ -818,6 +834,11 @@ ADVICE = [
     (lambda: advise("unknown"), ["doubt lone", "doubt again"]),
     (lambda: advise(service="unknown"), ["doubt lone", "leak False", "b"]),
     (lambda: advise("none", noise=True, open_file=True), ["average", "open file", "look"]),
+    # A service that leaks is no way out, as whoever has the file can query it.
+    *(
+        (lambda level=level: advise(level, open_file=True)[0], told)
+        for level, told in (("slight", "open file"), ("clear", "open file of a leak"))
+    ),
     (lambda: advise("none", unlisted=True)[0], "unlisted"),
     (lambda: advise("none", unlisted=False)[0], "look"),
     (lambda: advise("none", unlisted=True, sides=True)[0], "look"),

@@ -118,8 +118,7 @@ ROWS = [
         lambda: leak(row(), row("b", estimate=0.6), rate("b", 0.01), rate("b", 0.1)).rpartition(
             "). "
         )[2],
-        "At a false positive rate of at most 1% b is the strongest and identifies 75.0% [70.0, "
-        "80.0] of the members.",
+        "At a false positive rate of at most 1% b identifies 75.0% [70.0, 80.0] of the members.",
     ),
     (
         lambda: _verdict._name_strongest_at_rate(grounds(row(), rate("a", 0.01)), "a"),
@@ -160,9 +159,9 @@ ROWS = [
     # A leak at a low rate, or of a group alone.
     (
         lambda: leak(row(**WEAK), rate()),
-        "At a low false positive rate a identifies 75.0% [70.0, 80.0] of the members, with 1% of "
-        f"the non-members flagged (p = 0.02{OF_TWO}). On average no attack is significantly better "
-        f"than chance: {BEST}.",
+        "At a false positive rate of at most 1% a identifies 75.0% [70.0, 80.0] of the members, "
+        f"with 1% of the non-members flagged (p = 0.02{OF_TWO}). On average no attack is "
+        f"significantly better than chance: {BEST}.",
     ),
     (
         lambda: leak(row(**WEAK), part()),
