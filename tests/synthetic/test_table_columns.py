@@ -9,6 +9,7 @@ import pytest
 
 from skmia.report import recommend_release
 from skmia.synthetic import audit_table
+from skmia.synthetic._cells import TableCells
 from skmia.synthetic._table import _audit, _columns
 from skmia.synthetic._table._columns import count_copied_identifiers, find_identifiers, fit_columns
 from skmia.synthetic._table._measure import find_rare_texts
@@ -305,13 +306,17 @@ def test_texts_of_single_rows_are_found_in_the_synthetic_table(tables):
             ([1.5, 5.5, 6.5], ["mayor", "nurse", None]),
         )
     )
-    found = find_rare_texts([real, held, made], None)
-    assert found.tolist() == [True] + [False] * 6  # there are two nurses
+
+    def find(persons):
+        cells = TableCells((real, held, made), ("real", "holdout", "synthetic"))
+        return find_rare_texts(cells, persons).tolist()
+
+    assert find(None) == [True] + [False] * 6  # there are two nurses
     # Two rows of one person: she alone is a nurse.
     held.loc[0, "job"], real.loc[2, "job"] = "cook", "nurse"
-    assert find_rare_texts([real, held, made], None).tolist() == [True] + [False] * 6
-    persons = np.array([0, 1, 1, 2]), np.arange(3)
-    assert find_rare_texts([real, held, made], persons).tolist() == [True] * 3 + [False] * 4
+    assert find(None) == [True] + [False] * 6
+    persons = np.array([0, 11, 11, 2]), np.arange(3)
+    assert find(persons) == [True] * 3 + [False] * 4
 
     real, made, held = (table.assign(job="clerk") for table in tables)
     for table, kind in ((real, "own"), (held, "held"), (made, "own")):

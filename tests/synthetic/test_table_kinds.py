@@ -128,6 +128,17 @@ def test_estimators_compare_values_whose_tables_have_other_types(test):
         test.fit(real, held, made.astype({"day": str}))
 
 
+def test_distances_from_a_generator_are_of_values_whatever_their_types():
+    table = draw(0).assign(day=DAYS, truth=TRUTH)
+    made = table.assign(day=DAYS.tz_localize("UTC"), truth=pd.array(TRUTH, dtype="boolean"))
+    distance = SyntheticDistance(GivesTable(made), metric="gower").fit(table)
+    assert (distance.predict(table) == 0).all()
+    assert distance.predict(table.assign(day=DAYS[::-1])).max() > 0
+    made = made.astype({"truth": str})
+    with pytest.raises(ValueError, match="'truth' must hold values of one kind .* truth values in"):
+        SyntheticDistance(GivesTable(made), metric="gower").fit(table)
+
+
 def test_further_tables_of_a_generator_have_the_types_of_the_given_one():
     real, made = (draw(k).assign(day=DAYS.date, b=[Decimal(n) for n in range(N)]) for k in (0, 1))
     settings = {"held_out": draw(2).assign(day=DAYS.date), "random_state": 0}

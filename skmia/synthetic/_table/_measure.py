@@ -19,7 +19,7 @@ from .._adversarial_accuracy import PrivacyLoss
 from .._cells import TableCells
 from .._copy_test import CopyTest, compute_smallest_share
 from .._generator_attack import score_by_each
-from .._neighbors import MOST_COMPARED, draw_places, is_number_dtype
+from .._neighbors import MOST_COMPARED, draw_places
 from .._risks import InferenceRisk, LinkabilityRisk, average_by_person, permute_rows
 from .._singling_out import SinglingOutRisk
 from ._evidence import (
@@ -296,7 +296,7 @@ def measure_synthetic_table(tables, settings, secrets, clock, people=None, ident
         rows = result if name == "inference" else result.iloc[:1]
         for column, row in rows.rename(columns={"risk": "estimate"}).iterrows():
             found[f"inference of {column}" if name == "inference" else name] = row.to_dict()
-        if name == ONE_COLUMN and (matches := find_rare_texts(tables, groups)).any():
+        if name == ONE_COLUMN and (matches := find_rare_texts(cells, groups)).any():
             found[RARE_TEXTS] = _read_copies(test.summarize_matches(matches))
     # What a number does not have is missing.
     results = pd.DataFrame(found).T.reindex(columns=COLUMNS).astype(float)
@@ -309,25 +309,26 @@ def measure_synthetic_table(tables, settings, secrets, clock, people=None, ident
     return results, copies, resemblance
 
 
-def find_rare_texts(tables, groups):
+def find_rare_texts(cells, groups):
     """Return which real rows have a text that is in the synthetic table and in no other real row.
 
-    groups: numbers of the persons of both real tables, whose rows may share a text, or None.
+    cells: of real, holdout and synthetic table; groups: numbers of the persons of both real tables,
+    whose rows may share a text, or None.
     """
-    *real, made = tables
-    n_rows = [len(table) for table in real]
-    persons = np.arange(sum(n_rows))
+    n_rows = sum(cells.sizes[:2])
+    persons = np.arange(n_rows)
     if groups is not None:
         persons = np.append(groups[0], groups[0].max() + 1 + groups[1])
-    matches = np.zeros(len(persons), dtype=bool)
-    for column in made.columns:
-        if any(is_number_dtype(table[column].dtype) for table in tables):
+    n_persons = persons.max() + 1  # some of whom may have been left out
+    matches = np.zeros(n_rows, dtype=bool)
+    for column, codes in enumerate(cells.join_first(2)):
+        if cells.is_number[column]:
             continue
-        values = pd.concat([table[column].astype(object) for table in real]).to_numpy()
-        codes, _ = pd.factorize(values)  # -1 is a missing value
-        owners = pd.DataFrame({"code": codes, "person": persons}).drop_duplicates()["code"]
-        is_rare = np.bincount(owners[owners >= 0], minlength=codes.max(initial=0) + 1) == 1
-        matches |= is_rare[codes] & (codes >= 0) & pd.Index(values).isin(made[column].dropna())
+        n_texts = len(cells.kinds[column]) - 1  # of the synthetic table; the last one is missing
+        known = np.flatnonzero((codes >= 0) & (codes < n_texts))
+        pairs = codes[known].astype(np.int64) * n_persons + persons[known]
+        owners = np.bincount(np.unique(pairs) // n_persons, minlength=n_texts)
+        matches[known[owners[codes[known]] == 1]] = True
     return matches
 
 
