@@ -445,7 +445,7 @@ class StackReader(PoolReader):
         victim, records = ask_once(self.answers, victim, records)
         whole = self._comparison
         values = [self.answers.victim_values(victim, records, what) for what in whole.readings]
-        self.answers.warn_of_own(values[0], records, whole.readings[0])
+        self.answers.warn_of_victim(values[0], records, whole.readings[0])
         if whole.around is not None:
             # A single score that was chosen reads no other feature.
             is_read = whole.stack.chosen not in list_scores(whole.feature_names)

@@ -173,7 +173,7 @@ class PoolReader:
     def of_victim(self, victim, records):
         """Return what is read of the victim, as of the pool, of shape (n_queries, n)."""
         values = self.answers.victim_values(victim, records, self._comparison.reads)
-        self.answers.warn_of_own(values, records, self._comparison.reads)
+        self.answers.warn_of_victim(values, records, self._comparison.reads)
         return values
 
     def are_enough(self, n_in, n_out):

@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import Any, NamedTuple, Self
 
 import numpy as np
+from scipy.stats import rankdata
 from sklearn.base import BaseEstimator
 from sklearn.utils import gen_batches
 
@@ -22,7 +23,7 @@ from .._core.moments import (
     power_of_two_near,
 )
 from .._core.needs import LABELS
-from .._core.numbers import are_consecutive
+from .._core.numbers import SMALLEST, are_consecutive
 from .._core.query import CHUNK, query, query_aligned
 from .._core.records import Records
 from .._core.validation import check_records, refuse_nan
@@ -112,7 +113,28 @@ def name_kept(signals, temperatures, kind, has_outputs, model):
 
 # Numbers of records on which the victim is compared with each shadow model, number of different
 # signals from which on equal ones are no chance, and how far equal ones may be apart by rounding.
-_FEWEST_COMPARED, _MOST_COMPARED, _FEWEST_VALUES, _ROUNDED = 20, 200, 5, 1e-5
+_FEWEST_COMPARED, _MOST_COMPARED, _FEWEST_VALUES, _ROUNDED = 20, 100, 5, 1e-5
+
+# From record to record, signals of a victim go with those of models like it. In standard errors of
+# a correlation: up to which it may be none, and from which on it surely is one.
+_NONE, _SURE = 4.0, 8.0
+_FEWEST_MODELS, _MOST_MODELS, _MOST_CORRELATED = 4, 16, 1000
+
+
+def _correlate(own, models, partners):
+    """Return rank correlations with the mean rank of other models: of a victim, median of theirs.
+
+    Other models of a model are those it was not drawn in a pair with, whose members are not its.
+    Shapes: own (n,), models (n_estimators, n), partners (n_estimators,).
+    """
+    ranks = rankdata(np.vstack([own, models]), axis=1)
+    ranks -= ranks.mean(axis=1, keepdims=True)
+    ranks /= np.maximum(np.linalg.norm(ranks, axis=1, keepdims=True), SMALLEST)
+    own, models = ranks[0], ranks[1:]
+    others = models.sum(axis=0) - models - models[partners] * (partners >= 0)[:, None]
+    others = np.vstack([models.sum(axis=0), others])
+    others /= np.maximum(np.linalg.norm(others, axis=1, keepdims=True), SMALLEST)
+    return own @ others[0], np.median((models * others[1:]).sum(axis=1))
 
 
 @dataclass(frozen=True, eq=False)
@@ -816,8 +838,8 @@ class PoolAnswers:
         values = refuse_nan(np.array(rows).T).T
         return values if reading.derive is None else reading.derive(values)
 
-    def warn_of_own(self, values: np.ndarray, records: Records, signal: Any) -> None:
-        """Warn if a victim is one of the shadow models that it is compared with.
+    def warn_of_victim(self, values: np.ndarray, records: Records, signal: Any) -> None:
+        """Warn if a victim is one of the shadow models, or if its signals do not go with theirs.
 
         Parameters
         ----------
@@ -828,13 +850,14 @@ class PoolAnswers:
         signal : "auto", ("auto", temperature), str or Signal
             The signal that was read.
         """
-        some = slice(_MOST_COMPARED)  # neighbors are found without a search
+        some = slice(_MOST_CORRELATED)  # neighbors are found without a search
         columns = self.columns.locate(records[some])
         own, columns = values[0, some][columns >= 0], columns[columns >= 0]
         if len(own) < _FEWEST_COMPARED or len(np.unique(own)) < _FEWEST_VALUES:
             return
-        models = self.values_at(columns, signal)[0]
-        equal = np.isclose(models, own, rtol=_ROUNDED, atol=_ROUNDED).all(axis=1)
+        few = slice(_MOST_COMPARED)
+        models = self.values_at(columns[few], signal)[0]
+        equal = np.isclose(models, own[few], rtol=_ROUNDED, atol=_ROUNDED).all(axis=1)
         if equal.sum() == 1:  # else models hardly differ
             k = equal.argmax()
             warnings.warn(
@@ -842,6 +865,21 @@ class PoolAnswers:
                 "it is compared with itself, and members are found even if nothing leaks: "
                 f"leave_one_model_out(attack, records, models=[{k}]) attacks it with the other "
                 "models. A pool with the seed of another pool has the same models.",
+                UserWarning,
+                stacklevel=level_of_user(),
+            )
+        if len(models) < _FEWEST_MODELS:
+            return
+        first = self.first(min(len(models), _MOST_MODELS))
+        models = first.values_at(columns, signal)[0]
+        agreement, usual = _correlate(own, models, first.design.partners)
+        error = 1 / np.sqrt(len(own))
+        if agreement < _NONE * error and usual > _SURE * error:
+            warnings.warn(
+                "The signals of the victim do not go with those of the shadow models (rank "
+                f"correlation {agreement:.2f}; between shadow models about {usual:.2f}). Give "
+                "its answers in the order of the records, and of the kind that the pool has; else "
+                "attacks find less than there is.",
                 UserWarning,
                 stacklevel=level_of_user(),
             )

@@ -15,7 +15,7 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.svm import LinearSVC
 
 from skmia import Outputs, Records, ShadowPool
-from skmia.attacks import CalibratedAttack, LiRA
+from skmia.attacks import CalibratedAttack, LiRA, StackedAttack
 from skmia.base import PoolAttack
 
 # Worlds in which the victim is wrong about every record.
@@ -674,3 +674,22 @@ def test_shadow_models_that_hardly_differ_are_no_victim():
     dummy = LogisticRegression(C=1e-12)
     attack = LiRA(dummy.fit(records.X, records.y), ShadowPool(dummy, 4, random_state=0))
     assert np.isfinite(attack.fit(records).score_samples(records)).all()
+
+
+@pytest.mark.parametrize("attack", [LiRA(), StackedAttack()], ids=["LiRA", "StackedAttack"])
+def test_answers_that_are_not_in_the_order_of_the_records_are_pointed_out(attack):
+    """Nothing would be found in them, as in a model that does not leak."""
+    rng = np.random.default_rng(0)
+    level, inside = rng.normal(0, 2, 200), np.tile(rng.random((4, 200)) < 0.5, (2, 1))
+    inside[4:] = ~inside[4:]
+    records = Records(rng.normal(size=(200, 3)), np.zeros(200, int))
+    pool = FrozenEstimator(
+        ShadowPool.from_scores(level + rng.normal(size=(8, 200)) + inside, inside, records)
+    )
+    answers = Outputs(level + rng.normal(size=200), kind="log_odds")
+    stored = records.with_fields(outputs=answers)
+    mixed = records.with_fields(outputs=answers[::-1])
+    attack = clone(attack).set_params(shadows=pool).fit(stored)
+    attack.score_samples(stored)
+    with pytest.warns(UserWarning, match="do not go with .*[(]rank correlation .*in the order of"):
+        attack.score_samples(mixed)
