@@ -609,9 +609,9 @@ def warn_of_given(outputs, y):
         )
     if outputs.kind == "log_odds" and _look_like_probabilities(outputs.values):
         warnings.warn(
-            "All log odds lie between 0 and 1, as probabilities and small losses do. The log odds "
-            "are scipy.special.logit(p) of the probability p of the label, and -log(expm1(loss)) "
-            "of the loss -log(p).",
+            "All log odds lie between 0 and 1, as probabilities and small losses do. If they are "
+            "probabilities p of the label, give scipy.special.logit(p), and of losses -log(p) give "
+            "-log(expm1(loss)).",
             UserWarning,
             stacklevel=level_of_user(),
         )
