@@ -667,28 +667,21 @@ def _know_xgboost(model, columns, said):
 
 
 def _know_lightgbm(model, columns, said):
-    n_features = model.booster_.num_feature()
-    knowns = [KnownColumn(NUMBER)] * n_features
-    for column, values in read_categories_of_lightgbm(model).items():
-        knowns[column] = _know_categories(values, ordered=_are_ordered(model, column))
+    knowns = [KnownColumn(NUMBER)] * model.booster_.num_feature()
+    if stored := model.booster_.pandas_categorical:
+        text = load_lightgbm(model)
+        for column, values in _assign_categories(stored, text).items():
+            # Those that were split as numbers are in order.
+            ordered = not text.n_categories[column] and np.isfinite(text.ranges[column]).all()
+            knowns[column] = _know_categories(values, ordered=bool(ordered))
     _add_statements(model, columns, said, knowns)
 
 
-def _are_ordered(model, column):
-    """Return whether LightGBM has split the categories of a column as numbers, in their order."""
-    text = load_lightgbm(model)
-    return not text.n_categories[column] and bool(np.isfinite(text.ranges[column]).all())
-
-
-def read_categories_of_lightgbm(model):
+def _assign_categories(stored, text):
     """Return the categories of each column that was of pandas' category type, by its number.
 
     LightGBM stores the lists of these columns in their order, and not which columns they were.
     """
-    stored = model.booster_.pandas_categorical or []
-    if not stored:
-        return {}
-    text = load_lightgbm(model)
     given = text.settings.get("categorical_feature", "")
     named = [int(one) for one in given.split(",") if one.strip().isdigit()]
     for candidates in (sorted(named), np.flatnonzero(text.n_categories).tolist()):
