@@ -230,7 +230,7 @@ _INNER = "best_estimator_", "final_estimator_", "estimator_"
 
 def _predicts_otherwise(model, outputs):
     """Return whether a model may predict another label than the one with the highest output."""
-    model = _unwrap_last_step(unwrap(model))
+    model = get_last_step(model)
     if isinstance(model, _VOTES):
         return outputs.kind == "proba" or outputs.shape[1] > 2
     if isinstance(model, _THRESHOLDS):
@@ -267,7 +267,7 @@ def _query_scores(model, X):
         values = np.asarray(model.decision_function(X))
         if values.ndim == 1:
             values = np.column_stack([np.zeros_like(values), values])
-        elif getattr(_unwrap_last_step(model), "decision_function_shape", None) == "ovo":
+        elif getattr(get_last_step(model), "decision_function_shape", None) == "ovo":
             raise ValueError(
                 "A decision function with one value for each pair of classes cannot be read; "
                 'set decision_function_shape="ovr".'
@@ -334,14 +334,10 @@ def _are_several_labels(answers, model, X):
     return not add_up.all() and np.ndim(model.predict(X)) == 2
 
 
-def _unwrap_last_step(model):
-    return unwrap(model[-1]) if isinstance(model, Pipeline) else model
-
-
 def _split_pipeline(victim):
     """Return transformers before a model that has logits, so that it can be asked for them."""
     model = unwrap(victim)
-    last = _unwrap_last_step(model)
+    last = unwrap(model[-1]) if isinstance(model, Pipeline) else model
     if last is not model and (gives_logits(last) or answers_queries(last)):
         return (model[:-1] if len(model) > 1 else None), last
     return None, model
@@ -614,9 +610,9 @@ def warn_of_given(outputs, y):
         )
     if outputs.kind == "log_odds" and _look_like_probabilities(outputs.values):
         warnings.warn(
-            "All log odds lie between 0 and 1, as probabilities and small losses do. The log odds "
-            "are scipy.special.logit(p) of the probability p of the label, and -log(expm1(loss)) "
-            "of the loss -log(p).",
+            "All log odds lie between 0 and 1, as probabilities and small losses do. If they are "
+            "probabilities p of the label, give scipy.special.logit(p), and of losses -log(p) give "
+            "-log(expm1(loss)).",
             UserWarning,
             stacklevel=level_of_user(),
         )

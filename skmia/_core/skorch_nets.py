@@ -1,7 +1,7 @@
 """Outputs of skorch nets."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from numbers import Real
 from typing import Any
 
@@ -186,7 +186,7 @@ def why_not_loader(net, n_rows=None):
     """Return why the loader of a net does not suit a training set of n_rows rows, or None."""
     settings = net.get_params_for("iterator_train")
     for name in ("sampler", "batch_sampler"):
-        if settings.get(name) is not None:
+        if isinstance(settings.get(name), Iterable):  # no class, which a function calls
             return (
                 f"The net has iterator_train__{name}={type(settings[name]).__name__}, which draws "
                 "positions in one training set, and each model that is trained here has another "

@@ -4,9 +4,13 @@ import dis
 import sys
 from functools import partial
 from types import CodeType, FunctionType, MethodType
+from weakref import WeakSet
 
 # Longer containers are tables and texts, no lists of models.
 _MOST_HELD = 1000
+
+# Functions that make a new module in each call. Each copy of a net asks, and modules can be large.
+_MAKERS: WeakSet = WeakSet()
 
 _WHY = (
     "which fit trains in place, so that copies would start from weights that know the records of "
@@ -63,12 +67,18 @@ def _find_faults(torch, value, name, owner, seen):
 
 def _find_shared(torch, function, name, owner):
     """Yield why a function is refused that makes the module of a net."""
+    if isinstance(function, FunctionType) and function in _MAKERS:
+        return
     held = _reach(function, lambda one: isinstance(one, torch.nn.Module) and _learns(one))
-    if (held or hasattr(function, "cache_info")) and _gives_one_module(function, name, owner):
+    can_be_one = held or hasattr(function, "cache_info")
+    is_one = _gives_one_module(function, name, owner) if can_be_one else None
+    if is_one:
         yield (
             f"Parameter {name!r} of {type(owner).__name__} is a function that returns the same "
             f"torch module in each call, {_WHY}; let it make a new module in each call."
         )
+    elif is_one is False and isinstance(function, FunctionType):
+        _MAKERS.add(function)
 
 
 def _learns(module):
@@ -76,9 +86,9 @@ def _learns(module):
 
 
 def _gives_one_module(function, name, owner):
-    """Return whether a function gives a net the same weights to train in each call."""
+    """Return whether a function gives a net the same weights in each call; None if it fails."""
     if not hasattr(owner, "get_params_for"):
-        return False
+        return None
     from .randomness import preserved_randomness
 
     try:
@@ -86,7 +96,7 @@ def _gives_one_module(function, name, owner):
             first, second = (function(**owner.get_params_for(name)) for _ in range(2))
         weights = [{id(one) for one in made.parameters()} for made in (first, second)]
     except Exception:  # of whatever kind: the training raises it again, with its own message
-        return False
+        return None
     return not weights[0].isdisjoint(weights[1])
 
 

@@ -672,31 +672,23 @@ def _know_xgboost(model, columns, said):
 
 
 def _know_lightgbm(model, columns, said):
-    n_features = model.booster_.num_feature()
-    knowns = [KnownColumn(NUMBER)] * n_features
-    for column, values in read_categories_of_lightgbm(model).items():
-        known = _know_categories(values, ordered=(ordered := _are_ordered(model, column)))
-        seen = range(len(values)) if ordered else load_lightgbm(model).seen[column]
-        unseen = tuple(value for code, value in enumerate(values) if code not in seen)
-        knowns[column] = known._replace(unseen=unseen)
+    knowns = [KnownColumn(NUMBER)] * model.booster_.num_feature()
+    if stored := model.booster_.pandas_categorical:
+        text = load_lightgbm(model)
+        for column, values in _assign_categories(stored, text).items():
+            # Those that were split as numbers are in order.
+            ordered = bool(not text.n_categories[column] and np.isfinite(text.ranges[column]).all())
+            seen = range(len(values)) if ordered else text.seen[column]
+            unseen = tuple(value for code, value in enumerate(values) if code not in seen)
+            knowns[column] = _know_categories(values, ordered=ordered)._replace(unseen=unseen)
     _add_statements(model, columns, said, knowns)
 
 
-def _are_ordered(model, column):
-    """Return whether LightGBM has split the categories of a column as numbers, in their order."""
-    text = load_lightgbm(model)
-    return not text.n_categories[column] and bool(np.isfinite(text.ranges[column]).all())
-
-
-def read_categories_of_lightgbm(model):
+def _assign_categories(stored, text):
     """Return the categories of each column that was of pandas' category type, by its number.
 
     LightGBM stores the lists of these columns in their order, and not which columns they were.
     """
-    stored = model.booster_.pandas_categorical or []
-    if not stored:
-        return {}
-    text = load_lightgbm(model)
     given = text.settings.get("categorical_feature", "")
     named = [int(one) for one in given.split(",") if one.strip().isdigit()]
     for candidates in (sorted(named), np.flatnonzero(text.n_categories).tolist()):

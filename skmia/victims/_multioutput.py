@@ -6,7 +6,6 @@ from typing import Any, Self
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
 from sklearn.exceptions import NotFittedError
-from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
 from sklearn.utils.metadata_routing import UNUSED
 from sklearn.utils.metaestimators import available_if
@@ -17,7 +16,7 @@ from .._core.copies import CopiesParameters, copy_unfitted
 from .._core.error_hints import with_advice
 from .._core.groups import sorted_values
 from .._core.numbers import show, to_array
-from .._core.query import unwrap
+from .._core.query import get_last_step, unwrap
 from .._core.routing import make_router, route_weights
 from .._core.sample_weights import fit_weighted, name_parameter
 from .._core.sklearn import HasMethods, at_least, validate_params_of
@@ -50,7 +49,7 @@ class OutputsBase(
         if sample_weight is not None and name_parameter(model) is None:
             raise ValueError(f"fit of {type(model).__name__} takes no sample_weight.")
         y = self._choose_labels(y, model)
-        if is_skorch(_get_last(model)) and y.ndim == 2 and y.dtype.kind in "biuf":
+        if is_skorch(get_last_step(model)) and y.ndim == 2 and y.dtype.kind in "biuf":
             y = y.astype(np.float32)  # the type of outputs, which losses of several labels take
         with with_advice(model, X):
             self.estimator_ = fit_weighted(model, X, y, sample_weight)
@@ -74,7 +73,7 @@ class OutputsBase(
     @property
     def _is_net(self):
         """Whether a net of skorch answers for several labels, of which it does not know itself."""
-        return not self._is_alone and is_skorch(_get_last(self._model))
+        return not self._is_alone and is_skorch(get_last_step(self._model))
 
     def _ask_proba(self, X):
         """Return probabilities: a list, or an array with a column for each of several labels."""
@@ -110,11 +109,6 @@ class OutputsBase(
 def has(name):
     """Return whether the model of such a classifier has a method."""
     return lambda self: hasattr(self._model, name)
-
-
-def _get_last(model):
-    model = unwrap(model)
-    return _get_last(model.steps[-1][1]) if isinstance(model, Pipeline) else model
 
 
 class OneOutput(OutputsBase):
@@ -203,13 +197,13 @@ class OneOutput(OutputsBase):
 
     def _choose_labels(self, y, model):
         self._is_alone = y.ndim == 1
-        if self._is_alone and is_skorch(_get_last(model)):
+        if self._is_alone and is_skorch(get_last_step(model)):
             raise ValueError(
                 "A net is trained on all of its outputs together, and y is of one. Attack all of "
                 "them, by JointOutputs; or train shadow models by fit(X, Y), with all columns, for "
                 "ShadowPool.from_models."
             )
-        if self._is_alone and not get_tags(_get_last(model)).target_tags.single_output:
+        if self._is_alone and not get_tags(get_last_step(model)).target_tags.single_output:
             y = y[:, None]
         sorted_values(y.ravel(), "y")
         return y

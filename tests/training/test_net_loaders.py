@@ -44,12 +44,13 @@ def test_sampler_of_the_rows_of_the_victim_is_refused_where_one_model_is_trained
 def test_sampler_that_a_function_makes_of_the_rows_of_a_model_is_taken():
     sizes = []
 
-    def load(dataset, **settings):
+    def load(dataset, sampler, **settings):
         sizes.append(len(dataset))
-        sampler = WeightedRandomSampler(1.0 + np.array(dataset.y), len(dataset))
-        return DataLoader(dataset, sampler=sampler, **settings)
+        weights = 1.0 + np.array(dataset.y)
+        return DataLoader(dataset, sampler=sampler(weights, len(dataset)), **settings)
 
-    ShadowPool(make_net(iterator_train=load), 2).fit(RECORDS)
+    net = make_net(iterator_train=load, iterator_train__sampler=WeightedRandomSampler)
+    ShadowPool(net, 2).fit(RECORDS)
     assert sizes == [30, 30]
 
 

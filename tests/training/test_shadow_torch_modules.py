@@ -67,10 +67,12 @@ def test_function_that_gives_all_nets_one_module_is_refused(rows, make_function)
 
 
 def test_function_that_copies_a_module_is_taken(rows):
-    module, state = make_module(), torch.get_rng_state()
-    net = make_net(lambda: copy.deepcopy(module))
-    assert copy_unfitted(net).module is net.module
+    module, state, made = make_module(), torch.get_rng_state(), []
+    net = make_net(lambda: made.append(1) or copy.deepcopy(module))
+    for _ in range(3):
+        assert copy_unfitted(net).module is net.module
     assert torch.equal(torch.get_rng_state(), state)
+    assert len(made) == 2  # a module can be large
 
 
 ONE = torch.nn.Linear(3, 2)

@@ -31,7 +31,13 @@ from sklearn.preprocessing import (
 )
 
 from skmia.defenses import LabelOnlyDefense
-from skmia.victims import KnownColumn, list_known_columns, list_unknown_values, order_columns
+from skmia.victims import (
+    KnownColumn,
+    _known_values,
+    list_known_columns,
+    list_unknown_values,
+    order_columns,
+)
 
 RNG = np.random.default_rng(0)
 N = 60
@@ -267,15 +273,18 @@ def test_codes_of_an_array_stay_numbers_for_xgboost():
 
 
 @pytest.mark.parametrize("ordered", [False, True])
-def test_categories_of_lightgbm_are_given_in_their_order(ordered):
-    lightgbm = pytest.importorskip("lightgbm")
+def test_categories_of_lightgbm_are_given_in_their_order(ordered, monkeypatch):
+    lightgbm, read = pytest.importorskip("lightgbm"), []
+    load = _known_values.load_lightgbm
+    monkeypatch.setattr(_known_values, "load_lightgbm", lambda one: read.append(one) or load(one))
     smoker = pd.CategoricalDtype(["yes", "no", "never"], ordered=ordered)
     frame = FRAME.astype(CATEGORIES | {"smoker": smoker})
     model = lightgbm.LGBMClassifier(n_estimators=2, verbose=-1).fit(frame, Y)
     known = list_known_columns(model)
     assert known["zip"].dtype == CATEGORIES["zip"]
-    assert known["smoker"].values.tolist() == ["yes", "no", "never"]
+    assert known["smoker"].dtype == pd.CategoricalDtype(["yes", "no", "never"], ordered)
     assert known["income"] == KnownColumn("number", part="LGBMClassifier")
+    assert read == [model]  # all trees, not again for each column
 
 
 def test_columns_of_catboost_are_categories_texts_or_numbers():

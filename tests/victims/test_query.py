@@ -120,7 +120,9 @@ def test_more_classes_of_a_decision_function_are_columns(problem, model):
     np.testing.assert_array_equal(outputs.values, victim.decision_function(X))
 
 
-@pytest.mark.parametrize("wrap", [lambda model: model, make_pipeline])
+@pytest.mark.parametrize(
+    "wrap", [lambda model: model, make_pipeline, lambda model: make_pipeline(make_pipeline(model))]
+)
 def test_decision_values_of_pairs_of_classes_are_refused(problem, wrap):
     X, y = problem
     victim = wrap(SVC(decision_function_shape="ovo")).fit(X, y)

@@ -28,7 +28,6 @@ from skmia.victims import (
     _class_densities,
     _inner_models,
     _model_features,
-    _multioutput,
     _state,
     _training_function,
 )
@@ -259,10 +258,6 @@ ANSWERS = {
             ),
             "It reads 3 features; the records have shape (2, 2).",
         ),
-    ],
-    _multioutput: [
-        (lambda: _multioutput._get_last(tree) is tree, True),
-        (lambda: _multioutput._get_last(nested) is nested[-1][-1], True),
     ],
     _state: [
         (lambda: part.item(0, 5)[:3], (5, "model.coef_[0]", "coef_")),
