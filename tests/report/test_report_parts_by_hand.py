@@ -394,7 +394,7 @@ ANSWERS = {
     _comparison_words: [
         (
             lambda: _comparison_words._tell_not_compared(
-                NS(left_out=[("a", "no pool"), ("b", "too few"), ("c", "no pool")])
+                NS(unshared=(), left_out=[("a", "no pool"), ("b", "too few"), ("c", "no pool")])
             ),
             ["a and c (no pool)", "b (too few)"],
         ),

@@ -414,7 +414,7 @@ ROWS = [
     (lambda: _surrogate.why_not_undecided({"recipe": GIVEN}, STATED), None),
     (
         lambda: _surrogate.why_not_undecided({"recipe": CHOSEN, "estimator": "A"}, STATED),
-        "The reference models are of a stand-in, A, with which every number has to be below its "
+        "The reference models are of a stand-in, A, with which every number has to be within its "
         f"limit. {REMEDY}",
     ),
     (lambda: _surrogate.describe_stand_in(None, {}), []),
