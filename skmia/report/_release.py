@@ -306,8 +306,8 @@ def _tell_people(report, found):
         return []
     n = report.data["n_nonmembers"]
     return [
-        f"The {n:,} non-members are of {rates.n_people:,} people: where records of a person are "
-        "alike, a rate takes so many people and not records."
+        f"The {n:,} non-members are of {rates.n_people:,} people: if the records of a person are "
+        "alike, a rate takes as many people as it takes non-members otherwise."
     ]
 
 

@@ -14,8 +14,10 @@ from sklearn.linear_model import LogisticRegression
 from skmia import Outputs
 from skmia.metrics import Interval
 from skmia.report import _release
+from skmia.report.checks._results import MeasurableRates
 
 MODEL = LogisticRegression()
+PEOPLE = MeasurableRates(0.00833, 0.125, 80)
 
 
 def outputs(values, kind="proba"):
@@ -48,6 +50,15 @@ def doubts(evidence, file=None, release="service"):
 def left_out(release="service", reference=None, file=None):
     report = NS(reference=reference, file=file)
     return _release._list_attacks_left_out(report, release)
+
+
+def tell_people(rates, name="tpr_at_fpr_01", status="missing", group="all"):
+    report = NS(checks={"resolution": NS(finding=rates)}, data={"n_nonmembers": 1200})
+    limits = [
+        NS(name="auc", status="missing", group="all"),
+        NS(name=name, status=status, group=group),
+    ]
+    return _release._tell_people(report, NS(limits=limits))
 
 
 def row(attack="a", **changed):
@@ -138,6 +149,19 @@ ROWS = [
         ),
         1.0,
     ),
+    # People, where a rate was not measured.
+    (
+        lambda: tell_people(PEOPLE),
+        [
+            "The 1,200 non-members are of 80 people: if the records of a person are alike, a rate "
+            "takes as many people as it takes non-members otherwise."
+        ],
+    ),
+    (lambda: tell_people(None), []),
+    (lambda: tell_people(PEOPLE._replace(n_people=None)), []),
+    (lambda: tell_people(PEOPLE, "gap"), []),
+    (lambda: tell_people(PEOPLE, status="pass"), []),
+    (lambda: tell_people(PEOPLE, group="sex=f"), []),
     # Leakage that was found and is no reason.
     (
         lambda: connect("release"),
