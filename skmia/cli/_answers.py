@@ -39,7 +39,7 @@ _NUMBERED = re.compile(
 )
 
 
-def read_answers(arguments, y, labels, membership=None, reading=AS_FOUND, table=None):
+def read_answers(arguments, y, labels, table, membership=None, reading=AS_FOUND):
     """Return the answers in a file as outputs, with notes on how they were read.
 
     labels: class of the model by the text of each label of the table, {} of a regression. Rows are
@@ -48,9 +48,8 @@ def read_answers(arguments, y, labels, membership=None, reading=AS_FOUND, table=
     path, n_rows = arguments.answers, len(y)
     answers, notes = read_table(path, "--answers", reading)
     _check_length(path, answers, n_rows, membership)
-    if table is not None:
-        answers, told = _match_rows(path, answers, table)
-        notes = [*notes, *told]
+    answers, told = _match_rows(path, answers, table, arguments.target if labels else None)
+    notes = [*notes, *told]
     for option in ("positive", "classes"):
         if getattr(arguments, option) and not labels:
             raise CommandError(
@@ -85,21 +84,33 @@ def _check_length(path, answers, n_rows, membership):
     raise CommandError(told)
 
 
-def _match_rows(path, answers, table):
+def _match_rows(path, answers, table, target):
     """Return answers in the order of the rows of a table, without columns that are those of it.
 
     They are known by equal names and values, as an identifier is. Refuse rows in another order
     where these columns do not tell it.
+
+    target: of labels, as which predictions may be called, and be as many of each.
     """
-    both = [name for name in answers if name in table.columns]
+    both = [name for name in answers if name in table.columns and name != target]
     pairs = {name: _number_values(answers[name], table[name]) for name in both}
     pairs = {name: pair for name, pair in pairs.items() if _have_same_values(*pair)}
-    differ = {name: pair[0] != pair[1] for name, pair in pairs.items()}
-    left = answers.drop(columns=list(pairs))
-    if left.shape[1] == 0:
+    if not pairs:
         return answers, []
-    if not any(map(np.any, differ.values())):
-        return left, []
+    differ = {name: pair[0] != pair[1] for name, pair in pairs.items()}
+    left, told = answers.drop(columns=list(pairs)), []
+    if left.shape[1] and any(map(np.any, differ.values())):
+        left = left.iloc[_find_places(path, answers, table, pairs, differ)].reset_index(drop=True)
+        names = join_names(map(repr, pairs), _MOST_KEYS)
+        told = [f"The rows of {path.name} are in another order; they are matched by {names}."]
+    if target in left:  # which beside other columns of the table are its labels, if all agree
+        first, second = _number_values(left[target], table[target])
+        left = left.drop(columns=[target] * bool((first == second).all()))
+    return (left, told) if left.shape[1] else (answers, [])
+
+
+def _find_places(path, answers, table, pairs, differ):
+    """Return the place of each row of a table among answers, by the columns that both have."""
     own, wanted = (pd.MultiIndex.from_arrays([pair[k] for pair in pairs.values()]) for k in (0, 1))
     places = own.get_indexer(wanted) if own.is_unique and wanted.is_unique else np.array([-1])
     if (places < 0).any():
@@ -110,9 +121,7 @@ def _match_rows(path, answers, table):
             f"in row {row + 1}, and the table '{visible(table[name].iloc[row])}': the answers are "
             "in another order than the rows; give them in the order of the table"
         )
-    names = join_names(map(repr, pairs), _MOST_KEYS)
-    told = f"The rows of {path.name} are in another order; they are matched by {names}."
-    return left.iloc[places].reset_index(drop=True), [told]
+    return places
 
 
 _MOST_KEYS = 5  # columns that are named

@@ -436,9 +436,7 @@ def _take_answers(arguments, frame, features, fields, membership):
         frame = frame.assign(**{arguments.target: column})
     recipe = _make_recipe(arguments, frame, features)
     reading = make_reading(arguments)
-    # Predicted labels may be called like the target, and be as many of each as there are.
-    known = frame.drop(columns=arguments.target) if recipe.labels else frame
-    outputs, notes = read_answers(arguments, recipe.y, recipe.labels, membership, reading, known)
+    outputs, notes = read_answers(arguments, recipe.y, recipe.labels, frame, membership, reading)
     records = Records(recipe.X, recipe.y, outputs=outputs, **fields)
     victim = StoredAnswers(outputs.kind) if arguments.estimator is None else recipe.estimator
     return CommandProblem(victim, records, membership, [_describe_task(recipe, arguments), *notes])
