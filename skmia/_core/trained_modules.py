@@ -38,7 +38,7 @@ def refuse_held_model(model, held, name):
     if any(model is one for one in held):
         raise ValueError(
             f"{name} returned a {type(model).__name__} that existed before the call, so that one "
-            "model stands for several fits and may know the records of all; let it make a new model "
+            "model stands for several fits and may know the records of all; let it make a new one "
             "in each call."
         )
 

@@ -39,7 +39,7 @@ _NUMBERED = re.compile(
 )
 
 
-def read_answers(arguments, y, labels, membership=None, reading=AS_FOUND, table=None):
+def read_answers(arguments, y, labels, table, membership=None, reading=AS_FOUND):
     """Return the answers in a file as outputs, with notes on how they were read.
 
     labels: class of the model by the text of each label of the table, {} of a regression. Rows are
@@ -48,9 +48,8 @@ def read_answers(arguments, y, labels, membership=None, reading=AS_FOUND, table=
     path, n_rows = arguments.answers, len(y)
     answers, notes = read_table(path, "--answers", reading)
     _check_length(path, answers, n_rows, membership)
-    if table is not None:
-        answers, told = _match_rows(path, answers, table, arguments.target if labels else None)
-        notes = [*notes, *told]
+    answers, told = _match_rows(path, answers, table, arguments.target if labels else None)
+    notes = [*notes, *told]
     for option in ("positive", "classes"):
         if getattr(arguments, option) and not labels:
             raise CommandError(

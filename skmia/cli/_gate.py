@@ -9,7 +9,16 @@ from .._core.escaping import visible
 from .._core.levels import LEAK, UNKNOWN, read_level
 from .._core.text import choose_base, drop_sign, write_apart
 from ..metrics import MIN_FALSE_POSITIVES
-from ..report import OK, OVERALL, column_name, join_names, list_leaks, name_part, show_way
+from ..report import (
+    OK,
+    OVERALL,
+    TOO_FEW,
+    column_name,
+    join_names,
+    list_leaks,
+    name_part,
+    show_way,
+)
 from ._options import LEVEL
 
 # The exit codes of an audit. A limit is exceeded, or a policy says no (``_policy.py``); the program
@@ -164,11 +173,15 @@ def _tell_measured(row):
 
 def _tell_needed(limit, rows):
     """Return what would measure a number that is missing, as a clause."""
+    more = "audit with more members and non-members"
     if limit.max_fpr is None:
-        return "audit with more members and non-members"
+        return more
     least = math.ceil(MIN_FALSE_POSITIVES / limit.max_fpr * (1 - 1e-9))
-    # So many records of fewer people may be alike.
-    of_people = " of different people" if rows["n_nonmembers"].max() >= least else ""
+    of_people = ""
+    if rows["n_nonmembers"].max() >= least:
+        if (rows["status"] == TOO_FEW).any():  # members
+            return more
+        of_people = " of different people"  # so many records of fewer people may be alike
     return (
         f"it takes {least:,} non-members or more{of_people}, and {limit.max_fpr:g} among the rates "
         "(--fpr)"

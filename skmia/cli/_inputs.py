@@ -449,7 +449,7 @@ def _take_answers(arguments, frame, features, fields, membership):
         frame = frame.assign(**{arguments.target: column})
     recipe = _make_recipe(arguments, frame, features)
     reading = make_reading(arguments)
-    outputs, notes = read_answers(arguments, recipe.y, recipe.labels, membership, reading, frame)
+    outputs, notes = read_answers(arguments, recipe.y, recipe.labels, frame, membership, reading)
     records = Records(recipe.X, recipe.y, outputs=outputs, **fields)
     victim = StoredAnswers(outputs.kind) if arguments.estimator is None else recipe.estimator
     return CommandProblem(victim, records, membership, [_describe_task(recipe, arguments), *notes])

@@ -27,7 +27,7 @@ from ._document import (
 from ._evidence import list_leaks
 from ._examine import Findings as Findings
 from ._file import FileFindings as FileFindings
-from ._measure import CLASS_NAME, OK, OVERALL, list_subsets
+from ._measure import CLASS_NAME, OK, OVERALL, TOO_FEW, list_subsets
 from ._pace import ModelPace as ModelPace
 from ._pace import expect_audit, measure_pace, size_up
 from ._page import render_audit

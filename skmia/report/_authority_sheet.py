@@ -478,12 +478,10 @@ def _tell_people(document):
         if PeopleCheck.name not in read_checks(document["checks"]):
             return "Each record counted as one person."
         return "No attack was made on all records of a person together."
-    n_people = f"{found['n_members'] + found['n_nonmembers']:,} people"
-    if found["auc"] is None:
-        return f"{n_people} are too few to be attacked, each with all of their records."
+    told = f"{found['n_members'] + found['n_nonmembers']:,} people "
+    told += "were attacked" if found["auc"] is not None else "are too few to be attacked"
     mixed = f"; {found['n_mixed']:,} more with records on both sides were left out"
-    told = f"{n_people} were attacked, each with all of their records"
-    return f"{told}{mixed if found['n_mixed'] else ''}."
+    return f"{told}, each with all of their records{mixed if found['n_mixed'] else ''}."
 
 
 def _describe_origin(document):

@@ -36,6 +36,7 @@ from skmia.cli import (
 )
 from skmia.cli._options import CommandError
 from skmia.cli._parser import make_parser
+from skmia.report import TOO_FEW
 
 row = dict(metric="tpr", max_fpr=0.01, fpr=0.02)
 F = NS(way="service", name="auc", code=0, text="")
@@ -137,6 +138,11 @@ def compare_limit(rows, metric="auc", max_fpr=None):
     frame = pd.DataFrame(rows)
     limit = NS(metric=metric, max_fpr=max_fpr, column="estimate", value=0.6, text="auc=0.6")
     return _gate._compare_limit(NS(results=frame), limit, "overall", "all")
+
+
+def tell_needed(n_nonmembers, status="not resolvable"):
+    rows = pd.DataFrame({"n_nonmembers": [n_nonmembers], "status": [status]})
+    return _gate._tell_needed(NS(max_fpr=0.01), rows)
 
 
 def read_members(*values, value=None):
@@ -580,12 +586,11 @@ ANSWERS = {
             lambda: _gate._tell_needed(NS(max_fpr=None), None),
             "audit with more members and non-members",
         ),
-        # More records of the same people are not what is needed.
+        # More non-members, or more records of the same people, are not what is needed.
+        (lambda: tell_needed(1000, TOO_FEW), "audit with more members and non-members"),
         *(
             (
-                lambda n=n: _gate._tell_needed(
-                    NS(max_fpr=0.01), pd.DataFrame({"n_nonmembers": [n]})
-                ),
+                lambda n=n: tell_needed(n),
                 f"it takes 1,000 non-members or more{who}, and 0.01 among the rates (--fpr)",
             )
             for n, who in ((999, ""), (1000, " of different people"))

@@ -288,6 +288,14 @@ def test_predicted_labels_may_be_called_like_the_target(tmp_path, monkeypatch, s
     answers = pd.DataFrame({"y": number[::-1], "0": values[:, 0], "1": values[:, 1]})
     outputs = ask_answers(stopped, tmp_path, table, answers)
     np.testing.assert_allclose(outputs.values, values, atol=1e-12)
+    # Beside other columns of the table, its labels are no predictions.
+    order = np.random.default_rng(1).permutation(N)
+    table["id"], told = np.arange(N), pd.Series(number[::-1], name="predicted")
+    for given in (table, table.iloc[order]):
+        assert ask_answers(stopped, tmp_path, table, given) == 2
+        given = given[["id", "y"]].join(told)
+        outputs = ask_answers(stopped, tmp_path, table, given)
+        np.testing.assert_array_equal(outputs.values, number[::-1])
 
 
 @pytest.mark.parametrize("positive", ["yes", "no"])

@@ -588,6 +588,8 @@ def test_what_one_of_several_fits_claims_is_no_claim_of_the_model(wrap):
     audit = OneRunAudit(wrap(CopyingAtDelta(0.3, None)), n_canaries=20, random_state=0)
     audit.fit(rows, labels)
     assert (audit.claimed_epsilon_, audit.result_.delta) == (0, 1e-5)
+
+
 @pytest.mark.parametrize("audit", [OneRunAudit, LabelAudit])
 def test_what_a_model_cannot_be_trained_on_is_named_with_its_cure(audit):
     xgboost = pytest.importorskip("xgboost")

@@ -327,6 +327,11 @@ ROWS = [
         "3 people are too few to be attacked, each with all of their records.",
     ),
     (
+        lambda: people(0, 0, 40, auc=None),
+        "0 people are too few to be attacked, each with all of their records; 40 more with records "
+        "on both sides were left out.",
+    ),
+    (
         lambda: sheet._tell_people(document(checks=[check("people")])),
         "No attack was made on all records of a person together.",
     ),
