@@ -19,9 +19,8 @@ from .._core.sklearn import HasMethods, StrOptions, at_least
 from .._core.transactions import TransactionMixin
 from .._core.types import ArrayLike, Seed
 from ._neighbors import (
-    GowerEncoder,
+    GowerSpace,
     align_frames,
-    as_frame,
     find_nearest,
     is_number_dtype,
     to_frame,
@@ -473,11 +472,11 @@ class SyntheticDistance(TransactionMixin, MetaEstimatorMixin, RegressorMixin, Ba
         self.generator_.fit(X)
         drawn = draw_samples(self.generator_, self.n_samples or len(X), random_state)
         drawn = align_frames((table, drawn), ("X", "The table of synthetic rows"))[1]
-        self.encoder_ = None
+        self._space = self.encoder_ = None
         if self.metric == "gower":
-            drawn = as_frame(drawn, "The table of synthetic rows")
-            self.encoder_ = GowerEncoder().fit(drawn)
-            drawn = self.encoder_.transform(drawn)
+            name = "The table of synthetic rows"
+            self._space = GowerSpace((drawn,), (name,))
+            self.encoder_, drawn = self._space.encoder, self._space.encode(drawn, name)
         self.synthetic_ = np.asarray(drawn, dtype=float)
         return self
 
@@ -502,8 +501,8 @@ class SyntheticDistance(TransactionMixin, MetaEstimatorMixin, RegressorMixin, Ba
         X = to_frame(X)
         X = validate_matrix(self, X, **self._checks(X, reset=False))
         metric = self.metric
-        if self.encoder_ is not None:
-            X, metric = self.encoder_.transform(as_frame(X, "X")), "manhattan"
+        if self._space is not None:
+            X, metric = self._space.encode(X, "X"), "manhattan"
         return find_nearest(X, self.synthetic_, 1, metric)[0][:, 0]
 
     def __sklearn_tags__(self):

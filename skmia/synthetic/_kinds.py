@@ -64,9 +64,8 @@ def _read_column(part):
     inferred = pd.api.types.infer_dtype(part, skipna=True)
     if inferred in ("date", "decimal"):
         part = part.where(part.notna(), None)  # pd.NA is neither
-    if inferred == "date":
-        days = part.to_numpy().astype("datetime64[D]")
-        return pd.Series(days.astype("datetime64[s]"), index=part.index)
+    if inferred == "date":  # also times beside dates
+        return pd.Series(part.to_numpy().astype("datetime64[us]"), index=part.index)
     if inferred == "decimal":
         return part.astype(float)
     if inferred in ("mixed", "mixed-integer") and part.dropna().map(_is_word).all():

@@ -128,6 +128,14 @@ def test_estimators_compare_values_whose_tables_have_other_types(test):
         test.fit(real, held, made.astype({"day": str}))
 
 
+def test_distances_of_dates_from_drawn_ones_are_days():
+    made = pd.DataFrame({"day": DAYS, "is": TRUTH})
+    rows = pd.DataFrame({"day": [DAYS[0].date(), (DAYS[3] + pd.Timedelta(6, "h")).to_pydatetime()]})
+    model = SyntheticDistance(GivesTable(made), metric="gower").fit(made)
+    found = model.predict(rows.assign(**{"is": [True, False]}))
+    np.testing.assert_allclose(found, [0, 0.25 / (N - 1) / 2])
+
+
 def test_dates_and_durations_are_days():
     dates, other = unify_column([*DAYS[:-1], pd.NaT], DAYS)
     assert np.array_equal(np.diff(dates)[:-1], np.ones(N - 2)) and np.isnan(dates.iloc[-1])
