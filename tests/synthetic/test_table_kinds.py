@@ -2,6 +2,7 @@
 
 import json
 from decimal import Decimal
+from uuid import UUID
 
 import numpy as np
 import pandas as pd
@@ -71,6 +72,9 @@ TRUTH = np.arange(N) % 2 == 0
         (pd.Categorical(np.arange(N)), np.arange(N)),
         ([str(pd.Interval(k, k + 1)) for k in range(N)], pd.interval_range(0, N)),
         (["x", "7"] * (N // 2), ["x", 7.0] * (N // 2)),
+        ([1.5, 2] * (N // 2), [Decimal("1.5"), 2] * (N // 2)),
+        ([str(UUID(int=k)) for k in range(N)], [UUID(int=k) for k in range(N)]),
+        ([f"({k}, 1)" for k in range(N)], [(k, 1) for k in range(N)]),
     ],
     ids=[
         "floats",
@@ -93,6 +97,9 @@ TRUTH = np.arange(N) % 2 == 0
         "numbers in one table",
         "intervals",
         "numbers beside texts",
+        "decimal numbers beside others",
+        "universal identifiers",
+        "pairs",
     ],
 )
 def test_equal_values_of_other_types_are_equal(first, second):
@@ -170,10 +177,11 @@ def test_large_numbers_keep_their_ratios():
             "such as numbers or text; got numbers in real, text in synthe",
         ),
         (np.ones(N) * 1j, "complex in synthetic"),
+        ([[1, 2]] * N, "got numbers in real, values of the type list in synthetic"),
         (DAYS, "numbers in real, dates in synthetic"),
         (np.full(N, np.inf), "synthetic must hold finite numbers; column 'x' does not"),
     ],
-    ids=["mixed", "numbers beside texts", "text", "complex", "dates", "infinite"],
+    ids=["mixed", "numbers beside texts", "text", "complex", "lists", "dates", "infinite"],
 )
 def test_columns_that_cannot_be_compared_are_refused(values, message):
     with pytest.raises(ValueError, match=message):
