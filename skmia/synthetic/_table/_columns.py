@@ -587,10 +587,10 @@ def _name_missing(parts):
     shares = {name: part.isna().mean() for name, part in parts.items()}
     own, n = shares.pop("synthetic"), len(parts["synthetic"])
     if own == 0 and min(shares.values()) * n >= _EXPECTED_MISSING:
-        text = f"{shares['real']:.0%} of the real values are missing and none of the synthetic ones"
+        text = f"{100 * shares['real']:.3g}% of the real values are missing and none of the synthetic ones"
         values, n_missing = parts["synthetic"], min(shares.values()) * n
     elif max(shares.values()) == 0 and own * len(parts["real"]) >= _EXPECTED_MISSING:
-        text = f"{own:.0%} of the synthetic values are missing and none of the real ones"
+        text = f"{100 * own:.3g}% of the synthetic values are missing and none of the real ones"
         values, n_missing = parts["real"], own * len(parts["real"])
     else:
         return ""
