@@ -100,8 +100,8 @@ def next_bits(model, prefixes):
     log_proba = _as_log_proba(model.next_log_proba(prefixes))
     if log_proba.ndim != 2 or len(log_proba) != len(prefixes):
         raise ValueError(
-            f"next_log_proba must return an array of shape ({len(prefixes)}, n_tokens) for "
-            f"{len(prefixes)} prefixes; got one of shape {log_proba.shape}."
+            f"next_log_proba must return an array of shape ({len(prefixes)}, n_tokens), with a row "
+            f"for each prefix; got one of shape {log_proba.shape}."
         )
     return _nats_to_bits(log_proba)
 

@@ -5,7 +5,6 @@ from numbers import Real
 from typing import Literal
 
 import numpy as np
-import pandas as pd
 from scipy.spatial.distance import cdist
 from scipy.special import logsumexp
 from scipy.stats import norm
@@ -19,8 +18,7 @@ from .._core.records import Records
 from .._core.sklearn import Interval, StrOptions, at_least
 from .._core.types import Seed
 from ..base import BaseAttack
-from ._kinds import unify_frames
-from ._neighbors import TIE, GowerEncoder, align_columns, as_frame, as_points, find_nearest
+from ._neighbors import TIE, GowerSpace, as_points, find_nearest
 
 _N_TREES = 100
 
@@ -229,25 +227,19 @@ class RowSpace:
     def __init__(self, synthetic, reference, metric, bandwidth, n_neighbors, random_state):
         self.metric, self.n_neighbors, self.random_state = metric, n_neighbors, random_state
         self._metric = _NAMES.get(metric, metric) if isinstance(metric, str) else metric
-        self._encoder = None
-        if metric == "gower":
-            frames = [as_frame(t, name) for t, name in zip((synthetic, reference), self.names)]
-            frames, _ = unify_frames(align_columns(frames, self.names), self.names)
-            self._encoder = GowerEncoder().fit(pd.concat(frames, ignore_index=True))
+        is_gower = metric == "gower"
+        self._gower = GowerSpace((synthetic, reference), self.names) if is_gower else None
         self._frame = synthetic
         self.tables = self.encode(synthetic), self.encode(reference, 1)
         self.synthetic, self.reference = self.tables
-        self.is_categorical = self._encoder is not None and self._encoder.is_categorical_.any()
+        self.is_categorical = is_gower and self._gower.encoder.is_categorical_.any()
         self._bandwidth = bandwidth
 
     def encode(self, X, place=None):
         """Return the points of a table; ``place`` is its name."""
         name = "The table of records" if place is None else self.names[place]
-        if self._encoder is not None:
-            names = self.names[0], name
-            pair = [as_frame(table, one) for table, one in zip((self._frame, X), names)]
-            unified, _ = unify_frames(align_columns(pair, names), names)
-            return self._encoder.transform(unified[1])
+        if self._gower is not None:
+            return self._gower.encode(X, name)
         tables, _ = as_points((self._frame, X), "manhattan", (self.names[0], name))
         return np.asarray(tables[1], dtype=float)
 

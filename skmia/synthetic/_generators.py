@@ -18,12 +18,10 @@ from .._core.sdv_parts import seed_synthesizer
 from .._core.sklearn import HasMethods, StrOptions, at_least
 from .._core.transactions import TransactionMixin
 from .._core.types import ArrayLike, Seed
-from ._kinds import is_number_dtype, unify_frames
+from ._kinds import is_number_dtype
 from ._neighbors import (
-    GowerEncoder,
-    align_columns,
+    GowerSpace,
     align_frames,
-    as_frame,
     find_nearest,
     to_frame,
     validate_frame,
@@ -479,19 +477,13 @@ class SyntheticDistance(TransactionMixin, MetaEstimatorMixin, RegressorMixin, Ba
         self.generator_.fit(X)
         drawn = draw_samples(self.generator_, self.n_samples or len(X), random_state)
         drawn = align_frames((table, drawn), ("X", "The table of synthetic rows"))[1]
-        self.encoder_ = None
+        self._space = self.encoder_ = None
         if self.metric == "gower":
-            self._drawn = as_frame(drawn, "The table of synthetic rows")
-            drawn = self._unify(table)[1]
-            self.encoder_ = GowerEncoder().fit(drawn)
-            drawn = self.encoder_.transform(drawn)
+            name = "The table of synthetic rows"
+            self._space = GowerSpace((drawn,), (name,))
+            self.encoder_, drawn = self._space.encoder, self._space.encode(drawn, name)
         self.synthetic_ = np.asarray(drawn, dtype=float)
         return self
-
-    def _unify(self, X):
-        """Return rows and those of the generator as tables whose equal values are equal."""
-        names = "X", "The table of synthetic rows"
-        return unify_frames(align_columns([as_frame(X, "X"), self._drawn], names), names)[0]
 
     def _checks(self, X, **checks):
         """Return settings of the validation: with Gower's distance cells need not be numbers."""
@@ -514,8 +506,8 @@ class SyntheticDistance(TransactionMixin, MetaEstimatorMixin, RegressorMixin, Ba
         X = to_frame(X)
         X = validate_matrix(self, X, **self._checks(X, reset=False))
         metric = self.metric
-        if self.encoder_ is not None:
-            X, metric = self.encoder_.transform(self._unify(X)[0]), "manhattan"
+        if self._space is not None:
+            X, metric = self._space.encode(X, "X"), "manhattan"
         return find_nearest(X, self.synthetic_, 1, metric)[0][:, 0]
 
     def __sklearn_tags__(self):

@@ -5,6 +5,11 @@
 stays missing.
 """
 
+from decimal import Decimal
+from enum import Enum
+from numbers import Real
+from uuid import UUID
+
 import numpy as np
 import pandas as pd
 
@@ -17,8 +22,10 @@ _INFERRED = {
     **dict.fromkeys(("integer", "floating", "mixed-integer-float"), _NUMBERS),
     "boolean": _TRUTH_VALUES,
     "string": "text",
-    **dict.fromkeys(("mixed", "mixed-integer"), "values of several types"),
 }
+_MIXED = ("mixed", "mixed-integer")
+# Beginning of the kinds of which no two values are compared.
+_OTHER = "values of "
 # Squares of larger numbers overflow, and models hold numbers in single precision.
 _LARGEST = 2.0**100
 # Floats hold all smaller whole numbers.
@@ -62,20 +69,23 @@ def _read_column(part):
     if not pd.api.types.is_object_dtype(dtype):
         return None
     inferred = pd.api.types.infer_dtype(part, skipna=True)
-    if inferred in ("date", "decimal"):
-        part = part.where(part.notna(), None)  # pd.NA is neither
-    if inferred == "date":
-        days = part.to_numpy().astype("datetime64[D]")
-        return pd.Series(days.astype("datetime64[s]"), index=part.index)
-    if inferred == "decimal":
-        return part.astype(float)
-    if inferred in ("mixed", "mixed-integer") and part.dropna().map(_is_word).all():
+    if inferred == "date":  # also times beside dates
+        days = part.where(part.notna(), None).to_numpy()  # pd.NA is no date
+        return pd.Series(days.astype("datetime64[us]"), index=part.index)
+    if inferred not in (*_MIXED, "decimal"):
+        return None
+    types = set(part.dropna().map(type))
+    if _are_all(types, Real, Decimal):
+        return part.where(part.notna(), None).astype(float)
+    if _are_all(types, str, int, float, np.number, np.bool_):
         return part.map(_spell, na_action="ignore")
+    if _are_all(types, UUID, Enum, tuple):
+        return part.map(str, na_action="ignore")
     return None
 
 
-def _is_word(value):
-    return isinstance(value, str | int | float | np.number)
+def _are_all(types, *wanted):
+    return all(issubclass(one, wanted) for one in types)
 
 
 def _spell(value):
@@ -128,7 +138,7 @@ def _find_kind(parts, column, names):
     if found == {_NUMBERS, _NUMBER_CATEGORIES}:
         found = {next(kind for kind in kinds if kind is not None)}
         parts = [_read_codes(part, found == {_NUMBERS}) for part in parts]
-    if len(found) > 1 or found & {"values of several types", "complex"}:
+    if len(found) > 1 or any(kind == "complex" or kind.startswith(_OTHER) for kind in found):
         raise ValueError(_refuse(parts, kinds, column, names))
     return parts, found.pop() if found else _NUMBERS
 
@@ -211,6 +221,9 @@ def _name_kind(part):
     elif types.is_timedelta64_dtype(dtype):
         return _DURATIONS
     inferred = types.infer_dtype(part, skipna=True)
+    if inferred in _MIXED:
+        found = part.dropna().map(type).unique()
+        return _OTHER + ("several types" if len(found) > 1 else f"the type {found[0].__name__}")
     return _INFERRED.get(inferred, inferred)
 
 

@@ -214,6 +214,26 @@ class GowerEncoder(TransactionMixin, TransformerMixin, BaseEstimator):
         return is_categorical
 
 
+class GowerSpace:
+    """Points of some tables, and of others, which are read like the first and have no part in them.
+
+    names: of the tables.
+    """
+
+    def __init__(self, tables, names):
+        self._first, self._name = tables[0], names[0]
+        frames = [as_frame(table, name) for table, name in zip(tables, names)]
+        frames, _ = unify_frames(align_columns(frames, names), names)
+        self.encoder = GowerEncoder().fit(pd.concat(frames, ignore_index=True))
+
+    def encode(self, X, name):
+        """Return the points of a table of this name."""
+        names = self._name, name
+        pair = [as_frame(table, one) for table, one in zip((self._first, X), names)]
+        unified, _ = unify_frames(align_columns(pair, names), names)
+        return self.encoder.transform(unified[1])
+
+
 # Distances that differ by a smaller share than this are the same: sums in another order.
 TIE = 1e-9
 # Sums of squares of larger numbers overflow.

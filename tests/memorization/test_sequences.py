@@ -227,10 +227,10 @@ class Unsure:
     ),
     (lambda model: log_perplexity(model, [0, 1]), "one row for each and all of one length"),
     (lambda model: log_perplexity(model, [[], []]), "one row for each and all of one length"),
-    (lambda model: log_perplexity(Half(), [[0], [1]]), "for 2 prefixes; got"),
+    (lambda model: log_perplexity(Half(), [[0], [1]]), "with a row for each prefix; got"),
     (
         lambda model: log_perplexity(Flat(), [[0], [1]]),
-        r"\(2, n_tokens\) for .*; got one of shape \(2,\)",
+        r"\(2, n_tokens\), .*; got one of shape \(2,\)",
     ),
     (lambda model: log_perplexity(Odd(), [[0]]), "numbers of at most 0"),
     (lambda model: log_perplexity(Unsure(), [[0]]), "numbers of at most 0"),

@@ -147,6 +147,7 @@ def test_numbers_are_compared_at_the_decimals_of_the_coarsest_table(decimals, wo
         ([*range(9), None] * 27, [*range(9), -1] * 27, "10% of the real values are missing"),
         ([*range(9), None] * 27, [*range(9), -1] * 27, "synthetic ones, where -1 may stand"),
         (["a", "b"] * 30, ["a", None] * 30, "50% of the synthetic values are missing"),
+        ([None] * 30 + [1] * 9970, [1] * 10_000, "0.3% of the real values are missing and none of"),
         (
             ["R01", "R02", None] * 30,
             ["x", "y", "y"] * 30,

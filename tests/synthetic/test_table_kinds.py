@@ -2,6 +2,7 @@
 
 import json
 from decimal import Decimal
+from uuid import UUID
 
 import numpy as np
 import pandas as pd
@@ -71,6 +72,9 @@ TRUTH = np.arange(N) % 2 == 0
         (pd.Categorical(np.arange(N)), np.arange(N)),
         ([str(pd.Interval(k, k + 1)) for k in range(N)], pd.interval_range(0, N)),
         (["x", "7"] * (N // 2), ["x", 7.0] * (N // 2)),
+        ([1.5, 2] * (N // 2), [Decimal("1.5"), 2] * (N // 2)),
+        ([str(UUID(int=k)) for k in range(N)], [UUID(int=k) for k in range(N)]),
+        ([f"({k}, 1)" for k in range(N)], [(k, 1) for k in range(N)]),
     ],
     ids=[
         "floats",
@@ -93,6 +97,9 @@ TRUTH = np.arange(N) % 2 == 0
         "numbers in one table",
         "intervals",
         "numbers beside texts",
+        "decimal numbers beside others",
+        "universal identifiers",
+        "pairs",
     ],
 )
 def test_equal_values_of_other_types_are_equal(first, second):
@@ -136,7 +143,7 @@ def test_distances_from_a_generator_are_of_values_whatever_their_types():
     assert distance.predict(table.assign(day=DAYS[::-1])).max() > 0
     made = made.astype({"truth": str})
     with pytest.raises(ValueError, match="'truth' must hold values of one kind .* truth values in"):
-        SyntheticDistance(GivesTable(made), metric="gower").fit(table)
+        SyntheticDistance(GivesTable(made), metric="gower").fit(table).predict(table)
 
 
 def test_further_tables_of_a_generator_have_the_types_of_the_given_one():
@@ -146,6 +153,14 @@ def test_further_tables_of_a_generator_have_the_types_of_the_given_one():
     made = made.astype({"b": float}).assign(day=pd.to_datetime(made["day"]))
     other = audit_table(real, made, generator=GivesTable(made).fit(real), **settings)
     pd.testing.assert_frame_equal(own.spread, other.spread)
+
+
+def test_distances_of_dates_from_drawn_ones_are_days():
+    made = pd.DataFrame({"day": DAYS, "is": TRUTH})
+    rows = pd.DataFrame({"day": [DAYS[0].date(), (DAYS[3] + pd.Timedelta(6, "h")).to_pydatetime()]})
+    model = SyntheticDistance(GivesTable(made), metric="gower").fit(made)
+    found = model.predict(rows.assign(**{"is": [True, False]}))
+    np.testing.assert_allclose(found, [0, 0.25 / (N - 1) / 2])
 
 
 def test_dates_and_durations_are_days():
@@ -182,10 +197,11 @@ def test_large_numbers_keep_their_ratios():
             "such as numbers or text; got numbers in real, text in synthe",
         ),
         (np.ones(N) * 1j, "complex in synthetic"),
+        ([[1, 2]] * N, "got numbers in real, values of the type list in synthetic"),
         (DAYS, "numbers in real, dates in synthetic"),
         (np.full(N, np.inf), "synthetic must hold finite numbers; column 'x' does not"),
     ],
-    ids=["mixed", "numbers beside texts", "text", "complex", "dates", "infinite"],
+    ids=["mixed", "numbers beside texts", "text", "complex", "lists", "dates", "infinite"],
 )
 def test_columns_that_cannot_be_compared_are_refused(values, message):
     with pytest.raises(ValueError, match=message):

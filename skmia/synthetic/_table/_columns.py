@@ -587,14 +587,17 @@ def _name_missing(parts):
     """Return words on a column that lacks values in the real tables alone, or in the synthetic."""
     shares = {name: part.isna().mean() for name, part in parts.items()}
     own, n = shares.pop("synthetic"), len(parts["synthetic"])
-    if own == 0 and min(shares.values()) * n >= _EXPECTED_MISSING:
-        text = f"{shares['real']:.0%} of the real values are missing and none of the synthetic ones"
-        values, n_missing = parts["synthetic"], min(shares.values()) * n
-    elif max(shares.values()) == 0 and own * len(parts["real"]) >= _EXPECTED_MISSING:
-        text = f"{own:.0%} of the synthetic values are missing and none of the real ones"
-        values, n_missing = parts["real"], own * len(parts["real"])
+    n_missing = max(min(shares.values()) * n, own * len(parts["real"]))
+    if n_missing < _EXPECTED_MISSING:
+        return ""
+    if own == 0:
+        share, lacks, whole = shares["real"], "real", "synthetic"
+    elif max(shares.values()) == 0:
+        share, lacks, whole = own, "synthetic", "real"
     else:
         return ""
+    text = f"{100 * share:.3g}% of the {lacks} values are missing and none of the {whole} ones"
+    values = parts[whole]
     others = [part for part in parts.values() if part is not values]
     counts = values[~values.isin(pd.concat(others).unique())].value_counts()
     # If no value is known, it is another column rather than a mark.
