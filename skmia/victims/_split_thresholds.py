@@ -404,7 +404,7 @@ _OF_MEMBERS = BAGS + REWEIGHTED + REDRAWN
 def why_not_trees(model):
     if isinstance(model, _EXTRA) or getattr(model, "splitter", "best") != "best":
         return _DRAWN
-    if isinstance(model, FORESTS) and hasattr(model, "samplers_"):
+    if hasattr(model, "samplers_"):
         return UNBALANCED
     for one in model.estimators_ if isinstance(model, _OF_MEMBERS) else ():
         if not isinstance(one, BaseDecisionTree):

@@ -101,11 +101,20 @@ def test_forests_of_balanced_draws_are_refused(imblearn, attack):
         attack(model).fit(RECORDS)
 
 
-@pytest.mark.parametrize("name", ["EasyEnsemble", "BalancedBagging", "RUSBoost"])
-def test_other_ensembles_are_refused_in_a_sentence(imblearn, name):
+@pytest.mark.parametrize(
+    "name, inner",
+    [
+        ("EasyEnsemble", ["node equations", "split thresholds"]),
+        ("BalancedBagging", ["split thresholds"]),
+        ("RUSBoost", []),
+    ],
+)
+def test_other_ensembles_are_refused_in_a_sentence(imblearn, name, inner):
     model = getattr(imblearn.ensemble, f"{name}Classifier")(n_estimators=2, random_state=0)
     model = FrozenEstimator(model.fit(X[MEMBER], Y[MEMBER]))
     for attack in (NodeEquationsAttack, SplitThresholdAttack):
         with pytest.raises((TypeError, ValueError), match=name):
             attack(model).fit(RECORDS)
-    assert list(ReleasedModelAttack(model).fit(RECORDS).parts_) == ["stored values"]
+    # The models inside, which a Pipeline of each member trained, are read as if they were given.
+    inside = [f"{part} in estimators_[{k}].steps[1]" for k in (0, 1) for part in inner]
+    assert list(ReleasedModelAttack(model).fit(RECORDS).parts_) == ["stored values", *inside]

@@ -112,6 +112,8 @@ def _why_not_split(model, first):
 
 def why_not_reweighted(model):
     """Return the reason why the nodes of the trees of AdaBoost give no equations, or None."""
+    if hasattr(model, "samplers_"):
+        return UNBALANCED
     for one in model.estimators_:
         if not isinstance(one, DecisionTreeClassifier):
             return f"it holds a {type(one).__name__}, and only decision trees are known"
