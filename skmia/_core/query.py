@@ -336,16 +336,18 @@ def _are_several_labels(answers, model, X):
 
 def _split_pipeline(victim):
     """Return transformers before a model that has logits, so that it can be asked for them."""
-    model = unwrap(victim)
-    last = unwrap(model[-1]) if isinstance(model, Pipeline) else model
-    if last is not model and (gives_logits(last) or answers_queries(last)):
-        return (model[:-1] if len(model) > 1 else None), last
-    return None, model
+    steps, last = [], unwrap(victim)
+    while isinstance(last, Pipeline) and last.steps:
+        steps += [last[:-1]] if len(last) > 1 else []
+        last = unwrap(last[-1])
+    return (steps, last) if gives_logits(last) or answers_queries(last) else ([], unwrap(victim))
 
 
-def _through(transform, model):
+def _through(steps, model):
     def ask(X):
-        return _query_once(model, X if transform is None else transform.transform(X))
+        for step in steps:
+            X = step.transform(X)
+        return _query_once(model, X)
 
     return ask
 
@@ -385,7 +387,7 @@ def query_victim(victim, X):
     check_victim(victim)
     X = X if hasattr(X, "shape") else np.asarray(X)
     X = order_named_columns(victim, X)
-    transform, model = _split_pipeline(victim)
+    steps, model = _split_pipeline(victim)
     # Even a query can draw random numbers: a data loader of torch draws a seed for each pass.
     with preserved_randomness(), accepting_read_only():
         n_rows = X.shape[0]
@@ -395,7 +397,7 @@ def query_victim(victim, X):
         def ask(rows):
             part = X if is_whole else take_rows(X, rows)
             with with_advice(victim, part):
-                outputs = _ask_writeable(_through(transform, model), part)
+                outputs = _ask_writeable(_through(steps, model), part)
             if len(outputs) != (n := part.shape[0]):
                 raise ValueError(f"The victim returned {len(outputs)} outputs for {n} records.")
             return outputs

@@ -22,7 +22,7 @@ from skmia import Records, ShadowPool
 from skmia._core.query import get_last_step, open_steps
 from skmia.attacks import CalibratedAttack, LiRA, ThresholdAttack
 from skmia.signals import Signals
-from skmia.victims import open_white_box, query_stages, read_booster_file
+from skmia.victims import get_kind, open_white_box, query_stages, read_booster_file
 
 N_CLASSES = 3
 
@@ -274,10 +274,12 @@ def test_skorch_net_after_transformers_is_asked_for_its_logits(problem, freeze):
     X, y = problem[0].astype(np.float32), problem[1]
     net = logits_net()
     fitted = make_pipeline(StandardScaler(), net).fit(X, y)
-    victim = FrozenEstimator(make_pipeline(freeze(fitted[0]), freeze(fitted[1])))
-    outputs = answers_of(victim, X)
-    assert outputs.kind == "logits"
-    np.testing.assert_array_equal(outputs.values, fitted[1].forward(fitted[0].transform(X)).numpy())
+    expected = fitted[1].forward(fitted[0].transform(X)).numpy()
+    for last in (fitted[1], make_pipeline(fitted[1])):
+        victim = FrozenEstimator(make_pipeline(freeze(fitted[0]), freeze(last)))
+        outputs = answers_of(victim, X)
+        assert outputs.kind == get_kind(victim) == "logits"
+        np.testing.assert_array_equal(outputs.values, expected)
 
 
 def test_search_over_skorch_nets_is_a_victim(problem):
