@@ -250,7 +250,7 @@ def test_columns_of_the_table_do_not_touch():
     row = make_row("tpr", 1.0, 0.9921, 1.0, max_fpr=1e-4, fpr=0.0, fpr_high=1e-4)
     route = make_route("service", "severe", 1.0)
     line = _tabulate_routes([route._replace(rows=[*route.rows, row])], 1e-4, 0.95)[2]
-    assert "10000 [9921, 10000] 1.000 [" in line
+    assert "10,000 [9,921, 10,000] 1.000 [" in line
 
 
 @pytest.mark.parametrize("n, told", [(10, "Rates cannot"), (11, "below 91%"), (150, "below 6.7%")])
