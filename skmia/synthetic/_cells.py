@@ -35,9 +35,7 @@ class TableCells:
         ]
         self.sizes = [len(frame) for frame in frames]
         encoded = [
-            _read_number_cells([frame[c] for frame in frames], c, names)
-            if number
-            else _code_categories([frame[c] for frame in frames], c)
+            (_read_number_cells if number else _code_categories)([frame[c] for frame in frames])
             for c, number in zip(self.columns, self.is_number)
         ]
         # Each column is one array, of which those of the tables are parts.
@@ -220,27 +218,19 @@ def _align_tables(frames, names):
     return align_columns(frames, names, -1)
 
 
-def _read_number_cells(parts, column, names):
-    cells = [part.to_numpy(dtype=float, na_value=np.nan) for part in parts]
-    for part, name in zip(cells, names):
-        if np.isinf(part).any():
-            raise ValueError(f"{name} must hold finite numbers; column {column!r} does not.")
+def _read_number_cells(parts):
+    cells = [part.to_numpy() for part in parts]
     known = cells[-1][~np.isnan(cells[-1])]
     scale = float(np.ptp(known / 2)) * 2 if len(known) else 0.0
     return np.concatenate(cells), scale if 0 < scale < np.inf else 1.0
 
 
-def _code_categories(parts, column):
+def _code_categories(parts):
     parts = [part.astype(object) for part in parts]
-    try:
-        known = pd.Index(parts[-1].dropna().unique())
-        # Short codes are compared faster.
-        short = np.min_scalar_type(-len(known) - 1)
-        cells = [known.get_indexer(part).astype(short) for part in parts]
-    except TypeError:
-        raise ValueError(
-            f"The column {column!r} holds values that cannot be compared, such as lists."
-        ) from None
+    known = pd.Index(parts[-1].dropna().unique())
+    # Short codes are compared faster.
+    short = np.min_scalar_type(-len(known) - 1)
+    cells = [known.get_indexer(part).astype(short) for part in parts]
     for codes, part in zip(cells, parts):
         codes[part.isna().to_numpy()] = len(known)
     return np.concatenate(cells), [*known, None]
