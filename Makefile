@@ -103,7 +103,7 @@ clean: ## remove environments, caches and build products
 # In a variable, as a comma parts the arguments of a call.
 audit_extras = plot,report
 doc_extras = doc,dp,plot,report,torch,xgboost
-tested_extras = arrow,browser,catboost,completion,dask,dp,lightgbm,onnx,oracle,plot,polars,ray,report,skops,test,torch,xgboost
+tested_extras = arrow,browser,catboost,completion,dask,dp,lightgbm,onnx,oracle,plot,polars,ray,report,skops,smote,test,torch,xgboost
 FUZZ = 2000
 FAULTS = 12
 QUICK = 20

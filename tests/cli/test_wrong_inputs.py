@@ -95,7 +95,7 @@ CALLS = [
     (f"audit no_refit.joblib {OF} {TRUST}", "save one with refit=True"),
     (f"audit unfitted.joblib {OF} {TRUST}", "the LogisticRegression in the file is not fitted"),
     (f"audit no_module.joblib {OF} {TRUST}", "PYTHONPATH=FOLDER skmia"),
-    (f"audit package.joblib {OF} {TRUST}", "pip install imbalanced-learn"),
+    (f"audit package.joblib {OF} {TRUST}", "pip install category-encoders"),
     (f"audit script.joblib {OF} {TRUST}", "defined in a script or notebook"),
     (f"audit no_name.joblib {OF} {TRUST}", "install the version with which the model was saved"),
     (f"audit damaged.joblib {OF} {TRUST}", "no attribute 'coef_'. It is damaged, or was saved"),
@@ -222,7 +222,7 @@ def save_models(folder, table):
         joblib.dump(model, folder / f"{name}.joblib")
     for name, place in {
         "no_module": "my_module",
-        "package": "imblearn9",
+        "package": "category_encoders",
         "script": "my_script",
         "no_name": "my_string",
     }.items():
@@ -234,7 +234,7 @@ def save_models(folder, table):
 
 
 # Modules of the same length in a pickle, which cannot be imported or lack the class.
-_ELSEWHERE = {"imblearn9": "imblearn", "my_script": "__main__", "my_string": "string"}
+_ELSEWHERE = {"my_script": "__main__", "my_string": "string"}
 
 
 def pickle_elsewhere(name, model):
