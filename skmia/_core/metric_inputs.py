@@ -69,7 +69,8 @@ def check_finite_vector(values, name):
     array = array.astype(np.float64, copy=False)
     if len(array) and not np.isfinite([array.min(), array.max()]).all():  # NaN is both
         bad = np.flatnonzero(~np.isfinite(array))
-        raise ValueError(f"{name} must be finite; got {array[bad[0]]} at position {bad[0]}.")
+        cure = "" if np.isnan(array).any() else " np.nan_to_num keeps the order of infinite ones."
+        raise ValueError(f"{name} must be finite; got {array[bad[0]]} at position {bad[0]}.{cure}")
     return array
 
 

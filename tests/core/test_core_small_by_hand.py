@@ -475,7 +475,8 @@ ANSWERS = {
         ),
         (
             lambda: refuse_call("check_finite_vector", [1, 2, inf], "s"),
-            "s must be finite; got inf at position 2.",
+            "s must be finite; got inf at position 2. np.nan_to_num keeps the order of infinite "
+            "ones.",
         ),
         (
             lambda: refuse_call("_check_both_classes", array([]))[:65],
