@@ -1,5 +1,6 @@
 """The attacks on a victim, the best of them on shadow models: the second value of an audit."""
 
+import warnings
 from dataclasses import dataclass, field, replace
 from time import perf_counter
 from typing import Any, NamedTuple
@@ -29,6 +30,7 @@ from ..disparity import play_pool
 from ..exceptions import CheckpointError
 from ..metrics import check_resolution as is_resolved
 from ..model_selection import power_curve
+from ..shadow import UNLIKE_POOL
 from ._budget import leave_out_costly, with_memory
 from ._case import ALONE, ATTACKS, CHECKS, SHADOWS, make_pool, prepare_attack
 from ._measure import OVERALL, rank_attacks
@@ -539,7 +541,10 @@ def _judge_victim(case, attack):
         fitted, judged = None, cross_fit(attack, queried, case.membership, seed)
     else:
         fitted = attack.fit(queried)
-        judged = judge_records(fitted, queried)
+        with warnings.catch_warnings():
+            # The checks of the model and of its shadow models tell of it, for all attacks at once.
+            warnings.filterwarnings("ignore", UNLIKE_POOL)
+            judged = judge_records(fitted, queried)
     if not np.isfinite(judged.scores).all():
         raise ValueError(
             f"{np.sum(~np.isfinite(judged.scores))} of {len(queried)} scores are not finite."

@@ -2,6 +2,7 @@
 
 from .._core import name_by_room
 from .._core.moments import SideMoments
+from ._answers import UNLIKE_POOL as UNLIKE_POOL
 from ._answers import LabelLaw, PoolAnswers, SignalReading
 from ._fit_once import fit_once
 from ._layouts import Shadows as Shadows

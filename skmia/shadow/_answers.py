@@ -115,6 +115,8 @@ def name_kept(signals, temperatures, kind, has_outputs, model):
 # signals from which on equal ones are no chance, and how far equal ones may be apart by rounding.
 _FEWEST_COMPARED, _MOST_COMPARED, _FEWEST_VALUES, _ROUNDED = 20, 100, 5, 1e-5
 
+UNLIKE_POOL = "The signals of the victim do not go with those of the shadow models"
+
 # From record to record, signals of a victim go with those of models like it. In standard errors of
 # a correlation: up to which it may be none, and from which on it surely is one.
 _NONE, _SURE = 4.0, 8.0
@@ -876,10 +878,9 @@ class PoolAnswers:
         error = 1 / np.sqrt(len(own))
         if agreement < _NONE * error and usual > _SURE * error:
             warnings.warn(
-                "The signals of the victim do not go with those of the shadow models (rank "
-                f"correlation {agreement:.2f}; between shadow models about {usual:.2f}). Give "
-                "its answers in the order of the records, and of the kind that the pool has; else "
-                "attacks find less than there is.",
+                f"{UNLIKE_POOL} (rank correlation {agreement:.2f}; between shadow models about "
+                f"{usual:.2f}). Give its answers in the order of the records, and of the kind that "
+                "the pool has; else attacks find less than there is.",
                 UserWarning,
                 stacklevel=level_of_user(),
             )

@@ -285,10 +285,12 @@ ANSWERS = {
                 "sensitive must name some but not all of the 4 columns; got 0.",
                 "sensitive must name some but not all of the 4 columns; got 4.",
                 "values must be None for a one-hot block, which has its own.",
-                "A sensitive block must be one-hot; record 0 is not.",
+                "A sensitive block must be one-hot; record 0 is not. A block needs the columns of "
+                "all values, also of one that was dropped.",
                 "Column 1 needs at least two candidates; got 1.",
                 "Column 0 needs at least two candidates; got 1.",
-                "The column 0 lacks 2 of 3 values, first at position 1.",
+                "The column 0 lacks 2 of 3 values, first at position 1. Leave out the records "
+                "without a value, or give the missing value a name.",
             ],
         ),
         (

@@ -90,7 +90,7 @@ def match(ratio, evidence, prior):
 
 # Of 9 candidates, half of whom are members, so many have each word.
 WORDS = _stored_values._TextWords(
-    "a.vocabulary_", frozenset("abc"), Counter(a=1, b=3, d=3, e=1), (1, 9), 9
+    "a.vocabulary_", frozenset("abc"), Counter(a=1, b=3, d=3, e=1), (1, 9), 9, True
 )
 FEW = WORDS._replace(limits=(2, 3))
 
@@ -304,9 +304,15 @@ ROWS = [
     (lambda: _stored_values._between(4, 1, 2), between(4, 1, 2)),
     (
         lambda: count_words(),
-        ("vocabulary_", frozenset("ab"), Counter(a=1, b=3, c=1), (1, 10), 10),
+        ("vocabulary_", frozenset("ab"), Counter(a=1, b=3, c=1), (1, 10), 10, True),
     ),
     (lambda: count_words("x", 2, 3)[::3], ("x.vocabulary_", (2, 3))),
+    (
+        lambda: [count_words(min_df=least).lists_rare for least in (1, 2, 0.0, 1.0)],
+        [True, False, True, False],
+    ),
+    (lambda: WORDS.find_absent({"a", "d"}), {"d"}),
+    (lambda: WORDS._replace(lists_rare=False).find_absent({"a", "d"}), set()),
     (lambda: count_words(min_df=0.25, max_df=0.5).limits, (2, 2)),
     (lambda: count_words(min_df=0.01, max_df=0.999).limits, (1, 4)),
     (

@@ -187,7 +187,7 @@ def test_gower_of_a_mixed_table():
 
 def test_gower_refuses_what_it_cannot_compare():
     table = pd.DataFrame({"age": [1.0, np.nan, 3.0], "work": ["a", "b", "b"]})
-    with pytest.raises(ValueError, match="'age' lacks 1 values"):
+    with pytest.raises(ValueError, match="'age' lacks 1 of 3 values"):
         GowerEncoder().fit(table)
     with pytest.raises(ValueError, match="'wage', which is not a column"):
         GowerEncoder(["wage"]).fit(table)

@@ -568,7 +568,7 @@ ANSWERS = {
             {"real": {"a": [1]}},
         ),
         (lambda: _audit._join_names("abcd"), "'a', 'b', 'c', 'd'"),
-        (lambda: _audit._join_names("abcde"), "'a', 'b', 'c', 'd' and 1 more columns"),
+        (lambda: _audit._join_names("abcde"), "'a', 'b', 'c', 'd' and 1 more column"),
         (lambda: _audit._join_names("abcdef")[-19:], " and 2 more columns"),
         (lambda: count_identifiers(["a", "b"], ["a"], ["c"], "numbers"), (None, [])),
         (lambda: count_identifiers(["a", "b"], ["x"], ["c"]), (None, [])),

@@ -52,8 +52,9 @@ def compare_column(values, known):
     said = NS(
         known=_known_values.KnownColumn(values=array(known, dtype=object), part="P"),
         vectorizer=None,
+        is_told=False,
     )
-    said._replace = lambda known: NS(known=known, vectorizer=None)
+    said._replace = lambda known: NS(known=known, vectorizer=None, is_told=False)
     found = _known_values._compare_column("c", pd.Series(values, dtype=object), said)
     if found is None:
         return None
