@@ -292,15 +292,15 @@ def audit(
         linear models and :class:`~skmia.attacks.recovered.JointAnswersAttack` for naive Bayes and
         discriminant analysis.
     shadows : "auto", int or ShadowPool, default="auto"
-        Number of shadow models to train, even, or a pool of them fitted on the records. "auto"
-        trains 8 models and doubles them, up to 64, as long as the next doubling is expected to
-        bring more than models differ by. Both are measured on shadow models treated as the victim,
-        so the numbers of the audit need no correction for the choice: by the TPR of the strongest
-        attack at the lowest of `fprs` from 0.01 on, or by its AUC if the records do not resolve
-        that rate. ``growth`` of the report says what each doubling brought, and what the next one
-        would cost and bring. The result is the same as for that number of models, unless
-        `checkpoint` holds linear models of a larger pool: those agree with it to the tolerance of
-        their solver.
+        Number of shadow models to train, even, or a pool of them fitted on the records, of which
+        the victim must be none. "auto" trains 8 models and doubles them, up to 64, as long as the
+        next doubling is expected to bring more than models differ by. Both are measured on shadow
+        models treated as the victim, so the numbers of the audit need no correction for the choice:
+        by the TPR of the strongest attack at the lowest of `fprs` from 0.01 on, or by its AUC if
+        the records do not resolve that rate. ``growth`` of the report says what each doubling
+        brought, and what the next one would cost and bring. The result is the same as for that
+        number of models, unless `checkpoint` holds linear models of a larger pool: those agree with
+        it to the tolerance of their solver.
     time_budget : float, default=None
         Seconds after the start of the audit within which "auto" must have trained its shadow
         models. No doubling begins that would take longer by the time that models took so far.

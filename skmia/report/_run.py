@@ -503,7 +503,9 @@ def _get_pool(plan, case, clock):
     if not plan.keeps:
         return SharedPool()
     if not request.trains_pool:
-        return SharedPool(get_pool(request, case.records))
+        pool = get_pool(request, case.records)
+        _refuse_own_pool(case, pool.to_answers())
+        return SharedPool(pool)
     try:
         if request.chooses_size:
             return SharedPool(*grow_pool(case, plan, clock))
@@ -512,6 +514,19 @@ def _get_pool(plan, case, clock):
         if not is_of_memory(error):
             raise
         return _train_fewer(case, plan, error)
+
+
+def _refuse_own_pool(case, answers):
+    """Refuse a given pool with the victim in it, which would be compared with itself."""
+    if answers.signals.shape[1] > 1:  # of augmentations no outputs are stored, and attacks warn
+        return
+    k = answers.find_victim(answers.victim_values(None, case.queried), case.queried)
+    if k is not None:
+        raise ValueError(
+            f"shadows: shadow model {k} of the pool is the model to audit, which answers exactly "
+            "as it does and would be compared with itself. Make the pool of the other models, "
+            "such as by ShadowPool.from_models or a pool with another seed."
+        )
 
 
 def _train_fewer(case, plan, error):

@@ -840,6 +840,38 @@ class PoolAnswers:
         values = refuse_nan(np.array(rows).T).T
         return values if reading.derive is None else reading.derive(values)
 
+    def _take_some(self, values, records):
+        """Return signals of a victim on some records of the pool, and their columns."""
+        some = slice(_MOST_CORRELATED)  # neighbors are found without a search
+        columns = self.columns.locate(records[some])
+        return values[0, some][columns >= 0], columns[columns >= 0]
+
+    def find_victim(self, values: np.ndarray, records: Records, signal: Any = "auto") -> int | None:
+        """Return which shadow model answers exactly as a victim.
+
+        Parameters
+        ----------
+        values : ndarray of shape (n_queries, n)
+            Signal of the victim, as of :meth:`victim_values`.
+        records : Records of n records
+            Labeled records.
+        signal : "auto", ("auto", temperature), str or Signal, default="auto"
+            The signal that was read.
+
+        Returns
+        -------
+        number : int or None
+            Position of the shadow model; None if no model does, or if several do.
+        """
+        own, columns = self._take_some(values, records)
+        few = slice(None, None, max(1, len(own) // _MOST_COMPARED))
+        own, columns = own[few], columns[few]
+        if len(own) < _FEWEST_COMPARED or len(np.unique(own)) < _FEWEST_VALUES:
+            return None
+        models = self.values_at(columns, signal)[0]
+        equal = np.isclose(models, own, rtol=_ROUNDED, atol=_ROUNDED).all(axis=1)
+        return int(equal.argmax()) if equal.sum() == 1 else None  # else models hardly differ
+
     def warn_of_victim(self, values: np.ndarray, records: Records, signal: Any) -> None:
         """Warn if a victim is one of the shadow models, or if its signals do not go with theirs.
 
@@ -852,16 +884,11 @@ class PoolAnswers:
         signal : "auto", ("auto", temperature), str or Signal
             The signal that was read.
         """
-        some = slice(_MOST_CORRELATED)  # neighbors are found without a search
-        columns = self.columns.locate(records[some])
-        own, columns = values[0, some][columns >= 0], columns[columns >= 0]
+        own, columns = self._take_some(values, records)
         if len(own) < _FEWEST_COMPARED or len(np.unique(own)) < _FEWEST_VALUES:
             return
-        few = slice(_MOST_COMPARED)
-        models = self.values_at(columns[few], signal)[0]
-        equal = np.isclose(models, own[few], rtol=_ROUNDED, atol=_ROUNDED).all(axis=1)
-        if equal.sum() == 1:  # else models hardly differ
-            k = equal.argmax()
+        k = self.find_victim(values, records, signal)
+        if k is not None:
             warnings.warn(
                 f"The victim answers exactly as shadow model {k} of the pool. If it is this model, "
                 "it is compared with itself, and members are found even if nothing leaks: "
@@ -870,9 +897,10 @@ class PoolAnswers:
                 UserWarning,
                 stacklevel=level_of_user(),
             )
-        if len(models) < _FEWEST_MODELS:
+        n_models = len(self.membership)
+        if n_models < _FEWEST_MODELS:
             return
-        first = self.first(min(len(models), _MOST_MODELS))
+        first = self.first(min(n_models, _MOST_MODELS))
         models = first.values_at(columns, signal)[0]
         agreement, usual = _correlate(own, models, first.design.partners)
         error = 1 / np.sqrt(len(own))

@@ -376,6 +376,13 @@ def test_pool_with_augmentations(problem):
     assert np.array_equal(result.scores["l"], expected.score_samples(records))
 
 
+def test_a_pool_that_holds_the_victim_is_refused(problem):
+    _, records, _ = problem
+    pool = ShadowPool(TREE, n_estimators=4, store="models", random_state=0).fit(records)
+    with pytest.raises(ValueError, match="shadow model 2 of the pool is the model to audit"):
+        audit(pool.estimators_[2], records, pool.membership_[2], shadows=pool)
+
+
 def test_unfitted_pool_is_fitted_once_for_all_attacks(problem):
     victim, records, membership = problem
     pool = ShadowPool(TREE, n_estimators=4, store="outputs", random_state=0)

@@ -275,6 +275,10 @@ def judge_victim(scores, learns=False):
         return tell_refusal(call) or (call()[0], call()[1] is judged)
 
 
+# A pool of answers to two queries, to which those of a victim are not stored.
+GIVEN = NS(to_answers=lambda: NS(signals=np.zeros((1, 2, 4, 5))))
+
+
 def get_pool(keeps=True, trains=True, chooses=False, error=None):
     def train(*given):
         if error is not None:
@@ -282,7 +286,7 @@ def get_pool(keeps=True, trains=True, chooses=False, error=None):
         return "grown", "growth"
 
     parts = {
-        "get_pool": lambda request, records: "given",
+        "get_pool": lambda request, records: GIVEN,
         "grow_pool": train,
         "make_pool": lambda request, keeps: NS(fit=lambda records: train() and "made"),
         "_train_fewer": lambda case, plan, error: "fewer",
@@ -358,7 +362,7 @@ ATTACKS = [
     (lambda: judge_victim([1.0, 2.0, 3.0], learns=True), (None, True)),
     (lambda: judge_victim([1.0, nan, np.inf]), "2 of 3 scores are not finite."),
     (lambda: get_pool(keeps=False), (None, None)),
-    (lambda: get_pool(trains=False), ("given", None)),
+    (lambda: get_pool(trains=False), (GIVEN, None)),
     (lambda: get_pool(chooses=True), ("grown", "growth")),
     (lambda: get_pool(), ("made", None)),
     (lambda: get_pool(error=MemoryError()), "fewer"),
