@@ -3,7 +3,8 @@
 import dis
 import sys
 from functools import partial
-from types import CodeType, FunctionType, MethodType
+from itertools import chain
+from types import BuiltinFunctionType, CodeType, FunctionType, MethodType, ModuleType
 from weakref import WeakSet
 
 # Longer containers are tables and texts, no lists of models.
@@ -125,8 +126,20 @@ def list_held(value):
     if isinstance(value, FunctionType):
         cells = [cell.cell_contents for cell in value.__closure__ or () if _is_filled(cell)]
         known = value.__globals__
+        if not any(_may_hold(known.get(name)) for name in _list_names(value.__code__)):
+            return cells
         return cells + [known[name] for name in _list_globals(value.__code__) if name in known]
     return []
+
+
+def _may_hold(value):
+    return not isinstance(value, type | ModuleType | BuiltinFunctionType | str | int | None)
+
+
+def _list_names(code):
+    """List the names that code uses, of global variables and attributes."""
+    inner = (_list_names(one) for one in code.co_consts if isinstance(one, CodeType))
+    return chain(code.co_names, *inner)
 
 
 def _list_globals(code):
