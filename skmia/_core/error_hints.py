@@ -91,6 +91,46 @@ def _is_about_rows(error):
     return package in _OF_ROWS or "accessor" in str(error)
 
 
+# What to do about errors that say themselves what they are about.
+_ADVICE = (
+    (
+        _CATEGORIES_DIFFER,
+        "{model} was trained with columns of categories, and X has others. Give each column the "
+        "type that it had when the model was trained.",
+    ),
+    (
+        _CONTAINER,
+        "{model} takes tables of pandas or polars, and these are of another package. Give a table "
+        "of pandas, such as X.to_pandas().",
+    ),
+    (
+        _VALIDATION,
+        "{model} stops early and lacks the parameter eval_set of fit, its validation rows "
+        "({said}). ShadowPool(fit_params=f) and audit(fit_params=f) take a function f(X, y) that "
+        "splits them off the records of each model; on the command line, --validation names a "
+        "table of them. "
+        "Elsewhere, give it a fixed number of rounds and no early stopping.",
+    ),
+    (
+        _GROUPS,
+        "{model} divides its rows by groups, which its fit lacks. ShadowPool(fit_params=f) and "
+        "audit(fit_params=f) take a function f(X, y) that makes {{'groups': ...}} of columns of X. "
+        "Of a search, audit the model that it has chosen, best_estimator_.",
+    ),
+    (
+        _SCHEDULE,
+        "The schedule of the net ends after {n} steps, as many as the batches of another training "
+        "set; that of a shadow model has more. Count epochs in place of batches: "
+        "LRScheduler(..., total_steps=<max_epochs>, step_every='epoch').",
+    ),
+    (
+        _ONE_ROW,
+        "The last batch of an epoch has one row, which batch normalization does not take. Give the "
+        "net iterator_train__drop_last=True, or another batch_size.",
+    ),
+)
+
+
 def get_advice(error, model, X):
     """Return what to do about an error that a model raised about records.
 
@@ -114,16 +154,9 @@ def get_advice(error, model, X):
     types = _BAD_TYPE.search(said)
     if types:
         return _advise_on_types(types["columns"].strip(), model)
-    if _CATEGORIES_DIFFER.search(said):
-        return (
-            f"{type(model).__name__} was trained with columns of categories, and X has others. "
-            "Give each column the type that it had when the model was trained."
-        )
-    if _CONTAINER.search(said):
-        return (
-            f"{type(model).__name__} takes tables of pandas or polars, and these are of another "
-            "package. Give a table of pandas, such as X.to_pandas()."
-        )
+    for pattern, advice in _ADVICE:
+        if found := pattern.search(said):
+            return advice.format(model=type(model).__name__, said=said.strip(), **found.groupdict())
     if isinstance(error, AttributeError) and _is_about_rows(error):
         given = getattr(error, "obj", None)
         form = ", such as X.to_pandas()" if hasattr(given, "to_pandas") else ""
@@ -135,33 +168,6 @@ def get_advice(error, model, X):
         return (
             f"{type(model).__name__} cannot answer: {say_plainly(said)}. It is damaged, or was "
             "saved with another version of its package; install that version, or save it again."
-        )
-    if _VALIDATION.search(str(error)):
-        return (
-            f"{type(model).__name__} stops early and lacks the parameter eval_set of fit, its "
-            f"validation rows ({str(error).strip()}). ShadowPool(fit_params=f) and "
-            "audit(fit_params=f) take a function f(X, y) that splits them off the records of each "
-            "model; on the command line, --validation names a table of them. Elsewhere, give it a "
-            "fixed number of rounds and no early stopping."
-        )
-    if _GROUPS.search(said):
-        return (
-            f"{type(model).__name__} divides its rows by groups, which its fit lacks. "
-            "ShadowPool(fit_params=f) and audit(fit_params=f) take a function f(X, y) that makes "
-            "{'groups': ...} of columns of X. Of a search, audit the model that it has chosen, "
-            "best_estimator_."
-        )
-    schedule = _SCHEDULE.search(said)
-    if schedule:
-        return (
-            f"The schedule of the net ends after {schedule['n']} steps, as many as the batches of "
-            "another training set; that of a shadow model has more. Count epochs in place of "
-            "batches: LRScheduler(..., total_steps=<max_epochs>, step_every='epoch')."
-        )
-    if _ONE_ROW.search(said):
-        return (
-            "The last batch of an epoch has one row, which batch normalization does not take. Give "
-            "the net iterator_train__drop_last=True, or another batch_size."
         )
     if isinstance(error, RuntimeError) and _DTYPE.search(str(error)):
         return _advise_on_dtype(model, X)
