@@ -74,10 +74,8 @@ def run_decide(arguments, show):
     path = find_document(arguments.result)
     document = read_json_document(path)
     _check_document(path, document, READERS)  # what is kept is the document as it was written
-    found = document.get("recommendation")
-    if found is None:
+    if document.get("recommendation") is None:
         raise CommandError(f"{path} has no recommendation to decide on: audit with --policy")
-    found["provenance"] |= dict(arguments.provenance)
     words = {"conditions": "release with conditions"}
     try:
         decided = record_decision(
@@ -90,6 +88,7 @@ def run_decide(arguments, show):
                 "conditions": arguments.conditions,
                 "because": arguments.because,
                 "reasons": dict(arguments.reason),
+                "provenance": dict(arguments.provenance),
                 "replace": arguments.replace,
             },
         )

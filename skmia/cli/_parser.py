@@ -507,8 +507,8 @@ _OPTIONS = {
             "--date": ({"metavar": "DATE"}, "day, as 2026-11-23 (default: today)"),
             "--replace": (
                 _FLAG,
-                "replace another decision, and remove the names under it, or the signature of "
-                "somebody else in this role",
+                "replace another decision, or a text that others have signed, and remove the names "
+                "under it; or the signature of somebody else in this role",
             ),
         }
     },

@@ -445,7 +445,8 @@ def write_sheet(document, path, report="report.html"):
 def record_decision(document, *, decision, name, role, day, given):
     """Return the document with a decision, or with a further signature under the one that it has.
 
-    given: "conditions", "because" and "reasons" (by check) as typed, and whether to "replace".
+    given: "conditions", "because", "reasons" (by check) and "provenance" as typed, and whether to
+    "replace".
     """
     found = document["recommendation"]
     before, signatures = _get_decision(found), found["signatures"]
@@ -462,6 +463,7 @@ def record_decision(document, *, decision, name, role, day, given):
             )
         before = dict.fromkeys(before, "")
         signatures = [row | {"name": "", "date": ""} for row in signatures]
+    signatures = _keep_signatures(found, before, given, role, signatures)
     texts = {key: given[key] or before[key] for key in ("conditions", "because")}
     _check_texts(found, chosen, texts)
     signed = {"name": _check_name(name, role, signatures), "date": _check_day(day, document)}
@@ -471,9 +473,38 @@ def record_decision(document, *, decision, name, role, day, given):
         | {
             "decision": {"decision": chosen, **texts},
             "reviews": _give_reasons(found, chosen, given["reasons"]),
+            "provenance": found["provenance"] | given["provenance"],
             "signatures": [row | (signed if row["role"] == role else {}) for row in signatures],
         }
     }
+
+
+def _keep_signatures(found, before, given, role, signatures):
+    """Return the signatures that stay, which a text that others have signed ends when it changes.
+
+    It changes only if that is said.
+    """
+    others = [row["name"] for row in signatures if row["name"] and row["role"] != role]
+    reasons = {row["check"]: row["reason"] for row in found["reviews"]}
+    typed = {key: given[key] for key in ("conditions", "because")}
+    changed = [
+        name
+        for texts, recorded in (
+            (typed, before),
+            (given["reasons"], reasons),
+            (given["provenance"], found["provenance"]),
+        )
+        for name, text in texts.items()
+        if text and recorded.get(name) not in (None, "", text)
+    ]
+    if not others or not changed:
+        return signatures
+    if not given["replace"]:
+        raise ValueError(
+            f"{others[0]} has signed another text for {show(changed[0])}; to replace the text, and "
+            "the signatures under it, say so with --replace."
+        )
+    return [row | {"name": "", "date": ""} for row in signatures]
 
 
 def _check_texts(found, chosen, texts):

@@ -218,7 +218,7 @@ def test_what_is_known_is_filled_in():
 
 def decide(document, **given):
     named = {"decision": "refuse", "name": "A. Smith", "role": "checker", "day": "2026-11-24"}
-    typed = {"conditions": "", "because": "", "reasons": {}, "replace": False}
+    typed = {"conditions": "", "because": "", "reasons": {}, "provenance": {}, "replace": False}
     for name in typed:
         typed[name] = given.pop(name, typed[name])
     return record_decision(document, **named | given, given=typed)
@@ -288,6 +288,40 @@ def test_a_signature_is_replaced_by_that_of_somebody_else_only_if_it_is_said():
     assert [row["date"] for row in again if row["name"]] == ["2026-11-25"]
     other = decide(signed, name="B. Jones", replace=True)["recommendation"]["signatures"]
     assert [row["name"] for row in other if row["name"]] == ["B. Jones"]
+
+
+@pytest.mark.parametrize(
+    ("name", "other"),
+    [
+        ("conditions", "for ever"),
+        ("because", "a policy of the house"),
+        ("reasons", {"k": "no one asks for it"}),
+        ("provenance", {"purpose": "research"}),
+    ],
+)
+def test_a_text_that_others_have_signed_is_changed_only_if_it_is_said(name, other):
+    texts = {"because": WHY, "conditions": "until May", "reasons": REASONS}
+    signed = decide(
+        make_document(purpose="a study"),
+        decision="release with conditions",
+        provenance={"recipients": "partners"},
+        **texts,
+    )
+    assert signed["recommendation"]["provenance"]["recipients"] == "partners"
+    second = {"decision": None, "name": "B. Jones", "role": "second checker"}
+    changed = next(iter(other)) if isinstance(other, dict) else name
+    with pytest.raises(ValueError, match=rf"A\. Smith has signed another text for '{changed}'; to"):
+        decide(signed, **second, **{name: other})
+    for same in (decide(signed, **second, **texts), decide(signed, **second)):
+        assert [row["name"] for row in same["recommendation"]["signatures"]][1:] == [
+            "A. Smith",
+            "B. Jones",
+        ]
+    replaced = decide(signed, **second, **{name: other}, replace=True)["recommendation"]
+    assert [row["name"] for row in replaced["signatures"]] == ["", "", "B. Jones"]
+    assert (other if isinstance(other, str) else other[changed]) in str(replaced)
+    own = decide(signed, decision=None, **{name: other})["recommendation"]  # who signed it
+    assert [row["name"] for row in own["signatures"]] == ["", "A. Smith", ""]
 
 
 @pytest.fixture
