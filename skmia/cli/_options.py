@@ -635,15 +635,16 @@ def _list_lacking_rates(limits, fprs):
 def read_config(words, spell=list):
     """Put the options of ``--config FILE`` into a command; those of the command itself win.
 
-    Words of ``--read`` win one by one (``TableReading.of_file``), because those of the file come
-    first.
+    Of several files, the later ones win. Words of ``--read`` win one by one, because those of the
+    file come first, and words of ``na_values`` add up (``TableReading.of_file`` in
+    ``_reading.py``). The parser refuses a name that is no option as if it had been typed.
     """
     from ._parser import takes_several
 
     given = [word.partition("=")[0] for word in words]
     if "--config" not in given or words[:1] != ["audit"]:
         return words
-    place = given.index("--config")
+    place = len(given) - 1 - given[::-1].index("--config")
     inline = words[place].partition("=")[2]
     end = place + (1 if inline else 2)
     path = inline or "".join(words[place + 1 : end])
@@ -659,13 +660,15 @@ def read_config(words, spell=list):
             value = list(_list_words(value))
         if isinstance(value, dict):
             raise CommandError(f"--config: {name} must be the value of an option; got a table")
+        if option == "--config":
+            raise CommandError("--config: a file names no other one; give --config for each")
         if (option in given and option != "--read") or value is False:
             continue
         values = value if isinstance(value, list) else [value]
         if len(values) > 1 and not takes_several(words[0], option):
             raise CommandError(f"--config: {name} must be one value; got {len(values)}")
         options += [option] if value is True else [f"{option}={one}" for one in values]
-    return [words[0], *options, *words[1:place], *words[end:]]
+    return read_config([words[0], *options, *words[1:place], *words[end:]], spell)
 
 
 def _list_words(table):

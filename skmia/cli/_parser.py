@@ -171,7 +171,8 @@ _OPTIONS = {
             ),
             "--config": (
                 _READ,
-                "TOML file with options by their names; those of the command line win",
+                "TOML file with options by their names; those of the command line win, and of "
+                "several files those of the later ones",
             ),
             "--save-config": (
                 _WRITTEN,

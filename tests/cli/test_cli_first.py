@@ -124,9 +124,20 @@ def test_options_from_a_file(run, files, handed_over, monkeypatch):
     assert read_config(["audit", "--config=audit.toml", "--fpr", "0.2"]).count("--fpr=0.1") == 0
 
 
+def test_of_several_files_of_options_the_later_ones_win(tmp_path):
+    texts = "seed = 1\nshadows = 4\nread = ['sep=;']\n", "seed = 2\nfpr = [0.1]\nread = ['sep=,']\n"
+    for name, text in zip("ab", texts):
+        (tmp_path / name).write_text(text)
+    words = [f"--config={tmp_path / 'a'}", "--config", str(tmp_path / "b")]
+    read = ["audit", "--shadows=4", "--read=sep=;", "--seed=2", "--fpr=0.1", "--read=sep=,"]
+    assert read_config(["audit", *words, "--data", "d"]) == [*read, "--data", "d"]
+    assert read_config(["audit", "--fpr", "1", *words]).count("--fpr=0.1") == 0
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
+        ('config = "audit.toml"', "--config: a file names no other one; give --config for each"),
         ("shadows = ", "--config: audit.toml cannot be read: "),
         ("[shadows]\nn = 4", "--config: shadows must be the value of an option; got a table"),
         ("shadow = 4", "unrecognized arguments: --shadow=4"),
