@@ -1,4 +1,4 @@
-"""Signal of the distance to the decision boundary, from predicted labels only."""
+"""Distances to the decision boundary: from predicted labels alone, and by gradients."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -11,15 +11,15 @@ from sklearn.utils import gen_batches
 
 from .._core.metric_inputs import check_option
 from .._core.numbers import SMALLEST, as_numbers, check_count, check_number, show
+from .._core.query import CHUNK
 from .._core.randomness import check_seed
 from ..victims import open_white_box
 from ._base import VictimSignal
 from ._perturbation import as_rows_of_numbers, as_scale, check_scale, is_right
 
-# Croce, F. and Hein, M. (2020). Reliable evaluation of adversarial robustness with an ensemble of
-# diverse parameter-free attacks. ICML. The sparse steps for l1 follow Croce and Hein (2021).
-
-
+# The ascent of AdversarialDistance, Auto-PGD: Croce, F. and Hein, M. (2020). Reliable evaluation of
+# adversarial robustness with an ensemble of diverse parameter-free attacks. ICML. The sparse steps
+# for l1 follow Croce and Hein (2021).
 _MOMENTUM = 0.75
 _LEAST_SHARE = 0.75  # of steps that raised the loss, below which the step size halves
 _SPARSITY = 0.2  # share of features that an l1 step changes at first
@@ -159,9 +159,6 @@ def ascend(boundary, climb, rows, radius, norm, n_steps):
     return state.adversarial, state.found
 
 
-# Number of changed rows per query of the victim.
-_ROWS = 50_000
-
 # Number of lines along which a first misclassified point is searched, in both directions, and the
 # radii tried.
 _LINES, _RADII = 2, 2.0 ** np.arange(-3, 7)
@@ -206,7 +203,7 @@ class _BoundarySearch:
         steps has the shape (n_rows, n_points, n_features).
         """
         wrong = np.empty(steps.shape[:2], dtype=bool)
-        batches = gen_batches(len(rows), max(1, _ROWS // steps.shape[1])) if len(rows) else ()
+        batches = gen_batches(len(rows), max(1, CHUNK // steps.shape[1])) if len(rows) else ()
         for some in batches:
             points = self.origin[rows[some], None] + steps[some] * self.scale
             points = points.reshape(-1, *self.shape).astype(self.dtype)
@@ -246,7 +243,7 @@ class _BoundarySearch:
         """Estimate the normal direction of the boundary from labels around the nearest point."""
         radius = self.distance[rows] / self.origin.shape[1]
         gradient = np.empty((len(rows), probes.shape[1]))
-        for some in gen_batches(len(rows), max(1, _ROWS // len(probes))):
+        for some in gen_batches(len(rows), max(1, CHUNK // len(probes))):
             around = self.step[rows[some], None] + radius[some, None, None] * probes
             sign = np.where(self.is_wrong(around, rows[some]), 1.0, -1.0)
             mean = sign.mean(axis=1, keepdims=True)

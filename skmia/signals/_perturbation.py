@@ -1,4 +1,4 @@
-"""Signal of the victim's loss under small changes of a record."""
+"""Signals of small changes of a record: whether the label stays, and whether the loss rises."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ from .._core.containers import (
 )
 from .._core.metric_inputs import check_option
 from .._core.numbers import SMALLEST, check_count, check_number, check_numbers, show, to_array
-from .._core.query import query_victim
+from .._core.query import CHUNK, query_victim
 from .._core.randomness import check_seed
 from .._core.records import Records
 from ._base import VictimSignal
@@ -100,10 +100,6 @@ def loss_rounding(outputs, y):
         return unit * (1 + loss)
     # Near 0, the loss of logits is the exponential of a difference, and as exact as the difference.
     return unit * np.abs(outputs.values).max(axis=1) * np.minimum(loss, 1)
-
-
-# Number of changed rows per query of the victim.
-_ROWS = 50_000
 
 
 class _GaussianNoise:
@@ -288,14 +284,13 @@ class LabelRobustness(VictimSignal):
         rng, right = np.random.RandomState(self.random_state), np.ones(len(records))
         for magnitude in magnitudes:
             drawn = change.draw(magnitude, self.n_changes, rng)
-            for some in gen_batches(self.n_changes, max(1, _ROWS // len(records))):
+            for some in gen_batches(self.n_changes, max(1, CHUNK // len(records))):
                 y = np.tile(records.y, len(drawn[some]))
                 kept = is_right(victim, change.apply(drawn[some]), y, f"Signal {self.name!r}")
                 right += kept.reshape(-1, len(records)).sum(axis=0)
         return right / (1 + len(magnitudes) * self.n_changes)
 
 
-# Number of changed rows per query of the victim.
 _MOST_CHANGES = 1_000_000  # queries of each record
 
 
@@ -351,7 +346,7 @@ class Merlin(VictimSignal):
         # For a forest or a saturated net, many changes leave the loss unchanged, up to rounding.
         below = signal(answers, records.y) - loss_rounding(answers, records.y)
         raised = np.zeros(len(records))
-        for some in gen_batches(self.n_changes, max(1, _ROWS // len(records))):
+        for some in gen_batches(self.n_changes, max(1, CHUNK // len(records))):
             changed = X + noise[some]
             answers = query_victim(victim, restore(changed.reshape(-1, *X.shape[1:])))
             values = signal(answers, np.tile(records.y, len(changed))).reshape(len(changed), -1)

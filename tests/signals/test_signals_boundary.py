@@ -118,7 +118,7 @@ def test_company_and_batches_change_nothing(monkeypatch):
     signal = BoundaryDistance(max_queries=150)
     together = signal.of(oracle, records)
     np.testing.assert_allclose(signal.of(oracle, records[30]), together[[30]], rtol=1e-9)
-    monkeypatch.setattr("skmia.signals._boundary._ROWS", 60)
+    monkeypatch.setattr("skmia.signals._boundary.CHUNK", 60)
     np.testing.assert_allclose(signal.of(oracle, records), together, rtol=1e-9)
 
 

@@ -124,7 +124,7 @@ def test_a_victim_that_always_says_the_same_keeps_its_label():
 def test_company_and_batches_change_nothing(signal, monkeypatch):
     together = signal.of(VICTIM, Records(X, Y))
     np.testing.assert_array_equal(signal.of(VICTIM, Records(X, Y)[7]), together[[7]])
-    monkeypatch.setattr("skmia.signals._perturbation._ROWS", 200)
+    monkeypatch.setattr("skmia.signals._perturbation.CHUNK", 200)
     np.testing.assert_array_equal(signal.of(VICTIM, Records(X, Y)), together)
 
 

@@ -57,7 +57,7 @@ def test_forms_of_x_give_the_same(monkeypatch):
     table = pd.DataFrame(X, columns=list("abcd"))
     by_name = FrozenEstimator(LogisticRegression().fit(table, Y))
     np.testing.assert_array_equal(Merlin(20).of(by_name, Records(table, Y)), expected)
-    monkeypatch.setattr("skmia.signals._perturbation._ROWS", 200)
+    monkeypatch.setattr("skmia.signals._perturbation.CHUNK", 200)
     np.testing.assert_array_equal(Merlin(20).of(VICTIM, Records(X, Y)), expected)
 
 
