@@ -1,4 +1,4 @@
-"""Random training sets of shadow models."""
+"""Random training sets of shadow models, and folds; records that belong together stay so."""
 
 import os
 

@@ -1,4 +1,4 @@
-"""Threads of models: one for the small ones that the package trains for itself."""
+"""Threads of models: one for small ones of the package, and in audits of small tables."""
 
 import sys
 from contextlib import contextmanager, nullcontext

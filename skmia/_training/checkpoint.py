@@ -1,4 +1,4 @@
-"""A folder that keeps finished models if the process is interrupted or killed."""
+"""Finished models that are kept: in memory for a pool that may grow, or in a folder."""
 
 import io
 import json
@@ -359,7 +359,9 @@ class FolderCheckpoint:
     def load(self, k, subset):
         """Return the results of a finished model; None if there are none.
 
-        Files that are certainly damaged are renamed, and the model is trained again.
+        Files that are certainly damaged are renamed (by ``set_aside`` of ``_core/files.py``), and
+        the model is trained again; so are files whose arrays have a shape that ``check`` of the
+        job's ``keep`` refuses, such as that of ``PoolKeeper`` in ``shadow/_job.py``.
         """
         path = self._path(k)
         content = self._read(path, self.on_disk)

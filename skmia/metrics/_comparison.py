@@ -1,4 +1,4 @@
-"""Tests of the ranks of methods over several scenarios."""
+"""Comparisons: the paired difference of two attacks, and ranks of methods over scenarios."""
 
 import warnings
 from collections.abc import Sequence

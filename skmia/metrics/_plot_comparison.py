@@ -1,4 +1,4 @@
-"""Displays of membership metrics."""
+"""Displays that compare: ranks of methods, attacks with one of them, candidates of a search."""
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Self

@@ -433,7 +433,11 @@ class MembershipRocDisplay:
         return (self.n_members, self.n_nonmembers) if self.counts is None else self.counts[name]
 
     def _worth(self, name):
-        """Return how many independent non-members there are for the rate of each point."""
+        """Return how many independent non-members there are for the rate of each point.
+
+        These are the ``n_nonmembers`` of :func:`operating_point` there, or between points at which
+        ``thinned_sizes`` of ``_intervals.py`` computed them, interpolated.
+        """
         fpr, n_nonmembers = self.curves[name][0], self._count(name)[1]
         if self.sizes is None:
             return np.full(len(fpr), n_nonmembers)

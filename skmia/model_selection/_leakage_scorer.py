@@ -210,10 +210,11 @@ def make_leakage_scorer(
     attack : attack, default=None
         Unfitted attack, or classifier combining attacks and :class:`~skmia.signals.Signals`; its
         ``victim`` is set to the model. If None, :class:`~skmia.attacks.ThresholdAttack`, whose
-        signal is the loss of a model with probabilities. One that learns from known members is
-        cross-fitted: each record is scored by an attack that has learned from the records of other
-        folds. An unfitted :class:`~skmia.ShadowPool` with ``estimator=None`` in it is fitted with
-        clones of the model, defense included, for every candidate and fold.
+        ``signal="auto"`` is the loss of a model with probabilities or of a regressor, the margin of
+        decision values, and of labels whether they are correct. One that learns from known members
+        is cross-fitted: each record is scored by an attack that has learned from the records of
+        other folds. An unfitted :class:`~skmia.ShadowPool` with ``estimator=None`` in it is fitted
+        with clones of the model, defense included, for every candidate and fold.
     metric : {"advantage", "auc"} or callable, default="advantage"
         ``"advantage"`` is TPR - FPR of the attack's predictions; a callable takes membership and
         scores and returns a number that increases with the leakage.

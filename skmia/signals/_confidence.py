@@ -1,4 +1,4 @@
-"""Signals of the class probabilities of a classifier."""
+"""Signals of one output and its label: of probabilities, margins, predicted labels and numbers."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Signals as a transformer."""
+"""Signals as a transformer, and a signal over the training of the victim."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
