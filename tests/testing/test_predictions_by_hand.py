@@ -220,6 +220,7 @@ ROWS = [
     (lambda: convert([0.5], "value", "label"), None),
     (lambda: convert([0.5], "value", "decision"), None),
     # What checks share.
+    (lambda: refuse(ValueError, "X_public", "X_public is None."), None),
     (lambda: refuse(ValueError), None),
     (lambda: refuse(None), "X must raise ValueError; nothing was raised."),
     (lambda: refuse(TypeError), "X must raise ValueError; got TypeError: It is red."),

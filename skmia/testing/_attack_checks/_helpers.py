@@ -52,7 +52,7 @@ def expect_refusal(call, error, word, what):
     else:
         raise AssertionError(f"{what} must raise {wanted}; nothing was raised.")
     is_sentence = message.endswith(".") and "\n" not in message and " " in message
-    holds = is_sentence and word in message.lower()
+    holds = is_sentence and word.lower() in message.lower()
     expect(holds, f"{what} must be refused with a sentence that mentions {word!r}; got: {message}")
 
 
