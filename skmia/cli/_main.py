@@ -16,7 +16,7 @@ from ._colors import color_levels
 from ._options import CommandError, GateClosed, check, read_config, save_config, tell
 from ._parser import make_parser
 from ._spelling import parse_words, spell
-from ._stored_documents import require_documents
+from ._stored_documents import keep_decision, require_documents
 
 # The commands, and the modules that run them.
 _COMMANDS = dict.fromkeys(("compare", "decide", "evidence", "report"), "_documents")
@@ -144,6 +144,7 @@ def _run_command(arguments):
     if getattr(arguments, "save_config", None) is not None:
         save_config(arguments, make_parser().parse_args(["audit"]))
     require_documents(arguments)
+    keep_decision(arguments)
     # --help and --version need none of these modules.
     module = import_module(f".{_COMMANDS[arguments.command]}", __package__)
     return getattr(module, f"run_{arguments.command}")(arguments, _print)

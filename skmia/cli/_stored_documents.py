@@ -5,6 +5,8 @@ import json
 import os
 from contextlib import suppress
 
+from .._core.escaping import visible
+from .._core.files import name_beside, split_place
 from .._core.guesses import ask_whether, suggest_path
 from ._options import CommandError
 
@@ -29,6 +31,27 @@ def require_documents(arguments):
                 if not path.exists():
                     told = f"{os.strerror(errno.ENOENT)}{suggest_path(path)}"
                     raise CommandError(f"{path}: {told}")
+
+
+def keep_decision(arguments):
+    """Refuse to write an audit over one on which a decision is recorded, with its signatures."""
+    out = getattr(arguments, "out", None)
+    if arguments.command not in ("audit", "table") or out is None or arguments.dry_run:
+        return
+    folder, page = split_place(out)
+    for path in dict.fromkeys(folder / name_beside(page, name) for name in DOCUMENTS):
+        if decision := _read_decision(path):
+            raise CommandError(
+                f"--out: {path} has the decision {visible(decision)!r} recorded; write into "
+                "another folder, or move this one away"
+            )
+
+
+def _read_decision(path):
+    """Return the recorded decision in a file, or None, also if it is no document of an audit."""
+    with suppress(CommandError, LookupError, TypeError):
+        return str(read_json_document(path)["recommendation"]["decision"]["decision"])
+    return None
 
 
 def find_document(path):

@@ -5,6 +5,7 @@ import json
 import subprocess
 import sys
 import xml.etree.ElementTree as ET
+from pathlib import Path
 
 import pytest
 
@@ -263,6 +264,14 @@ def test_a_decision_is_recorded(printed, strict, tmp_path, capsys):
     assert 'value="refuse" checked' in page and 'value="A. Smith"' in page
     assert ">a game</textarea>" in page and '<a href="audit.html">full report' in page
     assert decide("--role", "researcher")[0] == 2
+    # Nor does another audit take its place, which is told before anything is read.
+    first, second = str(tmp_path / "first.csv"), str(tmp_path / "second.csv")
+    for path in (first, second):
+        Path(path).touch()
+    for command in (["audit", "--target", "y", "--data", first], ["table", first, second]):
+        assert main([*command, "--out", str(out)]) == 2
+        assert "audit.json has the decision 'refuse' recorded" in capsys.readouterr().err
+    assert found == json.loads((out / "audit.json").read_text())["recommendation"]
 
 
 def test_a_decision_needs_an_audit_with_a_policy(printed, tmp_path, capsys):
