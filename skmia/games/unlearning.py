@@ -354,7 +354,9 @@ class ShardedModel(TransactionMixin, CopiesParameters, BaseEstimator):
     def fit(self, X, y, sample_weight=None):
         """Train a model on each shard that has rows."""
         X, y = as_rows(X), np.asarray(y)
-        shards = place_in_shards(Records(X, y), self.n_shards)
+        records = Records(X, y)
+        self.fingerprints_ = records.fingerprint
+        shards = place_in_shards(records, self.n_shards)
         states = check_random_state(self.random_state).randint(2**31 - 1, size=self.n_shards)
         takes = sample_weight is not None and name_parameter(self.estimator) is not None
         self.models_ = {}
@@ -447,7 +449,15 @@ class SISA(Forgetting):
         return ShardedModel(estimator, self.n_shards)
 
     def _forget(self, model, records, keep, forget, rng):
-        shards, models = place_in_shards(records, model.n_shards), {}
+        # A record is recognized by its content, with the label in the form that fit was given.
+        y = shape_targets(model, records.X, records.y, has_column(records))
+        trained = Records(records.X, y)
+        if not np.isin(trained.fingerprint[forget], model.fingerprints_).all():
+            raise ValueError(
+                "SISA forgets records that its model was trained on; it was not trained on all of "
+                "these, with these labels."
+            )
+        shards, models = place_in_shards(trained, model.n_shards), {}
         for shard in np.unique(shards[forget]).tolist():
             rows = keep[shards[keep] == shard]
             models[shard] = None

@@ -176,6 +176,21 @@ def test_sisa_trains_the_shards_of_forgotten_records_again():
     np.testing.assert_allclose(after.predict(X), exact.predict(X), rtol=1e-4)
 
 
+def test_sisa_finds_a_record_whose_label_the_net_was_given_in_another_type():
+    records = Records(X, RECORDS.y.astype(np.int32))  # the loss takes int64
+    model = fit(SISA(8).prepare(make_net().set_params(max_epochs=1)))
+    home = (RECORDS.fingerprint % np.uint64(8))[35]
+    after = SISA(8)(model, records, KEEP, np.array([35]), np.random.default_rng(0))
+    changed = [shard for shard in model.models_ if after.models_[shard] is not model.models_[shard]]
+    assert changed == [home]
+    assert (records.fingerprint % np.uint64(8))[35] != home
+
+
+def test_sisa_refuses_to_forget_a_record_that_its_model_has_not_seen():
+    with pytest.raises(ValueError, match="it was not trained on all of these"):
+        SISA(3)(fit(SISA(3).prepare(Ridge())), RECORDS, KEEP, NEVER, np.random.default_rng(0))
+
+
 @pytest.mark.parametrize("estimator", [Ridge(), LogisticRegression()])
 def test_sisa_averages_the_models_of_shards(estimator):
     model = fit(SISA(3).prepare(estimator))
