@@ -7,7 +7,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from skmia import Records
 from skmia._core.query import predict_flat
-from skmia.attacks import ThresholdAttack
+from skmia.attacks import AttributeInferenceAttack, ThresholdAttack
 from skmia.defenses import (
     LabelOnlyDefense,
     PATEDefense,
@@ -51,6 +51,13 @@ def teach(tree):
     return StudentDefense(tree, PUBLIC, labels="hard", random_state=0).fit(X, Y).predict(X)
 
 
+def compare_baseline(tree):
+    coarse = Records(X.round(), Y)
+    victim = DecisionTreeClassifier(max_depth=2, random_state=0).fit(coarse.X, Y)
+    attack = AttributeInferenceAttack(victim, sensitive=3, baseline=tree, random_state=0)
+    return attack.fit(coarse[::2]).compare(coarse[1::2])
+
+
 @pytest.mark.parametrize(
     "use",
     [
@@ -58,10 +65,11 @@ def teach(tree):
         evaluate,
         count_votes,
         teach,
+        compare_baseline,
         lambda tree: TopKDefense(tree).fit(X, Y).predict(X),
         lambda tree: _run_trial(0, tree, (X[::2], Y[::2]), (X, Y, None, 0.0), 0, None).score,
     ],
-    ids=["game", "evaluation", "votes", "student", "defense", "private search"],
+    ids=["game", "evaluation", "votes", "student", "baseline", "defense", "private search"],
 )
 def test_a_column_of_predictions_counts_as_a_flat_array(use):
     settings = {"max_depth": 2, "random_state": 0}
