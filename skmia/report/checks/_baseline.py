@@ -71,7 +71,8 @@ class DifficultyCheck(BaseCheck):
         if interval is None:
             return self.answer(NOT_RUN, "No shadow models.")
         numbers = (
-            f"(AUC {interval.estimate:.3f}, 99% interval [{interval.low:.3f}, {interval.high:.3f}])"
+            f"(AUC {interval.estimate:.3f}, {1 - DIFFICULTY_ERROR:.0%} interval "
+            f"[{interval.low:.3f}, {interval.high:.3f}])"
         )
         if interval.low <= 0.5 <= interval.high:
             text = (
