@@ -274,6 +274,7 @@ def _query_scores(model, X):
         values = np.asarray(model.decision_function(X))
         if values.ndim == 1:
             values = np.column_stack([np.zeros_like(values), values])
+            values = values[:, : len(_get_classes(model))]  # a single class is like the first one
         elif getattr(get_last_step(model), "decision_function_shape", None) == "ovo":
             raise ValueError(
                 "A decision function with one value for each pair of classes cannot be read; "

@@ -386,7 +386,7 @@ class ShardedModel(TransactionMixin, CopiesParameters, BaseEstimator):
     def query(self, X):
         """Return the average of the outputs of all models.
 
-        Probabilities, decision values or numbers.
+        Probabilities, votes as such, decision values or numbers.
         """
         check_is_fitted(self, "models_")
         models = list(self.models_.values())
@@ -397,9 +397,14 @@ class ShardedModel(TransactionMixin, CopiesParameters, BaseEstimator):
         kind = answers[0].kind
         if kind == "logits":
             values, kind = [np.exp(each.log_proba()) for each in answers], "proba"
+        elif kind == "label":
+            values, kind = [each.values[:, None] == self.classes_ for each in answers], "proba"
         else:
             values = [each.values for each in answers]
-        return Outputs(np.mean(np.asarray(values, dtype=np.float64), axis=0), self.classes_, kind)
+        values = np.asarray(values, dtype=np.float64)
+        if kind == "decision":  # -inf for a class that a model does not know, and cannot rank
+            values[np.isneginf(values)] = np.nan
+        return Outputs(np.nanmean(values, axis=0), self.classes_, kind)
 
     def predict(self, X):
         """Predict the class with the largest average, or the average of numbers."""
@@ -426,9 +431,10 @@ class SISA(Forgetting):
     """Train one model per shard, and train again only the shards that held a forgotten record.
 
     It is ``unlearn="sisa"`` of :func:`~skmia.games.unlearning_game`. Records are assigned to shards
-    by a hash of their content, and the answers of the models are averaged. Forgetting is exact,
-    because a model has seen nothing but its shard. All shards are trained again if many records are
-    forgotten.
+    by a hash of their content, and the answers of the models are averaged: labels are counted as
+    votes, and a decision value is averaged over the models that know its class. Forgetting is
+    exact, because a model has seen nothing but its shard. All shards are trained again if many
+    records are forgotten.
 
     Parameters
     ----------

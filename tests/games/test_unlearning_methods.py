@@ -2,11 +2,19 @@
 
 import numpy as np
 import pytest
-from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge, SGDClassifier
+from sklearn.ensemble import VotingClassifier
+from sklearn.linear_model import (
+    LinearRegression,
+    LogisticRegression,
+    Ridge,
+    RidgeClassifier,
+    SGDClassifier,
+)
 from sklearn.naive_bayes import MultinomialNB
 from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from sklearn.tree import DecisionTreeClassifier
 from small_net import make_small_net
 
 from skmia import Records
@@ -197,6 +205,24 @@ def test_sisa_averages_the_models_of_shards(estimator):
     kind = "predict" if isinstance(estimator, Ridge) else "predict_proba"
     answers = [getattr(part, kind)(X) for part in model.models_.values()]
     np.testing.assert_allclose(model.query(X).values, np.mean(answers, axis=0), rtol=1e-5)
+
+
+def test_sisa_counts_labels_as_votes():
+    model = fit(SISA(3).prepare(VotingClassifier([("tree", DecisionTreeClassifier())])))
+    votes = [part.predict(X)[:, None] == [0, 1] for part in model.models_.values()]
+    np.testing.assert_allclose(model.query(X).values, np.mean(votes, axis=0))
+
+
+def test_sisa_averages_a_decision_value_over_the_models_that_know_its_class():
+    rows, y = np.arange(40), np.array(["a", "b"])[RECORDS.y[:40]]
+    shards = (Records(X[rows], y).fingerprint % np.uint64(3)).astype(int)
+    rows = rows[(shards != 0) | (y == "a")]  # the first shard is left with a single class
+    model = SISA(3).prepare(RidgeClassifier()).fit(X[rows], y[rows])
+    (alone, *others) = (model.models_[k] for k in range(3))
+    assert alone.classes_ == ["a"]
+    values = model.query(X).values
+    np.testing.assert_allclose(values[:, 0], 0)
+    np.testing.assert_allclose(values[:, 1], np.mean([p.decision_function(X) for p in others], 0))
 
 
 @pytest.mark.parametrize(
