@@ -228,6 +228,13 @@ _VOTES = SVC, NuSVC, OneVsRestClassifier
 _INNER = "best_estimator_", "final_estimator_", "estimator_"
 
 
+def predict_flat(model, X):
+    """Return what a model predicts for each row; a column, as of CatBoost, becomes a flat array."""
+    predictions = np.asarray(model.predict(X))
+    is_column = predictions.ndim == 2 and predictions.shape[1] == 1
+    return predictions[:, 0] if is_column else predictions
+
+
 def _predicts_otherwise(model, outputs):
     """Return whether a model may predict another label than the one with the highest output."""
     model = get_last_step(model)
@@ -243,7 +250,7 @@ def _predicts_otherwise(model, outputs):
 def _query_once(model, X):
     outputs = _query_scores(model, X)
     if outputs.kind in ("proba", "decision") and _predicts_otherwise(model, outputs):
-        return add_predicted(outputs, model.predict(X))
+        return add_predicted(outputs, predict_flat(model, X))
     return outputs
 
 
@@ -267,6 +274,7 @@ def _query_scores(model, X):
         values = np.asarray(model.decision_function(X))
         if values.ndim == 1:
             values = np.column_stack([np.zeros_like(values), values])
+            values = values[:, : len(_get_classes(model))]  # a single class is like the first one
         elif getattr(get_last_step(model), "decision_function_shape", None) == "ovo":
             raise ValueError(
                 "A decision function with one value for each pair of classes cannot be read; "

@@ -26,7 +26,7 @@ from .._core.copies import CopiesParameters, copy_unfitted
 from .._core.error_hints import with_advice
 from .._core.metric_inputs import check_record_weights
 from .._core.numbers import make_room, show, to_array
-from .._core.query import check_victim, query_victim
+from .._core.query import check_victim, predict_flat, query_victim
 from .._core.randomness import seed_estimator
 from .._core.records import Records
 from .._core.sklearn import HasMethods, StrOptions
@@ -530,7 +530,7 @@ class AttributeInferenceAttack(CandidateScores):
         guesses, truth = self.predict(records), self._attribute.read(records.X)
         right = _are_equal(guesses, truth)
         with on_one_thread(self.baseline is None):
-            codes = self.baseline_.predict(self._known_columns(records))
+            codes = predict_flat(self.baseline_, self._known_columns(records))
         guessed = _are_equal(self.baseline_values_[codes], truth)
         people, level = records.fields.get("group_by"), {"confidence_level": confidence_level}
         rows = {

@@ -14,6 +14,7 @@ from sklearn.metrics import roc_auc_score
 from .._core.caches import clone_to_train
 from .._core.moments import compute_both_moments
 from .._core.numbers import MOST, check_number, show, to_array
+from .._core.query import predict_flat
 from .._core.randomness import check_random_state, isolated_randomness, seed_estimator
 from .._core.records import Records, has_column
 from .._core.sample_weights import fit_weighted, mark_trained, weights_for
@@ -302,7 +303,7 @@ def _attack_pool(pool, attack, design):
     for k in range(n_targets):
         model = pool.estimators_[k]
         proba = model.predict_proba(records.X) if hasattr(model, "predict_proba") else None
-        row = design.describe(k, model.predict(records.X), proba)
+        row = design.describe(k, predict_flat(model, records.X), proba)
         table.append({**row, **design.judge(k, scores[k], judged[k])})
     return pd.DataFrame(table)
 
@@ -316,7 +317,7 @@ def _attack_labels(candidate, design, seed, n_jobs):
         for inside, child in zip(design.membership, children, strict=True)
     )
     return pd.DataFrame(
-        [design.describe(k, model.predict(records.X), None) for k, model in enumerate(models)]
+        [design.describe(k, predict_flat(model, records.X), None) for k, model in enumerate(models)]
     )
 
 

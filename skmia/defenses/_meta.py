@@ -21,6 +21,7 @@ from .._core.error_hints import with_advice
 from .._core.matrix import check_class_column
 from .._core.numbers import to_array
 from .._core.probabilities import check_answered
+from .._core.query import predict_flat
 from .._core.randomness import preserved_randomness
 from .._core.routing import make_router, route_weights
 from .._core.sample_weights import fit_weighted, requests_weights, routing_requests
@@ -91,7 +92,7 @@ class DefendedEstimator(
         """
         check_is_fitted(self)
         with self._asking(X):
-            return self.estimator_.predict(X)
+            return predict_flat(self.estimator_, X)
 
     @contextmanager
     def _asking(self, X):

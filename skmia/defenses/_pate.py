@@ -14,6 +14,7 @@ from .._core.accountant import convert_divergences, total_epsilon
 from .._core.containers import as_rows, take_rows
 from .._core.copies import copy_unfitted
 from .._core.error_hints import with_advice
+from .._core.query import predict_flat
 from .._core.randomness import (
     check_random_state,
     isolated_randomness,
@@ -406,7 +407,7 @@ def _vote(estimator, X, y, public, classes, seeds) -> tuple[Any, str | None]:
         with isolated_randomness(seeds), warnings.catch_warnings():
             warnings.simplefilter("ignore")  # as would a warning
             teacher.fit(take_rows(X, known), y[known])
-            labels = teacher.predict(public)
+            labels = predict_flat(teacher, public)
     except Exception as error:  # whatever a classifier of the user raises
         return None, f"{type(error).__name__}: {error}"
     return np.searchsorted(classes, labels), None

@@ -23,6 +23,7 @@ from .._core.containers import as_rows, take_rows
 from .._core.copies import CopiesParameters, copy_unfitted
 from .._core.numbers import show
 from .._core.optional import import_optional
+from .._core.query import predict_flat
 from .._core.records import Records
 from .._core.sklearn import (
     N_JOBS,
@@ -397,7 +398,7 @@ class PrivateSearchCV(
         y : ndarray of shape (n_samples,)
         """
         check_is_fitted(self)
-        return self.best_estimator_.predict(X)
+        return predict_flat(self.best_estimator_, X)
 
     @_best_has("predict_proba")
     def predict_proba(self, X: Rows) -> np.ndarray:
@@ -494,7 +495,7 @@ def _run_trial(candidate, estimator, part, comparison, tie, seed):
         if noise is None:
             score = float(check_scoring(estimator, scoring)(estimator, X, y))
         else:
-            n_right = float(np.sum(np.asarray(estimator.predict(X)) == y))
+            n_right = float(np.sum(predict_flat(estimator, X) == y))
             score = (n_right + _draw_noise(noise, seed)) / len(y)
     return _SearchTrial(-np.inf if np.isnan(score) else score, float(tie), candidate, estimator)
 

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._core.containers import as_rows, is_frame
 from .._core.copies import copy_unfitted
 from .._core.error_hints import with_advice
-from .._core.query import draw_samples
+from .._core.query import draw_samples, predict_flat
 from .._core.randomness import check_random_state
 from .._core.routing import route_params
 from .._core.sklearn import (
@@ -210,7 +210,7 @@ class StudentDefense(TaughtClassifier):
         random_state = check_random_state(self.random_state)
         public = self._get_public(X, self.n_samples, random_state)
         with with_advice(teacher, public):
-            labels = teacher.predict(public)
+            labels = predict_flat(teacher, public)
         try:
             self._teach(student, teacher, public, labels)
         except ValueError as error:

@@ -314,7 +314,7 @@ def per_datum_game(
     See Also
     --------
     average_datum_game : The same game with a new target for each data set.
-    membership_game : MechanismGame about records on average.
+    membership_game : The game about records of trained models.
     skmia.leakage.MahalanobisLeakage : Leakage of a mean in closed form.
 
     Notes
@@ -455,7 +455,7 @@ def average_datum_game(
     See Also
     --------
     per_datum_game : The game about one record.
-    membership_game : MechanismGame about the records of trained models.
+    membership_game : The game about records of trained models.
 
     Notes
     -----

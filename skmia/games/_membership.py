@@ -19,7 +19,7 @@ from .._core.copies import copy_unfitted
 from .._core.groups import ONE_NAME, find_groups, mean_by_group, number_groups
 from .._core.metric_inputs import get_judged
 from .._core.needs import BOTH
-from .._core.query import unwrap
+from .._core.query import predict_flat, unwrap
 from .._core.randomness import (
     isolated_randomness,
     preserved_randomness,
@@ -190,7 +190,7 @@ def _play(game, rounds, k, victim, attack):
             {name: _scatter_values(some, rows[judged], game) for name, some in both.items()}
         )
     with preserved_randomness(), accepting_read_only():
-        predictions = np.asarray(victim.predict(asked.X))
+        predictions = predict_flat(victim, asked.X)
     return {**outcome, **_scores(game, group, inside, predictions, asked.y)}
 
 

@@ -354,7 +354,9 @@ class ShardedModel(TransactionMixin, CopiesParameters, BaseEstimator):
     def fit(self, X, y, sample_weight=None):
         """Train a model on each shard that has rows."""
         X, y = as_rows(X), np.asarray(y)
-        shards = place_in_shards(Records(X, y), self.n_shards)
+        records = Records(X, y)
+        self.fingerprints_ = records.fingerprint
+        shards = place_in_shards(records, self.n_shards)
         states = check_random_state(self.random_state).randint(2**31 - 1, size=self.n_shards)
         takes = sample_weight is not None and name_parameter(self.estimator) is not None
         self.models_ = {}
@@ -384,7 +386,7 @@ class ShardedModel(TransactionMixin, CopiesParameters, BaseEstimator):
     def query(self, X):
         """Return the average of the outputs of all models.
 
-        Probabilities, decision values or numbers.
+        Probabilities, votes as such, decision values or numbers.
         """
         check_is_fitted(self, "models_")
         models = list(self.models_.values())
@@ -395,9 +397,14 @@ class ShardedModel(TransactionMixin, CopiesParameters, BaseEstimator):
         kind = answers[0].kind
         if kind == "logits":
             values, kind = [np.exp(each.log_proba()) for each in answers], "proba"
+        elif kind == "label":
+            values, kind = [each.values[:, None] == self.classes_ for each in answers], "proba"
         else:
             values = [each.values for each in answers]
-        return Outputs(np.mean(np.asarray(values, dtype=np.float64), axis=0), self.classes_, kind)
+        values = np.asarray(values, dtype=np.float64)
+        if kind == "decision":  # -inf for a class that a model does not know, and cannot rank
+            values[np.isneginf(values)] = np.nan
+        return Outputs(np.nanmean(values, axis=0), self.classes_, kind)
 
     def predict(self, X):
         """Predict the class with the largest average, or the average of numbers."""
@@ -424,9 +431,10 @@ class SISA(Forgetting):
     """Train one model per shard, and train again only the shards that held a forgotten record.
 
     It is ``unlearn="sisa"`` of :func:`~skmia.games.unlearning_game`. Records are assigned to shards
-    by a hash of their content, and the answers of the models are averaged. Forgetting is exact,
-    because a model has seen nothing but its shard. All shards are trained again if many records are
-    forgotten.
+    by a hash of their content, and the answers of the models are averaged: labels are counted as
+    votes, and a decision value is averaged over the models that know its class. Forgetting is
+    exact, because a model has seen nothing but its shard. All shards are trained again if many
+    records are forgotten.
 
     Parameters
     ----------
@@ -447,7 +455,15 @@ class SISA(Forgetting):
         return ShardedModel(estimator, self.n_shards)
 
     def _forget(self, model, records, keep, forget, rng):
-        shards, models = place_in_shards(records, model.n_shards), {}
+        # A record is recognized by its content, with the label in the form that fit was given.
+        y = shape_targets(model, records.X, records.y, has_column(records))
+        trained = Records(records.X, y)
+        if not np.isin(trained.fingerprint[forget], model.fingerprints_).all():
+            raise ValueError(
+                "SISA forgets records that its model was trained on; it was not trained on all of "
+                "these, with these labels."
+            )
+        shards, models = place_in_shards(trained, model.n_shards), {}
         for shard in np.unique(shards[forget]).tolist():
             rows = keep[shards[keep] == shard]
             models[shard] = None

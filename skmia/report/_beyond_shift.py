@@ -12,7 +12,7 @@ from .._core.provenance import LapWatch, PartClock
 from .._core.randomness import check_random_state
 from .._core.splits import number_units
 from ..base import has_own_victim
-from ..metrics import operating_point
+from ..metrics import check_resolution, operating_point
 from ._budget import make_budget
 from ._case import make_plan, train_victim
 from ._file_attack import score_as_file
@@ -127,8 +127,9 @@ class UnseenMembers:
         )
 
     def _compare_rates(self, scores, unseen):
-        members = self._case.membership
-        rate = choose_usual([rate for rate in self._case.fprs if rate * (~members).sum() >= 10])
+        members, fprs = self._case.membership, self._case.fprs
+        n_others = int((~members).sum())
+        rate = choose_usual([rate for rate in fprs if check_resolution(n_others, rate, "ignore")])
         if rate is None:
             return (None,)
         seen, points = operating_point(members, scores, max_fpr=rate), []

@@ -2,11 +2,19 @@
 
 import numpy as np
 import pytest
-from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge, SGDClassifier
+from sklearn.ensemble import VotingClassifier
+from sklearn.linear_model import (
+    LinearRegression,
+    LogisticRegression,
+    Ridge,
+    RidgeClassifier,
+    SGDClassifier,
+)
 from sklearn.naive_bayes import MultinomialNB
 from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from sklearn.tree import DecisionTreeClassifier
 from small_net import make_small_net
 
 from skmia import Records
@@ -176,12 +184,45 @@ def test_sisa_trains_the_shards_of_forgotten_records_again():
     np.testing.assert_allclose(after.predict(X), exact.predict(X), rtol=1e-4)
 
 
+def test_sisa_finds_a_record_whose_label_the_net_was_given_in_another_type():
+    records = Records(X, RECORDS.y.astype(np.int32))  # the loss takes int64
+    model = fit(SISA(8).prepare(make_net().set_params(max_epochs=1)))
+    home = (RECORDS.fingerprint % np.uint64(8))[35]
+    after = SISA(8)(model, records, KEEP, np.array([35]), np.random.default_rng(0))
+    changed = [shard for shard in model.models_ if after.models_[shard] is not model.models_[shard]]
+    assert changed == [home]
+    assert (records.fingerprint % np.uint64(8))[35] != home
+
+
+def test_sisa_refuses_to_forget_a_record_that_its_model_has_not_seen():
+    with pytest.raises(ValueError, match="it was not trained on all of these"):
+        SISA(3)(fit(SISA(3).prepare(Ridge())), RECORDS, KEEP, NEVER, np.random.default_rng(0))
+
+
 @pytest.mark.parametrize("estimator", [Ridge(), LogisticRegression()])
 def test_sisa_averages_the_models_of_shards(estimator):
     model = fit(SISA(3).prepare(estimator))
     kind = "predict" if isinstance(estimator, Ridge) else "predict_proba"
     answers = [getattr(part, kind)(X) for part in model.models_.values()]
     np.testing.assert_allclose(model.query(X).values, np.mean(answers, axis=0), rtol=1e-5)
+
+
+def test_sisa_counts_labels_as_votes():
+    model = fit(SISA(3).prepare(VotingClassifier([("tree", DecisionTreeClassifier())])))
+    votes = [part.predict(X)[:, None] == [0, 1] for part in model.models_.values()]
+    np.testing.assert_allclose(model.query(X).values, np.mean(votes, axis=0))
+
+
+def test_sisa_averages_a_decision_value_over_the_models_that_know_its_class():
+    rows, y = np.arange(40), np.array(["a", "b"])[RECORDS.y[:40]]
+    shards = (Records(X[rows], y).fingerprint % np.uint64(3)).astype(int)
+    rows = rows[(shards != 0) | (y == "a")]  # the first shard is left with a single class
+    model = SISA(3).prepare(RidgeClassifier()).fit(X[rows], y[rows])
+    (alone, *others) = (model.models_[k] for k in range(3))
+    assert alone.classes_ == ["a"]
+    values = model.query(X).values
+    np.testing.assert_allclose(values[:, 0], 0)
+    np.testing.assert_allclose(values[:, 1], np.mean([p.decision_function(X) for p in others], 0))
 
 
 @pytest.mark.parametrize(

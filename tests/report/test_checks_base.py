@@ -1,8 +1,19 @@
 """What a check says of itself, in each state and with each of its sentences given or not."""
 
+from pathlib import Path
+
 import pytest
 
-from skmia.report.checks._base import BaseCheck, Check
+from skmia.report.checks import list_checks
+from skmia.report.checks._base import (
+    CONTROL_PARTS,
+    DIFFERENCE,
+    DIFFICULTY_ERROR,
+    DRIFT_ERROR,
+    FORMATS_ERROR,
+    BaseCheck,
+    Check,
+)
 
 SENTENCES = {
     "passed": "All is well",
@@ -41,3 +52,20 @@ def say(status, *given):
 )
 def test_each_state_has_its_statement(status, given, statement):
     assert say(status, *given) == statement
+
+
+def test_the_checks_of_a_difference_warn_as_often_together_as_the_guide_says():
+    left = 1 - 0.95  # by the usual level of an audit
+    errors = {
+        "blind baseline": left / 2,
+        "difficulty": DIFFICULTY_ERROR,
+        "drift": DRIFT_ERROR,
+        "formats": FORMATS_ERROR,
+        "negative control": left / CONTROL_PARTS,
+    }
+    assert {check.name for check in list_checks(DIFFERENCE)} == errors.keys()
+    always = sum(errors.values()) - errors["negative control"]
+    page = Path(__file__).parents[2] / "doc" / "user_guide" / "verdicts.md"
+    guide = page.read_text(encoding="utf-8")
+    assert f"at most {always:.1%} of the audits" in guide
+    assert f"{sum(errors.values()):.1%} with `controls=True`" in guide

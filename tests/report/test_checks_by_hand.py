@@ -167,11 +167,12 @@ def compare_by_hand():
     return np.subtract([found.auc, found.auc_unseen, *found.excess], wanted).round(12).tolist()
 
 
-def compare_rates(fprs):
-    """Compare the rates at 10 of 120 others, or more, with those of single calls."""
-    own = unseen(n_others=120, fprs=fprs)
+def compare_rates(fprs, n_others=120):
+    """Compare the rates at 10 of the others, or more, with those of single calls."""
+    own = unseen(n_others=n_others, fprs=fprs)
     rng = np.random.default_rng(0)
-    scores, others = rng.normal(size=220), rng.normal(size=(5, 220))
+    n = N_OWN + n_others
+    scores, others = rng.normal(size=n), rng.normal(size=(5, n))
     found, sides = own._compare_rates(scores, [*others]), own._case.membership
     if found[0] is None:
         return found
@@ -581,6 +582,7 @@ ROWS = [
     ),
     (lambda: compare_rates([0.2, 0.09, 0.08]), (0.09, True, [True, True])),
     (lambda: compare_rates([0.08]), (None,)),
+    (lambda: compare_rates([10 / 154], 154), (10 / 154, True, [True, True])),  # 10 but for rounding
     (
         lambda: _beyond_shift._place(array([2.0, 0.0]), array([1.0, 2.0, 3.0, 0.0])),
         ([0.625, 0.125], [0.5, 0.25, 0.0, 0.75]),
@@ -1190,7 +1192,10 @@ OF_DRIFT = [
     (lambda: number_draws([1, 2, 2], [1, 0, 0], picked=[0, 1]), [10, 11, -1]),
     (
         lambda: ask_drift(),
-        ("passed", f" (AUC 0.625, p = 0.5; a warning is given at {_drift._LEVEL:g} or below)."),
+        (
+            "passed",
+            f" (AUC 0.625, p = 0.5; a warning is given at {_drift.DRIFT_ERROR:g} or below).",
+        ),
     ),
     (
         lambda: ask_drift(0.001, warns=True),

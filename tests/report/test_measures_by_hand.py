@@ -760,7 +760,7 @@ OTHERS = [
         (
             "passed",
             "Members and non-members are written alike: the largest of 1,200 differences is that "
-            f"more digits (p = 0.02; a warning is given at {_formats._LEVEL:g} or below).",
+            f"more digits (p = 0.02; a warning is given at {_formats.FORMATS_ERROR:g} or below).",
         ),
     ),
     (

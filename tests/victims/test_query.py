@@ -111,6 +111,13 @@ def test_two_classes_of_a_decision_function_become_two_columns(problem):
     np.testing.assert_array_equal(outputs.is_correct(y == 1), victim.predict(X) == (y == 1))
 
 
+def test_a_single_class_of_a_decision_function_is_one_column(problem):
+    X, _ = problem
+    outputs = answers_of(RidgeClassifier().fit(X, np.full(len(X), "a")), X)
+    np.testing.assert_array_equal(outputs.values, np.zeros((len(X), 1)))
+    assert outputs.aligned_to(np.array(["a", "b"])).values[0].tolist() == [0, -np.inf]
+
+
 @pytest.mark.parametrize("model", [LinearSVC(), SVC(), RidgeClassifier()])
 def test_more_classes_of_a_decision_function_are_columns(problem, model):
     X, y = problem

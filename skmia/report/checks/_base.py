@@ -28,6 +28,13 @@ BEYOND, BEYOND_OF_FILE = "beyond", "beyond of file"  # what is found beyond a di
 RATES = "rates"  # which rates the records can measure
 NOTE = "note"  # what a reader should know
 
+# How often the checks of a difference warn where there is none. A warning of any of them makes the
+# verdict a shift, so their errors add up: to 4.5% at the usual level of an audit, as the blind
+# baseline has the upper half of what this level leaves, and with the negative control, which has a
+# fifth of it and runs on request, to 5.5%.
+DIFFICULTY_ERROR, DRIFT_ERROR, FORMATS_ERROR = 0.01, 0.005, 0.005
+CONTROL_PARTS = 5
+
 # Which audits ask a check: all, most, or those of some kinds of data.
 ALWAYS, MOSTLY, SOMETIMES = "always", "mostly", "sometimes"
 

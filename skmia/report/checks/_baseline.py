@@ -13,10 +13,16 @@ from ..._core.validation import check_sides
 from ...metrics import Interval, auc_interval
 from .._measure import FEWEST, get_people
 from .._words import format_auc
-from ._base import ALWAYS, DIFFERENCE, NOT_RUN, PASSED, WARNING, WITHOUT_FEATURES, BaseCheck
-
-# A stricter level than the baseline's, because both check the same thing and either can warn.
-_LEVEL = 0.99
+from ._base import (
+    ALWAYS,
+    DIFFERENCE,
+    DIFFICULTY_ERROR,
+    NOT_RUN,
+    PASSED,
+    WARNING,
+    WITHOUT_FEATURES,
+    BaseCheck,
+)
 
 
 def measure_difficulty(pool, records, membership):
@@ -43,7 +49,7 @@ def measure_difficulty(pool, records, membership):
     people = None if people is None else people[known]
     scores = total[known]
     scores /= count[known]
-    return auc_interval(sides, scores, groups=people, confidence_level=_LEVEL)
+    return auc_interval(sides, scores, groups=people, confidence_level=1 - DIFFICULTY_ERROR)
 
 
 class DifficultyCheck(BaseCheck):
@@ -65,7 +71,8 @@ class DifficultyCheck(BaseCheck):
         if interval is None:
             return self.answer(NOT_RUN, "No shadow models.")
         numbers = (
-            f"(AUC {interval.estimate:.3f}, 99% interval [{interval.low:.3f}, {interval.high:.3f}])"
+            f"(AUC {interval.estimate:.3f}, {1 - DIFFICULTY_ERROR:.0%} interval "
+            f"[{interval.low:.3f}, {interval.high:.3f}])"
         )
         if interval.low <= 0.5 <= interval.high:
             text = (

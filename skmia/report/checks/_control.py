@@ -40,6 +40,7 @@ from .._words import format_auc
 from ._base import (
     ALWAYS,
     BLIND,
+    CONTROL_PARTS,
     DIFFERENCE,
     LEFT_OUT,
     NOT_RUN,
@@ -246,8 +247,8 @@ class NegativeControlCheck(BaseControlCheck):
             if holds:
                 return self.answer(NOT_RUN, text)
         settings = {} if run.pool is None else {"shadows": run.pool}
-        # A stricter level, because several checks look for the same thing and any can warn.
-        settings["confidence_level"] = min(1 - (1 - case.level) / 5, HIGHEST_LEVEL)
+        level = 1 - (1 - case.level) / CONTROL_PARTS
+        settings["confidence_level"] = min(level, HIGHEST_LEVEL)
         settings["fit_params"] = request.fit_params
         settings |= {"n_jobs": request.n_jobs, "random_state": case.seeds["checks"]}
         given = model, case.records, case.membership

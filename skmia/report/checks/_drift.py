@@ -32,11 +32,17 @@ from ...exceptions import TrainingError
 from ...signals import Loss
 from ...victims import is_trainable
 from .._case import check_pool_settings, check_trainable
-from ._base import DIFFERENCE, NOT_RUN, PASSED, SOMETIMES, WARNING, BaseCheck, NextStep
+from ._base import (
+    DIFFERENCE,
+    DRIFT_ERROR,
+    NOT_RUN,
+    PASSED,
+    SOMETIMES,
+    WARNING,
+    BaseCheck,
+    NextStep,
+)
 from ._units import pick_draws
-
-# One-sided level of the warning. Other checks look for differences too, and any of them can warn.
-_LEVEL = 0.005
 
 _N_SPLITS = 5
 
@@ -91,7 +97,7 @@ class DriftResult:
     @property
     def is_warning(self) -> bool:
         """Whether the p-value is at most .5%."""
-        return self.pvalue <= _LEVEL
+        return self.pvalue <= DRIFT_ERROR
 
 
 class UnansweredError(ValueError):
@@ -243,7 +249,9 @@ def _is_hopeless(numbers, n_splits):
     """
     n_made, mean = len(numbers), np.mean(numbers, axis=0)[0]
     n_left = n_splits - n_made
-    needed = (n_splits * norm.isf(_LEVEL) * _largest_split_error(n_splits) - n_made * mean) / n_left
+    needed = (
+        n_splits * norm.isf(DRIFT_ERROR) * _largest_split_error(n_splits) - n_made * mean
+    ) / n_left
     return norm.sf((needed - mean) / np.sqrt(1 / n_made + 1 / n_left)) < _HOPELESS
 
 
@@ -514,7 +522,7 @@ class DriftCheck(BaseCheck):
         p = format_pvalue(found.pvalue, 0)
         text = (
             f"{_SUBJECT} do not distinguish the other halves (AUC {found.auc:.3f}, {p}; a warning "
-            f"is given at {_LEVEL:g} or below)."
+            f"is given at {DRIFT_ERROR:g} or below)."
         )
         return self.answer(PASSED, text, found)
 

@@ -22,6 +22,7 @@ from ..._core.types import ArrayLike, Seed
 from ..._core.validation import check_sides
 from ._base import (
     DIFFERENCE,
+    FORMATS_ERROR,
     NOT_RUN,
     PASSED,
     SOMETIMES,
@@ -31,9 +32,6 @@ from ._base import (
     NextStep,
 )
 from ._units import draw_labelings, make_units, pick_draws
-
-# Level of the warning. Other checks look for differences too, and any of them can warn.
-_LEVEL = 0.005
 
 # Permutations after which so many were at least as extreme change nothing at this level.
 _N_PERMUTATIONS = 1999
@@ -140,7 +138,7 @@ class FormatComparison:
     @property
     def is_warning(self) -> bool:
         """Whether the p-value is at most .5%."""
-        return self.pvalue <= _LEVEL
+        return self.pvalue <= FORMATS_ERROR
 
 
 def compare_formats(
@@ -633,6 +631,7 @@ class FormatsCheck(BaseCheck):
             return self.answer(WARNING, text, found)
         text = (
             f"Members and non-members are written alike: the largest of {len(found.features):,} "
-            f"differences is that {found.text} ({p}; a warning is given at {_LEVEL:g} or below)."
+            f"differences is that {found.text} ({p}; a warning is given at {FORMATS_ERROR:g} or "
+            "below)."
         )
         return self.answer(PASSED, text, found)
