@@ -271,7 +271,7 @@ def test_the_share_of_strangers_is_estimated_from_the_equations(share, many, mon
 @pytest.mark.parametrize("solver", ["propagation", slow("ridge")])
 def test_records_that_come_later_are_judged_one_by_one(solver):
     member, rest = draw_half(3), np.arange(len(Y)) % 4 == 0
-    victim = fit(HistGradientBoostingClassifier(max_iter=50, random_state=0), member)
+    victim = fit(HistGradientBoostingClassifier(random_state=0), member)
     attack = NodeEquationsAttack(victim, outsiders=0.25, solver=solver, random_state=0)
     scores = attack.fit(RECORDS[~rest]).score_samples(RECORDS[rest])
     assert roc_auc_score(member[rest], scores) > 0.5 + 4 * ERROR * 2  # a quarter of the records
