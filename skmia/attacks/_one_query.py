@@ -141,6 +141,7 @@ class _OpenedModels:
 
     def __init__(self, boxes, units, inside, y):
         self.boxes, self.units, self.y = boxes, units, y
+        self.known = [np.flatnonzero(np.isin(y, box.classes)) for box in boxes]
         n_in = inside.sum(axis=0)
         n_out = len(inside) - n_in
         self.weights = np.where(inside, 1 / np.maximum(n_in, 1), -1 / np.maximum(n_out, 1))
@@ -151,8 +152,8 @@ class _OpenedModels:
         A model with the record should give its label to the point and one without should not.
         """
         loss, gradient = np.zeros(len(points)), np.zeros(points.shape)
-        for box, unit, weights in zip(self.boxes, self.units, self.weights, strict=True):
-            known = np.flatnonzero(np.isin(self.y, box.classes))
+        models = zip(self.boxes, self.units, self.known, self.weights, strict=True)
+        for box, unit, known, weights in models:
             if not len(known):
                 continue
             margin, slope = label_margin(box, points[known], self.y[known])

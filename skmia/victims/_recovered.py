@@ -121,7 +121,7 @@ def spread_gradients(recovered, records, n_rows, variance, rng):
     found, steps = find_model(model)
 
     def add_up(one):
-        equations = read_gradients(one, records, n_rows, variance)
+        equations = read_gradients(one, records, n_rows, variance, expects_hessian=False)
         return equations.rows @ np.full(len(records), share) - equations.targets, equations
 
     middle, equations = add_up(model)

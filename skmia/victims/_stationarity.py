@@ -151,13 +151,15 @@ def estimate_gradients(model, records):
     return Cost(2 * count_table_bytes(some) * n / some.shape[0] + 32 * n * n_outputs, what=what)
 
 
-def read_gradients(model, records, n_rows, variance):
+def read_gradients(model, records, n_rows, variance, expects_hessian=True):
     """Return the equations of the gradients at the optimum.
 
     Over members, with the penalty, they add to 0.
 
     The number of training rows is not stored. It is assumed, with this variance, and a further
     equation says so: without it, no member at all would explain models without a penalty.
+
+    expects_hessian: whether to compute the pulls of the determinant, which takes most of the time.
     """
     rows, optimum = _read_pulls(model, records, n_rows)
     totals = [*optimum.totals, Total(np.ones(len(records)), n_rows, variance)]
@@ -170,7 +172,9 @@ def read_gradients(model, records, n_rows, variance):
     variances = np.concatenate([optimum.variances, noise]).ravel()[kept] + DOUBLE**2 * squares
     targets = np.concatenate([-optimum.pulls, ends]).ravel()[kept]
     blur = sparse.csr_array((len(kept), len(records)))  # nothing was rounded
-    hessian = expect_hessian(rows.X, optimum, n_rows / len(records))
+    hessian = None
+    if expects_hessian:
+        hessian = expect_hessian(rows.X, optimum, n_rows / len(records))
     pulls = 0.0 if hessian is None else hessian.find_pulls()
     return Equations(
         rows, targets, variances, float(n_rows), [kept], blur, True, pulls=pulls, hessian=hessian,

@@ -14,7 +14,7 @@ from skmia.metrics import tpr_at_fpr_score
 N_VICTIMS = 4
 
 
-def fit_pool(records, n_estimators, n_trees=12):
+def fit_pool(records, n_estimators, n_trees=8):
     pool = ShadowPool(RandomForestClassifier(n_trees), n_estimators, random_state=0)
     return FrozenEstimator(pool.fit(records))
 
@@ -24,7 +24,7 @@ def digits():
     return Records(*load_digits(return_X_y=True))
 
 
-def fit_victims(digits, n_trees=12, n_victims=N_VICTIMS):
+def fit_victims(digits, n_trees=8, n_victims=N_VICTIMS):
     """Answers of forests and their members, each another half of the digits."""
     found = []
     for seed in range(n_victims):

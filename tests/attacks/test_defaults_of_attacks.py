@@ -21,9 +21,9 @@ from skmia.epsilon import OneRunAudit
 from skmia.victims import CallableVictim
 
 RNG = np.random.default_rng(0)
-X = RNG.normal(size=(120, 4)).round(2)
-Y = (X[:, 0] + RNG.normal(size=120) > 0).astype(int)
-MEMBERSHIP = np.arange(120) % 2
+X = RNG.normal(size=(80, 4)).round(2)
+Y = (X[:, 0] + RNG.normal(size=80) > 0).astype(int)
+MEMBERSHIP = np.arange(80) % 2
 RECORDS = Records(X, Y)
 MODELS = {
     name: model.fit(X[MEMBERSHIP == 1], Y[MEMBERSHIP == 1])
@@ -135,10 +135,10 @@ def test_margins_by_hand():
 
 @pytest.mark.parametrize("kind", ["log_odds", "logits"])
 def test_stored_log_odds_and_logits_have_a_loss(kind):
-    odds = RNG.normal(size=120)
-    values = odds if kind == "log_odds" else np.column_stack([np.zeros(120), odds])
+    odds = RNG.normal(size=80)
+    values = odds if kind == "log_odds" else np.column_stack([np.zeros(80), odds])
     classes = {} if kind == "log_odds" else {"classes": [0, 1]}
-    records = Records(X, np.ones(120, int), outputs=Outputs(values, kind=kind, **classes))
+    records = Records(X, np.ones(80, int), outputs=Outputs(values, kind=kind, **classes))
     attack = ThresholdAttack().fit(records)
     assert attack.signal_.name == "loss"
     np.testing.assert_allclose(attack.score_samples(records), -np.logaddexp(0, -odds))
@@ -200,18 +200,18 @@ def test_a_second_fit_may_have_other_features():
     attack = ThresholdAttack(MODELS["logistic"]).fit(RECORDS, MEMBERSHIP)
     attack.set_params(victim=LogisticRegression().fit(wide, Y)).fit(Records(wide, Y), MEMBERSHIP)
     assert attack.n_features_in_ == 8
-    assert len(attack.predict(Records(wide, Y))) == 120
+    assert len(attack.predict(Records(wide, Y))) == 80
 
 
 def test_records_without_a_matrix_have_no_number_of_features():
     outputs = Outputs(MODELS["logistic"].predict_proba(X), [0, 1])
     for records in (
-        Records(X.reshape(120, 2, 2), Y, outputs=outputs),
-        Records.from_ids(np.arange(120), Y, outputs=outputs),
+        Records(X.reshape(80, 2, 2), Y, outputs=outputs),
+        Records.from_ids(np.arange(80), Y, outputs=outputs),
     ):
         attack = ThresholdAttack().fit(records)
         assert not hasattr(attack, "n_features_in_")
-        assert len(attack.predict(records)) == 120
+        assert len(attack.predict(records)) == 80
     # Slices of records are counted without reading them.
     assert ThresholdAttack(MODELS["logistic"]).fit(RECORDS[::2]).n_features_in_ == 4
 

@@ -131,7 +131,7 @@ VOTES = VotingClassifier(
 
 
 def test_hard_voting_is_attacked():
-    records, membership = make_membership_problem(600, random_state=0)
+    records, membership = make_membership_problem(400, random_state=0)
     members = records[membership == 1]
     victim = FrozenEstimator(VOTES.fit(members.X, members.y))
     pool = FrozenEstimator(ShadowPool(VOTES, 8, random_state=0).fit(records))

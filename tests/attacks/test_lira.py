@@ -74,7 +74,7 @@ def score_by_loop(world, variance, online):
 @pytest.mark.parametrize("variance", VARIANCES)
 @pytest.mark.parametrize("n_models", [4, pytest.param(6, marks=pytest.mark.slow), 32])
 def test_score_equals_a_loop_over_records(draw_world, variance, online, n_models):
-    world = draw_world(n_models=n_models)
+    world = draw_world(n_records=20, n_models=n_models)
     scores = score_world(world, variance=variance, online=online)
     expected = score_by_loop(world, variance, online)
     np.testing.assert_allclose(scores, expected, rtol=2e-4, atol=2e-4)
@@ -82,9 +82,9 @@ def test_score_equals_a_loop_over_records(draw_world, variance, online, n_models
 
 def test_records_may_have_different_numbers_of_models(make_world):
     rng = np.random.default_rng(0)
-    inside = rng.random((9, 40)) < 0.4
+    inside = rng.random((9, 20)) < 0.4
     inside[:2], inside[-2:] = True, False
-    world = make_world(rng.normal(size=40), rng.normal(size=(9, 40)), inside)
+    world = make_world(rng.normal(size=20), rng.normal(size=(9, 20)), inside)
     assert len(set(inside.sum(axis=0))) > 3
     for variance in VARIANCES:
         for online in (True, False):
@@ -128,10 +128,10 @@ def test_pooled_variance_is_within_records(draw_world):
 @pytest.mark.parametrize("variance", ["example", "conjugate"])
 def test_narrow_side_is_not_lost_beside_a_wide_one(make_world, narrow, variance):
     rng = np.random.default_rng(0)
-    inside = np.tile([[True], [False]], (8, 30))
+    inside = np.tile([[True], [False]], (8, 12))
     spread = np.where(inside == narrow, 1e-3, 5.0)
     shadows = np.where(inside, 3.0, -5.0) + spread * rng.normal(size=inside.shape)
-    target = (3.0 if narrow else -5.0) + 1e-3 * rng.normal(size=30)
+    target = (3.0 if narrow else -5.0) + 1e-3 * rng.normal(size=12)
     world = make_world(target, shadows, inside)
     # Single precision leaves a thousandth of the narrow deviation.
     np.testing.assert_allclose(
@@ -281,7 +281,7 @@ def test_wanted_false_positive_rate_is_met(large_world, target_fpr, settings):
     assert true_positives > 2 * target_fpr or target_fpr == 0.5
 
 
-@pytest.mark.parametrize("n_models", [8, 16])
+@pytest.mark.parametrize("n_models", [8, pytest.param(16, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("online", [True, False])
 def test_threshold_rests_on_models_in_the_victims_place(
     draw_world, put_models_in_the_victims_place, check_rate_threshold, n_models, online
@@ -441,7 +441,7 @@ def test_one_record_is_scored_as_among_others(draw_world):
 
 
 def test_blocks_of_records_do_not_show(draw_world, monkeypatch):
-    world = draw_world(n_records=50)
+    world = draw_world(n_records=25)
     settings = [{"variance": variance} for variance in VARIANCES]
     settings += [{"target_fpr": 0.1}]
     whole = [attack_on(world, **setting) for setting in settings]
@@ -563,7 +563,7 @@ def noisy_problem():
     return Records(X, y), np.random.default_rng(0).permutation(np.arange(400) % 2)
 
 
-@pytest.mark.parametrize("model", [RandomForestClassifier(20, random_state=0), LinearSVC(C=0.01)])
+@pytest.mark.parametrize("model", [RandomForestClassifier(15, random_state=0), LinearSVC(C=0.01)])
 def test_members_of_real_models_are_found(noisy_problem, model):
     records, membership = noisy_problem
     members = records[membership == 1]

@@ -179,7 +179,7 @@ def votes_by_formula(world, shrinks=True):
 
 
 @pytest.mark.parametrize("gap", ["shrunk", "trend"])
-@pytest.mark.parametrize("n_models", [4, 8, 32])
+@pytest.mark.parametrize("n_models", [4, pytest.param(8, marks=pytest.mark.slow), 32])
 @pytest.mark.parametrize("design", [paired, balanced, independent])
 def test_scores_are_those_of_the_formula(make_world, design, n_models, gap):
     world = draw(make_world, design, n_models)
@@ -195,7 +195,7 @@ def test_scores_are_those_of_the_formula(make_world, design, n_models, gap):
 
 
 @pytest.mark.parametrize("gap", ["shrunk", "trend"])
-@pytest.mark.parametrize("n_models", [4, 8, 32])
+@pytest.mark.parametrize("n_models", [4, pytest.param(8, marks=pytest.mark.slow), 32])
 @pytest.mark.parametrize("design", [paired, balanced])
 def test_scores_of_votes_are_those_of_the_formula(make_world, design, n_models, gap):
     world = draw_votes(make_world, design, n_models)

@@ -22,7 +22,7 @@ from skmia.victims._split_thresholds import read_split_thresholds, replay_sample
 
 pytestmark = pytest.mark.contract
 
-X = load_breast_cancer().data
+X = load_breast_cancer().data[:300]
 Y = np.random.default_rng(1).normal(size=len(X))  # noise, so that trees are large
 RECORDS = Records(X, Y)
 ORDER = np.random.default_rng(0).permutation(len(Y))

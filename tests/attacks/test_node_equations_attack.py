@@ -131,9 +131,9 @@ def test_bits_without_an_active_bound_are_those_of_ridge_regression():
 
 
 def test_the_solver_follows_from_the_size_and_from_contradictions(monkeypatch):
-    n, records = 320, RECORDS[:320]
+    n, records = 260, RECORDS[:260]
     member = draw_half(4, n)
-    model = GradientBoostingClassifier(n_estimators=30, random_state=0)
+    model = GradientBoostingClassifier(n_estimators=15, random_state=0)
     victim = FrozenEstimator(model.fit(X[:n][member], Y[:n][member]))
 
     def attack(candidates, **options):
@@ -230,7 +230,7 @@ def drop_members(member, share, seed=0):
 
 def test_strangers_among_the_training_rows_cost_power_and_are_allowed_for():
     member = draw_half(2)
-    victim = fit(ExtraTreesClassifier(min_samples_leaf=10, random_state=0), member)
+    victim = fit(ExtraTreesClassifier(75, min_samples_leaf=10, random_state=0), member)
     known = drop_members(member, 0.2)
     candidates, aucs = RECORDS[known], {}
     settings = {
@@ -252,7 +252,7 @@ def test_strangers_among_the_training_rows_cost_power_and_are_allowed_for():
     assert abs(aucs["estimated"] - allowed) < ERROR
 
 
-@pytest.mark.parametrize("share, many", [(0.05, 8000), (0.2, 8000), (0.2, 0)])
+@pytest.mark.parametrize("share, many", [slow(0.05, 8000), (0.2, 8000), (0.2, 0)])
 def test_the_share_of_strangers_is_estimated_from_the_equations(share, many, monkeypatch):
     monkeypatch.setattr(_bit_solver, "_MANY", many)  # more candidates get a shorter computation
     found, n = [], 300
@@ -285,7 +285,7 @@ def test_records_that_come_later_are_judged_one_by_one(solver):
 @pytest.mark.usefixtures("quick_audits")
 def test_settings_can_be_searched_and_an_audit_runs_it():
     member = draw_half(4)
-    victim = fit(HistGradientBoostingClassifier(max_iter=20, random_state=0), member)
+    victim = fit(HistGradientBoostingClassifier(max_iter=10, random_state=0), member)
     search = GridSearchCV(
         NodeEquationsAttack(victim), {"outsiders": [0.0, 0.33]}, scoring="roc_auc", cv=3
     )
@@ -318,7 +318,8 @@ def fit_stripped(n_features, seed=0):
     """A stripped booster of normal features, its records and members."""
     member = draw_half(seed)
     data = np.random.default_rng(seed).normal(size=(N, n_features))
-    model = HistGradientBoostingClassifier(random_state=0).fit(data[member], Y[member])
+    model = HistGradientBoostingClassifier(max_iter=60, random_state=0)
+    model.fit(data[member], Y[member])
     with pytest.warns(UserWarning, match="leaf values"):
         return FrozenEstimator(strip_state(model)), Records(data, Y), member
 

@@ -30,14 +30,14 @@ SHIFT = 1.5
 
 @pytest.fixture(autouse=True)
 def fewer_trees(monkeypatch):
-    """Let boosted trees take a third of the steps, each three times as long, and fewer trees."""
+    """Let boosted trees take a fifth of the steps, each five times as long, and fewer trees."""
 
     def boost(learning_rate, **settings):
         return HistGradientBoostingRegressor(
-            learning_rate=3 * learning_rate, max_iter=33, **settings
+            learning_rate=5 * learning_rate, max_iter=20, **settings
         )
 
-    few = partial(ExtraTreesRegressor, n_estimators=20)
+    few = partial(ExtraTreesRegressor, n_estimators=10)
     monkeypatch.setattr("skmia.attacks._quantile.HistGradientBoostingRegressor", boost)
     monkeypatch.setattr("skmia.attacks._quantile.ExtraTreesRegressor", few)
 
@@ -86,7 +86,7 @@ def test_with_the_true_model_the_score_is_the_standardized_residual():
 def test_the_false_positive_rate_is_the_wanted_one_on_average(estimator, target_fpr):
     # A fold of 20 flags a further record with probability 1/21, or 5/21, however bad the model.
     expected = int(target_fpr * 21) / 21
-    n_worlds, n_new, flagged = 15, 25, []
+    n_worlds, n_new, flagged = 10, 25, []
     for seed in range(n_worlds):
         records = draw_world(60 + n_new, seed, share=0)[0]
         attack = QuantileAttack(
@@ -171,12 +171,12 @@ def test_people_that_are_not_in_the_population_are_flagged_as_rarely_as_those_th
 
 
 def test_copies_share_a_fold():
-    records = draw_world(300, 0, share=0)[0]
+    records = draw_world(150, 0, share=0)[0]
     twice = Records.concat([records, records])
-    # This rate needs 200 records in each of the three folds, which is refused if one has fewer.
-    attack = QuantileAttack(population=twice, target_fpr=1 / 201, cv=3, random_state=0)
+    # This rate needs 100 records in each of the three folds, which is refused if one has fewer.
+    attack = QuantileAttack(population=twice, target_fpr=1 / 101, cv=3, random_state=0)
     scores = attack.fit(twice).score_samples(twice)
-    np.testing.assert_array_equal(scores[:300], scores[300:])
+    np.testing.assert_array_equal(scores[:150], scores[150:])
 
 
 @pytest.fixture(scope="module")

@@ -25,7 +25,7 @@ X, Y = make_classification(N, 4, n_informative=4, n_redundant=0, random_state=0)
 RECORDS = Records(X, Y)
 # Standard error of the AUC of scores that say nothing, of as many records.
 ERROR = np.sqrt((N + 1) / (12 * (N // 2) ** 2))
-FOREST = RandomForestClassifier(12, min_samples_leaf=5, random_state=0)
+FOREST = RandomForestClassifier(6, min_samples_leaf=5, random_state=0)
 
 
 def draw_half(seed):
@@ -82,7 +82,8 @@ def test_a_high_score_names_a_member(forest_half):
 
 def test_rounded_answers_of_a_service_and_records_that_come_later():
     member, later = draw_half(1), np.arange(N) % 4 == 0
-    forest = FOREST.fit(X[member], Y[member])
+    forest = RandomForestClassifier(12, min_samples_leaf=5, random_state=0)
+    forest.fit(X[member], Y[member])
     victim = CallableVictim(lambda rows: forest.predict_proba(rows).round(2), [0, 1])
     attack = QueriedThresholdAttack(victim, max_queries=2500, random_state=0).fit(RECORDS[~later])
     assert attack.explained_ < 0.9  # a quarter of the records is missing
@@ -128,7 +129,7 @@ def test_order_does_not_matter_and_regressors_are_attacked():
     member = draw_half(2)
     victim = FrozenEstimator(DecisionTreeRegressor(random_state=0).fit(X[member, :3], X[member, 3]))
     records = Records(X[:, :3], X[:, 3])
-    attack = QueriedThresholdAttack(victim, max_queries=2000, random_state=0)
+    attack = QueriedThresholdAttack(victim, max_queries=1000, random_state=0)
     scores = attack.fit(records).score_samples(records)
     assert roc_auc_score(member, scores) > 0.5 + 4 * ERROR
     again = attack.fit(records[::-1]).score_samples(records)

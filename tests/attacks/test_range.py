@@ -49,7 +49,7 @@ class Noted:
 def problem():
     records, membership = make_membership_problem(400, random_state=0)
     members = records[membership == 1]
-    victim = RandomForestClassifier(20, random_state=0).fit(members.X, members.y)
+    victim = RandomForestClassifier(10, random_state=0).fit(members.X, members.y)
     pool = ShadowPool(victim, 8, store="models", random_state=0).fit(records)
     return FrozenEstimator(victim), FrozenEstimator(pool), records, membership
 
@@ -122,7 +122,7 @@ def test_values_that_are_unknown_are_not_read(problem):
 def test_a_model_without_the_records_gives_nothing_away(problem):
     _, pool, records, membership = problem
     others, _ = make_membership_problem(300, random_state=1)
-    victim = FrozenEstimator(RandomForestClassifier(20, random_state=0).fit(others.X, others.y))
+    victim = FrozenEstimator(RandomForestClassifier(10, random_state=0).fit(others.X, others.y))
     settings = {"sampler": GaussianRange(0.3), "n_samples": 5, "random_state": 0}
     ranges = RangeAttack(victim, RMIA(), pool, **settings)
     auc = roc_auc_score(membership, ranges.fit(records).score_samples(records))

@@ -50,9 +50,14 @@ def test_one_value_is_not_reached():
 # Without a rate
 
 
+@pytest.fixture(scope="module")
+def leaking(draw_world):
+    return draw_world(n_records=8000, shift=1.5)
+
+
 @pytest.mark.parametrize("attack", CHOSEN_BY_POOL, ids=str)
-def test_default_threshold_shows_the_leak(draw_world, attack):
-    world = draw_world(n_records=8000, shift=1.5)
+def test_default_threshold_shows_the_leak(leaking, attack):
+    world = leaking
     attack.set_params(shadows=FrozenEstimator(world.pool)).fit(world.records)
     scores = attack.score_samples(world.records)
     best = best_advantage_score(world.membership, scores)
@@ -81,13 +86,13 @@ def test_pool_of_two_has_the_threshold_of_no_evidence(draw_world, attack):
 @pytest.fixture(scope="module")
 def forests():
     records, _ = make_membership_problem(800, memorization=0.3, random_state=0)
-    forest = RandomForestClassifier(10, random_state=0)
+    forest = RandomForestClassifier(5, random_state=0)
     return records, forest, ShadowPool(forest, 16, random_state=0).fit(records)
 
 
 def fit_victim(records, forest, share):
     members = np.random.default_rng(1).permutation(len(records)) < share * len(records)
-    victim = RandomForestClassifier(10, random_state=1)
+    victim = RandomForestClassifier(5, random_state=1)
     return FrozenEstimator(victim.fit(records.X[members], records.y[members]))
 
 

@@ -313,7 +313,7 @@ def test_a_model_that_stores_nothing_of_its_records_scores_them_alike():
 def test_the_optimum_of_a_linear_model_is_read():
     model = make_pipeline(StandardScaler(), LogisticRegression(tol=1e-8, max_iter=1000))
     aucs = []
-    for seed in range(4):
+    for seed in range(2):
         member = np.random.default_rng(seed).permutation(N) < N // 2
         found = attack(fit(model, member))
         assert list(found.parts_) == ["conditions at the optimum", "moments", "stored values"]
@@ -323,11 +323,11 @@ def test_the_optimum_of_a_linear_model_is_read():
 
 def test_evidence_of_edges_does_not_mislead_equations_with_missing_rows():
     """Ridge regression would otherwise take evidence that is a little wrong for certain."""
-    records, membership = make_membership_problem(700, random_state=0)
+    records, membership = make_membership_problem(500, random_state=0)
     X = np.where(np.arange(records.X.shape[1]) < 2, records.X, np.round(2 * records.X))
     records = Records(X, records.y)
     members = records[membership == 1]
-    model = HistGradientBoostingClassifier(max_iter=40, random_state=0).fit(members.X, members.y)
+    model = HistGradientBoostingClassifier(max_iter=25, random_state=0).fit(members.X, members.y)
     kept = np.random.default_rng(0).random(len(records)) >= 0.1 * membership
     attack = ReleasedModelAttack(FrozenEstimator(model), outsiders=0.1, random_state=0)
     together = roc_auc_score(
@@ -342,7 +342,7 @@ def test_evidence_of_edges_does_not_mislead_equations_with_missing_rows():
 GIVEN, MEMBERSHIP = make_membership_problem(210, n_classes=3, random_state=0)
 PAIR = Records(GIVEN.X, (GIVEN.y == 0).astype(int))
 INSIDE = MEMBERSHIP == 1
-FOREST = RandomForestClassifier(8, min_samples_leaf=5, random_state=0)
+FOREST = RandomForestClassifier(4, min_samples_leaf=5, random_state=0)
 TREES = HistGradientBoostingClassifier(max_iter=5, min_samples_leaf=15, random_state=0)
 TREE = DecisionTreeRegressor(min_samples_leaf=3, random_state=0)
 LINEAR = LogisticRegression(tol=1e-8, max_iter=2000)

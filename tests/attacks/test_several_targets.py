@@ -46,15 +46,16 @@ JOINT = [LiRA, RMIA, CalibratedAttack, StackedAttack]
     params=[pytest.param(one, marks=[pytest.mark.slow] * (one == "forest")) for one in MODELS],
 )
 def case(request):
+    """A model, its pool, and the answers of the pool's models."""
     model = FITTED[request.param]
-    return model, ShadowPool(model, 16, random_state=0).fit(RECORDS)
+    pool, recipe = ShadowPool(model, 16, random_state=0).fit(RECORDS), clone(model)
+    answers = [recipe.fit(X[rows], Y[rows]).predict(X) for rows in pool.membership_]
+    return model, pool, np.array(answers)
 
 
-def score_by_hand(attack, model, pool):
+def score_by_hand(attack, model, pool, answers):
     """Scores that read each target alone."""
     sets, parts = pool.membership_, []
-    recipe = clone(model)
-    answers = np.array([recipe.fit(X[rows], Y[rows]).predict(X) for rows in sets])
     for k in range(Y.shape[1]):
         own = Records(X, Y[:, k], outputs=Outputs(model.predict(X)[:, k], kind="value"))
         alone = ShadowPool.from_outputs(answers[..., k], sets, own, kind="value")
@@ -64,9 +65,9 @@ def score_by_hand(attack, model, pool):
 
 @pytest.mark.parametrize("attack", [LiRA, RMIA])
 def test_all_targets_tell_more_than_the_best_of_them_and_than_the_sum(case, attack):
-    model, pool = case
+    model, pool, answers = case
     joint = attack(model, pool).fit(RECORDS).score_samples(RECORDS)
-    parts = score_by_hand(attack, model, pool)
+    parts = score_by_hand(attack, model, pool, answers)
     found = roc_auc_score(MEMBERS, joint)
     assert found > max(roc_auc_score(MEMBERS, part) for part in parts)
     assert found > roc_auc_score(MEMBERS, np.sum(parts, axis=0)) - 0.01
@@ -105,7 +106,7 @@ def test_other_attacks_name_those_that_read_several_targets(attack):
 
 
 def test_the_score_of_a_record_does_not_depend_on_the_others(case):
-    model, pool = case
+    model, pool, _ = case
     attack = LiRA(model, pool).fit(RECORDS)
     scores, rows = attack.score_samples(RECORDS), RNG.permutation(N)[:7]
     np.testing.assert_allclose(attack.score_samples(RECORDS[rows]), scores[rows], rtol=1e-6)

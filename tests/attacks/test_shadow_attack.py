@@ -22,8 +22,8 @@ N_MODELS = 4
 
 @pytest.fixture(autouse=True)
 def fewer_rounds(monkeypatch):
-    """Let the default attack model boost for a fifth of the rounds."""
-    few = partial(HistGradientBoostingClassifier, max_iter=20)
+    """Let the default attack model boost for a few rounds."""
+    few = partial(HistGradientBoostingClassifier, max_iter=5)
     monkeypatch.setattr("skmia.attacks._shadow.HistGradientBoostingClassifier", few)
 
 

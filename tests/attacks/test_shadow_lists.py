@@ -36,7 +36,7 @@ def draw(rng, leak, n_records=150, n_models=16):
 def test_lists_from_shadows_keep_their_share_of_false_entries(leak, online):
     rng, n_lists, shares, n_right = np.random.default_rng(0), 10, [], 0
     for _ in range(n_lists):
-        pool, records, member = draw(rng, leak)
+        pool, records, member = draw(rng, leak, n_models=12)
         attack = LiRA(None, pool, online=online).fit(records)
         known, scores = shadow_nonmember_scores(attack, records), attack.score_samples(records)
         listed = list_members(scores, known, false_share=0.2, from_shadows=True).positions

@@ -92,10 +92,10 @@ def test_no_power_without_a_leak(draw_pool, design, boosted):
 
 @pytest.mark.parametrize("design", ["paired", slow("balanced"), slow("independent")])
 def test_no_weaker_than_its_parts(draw_pool, design):
-    world = draw_pool(design, n_records=1500)
+    world = draw_pool(design, n_records=1000)
     lira = LiRA(shadows=FrozenEstimator(world.pool)).fit(world.records)
     # The standard error of a difference is no larger than twice that of one area.
-    assert measure_auc(world, fit(world)) > measure_auc(world, lira) - 2 * error_of_chance(1500)
+    assert measure_auc(world, fit(world)) > measure_auc(world, lira) - 2 * error_of_chance(1000)
 
 
 @pytest.mark.parametrize("shift", [slow(0), 0.2])

@@ -45,7 +45,7 @@ from tests.helpers.planted import find_in_arrays, find_in_bytes
 
 pytestmark = pytest.mark.contract
 
-N = 298
+N = 150
 RNG = np.random.default_rng(0)
 X = RNG.gamma(2, size=(N, 4))
 MEMBERSHIP = np.arange(N) % 2
@@ -229,7 +229,7 @@ def test_text_and_numbers_are_found_by_column():
     records = Records(make_table(), LABELS)
     columns = ColumnTransformer(
         [
-            ("numbers", QuantileTransformer(n_quantiles=149), ["a", "b"]),
+            ("numbers", QuantileTransformer(n_quantiles=N // 2), ["a", "b"]),
             ("text", OneHotEncoder(handle_unknown="ignore"), ["city"]),
         ]
     )

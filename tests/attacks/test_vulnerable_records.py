@@ -86,7 +86,7 @@ def test_records_with_neighbors_are_no_evidence():
 def test_vulnerable_members_of_an_overfit_victim_are_found():
     tree = DecisionTreeClassifier(random_state=0)
     model = FrozenEstimator(tree.fit(X[MEMBERSHIP == 1], Y[MEMBERSHIP == 1]))
-    pool = ShadowPool(tree, 64, store="outputs", random_state=0).fit(RECORDS)
+    pool = ShadowPool(tree, 40, store="outputs", random_state=0).fit(RECORDS)
     attack = VulnerableRecordsAttack(model, FrozenEstimator(pool), radius=0.2, random_state=0)
     vulnerable = attack.fit(RECORDS).is_vulnerable(RECORDS)
     assert vulnerable.sum() > 50

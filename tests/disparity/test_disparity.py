@@ -5,12 +5,11 @@ import pandas as pd
 import pytest
 from scipy import stats
 from sklearn.base import clone
-from sklearn.compose import make_column_transformer
 from sklearn.exceptions import NotFittedError
 from sklearn.frozen import FrozenEstimator
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import OneHotEncoder
+from sklearn.preprocessing import FunctionTransformer
 from sklearn.tree import DecisionTreeClassifier
 
 from skmia import Records, ShadowPool
@@ -101,15 +100,15 @@ def test_epsilon_lies_between_its_limits():
 
 def test_correction_keeps_the_level_where_small_groups_vary_more():
     rng = np.random.default_rng(3)
-    n_runs, found = 1000, np.zeros(2)
+    n_runs, found = 500, np.zeros(2)
     for _ in range(n_runs):
         values = rng.normal(size=(10, 4)) * [1, 1, 1, 12]
         _, df, statistic, _ = analyse_by_hand(values)
         for place, epsilon in enumerate((1.0, estimate_epsilon(values))):
             found[place] += stats.f.sf(statistic, epsilon * df[0], epsilon * df[1]) <= 0.05
-    # Three standard errors of 1000 runs at 5% are 2.1%.
-    assert found[1] / n_runs <= 0.05 + 0.021
-    assert found[0] / n_runs > 0.05 + 0.021
+    # Three standard errors of 500 runs at 5% are 2.9%.
+    assert found[1] / n_runs <= 0.05 + 0.029
+    assert found[0] / n_runs > 0.05 + 0.029
 
 
 # Pairs and groups
@@ -458,10 +457,11 @@ def frame(population):
     return pd.DataFrame(population.X, columns=columns).assign(race=population["race"])
 
 
-TREE_OF_FRAME = make_pipeline(
-    make_column_transformer((OneHotEncoder(), ["race"]), remainder="passthrough"),
-    DecisionTreeClassifier(),
-)
+def drop_race(frame):
+    return frame.drop(columns="race")
+
+
+TREE_OF_FRAME = make_pipeline(FunctionTransformer(drop_race), DecisionTreeClassifier())
 
 
 def test_features_and_labels_are_played_for(population, frame):

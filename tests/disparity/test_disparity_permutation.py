@@ -105,7 +105,7 @@ def test_people_are_what_is_permuted_in_a_game():
     y = rng.integers(2, size=40)[person]
     group = np.where(np.arange(40) < 20, "a", "b")[person]
     attack = ThresholdAttack(signal="correctness")
-    test = DisparityTest(DecisionTreeClassifier(), attack, random_state=0)
+    test = DisparityTest(DecisionTreeClassifier(), attack, n_permutations=99, random_state=0)
     test.fit(Records(X, y, group=group, group_by=person))
     assert "guesses" not in test.game_ and test.n_kept_ == 0
     # A spread of 40 people, not of 200 records.

@@ -21,7 +21,7 @@ def draw(n, rng):
 @pytest.mark.parametrize("noise", [pytest.param(0.0, marks=pytest.mark.slow), 1.0])
 def test_the_attack_is_as_strong_as_the_share_of_columns_to_rows(noise):
     # Noise of the size of the spread halves what is left of each column.
-    leakage, n_rounds = N_FEATURES / N_SAMPLES / (1 + noise**2), 30
+    leakage, n_rounds = N_FEATURES / N_SAMPLES / (1 + noise**2), 20
     game = average_datum_game(
         NoisyMean(noise) if noise else EmpiricalMean(),
         MeanLikelihoodRatioAttack(noise_scale=noise),

@@ -83,9 +83,16 @@ def make_population(n=300, wrong=(0.3, 0.6), **fields):
     return Records(np.column_stack([np.arange(n), y, right]), y, group=group, **fields)
 
 
-def test_the_mean_of_v_is_the_vulnerability_and_with_2_over_n_it_is_not():
+@pytest.fixture(scope="module")
+def played():
+    """A population, and a game of 100 rounds with it."""
     records = make_population()
-    game = membership_game(Rememberer(0.5), RIGHT, records, n_rounds=100, random_state=0)
+    settings = {"groups": "group", "n_rounds": 100, "random_state": 0}
+    return records, membership_game(Rememberer(0.5), RIGHT, records, **settings)
+
+
+def test_the_mean_of_v_is_the_vulnerability_and_with_2_over_n_it_is_not(played):
+    records, game = played
     truth = 0.5 * (records.X[:, 2] == 0).mean()
     v = game["vulnerability"]
     error = v.std(ddof=1) / np.sqrt(len(v))
@@ -113,11 +120,8 @@ def test_a_coin_has_no_vulnerability():
     assert game["vulnerability"].std() == pytest.approx(error * np.sqrt(100), rel=0.25)
 
 
-def test_each_group_has_the_vulnerability_of_its_own():
-    records = make_population()
-    game = membership_game(
-        Rememberer(0.5), RIGHT, records, groups="group", n_rounds=100, random_state=0
-    )
+def test_each_group_has_the_vulnerability_of_its_own(played):
+    records, game = played
     table = game["group_vulnerability"]
     assert table.shape == (100, 2)
     assert table.columns.tolist() == [0, 1] and table.columns.name == "group"
@@ -304,9 +308,9 @@ def test_the_numbers_are_the_same_for_every_n_jobs(name):
 @pytest.mark.filterwarnings("ignore:.*Stochastic Optimizer")
 def test_perceptrons_trained_together_play_the_game_of_perceptrons_trained_alone(monkeypatch):
     records = boundary_problem()
-    together = membership_game(*PLAYERS["perceptron"], records, n_rounds=3, random_state=0)
+    together = membership_game(*PLAYERS["perceptron"], records, n_rounds=2, random_state=0)
     training.train_one_by_one(monkeypatch)
-    alone = membership_game(*PLAYERS["perceptron"], records, n_rounds=3, random_state=0)
+    alone = membership_game(*PLAYERS["perceptron"], records, n_rounds=2, random_state=0)
     assert_same_game(together, alone)
 
 

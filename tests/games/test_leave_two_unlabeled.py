@@ -302,7 +302,7 @@ def test_the_score_is_the_log_ratio_of_the_two_densities(world, density, statist
     if statistic == "confidence":
         scores, answers = sigmoid(scores), sigmoid(answers)
     expected = []
-    for j, answer in enumerate(answers):
+    for j, answer in enumerate(answers[:80]):
         logs = []
         for chosen in (inside[:, j], ~inside[:, j]):
             sample = scores[chosen, j]
@@ -311,7 +311,8 @@ def test_the_score_is_the_log_ratio_of_the_two_densities(world, density, statist
             else:
                 logs.append(gaussian_kde(sample, "scott").logpdf(answer)[0])
         expected.append(logs[0] - logs[1])
-    np.testing.assert_allclose(found, expected, rtol=2e-3, atol=2e-3)  # the pool holds float32
+    # The pool holds float32.
+    np.testing.assert_allclose(found[:80], expected, rtol=2e-3, atol=2e-3)
     member = attack.predict_proba(records)[:, 1]
     np.testing.assert_allclose(member, sigmoid(found))
     assert attack.offset_ == 0.0
@@ -423,7 +424,7 @@ def train(model, people):
 def test_training_that_is_deterministic_and_injective_is_seen_through_always(model, people):
     victim = train(clone(model), people)
     for given in (victim, FrozenEstimator(victim)):
-        result = retraining_oracle(given, *people, n_rounds=8, random_state=0)
+        result = retraining_oracle(given, *people, n_rounds=4, random_state=0)
         assert result.accuracy == 1.0 and result.privacy == 0.0
 
 
@@ -513,21 +514,12 @@ def list_thresholds(forest):
     return [tree.tree_.threshold for tree in forest.estimators_]
 
 
-@pytest.mark.usefixtures("copied_workers")
 def test_the_numbers_are_the_same_for_every_n_jobs(people):
     victim = train(RandomForestClassifier(3, random_state=0, n_jobs=2), people)
-    results = [
-        retraining_oracle(
-            victim,
-            *people,
-            parameters=list_thresholds,
-            n_rounds=4,
-            n_jobs=n_jobs,
-            random_state=0,
-        )
-        for n_jobs in (None, 2)
-    ]
-    assert results[0] == results[1]
+    settings = {"parameters": list_thresholds, "n_rounds": 4, "random_state": 0}
+    with parallel_config("threading"):
+        one, two = (retraining_oracle(victim, *people, n_jobs=n, **settings) for n in (None, 2))
+    assert one == two
 
 
 def test_a_skorch_net_is_compared_by_its_weights(people):
@@ -555,8 +547,9 @@ def test_a_skorch_net_is_compared_by_its_weights(people):
 def test_on_how_many_processors_a_model_was_trained_is_not_what_it_learned(n_jobs, people):
     forest = RandomForestClassifier(3, random_state=0, n_jobs=2)
     for model in (BaggingClassifier(clone(forest), 2, random_state=0, n_jobs=2), forest):
-        victim = train(model, people)
-        result = retraining_oracle(victim, *people, n_rounds=4, n_jobs=n_jobs, random_state=0)
+        with parallel_config("threading"):
+            victim = train(model, people)
+            result = retraining_oracle(victim, *people, n_rounds=4, n_jobs=n_jobs, random_state=0)
         assert result.accuracy == 1.0
         assert victim.n_jobs == 2
 

@@ -5,6 +5,7 @@ from functools import cache
 import numpy as np
 import pytest
 from cells import slow_but
+from joblib import parallel_config
 from scipy.stats import beta, norm
 from sklearn.base import BaseEstimator
 from sklearn.frozen import FrozenEstimator
@@ -242,21 +243,15 @@ def test_refit_draws_reference_rows_for_each_release():
 
 
 def test_the_numbers_are_the_same_for_every_n_jobs(monkeypatch):
-    monkeypatch.setattr("skmia.games._mechanism._ROUNDS", 6)  # two parts, one for each job
-    settings = {"n_samples": N_SAMPLES, "reference_size": 50, "n_rounds": 12, "random_state": 0}
+    monkeypatch.setattr("skmia.games._mechanism._ROUNDS", 3)  # two parts, one for each job
+    settings = {"n_samples": N_SAMPLES, "reference_size": 50, "n_rounds": 6, "random_state": 0}
+    played = NoisyMean(), MeanLikelihoodRatioAttack(), TARGET, draw
     for refit in (False, True):
-        one, two = (
-            per_datum_game(
-                NoisyMean(),
-                MeanLikelihoodRatioAttack(),
-                TARGET,
-                draw,
-                refit=refit,
-                n_jobs=n_jobs,
-                **settings,
+        with parallel_config("threading"):
+            one, two = (
+                per_datum_game(*played, refit=refit, n_jobs=n_jobs, **settings)
+                for n_jobs in (None, 2)
             )
-            for n_jobs in (None, 2)
-        )
         np.testing.assert_array_equal(one["scores_in"], two["scores_in"])
         np.testing.assert_array_equal(one["scores_out"], two["scores_out"])
         assert one["advantage"] == two["advantage"]

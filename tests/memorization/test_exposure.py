@@ -170,7 +170,7 @@ def test_sampling_counts_the_sample_and_says_how_sure_it_is():
     exact = Exposure(model, SECRETS, ties="last").fit()
     sampled = Exposure(model, SECRETS, method="sampling", n_samples=5_000, random_state=0).fit()
     inside = 0
-    canaries = SECRETS.sample(200, random_state=5)
+    canaries = SECRETS.sample(100, random_state=5)
     for canary in canaries:
         estimate, low, high = sampled.exposure_interval(canary, confidence_level=0.9)
         assert low <= estimate <= high

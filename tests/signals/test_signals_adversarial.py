@@ -106,8 +106,8 @@ def test_the_box_is_kept_when_the_boundary_lies_outside():
 
 
 def test_chunks_and_company_change_nothing(monkeypatch):
-    X, y = RNG.normal(size=(30, 4)), RNG.integers(3, size=30)
-    victim = MLPClassifier((20,), solver="lbfgs", max_iter=2000, random_state=0).fit(X, y)
+    X, y = RNG.normal(size=(16, 4)), RNG.integers(3, size=16)
+    victim = MLPClassifier((10,), solver="lbfgs", max_iter=2000, random_state=0).fit(X, y)
     records, signal = Records(X, y), AdversarialDistance(eps=3.0)
     together = signal.of(victim, records)
     np.testing.assert_allclose(signal.of(victim, records[:7]), together[:7], rtol=1e-6)

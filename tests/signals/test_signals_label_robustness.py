@@ -42,7 +42,7 @@ def test_noise_on_a_linear_classifier_has_a_known_share():
     model = LogisticRegression().fit(X, Y)
     scale = np.array([1.0, 2.0, 0.5, 1.0])
     margin = model.decision_function(X) * np.where(Y == 1, 1, -1)
-    n = 20_000
+    n = 10_000
     for magnitude in (0.3, 2.0):
         signal = LabelRobustness(magnitudes=(magnitude,), n_changes=n, scale=tuple(scale))
         share = signal.of(VICTIM, Records(X, Y))
@@ -141,7 +141,7 @@ def test_labels_of_an_overfit_forest_tell_more_than_the_gap():
     digits = load_digits()
     records = Records(digits.data[:600] / 16, digits.target[:600])
     members = records[:300]
-    victim = LabelOnlyDefense(RandomForestClassifier(50, random_state=0))
+    victim = LabelOnlyDefense(RandomForestClassifier(20, random_state=0))
     victim = FrozenEstimator(victim.fit(members.X, members.y))
     membership = np.arange(600) < 300
     gap, share = (
