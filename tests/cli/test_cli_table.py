@@ -17,6 +17,12 @@ from skmia.synthetic import audit_units_of_table
 pytestmark = pytest.mark.usefixtures("quick_tables")
 
 
+@pytest.fixture(autouse=True)
+def no_permutations(monkeypatch):
+    """What p-values are, tests of the audit show."""
+    permute_no_table(monkeypatch)
+
+
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     """Three tables, and one with copies of training rows."""
@@ -84,7 +90,6 @@ def test_files_and_the_page_again(run, tmp_path):
 
 def test_one_bar_shows_each_part(run, monkeypatch):
     monkeypatch.setattr("skmia.synthetic._table._audit._N_DRAWS", 9)
-    permute_no_table(monkeypatch)
     seen = []
     monkeypatch.setattr(progress.StageTimes, "enter", lambda self, name: seen.append(name))
     shares = []
