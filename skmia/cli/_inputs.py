@@ -135,11 +135,13 @@ def _make_table(arguments):
 def _keep_words(records, column):
     """Keep the words of the table for the labels that the model has other names for."""
     words = column.astype(str).to_numpy(dtype=object)
-    pairs = pd.DataFrame({"label": records.y, "word": words}).drop_duplicates()
-    is_same = (pairs["label"].astype(str) == pairs["word"]).all()
+    labels = pd.Series(records.y).astype(str).to_numpy(dtype=object)
+    if (labels == words).all():
+        return records
     # A target of numbers, whose values are as many as its rows, has no classes.
-    is_number = len(pairs) > _MOST_WORDS and len(pairs) > len(records) // 2
-    return records if is_same or is_number else records.with_fields(**{CLASS_NAME: words})
+    n_pairs = len({*zip(labels, words, strict=True)})
+    is_number = n_pairs > _MOST_WORDS and n_pairs > len(records) // 2
+    return records if is_number else records.with_fields(**{CLASS_NAME: words})
 
 
 def _list_feature_columns(arguments, frame):

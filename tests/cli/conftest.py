@@ -8,7 +8,7 @@ import joblib
 import numpy as np
 import pandas as pd
 import pytest
-from quick_audits import shrink_models
+from quick_audits import permute_less, shrink_models
 from sklearn.tree import DecisionTreeClassifier
 
 from skmia import Records
@@ -25,6 +25,7 @@ def quick_audits():
     """Small models, also in the audits that tests of a module share."""
     with pytest.MonkeyPatch.context() as patch:
         shrink_models(patch)
+        permute_less(patch)
         patch.setitem(_model._SETTINGS, "random-forest", {"n_estimators": 5})
         # However busy the machine is, an audit is one of those that take too short for lines.
         patch.setattr(progress, "BETWEEN_STATES", 1e9)
@@ -79,7 +80,10 @@ def audit_once(reports, monkeypatch):
     monkeypatch.setattr(_audit, "audit", audit)
 
 
-def attack_alone(monkeypatch):
+def attack_alone(monkeypatch, with_clones=False):
+    monkeypatch.setattr(_audit, "_find_pace", lambda problem: None)  # fits the model twice
+    if not with_clones:
+        monkeypatch.setattr("skmia.report.agreement._ask.list_recipes", lambda case: [])
     settings = {"attacks": {"threshold (loss)": ThresholdAttack()}, "file": False}
     make = _audit.audit
     monkeypatch.setattr(_audit, "audit", lambda *given, **others: make(*given, **others | settings))
@@ -90,9 +94,17 @@ def attack_alone(monkeypatch):
 def one_attack(monkeypatch):
     """Attack by the loss, and the service alone, for tests of what the command does with a report.
 
+    The model is not compared with clones of it, and how long the audit takes is not told before.
+
     It is what a test may change: the settings that are put in place of those of the command.
     """
     return attack_alone(monkeypatch)
+
+
+@pytest.fixture
+def one_attack_and_clones(monkeypatch):
+    """Attack so, and compare the model with clones of it, by which wrong tables are found."""
+    return attack_alone(monkeypatch, with_clones=True)
 
 
 @pytest.fixture(scope="module")

@@ -21,7 +21,7 @@ from skmia.attacks import LiRA
 from skmia.cli import main
 
 PATIENCE = 120.0  # seconds, after which a test that hangs fails
-OPTIONS = ["--target", "income", "--shadows", "8", "--jobs", "1"]
+OPTIONS = ["--target", "income", "--shadows", "4", "--jobs", "1"]
 
 
 @pytest.fixture
@@ -34,16 +34,13 @@ def options(data, one_attack):
 # test has one signal in every run of the suite: that of a terminal, and the one that kills.
 ONE_OF_TWO = pytest.mark.slow
 
-# Fitted on a half of the members, to see whether model and table agree.
-N_CLONES = 1
-
 
 def interrupt_after(n_models, monkeypatch):
-    """Interrupt the fit of the forest that comes after victim, clones and some shadow models."""
+    """Interrupt the fit of the forest that comes after the victim and some shadow models."""
     fit, fitted = RandomForestClassifier.fit, []
 
     def fit_or_stop(self, *arguments, **settings):
-        if len(fitted) == 1 + N_CLONES + n_models:
+        if len(fitted) == 1 + n_models:
             raise KeyboardInterrupt
         fitted.append(self)
         return fit(self, *arguments, **settings)
@@ -143,14 +140,14 @@ def test_an_interrupted_audit_says_what_is_kept_and_goes_on(
         code, text, err = run(*options, "--checkpoint", folder)
     assert (code, text) == (130, "")
     assert err == (
-        f"skmia audit: interrupted; 3 of 8 shadow models are kept in {folder}; running "
+        f"skmia audit: interrupted; 3 of 4 shadow models are kept in {folder}; running "
         "it again continues from there.\n"
     )
     before = {path.name: path.stat().st_mtime_ns for path in folder.glob("shadow-*.npz")}
     assert len(before) == 3
     assert run(*options, "--checkpoint", folder) == undisturbed
     after = {path.name: path.stat().st_mtime_ns for path in folder.glob("shadow-*.npz")}
-    assert len(after) == 8
+    assert len(after) == 4
     assert before.items() <= after.items()
 
 
@@ -187,7 +184,7 @@ def test_signals_that_end_it_say_what_is_kept(
     request.addfinalizer(lambda: signal.signal(number, usual))
 
     def fit_or_end(self, *arguments, **settings):
-        if len(fitted) == 3 + N_CLONES:
+        if len(fitted) == 3:
             signal.raise_signal(number)
         fitted.append(self)
         return fit(self, *arguments, **settings)
@@ -197,7 +194,7 @@ def test_signals_that_end_it_say_what_is_kept(
         code, text, err = run(*options, "--checkpoint", folder)
     assert (code, text) == (expected, "")
     assert err == (
-        f"skmia audit: interrupted; 2 of 8 shadow models are kept in {folder}; running "
+        f"skmia audit: interrupted; 2 of 4 shadow models are kept in {folder}; running "
         "it again continues from there.\n"
     )
     assert signal.getsignal(number) is signal.SIG_DFL

@@ -8,12 +8,19 @@ import shlex
 import numpy as np
 import pandas as pd
 import pytest
+from quick_audits import permute_no_table
 
 from skmia._core import progress
 from skmia.cli import main
 from skmia.synthetic import audit_units_of_table
 
 pytestmark = pytest.mark.usefixtures("quick_tables")
+
+
+@pytest.fixture(autouse=True)
+def no_permutations(monkeypatch):
+    """What p-values are, tests of the audit show."""
+    permute_no_table(monkeypatch)
 
 
 @pytest.fixture(scope="module")

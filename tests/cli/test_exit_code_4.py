@@ -65,7 +65,7 @@ def test_a_route_without_a_verdict_has_a_step_beside_one_that_leaks(tmp_path, ca
     frame = pd.DataFrame(X, columns=list("abcde"))
     frame = frame.assign(y=(X[:, 0] + rng.integers(0, 2, 400) > 1).astype(int))
     frame = frame.assign(member=rng.permutation(400) % 2)
-    code, told = run(frame, tmp_path, capsys, "--estimator", "logistic", "--shadows", "8")
+    code, told = run(frame, tmp_path, capsys, "--estimator", "logistic", "--shadows", "4")
     steps = told.partition("Next")[2]
     assert code == 4, told
     assert "copies" in steps or "Use more records" in steps or "population" in steps, steps

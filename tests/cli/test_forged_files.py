@@ -441,7 +441,19 @@ FILES = {
 }
 
 
-def list_options(folder, name, content, features=None):
+def write_columns(columns):
+    """The text of a table of columns, with the labels and the members."""
+    if sparse.issparse(columns):
+        columns = columns.toarray()
+    frame = pd.DataFrame(columns)
+    frame.columns = [f"x{name}" if isinstance(name, int) else name for name in frame.columns]
+    return frame.assign(label=Y, trained=TABLE["trained"]).to_csv(index=False)
+
+
+USUAL_TEXT = write_columns(X)
+
+
+def list_options(folder, name, content, features=X):
     """The command that opens a file."""
     path = folder / name
     path.write_bytes(content)
@@ -450,12 +462,7 @@ def list_options(folder, name, content, features=None):
     table = path
     if not name.startswith("table"):
         table = folder / "table.csv"
-        columns = X if features is None else features
-        if sparse.issparse(columns):
-            columns = columns.toarray()
-        frame = pd.DataFrame(columns)
-        frame.columns = [f"x{name}" if isinstance(name, int) else name for name in frame.columns]
-        frame.assign(label=Y, trained=TABLE["trained"]).to_csv(table, index=False)
+        table.write_text(USUAL_TEXT if features is X else write_columns(features))
     options = ["audit", "--data", table, "--target", "label", "--members", "trained", "--quick"]
     if table != path:
         options += ["--model", path]

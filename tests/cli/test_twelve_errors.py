@@ -127,7 +127,7 @@ def _write_models(place, table):
     answers.sample(frac=1, random_state=0).to_csv(place / "answers.csv", index=False)
 
 
-@pytest.mark.usefixtures("no_drawing", "one_attack")
+@pytest.mark.usefixtures("no_drawing", "one_attack_and_clones")
 @pytest.mark.parametrize("name", ERRORS)
 def test_an_error_is_named_first_with_its_cure(name, folder, tmp_path, run, monkeypatch):
     error, out = ERRORS[name], tmp_path / "out"

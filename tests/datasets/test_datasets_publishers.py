@@ -33,7 +33,8 @@ def write_zip(path, members):
 
 
 def as_lines(table, quote=""):
-    return "".join(",".join(f"{quote}{v}{quote}" for v in row) + "\n" for row in table).encode()
+    sep = f"{quote},{quote}"
+    return "".join(f"{quote}{sep.join(map(str, row))}{quote}\n" for row in table).encode()
 
 
 @pytest.mark.parametrize("quote", ["", pytest.param('"', marks=pytest.mark.slow)])
@@ -101,7 +102,7 @@ def test_another_table_is_refused(content, message, tmp_path, cache):
 
 def adult_members(folder):
     """The two published files, byte for byte."""
-    rows = pd.read_csv(folder / "adult.csv.gz", dtype=str, keep_default_na=False)
+    rows = pd.read_csv(folder / "adult.csv.gz", dtype=object, keep_default_na=False)
     lines = [", ".join(row) for row in rows.drop(columns="split").itertuples(index=False)]
     n_train = int((rows["split"] == "train").sum())
     train = "\n".join(lines[:n_train]) + "\n\n"

@@ -59,6 +59,12 @@ def shrink_models_of_tables(monkeypatch):
     monkeypatch.setattr("skmia._core.blind._SIZES_OF_TREES", sizes)
 
 
+def permute_no_table(monkeypatch):
+    """Permute rows of tables nine times, for tests of numbers other than p-values."""
+    permutations = "skmia.synthetic._table._measure.count_table_permutations"
+    monkeypatch.setattr(permutations, lambda n_numbers, alpha: 9)
+
+
 def permute_less(monkeypatch):
     """Permute membership 199 times, which decides all but numbers that are close to chance."""
     monkeypatch.setattr("skmia.report.checks._permutation.count_permutations", count_few)

@@ -5,6 +5,7 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
+from quick_audits import permute_no_table
 
 from skmia.synthetic import audit_table
 from skmia.synthetic._table._evidence import (
@@ -15,6 +16,11 @@ from skmia.synthetic._table._evidence import (
 )
 
 pytestmark = pytest.mark.usefixtures("quick_tables")
+
+
+@pytest.fixture
+def no_permutations(monkeypatch):
+    permute_no_table(monkeypatch)
 
 
 def draw(rng, n):
@@ -42,6 +48,7 @@ def test_a_table_with_copies_leaks_and_fresh_ones_do_not(tables):
     assert "Exact copies of" in safe.verdict and "such as a mirrored one" in safe.verdict
 
 
+@pytest.mark.usefixtures("no_permutations")
 def test_rows_that_are_changed_a_little_are_found():
     rng = np.random.default_rng(3)
     real, holdout, made = rng.normal(size=(3, 120, 4))
@@ -85,6 +92,7 @@ def test_without_a_holdout_nothing_can_be_said(tables):
     )
 
 
+@pytest.mark.usefixtures("no_permutations")
 def test_tables_in_which_copies_could_not_be_found():
     real, holdout, made = np.random.default_rng(2).integers(2, size=(3, 100, 2))
     report = audit_table(real, made, holdout, random_state=0)
@@ -107,6 +115,7 @@ def test_without_a_holdout_the_picture_says_that_it_could_be_anything(tables):
     assert "M10.0 10H370.0" in report.to_html() and 'class="pt"' not in report.to_html()
 
 
+@pytest.mark.usefixtures("no_permutations")
 def test_tables_of_two_populations(tables):
     real, holdout, made = tables
     report = audit_table(real, made, holdout.assign(a=holdout["a"] + 3), random_state=0)

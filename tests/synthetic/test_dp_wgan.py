@@ -11,6 +11,7 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.utils.estimator_checks import check_estimator
 
 from skmia import Records
+from skmia.defenses import _repeated_fits
 from skmia.defenses._exact_noise import PrivateRandomness
 from skmia.exceptions import PrivacyWarning
 from skmia.synthetic import GeneratorAttack, _dp_wgan
@@ -65,12 +66,18 @@ CHECKED = [
 ]
 
 
+def set_price(monkeypatch, price):
+    """Let a function say what one fit costs, and all fits together."""
+    for module in (_dp_wgan, _repeated_fits):
+        monkeypatch.setattr(module, "spent_epsilon", price)
+
+
 @pytest.mark.parametrize(
     "estimator", slow_but(CHECKED, CHECKED[0]), ids=["bounds", "clipping", "not private"]
 )
 def test_it_is_an_ordinary_estimator(estimator, monkeypatch):
     # What a training costs takes longer than the training, and is asserted below.
-    monkeypatch.setattr(_dp_wgan, "spent_epsilon", lambda steps, delta, name: 1.0)
+    set_price(monkeypatch, lambda steps, delta, name: 1.0)
     check_estimator(estimator, on_skip=None)
 
 
@@ -243,7 +250,7 @@ def test_a_delta_that_promises_nothing_is_warned_of():
 @pytest.mark.parametrize("name", [pytest.param("rdp", marks=pytest.mark.slow), "prv"])
 def test_the_accountant_that_is_named_is_asked(name, monkeypatch):
     epsilons = {"rdp": 3.0, "prv": 2.0}
-    monkeypatch.setattr(_dp_wgan, "spent_epsilon", lambda steps, delta, name: epsilons[name])
+    set_price(monkeypatch, lambda steps, delta, name: epsilons[name])
     gan = DPWassersteinGAN(noise_multiplier=2.0, accountant=name, **QUICK)
     assert gan.fit(X).epsilon_ == epsilons[name]
 

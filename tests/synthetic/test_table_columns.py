@@ -6,6 +6,7 @@ import uuid
 import numpy as np
 import pandas as pd
 import pytest
+from quick_audits import permute_no_table
 
 from skmia.report import recommend_release
 from skmia.synthetic import audit_table
@@ -181,6 +182,11 @@ def draw(rng, n=150):
     )
 
 
+@pytest.fixture
+def no_permutations(monkeypatch):
+    permute_no_table(monkeypatch)
+
+
 @pytest.fixture(scope="module")
 def tables():
     rng = np.random.default_rng(1)
@@ -188,6 +194,7 @@ def tables():
     return real, pd.concat([real[:15], made[15:]], ignore_index=True), held
 
 
+@pytest.mark.usefixtures("no_permutations")
 def test_copies_with_new_identifiers_are_found(tables):
     real, made, held = tables
     named = [
@@ -212,6 +219,7 @@ def test_copies_with_new_identifiers_are_found(tables):
     assert left_out == [] and all("key" in table for table in kept)
 
 
+@pytest.mark.usefixtures("no_permutations")
 def test_identifiers_that_are_copied_are_a_leak(tables):
     real, _, held = tables
     rng = np.random.default_rng(2)
@@ -261,6 +269,7 @@ def test_identifiers_are_copies_however_they_are_written(write, rewrite, held):
     assert found["holdout"].tolist() == [key in range(91, 110) for key in held]
 
 
+@pytest.mark.usefixtures("no_permutations")
 def test_columns_that_do_not_fit_are_left_out_of_copies_and_named(tables):
     real, made, held = tables
     other = made.assign(work=made["work"].map({"private": "x1", "state": "x2"}))
@@ -298,6 +307,7 @@ def test_names_of_one_spelling_are_not_spelled_and_counted_again(monkeypatch):
     assert len(counted) == 1
 
 
+@pytest.mark.usefixtures("no_permutations")
 def test_texts_of_single_rows_are_found_in_the_synthetic_table(tables):
     real, held, made = (
         pd.DataFrame({"x": x, "job": job})

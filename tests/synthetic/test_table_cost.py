@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from quick_audits import permute_no_table
 
 from skmia.synthetic import audit_table
 from skmia.synthetic.cost import estimate_table_cost
@@ -27,7 +28,8 @@ def test_it_grows_with_rows_and_columns_and_pairs_of_rows_are_limited():
     assert whole - 0.1 == pytest.approx(4 * (some - 0.1))
 
 
-def test_the_phases_are_those_of_the_audit():
+def test_the_phases_are_those_of_the_audit(monkeypatch):
+    permute_no_table(monkeypatch)
     rng = np.random.default_rng(0)
     real, made, held = (pd.DataFrame(rng.normal(size=(60, 3))) for _ in range(3))
     report = audit_table(real, made, held, random_state=0)

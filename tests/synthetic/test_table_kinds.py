@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from given_table import GivesTable
+from quick_audits import permute_no_table
 
 from skmia import Records
 from skmia.report._document import check_table_document
@@ -31,6 +32,11 @@ from skmia.synthetic._table._columns import unify_tables
 pytestmark = pytest.mark.usefixtures("quick_tables")
 
 N = 40
+
+
+@pytest.fixture
+def no_permutations(monkeypatch):
+    permute_no_table(monkeypatch)
 
 
 def draw(seed):
@@ -146,8 +152,10 @@ def test_distances_from_a_generator_are_of_values_whatever_their_types():
         SyntheticDistance(GivesTable(made), metric="gower").fit(table).predict(table)
 
 
-def test_further_tables_of_a_generator_have_the_types_of_the_given_one():
+@pytest.mark.usefixtures("no_permutations")
+def test_further_tables_of_a_generator_have_the_types_of_the_given_one(monkeypatch):
     real, made = (draw(k).assign(day=DAYS.date, b=[Decimal(n) for n in range(N)]) for k in (0, 1))
+    monkeypatch.setattr("skmia.synthetic._table._audit.N_TABLES", 2)
     settings = {"held_out": draw(2).assign(day=DAYS.date), "random_state": 0}
     own = audit_table(real, made, generator=GivesTable(made).fit(real), **settings)
     made = made.astype({"b": float}).assign(day=pd.to_datetime(made["day"]))
@@ -232,6 +240,7 @@ def make_unusual(seed):
     )
 
 
+@pytest.mark.usefixtures("no_permutations")
 def test_unusual_columns_are_audited():
     tables = [make_unusual(seed) for seed in range(3)]
     for table in tables:
@@ -324,6 +333,7 @@ def measure_all(tables, convert_made, convert):
     }
 
 
+@pytest.mark.usefixtures("no_permutations")
 def test_tables_of_other_libraries_are_compared_as_those_of_pandas(monkeypatch):
     monkeypatch.setattr("skmia.synthetic._table._audit.N_TABLES", 2)
     rng = np.random.default_rng(5)

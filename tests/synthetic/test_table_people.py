@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from draws import few_and_many
+from quick_audits import permute_no_table
 from refusals import check_refusal, parametrize_refusals
 
 from skmia.report._document import check_table_document
@@ -22,6 +23,11 @@ from skmia.synthetic._table._people import find_repeated_persons, read_people
 from skmia.synthetic._table._report import _ASSIGN, advise_on_table
 
 pytestmark = pytest.mark.usefixtures("quick_tables")
+
+
+@pytest.fixture
+def no_permutations(monkeypatch):
+    permute_no_table(monkeypatch)
 
 
 def draw_visits(rng, n_people, n_rows=5):
@@ -150,6 +156,7 @@ def test_rows_of_many_persons_are_not_taken_for_one_persons():
         assert people.groups is None and people.repeated == ()
 
 
+@pytest.mark.usefixtures("no_permutations")
 def test_persons_who_are_copied_are_a_leak_and_those_in_both_tables_are_left_out():
     rng = np.random.default_rng(3)
     real, held = draw_visits(rng, 40), draw_visits(rng, 40)
@@ -195,6 +202,7 @@ def test_without_enough_persons_of_one_table_nothing_is_compared_with_the_holdou
     assert "NO VERDICT" in report.to_html().upper()
 
 
+@pytest.mark.usefixtures("no_permutations")
 def test_without_enough_persons_of_one_table_no_model_and_no_further_table_is_compared(visits):
     real, made, _ = visits
     generator = BootstrapGenerator().fit(real.drop(columns="who"))

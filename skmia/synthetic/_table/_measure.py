@@ -260,6 +260,11 @@ COLUMNS = ["estimate", "low", "high", "attack", "control", "naive", "n_attacks",
 COLUMNS += ["pvalue", "pvalue_below", "pvalue_holm"]
 
 
+def count_table_permutations(n_numbers, alpha):
+    """Return how many make the smallest p-value one below the level after the correction."""
+    return max(999, int(np.ceil(5 * n_numbers / alpha)))
+
+
 def measure_synthetic_table(tables, settings, secrets, clock, people=None, identifiers=None):
     """Return the numbers with their p-values, the copies, and the resemblance.
 
@@ -269,8 +274,7 @@ def measure_synthetic_table(tables, settings, secrets, clock, people=None, ident
     n_columns = tables[0].shape[1]
     n_numbers = 7 + len(ATTACKS) + (0 if n_columns < 2 else len(secrets or range(n_columns)))
     alpha = 1 - settings["confidence_level"]
-    # The smallest p-value has to be below the level after the correction.
-    n_permutations = max(999, int(np.ceil(5 * n_numbers / alpha)))
+    n_permutations = count_table_permutations(n_numbers, alpha)
     groups = None if people is None else (people["real"], people["holdout"])
     # All attacks read the tables as they are encoded once.
     with clock("copies"):
