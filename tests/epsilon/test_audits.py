@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import training
 from refusals import check_refusal, parametrize_refusals
+from scipy.spatial.distance import cdist
 from scipy.special import expit
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.datasets import load_digits, load_iris
@@ -17,7 +18,6 @@ from sklearn.ensemble import BaggingClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV
 from sklearn.naive_bayes import GaussianNB
-from sklearn.neighbors import KNeighborsClassifier
 from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -480,17 +480,18 @@ class Copying(ClassifierMixin, BaseEstimator):
         self.delta = delta
 
     def fit(self, X, y):
-        self.model_ = KNeighborsClassifier(1).fit(X, y)
-        self.classes_ = self.model_.classes_
+        self.rows_ = X  # of a tenth of the time of a KNeighborsClassifier
+        self.classes_, self.codes_ = np.unique(y, return_inverse=True)
         if self.claim is not None:
             self.epsilon_, self.delta_ = self.claim, self.delta
         return self
 
     def predict_proba(self, X):
-        return self.model_.predict_proba(X)
+        nearest = self.codes_[cdist(X, self.rows_).argmin(axis=1)]
+        return np.eye(len(self.classes_))[nearest]
 
     def predict(self, X):
-        return self.model_.predict(X)
+        return self.classes_[self.predict_proba(X).argmax(axis=1)]
 
 
 @pytest.mark.parametrize("audit", [EpsilonAudit, OneRunAudit, LabelAudit])
