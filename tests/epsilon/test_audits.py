@@ -654,7 +654,7 @@ def test_a_claim_that_says_nothing_about_a_replaced_record_is_not_compared():
 def test_laplace_noise_of_an_added_record_is_not_refuted_by_replaced_ones():
     # A record adds 1 or -1 to a sum, so that replacing one may change it by 2.
     bits = np.tile([1, 0], 20)  # the canary has the label 1, and the record that it replaces has 0
-    audit = EpsilonAudit(NoisySum(), 0, n_trials=300, delta=0.0, random_state=0)
+    audit = EpsilonAudit(NoisySum(), 0, n_trials=200, delta=0.0, random_state=0)
     added = clone(audit).set_params(threshold=np.log(expit(0.0))).fit(X[:40], bits)
     replaced = audit.set_params(threshold=np.log(expit(1.0)), neighbors="replace").fit(X[:40], bits)
     assert 0.3 < added.epsilon_ < 1.0 < replaced.epsilon_ < 2.0
