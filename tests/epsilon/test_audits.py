@@ -1,5 +1,6 @@
 """The audits as estimators, and on classifiers whose epsilon is known."""
 
+import itertools
 import pickle
 import warnings
 from functools import partial
@@ -8,6 +9,7 @@ import joblib
 import numpy as np
 import pytest
 import training
+from cells import slow_but
 from refusals import check_refusal, parametrize_refusals
 from scipy.spatial.distance import cdist
 from scipy.special import expit
@@ -528,22 +530,25 @@ class CopyingAtDelta(Copying):
         return super().fit(X, y)
 
 
-CLAIMING = [Copying(0.3, 1e-3), CopyingAtDelta(0.3, 1e-3), CopyingAtDelta(0.3)]
+CLAIMING = {
+    "fixed": Copying(0.3, 1e-3),
+    "set": CopyingAtDelta(0.3, 1e-3),
+    "from data": CopyingAtDelta(0.3),
+}
+AUDITS = {
+    "many": EpsilonAudit(n_trials=20, canary="random_label"),
+    "sequential": EpsilonAudit(n_trials=20, canary="random_label", sequential=True),
+    "one": OneRunAudit(n_canaries=60),
+    "labels": LabelAudit(n_canaries=60),
+}
+EACH_TIME = [(audit, "from data") for audit in AUDITS] + [("one", name) for name in CLAIMING]
 
 
-@pytest.mark.parametrize("estimator", CLAIMING, ids=["fixed", "set", "from data"])
 @pytest.mark.parametrize(
-    "audit",
-    [
-        EpsilonAudit(n_trials=20, canary="random_label"),
-        EpsilonAudit(n_trials=20, canary="random_label", sequential=True),
-        OneRunAudit(n_canaries=60),
-        LabelAudit(n_canaries=60),
-    ],
-    ids=["many", "sequential", "one", "labels"],
+    "audit, estimator", slow_but(itertools.product(AUDITS, CLAIMING), *EACH_TIME)
 )
 def test_a_claim_is_not_compared_with_a_bound_at_a_smaller_delta(audit, estimator):
-    audit = clone(audit).set_params(estimator=estimator, random_state=0)
+    audit = clone(AUDITS[audit]).set_params(estimator=CLAIMING[estimator], random_state=0)
     larger = 0.00234986 if isinstance(audit, LabelAudit) else 0.001
     told = f"bound is at delta=1e-06 and the claim of the model at the larger delta={larger}"
     with pytest.warns(PrivacyWarning, match=told) as caught:
