@@ -88,7 +88,7 @@ def count_low_bits(values, exponent):
     return int((scaled != np.rint(scaled)).sum())
 
 
-# Laplace noise has all values, and normal noise, of which there are three shares, those that differ.
+# Laplace noise has all values. Normal noise has those that differ most, shared among its laws.
 QUICK = [("laplace", values) for values in VALUES]
 QUICK += [("gaussian", "1e39 and the next number"), ("gaussian", "0 and a subnormal")]
 QUICK += [("minimum trace", "3e38 in single precision"), ("minimum trace", "0 and 1")]
