@@ -116,12 +116,12 @@ def test_trials_of_a_law_that_rises_first_are_scipys_quantiles(mean, eta):
 
 
 def test_drawn_numbers_of_trials_have_the_probabilities_of_the_law():
-    uniforms = np.random.default_rng(0).random((600, 2))
+    uniforms = np.random.default_rng(0).random((300, 2))
     drawn = np.array([PoissonTrials(800.0).draw(*pair) for pair in uniforms])
     edges = stats.poisson(800).ppf(np.linspace(0, 1, 21)[1:-1])
     seen = np.bincount(np.searchsorted(edges, drawn), minlength=20)
     shares = np.diff(stats.poisson(800).cdf(np.r_[-1, edges, np.inf]))
-    assert stats.chisquare(seen, 600 * shares).pvalue > 1e-3
+    assert stats.chisquare(seen, 300 * shares).pvalue > 1e-3
 
 
 def test_the_second_half_of_the_bits_decides_in_the_tail():

@@ -148,7 +148,7 @@ def count_states(monkeypatch, stop_after=None):
 @pytest.mark.parametrize("name", slow_but(ESTIMATORS, "net", "perceptron with momentum"))
 def test_no_epoch_is_made_twice(records, tmp_path, every_epoch, monkeypatch, name):
     # No model of a net ends before the others: a few epochs tell as much as many.
-    estimator = ESTIMATORS[name](**{"max_epochs": 4} if "net" in name else {})
+    estimator = ESTIMATORS[name](**{"max_epochs": 3} if "net" in name else {})
     with monkeypatch.context() as patch:
         whole = count_states(patch)
         undisturbed = make_pool(estimator, tmp_path / "undisturbed").fit(records)
