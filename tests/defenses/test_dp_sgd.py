@@ -28,7 +28,7 @@ PLAIN = {"noise_multiplier": 0, "max_grad_norm": np.inf, "poisson_sampling": Fal
 
 
 def make_net(**settings):
-    return make_small_net(6, **{"batch_size": 24, "max_epochs": 3, **settings})
+    return make_small_net(6, **{"batch_size": 24, "max_epochs": 2, **settings})
 
 
 def weights(model):
@@ -192,12 +192,12 @@ def test_an_empty_step_is_shown_and_is_noise():
 
 def test_each_row_is_drawn_by_a_coin_flip_of_its_own():
     numbered = np.repeat(np.arange(40.0, dtype=np.float32)[:, None], 6, axis=1)
-    net = make_net(max_epochs=16, batch_size=8, lr=0.0, dataset=Noting)
+    net = make_net(max_epochs=10, batch_size=8, lr=0.0, dataset=Noting)
     model, steps = watch(net, numbered, np.arange(40) % 2, noise_multiplier=1.0)
     inside = np.zeros((model.n_steps_, 40))
     for step, (rows, _, _) in enumerate(steps):
         inside[step, rows] = 1
-    n_steps, q = 16 * 5, 8 / 40
+    n_steps, q = 10 * 5, 8 / 40
     assert (model.n_steps_, model.sample_rate_) == (n_steps, q)
     error = np.sqrt(q * (1 - q) / inside.size)
     assert abs(inside[1:].mean() - q) < 4 * error
@@ -212,7 +212,7 @@ def test_each_row_is_drawn_by_a_coin_flip_of_its_own():
 def test_epsilon_is_what_opacus_says_when_it_is_asked():
     model = DPSGDClassifier(make_net(), noise_multiplier=1.5, random_state=0).fit(X, Y)
     accountant = opacus.accountants.create_accountant(mechanism="rdp")
-    for _ in range(12):
+    for _ in range(8):
         accountant.step(noise_multiplier=1.5, sample_rate=24 / N)
     assert model.epsilon_ == pytest.approx(accountant.get_epsilon(0.1 / N), rel=1e-12)
 
@@ -224,10 +224,10 @@ def test_a_target_is_met_and_not_undercut(accountant, target=1.0):
     ).fit(X, Y)
     assert 0.98 * target <= model.epsilon_ <= target
     asked = opacus.accountants.create_accountant(mechanism=accountant)
-    for _ in range(12):
+    for _ in range(8):
         asked.step(noise_multiplier=model.noise_multiplier_, sample_rate=24 / N)
     assert model.epsilon_ == pytest.approx(asked.get_epsilon(1e-4), rel=0.02)
-    assert (model.n_steps_, model.delta_) == (12, 1e-4)
+    assert (model.n_steps_, model.delta_) == (8, 1e-4)
 
 
 def test_nothing_of_the_training_stays_but_the_weights():
@@ -241,7 +241,7 @@ def test_nothing_of_the_training_stays_but_the_weights():
         assert parameter.grad is None and not vars(parameter)
     for layer, fresh in zip(fitted.module_, torch.nn.Sequential(*plain_layers()), strict=True):
         assert set(vars(layer)) == set(vars(fresh))
-    assert model.n_steps_ == 12
+    assert model.n_steps_ == 8
 
 
 def plain_layers():
@@ -259,7 +259,7 @@ def test_settings_of_the_net_are_its_own():
     again = clone(model).set_params(estimator__max_epochs=1, estimator__batch_size=48)
     assert again.fit(X, Y).n_steps_ == 2
     assert again.get_params()["estimator__max_epochs"] == 1
-    assert model.get_params()["estimator__max_epochs"] == 3
+    assert model.get_params()["estimator__max_epochs"] == 2
     assert not hasattr(again.estimator, "module_")
 
 

@@ -21,7 +21,7 @@ from skmia.epsilon.canaries import mislabel
 from skmia.model_selection import leave_one_model_out
 
 X, Y = load_digits(return_X_y=True)
-RECORDS = Records(X[:500], Y[:500])
+RECORDS = Records(X[:500, ::2], Y[:500])
 TREE = DecisionTreeClassifier(min_samples_leaf=3)
 SETTINGS = {"n_estimators": 8, "n_targets": 4, "max_fpr": 0.05, "random_state": 0}
 
@@ -57,11 +57,11 @@ def test_the_adaptive_attack_is_that_of_the_pool():
 
 def test_copies_and_people_are_on_one_side():
     # A tree that had a copy of each test record would be right about all of them.
-    records = RECORDS[np.repeat(np.arange(400), 2)]
-    rows = records.X + np.tile([[0.0], [1e-6]], (400, 64))
-    people = Records(rows, records.y, group_by=np.repeat(np.arange(400), 2))
+    records = RECORDS[np.repeat(np.arange(200), 2)]
+    rows = records.X + np.tile([[0.0], [1e-6]], (200, 32))
+    people = Records(rows, records.y, group_by=np.repeat(np.arange(200), 2))
     tree = {"tree": DecisionTreeClassifier()}
-    for one in (RECORDS[:400], records, people):
+    for one in (RECORDS[:200], records, people):
         targets = evaluate_defense(tree, one, **SETTINGS).targets
         assert (targets["train_accuracy"] == 1).all()
         assert targets["test_accuracy"].max() < 0.9

@@ -23,7 +23,7 @@ from skmia.defenses._exact_noise import (
     system_words,
 )
 
-N = 100_000
+N = 40_000
 
 
 def words(seed=0):

@@ -205,7 +205,7 @@ def test_any_byte_is_changed(tmp_path):
 
 def test_accidents_one_after_the_other(tmp_path):
     rng = np.random.default_rng(0)
-    for turn in range(30):
+    for turn in range(20):
         ledger = PrivacyLedger(tmp_path / f"{turn}.jsonl")
         write(ledger, LINES[:2])
         older = ledger.path.read_bytes()

@@ -21,7 +21,7 @@ from skmia.defenses.mechanisms import (
     gaussian_sigma,
 )
 
-N = 40_000
+N = 32_000
 WIDTHS = np.array([0.2, 1.0, 5.0])
 
 
@@ -50,7 +50,7 @@ def test_exact_noise_is_enough_in_60_digits():
     mpmath = pytest.importorskip("mpmath")
     rng = np.random.default_rng(0)
     with mpmath.workdps(60):
-        for _ in range(100):
+        for _ in range(50):
             epsilon, delta = 10 ** rng.uniform(-9, 3), 10 ** rng.uniform(-30, -0.01)
             shift = 1 / mpmath.mpf(gaussian_sigma(epsilon, delta))
             first, second = shift / 2 - epsilon / shift, -shift / 2 - epsilon / shift
@@ -177,7 +177,7 @@ def proven_epsilon(count, other, n, delta, confidence):
     ids=str,
 )
 def test_low_bits_of_the_noise_tell_nothing(mechanism, values):
-    n, exponents = 20_000, range(-57, -43)
+    n, exponents = 10_000, range(-57, -43)
     mechanism = clone(mechanism).fit([[0.0]])
     draws = [mechanism.transform(np.full((n, 1), value))[:, 0] for value in values]
     delta = getattr(mechanism, "delta", 0.0)
@@ -191,9 +191,9 @@ def test_low_bits_of_the_noise_tell_nothing(mechanism, values):
 
 def test_the_test_of_low_bits_finds_floating_point_noise():
     rng = np.random.default_rng(0)
-    draws = [value + rng.laplace(scale=10, size=20_000) for value in (0.0, 1.0)]
+    draws = [value + rng.laplace(scale=10, size=10_000) for value in (0.0, 1.0)]
     counts = [low_bits(values, -53) for values in draws]
-    assert proven_epsilon(*counts, 20_000, 0.0, 1 - 0.05 / 56) > 1
+    assert proven_epsilon(*counts, 10_000, 0.0, 1 - 0.05 / 56) > 1
 
 
 @pytest.mark.parametrize("columns", [1, 7])

@@ -121,7 +121,7 @@ def test_no_cell_changes_what_other_cells_say(make, name):
     expected, _ = SCHEMA.read_table(TABLE)
     cells = list(CELLS.values())
     if make is by_csv:  # guesses the types of all columns alike: each cell meets every other one
-        cells = cells[[*TABLE].index(name) % 2 :: 2]
+        cells = cells[[*TABLE].index(name) % 3 :: 3]
     for cell in cells:
         table = make(name, cell)
         coded, fits = read_others(table)

@@ -76,7 +76,7 @@ def answers(draw):
     return weights / weights.sum(axis=2, keepdims=True), codes
 
 
-@settings(max_examples=40)
+@settings(max_examples=25)
 @given(answers(), st.floats(0, 1e6), st.sampled_from(SPREADS))
 def test_what_holds_for_all_answers(given, alpha, spread):
     proba, codes = given
@@ -91,7 +91,7 @@ def test_what_holds_for_all_answers(given, alpha, spread):
     np.testing.assert_array_equal(soften(sure, codes, alpha, spread=spread), label)
 
 
-@settings(max_examples=40)
+@settings(max_examples=25)
 @given(answers(), st.floats(0, 100))
 def test_the_label_rises_by_alpha_deviations_on_the_line_to_it(given, alpha):
     proba, codes = given

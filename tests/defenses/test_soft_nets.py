@@ -16,7 +16,7 @@ torch = pytest.importorskip("torch")
 skorch = pytest.importorskip("skorch")
 
 X, Y = load_digits(return_X_y=True)
-X, Y = (X[:400] / 16).astype(np.float32), Y[:400]
+X, Y = (X[:240] / 16).astype(np.float32), Y[:240]
 CLASSES = np.arange(10)
 RNG = np.random.default_rng(0)
 TARGETS = 0.5 * np.eye(10)[Y] + 0.5 * RNG.dirichlet(np.ones(10), len(Y))

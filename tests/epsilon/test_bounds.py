@@ -267,7 +267,7 @@ def test_bounds_for_two_copies_are_rarely_too_high(n_draws):
 
 def test_the_assumption_of_a_gaussian_mechanism_can_be_wrong():
     audit = partial(gaussian_bound, threshold=1.0)
-    assert count_too_high(audit, partial(respond, 1.0), 1.0, 2000, n_audits=100) > 90
+    assert count_too_high(audit, partial(respond, 1.0), 1.0, 2000, n_audits=30) > 27
 
 
 def test_bounds_come_close_with_many_runs():
@@ -287,7 +287,7 @@ def test_bounds_come_close_with_many_runs():
 def test_credible_intervals_against_draws_from_the_posterior(counts, delta, n_copies):
     tp, fp, n = counts
     rng = np.random.default_rng(0)
-    n_draws = 100_000
+    n_draws = 30_000
     fnr = rng.beta(0.5 + n - tp, 0.5 + tp, n_draws)
     fpr = rng.beta(0.5 + fp, 0.5 + n - fp, n_draws)
     interval = bayesian_epsilon_interval(

@@ -1,13 +1,13 @@
-"""Simulations with a tenth of their draws in each run of the suite, and with all in slow tests."""
+"""Simulations with few of their draws in each run of the suite, and with all in slow tests."""
 
 import pytest
 from scipy.stats import binom
 
 
 def few_and_many(n_draws):
-    """Return a mark that gives a test ``n_draws``: a tenth of a number, and slowly all of them."""
+    """Return a mark that gives a test ``n_draws``: a tenth of them, at most 50, and slowly all."""
     many = pytest.param(n_draws, marks=pytest.mark.slow, id=f"{n_draws} draws")
-    few = pytest.param(max(2, n_draws // 10), id="few draws")
+    few = pytest.param(max(2, min(n_draws // 10, 50)), id="few draws")
     return pytest.mark.parametrize("n_draws", [few, many])
 
 

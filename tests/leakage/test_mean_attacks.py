@@ -191,9 +191,9 @@ def effective_score(without, with_target):
 
 def test_reference_rows_of_each_round_cost_power():
     rng = np.random.default_rng(0)
-    target, releases = release_normal(100, rng)
-    scores = np.empty((2, 100))
-    for index in np.ndindex(2, 100):
+    target, releases = release_normal(50, rng)
+    scores = np.empty((2, 50))
+    for index in np.ndindex(2, 50):
         reference = rng.normal(size=(100, 100))
         attack = MeanLikelihoodRatioAttack(target, n_samples=100, covariance="diagonal")
         attack.fit(reference)
@@ -201,7 +201,7 @@ def test_reference_rows_of_each_round_cost_power():
     m, tau = 8.83, 1
     expected = m**2 / (2 * m + tau / 100 + 2 * tau / 100)
     shift = np.sqrt(expected)
-    error = 2 * shift * np.sqrt(2 / 100 + expected / (4 * 100))
+    error = 2 * shift * np.sqrt(2 / 50 + expected / (4 * 50))
     assert abs(effective_score(*scores) - expected) < 3 * error < m - expected
 
 
@@ -619,8 +619,8 @@ def test_blocks_of_releases_get_the_same_scores(monkeypatch):
 def test_attacks_can_be_displayed():
     pytest.importorskip("matplotlib")
     p, target, _ = make_bernoulli(50)
-    without, with_target = release_bernoulli(p, target, 30, rounds=1000)
-    X, membership = np.concatenate([without, with_target]), np.repeat([0, 1], 1000)
+    without, with_target = release_bernoulli(p, target, 30, rounds=100)
+    X, membership = np.concatenate([without, with_target]), np.repeat([0, 1], 100)
     moments = {"mean": p, "covariance": p * (1 - p), "n_samples": 30}
     attacks = {
         kind.__name__: kind.from_moments(target, **moments)

@@ -128,12 +128,13 @@ def test_a_newton_step_is_near_a_refit(labels):
     leakage = fit(model, labels, "phi")
     assert leakage.method_ == "one Newton step"
     label = np.searchsorted(np.unique(labels), labels)
-    wanted = np.empty(60)
-    for i in range(60):
-        wanted[i] = logit(refit_without(model, i, labels).predict_proba(X[[i]])[0, label[i]])
-    gap = leakage.signal_in_ - wanted
-    assert np.abs(leakage.signal_out_ - wanted).max() < 0.15 * gap.max()
-    assert np.corrcoef(leakage.leakage_, gap)[0, 1] > 0.99
+    some = np.arange(0, 60, 3)
+    wanted = [
+        logit(refit_without(model, i, labels).predict_proba(X[[i]])[0, label[i]]) for i in some
+    ]
+    gap = leakage.signal_in_[some] - wanted
+    assert np.abs(leakage.signal_out_[some] - wanted).max() < 0.15 * gap.max()
+    assert np.corrcoef(leakage.leakage_[some], gap)[0, 1] > 0.99
 
 
 @pytest.mark.parametrize("model", [RandomForestClassifier, ExtraTreesClassifier])

@@ -161,7 +161,7 @@ def test_classifier_answers_for_equal_priors():
 
 def test_any_splitter_will_do_and_boosted_trees_are_the_default():
     X, membership = make_normal_features(400, 2.0)
-    cv = ShuffleSplit(3, test_size=0.3, random_state=0)
+    cv = ShuffleSplit(2, test_size=0.3, random_state=0)
     worst = WorstCaseVulnerability("classifier", cv=cv, **QUICK).fit(X, membership)
     assert 0.4 < worst.vulnerability_ < 0.9
 

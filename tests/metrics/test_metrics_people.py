@@ -169,7 +169,7 @@ def test_intervals_of_people_cover_the_truth_where_those_of_rows_do_not(
     function, truth, n_people, correlation
 ):
     rng = np.random.default_rng(9)
-    n_runs, covered = 150, np.zeros(2)
+    n_runs, covered = 100, np.zeros(2)
     for _ in range(n_runs):
         membership, people, scores = make_people(n_people, 10, correlation, rng)
         for place, groups in enumerate((people, None)):

@@ -51,6 +51,13 @@ def shown(evaluation):
     return MembershipRocDisplay.from_predictions(membership, strong, name="strong")
 
 
+@pytest.fixture
+def undrawn(monkeypatch):
+    """Displays that draw nothing, for tests of their tables."""
+    for display in (MembershipRocDisplay, ScoreDistributionDisplay):
+        monkeypatch.setattr(display, "plot", lambda display, *args, **kwargs: display)
+
+
 @pytest.fixture(scope="module")
 def fitted():
     X, membership = make_classification(n_samples=600, flip_y=0.4, random_state=0)
@@ -97,7 +104,7 @@ def test_a_very_long_curve_keeps_points_that_are_close_together(evaluation, show
         assert (last[first > 0] <= step * first[first > 0] * (1 + 1e-9)).all()
 
 
-def test_roc_frame_is_the_best_tpr_of_every_fpr(evaluation):
+def test_roc_frame_is_the_best_tpr_of_every_fpr(evaluation, undrawn):
     membership, _, weak = evaluation
     frame = MembershipRocDisplay.from_predictions(membership, weak, name="weak").frame()
     assert (frame["name"] == "weak").all()
@@ -134,7 +141,7 @@ def test_the_band_has_the_limits_of_single_rates(evaluation, shown):
         assert (low, high) == pytest.approx((point.tpr_low, point.tpr_high), abs=0.03 * width)
 
 
-def test_a_short_frame_has_the_intervals_of_all_its_rates():
+def test_a_short_frame_has_the_intervals_of_all_its_rates(undrawn):
     membership, scores = [1, 1, 1, 0, 0, 0, 0], [3, 1, 5, 2, 4, 0, 3]
     frame = MembershipRocDisplay.from_predictions(membership, scores).frame()
     assert frame["fpr"].tolist() == [0, 0.25, 0.5, 0.75, 1]
@@ -145,7 +152,7 @@ def test_a_short_frame_has_the_intervals_of_all_its_rates():
         )
 
 
-def test_band_of_people_is_wider_than_that_of_rows(evaluation):
+def test_band_of_people_is_wider_than_that_of_rows(evaluation, undrawn):
     _, strong, _ = evaluation
     people = np.arange(800) // 10
     membership = people < 20
@@ -165,7 +172,12 @@ def test_rate_that_people_do_not_resolve_is_not_told():
     names = {False: "records", True: "people"}
     for of_people, groups in ((False, None), (True, people)):
         display = MembershipRocDisplay.from_predictions(
-            membership, scores, groups=groups, max_fpr=0.03, name=names[of_people]
+            membership,
+            scores,
+            groups=groups,
+            max_fpr=0.03,
+            confidence_level=None,
+            name=names[of_people],
         )
         (label,) = [line.get_label() for line in display.lines_.values()]
         assert ("not resolvable" in label) == of_people
@@ -179,7 +191,7 @@ def test_rate_that_people_do_not_resolve_is_not_told():
         assert at_ends == [True, False]
 
 
-def test_people_are_those_of_the_records(fitted):
+def test_people_are_those_of_the_records(fitted, undrawn):
     attacks, X, membership = fitted
     X, membership = X[:300], membership[:300]
     people = np.arange(len(X)) // 4
@@ -210,7 +222,8 @@ def test_one_figure_holds_several_attacks(evaluation):
 
 def test_estimators_plot_what_they_answer(fitted):
     attacks, X, membership = fitted
-    display = MembershipRocDisplay.from_estimator(attacks, X, membership, max_fpr=0.05)
+    bare = {"confidence_level": None}
+    display = MembershipRocDisplay.from_estimator(attacks, X, membership, **bare)
     scores = {
         "linear": attacks["linear"].decision_function(X),
         "bayes": attacks["bayes"].predict_proba(X)[:, 1],
@@ -220,12 +233,12 @@ def test_estimators_plot_what_they_answer(fitted):
             display.curves[name], membership_roc_curve(membership, score), strict=True
         ):
             np.testing.assert_array_equal(got, expected)
-    single = MembershipRocDisplay.from_estimator(attacks["bayes"], X, membership)
+    single = MembershipRocDisplay.from_estimator(attacks["bayes"], X, membership, **bare)
     assert list(single.lines_) == ["GaussianNB"]
 
 
 @pytest.mark.parametrize("display", [MembershipRocDisplay, ScoreDistributionDisplay])
-def test_classifiers_of_sparse_rows_are_drawn_like_those_of_dense_ones(fitted, display):
+def test_classifiers_of_sparse_rows_have_the_tables_of_dense_ones(fitted, undrawn, display):
     attacks, X, membership = fitted
     shown, expected = (
         display.from_estimator(attacks["linear"], rows, membership).frame()
@@ -314,8 +327,8 @@ def test_curves_on_the_same_axes_differ_and_share_what_they_mean(evaluation):
     membership, strong, weak = (one[::8] for one in evaluation)
     _, ax = plt.subplots()
     for k in range(8):
-        scores = strong + k * weak
-        MembershipRocDisplay.from_predictions(membership, scores, name=f"attack {k}", ax=ax)
+        settings = {"name": f"attack {k}", "confidence_level": 0.95 if k in (0, 5) else None}
+        MembershipRocDisplay.from_predictions(membership, strong + k * weak, ax=ax, **settings)
     curves = [line for line in ax.lines if line.get_label().startswith("attack")]
     dashes = [str(line._unscaled_dash_pattern) for line in curves]  # no public name holds them all
     colors = [line.get_color() for line in curves]
@@ -334,10 +347,11 @@ def test_records_of_other_numbers_take_the_counts_out_of_the_title(evaluation):
 
     membership, strong, _ = evaluation
     _, ax = plt.subplots()
-    MembershipRocDisplay.from_predictions(membership, strong, ax=ax)
+    settings = {"ax": ax, "confidence_level": None}
+    MembershipRocDisplay.from_predictions(membership, strong, **settings)
     assert ax.get_title() == "ROC of membership inference\n400 members, 1,200 non-members"
     few = np.r_[np.flatnonzero(membership), np.flatnonzero(~membership.astype(bool))[:200]]
-    MembershipRocDisplay.from_predictions(membership[few], strong[few], ax=ax)
+    MembershipRocDisplay.from_predictions(membership[few], strong[few], **settings)
     assert ax.get_title() == "ROC of membership inference"
     assert ax.get_xlim() == (10 / 1200, 1)
 
@@ -540,12 +554,15 @@ def test_histogram_of_an_attack_shows_its_own_threshold(fitted, name, natural):
     assert display.ax_.get_yscale() == "log"
     guess = attacks[name].predict(X)
     assert np.mean(display.member_scores >= natural) == pytest.approx(guess[membership == 1].mean())
-    bare = ScoreDistributionDisplay.from_estimator(attacks[name], X, membership, threshold=None)
-    assert bare.threshold_line_ is None
-    given = ScoreDistributionDisplay.from_estimator(attacks[name], X, membership, threshold=0.25)
-    assert given.threshold == 0.25
+
+
+def test_histogram_of_an_attack_shows_another_threshold_or_none(fitted):
+    attacks, X, membership = fitted
+    draw = partial(ScoreDistributionDisplay.from_estimator, attacks["bayes"], X, membership)
+    assert draw(threshold=None).threshold_line_ is None
+    assert draw(threshold=0.25).threshold == 0.25
     with pytest.raises(ValueError, match="threshold must be a finite number or None; got 'best'"):
-        ScoreDistributionDisplay.from_estimator(attacks[name], X, membership, threshold="best")
+        draw(threshold="best")
 
 
 @pytest.mark.parametrize("display_class", [MembershipRocDisplay, ScoreDistributionDisplay])
@@ -573,7 +590,9 @@ def test_keywords_of_scikit_learns_displays_work(evaluation):
     assert display.ax_.spines["top"].get_visible()
     luck = next(line for line in display.ax_.lines if line.get_label() == "luck")
     assert luck.get_color() == "green"
-    usual = MembershipRocDisplay.from_predictions(membership, {"strong": strong, "weak": weak})
+    usual = MembershipRocDisplay.from_predictions(
+        membership, {"strong": strong, "weak": weak}, confidence_level=None
+    )
     np.testing.assert_array_equal(
         usual.lines_["strong"].get_data(), display.lines_["strong"].get_data()
     )
@@ -583,7 +602,11 @@ def test_keywords_of_scikit_learns_displays_work(evaluation):
 def test_curves_without_a_line_of_chance(evaluation):
     membership, strong, _ = evaluation
     display = MembershipRocDisplay.from_predictions(
-        membership, strong, curve_kwargs={"color": "red"}, plot_chance_level=False
+        membership,
+        strong,
+        curve_kwargs={"color": "red"},
+        confidence_level=None,
+        plot_chance_level=False,
     )
     assert len(display.ax_.lines) == 2  # the curve and its point
     with pytest.raises(ValueError, match="one for each of 1 curves; got 2"):

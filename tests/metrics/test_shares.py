@@ -74,7 +74,7 @@ def test_a_difference_that_people_do_not_share_is_one_of_rows():
 
 @pytest.mark.parametrize("rate, n_people", [(0.5, 30), (0.1, 60)])
 def test_intervals_over_people_cover_and_over_rows_do_not(rate, n_people):
-    rng, n_trials = np.random.default_rng(0), 200
+    rng, n_trials = np.random.default_rng(0), 100
     person, covered = np.repeat(np.arange(n_people), 10), np.zeros(4)
     for _ in range(n_trials):
         shared = rng.normal(size=(2, n_people))[:, person]

@@ -52,7 +52,7 @@ class NormNet(nn.Module):
 def make_net(module=Net, **settings):
     defaults = {
         "criterion": nn.CrossEntropyLoss,
-        "max_epochs": 4,
+        "max_epochs": 3,
         "batch_size": 16,
         "train_split": None,
         "iterator_train__shuffle": True,
@@ -248,7 +248,7 @@ STOPPING = {
     "best of all": EarlyStopping(patience=100, load_best=True),
     "by default": EarlyStopping,
 }
-STOPPED = {"train_split": ValidSplit(4), "max_epochs": 12, "lr": 0.3}
+STOPPED = {"train_split": ValidSplit(4), "max_epochs": 8, "lr": 0.3}
 
 
 def count_epochs(monkeypatch, job):
@@ -302,8 +302,8 @@ def test_nets_stop_after_different_epochs(monkeypatch):
     assert len(set(n_epochs)) > 1
     table = shared_table(job)
     ours = NetTraining([prepare_net(job, k, table) for k in range(4)], table)
-    ours.run(12)
-    assert ours.epoch == max(n_epochs) and ours.stopping.is_over == (ours.epoch < 12)
+    ours.run(8)
+    assert ours.epoch == max(n_epochs) and ours.stopping.is_over == (ours.epoch < 8)
 
 
 @pytest.mark.parametrize(
@@ -323,7 +323,7 @@ def test_an_interrupted_training_stops_at_the_same_epoch(name, n_epochs):
     first.run(n_epochs)
     second.import_state(first.export_state())
     for one in (first, second):
-        one.run(12)
+        one.run(8)
     for one, other in zip(first.nets, second.nets, strict=True):
         for name, ours in one.module_.state_dict().items():
             assert torch.equal(ours, other.module_.state_dict()[name])

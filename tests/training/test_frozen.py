@@ -167,7 +167,7 @@ def train_with(weights, rows):
     """Train a tree and its calibration on some records, with their weights."""
     given = {"sample_weight": weights[rows]}
     tree = DecisionTreeClassifier(max_depth=2, random_state=0).fit(X[rows], Y[rows], **given)
-    return CalibratedClassifierCV(FrozenEstimator(tree)).fit(X[rows], Y[rows], **given)
+    return CalibratedClassifierCV(FrozenEstimator(tree), cv=2).fit(X[rows], Y[rows], **given)
 
 
 def give_weights(X, y):
@@ -183,7 +183,7 @@ def weigh(X):
 @pytest.mark.parametrize("outer", [lambda model: model, make_pipeline])
 def test_parts_and_the_estimator_around_them_are_trained_with_weights(fit_params, outer):
     frozen = FrozenEstimator(DecisionTreeClassifier(max_depth=2, random_state=0).fit(X, Y))
-    estimator = outer(CalibratedClassifierCV(frozen))
+    estimator = outer(CalibratedClassifierCV(frozen, cv=2))
     if fit_params is None:
         records = RECORDS.with_fields(sample_weight=weigh(X))
     elif outer is make_pipeline:

@@ -61,7 +61,7 @@ def draw(seeds, p, n, n_steps=0, models=None, n_sites=1):
 
 @pytest.mark.parametrize("p", [0.001, 0.1, 0.5, 0.75, 0.999])
 def test_as_many_are_dropped_as_by_dropout(p):
-    n = 200_001
+    n = 100_001
     masks = draw(range(5), p, n, n_sites=2)
     for mask in itertools.chain.from_iterable(masks):
         kept = mask > 0

@@ -25,7 +25,7 @@ except ImportError:
 N_MODELS = 4
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def records():
     made = make_membership_problem(160, n_features=8, n_classes=3, random_state=0)[0]
     return Records(made.X.astype(np.float32), made.y)
@@ -121,6 +121,12 @@ def test_killed_inside_a_joint_training_it_goes_on_and_ends_with_the_same_bits(
     assert not state_files(folder)
 
 
+@pytest.fixture(scope="module")
+def undisturbed(records):
+    """The pool of perceptrons that nothing interrupted; nobody changes it."""
+    return make_pool(make_perceptron()).fit(records)
+
+
 class Killed(BaseException):
     """What nothing catches."""
 
@@ -142,7 +148,7 @@ def count_states(monkeypatch, stop_after=None):
 @pytest.mark.parametrize("name", slow_but(ESTIMATORS, "net", "perceptron with momentum"))
 def test_no_epoch_is_made_twice(records, tmp_path, every_epoch, monkeypatch, name):
     # No model of a net ends before the others: a few epochs tell as much as many.
-    estimator = ESTIMATORS[name](**{"max_epochs": 4} if "net" in name else {})
+    estimator = ESTIMATORS[name](**{"max_epochs": 3} if "net" in name else {})
     with monkeypatch.context() as patch:
         whole = count_states(patch)
         undisturbed = make_pool(estimator, tmp_path / "undisturbed").fit(records)
@@ -178,8 +184,9 @@ def test_models_do_not_depend_on_who_is_trained_with_them(records, tmp_path, nam
         assert_same(pool, pools[0])
 
 
-def test_models_finished_since_are_not_given_again(records, tmp_path, every_epoch, monkeypatch):
-    undisturbed = make_pool(make_perceptron()).fit(records)
+def test_models_finished_since_are_not_given_again(
+    records, undisturbed, tmp_path, every_epoch, monkeypatch
+):
     with monkeypatch.context() as patch:
         count_states(patch, stop_after=3)
         with pytest.raises(Killed):
@@ -196,8 +203,9 @@ def test_models_finished_since_are_not_given_again(records, tmp_path, every_epoc
 @pytest.mark.parametrize(
     "damage", slow_but(["truncated", "flipped", "of another pool"], "flipped", "of another pool")
 )
-def test_a_state_that_cannot_be_used_is_none(records, tmp_path, every_epoch, monkeypatch, damage):
-    undisturbed = make_pool(make_perceptron()).fit(records)
+def test_a_state_that_cannot_be_used_is_none(
+    records, undisturbed, tmp_path, every_epoch, monkeypatch, damage
+):
     with monkeypatch.context() as patch:
         count_states(patch, stop_after=3)
         with pytest.raises(Killed):
