@@ -636,8 +636,8 @@ EXAMPLES["StudentDefense"] = StudentDefense(LogisticRegression(), KernelDensity(
 EXAMPLES["PATEDefense"] = PATEDefense(
     GaussianNB(), KernelDensity(), n_teachers=2, noise_multiplier=0, noise_seed=0
 )
-EXAMPLES["RememberTraining"] = RememberTraining(GaussianNB())
-EXAMPLES["OneOutput"] = OneOutput(GaussianNB())
+EXAMPLES["RememberTraining"] = RememberTraining(LogisticRegression(max_iter=1000))
+EXAMPLES["OneOutput"] = OneOutput(LogisticRegression())
 EXAMPLES["JointOutputs"] = JointOutputs(LogisticRegression())
 EXAMPLES["LeaveOneOutLeakage"] = LeaveOneOutLeakage(LogisticRegression())
 EXAMPLES["NonSphericalGaussianMechanism"] = NonSphericalGaussianMechanism(widths=1.0)
