@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
+from quick_audits import shrink_models
 from sklearn.model_selection import GridSearchCV
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
@@ -55,8 +56,14 @@ def test_a_result_is_shown_small_and_escaped(results, name):
         assert "&lt;script&gt;" in inside
 
 
-def test_parts_of_a_report_are_shown_in_a_few_lines():
-    report = audit(MODEL, RECORDS, MEMBERSHIP, shadows=4, random_state=0)
+@pytest.fixture(scope="module")
+def report():
+    with pytest.MonkeyPatch.context() as patch:
+        shrink_models(patch)
+        return audit(MODEL, RECORDS, MEMBERSHIP, shadows=4, random_state=0)
+
+
+def test_parts_of_a_report_are_shown_in_a_few_lines(report):
     for found in (report.service, report.file):
         assert repr(found) == (
             f"{type(found).__name__}(level={str(found.level)!r}, evidence={found.evidence!r})"
@@ -78,6 +85,7 @@ def test_parts_of_a_report_are_shown_in_a_few_lines():
     assert isinstance(pickle.loads(pickle.dumps(report.scores)), dict)
 
 
+@pytest.mark.usefixtures("quick_tables")
 def test_checks_of_a_table_are_shown_like_those_of_an_audit():
     real, made, held_out = np.random.default_rng(0).normal(size=(3, 60, 2))
     for report in (audit_table(real, made), audit_table(real, made, held_out, random_state=0)):
@@ -97,8 +105,7 @@ def test_a_model_without_values_is_shown_without_an_empty_table():
     assert "exact" not in shown
 
 
-def test_the_frame_of_a_page_is_as_wide_as_its_cell():
-    report = audit(MODEL, RECORDS, MEMBERSHIP, shadows=4, random_state=0)
+def test_the_frame_of_a_page_is_as_wide_as_its_cell(report):
     assert "box-sizing: border-box" in report._repr_html_().rpartition("style=")[2]
 
 

@@ -5,6 +5,7 @@ import warnings
 
 import numpy as np
 import pytest
+from quick_audits import shrink_models
 from sklearn.ensemble import RandomForestClassifier
 
 from skmia import audit
@@ -30,7 +31,10 @@ VICTIM = MODEL.fit(MEMBERS.X, MEMBERS.y)
 
 @pytest.fixture(scope="module")
 def report():
-    return audit(VICTIM, RECORDS, MEMBERSHIP, shadows=4, group="site", fprs=[0.1], random_state=0)
+    settings = {"shadows": 4, "group": "site", "fprs": [0.1], "random_state": 0}
+    with pytest.MonkeyPatch.context() as patch:
+        shrink_models(patch)
+        return audit(VICTIM, RECORDS, MEMBERSHIP, **settings)
 
 
 def iter_parts(thing, seen):
@@ -87,6 +91,7 @@ MEMBERS_FIRST = NOISE + MEMBERSHIP
 
 
 @pytest.mark.parametrize("name", MADE)
+@pytest.mark.usefixtures("quick_tables")
 def test_a_result(name):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

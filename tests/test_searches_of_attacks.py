@@ -428,6 +428,7 @@ def test_explicit_pools_and_whole_tables_are_fitted_as_ever(problem):
     np.testing.assert_array_equal(attack.pool_.signals_, clone(pool).fit(records).signals_)
 
 
+@pytest.mark.usefixtures("quick_audits")
 def test_games_and_audits_train_on_the_records_that_they_are_given(problem):
     tree, records, membership = problem
     few, inside = records[:60], membership[:60]

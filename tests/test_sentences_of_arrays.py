@@ -117,6 +117,7 @@ def test_tensors_of_which_gradients_are_taken_are_read(door, plain):
 
 @pytest.mark.parametrize("name", ("group", "group_by", "record_id"))
 @pytest.mark.filterwarnings("ignore")
+@pytest.mark.usefixtures("quick_audits")
 def test_fields_that_are_tensors_of_a_graph_are_read(name):
     torch = pytest.importorskip("torch")
     values = torch.arange(24).to(torch.bfloat16).requires_grad_()

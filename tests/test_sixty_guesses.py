@@ -6,6 +6,7 @@ import joblib
 import numpy as np
 import pandas as pd
 import pytest
+from quick_audits import shrink_models
 from sklearn.tree import DecisionTreeClassifier
 
 import skmia
@@ -167,7 +168,9 @@ def folder(tmp_path_factory):
     X, y = table[["age", "pay"]], table["income"]
     sides = {"train": (X[:60], y[:60]), "held_out": (X[60:], y[60:])}
     attacks = {"loss": ThresholdAttack()}
-    audit(model, **sides, attacks=attacks, file=False, random_state=0).save(folder / "out")
+    with pytest.MonkeyPatch.context() as patch:
+        shrink_models(patch)
+        audit(model, **sides, attacks=attacks, file=False, random_state=0).save(folder / "out")
     return folder
 
 
@@ -206,6 +209,7 @@ def test_there_are_sixty_of_them():
     assert len({*(call for call, _ in CALLS), *(name for name, _ in NAMES)}) + len(KEYWORDS) >= 60
 
 
+@pytest.mark.usefixtures("quick_tables")
 def test_files_of_a_page_that_is_named(folder, monkeypatch, capsys):
     monkeypatch.chdir(folder)
     call = "table made.csv train.csv held_out.csv --drop site -o risk.html"
@@ -216,6 +220,7 @@ def test_files_of_a_page_that_is_named(folder, monkeypatch, capsys):
     assert (folder / "pages2" / "report.html").is_file()
 
 
+@pytest.mark.usefixtures("quick_tables")
 def test_without_a_page_the_last_line_says_how_one_is_written(folder, monkeypatch, capsys):
     monkeypatch.chdir(folder)
     main(["table", "made.csv", "train.csv", "held_out.csv", "--drop", "site"])

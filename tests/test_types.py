@@ -213,6 +213,7 @@ def test_a_type_that_disagrees_with_its_constraint_is_found(annotation, allowed,
 
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.__name__)
+@pytest.mark.usefixtures("quick_audits", "quick_tables")
 def test_program_that_the_type_checker_accepts_runs(program):
     program()
 

@@ -200,6 +200,7 @@ GUESSES = [
 
 
 @pytest.mark.parametrize("guess", GUESSES, ids=[name for name, _, _ in GUESSES])
+@pytest.mark.usefixtures("quick_audits")
 def test_a_guess_ends_in_a_result_or_in_a_sentence(guess):
     _, call, sentence = guess
     if sentence is FINE:

@@ -443,11 +443,11 @@ def query(victim: BaseEstimator | None, records: Records) -> Outputs:
 
     Examples
     --------
-    >>> from sklearn.linear_model import LogisticRegression
+    >>> from sklearn.tree import DecisionTreeClassifier
     >>> from skmia.base import query
     >>> from skmia.datasets import load_sklearn
     >>> records = load_sklearn("breast_cancer")
-    >>> victim = LogisticRegression(max_iter=5000).fit(records.X, records.y)
+    >>> victim = DecisionTreeClassifier(max_depth=3).fit(records.X, records.y)
     >>> bool(query(victim, records).is_correct(records.y).mean() > 0.9)
     True
     """

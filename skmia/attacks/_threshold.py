@@ -67,7 +67,7 @@ class ThresholdAttack(BaseAttack):
     >>> from skmia.datasets import make_membership_problem
     >>> records, membership = make_membership_problem(random_state=0)
     >>> members = records[membership == 1]
-    >>> victim = RandomForestClassifier(random_state=0).fit(members.X, members.y)
+    >>> victim = RandomForestClassifier(50, random_state=0).fit(members.X, members.y)
     >>> attack = ThresholdAttack(victim, signal="loss").fit(records)
     >>> bool(attack.score(records, membership) > 0.5)
     True

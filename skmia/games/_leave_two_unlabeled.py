@@ -150,7 +150,7 @@ def leave_two_unlabeled(
     >>> from skmia.games import leave_two_unlabeled
     >>> records, membership = make_membership_problem(random_state=0)
     >>> members = records[membership == 1]
-    >>> model = RandomForestClassifier(random_state=0).fit(members.X, members.y)
+    >>> model = RandomForestClassifier(20, random_state=0).fit(members.X, members.y)
     >>> attack = ThresholdAttack(model, signal="loss")
     >>> result = leave_two_unlabeled(attack, records, membership)
     >>> result.n_rounds

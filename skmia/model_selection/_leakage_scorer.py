@@ -253,6 +253,7 @@ def make_leakage_scorer(
     ...     {"max_depth": [4, 8, None]},
     ...     scoring=scoring,
     ...     refit=best_below_leakage(0.2),
+    ...     cv=3,
     ... ).fit(X, y)
     >>> search.best_params_
     {'max_depth': 8}

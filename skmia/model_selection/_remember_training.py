@@ -70,7 +70,8 @@ class RememberTraining(TransactionMixin, CopiesParameters, MetaEstimatorMixin, B
     >>> len(tree.fit(X[:100], y[:100]).training_rows_)
     100
     >>> scorer = make_leakage_scorer(Records(X, y))
-    >>> sizes, _, scores = learning_curve(tree, X, y, scoring=scorer, train_sizes=[0.1, 1.0])
+    >>> settings = {"scoring": scorer, "train_sizes": [0.1, 1.0], "cv": 3}
+    >>> sizes, _, scores = learning_curve(tree, X, y, **settings)
     >>> bool((scores.mean(axis=1) < -0.1).all())
     True
     """

@@ -85,7 +85,7 @@ def test_pools_and_scores_are_those_in_memory(problem, convert, tmp_path, monkey
     monkeypatch.setattr("skmia._core.hashing._LAZY_ROWS", 50)
     monkeypatch.setattr("skmia._training.digests._LAZY_ROWS", 50)
     tree, members = DecisionTreeClassifier(max_depth=3, random_state=0), problem[1] == 1
-    pool = ShadowPool(tree, 8, checkpoint=tmp_path / "pool", on_disk=True, random_state=0)
+    pool = ShadowPool(tree, 4, checkpoint=tmp_path / "pool", on_disk=True, random_state=0)
     scores = []
     for X in (table, in_memory(table)):
         records = Records(X, y)
@@ -179,10 +179,8 @@ def opened(request, tmp_path):
     return OPENED[request.param](as_files(frame, tmp_path / "rows"))
 
 
-# An opened dataset is read as the folder is.
-@pytest.mark.parametrize(
-    "opened", slow_but(OPENED, "folder", "file", "polars", "dask"), indirect=True
-)
+# An opened dataset and a single file are read as the folder is.
+@pytest.mark.parametrize("opened", slow_but(OPENED, "folder", "polars", "dask"), indirect=True)
 def test_rows_of_files_are_those_of_the_frame(opened, monkeypatch):
     monkeypatch.setattr(containers, "_TABLE_ROWS", 45)
     frame = load(opened)

@@ -161,6 +161,7 @@ def test_games_say_which_records_they_can_play_with():
         play(membership_game, np.arange(len(Y)) < 20, ThresholdAttack(), train_size=20)
 
 
+@pytest.mark.usefixtures("quick_audits")
 def test_audits_leave_records_of_weight_0_out():
     membership = np.arange(60) % 2
     victim = train(LINE, membership == 1)

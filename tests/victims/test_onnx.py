@@ -238,7 +238,7 @@ def test_regressor(tmp_path):
 def test_audit_with_an_estimator_for_shadow_models(tmp_path):
     y = (Y > 1).astype(int)
     membership = np.arange(120) % 2 == 0
-    forest = RandomForestClassifier(10, random_state=0)
+    forest = RandomForestClassifier(5, random_state=0)
     model = clone(forest).fit(X[membership], y[membership])
     victim = read_onnx_file(save(model, X[:1], tmp_path / "m.onnx"))
     settings = {"estimator": forest, "shadows": 4, "random_state": 0, "file": False}

@@ -656,7 +656,7 @@ def audit_table(
     --------
     >>> import numpy as np
     >>> from skmia.synthetic import audit_table
-    >>> real, held_out, fresh = np.random.default_rng(0).normal(size=(3, 80, 4))
+    >>> real, held_out, fresh = np.random.default_rng(0).normal(size=(3, 60, 2))
     >>> audit_table(real, real, held_out, random_state=0).evidence
     'leak'
     >>> audit_table(real, fresh, held_out, random_state=0).evidence
