@@ -37,6 +37,7 @@ from .moments import cut
 from .numbers import LARGEST, as_series, show, to_array
 from .out_of_core import empty_table
 from .outputs import Outputs, as_key
+from .sklearn import returns_pandas
 from .types import ArrayLike, LazyTable, PathLike, Rows
 
 _MOST_NAMES = 30  # of columns, in a message
@@ -218,6 +219,14 @@ def _count_axes(values):
 
 
 ID = "record_id"
+
+
+def label_rows(transformer, values, records):
+    """Give values the row labels of X, if the transformer returns frames of pandas."""
+    rows = records._get_index()
+    if rows is None or not returns_pandas(transformer):
+        return values
+    return pd.DataFrame(values, index=rows)
 
 
 class MadeOnce:
@@ -678,10 +687,13 @@ class Records:
 
     def _warn_of_rows(self, given):
         """Warn if values for the records have the row labels of X in another order."""
+        warn_of_rows(self._get_index(), given)
+
+    def _get_index(self):
+        """Return the row labels of X, None if it is no frame of pandas."""
         container, key = self._rows  # of which the rows of a slice need not be taken
-        rows = getattr(container, "index", None)
-        is_cut = key is not None and isinstance(rows, pd.Index)
-        warn_of_rows(rows[key] if is_cut else rows, given)
+        rows = container.index if is_frame(container) else None
+        return rows if rows is None or key is None else rows[key]
 
     def _with_checked(self, fields):
         return self._replaced(self._rows, self._digests, fields={**self._fields, **fields})
