@@ -47,12 +47,16 @@ from sklearn.tree import DecisionTreeClassifier
 
 from skmia import Records, ShadowPool
 from skmia.attacks import RMIA, CalibratedAttack, LiRA, ShadowAttack, StackedAttack, ThresholdAttack
+from skmia.attacks._stacked import _NormalizedFeatures
+from skmia.attacks.white_box import EnsembleAttack, GradientAttack
 from skmia.datasets import make_membership_problem
 from skmia.defenses import SoftLabelDefense, TemperatureDefense
+from skmia.defenses._evaluation import _estimate_exposure
 from skmia.disparity import DisparityTest
 from skmia.leakage import MahalanobisLeakage, WorstCaseVulnerability
 from skmia.model_selection import make_leakage_scorer
-from skmia.signals import Signals
+from skmia.signals import GradientStatistics, Signals
+from skmia.synthetic._neighbors import GowerEncoder
 
 RECORDS, MEMBERSHIP = make_membership_problem(240, random_state=0)
 X, Y = RECORDS.X, RECORDS.y
@@ -321,6 +325,52 @@ def test_28_names_of_columns_in_a_frame():
     assert isinstance(frame, pd.DataFrame)
     assert frame.columns.tolist() == signals.get_feature_names_out().tolist()
     assert is_a_number(frame)
+
+
+def test_28_row_labels_of_the_features_in_a_frame():
+    X = pd.DataFrame(np.asarray(RECORDS.X), index=np.arange(240)[::-1] + 7)
+    records, model = Records(X, Y), LogisticRegression().fit(MEMBERS.X, MEMBERS.y)
+    pool = ShadowPool.from_scores(np.zeros((2, 240)), np.eye(2)[:, np.arange(240) % 2], records)
+    for columns in (
+        Signals(model, ["loss"]).fit(records),
+        GradientStatistics(model).fit(records),
+        pool,
+    ):
+        frame = columns.set_output(transform="pandas").transform(records[5:8])
+        assert frame.index.tolist() == X.index[5:8].tolist()
+        assert frame.columns.tolist() == columns.get_feature_names_out().tolist()
+
+
+POOL = ShadowPool(MODEL, 4, random_state=0).fit(RECORDS)
+WIDE = np.asarray(X, dtype=np.float64)
+LINEAR = LogisticRegression().fit(MEMBERS.X, MEMBERS.y)
+INSIDE = {  # work of the package with transformers of its own
+    "similar records": lambda: np.column_stack(_NormalizedFeatures(RECORDS)(RECORDS)),
+    "signals": lambda: (
+        EnsembleAttack(
+            LINEAR, signals=["loss"], attack_estimator=LogisticRegression(), random_state=0
+        )
+        .fit(RECORDS, MEMBERSHIP)
+        .score_samples(RECORDS)
+    ),
+    "gradients": lambda: (
+        GradientAttack(LINEAR, attack_estimator=LogisticRegression(), random_state=0)
+        .fit(RECORDS, MEMBERSHIP)
+        .score_samples(RECORDS)
+    ),
+    "distances": lambda: GowerEncoder().fit(WIDE).transform(WIDE),
+    "exposure": lambda: _estimate_exposure(POOL, RECORDS),
+}
+
+
+@pytest.mark.parametrize("container", ["pandas", "polars"])
+@pytest.mark.parametrize("work", INSIDE.values(), ids=INSIDE)
+def test_28_frames_as_the_global_output_change_no_result(work, container):
+    pytest.importorskip(container)
+    with sklearn.config_context(transform_output=container):
+        found = work()
+    assert isinstance(found, np.ndarray)
+    np.testing.assert_array_equal(found, work())
 
 
 @pytest.mark.parametrize("select", [SelectFromModel, RFE])

@@ -330,8 +330,8 @@ CALLS = {
     ),
     # Records.
     "a column": (
-        lambda: Records.from_frame(pd.DataFrame(X), target=[0]),
-        r"Unknown column \[0\]; the columns are 0, 1, 2",
+        lambda: Records.from_frame(pd.DataFrame(X), target=("a", 0)),
+        r"Unknown column \(\'a\', 0\); the columns are 0, 1, 2",
     ),
 }
 # Values that were taken.

@@ -9,6 +9,7 @@ from sklearn.pipeline import Pipeline
 from .containers import in_memory, is_frame, is_tensor
 from .foreign_words import name_package, say_plainly
 from .numbers import show
+from .sklearn import InvalidParameterError
 
 # Pattern of the text that scikit-learn and numpy quote when they cannot read it.
 _TEXT = re.compile(
@@ -78,6 +79,8 @@ def with_advice(model, X):
 
 def _is_low(error):
     """Return whether an error is about the inside of a model, not about its records."""
+    if isinstance(error, InvalidParameterError):  # which names the parameter
+        return False
     if isinstance(error, RuntimeError):  # of torch, such as shapes that cannot be multiplied
         return "out of memory" not in str(error)
     if type(error) is ValueError and name_package(error) in _BELOW:

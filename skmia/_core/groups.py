@@ -69,6 +69,7 @@ def find_groups(records, group, name="group"):
             f"{name} needs one value for each of {len(records)} records; got shape {shape}. Name a "
             "column of X or a field of the records instead, which is split with them."
         )
+    records._warn_of_rows({name: group})
     return group
 
 

@@ -11,6 +11,7 @@ from typing import Any, Self, overload
 
 import numpy as np
 import pandas as pd
+from pandas.api.types import is_bool_dtype
 from sklearn.base import BaseEstimator
 
 from .callers import level_of_user
@@ -36,6 +37,7 @@ from .moments import cut
 from .numbers import LARGEST, as_series, show, to_array
 from .out_of_core import empty_table
 from .outputs import Outputs, as_key
+from .sklearn import returns_pandas
 from .types import ArrayLike, LazyTable, PathLike, Rows
 
 _MOST_NAMES = 30  # of columns, in a message
@@ -152,9 +154,8 @@ def check_column_name(frame, column):
         raise ValueError(f"Unknown column {show(column)}; the columns are {names}{more}.")
 
 
-def warn_of_rows(X, given):
-    """Warn if values of pandas have the row labels of X in another order."""
-    rows = getattr(X, "index", None)
+def warn_of_rows(rows, given):
+    """Warn if values of pandas have the labels of the rows, an index or None, in another order."""
     for name, values in given.items():
         own = getattr(values, "index", None)
         if not isinstance(rows, pd.Index) or not isinstance(own, pd.Index) or own.equals(rows):
@@ -218,6 +219,14 @@ def _count_axes(values):
 
 
 ID = "record_id"
+
+
+def label_rows(transformer, values, records):
+    """Give values the row labels of X, if the transformer returns frames of pandas."""
+    rows = records._get_index()
+    if rows is None or not returns_pandas(transformer):
+        return values
+    return pd.DataFrame(values, index=rows)
 
 
 class MadeOnce:
@@ -360,7 +369,7 @@ class Records:
     ) -> None:
         X = as_rows(X)
         n_records = X.shape[0]
-        warn_of_rows(X, {"y": y, **fields})
+        warn_of_rows(getattr(X, "index", None), {"y": y, **fields})
         checked = {name: as_field(name, values, n_records) for name, values in fields.items()}
         given, y = y, None if y is None else as_labels(y, n_records)
         # Labels that are one for each record, in two dimensions, are a column.
@@ -373,7 +382,7 @@ class Records:
     def from_frame(
         cls,
         frame: Any,
-        target: str | None = None,
+        target: str | list[str] | None = None,
         *,
         drop: str | Sequence[str] = (),
         **fields: str,
@@ -386,8 +395,8 @@ class Records:
             Table with one row per record, of pandas, polars, pyarrow or another library that
             narwhals reads; X is a table of the same library. Of parquet, data sets and lazy frames,
             the named columns are read.
-        target : str, default=None
-            Column of the task label; it leaves X.
+        target : str or list of str, default=None
+            Column of the task label, or the columns of several targets; they leave X.
         drop : str or sequence of str, default=()
             Columns to exclude from X because they are not features (an identifier, a split marker).
         **fields : str
@@ -420,10 +429,13 @@ class Records:
                 f"{type(frame).__name__}."
             )
         drop = list(drop) if np.iterable(drop) and not isinstance(drop, str | bytes) else [drop]
-        for column in [*([] if target is None else [target]), *drop, *fields.values()]:
+        targets = target if isinstance(target, list) else [] if target is None else [target]
+        for column in [*targets, *drop, *fields.values()]:
             check_column_name(table, column)
-        leaving = drop if target is None else [target, *drop]
-        labels = None if target is None else take_column(table, target)
+        leaving = [*targets, *drop]
+        labels = None if target is None else take_column(table, targets[0])
+        if isinstance(target, list):
+            labels = pd.concat([take_column(table, name) for name in targets], axis=1)
         columns = {name: take_column(table, column) for name, column in fields.items()}
         rest = table.drop(columns=leaving) if is_frame(table) else table.drop(leaving).to_native()
         return cls(rest, labels, **columns)
@@ -668,9 +680,20 @@ class Records:
         -------
         records : Records
         """
+        self._warn_of_rows(fields)
         checked = {name: as_field(name, values, len(self)) for name, values in fields.items()}
         check_outputs_order(checked, self.y)
         return self._with_checked(checked)
+
+    def _warn_of_rows(self, given):
+        """Warn if values for the records have the row labels of X in another order."""
+        warn_of_rows(self._get_index(), given)
+
+    def _get_index(self):
+        """Return the row labels of X, None if it is no frame of pandas."""
+        container, key = self._rows  # of which the rows of a slice need not be taken
+        rows = container.index if is_frame(container) else None
+        return rows if rows is None or key is None else rows[key]
 
     def _with_checked(self, fields):
         return self._replaced(self._rows, self._digests, fields={**self._fields, **fields})
@@ -728,6 +751,8 @@ class Records:
                 have = ", ".join(self._fields) or "none"
                 raise KeyError(f"The records have no field {key!r}; their fields: {have}.")
             return self._fields[key]
+        if isinstance(key, pd.Series) and is_bool_dtype(key.dtype):
+            self._warn_of_rows({"mask": key})
         key = as_key(key, len(self))
         fields = {name: read_only(take_rows(values, key)) for name, values in self._fields.items()}
         y, digests = read_only(take_rows(self.y, key)), read_only(self.digests[:, key])

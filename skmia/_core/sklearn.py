@@ -17,6 +17,7 @@ from sklearn.utils._param_validation import (
     Options,
     StrOptions,
 )
+from sklearn.utils._set_output import _get_output_config
 
 from .numbers import MOST, show
 
@@ -51,6 +52,7 @@ __all__ = [
     "read_support_vectors",
     "read_trees_of_boosting",
     "replace_available_method",
+    "returns_pandas",
     "validate_parameter_constraints",
     "validate_params_of",
 ]
@@ -103,6 +105,11 @@ def replace_available_method(descriptor, change):
     replaced = copy.copy(descriptor)
     replaced.fn = change(method)
     return replaced
+
+
+def returns_pandas(transformer):
+    """Return whether a transformer returns frames of pandas, by its own setting or the global."""
+    return _get_output_config("transform", transformer)["dense"] == "pandas"
 
 
 def _is_numeric(constraint):

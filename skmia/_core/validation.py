@@ -144,7 +144,8 @@ def require_victim(victim, who, needed="the victim itself"):
 
 def check_sides(records, membership, **kinds):
     """Check records and return the membership of each as a boolean array."""
-    return check_membership(membership, len(check_records(records, **kinds)))
+    check_records(records, **kinds)._warn_of_rows({"membership": membership})
+    return check_membership(membership, len(records))
 
 
 def refuse_nan(scores, what="The victim's answers"):

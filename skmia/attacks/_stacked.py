@@ -85,7 +85,8 @@ class _NormalizedFeatures:
         self._encoder = FeatureEncoder(records)
         X = self._encoder.encode(records)[:, :-1]
         with np.errstate(invalid="ignore"):  # the mean of a column without values is missing
-            self._scaler = StandardScaler(with_mean=not sparse.issparse(X)).fit(X)
+            scaler = StandardScaler(with_mean=not sparse.issparse(X))
+            self._scaler = scaler.set_output(transform="default").fit(X)
 
     def __call__(self, records):
         matrix = self._encoder.encode(records)

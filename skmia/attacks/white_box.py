@@ -45,6 +45,11 @@ SIX_SIGNALS = (
 _SMALLEST = 1e-12
 
 
+def _read_columns(signals, records):
+    """Return an array of the columns, whatever transformers return by the global setting."""
+    return signals.set_output(transform="default").fit_transform(records)
+
+
 class EnsembleAttack(LearnedAttack):
     """Classify members by several signals, learned from known members.
 
@@ -136,7 +141,7 @@ class EnsembleAttack(LearnedAttack):
         return replace(Signals(signals=self.signals).needs(), known=BOTH)
 
     def _collect(self, records):
-        return [Signals(self.victim, self.signals).fit_transform(records)]
+        return [_read_columns(Signals(self.victim, self.signals), records)]
 
     def _make_classifier(self):
         return MLPClassifier((40, 40, 20, 10), max_iter=self.max_iter)
@@ -222,7 +227,7 @@ class GradientAttack(LearnedAttack):
         return replace(GradientStatistics(wrt=self.wrt).needs(), known=BOTH)
 
     def _collect(self, records):
-        return [GradientStatistics(self.victim, wrt=self.wrt).fit_transform(records)]
+        return [_read_columns(GradientStatistics(self.victim, wrt=self.wrt), records)]
 
     def _make_classifier(self):
         return LogisticRegression(max_iter=1000)

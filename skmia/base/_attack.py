@@ -73,8 +73,9 @@ class PosteriorMixin:
 _FEWEST_EQUAL = 20
 
 
-def _warn_of_labels(records, membership):
-    """Warn if the task labels of the records are given as their membership."""
+def _warn_of_membership(records, membership):
+    """Warn if membership is in another order than the records, or holds their task labels."""
+    records._warn_of_rows({"membership": membership})
     if len(records) >= _FEWEST_EQUAL and np.array_equal(records.y, membership):
         warnings.warn(
             "The membership of all records equals their task labels, which records.y holds. Pass "
@@ -180,7 +181,7 @@ class BaseAttack(TransactionMixin, CopiesParameters, ClassifierMixin, BaseEstima
         membership = None
         if y is not None:
             membership = check_membership(y, len(records))
-            _warn_of_labels(records, membership)
+            _warn_of_membership(records, y)
         elif self.__sklearn_tags__().target_tags.required:
             raise ValueError(
                 f"{type(self).__name__} learns from known members and non-members. Pass their "
@@ -278,7 +279,7 @@ class BaseAttack(TransactionMixin, CopiesParameters, ClassifierMixin, BaseEstima
             Membership advantage, in [-1, 1]; 0 is chance, 1 means that every prediction is correct.
         """
         guesses = self.predict(X)
-        _warn_of_labels(X, y)
+        _warn_of_membership(X, y)
         return membership_advantage_score(y, guesses, sample_weight=sample_weight)
 
     def can_judge(self, X: Records) -> np.ndarray:

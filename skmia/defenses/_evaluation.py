@@ -331,7 +331,7 @@ def _train_candidate(candidate, records, seeds):
 
 def _estimate_exposure(pool, records):
     """Return the advantage of the best threshold on the signal of each record, taken as normal."""
-    values, inside = pool.transform(records).T[None], pool.membership(records).T
+    values, inside = pool.values(records, pool.stored_[0]), pool.membership(records).T
     into, out = compute_both_moments(values, inside, ~inside)
     spread = np.sqrt((into.variance + out.variance) / 2)
     return 2 * ndtr(np.abs(into.mean - out.mean) / spread / 2)[0] - 1

@@ -15,7 +15,7 @@ from .._core.records import Records
 from .._core.sklearn import N_JOBS, HasMethods, at_least, validate_arguments
 from .._core.tasks import delayed
 from .._core.types import ArrayLike, Seed
-from .._core.validation import check_membership, check_records
+from .._core.validation import check_sides
 from .._training.workers import use_one_job
 from ..base import needs_of, score
 from ..metrics import auc_variance
@@ -159,8 +159,8 @@ def leave_two_unlabeled(
     True
     """
     validate_arguments(_CONSTRAINTS, locals(), "leave_two_unlabeled")
-    records = check_records(records).detached()
-    membership = check_membership(membership, len(records))
+    membership = check_sides(records, membership)
+    records = records.detached()
     if n_rounds is None and refit:
         raise ValueError(
             "n_rounds must be a number if refit=True, which fits the attack in each round."

@@ -1,5 +1,6 @@
 """Leakage of training records, from one fit."""
 
+from copy import copy
 from numbers import Real
 from typing import Literal, NamedTuple, Self
 
@@ -284,8 +285,9 @@ def leave_out_records(model, X, y):
     why = family.why_not(found, len(y))
     if why is not None:
         raise ValueError(f"No record can be left out of this {type(found).__name__}: {why}.")
-    X = read_features(found, steps, X, role="The model has")
-    return family.leave_out(found, X, check_labels(found, y)), family.method
+    X, nameless = read_features(found, steps, X, role="The model has"), copy(found)
+    vars(nameless).pop("feature_names_in_", None)  # as X has none either
+    return family.leave_out(nameless, X, check_labels(found, y)), family.method
 
 
 class LeaveOneOutLeakage(TransactionMixin, CopiesParameters, MetaEstimatorMixin, BaseEstimator):

@@ -6,7 +6,6 @@ from numbers import Integral
 from typing import Any, NamedTuple
 
 import numpy as np
-import pandas as pd
 from sklearn.base import BaseEstimator, clone, is_classifier, is_regressor
 from sklearn.frozen import FrozenEstimator
 from sklearn.utils import ClassifierTags, RegressorTags
@@ -22,7 +21,7 @@ from .._core.outputs import PREDICTIONS
 from .._core.progress import enter_stage
 from .._core.query import open_steps, query, refuse_class, unwrap
 from .._core.randomness import check_random_state, isolated_randomness
-from .._core.records import Records, change_table, has_column, warn_of_rows
+from .._core.records import Records, change_table, has_column
 from .._core.sample_weights import fit_weighted, refuse_row_parameters, weights_for
 from .._core.sklearn import (
     N_JOBS,
@@ -685,8 +684,7 @@ def open_case(
     fprs, level = check_fpr_resolution(fprs, "fprs"), check_confidence_level(confidence_level)
     count_permutations(level)  # refused before anything is trained
     seeds = _draw_seeds(random_state)
-    if isinstance(membership, pd.Series):
-        warn_of_rows(records.X, {"membership": membership})
+    records._warn_of_rows({"membership": membership})
     enter_stage(OPENING)
     with clock("victim"):
         given = seeds["victim"], pooling.get("fit_params")

@@ -179,7 +179,8 @@ def list_kinds(records, outputs):
         model = BernoulliNB() if is_sparse and isinstance(model, GaussianNB) else model
         scaler = [MaxAbsScaler() if is_sparse else StandardScaler()] if place < 2 else []
         steps = [*([] if encoder is None else [encoder]), *scaler, model]
-        kinds.append(copy_unfitted(make_pipeline(*steps) if len(steps) > 1 else model))
+        model = make_pipeline(*steps).set_output(transform="default") if len(steps) > 1 else model
+        kinds.append(copy_unfitted(model))
     return kinds
 
 

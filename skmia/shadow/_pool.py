@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._core.copies import CopiesParameters
 from .._core.numbers import refuse_first
 from .._core.query import check_victim, unwrap
-from .._core.records import Records
+from .._core.records import Records, label_rows
 from .._core.sample_weights import mark_trained
 from .._core.sklearn import N_JOBS, HasMethods, Interval, StrOptions, at_least
 from .._core.splits import MOST_MODELS, check_room
@@ -885,8 +885,8 @@ class ShadowPool(
             If a record is not in the pool and the models were not kept.
         """
         check_is_fitted(self)
-        check_records(X, targets=True)
-        return self.values(X, self.stored_[0])[0].T.copy()
+        records = check_records(X, targets=True)
+        return label_rows(self, self.values(X, self.stored_[0])[0].T.copy(), records)
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
         """Return the names of the columns of :meth:`transform`, one per shadow model.

@@ -9,7 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._core.metric_inputs import check_option
 from .._core.needs import Needs
-from .._core.records import Records
+from .._core.records import Records, label_rows
 from .._core.sklearn import StrOptions
 from .._core.validation import check_records, refuse_nan
 from ..victims import WhiteBox, open_white_box
@@ -121,7 +121,8 @@ class GradientStatistics(SignalColumns):
         records = check_records(X)
         white_box = open_white_box(self.victim)
         inputs = white_box.encode(records.X)
-        return refuse_nan(white_box.gradient_statistics(inputs, records.y, self.wrt))
+        values = white_box.gradient_statistics(inputs, records.y, self.wrt)
+        return label_rows(self, refuse_nan(values), records)
 
     def _name_columns(self):
         letter = _LETTERS[self.wrt]

@@ -13,7 +13,7 @@ from .._core.needs import Needs
 from .._core.numbers import check_count, show
 from .._core.outputs import KINDS, Outputs
 from .._core.query import query
-from .._core.records import Records
+from .._core.records import Records, label_rows
 from .._core.validation import check_outputs_source, check_records, refuse_nan
 from ..victims import query_stages
 from ._base import AnswerSignal, Signal, SignalColumns
@@ -100,7 +100,7 @@ class Signals(SignalColumns):
                 columns.append(signal(outputs, records.y))
             else:
                 columns.append(signal.of(self.victim, records))
-        return refuse_nan(np.column_stack(columns))
+        return label_rows(self, refuse_nan(np.column_stack(columns)), records)
 
     def _name_columns(self):
         return [signal.name for signal in self.signals_]
@@ -255,10 +255,9 @@ class Trajectories(SignalColumns):
 
     def transform(self, X: Records) -> np.ndarray:
         check_is_fitted(self)
-        values = _follow_signal(
-            self.victim, check_records(X, targets=True), self.checkpoints, self.signal
-        )
-        return refuse_nan(values.T)
+        records = check_records(X, targets=True)
+        values = _follow_signal(self.victim, records, self.checkpoints, self.signal)
+        return label_rows(self, refuse_nan(values.T), records)
 
     def _name_columns(self):
         name = _get_answer_signal(self.signal).name

@@ -129,7 +129,7 @@ class GowerEncoder(TransactionMixin, TransformerMixin, BaseEstimator):
                 ("numbers", MinMaxScaler(), places[~self.is_categorical_]),
                 ("categories", encoder, places[self.is_categorical_]),
             ]
-        )
+        ).set_output(transform="default")
         self._lacking = []
         with with_advice(self, table):
             table, self._lacking = self._name_missing(table)

@@ -16,6 +16,7 @@ from sklearn.covariance import EmpiricalCovariance
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LinearRegression
 from sklearn.pipeline import make_pipeline
+from sklearn.utils._param_validation import InvalidParameterError
 
 from skmia import Outputs
 from skmia._core import (
@@ -546,6 +547,10 @@ ANSWERS = {
             ("TypeError", "LinearRegression cannot take these records: Ty"),
         ),
         (lambda: raise_within(RuntimeError("x"))[0], "ValueError"),
+        (  # a parameter of the model, not its records
+            lambda: raise_within(InvalidParameterError("The 'alpha' parameter of Ridge must")),
+            ("InvalidParameterError", "The 'alpha' parameter of Ridge must"),
+        ),
     ],
     copies: [
         (lambda: is_same(1, 1), True),

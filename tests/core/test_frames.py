@@ -183,6 +183,16 @@ def test_from_frame_takes_each(kind):
         Records.from_frame(convert(frame, kind), target="wages")
 
 
+@KINDS
+def test_from_frame_takes_the_columns_of_several_targets(kind):
+    frame = make_frame()[["age", "small", "half"]][::-1]
+    records = Records.from_frame(convert(frame, kind), target=["small", "half"])
+    np.testing.assert_array_equal(records.y, frame[["small", "half"]])
+    np.testing.assert_array_equal(records.digests, Records(frame[["age"]], records.y).digests)
+    with pytest.raises(ValueError, match="Unknown column 'wages'"):
+        Records.from_frame(convert(frame, kind), target=["half", "wages"])
+
+
 @FOREIGN
 def test_labels_and_fields_come_from_their_columns(kind):
     X = convert(make_frame().assign(label=Y, weight=1.5), kind)

@@ -11,6 +11,10 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, clone
 
 from skmia import Outputs, Records
+from skmia._core.groups import find_groups
+from skmia.attacks import ThresholdAttack
+from skmia.games import leave_two_unlabeled
+from skmia.victims import CallableVictim
 
 X = np.arange(12.0).reshape(4, 3)
 Y = np.array(["a", "b", "a", "c"])
@@ -128,7 +132,7 @@ KEYS = {
     "negative array": np.array([-1, -4]),
     "mask": np.array([True, False, False, True]),
     "list of bools": [False, True, False, True],
-    "Series mask": pd.Series([True, True, False, False], index=[3, 2, 1, 0]),
+    "Series mask": pd.Series([True, True, False, False], index=[13, 12, 11, 10]),
     "nobody": np.zeros(4, dtype=bool),
     "empty list": [],
     "empty slice": slice(0, 0),
@@ -425,6 +429,29 @@ def test_values_in_another_order_of_rows_are_noticed():
     Records(X, pd.Series(list("aabbab"), index=range(10, 16)))  # other labels of rows
     Records(X.reset_index(drop=True), table["label"])
     Records(X.to_numpy(), table["label"])
+
+
+def test_values_in_another_order_of_rows_are_noticed_after_the_records_are_made():
+    table = pd.DataFrame({"p": range(8), "label": list("aabbabab"), "inside": [1, 1, 0, 0] * 2})
+    turned = table.iloc[::-1]
+    records = Records(turned[["p"]], turned["label"])
+    victim = CallableVictim(lambda rows: [[0.3, 0.7]] * len(rows), ["a", "b"])
+    attack = ThresholdAttack(victim).fit(records)
+    for name, use in {
+        "race": lambda values: records.with_fields(race=values["label"]),
+        "mask": lambda values: records[values["label"] == "a"],
+        "membership": lambda values: attack.fit(records, values["inside"]),
+        "group": lambda values: find_groups(records, values["label"]),
+    }.items():
+        use(turned)
+        with pytest.warns(UserWarning, match=f"^{name} has the index of X in another order"):
+            use(table)
+    part = records[:3]
+    attack.score(part, turned["inside"][:3])
+    with pytest.warns(UserWarning, match="^membership has the index of X in another order"):
+        attack.score(part, turned["inside"][:3].sort_index())
+    with pytest.warns(UserWarning, match="^membership has the index of X in another order"):
+        leave_two_unlabeled(attack, records, table["inside"])
 
 
 def test_several_targets_are_labels_of_each_record():

@@ -49,6 +49,7 @@ from skmia._core.sklearn import (
     read_support_vectors,
     read_trees_of_boosting,
     replace_available_method,
+    returns_pandas,
     validate_params_of,
 )
 
@@ -312,6 +313,16 @@ def test_the_method_of_an_available_one_can_be_replaced():
         assert not hasattr(Holder(False), "both")
     assert replace_available_method(found, lambda one: one) is found
     assert replace_available_method(method, lambda one: None) is method
+
+
+def test_the_setting_of_a_transformer_goes_before_the_global_one():
+    scaler = StandardScaler()
+    with moved("scikit-learn's _get_output_config no longer tells what a transformer returns."):
+        assert not returns_pandas(scaler)
+        with config_context(transform_output="pandas"):
+            assert returns_pandas(scaler)
+            assert not returns_pandas(scaler.set_output(transform="default"))
+    assert returns_pandas(scaler.set_output(transform="pandas"))
 
 
 def test_every_fence_is_tried_here():

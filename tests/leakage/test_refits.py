@@ -238,6 +238,16 @@ def test_a_frozen_model_of_other_records_is_refused(model):
         fit(frozen, y, "p")
 
 
+@pytest.mark.parametrize(
+    "model", [KNeighborsClassifier(), make_pipeline(StandardScaler(), KNeighborsClassifier())]
+)
+def test_a_model_that_knows_the_names_of_its_columns_is_read_without_a_warning(model):
+    model = model.set_output(transform="pandas") if hasattr(model, "steps") else model
+    found = LeaveOneOutLeakage(model).fit(pd.DataFrame(X, columns=list("pqr")), LABELS)
+    np.testing.assert_array_equal(found.leakage_, fit(model, LABELS, "phi").leakage_)
+    assert list(found.feature_names_in_) == list("pqr")
+
+
 def test_leverages_of_separable_classes_do_not_overflow():
     data, y = make_classification(80, 30, n_informative=20, class_sep=4, random_state=0)
     leakage = LeaveOneOutLeakage(LogisticRegression(C=1e4, max_iter=2000)).fit(data, y)
