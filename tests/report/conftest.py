@@ -9,6 +9,8 @@ from sklearn.tree import DecisionTreeClassifier
 
 from skmia import Records, audit
 from skmia.disparity import DisparityTest
+from skmia.report.checks import BaselineCheck, DriftCheck, FormatsCheck
+from skmia.report.checks._base import NOT_RUN
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -43,6 +45,23 @@ def sharp_baseline():
     """More trees, for a small difference between the sides, or for none."""
     with pytest.MonkeyPatch.context() as patch:
         shrink(patch, n_trees=20)
+        yield
+
+
+@pytest.fixture(scope="module")
+def attacks_alone():
+    """Audits that train nothing for checks of the table and compare no groups.
+
+    For tests of attacks, whose evidence no such check decides.
+    """
+
+    def ask(check, case, run, findings):
+        return check.answer(NOT_RUN, "Not asked in this test.")
+
+    with pytest.MonkeyPatch.context() as patch:
+        for check in (BaselineCheck, DriftCheck, FormatsCheck):
+            patch.setattr(check, "ask", ask)
+        patch.setattr("skmia.report._examine.compare_groups", lambda *given: [])
         yield
 
 

@@ -19,6 +19,8 @@ from skmia.report._examine import measure_people
 from skmia.report._json_schema import PEOPLE
 from skmia.report.checks import PersonLevelCheck
 
+pytestmark = pytest.mark.usefixtures("attacks_alone")
+
 
 def make_people(rng, counts, n_mixed=0):
     person, inside = (
