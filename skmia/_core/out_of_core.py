@@ -14,6 +14,9 @@ _MOST_IN_MEMORY = 1 << 24
 # Values that are taken at once of a table of several columns.
 _BLOCK_VALUES = 1 << 20
 
+# So few values are found in less time than they are sorted in.
+_FEW_VALUES = 1 << 10
+
 
 def empty_table(shape, dtype=np.float64):
     """Return an array to be filled, which is in a temporary file without a name if it is large.
@@ -146,7 +149,9 @@ def find_first(units):
 
 
 def _look_up(values, find, dtype=np.float64):
-    """Return what is found for each value; the values of a block are looked up in their order."""
+    """Return what is found for each value; many values are looked up in their order."""
+    if len(values) <= _FEW_VALUES:
+        return find(values).astype(dtype)
     table = empty_table(len(values), dtype)
     for rows in cut(len(values)):
         order = np.argsort(values[rows])

@@ -239,6 +239,11 @@ def enter_stage(name):
         _stages.enter(name)
 
 
+def are_stages_shown():
+    """Return whether somebody is told how long stages take."""
+    return _stages is not None
+
+
 def expect_stages(seconds, line=""):
     """Say how long stages take, as a number or by their steps, and show a line that says so."""
     if _stages is not None:

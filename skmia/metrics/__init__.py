@@ -32,6 +32,7 @@ from ._membership import (
     membership_advantage_score,
     membership_advantage_scorer,
     membership_roc_curve,
+    point_at_fpr,
     precision_at_prior,
     resolvable_fpr,
     tpr_at_fpr_score,

@@ -12,7 +12,7 @@ from .._core.provenance import LapWatch, PartClock
 from .._core.randomness import check_random_state
 from .._core.splits import number_units
 from ..base import has_own_victim
-from ..metrics import check_resolution, operating_point
+from ..metrics import check_resolution, membership_roc_curve, point_at_fpr
 from ._budget import make_budget
 from ._case import make_plan, train_victim
 from ._file_attack import score_as_file
@@ -132,12 +132,19 @@ class UnseenMembers:
         rate = choose_usual([rate for rate in fprs if check_resolution(n_others, rate, "ignore")])
         if rate is None:
             return (None,)
-        seen, points = operating_point(members, scores, max_fpr=rate), []
+        seen, points = _find_rates(members, scores, rate), []
         for k, own in enumerate(unseen):
             kept = (self._folds == k) | ~members
-            points.append(operating_point(members[kept], own[kept], max_fpr=rate))
-        tpr, fpr = (np.mean([getattr(point, name) for point in points]) for name in ("tpr", "fpr"))
-        return tuple(map(float, (rate, seen.tpr, tpr, seen.fpr, fpr)))
+            points.append(_find_rates(members[kept], own[kept], rate))
+        tpr, fpr = map(np.mean, zip(*points, strict=True))
+        return tuple(map(float, (rate, seen[0], tpr, seen[1], fpr)))
+
+
+def _find_rates(members, scores, max_fpr):
+    """Return TPR and FPR of an operating point, whose limits take longer."""
+    fpr, tpr, _ = membership_roc_curve(members, scores)
+    place = point_at_fpr(fpr, max_fpr)
+    return tpr[place], fpr[place]
 
 
 def _place(members, others):

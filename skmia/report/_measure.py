@@ -12,6 +12,7 @@ from .._core.splits import number_units
 from ..metrics import (
     advantage_interval,
     auc_interval,
+    check_resolution,
     compute_auc,
     count_points,
     find_highest,
@@ -165,8 +166,9 @@ def get_overall(results, metric):
 
 def list_rows(frame):
     """Return the rows of a frame as dicts, of which pandas makes each value by itself."""
-    columns = (frame[name].tolist() for name in frame.columns)
-    return [dict(zip(frame.columns, row)) for row in zip(*columns)]
+    names = frame.columns.tolist()  # of Arrow, which makes each name anew when it is asked for
+    columns = (frame[name].tolist() for name in names)
+    return [dict(zip(names, row)) for row in zip(*columns)]
 
 
 def measure_attack(name, scores, guesses, case):
@@ -219,9 +221,14 @@ def _measure_subset(scores, guesses, truth, fprs, settings):
         _number("auc", auc_interval(truth, scores, **settings)),
         _number("advantage", advantage_interval(truth, guesses, **settings)),
     ]
+    n_nonmembers = int(np.count_nonzero(truth == 0))
     for max_fpr in fprs:
-        point = operating_point(truth, scores, max_fpr, on_unresolvable="ignore", **settings)
-        if point.resolvable:
+        # Records of people are worth no more than as many independent ones, so a rate that these do
+        # not resolve has no number, and its limits take longest.
+        point = None
+        if check_resolution(n_nonmembers, max_fpr, "ignore"):
+            point = operating_point(truth, scores, max_fpr, on_unresolvable="ignore", **settings)
+        if point is not None and point.resolvable:
             tpr = (point.tpr, point.tpr_low, point.tpr_high)
             fpr = (point.fpr, point.fpr_low, point.fpr_high)
             numbers.append(_number("tpr", tpr, max_fpr=max_fpr, fpr=fpr))

@@ -7,7 +7,7 @@ import numpy as np
 from joblib import effective_n_jobs
 
 from .._core.caches import clone_to_train
-from .._core.progress import StageStep, expect_stages
+from .._core.progress import StageStep, are_stages_shown, expect_stages
 from .._core.provenance import LapWatch
 from .._core.query import query_victim, unwrap
 from .._core.randomness import preserved_randomness
@@ -354,5 +354,5 @@ def _is_one_by_one(model):
 
 def tell_pace(case, pace, took=None):
     """Say how long the stages of an audit take, if they are shown."""
-    if pace is not None:
+    if pace is not None and are_stages_shown():
         expect_stages(expect_audit(_size_up_case(case, pace), pace, took))

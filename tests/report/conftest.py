@@ -9,6 +9,8 @@ from sklearn.tree import DecisionTreeClassifier
 
 from skmia import Records, audit
 from skmia.disparity import DisparityTest
+from skmia.report.checks import BaselineCheck, DriftCheck, FormatsCheck
+from skmia.report.checks._base import NOT_RUN
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -19,12 +21,17 @@ def quick_audits():
         yield
 
 
-def shrink(patch, n_trees=8):
+def count_fewer(confidence_level):
+    """Return 99 at 95%, with which a p-value can fall to 1%; it is one-sided at 2.5%."""
+    return 99 if confidence_level <= 0.95 else count_few(confidence_level)
+
+
+def shrink(patch, n_trees=5):
     """Use small models, and few trees to tell the sides apart without the model."""
     shrink_models(patch)
     permute_less(patch)
-    for place in ("_examine", "checks._control"):
-        patch.setattr(f"skmia.report.{place}.count_permutations", count_few)
+    for place in ("_examine", "checks._control", "checks._permutation"):
+        patch.setattr(f"skmia.report.{place}.count_permutations", count_fewer)
     sizes = {0: {"n_estimators": n_trees, "min_samples_leaf": 5}}
     patch.setattr("skmia._core.blind._SIZES_OF_TREES", sizes)
     patch.setattr("skmia.report.checks._record_rates._N_DRAWS", 99)
@@ -38,6 +45,23 @@ def sharp_baseline():
     """More trees, for a small difference between the sides, or for none."""
     with pytest.MonkeyPatch.context() as patch:
         shrink(patch, n_trees=20)
+        yield
+
+
+@pytest.fixture(scope="module")
+def attacks_alone():
+    """Audits that train nothing for checks of the table and compare no groups.
+
+    For tests of attacks, whose evidence no such check decides.
+    """
+
+    def ask(check, case, run, findings):
+        return check.answer(NOT_RUN, "Not asked in this test.")
+
+    with pytest.MonkeyPatch.context() as patch:
+        for check in (BaselineCheck, DriftCheck, FormatsCheck):
+            patch.setattr(check, "ask", ask)
+        patch.setattr("skmia.report._examine.compare_groups", lambda *given: [])
         yield
 
 

@@ -18,6 +18,8 @@ from skmia.report._evidence import ReleaseRoute, list_told
 from skmia.report._release import list_measurements
 from skmia.report._run import Run
 
+pytestmark = pytest.mark.usefixtures("attacks_alone")
+
 
 def make_row(attack, estimate, half=0.1, group="all", metric="auc", max_fpr=np.nan, status="ok"):
     ends = {"estimate": estimate, "low": estimate - half, "high": estimate + half}

@@ -13,6 +13,8 @@ from skmia import Records, audit
 from skmia.attacks import LiRA, ThresholdAttack
 from skmia.report import as_audit_document, compare_audits, format_comparison, render_comparison
 
+pytestmark = pytest.mark.usefixtures("attacks_alone")
+
 N = 300
 LOSS = {"threshold (loss)": ThresholdAttack(signal="loss")}
 
@@ -28,7 +30,7 @@ def draw_problem():
 def make_report(leaf=1, seed=0, **settings):
     records, membership = draw_problem()
     inside = membership == 1
-    model = RandomForestClassifier(5, min_samples_leaf=leaf, random_state=0)
+    model = RandomForestClassifier(3, min_samples_leaf=leaf, random_state=0)
     model.fit(records.X[inside], records.y[inside])
     given = {"attacks": LOSS | {"LiRA": LiRA()}, "shadows": 4, "group": "sex", "fprs": [0.1]}
     return audit(model, records, membership, random_state=seed, **(given | settings))

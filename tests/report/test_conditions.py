@@ -21,6 +21,8 @@ from skmia.report._page import render_audit
 from skmia.report._release import _holds_answers
 from skmia.victims import CallableVictim
 
+pytestmark = pytest.mark.usefixtures("attacks_alone")
+
 N = 300
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(N, 6))

@@ -110,8 +110,8 @@ def test_audit_runs_them_when_asked_and_says_what_it_could_not(problem):
         "negative": True,
     }
     # The smallest possible p-value is named as a limit.
-    assert both.controls["positive"].pvalue == 1 / 200
-    assert "(p ≤ 0.005)" in both.checks["positive control"].text
+    assert both.controls["positive"].pvalue == 1 / 100
+    assert "(p ≤ 0.01)" in both.checks["positive control"].text
     service = CallableVictim(victim.predict_proba, victim.classes_)
     asked = audit(service, records, membership, controls=True, **settings)
     assert asked.checks["negative control"].text == "The victim cannot be trained."

@@ -30,6 +30,8 @@ from skmia.report._document import check_document
 from skmia.report._text import describe_reading, describe_sources
 from skmia.victims import CallableVictim
 
+pytestmark = pytest.mark.usefixtures("attacks_alone")
+
 RECORDS, MEMBERSHIP = make_membership_problem(400, random_state=0)
 MEMBERS = RECORDS[MEMBERSHIP == 1]
 LOSS = {"threshold": ThresholdAttack()}

@@ -20,6 +20,8 @@ from skmia.report import render_comparison
 from skmia.report._screen import list_document_routes
 from skmia.victims import CallableVictim
 
+pytestmark = pytest.mark.usefixtures("attacks_alone")
+
 RECORDS, MEMBERSHIP = make_membership_problem(200, random_state=0)
 LOSS = {"loss": ThresholdAttack()}
 

@@ -19,6 +19,8 @@ from skmia.report._document import check_document
 from skmia.report._pool_size import describe_growth, expect_gain, foresee_size, is_enough
 from skmia.report.checks import DriftCheck
 
+pytestmark = pytest.mark.usefixtures("attacks_alone")
+
 # What audits say of a released file is in test_file.py.
 audit = partial(skmia.audit, file=False, fprs=(0.1,), random_state=0)
 

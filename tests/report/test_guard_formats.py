@@ -442,7 +442,7 @@ def report(request):
     rng = np.random.default_rng(0)
     X = rng.lognormal(size=(700, 6)).round(4)
     y = (X[:, 0] > X[:, 1] * rng.lognormal(size=700)).astype(int)
-    forest = RandomForestClassifier(5, random_state=0).fit(X[400:], y[400:])
+    forest = RandomForestClassifier(3, random_state=0).fit(X[400:], y[400:])
     membership = rng.permutation(400) % 2
     # Without non-members of four decimals the file has no threshold at their values.
     X, y = X[:400].copy(), y[:400]

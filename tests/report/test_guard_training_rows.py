@@ -29,6 +29,8 @@ from skmia.report import recommend_release
 from skmia.report._row_count import ELSEWHERE, compare_training_rows
 from skmia.report.checks import TrainingRowsCheck
 
+pytestmark = pytest.mark.usefixtures("attacks_alone")
+
 X, Y = make_classification(1200, 8, n_informative=5, flip_y=0.1, random_state=0)
 N, N_HIDDEN = 600, 200
 MEMBERSHIP = np.arange(1200) < N
@@ -112,7 +114,7 @@ def test_a_file_without_a_number_says_nothing():
 @pytest.fixture(scope="module")
 def hidden():
     rows = N + N_HIDDEN
-    model = RandomForestClassifier(20, min_samples_leaf=3, random_state=0).fit(X[:rows], Y[:rows])
+    model = RandomForestClassifier(12, min_samples_leaf=3, random_state=0).fit(X[:rows], Y[:rows])
     settings = {"attacks": {"loss": ThresholdAttack()}, "fprs": [0.02], "random_state": 0}
     return model, audit(model, Records(X, Y), MEMBERSHIP, **settings)
 

@@ -241,7 +241,7 @@ def test_a_notebook_gets_the_page_in_a_frame_of_its_own(leaky, monkeypatch):
 
 
 def test_a_rate_of_a_thousandth_is_refused_with_under_200_records():
-    report = make_result(n=198, fprs=(0.2, 0.001), attacks={"loss": ThresholdAttack()})
+    report = make_result(n=198, fprs=(0.2, 0.001), attacks={"loss": ThresholdAttack()}, file=False)
     frame = report.to_frame().query("max_fpr == 0.001")
     assert (frame["status"] == "not resolvable").all() and frame["estimate"].isna().all()
     text, _ = read(report.to_html())

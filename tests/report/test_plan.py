@@ -62,6 +62,8 @@ from skmia.report._measure import widen
 from skmia.report.checks import _control
 from skmia.signals import Signals
 
+pytestmark = pytest.mark.usefixtures("attacks_alone")
+
 # What audits say of a released file is in test_file.py.
 audit = partial(skmia.audit, file=False)
 

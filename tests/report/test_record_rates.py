@@ -18,6 +18,8 @@ from skmia.report.checks._record_rates import (
     measure_repeated_alarms,
 )
 
+pytestmark = pytest.mark.usefixtures("attacks_alone")
+
 
 def draw_sides(rng, n_models, n):
     """Non-members of each model, those of a pair being the others."""

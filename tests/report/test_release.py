@@ -18,6 +18,8 @@ from skmia.report._document import check_document
 from skmia.report._page import render_audit
 from skmia.report._release import _bound, _bound_largest, measure_gap
 
+pytestmark = pytest.mark.usefixtures("attacks_alone")
+
 RNG = np.random.default_rng(0)
 N = 400
 X = RNG.normal(size=(N, 3))

@@ -13,6 +13,8 @@ from skmia.attacks import LiRA
 from skmia.report._run import ControlRounds
 from skmia.report.checks._results import _judge_rounds
 
+pytestmark = pytest.mark.usefixtures("attacks_alone")
+
 # What audits say of a released file is in test_file.py.
 audit = partial(skmia.audit, file=False)
 

@@ -26,6 +26,8 @@ from skmia.report._surrogate import RECIPE, _draw_fits, why_no_reference
 from skmia.report.checks._base import Check
 from skmia.victims import CallableVictim
 
+pytestmark = pytest.mark.usefixtures("attacks_alone")
+
 STATED = {RECIPE: "as in the training log, J. Doe"}
 REFERENCE = "reference models"
 

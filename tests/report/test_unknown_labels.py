@@ -39,7 +39,8 @@ def table():
 def report(table):
     X, y, inside, _ = table
     model = GaussianNB().fit(X[inside], y[inside])
-    return audit(model, Records(X, y), inside, attacks=ATTACKS, shadows=4, random_state=0)
+    settings = {"attacks": ATTACKS, "shadows": 4, "random_state": 0, "file": False}
+    return audit(model, Records(X, y), inside, **settings)
 
 
 def test_records_of_unknown_classes_are_left_out_counted_and_said(table, report):
@@ -274,16 +275,16 @@ def test_a_model_that_was_trained_elsewhere_does_not_leak():
 def test_classes_of_one_record_break_nothing():
     # A model without the record does not know its class.
     rng = np.random.default_rng(0)
-    y = np.concatenate([np.repeat(np.arange(10), 20), np.arange(10, 20)])
-    X = rng.normal(size=(20, 4))[y] + rng.normal(size=(len(y), 4))
-    inside = np.concatenate([np.arange(200) % 2 == 0, np.ones(10, dtype=bool)])
+    y = np.concatenate([np.repeat(np.arange(3), 40), np.arange(3, 13)])
+    X = rng.normal(size=(13, 4))[y] + rng.normal(size=(len(y), 4))
+    inside = np.concatenate([np.arange(120) % 2 == 0, np.ones(10, dtype=bool)])
     model = GaussianNB().fit(X[inside], y[inside])
     settings = {"attacks": ATTACKS, "shadows": 4, "random_state": 0, "file": False}
     found = audit(model, Records(X, y), inside, **settings)
     assert "unknown_classes" not in found.data
     assert all(np.isfinite(scores).all() for scores in found.scores.values())
     # Nobody is shown as found who is not: the classes are in the file, and so are their records.
-    single = np.flatnonzero(y >= 10)
+    single = np.flatnonzero(y >= 3)
     assert (found.scores["LiRA"][single] > np.median(found.scores["LiRA"])).all()
 
 

@@ -90,7 +90,8 @@ def measure_skill(scores, truth, units):
 
     units (n,): records of one unit count as one for the errors.
     """
-    n_units = len(np.unique(units))
+    names, units = np.unique(units, return_inverse=True)
+    n_units = len(names)
     if scores.predicted is None:
         return _measure_numbers(scores.values, truth, n_units, units)
     floor = 2 / max(n_units, 1)
@@ -103,8 +104,11 @@ def measure_skill(scores, truth, units):
 
 
 def _sum_influence(influence, units, floor):
-    """Return the standard error of a number to which each record adds so much."""
-    of_units = np.bincount(np.unique(units, return_inverse=True)[1], influence)
+    """Return the standard error of a number to which each record adds so much.
+
+    units (n,): numbered from 0, each of which a record has.
+    """
+    of_units = np.bincount(units, influence)
     return max(float(np.sqrt((of_units**2).sum())), floor)
 
 
