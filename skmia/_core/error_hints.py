@@ -78,6 +78,8 @@ def with_advice(model, X):
 
 def _is_low(error):
     """Return whether an error is about the inside of a model, not about its records."""
+    if name_package(error) == "skmia":
+        return False
     if isinstance(error, RuntimeError):  # of torch, such as shapes that cannot be multiplied
         return "out of memory" not in str(error)
     if type(error) is ValueError and name_package(error) in _BELOW:

@@ -9,7 +9,6 @@ from typing import NamedTuple
 
 import numpy as np
 from scipy import sparse
-from sklearn.base import is_classifier, is_regressor
 from sklearn.utils import _param_validation
 from sklearn.utils._param_validation import (
     Interval,
@@ -18,6 +17,7 @@ from sklearn.utils._param_validation import (
     StrOptions,
 )
 
+from .kinds import is_classifier, is_regressor
 from .numbers import MOST, show
 
 __all__ = [

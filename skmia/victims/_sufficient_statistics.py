@@ -5,7 +5,6 @@ from functools import cache
 
 import numpy as np
 from scipy import sparse
-from sklearn.base import is_classifier
 from sklearn.covariance import OAS, EmpiricalCovariance, LedoitWolf, ShrunkCovariance
 from sklearn.decomposition import PCA
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis
@@ -16,6 +15,7 @@ from sklearn.naive_bayes import BernoulliNB, CategoricalNB, ComplementNB, Gaussi
 from sklearn.neighbors import NearestCentroid
 from sklearn.preprocessing import StandardScaler
 
+from .._core.kinds import is_classifier
 from .._core.query import check_fitted, unwrap
 from ._inner_models import iter_inner_models, opens
 from ._model_features import check_labels, read_features
