@@ -1,6 +1,7 @@
 """Unfitted copies of estimators, also of those that ``sklearn.base.clone`` refuses."""
 
 import copy
+import inspect
 from typing import Any, Self
 
 import numpy as np
@@ -122,11 +123,55 @@ def copy_parameters(estimator):
     ``cat_features`` of CatBoost.
     """
     try:
-        return clone(estimator)
+        return _keep_settings(estimator, clone(estimator))
     except Exception:  # of whatever kind: the copy says what is wrong
         if not hasattr(estimator, "get_params") or isinstance(estimator, type):
             raise
         return _copy_value(estimator, _keep_parameters, type(estimator).__name__)
+
+
+def _keep_settings(estimator, made):
+    """Give a copy the settings that the estimators in it do not list as parameters.
+
+    These are the further keywords of a constructor, and settings of estimators that it has made.
+    """
+    if isinstance(made, list | tuple | set):
+        return made
+    inside, copied = estimator.get_params(deep=True), made.get_params(deep=True)
+    parts = [(estimator, made), *((inside[name], copied.get(name)) for name in inside)]
+    for part, other in parts:
+        if is_estimator(other) and part is not other and type(part) is type(other):
+            for name, value in _list_lost_settings(part, other):
+                setattr(other, name, _copy_value(value, _keep_parameters, type(part).__name__))
+    return made
+
+
+def _list_lost_settings(estimator, made):
+    """Yield attributes that a constructor has set to something else than in the original."""
+    own, given = vars(made), vars(estimator)
+    listed = {*made.get_params(deep=False)}
+    keywords = _name_further_keywords(type(made))
+    for name in [name for name in own if name in given and name not in listed]:
+        value, found = given[name], own[name]
+        if name == keywords:
+            is_lost = found == {} and type(value) is dict and bool(value)
+        else:
+            is_lost = type(value) is type(found) and _describe(value) != _describe(found)
+        if is_lost:
+            yield name, value
+
+
+def _describe(value):
+    """Return the parameters of an estimator as text; None for other values."""
+    try:
+        return repr(value.get_params()) if is_estimator(value) else None
+    except Exception:  # of whatever kind: classes of users need not list what they were given
+        return None
+
+
+def _name_further_keywords(kind):
+    parameters = inspect.signature(kind.__init__).parameters.values()
+    return next((one.name for one in parameters if one.kind is one.VAR_KEYWORD), None)
 
 
 def copy_changed(estimator, change):
@@ -202,7 +247,7 @@ def _copy_parametrized(estimator, change):
     if lost:
         made = _copy_whole(estimator, lost[0])
     copy_configuration(estimator, made)
-    return made
+    return _keep_settings(estimator, made)
 
 
 def _copy_whole(estimator, name):

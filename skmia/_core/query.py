@@ -10,7 +10,7 @@ import numpy as np
 from scipy.optimize import linear_sum_assignment
 from scipy.special import log_softmax
 from scipy.stats import binom
-from sklearn.base import BaseEstimator, ClassifierMixin, is_regressor
+from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import NotFittedError
 from sklearn.frozen import FrozenEstimator
 from sklearn.model_selection import FixedThresholdClassifier, TunedThresholdClassifierCV
@@ -24,6 +24,7 @@ from .callers import level_of_user
 from .containers import accepting_read_only, as_table, choose_columns, take_rows
 from .copies import copy_unfitted
 from .error_hints import with_advice
+from .kinds import get_estimator_type, has_classes_of_several, is_regressor
 from .outputs import PREDICTIONS, Outputs, add_predicted, join_outputs
 from .randomness import preserved_randomness
 from .records import Records
@@ -142,7 +143,7 @@ _BY_SCORES = (
 def _refuse_unlabeled(model):
     """Refuse a model whose predictions, such as numbers of clusters, are no task labels."""
     model = unwrap(model)
-    kind = getattr(get_tags(model), "estimator_type", None) if has_tags(model) else None
+    kind = get_estimator_type(model) if has_tags(model) else None
     if kind in _UNLABELED and not answers_queries(model):
         raise TypeError(
             f"{type(model).__name__} is {_UNLABELED[kind]}, and its predictions are no task labels "
@@ -285,14 +286,29 @@ def _query_scores(model, X):
     labels = np.asarray(model.predict(X))
     if labels.ndim == 2 and labels.shape[1] > 1:
         _refuse_outputs([], model, X)
+    if classes is None:
+        _refuse_numbers(labels, model)
     return Outputs(labels, np.unique(labels) if classes is None else classes, "label")
+
+
+def _refuse_numbers(answers, model):
+    """Refuse predictions that are no labels, of a model without a type."""
+    if answers.dtype.kind == "f" and np.any(answers != np.round(answers)):
+        name = type(unwrap(model)).__name__
+        raise ValueError(
+            f"{name} predicts numbers, and scikit-learn does not know that it is a regressor. "
+            "Derive its class from sklearn.base.RegressorMixin and BaseEstimator, in this order."
+        )
 
 
 def _get_classes(model):
     if hasattr(model, "classes_"):
         return model.classes_
     name = type(unwrap(model)).__name__
-    raise ValueError(f"A classifier or a regressor is needed, and {name} has no classes.")
+    raise ValueError(
+        f"A classifier or a regressor is needed, and {name} has no classes. Let its fit set "
+        "classes_, the labels in the order of its outputs."
+    )
 
 
 def check_targets(model, outputs, y):
@@ -320,7 +336,7 @@ def _refuse_outputs(answers, model, X):
         raise ValueError(f"predict_proba of {type(unwrap(model)).__name__} returned nothing.")
     if (
         (isinstance(answers, list) and any(np.ndim(part) == 2 for part in answers))
-        or isinstance(getattr(model, "classes_", None), list)
+        or has_classes_of_several(model)
         or _are_several_labels(answers, model, X)
     ):
         raise ValueError(

@@ -9,7 +9,6 @@ from typing import NamedTuple
 
 import numpy as np
 from scipy import sparse
-from sklearn.base import is_classifier, is_regressor
 from sklearn.utils import _param_validation
 from sklearn.utils._param_validation import (
     Interval,
@@ -19,6 +18,7 @@ from sklearn.utils._param_validation import (
 )
 from sklearn.utils._set_output import _get_output_config
 
+from .kinds import is_classifier, is_regressor
 from .numbers import MOST, show
 
 __all__ = [

@@ -9,11 +9,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import sklearn
-from sklearn.base import is_regressor
 from sklearn.utils import gen_batches
 
 from .._core.callers import level_of_user
 from .._core.containers import get_place, pack, take_rows, unpack
+from .._core.kinds import is_regressor
 from .._core.progress import make_bar
 from .._core.query import CHUNK, query_aligned, trained_as
 from .._core.randomness import isolated_randomness, preserved_randomness

@@ -6,13 +6,13 @@ from contextlib import contextmanager
 from typing import NamedTuple
 
 import numpy as np
-from sklearn.base import is_regressor
 
 from .._core.caches import clone_to_train
 from .._core.callers import level_of_user
 from .._core.containers import take_rows
 from .._core.copies import copy_unfitted
 from .._core.error_hints import get_advice
+from .._core.kinds import is_regressor
 from .._core.randomness import PROCESS_LOCK, isolated_randomness, seed_estimator
 from .._core.skorch_nets import gives_logits, why_not_loader, why_not_probabilities
 from ..exceptions import JointTrainingWarning

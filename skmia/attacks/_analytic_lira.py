@@ -6,9 +6,10 @@ from typing import Literal
 import numpy as np
 from scipy.sparse import issparse
 from scipy.special import expit, logit
-from sklearn.base import BaseEstimator, is_classifier
+from sklearn.base import BaseEstimator
 
 from .._core.budget import Cost, OverBudgetError, allow_bytes, why_over
+from .._core.kinds import is_classifier
 from .._core.linear_influence import expect_influence, make_influence
 from .._core.moments import SMALLEST_SPREAD, power_of_two_near
 from .._core.needs import Needs

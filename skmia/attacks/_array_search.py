@@ -6,9 +6,9 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 from scipy import sparse
-from sklearn.base import is_regressor
 
 from .._core.containers import in_memory, is_frame, is_tensor, to_numpy
+from .._core.kinds import is_regressor
 from .._core.numbers import as_series, show
 from ..victims import SCORES, TRANSFORMED_TARGET, iter_inner_models
 

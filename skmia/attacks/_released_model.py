@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 import pandas as pd
 from scipy.special import logsumexp
-from sklearn.base import BaseEstimator, is_classifier
+from sklearn.base import BaseEstimator
 from sklearn.compose import ColumnTransformer
 from sklearn.ensemble import (
     ExtraTreesClassifier,
@@ -22,6 +22,7 @@ from sklearn.svm import SVC, SVR
 from sklearn.tree import BaseDecisionTree
 
 from .._core.budget import describe_lack, is_of_memory, why_over
+from .._core.kinds import is_classifier
 from .._core.needs import ANY, Needs
 from .._core.probabilities import posterior_of
 from .._core.query import unwrap

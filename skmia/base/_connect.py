@@ -10,12 +10,13 @@ from functools import reduce
 from numbers import Integral
 
 import numpy as np
-from sklearn.base import BaseEstimator, is_classifier, is_regressor
+from sklearn.base import BaseEstimator
 from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import FeatureUnion, Pipeline
 from sklearn.utils import get_tags
 
 from .._core.copies import is_estimator
+from .._core.kinds import is_classifier, is_regressor
 from .._core.needs import BOTH, NOBODY, Needs, Offer
 from .._core.numbers import show
 from .._core.query import AlignedModel, refuse_class, unwrap

@@ -8,11 +8,11 @@ from numbers import Real
 
 import numpy as np
 from scipy import stats
-from sklearn.base import is_regressor
 from sklearn.utils.validation import check_is_fitted
 
 from .._core.callers import level_of_user
 from .._core.hashing import draw_by_content
+from .._core.kinds import is_regressor
 from .._core.moments import compute_sides, cut, take_moments
 from .._core.needs import Needs
 from .._core.pseudo_victims import (

@@ -8,9 +8,9 @@ from contextlib import ExitStack, suppress
 from dataclasses import replace
 
 import numpy as np
-from sklearn.base import is_classifier
 
 from .. import audit
+from .._core.kinds import is_classifier
 from .._core.progress import add_steps, enter_stage, expect_stages, show_stages
 from .._core.query import query_victim, unwrap
 from .._core.sandbox import ModelEndedError

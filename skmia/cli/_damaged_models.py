@@ -11,7 +11,7 @@ from functools import partial
 import numpy as np
 from scipy import sparse
 from scipy.interpolate import BSpline
-from sklearn.base import BaseEstimator, is_classifier
+from sklearn.base import BaseEstimator
 from sklearn.ensemble import (
     GradientBoostingClassifier,
     GradientBoostingRegressor,
@@ -28,6 +28,7 @@ from sklearn.utils.validation import check_array
 
 from .._core.copies import is_fitted
 from .._core.escaping import visible
+from .._core.kinds import is_classifier
 from .._core.sklearn import (
     list_fitted_estimators,
     load_tree_types,

@@ -10,12 +10,12 @@ from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
-from sklearn.base import is_classifier, is_regressor
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.utils.validation import has_fit_parameter
 
 from .._core.containers import take_rows
 from .._core.copies import is_fitted
+from .._core.kinds import has_classes_of_several, is_classifier, is_regressor
 from .._core.label_maps import match_labels, sort_by_value
 from .._core.records import Records, has_column
 from .._core.sample_weights import WEIGHTS, fit_weighted, name_parameter, weights_for
@@ -314,7 +314,7 @@ def _guess_target(arguments, frame, victim):
     taken = {*map(str, features), arguments.members, arguments.group_by, *arguments.drop}
     taken.add(arguments.weights)
     free = [name for name in frame.columns if name not in taken]
-    if isinstance(getattr(victim, "classes_", None), list):
+    if has_classes_of_several(victim):
         raise CommandError(
             f"--model: {type(victim).__name__} has several outputs for each record; audit one of "
             "them in Python, by skmia.victims.OneOutput(model, k), or its answers, by --answers"

@@ -6,9 +6,9 @@ import warnings
 
 import numpy as np
 import pandas as pd
-from sklearn.base import is_regressor
 
 from .._core.escaping import visible
+from .._core.kinds import is_regressor
 from .._core.records import Records
 from ..inspection import inspect_model, render_inspection
 from ._features_and_target import check_complete, check_option_column

@@ -7,7 +7,7 @@ from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
 from joblib import Parallel, delayed
-from sklearn.base import BaseEstimator, MetaEstimatorMixin, is_classifier
+from sklearn.base import BaseEstimator, MetaEstimatorMixin
 from sklearn.metrics import check_scoring
 from sklearn.model_selection import ParameterGrid, ParameterSampler
 from sklearn.utils import get_tags
@@ -21,6 +21,7 @@ from .._core.accountant import (
 )
 from .._core.containers import as_rows, take_rows
 from .._core.copies import CopiesParameters, copy_unfitted
+from .._core.kinds import is_classifier
 from .._core.numbers import show
 from .._core.optional import import_optional
 from .._core.query import predict_flat

@@ -5,11 +5,11 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy import linalg, sparse
-from sklearn.base import is_classifier
 from sklearn.exceptions import NotFittedError
 from sklearn.tree import BaseDecisionTree
 from sklearn.utils.validation import check_is_fitted
 
+from .._core.kinds import is_classifier
 from .._core.optional import is_of_package
 from .._core.sklearn import read_baseline, read_trees_of_boosting
 from .._core.skorch_nets import is_skorch

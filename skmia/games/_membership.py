@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 from joblib import effective_n_jobs
-from sklearn.base import BaseEstimator, clone, is_regressor
+from sklearn.base import BaseEstimator, clone
 from sklearn.frozen import FrozenEstimator
 from sklearn.metrics import r2_score
 
@@ -17,6 +17,7 @@ from .._core.callers import level_of_user
 from .._core.containers import accepting_read_only
 from .._core.copies import copy_unfitted
 from .._core.groups import ONE_NAME, find_groups, mean_by_group, number_groups
+from .._core.kinds import is_regressor
 from .._core.metric_inputs import get_judged
 from .._core.needs import BOTH
 from .._core.query import predict_flat, unwrap

@@ -9,7 +9,7 @@ from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.base import BaseEstimator, is_regressor
+from sklearn.base import BaseEstimator
 from sklearn.neural_network import MLPClassifier, MLPRegressor
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
@@ -17,6 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._core.caches import clone_to_train
 from .._core.containers import as_rows, take_rows
 from .._core.copies import CopiesParameters, copy_unfitted
+from .._core.kinds import is_regressor
 from .._core.outputs import Outputs
 from .._core.query import get_last_step, query_aligned, query_victim, unwrap
 from .._core.randomness import check_random_state, seed_estimator

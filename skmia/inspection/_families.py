@@ -6,11 +6,12 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 from scipy import sparse
-from sklearn.base import BaseEstimator, is_regressor
+from sklearn.base import BaseEstimator
 from sklearn.ensemble import GradientBoostingRegressor, RandomTreesEmbedding
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
+from .._core.kinds import is_regressor
 from ..victims import StoredArray, StoredEstimator, has_file
 
 # From the most to the least that a file can hold of its training rows.

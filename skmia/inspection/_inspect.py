@@ -7,11 +7,11 @@ from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
-from sklearn.base import is_regressor
 from sklearn.ensemble import BaggingClassifier, BaggingRegressor
 
 from .._core.budget import describe_lack, is_of_memory
 from .._core.escaping import SummaryMixin, visible
+from .._core.kinds import is_regressor
 from .._core.levels import LEAK, Level, set_level
 from .._core.pages import render_page
 from .._core.query import unwrap

@@ -8,7 +8,6 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 from scipy import sparse
-from sklearn.base import is_regressor
 from sklearn.compose import ColumnTransformer, TransformedTargetRegressor
 from sklearn.ensemble import (
     AdaBoostRegressor,
@@ -30,6 +29,7 @@ from sklearn.preprocessing import (
 )
 
 from .._core.escaping import SummaryMixin, visible
+from .._core.kinds import is_regressor
 from .._core.query import unwrap
 from .._core.sample_weights import name_parameter
 from .._core.sklearn import list_fitted_estimators

@@ -7,7 +7,7 @@ from typing import Literal, NamedTuple, Self
 import numpy as np
 from scipy.linalg import cho_solve
 from scipy.special import expit, logit, logsumexp
-from sklearn.base import BaseEstimator, MetaEstimatorMixin, is_classifier
+from sklearn.base import BaseEstimator, MetaEstimatorMixin
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.ensemble import (
     BaggingClassifier,
@@ -27,6 +27,7 @@ from .._core.caches import clone_to_train
 from .._core.copies import CopiesParameters
 from .._core.error_hints import with_advice
 from .._core.hashing import hash_records
+from .._core.kinds import is_classifier
 from .._core.linear_influence import SMALLEST_RCOND, LinearInfluence
 from .._core.query import unwrap
 from .._core.records import Records, has_column

@@ -10,12 +10,13 @@ from pathlib import Path
 from typing import Any, Literal, ParamSpec
 
 import numpy as np
-from sklearn.base import BaseEstimator, is_regressor
+from sklearn.base import BaseEstimator
 from sklearn.metrics import r2_score
 from sklearn.pipeline import Pipeline
 
 from .._core.brief import NamedScores
 from .._core.guesses import check_keywords
+from .._core.kinds import is_regressor
 from .._core.numbers import to_array
 from .._core.outputs import PREDICTIONS
 from .._core.progress import show_stages

@@ -6,7 +6,7 @@ from numbers import Integral
 from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.base import BaseEstimator, clone, is_classifier, is_regressor
+from sklearn.base import BaseEstimator, clone
 from sklearn.frozen import FrozenEstimator
 from sklearn.utils import ClassifierTags, RegressorTags
 
@@ -14,6 +14,7 @@ from .._core.budget import allow_bytes, describe_lack, is_of_memory
 from .._core.containers import take_rows
 from .._core.copies import is_fitted, list_parameters
 from .._core.error_hints import with_advice
+from .._core.kinds import is_classifier, is_regressor
 from .._core.metric_inputs import check_confidence_level, check_fpr_resolution
 from .._core.needs import ACCESS
 from .._core.numbers import check_number, show

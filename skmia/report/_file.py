@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from sklearn.base import is_regressor
 from sklearn.metrics import roc_auc_score
 
 from .._core.budget import format_duration
 from .._core.caches import clone_to_train
+from .._core.kinds import is_regressor
 from .._core.levels import Level
 from .._core.progress import enter_stage
 from .._core.provenance import LapWatch

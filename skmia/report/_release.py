@@ -8,9 +8,10 @@ from inspect import signature
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
-from sklearn.base import BaseEstimator, is_regressor
+from sklearn.base import BaseEstimator
 
 from .._core.copies import copy_unfitted
+from .._core.kinds import is_regressor
 from .._core.levels import CONCLUSIVE, LEAK, scale_interval
 from .._core.metric_inputs import check_option
 from .._core.numbers import show

@@ -6,8 +6,8 @@ from numbers import Integral, Real
 from typing import NamedTuple
 
 import numpy as np
-from sklearn.base import is_classifier, is_regressor
 
+from .._core.kinds import is_classifier, is_regressor
 from .._core.numbers import refuse_first, show
 from .._core.outputs import ProbabilityResolution
 from .._core.query import CHUNK, check_tags, unwrap

@@ -6,13 +6,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
-from sklearn.base import BaseEstimator, is_regressor
+from sklearn.base import BaseEstimator
 from sklearn.datasets import make_classification
 from sklearn.frozen import FrozenEstimator
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils import check_random_state
 
 from .._core.copies import copy_unfitted
+from .._core.kinds import is_regressor
 from .._core.query import refuse_class
 from .._core.records import Records
 from .._core.types import ArrayLike, Frozen, Seed

@@ -10,11 +10,12 @@ from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, is_regressor
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.utils import gen_batches
 
 from .._core.containers import take_rows
 from .._core.guesses import suggest_path
+from .._core.kinds import is_regressor
 from .._core.optional import import_optional, is_of_package
 from .._core.outputs import Outputs
 from .._core.query import CHUNK, check_victim, open_steps, order_named_columns

@@ -1,8 +1,8 @@
 """What a model offers to an attack, determined without a query."""
 
-from sklearn.base import is_regressor
 from sklearn.exceptions import NotFittedError
 
+from .._core.kinds import is_regressor
 from .._core.query import answers_queries, get_last_step, unwrap
 from .._core.sample_weights import read_weights, weights_for
 from .._core.skorch_nets import gives_logits, is_skorch

@@ -6,9 +6,9 @@ from typing import NamedTuple
 import numpy as np
 from scipy import sparse
 from scipy.special import expit, logsumexp, softmax
-from sklearn.base import is_classifier
 from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
 
+from .._core.kinds import is_classifier
 from ._model_features import check_labels, find_model, read_features
 from ._optima import why_no_least_squares_optimum
 

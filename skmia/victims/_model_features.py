@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 from scipy import sparse
-from sklearn.base import is_classifier, is_outlier_detector
+from sklearn.base import is_outlier_detector
 from sklearn.ensemble import (
     AdaBoostClassifier,
     AdaBoostRegressor,
@@ -26,6 +26,7 @@ from sklearn.ensemble import (
 from sklearn.pipeline import Pipeline
 
 from .._core.containers import in_memory
+from .._core.kinds import is_classifier
 from .._core.numbers import as_numbers, show
 from .._core.query import check_victim, unwrap
 from .._core.sklearn import encode_for_boosting

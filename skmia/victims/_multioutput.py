@@ -15,6 +15,7 @@ from .._core.containers import as_rows
 from .._core.copies import CopiesParameters, copy_unfitted
 from .._core.error_hints import with_advice
 from .._core.groups import sorted_values
+from .._core.kinds import has_classes_of_several
 from .._core.numbers import show, to_array
 from .._core.query import get_last_step, unwrap
 from .._core.routing import make_router, route_weights
@@ -228,7 +229,7 @@ class OneOutput(OutputsBase):
         return outputs[self._place]
 
     def _is_single(self):
-        return self._is_alone and not isinstance(self._model.classes_, list)
+        return self._is_alone and not has_classes_of_several(self._model)
 
     @available_if(has("predict_proba"))
     def predict_proba(self, X: Rows) -> np.ndarray:

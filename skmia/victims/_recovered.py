@@ -5,7 +5,6 @@ from typing import NamedTuple
 
 import numpy as np
 from scipy import linalg
-from sklearn.base import is_classifier
 from sklearn.linear_model import (
     ARDRegression,
     BayesianRidge,
@@ -22,6 +21,7 @@ from sklearn.linear_model import (
 )
 from sklearn.pipeline import Pipeline
 
+from .._core.kinds import is_classifier
 from ._model_features import find_model, read_features
 from ._optima import OPTIMA, find_link
 from ._stationarity import has_edge, read_gradients

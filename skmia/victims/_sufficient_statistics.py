@@ -5,7 +5,6 @@ from functools import cache
 
 import numpy as np
 from scipy import sparse
-from sklearn.base import is_classifier
 from sklearn.covariance import OAS, EmpiricalCovariance, LedoitWolf, ShrunkCovariance
 from sklearn.decomposition import PCA
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis
@@ -16,6 +15,7 @@ from sklearn.naive_bayes import BernoulliNB, CategoricalNB, ComplementNB, Gaussi
 from sklearn.neighbors import NearestCentroid
 from sklearn.preprocessing import StandardScaler
 
+from .._core.kinds import is_classifier
 from .._core.query import check_fitted, unwrap
 from ._inner_models import iter_inner_models, opens
 from ._model_features import check_labels, read_features
@@ -25,6 +25,10 @@ _ROUNDING = 1e-9
 # Largest number of training rows of which shares of classes are taken for a fraction.
 _MOST_ROWS = 2_000_000
 _WHOLE = 1e-9
+# Relative errors of the shares of texts that follow from frequencies in double and less precision.
+_ROUNDED_IDF = 1e-12, 1e-5
+# Number of different shares that leave little chance of a divisor that all counts have in common.
+_MANY_SHARES = 8
 _WEIGHTED = "its counts are not whole numbers, so its rows were weighted"
 
 
@@ -470,6 +474,25 @@ def _read_frequencies(source, model, expected):
     # A TfidfVectorizer holds the transformer that stores them.
     inner = (part for part in vars(model).values() if isinstance(part, TfidfTransformer))
     source.model = next(inner, model)
+    # Without their number, texts that are members and texts that lack a word explain a frequency
+    # equally well.
+    rounded = _ROUNDED_IDF[np.asarray(model.idf_).dtype != np.float64]
+    n_added = _count_documents(shares, expected + added, rounded)
+    source.n_rows = None if n_added is None else n_added - added
+    source.add_count(source.n_rows or expected)
+
+
+def _count_documents(shares, expected, rounded):
+    """Return the number of which all shares are parts, with the relative error of the shares."""
+    shares = np.unique(shares[shares > 0])
+    n = np.arange(1, int(min(max(10 * expected, 10_000), _MOST_ROWS)) + 1)
+    for share in shares:
+        parts = share * n
+        n = n[np.abs(parts - np.round(parts)) <= rounded * parts]
+    if not len(n):
+        return None
+    times = 1 if len(shares) >= _MANY_SHARES else max(round(expected / n[0]), 1)
+    return float(n[0] * times)
 
 
 _READERS = {

@@ -249,9 +249,31 @@ def test_document_frequencies_are_sums():
     y, member = rng.integers(2, size=400), rng.permutation(400) < 200
     model = make_pipeline(TfidfVectorizer(), LogisticRegression()).fit(texts[member], y[member])
     one = MomentsAttack(FrozenEstimator(model)).fit(Records(texts, y))
-    assert one.n_equations_ == 40
+    assert one.n_equations_ == 41 and one.n_rows_ == 200
     interval = auc_interval(member.astype(int), one.score_samples(Records(texts, y)))
     assert interval.low <= one.expected_auc_ <= interval.high and interval.low > 0.5
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("n_members", [30, 50])
+def test_texts_with_a_word_of_their_own_are_found_by_its_frequency(dtype, n_members):
+    rng = np.random.default_rng(0)
+    words = np.array([f"word{k}" for k in range(20)])
+    texts = [" ".join([*words[rng.random(20) < 0.3], f"id{k}"]) for k in range(100)]
+    records = Records(np.array(texts, dtype=object), rng.integers(2, size=100))
+    member = rng.permutation(100) < n_members
+    vectorizer = TfidfVectorizer(dtype=dtype).fit(records.X[member])
+    one = MomentsAttack(FrozenEstimator(vectorizer)).fit(records)
+    assert one.n_rows_ == n_members
+    assert one.score(records, member) == 1.0
+
+
+def test_few_frequencies_are_of_the_expected_number_of_texts():
+    texts = np.array(["a b", "a", "b a", "b"] * 6, dtype=object)
+    records, member = Records(texts, np.tile([0, 1], 12)), np.arange(24) < 12
+    vectorizer = TfidfVectorizer(token_pattern=r"\w", smooth_idf=False).fit(texts[member])
+    one = MomentsAttack(FrozenEstimator(vectorizer)).fit(records)
+    assert one.n_rows_ == 12  # of which 9 are three fourths
 
 
 def test_categories_are_counted():

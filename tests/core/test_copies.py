@@ -79,6 +79,37 @@ def is_fitted(model):
     return True
 
 
+class Keywords(Linear):
+    def __init__(self, C=1.0, **others):
+        self.C = C
+        self.others = others
+
+
+class Makes(Linear):
+    def __init__(self, **settings):
+        self.inner = LogisticRegression(**settings)
+        self.found = {}
+
+
+@pytest.mark.parametrize("put", [lambda model: model, lambda model: make_pipeline(model)])
+@pytest.mark.parametrize("is_fitted", [False, True])
+def test_settings_that_are_no_parameters_are_copied(put, is_fitted):
+    keywords, holds = Keywords(2.0, tol=0.5, names=["a"]), Makes(C=3.0)
+    if is_fitted:
+        keywords.fit(X, Y)
+        holds.inner.fit(X, Y)
+        holds.found["coef"] = holds.inner.coef_
+    copied, held = (
+        copy[-1] if hasattr(copy, "steps") else copy
+        for copy in map(copy_unfitted, map(put, (keywords, holds)))
+    )
+    assert copied.get_params() == {"C": 2.0} and not hasattr(copied, "model_")
+    assert (
+        copied.others == keywords.others and copied.others["names"] is not keywords.others["names"]
+    )
+    assert held.inner.C == 3.0 and not hasattr(held.inner, "coef_") and held.found == {}
+
+
 @pytest.mark.parametrize("model", [Copies((0, 1)), Converts([3, 4])], ids=["copies", "converts"])
 def test_a_constructor_that_copies_or_converts_its_parameter(model):
     with pytest.raises(RuntimeError, match="Cannot clone"):

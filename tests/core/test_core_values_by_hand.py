@@ -595,7 +595,7 @@ ANSWERS = {
         (lambda: refuse_outputs(None), "predict_proba of LinearRegression retu"),
         (lambda: refuse_outputs([np.zeros((2, 2))] * 2), "LinearRegression has several outputs f"),
         (
-            lambda: refuse_outputs(np.zeros((2, 2)), NS(classes_=[1, 2]))[-24:-3],
+            lambda: refuse_outputs(np.zeros((2, 2)), NS(classes_=[[1], [2]]))[-24:-3],
             "e has several outputs",
         ),
     ],

@@ -6,10 +6,11 @@ from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
-from sklearn.base import BaseEstimator, is_regressor
+from sklearn.base import BaseEstimator
 from sklearn.tree import ExtraTreeClassifier
 
 from ..._core.features import as_feature_matrix
+from ..._core.kinds import is_regressor
 from ..._core.metric_inputs import check_confidence_level
 from ..._core.provenance import PartClock
 from ..._core.pvalues import format_pvalue, is_significant

@@ -6,13 +6,14 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from scipy.stats import norm, rankdata
-from sklearn.base import BaseEstimator, is_regressor
+from sklearn.base import BaseEstimator
 from sklearn.neural_network import MLPClassifier, MLPRegressor
 from sklearn.utils import gen_batches
 
 from ..._core.budget import is_of_memory
 from ..._core.containers import take_rows
 from ..._core.groups import number_groups
+from ..._core.kinds import is_regressor
 from ..._core.numbers import check_number, show
 from ..._core.outputs import PREDICTIONS
 from ..._core.pvalues import format_pvalue

@@ -2,9 +2,9 @@
 
 from functools import partial
 
-from sklearn.base import is_regressor
 from sklearn.frozen import FrozenEstimator
 
+from ..._core.kinds import is_regressor
 from ..._core.needs import ACCESS, BOTH, KNOWN, Needs
 from ..._core.outputs import KINDS, Outputs
 from ..._core.query import query, query_victim, unwrap

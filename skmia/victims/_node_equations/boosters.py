@@ -4,8 +4,8 @@ import json
 
 import numpy as np
 from scipy.special import expit, logit, softmax
-from sklearn.base import is_classifier
 
+from ..._core.kinds import is_classifier
 from .._boosters import OBLIVIOUS, CatBoostTree, LightGBMTree, load_catboost, load_lightgbm
 from .boosting import add_sum, balance, choose_weights, make_gradients
 from .equations import (

@@ -2,8 +2,8 @@
 
 import numpy as np
 from scipy.special import expit, softmax
-from sklearn.base import is_classifier
 
+from ..._core.kinds import is_classifier
 from ..._core.sklearn import (
     read_baseline,
     read_categorical_columns,

@@ -8,7 +8,6 @@ from typing import NamedTuple
 import numpy as np
 from scipy import sparse
 from scipy.special import expit
-from sklearn.base import is_regressor
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, RobustScaler, StandardScaler
 from sklearn.utils.extmath import softmax
@@ -22,6 +21,7 @@ from ...._core.containers import (
     take_rows,
 )
 from ...._core.copies import copy_unfitted
+from ...._core.kinds import is_regressor
 from ...._core.outputs import Outputs
 from ...._core.randomness import seed_estimator
 from ...job import TrainedModel, keep
