@@ -100,14 +100,13 @@ class EnsembleAttack(LearnedAttack):
     Examples
     --------
     >>> from sklearn.ensemble import RandomForestClassifier
-    >>> from sklearn.linear_model import LogisticRegression
     >>> from skmia.attacks.white_box import EnsembleAttack
     >>> from skmia.datasets import make_membership_problem
     >>> records, membership = make_membership_problem(300, random_state=0)
     >>> members = records[membership == 1]
     >>> victim = RandomForestClassifier(10, random_state=0).fit(members.X, members.y)
-    >>> settings = {"signals": ["loss", "entropy"], "attack_estimator": LogisticRegression()}
-    >>> attack = EnsembleAttack(victim, cv=2, random_state=0, **settings)
+    >>> signals = ["loss", "entropy", "correctness"]
+    >>> attack = EnsembleAttack(victim, signals=signals, cv=2, random_state=0)
     >>> bool(attack.fit(records, membership).score(records, membership) > 0.5)
     True
     """
@@ -274,7 +273,6 @@ class LayerOutputsAttack(LearnedAttack):
 
     Examples
     --------
-    >>> from sklearn.naive_bayes import GaussianNB
     >>> from sklearn.neural_network import MLPClassifier
     >>> from skmia.attacks.white_box import LayerOutputsAttack
     >>> from skmia.datasets import make_membership_problem
@@ -282,8 +280,7 @@ class LayerOutputsAttack(LearnedAttack):
     >>> members = records[membership == 1]
     >>> victim = MLPClassifier((10,), solver="lbfgs", max_iter=2000, random_state=0)
     >>> victim = victim.fit(members.X, members.y)
-    >>> settings = {"attack_estimator": GaussianNB(), "cv": 2, "random_state": 0}
-    >>> attack = LayerOutputsAttack(victim, **settings).fit(records, membership)
+    >>> attack = LayerOutputsAttack(victim, cv=2, random_state=0).fit(records, membership)
     >>> attack.score_samples(records).shape
     (100,)
     """
@@ -394,7 +391,7 @@ class WhiteBoxAttack(PosteriorMixin, SupervisedAttack):
     >>> members = records[membership == 1]
     >>> victim = MLPClassifier((20,), solver="lbfgs", max_iter=2000, random_state=0)
     >>> victim = victim.fit(members.X, members.y)
-    >>> attack = WhiteBoxAttack(victim, max_iter=2, cv=2, random_state=0)
+    >>> attack = WhiteBoxAttack(victim, max_iter=5, cv=2, random_state=0)
     >>> bool(attack.fit(records, membership).score(records, membership) > 0.3)
     True
     """
