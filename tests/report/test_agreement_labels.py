@@ -19,6 +19,8 @@ from skmia.report.agreement import _assignment as labels
 from skmia.report.agreement._answered_rows import AnsweredRows
 from skmia.report.agreement._repairs import LabelsQuestion
 
+pytestmark = pytest.mark.usefixtures("attacks_alone")
+
 QUESTION = LabelsQuestion()
 
 

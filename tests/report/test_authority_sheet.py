@@ -21,6 +21,8 @@ from skmia.report._authority_sheet import describe_authority_sheet, list_evidenc
 from skmia.report._document import as_audit_document
 from skmia.synthetic import audit_table
 
+pytestmark = pytest.mark.usefixtures("attacks_alone")
+
 ATTACKS = {
     "Membership inference": "55 (i)",
     "Attribute inference": "55 (i)",
