@@ -148,7 +148,7 @@ def test_the_attack_is_stronger_than_the_loss_of_logistic_regression():
 
 def test_the_attack_is_stronger_than_the_loss_of_three_classes():
     X, y = make_classification(600, 40, n_informative=15, n_classes=3, flip_y=0.4, random_state=0)
-    (attack, loss), error = measure(LogisticRegression(max_iter=500), X, y, 6)
+    (attack, loss), error = measure(LogisticRegression(max_iter=500), X, y, 4)
     assert attack - loss > 0.02 + 3 * error
 
 

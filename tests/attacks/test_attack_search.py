@@ -131,7 +131,7 @@ def test_numbers_are_trained_where_the_victim_is_given_later(problem):
     tree, records, _ = problem
     folds = list(KFold(2, shuffle=True, random_state=0).split(records.X))
     # The second learns from members, so its pool is trained before the folds that it learns from.
-    alone = ShadowAttack(shadows=4, attack_estimator=tree, random_state=0)
+    alone = ShadowAttack(shadows=2, attack_estimator=tree, random_state=0)
     for attack in (alone, CalibratedClassifierCV(alone, cv=2)):
         scores = cross_val_score(
             RememberTraining(tree),

@@ -140,7 +140,7 @@ def test_training_comes_near_the_closed_form_with_few_records():
 
 
 def test_too_few_steps_are_not_kept_quiet():
-    records, membership = make_answers()
+    records, membership = make_answers(300)
     few = DiversityAttack(method="learned", max_iter=1, random_state=0)
     with pytest.warns(ConvergenceWarning, match="max_iter=1 leaves the matrices of 3 of 3 labels"):
         few.fit(records, membership)

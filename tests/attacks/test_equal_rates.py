@@ -54,7 +54,7 @@ def test_scores_on_which_all_models_agree_are_no_deviation_and_others_stay_finit
     np.testing.assert_allclose(trend.standardize(0.3, *given), 0.2 / (1e-9 * 0.1))
 
 
-def count_alarms(n_rounds=10, n=150, n_models=20, rate=0.05):
+def count_alarms(n_rounds=10, n=150, n_models=12, rate=0.05):
     """How often each record is flagged when it is out, in independent audits."""
     rng = np.random.default_rng(0)
     # Members of one half are far from non-members, those of the other half hardly.

@@ -325,9 +325,9 @@ def test_a_net_with_a_pinball_loss_predicts_the_quantile():
         module__out_features=1,  # returns a column
         criterion=Pinball,
         optimizer=torch.optim.Adam,
-        lr=0.3,
+        lr=0.5,
         batch_size=-1,
-        max_epochs=20,
+        max_epochs=12,
         train_split=None,
         verbose=0,
     )

@@ -129,7 +129,7 @@ def test_order_does_not_matter_and_regressors_are_attacked():
     member = draw_half(2)
     victim = FrozenEstimator(DecisionTreeRegressor(random_state=0).fit(X[member, :3], X[member, 3]))
     records = Records(X[:, :3], X[:, 3])
-    attack = QueriedThresholdAttack(victim, max_queries=1000, random_state=0)
+    attack = QueriedThresholdAttack(victim, max_queries=600, random_state=0)
     scores = attack.fit(records).score_samples(records)
     assert roc_auc_score(member, scores) > 0.5 + 4 * ERROR
     again = attack.fit(records[::-1]).score_samples(records)

@@ -398,7 +398,7 @@ COMPOSITES = {
 }
 
 
-SELDOM = {"calibration", "calibration of boosting", "search"}
+SELDOM = {"calibration", "calibration of boosting", "search", "vote"}
 
 
 @pytest.mark.parametrize("name", [slow(name) if name in SELDOM else name for name in COMPOSITES])

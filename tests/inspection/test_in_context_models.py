@@ -71,7 +71,6 @@ def test_the_first_lines_say_that_it_keeps_its_rows(model):
     assert "release a model of another kind instead" in words
 
 
-@pytest.mark.usefixtures("quick_audits")
 def test_its_rows_are_found_and_its_file_is_blocked(model):
     records = Records(X, Y)
     checks = structural_checks(model, records, MEMBER).checks
