@@ -8,7 +8,7 @@ import joblib
 import numpy as np
 import pandas as pd
 import pytest
-from cells import slow_but
+from cells import slow, slow_but
 from sklearn.ensemble import RandomForestClassifier
 
 from skmia._core.label_maps import match_labels, sort_by_value, try_maps
@@ -249,8 +249,13 @@ def test_columns_of_answers_are_read_by_name(tmp_path, monkeypatch, stopped, lab
     np.testing.assert_allclose(outputs.values, values, atol=1e-12)
 
 
-@pytest.mark.parametrize("is_regression", [False, True])
-@pytest.mark.parametrize("keys", [["id"], ["a", "b", "ward", "id"]])
+KEYS = ["id"], ["a", "b", "ward", "id"]
+
+
+@pytest.mark.parametrize(
+    ("keys", "is_regression"),
+    [(KEYS[0], False), slow(KEYS[1], False), slow(KEYS[0], True), (KEYS[1], True)],
+)
 def test_answers_are_matched_by_the_columns_of_the_table(
     tmp_path, monkeypatch, capsys, stopped, is_regression, keys
 ):

@@ -5,6 +5,7 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
+from cells import slow
 from damages import KINDS, change, make_damages
 from given_table import GivesTable
 from quick_audits import permute_no_table, shrink_models_of_tables
@@ -175,8 +176,10 @@ def test_further_tables_of_the_generator(monkeypatch):
         audit_table(X, X, generator=wide, random_state=0)
 
 
-@pytest.mark.parametrize("group_by", [None, "who"])
-@pytest.mark.parametrize("secrets", [None, ["city"]])
+@pytest.mark.parametrize(
+    ("group_by", "secrets"),
+    [(None, ["city"]), ("who", None), slow(None, None), slow("who", ["city"])],
+)
 def test_further_tables_are_measured_as_the_given_one(group_by, secrets, monkeypatch):
     monkeypatch.setattr("skmia.synthetic._table._audit.N_TABLES", 2)
     permute_no_table(monkeypatch)
