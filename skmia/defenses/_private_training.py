@@ -502,10 +502,11 @@ def _try_rows(net, rows):
         gradients(made, [0, 1, 2, 3, 4], True)
     except _CANNOT_MAKE:
         return False
+    if _are_equal_gradients(*both):
+        return True
     seed_everything(1)
     again = torch.cat(RowGradients(net.module_, net.criterion_)(*rows.take(np.arange(1))), dim=1)
-    draws = not _are_equal_gradients(first, again.double().cpu().numpy())
-    return draws or _are_equal_gradients(*both)
+    return not _are_equal_gradients(first, again.double().cpu().numpy())  # it draws numbers
 
 
 def _are_equal_gradients(first, second):

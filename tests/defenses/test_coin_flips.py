@@ -11,6 +11,7 @@ import warnings
 
 import numpy as np
 import pytest
+from cells import slow_but
 from scipy.stats import binom
 from sklearn.base import clone
 from sklearn.ensemble import BaggingClassifier, VotingClassifier
@@ -248,7 +249,11 @@ REFUSED = {
 }
 
 
-@pytest.mark.parametrize("way", WAYS)
+# Others reach the same modules: an object, the result of a fit, and layers in layers.
+LIKE_OTHERS = ("set_params", "trained net", "sequence")
+
+
+@pytest.mark.parametrize("way", slow_but(WAYS, *(way for way in WAYS if way not in LIKE_OTHERS)))
 def test_no_way_to_make_it_knows_more_than_its_epsilon_allows(way):
     if way in REFUSED:
         with pytest.raises(ValueError, match=r"public_weights=True|warm_start"):
@@ -364,15 +369,24 @@ def test_defenses(defense):
     assert (model.predict(X) == Y).sum() <= most_known(EPSILON)
 
 
-@pytest.mark.parametrize("privacy", ["bounds", "clipping"])
-@pytest.mark.parametrize("again", [lambda gan: gan, lambda gan: pickle.loads(pickle.dumps(gan))])
+AGAIN = {"itself": lambda gan: gan, "a pickle": lambda gan: pickle.loads(pickle.dumps(gan))}
+
+
+@pytest.mark.parametrize(
+    "privacy, again",
+    slow_but(
+        itertools.product(["bounds", "clipping"], AGAIN),
+        ("clipping", "itself"),
+        ("bounds", "a pickle"),
+    ),
+)
 def test_a_generator(privacy, again):
     n = 40
     rows = np.column_stack([np.eye(n), Y[:n]])
     gan = DPWassersteinGAN(
         **PRIVATE, privacy=privacy, max_iter=3, n_critic=2, batch_size=n, critic_layers=(8,)
     )
-    gan = again(gan.fit(rows)).fit(rows)
+    gan = AGAIN[again](gan.fit(rows)).fit(rows)
     both = [torch.tensor(np.column_stack([np.eye(n), np.full(n, label)])) for label in (0, 1)]
     with torch.no_grad():  # the critic is released as well, and likes real rows
         answers = [gan.critic_(part).numpy().ravel() for part in both]

@@ -306,7 +306,7 @@ def test_a_label_of_any_kind_changes_nothing_but_weights():
         labels[3] = cell
         codes = SCHEMA.read_labels(labels, SCHEMA.find_classes())
         assert_array_equal(np.delete(codes, 3), np.delete(Y, 3), err_msg=kind)
-        if k % 3 == 0:
+        if k % 5 == 0:
             assert release_net(TABLE, labels) == expected, kind
 
 

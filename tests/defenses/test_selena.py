@@ -19,7 +19,9 @@ X, Y = load_digits(return_X_y=True)
 X, Y = X[:300] / 16, Y[:300]
 
 
-@pytest.mark.parametrize("defense", [SELENADefense, SoftLabelDefense])
+@pytest.mark.parametrize(
+    "defense", [SELENADefense, pytest.param(SoftLabelDefense, marks=pytest.mark.slow)]
+)
 def test_a_weight_is_as_good_as_copies_for_trees_that_break_ties_by_the_last_bit(defense):
     for check in (
         check_sample_weight_equivalence_on_dense_data,
