@@ -136,10 +136,25 @@ def list_feature_names(model):
         names = None if names is None else [str(name) for name in names]
     if names is None:
         return None
-    made_up = {"Column_{}", "{}", "f{}"}  # by LightGBM, CatBoost and old files of XGBoost
+    # Made up by LightGBM, from which others copy them, and by CatBoost and old files of XGBoost.
+    made_up = {"Column_{}"} if _has_noted_names(model) else {"Column_{}", "{}", "f{}"}
     if any(names == [form.format(k) for k in range(len(names))] for form in made_up):
         return None
     return names
+
+
+def _has_noted_names(model):
+    """Return whether a model noted the names of a table in its fit, as those of scikit-learn do."""
+    while "feature_names_in_" not in vars(model):
+        if isinstance(model, Pipeline) and model.steps:
+            model = unwrap(model.steps[0][1])
+        elif hasattr(model, "best_estimator_"):
+            model = unwrap(model.best_estimator_)
+        elif hasattr(model, "estimator_"):
+            model = unwrap(model.estimator_)
+        else:
+            return False
+    return True
 
 
 def match_features(model, columns):
