@@ -88,17 +88,19 @@ def test_columns_are_put_in_the_order_of_the_model_by_their_names(around):
 
 @pytest.mark.parametrize("names", [["f0", "f1"], ["0", "1"]])
 @pytest.mark.parametrize(
-    "around",
+    "make",
     [
-        lambda model: model,
-        lambda model: make_pipeline(StandardScaler(), model),
-        lambda model: GridSearchCV(model, {}, cv=2),
-        TemperatureDefense,
+        lambda: LogisticRegression(),
+        lambda: make_pipeline(StandardScaler(), LogisticRegression()),
+        lambda: GridSearchCV(LogisticRegression(), {}, cv=2),
+        lambda: TemperatureDefense(LogisticRegression()),
+        lambda: pytest.importorskip("lightgbm").LGBMClassifier(n_estimators=1, verbose=-1),
+        lambda: pytest.importorskip("xgboost").XGBClassifier(n_estimators=1),
     ],
 )
-def test_names_that_a_booster_would_make_up_are_those_of_the_table_in_other_models(around, names):
+def test_names_that_another_kind_of_model_would_make_up_are_those_of_the_table(make, names):
     table = FRAME[["age", "income"]].set_axis(names, axis=1)
-    model = around(LogisticRegression()).fit(table, Y)
+    model = make().fit(table, Y)
     assert choose_names(model, names[::-1]) == names
     assert list(keep_known_columns(model, table[names[::-1]].assign(label=Y)).columns) == names
 
