@@ -268,9 +268,9 @@ def keep_model(trained):
 
 @contextmanager
 def recorded_warnings():
-    """Collect warnings in a list of (category, text), which is filled when the context ends."""
+    """Collect different warnings in a list of (category, text), filled when the context ends."""
     said = []
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("default")
         yield said
-    said += [(warning.category, str(warning.message)) for warning in caught]
+    said += dict.fromkeys((warning.category, str(warning.message)) for warning in caught)

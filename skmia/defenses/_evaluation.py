@@ -17,7 +17,7 @@ from .._core.numbers import MOST, check_number, show, to_array
 from .._core.query import predict_flat
 from .._core.randomness import check_random_state, isolated_randomness, seed_estimator
 from .._core.records import Records, has_column
-from .._core.sample_weights import fit_weighted, mark_trained, weights_for
+from .._core.sample_weights import WEIGHTS, fit_weighted, mark_trained, weights_for
 from .._core.targets import shape_targets
 from .._core.tasks import delayed
 from .._core.types import ArrayLike, Seed
@@ -192,7 +192,8 @@ def evaluate_defense(
         records, measured, places = records[trained], measured[trained], places[trained]
     seed = int(check_random_state(random_state).randint(np.iinfo(np.int32).max))
     # Training sets are the same as in any pool with this seed.
-    draw = ShadowPool(DummyClassifier(), n_estimators, random_state=seed).fit(records)
+    plain = records._without(WEIGHTS)  # of which nothing is learned
+    draw = ShadowPool(DummyClassifier(), n_estimators, random_state=seed).fit(plain)
     design = _EvaluationDesign(records, draw.membership_[:n_targets], measured, max_fpr)
     tables, exposure = {}, {}
     for name, candidate in candidates.items():

@@ -136,10 +136,34 @@ def list_feature_names(model):
         names = None if names is None else [str(name) for name in names]
     if names is None:
         return None
-    made_up = {"Column_{}", "{}", "f{}"}  # by LightGBM, CatBoost and old files of XGBoost
-    if any(names == [form.format(k) for k in range(len(names))] for form in made_up):
+    if any(names == [form.format(k) for k in range(len(names))] for form in _list_made_up(model)):
         return None
     return names
+
+
+# Names of the columns of arrays, in models of LightGBM and CatBoost and in old ones of XGBoost.
+_MADE_UP = {is_lightgbm: "Column_{}", is_catboost: "{}", is_xgboost: "f{}"}
+
+
+def _list_made_up(model):
+    """Return the forms of names that a model may have made up.
+
+    Models of scikit-learn note the names of a table, but copy those of a LightGBM inside. XGBoost
+    stores types of columns with the names of a table alone.
+    """
+    while "feature_names_in_" not in vars(model):
+        if isinstance(model, Pipeline) and model.steps:
+            model = unwrap(model.steps[0][1])
+        elif hasattr(model, "best_estimator_"):
+            model = unwrap(model.best_estimator_)
+        elif hasattr(model, "estimator_"):
+            model = unwrap(model.estimator_)
+        else:
+            if is_xgboost(model) and model.get_booster().feature_types:
+                return []
+            known = [form for is_of_kind, form in _MADE_UP.items() if is_of_kind(model)]
+            return known or list(_MADE_UP.values())
+    return ["Column_{}"]
 
 
 def match_features(model, columns):

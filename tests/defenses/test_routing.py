@@ -278,3 +278,9 @@ def test_partial_fit_passes_the_checks_of_scikit_learn(defense):
     estimator_checks.check_estimators_partial_fit_n_features(defense.__name__, one)
     estimator_checks.check_n_features_in_after_fitting(defense.__name__, one)
     estimator_checks.check_estimators_dtypes(defense.__name__, one)
+
+
+def test_an_evaluation_with_requested_weights_warns_of_none(routing):
+    records = Records(X, np.arange(120) % 2, sample_weight=np.ones(120))
+    tree = DecisionTreeClassifier(max_depth=1).set_fit_request(sample_weight=True)
+    skmia.defenses.evaluate_defense({"tree": tree}, records, n_estimators=4, n_targets=2)

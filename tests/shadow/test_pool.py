@@ -543,6 +543,18 @@ def test_warnings_of_the_models_are_passed_on_once(records, n_jobs):
     assert caught[0].filename == __file__
 
 
+class WarnsTwice(DecisionTreeClassifier):
+    def fit(self, X, y):
+        warnings.warn("a step complains", UserWarning, stacklevel=1)
+        warnings.warn("a step complains", UserWarning, stacklevel=1)
+        return super().fit(X, y)
+
+
+def test_a_model_that_warns_twice_of_one_thing_counts_once(records):
+    with pytest.warns(UserWarning, match="^4 of 4 shadow models: a step complains"):
+        fit_pool(WarnsTwice(), records)
+
+
 @pytest.mark.parametrize("verbose", [0, 1])
 def test_progress_is_shown_on_demand(records, verbose, capsys, monkeypatch):
     monkeypatch.setattr("skmia._core.progress.draws_bars", lambda file=None: True)

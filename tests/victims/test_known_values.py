@@ -30,10 +30,11 @@ from sklearn.preprocessing import (
     TargetEncoder,
 )
 
-from skmia.defenses import LabelOnlyDefense
+from skmia.defenses import LabelOnlyDefense, TemperatureDefense
 from skmia.victims import (
     KnownColumn,
     _known_values,
+    keep_known_columns,
     list_known_columns,
     list_unknown_values,
     order_columns,
@@ -83,6 +84,25 @@ def test_columns_are_put_in_the_order_of_the_model_by_their_names(around):
         assert order_columns(model, table) is table
     unnamed = around(LogisticRegression().fit(array, Y))
     assert choose_names(unnamed, ["income", "age"]) == ["income", "age"]
+
+
+@pytest.mark.parametrize("names", [["f0", "f1"], ["0", "1"]])
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: LogisticRegression(),
+        lambda: make_pipeline(StandardScaler(), LogisticRegression()),
+        lambda: GridSearchCV(LogisticRegression(), {}, cv=2),
+        lambda: TemperatureDefense(LogisticRegression()),
+        lambda: pytest.importorskip("lightgbm").LGBMClassifier(n_estimators=1, verbose=-1),
+        lambda: pytest.importorskip("xgboost").XGBClassifier(n_estimators=1),
+    ],
+)
+def test_names_that_another_kind_of_model_would_make_up_are_those_of_the_table(make, names):
+    table = FRAME[["age", "income"]].set_axis(names, axis=1)
+    model = make().fit(table, Y)
+    assert choose_names(model, names[::-1]) == names
+    assert list(keep_known_columns(model, table[names[::-1]].assign(label=Y)).columns) == names
 
 
 @pytest.mark.parametrize(
