@@ -65,6 +65,8 @@ def round_into_bounds(proba):
     tolerance = _ROUNDINGS * float(eps)
     if not (low >= -tolerance and high <= 1 + tolerance):
         cure = " Take the softmax of logits or of log-probabilities." if low < 0 else ""
+        if cure and (np.abs(proba.sum(axis=-1) - 1) <= tolerance).all():
+            cure = " As rows sum to 1, set negative ones to 0 and divide each row by its sum."
         if 0 <= low and 1 < high <= 100:
             cure = " Divide percent by 100."
         raise ValueError(

@@ -21,7 +21,7 @@ from sklearn.utils import gen_batches, get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from .callers import level_of_user
-from .containers import accepting_read_only, as_table, choose_columns, take_rows
+from .containers import accepting_read_only, as_table, choose_columns, is_frame, take_rows
 from .copies import copy_unfitted
 from .error_hints import with_advice
 from .kinds import get_estimator_type, has_classes_of_several, is_regressor
@@ -83,6 +83,34 @@ def get_last_step(model):
     return model
 
 
+class FittedSteps(Pipeline):
+    """Steps of a fitted Pipeline; samplers among them change no rows.
+
+    A Pipeline whose last step has no fitted attributes, as one that only computes columns, counts
+    as not fitted.
+    """
+
+    def transform(self, X):
+        for _, step in self.steps:
+            X = transform_rows(step, X) if hasattr(step, "transform") else X
+        return X
+
+
+def transform_rows(step, X):
+    """Return rows as a transformer returns them, also one that changes them in place."""
+    if is_frame(X):
+        X = X.iloc[:]
+    elif isinstance(X, np.ndarray):
+        X = X.view()
+        X.flags.writeable = False
+    return _ask_writeable(step.transform, X)
+
+
+def take_first_steps(model):
+    """Return what transforms rows before the last step of a fitted Pipeline."""
+    return FittedSteps(model.steps[:-1])
+
+
 def open_steps(model):
     """Return what transforms rows before a fitted model, and this model, which may be in searches.
 
@@ -90,7 +118,7 @@ def open_steps(model):
     """
     steps, model = [], _get_chosen(model)
     while isinstance(model, Pipeline):
-        steps += [model[:-1]] if len(model) > 1 else []
+        steps += [take_first_steps(model)] if len(model) > 1 else []
         model = _get_chosen(model[-1])
     return steps, model
 
@@ -342,7 +370,8 @@ def _refuse_outputs(answers, model, X):
         raise ValueError(
             f"{type(unwrap(model)).__name__} has several outputs for each record; attack them one "
             "by one, by skmia.victims.OneOutput(model, k) and records with the labels y[:, k], or "
-            "all at once, by skmia.victims.JointOutputs."
+            "all at once, by skmia.victims.JointOutputs(model, labels) and records with the labels "
+            "y, of labels, y = np.unique(Y, axis=0, return_inverse=True)."
         )
 
 
@@ -362,7 +391,7 @@ def _split_pipeline(victim):
     """Return transformers before a model that has logits, so that it can be asked for them."""
     steps, last = [], unwrap(victim)
     while isinstance(last, Pipeline) and last.steps:
-        steps += [last[:-1]] if len(last) > 1 else []
+        steps += [take_first_steps(last)] if len(last) > 1 else []
         last = unwrap(last[-1])
     return (steps, last) if gives_logits(last) or answers_queries(last) else ([], unwrap(victim))
 

@@ -76,6 +76,12 @@ def check_one_type(y):
 
 def as_labels(y, n_records):
     y = as_field_array(y, "y")
+    if y.dtype.names:
+        raise ValueError(
+            f"y is a structured array with the fields {', '.join(y.dtype.names)}, as of survival. "
+            f"Give one label for each record, such as y[{y.dtype.names[-1]!r}], and a model whose "
+            "fit takes it."
+        )
     if y.ndim == 2 and y.shape[1] == 1:
         y = y.ravel()
     if y.ndim == 2 and y.shape[1]:

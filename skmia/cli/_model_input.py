@@ -83,12 +83,23 @@ def as_model_input(model, frame, features, option="--model"):
     X = _change_columns(X, known, _cast_column)
     notes += _note_open_categories(frame, known)
     if list_feature_names(model) is None:
-        given, told = _as_nameless(model, X, known)
+        given, told = _choose_form(model, X, *_as_nameless(model, X, known))
     else:
         given, told = _match_selectors(model, X.set_axis(list_feature_names(model), axis=1)), []
     given, cast = _choose_precision(model, given)
     _check_answers(model, given, X, known, option)
     return ModelInput(given, [*notes, *told, *cast])
+
+
+def _choose_form(model, X, given, notes):
+    """Return a table for an array if a model only answers for one, as own transformers may do."""
+    rows = np.arange(min(len(X), _FEW_ASKED))
+    if given.ndim < 2 or _can_answer(model, given[rows]) or not _can_answer(model, X.iloc[rows]):
+        return given, notes
+    return X, [
+        *notes,
+        "The model gets a table with the names of its columns, as it takes no array.",
+    ]
 
 
 def _choose_precision(model, given):

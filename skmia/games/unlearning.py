@@ -19,7 +19,7 @@ from .._core.containers import as_rows, take_rows
 from .._core.copies import CopiesParameters, copy_unfitted
 from .._core.kinds import is_regressor
 from .._core.outputs import Outputs
-from .._core.query import get_last_step, query_aligned, query_victim, unwrap
+from .._core.query import get_last_step, query_aligned, query_victim, take_first_steps, unwrap
 from .._core.randomness import check_random_state, seed_estimator
 from .._core.records import Records, has_column
 from .._core.sample_weights import fit_weighted, name_parameter, weights_for
@@ -143,7 +143,7 @@ def why_not_back(estimator):
 def _transform(model, X):
     """Return rows as the last step of a Pipeline gets them."""
     while isinstance(model, Pipeline):
-        X = model[:-1].transform(X) if len(model) > 1 else X
+        X = take_first_steps(model).transform(X) if len(model) > 1 else X
         model = unwrap(model[-1])
     return X
 

@@ -16,7 +16,7 @@ from .._core.containers import as_rows
 from .._core.copies import copy_unfitted
 from .._core.foreign_words import describe_error
 from .._core.hashing import hash_records
-from .._core.query import query_victim, unwrap
+from .._core.query import query_victim, take_first_steps, unwrap
 from .._core.randomness import preserved_randomness
 from ..inspection import StatedRows, count_stated_rows
 from ..victims import find_model, has_leaves, iter_leaves
@@ -61,7 +61,8 @@ def _find_memory(estimator, records):
         name, last = estimator.steps[-1]
         check_is_fitted(last)
         model = deepcopy(estimator).set_params(**{name: last.estimator_})
-        rows = as_rows(estimator[:-1].transform(records.X)) if len(estimator) > 1 else records.X
+        steps = take_first_steps(estimator)
+        rows = as_rows(steps.transform(records.X)) if len(estimator) > 1 else records.X
         return model, last, hash_records(rows, records.y)
     return estimator, None, None
 
@@ -182,7 +183,7 @@ def _scale_alike(model, clone, records):
     """Return whether the steps before the last one of a Pipeline learned the same means."""
     if not isinstance(model, Pipeline) or len(model) < 2:
         return False
-    tables = [one[:-1].transform(records.X) for one in (model, clone)]
+    tables = [take_first_steps(one).transform(records.X) for one in (model, clone)]
     own, others = (one.toarray() if sparse.issparse(one) else np.asarray(one) for one in tables)
     return np.allclose(own, others, rtol=_ROUNDING, equal_nan=True)
 

@@ -33,7 +33,7 @@ from sklearn.semi_supervised import SelfTrainingClassifier
 from sklearn.tree import BaseDecisionTree
 
 from .._core.containers import in_memory, is_frame, take_rows
-from .._core.query import unwrap
+from .._core.query import transform_rows, unwrap
 from ._model_features import BAGS
 from ._multioutput import OneOutput
 from ._resampling import BY_FOLDS, MAKES, REPEATS, encodes_by_folds, is_sampler, judge_sampler
@@ -156,7 +156,7 @@ def _list_pipeline_steps(inner, model):
             continue
         yield inner.child(f"steps[{k}]", step)._replace(view=inner.view)
         if k + 1 < len(steps) and hasattr(step, "transform"):
-            inner = inner.transformed(step.transform(inner.X), name)
+            inner = inner.transformed(transform_rows(step, inner.X), name)
             passed = (*inner.passed, f"{before}steps[{k}].")
             inner = inner._replace(view=f"after {inner.trail}", passed=passed)
             if encodes_by_folds(step):
@@ -353,7 +353,7 @@ def _list_bagged(inner, model):
 
 
 def _list_selected(inner, model):
-    X = model.transform(inner.X)
+    X = transform_rows(model, inner.X)
     part = inner.child("estimator_", model.estimator_).transformed(X, "selection")
     yield part._replace(view=f"after {part.trail}")
 

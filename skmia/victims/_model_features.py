@@ -28,7 +28,7 @@ from sklearn.pipeline import Pipeline
 from .._core.containers import in_memory
 from .._core.kinds import is_classifier
 from .._core.numbers import as_numbers, show
-from .._core.query import check_victim, unwrap
+from .._core.query import FittedSteps, check_victim, unwrap
 from .._core.sklearn import encode_for_boosting
 from ._boosters import is_catboost, is_lightgbm, is_xgboost
 from ._resampling import is_sampler, why_not_resampled
@@ -59,7 +59,7 @@ def find_model(model):
         return None, None
     # Samplers only change the training rows.
     kept = [step for step in model.steps[:-1] if not is_sampler(step[1])]
-    return last, Pipeline(kept) if kept else None
+    return last, FittedSteps(kept) if kept else None
 
 
 def read_features(model, steps, X, *, absent=0.0, role="The trees split by", keeps_sparse=False):

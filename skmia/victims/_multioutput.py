@@ -388,8 +388,8 @@ class JointOutputs(OutputsBase):
         labels = to_array(self.labels, "labels")
         if labels.ndim != 2 or len(_list_combinations(labels)) < len(labels):
             raise ValueError(
-                "labels must hold each combination of labels once, as a row; got an array of shape "
-                f"{labels.shape}."
+                "labels must hold each combination of labels once, as a row, such as "
+                f"np.unique(Y, axis=0); got an array of shape {labels.shape}."
             )
         return labels
 
@@ -410,7 +410,10 @@ class JointOutputs(OutputsBase):
         if found is None:
             found = None if self.labels is None else self._check_labels()
         if found is None:
-            raise ValueError("labels must be given with a fitted estimator.")
+            raise ValueError(
+                "labels must be given with a fitted estimator: those of labels, y = "
+                "np.unique(Y, axis=0, return_inverse=True), for records with the labels y."
+            )
         return found
 
     @property

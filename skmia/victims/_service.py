@@ -36,10 +36,14 @@ def _returns_probabilities(victim):
 def _check_matrix(answer, n_rows, classes):
     expected = (n_rows, len(classes))
     if answer.shape != expected:
-        is_single = len(classes) == 2 and answer.shape in ((n_rows,), (n_rows, 1))
+        cure, is_flat = "", answer.shape in ((n_rows,), (n_rows, 1))
+        if is_flat and np.isin(answer, classes).all():
+            cure = ' For labels, pass kind="label".'
+        elif is_flat and len(classes) == 2 and answer.dtype.kind in "biuf":
+            cure = tell_columns("proba")
         raise ValueError(
             f"The function must return {expected[0]} rows and {expected[1]} classes with an array "
-            f"of shape {expected}; got {answer.shape}.{tell_columns('proba') if is_single else ''}"
+            f"of shape {expected}; got {answer.shape}.{cure}"
         )
     return answer
 

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from cells import slow
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.compose import ColumnTransformer, TransformedTargetRegressor
 from sklearn.datasets import load_breast_cancer, load_diabetes
@@ -550,3 +550,34 @@ def test_a_booster_without_a_split_has_an_empty_ledger(tmp_path):
     assert list(attack.ledger_) == ["place", "size", "part"] and attack.ledger_.empty
     assert attack.expected_auc_ is None
     assert len(set(attack.score_samples(records))) == 1
+
+
+class Squares(BaseEstimator, TransformerMixin):
+    """Adds a column, to a table of its own or in place; it has no fitted attributes."""
+
+    def __init__(self, in_place=False):
+        self.in_place = in_place
+
+    def fit(self, X, y=None):
+        return self
+
+    def transform(self, X):
+        X = X if self.in_place else X.copy()
+        X["square"] = X["a"] ** 2
+        X["a"] -= 1.0
+        return X
+
+
+@pytest.mark.parametrize("in_place", [False, True])
+def test_a_transformer_without_fitted_attributes_is_no_obstacle(in_place):
+    drawn, member = draw_planted(0, 60)
+    table = pd.DataFrame(drawn.X[:, :3], columns=["a", "b", "c"])
+    tree, step, before = DecisionTreeClassifier(random_state=0), Squares(in_place), table.copy()
+    changed = Squares().transform(table)
+    whole = make_pipeline(step, tree).fit(table[member].copy(), drawn.y[member])
+    alone = clone(tree).fit(changed[member], drawn.y[member])
+    scores = attack(FrozenEstimator(whole), given := Records(table, drawn.y)).score_samples(given)
+    others = attack(FrozenEstimator(alone), given := Records(changed, drawn.y)).score_samples(given)
+    np.testing.assert_allclose(scores, others, rtol=1e-5)
+    assert len(set(scores.tolist())) > 10
+    pd.testing.assert_frame_equal(table, before)

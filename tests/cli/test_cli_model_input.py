@@ -311,6 +311,25 @@ def test_a_model_of_arrays_gets_the_columns_in_their_order(tmp_path, table):
     np.testing.assert_array_equal(ask(problem), model.predict_proba(frame.to_numpy()))
 
 
+class ByNames(BaseEstimator, TransformerMixin):
+    """Computes a column from others by their names, and knows none of them."""
+
+    def fit(self, X, y=None):
+        return self
+
+    def transform(self, X):
+        return X.assign(ratio=X["bmi"] / X["age"])[["age", "ratio"]]
+
+
+def test_a_model_that_takes_tables_alone_gets_one(tmp_path):
+    frame = FRAME[["age", "bmi"]]
+    model = make_pipeline(ByNames(), FOREST).fit(frame, Y)
+    problem = make(save(model, tmp_path / "m.joblib"), write(frame, Y, tmp_path, "csv"))
+    np.testing.assert_array_equal(ask(problem), model.predict_proba(frame))
+    note = "The model gets a table with the names of its columns, as it takes no array."
+    assert note in problem.notes
+
+
 class SinglePrecision(RandomForestClassifier):
     """Takes single precision alone, as the weights of a net do."""
 

@@ -290,6 +290,12 @@ def test_the_arrays_of_the_user_stay_writable():
             "Convert them, for example with astype(str).",
         ),
         (
+            lambda: Records(X, np.zeros(4, dtype=[("event", bool), ("time", float)])),
+            ValueError,
+            "y is a structured array with the fields event, time, as of survival. Give one label "
+            "for each record, such as y['time'], and a model whose fit takes it.",
+        ),
+        (
             lambda: Records(X, ["a", np.nan, "b", "a"]),
             ValueError,
             "y has no label for 1 of 4 records, first at position 1.",

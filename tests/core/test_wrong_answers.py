@@ -56,6 +56,8 @@ class Answering(ClassifierMixin, BaseEstimator):
         (P[:-1], "returned 59 outputs for 60 records"),
         (P.astype(str), "must return numbers"),
         (3 * P, "must lie in [0, 1]"),
+        (P + [-2, 2], "As rows sum to 1, set negative ones to 0 and divide each row by its sum"),
+        (P - 2, "Take the softmax of logits"),
         (None, "predict_proba of Answering returned nothing"),
         ([P, P], "several outputs for each record"),
         (pd.DataFrame(P[:, ::-1], columns=[1, 0]), "columns of the answers are 1, 0, and classes"),

@@ -112,6 +112,12 @@ def test_shares_of_the_second_class_alone_are_refused_with_the_columns(share):
         victim.predict_proba(np.zeros((3, 1)))
 
 
+def test_labels_in_place_of_probabilities_are_refused_with_the_kind():
+    victim = CallableVictim(lambda rows: ["b"] * len(rows), classes=["a", "b"])
+    with pytest.raises(ValueError, match=r'got \(3,\)\. For labels, pass kind="label"\.'):
+        victim.predict_proba(np.zeros((3, 1)))
+
+
 def test_a_column_of_labels_is_one_label_a_row():
     victim = CallableVictim(lambda rows: [["b"]] * len(rows), classes=["a", "b"], kind="label")
     assert victim.predict(np.zeros((3, 1))).tolist() == ["b"] * 3
