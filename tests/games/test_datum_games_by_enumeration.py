@@ -16,7 +16,7 @@ from sklearn.base import BaseEstimator
 from skmia.games import _mechanism, average_datum_game, per_datum_game
 
 VALUES, PROBA = np.arange(3), np.array([0.5, 0.3, 0.2])
-N_SAMPLES, N_ROUNDS = 2, 300
+N_SAMPLES, N_ROUNDS = 2, 200
 
 
 def draw(n, rng):
@@ -203,10 +203,10 @@ def test_an_interval_holds_where_targets_are_exposed_unequally(monkeypatch):
             n_rounds=n_rounds,
             random_state=seed,
         )["advantage"].estimate
-        for seed in range(150)
+        for seed in range(100)
     ]
     # TPR .75 and FPR .25: the variance of the difference of two independent shares of all rounds.
     independent = np.sqrt(2 * 0.75 * 0.25 / n_rounds)
-    assert np.mean(estimates) == pytest.approx(0.5, abs=4 * independent / np.sqrt(150))
-    # The standard error of a standard deviation of 150 values is 1/sqrt(300) of it.
-    assert np.std(estimates) < independent * (1 + 2 / np.sqrt(300))
+    assert np.mean(estimates) == pytest.approx(0.5, abs=4 * independent / np.sqrt(100))
+    # The standard error of a standard deviation of 100 values is 1/sqrt(200) of it.
+    assert np.std(estimates) < independent * (1 + 2 / np.sqrt(200))
