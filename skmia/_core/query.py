@@ -325,7 +325,8 @@ def _refuse_numbers(answers, model):
         name = type(unwrap(model)).__name__
         raise ValueError(
             f"{name} predicts numbers, and scikit-learn does not know that it is a regressor. "
-            "Derive its class from sklearn.base.RegressorMixin and BaseEstimator, in this order."
+            "Derive its class from sklearn.base.RegressorMixin and BaseEstimator, in this order. "
+            f"{_BY_SCORES}."
         )
 
 

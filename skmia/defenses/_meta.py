@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
 from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
-from sklearn.utils import assert_all_finite, check_consistent_length, get_tags
+from sklearn.utils import ClassifierTags, assert_all_finite, check_consistent_length, get_tags
 from sklearn.utils.metadata_routing import UNUSED
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
@@ -129,7 +129,7 @@ class DefendedClassifier(ClassifierMixin, DefendedEstimator):
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
-        tags.classifier_tags = get_tags(self.estimator).classifier_tags
+        tags.classifier_tags = get_tags(self.estimator).classifier_tags or ClassifierTags()
         return tags
 
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.datasets import load_digits
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.frozen import FrozenEstimator
@@ -84,6 +84,29 @@ def test_temperature_divides_logarithms():
 def test_labels_are_those_of_the_classifier():
     for defense in (LabelOnlyDefense, RoundingDefense, TemperatureDefense, TopKDefense):
         np.testing.assert_array_equal(defense(MODEL).fit(X, Y).predict(X), MODEL.predict(X))
+
+
+class Late(BaseEstimator, ClassifierMixin):
+    """A classifier of which scikit-learn has no tags, as its mixin comes last."""
+
+    def fit(self, X, y):
+        self.classes_ = np.unique(y)
+        return self
+
+    def predict_proba(self, X):
+        return np.full((len(X), len(self.classes_)), 1 / len(self.classes_))
+
+    def predict(self, X):
+        return self.classes_[self.predict_proba(X).argmax(axis=1)]
+
+
+@pytest.mark.parametrize(
+    "defense", [LabelOnlyDefense, RoundingDefense, TemperatureDefense, TopKDefense]
+)
+def test_a_classifier_whose_mixin_comes_last_is_defended(defense):
+    defended = defense(Late()).fit(X[:20], Y[:20])
+    assert get_tags(defended).classifier_tags.multi_class
+    np.testing.assert_array_equal(defended.predict(X), np.zeros(len(X)))
 
 
 def test_labels_alone_have_no_probabilities():
