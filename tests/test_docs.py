@@ -72,6 +72,7 @@ ELSEWHERE = {README, *TUTORIALS}
 PAGES_WITH_PYTHON = [page for page in PAGES if page not in ELSEWHERE and list(python_blocks(page))]
 
 
+@pytest.mark.usefixtures("copied_workers")
 @pytest.mark.parametrize("page", PAGES_WITH_PYTHON, ids=page_name)
 def test_examples_of_a_page_run_from_top_to_bottom(page, tmp_path, monkeypatch):
     text = page.read_text(encoding="utf-8")

@@ -210,6 +210,7 @@ def test_small_group_and_records_without_a_group_get_a_row(problem):
 # Reproducibility
 
 
+@pytest.mark.usefixtures("copied_workers")
 def test_seed_and_jobs(problem, result):
     settings = {"shadows": 8, "group": "group", "fprs": (0.2, 0.01)}
     attacks = {"LiRA": LiRA(), "RMIA": RMIA()}
