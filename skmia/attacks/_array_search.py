@@ -326,8 +326,6 @@ class ViewHits:
 
     def _search_column(self, k, values, n_columns, places):
         column, best, where = self._stats.columns[k], None, None
-        # Each value is looked up once, however many candidates have it.
-        values, each, n_each = np.unique(values, return_inverse=True, return_counts=True)
         single = None if column.is_text else to_single(values)
         is_single = single is None or np.array_equal(single, values, equal_nan=True)
         for p, place in places:
@@ -339,20 +337,21 @@ class ViewHits:
             if rounds:
                 found = np.flatnonzero(is_among(single, stored))
             share = 0.0 if column.is_text else column.share(stored, single=rounds)
-            n_found = n_each[found].sum()
-            self.numbers[p, 1] += share * (len(each) - n_found)
+            self.numbers[p, 1] += share * (len(values) - len(found))
             if not len(found):
                 continue
-            chance = compute_chance(share, column.count(values[found]), self._stats.n)
-            self.numbers[p, :2] += n_found, n_each[found] @ chance
-            trust = _estimate_trust(place, column, len(found), stored)
-            evidence = -np.log(trust * chance + 1 - trust)
+            distinct, each, n_each = np.unique(
+                values[found], return_inverse=True, return_counts=True
+            )
+            chance = compute_chance(share, column.count(distinct), self._stats.n)
+            self.numbers[p, :2] += len(found), n_each @ chance
+            trust = _estimate_trust(place, column, len(distinct), stored)
+            evidence = -np.log(trust * chance + 1 - trust)[each]
             if best is None:
                 best, where = np.zeros(len(values)), np.full(len(values), -1)
             better = evidence > best[found]
             best[found[better]], where[found[better]] = evidence[better], p
         if best is not None:
-            best, where = best[each], where[each]
             self.sums += best
             some = np.flatnonzero(best)
             self.columns.append((k, some, best[some], where[some]))
