@@ -39,11 +39,11 @@ def describe_error(error):
 
 
 def name_package(error):
-    """Return the package of the code that raised an error."""
+    """Return the package of the code that raised an error; "" if none did."""
     where = error.__traceback__
-    while where.tb_next is not None:
+    while where is not None and where.tb_next is not None:
         where = where.tb_next
-    return where.tb_frame.f_globals.get("__name__", "").partition(".")[0]
+    return "" if where is None else where.tb_frame.f_globals.get("__name__", "").partition(".")[0]
 
 
 def say_plainly(text):

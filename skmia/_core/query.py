@@ -371,8 +371,8 @@ def _refuse_outputs(answers, model, X):
         raise ValueError(
             f"{type(unwrap(model)).__name__} has several outputs for each record; attack them one "
             "by one, by skmia.victims.OneOutput(model, k) and records with the labels y[:, k], or "
-            "all at once, by skmia.victims.JointOutputs(model, labels) and records with the labels "
-            "y, of labels, y = np.unique(Y, axis=0, return_inverse=True)."
+            "all at once, by skmia.victims.JointOutputs(model, labels), where labels holds each "
+            "combination of labels once."
         )
 
 

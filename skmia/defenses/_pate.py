@@ -6,7 +6,6 @@ from numbers import Integral, Real
 from typing import Any, Self
 
 import numpy as np
-from joblib import Parallel, delayed
 from sklearn.base import BaseEstimator
 from sklearn.frozen import FrozenEstimator
 
@@ -28,7 +27,9 @@ from .._core.sklearn import (
     InvalidParameterError,
     at_least,
 )
+from .._core.tasks import delayed
 from .._core.types import ArrayLike, Seed
+from .._training.workers import run_tasks
 from ._exact_noise import PrivateRandomness
 from ._ledger import PrivacyLedger
 from ._meta import check_labeled
@@ -318,10 +319,11 @@ class PATEDefense(BudgetedFits, TaughtClassifier):
 
     def _count_votes(self, X, y, parts, seeds, public, classes):
         """Return how many teachers vote for each class, of shape (n_public, n_classes)."""
-        votes = Parallel(n_jobs=self.n_jobs, return_as="generator_unordered")(
+        tasks = (
             delayed(_vote)(self.estimator, take_rows(X, part), y[part], public, classes, seed)
             for part, seed in zip(parts, seeds, strict=True)
         )
+        votes = run_tasks(tasks, self.n_jobs)
         counts, failures = np.zeros((len(as_rows(public)), len(classes))), []
         for codes, failure in votes:
             if failure is None:

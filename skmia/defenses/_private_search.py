@@ -6,7 +6,6 @@ from numbers import Integral, Real
 from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
-from joblib import Parallel, delayed
 from sklearn.base import BaseEstimator, MetaEstimatorMixin
 from sklearn.metrics import check_scoring
 from sklearn.model_selection import ParameterGrid, ParameterSampler
@@ -34,8 +33,10 @@ from .._core.sklearn import (
     StrOptions,
     at_least,
 )
+from .._core.tasks import delayed
 from .._core.transactions import TransactionMixin
 from .._core.types import ArrayLike, Rows, Seed
+from .._training.workers import run_tasks
 from ._exact_noise import PrivateRandomness, choose_grids
 from ._meta import FeaturesOfFitted
 from ._trial_laws import NegativeBinomialTrials, PoissonTrials
@@ -366,10 +367,11 @@ class PrivateSearchCV(
         seeds = [None] * n_trials
         if self.noise_seed is not None:
             seeds = np.random.SeedSequence(self.noise_seed).spawn(n_trials)
-        trials = Parallel(n_jobs=self.n_jobs, return_as="generator_unordered")(
+        tasks = (
             delayed(_run_trial)(k, self._make(candidates[k]), part, comparison, tie, seed)
             for k, tie, seed in zip(chosen, randomness.uniforms(n_trials), seeds, strict=True)
         )
+        trials = run_tasks(tasks, self.n_jobs)
         return max(trials, key=lambda trial: trial[:2])
 
     def _release(self, best, candidates):

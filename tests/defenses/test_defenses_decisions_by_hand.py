@@ -48,7 +48,8 @@ def check_candidates(candidates=None, n_estimators=4, n_targets=2):
 
 def estimate_exposure(values, inside):
     values, inside = array(values), array(inside, dtype=bool)
-    pool = NS(transform=lambda records: values.T, membership=lambda records: inside.T)
+    pool = NS(values=lambda records, name: values[None], membership=lambda records: inside.T)
+    pool.stored_ = ["loss"]
     return _evaluation._estimate_exposure(pool, None)
 
 

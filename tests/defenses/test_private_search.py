@@ -358,7 +358,7 @@ def test_the_accuracy_of_what_is_no_classifier_is_refused(table):
     class NoClassifier(NoisyCentroids):
         def __sklearn_tags__(self):
             tags = super().__sklearn_tags__()
-            tags.estimator_type = None
+            tags.estimator_type = "transformer"
             return tags
 
     with pytest.raises(ValueError, match="trials are compared by accuracy.* got a NoClassifier. G"):

@@ -245,7 +245,7 @@ ANSWERS = {
         (lambda: _model_features.find_model(tree)[1], None),
         (
             lambda: [type(one).__name__ for one in _model_features.find_model(searched)],
-            ["DecisionTreeClassifier", "Pipeline"],
+            ["DecisionTreeClassifier", "FittedSteps"],
         ),
         (lambda: len(_model_features.find_model(searched)[1]), 1),
         (lambda: _model_features.find_model(nested), (None, None)),

@@ -7,13 +7,12 @@ from functools import partial
 
 import joblib
 import numpy as np
-from sklearn.base import clone
+from sklearn.base import clone, is_classifier
 from sklearn.exceptions import NotFittedError
 from sklearn.frozen import FrozenEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from ..._core.copies import is_fitted
-from ..._core.kinds import is_classifier
 from ..._core.query import query_victim, unwrap
 from ..._core.randomness import preserved_randomness, seed_everything
 from ..._core.records import Records

@@ -99,7 +99,7 @@ def check_attack_membership_forms(attack, records, membership):
     scores, advantage = expected.score_samples(few), expected.score(records, membership)
     members = membership == 1
     forms = [members, members.astype(float), membership.astype(np.uint8), membership.tolist()]
-    index = np.arange(len(members))[::-1]
+    index = [f"bit {k}" for k in range(len(members))]  # as of no table
     for bits in [*forms, members.tolist(), pd.Series(members, index=index)]:
         own = fitted(attack, records, bits)
         claim = f"Membership as {type(bits).__name__} must give the same {{}}"
