@@ -18,7 +18,7 @@ from skmia.report.agreement._answered_rows import AnswerRepetition, measure_repe
 from skmia.report.agreement._skill import AnswerScores
 from skmia.victims import CallableVictim, FunctionClassifier
 
-# Products of OpenBLAS in single precision tell of invalid values in rare runs in which all are finite.
+# In rare runs, OpenBLAS tells of invalid values in single-precision products that are all finite.
 pytestmark = pytest.mark.filterwarnings("ignore:invalid value encountered in matmul")
 
 SENTENCE = "The model gives different answers when it is queried again."
