@@ -396,6 +396,9 @@ def test_words_that_are_not_in_a_vocabulary_were_in_no_training_text(least, auc)
     attack = StoredValuesAttack(FrozenEstimator(model)).fit(Records(texts, y))
     scores = attack.score_samples(Records(texts, y))
     found = roc_auc_score(member, scores)
+    # A text that comes later has the evidence of the candidate with the same words.
+    later = attack.score_samples(Records(texts + np.array([" "], dtype=object), y))
+    np.testing.assert_allclose(later, scores, atol=1e-9)
     # By hand: the number of words of a text that are missing.
     analyze, known = model[0].build_analyzer(), set(model[0].vocabulary_)
     absent = np.array([len(set(analyze(text)) - known) for text in texts])

@@ -202,6 +202,7 @@ def test_a_search_costs_a_third_of_what_its_fits_would(table):
     assert search.score(*table) > 0.8
     # Nothing of the other trials, and not how many there were.
     assert len(search.cv_results_["params"]) == 1
+    assert search.cv_results_["params"][search.best_index_] == search.best_params_
     assert not any("trials" in name for name in vars(search) if name.endswith("_"))
 
 

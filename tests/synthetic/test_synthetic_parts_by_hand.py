@@ -257,6 +257,13 @@ ANSWERS = {
             lambda: draw(pd.DataFrame({"b": [1, 2], "a": [3, 4]}, index=[5, 6])),
             {"a": [3, 4]},
         ),
+        # Names become texts, and rows are numbered anew.
+        (
+            lambda: draw(
+                pd.DataFrame({1: [1, 2], 0: [3, 4]}, index=[5, 6]), ("0", "1"), ("0",)
+            ).to_dict(),
+            {"0": {0: 3, 1: 4}},
+        ),
         (lambda: draw(array([[1, 2], [3, 4]])), {"a": [1, 3]}),
         (
             lambda: tell_refusal(lambda: draw(array([[1], [3]]))),
