@@ -1,6 +1,7 @@
 """Inference of training labels, and the interval of its advantage."""
 
 import pickle
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -100,6 +101,14 @@ def test_the_reference_is_the_mean_of_models_without_the_record():
     ]
     found = attack.score_samples(record)[0]
     np.testing.assert_allclose(np.exp(found), np.mean(proba, axis=0))
+
+
+def test_a_record_that_every_model_has_is_as_likely_of_each_label():
+    proba = np.array([[[0.2, 0.8], [0.5, 0.5]], [[0.4, 0.6], [0.9, 0.1]]])
+    inside = np.array([[False, True], [False, True]])
+    found = LabelInferenceAttack._average_outside(SimpleNamespace(classes_=[0, 1]), proba, inside)
+    np.testing.assert_allclose(np.exp(found[0]), [[0.3, 0.7], [0.5, 0.5]])
+    assert found[1].tolist() == [True, False]
 
 
 def test_a_victim_of_labels_and_one_of_decision_values():

@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 
 from skmia.cli import main
+from skmia.cli._output import check_folder
 from skmia.report import _report
 
 pytest.importorskip("jinja2")
@@ -42,6 +43,15 @@ def test_only_the_user_can_read_them_and_the_umask_is_left_alone(
     assert read_modes(out) == dict.fromkeys(names, 0o600)
     assert main(["report", str(out / "audit.json"), "--out", str(out / "again.html")]) == 0
     assert read_modes(out) == dict.fromkeys([*names, "again.html"], 0o600)
+
+
+@posix
+def test_a_folder_of_models_is_private_and_one_of_reports_is_like_others(tmp_path):
+    (tmp_path / "usual").mkdir(mode=0o755)
+    for name in ("out", "checkpoint"):
+        check_folder(name, tmp_path / name)
+    modes = read_modes(tmp_path)
+    assert modes["out"] == modes["usual"] and modes["checkpoint"] == 0o700
 
 
 def test_a_planted_link_is_replaced_and_what_it_names_stays(run, options, tmp_path):

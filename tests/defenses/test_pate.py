@@ -309,11 +309,12 @@ def test_what_was_trained_before_is_refused(part):
 
 
 class FailsOnOddRows(LogisticRegression):
-    """Teacher that cannot be fitted where the first feature of its first row is above 0."""
+    """Teacher that cannot be fitted if the first feature of its first row is above 0, and warns."""
 
     def fit(self, X, y):
         if X[0, 0] > 0:
             raise RuntimeError("no such row")
+        warnings.warn("The first row is at most 0.", stacklevel=2)
         return super().fit(X, y)
 
 

@@ -118,6 +118,11 @@ def test_flags_of_review_need_a_reason_each():
     assert decide(LOW, change("residual_dof", "flagged", -5), RESEARCH).to_review == ()
 
 
+@pytest.mark.parametrize("said", [(), ("same_records",), ("adapted",), ("same_records", "adapted")])
+def test_a_condition_counts_if_it_is_said_to_be_adapted_and_of_the_same_records(said):
+    assert Condition("x", [TPR], **dict.fromkeys(said, True)).counts == (len(said) == 2)
+
+
 def under(auc, cost, **settings):
     settings = {"same_records": True, "adapted": True, **settings}
     measurements = [TPR, Measurement("auc", auc)]

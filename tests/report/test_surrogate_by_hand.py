@@ -72,10 +72,10 @@ class TakenOutputs:
         return self._outputs
 
 
-def draw_fits(membership, people=None):
+def draw_fits(membership, people=None, y=None):
     """Return the training records and left-out records of each fit."""
     n = len(membership)
-    records = Records(np.arange(float(n)).reshape(-1, 1), np.zeros(n))
+    records = Records(np.arange(float(n)).reshape(-1, 1), np.zeros(n) if y is None else y)
     request = NS(outputs=NS(kind="proba"))
     membership = array(membership, dtype=bool)
     case = NS(
@@ -97,6 +97,15 @@ def check_fits():
         held[0] | held[1] == {*range(6, 16)},
         [bool(set(train) & own) for (train, _), own in zip(fits, held, strict=True)],
     )
+
+
+def count_classes():
+    """Of four others in one class and six in another, half of each class are left out."""
+    y = array(["red"] * 10 + ["blue"] * 6)
+    return [
+        [(y[held] == name).sum() for name in "red blue".split()]
+        for _, held in draw_fits([1] * 6 + [0] * 10, y=y)
+    ]
 
 
 def check_people():
@@ -310,6 +319,7 @@ ROWS = [
         ),
         0.5 / np.sqrt(4 / 7),
     ),
+    (count_classes, [[2, 3], [2, 3]]),
     (check_fits, ([6, 6], [5, 5], True, [False, False])),
     (check_people, [False, False]),
     # As many are trained on as are free, if these are fewer than the members.
