@@ -275,7 +275,9 @@ def _predicts_otherwise(model, outputs):
 
 
 def _query_once(model, X):
-    outputs = _query_scores(model, copy_frame(X))
+    # A model with batches of its own is asked with all rows at once.
+    is_whole = getattr(model, "asks_in_batches", False)
+    outputs = _query_scores(model, X if is_whole else copy_frame(X))
     if outputs.kind in ("proba", "decision") and _predicts_otherwise(model, outputs):
         return add_predicted(outputs, predict_flat(model, X))
     return outputs
