@@ -427,6 +427,14 @@ def accepting_read_only():
         yield
 
 
+def copy_frame(X):
+    """Return a frame whose rows a model can change in place; other rows as they are.
+
+    Arrays of records are read-only, but scikit-learn writes into those of a frame.
+    """
+    return X.copy() if is_frame(X) else X
+
+
 def to_numpy(tensor):
     """Return the values of a tensor; bfloat16, which numpy lacks, becomes float32."""
     tensor = tensor.detach().cpu()

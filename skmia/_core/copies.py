@@ -2,6 +2,7 @@
 
 import copy
 import inspect
+from functools import lru_cache
 from typing import Any, Self
 
 import numpy as np
@@ -123,52 +124,64 @@ def copy_parameters(estimator):
     ``cat_features`` of CatBoost.
     """
     try:
-        return _keep_settings(estimator, clone(estimator))
+        return _keep_settings(estimator, clone(estimator), _keep_parameters)
     except Exception:  # of whatever kind: the copy says what is wrong
         if not hasattr(estimator, "get_params") or isinstance(estimator, type):
             raise
         return _copy_value(estimator, _keep_parameters, type(estimator).__name__)
 
 
-def _keep_settings(estimator, made):
+def _keep_settings(estimator, made, change):
     """Give a copy the settings that the estimators in it do not list as parameters.
 
     These are the further keywords of a constructor, and settings of estimators that it has made.
     """
     if isinstance(made, list | tuple | set):
         return made
-    inside, copied = estimator.get_params(deep=True), made.get_params(deep=True)
-    parts = [(estimator, made), *((inside[name], copied.get(name)) for name in inside)]
-    for part, other in parts:
-        if is_estimator(other) and part is not other and type(part) is type(other):
-            for name, value in _list_lost_settings(part, other):
-                setattr(other, name, _copy_value(value, _keep_parameters, type(part).__name__))
+    parts = {"": estimator, **estimator.get_params(deep=True)}
+    parts = {name: part for name, part in parts.items() if is_estimator(part)}
+    settings = {name: found for name, part in parts.items() if (found := _list_settings(part))}
+    copied = {"": made, **made.get_params(deep=True)} if settings else {}
+    for place, names in settings.items():
+        part, other = parts[place], copied.get(place)
+        if part is not other and type(part) is type(other):
+            for name in _list_lost(names, part, other):
+                value = getattr(part, name)
+                setattr(other, name, _copy_value(value, change, type(part).__name__))
     return made
 
 
-def _list_lost_settings(estimator, made):
+def _list_settings(estimator):
+    """Return attributes that may be settings; most estimators have none besides parameters."""
+    keywords = _name_further_keywords(type(estimator))
+    own = vars(estimator).items()
+    names = [name for name, value in own if name == keywords or is_estimator(value)]
+    listed = estimator.get_params(deep=False) if names else ()
+    return [name for name in names if name not in listed]
+
+
+def _list_lost(names, estimator, made):
     """Yield attributes that a constructor has set to something else than in the original."""
-    own, given = vars(made), vars(estimator)
-    listed = {*made.get_params(deep=False)}
     keywords = _name_further_keywords(type(made))
-    for name in [name for name in own if name in given and name not in listed]:
-        value, found = given[name], own[name]
+    for name in names:
+        value, found = getattr(estimator, name), vars(made).get(name)
         if name == keywords:
             is_lost = found == {} and type(value) is dict and bool(value)
         else:
             is_lost = type(value) is type(found) and _describe(value) != _describe(found)
         if is_lost:
-            yield name, value
+            yield name
 
 
-def _describe(value):
-    """Return the parameters of an estimator as text; None for other values."""
+def _describe(estimator):
+    """Return the parameters of an estimator as text; None if it does not list them."""
     try:
-        return repr(value.get_params()) if is_estimator(value) else None
+        return repr(estimator.get_params())
     except Exception:  # of whatever kind: classes of users need not list what they were given
         return None
 
 
+@lru_cache(maxsize=1 << 8)  # as many copies are made of the same classes
 def _name_further_keywords(kind):
     parameters = inspect.signature(kind.__init__).parameters.values()
     return next((one.name for one in parameters if one.kind is one.VAR_KEYWORD), None)
@@ -247,7 +260,7 @@ def _copy_parametrized(estimator, change):
     if lost:
         made = _copy_whole(estimator, lost[0])
     copy_configuration(estimator, made)
-    return _keep_settings(estimator, made)
+    return _keep_settings(estimator, made, change)
 
 
 def _copy_whole(estimator, name):

@@ -34,7 +34,7 @@ def is_regressor(model):
 def get_estimator_type(model):
     """Return the type of an estimator by its tags, or without one by its attribute or mixin.
 
-    scikit-learn knows no type of a class that derives from BaseEstimator before its mixin.
+    scikit-learn does not know the type of a class that derives from BaseEstimator before its mixin.
     """
     kind = get_tags(model).estimator_type or getattr(model, "_estimator_type", None)
     kind = kind or next((one for one, mixin in _MIXINS.items() if isinstance(model, mixin)), None)
@@ -43,7 +43,8 @@ def get_estimator_type(model):
     inner = getattr(model, "estimator", None)
     if isinstance(model, Pipeline):
         inner = model.steps[-1][1] if model.steps else None
-    return get_estimator_type(inner) if hasattr(inner, "__sklearn_tags__") else None
+    is_model = hasattr(model, "predict")  # a selector of columns, as one, is no model
+    return get_estimator_type(inner) if is_model and hasattr(inner, "__sklearn_tags__") else None
 
 
 def has_classes_of_several(model):

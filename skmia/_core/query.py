@@ -21,7 +21,7 @@ from sklearn.utils import gen_batches, get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from .callers import level_of_user
-from .containers import accepting_read_only, as_table, choose_columns, is_frame, take_rows
+from .containers import accepting_read_only, as_table, choose_columns, copy_frame, take_rows
 from .copies import copy_unfitted
 from .error_hints import with_advice
 from .kinds import get_estimator_type, has_classes_of_several, is_regressor
@@ -98,12 +98,10 @@ class FittedSteps(Pipeline):
 
 def transform_rows(step, X):
     """Return rows as a transformer returns them, also one that changes them in place."""
-    if is_frame(X):
-        X = X.iloc[:]
-    elif isinstance(X, np.ndarray):
+    if isinstance(X, np.ndarray):
         X = X.view()
         X.flags.writeable = False
-    return _ask_writeable(step.transform, X)
+    return _ask_writeable(step.transform, copy_frame(X))
 
 
 def take_first_steps(model):
@@ -259,7 +257,7 @@ _INNER = "best_estimator_", "final_estimator_", "estimator_"
 
 def predict_flat(model, X):
     """Return what a model predicts for each row; a column, as of CatBoost, becomes a flat array."""
-    predictions = np.asarray(model.predict(X))
+    predictions = np.asarray(model.predict(copy_frame(X)))
     is_column = predictions.ndim == 2 and predictions.shape[1] == 1
     return predictions[:, 0] if is_column else predictions
 
@@ -277,7 +275,9 @@ def _predicts_otherwise(model, outputs):
 
 
 def _query_once(model, X):
-    outputs = _query_scores(model, X)
+    # A model with batches of its own is asked with all rows at once.
+    is_whole = getattr(model, "asks_in_batches", False)
+    outputs = _query_scores(model, X if is_whole else copy_frame(X))
     if outputs.kind in ("proba", "decision") and _predicts_otherwise(model, outputs):
         return add_predicted(outputs, predict_flat(model, X))
     return outputs

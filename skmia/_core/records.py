@@ -439,8 +439,8 @@ class Records:
         for column in [*targets, *drop, *fields.values()]:
             check_column_name(table, column)
         leaving = [*targets, *drop]
-        labels = None if target is None else take_column(table, targets[0])
-        if isinstance(target, list):
+        labels = take_column(table, targets[0]) if targets else None
+        if targets and isinstance(target, list):
             labels = pd.concat([take_column(table, name) for name in targets], axis=1)
         columns = {name: take_column(table, column) for name, column in fields.items()}
         rest = table.drop(columns=leaving) if is_frame(table) else table.drop(leaving).to_native()

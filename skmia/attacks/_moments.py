@@ -64,8 +64,8 @@ class MomentsAttack(CandidatesAttack):
     n_rows_ : float or None
         Number of training rows according to the file. If the file stores only shares of classes, or
         of the texts that contain a word, it follows from their smallest denominator: the multiple
-        that is closest to the expected number, or the denominator of eight or more different shares
-        of texts. None if the file contains neither.
+        that is closest to the expected number, or for eight or more different shares of texts the
+        denominator itself. None if the file contains neither.
     n_sums_ : int
         Number of sums that were read.
     n_equations_ : int

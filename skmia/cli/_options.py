@@ -632,10 +632,11 @@ def _list_lacking_rates(limits, fprs):
             )
 
 
-def read_config(words, spell=list):
+def read_config(words, spell=list, settled=()):
     """Put the options of ``--config FILE`` into a command; those of the command itself win.
 
-    Of several files, the later ones win. Words of ``--read`` win one by one, because those of the
+    Of several files, the later ones win, also by false or an empty list: these options are
+    ``settled`` for the earlier ones. Words of ``--read`` win one by one, because those of the
     file come first, and words of ``na_values`` add up (``TableReading.of_file`` in
     ``_reading.py``). The parser refuses a name that is no option as if it had been typed.
     """
@@ -653,7 +654,7 @@ def read_config(words, spell=list):
         found = tomllib.loads(Path(path).read_text("utf-8"))
     except ValueError as error:
         raise CommandError(f"--config: {path} cannot be read: {tell(error)}") from error
-    options = []
+    options, settled = [], {*settled}
     for name, value in found.items():
         option = spell([words[0], f"--{name.replace('_', '-')}"])[1]
         if name == "read" and isinstance(value, dict):
@@ -662,13 +663,16 @@ def read_config(words, spell=list):
             raise CommandError(f"--config: {name} must be the value of an option; got a table")
         if option == "--config":
             raise CommandError("--config: a file names no other one; give --config for each")
-        if (option in given and option != "--read") or value is False:
+        if option != "--read" and (option in given or option in settled):
+            continue
+        settled.add(option)
+        if value is False:
             continue
         values = value if isinstance(value, list) else [value]
         if len(values) > 1 and not takes_several(words[0], option):
             raise CommandError(f"--config: {name} must be one value; got {len(values)}")
         options += [option] if value is True else [f"{option}={one}" for one in values]
-    return read_config([words[0], *options, *words[1:place], *words[end:]], spell)
+    return read_config([words[0], *options, *words[1:place], *words[end:]], spell, settled)
 
 
 def _list_words(table):

@@ -12,6 +12,7 @@ from sklearn.dummy import DummyClassifier
 from sklearn.metrics import roc_auc_score
 
 from .._core.caches import clone_to_train
+from .._core.containers import copy_frame
 from .._core.moments import compute_both_moments
 from .._core.numbers import MOST, check_number, show, to_array
 from .._core.query import predict_flat
@@ -303,7 +304,9 @@ def _attack_pool(pool, attack, design):
     table = []
     for k in range(n_targets):
         model = pool.estimators_[k]
-        proba = model.predict_proba(records.X) if hasattr(model, "predict_proba") else None
+        proba = None
+        if hasattr(model, "predict_proba"):
+            proba = model.predict_proba(copy_frame(records.X))
         row = design.describe(k, predict_flat(model, records.X), proba)
         table.append({**row, **design.judge(k, scores[k], judged[k])})
     return pd.DataFrame(table)

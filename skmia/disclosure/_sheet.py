@@ -484,9 +484,9 @@ def record_decision(document, *, decision, name, role, day, given):
 
 
 def _keep_signatures(found, before, given, role, signatures):
-    """Return the signatures that stay, which a text that others have signed ends when it changes.
+    """Return the signatures, without names if a text changes that others have signed.
 
-    It changes only if that is said.
+    It changes only if the command says ``--replace``.
     """
     others = [row["name"] for row in signatures if row["name"] and row["role"] != role]
     reasons = {row["check"]: row["reason"] for row in found["reviews"]}

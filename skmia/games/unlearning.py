@@ -387,7 +387,7 @@ class ShardedModel(TransactionMixin, CopiesParameters, BaseEstimator):
     def query(self, X):
         """Return the average of the outputs of all models.
 
-        Probabilities, votes as such, decision values or numbers.
+        These are probabilities, also as shares of votes, decision values or numbers.
         """
         check_is_fitted(self, "models_")
         models = list(self.models_.values())

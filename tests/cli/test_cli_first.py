@@ -132,6 +132,9 @@ def test_of_several_files_of_options_the_later_ones_win(tmp_path):
     read = ["audit", "--shadows=4", "--read=sep=;", "--seed=2", "--fpr=0.1", "--read=sep=,"]
     assert read_config(["audit", *words, "--data", "d"]) == [*read, "--data", "d"]
     assert read_config(["audit", "--fpr", "1", *words]).count("--fpr=0.1") == 0
+    (tmp_path / "a").write_text("no-page = true\ndrop = ['id']\nfpr = [0.1]\n")
+    (tmp_path / "b").write_text("no-page = false\ndrop = []\n")
+    assert read_config(["audit", *words]) == ["audit", "--fpr=0.1"]
 
 
 @pytest.mark.parametrize(

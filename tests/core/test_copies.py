@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 
 import skmia
 from skmia import ShadowPool, audit
-from skmia._core.copies import copy_unfitted
+from skmia._core.copies import copy_changed, copy_unfitted
 from skmia.attacks import LiRA, ThresholdAttack
 from skmia.datasets import make_membership_problem
 from skmia.defenses import (
@@ -108,6 +108,17 @@ def test_settings_that_are_no_parameters_are_copied(put, is_fitted):
         copied.others == keywords.others and copied.others["names"] is not keywords.others["names"]
     )
     assert held.inner.C == 3.0 and not hasattr(held.inner, "coef_") and held.found == {}
+
+
+class Shares(Linear):
+    def __init__(self, C=1.0):
+        self.C = C
+        self.inner = LogisticRegression(C=C)
+
+
+def test_settings_that_follow_from_a_parameter_change_with_it():
+    copied = copy_changed(Shares(3.0), lambda part, parameters: {**parameters, "C": 2.0})
+    assert copied.C == copied.inner.C == 2.0
 
 
 @pytest.mark.parametrize("model", [Copies((0, 1)), Converts([3, 4])], ids=["copies", "converts"])

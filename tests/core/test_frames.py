@@ -191,6 +191,7 @@ def test_from_frame_takes_the_columns_of_several_targets(kind):
     np.testing.assert_array_equal(records.digests, Records(frame[["age"]], records.y).digests)
     with pytest.raises(ValueError, match="Unknown column 'wages'"):
         Records.from_frame(convert(frame, kind), target=["half", "wages"])
+    assert Records.from_frame(convert(frame, kind), target=[]).y is None
 
 
 @FOREIGN

@@ -3,12 +3,15 @@
 import numpy as np
 import pytest
 from sklearn.base import BaseEstimator, ClassifierMixin, ClusterMixin, RegressorMixin
+from sklearn.ensemble import RandomTreesEmbedding
+from sklearn.feature_selection import SelectFromModel
 from sklearn.frozen import FrozenEstimator
+from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from skmia._core.kinds import is_classifier, is_regressor
+from skmia._core.kinds import get_estimator_type, is_classifier, is_regressor
 from skmia._core.query import query_victim
 
 X = np.array([[0.0], [1.0], [2.0]])
@@ -66,6 +69,12 @@ INSIDE = [
 )
 def test_a_class_whose_mixin_comes_last_is_of_its_kind(put, model, kinds):
     assert (is_classifier(put(model)), is_regressor(put(model))) == kinds
+
+
+def test_transformers_are_not_of_the_kind_of_a_model_in_them():
+    selector = SelectFromModel(LogisticRegression())
+    for model in (selector, make_pipeline(StandardScaler(), selector), RandomTreesEmbedding()):
+        assert get_estimator_type(model) is None
 
 
 def test_a_regressor_whose_mixin_comes_last_answers_with_numbers():

@@ -450,3 +450,13 @@ def test_a_model_that_a_search_has_chosen_is_opened_with_its_steps(problem):
         white_box = open_white_box(victim)
         expected = answers_of(victim, X).log_proba()[np.arange(len(y)), y]
         np.testing.assert_allclose(-white_box.loss(white_box.encode(X), y), expected)
+
+
+def test_a_query_leaves_a_frame_as_it_is_also_if_a_step_works_in_place():
+    X = np.random.default_rng(0).normal(3, 2, size=(20, 2))
+    frame, y = pd.DataFrame(X, columns=["a", "b"]), X[:, 0] > 3
+    model = make_pipeline(StandardScaler(copy=False), LogisticRegression()).fit(frame.copy(), y)
+    expected = model.predict_proba(frame.copy())
+    for _ in range(2):
+        np.testing.assert_array_equal(answers_of(model, frame).values, expected)
+    assert frame.to_numpy().tolist() == X.tolist()

@@ -261,7 +261,7 @@ COLUMNS += ["pvalue", "pvalue_below", "pvalue_holm"]
 
 
 def count_table_permutations(n_numbers, alpha):
-    """Return how many make the smallest p-value one below the level after the correction."""
+    """Return so many permutations that the smallest corrected p-value is below the level."""
     return max(999, int(np.ceil(5 * n_numbers / alpha)))
 
 
