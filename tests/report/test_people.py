@@ -126,6 +126,17 @@ def test_people_with_equal_scores_in_another_order_tie(fitted):
     assert (found["auc"], found["combine"]) == (0.5, "mean" if fitted is None else "sum")
 
 
+def test_sums_are_of_what_says_something_and_people_who_cannot_be_judged_are_no_units():
+    case, run = play(np.random.default_rng(0), 60, 0.0)
+    inside = np.arange(60) % 2 == 1
+    case.people = np.repeat(np.arange(60), np.where(inside, 6, 3))
+    case.membership, run.judged = inside[case.people], {"a": case.people >= 4}
+    run.scores, run.fitted = {"a": np.full(len(case.people), 0.05)}, {"a": LiRA()}
+    run.fitted["a"]._comparison = SimpleNamespace(neutral=0.05)
+    found = measure_people(case, run)
+    assert (found["n_members"], found["n_nonmembers"], found["auc"]) == (28, 28, 0.5)
+
+
 @pytest.mark.parametrize(
     "change, message",
     [
