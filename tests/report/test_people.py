@@ -49,6 +49,7 @@ def test_people_with_ten_records_are_found_more_surely_than_records(report):
     found = report.person_level
     assert (found["n_members"] + found["n_nonmembers"], found["n_mixed"]) == (58, 2)
     assert (found["attack"], found["combine"], found["pvalue"]) == ("LiRA", "sum", 0.01)
+    assert found["n_permutations"] == 99
     records = report.results.query("attack == 'LiRA' and metric == 'auc' and scope == 'overall'")
     assert records["high"].item() < found["auc"] and records["estimate"].item() < found["low"]
 

@@ -123,6 +123,18 @@ def test_a_line_takes_a_lower_limit_of_half_as_many_again(low, is_told, monkeypa
     assert (answer is not None) == is_told
 
 
+def test_a_record_that_a_model_cannot_judge_is_no_non_member_of_it(monkeypatch):
+    inside, judged = np.array([[True, False, False]]), np.array([[True, False, True]])
+    scored = np.zeros((1, 3)), inside, judged
+    monkeypatch.setattr(_record_rates, "score_pseudo_victims", lambda *given: scored)
+    told = lambda alarms, is_out, *given: is_out.tolist()  # noqa: E731
+    monkeypatch.setattr(_record_rates, "measure_repeated_alarms", told)
+    case = SimpleNamespace(seeds={"checks": 0}, subsets=[], level=0.95)
+    case.records, run = Records(np.zeros((3, 1))), SimpleNamespace()
+    run.pool = SimpleNamespace(membership_=inside)
+    assert _record_rates._measure_rates(case, run, None, 0.1) == [[False, False, True]]
+
+
 def make_audit(model):
     X, y = make_classification(400, 20, n_informative=6, n_redundant=0, flip_y=0.15, random_state=0)
     attacks = {"LiRA": LiRA(), "RMIA": RMIA()}
