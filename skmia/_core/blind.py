@@ -49,7 +49,8 @@ def score_blindly(records, membership, seed, n_jobs=None):
     size = next(size for n, size in _SIZES_OF_TREES.items() if train.sum() > n)
     model = copy_unfitted(_MODEL).set_params(n_jobs=n_jobs, random_state=seed, **size)
     model.fit(X[train], membership[train])
-    return rows[~train], model.predict_proba(X[~train])[:, 1]
+    # Threads would add the trees in any order, and rounding would break ties.
+    return rows[~train], model.set_params(n_jobs=1).predict_proba(X[~train])[:, 1]
 
 
 def score_words(records, membership, seed):

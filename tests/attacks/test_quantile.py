@@ -102,6 +102,21 @@ def test_the_false_positive_rate_is_the_wanted_one_on_average(estimator, target_
     assert expected <= target_fpr
 
 
+def test_a_deviation_is_of_a_record_that_its_model_has_not_seen_and_of_no_further_fold():
+    n_rows = []
+
+    class Counted(DummyRegressor):
+        def fit(self, X, y):
+            n_rows.append(len(X))
+            return super().fit(X, y)
+
+    records = draw_world(30, 0, share=0)[0]
+    settings = {"estimator": Counted(), "target_fpr": 0.2, "cv": 3, "random_state": 0}
+    QuantileAttack(population=records, **settings).fit(records)
+    # Three pairs of folds of ten are left out; then location and scale learn from two folds.
+    assert n_rows == 3 * [10] + 6 * [20]
+
+
 def test_the_false_positive_rate_of_one_population_is_within_its_interval():
     n, target = 4000, 0.1
     population, new = draw_world(n, 0, share=0)[0], draw_world(n, 1, share=0)[0]

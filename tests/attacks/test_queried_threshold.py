@@ -1,5 +1,7 @@
 """What thresholds that were found by queries say of the training rows."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from sklearn.base import BaseEstimator, ClassifierMixin
@@ -17,7 +19,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeRegressor
 
 from skmia import Records
-from skmia.attacks import QueriedThresholdAttack
+from skmia.attacks import QueriedThresholdAttack, _queried_threshold
 from skmia.victims import CallableVictim
 
 N = 400
@@ -134,3 +136,20 @@ def test_order_does_not_matter_and_regressors_are_attacked():
     assert roc_auc_score(member, scores) > 0.5 + 4 * ERROR
     again = attack.fit(records[::-1]).score_samples(records)
     np.testing.assert_allclose(again, scores, atol=1e-6)
+
+
+@pytest.mark.parametrize(("n_explained", "trust"), [(4, 0.75), (1, 0.0), (0, 0.0)])
+def test_explanations_are_trusted_as_far_as_they_are_more_than_by_chance(
+    n_explained, trust, monkeypatch
+):
+    shares = []
+    monkeypatch.setattr(_queried_threshold, "_count_by_chance", lambda steps, values: 1.0)
+    learn = lambda events, passed, kind, prior: shares.append(kind.tolist()) or 0.4  # noqa: E731
+    monkeypatch.setattr(_queried_threshold, "_learn_share", learn)
+    # Of two thresholds one is explained by a pair, and either by a value alone.
+    events = SimpleNamespace(lower=np.arange(3.0), upper=np.array([0.0, 1, 3]))
+    events.of_pair, events.n_explained = np.array([0, 1, 1]), n_explained
+    steps, sources = SimpleNamespace(columns=[0, 0]), SimpleNamespace(events=events, passed=None)
+    found = _queried_threshold.learn_explanation_weights(steps, sources, None, 0.5)
+    assert found == (0.5, 1.0, 0.4, trust)
+    assert shares == [[1.0, 1.0, 0.5]]

@@ -1,5 +1,7 @@
 """Range membership."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -129,6 +131,19 @@ def test_a_model_without_the_records_gives_nothing_away(problem):
     n_members = membership.sum()
     n_others = len(records) - n_members
     assert abs(auc - 0.5) < 3.3 * np.sqrt((len(records) + 1) / (12 * n_members * n_others))
+
+
+def test_a_center_is_judged_where_each_of_its_points_is():
+    ranges, points = RangeAttack(trim=(0.0, 1.0)), []
+    ranges.attack_ = SimpleNamespace(offset_=0.5)
+    for scores, can_judge in (([1.0, 2.0, 3.0], [1, 1, 0]), ([3.0, 4.0, 5.0], [1, 0, 1])):
+        judge = {"score_samples": scores, "can_judge": np.array(can_judge, bool)}
+        judge = {name: lambda points, found=found: found for name, found in judge.items()}
+        points.append((SimpleNamespace(**judge), None))
+    ranges._draw = lambda records: points
+    below = np.nextafter(0.5, -np.inf)
+    np.testing.assert_array_equal(ranges._score_samples(range(3)), [2.0, below, below])
+    np.testing.assert_array_equal(ranges._can_judge(range(3)), [True, False, False])
 
 
 def test_relatives_have_the_training_sets_of_their_originals(problem):

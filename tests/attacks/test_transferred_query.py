@@ -1,5 +1,7 @@
 """One label per record, for a query at which models without the record lose their confidence."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -13,7 +15,13 @@ from sklearn.svm import LinearSVC
 
 from skmia import Records, ShadowPool
 from skmia.attacks import ThresholdAttack, TransferredQueryAttack, _transferred_query
-from skmia.attacks._transferred_query import GradientSearch, SwapSearch, end, measure_confidence
+from skmia.attacks._transferred_query import (
+    ConfidencePath,
+    GradientSearch,
+    SwapSearch,
+    end,
+    measure_confidence,
+)
 from skmia.base import Offer
 from skmia.datasets import make_membership_problem
 from skmia.defenses import LabelOnlyDefense
@@ -83,6 +91,38 @@ def test_members_are_found_at_fewer_false_positives_than_by_correctness(problem,
     assert members.mean() > others.mean() + 0.1
     low, high = attack.rates_[attack.confidence_]
     assert low <= 0.45 and high == max(b for a, b in attack.rates_.values() if a <= 0.45)
+
+
+def test_a_shadow_model_is_asked_as_the_victim_of_all_but_its_pair(monkeypatch):
+    inside, walked = np.eye(6, dtype=bool), []
+
+    class HalfSure:
+        def walk(self, records, models, outside, classes, until):
+            walked.append((models, outside.tolist()))
+            return ConfidencePath(np.full((1, len(records)), 0.5), lambda steps: steps)
+
+    monkeypatch.setattr(_transferred_query, "_CONFIDENCES", np.array([0.3, 0.6]))
+    monkeypatch.setattr(_transferred_query, "_N_VICTIMS", 6)
+    monkeypatch.setattr(_transferred_query, "is_right", lambda model, X, y, name: y == y)
+    attack = TransferredQueryAttack()
+    attack._search, attack._fewest = HalfSure(), 1
+    attack.pool_ = SimpleNamespace(
+        estimators_=[*"abcdef"], membership=lambda records: inside.T, classes_=[0, 1]
+    )
+    attack._choose_confidence(Records(np.arange(6.0)[:, None], np.zeros(6, int)))
+    assert [models for models, _ in walked] == [[*"cdef"]] * 2 + [[*"abef"]] * 2 + [[*"abcd"]] * 2
+    for models, outside in walked:
+        assert outside == (~inside[["abcdef".index(name) for name in models]]).tolist()
+    # No path comes below a confidence of 0.3, and a record without an end is no member.
+    assert attack.rates_ == {0.3: (0.0, 0.0), 0.6: (1.0, 1.0)}
+
+
+@pytest.mark.parametrize(("target_fpr", "confidence"), [(None, 0.3), (0.5, 0.6), (0.2, 0.3)])
+def test_the_confidence_has_the_best_rates(target_fpr, confidence, monkeypatch):
+    monkeypatch.setattr(_transferred_query, "_CONFIDENCES", np.array([0.3, 0.6]))
+    attack = TransferredQueryAttack(target_fpr=target_fpr)
+    attack._settle(np.array([[0.1, 0.3], [0.5, 0.6]]))
+    assert attack.confidence_ == confidence
 
 
 def test_a_record_whose_path_does_not_end_is_not_asked_about(problem):

@@ -367,6 +367,13 @@ def test_records_are_played_for(population):
     assert test.score(population[population["race"] == "low"]) == 0
 
 
+def test_the_analysis_of_variance_alone_rejects_nothing():
+    table = {"a": [0.1, 0.2, 0.3, 0.2], "b": [0.3, 0.3, 0.5, 0.5]}
+    test = DisparityTest.from_table(pd.DataFrame(table))
+    assert test.anova_pvalue_corrected_ < 0.02
+    assert np.isnan(test.pvalue_) and not test.reject_
+
+
 def test_noisy_labels_of_one_group_are_found():
     # A tree learns noise by heart, and is wrong about the noise of non-members.
     records, _ = make_membership_problem(memorization=0.0, random_state=0)

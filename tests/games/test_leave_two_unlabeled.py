@@ -554,6 +554,19 @@ def test_on_how_many_processors_a_model_was_trained_is_not_what_it_learned(n_job
         assert victim.n_jobs == 2
 
 
+def test_a_model_may_be_retrained_on_other_processors(people):
+    forest = RandomForestClassifier(3, random_state=0, n_jobs=2)
+    alone = clone(forest).set_params(n_jobs=None)
+    for model, estimator in (
+        (forest, alone),
+        (BaggingClassifier(forest, 2, random_state=0), BaggingClassifier(alone, 2, random_state=0)),
+    ):
+        with parallel_config("threading"):
+            victim = train(clone(model), people)
+            settings = {"estimator": estimator, "n_rounds": 2, "random_state": 0}
+            assert retraining_oracle(victim, *people, **settings).accuracy == 1.0
+
+
 def test_what_a_model_prints_is_not_what_it_learned(people, capsys):
     victim = train(RandomForestClassifier(3, random_state=0, verbose=1), people)
     assert retraining_oracle(victim, *people, n_rounds=4, random_state=0).accuracy == 1.0

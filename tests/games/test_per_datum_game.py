@@ -242,6 +242,25 @@ def test_refit_draws_reference_rows_for_each_release():
     assert len(set(seen)) == 8
 
 
+def test_each_release_and_each_attack_has_randomness_of_its_own():
+    released, learned = [], []
+
+    class Dice(FirstColumn):
+        def fit(self, X, y=None):
+            released.append(np.random.random())  # noqa: NPY002
+            return super().fit(X)
+
+    class Tossing(Identity):
+        def fit(self, X):
+            learned.append(np.random.random())  # noqa: NPY002
+            return super().fit(X)
+
+    X = np.arange(60.0)[:, None]
+    settings = {"n_samples": 20, "reference_size": 5, "n_rounds": 4, "random_state": 0}
+    per_datum_game(Dice(), Tossing(), 17, X, refit=True, **settings)
+    assert len(set(released)) == len(set(learned)) == 8
+
+
 def test_the_numbers_are_the_same_for_every_n_jobs(monkeypatch):
     monkeypatch.setattr("skmia.games._mechanism._ROUNDS", 3)  # two parts, one for each job
     settings = {"n_samples": N_SAMPLES, "reference_size": 50, "n_rounds": 6, "random_state": 0}

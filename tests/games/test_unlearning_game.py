@@ -416,15 +416,17 @@ def test_more_targets_leave_the_first_ones_as_they_are():
 
 
 def test_records_of_a_person_are_forgotten_together():
-    seen = []
+    seen, drawn = [], set()
 
     def note(model, records, keep, forget, rng):
         seen.append((records["group_by"][keep], records["group_by"][forget]))
+        drawn.add(rng.random())
         return model
 
     records = make_memory_records(200, group_by=np.arange(200) // 5)
-    unlearning_game(Memory(), note, records, **TINY)
-    assert len(seen) == 7
+    game = unlearning_game(Memory(), note, records, **TINY)
+    assert len(seen) == len(drawn) == 7
+    assert (game.n_members, game.n_forgotten) == (100, 30)
     assert all(not np.isin(forgotten, kept).any() for kept, forgotten in seen)
     assert all(len(forgotten) == 5 * len(np.unique(forgotten)) for _, forgotten in seen)
 

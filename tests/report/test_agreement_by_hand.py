@@ -4,6 +4,7 @@ from types import SimpleNamespace as NS
 from unittest import mock
 
 import numpy as np
+import pytest
 from by_hand import expect_answers
 from numpy import array
 from sklearn.compose import ColumnTransformer
@@ -858,3 +859,28 @@ def test_questions_about_the_order_of_rows_by_hand():
 
 def test_repairs_by_hand():
     expect_answers(REPAIRS)
+
+
+@pytest.mark.parametrize("n_models", [1, 2])
+@pytest.mark.parametrize("is_own", [False, True])
+def test_clones_answer_for_every_row_that_they_were_not_trained_on(n_models, is_own, monkeypatch):
+    def answer():
+        return NS(values=np.zeros(40), predicted=None, make_empty=answer)
+
+    def train(met, recipe, inside, seed):
+        pace = NS(fit_seconds=1.0, answer_seconds=1.0)
+        return NS(model="m", inside=inside, scores=answer(), fits=np.ones(40), pace=pace)
+
+    paces = []
+    monkeypatch.setattr(_clones, "_time_clone", train)
+    monkeypatch.setattr(_clones, "tell_pace", lambda case, pace: paces.append(pace))
+    # The second one is left out where the first leaves no doubt.
+    monkeypatch.setattr(_clones, "_leaves_no_doubt", lambda *given: n_models == 1)
+    y, inside = np.tile([0, 1], 20), np.arange(40) < 20
+    met = NS(case=NS(seeds={"agreement": 0}), inside=inside, units=np.arange(40), is_value=False)
+    met.records, met.truth = NS(y=y), y
+    found = _clones.train_clones(met, _clones.CloneRecipe("clone", None, is_own), 2)
+    assert len(found.models) == n_models and found.is_fresh[~inside].all()
+    assert found.is_fresh[inside].sum() == found.is_seen[inside].sum() == 10 * n_models
+    # Stand-ins tell nothing of the training of the model itself.
+    assert len(found.halves) == len(paces) == is_own * n_models

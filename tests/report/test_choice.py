@@ -12,6 +12,7 @@ from sklearn.tree import DecisionTreeClassifier
 from skmia import Records, ShadowPool, audit
 from skmia.attacks import LiRA, ThresholdAttack
 from skmia.base import connect
+from skmia.report import _choice
 from skmia.report._choice import mark_told, rank_attacks_on_models
 from skmia.report._comparison import compare_audits
 from skmia.report._evidence import ReleaseRoute, list_told
@@ -160,3 +161,27 @@ def test_policy_and_comparison_read_the_number_that_is_told(report):
         one for one in found.routes[-1].changes if (one.metric, one.scope) == ("auc", "overall")
     )
     assert change.attacks[0] == row["attack"] and change.first[0] == row["estimate"]
+
+
+@pytest.mark.parametrize(
+    ("stated", "order"),
+    [
+        (0.9, ["solved", "other", "rate"]),
+        (0.68, ["other", "solved", "rate"]),
+        (None, ["other", "rate"]),
+    ],
+)
+def test_an_attack_that_has_solved_the_answers_is_compared_by_what_it_states(
+    stated, order, monkeypatch
+):
+    # Means of 0.7 and 0.375, and of 0.65 and 0.6.
+    powers = {"a": [(0.6, 0.25), (0.8, 0.5), (np.nan, 0.5)], "b": [(0.65, 0.6)]}
+    monkeypatch.setattr(_choice, "_score_models", lambda attack, *given: attack)
+    monkeypatch.setattr(_choice, "measure_pseudo_victims", lambda scored, fprs: powers[scored])
+    monkeypatch.setattr(_choice, "replace", lambda run, orders: orders)
+    case = SimpleNamespace(records=Records(np.zeros((9, 1))), subsets=[], seeds={"checks": 0})
+    case.fprs, pool = [0.1], SimpleNamespace(membership_=np.zeros((4, 9)))
+    fitted = {"solved": SimpleNamespace(expected_auc_=stated), "other": "a", "rate": "b"}
+    run = SimpleNamespace(pool=pool, fitted=fitted, scores=fitted)
+    orders = _choice.rank_attacks_on_models(case, run, lambda part: nullcontext())
+    assert orders == {("auc", None): order, ("tpr", 0.1): ["rate", "other"]}

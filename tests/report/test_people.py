@@ -49,6 +49,7 @@ def test_people_with_ten_records_are_found_more_surely_than_records(report):
     found = report.person_level
     assert (found["n_members"] + found["n_nonmembers"], found["n_mixed"]) == (58, 2)
     assert (found["attack"], found["combine"], found["pvalue"]) == ("LiRA", "sum", 0.01)
+    assert found["n_permutations"] == 99
     records = report.results.query("attack == 'LiRA' and metric == 'auc' and scope == 'overall'")
     assert records["high"].item() < found["auc"] and records["estimate"].item() < found["low"]
 
@@ -124,6 +125,17 @@ def test_people_with_equal_scores_in_another_order_tie(fitted):
         fitted._comparison = SimpleNamespace(neutral=0.05)
     found = measure_people(case, run)
     assert (found["auc"], found["combine"]) == (0.5, "mean" if fitted is None else "sum")
+
+
+def test_sums_are_of_what_says_something_and_people_who_cannot_be_judged_are_no_units():
+    case, run = play(np.random.default_rng(0), 60, 0.0)
+    inside = np.arange(60) % 2 == 1
+    case.people = np.repeat(np.arange(60), np.where(inside, 6, 3))
+    case.membership, run.judged = inside[case.people], {"a": case.people >= 4}
+    run.scores, run.fitted = {"a": np.full(len(case.people), 0.05)}, {"a": LiRA()}
+    run.fitted["a"]._comparison = SimpleNamespace(neutral=0.05)
+    found = measure_people(case, run)
+    assert (found["n_members"], found["n_nonmembers"], found["auc"]) == (28, 28, 0.5)
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 import json
 import re
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -12,7 +13,10 @@ from sklearn.tree import DecisionTreeClassifier
 
 from skmia import Records, audit
 from skmia.attacks import RMIA, LiRA
+from skmia.report.checks import _record_rates
 from skmia.report.checks._record_rates import (
+    RecordRates,
+    RecordRatesCheck,
     _count_repeated,
     flag_by_model,
     measure_repeated_alarms,
@@ -81,6 +85,54 @@ def test_nothing_is_said_of_equal_rates(n_draws):
         alarms = flag_by_model(rng.normal(size=is_out.shape), is_out, 0.1)
         found.append(measure_repeated_alarms(alarms, is_out, 0.95, rng) is not None)
     assert sum(found) <= most_by_chance(n_draws, 0.025)
+
+
+@pytest.mark.parametrize(("n_draws", "is_told"), [(38, False), (39, True)])
+def test_rates_that_differ_are_told_of_from_a_one_sided_pvalue_of_half_the_rest(
+    n_draws, is_told, monkeypatch
+):
+    # Higher than by all draws: the p-values are 1/39 and 1/40.
+    monkeypatch.setattr(_record_rates, "_N_DRAWS", n_draws)
+    alarms = np.tile(np.arange(50) < 5, (4, 1))
+    rng, is_out = np.random.default_rng(0), np.ones((4, 50), bool)
+    assert (measure_repeated_alarms(alarms, is_out, 0.95, rng) is not None) == is_told
+
+
+class GivenRows:
+    """Draws as it does, and whose k-th sample of the records holds the k-th record alone."""
+
+    choice = staticmethod(np.random.default_rng(0).choice)
+
+    def integers(self, high, size):
+        return np.tile(np.arange(size[0])[:, None] % high, size[1])
+
+
+def test_the_limits_are_quantiles_of_samples_of_the_records():
+    # Of the k-th record of 199, k of 200 models are mistaken: a sample has (k - 1) / 199.
+    alarms = np.arange(200)[:, None] < np.arange(1, 200)
+    found = measure_repeated_alarms(alarms, np.ones((200, 199), bool), 0.9, GivenRows())
+    assert (found.low, found.high) == pytest.approx((0.05 * 198 / 199, 0.95 * 198 / 199))
+
+
+@pytest.mark.parametrize(("low", "is_told"), [(0.149, False), (0.151, True)])
+def test_a_line_takes_a_lower_limit_of_half_as_many_again(low, is_told, monkeypatch):
+    monkeypatch.setattr(_record_rates, "_choose_rate", lambda numbers: 0.1)
+    monkeypatch.setattr(_record_rates, "_measure_rates", lambda *given: RecordRates(0.4, low, 0.5))
+    run = SimpleNamespace(orders={("tpr", 0.1): ["LiRA"]}, fitted={"LiRA": LiRA()})
+    answer = RecordRatesCheck().ask(None, run, SimpleNamespace(numbers=None))
+    assert (answer is not None) == is_told
+
+
+def test_a_record_that_a_model_cannot_judge_is_no_non_member_of_it(monkeypatch):
+    inside, judged = np.array([[True, False, False]]), np.array([[True, False, True]])
+    scored = np.zeros((1, 3)), inside, judged
+    monkeypatch.setattr(_record_rates, "score_pseudo_victims", lambda *given: scored)
+    told = lambda alarms, is_out, *given: is_out.tolist()  # noqa: E731
+    monkeypatch.setattr(_record_rates, "measure_repeated_alarms", told)
+    case = SimpleNamespace(seeds={"checks": 0}, subsets=[], level=0.95)
+    case.records, run = Records(np.zeros((3, 1))), SimpleNamespace()
+    run.pool = SimpleNamespace(membership_=inside)
+    assert _record_rates._measure_rates(case, run, None, 0.1) == [[False, False, True]]
 
 
 def make_audit(model):

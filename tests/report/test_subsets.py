@@ -1,9 +1,12 @@
 """Parts of the records by fields and classes, in their order, up to their number."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
 from skmia import Records
+from skmia.report import _examine
 from skmia.report._measure import list_subsets
 
 
@@ -73,3 +76,14 @@ def test_what_is_no_field_is_refused(group, error, said):
     records = make_records(4, [0, 1, 0, 1], a=[1, 2, 1, 2], empty=[None] * 4)
     with pytest.raises(error, match=said):
         list_subsets(records, group)
+
+
+@pytest.mark.parametrize("n_groups", [1, 2, 20, 21])
+def test_from_2_to_20_groups_are_compared(n_groups, monkeypatch):
+    parts = {"_is_large_group": True, "_test": None, "_describe_disparity": {}}
+    for name, answer in parts.items():
+        monkeypatch.setattr(_examine, name, lambda *given, answer=answer: answer)
+    subsets = [("site", str(k), None) for k in range(n_groups)]
+    rounds = SimpleNamespace(guesses=np.zeros((2, 1)))
+    found = _examine.compare_groups(rounds, None, subsets, 0.95, 0)
+    assert found == ([{"scope": "site", "left_out": []}] if 2 <= n_groups <= 20 else [])

@@ -8,7 +8,9 @@ import pytest
 from quick_audits import permute_no_table
 
 from skmia.synthetic import audit_table
+from skmia.synthetic._table._audit import _check_duplicates
 from skmia.synthetic._table._evidence import (
+    ROWS,
     TableGrounds,
     choose_table_evidence,
     correct,
@@ -124,6 +126,13 @@ def test_tables_of_two_populations(tables):
     rows = read_strip(report)
     assert rows[0] == ("without the table", f"{100 * shift['interval'][0]:.0f} of 100")
     assert rows[1][0] == "best attack on the table" and shift["interval"][1] > 0.5
+
+
+@pytest.mark.parametrize(("n_equal", "status"), [(1, "passed"), (2, "warning")])
+def test_more_than_a_tenth_of_rows_in_both_real_tables_is_a_warning(n_equal, status):
+    rows = pd.DataFrame({"a": np.arange(20.0)})
+    real, holdout = rows[:10], rows[10 - n_equal : 20 - n_equal]
+    assert _check_duplicates(real, holdout, ROWS)["status"] == status
 
 
 def test_swapped_tables(tables):

@@ -160,6 +160,8 @@ def test_rows_of_many_persons_are_not_taken_for_one_persons():
 def test_persons_who_are_copied_are_a_leak_and_those_in_both_tables_are_left_out():
     rng = np.random.default_rng(3)
     real, held = draw_visits(rng, 40), draw_visits(rng, 40)
+    for table in (real, held):
+        table["town"] = np.where(np.arange(200) % 10 < 5, "large", "of " + table["who"])
     made = real.assign(amount=rng.permutation(real["amount"]), kind=rng.permutation(real["kind"]))
     held.loc[:9, "who"] = real["who"][:10].to_numpy()  # two persons
     made.loc[:4] = held.loc[:4]  # rows of a person who is no one never seen
@@ -172,6 +174,8 @@ def test_persons_who_are_copied_are_a_leak_and_those_in_both_tables_are_left_out
     assert report.data["n_persons_shared"] == 2 and report.data["n_persons_real"] == 38
     assert report.unchanged["n_train"] == 200 and report.evidence == "leak"
     assert (report.unchanged["test"], report.unchanged["n_test"]) == (0, 190)
+    # All rows of every second person have a town that no other person has.
+    assert report.results.loc["singling out, rare texts", "attack"] == 0.5
     rows = "200 training rows of 40 persons, 200 held-out rows of 40 persons"
     assert rows in report.summary(verbose=True)
 

@@ -15,7 +15,9 @@ from sklearn.neighbors import KernelDensity
 from skmia._core.levels import LEAK, NONE
 from skmia.report._document import check_table_document
 from skmia.synthetic import TableGrounds, audit_table, measure_table_level
+from skmia.synthetic._copy_test import compute_smallest_share
 from skmia.synthetic._table import save_table
+from skmia.synthetic._table._evidence import COPIES, share_significance
 from skmia.synthetic._table._report import render_table
 
 pytestmark = pytest.mark.usefixtures("quick_tables")
@@ -38,6 +40,21 @@ def report():
         shrink_models_of_tables(patch)
         permute_no_table(patch)  # copies are the leak
         return audit_table(real, made, holdout, target="y", secrets=[NAME], random_state=0)
+
+
+def test_all_numbers_but_copies_have_a_pvalue_of_the_permutations_of_the_table(report):
+    pvalues = report.results["pvalue"].drop([*COPIES])
+    assert len(pvalues) == 9 and {"privacy loss", "linkability", "singling out"} <= {*pvalues.index}
+    # Of nine permutations and the table itself, as many as reach it.
+    assert pvalues.between(0.1, 1).all()
+    np.testing.assert_allclose(10 * pvalues, (10 * pvalues).round())
+
+
+def test_the_share_of_copies_that_is_found_is_that_of_their_share_of_the_level(report):
+    near, names = report.copies.loc["near copies"], list(report.results.index)
+    level = 0.05 * share_significance(names)[names.index("near copies")]
+    corrected = compute_smallest_share(near, near["share_counted"], level)
+    assert near["smallest_share_corrected"] == corrected > near["smallest_share"]
 
 
 @pytest.fixture
@@ -191,7 +208,7 @@ def test_further_tables_are_measured_as_the_given_one(group_by, secrets, monkeyp
         table = pd.DataFrame(numbers, columns=["a", "b"]).assign(city=rng.choice([*"xyz"], 36))
         tables.append(table.assign(who=who + 12 * k) if group_by else table)
     real, made, held = tables
-    made[:18] = real[:18].to_numpy()
+    made[:16] = real[:16].to_numpy()  # of the sixth person one row of three
     made["city"] = made["city"].map({"x": "1", "y": "2", "z": "3"})  # no value of a real row
     settings = {"group_by": group_by, "secrets": secrets, "random_state": 0}
     report = audit_table(real, made, held, generator=GivesTable(made).fit(None), **settings)
