@@ -285,7 +285,7 @@ def test_records_that_come_later_are_judged_one_by_one(solver):
 @pytest.mark.usefixtures("quick_audits")
 def test_settings_can_be_searched_and_an_audit_runs_it():
     member = draw_half(4)
-    victim = fit(HistGradientBoostingClassifier(max_iter=10, random_state=0), member)
+    victim = fit(HistGradientBoostingClassifier(max_iter=20, random_state=0), member)
     search = GridSearchCV(
         NodeEquationsAttack(victim), {"outsiders": [0.0, 0.33]}, scoring="roc_auc", cv=3
     )

@@ -14,7 +14,7 @@ NAME = "RecoveredModelAttack"
 SETTINGS = {"shadows": 4, "controls": False, "random_state": 0}
 
 
-def make_problem(d, seed=0, n=200):
+def make_problem(d, seed=0, n=300):
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(n, d))
     y = (X[:, 0] + rng.normal(size=n) > 0).astype(int)
@@ -27,7 +27,7 @@ def fit(model, records, membership):
 
 @pytest.fixture(scope="module")
 def problem():
-    records, membership = make_problem(40)
+    records, membership = make_problem(60)
     return records, membership, fit(LogisticRegression(), records, membership)
 
 
@@ -40,7 +40,7 @@ def test_it_runs_where_there_are_enough_coefficients(problem):
     records, membership, victim = problem
     report = audit(victim, records, membership, **SETTINGS)
     assert read_auc(report, NAME) > read_auc(report, "AnalyticLiRA") + 0.02
-    service = "Behind a service, 41 exact answers give the coefficients of the model"
+    service = "Behind a service, 61 exact answers give the coefficients of the model"
     assert any(one.startswith(service) for one in report.file.facts["changes"])
 
 
@@ -74,7 +74,7 @@ def test_answers_with_noise_add_nothing(problem):
     ids=["few", "chosen"],
 )
 def test_it_does_not_run_where_it_says_little(model):
-    records, membership = make_problem(10 if isinstance(model, LogisticRegression) else 40)
+    records, membership = make_problem(10 if isinstance(model, LogisticRegression) else 60)
     victim = fit(model, records, membership)
     report = audit(victim, records, membership, file=False, **SETTINGS)
     assert NAME not in report.scores
@@ -96,7 +96,7 @@ def test_no_leak_is_found_where_there_is_none():
 
 
 def test_all_answers_of_naive_bayes_are_solved_together():
-    records, membership = make_problem(40)
+    records, membership = make_problem(60)
     victim = fit(GaussianNB(), records, membership)
     report = audit(victim, records, membership, **SETTINGS)
     assert read_auc(report, "JointAnswersAttack") > read_auc(report, "RMIA") + 0.02
