@@ -79,9 +79,8 @@ def with_advice(model, X):
 
 def _is_low(error):
     """Return whether an error is about the inside of a model, not about its records."""
-    names_parameter = isinstance(error, InvalidParameterError)
-    if names_parameter or name_package(error) == "skmia":
-        return False
+    if isinstance(error, InvalidParameterError) or name_package(error) == "skmia":
+        return False  # such errors say themselves what is wrong
     if isinstance(error, RuntimeError):  # of torch, such as shapes that cannot be multiplied
         return "out of memory" not in str(error)
     if type(error) is ValueError and name_package(error) in _BELOW:

@@ -43,7 +43,7 @@ def get_estimator_type(model):
     inner = getattr(model, "estimator", None)
     if isinstance(model, Pipeline):
         inner = model.steps[-1][1] if model.steps else None
-    is_model = hasattr(model, "predict")  # a selector of columns, as one, is no model
+    is_model = hasattr(model, "predict")  # a selector of columns has an estimator, and is no model
     return get_estimator_type(inner) if is_model and hasattr(inner, "__sklearn_tags__") else None
 
 

@@ -321,9 +321,10 @@ class Outputs:
         if y.ndim > 1:
             raise ValueError(
                 f"y has {y.shape[1]} columns, and these outputs are for one label of a record. "
-                "skmia.victims.JointOutputs attacks all outputs of a classifier with several, by "
-                "labels, y = np.unique(Y, axis=0, return_inverse=True), as JointOutputs(model, "
-                "labels) and Records(X, y); OneOutput attacks one of them, with its labels."
+                "To attack all outputs of a classifier together, number their combinations, by "
+                "labels, y = np.unique(Y, axis=0, return_inverse=True), and give "
+                "skmia.victims.JointOutputs(model, labels) with Records(X, y); to attack one of "
+                "them, give OneOutput(model, k) with the labels Y[:, k]."
             )
         order = np.argsort(self.classes)
         index, unknown = empty_rows(len(y), y, np.intp), np.empty(len(y), dtype=bool)

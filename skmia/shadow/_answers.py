@@ -123,6 +123,11 @@ _NONE, _SURE = 4.0, 8.0
 _FEWEST_MODELS, _MOST_MODELS, _MOST_CORRELATED = 4, 16, 1000
 
 
+def _tells_little(own):
+    """Return whether a victim's signals are too few, or too often equal, to compare models by."""
+    return len(own) < _FEWEST_COMPARED or len(np.unique(own)) < _FEWEST_VALUES
+
+
 def _correlate(own, models, partners):
     """Return rank correlations with the mean rank of other models: of a victim, median of theirs.
 
@@ -866,7 +871,7 @@ class PoolAnswers:
         own, columns = self._take_some(values, records)
         few = slice(None, None, max(1, len(own) // _MOST_COMPARED))
         own, columns = own[few], columns[few]
-        if len(own) < _FEWEST_COMPARED or len(np.unique(own)) < _FEWEST_VALUES:
+        if _tells_little(own):
             return None
         models = self.values_at(columns, signal)[0]
         equal = np.isclose(models, own, rtol=_ROUNDED, atol=_ROUNDED).all(axis=1)
@@ -885,7 +890,7 @@ class PoolAnswers:
             The signal that was read.
         """
         own, columns = self._take_some(values, records)
-        if len(own) < _FEWEST_COMPARED or len(np.unique(own)) < _FEWEST_VALUES:
+        if _tells_little(own):
             return
         k = self.find_victim(values, records, signal)
         if k is not None:

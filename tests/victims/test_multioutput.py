@@ -237,7 +237,7 @@ def test_a_net_of_several_labels_is_one_classifier(make_net, kind, gives_pairs, 
 def test_a_net_of_several_labels_that_is_asked_like_one_of_one_label_is_named(make_net):
     rows, targets = X.astype(np.float32), Y.astype(np.float32)
     net = make_net().fit(rows, targets)
-    with pytest.raises(ValueError, match="y has 3 columns, .*JointOutputs attacks all outputs"):
+    with pytest.raises(ValueError, match="y has 3 columns, .*attack all outputs .*JointOutputs"):
         audit(net, Records(rows, targets), MEMBERS, random_state=0)
     with pytest.raises(RuntimeError, match="net is trained on all of its outputs together"):
         ShadowPool(OneOutput(net, 1), 2).fit(Records(rows, Y[:, 1]))

@@ -112,7 +112,7 @@ def test_several_outputs_are_refused_with_a_way_out(name):
         lambda: LiRA(FrozenEstimator(clone(LABELS["forest"]).fit(X, Y)), shadows=2).fit(
             Records(X, Y)
         ),
-        "2 columns, .*JointOutputs attacks .* OneOutput one",
+        "2 columns, .*JointOutputs.* OneOutput",
     ),
     (
         lambda: OneOutput(clone(LABELS["forest"]).fit(X, Y), 2).predict_proba(X),
