@@ -21,7 +21,6 @@ from .._core.validation import (
     check_membership,
     check_records,
     check_width,
-    forget_features,
     refuse_nan,
     say_one_label,
     set_features,
@@ -36,12 +35,10 @@ def best_threshold(membership, scores):
     best = np.argmax(tpr - fpr)
     if not np.isfinite(thresholds[best]):
         return float(np.nextafter(scores.max(), np.inf))
-    lower = scores[scores < thresholds[best]]
-    if not len(lower):
-        return float(thresholds[best])
-    middle = (thresholds[best] + lower.max()) / 2
+    lower = scores[scores < thresholds[best]].max()  # flagging all records is never best
+    middle = (thresholds[best] + lower) / 2
     # No float lies between two adjacent ones: their midpoint is rounded to one of them.
-    return float(middle if middle > lower.max() else thresholds[best])
+    return float(middle if middle > lower else thresholds[best])
 
 
 class PosteriorMixin:
@@ -187,7 +184,6 @@ class BaseAttack(TransactionMixin, CopiesParameters, ClassifierMixin, BaseEstima
                 f"{type(self).__name__} learns from known members and non-members. Pass their "
                 "membership: fit(records, membership)."
             )
-        forget_features(self)
         self._fit(records, membership)
         set_features(self, records)
         self.classes_ = np.array([0, 1])

@@ -54,14 +54,14 @@ class SupervisedAttack(BaseAttack):
             sides = number_sides(units, membership)
             self._check_folds(sides)
         rng = check_random_state(self.random_state)
-        seeds = rng.randint(np.iinfo(np.int32).max, size=n_folds + 2)
+        own, dealing, *seeds = rng.randint(np.iinfo(np.int32).max, size=2 + n_folds)
         collected = self._collect(records)
-        self._model = self._learn(collected, membership, seeds[0])
+        self._model = self._learn(collected, membership, own)
         self._fold_models, self._people, self._fold_of_person = [], None, None
         if self.cross_fit:
-            folds = self._assign_folds(sides, seeds[1])[units]
+            folds = self._assign_folds(sides, dealing)[units]
             self._known_scores = np.empty(len(records))
-            for fold, seed in enumerate(seeds[2:]):
+            for fold, seed in enumerate(seeds):
                 held = folds == fold
                 model = self._learn(_take_collected(collected, ~held), membership[~held], seed)
                 self._known_scores[held] = self._judge(model, _take_collected(collected, held))

@@ -170,7 +170,9 @@ ANSWERS = {
         (lambda: best_threshold([0, 0, 1, 1], [1, 2, 4, 5]), 3.0),
         (lambda: best_threshold([0, 0, 1, 1], [1, 3, 2, 8]), 5.5),
         (lambda: best_threshold([1, 1, 0, 0], [1, 2, 4, 5]), float(np.nextafter(5, 6))),
-        (lambda: best_threshold([0, 1], [1, np.nextafter(1, 2)]), float(np.nextafter(1, 2))),
+        (lambda: best_threshold([0, 1], [1, np.nextafter(1, 2)]) > 1, True),
+        (lambda: best_threshold([0, 0, 1], [0, 1, np.nextafter(1, 2)]) > 1, True),
+        (lambda: best_threshold([1, 0, 1, 1], [1, 1, 1, 1]), float(np.nextafter(1, 2))),
         # Two members, the third and fourth record, are found only if they can be judged.
         (lambda: learn_offset([True, True, True, True, True]), 0.75),
         (lambda: learn_offset([True, True, False, False, True]), 2.5),
