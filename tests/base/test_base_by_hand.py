@@ -5,7 +5,7 @@ from types import SimpleNamespace as NS
 
 import numpy as np
 import pytest
-from by_hand import expect_answers
+from by_hand import expect_answers, tell_refusal
 from defaults import compare_defaults_of
 from numpy import array
 from scipy import stats
@@ -16,6 +16,7 @@ from sklearn.preprocessing import StandardScaler
 
 from skmia import Records
 from skmia.base import _choose_by_power, _connect, _pool_attack
+from skmia.victims import CallableVictim
 
 fitted = LogisticRegression().fit([[0.0], [1.0]], [0, 1])
 
@@ -68,6 +69,85 @@ def read_columns():
     answers = NS(values_at=lambda columns, reads: ([*columns], reads), inside=sorted)
     reader = NS(answers=answers, _comparison=NS(reads="loss"))
     return _pool_attack.PoolReader.read_columns(reader, array([2, 1]))
+
+
+def count_rows(n_queries, n_models, n_blocks=1):
+    reader = NS(
+        answers=NS(signals=np.broadcast_to(0, (5, n_queries, n_models, 9))),
+        _comparison=NS(n_blocks=n_blocks),
+    )
+    return _pool_attack.PoolReader.count_rows(reader)
+
+
+def read_victim():
+    told = []
+    answers = NS(
+        victim_values=lambda victim, records, reads: (victim, records, reads),
+        warn_of_victim=lambda *given: told.append(given),
+    )
+    reader = NS(answers=answers, _comparison=NS(reads="loss"))
+    return told, _pool_attack.PoolReader.of_victim(reader, "victim", "records")
+
+
+def draw_columns():
+    answers = NS(
+        draw_columns=lambda n, usable: (n, usable.tolist()),
+        n_inside=array([0, 1, 2, 3]),
+        membership=np.zeros((3, 4)),
+    )
+    reader = _pool_attack.PoolReader(answers, NS(least=(1, 1)), "It")
+    return reader.draw_columns(7), reader._have_enough(array([2, 3])).tolist()
+
+
+class Light:
+    pool_ = "whole"
+
+    def _score_part(self, records):
+        return [self.pool_, *records]
+
+
+def score_apart():
+    light = Light()
+    return _pool_attack._score_apart(light, (slice(2), "ab", "part")), light.pool_
+
+
+def cut(*columns):
+    pool = NS(locate_usable=lambda records: array(columns), part=lambda columns: [*columns])
+    return _pool_attack.PoolAttack._cut(NS(pool_=pool), "abcdef", slice(2, 4))[1:]
+
+
+def read_unlike(victim=None, n_records=2, fields=(), usual=0.0):
+    """Warn of a victim, if at all; return whom it asked for which records, and about what."""
+    asked = []
+
+    def read(who, records, signal, values):
+        asked.append((who, [*records.rows], signal))
+        return [array(values), np.full(2, 99.0)]
+
+    class Rows(NS):
+        def __len__(self):
+            return len(self.rows)
+
+        def __getitem__(self, key):
+            return Rows(rows=self.rows[key], fields=self.fields)
+
+    pool = NS(
+        stored_=["first", "second"],
+        output_kind_="label",
+        victim_values=lambda victim, *given: read(victim, *given, [0.0, usual * 2]),
+        values=lambda *given: read("models", *given, [[0.0, usual * 2]] * 3),
+    )
+    records = Rows(rows=range(n_records), fields=fields)
+    _pool_attack.warn_unlike(pool, victim, records, 0.01)
+    return [(who, len(rows), rows[-1], signal) for who, rows, signal in asked]
+
+
+def asks(who, n_rows, last):
+    return [(who, n_rows, last, "first"), ("models", n_rows, last, "first")]
+
+
+ASKED = "victim", "records", "loss"
+queried = CallableVictim(len, [0, 1])
 
 
 # Of each module: calls and answers. Whatever may be equal differs, and each branch decides once.
@@ -140,6 +220,26 @@ ANSWERS = {
         (lambda: rate_pair(0.25, 0.25 + tie / 2) / tie, 1.0),
         (lambda: rate_pair(0.25, 0.25 + 3 * tie) / tie, 1.5),
         (lambda: read_columns(), (([2, 1], "loss"), [1, 2])),
+        (lambda: count_rows(2, 4), 1 << 17),
+        (lambda: count_rows(2, 4, 3), 3 << 17),
+        (lambda: count_rows(2, 1 << 20, 3), 3),
+        (read_victim, ([(ASKED, *ASKED[1:])], ASKED)),
+        (draw_columns, ((7, [False, True, True, False]), [True, False])),
+        (score_apart, ((slice(2), ["part", "a", "b"]), "whole")),
+        (lambda: cut(3, 0), ("cd", [3, 0])),
+        (lambda: [type(one) for one in cut(3, -1)], [str, NS]),
+        (lambda: read_unlike(), []),
+        (lambda: read_unlike(queried), []),
+        (lambda: read_unlike(fields=["outputs"]), asks(None, 2, 1)),
+        (lambda: read_unlike(queried, fields=["outputs"], usual=5.0), asks(None, 2, 1)),
+        (lambda: read_unlike("victim")[:1], [("victim", 2, 1, "first")]),
+        (lambda: read_unlike("victim", 2000)[0][1:3], (2000, 1999)),
+        (lambda: read_unlike("victim", 2001)[0][1:3], (1001, 2000)),
+        (lambda: _pool_attack.check_repeatable(plain), None),
+        (
+            lambda: tell_refusal(lambda: _pool_attack.check_repeatable(3)),
+            "attack must be one that compares records with shadow models; got int.",
+        ),
         (lambda: _pool_attack.get_neutral(NS(_comparison=NS(neutral=0.5))), None),
     ],
     _choose_by_power: [
@@ -198,8 +298,8 @@ def test_a_victim_is_unlike_beyond_the_prediction_interval_of_its_shadow_models(
     pool = NS(
         stored_=["signal"],
         output_kind_="label",
-        victim_values=lambda *_: [array([0.5 + share * reach])],
-        values=lambda *_: [usual[:, None]],
+        victim_values=lambda *_: [array([0.0, 1 + 2 * share * reach])],  # their mean is compared
+        values=lambda *_: [np.column_stack([usual, usual])],
     )
     told = pytest.warns(UserWarning, match="unlike the shadow") if is_unlike else nullcontext()
     with told:
