@@ -6,8 +6,11 @@ import numpy as np
 import pytest
 from by_hand import expect_answers, tell_refusal
 from numpy import array, nan
+from sklearn.frozen import FrozenEstimator
+from sklearn.linear_model import LinearRegression, LogisticRegression
 
-from skmia import Records
+from skmia import Records, ShadowPool
+from skmia._core.needs import BOTH, NOBODY, NON_MEMBERS, Offer
 from skmia.base import (
     _attack,
     _choose_by_power,
@@ -16,6 +19,7 @@ from skmia.base import (
     _pool_attack,
     _supervised,
 )
+from skmia.victims import CallableVictim
 
 
 def best_threshold(membership, scores):
@@ -154,14 +158,120 @@ def assign_units(sides, cv=2):
     return [sorted(array(sides)[folds == fold].tolist()) for fold in range(cv)]
 
 
-def part(access=(), **parameters):
-    made = NS(get_params=lambda deep: parameters)
-    made.needs = lambda: NS(access=set(access), keeps={"k"}, uses={"u"})
+def part(access=(), lacks=(), **parameters):
+    """Return a part of an attack, or another estimator, whose own parameters alone count."""
+    made = NS(**parameters)
+    made.get_params = lambda deep: {} if deep else parameters
+    made.set_params = made.fit = lambda **given: parameters.update(given)
+    made.needs = lambda: NS(access=set(access), keeps={"k"}, uses={"u"}, lacks=lacks)
     return made
+
+
+def plain(*parts, **parameters):
+    """Return an estimator that combines parts."""
+    parameters |= {f"part_{k}": one for k, one in enumerate(parts)}
+    made = part(**parameters)
+    del made.needs
+    return made
+
+
+def list_own_pools(attack):
+    return [
+        (name, pool.n_estimators, type(pool.estimator).__name__)
+        for _, name, pool in _connect.get_own_pools(attack, TABLE)
+    ]
+
+
+def connect(stored=False, pool="pool", **parts):
+    """Connect a victim and a pool to parts; return what each part has then."""
+    parts = {name: part(**given) for name, given in parts.items()}
+    attack = plain(*parts.values())
+    assert _connect.connect(attack, "victim", pool, stored=stored) is attack
+    names = "victim", "shadows"
+    found = [one.get_params(deep=False) for one in parts.values()]
+    return [tuple(one[name] for name in names if name in one) for one in found]
+
+
+def reach(change, *given, **parts):
+    """Return the parameters of parts after a change of the estimator that combines them."""
+    parts = [part(**given) for given in parts.values()]
+    change(plain(*parts), *given)
+    return [one.get_params(deep=False) for one in parts]
+
+
+def open_pool(shadows, victim=None):
+    attack = NS(shadows=shadows, victim=victim, random_state=3)
+    try:
+        pool = _connect.open_pool(attack, TABLE)
+    except (TypeError, ValueError) as error:
+        return type(error), str(error).rpartition("; ")[2]
+    if pool is shadows:
+        return pool
+    return pool.n_estimators, pool.store, pool.random_state, type(pool.estimator).__name__
+
+
+def with_own(**own):
+    offer = Offer("proba", {"queries"}, {"auto"}, trainable=False, withheld={"file": "no"})
+    found = _connect._with_own(part(**own), offer)
+    return found.kind, sorted(found.access), found.keeps, found.trainable, found.withheld["file"]
+
+
+def align(y, victim=None, access=None):
+    """Return the classes of a victim that knows 0 and 1, after what else it could be asked for."""
+    victim = LogisticRegression().fit([[0.0], [1.0]], [0, 1]) if victim is None else victim
+    attack = NS() if access is None else NS(needs=lambda: NS(access=set(access)))
+    found = _connect.align_victim(victim, attack, array(y))
+    return "as it was" if found is victim else found.classes_
+
+
+def get_pools(*shadows):
+    """Return the number of the pool of each of several attacks."""
+    before, _choose_by_power.get_pool = _choose_by_power.get_pool, lambda *given: object()
+    attacks = {k: NS(shadows=one, score_left_out=len) for k, one in enumerate(shadows)}
+    try:
+        found = [id(pool) for pool in _choose_by_power._get_pools(attacks, None).values()]
+    finally:
+        _choose_by_power.get_pool = before
+    return [found.index(one) for one in found]
+
+
+def check_sets(*pools):
+    """Check pools, each given as the places of two records and the models of these places."""
+    pools = {
+        f"pool {k}": NS(
+            locate=lambda records, places=places: array(places),
+            inside=lambda columns, inside=inside: array(inside)[:, columns],
+        )
+        for k, (places, inside) in enumerate(pools)
+    }
+    told = tell_refusal(lambda: _choose_by_power._check_training_sets(pools, TABLE))
+    return told and told[:50]
+
+
+def score_by(**methods):
+    return _cross_fitting.score(NS(**methods), None)
+
+
+def fit_known(known, lacks=()):
+    given = []
+    attack = NS(
+        fit=lambda *pair: given.append(pair),
+        needs=lambda: NS(known=known, lacks=lacks),
+        set_params=lambda population: given.append(population),
+        get_params=lambda deep: {},
+    )
+    _cross_fitting.fit_known(attack, array([5, 6, 7]), array([True, False, True]))
+    return given
 
 
 TABLE = Records(array([[1.0], [2.0]]), [0, 1])
 OTHER = Records(array([[1.0], [7.0]]), [0, 1])
+UNFITTED, FITTED = ShadowPool(), ShadowPool()
+FITTED._answers = NS(membership=None)
+OPEN = {"victim": None, "shadows": None}
+OF_TWO = LogisticRegression()
+OF_TWO.classes_ = [[0, 1], [0, 1]]
+FEW = CallableVictim(len, [0, 1], kind="label")
 PAIRED = [[[0.5, 0.1], [0.7, 0.3], [0.8, 0.2]], [[0.6, 0.5], [0.6, 0.5], [0.6, 0.5]]]
 
 # Of each module: calls and answers. Whatever may be equal differs, and each branch decides once.
@@ -179,6 +289,18 @@ ANSWERS = {
         (lambda: learn_offset([False] * 5), 0.75),
     ],
     _cross_fitting: [
+        (lambda: score_by(score_samples=lambda X: [1], decision_function=len), [1.0]),
+        (lambda: score_by(decision_function=lambda X: [2], predict=len), [2.0]),
+        (lambda: score_by(predict_proba=lambda X: [[0.3, 0.7]], predict=len), [0.7]),
+        (lambda: score_by(predict=lambda X: [1, 0]), [1.0, 0.0]),
+        (
+            lambda: tell_refusal(lambda: _cross_fitting.score(3, None)),
+            "int has no method that scores records.",
+        ),
+        (lambda: fit_known(BOTH), [([5, 6, 7], [1, 0, 1])]),
+        (lambda: fit_known(NON_MEMBERS, ("population",)), [[6], ([5, 6, 7], None)]),
+        (lambda: _cross_fitting.learns(NS(needs=lambda: NS(known=NOBODY))), False),
+        (lambda: _cross_fitting.learns(NS(needs=lambda: NS(known=NON_MEMBERS))), True),
         (lambda: judge(), ([False, True, True], [True] * 3)),
         (lambda: judge(2.0)[0], [False, True, True]),
         (lambda: judge(2.5)[0], [False, False, True]),
@@ -250,6 +372,33 @@ ANSWERS = {
         ),
     ],
     _choose_by_power: [
+        # One model with members and others, one without members and one without others.
+        (
+            lambda: _choose_by_power.measure_pseudo_victims(
+                (
+                    array([[3.0, 1, 2, 9], [1, 2, 3, 4], [1, 2, 3, 4]]),
+                    array([[1, 0, 1, 0], [0, 0, 0, 1], [1, 1, 0, 1]], dtype=bool),
+                    array([[1, 1, 1, 1], [1, 1, 1, 0], [1, 1, 0, 1]], dtype=bool),
+                ),
+                [0.1, 0.5],
+            ),
+            [[0.5, 0.0, 1.0], [nan] * 3, [nan] * 3],
+        ),
+        (lambda: get_pools(UNFITTED, 4, FITTED, UNFITTED, 4), [0, 1, 2, 0, 4]),
+        (lambda: get_pools(FrozenEstimator(FITTED), FITTED), [0, 0]),
+        (
+            lambda: tell_refusal(lambda: get_pools()),
+            "attack must be an attack or name at least one; got an empty mapping.",
+        ),
+        (lambda: check_sets(([0, 1], [[1, 0], [0, 1]])), None),
+        (lambda: check_sets(([0, 1], [[1, 0], [0, 1]]), ([1, 0], [[0, 1], [1, 0]])), None),
+        *(
+            (
+                lambda last=last: check_sets(*[([0, 1], [[1, 0], [0, 1]])] * 2, last),
+                "The shadow models of 'pool 0' and 'pool 2' have di",
+            )
+            for last in (([0, 1], [[0, 1], [1, 0]]), ([-1, 0], [[0, 1], [1, 0]]))
+        ),
         # Means over three models; the errors are of a pair of models and one alone.
         (
             lambda: compare(PAIRED, [0, 0, 1]),
@@ -281,6 +430,76 @@ ANSWERS = {
         (lambda: assign_units([2, 2, 2, 2, 1, 0], cv=3), [[0, 1, 2], [2], [2, 2]]),
     ],
     _connect: [
+        (
+            lambda: list_own_pools(part(shadows=4, others=6, victim=LogisticRegression())),
+            [("shadows", 4, "LogisticRegression")],
+        ),
+        (lambda: list_own_pools(part(shadows=None, n=4)), []),
+        (
+            lambda: list_own_pools(plain(part(shadows=UNFITTED), part(pool=UNFITTED))),
+            [("shadows", 64, "NoneType"), ("pool", 64, "NoneType")],
+        ),
+        (lambda: list_own_pools(part(shadows=FITTED, pool=UNFITTED)), [("pool", 64, "NoneType")]),
+        (
+            lambda: connect(a=OPEN, b={"victim": 1, "shadows": 2}, c={"victim": None}, d={}),
+            [("victim", "pool"), (1, 2), ("victim",), ()],
+        ),
+        (lambda: connect(pool=None, a=OPEN), [("victim", None)]),
+        (
+            lambda: connect(True, a=OPEN, b={**OPEN, "access": {"queries"}}),
+            [(None, "pool"), ("victim", "pool")],
+        ),
+        (
+            lambda: reach(_connect.set_victim, 5, a={"victim": 1}, b={"n": 2}, c={"victim": None}),
+            [{"victim": 5}, {"n": 2}, {"victim": 5}],
+        ),
+        (
+            lambda: reach(
+                _connect.give_population, 5, a={"n": 1, "lacks": ("population", "x")}, b={}
+            ),
+            [{"n": 1, "population": 5}, {}],
+        ),
+        (lambda: _connect.set_victim(plain(victim=1), 5).get_params(deep=False), {"victim": 5}),
+        (lambda: _connect.takes_victim(plain(part(n=1), part(victim=None))), True),
+        (lambda: _connect.takes_victim(plain(part(n=1))), False),
+        (lambda: _connect.takes_victim(plain(victim=None)), True),
+        (lambda: _connect.has_own_victim(plain(part(n=1), part(victim=1))), True),
+        (lambda: _connect.has_own_victim(plain(part(victim=None), part())), False),
+        (lambda: open_pool(4, LogisticRegression()), (4, "models", 3, "LogisticRegression")),
+        (lambda: open_pool(2, LogisticRegression())[0], 2),
+        *(
+            (
+                lambda given=given: open_pool(given),
+                (error, f"got {told}."),
+            )
+            for given, error, told in (
+                (0, ValueError, 0),
+                (3, ValueError, 3),
+                (-2, ValueError, -2),
+                (True, TypeError, "bool"),
+                (4.0, TypeError, "float"),
+                (None, TypeError, "NoneType"),
+            )
+        ),
+        (lambda: open_pool(4)[1][-16:], "like the victim."),
+        (lambda: open_pool(UNFITTED) is UNFITTED, True),
+        (lambda: open_pool(FrozenEstimator(FITTED)).estimator is FITTED, True),
+        (lambda: with_own(), ("proba", ["queries"], {"auto"}, False, "no")),
+        (lambda: with_own(victim=None, shadows=None)[2:4], ({"auto"}, False)),
+        (
+            lambda: with_own(shadows=NS(keeps={"outputs"}))[:4],
+            ("proba", ["queries"], {"outputs"}, True),
+        ),
+        (lambda: with_own(shadows=4)[2:4], (None, True)),
+        (lambda: with_own(victim=FEW)[0], "label"),
+        (lambda: align([0, 1, 1]), "as it was"),
+        (lambda: align([0, 2]), [0, 1, 2]),
+        (lambda: align([0, 2], access={"queries"}), [0, 1, 2]),
+        (lambda: align([0, 2], access={"file"}), "as it was"),
+        (lambda: align([0, 2], LinearRegression()), "as it was"),
+        (lambda: align([0, 2], LogisticRegression()), "as it was"),
+        (lambda: align([[0, 2]]), "as it was"),
+        (lambda: align([0, 2], OF_TWO), "as it was"),
         (lambda: _connect.is_open(part(a=None), "a"), True),
         (lambda: _connect.is_open(part(a=1), "a"), False),
         (lambda: _connect.is_open(part(), "a"), False),
