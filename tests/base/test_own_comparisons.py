@@ -295,16 +295,18 @@ def test_moments_are_those_of_both_sides_of_the_records_that_can_be_judged(
 ):
     if not stored:
         monkeypatch.setattr(PoolAnswers, "moments", lambda *given: None)
+    monkeypatch.setattr(_pool_attack, "_N_RECORDS", 4)  # of stored moments at once
     reader = PoolReader(POOL.to_answers(), Gap(), "It")
-    values = VALUES if change is None else np.abs(VALUES)
-    [(places, sides)] = reader.sides(RECORDS[rows], change)
-    columns = array(rows)[places]
-    assert sorted(columns) == sorted(row for row in rows if row > 0)
-    for moments, side in ((sides.into, INSIDE), (sides.out, ~INSIDE)):
-        counts = side[:, columns].sum(axis=0)
-        assert moments.count.tolist() == counts.tolist()
-        sums = np.where(side, values, 0)[:, columns].sum(axis=0)
-        np.testing.assert_allclose(moments.mean[0] * counts, sums, atol=1e-5)
+    values, seen = VALUES if change is None else np.abs(VALUES), []
+    for places, sides in reader.sides(RECORDS[rows], change):
+        columns = array(rows)[places]
+        seen += columns.tolist()
+        for moments, side in ((sides.into, INSIDE), (sides.out, ~INSIDE)):
+            counts = side[:, columns].sum(axis=0)
+            assert moments.count.tolist() == counts.tolist()
+            sums = np.where(side, values, 0)[:, columns].sum(axis=0)
+            np.testing.assert_allclose(moments.mean[0] * counts, sums, atol=1e-5)
+    assert sorted(seen) == sorted(row for row in rows if row > 0)
     with pytest.raises(ValueError, match="none of the 1 records has them"):
         [*reader.sides(RECORDS[[0]], change)]
 
