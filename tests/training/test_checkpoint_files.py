@@ -17,10 +17,12 @@ from sklearn.neural_network import MLPClassifier
 from sklearn.tree import DecisionTreeClassifier
 
 from skmia import ShadowPool
-from skmia._training import checkpoint_arrays
+from skmia._training import checkpoint, checkpoint_arrays
 from skmia._training import groups as _states
+from skmia._training.job import KeptResults
 from skmia.datasets import make_membership_problem
 from skmia.exceptions import CheckpointError
+from skmia.shadow._job import PoolKeeper
 
 TREE = DecisionTreeClassifier(max_depth=3)
 
@@ -477,3 +479,65 @@ def test_rows_of_several_files_are_numbered_one_after_the_other(tmp_path):
         np.testing.assert_array_equal(packed.read(1, start, stop), bits[1, start:stop], strict=True)
     found = checkpoint_arrays.read_stored_bits(paths, "bits", 19)
     np.testing.assert_array_equal(np.asarray(found), bits)
+
+
+@pytest.fixture
+def opened(tmp_path):
+    """A folder of a pool of which no model is finished."""
+    folder = checkpoint.FolderCheckpoint(tmp_path / "pool")
+    keeper = PoolKeeper(("auto",), (1.0,), "auto", "signals")
+    folder.open({"pool": "one", "entropy": [7], "way": "alone"}, keeper)
+    return folder
+
+
+def test_what_a_worker_wrote_has_to_be_there_and_intact(opened):
+    with pytest.raises(CheckpointError, match="shadow-00001.npz, which does not exist here; with"):
+        opened.load_written(1)
+    (opened.folder / "shadow-00001.npz").write_bytes(b"half")
+    with (
+        pytest.warns(UserWarning, match="shadow-00001.npz is damaged"),
+        pytest.raises(CheckpointError, match="shadow-00001.npz was damaged right after it was wr"),
+    ):
+        opened.load_written(1)
+
+
+def test_a_folder_keeps_what_is_not_finished_when_it_is_closed(opened):
+    states, folder = opened.states(), opened.folder
+    for group in ([0, 1], [2, 3]):
+        states.save(group, {"weights": np.ones(2)})
+    for name in ("00000.npz", "00001.npz", "00002.npz", "00000.begun", "00003.begun"):
+        (folder / f"shadow-{name}").touch()
+    assert opened.count_kept(4) == 3
+    assert opened.describe_kept(2).startswith("2 of 2 shadow models are kept in")
+    assert opened.paths(2) == [folder / "shadow-00000.npz", folder / "shadow-00001.npz"]
+    assert list(opened.unfinished([0, 3, 4])) == [4, 3]  # what another process has begun comes last
+    (folder / "shadow-00004.begun").unlink()
+    opened.close()
+    assert states.groups() == [[2, 3]]
+    assert sorted(path.name for path in folder.glob("*.begun")) == ["shadow-00003.begun"]
+
+
+def test_the_numbers_of_a_pool_are_known_from_its_first_fit(opened, tmp_path):
+    kept = checkpoint.MemoryCheckpoint()
+    new = checkpoint.FolderCheckpoint(tmp_path / "new")
+    for one in (kept, new):
+        assert (one.read_entropy(), one.read_numbers()) == (None, None)
+    kept.open({"entropy": [7], "way": "alone"}, None)
+    for one in (kept, kept.copy(), opened):
+        assert (one.read_entropy(), one.read_numbers()) == ([7], "alone")
+
+
+def test_a_manifest_that_is_no_mapping_is_refused(opened, monkeypatch):
+    monkeypatch.setattr(checkpoint, "_SECONDS_OF_WRITING", 0.0)
+    (opened.folder / "manifest.json").write_text("[1]")
+    with pytest.raises(CheckpointError, match=r"cannot be read \(it is not a mapping\), so"):
+        opened.read_entropy()
+
+
+def test_a_model_of_other_records_is_trained_again(opened):
+    inside = np.array([True, False, True, False])
+    arrays = {"raw": np.zeros((1, 1, 4), np.float32)}
+    opened.save(0, KeptResults({}, arrays, None, ()), inside)
+    assert opened.load(0, inside) is not None
+    with pytest.warns(UserWarning, match="the model was trained on other records"):
+        assert opened.load(0, ~inside) is None
