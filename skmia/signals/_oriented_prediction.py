@@ -87,15 +87,16 @@ def orient_predictions(predictions, inside, y):
     gap = _mean_of(compared, inside) - _mean_of(compared, ~inside)
     level = (_mean_of(predictions, inside) + _mean_of(predictions, ~inside)) / 2
     edges = _cut_labels(y)
+    n_bins = len(edges) + 1
     bins, fold = np.searchsorted(edges, y, side="right"), np.arange(len(y)) % 2
     direction = np.empty(len(y))
     for one in (0, 1):  # from the records of the other fold
-        learned = _find_directions(gap[fold != one], bins[fold != one], len(edges) + 1)
+        learned = _find_directions(gap[fold != one], bins[fold != one], n_bins)
         direction[fold == one] = learned[bins[fold == one]]
     more = gap * (direction - np.sign(y - level))
     if not more.sum() > _LEAST_EVIDENCE * np.sqrt(np.square(more).sum()):
         return None
-    directions = _find_directions(gap, bins, len(edges) + 1)
+    directions = _find_directions(gap, bins, n_bins)
     middle = float(np.median(compared))
     return OrientedPrediction(tuple(edges.tolist()), tuple(directions.tolist()), is_log, middle)
 

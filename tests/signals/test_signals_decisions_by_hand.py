@@ -16,6 +16,7 @@ from skmia.signals import (
     BoundaryDistance,
     Confidence,
     Correctness,
+    Entropy,
     Hinge,
     LabelRobustness,
     LogResidual,
@@ -163,7 +164,17 @@ ANSWERS = {
             "y must hold one number for each prediction; got y of shape (3,) and predictions of "
             "shape (2,).",
         ),
-        (lambda: check(VALUES, [1, 2], Hinge())[:22], "Signal 'hinge' needs p"),
+        (
+            lambda: check(Outputs(array(["a"]), ["a", "b"], "label"), ["a"], Entropy()),
+            "Signal 'entropy' needs predict_proba; the victim has only predict. Its answers suit "
+            "the signal correctness.",
+        ),
+        (
+            lambda: check(VALUES, [1, 2], Hinge()),
+            "Signal 'hinge' needs predict_proba or decision_function; the victim has only a "
+            "regressor's predict. Its answers suit the signals log_residual, loss and "
+            "squared_error.",
+        ),
         (lambda: [hash(one) for one in HELD_AS_LISTS], [hash(one) for one in HELD_AS_TUPLES]),
         (lambda: HELD_AS_LISTS == HELD_AS_TUPLES, True),
         (lambda: BoundaryDistance(array(2.0)) == BoundaryDistance(2.0), True),
@@ -328,7 +339,7 @@ ANSWERS = {
         ),
         (
             lambda: _oriented_prediction._find_directions(
-                array([1.0, -3.0, 2.0]), array([0, 0, 1]), 3
+                array([1.0, -1.5, 2.0]), array([0, 0, 1]), 3
             ),
             [-1.0, 1.0, 1.0],
         ),

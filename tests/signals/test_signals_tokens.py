@@ -58,6 +58,7 @@ def test_min_k_averages_the_lowest_share_rounded_down():
     assert_allclose(MinK(0.4)(outputs, LABELS), [-4.5, -2.0])  # 2 of 5 tokens, 1 of 2
     assert_allclose(MinK(0.2)(outputs, LABELS), [-5.0, -2.0])  # one token at least
     assert_allclose(MinK(1.0)(outputs, LABELS), [-3.0, -1.5])
+    assert_allclose(MinK(1.0).raw(outputs, LABELS, 0.1), [-3.0, -1.5])  # as a pool asks for it
 
 
 def test_min_k_plus_plus_standardizes_each_position():
@@ -79,6 +80,11 @@ def test_surprising_tokens_are_improbable_where_the_model_is_certain():
     # The three lowest are -5, -4 and -3, and the model is uncertain at -4. It is uncertain about
     # the whole second text, so the lowest token counts.
     assert_allclose(SurprisingTokens(0.6, entropy=2.0)(outputs, LABELS), [-4.0, -2.0])
+    # An entropy of 3 is not below 3, and one of 1 is not below 1.
+    assert_allclose(SurprisingTokens(0.6, entropy=3.0)(outputs, LABELS), [-4.0, -2.0])
+    assert_allclose(SurprisingTokens(0.6, entropy=3.5)(outputs, LABELS), [-4.0, -2.0])
+    assert_allclose(SurprisingTokens(1.0, entropy=1.0)(outputs, LABELS), [-3.0, -1.5])
+    assert_allclose(SurprisingTokens(1.0, entropy=9.5)(outputs, LABELS), [-3.0, -1.5])
 
 
 def test_zlib_ratio_divides_by_compressed_bytes():
@@ -120,6 +126,24 @@ def test_window_votes_average_the_shares_of_each_width():
     assert_allclose(WindowVotes(Other(), widths=(2,)).of(Flat(), records), [1 / 3, 1.0])
 
 
+def vote(gains, widths):
+    """Vote by gains of single tokens over a reference."""
+    own = np.where(np.isnan(gains), NAN, -9.0)
+    records = token_records([range(len(row)) for row in own], outputs=TokenOutputs(own))
+    return WindowVotes(Stored(own - gains), widths=widths).of(None, records)
+
+
+def test_windows_are_of_the_tokens_that_count_and_a_tie_is_no_vote():
+    gains = np.array([[NAN, 2.0, NAN, -2.0, 1.0], [3.0, -1.0, 2.0, -4.0, 1.0]])
+    # Pairs gain 0 and -1, and 2, 1, -2 and -3; all three tokens 1, and three of five 4, -3 and -1.
+    assert_allclose(vote(gains, (2,)), [0.0, 2 / 4])
+    assert_allclose(vote(gains, (3,)), [1.0, 1 / 3])
+    # No window of four fits the first text, and none of six fits any: the whole decides.
+    assert_allclose(vote(gains, (2, 4)), [0.0, (2 / 4 + 0 / 2) / 2])
+    assert_allclose(vote(gains, (6,)), [1.0, 1.0])
+    assert_allclose(vote(np.array([[1.0, -1.0], [-2.0, 2.0]]), (6,)), [0.0, 0.0])
+
+
 def test_recall_is_the_conditional_by_the_unconditional():
     records = token_records([[1, 3, 1], [2]])
     # Alone: -(1 + 6 + 1) / 3 and -2. Behind one token the places are moved by one: -(2 + 3 + 2) / 3
@@ -135,6 +159,30 @@ def test_recall_compares_the_same_tokens():
     assert_allclose(ReCaLL((2, 2)).of(skipping, X), 1.0)
 
 
+def recall(alone, behind):
+    """Compare tokens alone with those behind a prefix of two tokens."""
+    victim = Stored({3: alone, 5: np.column_stack([np.full((2, 2), -9.0), behind])})
+    return ReCaLL((5, 0)).of(victim, token_records([[1, 2, 3], [1, 2]]))
+
+
+def test_recall_leaves_out_what_one_of_both_does_not_know():
+    alone = [[-1.0, -2.0, -3.0], [-2.0, -4.0, NAN]]
+    found = recall(alone, [[-2.0, -6.0, NAN], [NAN, -1.0, NAN]])
+    assert_allclose(found, [(-8 / 2) / (-3 / 2), -1 / -4])
+    with pytest.raises(
+        ValueError,
+        match=r"No token of record 1 fits the model behind the prefix of 2 tokens; choose a sho",
+    ):
+        recall(alone, [[-2.0, -6.0, NAN], [NAN, NAN, NAN]])
+    with pytest.raises(ValueError, match=r"the outputs have 3 columns without and 2 behind it\."):
+        recall(alone, [[-2.0, -6.0], [NAN, -1.0]])
+
+
+def test_recall_of_certain_texts_is_a_number():
+    zeros = [[0.0, 0.0, 0.0], [-2.0, -4.0, NAN]]
+    assert_allclose(recall(zeros, zeros), [0.0, 1.0])
+
+
 def test_neighbors_change_a_share_of_the_tokens():
     signal = Neighborhood(n_tokens=5, n_neighbors=50, share=0.5)
     row = np.array([3, 1, 4, 1, 2, -1])
@@ -143,6 +191,22 @@ def test_neighbors_change_a_share_of_the_tokens():
     assert (near[:, 0] == 3).all() and (near[:, 5] == -1).all()
     assert near[:, :5].min() >= 0 and near.max() <= 4
     assert_array_equal(near[:, :5], signal._draw(row[:5]))  # whatever the padding
+    changed = near != row
+    assert changed[:, 1:5].any(axis=0).all()
+    given = np.array([-1_000_000_003, 1, 4, 1, 2])  # a token of a prompt stays, and the next one
+    assert ((signal._draw(given) != given).sum(axis=0) > 0).tolist() == [
+        False,
+        True,
+        True,
+        True,
+        True,
+    ]
+    # The only token changes, to any of the others.
+    assert {*signal._draw(np.array([2, -1])).T[0].tolist()} == {0, 1, 3, 4}
+    third = Neighborhood(n_tokens=5, n_neighbors=2, share=0.3)
+    assert ((third._draw(np.arange(11)) != np.arange(11)).sum(axis=1) == 3).all()
+    other = Neighborhood(n_tokens=5, n_neighbors=50, share=0.5, random_state=1)
+    assert (other._draw(row) != near).any()
 
 
 @pytest.mark.parametrize("narrow", [np.int8, np.uint8, np.int16])
@@ -151,6 +215,9 @@ def test_new_tokens_do_not_wrap_around_in_a_narrow_table(narrow):
     near = signal._draw(row)
     assert near.max() > np.iinfo(np.int16).max
     assert_array_equal(signal._draw(row.astype(narrow)), near)
+    last = np.iinfo(narrow).max + 1  # the last token is the first that a narrow table cannot hold
+    signal = Neighborhood(n_tokens=last + 1, n_neighbors=50)
+    assert_array_equal(signal._draw(row.astype(narrow)), signal._draw(row))
 
 
 def test_neighborhood_is_the_gain_over_neighbors():
@@ -214,7 +281,16 @@ def test_signals_refuse_what_says_nothing_of_tokens():
     ),
     (lambda: ReCaLL([1, 2]), "prefix must be a tuple"),
     (lambda: ReCaLL((1, -1)), "prefix must be a tuple"),
+    (lambda: Neighborhood(4).of(Told(), np.ones((1, 2), int)), "Expected skmia.Recor", TypeError),
+    (lambda: ReCaLL(()), "prefix must be a tuple"),
+    (lambda: ReCaLL((1.0,)), "prefix must be a tuple"),
+    (lambda: WindowVotes(None, widths=(2, 0)), "widths must be"),
     (lambda: Neighborhood(1), "n_tokens must be"),
+    (lambda: Neighborhood(2, n_neighbors=0), "n_neighbors must be"),
+    (lambda: Neighborhood(2, n_neighbors=10_001), "n_neighbors must be"),
+    (lambda: Neighborhood(2, share=0), "share must be a fraction"),
+    (lambda: Neighborhood(2, random_state=-1), "random_state must be"),
+    (lambda: SurprisingTokens(0), "share must be a fraction"),
 )
 def test_bad_settings_are_refused(call, words, error):
     check_refusal(call, words, error)
@@ -228,7 +304,8 @@ class Stored(Told):
     """A sequence victim that has answered before."""
 
     def query(self, X):
-        return TokenOutputs(self.factor)
+        by_width = isinstance(self.factor, dict)
+        return TokenOutputs(self.factor[X.shape[1]] if by_width else self.factor)
 
 
 @parametrize_refusals(
@@ -249,3 +326,24 @@ def compare(log_proba):
 
 def test_other_answers_for_the_same_tokens_are_compared():
     assert_allclose(compare([[-1, -1, -1], [-2, -2, NAN]]), [-2 + 1, -1.5 + 2])
+
+
+def test_tokens_that_one_of_both_lacks_are_not_compared():
+    own, other = [[-1.0, NAN, -3.0], [-1.0, -2.0, NAN]], [[-4.0, -5.0, -1.0], [NAN, -8.0, NAN]]
+    records = token_records([[1, 2, 3], [1, 2]])
+    assert_allclose(ReferenceRatio(Stored(other)).of(Stored(own), records), [0.5, 6.0])
+
+
+@pytest.mark.parametrize(
+    "signal",
+    [
+        lambda: MinK(1),
+        lambda: SurprisingTokens(1, entropy=0),
+        lambda: WindowVotes(None, widths=(1,)),
+        lambda: ReCaLL((0,)),
+        lambda: Neighborhood(2, n_neighbors=1, share=1, random_state=0),
+        lambda: Neighborhood(2, n_neighbors=10_000),
+    ],
+)
+def test_settings_at_the_ends_of_their_ranges_are_taken(signal):
+    assert signal() == signal()

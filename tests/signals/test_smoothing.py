@@ -76,6 +76,36 @@ def test_step_is_the_smallest_positive_probability_or_its_complement():
     np.testing.assert_allclose(fit(raw, OUTSIDE, np.float64).resolution, 0.03)
 
 
+def test_a_step_that_is_given_is_that_of_the_probabilities_themselves():
+    raw = np.array([[[np.inf, 0.0, 1.0, 2.0]]])
+    assert ScaledLogit().fit_smoothing(raw, OUTSIDE, np.float64, 0.25).resolution == 0.25
+    of_tempered = ScaledLogit(2.0).fit_smoothing(raw, OUTSIDE, np.float64, 0.25).resolution
+    np.testing.assert_allclose(of_tempered, expit(-2.0))
+
+
+def test_one_infinite_value_of_any_model_moves_all():
+    finite = np.array([[[1.0, 2.0], [3.0, 0.0]]])
+    for k in (0, 1):
+        raw = finite.copy()
+        raw[0, k, 0] = np.inf
+        smoothing = ScaledLogit().fit_smoothing(raw, np.ones((2, 2), bool), np.float64)
+        largest = (3.0, 2.0)[k]
+        np.testing.assert_allclose(smoothing.resolution, expit(-largest))
+        for moved in (smoothing(finite), smoothing.of_models(finite)):
+            np.testing.assert_allclose(
+                moved,
+                np.log(expit(finite) + expit(-largest) / 2)
+                - np.log(expit(-finite) + expit(-largest) / 2),
+            )
+
+
+def test_values_of_a_signal_without_smoothing_stay():
+    raw = np.array([[[np.inf, 1.0, -np.inf, 2.0]]])
+    smoothing = Entropy().fit_smoothing(raw, OUTSIDE, np.float64, 0.5)
+    for found in (smoothing(raw), smoothing.of_models(raw)):
+        np.testing.assert_array_equal(found, raw)
+
+
 def test_finite_logits_need_no_step():
     raw = np.array([[[-30.0, 2.0, 700.0, 0.0]]])
     for signal in (ScaledLogit(), ScaledLogit(2.0), Hinge()):
@@ -143,6 +173,39 @@ def test_residual_step_is_a_share_of_what_unseen_records_show():
         raw = -np.log(np.array([[[2.0, 4.0, 7.0, 0.0, 0.0, 1e-9]]]))
     smoothing = LogResidual().fit_smoothing(raw, inside, np.float64)
     np.testing.assert_allclose(smoothing.resolution, 0.1 * 4.0)
+    # Of an even number it is the mean of the middle ones, over all models, of the first query.
+    raw = -np.log(np.array([[[1.0, 0.5, 9.0], [5.0, 7.0, 0.1]], np.full((2, 3), 1e-3)]))
+    inside = np.array([[False, True, False], [False, False, True]])
+    smoothing = LogResidual().fit_smoothing(raw, inside, np.float64)
+    np.testing.assert_allclose(smoothing.resolution, 0.1 * (5.0 + 7.0) / 2)
+
+
+def test_residuals_of_zero_everywhere_count_as_1e_minus_12():
+    raw = np.full((1, 1, 4), np.inf)
+    smoothing = LogResidual().fit_smoothing(raw, ~OUTSIDE, np.float64)
+    np.testing.assert_allclose(smoothing(raw), -np.log(1e-12))
+
+
+@pytest.mark.parametrize(
+    "signal, scale, value, expected",
+    [
+        (Loss(), None, np.log(0.3), np.log(0.3)),
+        (Loss(), 2.0, -8.0, -1.0),  # half of the squared residual by the variance
+        (SquaredError(), 2.0, -8.0, -1.0),
+        (LogResidual(), 2.0, -np.log(3.0), -9 / 8),
+        (Confidence(), None, 0.3, np.log(0.3)),
+        (Confidence(), None, 0.0, np.log(1e-12)),
+        (ScaledLogit(), None, np.log(3.0), np.log(0.75)),
+        (Hinge(), None, np.log(3.0), np.log(0.75)),
+        (Hinge(), 2.0, 2 * np.log(3.0), np.log(0.75)),
+    ],
+)
+def test_likelihoods_by_hand(signal, scale, value, expected):
+    assert signal.has_likelihood
+    np.testing.assert_allclose(signal.log_likelihood(np.array([value]), scale), [expected])
+    likelihood = signal.likelihood(np.array([value]), scale)
+    np.testing.assert_allclose(likelihood, [np.exp(expected)])
+    assert signal.likelihood(np.array([value], np.float32), scale).dtype == np.float32
 
 
 def test_likelihood_of_a_residual_is_normal():

@@ -1,5 +1,8 @@
 """Models that are trained one by one have the same numbers, wherever and by whomever it is."""
 
+import multiprocessing
+import os
+import time
 from pathlib import Path
 
 import joblib
@@ -8,6 +11,7 @@ import pandas as pd
 import pytest
 import training
 from cells import slow_but
+from forked import FORKS
 from joblib._parallel_backends import ThreadingBackend
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.dummy import DummyClassifier
@@ -16,6 +20,7 @@ from sklearn.tree import DecisionTreeClassifier
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from skmia import Records, ShadowPool
+from skmia._training import workers
 from skmia._training.backends.backend import train_alone
 from skmia._training.checkpoint import FolderCheckpoint
 from skmia.datasets import make_membership_problem
@@ -116,6 +121,44 @@ def test_a_backend_that_gives_all_results_at_once_will_do(records):
     with joblib.parallel_config("old", n_jobs=2):
         signals = clone(pool).fit(records).signals_
     np.testing.assert_array_equal(signals, pool.fit(records).signals_)
+
+
+def work_apart(k):
+    """Return a number and a process; the number 3 fails, and 9 never ends."""
+    if k == 3:
+        raise ValueError("three")
+    if k == 9:
+        time.sleep(600)
+    return k, os.getpid()
+
+
+def take_tasks(numbers, taken):
+    for k in numbers:
+        taken.append(k)
+        yield joblib.delayed(work_apart)(k)
+
+
+@FORKS
+def test_each_task_of_a_process_that_may_only_fork_has_a_copy_of_its_own():
+    taken = []
+    results = workers._fork_for_each(take_tasks([0, 1, 2, 4, 5], taken), 2)
+    found = [next(results)]
+    assert taken == [0, 1]  # as many as there are jobs
+    found += results
+    assert sorted(k for k, _ in found) == taken == [0, 1, 2, 4, 5]
+    assert len({os.getpid(), *(process for _, process in found)}) == 6
+    assert list(workers._fork_for_each(iter([]), 2)) == []
+
+
+@FORKS
+def test_what_is_at_work_ends_with_the_first_error():
+    taken, before = [], {*multiprocessing.active_children()}
+    with pytest.raises(ValueError, match="three"):
+        list(workers._fork_for_each(take_tasks([9, 3, 0], taken), 2))
+    assert taken == [9, 3]
+    for process in {*multiprocessing.active_children()} - before:
+        process.join(60)
+        assert process.exitcode < 0
 
 
 @pytest.fixture

@@ -17,9 +17,12 @@ from sklearn.neural_network import MLPClassifier
 from sklearn.tree import DecisionTreeClassifier
 
 from skmia import ShadowPool
+from skmia._training import checkpoint, checkpoint_arrays
 from skmia._training import groups as _states
+from skmia._training.job import KeptResults
 from skmia.datasets import make_membership_problem
 from skmia.exceptions import CheckpointError
+from skmia.shadow._job import PoolKeeper
 
 TREE = DecisionTreeClassifier(max_depth=3)
 
@@ -385,3 +388,156 @@ def test_a_damaged_manifest_is_told_in_a_line_of_bounded_length(records, tmp_pat
         make_pool(tmp_path, estimator=RandomForestClassifier(2)).fit(records)
     assert len(str(caught.value)) < 400
     assert "\n" not in str(caught.value)
+
+
+def write_parts(path, parts, compression=zipfile.ZIP_STORED):
+    """Write a file of arrays by functions that write each of them."""
+    with zipfile.ZipFile(path, "w", compression) as stored:
+        for name, write in parts.items():
+            content = io.BytesIO()
+            write(content)
+            stored.writestr(f"{name}.npy", content.getvalue())
+    return path
+
+
+def write_header(values, fortran_order, more=b""):
+    header = {"descr": values.dtype.str, "fortran_order": fortran_order, "shape": values.shape}
+
+    def write(file):
+        np.lib.format.write_array_header_1_0(file, header)
+        file.write(values.tobytes() + more)
+
+    return write
+
+
+def test_arrays_are_read_where_they_lie_in_a_file(tmp_path):
+    arrays = {"a": np.arange(6.0).reshape(2, 3), "b": np.float32(2), "none": np.zeros((0, 3), int)}
+    np.savez(tmp_path / "a.npz", **arrays)
+    found = checkpoint_arrays.map_parts(tmp_path / "a.npz")
+    assert found.keys() == arrays.keys()
+    for name, values in arrays.items():
+        np.testing.assert_array_equal(found[name], values, strict=True)
+    assert isinstance(found["a"], np.memmap)
+    # A column is in both orders, and the header may be of the second version.
+    column = np.arange(5)
+    path = write_parts(
+        tmp_path / "b.npz",
+        {
+            "one": lambda file: np.lib.format.write_array(file, column, (2, 0)),
+            "two": write_header(column[1:], True),
+        },
+    )
+    found = checkpoint_arrays.map_parts(path)
+    np.testing.assert_array_equal(found["one"], column)
+    np.testing.assert_array_equal(found["two"], column[1:])
+
+
+TABLE = np.arange(6).reshape(2, 3)
+
+
+@pytest.mark.parametrize(
+    ("parts", "reason"),
+    [
+        ({}, "it holds no arrays"),
+        ({"a": write_header(TABLE, True)}, r"its array a.npy is not stored as numbers in C order"),
+        (
+            {"b": lambda file: np.save(file, np.array([None]), allow_pickle=True)},
+            r"its array b.npy is not stored as numbers",
+        ),
+        ({"c": write_header(TABLE, False, b"x")}, r"its array c.npy has another size than it says"),
+    ],
+    ids=["nothing", "columns", "objects", "longer"],
+)
+def test_a_file_whose_arrays_cannot_be_mapped_is_refused(tmp_path, parts, reason):
+    path = write_parts(tmp_path / "a.npz", parts)
+    with pytest.raises(ValueError, match=reason):
+        checkpoint_arrays.list_file_arrays(path)
+
+
+def test_a_compressed_file_is_not_mapped(tmp_path):
+    write = {"a": lambda file: np.save(file, TABLE)}
+    path = write_parts(tmp_path / "a.npz", write, zipfile.ZIP_DEFLATED)
+    with pytest.raises(ValueError, match="it is compressed"):
+        checkpoint_arrays.list_file_arrays(path)
+
+
+def test_rows_of_several_files_are_numbered_one_after_the_other(tmp_path):
+    raw = np.arange(2 * 3 * 5 * 2).reshape(2, 3, 5, 2)  # models, rows, records, targets
+    bits = np.arange(2 * 19).reshape(2, 19) % 3 == 0
+    paths = [tmp_path / f"{k}.npz" for k in range(2)]
+    for k, path in enumerate(paths):
+        np.savez(path, meta=np.array("{}"), raw=raw[k], bits=np.packbits(bits[k]))
+    rows = checkpoint_arrays.StoredRows(paths, "raw", n_tail=1)
+    assert (rows.rows_per_model, rows.n_columns, rows.tail) == (3, 5, (2,))
+    np.testing.assert_array_equal(rows.read(4, 1, 4), raw[1, 1, 1:4])
+    np.testing.assert_array_equal(rows.read(2, 0, 5), raw[0, 2])
+    for axis in (0, 1):
+        found = checkpoint_arrays.read_stored(paths, "raw", axis=axis, n_tail=1)
+        np.testing.assert_array_equal(np.asarray(found), np.moveaxis(raw, 0, axis))
+    packed = checkpoint_arrays.StoredBits(paths, "bits", 19)
+    for start, stop in ((0, 19), (3, 8), (8, 9), (9, 17), (16, 16)):
+        np.testing.assert_array_equal(packed.read(1, start, stop), bits[1, start:stop], strict=True)
+    found = checkpoint_arrays.read_stored_bits(paths, "bits", 19)
+    np.testing.assert_array_equal(np.asarray(found), bits)
+
+
+@pytest.fixture
+def opened(tmp_path):
+    """A folder of a pool of which no model is finished."""
+    folder = checkpoint.FolderCheckpoint(tmp_path / "pool")
+    keeper = PoolKeeper(("auto",), (1.0,), "auto", "signals")
+    folder.open({"pool": "one", "entropy": [7], "way": "alone"}, keeper)
+    return folder
+
+
+def test_what_a_worker_wrote_has_to_be_there_and_intact(opened):
+    with pytest.raises(CheckpointError, match="shadow-00001.npz, which does not exist here; with"):
+        opened.load_written(1)
+    (opened.folder / "shadow-00001.npz").write_bytes(b"half")
+    with (
+        pytest.warns(UserWarning, match="shadow-00001.npz is damaged"),
+        pytest.raises(CheckpointError, match="shadow-00001.npz was damaged right after it was wr"),
+    ):
+        opened.load_written(1)
+
+
+def test_a_folder_keeps_what_is_not_finished_when_it_is_closed(opened):
+    states, folder = opened.states(), opened.folder
+    for group in ([0, 1], [2, 3]):
+        states.save(group, {"weights": np.ones(2)})
+    for name in ("00000.npz", "00001.npz", "00002.npz", "00000.begun", "00003.begun"):
+        (folder / f"shadow-{name}").touch()
+    assert opened.count_kept(4) == 3
+    assert opened.describe_kept(2).startswith("2 of 2 shadow models are kept in")
+    assert opened.paths(2) == [folder / "shadow-00000.npz", folder / "shadow-00001.npz"]
+    assert list(opened.unfinished([0, 3, 4])) == [4, 3]  # what another process has begun comes last
+    (folder / "shadow-00004.begun").unlink()
+    opened.close()
+    assert states.groups() == [[2, 3]]
+    assert sorted(path.name for path in folder.glob("*.begun")) == ["shadow-00003.begun"]
+
+
+def test_the_numbers_of_a_pool_are_known_from_its_first_fit(opened, tmp_path):
+    kept = checkpoint.MemoryCheckpoint()
+    new = checkpoint.FolderCheckpoint(tmp_path / "new")
+    for one in (kept, new):
+        assert (one.read_entropy(), one.read_numbers()) == (None, None)
+    kept.open({"entropy": [7], "way": "alone"}, None)
+    for one in (kept, kept.copy(), opened):
+        assert (one.read_entropy(), one.read_numbers()) == ([7], "alone")
+
+
+def test_a_manifest_that_is_no_mapping_is_refused(opened, monkeypatch):
+    monkeypatch.setattr(checkpoint, "_SECONDS_OF_WRITING", 0.0)
+    (opened.folder / "manifest.json").write_text("[1]")
+    with pytest.raises(CheckpointError, match=r"cannot be read \(it is not a mapping\), so"):
+        opened.read_entropy()
+
+
+def test_a_model_of_other_records_is_trained_again(opened):
+    inside = np.array([True, False, True, False])
+    arrays = {"raw": np.zeros((1, 1, 4), np.float32)}
+    opened.save(0, KeptResults({}, arrays, None, ()), inside)
+    assert opened.load(0, inside) is not None
+    with pytest.warns(UserWarning, match="the model was trained on other records"):
+        assert opened.load(0, ~inside) is None

@@ -313,6 +313,11 @@ def test_weights_of_a_net_that_are_not_trained_are_noted():
     pool = ShadowPool(net, 4, random_state=0).fit(records)
     (note,) = pool.notes_
     assert note.startswith("Frozen parts of the estimator (module__backbone) are the same in all")
+    without_weights = net.set_params(module__backbone=torch.nn.ReLU())
+    assert frozen.name_frozen_modules(without_weights) == []
+    half = torch.nn.Linear(5, 3)
+    half.bias.requires_grad_(False)
+    assert frozen.name_frozen_modules(net.set_params(module__backbone=half)) == []
 
 
 @pytest.mark.usefixtures("quick_audits")

@@ -1,5 +1,7 @@
 """A plan says how models are trained and where; exact are those that the estimator itself makes."""
 
+import warnings
+
 import numpy as np
 import pytest
 import training
@@ -10,6 +12,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.neural_network import MLPClassifier
 from sklearn.tree import DecisionTreeClassifier
 
+from skmia._training.backends.perceptron import PerceptronWay
 from skmia._training.job import KeptResults, keep_model
 from skmia._training.plan import plan_training
 
@@ -71,6 +74,37 @@ def test_the_reason_is_of_the_way_that_is_meant_for_the_model(table, model, reas
 def test_without_being_exact_linear_models_are_solved_together(table):
     plan = plan_training(make_job(LogisticRegression(), table))
     assert (plan.name, plan.together, plan.numbers) == ("linear", True, "linear")
+
+
+@pytest.mark.parametrize(
+    ("data", "settings", "is_told"),
+    [
+        ({}, {}, True),
+        ({}, {"batched": False}, False),
+        ({}, {"exact": True}, False),
+        ({"weights": np.ones(150)}, {}, False),
+        ({"fit_params": {"check_input": True}}, {}, False),
+    ],
+    ids=["nothing", "one by one", "exact", "weights", "parameters"],
+)
+def test_what_hinders_training_together_is_told_where_nothing_else_does(
+    table, monkeypatch, data, settings, is_told
+):
+    monkeypatch.setattr(PerceptronWay, "nearly", lambda way, job: "It is near.")
+    job = make_job(DecisionTreeClassifier(), table)
+    with warnings.catch_warnings(record=True, action="always") as caught:
+        plan_training(job._replace(data=job.data._replace(**data)), **settings)
+    assert ["It is near." in str(one.message) for one in caught] == [True] * is_told
+
+
+def test_what_cannot_be_trained_together_is_refused_with_the_reason_of_each_way(table):
+    with pytest.raises(ValueError) as caught:
+        plan_training(make_job(DecisionTreeClassifier(), table), batched=True)
+    said = str(caught.value)
+    assert said.startswith("batched=True is not possible here; linear: DecisionTreeClassifier is")
+    assert all(f"{name}: " in said for name in ("linear", "perceptron", "torch"))
+    with pytest.raises(ValueError, match="not possible here; Solver='lbfgs' does not train in b"):
+        plan_training(make_job(MLPClassifier(solver="lbfgs"), table), batched=True)
 
 
 def test_an_own_fit_and_own_seeds_are_left_to_the_models(table):

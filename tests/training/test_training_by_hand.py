@@ -1,5 +1,12 @@
 """Small functions of training at the limits of their branches, with answers by hand."""
 
+import enum
+import json
+import math
+import weakref
+from collections import OrderedDict
+from functools import cache, cached_property, partial
+from types import CellType, ModuleType
 from types import SimpleNamespace as NS
 
 import numpy as np
@@ -8,9 +15,11 @@ import pytest
 from by_hand import expect_answers
 from numpy import array, inf, nan
 from scipy import sparse
-from sklearn.linear_model import Ridge
+from sklearn.decomposition import PCA
+from sklearn.frozen import FrozenEstimator
+from sklearn.linear_model import LinearRegression, Ridge
 from sklearn.pipeline import Pipeline, make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import MinMaxScaler, StandardScaler
 
 from skmia._training import checkpoint, digests, frozen, groups, plan
 from skmia._training.backends.linear import design, logistic, ridge
@@ -98,6 +107,89 @@ class NeuralNet:
     __module__ = "skorch.net"
 
 
+class Color(enum.Enum):
+    RED = 1
+    BLUE = 1.5
+
+
+class OwnList(list):
+    pass
+
+
+class OwnSet(set):
+    pass
+
+
+def make_values():
+    """Make values that differ in one thing alone."""
+    return [
+        *(1, 2, 1.0, 2.0, True, False, 1j, "1", b"1", None, ..., range(1), slice(1), slice(2)),
+        *((1,), [1], [1, 2], [2, 1], (1, 2), [[1], 2], [1, [2]], {1}, {1, 2}, {1: 2}, {2: 1}),
+        *({1: 2, 3: 4}, {3: 4, 1: 2}, OrderedDict({1: 2}), OrderedDict({2: 1})),
+        *(OwnList([1]), OwnList([2]), OwnSet({1}), OwnSet({2}), Color.RED, Color.BLUE),
+        *(np.float64(1), np.float32(1), np.int64(1), np.int64(2), np.bool_(True)),
+        *(np.dtype("f8"), np.dtype("f4"), np.dtype([("a", "f8")]), np.dtype([("b", "f8")])),
+        *(np.exp, np.log, math.exp, len, max, str.upper, str.lower, math, json),
+        *("a".upper, "b".upper, "a".lower, partial(max, 1), partial(max, 2), partial(min, 1)),
+        *(Ridge, StandardScaler, Ridge(1.0), Ridge(2.0), Ridge(1.0).fit, Ridge(2.0).fit),
+        *(Ridge(1.0).predict, FrozenEstimator(Ridge()), CellType(), CellType(3), list, dict),
+        *(array([1.0]), array([2.0]), pd.Series([1.0]), pd.DataFrame([1.0])),
+        *(np.random.RandomState(0), np.random.RandomState(1)),
+        *(weakref.ref(Color), weakref.ref(OwnList)),
+        *(compile_body("return 1"), compile_body("return 2"), cache(len), cache(max)),
+    ]
+
+
+def list_parts(source, **names):
+    """List the parts of a function f of a program."""
+    space = {"__name__": "program", **names}
+    exec(source, space)
+    walker = digests.DigestWalker()
+    walker.add("it", space["f"])
+    assert all((not text) == name.startswith("the missing") for name, text in walker.parts.items())
+    return [*walker.parts]
+
+
+# Bodies of classes that differ in one thing alone.
+MEMBERS = [
+    "pass",
+    "a = 1",
+    "a = 2",
+    "b = 1",
+    "f = lambda x: 1",
+    "f = lambda x: 2",
+    "f = staticmethod(lambda x: 1)",
+    "f = classmethod(lambda x: 1)",
+    "f = property(lambda x: 1)",
+    "f = property(None, lambda x: 1)",
+    "f = property(None, None, lambda x: 1)",
+    "f = cached_property(lambda x: 1)",
+    "__slots__ = ('a',)",
+    "__slots__ = ('b',)",
+]
+
+
+def digest_members(body):
+    space = {"__name__": "program", "cached_property": cached_property}
+    exec(f"class Made:\n    {body}", space)
+    walker = digests.DigestWalker()
+    walker.add("it", space["Made"])
+    return tuple(walker.parts.items())
+
+
+def add_parts(*values):
+    walker = digests.DigestWalker()
+    for value in values:
+        walker.add("a", value)
+    return {name: text if text[0] != "#" else len(text) for name, text in walker.parts.items()}
+
+
+def make_module(**content):
+    module = ModuleType("of_the_program")
+    vars(module).update(content)
+    return module
+
+
 def why_not_net(memory=None, transform_input=None):
     made = Pipeline([("net", NeuralNet())], memory=memory)
     made.transform_input = transform_input
@@ -171,6 +263,58 @@ ANSWERS = {
         ),
         (lambda: len({digests.digest_table(one) for one in TABLES}), len(TABLES)),
         (lambda: digests.digest_text("a", "bc") == digests.digest_text("ab", "c"), False),
+        (
+            lambda: len({digests.DigestWalker().digest(one) for one in make_values()}),
+            len(make_values()),
+        ),
+        (
+            lambda: [
+                k
+                for k, pair in enumerate(zip(make_values(), make_values(), strict=True))
+                if len({digests.DigestWalker().digest(one) for one in pair}) > 1
+            ],
+            [],
+        ),
+        (lambda: len({*map(digest_members, MEMBERS)}), len(MEMBERS)),
+        (lambda: [one for one in MEMBERS if digest_members(one) != digest_members(one)], []),
+        (lambda: digest_members("'a text'") == digest_members("pass"), True),
+        (
+            lambda: add_parts(1, "x" * 57, "x" * 58),
+            {"a": "1", "a'": repr("x" * 57), "a''": 33},
+        ),
+        (
+            lambda: list_parts(
+                "def f(x): return __name__, power, missing, len(x), json.dumps, power, own.a.b",
+                power=2.0,
+                json=json,
+                own=make_module(a=make_module(b=1), c=2),
+            ),
+            [
+                "it",
+                "the code of f",
+                "the global power that f reads",
+                "the missing name missing that f reads",
+                "the global json that f reads",
+                "the global own.a.b that f reads",
+            ],
+        ),
+        (
+            lambda: list_parts(
+                "def f(x, y=1):\n from math import pi\n import json\n return pi, json\nf.tag = 1"
+            ),
+            [
+                "it",
+                "the code of f",
+                "the defaults of f",
+                "the attributes of f",
+                "the global math that f reads",
+                "the global json that f reads",
+            ],
+        ),
+        (
+            lambda: list_parts("def g(a):\n def f(*, x=1):\n  return a, x\n return f\nf = g(2)"),
+            ["it", "the code of f", "the defaults of f", "the variable a that f reads"],
+        ),
     ],
     frozen: [
         (
@@ -205,6 +349,39 @@ ANSWERS = {
             ),
             "X holds missing values",
         ),
+        *(
+            (lambda made=made: (design.why_not_steps(made) or "")[:27], reason)
+            for made, reason in (
+                (Ridge(), ""),
+                (make_pipeline(Ridge()), ""),
+                (make_pipeline("passthrough", Ridge()), ""),
+                (make_pipeline(MinMaxScaler(), Ridge()), ""),
+                (make_pipeline("passthrough", StandardScaler(), Ridge()), ""),
+                (make_pipeline(Ridge(), memory="folder"), "the Pipeline has a memory"),
+                (make_pipeline(PCA(1), Ridge()), "the Pipeline fits its other"),
+                (make_pipeline(MinMaxScaler(clip=True), Ridge()), "the Pipeline fits its other"),
+                (
+                    make_pipeline(MinMaxScaler(), StandardScaler(), Ridge()),
+                    "the Pipeline fits its other",
+                ),
+                (
+                    make_pipeline(StandardScaler(), LinearRegression(fit_intercept=False)),
+                    "the Pipeline shifts the fea",
+                ),
+            )
+        ),
+        (lambda: design.why_not_features(np.zeros((2, 3))), None),
+        (lambda: design.why_not_features(np.zeros((2, 3, 1))), "X has 3 dimensions"),
+        (
+            lambda: design.why_not_features(pd.DataFrame([[1, 2]], columns=["a", "a"])),
+            "X has several columns with the same name",
+        ),
+        (
+            lambda: design.why_not_features(array([[1e200]])),
+            "X holds values whose squares overflow",
+        ),
+        (lambda: design.why_not_features(array([[inf]])), "X holds NaN or infinite values"),
+        (lambda: design.why_not_features(array([[1j]])), "X holds values that are not numbers"),
         (lambda: design.as_linear_features([[1, 2]]).dtype.str, "<f8"),
         (
             lambda: (

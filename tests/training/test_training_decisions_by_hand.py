@@ -156,10 +156,11 @@ def receive_result(sent=None, code=0):
 
     closed = []
     process = NS(join=lambda: closed.append("joined"), exitcode=code)
-    try:
-        found = workers._receive_result(Receiver(), process)
-    except Exception as error:
-        found = f"{type(error).__name__}: {error}"
+    with mock.patch.object(workers.signal, "raise_signal", closed.append):
+        try:
+            found = workers._receive_result(Receiver(), process)
+        except Exception as error:
+            found = f"{type(error).__name__}: {error}"
     return found, closed
 
 
@@ -503,6 +504,7 @@ ANSWERS = {
             lambda: receive_result(code=0)[0],
             "TrainingError: The process of a model ended with exit code 0.",
         ),
+        (lambda: receive_result(code=-15)[1], ["closed", "joined", 15]),
         (lambda: warn_of_threads(a=1, b=1), []),
         (lambda: warn_of_threads(), []),
         (
