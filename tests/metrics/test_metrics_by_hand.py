@@ -146,6 +146,12 @@ ANSWERS = {
             0.583333333,
         ),
         (
+            lambda: _ranks.placements(
+                array([True, False, True, False, False]), array([3.0, 1.0, 2.0, 2.0, 5.0])
+            ),
+            ([0.666666667, 0.5], [1.0, 0.75, 0.0]),
+        ),
+        (
             lambda: _ranks.count_points(array([0.0, 0.5, 1.0]), array([0.25, 0.75, 1.0]), 4, 2),
             ([0.0, 1.0, 2.0], [1.0, 3.0, 4.0]),
         ),

@@ -130,6 +130,19 @@ def test_roc_frame_has_the_intervals_of_single_rates(evaluation, shown):
         assert row.tpr_high == pytest.approx(point.tpr_high, abs=0.03 * width)
 
 
+def test_records_are_independent_unless_sizes_are_given(evaluation):
+    membership, strong, _ = (one[::16] for one in evaluation)
+    settings = {"max_fpr": 0.2, "confidence_level": None}
+    expected = MembershipRocDisplay.from_predictions(membership, strong, **settings)
+    sides = {"n_members": expected.n_members, "n_nonmembers": expected.n_nonmembers}
+    display = MembershipRocDisplay(curves=expected.curves, **sides).plot(**settings)
+    pd.testing.assert_frame_equal(display.frame(), expected.frame())
+    assert legend_texts(display) == legend_texts(expected)
+    assert "not resolvable" not in legend_texts(display)[0]
+    lines = [one.lines_[None].get_xydata() for one in (display, expected)]
+    np.testing.assert_array_equal(*lines)
+
+
 def test_the_band_has_the_limits_of_single_rates(evaluation, shown):
     membership, strong, _ = evaluation
     edges = pd.DataFrame(shown.bands_["strong"].get_paths()[0].vertices, columns=["fpr", "tpr"])

@@ -6,7 +6,12 @@ import pytest
 from scipy import stats
 from sklearn.metrics import roc_auc_score
 
-from skmia.metrics import PairedDifferenceDisplay, paired_difference, tpr_at_fpr_score
+from skmia.metrics import (
+    PairedDifference,
+    PairedDifferenceDisplay,
+    paired_difference,
+    tpr_at_fpr_score,
+)
 
 
 def draw_scores(n, rng, shift=1.0, common=0.8):
@@ -163,8 +168,9 @@ def test_attacks_of_one_auc_differ_by_nothing():
         (([], [0.1, 0.2], [0.1, 0.2]), "equal lengths; got 0 and 2"),
         ((None, [0.1, 0.2], [0.1, 0.2]), "y_true must be one-dimensional"),
         (([[0, 1]] * 2, [0.1, 0.2], None), "must hold a vector for each victim"),
+        (([[[0], [0, 1]]], [[0.1, 0.2]], [[0.1, 0.2]]), "y_true must hold one value for each record"),
     ],
-    ids=["one", "victims", "lengths", "rate", "empty", "none", "no vectors"],
+    ids=["one", "victims", "lengths", "rate", "empty", "none", "no vectors", "several lengths"],
 )
 def test_what_cannot_be_compared_is_refused(arguments, message):
     first, *rate = arguments[:3], *arguments[3:]
@@ -205,4 +211,35 @@ def test_display_draws_the_first_attack_at_the_top():
     np.testing.assert_allclose(bars.lines[0].get_xydata().T, [frame["estimate"], [1, 0]])
     ends = [segment[:, 0] for segment in bars.lines[2][0].get_segments()]
     np.testing.assert_allclose(ends, frame[["low", "high"]])
+    plt.close("all")
+
+
+def test_a_figure_of_differences_has_its_line_of_chance_and_its_style():
+    plt = pytest.importorskip("matplotlib.pyplot")
+    some = PairedDifference(0.2, 0.1, 0.4, 0.05, 0.01, np.empty(0), np.empty(0))
+    display = PairedDifferenceDisplay({"RMIA": some, "LiRA": some}, "loss", metric="TPR").plot()
+    usual = display.ax_
+    assert usual.get_xlabel() == "TPR minus that of loss"
+    assert usual.get_ylim() == (-0.5, 1.5)
+    style = {"color": "red", "fmt": "s"}
+    bare = display.plot(plot_chance_level=False, curve_kwargs=style, despine=False).ax_
+    (marks,), (others,) = ([one.lines[0] for one in ax.containers] for ax in (usual, bare))
+    assert (marks.get_marker(), others.get_marker(), others.get_color()) == ("o", "s", "red")
+    for ax, is_full in ((usual, True), (bare, False)):
+        chance = [line for line in ax.lines if [*line.get_xdata()] == [0, 0]]
+        assert len(chance) == is_full and ax.spines["top"].get_visible() != is_full
+    plt.close("all")
+
+
+def test_a_figure_of_rates_names_the_rate_and_has_the_level_of_its_intervals():
+    plt = pytest.importorskip("matplotlib.pyplot")
+    truths, first, second = zip(*(draw_scores(60, np.random.default_rng(k)) for k in range(3)))
+    scores, rate = {"loss": first, "RMIA": second}, {"max_fpr": 0.1}
+    for settings in ({}, {"confidence_level": 0.5}):
+        display = PairedDifferenceDisplay.from_predictions(
+            truths, scores, "loss", **rate, **settings
+        )
+        assert display.ax_.get_xlabel() == "TPR at 10% FPR minus that of loss"
+        expected = paired_difference(truths, second, first, **rate, **settings)
+        assert display.frame().to_numpy().tolist() == [["RMIA", *expected[:5]]]
     plt.close("all")
