@@ -35,6 +35,9 @@ ONE, ROWS = _intervals.PeopleOfSide(array([1, 1]), 2), _intervals.PeopleOfSide(N
 MIXED = array([1, 1, 1, 1, 1, 0, 0, 0], dtype=bool)
 BOTH = _intervals.split_people(array([1, 1, 2, 3, 4, 1, 3, 3]), MIXED)
 ON_BOTH = array([1.0, 0.0, 1.0, 0.0, 0.0]), array([0.0, 1.0, 2.0])
+VARIANCE = (1 / 225 + 9 / 400 + 2 / 100) * 3 / 4  # of the members' mean
+LONELY = _intervals.split_people(array([1, 1, 1, 2, 3]), array([1, 1, 0, 0, 0], dtype=bool))
+APART = _intervals.split_people(array([1, 1, 2, 3, 4]), array([1, 1, 1, 0, 0], dtype=bool))
 ALONE = _intervals.split_people(None, array([1, 1, 1, 0, 0], dtype=bool))
 ON_ALONE = array([0.0, 1.0, 2.0]), array([1.0, 2.0])
 # With the rows at or above 3, 2 and 1 the people vary as 5 records, and as few as they may be: 3.
@@ -145,9 +148,22 @@ ANSWERS = {
         (lambda: _intervals.shared_covariance(ALONE, ON_ALONE), 0.0),
         (
             lambda: _intervals.shared_correlation(BOTH, ON_BOTH),
-            -2 / 15 * (3 / 8) ** 0.5 / ((1 / 225 + 9 / 400 + 2 / 100) * 3 / 4 * 5 / 8) ** 0.5,
+            -2 / 15 * (3 / 8) ** 0.5 / (VARIANCE * 5 / 8) ** 0.5,
+        ),
+        (lambda: _intervals.shared_covariance(APART, ON_ALONE), 0.0),
+        (lambda: _intervals.shared_covariance(LONELY, (ON_ALONE[1], ON_ALONE[0])), 0.0),
+        (
+            lambda: _intervals.shared_correlation(BOTH, (ON_BOTH[0], -ON_BOTH[1])),
+            2 / 15 * (3 / 8) ** 0.5 / (VARIANCE * 5 / 8) ** 0.5,
         ),
         (lambda: _intervals.shared_correlation(ALONE, ON_ALONE), 0.0),
+        (
+            lambda: _intervals.join_variances(BOTH, ON_BOTH, len, few=False),
+            (
+                VARIANCE + 5 / 8 - 4 / 15 * (3 / 8) ** 0.5,
+                (VARIANCE + 5 / 8) ** 2 / (VARIANCE**2 / (18 / 7) + 25 / 64),
+            ),
+        ),
         # Variances of 1 / 3 and 1 / 4, whose degrees of freedom count for few records alone.
         (
             lambda: _intervals.join_variances(ALONE, ON_ALONE, len, few=False),
