@@ -667,8 +667,8 @@ def auc_interval(
 def _size(values, people, tail):
     if people.alone:
         return people.n_rows
-    variance = values.var(ddof=int(len(values) > 1))
-    return EffectiveSizes(people.effective_size(values, variance), people.freedom).trusted(tail)
+    size = people.effective_size(values, values.var(ddof=1))
+    return EffectiveSizes(size, people.freedom).trusted(tail)
 
 
 def _logit_limits(auc, ranked, sides, tail, few):
