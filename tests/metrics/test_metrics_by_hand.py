@@ -203,6 +203,21 @@ ANSWERS = {
         (lambda: _membership.point_at_fpr(array([0.0, 0.25, 0.25, 0.5]), 0.3), 2),
     ],
     _operating_point: [
+        # Of 1024 flips of ten coins 56 have up to 2 heads, 792 have 3 to 6, and 176 have more.
+        (
+            lambda: _operating_point._iter_binomial_blocks(array([10.0]), array([0.5]), 1e-6, 3),
+            ([[0.0, 3.0, 7.0]], [[2.0, 6.0, 10.0]], [[56 / 1024, 792 / 1024, 176 / 1024]]),
+        ),
+        (
+            lambda: _operating_point._iter_binomial_blocks(
+                array([1.0, 2.0]), array([0.5, 0.5]), 1e-6, 9
+            ),
+            (
+                [[0.0, 0.0, 1.0], [0.0, 1.0, 2.0]],
+                [[-1.0, 0.0, 1.0], [0.0, 1.0, 2.0]],
+                [[0.0, 0.5, 0.5], [0.25, 0.5, 0.25]],
+            ),
+        ),
         (
             lambda: _operating_point._binomial_survival(
                 array([0, 2, 4, 5]), array([4, 4, 4, 4]), 0.5

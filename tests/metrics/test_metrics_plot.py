@@ -334,6 +334,25 @@ def test_unresolvable_rates_are_not_drawn_but_named(evaluation):
     assert "No rate can be resolved" in few.ax_.texts[0].get_text()
 
 
+@pytest.mark.parametrize(
+    "n_members, n_nonmembers, ticks, others",
+    [
+        (400, 1000, [0.01, 0.1, 1], [0.01, 0.1, 1]),
+        (10, 3000, [1 / 300, 0.01, 0.1, 1], [0.05, 1]),
+        (3, 20, [0.1, 1], [0.1, 1]),
+    ],
+)
+def test_axes_begin_at_what_records_resolve_or_at_a_tenth(n_members, n_nonmembers, ticks, others):
+    curves = {None: (np.array([0, 0.004, 1]), np.array([0, 0.5, 1]), np.array([np.inf, 1, 0]))}
+    display = MembershipRocDisplay(curves=curves, n_members=n_members, n_nonmembers=n_nonmembers)
+    ax = display.plot(confidence_level=None).ax_
+    assert ax.get_xticks() == pytest.approx(ticks) and ax.get_yticks() == pytest.approx(others)
+    assert (ax.get_xlim(), ax.get_ylim()) == ((ax.get_xticks()[0], 1), (ax.get_yticks()[0], 1))
+    # The point of the legend is where the curve begins if its own rate is lower.
+    points = [line.get_xydata().tolist() for line in ax.lines if line.get_marker() == "o"]
+    assert points == ([[[max(0.004, 10 / n_nonmembers), 0.5]]] if n_nonmembers > 20 else [])
+
+
 def test_curves_on_the_same_axes_differ_and_share_what_they_mean(evaluation):
     import matplotlib.pyplot as plt
 
