@@ -7,6 +7,7 @@ import pytest
 from by_hand import expect_answers, tell_refusal
 from defaults import compare_defaults_of
 from numpy import array, inf, nan
+from scipy.stats import beta
 
 from skmia.metrics import (
     _comparison,
@@ -54,6 +55,15 @@ def size_pairs(membership, thresholds, make=_intervals.sizes_of_sides, **setting
     people[6:] += 3 * np.arange(1, 7)
     sides = _intervals.split_people(people, membership)
     return make(scores, membership, sides, array(thresholds), **settings)
+
+
+def find_mass(weights, counts, tail):
+    """Return the mass of a mixture of beta laws below its quantile, which is the tail."""
+    weights, counts, sizes = array([weights]), array([counts]), array([[10.0, 10.0]])
+    (x,) = _operating_point._beta_quantile(weights, counts, sizes, tail)
+    laws = [beta(count, 11 - count) if count else None for count in counts[0]]
+    masses = [1.0 if law is None else law.cdf(x) for law in laws]
+    return float(weights[0] @ masses)
 
 
 HALF = np.arange(12) < 6
@@ -236,6 +246,25 @@ ANSWERS = {
                 [array([1]), array([4])],
             ),
             [20.0],
+        ),
+        # Of laws alone, of two far apart, and where a count of 0 has a part of the mass, or all of it.
+        *(
+            (
+                lambda weights=weights, counts=counts: find_mass(weights, counts, 0.05),
+                0.05,
+            )
+            for weights, counts in (
+                ([1.0, 0.0], [3.0, 9.0]),
+                ([0.5, 0.5], [1.0, 9.0]),
+                ([0.1, 0.9], [0.5, 8.0]),
+                ([0.04, 0.96], [0.0, 9.0]),
+            )
+        ),
+        (
+            lambda: _operating_point._beta_quantile(
+                array([[0.05, 0.95]]), array([[0.0, 9.0]]), array([[10.0, 10.0]]), 0.05
+            ),
+            [0.0],
         ),
         (
             lambda: _operating_point._matched_quantile(
