@@ -247,7 +247,7 @@ ANSWERS = {
             ),
             [20.0],
         ),
-        # Of laws alone, of two far apart, and where a count of 0 has a part of the mass, or all of it.
+        # Of one law, of two far apart, and where a count of 0 has a part of the mass, or all of it.
         *(
             (
                 lambda weights=weights, counts=counts: find_mass(weights, counts, 0.05),

@@ -279,6 +279,12 @@ def test_operating_point_known_by_hand():
     assert (point.fpr_low, point.fpr_high) == clopper_pearson(1, 4)
 
 
+@pytest.mark.parametrize("max_fpr", [1.5, -0.1, np.nan, "0.1"])
+def test_the_rate_of_an_operating_point_is_a_fraction(max_fpr):
+    with pytest.raises(ValueError, match=r"max_fpr must be a fraction in \[0, 1\]"):
+        operating_point([1, 0], [1, 0], max_fpr, on_unresolvable="ignore")
+
+
 def test_operating_point_spends_the_false_positives_it_may():
     membership, scores = [1, 1, 0, 0, 0, 0], [9, 1, 8, 7, 6, 5]
     point = operating_point(membership, scores, 0.5, on_unresolvable="ignore")
