@@ -360,8 +360,12 @@ class TransformersModel(TorchSequenceModel):
         UserWarning
             If texts are cut.
         """
-        found = self._tokenize(texts, "texts")
+        texts = _list_texts(texts, "texts")
+        if not texts:
+            raise ValueError("texts must hold one text or more; got none.")
+        found = self._tokenize(texts)
         if prompts is not None:
+            prompts = _list_texts(prompts, "prompts")
             if n_given is not None or len(prompts) != len(texts):
                 raise ValueError(
                     f"prompts must hold a prompt for each of {len(texts)} texts, without n_given; "
@@ -376,16 +380,12 @@ class TransformersModel(TorchSequenceModel):
                 rows=[row[:most] for row in read.rows], counts=[one[:most] for one in read.counts]
             )
             refuse_uncounted(read.counts, f"the model reads {most}")
-        return make_records(read, text=np.array(list(texts)), **fields)
+        return make_records(read, text=np.array(texts), **fields)
 
-    def _tokenize(self, texts, name):
+    def _tokenize(self, texts):
         if self.tokenizer is None:
             raise ValueError("tokenizer is None; pass the tokenizer of the model to read texts.")
-        if isinstance(texts, str) or not all(isinstance(text, str) for text in texts):
-            raise ValueError(f"{name} must be a sequence of texts; got {show(texts)}.")
-        if not len(texts):
-            raise ValueError(f"{name} must hold one text or more; got none.")
-        return self.tokenizer(list(texts))
+        return self.tokenizer(texts)
 
     def _count_shared(self, found, texts, prompts):
         """Return the number of tokens at the start of each text that are those of its prompt."""
@@ -399,7 +399,7 @@ class TransformersModel(TorchSequenceModel):
         kept = [i for i, prompt in enumerate(prompts) if prompt]
         n_given = np.zeros(len(texts), dtype=int)
         if kept:
-            asked = read_texts(self._tokenize([prompts[i] for i in kept], "prompts")).rows
+            asked = read_texts(self._tokenize([prompts[i] for i in kept])).rows
             whole = read_texts(found).rows
             n_given[kept] = [_share_start(whole[i], own) for i, own in zip(kept, asked)]
         return n_given
@@ -414,6 +414,13 @@ class TransformersModel(TorchSequenceModel):
         mask = batch.new_ones(batch.shape)
         with nullcontext() if self.use_adapters else _without_adapters(self.module):
             return self.module(input_ids=batch, attention_mask=mask)
+
+
+def _list_texts(texts, name):
+    is_single = isinstance(texts, str) or not np.iterable(texts)
+    if is_single or not all(isinstance(text, str) for text in texts):
+        raise ValueError(f"{name} must be a sequence of texts; got {show(texts)}.")
+    return list(texts)
 
 
 def _share_start(one, other):

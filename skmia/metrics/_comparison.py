@@ -18,7 +18,6 @@ from .._core.callers import level_of_user
 from .._core.escaping import visible
 from .._core.matrix import validate_matrix
 from .._core.metric_inputs import check_confidence_level, check_membership_scores
-from .._core.numbers import check_number
 from .._core.pvalues import adjust_pvalues
 from .._core.sklearn import Interval, StrOptions
 from .._core.transactions import TransactionMixin
@@ -137,8 +136,6 @@ def paired_difference(
     True
     """
     level = check_confidence_level(confidence_level)
-    if max_fpr is not None:
-        check_number(max_fpr, "max_fpr", "a number in [0, 1]", 0, 1)
     victims = _list_victims(y_true, first_score, second_score)
     rows = [
         [_measure_attack(truth, score, max_fpr) for score in scores] for truth, *scores in victims
@@ -180,8 +177,8 @@ def _list_victims(y_true, *scores):
         )
     victims = []
     for truth, *both in zip(*parts, strict=True):
-        checked = [check_membership_scores(truth, score) for score in both]
-        victims.append((checked[0][0], *(score for _, score in checked)))
+        (membership, first), (_, second) = (check_membership_scores(truth, one) for one in both)
+        victims.append((membership, first, second))
     return victims
 
 
@@ -295,7 +292,7 @@ def _list_cliques(ranks, rejected):
     order = np.argsort(ranks, kind="stable")
     cliques = []
     for start in range(len(order)):
-        stop = start + 1
+        stop = start
         while stop < len(order) and not rejected[order[stop], order[start:stop]].any():
             stop += 1
         inside_the_last = cliques and cliques[-1][1] >= stop

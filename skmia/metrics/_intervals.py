@@ -121,11 +121,9 @@ def split_people(people, membership):
 def shared_covariance(sides, values):
     """Estimate the covariance of the means of two sides from people with rows on both."""
     first, other = sides
-    if first.numbers is None:
+    if first.numbers is None or min(len(first.counts), len(other.counts)) == 1:
         return 0.0
     _, at_first, at_other = np.intersect1d(first.numbers, other.numbers, return_indices=True)
-    if not len(at_first) or min(len(first.counts), len(other.counts)) == 1:
-        return 0.0
     return float(first.shifts(values[0])[at_first] @ other.shifts(values[1])[at_other])
 
 
@@ -669,8 +667,8 @@ def auc_interval(
 def _size(values, people, tail):
     if people.alone:
         return people.n_rows
-    variance = values.var(ddof=int(len(values) > 1))
-    return EffectiveSizes(people.effective_size(values, variance), people.freedom).trusted(tail)
+    size = people.effective_size(values, values.var(ddof=1))
+    return EffectiveSizes(size, people.freedom).trusted(tail)
 
 
 def _logit_limits(auc, ranked, sides, tail, few):

@@ -276,7 +276,7 @@ def fpr_at_tpr_score(
     """
     min_tpr = check_rate(min_tpr, "min_tpr")
     fpr, tpr, _ = membership_roc_curve(y_true, y_score)
-    first = np.searchsorted(tpr, min_tpr - RATE_TOLERANCE, side="left")
+    first = np.searchsorted(tpr, min_tpr - RATE_TOLERANCE)
     if not isinstance(interpolate, bool | np.bool_):
         raise ValueError(f"interpolate must be True or False; got {show(interpolate)}.")
     if interpolate and first > 0:

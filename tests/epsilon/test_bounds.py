@@ -1,5 +1,6 @@
 """Bounds from many runs: golden numbers, closed forms, and how often they are too high."""
 
+import warnings
 from functools import partial
 
 import numpy as np
@@ -459,6 +460,16 @@ def test_a_credible_interval_says_that_scores_are_the_wrong_way_round():
     # At a given threshold, guesses that are all wrong show as much as those that are all right.
     found = [bayesian_epsilon_interval(sides, one, threshold=0.5) for one in (sides, 1 - sides)]
     assert found[0].epsilon == pytest.approx(found[1].epsilon)
+
+
+def test_scores_that_show_as_little_the_other_way_round_are_no_matter():
+    # With delta=0.9 even perfect guesses of a few runs show nothing.
+    sides = np.repeat([0, 1], 20)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert epsilon_lower_bound(sides, -sides, delta=0.9).epsilon == 0
+    with pytest.warns(UserWarning, match="wrong way round"):
+        epsilon_lower_bound(sides, -sides, delta=0.1)
 
 
 def test_a_generator_draws_the_same_whatever_the_direction():

@@ -12,9 +12,15 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import cross_val_predict
 
+from skmia import Records
 from skmia.epsilon import EpsilonAudit, one_run_epsilon_lower_bound
 from skmia.epsilon.bounds import epsilon_lower_bound, gaussian_epsilon
-from skmia.epsilon.canaries import make_canaries, make_gradient_canaries, trace_scores
+from skmia.epsilon.canaries import (
+    make_canaries,
+    make_gradient_canaries,
+    mislabel,
+    trace_scores,
+)
 
 one_run_gaussian_bound = partial(one_run_epsilon_lower_bound, bound="gdp")
 gaussian_bound = partial(epsilon_lower_bound, method="gaussian")
@@ -138,6 +144,24 @@ def test_an_audit_takes_the_canaries_that_are_made_by_hand(kind, own):
 def test_one_class_has_no_wrong_label():
     with pytest.raises(ValueError, match="two classes or more"):
         make_canaries(X, np.zeros(150, dtype=int), kind="random_label")
+
+
+def test_mislabeled_records_have_any_other_label_and_are_the_same_otherwise():
+    records = Records(X, NAMES, group_by=np.arange(150) // 2)
+    changed, canaries = mislabel(records, 150, random_state=0)
+    assert canaries.dtype == bool and canaries.all()
+    assert (changed.y != NAMES).all() and (records.y == NAMES).all()
+    assert len(set(zip(NAMES, changed.y, strict=True))) == 6
+    np.testing.assert_array_equal(changed.X, X)
+    assert (changed.fields["group_by"] == np.arange(150) // 2).all()
+    some, canaries = mislabel(records, 3, random_state=0)
+    assert np.flatnonzero(some.y != NAMES).tolist() == np.flatnonzero(canaries).tolist()
+    assert canaries.sum() == 3
+    for n_canaries in (0, 151):
+        with pytest.raises(ValueError, match=f"an integer from 1 to 150; got {n_canaries}"):
+            mislabel(records, n_canaries)
+    with pytest.raises(ValueError, match="need two classes for wrong labels; got 1 class"):
+        mislabel(records[:50], 1)
 
 
 # Gradients

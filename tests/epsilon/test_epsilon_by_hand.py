@@ -1,13 +1,14 @@
 """Small functions of epsilon audits at the limits of their branches, with answers by hand."""
 
 import math
+import re
 from types import SimpleNamespace as NS
 
 import numpy as np
 import pytest
 from by_hand import expect_answers, tell_refusal
 from defaults import compare_defaults_of
-from numpy import array
+from numpy import array, inf
 from scipy import stats
 from scipy.special import ndtr
 
@@ -60,12 +61,71 @@ def bet_on(guesses, delta):
     )
 
 
+FEE, LOST = 0.01 / math.e, 1 / (1 + math.e**2)
 all_right, counted = (10, 10, 20, 0.001), array([1, 1, 2, 3])
 no_score = "it does not hold one score of a canary"
 
 
 def refuse_arrays(**arrays):
     return tell_refusal(lambda: _epsilon_audit.CanaryKeeper(None, None).check(arrays, 3))
+
+
+SIDES = bounds.CanarySides.of(
+    array([True, False, True, False, False]), array([3.0, 1.0, 2.0, 2.0, 5.0])
+)
+
+
+def halve(n_members, n_others):
+    """Return the sizes of two halves, and both sides put together again."""
+    sides = bounds.CanarySides(np.arange(n_members), np.arange(n_others))
+    halves = sides.halve(np.random.RandomState(0))
+    assert all((np.diff(side) > 0).all() for half in halves for side in half)
+    sizes = [[len(side) for side in half] for half in halves]
+    return sizes, [sorted(np.concatenate(both).tolist()) for both in zip(*halves, strict=True)]
+
+
+def reverse(n_pairs, own=1.0, other=2.0, **settings):
+    """Say that scores are the wrong way round, of 6 runs with the canary that outrank n_pairs."""
+    asked = []
+
+    def bound(y_true, y_score, **settings):
+        asked.extend([y_score.tolist()[0], settings])
+        if other is None:
+            raise ValueError("too small")
+        return NS(epsilon=other)
+
+    coins, scores = np.repeat([1, 0], [6, 20]), np.append(np.zeros(6), np.arange(1, 21))
+    scores[0] = n_pairs + 0.5
+    found = NS(confidence_level=0.9, epsilon=own)
+    said = bounds.describe_reversal(bound, found, coins, scores, settings)
+    return asked if said is None else [*asked, re.findall(r"\d(?:[\d.]*\d)?", said)]
+
+
+def follow_wealth(epsilon, delta, coins, log_odds):
+    """Return the factors by which the wealth grows in each training."""
+    coins = array(coins, dtype=bool)
+    logs = _epsilon_audit.log_wealth_of_trainings(epsilon, delta, coins, array(log_odds))
+    return np.exp(np.diff(logs, prepend=0))
+
+
+def bound_by_sure_bets(n, alpha):
+    """Return the bound after each of n bets that are surely right."""
+    coins = np.ones(n, dtype=bool)
+    return _epsilon_audit.bound_path(coins, np.full(n, 50.0), 0.0, alpha)
+
+
+def train_in_parts(claims, step):
+    """Return how many trainings each part ends with, and where it begins."""
+    trainings = NS(run=lambda models: (array(models) * 1.0, [claims[k] for k in models]))
+    parts = list(_epsilon_audit._train_in_parts(trainings, len(claims), step))
+    assert all(scores.tolist() == [*range(len(told))] for scores, told, _ in parts)
+    assert all(told == claims[: len(told)] for _, told, _ in parts)
+    return [(len(told), start) for _, told, start in parts]
+
+
+def summarize(**settings):
+    bound = _result.EpsilonBound(1.23456, 0.95, 1e-5, "by hand", "none", {"n_runs": 3}, **settings)
+    return bound.summary().splitlines()
 
 
 # Of each module: calls and answers. Whatever may be equal differs, and each branch decides once.
@@ -94,6 +154,44 @@ ANSWERS = {
             lambda: EpsilonAudit(None, n_trials=7, sequential=True)._describe_design(),
             {"sequential": True, "neighbors": "add", "n_copies": 1},
         ),
+        # The fee is 0.01 / e; a bet that is lost leaves at least twice this share.
+        (
+            lambda: follow_wealth(1.0, 0.01, [1, 1, 1, 0, 0, 1], [0.0, 2.0, -2.0, 0.5, 1.0, 50.0]),
+            [
+                1.0,
+                (1 - LOST) * (1 + FEE * 100) - FEE,
+                LOST * (1 + math.e) - FEE,
+                1 - FEE,
+                1 - FEE,
+                (1 - 2 * FEE / (1 + math.e)) * (1 + FEE * 100) - FEE,
+            ],
+        ),
+        (
+            lambda: follow_wealth(1.0, 0.0, [1, 0], [50.0, 50.0]),
+            [(1 - 1e-3 / (1 + math.e)) * (1 + FEE * 100), 1e-3],
+        ),
+        (lambda: follow_wealth(0.0, 0.9, [1, 0], [50.0, 50.0]), [0.1, 0.1]),
+        (lambda: bound_by_sure_bets(1, 0.05), [0.0]),
+        (lambda: bound_by_sure_bets(2, 1 - 1e-9), [12.0, 12.0]),
+        # Bets at epsilon multiply the wealth by nearly 1 + exp(-epsilon): the fifth makes 20.
+        (lambda: bound_by_sure_bets(10, 0.05)[:5] > 0, [False] * 4 + [True]),
+        (
+            lambda: (
+                0.97 * -math.log(20**0.1 - 1)
+                < bound_by_sure_bets(10, 0.05)[-1]
+                < -math.log(20**0.1 - 1)
+            ),
+            True,
+        ),
+        (lambda: train_in_parts([None] * 5, 2), [(2, 0), (4, 2), (5, 4)]),
+        (
+            lambda: train_in_parts(["a", "b", "a", "c", "c"], 3),
+            [(1, 0), (3, 1), (5, 3)],
+        ),
+        (
+            lambda: _epsilon_audit.SidesOfCoins(array([[1, 2], [3, 4]]), array([1, 0, 1]))[:2],
+            [[3, 4], [1, 2]],
+        ),
     ],
     _base: [
         (lambda: _base.read_claim(NS(epsilon_=3.0, delta_=0.1)), (3.0, 0.1)),
@@ -104,7 +202,7 @@ ANSWERS = {
         (lambda: _base.PrivacyClaim(math.log(3), 0.1).twice(), (2 * math.log(3), 0.4)),
         (lambda: _base.PrivacyClaim(3.0, 0.1).at(0.2), 3.0),
         (lambda: _base.PrivacyClaim(3.0, 0.1).at(0.1), 3.0),
-        (lambda: _base.PrivacyClaim(3.0, 0.1).at(0.09), float("inf")),
+        (lambda: _base.PrivacyClaim(3.0, 0.1).at(0.09), inf),
         (lambda: _base.as_number(3, 10), 3),
         (lambda: _base.as_number(0.25, 10), 2),
         (lambda: [_base.as_number(k / 100, 100) for k in (29, 57, 58)], [29, 57, 58]),
@@ -204,11 +302,37 @@ ANSWERS = {
         (lambda: _result.choose_audited_delta(0.0, False), 0.0),
         (lambda: _result.choose_audited_delta(0.25, True), 0.25),
         (lambda: _result.noise_of_means(2.0, 3.0, 4), 3.0),
+        (
+            lambda: summarize(),
+            [
+                "epsilon >= 1.235 at confidence 0.95, delta = 1e-05",
+                "Method: by hand.",
+                "Assumption: none",
+                "Counts: n runs 3.",
+            ],
+        ),
+        (
+            lambda: summarize(mu=0.5)[0],
+            "epsilon >= 1.235 at confidence 0.95 (mu >= 0.5), delta = 1e-05",
+        ),
+        (
+            lambda: summarize(epsilon_high=2.5)[0],
+            "epsilon above 1.235 with posterior probability 0.95, and below 2.5 with the same, "
+            "delta = 1e-05",
+        ),
+        (
+            lambda: [summarize(largest=largest)[4:] for largest in (0.0, 1.23456, 1.3)],
+            [
+                ["Nothing could have been found with so few of them."],
+                ["At most 1.23 could have been found with these counts; it was."],
+                ["At most 1.3 could have been found with these counts."],
+            ],
+        ),
     ],
     bounds: [
         (lambda: bounds.gaussian_epsilon(0, 0), 0.0),
         (lambda: bounds.gaussian_epsilon(0, 0.1), 0.0),
-        (lambda: bounds.gaussian_epsilon(2.0, 0), np.inf),
+        (lambda: bounds.gaussian_epsilon(2.0, 0), inf),
         # Where delta is the total variation, 2 Phi(mu / 2) - 1, epsilon is 0.
         (lambda: bounds.gaussian_epsilon(2.0, 2 * ndtr(1.0) - 1), 0.0),
         (
@@ -229,6 +353,44 @@ ANSWERS = {
                 dict(n_members=5, true_positives=3, n_nonmembers=7, false_positives=1)
             ),
             ((2.5, 3.5), (1.5, 6.5)),
+        ),
+        (lambda: bounds.find_root(lambda x: x), 0.0),
+        (lambda: bounds.find_root(lambda x: x - 5), 5.0),
+        (lambda: bounds.find_root(lambda x: x - 100, farthest=64.0), 100.0),
+        (lambda: bounds.find_root(lambda x: x - 200, farthest=64.0), inf),
+        (lambda: SIDES, ([2.0, 3.0], [1.0, 2.0, 5.0])),
+        (lambda: SIDES.errors(array([2.5, 2.0, inf])), ([1, 2, 0], [1, 0, 2])),
+        (lambda: SIDES.candidates(), [1.0, 1.5, 2.5, 4.0, inf]),
+        (
+            lambda: SIDES.count(2.5),
+            {"true_positives": 1, "false_positives": 1, "n_members": 2, "n_nonmembers": 3},
+        ),
+        (lambda: halve(5, 4), ([[3, 2], [2, 2]], [[0, 1, 2, 3, 4], [0, 1, 2, 3]])),
+        # By chance 9 of 120 pairs are 3.10 standard errors below the mean, and 10 are 3.04.
+        (lambda: reverse(10), []),
+        (
+            lambda: reverse(9),
+            [
+                -9.5,
+                {"confidence_level": 0.95},
+                ["1", "2", "0.95"],
+            ],
+        ),
+        (
+            lambda: reverse(9, other=1.0, threshold=[1.0, 2.0], random_state=7, delta=0.1),
+            [
+                -9.5,
+                {
+                    "confidence_level": 0.95,
+                    "threshold": [-1.0, -2.0],
+                    "random_state": 0,
+                    "delta": 0.1,
+                },
+            ],
+        ),
+        (
+            lambda: reverse(9, other=None, threshold="split", random_state=None),
+            [-9.5, {"confidence_level": 0.95, "threshold": "split", "random_state": None}],
         ),
         (lambda: bounds._tell_apart([1, 0], None), [1.0, 0.0]),
         (lambda: bounds._tell_apart([1, 0], [2.0, 5.0]) > array([5.0, 2.0]), [True, False]),

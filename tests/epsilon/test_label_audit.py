@@ -90,6 +90,11 @@ def test_a_claim_that_cannot_be_refuted_is_warned_of():
         LabelAudit(TREE, n_canaries=10, claimed_epsilon=20.0, random_state=0).fit(X, Y)
 
 
+def test_all_rows_but_two_may_be_canaries():
+    audit = LabelAudit(KNeighborsClassifier(1), n_canaries=148, random_state=0).fit(X, Y)
+    assert len(audit.scores_) == 148
+
+
 @pytest.mark.parametrize(
     "settings, labels, message",
     [

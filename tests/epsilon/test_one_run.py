@@ -164,6 +164,8 @@ def test_bounds_that_a_delta_does_not_allow_are_left_out():
     large = one_run_epsilon_bounds(*canaries, delta=0.01, family="laplace")
     assert large.any is None and large.summary().count("epsilon >=") == 2
     assert "Laplace" in large.summary()
+    largest = one_run_epsilon_bounds(*make_canaries(50, 50, 50), delta=1 / 100)
+    assert largest.any.delta == 1 / 100 and largest.any.epsilon > 0
 
 
 @pytest.mark.parametrize("alpha", [0.01, 0.05, 0.2])

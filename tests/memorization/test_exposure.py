@@ -175,6 +175,7 @@ def test_sampling_counts_the_sample_and_says_how_sure_it_is():
         estimate, low, high = sampled.exposure_interval(canary, confidence_level=0.9)
         assert low <= estimate <= high
         inside += low <= exact.exposure(canary) <= high
+        assert exact.exposure_interval(canary) == (exact.exposure(canary),) * 3
     # One sample for all of them: coverage holds on average, and errors come together.
     assert inside >= 0.75 * len(canaries)
     assert sampled.score_samples(canaries) == pytest.approx(

@@ -8,8 +8,9 @@ from by_hand import expect_answers, tell_refusal
 from defaults import compare_defaults_of
 from numpy import array, inf, nan
 
-from skmia.memorization import _exposure, _model, _texts, _torch, _victims
+from skmia.memorization import _exposure, _format, _model, _texts, _torch, _victims
 
+PAIRS, PAIR = _format.CanaryFormat("##", "ab", alphabet="ab"), array([[1, 2]])
 untrained = _victims.FunctionSequenceVictim(len)
 listed = _exposure.CandidateList([[3, 4], [1, 2], [3, 4], [3, -1]])
 
@@ -81,12 +82,58 @@ ANSWERS = {
             lambda: _model._look_up_counts((array([2, 5]), array([20, 50])), array([1, 2, 5, 9])),
             [0, 20, 50, 0],
         ),
+        (
+            lambda: tell_refusal(
+                lambda: _model.token_moments(NS(token_moments=lambda tokens: tokens), PAIR)
+            ),
+            "token_moments must return an array of shape (3, 1, 2); got (1, 2).",
+        ),
+        (lambda: _model.token_moments(NS(token_moments=lambda x: [x] * 3), PAIR), [PAIR * 1.0] * 3),
         (lambda: _model._are_whole_tokens(None), False),
         (lambda: _model._are_whole_tokens(array([1, 2])), True),
         (lambda: _model._are_whole_tokens(array([1.0])), False),
         (lambda: _model._are_whole_tokens(array([])), True),
         (lambda: _model._are_whole_tokens(array([[1]])), False),
         (lambda: _model._nats_to_bits(np.log(array([0.5, 1.0, 0.125]))), [1.0, 0.0, 3.0]),
+    ],
+    _format: [
+        (
+            lambda: tell_refusal(lambda: PAIRS.encode("ab")),
+            "Expected a sequence of texts; got a single one, 'ab'.",
+        ),
+        (
+            lambda: tell_refusal(lambda: PAIRS.encode([1, 2])),
+            "Sequences must be one or more of one length; got [1, 2].",
+        ),
+        (
+            lambda: tell_refusal(lambda: PAIRS.encode([])),
+            "Sequences must be one or more of one length; got [].",
+        ),
+        (
+            lambda: tell_refusal(lambda: PAIRS.encode(["ab", "a"])),
+            "Sequences must be one or more of one length; got ['ab', 'a'].",
+        ),
+        (lambda: PAIRS.decode([[0, 1], [1, 1]]), ["ab", "bb"]),
+        (
+            lambda: tell_refusal(lambda: PAIRS.decode([[0, 2]])),
+            "The alphabet has tokens from 0 to 1; got 2.",
+        ),
+        (
+            lambda: tell_refusal(lambda: PAIRS.decode([[0, -1]])),
+            "Tokens are whole numbers of 0 and above; got -1.",
+        ),
+        (
+            lambda: tell_refusal(lambda: _format.CanaryFormat([None, 1], [1, 2]).decode([[1, 1]])),
+            "Texts need an alphabet; without one, the tokens are the sequence.",
+        ),
+        (
+            lambda: tell_refusal(lambda: _format.insert_canaries(["a"], "pin")),
+            "Expected a sequence of canaries; got a single text, 'pin'.",
+        ),
+        (
+            lambda: tell_refusal(lambda: _format.insert_canaries(["a"], 5)),
+            "canaries must be a sequence of sequences; got 5.",
+        ),
     ],
     _victims: [
         (lambda: tell_refusal(lambda: untrained.predict([[1, 2]]))[-15:], "this estimator."),

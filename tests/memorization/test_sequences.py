@@ -1,5 +1,6 @@
 """Formats of canaries, their insertion, and what models say about sequences."""
 
+import copy
 import pickle
 from itertools import product
 
@@ -310,12 +311,35 @@ def test_a_net_is_not_copied_by_clone_and_can_be_pickled():
 
     model = TorchSequenceModel(torch.nn.Sequential(torch.nn.Embedding(4, 4)))
     assert clone(Exposure(model, [[0, 1]])).log_perplexity is model
+    assert copy.deepcopy(model) is model
     again = pickle.loads(pickle.dumps(model))
     assert_array_equal(log_perplexity(again, [[0, 1]]), log_perplexity(model, [[0, 1]]))
     with pytest.raises(TypeError, match="torch.nn.Module"):
         TorchSequenceModel("net")
     with pytest.raises(ValueError, match="batch_size"):
         TorchSequenceModel(model.module, batch_size=0)
+
+
+def test_errors_of_a_net_are_its_own_unless_they_are_of_its_size(net):
+    torch = pytest.importorskip("torch")
+
+    class Failing(torch.nn.Module):
+        def __init__(self, error):
+            super().__init__()
+            self.error = error
+
+        def forward(self, tokens):
+            raise self.error
+
+    for error in (IndexError("index"), AssertionError(), RuntimeError("The size of tensor a (3)")):
+        with pytest.raises(ValueError, match="cannot read sequences of 3 tokens from 0 to 2"):
+            log_perplexity(TorchSequenceModel(Failing(error)), [[0, 1, 2, 0]])
+    with pytest.raises(RuntimeError, match="out of memory"):
+        log_perplexity(TorchSequenceModel(Failing(RuntimeError("out of memory"))), [[0, 1]])
+    model = TorchSequenceModel(net, max_length=3)
+    log_perplexity(model, [[0, 1, 2]])
+    with pytest.raises(ValueError, match="reads 3 tokens at most; got a sequence of 4"):
+        log_perplexity(model, [[0, 1, 2, 3]])
 
 
 def test_predictions_and_scores_of_counts_by_hand():

@@ -520,6 +520,75 @@ def test_adapters_that_were_off_or_frozen_stay_so(kind):
     assert [layer.weight.requires_grad for layer in net.layers] == [False, False, True]
 
 
+def make_net(n_positions=20, **config):
+    """A net with the calls of a model of transformers, which is not needed for it."""
+    torch = pytest.importorskip("torch")
+
+    class Net(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.table = torch.nn.Embedding(16, 16)
+            self.config = SimpleNamespace(n_positions=n_positions, vocab_size=16, **config)
+
+        def forward(self, input_ids, attention_mask):
+            return SimpleNamespace(logits=self.table(input_ids))
+
+    return Net()
+
+
+def number_letters(texts):
+    return {"input_ids": [[ord(letter) - ord("a") for letter in text] for text in texts]}
+
+
+def test_texts_are_cut_to_what_the_model_reads():
+    net, texts = make_net(8), ["abcd", "hello", "abcdefghij"]
+    with pytest.warns(UserWarning, match="1 of 3 texts are longer than the 8 tokens"):
+        records = TransformersModel(net, number_letters).read(texts, record_id=[3, 4, 5])
+    expected = [[0, 1, 2, 3, -1, -1, -1, -1], [7, 4, 11, 11, 14, -1, -1, -1], [*range(8)]]
+    assert_array_equal(records.X, expected)
+    assert_array_equal(records["n_tokens"], [4, 5, 8])
+    assert records["text"].tolist() == texts and records["record_id"].tolist() == [3, 4, 5]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        whole = TransformersModel(net, number_letters).read(["abcdefgh"])
+        plain = TransformersModel(net, number_letters).read(["abc", "bc"], prompts=["", ""])
+    assert_array_equal(whole.X, [[*range(8)]])
+    assert_array_equal(plain.X, [[0, 1, 2], [1, 2, -1]])
+    shorter = TransformersModel(net, number_letters, max_length=5)
+    with pytest.warns(UserWarning, match="1 of 1 texts are longer than the 5 tokens"):
+        assert_array_equal(shorter.read(["abcdef"]).X, [[*range(5)]])
+
+
+@parametrize_refusals(
+    (lambda: TransformersModel(make_net()).read(["a"]), "tokenizer is None; pass the tokenizer"),
+    (lambda: read_letters("abc"), "texts must be a sequence of texts; got 'abc'"),
+    (lambda: read_letters(["a", 1]), "texts must be a sequence of texts; got"),
+    (lambda: read_letters([]), "texts must hold one text or more; got none"),
+    (
+        lambda: read_letters(["ab"], prompts=["a"], n_given=1),
+        "a prompt for each of 1 texts, without n_given; got 1 prompts and n_given=1",
+    ),
+    (lambda: read_letters(5), "texts must be a sequence of texts; got 5"),
+    (lambda: read_letters(["ab"], prompts=[1]), r"prompts must be a sequence of texts; got \[1\]"),
+    (lambda: read_letters(["ab"], prompts="a"), "prompts must be a sequence of texts; got 'a'"),
+    (lambda: TransformersModel("gpt2"), "model must be a model of transf.*; got str", TypeError),
+    (
+        lambda: TransformersModel(make_net(is_encoder_decoder=True)),
+        "Net does not predict the next token",
+    ),
+    (
+        lambda: TransformersModel(make_net(), number_letters).next_log_proba([[1, 16]]),
+        "The model knows 16 tokens; got the token 16",
+    ),
+)
+def test_what_a_model_of_texts_cannot_read_is_refused(call, words, error):
+    check_refusal(call, words, error)
+
+
+def read_letters(texts, **settings):
+    return TransformersModel(make_net(), number_letters).read(texts, **settings)
+
+
 def test_prompts_are_the_tokens_that_they_share_with_the_texts():
     letters = "abcdefghij"
 
@@ -528,7 +597,7 @@ def test_prompts_are_the_tokens_that_they_share_with_the_texts():
         ids = [[10, *map(letters.index, text.replace("cd", "j"))] for text in texts]
         return {"input_ids": ids, "attention_mask": [[1] * len(row) for row in ids]}
 
-    reader = TransformersModel(make_gpt2(), tokenizer)
+    reader = TransformersModel(make_net(), tokenizer)
     records = reader.read(["abcde", "abe"], prompts=["abc", ""])
     # The last letter of the prompt is part of a token of the answer.
     expected = [[10 - GIVEN, -GIVEN, 1 - GIVEN, 9, 4], [10, 0, 1, 4, -1]]

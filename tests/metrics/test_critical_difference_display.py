@@ -47,3 +47,21 @@ def test_it_draws_on_given_axes():
     ranks = pd.Series([1.0, 2.0], index=["a", "b"])
     display = CriticalDifferenceDisplay(average_ranks=ranks, cliques=[]).plot(ax=ax)
     assert display.ax_ is ax and display.figure_ is ax.figure
+
+
+@pytest.mark.parametrize("n_methods, ticks", [(2, [1, 2]), (16, [1, 3, 5, 7, 9, 11, 13, 15])])
+def test_the_axis_counts_the_ranks_and_the_bars_have_the_color(n_methods, ticks):
+    names = [f"method {k}" for k in range(n_methods)]
+    ranks = pd.Series(np.arange(1.0, n_methods + 1), index=names)
+    ax = CriticalDifferenceDisplay(average_ranks=ranks, cliques=[names]).plot(color="red").ax_
+    assert ax.get_xlim() == pytest.approx((0.6, n_methods + 0.4))
+    assert ax.get_xticks().tolist() == ticks and not len(ax.get_yticks())
+    # The names of either half have a row each, from below the bars on.
+    rows = sorted({text.xy[1] for text in ax.texts})
+    assert rows == pytest.approx(rows[0] + np.arange(n_methods // 2))
+    (bar,) = [line for line in ax.lines if line.get_linewidth() == 4]
+    assert bar.get_color() == "red" and 0 < bar.get_ydata()[0] < rows[0]
+    (marks,) = [line for line in ax.lines if line.get_marker() == "o"]
+    assert marks.get_xydata().tolist() == [[rank, 0] for rank in ranks]
+    places = {text.get_ha(): text.get_position()[0] for text in ax.texts}
+    assert places["right"] < 0 < places["left"]  # from the end of a line outwards

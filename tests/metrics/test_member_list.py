@@ -31,6 +31,25 @@ def test_a_list_says_how_many_known_nonmembers_it_needs():
     assert "more known non-members" in list_members(scores, [0.0]).summary()
 
 
+@pytest.mark.parametrize("from_shadows", [False, True])
+@pytest.mark.parametrize(
+    "n_known, told",
+    [(39, "5 entries or more, or none."), (9, "20 entries or more, or none."), (8, "no entries: ")],
+)
+def test_the_summary_says_what_the_list_was_calibrated_on(n_known, told, from_shadows):
+    found = list_members([9.0] * 20, np.zeros(n_known), from_shadows=from_shadows)
+    source = "known non-members"
+    if from_shadows:
+        source = "scores of non-members by shadow models, if the victim behaves like them"
+    if n_known == 8:
+        told += f"more {source.partition(',')[0]} are needed."
+    assert found.summary() == (
+        f"{20 if n_known > 8 else 0} of 20 records are listed as members; on average over "
+        f"repetitions at most 0.1 of a list are non-members. Calibrated on {n_known} {source}, "
+        f"with which a list has {told}"
+    )
+
+
 @pytest.mark.parametrize(
     "n, n_known, false_share, least", [(15, 149, 0.01, 10), (8, 99, 0.01, 8), (15, 149, 0.1, 1)]
 )

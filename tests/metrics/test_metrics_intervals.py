@@ -55,6 +55,7 @@ def test_clopper_pearson_limits():
     assert clopper_pearson(0, 100) == (0.0, pytest.approx(1 - 0.025 ** (1 / 100)))
     assert clopper_pearson(100, 100) == (pytest.approx(0.025 ** (1 / 100)), 1.0)
     assert clopper_pearson(0, 0) == (0.0, 1.0)
+    assert clopper_pearson(0, 2**53) == (0.0, pytest.approx(-np.log(0.025) / 2**53))
     low, high = clopper_pearson([[1], [2]], [10, 20, 30])
     assert low.shape == high.shape == (2, 3)
 
@@ -66,7 +67,7 @@ def test_published_interval_of_one_false_positive_in_a_thousand():
 
 @pytest.mark.parametrize(
     "successes, trials",
-    [(-1, 5), (6, 5), (1.5, 5), (np.nan, 5), (1, np.nan), (np.inf, np.inf), (1, 1e300)],
+    [(-1, 5), (6, 5), (1.5, 5), (np.nan, 5), (1, np.nan), (np.inf, np.inf), (1, 2**53 + 2)],
 )
 def test_counts_are_whole_and_bounded(successes, trials):
     with pytest.raises(ValueError, match="whole numbers with 0 <= successes <= trials <= "):
@@ -128,6 +129,17 @@ def test_auc_interval_is_delongs_on_the_logit_scale_or_wider_for_few_records(
             np.testing.assert_allclose(logit([got.low, got.high]), [low, high], atol=1e-6)
 
 
+@pytest.mark.parametrize("n_members, n_others, shift", [(19, 99, 0), (99, 19, 0), (60, 200, 2.1)])
+def test_below_twenty_records_or_five_out_of_order_limits_are_wider(n_members, n_others, shift):
+    membership = np.repeat([1, 0], [n_members, n_others])
+    scores = np.random.default_rng(0).normal(size=len(membership)) + shift * membership
+    auc, variance = pairwise_delong(membership, scores)
+    assert (min(n_members, n_others) * min(auc, 1 - auc) < 5) == (shift > 0)
+    reach = norm.isf(0.025) * np.sqrt(variance) / (auc * (1 - auc))
+    _, low, high = auc_interval(membership, scores)
+    assert logit(low) < logit(auc) - 1.01 * reach and logit(auc) + 1.01 * reach < logit(high)
+
+
 def newcombe_excess(auc, truth, n_members, n_nonmembers, z):
     """Newcombe's fifth method: squared distance minus what its variance at the truth allows."""
     m = (n_members + n_nonmembers) / 2 - 1
@@ -143,6 +155,17 @@ def test_few_members_get_the_limits_of_newcombes_fifth_method():
     assert auc == pytest.approx(0.925)
     for limit in (low, high):
         assert newcombe_excess(auc, limit, 4, 100, norm.isf(0.025)) == pytest.approx(0, abs=1e-9)
+
+
+def test_few_people_get_the_limits_of_as_many_records_as_their_rows_are_worth():
+    # Each member is five rows, so that they are worth four, known with three degrees of freedom.
+    membership, people = np.repeat([1, 0], [20, 100]), np.append(np.arange(20) // 5, range(4, 104))
+    scores = np.append(np.repeat([90.5, 91.5, 92.5, 93.5], 5), np.arange(100))
+    auc, low, high = auc_interval(membership, scores, groups=people)
+    size = 4 * (norm.isf(0.025) / t.isf(0.025, 3)) ** 2
+    assert auc == pytest.approx(0.925)
+    for limit in (low, high):
+        assert newcombe_excess(auc, limit, size, 100, norm.isf(0.025)) == pytest.approx(0, abs=1e-9)
 
 
 def test_auc_is_that_of_scikit_learn():
@@ -254,6 +277,12 @@ def test_operating_point_known_by_hand():
     assert (point.tpr, point.fpr, point.threshold) == (0.75, 0.25, 5.0)
     assert (point.n_members, point.n_nonmembers, point.resolvable) == (4, 4, False)
     assert (point.fpr_low, point.fpr_high) == clopper_pearson(1, 4)
+
+
+@pytest.mark.parametrize("max_fpr", [1.5, -0.1, np.nan, "0.1"])
+def test_the_rate_of_an_operating_point_is_a_fraction(max_fpr):
+    with pytest.raises(ValueError, match=r"max_fpr must be a fraction in \[0, 1\]"):
+        operating_point([1, 0], [1, 0], max_fpr, on_unresolvable="ignore")
 
 
 def test_operating_point_spends_the_false_positives_it_may():

@@ -277,6 +277,10 @@ def test_wrong_scores_are_one_sentence(metric, y_score, sentence):
 
 
 @parametrize_refusals(
+    (
+        lambda: fpr_at_tpr_score([1, 0], [1, 0], interpolate="yes"),
+        "interpolate must be True or False; got 'yes'",
+    ),
     (lambda: best_advantage_score([], []), "both members and non-members; got no records"),
     (
         lambda: tpr_at_fpr_score([1, 0], [1, 0], on_unresolvable="hush"),
@@ -335,6 +339,8 @@ def test_precision_limits():
     assert precision_at_prior(0.5, 0.0, 0.3) == 1.0
     assert precision_at_prior(0.5, 0.1, 0.0) == 0.0
     assert np.isnan(precision_at_prior(0.0, 0.0, 0.3))
+    rates = np.float32([0.1, 0.3, 0.7])
+    assert precision_at_prior(*rates) == precision_at_prior(*rates.tolist())
     assert precision_at_prior([[0.1], [0.2]], 0.1, [0.1, 0.5, 0.9]).shape == (2, 3)
     with pytest.raises(ValueError, match="fpr must be a fraction .* not percent; got 10.0"):
         precision_at_prior(0.5, [0.1, 10], 0.5)

@@ -188,3 +188,12 @@ def test_the_tpr_of_people_covers_the_truth():
         low, high = limits(operating_point, membership, scores + membership, people)
         covered += low <= truth <= high
     assert covered >= binom.ppf(0.001, n_runs, 0.95)
+
+
+def test_rates_of_people_whose_rows_are_independent_are_those_of_rows():
+    rng = np.random.default_rng(5)
+    people = np.arange(400) // 2
+    membership, guess = people < 100, rng.random(400) < 0.4
+    by_person, by_row = (advantage_interval(membership, guess, groups=g) for g in (people, None))
+    assert by_person.estimate == by_row.estimate
+    assert 1 < (by_person.high - by_person.low) / (by_row.high - by_row.low) < 1.1

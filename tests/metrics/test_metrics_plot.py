@@ -130,6 +130,19 @@ def test_roc_frame_has_the_intervals_of_single_rates(evaluation, shown):
         assert row.tpr_high == pytest.approx(point.tpr_high, abs=0.03 * width)
 
 
+def test_records_are_independent_unless_sizes_are_given(evaluation):
+    membership, strong, _ = (one[::16] for one in evaluation)
+    settings = {"max_fpr": 0.2, "confidence_level": None}
+    expected = MembershipRocDisplay.from_predictions(membership, strong, **settings)
+    sides = {"n_members": expected.n_members, "n_nonmembers": expected.n_nonmembers}
+    display = MembershipRocDisplay(curves=expected.curves, **sides).plot(**settings)
+    pd.testing.assert_frame_equal(display.frame(), expected.frame())
+    assert legend_texts(display) == legend_texts(expected)
+    assert "not resolvable" not in legend_texts(display)[0]
+    lines = [one.lines_[None].get_xydata() for one in (display, expected)]
+    np.testing.assert_array_equal(*lines)
+
+
 def test_the_band_has_the_limits_of_single_rates(evaluation, shown):
     membership, strong, _ = evaluation
     edges = pd.DataFrame(shown.bands_["strong"].get_paths()[0].vertices, columns=["fpr", "tpr"])
@@ -319,6 +332,25 @@ def test_unresolvable_rates_are_not_drawn_but_named(evaluation):
     few = MembershipRocDisplay.from_predictions(np.arange(20) % 2, np.arange(20))
     assert len(few.lines_[None].get_xdata()) == 1
     assert "No rate can be resolved" in few.ax_.texts[0].get_text()
+
+
+@pytest.mark.parametrize(
+    "n_members, n_nonmembers, ticks, others",
+    [
+        (400, 1000, [0.01, 0.1, 1], [0.01, 0.1, 1]),
+        (10, 3000, [1 / 300, 0.01, 0.1, 1], [0.05, 1]),
+        (3, 20, [0.1, 1], [0.1, 1]),
+    ],
+)
+def test_axes_begin_at_what_records_resolve_or_at_a_tenth(n_members, n_nonmembers, ticks, others):
+    curves = {None: (np.array([0, 0.004, 1]), np.array([0, 0.5, 1]), np.array([np.inf, 1, 0]))}
+    display = MembershipRocDisplay(curves=curves, n_members=n_members, n_nonmembers=n_nonmembers)
+    ax = display.plot(confidence_level=None).ax_
+    assert ax.get_xticks() == pytest.approx(ticks) and ax.get_yticks() == pytest.approx(others)
+    assert (ax.get_xlim(), ax.get_ylim()) == ((ax.get_xticks()[0], 1), (ax.get_yticks()[0], 1))
+    # The point of the legend is where the curve begins if its own rate is lower.
+    points = [line.get_xydata().tolist() for line in ax.lines if line.get_marker() == "o"]
+    assert points == ([[[max(0.004, 10 / n_nonmembers), 0.5]]] if n_nonmembers > 20 else [])
 
 
 def test_curves_on_the_same_axes_differ_and_share_what_they_mean(evaluation):

@@ -100,3 +100,15 @@ def test_wrong_settings_fail_before_any_fit():
         tpr_at_fpr_scorer(5)
     with pytest.raises(ValueError, match="on_unresolvable must be one of"):
         tpr_at_fpr_scorer(0.1, on_unresolvable="hush")
+
+
+@pytest.mark.parametrize(
+    "make, words",
+    [
+        (membership_advantage_scorer, r"pass scoring=membership_advantage_scorer\(\)\."),
+        (tpr_at_fpr_scorer, r"pass scoring=tpr_at_fpr_scorer\(0\.01\)\."),
+    ],
+)
+def test_what_makes_a_scorer_says_how_to_pass_one(evidence, make, words):
+    with pytest.raises(TypeError, match=f"{make.__name__} makes a scorer; {words}"):
+        make(LogisticRegression(), *evidence)

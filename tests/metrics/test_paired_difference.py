@@ -6,7 +6,12 @@ import pytest
 from scipy import stats
 from sklearn.metrics import roc_auc_score
 
-from skmia.metrics import PairedDifferenceDisplay, paired_difference, tpr_at_fpr_score
+from skmia.metrics import (
+    PairedDifference,
+    PairedDifferenceDisplay,
+    paired_difference,
+    tpr_at_fpr_score,
+)
 
 
 def draw_scores(n, rng, shift=1.0, common=0.8):
@@ -38,10 +43,11 @@ def test_delong_is_that_of_two_loops():
     assert got.pvalue == pytest.approx(expected)
 
 
+@pytest.mark.parametrize("n_victims", [2, 7])
 @pytest.mark.parametrize("max_fpr", [None, 0.1])
-def test_over_victims_it_is_the_paired_t_test(max_fpr):
+def test_over_victims_it_is_the_paired_t_test(max_fpr, n_victims):
     rng = np.random.default_rng(1)
-    truths, first, second = zip(*(draw_scores(200, rng) for _ in range(7)), strict=True)
+    truths, first, second = zip(*(draw_scores(201, rng) for _ in range(n_victims)), strict=True)
 
     def numbers(scores):
         pairs = zip(truths, scores, strict=True)
@@ -106,10 +112,47 @@ def test_each_record_a_person_is_as_without_people():
     )
 
 
-def test_single_member_leaves_its_side_unknown():
-    scores = np.random.default_rng(10).normal(size=(2, 400))
-    got = paired_difference(np.arange(400) == 0, *scores)
-    assert got.standard_error >= np.sqrt(1 - got.estimate**2)
+@pytest.mark.parametrize("n_rows", [1, 3])
+@pytest.mark.parametrize("side", [0, 1])
+def test_a_single_record_or_person_has_the_largest_variance_that_its_mean_allows(side, n_rows):
+    rng = np.random.default_rng(10)
+    is_alone = np.arange(40) < n_rows
+    membership = is_alone == side
+    # The first attack errs more, on either side.
+    first, second = rng.normal(size=40) - 0.5 * membership, rng.normal(size=40) + membership
+    people = np.where(is_alone, 0, np.arange(40))
+    got = paired_difference(membership, first, second, groups=None if n_rows == 1 else people)
+    assert got.estimate < 0
+    one, other = (
+        (scores[:n_rows, None] > scores[n_rows:]).mean(axis=0) for scores in (first, second)
+    )
+    rest = (one - other).var(ddof=1) / (40 - n_rows)
+    assert got.standard_error**2 == pytest.approx(1 - got.estimate**2 + rest)
+    alike = paired_difference(membership, first, 2 * first)
+    assert (alike.estimate, alike.low, alike.high, alike.pvalue) == (0, 0, 0, 1)
+
+
+@pytest.mark.parametrize(
+    "n_members, n_others, is_few", [(19, 30, True), (30, 19, True), (20, 30, False)]
+)
+def test_below_twenty_members_or_others_the_law_is_students(n_members, n_others, is_few):
+    rng = np.random.default_rng(12)
+    scores = rng.normal(size=(2, n_members + n_others))
+    got = paired_difference(np.repeat([1, 0], [n_members, n_others]), *scores)
+    wins = scores[:, :n_members, None] > scores[:, None, n_members:]
+    gaps = wins[0].astype(float) - wins[1]
+    parts = [gaps.mean(axis=axis).var(ddof=1) / n for axis, n in ((1, n_members), (0, n_others))]
+    freedom = sum(parts) ** 2 / (parts[0] ** 2 / (n_members - 1) + parts[1] ** 2 / (n_others - 1))
+    law = stats.t(freedom) if is_few else stats.norm()
+    assert got.standard_error == pytest.approx(np.sqrt(sum(parts)))
+    assert got.high == pytest.approx(got.estimate + law.isf(0.025) * np.sqrt(sum(parts)))
+
+
+def test_attacks_that_differ_on_one_side_alone_are_not_alike():
+    # Each member outranks one of both others with either attack, but not the same one.
+    got = paired_difference([1, 1, 0, 0], [2, 2, 1, 3], [2, 2, 3, 1])
+    assert (got.estimate, got.standard_error, got.pvalue) == (0, 1, 1)
+    assert (got.low, got.high) == (-1, 1)
 
 
 def test_people_of_several_victims_are_refused():
@@ -159,12 +202,27 @@ def test_attacks_of_one_auc_differ_by_nothing():
         (([0, 1], [0.1, 0.2], [0.1, 0.2], 0.1), "over at least two victims"),
         (([[0, 1]] * 2, [[0.1, 0.2]] * 2, [[0.1, 0.2]] * 3), "the same victims; got 2, 2, 3"),
         (([0, 1], [0.1, 0.2], [0.1, 0.2, 0.3]), "equal lengths"),
-        (([0, 1], [0.1, 0.2], [0.1, 0.2], 2), "max_fpr must be"),
+        (([0, 1], [0.1, 0.2], [0.1, 0.2], 2), "max_fpr must be a fraction"),
         (([], [0.1, 0.2], [0.1, 0.2]), "equal lengths; got 0 and 2"),
         ((None, [0.1, 0.2], [0.1, 0.2]), "y_true must be one-dimensional"),
         (([[0, 1]] * 2, [0.1, 0.2], None), "must hold a vector for each victim"),
+        (([[0, 1]] * 2, [[0.1, 0.2]] * 2, [0.1, 0.2]), "must hold a vector for each victim"),
+        (
+            ([[[0], [0, 1]]], [[0.1, 0.2]], [[0.1, 0.2]]),
+            "y_true must hold one value for each record",
+        ),
     ],
-    ids=["one", "victims", "lengths", "rate", "empty", "none", "no vectors"],
+    ids=[
+        "one",
+        "victims",
+        "lengths",
+        "rate",
+        "empty",
+        "none",
+        "no vectors",
+        "one vector",
+        "ragged",
+    ],
 )
 def test_what_cannot_be_compared_is_refused(arguments, message):
     first, *rate = arguments[:3], *arguments[3:]
@@ -205,4 +263,35 @@ def test_display_draws_the_first_attack_at_the_top():
     np.testing.assert_allclose(bars.lines[0].get_xydata().T, [frame["estimate"], [1, 0]])
     ends = [segment[:, 0] for segment in bars.lines[2][0].get_segments()]
     np.testing.assert_allclose(ends, frame[["low", "high"]])
+    plt.close("all")
+
+
+def test_a_figure_of_differences_has_its_line_of_chance_and_its_style():
+    plt = pytest.importorskip("matplotlib.pyplot")
+    some = PairedDifference(0.2, 0.1, 0.4, 0.05, 0.01, np.empty(0), np.empty(0))
+    display = PairedDifferenceDisplay({"RMIA": some, "LiRA": some}, "loss", metric="TPR").plot()
+    usual = display.ax_
+    assert usual.get_xlabel() == "TPR minus that of loss"
+    assert usual.get_ylim() == (-0.5, 1.5)
+    style = {"color": "red", "fmt": "s"}
+    bare = display.plot(plot_chance_level=False, curve_kwargs=style, despine=False).ax_
+    (marks,), (others,) = ([one.lines[0] for one in ax.containers] for ax in (usual, bare))
+    assert (marks.get_marker(), others.get_marker(), others.get_color()) == ("o", "s", "red")
+    for ax, is_full in ((usual, True), (bare, False)):
+        chance = [line for line in ax.lines if [*line.get_xdata()] == [0, 0]]
+        assert len(chance) == is_full and ax.spines["top"].get_visible() != is_full
+    plt.close("all")
+
+
+def test_a_figure_of_rates_names_the_rate_and_has_the_level_of_its_intervals():
+    plt = pytest.importorskip("matplotlib.pyplot")
+    truths, first, second = zip(*(draw_scores(60, np.random.default_rng(k)) for k in range(3)))
+    scores, rate = {"loss": first, "RMIA": second}, {"max_fpr": 0.1}
+    for settings in ({}, {"confidence_level": 0.5}):
+        display = PairedDifferenceDisplay.from_predictions(
+            truths, scores, "loss", **rate, **settings
+        )
+        assert display.ax_.get_xlabel() == "TPR at 10% FPR minus that of loss"
+        expected = paired_difference(truths, second, first, **rate, **settings)
+        assert display.frame().to_numpy().tolist() == [["RMIA", *expected[:5]]]
     plt.close("all")

@@ -55,6 +55,40 @@ def test_marks_and_the_ring_are_named_in_colors_of_the_drawing():
     assert ring.get_markeredgecolor() == frontier.get_color()
 
 
+def test_candidates_are_drawn_with_their_deviations_and_the_frontier_joins_the_best():
+    display = PrivacyUtilityDisplay(
+        utility=np.array([0.9, 0.7, 0.8]),
+        leakage=np.array([0.4, 0.2, 0.1]),
+        utility_std=np.array([0.01, 0.02, 0.03]),
+        leakage_std=np.array([0.05, 0.06, 0.07]),
+        labels=["large", "odd", "small"],
+        utility_name="recall",
+    ).plot()
+    ax, found = display.ax_, {}
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("leakage (left = better)", "recall (up = better)")
+    for bars in ax.containers:
+        marks, _, sides = bars.lines
+        along, across = ([segment for segment in side.get_segments()] for side in sides)
+        ends = [(*one[:, 0], *other[:, 1]) for one, other in zip(along, across, strict=True)]
+        found[bars.get_label()] = marks.get_xydata().tolist(), ends
+    (best, best_ends), (rest, rest_ends) = (
+        found[f"{side} the frontier"] for side in ("on", "below")
+    )
+    assert (best, rest) == ([[0.1, 0.8], [0.4, 0.9]], [[0.2, 0.7]])
+    np.testing.assert_allclose(best_ends, [[0.03, 0.17, 0.77, 0.83], [0.35, 0.45, 0.89, 0.91]])
+    np.testing.assert_allclose(rest_ends, [[0.14, 0.26, 0.68, 0.72]])
+    (frontier,) = [line for line in ax.lines if line.get_drawstyle() == "steps-post"]
+    assert frontier.get_xydata().tolist() == best
+    assert {text.get_text(): text.xy for text in ax.texts} == {
+        "small": (0.1, 0.8),
+        "large": (0.4, 0.9),
+    }
+    assert "chosen by the search" not in [line.get_label() for line in ax.lines]
+    bare = display.plot(annotate=False, despine=False).ax_
+    assert not bare.texts
+    assert bare.spines["top"].get_visible() and not ax.spines["top"].get_visible()
+
+
 @pytest.fixture(scope="module")
 def search():
     X, y = load_iris(return_X_y=True)

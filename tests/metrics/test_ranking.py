@@ -64,6 +64,18 @@ def test_differences_that_are_equal_but_for_rounding_tie(unit):
     np.testing.assert_array_equal(tied.average_ranks_, expected.average_ranks_)
 
 
+def test_rounding_is_that_of_the_larger_value_of_each_pair():
+    # All differences but the first are 0.3 but for rounding.
+    first = np.array([0.1, 0.3, 1000.3, 0.0, 0.1 + 0.2])
+    second = np.array([0.0, 0.0, 1000.0, 0.3, 0.0])
+    assert len(set(np.abs(first - second))) == 4
+    assert _signed_rank_test(first, second) == _signed_rank_test(
+        np.array([1, 3, 3, 0, 3]), np.array([0, 0, 0, 3, 0])
+    )
+    # Of the ranks 1, 2.5, 2.5 and 4 six of sixteen sums are at most 3.5.
+    assert _signed_rank_test(np.array([0, 0, 2, 3]), np.array([1, 2, 0, 0])) == (3.5, 0.75)
+
+
 def test_methods_whose_values_are_equal_but_for_rounding_tie():
     values = np.array([[0.3, 0.1 + 0.2, 0.1], [0.6, 0.7, 0.7 * (1 - 1e-12)]] * 5)
     assert values[0, 0] != values[0, 1]
@@ -78,8 +90,9 @@ def test_a_scenario_of_large_values_leaves_the_others_their_ranks():
     pd.testing.assert_frame_equal(test.pairwise_, expected.pairwise_)
 
 
-def test_methods_that_agree_everywhere_are_not_told_apart():
-    test = RankingTest().fit(np.ones((20, 3)))
+@pytest.mark.parametrize("value", [0.0, 1.0])
+def test_methods_that_agree_everywhere_are_not_told_apart(value):
+    test = RankingTest().fit(np.full((20, 3), value))
     assert (test.statistic_, test.pvalue_) == (0.0, 1.0)
     assert (test.pairwise_["pvalue"] == 1).all()
     assert test.cliques_ == [["0", "1", "2"]]
@@ -164,3 +177,8 @@ def test_the_best_method_is_predicted_and_the_score_is_the_agreement_of_ranks():
     least = RankingTest(higher_is_better=False).fit(values)
     assert least.predict(values[:1]).tolist() == [1]
     assert least.score(values) == pytest.approx(1.0)
+    two = RankingTest().fit(values[:, :2])
+    assert two.score(values[:, :2]) == pytest.approx(1.0)
+    for method in (two.predict, two.score):
+        with pytest.raises(ValueError, match="has 3 features, but RankingTest is expecting 2"):
+            method(values)

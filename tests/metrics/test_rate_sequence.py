@@ -41,7 +41,15 @@ def test_the_rate_is_rarely_ever_outside(rate):
     assert ever <= binom.ppf(0.999, n_runs, 0.05)
 
 
-@pytest.mark.parametrize("k, n", [(-1, 3), (4, 3), (0.5, 3), (0, -1)])
-def test_bad_counts_are_refused(k, n):
-    with pytest.raises(ValueError, match="must be an integer from 0"):
+@pytest.mark.parametrize(
+    "k, n, words",
+    [
+        (-1, 3, "successes must be an integer from 0 to 3; got -1"),
+        (4, 3, "successes must be an integer from 0 to 3; got 4"),
+        (0.5, 3, "successes must be an integer from 0 to 3; got 0.5"),
+        (0, -1, "trials must be an integer from 0 to .*; got -1"),
+    ],
+)
+def test_bad_counts_are_refused(k, n, words):
+    with pytest.raises(ValueError, match=words):
         rate_sequence(k, n)
