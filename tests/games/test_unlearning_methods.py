@@ -2,7 +2,9 @@
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 from sklearn.ensemble import VotingClassifier
+from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import (
     LinearRegression,
     LogisticRegression,
@@ -11,13 +13,15 @@ from sklearn.linear_model import (
     SGDClassifier,
 )
 from sklearn.naive_bayes import MultinomialNB
+from sklearn.neighbors import KNeighborsClassifier
 from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 from small_net import make_small_net
 
-from skmia import Records
+from skmia import Outputs, Records
+from skmia.exceptions import TrainingError
 from skmia.games import unlearning_game
 from skmia.games.unlearning import (
     SISA,
@@ -175,13 +179,47 @@ def test_retraining_is_a_fit_without_the_forgotten_records():
     assert forget(NoUnlearning(), after) is after
 
 
+def test_retraining_has_a_seed_of_its_own():
+    tree = fit(DecisionTreeClassifier(random_state=5))
+    models = [
+        Retraining()(tree, RECORDS, KEEP, FORGET, np.random.default_rng(seed)) for seed in (0, 0, 1)
+    ]
+    first, again, other = (model.random_state for model in models)
+    assert first == again and len({first, other, 5}) == 3
+
+
 def test_sisa_trains_the_shards_of_forgotten_records_again():
-    model, rest = fit(SISA(8).prepare(Ridge())), np.delete(np.arange(40), 35)
-    after = SISA(8)(model, RECORDS, rest, np.array([35]), np.random.default_rng(0))
+    weights = np.random.default_rng(0).random(60) * 3
+    weighted, rest = Records(X, RECORDS.y, sample_weight=weights), np.delete(np.arange(40), 35)
+    model = SISA(8).prepare(Ridge()).fit(X[:40], RECORDS.y[:40], weights[:40])
+    after = SISA(8)(model, weighted, rest, np.array([35]), np.random.default_rng(0))
     changed = [shard for shard in model.models_ if after.models_[shard] is not model.models_[shard]]
-    assert len(changed) == 1
-    exact = SISA(8).prepare(Ridge()).fit(X[rest], RECORDS.y[rest])
+    assert changed == [(RECORDS.fingerprint % np.uint64(8))[35]]
+    exact = SISA(8).prepare(Ridge()).fit(X[rest], RECORDS.y[rest], weights[rest])
     np.testing.assert_allclose(after.predict(X), exact.predict(X), rtol=1e-4)
+
+
+def test_sisa_trains_a_model_on_the_rows_and_weights_of_each_shard():
+    shards, weights = RECORDS.fingerprint[:40] % np.uint64(3), np.linspace(0.5, 3, 40)
+    model = SISA(3).prepare(Ridge()).fit(X[:40], RECORDS.y[:40], weights)
+    assert sorted(model.models_) == [0, 1, 2]
+    for shard, part in model.models_.items():
+        rows = np.flatnonzero(shards == shard)
+        exact = Ridge().fit(X[rows], RECORDS.y[rows], weights[rows])
+        np.testing.assert_allclose(part.coef_, exact.coef_, rtol=1e-4)
+    # Of an estimator that takes no weights, all rows count the same.
+    votes = KNeighborsClassifier(3)
+    models = [SISA(3).prepare(votes).fit(X[:40], RECORDS.y[:40], some) for some in (weights, None)]
+    np.testing.assert_array_equal(*(one.query(X).values for one in models))
+
+
+def test_sisa_seeds_the_model_of_each_shard():
+    trees = SISA(3).prepare(DecisionTreeClassifier(random_state=5))
+    seeds = []
+    for random_state in (0, 0, 1):
+        parts = fit(clone(trees).set_params(random_state=random_state)).models_.values()
+        seeds.append([part.random_state for part in parts])
+    assert seeds[0] == seeds[1] and len({5, *seeds[0], *seeds[2]}) == 7
 
 
 def test_sisa_finds_a_record_whose_label_the_net_was_given_in_another_type():
@@ -195,8 +233,9 @@ def test_sisa_finds_a_record_whose_label_the_net_was_given_in_another_type():
 
 
 def test_sisa_refuses_to_forget_a_record_that_its_model_has_not_seen():
+    one_unseen = np.append(FORGET, NEVER[0])
     with pytest.raises(ValueError, match="it was not trained on all of these"):
-        SISA(3)(fit(SISA(3).prepare(Ridge())), RECORDS, KEEP, NEVER, np.random.default_rng(0))
+        SISA(3)(fit(SISA(3).prepare(Ridge())), RECORDS, KEEP, one_unseen, np.random.default_rng(0))
 
 
 @pytest.mark.parametrize("estimator", [Ridge(), LogisticRegression()])
@@ -211,6 +250,68 @@ def test_sisa_counts_labels_as_votes():
     model = fit(SISA(3).prepare(VotingClassifier([("tree", DecisionTreeClassifier())])))
     votes = [part.predict(X)[:, None] == [0, 1] for part in model.models_.values()]
     np.testing.assert_allclose(model.query(X).values, np.mean(votes, axis=0))
+
+
+def test_sisa_averages_the_probabilities_of_models_with_logits():
+    class Net(LogisticRegression):
+        answers_queries = True
+
+        def query(self, X):
+            return Outputs(1 + self.predict_log_proba(X), self.classes_, "logits")
+
+    model = fit(SISA(3).prepare(Net()))
+    answers = model.query(X)
+    assert answers.kind == "proba"
+    proba = [part.predict_proba(X) for part in model.models_.values()]
+    np.testing.assert_allclose(answers.values, np.mean(proba, axis=0))
+
+
+def test_sisa_predicts_the_class_with_the_largest_average():
+    named = np.array(["no", "yes"])[RECORDS.y]
+    model = SISA(3).prepare(LogisticRegression()).fit(X[:40], named[:40])
+    assert len(model.models_) == 3
+    proba = np.mean([part.predict_proba(X) for part in model.models_.values()], axis=0)
+    guesses = model.predict(X)
+    np.testing.assert_array_equal(guesses, np.where(proba[:, 1] > 0.5, "yes", "no"))
+    assert set(guesses) == {"no", "yes"}
+    numbers = fit(SISA(3).prepare(Ridge()))
+    np.testing.assert_array_equal(numbers.predict(X), numbers.query(X).values)
+
+
+def test_sisa_has_no_model_of_a_shard_whose_records_are_all_forgotten():
+    model, shards = fit(SISA(8).prepare(Ridge())), RECORDS.fingerprint[:40] % np.uint64(8)
+    forgotten, rest = np.flatnonzero(shards == 2), np.flatnonzero(shards != 2)
+    after = SISA(8)(model, RECORDS, rest, forgotten, np.random.default_rng(0))
+    assert model.models_.keys() - after.models_.keys() == {2}
+    assert all(after.models_[shard] is model.models_[shard] for shard in after.models_)
+
+
+def test_sisa_does_not_know_a_class_that_was_forgotten():
+    records = Records(X, np.where(np.arange(60) == 35, 2, RECORDS.y))
+    model = SISA(2).prepare(DecisionTreeClassifier()).fit(X[:40], records.y[:40])
+    after = SISA(2)(model, records, KEEP, np.array([35]), np.random.default_rng(0))
+    assert (model.classes_.tolist(), after.classes_.tolist()) == ([0, 1, 2], [0, 1])
+    assert after.query(X).values.shape == (60, 2)
+
+
+def test_sisa_names_a_shard_that_cannot_be_trained_again():
+    shards = RECORDS.fingerprint[:40] % np.uint64(3)
+    of_shard, is_one = np.flatnonzero(shards == 1), RECORDS.y[:40] == 1
+    rest = of_shard[is_one[of_shard]]
+    words = f"Shard 1 could not be trained on its {len(rest)} records with 1 different labels; "
+    with pytest.raises(TrainingError, match=f"^{words}use fewer shards or more records: This "):
+        SISA(3)(
+            fit(SISA(3).prepare(LogisticRegression())),
+            RECORDS,
+            rest,
+            np.setdiff1d(of_shard, rest),
+            np.random.default_rng(0),
+        )
+
+
+def test_a_model_of_shards_that_is_not_fitted_says_so():
+    with pytest.raises(NotFittedError):
+        SISA(3).prepare(Ridge()).predict(X)
 
 
 def test_sisa_averages_a_decision_value_over_the_models_that_know_its_class():
