@@ -16,13 +16,13 @@ from sklearn.naive_bayes import MultinomialNB
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import MinMaxScaler, StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 from small_net import make_small_net
 
 from skmia import Outputs, Records
 from skmia.exceptions import TrainingError
-from skmia.games import unlearning_game
+from skmia.games import unlearning, unlearning_game
 from skmia.games.unlearning import (
     SISA,
     FineTuning,
@@ -120,6 +120,21 @@ def test_callbacks_that_look_at_scores_neither_end_nor_undo_the_passes_of_a_net(
     assert [name for name, _ in after.callbacks_][-4:] == [name for name, _ in looks]
 
 
+def test_callbacks_that_look_at_scores_are_told_from_those_that_do_not():
+    callbacks = pytest.importorskip("skorch.callbacks")
+    answers = [
+        (callbacks.EarlyStopping(), True, True),
+        (callbacks.Checkpoint(load_best=True, monitor=None), True, True),
+        (callbacks.Checkpoint(monitor="valid_loss_best"), False, True),
+        (callbacks.Checkpoint(monitor=None), False, False),
+        (callbacks.LRScheduler("ReduceLROnPlateau", monitor="train_loss"), False, False),
+        (callbacks.PrintLog(), False, False),
+    ]
+    for callback, of_part, of_whole in answers:
+        assert unlearning._looks_at_scores(callback, whole=False) is of_part, callback
+        assert unlearning._looks_at_scores(callback, whole=True) is of_whole, callback
+
+
 @pytest.mark.parametrize("maker", MAKERS)
 def test_negative_weights_increase_the_loss_of_forgotten_records(maker):
     model = MAKERS[maker]()
@@ -141,17 +156,48 @@ def test_a_pass_with_negative_weights_undoes_the_counts_of_naive_bayes():
     np.testing.assert_allclose(after.predict_proba(counts.X), exact.predict_proba(counts.X))
 
 
-def test_relabeling_draws_labels_of_records_that_stay():
-    given = []
+class Noting(SGDClassifier):
+    def partial_fit(self, X, y, **settings):
+        self.passes_ = [*getattr(self, "passes_", []), (X, y, settings)]
+        return super().partial_fit(X, y, **settings)
 
-    class Noting(SGDClassifier):
-        def partial_fit(self, X, y, **kwargs):
-            given.append(y)
-            return super().partial_fit(X, y, **kwargs)
 
-    forget(Relabeling(n_wrong=1, n_epochs=2), fit(Noting(loss="log_loss", random_state=0)))
-    assert [len(y) for y in given] == [10, 30, 30]
-    assert set(given[0]) <= set(RECORDS.y[KEEP]) and (given[0] != RECORDS.y[FORGET]).any()
+def wrap(last):
+    return make_pipeline(StandardScaler(), make_pipeline(MinMaxScaler(), make_pipeline(last)))
+
+
+@pytest.mark.parametrize(
+    "way, forgets, learns",
+    [(FineTuning(2), 0, 2), (NegativeWeights(), 1, 1), (Relabeling(2, 3), 2, 3)],
+    ids=["finetune", "negative", "relabel"],
+)
+def test_each_pass_has_all_rows_in_another_order_as_the_last_step_gets_them(way, forgets, learns):
+    model = fit(wrap(Noting(loss="log_loss", random_state=0)))
+    rows = model[-1][:-1].transform(model[:-1].transform(X))
+    passes = forget(way, model)[-1][-1][-1].passes_
+    assert len(passes) == forgets + learns and not hasattr(model[-1][-1][-1], "passes_")
+    orders = [[(rows == row).all(axis=1).argmax() for row in seen] for seen, _, _ in passes]
+    for k, (order, (seen, y, settings)) in enumerate(zip(orders, passes, strict=True)):
+        np.testing.assert_array_equal(seen, rows[order])
+        wanted = FORGET if k < forgets else KEEP
+        assert sorted(order) == wanted.tolist() and order != wanted.tolist()
+        goes_back = k < forgets and isinstance(way, NegativeWeights)
+        if k >= forgets or goes_back:
+            np.testing.assert_array_equal(y, RECORDS.y[order])
+        assert settings.keys() == ({"sample_weight"} if goes_back else set())
+        np.testing.assert_array_equal(settings.get("sample_weight", []), [-1] * 10 * goes_back)
+    assert len({tuple(order) for order in orders}) == len(orders)
+
+
+def test_relabeling_draws_labels_of_records_that_stay_and_keeps_them():
+    only = np.where(np.arange(60) < 30, np.arange(60) % 2, 2)  # those that are forgotten have 2
+    records = Records(X, only)
+    model = Noting(loss="log_loss", random_state=0).fit(X[:40], only[:40])
+    first, again = (
+        sorted(zip(rows[:, 0].tolist(), y.tolist(), strict=True))
+        for rows, y, _ in forget(Relabeling(2, 0), model, records).passes_
+    )
+    assert first == again and {y for _, y in first} == {0, 1}
 
 
 def test_noise_has_the_scale_that_was_asked_for():
