@@ -872,24 +872,35 @@ def test_the_membership_in_a_pool_needs_fit():
         ShadowPool(TREE).membership(STORED)
 
 
-def test_further_methods_of_attacks_need_fit():
+# What an estimator that is not fitted can do as well, and models that are given as they are.
+KNOWN_BEFORE = {"needs", "expect_cost", "plan_steps", "change_proba", "with_answers"}
+GIVEN = {"CallableVictim", "OnnxClassifier", "OnnxRegressor", "SequenceVictim", "WeightAverage"}
+
+
+def find_required(function):
+    """Return the parameters of a class or a function that have no default."""
+    starred = inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD
+    taken = inspect.signature(function).parameters.values()
+    return [one.name for one in taken if one.default is one.empty and one.kind not in starred]
+
+
+def test_methods_of_all_estimators_need_fit():
     asked = set()
-    for one in find_attacks():
-        for name, method in inspect.getmembers(one, inspect.isfunction):
-            if name.startswith(("_", "fit", "set_")) or hasattr(BaseEstimator, name):
+    for name, kind in find_public_estimators().items():
+        one = kind(**{parameter: LogisticRegression() for parameter in find_required(kind)})
+        for method, function in inspect.getmembers(kind, inspect.isfunction):
+            learns = method.startswith(("_", "fit", "partial_fit", "set_"))
+            if learns or hasattr(BaseEstimator, method) or method in KNOWN_BEFORE or name in GIVEN:
                 continue
-            if name in ("needs", "expect_cost"):  # are known before
+            if not hasattr(one, method):  # of another estimator in it
                 continue
-            required = [
-                parameter
-                for parameter in list(inspect.signature(method).parameters.values())[1:]
-                if parameter.default is parameter.empty
-            ]
+            is_attack = issubclass(kind, BaseAttack) or "skmia.attacks" in kind.__module__
+            given = STORED if is_attack else np.full((6, 2), 0.5)
             with pytest.raises(NotFittedError):
                 # A generator says so only when it is asked for its first block.
-                list(getattr(one(), name)(*(STORED for _ in required)))
-            asked.add(name)
-    assert {"score_left_out", "is_vulnerable", "solve_again", "drop_inverter"} <= asked
+                list(getattr(one, method)(*(given for _ in find_required(function)[1:])))
+            asked.add(method)
+    assert {"score_left_out", "is_vulnerable", "solve_again", "drop_inverter", "power"} <= asked
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,7 @@ from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OrdinalEncoder
 from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
 
 from .._core.callers import level_of_user
 from .._core.containers import (
@@ -516,6 +517,7 @@ class AttributeInferenceAttack(CandidateScores):
             If the baseline was fitted on some of the records, whose attribute it then knows. Equal
             records of different people are no sign of it.
         """
+        check_is_fitted(self)
         n_known = find_known(self._digests, records)[1].sum()
         # Of twins by chance, no more are apart than are on the same side.
         n_twins = self._n_twins + _count_twins(sort_distinct(records)[2])

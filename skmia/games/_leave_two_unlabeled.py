@@ -173,13 +173,13 @@ def leave_two_unlabeled(
             f"{type(attack).__name__} learns from known members and non-members; with refit=True "
             "it learns from all records but the two of each round."
         )
-    seeds = spawn_seeds(random_state, 2)
+    for_pairs, for_attack = spawn_seeds(random_state, 2)
     if refit:
-        pairs = draw_pairs(membership, n_rounds, seeds[0])
-        wins = _refit_all(attack, records, membership, pairs, seeds[1], n_jobs, verbose)
+        pairs = draw_pairs(membership, n_rounds, for_pairs)
+        wins = _refit_all(attack, records, membership, pairs, for_attack, n_jobs, verbose)
         return compute_pair_privacy(wins.mean(), n_rounds)
-    attack = ready_attack(attack, seeds[1])
-    with isolated_randomness(seeds[1]):
+    attack = ready_attack(attack, for_attack)
+    with isolated_randomness(for_attack):
         scores, judged = score(attack.fit(records), records), get_judged(attack, records)
     if not judged[membership].any() or not judged[~membership].any():
         raise ValueError(
@@ -191,7 +191,7 @@ def leave_two_unlabeled(
         people = records.fields.get("group_by")
         return _of_all_pairs(membership, scores, people if people is None else people[judged])
     return compute_pair_privacy(
-        _compare_pair(*scores[draw_pairs(membership, n_rounds, seeds[0])].T).mean(), n_rounds
+        _compare_pair(*scores[draw_pairs(membership, n_rounds, for_pairs)].T).mean(), n_rounds
     )
 
 

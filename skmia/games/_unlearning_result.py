@@ -39,8 +39,6 @@ def score_ulira(values, sides, n_shadows, side):
     inside, outside = shadows == side, shadows == NEVER
     judged = inside.any(axis=0) & outside.any(axis=0)
     scores = np.zeros((len(values) - n_shadows, len(judged)))
-    if not judged.any():
-        return scores, judged
     taken = values[:, judged]
     law = NormalLaw(shrinks=True)
     moments = compute_both_moments(taken[None, :n_shadows], inside[:, judged], outside[:, judged])

@@ -22,7 +22,7 @@ from .._core.outputs import Outputs
 from .._core.query import get_last_step, query_aligned, query_victim, take_first_steps, unwrap
 from .._core.randomness import check_random_state, seed_estimator
 from .._core.records import Records, has_column
-from .._core.sample_weights import fit_weighted, name_parameter, weights_for
+from .._core.sample_weights import fit_weighted, weights_for
 from .._core.sklearn import Interval, at_least, validate_parameter_constraints
 from .._core.skorch_nets import is_skorch
 from .._core.targets import shape_targets
@@ -359,13 +359,12 @@ class ShardedModel(TransactionMixin, CopiesParameters, BaseEstimator):
         self.fingerprints_ = records.fingerprint
         shards = place_in_shards(records, self.n_shards)
         states = check_random_state(self.random_state).randint(2**31 - 1, size=self.n_shards)
-        takes = sample_weight is not None and name_parameter(self.estimator) is not None
         self.models_ = {}
         for shard in np.unique(shards).tolist():
             rows = np.flatnonzero(shards == shard)
             model = copy_unfitted(self.estimator)
             seed_estimator(model, np.random.SeedSequence(int(states[shard])))
-            weights = np.asarray(sample_weight)[rows] if takes else None
+            weights = None if sample_weight is None else np.asarray(sample_weight)[rows]
             with _named(shard, y[rows]):
                 self.models_[shard] = fit_weighted(model, take_rows(X, rows), y[rows], weights)
         self._set_classes()
@@ -391,7 +390,7 @@ class ShardedModel(TransactionMixin, CopiesParameters, BaseEstimator):
         """
         check_is_fitted(self, "models_")
         models = list(self.models_.values())
-        if is_regressor(models[0]):
+        if is_regressor(self.estimator):
             values = [query_victim(model, X).values for model in models]
             return Outputs(np.mean(values, axis=0), kind="value")
         answers = [query_aligned(model, X, self.classes_) for model in models]

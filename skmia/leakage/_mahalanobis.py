@@ -561,8 +561,9 @@ class MahalanobisLeakage(TransactionMixin, RowCurvesMixin, CovarianceMixin, Base
             increases with it. After sub-sampling it still describes the mean of all rows, with
             ``subsampling="published"`` it is multiplied by the sampling ratio.
         """
+        scores = self._scores(X)
         # As it was fitted: 1 and above for the exact effect, the sampling ratio for the published.
-        return min(1.0, self._subsampling.scale) * self._scores(X)
+        return min(1.0, self._subsampling.scale) * scores
 
     def advantage(self, X: ArrayLike) -> np.ndarray:
         """Return the membership advantage of the best attacker who knows `covariance_`, TPR - FPR.

@@ -3,13 +3,19 @@
 from types import SimpleNamespace as NS
 
 import numpy as np
+import pandas as pd
 import pytest
 from by_hand import expect_answers, tell_refusal
 from defaults import compare_defaults_of
 from numpy import array
 from scipy import stats
 from sklearn.base import BaseEstimator
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
+from sklearn.naive_bayes import GaussianNB
+from sklearn.neural_network import MLPClassifier
+from sklearn.pipeline import make_pipeline
 
 from skmia._core.moments import Moments
 from skmia.games import (
@@ -17,10 +23,11 @@ from skmia.games import (
     _leave_two_unlabeled,
     _mechanism,
     _membership,
+    _unlearning_game,
     _unlearning_result,
     unlearning,
 )
-from skmia.metrics import operating_point
+from skmia.metrics import advantage_interval, auc_interval, operating_point
 
 table = array([[1.0, 2.0], [3.0, 4.0], [1.0, 2.0], [1.0, 4.0]])
 
@@ -59,6 +66,17 @@ def refuse_size(n_reference, n_samples):
     return tell_refusal(lambda: _mechanism.check_enough(make_rows(), n_reference, n_samples))
 
 
+def assemble(scores, guesses):
+    """Assemble two rounds, each without and with the target, at the level 0.9."""
+    found = _mechanism.assemble(array(scores), array(guesses), 0.9)
+    power = found["power"][["fpr", "tpr", "tpr_high"]].to_dict("list")
+    of_auc = auc_interval([0, 0, 1, 1], [0.0, 1.0, 2.0, 1.0], confidence_level=0.9)
+    of_guesses = advantage_interval([0, 0, 1, 1], [False, True, True, True], confidence_level=0.9)
+    assert (found["auc"], found["advantage"]) == (of_auc, of_guesses)
+    estimates = {name: found[name].estimate for name in ("advantage", "auc")}
+    return {name: found[name] for name in ("scores_in", "scores_out")} | power | estimates
+
+
 def aim(**settings):
     attack = _mechanism.aim(FixedAttack(**settings), 7, 5)
     return attack.target, attack.n_samples
@@ -69,6 +87,29 @@ separation = NS(
     scores=array([3.0, 2.0, 1.0, 2.5, 2.0, 0.0]),
     targets=array([0, 0, 1, 1, 2, 2]),
 )
+
+
+def describe_ends(aucs):
+    """Return the mean AUC and its limits, which are no further out than 0 and 1."""
+    given = NS(**separation.__dict__, aucs=array(aucs))
+    described = _unlearning_result.describe_separation(given, 0.95, 0.5)
+    return tuple(described[name] for name in ("auc", "auc_low", "auc_high"))
+
+
+TOO_FEW = (
+    "The shadow models are too few to judge records of each target model; increase n_estimators "
+    "or forget."
+)
+
+
+def separate(side, judged):
+    """Separate the records that one target forgot from those that it has never seen."""
+    given = array([[3.0, 1.0, 2.0, 0.0]]), array([side]), _unlearning_result.FORGOTTEN
+    try:
+        found = _unlearning_result.AttackSeparation(*given, array(judged) > 0)
+    except ValueError as error:
+        return str(error)
+    return found.inside.tolist(), found.scores.tolist()
 
 
 def compare_retained():
@@ -100,6 +141,61 @@ def estimate_tpr(max_fpr, level):
     low, high = max(point.tpr - reach, 0.0), min(point.tpr + reach, 1.0)
     found = _unlearning_result.estimate_tpr(separation, level, max_fpr)
     return found - array([point.tpr, min(low, point.tpr_low), max(high, point.tpr_high)])
+
+
+def compare_densities(answers):
+    """Compare the laws of two IN and of two OUT models at the answers to some queries."""
+    models = array([1.5, 2.5, 0.5, 1.5])  # of means 2 and 1, and the variance 1/2
+    inside = array([[True], [True], [False], [False]])
+    shadows = np.tile(models[None, :, None], (len(answers), 1, 1))
+    ratio = _density_attack.ModelDensityRatio(None, _density_attack._log_normal)
+    return ratio.score(array(answers)[:, None], shadows, inside, ~inside)
+
+
+def measure_noise(weights):
+    """Return the noise on weights over draws of a standard normal law."""
+    weights = array(weights)
+    noisy = unlearning.WeightNoise(0.5)._shake(weights, np.random.default_rng(0))
+    return (noisy - weights) / np.random.default_rng(0).normal(size=weights.shape)
+
+
+def shake_list():
+    return unlearning.WeightNoise(0)._shake([array([1.0, 3.0]), array([[2.0]])], np.random.default_rng(0))
+
+
+def refuse_noise(estimator):
+    return unlearning.WeightNoise().why_not(estimator)
+
+
+def list_states(way):
+    return [(name, repr(each)) for name, each in _unlearning_game.list_states(way).items()]
+
+
+def complete(**states):
+    return _unlearning_game.complete(states)
+
+
+def describe_play():
+    """Describe a shadow model and two targets."""
+    scores = array([0.0, 0.5, 1.0]), array([0.0, 0.25, 0.5])
+    states = {name: NS(scores=each) for name, each in zip(("before", "after"), scores, strict=True)}
+    seconds = [{"train": 1.0, "after": 4.0}, {"train": 2.0, "after": 4.0}, {"train": 6.0}]
+    played = [NS(facts={"seconds": each | {"retrained": 8.0}}) for each in seconds]
+    sides = array([[0, 0, 0, 0, 0, 0], [1, 1, 1, 2, 2, 0], [1, 2, 2, 0, 0, 0]])
+    described = _unlearning_game._describe_play(states, played, sides, 1)
+    return {
+        name: dict(each) if isinstance(each, pd.Series) else each
+        for name, each in described.items()
+    }
+
+
+DESCRIBED = {
+    "scores": {"before": 0.75, "after": 0.375},
+    "seconds": {"train": 3.0, "unlearn": 4.0, "retrain": 8.0},
+    "n_targets": 2,
+    "n_forgotten": 2,
+    "n_members": 4,
+}
 
 
 moments = Moments(array([3, 2]), array([1.0, 2.0]), array([8.0, 4.0]))
@@ -137,6 +233,18 @@ ANSWERS = {
         (lambda: aim(target=3, n_samples=4), (7, 4)),
         (lambda: _mechanism.aim(LogisticRegression(C=3), 7, 5).C, 3),
         (
+            lambda: assemble([[0.0, 2.0], [1.0, 1.0]], [[0, 1], [1, 1]]),
+            {
+                "scores_in": [2.0, 1.0],
+                "scores_out": [0.0, 1.0],
+                "fpr": [0.0, 0.0, 0.5, 1.0],
+                "tpr": [0.0, 0.5, 1.0, 1.0],
+                "tpr_high": [1 - 0.05**0.5, 0.95**0.5, 1.0, 1.0],
+                "advantage": 0.5,
+                "auc": 0.875,
+            },
+        ),
+        (
             lambda: _mechanism.fit_attack(FixedAttack(), table, np.random.SeedSequence(0)).rows_,
             table,
         ),
@@ -156,8 +264,49 @@ ANSWERS = {
             (unlearning.SISA, {"n_shards": 0}),
             (unlearning.WeightNoise, {"scale": -0.5}),
         ]
+    ]
+    + [
+        # Standard deviations of the noise: of the weights, and of a single one its size.
+        (lambda: measure_noise([100.0, 102.0]), [0.5, 0.5]),
+        (lambda: measure_noise([-3.0]), [1.5]),
+        (lambda: measure_noise([0.25]), [0.125]),
+        (lambda: measure_noise([]), []),
+        (lambda: shake_list(), [[1.0, 3.0], [[2.0]]]),
+        (lambda: refuse_noise(LogisticRegression()), None),
+        (lambda: refuse_noise(make_pipeline(GaussianNB(), LogisticRegression())), None),
+        (lambda: refuse_noise(MLPClassifier()), None),
+        (lambda: refuse_noise(LinearDiscriminantAnalysis()), None),
+        (lambda: refuse_noise(FixedAttack()), None),
+        (
+            lambda: refuse_noise(GaussianNB()),
+            "it needs a model with weights (coef_, coefs_) or a net of skorch; got GaussianNB. "
+            "Pass a function unlearn(model, records, keep, forget, rng) instead.",
+        ),
+    ],
+    _unlearning_game: [
+        (lambda: list_states(unlearning.NoUnlearning()), [("retrained", "Retraining()")]),
+        (lambda: list_states(unlearning.Retraining()), [("after", "Retraining()")]),
+        (
+            lambda: list_states(unlearning.FineTuning(3)),
+            [("after", "FineTuning(n_epochs=3)"), ("retrained", "Retraining()")],
+        ),
+        (lambda: complete(before=1), {"before": 1, "after": 1, "retrained": 1}),
+        (lambda: complete(before=1, after=2), {"before": 1, "after": 2, "retrained": 2}),
+        (lambda: complete(before=1, retrained=3), {"before": 1, "after": 1, "retrained": 3}),
+        (
+            lambda: complete(before=1, after=2, retrained=3),
+            {"before": 1, "after": 2, "retrained": 3},
+        ),
+        (lambda: _unlearning_game.name(unlearning.SISA(3)), "SISA(n_shards=3)"),
+        (lambda: _unlearning_game.name(make_rows), "make_rows"),
+        (lambda: _unlearning_game.name(FrozenEstimator(LogisticRegression())), "LogisticRegression"),
+        (describe_play, DESCRIBED),
     ],
     _density_attack: [
+        # Two queries of one record, the second of which says nothing.
+        (lambda: compare_densities([3.0]), [3.0]),
+        (lambda: compare_densities([3.0, 1.5]), [3.0]),
+        (lambda: compare_densities([3.0, 3.0]), [6.0]),
         (lambda: _density_attack._sample_spread(moments), [2.0, 2.0]),
         (
             lambda: _density_attack._log_normal(array([1.0, 4.0]), None, None, moments),
@@ -238,6 +387,12 @@ ANSWERS = {
             lambda: _unlearning_result.estimate_mean(array([0.5, 0.5]), 0.95, 0.5),
             ((0.5, 0.5, 0.5), 1.0),
         ),
+        (lambda: describe_ends([0.25, 1.0]), (0.625, 0.0, 1.0)),
+        (lambda: describe_ends([0.5, 0.5]), (0.5, 0.5, 0.5)),
+        (lambda: separate([2, 0, 1, 0], [1, 1, 1, 1]), ([True, False, False], [3.0, 1.0, 0.0])),
+        (lambda: separate([2, 0, 1, 2], [1, 1, 1, 0]), ([True, False], [3.0, 1.0])),
+        (lambda: separate([2, 1, 1, 2], [1, 1, 1, 1]), TOO_FEW),
+        (lambda: separate([1, 0, 1, 0], [1, 1, 1, 1]), TOO_FEW),
         (
             lambda: _unlearning_result._compute_auc(
                 array([True, False, False]), array([2.0, 1.0, 3.0]), array([1.0, 1.0, 1.0])

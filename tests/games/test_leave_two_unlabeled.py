@@ -107,13 +107,14 @@ def test_the_error_of_people_with_equal_records_is_that_of_one_record_each():
 
 
 class JudgesSome(ByColumn):
-    """It judges records above a limit."""
+    """It judges records above a limit, and up to another one."""
 
-    def __init__(self, least=-1.0):
+    def __init__(self, least=-1.0, most=np.inf):
         self.least = least
+        self.most = most
 
     def can_judge(self, records):
-        return records.X[:, 0] > self.least
+        return (records.X[:, 0] > self.least) & (records.X[:, 0] <= self.most)
 
 
 @pytest.mark.parametrize("n_rounds", [None, 60])
@@ -131,9 +132,13 @@ def test_records_that_the_attack_cannot_judge_are_in_no_pair(n_rounds):
     assert 0 < (~judged & (membership == 0)).sum()
 
 
-def test_an_attack_that_judges_one_side_alone_plays_no_pair():
-    with pytest.raises(ValueError, match="can judge 2 members and 0 non-members; a pair needs"):
-        leave_two_unlabeled(JudgesSome(2), scored([3, 4, 1, 2]), [1, 1, 0, 0])
+@pytest.mark.parametrize(
+    "limits, judged",
+    [((2, 9), "2 members and 0 non-members"), ((0, 2), "0 members and 2 non-members")],
+)
+def test_an_attack_that_judges_one_side_alone_plays_no_pair(limits, judged):
+    with pytest.raises(ValueError, match=f"can judge {judged}; a pair needs one of each"):
+        leave_two_unlabeled(JudgesSome(*limits), scored([3, 4, 1, 2]), [1, 1, 0, 0])
 
 
 def test_of_a_single_member_the_error_is_the_largest_that_its_accuracy_allows():
@@ -354,10 +359,11 @@ def test_densities_find_the_members_of_a_world_that_differs_in_mean_and_spread(w
     assert 0.6 < result.accuracy < best + 3 * result.accuracy_error
 
 
-def test_too_few_models_are_refused(world):
+@pytest.mark.parametrize("is_in", [True, False])
+def test_too_few_models_are_refused(world, is_in):
     records, _, _, scores, inside, _ = world
-    inside = np.zeros_like(inside)
-    inside[0] = True
+    inside = np.full_like(inside, not is_in)
+    inside[0] = is_in
     pool = FrozenEstimator(ShadowPool.from_scores(scores, inside, records))
     attack = DensityAttack(shadows=pool)
     with pytest.raises(ValueError, match="at least 2 IN and 2 OUT"):

@@ -1,5 +1,7 @@
 """The unlearning game on models whose memory is known, and what a user relies on besides."""
 
+import warnings
+
 import joblib
 import numpy as np
 import pandas as pd
@@ -490,6 +492,103 @@ def test_summary_counts_the_records_without_shadow_models_where_there_are_any():
     assert few.n_unjudged > 0 and f"\n{few.n_unjudged:,} {told}" in few.summary()
     all_judged = unlearning_game(Memory(), "noop", records, attacks="population", **SMALL)
     assert all_judged.n_unjudged == 0 and told not in all_judged.summary()
+
+
+def test_a_warning_of_training_and_unlearning_is_counted_once_for_each_model():
+    class Careful(Memory):
+        def fit(self, X, y):
+            warnings.warn("learn with care", UserWarning, stacklevel=2)
+            return super().fit(X, y)
+
+    def unlearn(model, records, keep, forget, rng):
+        warnings.warn("forget with care", UserWarning, stacklevel=2)
+        return Careful(model.noise, 0).fit(records.X[keep], None)
+
+    with pytest.warns(UserWarning) as caught:
+        unlearning_game(Careful(), unlearn, make_memory_records(100), **TINY)
+    told = sorted(str(one.message).partition(" (")[0] for one in caught)
+    assert told == ["7 of 7 models: forget with care", "7 of 7 models: learn with care"]
+    assert {one.filename for one in caught} == {__file__}
+
+
+SUMMARY = """\
+Unlearning game: FineTuning(n_epochs=3) of train
+4 target models and 16 shadow models; each forgets 1,200 of 6,000 records
+No evidence that forgotten records differ from records that were never seen, where models that \
+forgot nothing are found.
+
+                                   AUC          TPR at 0.01 FPR
+forgotten records
+  population              0.510 [0.480, 0.540] 0.020 [0.001, 0.300]  none
+  U-LiRA                  0.520 [0.490, 0.550] 0.030 [0.002, 0.400]  none
+control: nothing forgotten
+  population              0.610 [0.580, 0.640] 0.040 [0.003, 0.500]  not found
+  U-LiRA                  0.710 [0.680, 0.740] 0.050 [0.004, 0.600]  found
+control: retrained
+  population              0.501 [0.471, 0.531] 0.010 [0.000, 0.100]  not found
+  U-LiRA                  0.502 [0.472, 0.532] 0.011 [0.000, 0.200]  not found
+retained records
+  before                  0.750 [0.700, 0.800]
+  after                   0.700 [0.650, 0.750]
+  change                  -0.050 [-0.060, +0.070]
+score on records never seen: before 0.900, after 0.800, retrained 0.700
+intervals at 0.95, over target models
+1,300 records without shadow models do not count"""
+
+
+def make_result(**changes):
+    def table(*rows, **columns):
+        index = pd.Index(["population", "ulira"], name="attack")
+        names = [f"{one}{end}" for one in ("auc", "tpr") for end in ("", "_low", "_high")]
+        return pd.DataFrame(rows, index, names).assign(**columns)
+
+    attacks = table(
+        [0.51, 0.48, 0.54, 0.02, 0.001, 0.3], [0.52, 0.49, 0.55, 0.03, 0.002, 0.4], evidence="none"
+    )
+    noop = table(
+        [0.61, 0.58, 0.64, 0.04, 0.003, 0.5],
+        [0.71, 0.68, 0.74, 0.05, 0.004, 0.6],
+        found=[False, True],
+    )
+    retrained = table(
+        [0.501, 0.471, 0.531, 0.01, 0.0, 0.1], [0.502, 0.472, 0.532, 0.011, 0.0, 0.2], found=False
+    )
+    retained = [[0.75, 0.7, 0.8], [0.7, 0.65, 0.75], [-0.05, -0.06, 0.07]]
+    given = {
+        "evidence": "none",
+        "attacks": attacks,
+        "controls": pd.concat({"no-op": noop, "retraining": retrained}, names=["control"]),
+        "retained": pd.DataFrame(retained, ["before", "after", "change"], ["auc", "low", "high"]),
+        "aucs": pd.DataFrame(),
+        "scores": pd.Series({"before": 0.9, "after": 0.8, "retrained": 0.7}),
+        "seconds": pd.Series(dtype=float),
+        "n_estimators": 16,
+        "n_targets": 4,
+        "n_forgotten": 1200,
+        "n_members": 6000,
+        "n_unjudged": 1300,
+        "max_fpr": 0.01,
+        "confidence_level": 0.95,
+        "way": "FineTuning(n_epochs=3) of train",
+    }
+    return UnlearningResult(**given | changes)
+
+
+def test_the_summary_has_each_number_in_its_place():
+    assert make_result().summary() == SUMMARY
+
+
+def test_the_summary_says_which_control_leaves_the_game_open():
+    result = make_result(evidence="unknown")
+    assert "do not even find the records of models that forgot nothing" in result.summary()
+    found = result.controls.assign(found=[False, False, False, True])
+    told = make_result(evidence="unknown", controls=found).summary()
+    assert "the attacks find records that retrained models have not seen" in told
+    # Who has both models finds them in any game.
+    both = pd.concat([result.controls, result.controls.rename({"ulira": "both"})[1::2]])
+    of_both = both.assign(found=both.index.get_level_values("attack") == "both").sort_index()
+    told = make_result(evidence="unknown", controls=of_both).summary()
+    assert "do not even find the records of models that forgot nothing" in told
 
 
 def test_models_are_scored_on_records_that_they_never_saw():

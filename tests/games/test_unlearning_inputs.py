@@ -27,6 +27,15 @@ SETTINGS = {
 }
 
 
+def train_by_hand(X, y, seed):
+    return LogisticRegression().fit(X, y).predict_log_proba
+
+
+class Unweighted(GaussianNB):
+    def partial_fit(self, X, y, classes=None):
+        return super().partial_fit(X, y, classes)
+
+
 @pytest.mark.parametrize(
     "change, error, words",
     [
@@ -46,6 +55,11 @@ SETTINGS = {
         ({"max_fpr": 2}, ValueError, "max_fpr must be"),
         ({"records": np.eye(3)}, TypeError, "Expected skmia.Records"),
         ({"unlearn": lambda *_: None}, TypeError, "unlearn must return the model .* got NoneType"),
+        (
+            {"train": train_by_hand, "unlearn": lambda *_: None},
+            TypeError,
+            "unlearn must return the model .* got NoneType",
+        ),
         ({"unlearn": lambda *_: MARGINS}, ValueError, "got proba before and decision after"),
         ({"train": DecisionTreeClassifier(), "unlearn": "noise"}, TypeError, "model with weights"),
         ({"train": RandomForestClassifier(), "unlearn": "finetune"}, TypeError, "partial_fit; got"),
@@ -64,6 +78,11 @@ SETTINGS = {
         ({"train": GaussianNB(), "unlearn": WeightNoise()}, TypeError, "model with weights"),
         ({"train": SVC(), "unlearn": "noise"}, TypeError, "model with weights .* got SVC"),
         ({"unlearn": "negative"}, TypeError, "partial_fit; got LogisticRegression"),
+        (
+            {"train": Unweighted(), "unlearn": NegativeWeights()},
+            TypeError,
+            "partial_fit of Unweighted takes no sample_weight. Pass a function unlearn",
+        ),
         ({"unlearn": SISA(12)}, TrainingError, "Shard .* use fewer shards"),
         ({"unlearn": SISA(0)}, ValueError, "'n_shards' parameter of SISA must be"),
         ({"unlearn": FineTuning(0)}, ValueError, "'n_epochs' parameter of FineTuning"),
