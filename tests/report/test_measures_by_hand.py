@@ -515,6 +515,36 @@ def measure_numbers(values=GUESSES, truth=TRUTH, units=UNITS):
     return tuple(found.rank), tuple(found.decision), found.plain
 
 
+def measure_rank(truth, values=None, units=None, floor=0.01, most=50):
+    truth = array(truth, dtype=int)
+    first = array([0.9, 0.4, 0.5, 0.1])[: len(truth)]
+    values = np.column_stack([first, 1 - first]) if values is None else values
+    units = np.arange(len(truth)) if units is None else array(units)
+    with mock.patch.object(_skill, "_MOST_CLASSES", most):
+        return tuple(_skill._measure_rank(values, truth, units, floor))
+
+
+OF_THREE = array([[1.0] * 3 + [0.0] * 3, [0.5] * 6, [0.0, 0.1, 0.2, 0.3, 0.4, -0.5]]).T
+
+
+def measure_kappa(predicted, truth, units=None, floor=0.01):
+    predicted, truth = array(predicted, dtype=int), array(truth, dtype=int)
+    units = np.arange(len(truth)) if units is None else array(units)
+    return tuple(_skill._measure_kappa(predicted, predicted == truth, truth, units, floor))
+
+
+def measure_classes(predicted=(0, 0, 1, 1)):
+    """Measure four answers to two classes, of units that are numbered in any way."""
+    scores = _skill.AnswerScores(np.eye(2)[list(predicted)], array(predicted))
+    found = _skill.measure_skill(scores, array([0, 0, 1, 1]), array([9, 3, 5, 7]))
+    return tuple(found.rank), tuple(found.decision), found.plain
+
+
+def is_far_below(one, other):
+    pairs = ([_skill.SkillMeasure(value, 0.0) for value in pair] for pair in (one, other))
+    return _skill.is_far_below(*(_skill.AnswerSkill(*pair, 0.5) for pair in pairs))
+
+
 def compute_numbers():
     """Compute the same by a sum for each unit, with scipy's correlation of ranks."""
     rank = stats.spearmanr(GUESSES, TRUTH)[0]
@@ -561,6 +591,43 @@ FITS = [
     (lambda: _skill.correlate_ranks([1], [2]), 0.0),
     (lambda: _skill.correlate_ranks([1, 1], [2, 9]), 0.0),
     (lambda: _skill.correlate_ranks([1, 2], [2, 2]), 0.0),
+    # Each class against the others: of two members and two others, three of four pairs are right.
+    (lambda: measure_rank([0, 0, 1, 1]), (0.5, 0.5)),
+    (lambda: measure_rank([0, 0, 1, 1], units=[0, 0, 1, 2]), (0.5, 0.125**0.5)),
+    (lambda: measure_rank([0, 0, 1, 1], floor=0.6), (0.5, 0.6)),
+    # Three, two and one records are found in all, half and none of 9, 8 and 5 pairs.
+    (lambda: measure_rank([0, 0, 0, 1, 1, 2], OF_THREE), (2 * 13 / 22 - 1, 0.01)),
+    # The most frequent classes count: the first is always found, and the third never.
+    (lambda: measure_rank([2, 2, 2, 1, 1, 0], OF_THREE[:, ::-1], most=1), (1.0, 0.01)),
+    (lambda: measure_rank([0, 1, 1, 1, 2, 2], OF_THREE[::-1, ::-1], most=1)[0], 0.0),
+    (lambda: measure_rank([1, 1, 1]), (0.0, 1.0)),
+    (lambda: measure_rank([]), (0.0, 1.0)),
+    # Of four records three are right, of which half are expected by chance.
+    (lambda: measure_kappa([0, 1, 1, 1], [0, 0, 1, 1]), (0.5, 0.375)),
+    (lambda: measure_kappa([0, 1, 1, 1], [0, 0, 1, 1], [0, 0, 1, 2]), (0.5, 0.0234375**0.5)),
+    (lambda: measure_kappa([0, 1, 1, 1], [0, 0, 1, 1], floor=0.4), (0.5, 0.4)),
+    (lambda: measure_kappa([0, 0, 1, 1], [0, 0, 1, 1]), (1.0, 0.01)),
+    (lambda: measure_kappa([1, 1, 0, 0], [0, 0, 1, 1]), (-1.0, 0.01)),
+    (lambda: measure_kappa([2, 2], [0, 1]), (0.0, 0.01)),
+    (lambda: measure_kappa([0, 1], [2, 2]), (0.0, 0.01)),
+    (lambda: measure_kappa([1, 1], [1, 1]), (0.0, 1.0)),
+    (lambda: measure_kappa([], []), (0.0, 1.0)),
+    (measure_classes, ((1.0, 0.5), (1.0, 0.5), 1.0)),
+    (lambda: measure_classes([1, 1, 0, 0])[1:], ((-1.0, 0.5), 0.0)),
+    # Both numbers are below half of the others, and the rank not above a tenth.
+    (lambda: is_far_below((0.1, 0.14), (0.3, 0.3)), True),
+    (lambda: is_far_below((0.1, 0.15), (0.3, 0.3)), False),
+    (lambda: is_far_below((0.1, 0.0), (0.2, 0.3)), False),
+    (lambda: is_far_below((0.11, 0.0), (0.3, 0.3)), False),
+    (lambda: _skill.AnswerScores(array([[0.5, 0.1], [0.4, 0.9]]), 1).find_spread(), [0.1, 0.9]),
+    (lambda: _skill.AnswerScores(array([3.0, 5.0])).find_spread(), [3.0, 5.0]),
+    (lambda: _skill.AnswerScores(array([[1.0, 2.0]] * 2)).are_constant, True),
+    (lambda: _skill.AnswerScores(array([[1.0, 2.0], [1.0, 3.0]])).are_constant, False),
+    (lambda: tuple(_skill.AnswerScores(array([3.0])).make_empty()), ([0.0], None)),
+    (
+        lambda: tuple(_skill.AnswerScores(array([[3.0, 4.0]]), array([1])).make_empty()),
+        ([[0.0, 0.0]], [0]),
+    ),
     # Answers in the order of other classes; those of unknown ones count for nothing.
     (
         lambda: score(Outputs(array([[0.25, 0.75], [0.5, 0.5]]), ["b", "c"]), ["a", "c", "b"]),
