@@ -196,11 +196,11 @@ def list_recipes(victim, *, estimator=None, kinds=("line", "forest"), refuses=Fa
             raise ValueError("No table.")
 
     parts = {
-        "list_kinds": lambda records, outputs: [known[kind] for kind in kinds],
+        "list_kinds": lambda *given: [known[one] for one in kinds if given == (None, "outputs")],
         "refuse_no_table": refuse,
         "is_trainable": lambda model: not isinstance(model, Stored),
     }
-    request = NS(victim=victim, estimator=estimator, model=Ridge(), outputs=None)
+    request = NS(victim=victim, estimator=estimator, model=Ridge(), outputs="outputs")
     with mock.patch.multiple(_clones, **parts, StoredAnswers=Stored):
         found = _clones.list_recipes(NS(request=request, records=None))
     trained = [type(_clones.get_last_step(one.estimator)).__name__ for one in found]
@@ -1014,20 +1014,34 @@ def test_clones_answer_for_every_row_that_they_were_not_trained_on(n_models, is_
     def answer():
         return NS(values=np.zeros(40), predicted=None, make_empty=answer)
 
-    def train(met, recipe, inside, seed):
+    def train(given, asked, inside, seed):
+        assert (given, asked) == (met, recipe) and y[inside].sum() == inside.sum() / 2 == 5
         pace = NS(fit_seconds=1.0, answer_seconds=1.0)
+        trained.append((met.case, pace))
         return NS(model="m", inside=inside, scores=answer(), fits=np.ones(40), pace=pace)
 
-    paces = []
+    paces, trained, doubts = [], [], []
     monkeypatch.setattr(_clones, "_time_clone", train)
-    monkeypatch.setattr(_clones, "tell_pace", lambda case, pace: paces.append(pace))
+    monkeypatch.setattr(_clones, "tell_pace", lambda *given: paces.append(given))
+
     # The second one is left out where the first leaves no doubt.
-    monkeypatch.setattr(_clones, "_leaves_no_doubt", lambda *given: n_models == 1)
+    def leaves_no_doubt(given, scores, inside, is_new):
+        assert given is met and (met.inside == (inside | is_new)).all()
+        assert inside.sum() == is_new.sum() == 10
+        doubts.append(scores)
+        return n_models == 1
+
+    monkeypatch.setattr(_clones, "_leaves_no_doubt", leaves_no_doubt)
     y, inside = np.tile([0, 1], 20), np.arange(40) < 20
     met = NS(case=NS(seeds={"agreement": 0}), inside=inside, units=np.arange(40), is_value=False)
-    met.records, met.truth = NS(y=y), y
-    found = _clones.train_clones(met, _clones.CloneRecipe("clone", None, is_own), 2)
+    met.records, met.truth = NS(y=array(["a", "b"])[y]), y
+    recipe = _clones.CloneRecipe("clone", None, is_own)
+    found = _clones.train_clones(met, recipe, 2)
     assert len(found.models) == n_models and found.is_fresh[~inside].all()
     assert found.is_fresh[inside].sum() == found.is_seen[inside].sum() == 10 * n_models
     # Stand-ins tell nothing of the training of the model itself.
-    assert len(found.halves) == len(paces) == is_own * n_models
+    assert len(found.halves) == is_own * n_models
+    assert paces == trained[: len(found.halves)] and len(doubts) == 1
+    # Nobody asks whether a second one is needed where one is wanted.
+    found = _clones.train_clones(met, recipe, 1)
+    assert len(found.models) == len(doubts) == 1 and found.is_fresh[~inside].all()
