@@ -103,6 +103,21 @@ def largest(*rows, n_parts=1, level=0.95):
     return _evidence._find_largest(rows, level, n_parts)
 
 
+def choose_rate(*rows, level="slight", leaks=(), **more):
+    """Return the rate that is told of rows, of which some are beyond chance."""
+    keys = frozenset(map(_evidence.get_key, (rows[k] for k in leaks)))
+    return _evidence.choose_rate([route(*rows, level=level, leaks=keys, **more)])
+
+
+def number(low, max_fpr=None):
+    return {"low": low, "estimate": 0.9, "attack": "a", "max_fpr": max_fpr}
+
+
+def worst(*routes):
+    found = _evidence.find_worst_group(routes)
+    return found and (found[0]["group"], found[1].way)
+
+
 def measure(rows, leaks, evidence="leak"):
     frame = pd.DataFrame(rows)
     null = pd.DataFrame(
@@ -856,3 +871,68 @@ ADVICE = [
 
 def test_advice_and_doubts_by_hand():
     expect_answers(ADVICE)
+
+
+ONE, TEN, RARE = rate(max_fpr=0.01), rate(max_fpr=0.1), rate(max_fpr=0.001)
+# The lower end at a rate of one in a hundred reaches five times as much, or just not.
+FIVE, LESS = rate(low=0.05), rate(low=0.0499)
+RATES = [
+    # The smallest rate from 1% on, else the largest.
+    (lambda: choose_rate(row(), TEN, ONE, RARE, leaks=[0]), 0.01),
+    (lambda: choose_rate(RARE, rate(max_fpr=0.002)), 0.002),
+    (lambda: choose_rate(row()), None),
+    (lambda: choose_rate(TEN, rate(status="x"), rate(scope="sex", group="f")), 0.1),
+    # Where neither ranks nor that rate are beyond chance, one that is.
+    (lambda: choose_rate(row(), TEN, ONE, RARE, leaks=[1]), 0.1),
+    (lambda: choose_rate(row(), TEN, ONE, RARE, leaks=[3]), 0.001),
+    (lambda: choose_rate(row(), TEN, ONE, RARE, leaks=[1, 2, 3]), 0.01),
+    (lambda: choose_rate(row(), TEN, ONE, RARE), 0.01),
+    (lambda: choose_rate(row(), TEN, ONE, leaks=[0, 1]), 0.01),
+    (lambda: choose_rate(row(status="x"), TEN, ONE, leaks=[0, 1]), 0.1),
+    (lambda: choose_rate(row(scope="sex", group="f"), TEN, ONE, leaks=[0, 1]), 0.1),
+    (lambda: choose_rate(row(), TEN, ONE, leaks=[1], level="none"), 0.01),
+    (lambda: choose_rate(row(), TEN, ONE, leaks=[1], overall=False), 0.01),
+    # A higher level is told at the rate that it follows from.
+    (lambda: choose_rate(row(), LESS, TEN, level="clear", ratio=number(5.0, 0.1)), 0.1),
+    (lambda: choose_rate(row(), FIVE, TEN, level="clear", ratio=number(5.0, 0.1)), 0.01),
+    (
+        lambda: choose_rate(
+            row(), LESS, TEN, level="clear", ratio=number(5.0, 0.1), auc=number(0.6)
+        ),
+        0.01,
+    ),
+    (
+        lambda: choose_rate(
+            row(), LESS, TEN, level="clear", ratio=number(5.0, 0.1), auc=number(0.59)
+        ),
+        0.1,
+    ),
+    (lambda: choose_rate(row(), LESS, TEN, level="severe", auc=number(0.5)), 0.01),
+    # The group with the highest level, of any route, if it is above that of all its records.
+    (lambda: worst(route(level="clear", groups=[group("f", "clear")])), None),
+    (
+        lambda: worst(route(level="clear", groups=[group("f", "clear", at_least=True)])),
+        ("f", SERVICE),
+    ),
+    (
+        lambda: worst(
+            route(level="slight", groups=[group("f", "clear"), group("m", "severe")]),
+            route(way=FILE, level="severe", groups=[group("x", "severe")]),
+        ),
+        ("m", SERVICE),
+    ),
+    (
+        lambda: worst(
+            route(level="slight", groups=[group("f", "clear")]),
+            route(way=FILE, level="slight", groups=[group("x", "severe"), group("y", "none")]),
+        ),
+        ("x", FILE),
+    ),
+    # Where only a group leaks, all records show nothing.
+    (lambda: worst(route(level="slight", groups=[group("f", "slight")], overall=False))[0], "f"),
+    (lambda: worst(), None),
+]
+
+
+def test_rates_and_groups_that_are_told_by_hand():
+    expect_answers(RATES)
