@@ -1,6 +1,7 @@
 """Numbers of an audit and of its checks from small arrays, with answers by hand."""
 
 from contextlib import nullcontext
+from dataclasses import make_dataclass
 from types import SimpleNamespace as NS
 from unittest import mock
 
@@ -30,6 +31,7 @@ from skmia.report import (
 from skmia.report._sides import BOTH, HELD_OUT, MEMBERS, SidesReader, TrainedAnswers
 from skmia.report.agreement import _answered_rows, _clones, _file_questions, _skill
 from skmia.report.checks import _duplicates, _formats, _permutation, _record_rates, _results, _units
+from skmia.report.checks._base import Check
 
 # -- rows on both sides
 
@@ -697,8 +699,94 @@ def draw_exchanges(n):
     return [len(one) for one in blocks], bits.dtype.kind, is_mixed, int(bits[:, -1].sum())
 
 
+def compute_tails(*numbers, mean=0.5, variance=1 / 12, both=True):
+    steps = np.full(len(numbers), 0.05, dtype=np.float32)
+    return tuple(_permutation.compute_tails(array(numbers), steps, mean, variance, both))
+
+
+def sum_columns(turned=None, n_columns=5):
+    """Return the sums of three numbers, of which the first and last are in one column."""
+    columns = array([2, 0, 2]) if n_columns > 2 else array([1, 0, 1])
+    turned = None if turned is None else array(turned)
+    row = _permutation._sum_columns(array([1.0, 2.0, 3.0]), columns, turned, n_columns)
+    return row.toarray()[0]
+
+
+def list_permuted(*sizes, judged=None, scope="sex"):
+    """List the parts of 20 members and 20 others, of which groups hold so many of each."""
+    masks = [np.r_[np.arange(20) < one, np.arange(20) < other] for one, other in sizes]
+    subsets = [(scope, f"g{k}", mask) for k, mask in enumerate(masks)]
+    judged = judged and {name: np.arange(40) >= first for name, first in judged.items()}
+    given = np.repeat([1, 0], 20), ["a", "b"], [0.5, 0.9], subsets, judged
+    found = _permutation._list_permuted_parts(*given)
+    names = [(one.attack, one.group, one.n_records, one.rates) for one in found]
+    return names, [found[0].rows is one.rows for one in found]
+
+
+def describe_null(*numbers):
+    return _permutation._describe_null(array(numbers)).T
+
+
+HUNDREDTHS = np.arange(101) / 100
+BOTH_RATES = [0.5, 0.9]
 TIED = RNG.integers(6, size=60).astype(float)
 PERMUTED = [
+    # Of a uniform law the tails are the numbers, half a step nearer to the middle.
+    (
+        lambda: compute_tails(0.3, 0.9, nan, 0.0, 1.0),
+        ([0.75, 0.15, 1.0, 1.0, 0.05], [0.35, 0.95, 1.0, 0.05, 1.0], 0.05),
+    ),
+    (lambda: compute_tails(0.3, 0.9, both=False)[1], [1.0, 1.0]),
+    (lambda: compute_tails(0.3, 0.9, variance=0), ([1.0, 1.0], [1.0, 1.0], 1.0)),
+    (
+        lambda: compute_tails(0.3, mean=0.25, variance=0.25 * 0.75 / 4),
+        (
+            [stats.beta.sf(0.25, 0.75, 2.25)],
+            [stats.beta.cdf(0.35, 0.75, 2.25)],
+            stats.beta.sf(0.95, 0.75, 2.25),
+        ),
+    ),
+    (sum_columns, [2.0, 0.0, 4.0, 0.0, 0.0]),
+    (lambda: sum_columns([True, False, False]), [2.0, 0.0, 2.0, 0.0, 0.0]),
+    (lambda: sum_columns(n_columns=3), [2.0, 0.0, 4.0]),
+    (lambda: sum_columns(n_columns=2), [2.0, 4.0]),
+    (lambda: sum_columns([False, True, True], n_columns=2), [-2.0, -2.0]),
+    # Groups of two of each side are tested, at rates that allow ten of their others.
+    (
+        lambda: list_permuted((2, 20), (20, 19), (20, 11)),
+        (
+            [
+                *(("a", "all", 40, BOTH_RATES), ("b", "all", 40, BOTH_RATES)),
+                *(("a", "g0", 22, BOTH_RATES), ("b", "g0", 22, BOTH_RATES)),
+                *(("a", "g1", 39, [0.9]), ("b", "g1", 39, [0.9])),
+                *(("a", "g2", 31, []), ("b", "g2", 31, [])),
+            ],
+            [True, True] + [False] * 6,
+        ),
+    ),
+    (lambda: len(list_permuted((1, 20), (20, 1))[0]), 2),
+    (lambda: len(list_permuted((20, 20), scope="overall")[0]), 2),
+    (
+        lambda: list_permuted(judged={"a": 30, "b": 30}),
+        ([("a", "all", 10, BOTH_RATES), ("b", "all", 10, BOTH_RATES)], [True, True]),
+    ),
+    (
+        lambda: list_permuted((20, 2), judged={"a": 0, "b": 19})[0][1:],
+        [("b", "all", 21, BOTH_RATES), ("a", "g0", 22, [])],
+    ),
+    # Of the truth and 101 permutations, which it is among.
+    (
+        lambda: describe_null([0.5, *HUNDREDTHS], [2.0, *HUNDREDTHS]),
+        [
+            [0.5, 0.5, np.sqrt(0.0858499999999), 0.025, 0.975, 52 / 102],
+            [2.0, 0.5, np.sqrt(0.0858499999999), 0.025, 0.975, 1 / 102],
+        ],
+    ),
+    (lambda: describe_null([0.5, 0.25]), [[0.5, 0.25, 0.0, 0.25, 0.25, 0.5]]),
+    (
+        lambda: _permutation._count_reached(array([0.5, 0.1, 0.3, 0.1]), [0.1, 0.2, 0.05, 0.5]),
+        [0.5, 0.5, 0.0, 1.0],
+    ),
     (lambda: count_top(TIED, [0.1, 0.3, 1.0]), True),
     (lambda: count_top(TIED, [0.3, 0.05], turned=RNG.random(60) < 0.5), True),
     (lambda: count_top(RNG.normal(size=300), [0.01, 0.02, 0.4], most_kept=4), True),
@@ -1525,7 +1613,136 @@ def examine(memory=False, error=None):
 
 
 ENDED = "The audit ended before."
+
+
+def within_budget(n=10, most=5, answer="Told.", people=None):
+    """Ask a check of so many records, of which it may read fewer; return what it says and reads."""
+    fields = {} if people is None else {"group_by": people}
+    records = Records(np.arange(float(n)).reshape(-1, 1), np.zeros(n), **fields)
+    case, seen = NS(records=records, subsets="parts", seeds={"checks": 9}), []
+
+    def draw(*given):
+        seen.append((*given[:4], bool(given[4][0] == given[4][1])))
+        return array([4, 2])
+
+    def ask(check, case, run, findings):
+        seen.append((check, getattr(case, "records", case) is records or case, run, findings))
+        return answer and Check("name", "passed", answer)
+
+    parts = {
+        "count_asked_records": lambda check, case: most,
+        "draw_sample": draw,
+        "_take_rows": lambda case, run, rows: (f"case of {rows}", f"{run} of {rows}"),
+        "_ask_check": ask,
+    }
+    with mock.patch.multiple(_examine, **parts):
+        found = _examine._ask_within_budget("check", case, "run", "found")
+    return found and found.text, seen
+
+
+def take_rows():
+    """Take two of three records of a case and of its run."""
+    names = ["records", "queried", "membership", "subsets"]
+    case = make_dataclass("SomeCase", names)(*(array([7, 8, 9]) * k for k in (1, 10, 100)), None)
+    case.subsets = [("sex", "f", array([True, False, True]))]
+    values = ["scores", "guesses", "judged", "tested"]
+    several = [{"a": array([1, 2, 3]) * k} for k in (1, 2, 3, 4)]
+    run = make_dataclass("SomeRun", [*values, "file_scores"])(*several, None)
+    found = []
+    for run.file_scores in (None, array([0.5, 0.6, 0.7])):
+        some, kept = _examine._take_rows(case, run, array([2, 0]))
+        found.append(kept.file_scores)
+    taken = [getattr(some, name) for name in names[:3]]
+    ((*part, mask),) = some.subsets
+    return *taken, part, mask, *(getattr(kept, name)["a"] for name in values), found
+
+
+def ask_check(reads=(), lacks=(), error=None):
+    """Ask a check that reads others, of which one has failed."""
+    failed = {"bad": Check("bad", "error", "x"), "good": Check("good", "passed", "x")}
+
+    def ask(case, run, findings):
+        if error is not None:
+            raise error
+        return f"{case} {run}"
+
+    answer = lambda status, text: (status, text)  # noqa: E731
+    check = NS(name="own", reads=reads, ask=ask, answer=answer)
+    lacks = {name: f"{name} lacks memory." for name in lacks}
+    return _examine._ask_check(check, "case", "run", NS(checks=failed, lacks=lacks))
+
+
+def measure_repetitions(obstacle=None, error=None):
+    """Return power and disparity, and what groups are compared by."""
+    seen = []
+
+    def compare(rounds, records, subsets, level, seed):
+        seen.append((records, [mask.tolist() for *_, mask in subsets], level, seed))
+        if error is not None:
+            raise error
+        return ["scope"]
+
+    case = NS(records="records", level=0.9, seeds={"checks": 5})
+    case.subsets = [("sex", "f", array([True, False, True]))]
+    rounds = NS(rows=array([0, 1]))
+    run = NS(repetitions=("a", rounds, "numbers", obstacle, False))
+    take = lambda records, rows: f"{records} {rows}"  # noqa: E731
+    with mock.patch.multiple(_examine, compare_groups=compare, take_sampled_records=take):
+        found = _examine._measure_repetitions(case, run, lambda part: nullcontext())
+    return found, seen
+
+
+def sort_by_reads(**reads):
+    checks = [NS(name=name, reads=tuple(given)) for name, given in reads.items()]
+    return "".join(check.name for check in _examine.sort_by_reads(checks))
+
+
+SHARE_OF_TEN = "It read 2 of 10 records, drawn at random."
 STOPPED = [
+    # As many records as a check may read are read as they are.
+    (lambda: within_budget(n=5), ("Told.", [("check", True, "run", "found")])),
+    (
+        within_budget,
+        (
+            f"Told. {SHARE_OF_TEN}",
+            [(10, "parts", 5, 9, False), ("check", "case of [4 2]", "run of [4 2]", "found")],
+        ),
+    ),
+    (lambda: within_budget(people=list("aabbccddee"))[1][0][4], True),
+    (lambda: within_budget(answer=None)[0], None),
+    (
+        take_rows,
+        (
+            *([9, 7], [90, 70], [900, 700], ["sex", "f"], [True, True]),
+            *([3, 1], [6, 2], [9, 3], [12, 4], [None, [0.7, 0.5]]),
+        ),
+    ),
+    (lambda: ask_check(), "case run"),
+    (lambda: ask_check(["good", "missing"]), "case run"),
+    (
+        lambda: ask_check(["good", "bad"]),
+        ("error", "The check failed because it needs bad, which failed."),
+    ),
+    (lambda: ask_check(lacks=["own"]), ("error", "own lacks memory.")),
+    (lambda: ask_check(lacks=["other"]), "case run"),
+    (lambda: ask_check(error=ValueError("Odd.")), ("error", "The check failed: Odd.")),
+    (
+        measure_repetitions,
+        (
+            ({"attack": "a", "numbers": "numbers"}, {"attack": "a", "scopes": ["scope"]}),
+            [("records [0 1]", [[True, False]], 0.9, 5)],
+        ),
+    ),
+    (lambda: measure_repetitions("none"), ((None, None), [])),
+    (lambda: measure_repetitions(error=MemoryError())[0][1], {"attack": "a", "scopes": []}),
+    (lambda: tell_refusal(lambda: measure_repetitions(error=ValueError("odd"))), "odd"),
+    # A check comes after those that it reads, and the others stay in their order.
+    (lambda: sort_by_reads(a="", b="", c=""), "abc"),
+    (lambda: sort_by_reads(a="c", b="a", c="", d=""), "cabd"),
+    (
+        lambda: tell_refusal(lambda: sort_by_reads(a="", b="c", c="b")),
+        "checks read others that are missing or read them in turn: b, c.",
+    ),
     (lambda: list_noted(Booster(0.5)), [0.5]),
     (lambda: list_noted(Booster(None, best_score_={"a": 0.25, "b": {"c": 2}})), [0.25, 2.0] * 2),
     (lambda: list_noted(NS(_best_score=0.75)), [0.75]),
