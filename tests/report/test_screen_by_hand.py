@@ -936,3 +936,122 @@ RATES = [
 
 def test_rates_and_groups_that_are_told_by_hand():
     expect_answers(RATES)
+
+
+def show_way(way, evidence="none", blindness=None, noise=False):
+    """Return the first screen of one way, as its parts are written of the way alone."""
+    part = NS(evidence=evidence, verdict="Head. It is. So it is.", grounds=NS(checks="checks"))
+    routes = [route(way=FILE, level="clear"), route(level="slight")]
+
+    def write(routes, *given):
+        return f"{routes[0].way} {given}."
+
+    parts = {
+        "list_routes": lambda report: routes,
+        "get_blindness": lambda checks: blindness,
+        "has_noise": lambda checks: noise and checks == "checks",
+        "_describe_report": lambda report: {"baseline": "base", "settings": {"command": FILES}},
+        "write_sentence": write,
+    }
+    with mock.patch.multiple(_screen, **parts):
+        found = _screen.show_way(NS(file=part, service=part), way)
+    (line,) = found.headlines
+    return found.heading, found.sentence, (line.words, line.where, line.leads), found.level
+
+
+FILES = {"train": "some/a.csv", "held_out": "b.csv"}
+ALL_OF_IT = "'checks', 'base', 'It is. So it is.', ['a.csv', 'b.csv'])."
+NOISY = (
+    " **The model answers equal queries differently:** an attacker who queries it again and "
+    "averages the answers may find more."
+)
+
+
+def make_screen(*routes, bad=("a", "told"), noise=False):
+    """Return the screen of a document, whose parts are named by what they are made of."""
+    document = {"verdict": "Head. Why.", "evidence": "none", "baseline": "base"}
+    document |= {"person_level": "people", "settings": {}}
+    parts = {
+        "write_sentence": lambda *given: f"{[one.way for one in given[0]]} {given[1:]} told.",
+        "list_trust": lambda checks, conclusive: {"bad": [*bad], "conclusive": conclusive},
+        "advise_on_audit": lambda *given: iter(["step"]),
+        "choose_rate": lambda routes: len(routes) / 100,
+        "_tell_intervals": lambda routes: f"caution {len(routes)}",
+        "find_people": lambda *given: given,
+        "has_noise": lambda checks: noise,
+    }
+    with mock.patch.multiple(_screen, **parts):
+        return _screen.make_screen(document, routes, "checks")
+
+
+def show_parts(*names, **given):
+    screen = make_screen(route(*RANKED, way=FILE, level="clear"), route(level="slight"), **given)
+    return [getattr(screen, name) for name in names]
+
+
+def headline(own, highest="clear", **given):
+    found = _screen._make_headline(route(level=own, **given), route(level=highest), {})
+    return found.words, found.where, found.leads
+
+
+RANKED = [row()]
+SLIGHT_SERVICE = "Slight leakage", "as a service", True
+SCREENS = [
+    (
+        lambda: show_way(FILE),
+        (
+            "Clear leakage",
+            f"file ('none', {ALL_OF_IT}",
+            ("Clear leakage", "as a file", True),
+            "clear",
+        ),
+    ),
+    (lambda: show_way(SERVICE)[1:3], (f"service ('none', {ALL_OF_IT}", SLIGHT_SERVICE)),
+    (lambda: show_way(FILE, "unknown")[1], "**The file could not be judged.** It is. So it is."),
+    (lambda: show_way(FILE, "unknown", "drift")[1][:16], "file ('unknown',"),
+    (lambda: show_way(SERVICE, "unknown")[1][:19], "service ('unknown',"),
+    (lambda: show_way(FILE, noise=True)[:2], show_way(FILE)[:2]),
+    (
+        lambda: show_way(SERVICE, noise=True)[:2],
+        ("Slight leakage in noisy answers", f"service ('none', {ALL_OF_IT}{NOISY}"),
+    ),
+    # The highest route gives level, heading and way.
+    (
+        lambda: show_parts("level", "heading", "way", "rate", "caution", "steps"),
+        ["clear", "Clear leakage", FILE, 0.02, "caution 2", ("step",)],
+    ),
+    (
+        lambda: show_parts("sentence"),
+        ["['file', 'service'] ('none', 'checks', 'base', 'Why.', None) told."],
+    ),
+    (lambda: show_parts("people")[0], ("people", [], "none")),
+    (lambda: show_parts("warnings", bad=("all", "told"))[0], ["all"]),
+    (lambda: show_parts("trust")[0]["conclusive"], True),
+    (lambda: [one.leads for one in show_parts("headlines")[0]], [True, False]),
+    (lambda: show_parts("sentence", noise=True)[0].endswith(NOISY), True),
+    (lambda: make_screen(route(level="unknown"), bad=["all"]).warnings, []),
+    (lambda: make_screen(route(level="unknown")).trust["conclusive"], False),
+    # Where a group has another level than the whole, or only a group leaks.
+    (lambda: headline("clear"), ("Clear leakage", "as a service", True)),
+    (lambda: headline("slight")[2], False),
+    (
+        lambda: headline("slight", groups=[group("f", "clear")])[1],
+        "as a service; clear for sex: f",
+    ),
+    (
+        lambda: headline("clear", groups=[group("a" * 30, "clear")], overall=False)[1],
+        f"as a service; only for sex: {'a' * 12}...",
+    ),
+    (lambda: headline("clear", groups=[group("f", "clear")])[1], "as a service"),
+    (
+        lambda: [
+            _screen._write_heading(route(level=level, overall=overall), {})
+            for level, overall in (("clear", True), ("clear", False), ("none", False))
+        ],
+        ["Clear leakage", "Clear leakage in a group", "No leakage detected"],
+    ),
+]
+
+
+def test_screens_and_their_headlines_by_hand():
+    expect_answers(SCREENS)
