@@ -952,7 +952,19 @@ def told_fit(fit=FIT):
 
 SWAP = ": the two sides are most likely swapped."
 SAME_OTHERS = "a model like it that is trained on the others gives the same answers"
+STEP = "The last step of the model (Scaler) was fitted on "
+AGAIN = ": fitted on them again, it gives the same answers. So the held-out rows are in the model."
 MORE_ROWS = [
+    (
+        lambda: [
+            _sides._describe_step(NS(rows=rows, step="Scaler"))
+            for rows in (_sides.HELD_OUT, "both")
+        ],
+        [
+            f"{STEP}the held-out rows{AGAIN}",
+            f"{STEP}members and held-out rows together{AGAIN}",
+        ],
+    ),
     (lambda: ask_sides(), ("stated", None, "read", [(False, False)])),
     (lambda: ask_sides(below=0.025)[3], [(True, False)]),
     (lambda: ask_sides(below=0.026)[3], [(False, False)]),

@@ -808,6 +808,108 @@ def measure_pairs(membership, rows=(0, 0, 0, 1, 1, 2), persons=(0, 1, 2, 3, 4, 5
     return pairs.every, pairs.measure(array(membership, dtype=bool))
 
 
+def make_units(membership, group_by=None):
+    found = _units.make_units(array(membership, dtype=bool), group_by and array(list(group_by)))
+    return tuple(found)
+
+
+def iter_labelings(n, blocks, is_member, together=2):
+    """Return how many permutations come at a time, the members of each block, and who moves."""
+    units = NS(is_member=array(is_member, dtype=bool), blocks=array(blocks))
+    with mock.patch.object(_units, "_BLOCK_ELEMENTS", together * len(blocks) + 1):
+        found = [*_units._iter_labelings(units, n, np.random.default_rng(0))]
+    (first,), labels = found[0], np.vstack(found[1:])
+    assert (first == units.is_member).all()
+    members = {tuple(np.bincount(blocks, label).tolist()) for label in labels}
+    return [len(one) for one in found], members, np.ptp(labels.astype(int), axis=0)
+
+
+def order_units(keys, places, is_member, blocks=None):
+    n_mixed = 0 if blocks is None else max(blocks)
+    blocks = np.zeros(len(is_member), dtype=int) if blocks is None else array(blocks)
+    units = _units.MembershipUnits(array(places), array(is_member) > 0, blocks, n_mixed)
+    return tuple(_units.order_units(units, [array(key, dtype=float) for key in keys]))
+
+
+def find_most(turned=None):
+    """Return the largest numbers of three permutations, each of which is measured by its places."""
+    blocks = iter([array([[9, 9]]) > 0, array([[1, 0], [0, 1]]) > 0, array([[0, 0]]) > 0])
+    turned = None if turned is None else array(turned) > 0
+    seen, labelings = [], NS(blocks=blocks, columns=array([1, 0, 1]), turned=turned)
+
+    def draw(units, n, rng):
+        assert (units, n) == ("units", _units._N_PERMUTATIONS)
+        return labelings
+
+    def measure(membership):
+        seen.append(membership.astype(int).tolist())
+        return array([membership[0], -1.0 * membership.sum()])
+
+    with mock.patch.object(_units, "draw_labelings", draw):
+        return _units._find_most(NS(measure=measure), "units", 0).tolist(), seen
+
+
+def choose_columns(n_columns, most, n_rows=10, most_values=20):
+    with mock.patch.object(_formats, "_MOST_VALUES", most_values):
+        X, rng = np.zeros((n_rows, n_columns)), np.random.default_rng(0)
+        found = _formats._choose_columns(X, most, rng)
+    assert (np.diff(found) > 0).all() and found.max() < n_columns
+    return len(found)
+
+
+def count_codes(codes, units=None):
+    units = None if units is None else array(units)
+    return np.exp(_formats._count_codes(array(codes), units)).round(6)
+
+
+def list_column_formats(X):
+    """Return columns and values of the features of numbers and of other columns."""
+    parts = {
+        "_describe_digits": lambda block, units: [("digits", block), ("more", -block)],
+        "_describe_texts": lambda column, units: [("text", np.zeros((len(column), 1)))],
+    }
+    with mock.patch.multiple(_formats, **parts):
+        found = _formats._list_column_formats(X, None, np.random.default_rng(0))
+    return [(one.column, one.kind, one.values.tolist()) for one in found]
+
+
+def list_format_features(X, y=None, people=None):
+    """Return what describes the rows 2 and 0 of a table, and features of its targets."""
+    parts = {
+        "_describe_stored": lambda X: [f"stored {X.shape}"],
+        "_describe_array": lambda X, rng: [f"array {X.shape}"],
+        "_list_column_formats": lambda X, units, rng: [f"table {X.shape} {units}"],
+        "_describe_digits": lambda values, units: [("digits", values)],
+    }
+    records = NS(X=X, y=None if y is None else array(y))
+    with mock.patch.multiple(_formats, **parts):
+        found, n = _formats._list_format_features(records, array([2, 0]), people, None)
+    return [one if isinstance(one, str) else (one.column, one.values.tolist()) for one in found], n
+
+
+def describe_stored(X, most=100):
+    with mock.patch.object(_formats, "_MOST_VALUES", most):
+        found = _formats._describe_stored(sparse.csr_array(array(X, dtype=float)))
+    return {one.kind: one.values for one in found if one.kind.startswith("multiple")}
+
+
+def measure_distances(n, wide):
+    """Measure distances between rows and the rows that are twice as far from the origin."""
+    take = lambda rows, dtype: (  # noqa: E731
+        np.outer(rows, [3.0, 0.0]).astype(dtype),
+        sparse.csr_array(np.outer(rows, [4.0]).astype(dtype)) if wide else None,
+    )
+    return _duplicates._measure_distances(NS(take=take), np.arange(n), 2 * np.arange(n))
+
+
+def read_coded(learned, column):
+    return _duplicates._CodedColumn(pd.Series(learned)).read(pd.Series(column, dtype=object))
+
+
+LARGE = 1e200
+THREE_ROWS = np.arange(6.0).reshape(3, 2)
+
+
 def rank_people(scores, inside, most=2):
     """Rank people of whom the second has two records and is left out."""
     people = NS(inside=array(inside, dtype=bool), names=array(list("abcdef")))
@@ -883,6 +985,109 @@ def put(predicted=True):
 
 
 OTHERS = [
+    # Whole people are units; records of people on both sides change places among themselves.
+    (lambda: make_units([1, 0, 1]), ([0, 1, 2], [True, False, True], [0, 0, 0], 0)),
+    (
+        lambda: make_units([1, 1, 0, 0, 1, 0], "aabccd"),
+        ([0, 0, 1, 3, 4, 2], [True, False, False, False, True], [0, 0, 0, 1, 1], 1),
+    ),
+    (lambda: make_units([1, 0, 0, 1, 1], "bbaab")[2:], ([2, 2, 1, 1, 2], 2)),
+    (lambda: make_units([1, 1, 0], "aab")[2:], ([0, 0], 0)),
+    (
+        lambda: iter_labelings(5, [0, 0, 0, 0], [1, 0, 0, 1])[:2],
+        ([1, 2, 2, 1], {(2,)}),
+    ),
+    (
+        lambda: iter_labelings(40, [0, 0, 0, 1, 1, 2, 2, 2], [1, 1, 0, 0, 1, 1, 1, 0])[1:],
+        ({(2, 1, 2)}, [1] * 8),
+    ),
+    (lambda: iter_labelings(40, [1, 1, 1], [0, 1, 0])[1:], ({(0, 1)}, [1] * 3)),
+    # Units are sorted by the sums of their keys, those of mixed people last, and by person.
+    (lambda: order_units([[3, 1, 2]], [0, 1, 2], [1, 0, 0])[:2], ([2, 0, 1], [False, False, True])),
+    (lambda: order_units([[3, 3, 7]], [0, 0, 1], [1, 0])[:2], ([0, 0, 1], [True, False])),
+    (lambda: order_units([[3, 3, 5]], [0, 0, 1], [1, 0])[:2], ([1, 1, 0], [False, True])),
+    (
+        lambda: order_units([[9, 1, 2]], [0, 1, 2], [1, 1, 0], [0, 1, 1]),
+        ([0, 1, 2], [True, True, False], [0, 1, 1], 1),
+    ),
+    (
+        lambda: order_units([[0, 5, 1, 2, 3]], range(5), [1, 1, 0, 1, 0], [0, 1, 1, 2, 2]),
+        ([0, 4, 3, 1, 2], [True, True, False, False, True], [0, 2, 2, 1, 1], 2),
+    ),
+    (find_most, ([1.0, 0.0], [[0, 1, 0], [1, 0, 1], [0, 0, 0]])),
+    (
+        lambda: find_most([1, 0, 0]),
+        ([1.0, -1.0], [[1, 1, 0], [0, 0, 1], [1, 0, 0]]),
+    ),
+    # At most so many columns, and so many values.
+    (lambda: [choose_columns(5, most) for most in (1, 2, 3, 5)], [1, 2, 2, 2]),
+    (lambda: [choose_columns(n, 5, most_values=30) for n in (2, 3, 4)], [2, 3, 3]),
+    (lambda: choose_columns(5, 5, most_values=9), 1),
+    (lambda: count_codes([0, 0, 1, 0]), [3.0, 3.0, 1.0, 3.0]),
+    (lambda: count_codes([0, 0, 1, 0], [0, 0, 1, 1]), [2.0, 2.0, 1.0, 2.0]),
+    (
+        lambda: list_column_formats(array([1.0, 2.0])),
+        [("column 0", "digits", [1.0, 2.0]), ("column 0", "more", [-1.0, -2.0])],
+    ),
+    (
+        lambda: [
+            one[:2]
+            for one in list_column_formats(
+                pd.DataFrame({"a": [1, 2], "b": [0.5, 1.5], "c": [3, 4], "d": ["x", "y"]})
+            )
+        ],
+        [
+            ("column d", "text"),
+            *((f"column {name}", kind) for kind in ("digits", "more") for name in "ac"),
+            *(("column b", kind) for kind in ("digits", "more")),
+        ],
+    ),
+    (
+        lambda: list_column_formats(pd.DataFrame({"a": [1, 2], "c": [3, 4]}))[1],
+        ("column c", "digits", [3, 4]),
+    ),
+    (lambda: list_format_features(THREE_ROWS), (["table (2, 2) None"], 2)),
+    (
+        lambda: list_format_features(THREE_ROWS, people=array(["b", "a"]))[0],
+        ["table (2, 2) [0 1]"],
+    ),
+    (lambda: list_format_features(sparse.csr_array(THREE_ROWS))[0], ["stored (2, 2)"]),
+    (lambda: list_format_features(THREE_ROWS.reshape(3, 2, 1))[0], ["array (2, 2, 1)"]),
+    (lambda: list_format_features(THREE_ROWS, [1, 0, 1])[0], ["table (2, 2) None"]),
+    (
+        lambda: list_format_features(THREE_ROWS, [1.0, 2.0, 3.0])[0][1:],
+        [("the target", [3.0, 1.0])],
+    ),
+    (
+        lambda: list_format_features(THREE_ROWS, THREE_ROWS)[0][1:],
+        [("target 0", [4.0, 0.0]), ("target 1", [5.0, 1.0])],
+    ),
+    # Means over stored values, of which every second one is read where they are too many.
+    (
+        lambda: describe_stored([[1, 0], [5, 10], [0, 0]]),
+        {"multiple of 5": [0.0, 1.0, 0.0], "multiple of 10": [0.0, 0.5, 0.0]},
+    ),
+    (
+        lambda: describe_stored([[1, 0], [5, 10], [0, 0]], most=2)["multiple of 10"],
+        [0.0, 1.0, 0.0],
+    ),
+    (lambda: describe_stored([[0.0, 0.0]]), {}),
+    # Medians where values are missing, and means and deviations of numbers of any size.
+    (
+        lambda: _duplicates._summarize_columns(
+            array([[1.0, nan, 2, 0, LARGE], [nan, inf, 2, 0, -LARGE], [4, nan, 2, 0, 0]])
+        ),
+        (
+            [2.5, 0.0, 0.0, 0.0, 0.0],
+            [2.5, 0.0, 2.0, 0.0, 0.0],
+            [1.5**0.5, 0.0, 0.0, 0.0, LARGE * (2 / 3) ** 0.5],
+            [1, 3, 0, 0, 0],
+        ),
+    ),
+    (lambda: measure_distances(501, False)[[1, 499, 500]], [3.0, 1497.0, 1500.0]),
+    (lambda: measure_distances(3, True), [0.0, 5.0, 10.0]),
+    (lambda: read_coded([1.0, 2.0], ["3", "x", None, 4]), [3.0, nan, nan, 4.0]),
+    (lambda: read_coded(["a", "b", None], ["b", "c", None, "a"]), [1, 3, 2, 0]),
     # Pairs of three and of two equal records: one pair of the three is of members.
     (lambda: measure_pairs([1, 1, 0, 0, 0, 1])[0], 4.0),
     (
