@@ -1903,6 +1903,163 @@ def sort_by_reads(**reads):
 
 
 SHARE_OF_TEN = "It read 2 of 10 records, drawn at random."
+# -- people
+
+
+def person(name="ann", n=2, pvalue=0.0123, **more):
+    return {"person": name, "n_records": n, "pvalue": pvalue, "score": 1.0} | more
+
+
+def of_people(**changed):
+    usual = {"n_members": 1200, "n_nonmembers": 30, "n_mixed": 0, "attack": "a", "combine": "sum"}
+    usual |= {"auc": 0.75, "low": 0.7, "high": 0.8, "pvalue": 0.01, "n_permutations": 999}
+    return usual | {"exposed": []} | changed
+
+
+def find_people(*exposed, evidence="leak", **changed):
+    found = _people.find_people(of_people(exposed=list(exposed), **changed), ROWS_OF_A, evidence)
+    return found.line, found.named, len(found.exposed), found.more
+
+
+def describe_people(*rows, **changed):
+    return _people._describe_people(of_people(**changed), rows)
+
+
+def measure_people(judged, *, names="aabbccdd", inside=(1, 1, 0, 0, 1, 1, 0, 0), few=2):
+    """Measure people by two attacks, of which the first has a neutral score of .5."""
+    case = NS(people=array(list(names)), membership=array(inside) > 0, level=0.95)
+    case.seeds, seen = {"checks": 3}, []
+    scores = {"sums": np.arange(8.0), "means": 7.0 - np.arange(8.0)}
+    run = NS(scores=scores, judged={name: array(one) > 0 for name, one in judged.items()})
+    run.fitted = {name: name for name in judged}
+
+    def test(membership, scores, **given):
+        seen.append((membership.tolist(), {k: one.tolist() for k, one in scores.items()}, given))
+        frame = pd.DataFrame({"attack": [*scores], "pvalue_adjusted": np.arange(len(scores)) / 8})
+        return NS(frame=frame)
+
+    parts = {
+        "get_neutral": lambda attack: {"sums": 0.5, "means": None}[attack],
+        "permutation_test": test,
+        "_rank_exposed_members": lambda people, rows, own: (rows.tolist(), own.tolist()),
+        "auc_interval": lambda sides, own, confidence_level: (confidence_level, 0.0, 1.0),
+        "count_permutations": lambda level: int(1000 * level),
+        "FEWEST": few,
+    }
+    with mock.patch.multiple(_examine, **parts):
+        return _examine.measure_people(case, run), seen
+
+
+ROWS_OF_A = [
+    {"attack": "b", "scope": "overall", "metric": "auc", "status": "ok", "estimate": 0.5},
+    {"attack": "a", "scope": "sex", "metric": "auc", "status": "ok", "estimate": 0.51},
+    {"attack": "a", "scope": "overall", "metric": "tpr", "status": "ok", "estimate": 0.52},
+    {"attack": "a", "scope": "overall", "metric": "auc", "status": "x", "estimate": 0.53},
+    {"attack": "a", "scope": "overall", "metric": "auc", "status": "ok", "estimate": 0.6},
+]
+MORE_RECORDS = "1,299 more records have the score of the last one."
+SIDES_OF_PEOPLE = "1,200 people who are members, 30 who are not"
+OF_EACH = "each person taken alone."
+SEPARATES = "scores of each person separates them with AUC 0.750 [0.700, 0.800]"
+RESTS = "The verdict rests on the numbers of records, and stays open if only people are found."
+PEOPLE = [
+    (lambda: _people.find_people(None, [], "leak"), None),
+    (find_people, ("1,200 who are members, AUC 0.750", "", 0, "")),
+    (lambda: find_people(auc=None)[0], "1,200 who are members, too few to be measured"),
+    (
+        lambda: find_people(person(), person("bob", 1)),
+        (
+            "1,200 who are members, AUC 0.750; most exposed: ann, bob",
+            "Most exposed people: ann (2 records, p = 0.012), bob (1 record, p = 0.012); p is the "
+            f"share of non-members whose score is as high, for {OF_EACH}",
+            *(2, ""),
+        ),
+    ),
+    # Nobody is named where nothing leaks, and of many the first five.
+    (lambda: find_people(person(), evidence="none")[1:3], ("", 0)),
+    (
+        lambda: find_people(*map(person, "abcdefg"))[0].partition("; ")[2],
+        "most exposed: a, b, c, d, e",
+    ),
+    (lambda: find_people(*map(person, "abcdefg"))[1].count(" records, "), 5),
+    (lambda: len(find_people(person("a" * 99))[0]), 68),
+    # Who has the score of the last one, and is not listed.
+    (
+        lambda: find_people(person(n_equal=2), person(n_equal=4))[1].partition(OF_EACH)[2],
+        " 2 more people have the score of the last one.",
+    ),
+    (lambda: find_people(person(n_equal=2))[3], "1 more person has the score of the last one."),
+    (lambda: find_people(person(n_equal=1))[3], ""),
+    (
+        lambda: find_people(*[person(n_equal=7)] * 7)[1].partition(OF_EACH)[2],
+        " 2 more people have the score of the last one.",
+    ),
+    (lambda: _measure.count_unlisted([]), 0),
+    (lambda: _people.tell_unlisted([person(n_equal=1300)]), MORE_RECORDS),
+    (
+        lambda: describe_people(*ROWS_OF_A),
+        f"{SIDES_OF_PEOPLE}. The sum of the a {SEPARATES} (p = 0.01 by permutation of people, "
+        f"corrected for all attacks), single records with 0.600. {RESTS}",
+    ),
+    (
+        lambda: describe_people(*ROWS_OF_A[:4], n_mixed=1500, pvalue=0.001),
+        f"{SIDES_OF_PEOPLE}, 1,500 with records on both sides who are left out. The sum of the a "
+        f"{SEPARATES} (p \u2264 0.001 by permutation of people, corrected for all attacks). "
+        f"{RESTS}",
+    ),
+    (
+        lambda: describe_people(auc=None),
+        f"{SIDES_OF_PEOPLE}. These are too few to measure how well they are identified.",
+    ),
+    # Sums of what is above a neutral score, and means; whoever cannot be judged has 0.
+    (
+        lambda: measure_people({"sums": [1] * 8, "means": [1, 1, 1, 0, 0, 0, 1, 1]}, few=1)[1],
+        [
+            (
+                [True, False, True, False],
+                {"sums": [0.0, 4.0, 8.0, 12.0], "means": [6.5, 5.0, 0.0, 0.5]},
+                {
+                    "judged": {"sums": [True] * 4, "means": [True, True, False, True]},
+                    "n_permutations": 950,
+                    "random_state": 3,
+                },
+            )
+        ],
+    ),
+    (
+        lambda: measure_people({"sums": [1] * 8})[0],
+        {
+            **{"attack": "sums", "combine": "sum", "n_mixed": 0, "n_members": 2},
+            **{"n_permutations": 950, "n_nonmembers": 2, "auc": 0.95},
+            **{"low": 0.0, "high": 1.0, "pvalue": 0.0},
+            "exposed": ([0, 1, 2, 3], [0.0, 4.0, 8.0, 12.0]),
+        },
+    ),
+    (
+        lambda: [
+            measure_people({"sums": [1] * 8, "means": [1] * 8})[0][name]
+            for name in ("attack", "combine", "pvalue")
+        ],
+        ["means", "mean", 0.125],
+    ),
+    # People on both sides are left out, and so is an attack that judges no member.
+    (
+        lambda: measure_people({"sums": [1] * 8}, inside=(1, 1, 0, 0, 1, 0, 1, 1), few=1)[1][0][:2],
+        ([True, False, True], {"sums": [0.0, 4.0, 12.0]}),
+    ),
+    (
+        lambda: measure_people(
+            {"sums": [1] * 8, "means": [0, 0, 1, 1, 0, 0, 1, 1]},
+        )[0]["attack"],
+        "sums",
+    ),
+    (lambda: measure_people({"sums": [1] * 8}, few=3)[0]["auc"], None),
+    (lambda: measure_people({"sums": [1] * 8}, few=3)[0]["n_nonmembers"], 2),
+    (lambda: measure_people({"sums": [1] * 8}, names="abcdefgh"), (None, [])),
+    (lambda: measure_people({}), (None, [])),
+]
+
+
 STOPPED = [
     # As many records as a check may read are read as they are.
     (lambda: within_budget(n=5), ("Told.", [("check", True, "run", "found")])),
@@ -2023,6 +2180,10 @@ def test_forms_of_values_by_hand():
 
 def test_curves_and_used_rows_by_hand():
     expect_answers(CURVES)
+
+
+def test_people_by_hand():
+    expect_answers(PEOPLE)
 
 
 def test_gaps_by_hand():
