@@ -91,14 +91,13 @@ def _count_xgboost(model):
         return None
     trees, groups = stored["model"]["trees"], stored["model"]["tree_info"]
     # Of trees after the best round, which early stopping has found, none is used.
-    per_round = (max(groups) + 1) * int(
-        stored["model"]["gbtree_model_param"].get("num_parallel_tree", 1) or 1
-    )
-    best = learner.get("attributes", {}).get("best_iteration")
+    n_parallel = int(stored["model"]["gbtree_model_param"]["num_parallel_tree"])
+    per_round = (max(groups) + 1) * n_parallel
+    best = learner["attributes"].get("best_iteration")
     used = trees if best is None else trees[: (int(best) + 1) * per_round]
     # One start value, or one of each output.
     n_starts = str(learner["learner_model_param"]["base_score"]).count(",") + 1
-    sizes = [int(tree["tree_param"].get("size_leaf_vector", 1)) for tree in used]
+    sizes = [int(tree["tree_param"]["size_leaf_vector"]) for tree in used]
     per_leaf = max([1, *sizes])
     leaves = [int((np.array(tree["left_children"]) < 0).sum()) for tree in used]
     formula = f"2 per inner node, {per_leaf} per leaf, and start values"
@@ -106,11 +105,9 @@ def _count_xgboost(model):
 
 
 def _count_lightgbm(model):
-    text = load_lightgbm(model)
-    n_outputs = int(text.header.get("num_tree_per_iteration", 1))
-    best = getattr(model, "best_iteration_", None) or getattr(model.booster_, "best_iteration", 0)
-    used = text.trees[: best * n_outputs] if best and best > 0 else text.trees
-    leaves = [(len(tree["leaf_value"]), len(tree["leaf_coeff"])) for tree in used]
+    # Trees after the best round are not kept.
+    trees = load_lightgbm(model).trees
+    leaves = [(len(tree["leaf_value"]), len(tree["leaf_coeff"])) for tree in trees]
     is_linear = any(n_weights for _, n_weights in leaves)
     formula = f"{_FORMULA} and 1 per coefficient of leaves" if is_linear else _FORMULA
     return _sum_ensemble([_count_of_trees(n, n + n_weights) for n, n_weights in leaves], 0, formula)
@@ -278,7 +275,7 @@ def _count_linear(model):
         return None
     n_rows, n_columns = np.atleast_2d(np.empty(model.coef_.shape, dtype=bool)).shape
     has_intercept = int(bool(getattr(model, "fit_intercept", True)))
-    if own & {"LinearRegression"} and hasattr(model, "rank_") and not sparse.issparse(model.coef_):
+    if own & {"LinearRegression"} and hasattr(model, "rank_"):
         return n_rows * (int(model.rank_) + has_intercept), "rank, and intercept"
     if _is_softmax(model, own, n_rows):
         return (n_rows - 1) * (n_columns + has_intercept), "(classes - 1) x (columns + intercept)"
@@ -325,15 +322,20 @@ def _count_parts(model):
     if not isinstance(parts, list | tuple) or not is_of_package(model, "sklearn"):
         return None
     parts = [*parts, *([model.final_estimator_] if hasattr(model, "final_estimator_") else [])]
-    counts = [_count_parameters(find_model(part)[0]) for part in parts if hasattr(part, "fit")]
+    models = [find_model(part)[0] for part in parts if hasattr(part, "fit")]
+    counts = [_count_parameters(one) for one in models]
     missing = next((count[1] for count in counts if count[0] is None), None)
     if missing is not None or not counts:
         return None, missing or "it holds no models"
     formula, total = "sum over its models", sum(count[0] for count in counts)
     if hasattr(model, "estimator_weights_"):
         total, formula = total + len(counts), "sum over its models, and their weights"
-    largest = [max(count[0], *count[2:]) for count in counts if len(count) > 2]
-    return (total, formula, max(largest)) if len(largest) == len(counts) else (total, formula)
+    # A tree is its own largest one; of a part without trees there is none.
+    largest = [
+        count[2] if len(count) > 2 else count[0] if isinstance(one, BaseDecisionTree) else None
+        for one, count in zip(models, counts, strict=True)
+    ]
+    return total, formula, None if None in largest else max(largest)
 
 
 def _count_learned(steps):

@@ -91,10 +91,8 @@ def write_checks_summary(report):
     digits = report.decimals
     rounded = "" if digits is None else f", rounded to {digits} digits after the point"
     for release, title in _RELEASES.items():
-        checks = [check for check in report.checks if check.release == release]
-        if checks:
-            lines += ["", title.format(decimals=rounded)]
-        for check in checks:
+        lines += ["", title.format(decimals=rounded)]
+        for check in (check for check in report.checks if check.release == release):
             lines.append(f"  {check.name:18s}{check.status}")
             lines.append(wrap(f"{visible(check.text)} [{visible(check.source)}]", "    "))
     lines += ["", *_write_membership(report.membership)]

@@ -117,8 +117,7 @@ def _tell_condition(condition):
         return told.removeprefix("not ") if told.startswith("not ") else f"not {told}"
     sign = _CONTRARY[sign] if negated else sign
     # Rules have halves between counts.
-    is_half = wanted.endswith(".5") and sign in (">", "<=")
-    return f"{_SIGNS[sign]} {wanted.removesuffix('.5') if is_half else wanted}"
+    return f"{_SIGNS[sign]} {wanted.removesuffix('.5') if sign in ('>', '<=') else wanted}"
 
 
 SHIPPED = ("skmia", "sacro_ml", "safemodel")
@@ -156,7 +155,8 @@ class RuleBook:
     fractions : tuple of str
         Parameters whose fractions are converted to numbers of training rows.
     missing, zero : dict of str to dict
-        By name of a class: numbers that stand for parameters that are None, or 0.
+        By name of a class: numbers that stand for parameters that are None, or 0. Of the classes
+        that a model is derived from, the nearest one counts.
     """
 
     name: str
@@ -197,7 +197,7 @@ class RuleBook:
 
     def _read_settings(self, model, kinds, n_rows):
         settings = model.get_params(deep=False)
-        for kind in reversed(kinds):
+        for kind in kinds:  # from the class of the model to those that it is derived from
             for name, value in self.missing.get(kind, {}).items():
                 if name in settings and settings[name] is None:
                     settings[name] = value

@@ -2,20 +2,25 @@
 
 import numpy as np
 import pytest
+from scipy import sparse
 from sklearn.datasets import load_iris
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.ensemble import (
+    AdaBoostClassifier,
     BaggingClassifier,
     GradientBoostingClassifier,
     GradientBoostingRegressor,
+    HistGradientBoostingClassifier,
     HistGradientBoostingRegressor,
+    RandomForestClassifier,
     RandomForestRegressor,
     StackingClassifier,
     VotingClassifier,
 )
 from sklearn.exceptions import NotFittedError
 from sklearn.gaussian_process import GaussianProcessClassifier, GaussianProcessRegressor
-from sklearn.linear_model import Lasso, LinearRegression, LogisticRegression, Ridge
+from sklearn.kernel_ridge import KernelRidge
+from sklearn.linear_model import Lasso, LinearRegression, LogisticRegression, Ridge, RidgeClassifier
 from sklearn.model_selection import GridSearchCV
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
@@ -35,6 +40,8 @@ N, D = X.shape
 STUMP = {"max_depth": 1, "random_state": 0}
 ONE = {"n_estimators": 2, **STUMP}
 TREE, LINE = DecisionTreeClassifier(**STUMP), LogisticRegression(max_iter=1000)
+FOREST = RandomForestClassifier(**ONE)
+DEEPER = DecisionTreeClassifier(max_leaf_nodes=3)
 FEW = {"max_iter": 2, "max_leaf_nodes": 2, "early_stopping": False}
 
 KNOWN = [
@@ -44,6 +51,7 @@ KNOWN = [
     (GradientBoostingRegressor(**ONE), 2 * 4 + 1),
     (GradientBoostingClassifier(**ONE), 2 * 3 * 4 + 3),
     (HistGradientBoostingRegressor(**FEW), 2 * 4 + 1),
+    (HistGradientBoostingClassifier(**FEW), 2 * 3 * 4 + 3),
     (LinearRegression(), D + 1),
     (LinearRegression(fit_intercept=False), D),
     (LinearRegression(positive=True), D + 1),  # stores no rank
@@ -52,7 +60,9 @@ KNOWN = [
     (LinearSVC(max_iter=10_000), 3 * (D + 1)),
     (KNeighborsClassifier(), N * D),
     (GaussianProcessRegressor(optimizer=None, alpha=1), N * D + N),
+    (KernelRidge(), N * D + N),
     (BaggingClassifier(TREE, 3, random_state=0), 3 * 6),
+    (AdaBoostClassifier(TREE, n_estimators=3), 3 * 6 + 3),
     (VotingClassifier([("a", TREE), ("b", LINE)]), 6 + 2 * (D + 1)),
     (StackingClassifier([("a", TREE)], LINE, cv=2), 6 + 2 * (3 + 1)),
     (GridSearchCV(TREE, {"max_depth": [1]}), 6),
@@ -68,6 +78,33 @@ def test_counts_by_hand(model, n_parameters):
     found = count_parameters(model.fit(X, Y))
     assert found.n_parameters == n_parameters
     assert found.formula
+
+
+@pytest.mark.parametrize(
+    ("model", "largest"),
+    [
+        (TREE, None),
+        (RandomForestRegressor(**ONE), 4),
+        (GradientBoostingClassifier(**ONE), 4),
+        (BaggingClassifier(TREE, 3, random_state=0), 6),
+        (BaggingClassifier(FOREST, 3, random_state=0), 6),
+        (VotingClassifier([("a", GradientBoostingClassifier(**ONE)), ("b", FOREST)]), 6),
+        (VotingClassifier([("a", FOREST), ("b", DEEPER)]), 2 * 2 + 3 * 2),
+        (VotingClassifier([("a", FOREST), ("b", RidgeClassifier())]), None),
+    ],
+    ids=range(8),
+)
+def test_the_largest_tree_is_a_single_one_also_of_ensembles_inside_of_others(model, largest):
+    assert count_parameters(model.fit(X, Y)).largest_tree == largest
+
+
+def test_several_outputs_have_a_number_each():
+    tree = DecisionTreeRegressor(**STUMP).fit(X, np.column_stack([Y, Y**2]))
+    assert count_parameters(tree).n_parameters == 2 + 2 * 2
+    tree = DecisionTreeClassifier(**STUMP).fit(X, np.column_stack([Y, Y > 0]))
+    assert count_parameters(tree).n_parameters == 2 + 2 * (2 + 1)
+    line = LinearRegression().fit(X, np.column_stack([Y, Y**2]))
+    assert count_parameters(line).n_parameters == 2 * (D + 1)
 
 
 def test_columns_that_repeat_others_are_not_free():
@@ -103,6 +140,11 @@ def test_nets():
     found = count_parameters(net)
     assert found.n_parameters == D * 8 + 8 + 8 * 3 + 3
     assert found.buffers == 0
+    # What is not trained does not count, and means of batches are buffers.
+    net.module_.register_buffer("means", next(net.module_.parameters()).detach())
+    next(net.module_.parameters()).requires_grad_(False)
+    found = count_parameters(net)
+    assert (found.n_parameters, found.buffers) == (8 + 8 * 3 + 3, D * 8)
 
 
 @pytest.mark.filterwarnings("ignore:.*booster=(dart|gblinear)")  # deprecated in xgboost 3.4
@@ -152,6 +194,25 @@ def test_trees_that_early_stopping_leaves_out_do_not_count():
     assert count_parameters(model).n_parameters == 4 * n_used + 1
 
 
+def test_early_stopping_leaves_out_all_trees_of_a_round():
+    noise = np.random.default_rng(0).integers(0, 3, N)
+    xgboost = pytest.importorskip("xgboost")
+    settings = {"n_estimators": 20, "max_depth": 1, "num_parallel_tree": 2}
+    model = xgboost.XGBClassifier(early_stopping_rounds=2, **settings)
+    model.fit(X, Y, eval_set=[(X, noise)], verbose=False)
+    n_used = 3 * 2 * (model.best_iteration + 1)
+    assert n_used < len(model.get_booster().get_dump())
+    found = count_parameters(model)
+    assert found.n_parameters == 4 * n_used + np.size(model.intercept_)
+    assert found.largest_tree == 4
+    lightgbm = pytest.importorskip("lightgbm")
+    model = lightgbm.LGBMClassifier(n_estimators=20, num_leaves=2, verbose=-1)
+    stop = lightgbm.early_stopping(2, verbose=False)
+    model.fit(X, Y, eval_X=X, eval_y=noise, callbacks=[stop])
+    assert 0 < model.best_iteration_ < 20
+    assert count_parameters(model).n_parameters == 4 * 3 * model.best_iteration_
+
+
 def test_lightgbm_and_catboost():
     lightgbm = pytest.importorskip("lightgbm")
     model = lightgbm.LGBMClassifier(n_estimators=2, num_leaves=2, verbose=-1).fit(X, Y)
@@ -160,6 +221,10 @@ def test_lightgbm_and_catboost():
     settings = {"iterations": 2, "depth": 1, "verbose": 0, "allow_writing_files": False}
     model = catboost.CatBoostClassifier(**settings).fit(X, Y)
     assert count_parameters(model).n_parameters == 2 * (2 + 2 * 3) + 3
+    deep = catboost.CatBoostClassifier(grow_policy="Depthwise", **settings).fit(X, Y)
+    found = count_parameters(deep)
+    assert (found.n_parameters, found.largest_tree) == (None, None)
+    assert found.formula == "its grow_policy is not 'SymmetricTree'"
 
 
 @pytest.mark.parametrize("penalty", [pytest.param(1e-8, marks=pytest.mark.slow), 1.0])
@@ -170,6 +235,23 @@ def test_effective_freedom_is_the_trace_of_the_map_from_labels(penalty):
     model.fit(X, records.y)
     found = structural_checks(model, records).effective_dof
     assert found == pytest.approx(np.trace(fitted), rel=1e-6)
+
+
+def test_effective_freedom_of_trees_is_their_leaves():
+    assert measure_effective_dof(TREE.fit(X, Y), X) == 2
+    forest = RandomForestRegressor(4, max_leaf_nodes=3, random_state=0).fit(X, Y)
+    forest.estimators_[0] = DecisionTreeRegressor(max_leaf_nodes=6).fit(X, Y)
+    assert measure_effective_dof(forest, X) == (6 + 3 * 3) / 4
+
+
+def test_effective_freedom_of_few_columns_is_known_also_of_sparse_ones(monkeypatch):
+    model = Ridge().fit(X, Y)
+    monkeypatch.setattr("skmia.disclosure._parameters._MOST_COLUMNS", D)
+    found = measure_effective_dof(model, X)
+    assert 1 < found < D + 1
+    assert measure_effective_dof(model, sparse.csr_array(X)) == found
+    monkeypatch.setattr("skmia.disclosure._parameters._MOST_COLUMNS", D - 1)
+    assert measure_effective_dof(model, X) is None
 
 
 def test_effective_freedom_does_not_depend_on_the_solver():

@@ -115,14 +115,55 @@ def test_a_policy_of_a_file_has_defaults(tmp_path):
         ("auc = 0.7", "tpr_at_fpr_01 = 5", "tpr_at_fpr_01 of a service must be a fraction"),
         ("gap = 0.1", "gpa = 0.1", "No audit measures 'gpa' of a service; did you mean 'gap'"),
         ("gap = 0.1", "Attribute-gain = 0.1", "did you mean 'attribute_gain'"),
+        (
+            "gap = 0.1",
+            "gap = 1.01",
+            "gap of a service must be a fraction of at most 1, .* got 1.01",
+        ),
+        ("gap = 0.1", "gap = -1.01", "gap of a service must be a fraction of at most 1"),
+        ("auc = 0.7\ngap = 0.1\n", "", "The limits of a service must be one or more; there are no"),
+        ("version = 1", "version = 1\nalpha = 0.51", "alpha must be a fraction"),
+        ("version = 1", "version = 1\nalpha = 0", "alpha must be a fraction"),
+        ("version = 1", "version = 1\ndefaults = {min_group = 0}", "min_group must be an integer"),
+        (
+            "version = 1",
+            "version = 1\ndefaults = {groups = ['some']}",
+            "groups must be one of all,",
+        ),
+        ("version = 1", "version = 1\ndefaults = {group = 'all'}", "defaults knows groups, min_gr"),
+        ("min = 3", "min = '3'", "min of k must be a number; got '3'"),
+        ("{min = 3, ", "{file = 'a', ", "structure: k knows level, min; got 'file'"),
+        ("k = {", "keeps_rows = {", "structure: keeps_rows knows level; got 'min'"),
+        ("k = {min = 3", "rules = {file = 3", "The file of rules must be a name or a path; got 3"),
+        ('k = {min = 3, level = "block"}', "k = 3", "k of a policy must be a table; got 3"),
+        (
+            "name = ",
+            "# " + "." * 201 + "\nname = ",
+            "Line 2 of 'ours.toml' has more than 200 periods",
+        ),
+        ("name = ", "#" * 10**6 + "\nname = ", "'ours.toml' has more than 1000000 bytes"),
     ],
-    ids=range(20),
+    ids=range(35),
 )
 def test_mistakes_in_a_policy_are_one_sentence(old, new, sentence, tmp_path):
     path = tmp_path / "ours.toml"
     path.write_text(OWN.replace(old, new))
     with pytest.raises(ValueError, match=sentence):
         load_policy(path)
+
+
+def test_the_largest_values_of_a_policy_are_allowed(tmp_path):
+    path = tmp_path / "ours.toml"
+    rest = "alpha = 0.5\ndefaults = {min_group = 1, groups = ['each', 'all']} #" + "." * 198
+    text = OWN.replace("gap = 0.1", "gap = -1.0").replace("auc = 0.7", "auc = 1")
+    text = text.replace("version = 1", f"version = 1\n{rest}")
+    path.write_text(text + "#" * (10**6 - len(text)))
+    policy = load_policy(path)
+    assert policy.limits["service"] == {"auc": 1.0, "gap": -1.0}
+    assert (policy.alpha, policy.min_group, policy.groups) == (0.5, 1, ("each", "all"))
+    # Line ends of another system do not make another policy.
+    path.write_bytes(text.replace("\n", "\r\n").encode())
+    assert load_policy(path).sha256 == hashlib.sha256(text.encode()).hexdigest()
 
 
 def test_a_number_of_ones_own_may_have_any_limit(tmp_path):
@@ -137,5 +178,7 @@ def test_policies_that_do_not_exist():
         FileNotFoundError, match="policy must be one of 'cautious', 'research', 'anon"
     ):
         load_policy("strict")
+    with pytest.raises(FileNotFoundError, match="no file 'research_'; did you mean 'research'"):
+        load_policy("research_")
     with pytest.raises(TypeError, match="or a path; got None"):
         load_policy(None)

@@ -138,6 +138,36 @@ def test_a_measured_condition_helps():
     assert "auc (all): 0.8" in found.reasons[0]
 
 
+ACCESS = "access under agreement, reviewed when more records are known"
+
+
+@pytest.mark.parametrize(("policy", "helps"), [(CAUTIOUS, False), (RESEARCH, True)])
+def test_a_condition_that_stays_open_needs_an_agreement_where_the_policy_knows_one(policy, helps):
+    near = Interval(0.62, 0.55, 0.69)  # around the limits of both
+    conditions = [under(HIGH, 1, checks=PASSED), under(near, 2, checks=PASSED)]
+    blocked = change("keeps_rows", "flagged")
+    found = decide(LOW, blocked, policy=policy, conditions=conditions)
+    assert found.result == ("release with conditions" if helps else "do not release")
+    assert found.conditions == (("rounded at 2", ACCESS) if helps else ())
+    first, second = found.list_tried()
+    assert first.startswith("rounded at 1: does not suffice. auc (all): 0.8 [")
+    if helps:  # with the number that is nearest to its limit
+        assert second.startswith("rounded at 2: suffices. auc (all): 0.62 [")
+        assert second == f"rounded at 2: {found.to_dict()['tried'][1]['text']}"
+    else:
+        assert second.startswith("rounded at 2: does not suffice. auc (all): 0.62 [")
+
+
+@pytest.mark.parametrize("release", ["file", "service"])
+def test_checks_of_another_way_of_release_do_not_count(release):
+    other = {"file": "service", "service": "file"}[release]
+    own = [replace(check, release=release) for check in PASSED]
+    flagged = [replace(check, release=other, status="flagged", value=1) for check in PASSED]
+    assert decide(LOW, [*flagged, *own, *flagged], release=release).result == "release"
+    found = decide(LOW, flagged, release=release)
+    assert {check.status for check in found.checks} == {"missing"}
+
+
 @pytest.mark.parametrize(
     "condition",
     [

@@ -51,6 +51,16 @@ def decide(result, unmet):
         _recommend._compare_policy = before
 
 
+def list_lost(under, limits):
+    """Compare numbers, with and without a condition, each a name and a status."""
+    return _recommend._list_lost(
+        *(
+            [NS(name=name, status=status, group="all") for name, status in one]
+            for one in (under, limits)
+        )
+    )
+
+
 def parse(texts):
     found = tell_refusal(lambda: _rules.parse_conditions("alpha", texts))
     return found[:28] if found else [one.text for one in _rules.parse_conditions("alpha", texts)]
@@ -165,6 +175,24 @@ ANSWERS = {
             lambda: check_mapping(_recommend._check_spoken, ["a"]),
             "spoken must be a mapping of texts or",
         ),
+        (lambda: list_lost([("auc", "pass"), ("gap", "fail")], [("auc", "pass")]), []),
+        (lambda: list_lost([("auc", "pass")], [("auc", "fail")]), []),
+        (lambda: list_lost([], [("auc", "missing"), ("gap", "not judged")]), []),
+        (
+            lambda: list_lost([], [("gap", "pass"), ("auc", "fail"), ("tpr", "undecided")]),
+            [f"Not measured again: {name} (all)." for name in ("auc", "gap", "tpr")],
+        ),
+        (
+            lambda: list_lost(
+                [("auc", "undecided"), ("gap", "fail"), ("tpr", "missing")],
+                [("gap", "fail"), ("auc", "fail"), ("tpr", "pass")],
+            ),
+            [
+                "Not measured again: tpr (all).",
+                "Not shown to be within its limit: auc (all).",
+                "Not shown to be within its limit: gap (all).",
+            ],
+        ),
         (lambda: decide(_recommend.REFUSE, ["unmet"]), (_recommend.REFUSE, ["why"])),
         (lambda: decide(_recommend.RELEASE, []), (_recommend.RELEASE, ["why"])),
         (lambda: decide(_recommend.RELEASE, ["unmet"]), (_recommend.UNKNOWN, ["unmet"])),
@@ -181,6 +209,18 @@ ANSWERS = {
         (lambda: [tell(text) for text in ("< 5.5", "< 5")], ["less than 5.5", "less than 5"]),
         (lambda: tell("not <= 5"), "more than 5"),
         (lambda: [tell(text) for text in ("none", "not none")], ["not given", "given"]),
+        (lambda: [tell(text) for text in (">= 5.5", ">= 5")], ["at least 5.5", "at least 5"]),
+        (
+            lambda: [tell(text) for text in ("not > 5.5", "not < 5.5")],
+            ["at most 5", "at least 5.5"],
+        ),
+        (lambda: [tell(text) for text in ("not >= 5", "== 5")], ["less than 5", "5"]),
+        (lambda: [tell(text) for text in ("== a", "not == a")], ["a", "not a"]),
+        (lambda: [tell(text) for text in ("all", "not all")], ["all of them", "not all of them"]),
+        (
+            lambda: [tell(text) for text in ("int", "not int")],
+            ["a whole number", "not a whole number"],
+        ),
     ],
     _sheet: [
         (lambda: check_name("Ada"), ""),

@@ -68,6 +68,51 @@ def test_fractions_are_counts_where_the_rules_are_corrected():
     assert name_flags(tree, "skmia", n_rows=20) == ["tree 1", "smallest leaf"]
 
 
+SETTINGS = """
+name = "settings"
+source = "a test"
+fractions = ["min_samples_leaf", "min_samples_split"]
+missing.BaseForest = {{max_depth = 9, max_features = 8}}
+missing.ExtraTreesClassifier = {{max_depth = 5}}
+zero.BaseForest = {{verbose = 3}}
+
+[[rules]]
+name = "one"
+estimators = ["ExtraTreesClassifier"]
+flag_if = {{{name} = "{condition}"}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("settings", "condition", "is_flagged"),
+    [
+        # At least one record of a leaf and two of a split, as many as the fraction rounded up.
+        ({"min_samples_leaf": 0.001}, "== 1", True),
+        ({"min_samples_leaf": 0.21}, "== 3", True),
+        ({"min_samples_leaf": 0.2}, "== 2", True),
+        ({"min_samples_leaf": 4}, "== 4", True),
+        ({"min_samples_split": 0.001}, "== 2", True),
+        ({"min_samples_split": 0.21}, "== 3", True),
+        # What is not given has the value of the class, or else of one that it is derived from.
+        ({"max_depth": None}, "== 5", True),
+        ({"max_features": None}, "== 8", True),
+        ({"max_features": 2}, "== 2", True),
+        ({"verbose": 0}, "== 3", True),
+        ({"verbose": 1}, "== 1", True),
+        ({"depth": 1}, "== 1", False),
+        ({"depth": 1}, "not == 1", False),
+    ],
+)
+def test_settings_are_read_as_the_rules_say(settings, condition, is_flagged, tmp_path):
+    (name,) = settings
+    path = tmp_path / "rules.toml"
+    path.write_text(SETTINGS.format(name=name, condition=condition))
+    model = ExtraTreesClassifier()
+    if name in model.get_params():
+        model.set_params(**settings)
+    assert name_flags(model, path, n_rows=10) == (["one"] if is_flagged else [])
+
+
 def test_a_forest_of_large_leaves_is_not_flagged_where_the_rules_are_corrected():
     assert name_flags(RandomForestClassifier(min_samples_leaf=120), "skmia") == []
     assert name_flags(RandomForestClassifier(), "skmia") == ["forest 1", "smallest leaf"]
@@ -105,6 +150,8 @@ def test_rules_of_a_file(tmp_path):
     assert name_flags(LogisticRegression(C=1), path) == []
     assert name_flags(LogisticRegression(C=1000), str(path)) == []
     assert name_flags(LogisticRegression(C=10, solver="saga"), path) == []
+    assert name_flags(LogisticRegression(C=100), path) == ["weak penalty"]
+    assert name_flags(LogisticRegression(C=10, fit_intercept=False), path) == []
 
 
 @pytest.mark.parametrize(

@@ -145,6 +145,32 @@ def test_each_check_says_why_it_matters_before_what_it_found():
     assert "has room to memorize each record. 14,000 members minus 19,044 parameters" in text
 
 
+def test_what_is_not_in_its_place_elsewhere_is_listed_below():
+    document = make_document(2, recipients="partners", seed="7", remark="x" * 400)
+    sheet = describe_sheet(document)
+    names = ["model.joblib", "train.csv", "test.csv"]
+    assert sheet["hashes"] == [
+        *((f"sha256 of {name}", "7a" * 32) for name in names),
+        ("sha256 of the policy", POLICY.sha256),
+    ]
+    assert [name for name, _ in sheet["rest"]] == ["seed", "remark"]
+    assert sheet["rest"][0][1] == "7" and len(sheet["rest"][1][1]) <= 330
+    assert (sheet["command"], sheet["versions"]) == (COMMAND, "skmia 0.1.0, numpy 2.4.6")
+    assert sheet["request"]["recipients"] == "partners" and sheet["request"]["purpose"] == ""
+    assert sheet["told"][-1] == "A release as a service or a table was not examined."
+    assert [decision for decision in sheet["decisions"] if decision[1]] == []
+    assert {row["name"] for row in sheet["signatures"]} == {""}
+    # What prevents a release comes first, then what needs a reason, what passed, and the rest.
+    checks = document["recommendation"]["checks"]
+    checks[-1] |= {"status": "fail", "level": "note"}
+    kinds = [check["kind"] for check in describe_sheet(document)["checks"]]
+    assert kinds == sorted(kinds, key=["bad", "ask", "ok", "info"].index)
+    assert len({*kinds}) == 4 and len(kinds) == len(checks)
+    document["recommendation"]["policy"]["sha256"] = ""
+    told = ("sha256 of the policy", "none: the policy was changed")
+    assert describe_sheet(document)["hashes"][-1] == told
+
+
 def test_each_file_is_named_by_its_hash_once():
     page = render_sheet(make_document())
     assert page.count("7a" * 32) == 3

@@ -173,6 +173,12 @@ ANSWERS = {
             ["All records", *(f"sex: {k}" for k in (8, 7, 6, 5, 4, 3, 2, 1))],
         ),
         (lambda: (crowded["n_more"], crowded["n_judged"]), (1, 10)),
+        # Eight have room, and stay as they were.
+        (
+            lambda: [row["group"] for row in _sheet.make_matrix(groups[:8])["rows"]],
+            [f"sex: {k}" for k in range(8)],
+        ),
+        (lambda: _sheet.make_matrix(groups[:8])["n_more"], 0),
         (
             lambda: [(one["what"], one["limit"], one["number"]) for one in crowded["single"]],
             [("less confidence on records it was not trained on", "0.2", "0.125")],

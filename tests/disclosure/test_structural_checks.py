@@ -428,6 +428,58 @@ def test_thresholds_can_be_changed_and_say_so():
     assert all(check.source for check in strict.checks)
 
 
+@pytest.mark.parametrize(
+    ("name", "release", "flagged"),
+    [
+        # Groups, and leaves, of 5, 4 and 3 members; a class of one member in that of 4.
+        ("k", "service", {3: 0, 4: 3, 5: 7, 6: 12}),
+        ("k", "file", {3: 0, 4: 3, 5: 7, 6: 12}),
+        ("smallest_leaf", "file", {3: 0, 4: 3, 5: 7, 6: 12}),
+        ("small_cells", "file", {1: 0, 2: 4, 3: 4, 4: 7, 6: 12}),
+    ],
+)
+def test_as_many_as_the_threshold_are_not_flagged(name, release, flagged):
+    for least, n_flagged in flagged.items():
+        report = structural_checks(fit_tree(), TWELVE, thresholds={name: least})
+        check = report.get(name, release)
+        assert (check.n_records, check.threshold) == (n_flagged, least)
+        assert check.status == ("flagged" if n_flagged else "passed")
+        assert (check.name + f" ({release})" in report.flagged) == bool(n_flagged)
+
+
+def test_a_label_is_certain_if_its_probability_is_released_as_1():
+    sure = np.repeat([0.996, 0.994, 1.0], 4)
+    answers = Outputs(np.column_stack([1 - sure, sure]), [0, 1], kind="proba")
+    records = Records(TWELVE.X, np.ones(12, int), outputs=answers)
+    found = [structural_checks(None, records, decimals=n).n_certain for n in (None, 3, 2, 1)]
+    assert found == [4, 4, 8, 12]
+
+
+def test_a_file_that_stores_more_rows_than_were_given_says_how_many():
+    records = Records(np.random.default_rng(0).normal(size=(20, 2)), np.arange(20) % 2)
+    model = KNeighborsClassifier(2).fit(records.X, records.y)
+    check = structural_checks(model, records[:12]).get("keeps_rows", "file")
+    assert (check.value, check.n_records) == (20, 12)
+
+
+def test_a_model_without_leaves_is_told_of_equal_rows():
+    model = LogisticRegression().fit(TWELVE.X, TWELVE.y)
+    check = structural_checks(model, TWELVE).get("k", "file")
+    assert (check.value, check.n_records) == (3, None)
+    assert "The table has 3 different rows, which says nothing of the model" in check.text
+
+
+def test_members_without_weight_are_not_among_the_non_members():
+    weights, membership = np.repeat([1.0, 0.0, 1.0], [5, 4, 3]), np.repeat([1, 0], [7, 5])
+    answers = np.linspace(0.05, 0.6, 12)
+    outputs = Outputs(np.column_stack([answers, 1 - answers]), [0, 1], kind="proba")
+    records = Records(TWELVE.X, np.zeros(12, int), outputs=outputs, sample_weight=weights)
+    found = structural_checks(None, records, membership)
+    assert (found.membership.n_members, found.membership.n_nonmembers) == (5, 5)
+    assert found.membership.auc.estimate == 0.0
+    assert found.to_records()["p_value"].tolist() == [1.0] * 5
+
+
 def test_a_report_is_written_as_json_and_text():
     report = structural_checks(fit_tree(), TWELVE, np.arange(12) % 2, decimals=2)
     document = json.loads(json.dumps(report.to_dict()))

@@ -5,10 +5,12 @@ from unittest import mock
 
 import numpy as np
 import pytest
-from by_hand import expect_answers
+from by_hand import expect_answers, tell_refusal
 from numpy import array
+from sklearn.base import BaseEstimator
 from sklearn.compose import ColumnTransformer
 from sklearn.dummy import DummyRegressor
+from sklearn.ensemble import GradientBoostingClassifier, RandomForestRegressor
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.pipeline import FeatureUnion, make_pipeline
 
@@ -184,7 +186,140 @@ def leaves_no_doubt(model, seen, fresh):
     return bool(_clones._leaves_no_doubt(met, "scores", "seen", "new"))
 
 
+def list_recipes(victim, *, estimator=None, kinds=("line", "forest"), refuses=False):
+    """Return the name of each recipe, whether it is the model's own, and what is trained."""
+    known = {"line": make_pipeline(LogisticRegression()), "forest": RandomForestRegressor()}
+    known["boosting"] = GradientBoostingClassifier()
+
+    def refuse(records):
+        if refuses:
+            raise ValueError("No table.")
+
+    parts = {
+        "list_kinds": lambda *given: [known[one] for one in kinds if given == (None, "outputs")],
+        "refuse_no_table": refuse,
+        "is_trainable": lambda model: not isinstance(model, Stored),
+    }
+    request = NS(victim=victim, estimator=estimator, model=Ridge(), outputs="outputs")
+    with mock.patch.multiple(_clones, **parts, StoredAnswers=Stored):
+        found = _clones.list_recipes(NS(request=request, records=None))
+    trained = [type(_clones.get_last_step(one.estimator)).__name__ for one in found]
+    return [one.name for one in found], {one.is_own for one in found}, trained
+
+
+class Stored(BaseEstimator):
+    """Answers that cannot be trained."""
+
+    def fit(self, X, y):
+        raise AssertionError
+
+
+STAND_INS = ["linear model", "forest"], {False}, ["LogisticRegression", "RandomForestRegressor"]
+OWN_RECIPE = ["clone"], {True}, ["Ridge"]
+
+
+def join_clones(n_models=2, is_own=True):
+    """Join clones of four members, of whom each knows two, and of three others."""
+    members, others = array([0, 2, 4, 6]), array([1, 3, 5])
+    halves = array([[True, True, False, False], [False, False, True, True]])
+    found = []
+    for k in range(n_models):
+        inside = np.zeros(7, dtype=bool)
+        inside[members[halves[k]]] = True
+        scores = _skill.AnswerScores(np.full((7, 2), k + 1.0), np.full(7, k + 1))
+        pace = NS(fit_seconds=3.0 - k, answer_seconds=1.0 + 3 * k)
+        fits = np.full(7, k) if k else None
+        found.append(_clones._ClonedQuestion(f"model {k}", inside, scores, fits, pace))
+    met, recipe = NS(inside=np.isin(np.arange(7), members)), NS(name="clone", is_own=is_own)
+    part = array([0, 1, 0]) if n_models > 1 else array([0, 0, 0])
+    return _clones._join(met, recipe, found, members, halves, others, part)
+
+
+def describe_joined(**given):
+    found = join_clones(**given)
+    assert (found.fresh.values[:, 1] == found.fresh.predicted).all()
+    assert (found.seen.values[:, 1] == found.seen.predicted).all()
+    answers = found.fresh.predicted.tolist(), found.seen.predicted.tolist()
+    masks = np.flatnonzero(found.is_fresh), np.flatnonzero(found.is_seen)
+    return found.name, found.models, *answers, *masks
+
+
+def refuse_clones(n_units, n_ones=3, is_value=False):
+    """Return the refusal of ten or more members, so many of whom have the label 1."""
+    n = max(n_units, 10)
+    y = (np.arange(n + 4) < n_ones).astype(int)
+    met = NS(case=NS(seeds={"agreement": 0}), inside=np.arange(n + 4) < n, is_value=is_value)
+    met.units, met.records, met.truth = np.arange(n + 4) % n_units, NS(y=y), y
+    with mock.patch.object(_clones, "_time_clone", side_effect=ZeroDivisionError("trained")):
+        return tell_refusal(lambda: _clones.train_clones(met, NS(is_own=False), 2))
+
+
+def time_clone(is_own, rows):
+    """Return what a clone is trained with, and whether it says how well it fits each record."""
+    seen = {}
+
+    def train(estimator, records, inside, seed, given):
+        seen.update(args=(estimator, inside.tolist(), seed, given))
+        return "model"
+
+    met = NS(case=NS(request=NS(fit_params={"a": 1})), rows=rows)
+    met.records, met.read = Records(np.zeros((3, 1)), [0, 1, 0]), lambda answers: [answers]
+    parts = {"train_victim": train, "query_victim": lambda model, X: f"answers of {model}"}
+    with mock.patch.multiple(_clones, **parts, fit_labels=lambda answers, y: [answers, y.tolist()]):
+        found = _clones._time_clone(met, NS(estimator="e", is_own=is_own), array([1, 1, 0]) > 0, 7)
+    assert (found.pace.n_fitted, found.pace.n_answered) == (2, 3)
+    return seen["args"], found.scores, found.fits
+
+
 CLONES = [
+    (lambda: list_recipes(Ridge()), OWN_RECIPE),
+    (lambda: list_recipes(Ridge(), estimator=Ridge()), OWN_RECIPE),
+    (lambda: list_recipes(fitted), OWN_RECIPE),
+    (lambda: list_recipes(fitted, estimator=Ridge()), STAND_INS),
+    (lambda: list_recipes(Stored()), STAND_INS),
+    (lambda: list_recipes(fitted, estimator=Ridge(), kinds=["boosting", "forest"])[0], ["forest"]),
+    # Where no stand-in can be trained, the estimator that was given is one.
+    (
+        lambda: list_recipes(fitted, estimator=Ridge(), refuses=True),
+        (["Ridge"], {False}, ["Ridge"]),
+    ),
+    (lambda: list_recipes(Stored(), kinds=["boosting"]), ([], set(), [])),
+    # Each half answers for the other one, and each other record is answered for once.
+    (
+        describe_joined,
+        (
+            *("two clones", ["model 0", "model 1"]),
+            *([2, 1, 2, 2, 1, 1, 1], [1, 0, 1, 0, 2, 0, 2]),
+            *([0, 1, 2, 3, 4, 5, 6], [0, 2, 4, 6]),
+        ),
+    ),
+    (
+        lambda: describe_joined(n_models=1),
+        (
+            *("a clone", ["model 0"]),
+            *([0, 1, 0, 1, 1, 1, 1], [1, 0, 1, 0, 0, 0, 0]),
+            *([1, 3, 4, 5, 6], [0, 2]),
+        ),
+    ),
+    # The faster of them, 4 and 6 seconds in all; the fits of those that tell them.
+    (lambda: join_clones().pace.fit_seconds, 3.0),
+    (lambda: [one.fits[0] for one in join_clones().halves], [1]),
+    (lambda: [np.flatnonzero(one.inside).tolist() for one in join_clones().halves], [[4, 6]]),
+    (lambda: join_clones(is_own=False).halves, []),
+    (lambda: refuse_clones(9), "there are too few members"),
+    (lambda: refuse_clones(10), "trained"),
+    (lambda: refuse_clones(10, n_ones=0), "all members of a half have one label"),
+    (lambda: refuse_clones(10, n_ones=0, is_value=True), "trained"),
+    (
+        lambda: time_clone(True, slice(None)),
+        (
+            ("e", [True, True, False], 7, {"a": 1}),
+            ["answers of model"],
+            ["answers of model", [0, 1, 0]],
+        ),
+    ),
+    (lambda: time_clone(False, slice(None))[0][3], None),
+    (lambda: time_clone(True, array([0, 1, 2]))[2], None),
     (lambda: is_costly(LogisticRegression(), Ridge()), True),
     (lambda: is_costly(LogisticRegression()), False),
     (lambda: is_costly(), False),
@@ -234,6 +369,13 @@ def excuse_skilled(own, *fresh, seen=0.0):
     return found["own numbers"] == KEPT, found["labels"] == KEPT
 
 
+def excuse_learned(*seen):
+    """Return whether a finding of labels stops where clones know so much of their own rows."""
+    clones = [*references(skill(0.6), seen=seen[0]), *references(skill(0.6), seen=seen[1])]
+    (found,) = _ask._excuse_skilled(met_of(skill(0.5)), clones, [reply("labels")])
+    return found.status == "stop"
+
+
 def excuse_noise(*names, repeats=False, status="stop"):
     """Return whether findings become warnings, beside one that answers do not repeat."""
     met = NS(repeats=repeats, n_repeats=1, repetition=NS(count_missing=lambda n: 7))
@@ -251,6 +393,8 @@ def excuse_reproduced(low, *, status="stop", is_own=True):
     replies = [reply("rows", status), reply("own numbers", status), reply("skill", "warn")]
     with mock.patch.object(_ask, "train_and_ask", return_value=("model", low)) as trained:
         found = _ask._excuse_reproduced(met, references(0.0, is_own=is_own), replies)
+    # The clone is trained only where something stops.
+    assert trained.called == (is_own and status == "stop")
     assert not trained.called or trained.call_args.args == (met, "own", "inside", 4)
     return [(one.status, one.text.partition("found.")[2], one.cure) for one in found]
 
@@ -274,11 +418,14 @@ EXCUSES = [
     # A clone that is at .0233 of its own rows is as bad as chance.
     (lambda: excuse_skilled(skill(0.5), skill(0.6), seen=0.0234), (True, True)),
     (lambda: excuse_skilled(skill(0.5), skill(0.6), seen=0.0233), (True, False)),
+    (lambda: excuse_learned(0.0, 0.0), False),
+    (lambda: excuse_learned(0.0, 0.1), True),
     (lambda: excuse_noise("skill", "rows", repeats=True), [KEPT, KEPT]),
     (lambda: excuse_noise("skill", repeats=None), [KEPT]),
     (lambda: excuse_noise("skill", status="warn"), [("warn", "A cure.")]),
     (lambda: excuse_noise("skill", "recipe"), [KEPT, KEPT]),
     (lambda: excuse_noise("skill", "rows"), [WARNED, WARNED]),
+    (lambda: excuse_noise("skill"), [WARNED]),
     (
         lambda: excuse_reproduced(0.51),
         [("warn", SAME, ""), (*KEPT[:1], "", "A cure."), ("warn", "", "A cure.")],
@@ -867,20 +1014,34 @@ def test_clones_answer_for_every_row_that_they_were_not_trained_on(n_models, is_
     def answer():
         return NS(values=np.zeros(40), predicted=None, make_empty=answer)
 
-    def train(met, recipe, inside, seed):
+    def train(given, asked, inside, seed):
+        assert (given, asked) == (met, recipe) and y[inside].sum() == inside.sum() / 2 == 5
         pace = NS(fit_seconds=1.0, answer_seconds=1.0)
+        trained.append((met.case, pace))
         return NS(model="m", inside=inside, scores=answer(), fits=np.ones(40), pace=pace)
 
-    paces = []
+    paces, trained, doubts = [], [], []
     monkeypatch.setattr(_clones, "_time_clone", train)
-    monkeypatch.setattr(_clones, "tell_pace", lambda case, pace: paces.append(pace))
+    monkeypatch.setattr(_clones, "tell_pace", lambda *given: paces.append(given))
+
     # The second one is left out where the first leaves no doubt.
-    monkeypatch.setattr(_clones, "_leaves_no_doubt", lambda *given: n_models == 1)
+    def leaves_no_doubt(given, scores, inside, is_new):
+        assert given is met and (met.inside == (inside | is_new)).all()
+        assert inside.sum() == is_new.sum() == 10
+        doubts.append(scores)
+        return n_models == 1
+
+    monkeypatch.setattr(_clones, "_leaves_no_doubt", leaves_no_doubt)
     y, inside = np.tile([0, 1], 20), np.arange(40) < 20
     met = NS(case=NS(seeds={"agreement": 0}), inside=inside, units=np.arange(40), is_value=False)
-    met.records, met.truth = NS(y=y), y
-    found = _clones.train_clones(met, _clones.CloneRecipe("clone", None, is_own), 2)
+    met.records, met.truth = NS(y=array(["a", "b"])[y]), y
+    recipe = _clones.CloneRecipe("clone", None, is_own)
+    found = _clones.train_clones(met, recipe, 2)
     assert len(found.models) == n_models and found.is_fresh[~inside].all()
     assert found.is_fresh[inside].sum() == found.is_seen[inside].sum() == 10 * n_models
     # Stand-ins tell nothing of the training of the model itself.
-    assert len(found.halves) == len(paces) == is_own * n_models
+    assert len(found.halves) == is_own * n_models
+    assert paces == trained[: len(found.halves)] and len(doubts) == 1
+    # Nobody asks whether a second one is needed where one is wanted.
+    found = _clones.train_clones(met, recipe, 1)
+    assert len(found.models) == len(doubts) == 1 and found.is_fresh[~inside].all()

@@ -60,6 +60,16 @@ def attributes(*ends):
     return found.status, found.overall, found.exposed
 
 
+def describe_origin(provenance=None, sha256="7a"):
+    found = None
+    if provenance is not None:
+        policy = {"name": "house", "sha256": sha256}
+        found = {"policy": policy, "release": "file", "result": "release", "provenance": provenance}
+    given = {"recommendation": found, "created": "today", "versions": {"skmia": "1", "numpy": "2"}}
+    given |= {"seeds": {"pool": 3, "checks": 4}, "settings": {}, "victim_name": "SVC"}
+    return sheet._describe_origin(given)
+
+
 def table(*rows, evidence="none", data=None, unchanged=None):
     names = ("name", "high", "leak")
     counts = {"n_attacks": 1500, "n_controls": 20}
@@ -362,6 +372,29 @@ ROWS = [
             "It answers with numbers, and never with text or rows.",
         ],
     ),
+    # Hashes that are known, and the decision of a policy.
+    (
+        describe_origin,
+        {
+            "subject": "SVC",
+            "created": "today",
+            "versions": "skmia 1, numpy 2",
+            "seeds": "pool 3, checks 4",
+            "hashes": [],
+            "command": "",
+            "decision": "",
+        },
+    ),
+    (
+        lambda: describe_origin({"sha256 of a": "f0", "sha256 of b": "", "command": "skmia"}),
+        describe_origin()
+        | {
+            "hashes": [("sha256 of a", "f0"), ("sha256 of the policy house", "7a")],
+            "command": "skmia",
+            "decision": "By the policy house, as a file: release.",
+        },
+    ),
+    (lambda: describe_origin({}, sha256="")["hashes"], []),
     # All records of a sample are not selected anew.
     (lambda: type(_run.take_sampled_records(Records(), _run.ALL)).__name__, "Records"),
     (lambda: _run.take_sampled_records(Records(), slice(0, 2)), "selected"),

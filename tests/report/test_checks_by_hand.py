@@ -13,7 +13,9 @@ from numpy import array, nan
 from scipy.optimize import brentq
 from scipy.stats import norm
 from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.model_selection import GridSearchCV
 from sklearn.neural_network import MLPRegressor
+from sklearn.pipeline import make_pipeline
 
 from skmia import Outputs, Records
 from skmia.attacks import ThresholdAttack
@@ -354,6 +356,33 @@ def is_hopeless(n_made, n):
     edge = brentq(lambda mean: chance_to_warn(mean, n_made, n) - 0.05, -9, 9)
     numbers = [[(edge + step, 9.0, -9.0)] * n_made for step in (-1e-6, 1e-6)]
     return [bool(_drift._is_hopeless(one, n)) for one in numbers]
+
+
+def count_of_clone(victim, error=None):
+    """Return the rows that a clone states, and what it is trained with."""
+    seen = []
+
+    def train(model, *given):
+        seen.append((type(model).__name__, *given))
+        if error is not None:
+            raise error
+        return "trained"
+
+    case = NS(victim=victim, records="records", membership="members", seeds={"checks": 7})
+    case.request = NS(fit_params={"a": 1})
+    inspect = lambda model: NS(n_rows=33 if model == "trained" else None)  # noqa: E731
+    with mock.patch.multiple(_row_count, train_victim=train, inspect_model=inspect):
+        return _row_count._count_of_clone(case, 60), seen
+
+
+SEARCHED = GridSearchCV(make_pipeline(Ridge()), {"ridge__alpha": [3.0]}, cv=2)
+SEARCHED.fit(np.eye(4), np.arange(4.0))
+
+
+def take_recipe():
+    """Return what a search has chosen, unfitted."""
+    found = _row_count.take_recipe(GridSearchCV(SEARCHED, {}, cv=2).fit(np.eye(8), np.arange(8.0)))
+    return type(found).__name__, found[-1].alpha, hasattr(found[-1], "coef_")
 
 
 def count_rows(stated, clone=None, victim=None, may_repeat=False, n_listed=100, n_members=60):
@@ -773,6 +802,13 @@ ROWS = [
         ("not run", "Too few records for a baseline without the model."),
     ),
     # A number of rows that is the one of the members needs no clone, unless some are held back.
+    (
+        lambda: count_of_clone(SEARCHED),
+        (33, [("Pipeline", "records", "members", 7, {"a": 1})]),
+    ),
+    (lambda: count_of_clone(SEARCHED, ValueError("odd"))[0], None),
+    (lambda: count_of_clone(CallableVictim(len, [0, 1])), (None, [])),
+    (take_recipe, ("Pipeline", 3.0, False)),
     (lambda: count_rows(None), None),
     (lambda: count_rows(120, victim=Ridge()), None),
     (lambda: count_rows(100), (100, 60, 60, False, 100, False, False)),
@@ -916,7 +952,19 @@ def told_fit(fit=FIT):
 
 SWAP = ": the two sides are most likely swapped."
 SAME_OTHERS = "a model like it that is trained on the others gives the same answers"
+STEP = "The last step of the model (Scaler) was fitted on "
+AGAIN = ": fitted on them again, it gives the same answers. So the held-out rows are in the model."
 MORE_ROWS = [
+    (
+        lambda: [
+            _sides._describe_step(NS(rows=rows, step="Scaler"))
+            for rows in (_sides.HELD_OUT, "both")
+        ],
+        [
+            f"{STEP}the held-out rows{AGAIN}",
+            f"{STEP}members and held-out rows together{AGAIN}",
+        ],
+    ),
     (lambda: ask_sides(), ("stated", None, "read", [(False, False)])),
     (lambda: ask_sides(below=0.025)[3], [(True, False)]),
     (lambda: ask_sides(below=0.026)[3], [(False, False)]),

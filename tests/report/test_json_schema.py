@@ -4,6 +4,7 @@ import pytest
 
 from skmia.report._json_schema import (
     _PAIR,
+    _make_recommendation,
     check_fields,
     count,
     either,
@@ -50,6 +51,63 @@ def test_a_kind_takes_and_refuses_values_at_its_ends(name):
         with pytest.raises(ValueError, match=words) as caught:
             kind(value, "place")
         assert str(caught.value).startswith("place")
+
+
+POLICY = {"name": "house", "sha256": "", "text": "", "alpha": 0.05}
+NUMBER = {"name": "auc", "group": "all", "limit": 0.6, "interval": [0.5, 0.4, 0.7]}
+NUMBER |= {"status": "pass", "n_needed": None}
+TRIED = {
+    "name": "a",
+    "release": "file",
+    "cost": 0,
+    "helps": True,
+    "reasons": [],
+    "limits": [NUMBER],
+}
+CHECK = {"name": "k", "text": "", "level": "block", "status": "fail"}
+SIGNED = dict.fromkeys(("role", "name", "signature", "date"), "")
+RECOMMENDED = {
+    **{"result": "release", "release": "file", "reasons": ["a"], "conditions": []},
+    **{"not_asked": [], "not_run": [], "remarks": [], "limits": [NUMBER], "under_conditions": []},
+    **{"tried": [TRIED], "checks": [CHECK], "reviews": [], "policy": POLICY, "provenance": {}},
+    **{"signatures": [SIGNED], "decision": {"decision": "", "conditions": "", "because": ""}},
+    "requirements": [{"name": "stored numbers", "is_met": True, "text": ""}],
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "words"),
+    [
+        ("result", "perhaps", "one of release, release with conditions, do not release, cannot"),
+        ("release", "table", "one of file, service"),
+        ("reasons", [], "at least 1 entries"),
+        ("tried", [TRIED | {"cost": -1e-9}], "cost must be a number"),
+        ("tried", [TRIED | {"release": "table"}], "one of file, service"),
+        ("tried", [TRIED] * 201, "at most 200 entries; got 201"),
+        ("checks", [CHECK | {"level": "stop"}], "one of block, review, note"),
+        ("checks", [CHECK | {"status": "passed"}], "one of pass, fail, missing"),
+        ("checks", [CHECK] * 201, "at most 200 entries; got 201"),
+        ("reviews", [{"check": "k", "reason": ""}] * 201, "at most 200 entries; got 201"),
+        ("signatures", [SIGNED] * 201, "at most 200 entries; got 201"),
+        ("requirements", [{"name": "others", "is_met": True, "text": ""}], "one of reference mod"),
+        ("requirements", RECOMMENDED["requirements"] * 201, "at most 200 entries; got 201"),
+        ("provenance", dict.fromkeys(map(str, range(201)), ""), "200 fields; got"),
+        ("decision", RECOMMENDED["decision"] | {"decision": "perhaps"}, "one of , release, "),
+        ("limits", [NUMBER | {"interval": [0.5, 0.4]}], "at least 3 entries"),
+        ("remarks", "", "an array"),
+    ],
+)
+def test_a_recommendation_has_its_words_and_no_more_than_a_person_reads(name, value, words):
+    kind = _make_recommendation("file", "service")
+    full = {"tried": [TRIED] * 200, "checks": [CHECK] * 200, "signatures": [SIGNED] * 200}
+    full |= {"requirements": RECOMMENDED["requirements"] * 200}
+    full |= {"reviews": [{"check": "k", "reason": ""}] * 200}
+    full |= {"provenance": dict.fromkeys(map(str, range(200)), "")}
+    for taken in (RECOMMENDED, RECOMMENDED | full):
+        kind(taken, "")
+    with pytest.raises(ValueError, match=words) as caught:
+        kind(RECOMMENDED | {name: value}, "")
+    assert str(caught.value).startswith(name)
 
 
 def test_a_difference_of_two_advantages_lies_between_minus_two_and_two():

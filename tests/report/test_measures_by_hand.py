@@ -1,6 +1,7 @@
 """Numbers of an audit and of its checks from small arrays, with answers by hand."""
 
 from contextlib import nullcontext
+from dataclasses import make_dataclass
 from types import SimpleNamespace as NS
 from unittest import mock
 
@@ -30,6 +31,7 @@ from skmia.report import (
 from skmia.report._sides import BOTH, HELD_OUT, MEMBERS, SidesReader, TrainedAnswers
 from skmia.report.agreement import _answered_rows, _clones, _file_questions, _skill
 from skmia.report.checks import _duplicates, _formats, _permutation, _record_rates, _results, _units
+from skmia.report.checks._base import Check
 
 # -- rows on both sides
 
@@ -515,6 +517,36 @@ def measure_numbers(values=GUESSES, truth=TRUTH, units=UNITS):
     return tuple(found.rank), tuple(found.decision), found.plain
 
 
+def measure_rank(truth, values=None, units=None, floor=0.01, most=50):
+    truth = array(truth, dtype=int)
+    first = array([0.9, 0.4, 0.5, 0.1])[: len(truth)]
+    values = np.column_stack([first, 1 - first]) if values is None else values
+    units = np.arange(len(truth)) if units is None else array(units)
+    with mock.patch.object(_skill, "_MOST_CLASSES", most):
+        return tuple(_skill._measure_rank(values, truth, units, floor))
+
+
+OF_THREE = array([[1.0] * 3 + [0.0] * 3, [0.5] * 6, [0.0, 0.1, 0.2, 0.3, 0.4, -0.5]]).T
+
+
+def measure_kappa(predicted, truth, units=None, floor=0.01):
+    predicted, truth = array(predicted, dtype=int), array(truth, dtype=int)
+    units = np.arange(len(truth)) if units is None else array(units)
+    return tuple(_skill._measure_kappa(predicted, predicted == truth, truth, units, floor))
+
+
+def measure_classes(predicted=(0, 0, 1, 1)):
+    """Measure four answers to two classes, of units that are numbered in any way."""
+    scores = _skill.AnswerScores(np.eye(2)[list(predicted)], array(predicted))
+    found = _skill.measure_skill(scores, array([0, 0, 1, 1]), array([9, 3, 5, 7]))
+    return tuple(found.rank), tuple(found.decision), found.plain
+
+
+def is_far_below(one, other):
+    pairs = ([_skill.SkillMeasure(value, 0.0) for value in pair] for pair in (one, other))
+    return _skill.is_far_below(*(_skill.AnswerSkill(*pair, 0.5) for pair in pairs))
+
+
 def compute_numbers():
     """Compute the same by a sum for each unit, with scipy's correlation of ranks."""
     rank = stats.spearmanr(GUESSES, TRUTH)[0]
@@ -561,6 +593,43 @@ FITS = [
     (lambda: _skill.correlate_ranks([1], [2]), 0.0),
     (lambda: _skill.correlate_ranks([1, 1], [2, 9]), 0.0),
     (lambda: _skill.correlate_ranks([1, 2], [2, 2]), 0.0),
+    # Each class against the others: of two members and two others, three of four pairs are right.
+    (lambda: measure_rank([0, 0, 1, 1]), (0.5, 0.5)),
+    (lambda: measure_rank([0, 0, 1, 1], units=[0, 0, 1, 2]), (0.5, 0.125**0.5)),
+    (lambda: measure_rank([0, 0, 1, 1], floor=0.6), (0.5, 0.6)),
+    # Three, two and one records are found in all, half and none of 9, 8 and 5 pairs.
+    (lambda: measure_rank([0, 0, 0, 1, 1, 2], OF_THREE), (2 * 13 / 22 - 1, 0.01)),
+    # The most frequent classes count: the first is always found, and the third never.
+    (lambda: measure_rank([2, 2, 2, 1, 1, 0], OF_THREE[:, ::-1], most=1), (1.0, 0.01)),
+    (lambda: measure_rank([0, 1, 1, 1, 2, 2], OF_THREE[::-1, ::-1], most=1)[0], 0.0),
+    (lambda: measure_rank([1, 1, 1]), (0.0, 1.0)),
+    (lambda: measure_rank([]), (0.0, 1.0)),
+    # Of four records three are right, of which half are expected by chance.
+    (lambda: measure_kappa([0, 1, 1, 1], [0, 0, 1, 1]), (0.5, 0.375)),
+    (lambda: measure_kappa([0, 1, 1, 1], [0, 0, 1, 1], [0, 0, 1, 2]), (0.5, 0.0234375**0.5)),
+    (lambda: measure_kappa([0, 1, 1, 1], [0, 0, 1, 1], floor=0.4), (0.5, 0.4)),
+    (lambda: measure_kappa([0, 0, 1, 1], [0, 0, 1, 1]), (1.0, 0.01)),
+    (lambda: measure_kappa([1, 1, 0, 0], [0, 0, 1, 1]), (-1.0, 0.01)),
+    (lambda: measure_kappa([2, 2], [0, 1]), (0.0, 0.01)),
+    (lambda: measure_kappa([0, 1], [2, 2]), (0.0, 0.01)),
+    (lambda: measure_kappa([1, 1], [1, 1]), (0.0, 1.0)),
+    (lambda: measure_kappa([], []), (0.0, 1.0)),
+    (measure_classes, ((1.0, 0.5), (1.0, 0.5), 1.0)),
+    (lambda: measure_classes([1, 1, 0, 0])[1:], ((-1.0, 0.5), 0.0)),
+    # Both numbers are below half of the others, and the rank not above a tenth.
+    (lambda: is_far_below((0.1, 0.14), (0.3, 0.3)), True),
+    (lambda: is_far_below((0.1, 0.15), (0.3, 0.3)), False),
+    (lambda: is_far_below((0.1, 0.0), (0.2, 0.3)), False),
+    (lambda: is_far_below((0.11, 0.0), (0.3, 0.3)), False),
+    (lambda: _skill.AnswerScores(array([[0.5, 0.1], [0.4, 0.9]]), 1).find_spread(), [0.1, 0.9]),
+    (lambda: _skill.AnswerScores(array([3.0, 5.0])).find_spread(), [3.0, 5.0]),
+    (lambda: _skill.AnswerScores(array([[1.0, 2.0]] * 2)).are_constant, True),
+    (lambda: _skill.AnswerScores(array([[1.0, 2.0], [1.0, 3.0]])).are_constant, False),
+    (lambda: tuple(_skill.AnswerScores(array([3.0])).make_empty()), ([0.0], None)),
+    (
+        lambda: tuple(_skill.AnswerScores(array([[3.0, 4.0]]), array([1])).make_empty()),
+        ([[0.0, 0.0]], [0]),
+    ),
     # Answers in the order of other classes; those of unknown ones count for nothing.
     (
         lambda: score(Outputs(array([[0.25, 0.75], [0.5, 0.5]]), ["b", "c"]), ["a", "c", "b"]),
@@ -630,8 +699,94 @@ def draw_exchanges(n):
     return [len(one) for one in blocks], bits.dtype.kind, is_mixed, int(bits[:, -1].sum())
 
 
+def compute_tails(*numbers, mean=0.5, variance=1 / 12, both=True):
+    steps = np.full(len(numbers), 0.05, dtype=np.float32)
+    return tuple(_permutation.compute_tails(array(numbers), steps, mean, variance, both))
+
+
+def sum_columns(turned=None, n_columns=5):
+    """Return the sums of three numbers, of which the first and last are in one column."""
+    columns = array([2, 0, 2]) if n_columns > 2 else array([1, 0, 1])
+    turned = None if turned is None else array(turned)
+    row = _permutation._sum_columns(array([1.0, 2.0, 3.0]), columns, turned, n_columns)
+    return row.toarray()[0]
+
+
+def list_permuted(*sizes, judged=None, scope="sex"):
+    """List the parts of 20 members and 20 others, of which groups hold so many of each."""
+    masks = [np.r_[np.arange(20) < one, np.arange(20) < other] for one, other in sizes]
+    subsets = [(scope, f"g{k}", mask) for k, mask in enumerate(masks)]
+    judged = judged and {name: np.arange(40) >= first for name, first in judged.items()}
+    given = np.repeat([1, 0], 20), ["a", "b"], [0.5, 0.9], subsets, judged
+    found = _permutation._list_permuted_parts(*given)
+    names = [(one.attack, one.group, one.n_records, one.rates) for one in found]
+    return names, [found[0].rows is one.rows for one in found]
+
+
+def describe_null(*numbers):
+    return _permutation._describe_null(array(numbers)).T
+
+
+HUNDREDTHS = np.arange(101) / 100
+BOTH_RATES = [0.5, 0.9]
 TIED = RNG.integers(6, size=60).astype(float)
 PERMUTED = [
+    # Of a uniform law the tails are the numbers, half a step nearer to the middle.
+    (
+        lambda: compute_tails(0.3, 0.9, nan, 0.0, 1.0),
+        ([0.75, 0.15, 1.0, 1.0, 0.05], [0.35, 0.95, 1.0, 0.05, 1.0], 0.05),
+    ),
+    (lambda: compute_tails(0.3, 0.9, both=False)[1], [1.0, 1.0]),
+    (lambda: compute_tails(0.3, 0.9, variance=0), ([1.0, 1.0], [1.0, 1.0], 1.0)),
+    (
+        lambda: compute_tails(0.3, mean=0.25, variance=0.25 * 0.75 / 4),
+        (
+            [stats.beta.sf(0.25, 0.75, 2.25)],
+            [stats.beta.cdf(0.35, 0.75, 2.25)],
+            stats.beta.sf(0.95, 0.75, 2.25),
+        ),
+    ),
+    (sum_columns, [2.0, 0.0, 4.0, 0.0, 0.0]),
+    (lambda: sum_columns([True, False, False]), [2.0, 0.0, 2.0, 0.0, 0.0]),
+    (lambda: sum_columns(n_columns=3), [2.0, 0.0, 4.0]),
+    (lambda: sum_columns(n_columns=2), [2.0, 4.0]),
+    (lambda: sum_columns([False, True, True], n_columns=2), [-2.0, -2.0]),
+    # Groups of two of each side are tested, at rates that allow ten of their others.
+    (
+        lambda: list_permuted((2, 20), (20, 19), (20, 11)),
+        (
+            [
+                *(("a", "all", 40, BOTH_RATES), ("b", "all", 40, BOTH_RATES)),
+                *(("a", "g0", 22, BOTH_RATES), ("b", "g0", 22, BOTH_RATES)),
+                *(("a", "g1", 39, [0.9]), ("b", "g1", 39, [0.9])),
+                *(("a", "g2", 31, []), ("b", "g2", 31, [])),
+            ],
+            [True, True] + [False] * 6,
+        ),
+    ),
+    (lambda: len(list_permuted((1, 20), (20, 1))[0]), 2),
+    (lambda: len(list_permuted((20, 20), scope="overall")[0]), 2),
+    (
+        lambda: list_permuted(judged={"a": 30, "b": 30}),
+        ([("a", "all", 10, BOTH_RATES), ("b", "all", 10, BOTH_RATES)], [True, True]),
+    ),
+    (
+        lambda: list_permuted((20, 2), judged={"a": 0, "b": 19})[0][1:],
+        [("b", "all", 21, BOTH_RATES), ("a", "g0", 22, [])],
+    ),
+    # Of the truth and 101 permutations, which it is among.
+    (
+        lambda: describe_null([0.5, *HUNDREDTHS], [2.0, *HUNDREDTHS]),
+        [
+            [0.5, 0.5, np.sqrt(0.0858499999999), 0.025, 0.975, 52 / 102],
+            [2.0, 0.5, np.sqrt(0.0858499999999), 0.025, 0.975, 1 / 102],
+        ],
+    ),
+    (lambda: describe_null([0.5, 0.25]), [[0.5, 0.25, 0.0, 0.25, 0.25, 0.5]]),
+    (
+        lambda: _permutation._count_reached(array([0.5, 0.1, 0.3, 0.1]), [0.1, 0.2, 0.05, 0.5]),
+        [0.5, 0.5, 0.0, 1.0],
+    ),
     (lambda: count_top(TIED, [0.1, 0.3, 1.0]), True),
     (lambda: count_top(TIED, [0.3, 0.05], turned=RNG.random(60) < 0.5), True),
     (lambda: count_top(RNG.normal(size=300), [0.01, 0.02, 0.4], most_kept=4), True),
@@ -651,6 +806,108 @@ PERMUTED = [
 def measure_pairs(membership, rows=(0, 0, 0, 1, 1, 2), persons=(0, 1, 2, 3, 4, 5)):
     pairs = _units._EqualPairs(array(rows), array(persons))
     return pairs.every, pairs.measure(array(membership, dtype=bool))
+
+
+def make_units(membership, group_by=None):
+    found = _units.make_units(array(membership, dtype=bool), group_by and array(list(group_by)))
+    return tuple(found)
+
+
+def iter_labelings(n, blocks, is_member, together=2):
+    """Return how many permutations come at a time, the members of each block, and who moves."""
+    units = NS(is_member=array(is_member, dtype=bool), blocks=array(blocks))
+    with mock.patch.object(_units, "_BLOCK_ELEMENTS", together * len(blocks) + 1):
+        found = [*_units._iter_labelings(units, n, np.random.default_rng(0))]
+    (first,), labels = found[0], np.vstack(found[1:])
+    assert (first == units.is_member).all()
+    members = {tuple(np.bincount(blocks, label).tolist()) for label in labels}
+    return [len(one) for one in found], members, np.ptp(labels.astype(int), axis=0)
+
+
+def order_units(keys, places, is_member, blocks=None):
+    n_mixed = 0 if blocks is None else max(blocks)
+    blocks = np.zeros(len(is_member), dtype=int) if blocks is None else array(blocks)
+    units = _units.MembershipUnits(array(places), array(is_member) > 0, blocks, n_mixed)
+    return tuple(_units.order_units(units, [array(key, dtype=float) for key in keys]))
+
+
+def find_most(turned=None):
+    """Return the largest numbers of three permutations, each of which is measured by its places."""
+    blocks = iter([array([[9, 9]]) > 0, array([[1, 0], [0, 1]]) > 0, array([[0, 0]]) > 0])
+    turned = None if turned is None else array(turned) > 0
+    seen, labelings = [], NS(blocks=blocks, columns=array([1, 0, 1]), turned=turned)
+
+    def draw(units, n, rng):
+        assert (units, n) == ("units", _units._N_PERMUTATIONS)
+        return labelings
+
+    def measure(membership):
+        seen.append(membership.astype(int).tolist())
+        return array([membership[0], -1.0 * membership.sum()])
+
+    with mock.patch.object(_units, "draw_labelings", draw):
+        return _units._find_most(NS(measure=measure), "units", 0).tolist(), seen
+
+
+def choose_columns(n_columns, most, n_rows=10, most_values=20):
+    with mock.patch.object(_formats, "_MOST_VALUES", most_values):
+        X, rng = np.zeros((n_rows, n_columns)), np.random.default_rng(0)
+        found = _formats._choose_columns(X, most, rng)
+    assert (np.diff(found) > 0).all() and found.max() < n_columns
+    return len(found)
+
+
+def count_codes(codes, units=None):
+    units = None if units is None else array(units)
+    return np.exp(_formats._count_codes(array(codes), units)).round(6)
+
+
+def list_column_formats(X):
+    """Return columns and values of the features of numbers and of other columns."""
+    parts = {
+        "_describe_digits": lambda block, units: [("digits", block), ("more", -block)],
+        "_describe_texts": lambda column, units: [("text", np.zeros((len(column), 1)))],
+    }
+    with mock.patch.multiple(_formats, **parts):
+        found = _formats._list_column_formats(X, None, np.random.default_rng(0))
+    return [(one.column, one.kind, one.values.tolist()) for one in found]
+
+
+def list_format_features(X, y=None, people=None):
+    """Return what describes the rows 2 and 0 of a table, and features of its targets."""
+    parts = {
+        "_describe_stored": lambda X: [f"stored {X.shape}"],
+        "_describe_array": lambda X, rng: [f"array {X.shape}"],
+        "_list_column_formats": lambda X, units, rng: [f"table {X.shape} {units}"],
+        "_describe_digits": lambda values, units: [("digits", values)],
+    }
+    records = NS(X=X, y=None if y is None else array(y))
+    with mock.patch.multiple(_formats, **parts):
+        found, n = _formats._list_format_features(records, array([2, 0]), people, None)
+    return [one if isinstance(one, str) else (one.column, one.values.tolist()) for one in found], n
+
+
+def describe_stored(X, most=100):
+    with mock.patch.object(_formats, "_MOST_VALUES", most):
+        found = _formats._describe_stored(sparse.csr_array(array(X, dtype=float)))
+    return {one.kind: one.values for one in found if one.kind.startswith("multiple")}
+
+
+def measure_distances(n, wide):
+    """Measure distances between rows and the rows that are twice as far from the origin."""
+    take = lambda rows, dtype: (  # noqa: E731
+        np.outer(rows, [3.0, 0.0]).astype(dtype),
+        sparse.csr_array(np.outer(rows, [4.0]).astype(dtype)) if wide else None,
+    )
+    return _duplicates._measure_distances(NS(take=take), np.arange(n), 2 * np.arange(n))
+
+
+def read_coded(learned, column):
+    return _duplicates._CodedColumn(pd.Series(learned)).read(pd.Series(column, dtype=object))
+
+
+LARGE = 1e200
+THREE_ROWS = np.arange(6.0).reshape(3, 2)
 
 
 def rank_people(scores, inside, most=2):
@@ -728,6 +985,109 @@ def put(predicted=True):
 
 
 OTHERS = [
+    # Whole people are units; records of people on both sides change places among themselves.
+    (lambda: make_units([1, 0, 1]), ([0, 1, 2], [True, False, True], [0, 0, 0], 0)),
+    (
+        lambda: make_units([1, 1, 0, 0, 1, 0], "aabccd"),
+        ([0, 0, 1, 3, 4, 2], [True, False, False, False, True], [0, 0, 0, 1, 1], 1),
+    ),
+    (lambda: make_units([1, 0, 0, 1, 1], "bbaab")[2:], ([2, 2, 1, 1, 2], 2)),
+    (lambda: make_units([1, 1, 0], "aab")[2:], ([0, 0], 0)),
+    (
+        lambda: iter_labelings(5, [0, 0, 0, 0], [1, 0, 0, 1])[:2],
+        ([1, 2, 2, 1], {(2,)}),
+    ),
+    (
+        lambda: iter_labelings(40, [0, 0, 0, 1, 1, 2, 2, 2], [1, 1, 0, 0, 1, 1, 1, 0])[1:],
+        ({(2, 1, 2)}, [1] * 8),
+    ),
+    (lambda: iter_labelings(40, [1, 1, 1], [0, 1, 0])[1:], ({(0, 1)}, [1] * 3)),
+    # Units are sorted by the sums of their keys, those of mixed people last, and by person.
+    (lambda: order_units([[3, 1, 2]], [0, 1, 2], [1, 0, 0])[:2], ([2, 0, 1], [False, False, True])),
+    (lambda: order_units([[3, 3, 7]], [0, 0, 1], [1, 0])[:2], ([0, 0, 1], [True, False])),
+    (lambda: order_units([[3, 3, 5]], [0, 0, 1], [1, 0])[:2], ([1, 1, 0], [False, True])),
+    (
+        lambda: order_units([[9, 1, 2]], [0, 1, 2], [1, 1, 0], [0, 1, 1]),
+        ([0, 1, 2], [True, True, False], [0, 1, 1], 1),
+    ),
+    (
+        lambda: order_units([[0, 5, 1, 2, 3]], range(5), [1, 1, 0, 1, 0], [0, 1, 1, 2, 2]),
+        ([0, 4, 3, 1, 2], [True, True, False, False, True], [0, 2, 2, 1, 1], 2),
+    ),
+    (find_most, ([1.0, 0.0], [[0, 1, 0], [1, 0, 1], [0, 0, 0]])),
+    (
+        lambda: find_most([1, 0, 0]),
+        ([1.0, -1.0], [[1, 1, 0], [0, 0, 1], [1, 0, 0]]),
+    ),
+    # At most so many columns, and so many values.
+    (lambda: [choose_columns(5, most) for most in (1, 2, 3, 5)], [1, 2, 2, 2]),
+    (lambda: [choose_columns(n, 5, most_values=30) for n in (2, 3, 4)], [2, 3, 3]),
+    (lambda: choose_columns(5, 5, most_values=9), 1),
+    (lambda: count_codes([0, 0, 1, 0]), [3.0, 3.0, 1.0, 3.0]),
+    (lambda: count_codes([0, 0, 1, 0], [0, 0, 1, 1]), [2.0, 2.0, 1.0, 2.0]),
+    (
+        lambda: list_column_formats(array([1.0, 2.0])),
+        [("column 0", "digits", [1.0, 2.0]), ("column 0", "more", [-1.0, -2.0])],
+    ),
+    (
+        lambda: [
+            one[:2]
+            for one in list_column_formats(
+                pd.DataFrame({"a": [1, 2], "b": [0.5, 1.5], "c": [3, 4], "d": ["x", "y"]})
+            )
+        ],
+        [
+            ("column d", "text"),
+            *((f"column {name}", kind) for kind in ("digits", "more") for name in "ac"),
+            *(("column b", kind) for kind in ("digits", "more")),
+        ],
+    ),
+    (
+        lambda: list_column_formats(pd.DataFrame({"a": [1, 2], "c": [3, 4]}))[1],
+        ("column c", "digits", [3, 4]),
+    ),
+    (lambda: list_format_features(THREE_ROWS), (["table (2, 2) None"], 2)),
+    (
+        lambda: list_format_features(THREE_ROWS, people=array(["b", "a"]))[0],
+        ["table (2, 2) [0 1]"],
+    ),
+    (lambda: list_format_features(sparse.csr_array(THREE_ROWS))[0], ["stored (2, 2)"]),
+    (lambda: list_format_features(THREE_ROWS.reshape(3, 2, 1))[0], ["array (2, 2, 1)"]),
+    (lambda: list_format_features(THREE_ROWS, [1, 0, 1])[0], ["table (2, 2) None"]),
+    (
+        lambda: list_format_features(THREE_ROWS, [1.0, 2.0, 3.0])[0][1:],
+        [("the target", [3.0, 1.0])],
+    ),
+    (
+        lambda: list_format_features(THREE_ROWS, THREE_ROWS)[0][1:],
+        [("target 0", [4.0, 0.0]), ("target 1", [5.0, 1.0])],
+    ),
+    # Means over stored values, of which every second one is read where they are too many.
+    (
+        lambda: describe_stored([[1, 0], [5, 10], [0, 0]]),
+        {"multiple of 5": [0.0, 1.0, 0.0], "multiple of 10": [0.0, 0.5, 0.0]},
+    ),
+    (
+        lambda: describe_stored([[1, 0], [5, 10], [0, 0]], most=2)["multiple of 10"],
+        [0.0, 1.0, 0.0],
+    ),
+    (lambda: describe_stored([[0.0, 0.0]]), {}),
+    # Medians where values are missing, and means and deviations of numbers of any size.
+    (
+        lambda: _duplicates._summarize_columns(
+            array([[1.0, nan, 2, 0, LARGE], [nan, inf, 2, 0, -LARGE], [4, nan, 2, 0, 0]])
+        ),
+        (
+            [2.5, 0.0, 0.0, 0.0, 0.0],
+            [2.5, 0.0, 2.0, 0.0, 0.0],
+            [1.5**0.5, 0.0, 0.0, 0.0, LARGE * (2 / 3) ** 0.5],
+            [1, 3, 0, 0, 0],
+        ),
+    ),
+    (lambda: measure_distances(501, False)[[1, 499, 500]], [3.0, 1497.0, 1500.0]),
+    (lambda: measure_distances(3, True), [0.0, 5.0, 10.0]),
+    (lambda: read_coded([1.0, 2.0], ["3", "x", None, 4]), [3.0, nan, nan, 4.0]),
+    (lambda: read_coded(["a", "b", None], ["b", "c", None, "a"]), [1, 3, 2, 0]),
     # Pairs of three and of two equal records: one pair of the three is of members.
     (lambda: measure_pairs([1, 1, 0, 0, 0, 1])[0], 4.0),
     (
@@ -1458,7 +1818,293 @@ def examine(memory=False, error=None):
 
 
 ENDED = "The audit ended before."
+
+
+def within_budget(n=10, most=5, answer="Told.", people=None):
+    """Ask a check of so many records, of which it may read fewer; return what it says and reads."""
+    fields = {} if people is None else {"group_by": people}
+    records = Records(np.arange(float(n)).reshape(-1, 1), np.zeros(n), **fields)
+    case, seen = NS(records=records, subsets="parts", seeds={"checks": 9}), []
+
+    def draw(*given):
+        seen.append((*given[:4], bool(given[4][0] == given[4][1])))
+        return array([4, 2])
+
+    def ask(check, case, run, findings):
+        seen.append((check, getattr(case, "records", case) is records or case, run, findings))
+        return answer and Check("name", "passed", answer)
+
+    parts = {
+        "count_asked_records": lambda check, case: most,
+        "draw_sample": draw,
+        "_take_rows": lambda case, run, rows: (f"case of {rows}", f"{run} of {rows}"),
+        "_ask_check": ask,
+    }
+    with mock.patch.multiple(_examine, **parts):
+        found = _examine._ask_within_budget("check", case, "run", "found")
+    return found and found.text, seen
+
+
+def take_rows():
+    """Take two of three records of a case and of its run."""
+    names = ["records", "queried", "membership", "subsets"]
+    case = make_dataclass("SomeCase", names)(*(array([7, 8, 9]) * k for k in (1, 10, 100)), None)
+    case.subsets = [("sex", "f", array([True, False, True]))]
+    values = ["scores", "guesses", "judged", "tested"]
+    several = [{"a": array([1, 2, 3]) * k} for k in (1, 2, 3, 4)]
+    run = make_dataclass("SomeRun", [*values, "file_scores"])(*several, None)
+    found = []
+    for run.file_scores in (None, array([0.5, 0.6, 0.7])):
+        some, kept = _examine._take_rows(case, run, array([2, 0]))
+        found.append(kept.file_scores)
+    taken = [getattr(some, name) for name in names[:3]]
+    ((*part, mask),) = some.subsets
+    return *taken, part, mask, *(getattr(kept, name)["a"] for name in values), found
+
+
+def ask_check(reads=(), lacks=(), error=None):
+    """Ask a check that reads others, of which one has failed."""
+    failed = {"bad": Check("bad", "error", "x"), "good": Check("good", "passed", "x")}
+
+    def ask(case, run, findings):
+        if error is not None:
+            raise error
+        return f"{case} {run}"
+
+    answer = lambda status, text: (status, text)  # noqa: E731
+    check = NS(name="own", reads=reads, ask=ask, answer=answer)
+    lacks = {name: f"{name} lacks memory." for name in lacks}
+    return _examine._ask_check(check, "case", "run", NS(checks=failed, lacks=lacks))
+
+
+def measure_repetitions(obstacle=None, error=None):
+    """Return power and disparity, and what groups are compared by."""
+    seen = []
+
+    def compare(rounds, records, subsets, level, seed):
+        seen.append((records, [mask.tolist() for *_, mask in subsets], level, seed))
+        if error is not None:
+            raise error
+        return ["scope"]
+
+    case = NS(records="records", level=0.9, seeds={"checks": 5})
+    case.subsets = [("sex", "f", array([True, False, True]))]
+    rounds = NS(rows=array([0, 1]))
+    run = NS(repetitions=("a", rounds, "numbers", obstacle, False))
+    take = lambda records, rows: f"{records} {rows}"  # noqa: E731
+    with mock.patch.multiple(_examine, compare_groups=compare, take_sampled_records=take):
+        found = _examine._measure_repetitions(case, run, lambda part: nullcontext())
+    return found, seen
+
+
+def sort_by_reads(**reads):
+    checks = [NS(name=name, reads=tuple(given)) for name, given in reads.items()]
+    return "".join(check.name for check in _examine.sort_by_reads(checks))
+
+
+SHARE_OF_TEN = "It read 2 of 10 records, drawn at random."
+# -- people
+
+
+def person(name="ann", n=2, pvalue=0.0123, **more):
+    return {"person": name, "n_records": n, "pvalue": pvalue, "score": 1.0} | more
+
+
+def of_people(**changed):
+    usual = {"n_members": 1200, "n_nonmembers": 30, "n_mixed": 0, "attack": "a", "combine": "sum"}
+    usual |= {"auc": 0.75, "low": 0.7, "high": 0.8, "pvalue": 0.01, "n_permutations": 999}
+    return usual | {"exposed": []} | changed
+
+
+def find_people(*exposed, evidence="leak", **changed):
+    found = _people.find_people(of_people(exposed=list(exposed), **changed), ROWS_OF_A, evidence)
+    return found.line, found.named, len(found.exposed), found.more
+
+
+def describe_people(*rows, **changed):
+    return _people._describe_people(of_people(**changed), rows)
+
+
+def measure_people(judged, *, names="aabbccdd", inside=(1, 1, 0, 0, 1, 1, 0, 0), few=2):
+    """Measure people by two attacks, of which the first has a neutral score of .5."""
+    case = NS(people=array(list(names)), membership=array(inside) > 0, level=0.95)
+    case.seeds, seen = {"checks": 3}, []
+    scores = {"sums": np.arange(8.0), "means": 7.0 - np.arange(8.0)}
+    run = NS(scores=scores, judged={name: array(one) > 0 for name, one in judged.items()})
+    run.fitted = {name: name for name in judged}
+
+    def test(membership, scores, **given):
+        seen.append((membership.tolist(), {k: one.tolist() for k, one in scores.items()}, given))
+        frame = pd.DataFrame({"attack": [*scores], "pvalue_adjusted": np.arange(len(scores)) / 8})
+        return NS(frame=frame)
+
+    parts = {
+        "get_neutral": lambda attack: {"sums": 0.5, "means": None}[attack],
+        "permutation_test": test,
+        "_rank_exposed_members": lambda people, rows, own: (rows.tolist(), own.tolist()),
+        "auc_interval": lambda sides, own, confidence_level: (confidence_level, 0.0, 1.0),
+        "count_permutations": lambda level: int(1000 * level),
+        "FEWEST": few,
+    }
+    with mock.patch.multiple(_examine, **parts):
+        return _examine.measure_people(case, run), seen
+
+
+ROWS_OF_A = [
+    {"attack": "b", "scope": "overall", "metric": "auc", "status": "ok", "estimate": 0.5},
+    {"attack": "a", "scope": "sex", "metric": "auc", "status": "ok", "estimate": 0.51},
+    {"attack": "a", "scope": "overall", "metric": "tpr", "status": "ok", "estimate": 0.52},
+    {"attack": "a", "scope": "overall", "metric": "auc", "status": "x", "estimate": 0.53},
+    {"attack": "a", "scope": "overall", "metric": "auc", "status": "ok", "estimate": 0.6},
+]
+MORE_RECORDS = "1,299 more records have the score of the last one."
+SIDES_OF_PEOPLE = "1,200 people who are members, 30 who are not"
+OF_EACH = "each person taken alone."
+SEPARATES = "scores of each person separates them with AUC 0.750 [0.700, 0.800]"
+RESTS = "The verdict rests on the numbers of records, and stays open if only people are found."
+PEOPLE = [
+    (lambda: _people.find_people(None, [], "leak"), None),
+    (find_people, ("1,200 who are members, AUC 0.750", "", 0, "")),
+    (lambda: find_people(auc=None)[0], "1,200 who are members, too few to be measured"),
+    (
+        lambda: find_people(person(), person("bob", 1)),
+        (
+            "1,200 who are members, AUC 0.750; most exposed: ann, bob",
+            "Most exposed people: ann (2 records, p = 0.012), bob (1 record, p = 0.012); p is the "
+            f"share of non-members whose score is as high, for {OF_EACH}",
+            *(2, ""),
+        ),
+    ),
+    # Nobody is named where nothing leaks, and of many the first five.
+    (lambda: find_people(person(), evidence="none")[1:3], ("", 0)),
+    (
+        lambda: find_people(*map(person, "abcdefg"))[0].partition("; ")[2],
+        "most exposed: a, b, c, d, e",
+    ),
+    (lambda: find_people(*map(person, "abcdefg"))[1].count(" records, "), 5),
+    (lambda: len(find_people(person("a" * 99))[0]), 68),
+    # Who has the score of the last one, and is not listed.
+    (
+        lambda: find_people(person(n_equal=2), person(n_equal=4))[1].partition(OF_EACH)[2],
+        " 2 more people have the score of the last one.",
+    ),
+    (lambda: find_people(person(n_equal=2))[3], "1 more person has the score of the last one."),
+    (lambda: find_people(person(n_equal=1))[3], ""),
+    (
+        lambda: find_people(*[person(n_equal=7)] * 7)[1].partition(OF_EACH)[2],
+        " 2 more people have the score of the last one.",
+    ),
+    (lambda: _measure.count_unlisted([]), 0),
+    (lambda: _people.tell_unlisted([person(n_equal=1300)]), MORE_RECORDS),
+    (
+        lambda: describe_people(*ROWS_OF_A),
+        f"{SIDES_OF_PEOPLE}. The sum of the a {SEPARATES} (p = 0.01 by permutation of people, "
+        f"corrected for all attacks), single records with 0.600. {RESTS}",
+    ),
+    (
+        lambda: describe_people(*ROWS_OF_A[:4], n_mixed=1500, pvalue=0.001),
+        f"{SIDES_OF_PEOPLE}, 1,500 with records on both sides who are left out. The sum of the a "
+        f"{SEPARATES} (p \u2264 0.001 by permutation of people, corrected for all attacks). "
+        f"{RESTS}",
+    ),
+    (
+        lambda: describe_people(auc=None),
+        f"{SIDES_OF_PEOPLE}. These are too few to measure how well they are identified.",
+    ),
+    # Sums of what is above a neutral score, and means; whoever cannot be judged has 0.
+    (
+        lambda: measure_people({"sums": [1] * 8, "means": [1, 1, 1, 0, 0, 0, 1, 1]}, few=1)[1],
+        [
+            (
+                [True, False, True, False],
+                {"sums": [0.0, 4.0, 8.0, 12.0], "means": [6.5, 5.0, 0.0, 0.5]},
+                {
+                    "judged": {"sums": [True] * 4, "means": [True, True, False, True]},
+                    "n_permutations": 950,
+                    "random_state": 3,
+                },
+            )
+        ],
+    ),
+    (
+        lambda: measure_people({"sums": [1] * 8})[0],
+        {
+            **{"attack": "sums", "combine": "sum", "n_mixed": 0, "n_members": 2},
+            **{"n_permutations": 950, "n_nonmembers": 2, "auc": 0.95},
+            **{"low": 0.0, "high": 1.0, "pvalue": 0.0},
+            "exposed": ([0, 1, 2, 3], [0.0, 4.0, 8.0, 12.0]),
+        },
+    ),
+    (
+        lambda: [
+            measure_people({"sums": [1] * 8, "means": [1] * 8})[0][name]
+            for name in ("attack", "combine", "pvalue")
+        ],
+        ["means", "mean", 0.125],
+    ),
+    # People on both sides are left out, and so is an attack that judges no member.
+    (
+        lambda: measure_people({"sums": [1] * 8}, inside=(1, 1, 0, 0, 1, 0, 1, 1), few=1)[1][0][:2],
+        ([True, False, True], {"sums": [0.0, 4.0, 12.0]}),
+    ),
+    (
+        lambda: measure_people(
+            {"sums": [1] * 8, "means": [0, 0, 1, 1, 0, 0, 1, 1]},
+        )[0]["attack"],
+        "sums",
+    ),
+    (lambda: measure_people({"sums": [1] * 8}, few=3)[0]["auc"], None),
+    (lambda: measure_people({"sums": [1] * 8}, few=3)[0]["n_nonmembers"], 2),
+    (lambda: measure_people({"sums": [1] * 8}, names="abcdefgh"), (None, [])),
+    (lambda: measure_people({}), (None, [])),
+]
+
+
 STOPPED = [
+    # As many records as a check may read are read as they are.
+    (lambda: within_budget(n=5), ("Told.", [("check", True, "run", "found")])),
+    (
+        within_budget,
+        (
+            f"Told. {SHARE_OF_TEN}",
+            [(10, "parts", 5, 9, False), ("check", "case of [4 2]", "run of [4 2]", "found")],
+        ),
+    ),
+    (lambda: within_budget(people=list("aabbccddee"))[1][0][4], True),
+    (lambda: within_budget(answer=None)[0], None),
+    (
+        take_rows,
+        (
+            *([9, 7], [90, 70], [900, 700], ["sex", "f"], [True, True]),
+            *([3, 1], [6, 2], [9, 3], [12, 4], [None, [0.7, 0.5]]),
+        ),
+    ),
+    (lambda: ask_check(), "case run"),
+    (lambda: ask_check(["good", "missing"]), "case run"),
+    (
+        lambda: ask_check(["good", "bad"]),
+        ("error", "The check failed because it needs bad, which failed."),
+    ),
+    (lambda: ask_check(lacks=["own"]), ("error", "own lacks memory.")),
+    (lambda: ask_check(lacks=["other"]), "case run"),
+    (lambda: ask_check(error=ValueError("Odd.")), ("error", "The check failed: Odd.")),
+    (
+        measure_repetitions,
+        (
+            ({"attack": "a", "numbers": "numbers"}, {"attack": "a", "scopes": ["scope"]}),
+            [("records [0 1]", [[True, False]], 0.9, 5)],
+        ),
+    ),
+    (lambda: measure_repetitions("none"), ((None, None), [])),
+    (lambda: measure_repetitions(error=MemoryError())[0][1], {"attack": "a", "scopes": []}),
+    (lambda: tell_refusal(lambda: measure_repetitions(error=ValueError("odd"))), "odd"),
+    # A check comes after those that it reads, and the others stay in their order.
+    (lambda: sort_by_reads(a="", b="", c=""), "abc"),
+    (lambda: sort_by_reads(a="c", b="a", c="", d=""), "cabd"),
+    (
+        lambda: tell_refusal(lambda: sort_by_reads(a="", b="c", c="b")),
+        "checks read others that are missing or read them in turn: b, c.",
+    ),
     (lambda: list_noted(Booster(0.5)), [0.5]),
     (lambda: list_noted(Booster(None, best_score_={"a": 0.25, "b": {"c": 2}})), [0.25, 2.0] * 2),
     (lambda: list_noted(NS(_best_score=0.75)), [0.75]),
@@ -1534,6 +2180,10 @@ def test_forms_of_values_by_hand():
 
 def test_curves_and_used_rows_by_hand():
     expect_answers(CURVES)
+
+
+def test_people_by_hand():
+    expect_answers(PEOPLE)
 
 
 def test_gaps_by_hand():

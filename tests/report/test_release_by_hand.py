@@ -1,17 +1,18 @@
 """What is said of a release, and what changes of answers cost, with answers by hand."""
 
+from collections import namedtuple
 from dataclasses import make_dataclass
 from types import SimpleNamespace as NS
 from unittest import mock
 
 import numpy as np
 import pandas as pd
-from by_hand import expect_answers
+from by_hand import expect_answers, tell_refusal
 from numpy import array, nan
 from scipy.stats import norm
 from sklearn.linear_model import LogisticRegression
 
-from skmia import Outputs
+from skmia import Outputs, Records
 from skmia.metrics import Interval
 from skmia.report import _release
 from skmia.report.checks._base import Check
@@ -54,6 +55,69 @@ def people(*missing, n_people=30, group="all", status="missing"):
 
 def doubts(evidence, file=None, release="service"):
     return _release._list_release_doubts(way(evidence, "a", file=file), release)
+
+
+def spoken(file=None):
+    """Return what could have found something, of an audit of one file or of none."""
+    parts = {
+        "why_no_reference": lambda *given: given,
+        "why_unlisted": lambda *given: given,
+    }
+    report = NS(file=file, reference="reference", checks="checks")
+    with mock.patch.multiple(_release, **parts):
+        return [*_release.tell_spoken(report, True, "given").values()]
+
+
+def check_request(*, n=3, model=MODEL, records="records", release="file", **fields):
+    """Ask about a release of three audited records; return the policy that is asked."""
+    if records == "records":
+        records = Records(np.zeros((n, 1)), np.zeros(n, dtype=int), **fields)
+    report, asked = NS(membership=np.ones(3), data={}), []
+    parts = {
+        "_check_report": lambda report: None,
+        "check_predictor": asked.append,
+        "load_policy": lambda name: f"policy {name}",
+    }
+    given = report, model, records, fields.pop("policy", "own"), release, 2
+    with mock.patch.multiple(_release, **parts):
+        refusal = tell_refusal(lambda: _release.check_request(*given))
+        found = refusal or _release.check_request(*given)
+    assert all(one is model for one in asked)
+    return found, bool(asked)
+
+
+def strip(*, model=MODEL, file="file", has_file=True, error=None, evidence="none"):
+    """Return the condition of a file without unused state, and what is attacked."""
+    asked = []
+
+    class Case(namedtuple("Case", "report model")):
+        def describe(self, *given):
+            return self.report.file, self.model, given
+
+    def attack(case, stripped):
+        asked.append(stripped)
+        return evidence and NS(evidence=evidence)
+
+    def strip_state(model):
+        if error is not None:
+            raise error
+        return "stripped"
+
+    parts = {"has_file": lambda model: has_file, "strip_state": strip_state, "_attack_file": attack}
+    parts["replace"] = lambda report, file: NS(file=file.evidence)
+    with mock.patch.multiple(_release, **parts):
+        return _release._measure_stripped(Case(NS(file=file), model)), asked
+
+
+def choose_again(attacks, ran=("a",)):
+    """Return the attacks of an audit that can be made again."""
+    parts = {
+        "_open_again": lambda *given, **settings: (given[1:3], settings),
+        "replace_idle_attacks": lambda attacks, case: (sorted(attacks), case),
+    }
+    report = NS(attacks=attacks, scores=dict.fromkeys(ran))
+    with mock.patch.multiple(_release, **parts):
+        return _release._choose_attacks_again(report, "recipe", "records", shadows=3)
 
 
 def left_out(release="service", reference=None, file=None):
@@ -197,6 +261,44 @@ ROWS = [
     (lambda: doubts("leak", way("shift", "b"), "file"), ("b",)),
     (lambda: doubts("shift", way("none", "b"), "file"), ("a",)),
     (lambda: doubts("shift", None, "file"), ("a", _release._NO_FILE)),
+    # What could have found something; the numbers of no file were not read.
+    (spoken, [("reference", "checks", True, "given"), _release._NO_FILE, ("checks", "given")]),
+    (lambda: spoken(NS(facts={"obstacle": "Odd."}))[1], "Odd."),
+    (lambda: spoken(NS(facts={"obstacle": None}))[1], None),
+    (check_request, ("policy own", True)),
+    (lambda: check_request(n=2)[0], "records must be the 3 of the audit; got 2."),
+    (lambda: check_request(n=4)[0], "records must be the 3 of the audit; got 4."),
+    (lambda: check_request(records=None)[0], "records must be the records of the audit; got None."),
+    (lambda: check_request(release="table")[0][:29], "release must be one of 'servi"),
+    (
+        lambda: check_request(model=None)[0][:68],
+        "model is None and the records hold no outputs; pass the model that w",
+    ),
+    (lambda: check_request(model=None, outputs=outputs([[0.25, 0.75]] * 3)), ("policy own", False)),
+    # The file is attacked without what answers do not use, if there is one and it can be stripped.
+    (
+        strip,
+        (
+            (
+                *("none", "stripped"),
+                ("a file without the state that predictions do not use", "file"),
+            ),
+            ["stripped"],
+        ),
+    ),
+    (lambda: strip(evidence="leak")[0][0], "leak"),
+    (lambda: strip(evidence="unknown"), (None, ["stripped"])),
+    (lambda: strip(evidence=None), (None, ["stripped"])),
+    (lambda: strip(model=None), (None, [])),
+    (lambda: strip(file=None), (None, [])),
+    (lambda: strip(has_file=False), (None, [])),
+    (lambda: strip(error=TypeError()), (None, [])),
+    (lambda: choose_again("default"), "default"),
+    (
+        lambda: choose_again({"a": 1, "b": 2}, ran="b"),
+        (["b"], (("recipe", "records"), {"shadows": 3})),
+    ),
+    (lambda: choose_again({"a": 1}, ran=""), "default"),
     (lambda: left_out(), ()),
     (lambda: left_out("file", LEFT), ("LiRA was left out: slow.",)),
     (lambda: left_out("service", None, FILE), ()),

@@ -135,6 +135,12 @@ def size_up(model=None, shape=(4, 2), **changed):
     return _pace.size_up(model, Records(np.zeros(shape), [0, 1, 0, 1]), **(usual | changed))
 
 
+def expect_pooled(divisor):
+    """Return the seconds that an attack says it takes, or cannot say."""
+    attack = NS(needs=None, expect_cost=lambda records: NS(seconds=records / divisor))
+    return _pace._expect_pooled(attack, 3.0)
+
+
 def refuse_pool(shadows, trains_pool=True, chooses_size=False):
     request = NS(shadows=shadows, trains_pool=trains_pool, chooses_size=chooses_size)
     return tell_refusal(lambda: _case._check_pool(request, None))
@@ -644,7 +650,9 @@ ANSWERS = {
         (lambda: [size_up(shadows=k, n_jobs=2).n_workers for k in (1, 6)], [1, 2]),
         (lambda: size_up(shadows=6, n_jobs=8).n_workers, 6),
         (lambda: size_up(shadows=object(), n_jobs=8).n_workers, 1),
-        (lambda: _pace._expect_pooled(NS(expect_cost=lambda records: 1 / 0), None), 0.0),
+        (lambda: expect_pooled(0.0), 0.0),
+        (lambda: expect_pooled(2.0), 1.5),
+        (lambda: _pace._expect_pooled(NS(needs=None), 3.0), 0.0),
         (lambda: _pace.measure_pace(NS(fit=None), Records(np.zeros((4, 1)), [0, 1, 0, 1])), None),
         (lambda: _pace.measure_pace(object(), Records(np.zeros((4, 1)), [0, 1, 0, 1])), None),
         (lambda: _pace.measure_pace(Ridge(alpha=-1.0), Records(np.eye(4), [0.5, 1, 2, 3])), None),

@@ -103,6 +103,21 @@ def largest(*rows, n_parts=1, level=0.95):
     return _evidence._find_largest(rows, level, n_parts)
 
 
+def choose_rate(*rows, level="slight", leaks=(), **more):
+    """Return the rate that is told of rows, of which some are beyond chance."""
+    keys = frozenset(map(_evidence.get_key, (rows[k] for k in leaks)))
+    return _evidence.choose_rate([route(*rows, level=level, leaks=keys, **more)])
+
+
+def number(low, max_fpr=None):
+    return {"low": low, "estimate": 0.9, "attack": "a", "max_fpr": max_fpr}
+
+
+def worst(*routes):
+    found = _evidence.find_worst_group(routes)
+    return found and (found[0]["group"], found[1].way)
+
+
 def measure(rows, leaks, evidence="leak"):
     frame = pd.DataFrame(rows)
     null = pd.DataFrame(
@@ -856,3 +871,187 @@ ADVICE = [
 
 def test_advice_and_doubts_by_hand():
     expect_answers(ADVICE)
+
+
+ONE, TEN, RARE = rate(max_fpr=0.01), rate(max_fpr=0.1), rate(max_fpr=0.001)
+# The lower end at a rate of one in a hundred reaches five times as much, or just not.
+FIVE, LESS = rate(low=0.05), rate(low=0.0499)
+RATES = [
+    # The smallest rate from 1% on, else the largest.
+    (lambda: choose_rate(row(), TEN, ONE, RARE, leaks=[0]), 0.01),
+    (lambda: choose_rate(RARE, rate(max_fpr=0.002)), 0.002),
+    (lambda: choose_rate(row()), None),
+    (lambda: choose_rate(TEN, rate(status="x"), rate(scope="sex", group="f")), 0.1),
+    # Where neither ranks nor that rate are beyond chance, one that is.
+    (lambda: choose_rate(row(), TEN, ONE, RARE, leaks=[1]), 0.1),
+    (lambda: choose_rate(row(), TEN, ONE, RARE, leaks=[3]), 0.001),
+    (lambda: choose_rate(row(), TEN, ONE, RARE, leaks=[1, 2, 3]), 0.01),
+    (lambda: choose_rate(row(), TEN, ONE, RARE), 0.01),
+    (lambda: choose_rate(row(), TEN, ONE, leaks=[0, 1]), 0.01),
+    (lambda: choose_rate(row(status="x"), TEN, ONE, leaks=[0, 1]), 0.1),
+    (lambda: choose_rate(row(scope="sex", group="f"), TEN, ONE, leaks=[0, 1]), 0.1),
+    (lambda: choose_rate(row(), TEN, ONE, leaks=[1], level="none"), 0.01),
+    (lambda: choose_rate(row(), TEN, ONE, leaks=[1], overall=False), 0.01),
+    # A higher level is told at the rate that it follows from.
+    (lambda: choose_rate(row(), LESS, TEN, level="clear", ratio=number(5.0, 0.1)), 0.1),
+    (lambda: choose_rate(row(), FIVE, TEN, level="clear", ratio=number(5.0, 0.1)), 0.01),
+    (
+        lambda: choose_rate(
+            row(), LESS, TEN, level="clear", ratio=number(5.0, 0.1), auc=number(0.6)
+        ),
+        0.01,
+    ),
+    (
+        lambda: choose_rate(
+            row(), LESS, TEN, level="clear", ratio=number(5.0, 0.1), auc=number(0.59)
+        ),
+        0.1,
+    ),
+    (lambda: choose_rate(row(), LESS, TEN, level="severe", auc=number(0.5)), 0.01),
+    # The group with the highest level, of any route, if it is above that of all its records.
+    (lambda: worst(route(level="clear", groups=[group("f", "clear")])), None),
+    (
+        lambda: worst(route(level="clear", groups=[group("f", "clear", at_least=True)])),
+        ("f", SERVICE),
+    ),
+    (
+        lambda: worst(
+            route(level="slight", groups=[group("f", "clear"), group("m", "severe")]),
+            route(way=FILE, level="severe", groups=[group("x", "severe")]),
+        ),
+        ("m", SERVICE),
+    ),
+    (
+        lambda: worst(
+            route(level="slight", groups=[group("f", "clear")]),
+            route(way=FILE, level="slight", groups=[group("x", "severe"), group("y", "none")]),
+        ),
+        ("x", FILE),
+    ),
+    # Where only a group leaks, all records show nothing.
+    (lambda: worst(route(level="slight", groups=[group("f", "slight")], overall=False))[0], "f"),
+    (lambda: worst(), None),
+]
+
+
+def test_rates_and_groups_that_are_told_by_hand():
+    expect_answers(RATES)
+
+
+def show_way(way, evidence="none", blindness=None, noise=False):
+    """Return the first screen of one way, as its parts are written of the way alone."""
+    part = NS(evidence=evidence, verdict="Head. It is. So it is.", grounds=NS(checks="checks"))
+    routes = [route(way=FILE, level="clear"), route(level="slight")]
+
+    def write(routes, *given):
+        return f"{routes[0].way} {given}."
+
+    parts = {
+        "list_routes": lambda report: routes,
+        "get_blindness": lambda checks: blindness,
+        "has_noise": lambda checks: noise and checks == "checks",
+        "_describe_report": lambda report: {"baseline": "base", "settings": {"command": FILES}},
+        "write_sentence": write,
+    }
+    with mock.patch.multiple(_screen, **parts):
+        found = _screen.show_way(NS(file=part, service=part), way)
+    (line,) = found.headlines
+    return found.heading, found.sentence, (line.words, line.where, line.leads), found.level
+
+
+FILES = {"train": "some/a.csv", "held_out": "b.csv"}
+ALL_OF_IT = "'checks', 'base', 'It is. So it is.', ['a.csv', 'b.csv'])."
+NOISY = (
+    " **The model answers equal queries differently:** an attacker who queries it again and "
+    "averages the answers may find more."
+)
+
+
+def make_screen(*routes, bad=("a", "told"), noise=False):
+    """Return the screen of a document, whose parts are named by what they are made of."""
+    document = {"verdict": "Head. Why.", "evidence": "none", "baseline": "base"}
+    document |= {"person_level": "people", "settings": {}}
+    parts = {
+        "write_sentence": lambda *given: f"{[one.way for one in given[0]]} {given[1:]} told.",
+        "list_trust": lambda checks, conclusive: {"bad": [*bad], "conclusive": conclusive},
+        "advise_on_audit": lambda *given: iter(["step"]),
+        "choose_rate": lambda routes: len(routes) / 100,
+        "_tell_intervals": lambda routes: f"caution {len(routes)}",
+        "find_people": lambda *given: given,
+        "has_noise": lambda checks: noise,
+    }
+    with mock.patch.multiple(_screen, **parts):
+        return _screen.make_screen(document, routes, "checks")
+
+
+def show_parts(*names, **given):
+    screen = make_screen(route(*RANKED, way=FILE, level="clear"), route(level="slight"), **given)
+    return [getattr(screen, name) for name in names]
+
+
+def headline(own, highest="clear", **given):
+    found = _screen._make_headline(route(level=own, **given), route(level=highest), {})
+    return found.words, found.where, found.leads
+
+
+RANKED = [row()]
+SLIGHT_SERVICE = "Slight leakage", "as a service", True
+SCREENS = [
+    (
+        lambda: show_way(FILE),
+        (
+            "Clear leakage",
+            f"file ('none', {ALL_OF_IT}",
+            ("Clear leakage", "as a file", True),
+            "clear",
+        ),
+    ),
+    (lambda: show_way(SERVICE)[1:3], (f"service ('none', {ALL_OF_IT}", SLIGHT_SERVICE)),
+    (lambda: show_way(FILE, "unknown")[1], "**The file could not be judged.** It is. So it is."),
+    (lambda: show_way(FILE, "unknown", "drift")[1][:16], "file ('unknown',"),
+    (lambda: show_way(SERVICE, "unknown")[1][:19], "service ('unknown',"),
+    (lambda: show_way(FILE, noise=True)[:2], show_way(FILE)[:2]),
+    (
+        lambda: show_way(SERVICE, noise=True)[:2],
+        ("Slight leakage in noisy answers", f"service ('none', {ALL_OF_IT}{NOISY}"),
+    ),
+    # The highest route gives level, heading and way.
+    (
+        lambda: show_parts("level", "heading", "way", "rate", "caution", "steps"),
+        ["clear", "Clear leakage", FILE, 0.02, "caution 2", ("step",)],
+    ),
+    (
+        lambda: show_parts("sentence"),
+        ["['file', 'service'] ('none', 'checks', 'base', 'Why.', None) told."],
+    ),
+    (lambda: show_parts("people")[0], ("people", [], "none")),
+    (lambda: show_parts("warnings", bad=("all", "told"))[0], ["all"]),
+    (lambda: show_parts("trust")[0]["conclusive"], True),
+    (lambda: [one.leads for one in show_parts("headlines")[0]], [True, False]),
+    (lambda: show_parts("sentence", noise=True)[0].endswith(NOISY), True),
+    (lambda: make_screen(route(level="unknown"), bad=["all"]).warnings, []),
+    (lambda: make_screen(route(level="unknown")).trust["conclusive"], False),
+    # Where a group has another level than the whole, or only a group leaks.
+    (lambda: headline("clear"), ("Clear leakage", "as a service", True)),
+    (lambda: headline("slight")[2], False),
+    (
+        lambda: headline("slight", groups=[group("f", "clear")])[1],
+        "as a service; clear for sex: f",
+    ),
+    (
+        lambda: headline("clear", groups=[group("a" * 30, "clear")], overall=False)[1],
+        f"as a service; only for sex: {'a' * 12}...",
+    ),
+    (lambda: headline("clear", groups=[group("f", "clear")])[1], "as a service"),
+    (
+        lambda: [
+            _screen._write_heading(route(level=level, overall=overall), {})
+            for level, overall in (("clear", True), ("clear", False), ("none", False))
+        ],
+        ["Clear leakage", "Clear leakage in a group", "No leakage detected"],
+    ),
+]
+
+
+def test_screens_and_their_headlines_by_hand():
+    expect_answers(SCREENS)

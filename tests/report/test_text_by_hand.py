@@ -557,3 +557,67 @@ SUMMARIES = [
 
 def test_summaries_by_hand():
     expect_answers(SUMMARIES)
+
+
+def shorten(n_notes=0, *, level="clear", people=None, policy=None, caution="Caution."):
+    """Return the lines of the first page, whose parts are named by what they hold."""
+    result = NS(settings={"confidence_level": 0.9}, recommendation=policy, victim_name="S" * 60)
+    result.notes = [f"note {k}" for k in range(n_notes)]
+    screen = NS(plain="Plain.", level=level, routes="routes", rate=0.01, caution=caution)
+    screen.people, screen.trust = people and NS(line=people), "trust"
+    parts = {
+        "write_headlines": lambda screen: ["head"],
+        "write_steps": lambda screen: ["steps"],
+        "_tabulate_routes": lambda *given: [f"table of {given}"],
+        "_list_trust": lambda result, trust: [trust],
+        "_list_policy": lambda found: [found],
+        "_describe_sizes": lambda result: "sizes",
+    }
+    with mock.patch.multiple(_text, **parts):
+        return _text.format_short(result, screen)
+
+
+MODEL = ["", f"  Model   {'S' * 37}...: sizes"]
+TABLE = ["table of ('routes', 0.01, 0.9)", "  Caution."]
+PAGES = [
+    (shorten, ["head", "", "Plain.", "", *TABLE, "", "trust", "", "steps", *MODEL]),
+    (lambda: shorten(caution="")[4:6], [TABLE[0], ""]),
+    (lambda: shorten(level="unknown"), ["head", "", "Plain.", "", "trust", "", "steps", *MODEL]),
+    (lambda: shorten(level="none")[4], TABLE[0]),
+    (lambda: shorten(people="Ten.")[6:9], ["", "  People  Ten.", "trust"]),
+    (lambda: shorten(policy="policy")[-5:], ["steps", "", "policy", *MODEL]),
+    # Of more than four notes three are told, and the others counted.
+    (
+        lambda: shorten(4)[-4:],
+        ["  Note    note 0", *(f"{'':10s}note {k}" for k in (1, 2, 3))],
+    ),
+    (
+        lambda: shorten(5)[-4:],
+        [
+            "  Note    note 0",
+            *(f"{'':10s}note {k}" for k in (1, 2)),
+            f"{'':10s}2 more notes are among the details.",
+        ],
+    ),
+    # Three places that no attack reads are named.
+    (lambda: _text.name_unread([{"part": "p", "place": "a", "size": 1}]), None),
+    (
+        lambda: _text.name_unread(
+            [
+                {"part": None, "place": "a", "size": 1},
+                {"part": "p", "place": "b", "size": 7},
+                {"part": None, "place": "c", "size": 1200},
+                {"part": None, "place": "d", "size": 0},
+            ]
+        ),
+        "Not read: a (1 number), c (1,200 numbers), d.",
+    ),
+    (
+        lambda: _text.name_unread([{"part": None, "place": k, "size": 0} for k in "abcde"]),
+        "Not read: a, b, c, 2 more.",
+    ),
+]
+
+
+def test_first_pages_by_hand():
+    expect_answers(PAGES)

@@ -7,7 +7,7 @@ import pandas as pd
 from by_hand import expect_answers
 from numpy import nan
 
-from skmia.report import _verdict
+from skmia.report import _evidence, _verdict
 
 
 def row(attack="a", **changed):
@@ -85,6 +85,27 @@ def fit_of_sides(status, name="sides"):
         return _verdict._tell_fit_of_sides({_verdict.KNOWN if name == "sides" else name: check})
 
 
+def find_cause(evidence, *rows, stopped=False):
+    """Return what is wrong with the two sides, which is asked of an evidence."""
+    parts = {"is_stopped": lambda checks: stopped, "get_cause": lambda grounds: "swapped"}
+    with mock.patch.multiple(_verdict, **parts):
+        return _verdict.find_cause(grounds(*rows), evidence)
+
+
+def read_texts():
+    """Return the types of texts and numbers of a frame, after they are objects and before."""
+    frame = pd.DataFrame({"a": pd.Series(["x", "y"], dtype="string"), "b": [1.0, 2.0]})
+    found = _evidence._with_objects(frame)
+    return [[str(one) for one in some.dtypes] for some in (found, frame)], found["a"].tolist()
+
+
+def leaks(**pvalues):
+    """Return what leaks of numbers with such p-values at the usual level."""
+    rows = [row(name, pvalue_adjusted=one, pvalue_below=one) for name, one in pvalues.items()]
+    found = _evidence.list_leaks(grounds(*rows)), _evidence.list_reversals(grounds(*rows))
+    return [one["attack"].tolist() for one in found]
+
+
 INSIDE = "(95% interval of this attack alone: [0.700, 0.800]; chance is 0.5; p = 0.02"
 OF_TWO = " after correction for 2 results"
 OF_THREE = " after correction for 3 results"
@@ -102,6 +123,14 @@ ROWS = [
     (lambda: fit_of_sides("passed"), " It fits them."),
     (lambda: fit_of_sides("warning"), ""),
     (lambda: fit_of_sides("passed", "another"), ""),
+    # What is wrong with the sides is asked where a verdict is open for it, and numbers are there.
+    (lambda: [find_cause(one, row()) for one in ("unknown", "reversed")], ["swapped"] * 2),
+    (lambda: [find_cause(one, row()) for one in ("leak", "none", "shift")], [None] * 3),
+    (lambda: find_cause("unknown", row(), stopped=True), None),
+    (lambda: find_cause("unknown", part(), rate()), None),
+    (read_texts, ([["object", "float64"], ["string", "float64"]], ["x", "y"])),
+    # Each side has half of the 5%.
+    (lambda: leaks(a=0.025, b=0.0251, c=0.001), [["a", "c"], ["a", "c"]]),
     # One attack, or the strongest of several; another one is told where that was chosen before.
     (lambda: leak(row()), f"a {RANKS})."),
     (
