@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from by_hand import expect_answers, tell_refusal
 from numpy import array
+from scipy.special import expit, logit
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis
 from sklearn.ensemble import (
     GradientBoostingClassifier,
@@ -134,6 +135,69 @@ def list_pairs(rows=None):
     model = NS(classes_=array([0, 1, 2]), estimators_=[1, 2, 3])
     parts = _inner_models._list_one_vs_one(inner, model)
     return [(one.name, one.fields["y"], one.fields["rows"]) for one in parts]
+
+
+def sum_leaves(rows, weights, share, penalty=0.0):
+    """Return the step and the sum of hessians of leaves with so many rows of two classes."""
+    counts = array(rows) * weights
+    slope, bend = counts @ [share, share - 1], counts.sum(axis=1) * share * (1 - share)
+    return -slope / (bend + penalty), bend
+
+
+def lightgbm(values, weights, counts, objective="binary sigmoid:1", features=None, **settings):
+    """Return a text with one tree, whose nodes are a chain: each has a leaf to its left."""
+    n = len(values)
+    tree = {"leaf_value": array(values), "leaf_weight": array(weights), "shrinkage": 0.1}
+    tree |= {"leaf_count": array(counts), "threshold": np.zeros(n - 1)}
+    tree |= {"cat_boundaries": array([]), "cat_threshold": array([])}
+    tree["split_feature"] = array(features or [0] * (n - 1))
+    tree["decision_type"] = np.where(tree["split_feature"] > 0, 1, 0)
+    tree["left_child"] = ~np.arange(n - 1)
+    tree["right_child"] = np.append(np.arange(1, n - 1), ~(n - 1)) if n > 1 else array([], int)
+    settings = {"lambda_l2": "0", "learning_rate": "0.1"} | settings
+    header, categories = {"objective": objective}, array([0, 3, 4])
+    return NS(trees=[tree], settings=settings, header=header, n_categories=categories)
+
+
+def find_weights(text, model=None, n_outputs=1):
+    trees = [_boosters.LightGBMTree(text.trees[0]) for _ in range(n_outputs)]
+    for k, one in enumerate(trees):
+        one.values = one.values + k
+    penalties = boosters._list_penalties(text, trees)
+    return boosters._find_weights(model or LogisticRegression(), text, trees, penalties)
+
+
+def find_given(weights, lambda_l2="0", n_outputs=1, given="balanced"):
+    """Find the weights of six rows of one class and four of another, in two leaves."""
+    share = 0.5  # of balanced weights
+    steps, bends = sum_leaves([(4, 1), (2, 3)], weights, share, float(lambda_l2))
+    values = logit(share) + 0.1 * steps
+    model = LogisticRegression(class_weight=given)
+    text = lightgbm(values, bends, [5, 5], lambda_l2=lambda_l2)
+    return find_weights(text, model, n_outputs)
+
+
+def find_in_loss(second=2.0, share=0.4, rows=((4, 1), (2, 3)), penalty=0.5, **settings):
+    """Find weights in the loss, which the initial margin of the shares does not have."""
+    steps, bends = sum_leaves(rows, [1.0, second], share, penalty)
+    values = logit(share) + 0.1 * steps
+    counts = settings.pop("counts", np.sum(rows, axis=1))
+    bends = settings.pop("bends", bends)
+    text = lightgbm(values, bends, counts, lambda_l2=str(penalty), **settings)
+    return boosters._find_inside(text), text
+
+
+def list_penalties(**settings):
+    """List the penalties of four leaves, below splits on a number and on two categories."""
+    settings |= {"lambda_l2": "0.5", "cat_l2": "10"}
+    text = lightgbm(np.zeros(4), [], [], features=[0, 1, 2], **settings)
+    return boosters._list_penalties(text, [_boosters.LightGBMTree(text.trees[0])])
+
+
+LOG = np.log
+FIRST = 1 / (1 + np.exp(1) + np.exp(2))
+TWO, OF_NUMBERS = [4.0, 6.0], "regression"
+BALANCED = [10 / 12, 10 / 8]
 
 
 # Of each module: calls and answers. Whatever may be equal differs, and each branch decides once.
@@ -303,6 +367,94 @@ ANSWERS = {
         (lambda: is_newton(monotone={"0": 0, "1": 1}), False),
         (lambda: is_newton(shrink=0.1), False),
         (lambda: is_newton(scale=2), False),
+        # The margin of which the steps of the leaves, weighted by their hessians, sum to 0.
+        (lambda: find_weights(lightgbm([1.0, 3.0], TWO, TWO)), (None, [2.2], 0.0, 1.0)),
+        (lambda: find_weights(lightgbm([1.0, 3.0], TWO, [0, 0])), (None, [2.2], 0.0, 1.0)),
+        (lambda: find_weights(lightgbm([1.0, 3.0], [], TWO)), (None, [2.0], 0.0, 1.0)),
+        (lambda: find_weights(lightgbm([3.0], [4.0], [5])), (None, [3.0], 0.0, 1.0)),
+        (
+            lambda: find_weights(lightgbm([1.0, 3.0], TWO, TWO, boost_from_average="0")),
+            (None, [0.0], 0.0, 1.0),
+        ),
+        (
+            lambda: find_weights(lightgbm([1.0, 3.0], TWO, TWO, lambda_l2="2")),
+            (None, [(6 + 3 * 8) / 14], 0.0, 1.0),
+        ),
+        # Of rows with weights, 20 of 10 rows each are .5 and 1.5 of the mean.
+        (
+            lambda: find_weights(lightgbm([1.0, 3.0], [15.0, 45.0], [10, 10], OF_NUMBERS), Ridge()),
+            (None, [2.5], 20 * 0.25, 3.0),
+        ),
+        (
+            lambda: find_weights(lightgbm([1.0, 3.0], [5.0, 15.0], [10, 10]))[2:],
+            (20 * 0.25, 1 / (expit(2.5) * (1 - expit(2.5)))),
+        ),
+        (
+            lambda: find_weights(lightgbm([1.0, 3.0], [5.0, 15.0], [10, 10]), n_outputs=3)[1:],
+            ([2.5, 3.5, 4.5], 3 * 20 * 0.25 / 3, 1 / (1.5 * FIRST * (1 - FIRST))),
+        ),
+        # Which rounding does not explain.
+        (
+            lambda: find_weights(lightgbm([1.0, 3.0], [10, 10.01], [10, 10], OF_NUMBERS))[2] > 0,
+            True,
+        ),
+        (
+            lambda: find_weights(lightgbm([1.0, 3.0], [10, 10.0001], [10, 10], OF_NUMBERS))[2],
+            0.0,
+        ),
+        (
+            lambda: find_weights(
+                lightgbm([1.0, 3.0], [5.0, 15.0], [10, 10]),
+                NS(class_weight={"b": 3.0}, classes_=array(["a", "b"])),
+            ),
+            ([1.0, 3.0], [2.5], 0.0, 1.0),
+        ),
+        (lambda: find_given(BALANCED), (BALANCED, [0.0], 0.0, 1.0)),
+        (lambda: find_given(BALANCED, "0.5")[0], BALANCED),
+        (lambda: find_given([0.7, 1.4])[0], None),
+        (lambda: find_given(BALANCED, n_outputs=2)[0], None),
+        (lambda: find_given(BALANCED, given=None)[0], None),
+        (lambda: find_in_loss(1.0)[0], ([1.0, 1.0], [logit(0.4)])),
+        (lambda: find_in_loss()[0], None),
+        (lambda: find_in_loss(scale_pos_weight="2")[0], ([1.0, 2.0], [logit(0.4)])),
+        (lambda: find_in_loss(1.5, is_unbalance="1")[0], ([1.0, 1.5], [logit(0.4)])),
+        (lambda: find_in_loss(scale_pos_weight="2.5")[0], None),
+        (lambda: find_in_loss(1.0, 0.1, [(4, 1), (5, 0)])[0], ([1.0, 1.0], [logit(0.1)])),
+        (lambda: find_in_loss(1.0, 0.9, [(1, 4), (0, 5)])[0], ([1.0, 1.0], [logit(0.9)])),
+        (lambda: find_in_loss(1.0, bends=[])[0], None),
+        (
+            lambda: find_in_loss(scale_pos_weight="2", bagging_freq="1", bagging_fraction="0.5")[0],
+            None,
+        ),
+        (lambda: find_in_loss(scale_pos_weight="2", counts=[0, 0])[0], None),
+        (
+            lambda: find_weights(find_in_loss(scale_pos_weight="2")[1]),
+            ([1.0, 2.0], [logit(0.4)], 0.0, 1.0),
+        ),
+        # A sample has another mean than all rows, whose share of a class its hessians have.
+        (
+            lambda: find_weights(
+                lightgbm([1.0, 3.0], [0.8, 0.8], [5, 5], bagging_freq="1", bagging_fraction="0.5")
+            )[1],
+            [LOG(4)],
+        ),
+        (
+            lambda: find_weights(
+                lightgbm([-1.0, -3.0], [0.8, 0.8], [5, 5], bagging_freq="1", bagging_fraction=".5")
+            )[1],
+            [-LOG(4)],
+        ),
+        (
+            lambda: boosters._correct_bases(
+                lightgbm([1.0], [], []), [NS(weights=array([2.6]), counts=array([10]))], 1.0
+            ),
+            0.0,
+        ),
+        (lambda: boosters._correct_bases(lightgbm([1.0], [], [], OF_NUMBERS), [], 7.0), 7.0),
+        # Splits on one of few categories have no penalty of their own: features 1 and 2 have 3, 4.
+        (lambda: list_penalties(max_cat_to_onehot="3"), [[0.5, 0.5, 10.5, 10.5]]),
+        (lambda: list_penalties(max_cat_to_onehot="4"), [[0.5, 0.5, 0.5, 0.5]]),
+        (lambda: list_penalties(), [[0.5, 10.5, 10.5, 10.5]]),
     ],
     _boosters: [
         (lambda: ask(give_shares, X[:2] / 4), ["a", "a"]),
