@@ -15,7 +15,7 @@ from sklearn.ensemble import (
     HistGradientBoostingRegressor,
     StackingClassifier,
 )
-from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
 from sklearn.model_selection import GridSearchCV
 from sklearn.naive_bayes import BernoulliNB, GaussianNB, MultinomialNB
 from sklearn.pipeline import make_pipeline
@@ -210,6 +210,8 @@ class Answering(_onnx.OnnxRegressor):
 
 
 FEW = (0.9**10 + 0.7**10) / 2
+CLIPPED = [[0.9, 0.06, 0.04], [0.9, 0.07, 0.03], [0.9, 0.055, 0.045], [0.9, 0.08, 0.02]]
+CLIPPED += [[0.5, 0.301, 0.199], [0.4, 0.351, 0.249]]
 REPLACED = [[5.0, 9.5], [1.0, 2.0], [8.5, 4.0]]
 STEP = -(0.4 * 18 - 3 * 4) / (0.24 * 18 + 0.5)
 LOG = np.log
@@ -242,7 +244,6 @@ def split_outputs(*pairs):
 
 PROBA, CODES, TEXTS = array([[0.25, 0.75]]), array([1]), array(["a"])
 ONE, TWO_INPUTS = ("x", "tensor(float)", ["n", 3]), [("a", "tensor(float)", ["n", 1])] * 2
-LABELED = Onnx([ONE], [("numbers", "tensor(float)")], [PROBA])
 
 
 def number(value):
@@ -294,13 +295,13 @@ def replace_numbers(X):
 
 def weigh_log_odds(kind, values):
     found = _class_densities._read_log_odds(NS(kind=kind, values=array(values)), 3)
-    return found.logs, found.first, found.precision > 0
+    return found.logs, found.first, found.precision
 
 
 def linearize(model, kind, values):
     model.classes_ = array([0, 1, 2][: len(values[0])])
     found = _recovered._linearize(model, NS(kind=kind, values=array(values)), None)
-    return found.values, found.precision > 0, found.is_shared
+    return found.values, found.precision, found.is_shared
 
 
 def find_samples(given, chances, y):
@@ -329,6 +330,7 @@ ANSWERS = {
         (lambda: split_outputs(("float", PROBA), ("float", PROBA + 1)), [0, None]),
         (lambda: split_outputs(("float", [{1: 0.5}]), ("float", PROBA)), [0, None]),
         (lambda: split_outputs(("float", PROBA[0]), ("float", PROBA)), [1, None]),
+        (lambda: split_outputs(("int64", CODES[:, None]), ("float", PROBA)), [1, 0]),
         (
             lambda: tell_refusal(lambda: split_outputs(("int64", CODES))),
             "a.onnx answers with no numbers for classes.",
@@ -342,6 +344,10 @@ ANSWERS = {
         (lambda: Onnx([ONE])._make_row().shape, (1, 3)),
         (lambda: Onnx([("x", "tensor(float)", ["n", 2, 4])])._make_row().shape, (1, 2, 4)),
         (lambda: Onnx(TWO_INPUTS)._make_row().shape, (1, 2)),
+        (
+            lambda: tell_refusal(Onnx([("x", "tensor(float)", ["n", 2, "m"])])._make_row),
+            "It does not state the shape of its input either.",
+        ),
         (
             lambda: tell_refusal(lambda: Onnx([("x", "tensor(float)", ["n", "m"])]).classes_),
             "The file does not state its classes: give them. It does not state the shape of its "
@@ -416,29 +422,35 @@ ANSWERS = {
     _recovered: [
         (
             lambda: linearize(LogisticRegression(), "logits", [[1.0, 3.0], [2.0, 0.5]]),
-            ([[2.0], [-1.5]], [[True], [True]], False),
+            ([[2.0], [-1.5]], [[1200.0], [1200.0]], False),
+        ),
+        (
+            lambda: linearize(
+                LogisticRegression(solver="liblinear"), "proba", [[0.25, 0.75], [0.5, 0.5]]
+            )[0],
+            [[LOG(3.0)], [0.0]],
         ),
         (
             lambda: linearize(LogisticRegression(), "decision", [[-1.0, 3.0], [2.0, 0.5]]),
-            ([[3.0], [0.5]], [[True], [True]], False),
+            ([[3.0], [0.5]], [[1200.0], [1200.0]], False),
         ),
         (
             lambda: linearize(LogisticRegression(), "decision", [[1.0, 3.0, 2.0]]),
-            ([[1.0, 3.0, 2.0]], [[True] * 3], False),
+            ([[1.0, 3.0, 2.0]], [[12.0] * 3], False),
         ),
         (
             lambda: linearize(LogisticRegression(), "logits", [[1.0, 3.0, 2.0]]),
-            ([[1.0, 3.0, 2.0]], [[True] * 3], True),
+            ([[1.0, 3.0, 2.0]], [[12.0] * 3], True),
         ),
         (
             lambda: linearize(LogisticRegression(), "proba", [[0.25, 0.75], [0.0, 1.0]]),
-            ([[LOG(3.0)], [LOG(2.0)]], [[True], [False]], False),
+            ([[LOG(3.0)], [LOG(2.0)]], [[12e4 * (3 / 16) ** 2], [0.0]], False),
         ),
         (
             lambda: linearize(LogisticRegression(), "proba", [[0.25, 0.5, 0.25], [0.0, 0.4, 0.6]]),
             (
                 [[LOG(0.25), LOG(0.5), LOG(0.25)], [LOG(0.5), LOG(0.4), LOG(0.6)]],
-                [[True] * 3, [False, True, True]],
+                [[7500.0, 30000.0, 7500.0], [0.0, 19200.0, 43200.0]],
                 True,
             ),
         ),
@@ -467,6 +479,7 @@ ANSWERS = {
             "With several classes, answers do not reveal which coefficients are 0.",
         ),
         (lambda: _recovered.count_coefficients_of_answers(LogisticRegression(), 5, 4), 18),
+        (lambda: _recovered.count_coefficients_of_answers(LinearRegression(), 5, 4), 6),
         (lambda: _recovered.count_coefficients_of_answers(Ridge(fit_intercept=False), 5, 4), 5),
     ],
     cart: [
@@ -560,13 +573,14 @@ ANSWERS = {
             "its alpha is not one positive number",
         ),
         (lambda: _class_densities.why_no_densities(BernoulliNB(alpha=0.5)), None),
-        # Each class against the first of the largest; what is 0 or compared with 0 says nothing.
+        # Each class against the first of the largest, and the variance of rounding both; what is 0
+        # or compared with a clipped one says nothing.
         (
             lambda: weigh_log_odds("proba", [[0.25, 0.5, 0.25], [1.0, 0.0, 0.0]]),
             (
                 [[LOG(0.25), LOG(0.5), LOG(0.25)], [0.0, LOG(0.5), LOG(0.5)]],
                 [1, 0],
-                [[True, False, True], [False] * 3],
+                [[6000.0, 0.0, 6000.0], [0.0] * 3],
             ),
         ),
         (
@@ -574,9 +588,10 @@ ANSWERS = {
             (
                 [[0.25, 0.5, -9.0], [3.0, 3.0, 0.0]],
                 [1, 0],
-                [[True, False, True], [False, True, True]],
+                [[6e4, 0.0, 6e4], [0.0, 6e4, 6e4]],
             ),
         ),
+        (lambda: (weigh_log_odds("proba", CLIPPED)[2] > 0).sum(axis=1), [0, 0, 0, 0, 2, 2]),
         (
             lambda: tell_refusal(lambda: weigh_log_odds("decision", [[1.0, 2.0, 3.0]])),
             "Log odds of 3 classes are needed; got answers of kind 'decision'.",
