@@ -154,7 +154,7 @@ def learn_explanation_weights(steps, sources, values, prior):
 def _learn_share(events, passed, kind, prior):
     """Most likely share of members in the samples, from how many candidates are passed over."""
     alone, share = events.lower == events.upper, _IN_SAMPLE / 2
-    for _ in range(_N_ROUNDS if len(passed) and not alone.all() else 0):
+    for _ in range(0 if alone.all() else _N_ROUNDS):
         present = share * prior
         likely = kind * np.where(alone, present, present**2 * (1 - present) ** passed)
         total = np.bincount(events.of_pair, likely, minlength=events.n_thresholds)
@@ -182,8 +182,7 @@ def infer(sources, weights, n_candidates, prior, known=None):
     events = events._replace(weights=np.where(alone, weights.value, weights.midpoint))
     kept = np.where(sources.present, _IN_SAMPLE, max(weights.share, _LEAST_SHARE))
     rows, said = events.candidates, np.zeros(len(kept))
-    n = n_candidates if known is None else max(rows.max(initial=-1) + 1, n_candidates)
-    total = np.zeros(n)
+    total = np.bincount(rows, said, minlength=n_candidates)
     for turn in range(N_PASSES):
         if known is not None:
             total[:n_candidates] = known
@@ -193,7 +192,7 @@ def infer(sources, weights, n_candidates, prior, known=None):
         new = compute_messages(events, odds, 0.0)
         new = np.log1p(kept * weights.trust * np.expm1(new))
         said = new if turn == 0 else (1 - DAMPING) * new + DAMPING * said
-        total = np.bincount(rows, said, minlength=n)
+        total = np.bincount(rows, said, minlength=n_candidates)
     return total
 
 

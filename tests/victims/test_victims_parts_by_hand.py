@@ -3,9 +3,11 @@
 from types import SimpleNamespace as NS
 
 import numpy as np
+import pandas as pd
 import pytest
 from by_hand import expect_answers, tell_refusal
 from numpy import array
+from scipy.special import expit, logit
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis
 from sklearn.ensemble import (
     GradientBoostingClassifier,
@@ -13,7 +15,7 @@ from sklearn.ensemble import (
     HistGradientBoostingRegressor,
     StackingClassifier,
 )
-from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
 from sklearn.model_selection import GridSearchCV
 from sklearn.naive_bayes import BernoulliNB, GaussianNB, MultinomialNB
 from sklearn.pipeline import make_pipeline
@@ -28,10 +30,14 @@ from skmia.victims import (
     _class_densities,
     _inner_models,
     _model_features,
+    _onnx,
+    _onnx_labels,
+    _queried_thresholds,
+    _recovered,
     _state,
     _training_function,
 )
-from skmia.victims._node_equations import boosters
+from skmia.victims._node_equations import boosters, cart
 
 X = array([[0.0, 2.0], [1.0, 1.5], [2.0, 0.0], [3.0, 1.0], [4.0, 5.0], [5.0, 2.5], [6.0, 1.0]])
 y = array([0, 1, 0, 1, 1, 0, 1])
@@ -136,8 +142,366 @@ def list_pairs(rows=None):
     return [(one.name, one.fields["y"], one.fields["rows"]) for one in parts]
 
 
+def sum_leaves(rows, weights, share, penalty=0.0):
+    """Return the step and the sum of hessians of leaves with so many rows of two classes."""
+    counts = array(rows) * weights
+    slope, bend = counts @ [share, share - 1], counts.sum(axis=1) * share * (1 - share)
+    return -slope / (bend + penalty), bend
+
+
+def lightgbm(values, weights, counts, objective="binary sigmoid:1", features=None, **settings):
+    """Return a text with one tree, whose nodes are a chain: each has a leaf to its left."""
+    n = len(values)
+    tree = {"leaf_value": array(values), "leaf_weight": array(weights), "shrinkage": 0.1}
+    tree |= {"leaf_count": array(counts), "threshold": np.zeros(n - 1)}
+    tree |= {"cat_boundaries": array([]), "cat_threshold": array([])}
+    tree["split_feature"] = array(features or [0] * (n - 1))
+    tree["decision_type"] = np.where(tree["split_feature"] > 0, 1, 0)
+    tree["left_child"] = ~np.arange(n - 1)
+    tree["right_child"] = np.append(np.arange(1, n - 1), ~(n - 1)) if n > 1 else array([], int)
+    settings = {"lambda_l2": "0", "learning_rate": "0.1"} | settings
+    header, categories = {"objective": objective}, array([0, 3, 4])
+    return NS(trees=[tree], settings=settings, header=header, n_categories=categories)
+
+
+def find_weights(text, model=None, n_outputs=1):
+    trees = [_boosters.LightGBMTree(text.trees[0]) for _ in range(n_outputs)]
+    for k, one in enumerate(trees):
+        one.values = one.values + k
+    penalties = boosters._list_penalties(text, trees)
+    return boosters._find_weights(model or LogisticRegression(), text, trees, penalties)
+
+
+def find_given(weights, lambda_l2="0", n_outputs=1, given="balanced"):
+    """Find the weights of six rows of one class and four of another, in two leaves."""
+    share = 0.5  # of balanced weights
+    steps, bends = sum_leaves([(4, 1), (2, 3)], weights, share, float(lambda_l2))
+    values = logit(share) + 0.1 * steps
+    model = LogisticRegression(class_weight=given)
+    text = lightgbm(values, bends, [5, 5], lambda_l2=lambda_l2)
+    return find_weights(text, model, n_outputs)
+
+
+def find_in_loss(second=2.0, share=0.4, rows=((4, 1), (2, 3)), penalty=0.5, **settings):
+    """Find weights in the loss, which the initial margin of the shares does not have."""
+    steps, bends = sum_leaves(rows, [1.0, second], share, penalty)
+    values = logit(share) + 0.1 * steps
+    counts = settings.pop("counts", np.sum(rows, axis=1))
+    bends = settings.pop("bends", bends)
+    text = lightgbm(values, bends, counts, lambda_l2=str(penalty), **settings)
+    return boosters._find_inside(text), text
+
+
+def list_penalties(**settings):
+    """List the penalties of four leaves, below splits on a number and on two categories."""
+    settings |= {"lambda_l2": "0.5", "cat_l2": "10"}
+    text = lightgbm(np.zeros(4), [], [], features=[0, 1, 2], **settings)
+    return boosters._list_penalties(text, [_boosters.LightGBMTree(text.trees[0])])
+
+
+class Answering(_onnx.OnnxRegressor):
+    """A regressor in a file with given answers."""
+
+    def __init__(self, answer):
+        self.answer = answer
+
+    def _ask(self, X):
+        return None, [self.answer]
+
+
+FEW = (0.9**10 + 0.7**10) / 2
+CLIPPED = [[0.9, 0.06, 0.04], [0.9, 0.07, 0.03], [0.9, 0.055, 0.045], [0.9, 0.08, 0.02]]
+CLIPPED += [[0.5, 0.301, 0.199], [0.4, 0.351, 0.249]]
+REPLACED = [[5.0, 9.5], [1.0, 2.0], [8.5, 4.0]]
+STEP = -(0.4 * 18 - 3 * 4) / (0.24 * 18 + 0.5)
+LOG = np.log
+FIRST = 1 / (1 + np.exp(1) + np.exp(2))
+TWO, OF_NUMBERS = [4.0, 6.0], "regression"
+BALANCED = [10 / 12, 10 / 8]
+
+
+class Onnx(_onnx.OnnxClassifier):
+    """A file of one node with given inputs, outputs and answers."""
+
+    def __init__(self, inputs, outputs=(), answers=()):
+        super().__init__("a.onnx")
+        inputs = [NS(name=name, type=kind, shape=shape) for name, kind, shape in inputs]
+        outputs = [NS(name=name, type=kind) for name, kind in outputs]
+        asked = NS(get_inputs=lambda: inputs, get_outputs=lambda: outputs)
+        asked.run = lambda names, feeds: answers
+        vars(self)["_session"] = asked
+
+
+def split_outputs(*pairs):
+    """Return the number of the answer that has the numbers of the classes, and of the labels."""
+    answers = [answer for _, answer in pairs]
+    outputs = [NS(type=f"tensor({kind})") for kind, _ in pairs]
+    return [
+        None if one is None else [answer is one for answer in answers].index(True)
+        for one in Onnx([])._split(outputs, answers)
+    ]
+
+
+PROBA, CODES, TEXTS = array([[0.25, 0.75]]), array([1]), array(["a"])
+ONE, TWO_INPUTS = ("x", "tensor(float)", ["n", 3]), [("a", "tensor(float)", ["n", 1])] * 2
+
+
+def number(value):
+    """Return a number of seven bits each, as protobuf writes it."""
+    return bytes([value]) if value < 128 else bytes([value & 127 | 128]) + number(value >> 7)
+
+
+def message(**pieces):
+    """Write a message: texts, bytes and messages in fields by their names in the module."""
+    written = b""
+    for name, values in pieces.items():
+        for value in values if isinstance(values, list) else [values]:
+            value = value.encode() if isinstance(value, str) else value
+            key = getattr(_onnx_labels, f"_{name.upper()}") << 3
+            if isinstance(value, int):
+                written += number(key) + number(value)
+            else:
+                written += number(key | 2) + number(len(value)) + value
+    return written
+
+
+def node(kind, source, target, *attributes):
+    return message(op_type=kind, input=source, output=target, attribute=[*attributes])
+
+
+def read_labels(*nodes, tensors=(), outputs=("label",)):
+    graph = message(node=[*nodes], initializer=[*tensors])
+    found = _onnx_labels.read_stated_labels(message(graph=graph), [*outputs])
+    return None if found is None else found.tolist()
+
+
+def classifier(*labels, target="label"):
+    return node("Classifier", "x", target, message(name="classlabels_strings", strings=[*labels]))
+
+
+def encoder(source, target, keys, values):
+    kept = [message(name="keys_strings", strings=keys), message(name="values_ints", ints=values)]
+    return node("LabelEncoder", source, target, *kept)
+
+
+TABLE = message(tensor_name="table", data_type=7, int64_data=[7, 5])
+
+
+def replace_numbers(X):
+    """Replace a number in two of the rows 2, 0 and 1, where 2 rows differ in one column each."""
+    table = _queried_thresholds.SearchedTable(X)
+    return table.replace(array([2, 0, 1]), array([1, -1, 0]), array([9.5, 0.0, 8.5]))
+
+
+def weigh_log_odds(kind, values):
+    found = _class_densities._read_log_odds(NS(kind=kind, values=array(values)), 3)
+    return found.logs, found.first, found.precision
+
+
+def linearize(model, kind, values):
+    model.classes_ = array([0, 1, 2][: len(values[0])])
+    found = _recovered._linearize(model, NS(kind=kind, values=array(values)), None)
+    return found.values, found.precision, found.is_shared
+
+
+def find_samples(given, chances, y):
+    model = NS(class_weight=given, classes_=array(["a", "b"]))
+    found = cart._find_samples_of_classes(model, 10, array(chances), array(y))
+    return None if found is None else [one.mean / 10 for one in found]
+
+
+def describe_sample(*given, **options):
+    sample = cart.TreeSample(*given, **options)
+    return sample.draws, sample.mean, sample.kept, sample.rarity, sample.spread
+
+
+def count_weighted(covers, weight=0.5, condition=0.05):
+    """Count the rows of a root with six rows of the first class, and four of weight 3."""
+    tree = NS(covers=array([covers]), left=array([-1]), conditions=array([condition]))
+    tree.weights = array([weight])
+    return boosters._count_weighted(tree, 0.1, 0.5, 0.4, array([1.0, 3.0]))
+
+
 # Of each module: calls and answers. Whatever may be equal differs, and each branch decides once.
 ANSWERS = {
+    _onnx: [
+        (lambda: split_outputs(("int64", CODES), ("float", PROBA)), [1, 0]),
+        (lambda: split_outputs(("float", PROBA), ("string", TEXTS), ("int64", CODES)), [0, 1]),
+        (lambda: split_outputs(("float", PROBA), ("float", PROBA + 1)), [0, None]),
+        (lambda: split_outputs(("float", [{1: 0.5}]), ("float", PROBA)), [0, None]),
+        (lambda: split_outputs(("float", PROBA[0]), ("float", PROBA)), [1, None]),
+        (lambda: split_outputs(("int64", CODES[:, None]), ("float", PROBA)), [1, 0]),
+        (
+            lambda: tell_refusal(lambda: split_outputs(("int64", CODES))),
+            "a.onnx answers with no numbers for classes.",
+        ),
+        (lambda: Onnx([ONE]).n_features_in_, 3),
+        (lambda: Onnx(TWO_INPUTS).n_features_in_, 2),
+        (lambda: hasattr(Onnx([("x", "tensor(float)", ["n", "m"])]), "n_features_in_"), False),
+        (lambda: hasattr(Onnx([("x", "tensor(float)", ["n"])]), "n_features_in_"), False),
+        (lambda: hasattr(Onnx([ONE]), "feature_names_in_"), False),
+        (lambda: Onnx(TWO_INPUTS).feature_names_in_, ["a", "a"]),
+        (lambda: Onnx([ONE])._make_row().shape, (1, 3)),
+        (lambda: Onnx([("x", "tensor(float)", ["n", 2, 4])])._make_row().shape, (1, 2, 4)),
+        (lambda: Onnx(TWO_INPUTS)._make_row().shape, (1, 2)),
+        (
+            lambda: tell_refusal(Onnx([("x", "tensor(float)", ["n", 2, "m"])])._make_row),
+            "It does not state the shape of its input either.",
+        ),
+        (
+            lambda: tell_refusal(lambda: Onnx([("x", "tensor(float)", ["n", "m"])]).classes_),
+            "The file does not state its classes: give them. It does not state the shape of its "
+            "input either.",
+        ),
+        (
+            lambda: tell_refusal(lambda: Onnx([("x", "tensor(int4)", ["n", 3])]).predict_proba(X)),
+            "Inputs of type tensor(int4), such as x, are not supported.",
+        ),
+        (
+            lambda: tell_refusal(lambda: Answering([[1.0, 2.0]] * 7).predict(X)),
+            "The model must answer with one number for each row; got shape (7, 2).",
+        ),
+        (lambda: Answering([[1.0], [2.0]]).predict(X[:2]), [1.0, 2.0]),
+        (lambda: Answering([]).predict(X[:0]), []),
+    ],
+    _onnx_labels: [
+        (lambda: read_labels(classifier("b", "a")), ["b", "a"]),
+        (lambda: read_labels(classifier("b", "a"), outputs=["other", "label"]), ["b", "a"]),
+        (lambda: read_labels(classifier("b", "b")), None),
+        (lambda: read_labels(classifier()), None),
+        (lambda: read_labels(node("Relu", "c", "label"), classifier("b", target="c")), None),
+        (
+            lambda: read_labels(node("Cast", "c", "label"), classifier("b", "a", target="c")),
+            ["b", "a"],
+        ),
+        # Through two encoders, of which the one that is met last comes first.
+        (
+            lambda: read_labels(
+                encoder("c", "label", ["b", "a"], [4, 6]), classifier("a", "b", target="c")
+            ),
+            [6, 4],
+        ),
+        (lambda: read_labels(node("Gather", "table", "label"), tensors=[TABLE]), [7, 5]),
+        (
+            lambda: read_labels(
+                node("Classifier", "x", "label", message(name="classes_x", tensor=TABLE))
+            ),
+            None,
+        ),
+        (
+            lambda: read_labels(
+                node(
+                    "LabelEncoder",
+                    "c",
+                    "label",
+                    message(name="keys_tensor", tensor=TABLE),
+                    message(name="values_ints", ints=[1, 2]),
+                ),
+                node("Classifier", "x", "c", message(name="classlabels_ints", ints=[5, 7])),
+            ),
+            [2, 1],
+        ),
+        # A circle ends, and so does a number whose bytes do not.
+        (lambda: read_labels(node("Cast", "label", "label")), None),
+        (lambda: _onnx_labels.read_stated_labels(b"\xff" * 20, ["label"]), None),
+        (lambda: _onnx_labels.read_stated_labels(b"", ["label"]), None),
+        (lambda: _onnx_labels._read_varint(b"\xff" * 9 + b"\x01", 0), (2**64 - 1, 10)),
+        (
+            lambda: tell_refusal(lambda: _onnx_labels._read_varint(b"\xff" * 10 + b"\x01", 0)),
+            "A number has too many bytes.",
+        ),
+    ],
+    _queried_thresholds: [
+        (lambda: replace_numbers(array([[1, 2], [3, 4], [5, 6]])), REPLACED),
+        (lambda: replace_numbers(array([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]])), REPLACED),
+        (
+            lambda: replace_numbers(pd.DataFrame([[1, 2], [3, 4], [5, 6]], columns=[*"ab"])),
+            {"a": [5.0, 1.0, 8.5], "b": [9.5, 2.0, 4.0]},
+        ),
+    ],
+    _recovered: [
+        (
+            lambda: linearize(LogisticRegression(), "logits", [[1.0, 3.0], [2.0, 0.5]]),
+            ([[2.0], [-1.5]], [[1200.0], [1200.0]], False),
+        ),
+        (
+            lambda: linearize(
+                LogisticRegression(solver="liblinear"), "proba", [[0.25, 0.75], [0.5, 0.5]]
+            )[0],
+            [[LOG(3.0)], [0.0]],
+        ),
+        (
+            lambda: linearize(LogisticRegression(), "decision", [[-1.0, 3.0], [2.0, 0.5]]),
+            ([[3.0], [0.5]], [[1200.0], [1200.0]], False),
+        ),
+        (
+            lambda: linearize(LogisticRegression(), "decision", [[1.0, 3.0, 2.0]]),
+            ([[1.0, 3.0, 2.0]], [[12.0] * 3], False),
+        ),
+        (
+            lambda: linearize(LogisticRegression(), "logits", [[1.0, 3.0, 2.0]]),
+            ([[1.0, 3.0, 2.0]], [[12.0] * 3], True),
+        ),
+        (
+            lambda: linearize(LogisticRegression(), "proba", [[0.25, 0.75], [0.0, 1.0]]),
+            ([[LOG(3.0)], [LOG(2.0)]], [[12e4 * (3 / 16) ** 2], [0.0]], False),
+        ),
+        (
+            lambda: linearize(LogisticRegression(), "proba", [[0.25, 0.5, 0.25], [0.0, 0.4, 0.6]]),
+            (
+                [[LOG(0.25), LOG(0.5), LOG(0.25)], [LOG(0.5), LOG(0.4), LOG(0.6)]],
+                [[7500.0, 30000.0, 7500.0], [0.0, 19200.0, 43200.0]],
+                True,
+            ),
+        ),
+        (
+            lambda: tell_refusal(lambda: linearize(LinearSVC(), "proba", [[0.5, 0.5]])),
+            "Answers of kind 'proba' do not give the coefficients of a LinearSVC.",
+        ),
+        (
+            lambda: tell_refusal(lambda: linearize(LogisticRegression(), "label", [[0.5, 0.5]])),
+            "Answers of kind 'label' do not give the coefficients of a LogisticRegression.",
+        ),
+        (
+            lambda: tell_refusal(
+                lambda: linearize(
+                    LogisticRegression(solver="liblinear"), "proba", [[0.2, 0.4, 0.4]]
+                )
+            ),
+            "Probabilities of one class against the rest are not log-linear.",
+        ),
+        (
+            lambda: tell_refusal(lambda: linearize(Ridge(), "proba", [[0.5, 0.5]])),
+            "Answers of kind 'proba' do not give coefficients of a regressor.",
+        ),
+        (
+            lambda: tell_refusal(lambda: _recovered._solve_together(None, None, None, True)),
+            "With several classes, answers do not reveal which coefficients are 0.",
+        ),
+        (lambda: _recovered.count_coefficients_of_answers(LogisticRegression(), 5, 4), 18),
+        (lambda: _recovered.count_coefficients_of_answers(LinearRegression(), 5, 4), 6),
+        (lambda: _recovered.count_coefficients_of_answers(Ridge(fit_intercept=False), 5, 4), 5),
+    ],
+    cart: [
+        (lambda: describe_sample(0, 9), (False, 1.0, 1.0, 0.0, 0.0)),
+        (lambda: describe_sample(20, 10), (True, 2.0, 1 - 0.9**20, 0.9**20 / (1 - 0.9**20), 0.5)),
+        (lambda: describe_sample(4, 10, replaces=False), (True, 0.4, 0.4, 1.5, 1.5)),
+        # Means of 1 and 3 draws have the variance 1 beside their mean of 2.
+        (
+            lambda: describe_sample(10, 2, chances=array([0.1, 0.3])),
+            (True, 2.0, 1 - FEW, FEW / (1 - FEW), 1 / 2 + 1 / 4),
+        ),
+        # A dictionary says how much likelier rows of a class are; balanced classes are alike.
+        (lambda: find_samples(None, [0.1, 0.2], [0, 1]), None),
+        (lambda: find_samples({"b": 2.0}, [0.1, 0.2, 0.1], [0, 1, 0]), [0.1, 0.2]),
+        (lambda: find_samples({"b": 2.0}, [0.1, 0.2, 0.15], [0, 1, 0]), None),
+        (lambda: find_samples({"a": 4.0, "b": 2.0}, [0.1, 0.2], [0, 1]), [0.2, 0.1]),
+        # Three rows of 1/6 and one of 1/2, of which the candidates have more of the second class.
+        (lambda: find_samples("balanced", [1 / 6, 0.5, 1 / 6, 1 / 6], [0, 1, 1]), [0.5, 1 / 6]),
+        (lambda: find_samples("balanced", [1 / 6, 0.5, 1 / 6, 1 / 6], [0, 0, 1]), [1 / 6, 0.5]),
+        (lambda: find_samples("balanced", [1 / 6, 0.5, 1 / 6, 1 / 6, 0.1], [0, 0, 1]), None),
+        (lambda: find_samples("balanced", [0.5], [0, 0, 1]), None),
+    ],
     _capabilities: [
         (lambda: _capabilities.get_kind(Ridge()), "value"),
         (lambda: _capabilities.get_kind(LogisticRegression()), "proba"),
@@ -209,6 +573,30 @@ ANSWERS = {
             "its alpha is not one positive number",
         ),
         (lambda: _class_densities.why_no_densities(BernoulliNB(alpha=0.5)), None),
+        # Each class against the first of the largest, and the variance of rounding both; what is 0
+        # or compared with a clipped one says nothing.
+        (
+            lambda: weigh_log_odds("proba", [[0.25, 0.5, 0.25], [1.0, 0.0, 0.0]]),
+            (
+                [[LOG(0.25), LOG(0.5), LOG(0.25)], [0.0, LOG(0.5), LOG(0.5)]],
+                [1, 0],
+                [[6000.0, 0.0, 6000.0], [0.0] * 3],
+            ),
+        ),
+        (
+            lambda: weigh_log_odds("logits", [[0.25, 0.5, -9.0], [3.0, 3.0, 0.0]]),
+            (
+                [[0.25, 0.5, -9.0], [3.0, 3.0, 0.0]],
+                [1, 0],
+                [[6e4, 0.0, 6e4], [0.0, 6e4, 6e4]],
+            ),
+        ),
+        (lambda: (weigh_log_odds("proba", CLIPPED)[2] > 0).sum(axis=1), [0, 0, 0, 0, 2, 2]),
+        (
+            lambda: tell_refusal(lambda: weigh_log_odds("decision", [[1.0, 2.0, 3.0]])),
+            "Log odds of 3 classes are needed; got answers of kind 'decision'.",
+        ),
+        (lambda: tell_refusal(lambda: weigh_log_odds("proba", [[0.5, 0.5]])) is None, False),
     ],
     _inner_models: [
         # Classes 0 and 1, 0 and 2, 1 and 2: the rows of both, and whether a row is of the second.
@@ -303,6 +691,97 @@ ANSWERS = {
         (lambda: is_newton(monotone={"0": 0, "1": 1}), False),
         (lambda: is_newton(shrink=0.1), False),
         (lambda: is_newton(scale=2), False),
+        # 10 rows with a sum of weights 6 + 3 * 4: hessians of .24 each, and the Newton step.
+        (lambda: count_weighted(0.0), 0.0),
+        (lambda: count_weighted(0.24 * 18, condition=0.1 * STEP), 10.0),
+        # The margin of which the steps of the leaves, weighted by their hessians, sum to 0.
+        (lambda: find_weights(lightgbm([1.0, 3.0], TWO, TWO)), (None, [2.2], 0.0, 1.0)),
+        (lambda: find_weights(lightgbm([1.0, 3.0], TWO, [0, 0])), (None, [2.2], 0.0, 1.0)),
+        (lambda: find_weights(lightgbm([1.0, 3.0], [], TWO)), (None, [2.0], 0.0, 1.0)),
+        (lambda: find_weights(lightgbm([3.0], [4.0], [5])), (None, [3.0], 0.0, 1.0)),
+        (
+            lambda: find_weights(lightgbm([1.0, 3.0], TWO, TWO, boost_from_average="0")),
+            (None, [0.0], 0.0, 1.0),
+        ),
+        (
+            lambda: find_weights(lightgbm([1.0, 3.0], TWO, TWO, lambda_l2="2")),
+            (None, [(6 + 3 * 8) / 14], 0.0, 1.0),
+        ),
+        # Of rows with weights, 20 of 10 rows each are .5 and 1.5 of the mean.
+        (
+            lambda: find_weights(lightgbm([1.0, 3.0], [15.0, 45.0], [10, 10], OF_NUMBERS), Ridge()),
+            (None, [2.5], 20 * 0.25, 3.0),
+        ),
+        (
+            lambda: find_weights(lightgbm([1.0, 3.0], [5.0, 15.0], [10, 10]))[2:],
+            (20 * 0.25, 1 / (expit(2.5) * (1 - expit(2.5)))),
+        ),
+        (
+            lambda: find_weights(lightgbm([1.0, 3.0], [5.0, 15.0], [10, 10]), n_outputs=3)[1:],
+            ([2.5, 3.5, 4.5], 3 * 20 * 0.25 / 3, 1 / (1.5 * FIRST * (1 - FIRST))),
+        ),
+        # Which rounding does not explain.
+        (
+            lambda: find_weights(lightgbm([1.0, 3.0], [10, 10.01], [10, 10], OF_NUMBERS))[2] > 0,
+            True,
+        ),
+        (
+            lambda: find_weights(lightgbm([1.0, 3.0], [10, 10.0001], [10, 10], OF_NUMBERS))[2],
+            0.0,
+        ),
+        (
+            lambda: find_weights(
+                lightgbm([1.0, 3.0], [5.0, 15.0], [10, 10]),
+                NS(class_weight={"b": 3.0}, classes_=array(["a", "b"])),
+            ),
+            ([1.0, 3.0], [2.5], 0.0, 1.0),
+        ),
+        (lambda: find_given(BALANCED), (BALANCED, [0.0], 0.0, 1.0)),
+        (lambda: find_given(BALANCED, "0.5")[0], BALANCED),
+        (lambda: find_given([0.7, 1.4])[0], None),
+        (lambda: find_given(BALANCED, n_outputs=2)[0], None),
+        (lambda: find_given(BALANCED, given=None)[0], None),
+        (lambda: find_in_loss(1.0)[0], ([1.0, 1.0], [logit(0.4)])),
+        (lambda: find_in_loss()[0], None),
+        (lambda: find_in_loss(scale_pos_weight="2")[0], ([1.0, 2.0], [logit(0.4)])),
+        (lambda: find_in_loss(1.5, is_unbalance="1")[0], ([1.0, 1.5], [logit(0.4)])),
+        (lambda: find_in_loss(scale_pos_weight="2.5")[0], None),
+        (lambda: find_in_loss(1.0, 0.1, [(4, 1), (5, 0)])[0], ([1.0, 1.0], [logit(0.1)])),
+        (lambda: find_in_loss(1.0, 0.9, [(1, 4), (0, 5)])[0], ([1.0, 1.0], [logit(0.9)])),
+        (lambda: find_in_loss(1.0, bends=[])[0], None),
+        (
+            lambda: find_in_loss(scale_pos_weight="2", bagging_freq="1", bagging_fraction="0.5")[0],
+            None,
+        ),
+        (lambda: find_in_loss(scale_pos_weight="2", counts=[0, 0])[0], None),
+        (
+            lambda: find_weights(find_in_loss(scale_pos_weight="2")[1]),
+            ([1.0, 2.0], [logit(0.4)], 0.0, 1.0),
+        ),
+        # A sample has another mean than all rows, whose share of a class its hessians have.
+        (
+            lambda: find_weights(
+                lightgbm([1.0, 3.0], [0.8, 0.8], [5, 5], bagging_freq="1", bagging_fraction="0.5")
+            )[1],
+            [LOG(4)],
+        ),
+        (
+            lambda: find_weights(
+                lightgbm([-1.0, -3.0], [0.8, 0.8], [5, 5], bagging_freq="1", bagging_fraction=".5")
+            )[1],
+            [-LOG(4)],
+        ),
+        (
+            lambda: boosters._correct_bases(
+                lightgbm([1.0], [], []), [NS(weights=array([2.6]), counts=array([10]))], 1.0
+            ),
+            0.0,
+        ),
+        (lambda: boosters._correct_bases(lightgbm([1.0], [], [], OF_NUMBERS), [], 7.0), 7.0),
+        # Splits on one of few categories have no penalty of their own: features 1 and 2 have 3, 4.
+        (lambda: list_penalties(max_cat_to_onehot="3"), [[0.5, 0.5, 10.5, 10.5]]),
+        (lambda: list_penalties(max_cat_to_onehot="4"), [[0.5, 0.5, 0.5, 0.5]]),
+        (lambda: list_penalties(), [[0.5, 10.5, 10.5, 10.5]]),
     ],
     _boosters: [
         (lambda: ask(give_shares, X[:2] / 4), ["a", "a"]),

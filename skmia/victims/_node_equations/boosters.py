@@ -445,13 +445,12 @@ def _find_weights(model, text, first, penalties):
         bases = _correct_bases(text, first, bases)
     counts = np.concatenate([one.counts for one in grown])
     sums = np.concatenate([one.weights / (one.weights.sum() / one.counts.sum()) for one in grown])
-    unlike = np.sum(counts * (sums / counts - 1) ** 2) / max(len(counts) - len(grown), 1)
+    unlike = np.sum(counts * (sums / counts - 1) ** 2) / (len(counts) - len(grown))
     if unlike < _ALIKE:
         return None, bases, 0.0, 1.0
     given = getattr(model, "class_weight", None)
     if isinstance(given, dict):
         return np.array([given.get(c, 1.0) for c in model.classes_.tolist()]), bases, 0.0, 1.0
-    bend = expit(bases[0]) * (1 - expit(bases[0])) if len(bases) == 1 else 1.0
     if given == "balanced" and len(bases) == 1:
         (weights, shares), tree = balance(_count_root_rows(text)), first[0]
         steps = (tree.values - bases[0]) / float(text.settings["learning_rate"])
@@ -468,8 +467,8 @@ def _find_weights(model, text, first, penalties):
     if len(bases) > 1:
         p = softmax(bases)[0]
         bend = len(bases) / (len(bases) - 1) * p * (1 - p)
-    elif not is_classifier(model):
-        bend = 1.0
+    else:
+        bend = expit(bases[0]) * (1 - expit(bases[0])) if is_classifier(model) else 1.0
     return None, bases, unlike, first[0].weights.sum() / first[0].counts.sum() / bend
 
 
