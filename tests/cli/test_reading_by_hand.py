@@ -4,14 +4,25 @@ import io
 from typing import Any, NamedTuple
 from unittest import mock
 
+import pandas as pd
 import pytest
 from by_hand import expect_answers, tell_refusal
-from numpy import nan
+from numpy import array, nan
 
 from skmia.cli import _dialect
+from skmia.cli._columns import ColumnWords, settle_column
 from skmia.cli._dialect import recognize_dialect
 from skmia.cli._options import parse_reading
 from skmia.cli._reading import TableReading, read_table
+
+
+class Known(NamedTuple):
+    """What a model knows of a column, with the fields of ``KnownColumn``."""
+
+    kind: str | None = None
+    values: Any = None
+    dtype: Any = None
+    has_none: bool = False
 
 
 class Written:
@@ -211,16 +222,191 @@ def test_the_dialect_of_a_file_by_hand():
     expect_answers(DIALECTS)
 
 
+# -- the columns of one table or several
+
+
+def settle(*columns, raw=None, known=None, wanted=None, points=True, **given):
+    """Return the columns of tables, as they are settled together, and what is said of them."""
+    n = len(columns)
+    signs = {"decimals": [None] * n, "thousands": [None] * n, "missing": [()] * n} | given
+    words = ColumnWords("a", wanted, has_points=points, known=known, **signs)
+    columns = [
+        pd.Series(one, dtype=object if any(isinstance(value, str) for value in one) else None)
+        for one in columns
+    ]
+    read_raw = (raw or columns).__getitem__
+    found = refuse(lambda: settle_column(columns, words, read_raw, ["--data", "--train"][:n]))
+    if isinstance(found, str):
+        return found
+    told = [note.removeprefix("column 'a': ") for note in found.notes]
+    missing = [one if one is None else dict(one) for one in found.missing]
+    return [one.tolist() for one in found.columns], told, missing
+
+
+def values(*columns, **given):
+    """Return the values of columns of which nothing is said."""
+    found = settle(*columns, **given)
+    assert isinstance(found, str) or found[1:] == ([], [None] * len(columns)), found
+    return found if isinstance(found, str) else found[0]
+
+
+def stored(*values, dtype=None, kind="text", has_none=False):
+    return Known(kind, array(values, dtype=object), dtype, has_none)
+
+
+NUMBER = Known("number")
+TWO_WAYS = "--data: column 'a' holds '{}', which can be {} or {}; --read decimal={},thousands={} "
+TWO_WAYS += "reads the former, --read decimal={} the latter"
+PERCENT = "--data: column 'a' holds '1%' where numbers are meant, which can be parts of 1 or of "
+PERCENT += "100; write numbers without the sign"
+MANY = [*map(str, range(30))]
+COLUMNS = [
+    (lambda: values([1, 2]), [[1, 2]]),
+    (lambda: values(["1", "2"]), [[1, 2]]),
+    (lambda: values(["1", "2.5"]), [[1.0, 2.5]]),
+    (lambda: values(["1", None, "NA"]), [[1.0, nan, nan]]),
+    (lambda: values(["1", "zz"], missing=[{"zz"}]), [[1.0, nan]]),
+    (lambda: values([True, False], ["x", "1"]), [[True, False], ["x", "1"]]),
+    # Marks beside numbers, in one table or all; marks alone are values, unless a model knows.
+    (
+        lambda: settle(["1", "?", "?"]),
+        ([[1.0, nan, nan]], ["1 of 3 values are numbers; not: '?' (2), taken as missing."], [None]),
+    ),
+    (
+        lambda: settle([1, 2], ["3", "?", None]),
+        (
+            [[1, 2], [3.0, nan, nan]],
+            ["3 of 4 values are numbers; not: '?' (1), taken as missing."],
+            [None, None],
+        ),
+    ),
+    (lambda: settle([1, 2, nan], ["?"])[1][0][:6], "2 of 3"),
+    (lambda: values(["?", "-", "NA"]), [["?", "-", "NA"]]),
+    *(
+        (
+            lambda points=points: settle(["?", "-", "?"], known=NUMBER, points=points),
+            (
+                [[nan] * 3],
+                ["0 of 3 values are numbers; not: '?' (2) and '-' (1), taken as missing."],
+                [None],
+            ),
+        )
+        for points in (True, False)
+    ),
+    (lambda: values(["?", "-"], points=False), [["?", "-"]]),
+    # Half of the different values have to be numbers in some form for a second look.
+    (
+        lambda: settle(["1", "x"]),
+        ([["1", "x"]], ["1 of 2 values are numbers; not: 'x' (1). It is read as text."], [None]),
+    ),
+    (lambda: values(["1", "x", "y"]), [["1", "x", "y"]]),
+    (lambda: values(["1", "1", "x", "y"]), [["1", "1", "x", "y"]]),
+    (
+        lambda: settle(["1", "x", "y"], known=NUMBER)[:41],
+        "--data: column 'a' holds 'x' (1) and 'y' ",
+    ),
+    (lambda: settle(["1", "x", "y"], wanted="float")[45:72], " and --read dtype asks for;"),
+    (lambda: settle([*MANY, "x"])[:51], "--data: column 'a': 30 of 31 values are numbers; no"),
+    (lambda: settle([1, *range(2, 31)], ["1", "x"])[:28], "--data: column 'a': 31 of 32"),
+    (lambda: settle([*MANY, "x", "00"])[1][0][-19:], "It is read as text."),
+    (lambda: settle([*MANY[:20], "x"])[1][0][:8], "20 of 21"),
+    (lambda: settle([*MANY[:20], "1.0", " 2 ", "x"])[1][0][:8], "22 of 23"),
+    (lambda: settle([*MANY[:20], "20", "x"])[:20], "--data: column 'a': "),
+    # One form reads most values, and another one may read them otherwise.
+    (lambda: values(["1.5", "2"], points=False), [[1.5, 2.0]]),
+    (
+        lambda: settle(["1.5", "1,5"], points=False)[1],
+        ["1 of 2 values are numbers; not: '1,5' (1). It is read as text."],
+    ),
+    (
+        lambda: settle(["1.234", "2"], points=False),
+        TWO_WAYS.format("1.234", "1234", "1.234", ",", ".", "."),
+    ),
+    (lambda: settle(["2", "1,234"]), TWO_WAYS.format("1,234", "1234", "1.234", ".", ",", ",")),
+    (lambda: settle(["$1.234", "2"], points=False)[1], ["'$1.234' is read as 1.234."]),
+    (lambda: settle(["1.234 CHF", "2"], points=False)[25:58], "'1.234 CHF', which can be 1234 or"),
+    (lambda: values(["1.234", "2"]), [[1.234, 2.0]]),
+    (lambda: settle(["1.234", "2"], points=False, decimals=[","])[0], [[1234, 2]]),
+    (lambda: values(["1.234", "2"], points=False, decimals=["."]), [[1.234, 2.0]]),
+    (lambda: settle(["1.234"], ["1.234"], points=False, decimals=[",", "."])[:6], "--data"),
+    (lambda: values(["1.234"], [7], points=False, decimals=[".", ","]), [[1.234], [7]]),
+    (
+        lambda: settle(["1.234", "22.345"], points=False, thousands=["."]),
+        ([[1234, 22345]], [], [None]),
+    ),
+    (
+        lambda: settle(["1,234", "22,345", "1"], thousands=[","]),
+        ([[1234, 22345, 1]], ["'22,345' is read as 22345."], [None]),
+    ),
+    (lambda: settle([1.5], ["1,000", "2"], thousands=[None, ","])[0], [[1.5], [1000, 2]]),
+    (lambda: settle(["1'000", "2'000,5"])[1], ["'2'000,5' is read as 2000.5."]),
+    (lambda: values(["1e3", "2"], points=False), [[1000.0, 2.0]]),
+    (lambda: type(settle(["1e3"], points=False)[0][0][0]), float),
+    (lambda: type(settle([str(2**53 - 1)], points=False)[0][0][0]), int),
+    (lambda: type(settle([str(2**53)], points=False)[0][0][0]), float),
+    (lambda: type(settle([str(-(2**53))], points=False)[0][0][0]), float),
+    # Signs of money, and percent, which is parts of 100 where nothing else is.
+    (lambda: settle(["1%", "12%"]), ([[1, 12]], ["'12%' is read as 12."], [None])),
+    (lambda: settle(["1%", "2"]), f"{PERCENT}, or read texts with --read dtype.a=str"),
+    (lambda: settle(["1%"], [2])[: len(PERCENT)], PERCENT),
+    (lambda: settle(["1%"], known=NUMBER), PERCENT),
+    (
+        lambda: settle(["($1,000)", "$2", "?"])[:2],
+        (
+            [[-1000.0, 2.0, nan]],
+            [
+                "2 of 3 values are numbers; not: '?' (1), taken as missing.",
+                "'($1,000)' is read as -1000.",
+            ],
+        ),
+    ),
+    (lambda: settle(["\u20ac1", "x", "y"])[1], []),
+    # Texts stay as they are in the file, but for words of missing values.
+    (lambda: values([1, 2], raw=[pd.Series(["01", "2"])], wanted="str"), [["01", "2"]]),
+    (lambda: values([1, None], wanted="str"), [["1.0", nan]]),
+    (lambda: values([1, 2], wanted="category"), [[1, 2]]),
+    (
+        lambda: settle(["x", "y"], ["NA", "x", "", "x"], missing=[{"NA"}, {"NA", ""}]),
+        ([["x", "y"], [nan, "x", nan, "x"]], [], [None, {"NA": 1}]),
+    ),
+    # Values that a model stores: as they are, without blanks, or as the number or bool they mean.
+    (
+        lambda: settle(
+            [" yes", "no", "maybe", "?", "", "NA", "?"],
+            missing=[{"NA", ""}],
+            known=stored("yes", "no"),
+        ),
+        (
+            [["yes", "no", "maybe", nan, nan, nan, nan]],
+            ["blanks around ' yes' (1) are left out, as the model knows these values without."],
+            [{"?": 2, "NA": 1}],
+        ),
+    ),
+    (
+        lambda: settle(["x", "y", "y"], known=stored("x", dtype=pd.CategoricalDtype(["x"]))),
+        (
+            [["x", nan, nan]],
+            ["the categories of the model lack 'y' (2), taken as missing."],
+            [None],
+        ),
+    ),
+    (
+        lambda: settle(["x", "?", "NA"], missing=[{"NA"}], known=NUMBER._replace(kind="text")),
+        ([["x", "?", nan]], [], [{"NA": 1}]),
+    ),
+    (lambda: values(["2.0", "1"], known=stored(1, 2)), [[2.0, 1.0]]),
+    (lambda: values([2.0, 1], known=stored("1", "1.0", "2")), [["2", "1"]]),
+    (lambda: values(["TRUE", "False"], known=stored(False, True)), [[True, False]]),
+    (lambda: values([True, False], known=stored(1, 0)), [[True, False]]),
+    (lambda: values(["x", None], known=stored("x", has_none=True)), [["x", None]]),
+]
+
+
+def test_columns_are_settled_by_hand():
+    expect_answers(COLUMNS)
+
+
 # -- the table in a file
-
-
-class Known(NamedTuple):
-    """What a model knows of a column, with the fields of ``KnownColumn``."""
-
-    kind: str | None = None
-    values: Any = None
-    dtype: Any = None
-    has_none: bool = False
 
 
 @pytest.fixture
