@@ -264,7 +264,7 @@ def _divide_by_blanks(lines, shape, path, option):
 
 def _check_first_lines(lines, shape, path, option, given):
     """Leave out comments in front of the header; refuse other lines with the option for them."""
-    if shape.share < _MOST_ROWS or shape.sep == _BLANKS:
+    if shape.share < _MOST_ROWS:
         return shape
     n_fields = [
         len(next(iter(_split_lines([line], shape.sep, shape.quotechar, True)), []))

@@ -131,6 +131,8 @@ DIALECTS = [
     (lambda: recognize("a;b\n1;2", sep=";", thousands=",")[0], {"sep": ";", "decimal": "."}),
     (lambda: recognize("a;b\n1,5;2", sep=";", thousands="'")[0]["decimal"], ","),
     (lambda: recognize("a;b\n1,5;2\n7.5", sep=";")[0]["decimal"], ","),
+    (lambda: recognize("sep=;\nx\na,b\n1,2", skiprows="2")[0], {"n_skipped": 2}),
+    (lambda: recognize("sep=:\na:b\n1:2")[1:], (AB, ONE)),
     # What divides the header and all rows alike; nothing does a single column.
     (lambda: recognize("a\n1\n2"), ({"n_fields": 1}, ["a"], [["1"], ["2"]])),
     (lambda: recognize("a;b,c\n1;2,3\n4;5,6"), WAYS),
@@ -169,6 +171,13 @@ DIALECTS = [
     (lambda: recognize("#of x\n#a,b\nx,y"), told(["x", "y"], [], 2)),
     (lambda: recognize("#of x\n#y,z\na,b\n1,2"), told(AB, ONE, 2)),
     (lambda: recognize("#of x\n#a,b"), told(["#a", "b"], [], 1)),
+    (lambda: recognize("# of x\na b\n1 2", sep=r"\s+")[1:], (AB, ONE)),
+    (lambda: recognize("#x\na,b" + "\n1,2" * 8 + "\n1")[1], AB),
+    (lambda: recognize('of x\na, "b,c"' + "\n1, 2" * 19)[:10], "has 1 line"),
+    (lambda: recognize("x\n" * 32 + "1,2\n" * 400)[1], ["x"]),
+    (lambda: recognize("x,y\nz,w" + "\n1" * 19)[1], ["x", "y"]),
+    (lambda: recognize('"a\nb",c' + "\n1,2" * 19)[1], ["a\nb", "c"]),
+    (lambda: recognize("a,7\n1,2")[1], ["a", "7"]),
     (lambda: recognize("#x\na\n1")[1:], (["a"], [["1"]])),
     # Blanks behind separators, and quotation marks.
     (lambda: recognize("a, b\n1, 2"), told(AB, ONE, skipinitialspace=True)),
@@ -186,14 +195,18 @@ DIALECTS = [
     (lambda: recognize("'a','b'\n1,2", quoting="3")[1], ["'a'", "'b'"]),
     (lambda: recognize("'a', 'b'\n'1', '2'"), told(AB, ONE, quotechar="'", skipinitialspace=True)),
     (lambda: recognize("'a',b\n1,2")[1], ["'a'", "b"]),
-    (lambda: recognize("a','b'\n1,2")[1], ["a'", "'b'"]),
-    (lambda: recognize("'a,'b'\n1,2")[1], ["'a", "'b'"]),
+    (lambda: recognize("ab','b'\n1,2")[1], ["ab'", "'b'"]),
+    (lambda: recognize("'ab,'b'\n1,2")[1], ["'ab", "'b'"]),
     (lambda: recognize("'','b'\n1,2")[1], ["''", "'b'"]),
     (
         lambda: recognize("# by\n'a','b'\n1,2"),
         ({"quotechar": "'", "n_skipped": 1, "told": {"quotechar": "'", "skiprows": 1}}, AB, ONE),
     ),
     (lambda: recognize('"a",b\n1,2', quoting="3"), ({"quotechar": None}, ['"a"', "b"], ONE)),
+    (lambda: recognize('a, b\n1, "x,y"\n1, "z,y"')[0].get("n_fields"), None),
+    (lambda: recognize("a,b\n,2")[2], [["", "2"]]),
+    (lambda: _dialect._has_spaces([["a", " b"]] * 9 + [["a", "b"]], ",", '"'), True),
+    (lambda: _dialect._has_spaces([["a", " None"], ["a", "b"]], ",", None), False),
     # Of the beginning of a file the last line may be cut off; a header never is.
     (lambda: recognize("a,b\n1,2\n3,4\n", n_bytes=10), ({}, AB, ONE)),
     (lambda: recognize("a,b\n1,2\n3,4\n", n_bytes=12)[2], [["1", "2"], ["3", "4"]]),
@@ -214,6 +227,24 @@ DIALECTS = [
     (
         lambda: recognize("a,é".encode()[:3], encoding="utf-8")[:37],
         "cannot be read: it is not text in utf",
+    ),
+    # Marks of the order of bytes, or bytes of which every other one is 0; else single bytes.
+    *(
+        (lambda raw=raw: _dialect._recognize_encoding(raw), encoding)
+        for raw, encoding in [
+            ("a".encode("utf-16"), "utf-16"),
+            (b"\xfe\xff\0a", "utf-16"),
+            ("\u00e9".encode("utf-8-sig"), "utf-8-sig"),
+            (b"a\0" * 4 + b"ab" * 6, "utf-8"),
+            (b"a\0" * 5 + b"ab" * 5, "utf-16-le"),
+            (b"\0a" * 5 + b"ab" * 5, "utf-16-be"),
+            (b"a\0" * 5 + b"\0b" * 2 + b"ab" * 3, "utf-8"),
+            (b"a\0" * 5 + b"\0b" + b"ab" * 4, "utf-16-le"),
+            (b"\0a" * 5 + b"a\0" + b"ab" * 4, "utf-16-be"),
+            (b"a\0" * 5 + b"abc", "utf-16-le"),
+            (b"\xe9a", "cp1252"),
+            (b"\x81", "latin-1"),
+        ]
     ),
 ]
 
