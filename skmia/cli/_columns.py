@@ -203,13 +203,13 @@ class _ColumnVerdict(NamedTuple):
 
 def _judge_column(found, words, of_model, options):
     """Decide how a column is read, from the counts of its values."""
-    name, notes = words.name, []
-    texts = _ColumnVerdict(None, {}, notes)
-    forms = found.formats.copy()
+    name, forms = words.name, found.formats.copy()
     for text, stripped in found.affixed.items():
         forms[list_formats(stripped.text)] += found.others[text]
+    notes = [_tell_marks(name, found.n_values, found.marks)] if found.marks else []
     if not forms and not found.n_read:
-        return _ColumnVerdict(PLAIN, {}, []) if of_model and not found.others else texts
+        is_number = of_model and not found.others
+        return _ColumnVerdict(PLAIN, {}, notes) if is_number else _ColumnVerdict(None, {}, [])
     form, ambiguous = _choose_number_format(
         forms, [*found.examples.values(), *found.affixed], words, found.decimals
     )
@@ -225,10 +225,6 @@ def _judge_column(found, words, of_model, options):
             "which can be parts of 1 or of 100; write numbers without the sign"
             + ("" if of_model else f", or read texts with --read {_name_dtype(name)}")
         )
-    if found.marks:
-        notes.append(_tell_marks(name, found.n_values, found.marks))
-    elif found.n_values == 0:
-        return texts
     example = _find_example(found, form)
     if example is not None:
         value = _read_alone(example, form)

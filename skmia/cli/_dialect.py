@@ -51,6 +51,9 @@ def recognize_dialect(path, option, given):
     """Recognize how a text file holds a table, unless ``--read`` says it."""
     with open_bytes(path) as file:
         start = file.read(_BYTES)
+        # The names of very many columns are longer.
+        while not (b"\n" in start or b"\r" in start) and (more := file.read(_BYTES)):
+            start += more
     if not start.strip():
         raise CommandError(f"{option}: {path.name} cannot be read: it is empty")
     for mark, kind in _FOREIGN.items():
@@ -61,14 +64,14 @@ def recognize_dialect(path, option, given):
         told, "encoding", given, lambda: _recognize_encoding(start), "utf-8"
     )
     text = decode(start, encoding, path, option)
-    if len(start) == _BYTES:  # the last line may be cut off
-        text = text[: max(text.rfind("\n"), text.rfind("\r"), 0) + 1] or text
+    if len(start) >= _BYTES:  # the last line may be cut off
+        text = text[: max(text.rfind("\n"), text.rfind("\r")) + 1] or text
     lines = io.StringIO(text, newline="").readlines()
     n_skipped = int(given.get("skiprows", 0))
     if not n_skipped and re.fullmatch(r"\"?sep=.\"?\s*", lines[0]):  # for Excel
         told["sep"], n_skipped = lines[0].strip('" \r\n')[-1], 1
         given = {"sep": told["sep"]} | given
-    lines = _leave_out_comments(lines[n_skipped:], given.get("comment"))
+    lines = _leave_out_comments(lines[n_skipped:], given.get("comment")) or [""]
     shape = _recognize_shape(lines, given, path, option)
     if "sep" not in given and shape.sep != ",":
         told["sep"] = shape.sep
@@ -80,6 +83,9 @@ def recognize_dialect(path, option, given):
         told["skiprows"] = n_skipped
     begin = lines[shape.n_lines :]
     rows = _split_lines(begin, shape.sep, quotechar, False)
+    if not rows:
+        where = f" behind the first {n_skipped:,}" if n_skipped else ""
+        raise CommandError(f"{option}: {path.name} cannot be read: no line holds a value{where}")
     has_spaces = _tell_recognized(
         told, "skipinitialspace", given, lambda: _has_spaces(rows, shape.sep, quotechar), False
     )
@@ -258,7 +264,7 @@ def _divide_by_blanks(lines, shape, path, option):
 
 def _check_first_lines(lines, shape, path, option, given):
     """Leave out comments in front of the header; refuse other lines with the option for them."""
-    if shape.share < _MOST_ROWS or shape.sep == _BLANKS:
+    if shape.share < _MOST_ROWS:
         return shape
     n_fields = [
         len(next(iter(_split_lines([line], shape.sep, shape.quotechar, True)), []))
@@ -301,7 +307,7 @@ def _has_spaces(rows, sep, quotechar):
         return False
     fields = [field for row in rows for field in row[1:] if field.strip()]
     begins = [field.startswith(" ") for field in fields]
-    quoted = quotechar and any(field.startswith(f" {quotechar}") for field in fields)
+    quoted = quotechar is not None and any(field.startswith(f" {quotechar}") for field in fields)
     return bool(fields) and (sum(begins) >= _MOST_ROWS * len(fields) or quoted)
 
 
