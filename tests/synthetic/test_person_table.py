@@ -110,6 +110,14 @@ def test_a_column_of_two_tables_of_persons_is_refused():
         join_tables_of_persons(data, "id")
 
 
+def test_data_sets_have_the_same_tables():
+    data = {"real": {"a": PATIENTS, "b": VISITS}, "synthetic": {"a": PATIENTS, "c": VISITS}}
+    with pytest.raises(
+        ValueError, match="^synthetic has the tables 'a', 'c', and .* have 'a', 'b';"
+    ):
+        join_tables_of_persons(data, KEYS)
+
+
 def draw_people(rng, n, n_visits, start):
     patients = pd.DataFrame(
         {"id": np.arange(n) + start, "age": rng.integers(18, 90, n), "sex": rng.choice([*"mf"], n)}

@@ -1,5 +1,7 @@
 """Neighbors, guesses and predicates of the attacks on tables, each decision by hand."""
 
+import re
+import warnings
 from types import SimpleNamespace as NS
 
 import numpy as np
@@ -104,6 +106,26 @@ def find_columns(wanted):
         return _risks.find_columns(wanted, ["a", "b", "c"], "known")
     except ValueError as error:
         return str(error)
+
+
+def split_columns(halves=None, columns=("n", "w", "x")):
+    attack, table = NS(columns=halves), NS(columns=list(columns))
+    try:
+        return [[*part] for part in _risks.LinkabilityRisk._split(attack, table)]
+    except ValueError as error:
+        return str(error)
+
+
+def determine(*columns, known=None):
+    """List the pairs that are warned of; if not said, each column infers all later ones."""
+    table = NS(columns=["n", "w", "x"], tables=[None, [array(one) for one in columns]])
+    known = known or {place: [*range(place)] for place in range(1, len(columns))}
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        _risks._warn_of_determined(table, known)
+    told = [str(one.message).partition(": ") for one in caught]
+    told = [words.removeprefix("In the synthetic table, ") for words, _, _ in told]
+    return re.split(", (?=')", told[0]) if told else []
 
 
 def split_sides(y, needed=(1, 0, -1)):
@@ -492,6 +514,23 @@ ANSWERS = {
         (lambda: choose(["w"]), {1: [0, 2]}),
         (lambda: choose(["w"], ["x"]), {1: [2]}),
         (lambda: tell_refusal(lambda: choose(["w"], ["x", "w"]))[:24], "known has the secret 'w'"),
+        # The first half has one more of an odd number of columns.
+        (lambda: split_columns(), [[0, 1], [2]]),
+        (lambda: split_columns([["x"], ["w", "n"]]), [[2], [1, 0]]),
+        (lambda: split_columns(columns=["n"]), "Linkability needs at least 2 columns; got 1."),
+        (lambda: split_columns(["n"])[:28], "columns must be a pair; got "),
+        (lambda: split_columns(["n", "w", "x"])[:28], "columns must be a pair; got "),
+        (lambda: split_columns(["w", "w"])[:36], "The two parts of columns share 'w', "),
+        # One value of a secret follows from anything; a column with a value a row, from itself.
+        (lambda: determine([0, 0, 1, 1], [5, 5, 6, 6]), ["'n' determines 'w'"]),
+        (lambda: determine([0, 0, 1, 1], [5, 5, 6, 7]), []),
+        (lambda: determine([0, 0, 1, 1], [5, 5, 5, 5]), []),
+        (lambda: determine([0, 0, 1, 2], [5, 5, 6, 6]), []),
+        (lambda: determine([0, 0, 1, 1], [5, 5, 5, 5], [7, 7, 8, 8]), ["'n' determines 'x'"]),
+        (
+            lambda: determine(*[[0, 0, 1, 1]] * 3, known={0: [1, 2], 1: [0, 2]}),
+            ["'w' determines 'n'", "'x' determines 'n'", "'n' determines 'w', and 1 more pair"],
+        ),
         (
             lambda: tell_refusal(lambda: choose(columns=["n"])),
             "Inference needs at least 2 columns; got 1.",

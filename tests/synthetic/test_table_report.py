@@ -13,12 +13,18 @@ from scipy.special import ndtri
 from sklearn.neighbors import KernelDensity
 
 from skmia._core.levels import LEAK, NONE
+from skmia._core.text import wrap, wrap_lines
+from skmia.report import recommend_release
 from skmia.report._document import check_table_document
 from skmia.synthetic import TableGrounds, audit_table, measure_table_level
 from skmia.synthetic._copy_test import compute_smallest_share
 from skmia.synthetic._table import save_table
 from skmia.synthetic._table._evidence import COPIES, share_significance
-from skmia.synthetic._table._report import render_table
+from skmia.synthetic._table._report import (
+    format_table_markdown,
+    format_table_summary,
+    render_table,
+)
 
 pytestmark = pytest.mark.usefixtures("quick_tables")
 
@@ -158,6 +164,23 @@ def test_files(report, tmp_path, monkeypatch):
     assert [path.name for path in saved.paths] == ["table.json"]
     assert "report.html could not be made" in json.loads(saved.paths[0].read_text())["notes"][0]
     assert report._repr_html_().startswith("<pre ")
+
+
+def test_texts_end_with_the_reasons_of_a_policy_and_notes(report, document):
+    found = recommend_release(report, policy="cautious").to_dict()
+    assert found["result"] == "do not release" and found["reasons"]
+    bare = format_table_summary(document)
+    assert bare.endswith(f"\n\n{wrap(document['verdict'])}") and "Note: " not in bare
+    assert "## Notes" not in format_table_markdown(document, "T")
+    decided = document | {"recommendation": found, "notes": ["One.", "a|b."]}
+    text = format_table_summary(decided)
+    reasons = "\n".join(wrap_lines(f"  {one}" for one in found["reasons"]))
+    assert text.endswith(f"{wrap(document['verdict'])}\n\n{reasons}")
+    assert "\nNote: One.\nNote: a|b.\n" in text
+    page = format_table_markdown(decided, "a|b")
+    assert page.startswith("# a\\|b\n\n**") and page.endswith("\n\n## Notes\n\n* One.\n* a\\|b.\n")
+    assert page.count("policy: cautious") == 1
+    assert "By the policy cautious: do not release." in " ".join(page.split())
 
 
 def test_a_report_without_holdout():
