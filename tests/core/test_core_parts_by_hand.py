@@ -1,7 +1,9 @@
 """Parts of the core that few other tests reach, with answers by hand or from other formulas."""
 
+import pickle
 from dataclasses import dataclass
 from types import SimpleNamespace as NS
+from unittest import mock
 
 import numpy as np
 import pandas as pd
@@ -15,12 +17,20 @@ from sklearn.linear_model import LogisticRegression
 
 from skmia import Outputs, Records
 from skmia._core import (
+    accountant,
     brief,
+    copies,
     drawing,
+    error_hints,
     filed_array,
+    files,
     foreign_words,
     groups,
+    guesses,
+    hashing,
     normal_law,
+    optional,
+    outputs,
     probabilities,
     pvalues,
     query,
@@ -31,6 +41,8 @@ from skmia._core import (
     targets,
     text,
 )
+from skmia._core import matrix as matrix_checks
+from skmia._core.pages import curves
 
 
 @dataclass
@@ -130,12 +142,344 @@ def mark(**scores):
     return marked, str(caught[0].message)
 
 
+def encode(cell):
+    """Return how a cell of a column of objects is written down before it is hashed."""
+    return hashing._encode_cell(cell)
+
+
+def join(*parts, kind="label", classes=None):
+    n_records = sum(len(values) for values in parts)
+    classes = [sorted({*values}) for values in parts] if classes is None else classes
+    given = [Outputs(array(one), own, kind) for one, own in zip(parts, classes, strict=True)]
+    joined = outputs.join_outputs(iter(given), n_records)
+    return joined.values, joined.classes, joined.kind
+
+
+def ask_prv(steps, error=None):
+    """Return the epsilon of steps, whose accounting says 7 or fails."""
+
+    def ask(name, steps, delta, **settings):
+        if error is not None:
+            raise error
+        return (7.0, name, delta, settings["eps_error"])
+
+    with mock.patch.object(accountant, "_ask_accountant", ask):
+        return accountant._ask_prv(steps, 1e-5, 0.01)
+
+
+def write_to(error):
+    """Return the error in which writing to a file ends."""
+    with mock.patch.object(files, "write_atomically", side_effect=error):
+        found = raise_from(lambda: files.write_bytes("folder/name", b"a"))
+    return type(found).__name__, str(found), found.filename
+
+
+def import_optional(error):
+    with mock.patch.object(optional, "import_module", side_effect=error):
+        found = raise_from(lambda: optional.import_optional("torch.nn", "torch"))
+    return type(found).__name__, str(found)
+
+
+def count_memory(error):
+    with mock.patch.object(splits.os, "sysconf", side_effect=error, create=True):
+        return splits._count_bytes_of_memory()
+
+
+def find_cure(name, offered=(), module="skmia", places=()):
+    with mock.patch.object(guesses, "list_public_names", lambda: dict(places)):
+        return guesses._find_cure(module, name, offered)
+
+
+def draw_curves(*curves_given, point=None):
+    return curves.draw_roc([CURVE | one for one in curves_given], point)
+
+
+CURVE = {"name": "LiRA", "level": "clear", "dashed": False, "from": 0.0}
+CURVE |= {"fpr": [0.01, 0.1, 1.0], "tpr": [0.1, 1.0, 1.0]}
+CURVE |= {"low": [0.01, 0.1, 1.0], "high": [1.0, 1.0, 1.0]}
+
+
+class Opaque(BaseEstimator):
+    """An estimator that does not tell its parameters."""
+
+    def get_params(self, deep=True):
+        raise ZeroDivisionError
+
+
+class NoInit:
+    pass
+
+
+def say_types(message, model=None):
+    return error_hints.get_advice(ValueError(message), model or LogisticRegression(), None)
+
+
+LONG = np.longdouble(2) ** 63 + 1  # one more than a float holds, where it is longer than that
 logits = Outputs(array([[0.0, np.log(3.0)], [0.0, -100.0]]), ["a", "b"], "logits")
 matrix = array([[1, 2], [3, 4], [5, 6]])
 least = float(np.log(np.finfo(float).eps))
 
 # Of each module: calls and answers. Whatever may be equal differs, and each branch decides once.
 ANSWERS = {
+    hashing: [
+        (lambda: encode("a"), b"text a"),
+        (lambda: encode(b"a"), b"bytes a"),
+        (lambda: encode("\ud800"), b"text \xed\xa0\x80"),
+        (lambda: [encode(one) for one in (26, 26.0, np.int8(26))], [b"number 1a"] * 3),
+        (lambda: [encode(one) for one in (True, 1, np.True_)], [b"number 1"] * 3),
+        (lambda: [encode(one) for one in (None, nan, pd.NaT, pd.NA)], [b"missing"] * 4),
+        (lambda: encode(0.5), b"number 0x1.0000000000000p-1"),
+        # What a float of Python does not hold is another number than what it holds.
+        (
+            lambda: encode(LONG),
+            f"long {LONG!r}".encode() if float(LONG) != LONG else b"number 8000000000000000",
+        ),
+        (lambda: encode((1, 2)) == encode((1, 2)) != encode((1, 3)), True),
+        (
+            lambda: tell_refusal(lambda: encode(k for k in "a"))[:43],
+            "A cell holds a generator, whose content can",
+        ),
+    ],
+    outputs: [
+        (
+            lambda: join(["b", "a"], ["a", "later"]),
+            (["b", "a", "a", "later"], ["a", "b", "later"], "label"),
+        ),
+        (
+            lambda: join([[0.5, 0.5]], [[0.25, 0.75]], kind="proba", classes=[[0, 1]] * 2)[0].shape,
+            (2, 2),
+        ),
+        (
+            lambda: tell_refusal(
+                lambda: join([[0.5, 0.5]], [[0.5, 0.5]], kind="proba", classes=[[0, 1], [0, 2]])
+            )[:45],
+            "Answers can be joined when they are of one ki",
+        ),
+        (
+            lambda: tell_refusal(lambda: Outputs(array([1.0]), kind="value").as_labels()),
+            "Answers of kind 'value' hold no predicted classes.",
+        ),
+        (
+            lambda: tell_refusal(lambda: Outputs(array([1.0]), kind="log_odds").as_labels()),
+            "Answers of kind 'log_odds' hold no predicted classes.",
+        ),
+        (lambda: Outputs(array(["b"]), ["a", "b"], "label").as_labels().values, ["b"]),
+        (
+            lambda: (lambda one: (one.values, one.classes, one.kind))(
+                Outputs(array(["b"]), ["a", "b"], "label").aligned_to(array(["a", "b", "c"]))
+            ),
+            (["b"], ["a", "b", "c"], "label"),
+        ),
+        (
+            lambda: Outputs([[0.25, 0.75]], ["a", "c"]).aligned_to(array(["a", "b", "c"])).values,
+            [[0.25, 0.0, 0.75]],
+        ),
+        (
+            lambda: tell_refusal(
+                lambda: Outputs([[0.25, 0.75]], ["a", "c"]).aligned_to(array(["a"]))
+            ),
+            "The model knows the class 'c', which is none of ['a'].",
+        ),
+        (lambda: Outputs(array([2.5]), kind="log_odds")._get_log_odds(1), [2.5]),
+        (
+            lambda: tell_refusal(lambda: Outputs(array([2.5]), kind="log_odds")._get_log_odds(2)),
+            "Log odds cannot be converted to another temperature without the class probabilities; "
+            "got temperature=2.",
+        ),
+    ],
+    accountant: [
+        (lambda: ask_prv([(1.0, 0.1, 10**6)]), (7.0, "prv", 1e-5, 0.01)),
+        (lambda: ask_prv([(1.0, 0.1, 10**6), (1.0, 0.1, 1)]), np.inf),
+        *(
+            (lambda error=error: ask_prv([(1.0, 0.1, 1)], error), np.inf)
+            for error in (MemoryError(), RuntimeError(), ValueError())
+        ),
+        (lambda: tell_refusal(lambda: ask_prv([(1.0, 0.1, 1)], TypeError("a"))), "a"),
+        # With so many releases the distance of the laws takes all of delta.
+        (
+            lambda: (
+                accountant.total_epsilon([], [(1e9, 10**12)], [], 1e-12, "prv")
+                == accountant.spent_epsilon([(1e9, 1, 10**12)], 1e-12, "rdp", [])
+            ),
+            True,
+        ),
+    ],
+    files: [
+        (
+            lambda: write_to(OSError(28, "No space left", "folder/name.half")),
+            ("OSError", "[Errno 28] No space left: 'folder/name'", "folder/name"),
+        ),
+        (lambda: write_to(OSError("full")), ("OSError", "full", None)),
+        (
+            lambda: write_to(PermissionError(13, "Permission denied", "folder/name.half"))[:2],
+            ("PermissionError", "[Errno 13] Permission denied: 'folder/name'"),
+        ),
+    ],
+    optional: [
+        (
+            lambda: import_optional(ModuleNotFoundError("no", name="torch.nn")),
+            ("ImportError", 'torch is not installed; pip install "skmia[torch]" brings it.'),
+        ),
+        # What a package lacks itself is another fault.
+        (
+            lambda: import_optional(ModuleNotFoundError("no", name="other.part")),
+            ("ModuleNotFoundError", "no"),
+        ),
+        (lambda: import_optional(ModuleNotFoundError("no")), ("ModuleNotFoundError", "no")),
+    ],
+    splits: [
+        (lambda: count_memory(lambda name: {"SC_PHYS_PAGES": 3, "SC_PAGE_SIZE": 5}[name]), 15),
+        *(
+            (lambda error=error: count_memory(error), np.inf)
+            for error in (AttributeError, OSError, ValueError)
+        ),
+    ],
+    guesses: [
+        (lambda: guesses._list_known_names("no folder"), []),
+        (lambda: find_cure("Outputs", (), places={"Outputs": "skmia.x"}), "it is skmia.x.Outputs"),
+        (lambda: find_cure("outputs", ["Outputs"]), "did you mean 'Outputs'?"),
+        (
+            lambda: find_cure("otputs", [], places={"Outputs": "skmia.x"}),
+            "did you mean 'skmia.x.Outputs'?",
+        ),
+        (
+            lambda: find_cure("GoldenShadows", ["ShadowPool"], places={"ShadowsOf": "skmia.x"}),
+            "did you mean 'skmia.x.ShadowsOf'?",
+        ),
+        (lambda: find_cure("zqx", ["Outputs"], places={"Records": "skmia"}), None),
+        (
+            lambda: pickle.loads(pickle.dumps(guesses.MissingName("no a", lambda: "it is b"))).args,
+            ("no a: it is b",),
+        ),
+        (lambda: str(guesses.MissingName("no a", lambda: None)), "no a"),
+        # Constructors of others are not changed.
+        (lambda: guesses.name_keywords_of_class(NoInit), None),
+        (lambda: vars(NoInit).get("__init__"), None),
+    ],
+    curves: [
+        (lambda: draw_curves({"from": 1.5})["lines"], []),
+        (
+            lambda: draw_curves({}, {"from": 2.0}, {"name": "RMIA", "from": 0.1, "dashed": True})[
+                "lines"
+            ],
+            [
+                {
+                    "name": "LiRA",
+                    "level": "clear",
+                    "dashed": False,
+                    "points": "154.7,93.3 265.3,24 376,24 376,24",
+                    "band": "154.7,24 265.3,24 376,24 376,24 376,24 376,24 265.3,93.3 154.7,162.7",
+                    "point": None,
+                    "label": [145.7, 97.3, "end"],
+                },
+                {
+                    "name": "RMIA",
+                    "level": "clear",
+                    "dashed": True,
+                    "points": "265.3,24 376,24 376,24",
+                    "band": "265.3,24 376,24 376,24 376,24 376,24 265.3,93.3",
+                    "point": None,
+                    "label": [256.3, 28.0, "end"],
+                },
+            ],
+        ),
+        (
+            lambda: [
+                draw_curves({"at": (0.1, 0.1)}, point=0.1)[name] for name in ("mark", "guessing")
+            ],
+            [265.3, [274.1, 104.1]],
+        ),
+        (lambda: draw_curves({"at": (0.1, 0.1)})["lines"][0]["point"], (265.3, 93.3)),
+        (lambda: draw_curves({})["mark"], None),
+        (
+            lambda: draw_curves({})["ticks"],
+            [("0.1%", 44, 232), ("1%", 154.7, 162.7), ("10%", 265.3, 93.3), ("100%", 376, 24)],
+        ),
+        # Of a hundred points at most 48 are drawn, with the last one.
+        (
+            lambda: len(
+                draw_curves({name: [0.5] * 100 for name in ("fpr", "tpr", "low", "high")})["lines"][
+                    0
+                ]["points"].split()
+            ),
+            35,
+        ),
+        # Guessing is named where no curve is, and if all places are taken in the last one.
+        (lambda: curves._place_guessing([[274.1, 104.1]]), [163.4, 173.4]),
+        (lambda: curves._place_guessing([[344.1, 104.1]]), [163.4, 173.4]),
+        (lambda: curves._place_guessing([[344.2, 104.1]]), [274.1, 104.1]),
+        (lambda: curves._place_guessing([[274.1, 119.1]]), [163.4, 173.4]),
+        (lambda: curves._place_guessing([[274.1, 119.2]]), [274.1, 104.1]),
+        (lambda: curves._place_guessing([[274.1, 104.1], [163.4, 173.4]]), [163.4, 173.4]),
+    ],
+    error_hints: [
+        (
+            lambda: say_types(
+                "DataFrame.dtypes for data must be int. Invalid columns:a: object, b: str, "
+                "c: datetime64[ns], d: str"
+            ),
+            "LogisticRegression takes numbers and categories, and these columns of X hold text or "
+            "dates: a, b, c. Give them the type that they had when the model was trained, or leave "
+            "them out.",
+        ),
+        (
+            lambda: say_types("pandas dtypes must be int. Fields with bad pandas dtypes: a: str")[
+                61:91
+            ],
+            "lumns of X hold text or dates:",
+        ),
+        (lambda: say_types("no advice"), None),
+        (lambda: error_hints._is_low(raise_from(lambda: np.vander([[1]]))), True),
+        (lambda: error_hints._is_low(ValueError("about the records")), False),
+        (lambda: error_hints._is_low(ValueError("could not convert it")), True),
+        (lambda: error_hints._is_low(RuntimeError("shapes")), True),
+        (lambda: error_hints._is_low(RuntimeError("out of memory")), False),
+        (lambda: error_hints._is_low(KeyError("a")), True),
+        (lambda: error_hints._text_columns(np.zeros((2, 2))), []),
+        (lambda: error_hints._text_columns(array(["a"], dtype=object)), []),
+        (
+            lambda: error_hints._text_columns(array([["a", 1]], dtype=object)),
+            [(0, ["a"]), (1, [1])],
+        ),
+        (lambda: error_hints._text_columns([["a", 1]]), []),
+        (
+            lambda: error_hints._text_columns(pd.DataFrame({"n": [1], "w": ["a"]})),
+            [("n", [1]), ("w", ["a"])],
+        ),
+    ],
+    copies: [
+        # What cannot be copied by its parameters fails as it does for scikit-learn.
+        (lambda: type(raise_from(lambda: copies.copy_parameters(3))).__name__, "TypeError"),
+        (
+            lambda: type(raise_from(lambda: copies.copy_parameters(LogisticRegression))).__name__,
+            "TypeError",
+        ),
+        (lambda: copies._describe(Opaque()), None),
+        (lambda: copies._describe(LogisticRegression(C=2)) is None, False),
+        (lambda: copies._keep_settings(None, [1, 2], None), [1, 2]),
+        (
+            lambda: tell_refusal(lambda: copies._copy_whole(NS(), "a"))[:66],
+            "SimpleNamespace cannot be trained again: its constructor does not ",
+        ),
+    ],
+    matrix_checks: [
+        (lambda: matrix_checks.check_class_column([1, 2], "y"), [1, 2]),
+        (
+            lambda: tell_refusal(lambda: matrix_checks.check_class_column([[1], [2, 3]], "y")),
+            "y must hold one class for each row; got [[1], [2, 3]].",
+        ),
+        (
+            lambda: tell_refusal(lambda: matrix_checks.check_class_column(3, "y"))[:43],
+            "y should be a 1d array, got an array of sha",
+        ),
+        (lambda: matrix_checks._get_foreign([[1, 2], [3]]), (None, [1, 2])),
+        (lambda: matrix_checks._get_foreign([np.zeros((2, 2)), np.zeros((2, 3))]), None),
+        (lambda: matrix_checks._get_foreign(np.zeros((1, 1, 1))), None),
+        (lambda: matrix_checks._get_foreign([[1, 2], [3, "a"]]), (1, "a")),
+        (lambda: matrix_checks._get_foreign([1, "a"]), (None, "a")),
+        (lambda: matrix_checks._get_foreign([[1, None], [1j, 2]]), None),
+        (lambda: matrix_checks._get_foreign(pd.DataFrame({"a": [1], "b": [[1]]})), ("b", [1])),
+    ],
     brief: [
         (lambda: brief._show_field(np.zeros((3, 2))), "<ndarray of shape (3, 2)>"),
         (lambda: brief._show_field(np.float64(0.5)), "np.float64(0.5)"),
