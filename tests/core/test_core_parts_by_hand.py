@@ -2,6 +2,7 @@
 
 import pickle
 from dataclasses import dataclass
+from threading import Lock
 from types import SimpleNamespace as NS
 from unittest import mock
 
@@ -13,11 +14,17 @@ from numpy import array, nan
 from scipy.optimize import brentq
 from scipy.stats import multivariate_normal, t
 from sklearn.base import BaseEstimator
+from sklearn.compose import TransformedTargetRegressor
+from sklearn.ensemble import BaggingClassifier
+from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import MinMaxScaler
 
 from skmia import Outputs, Records
 from skmia._core import (
     accountant,
+    blind,
     brief,
     copies,
     drawing,
@@ -28,18 +35,25 @@ from skmia._core import (
     groups,
     guesses,
     hashing,
+    needs,
     normal_law,
     optional,
     outputs,
     probabilities,
     pvalues,
     query,
+    randomness,
     records,
     searches,
     skorch_nets,
     splits,
     targets,
     text,
+    tokens,
+    trained_modules,
+    transactions,
+    validation,
+    writers,
 )
 from skmia._core import matrix as matrix_checks
 from skmia._core.pages import curves
@@ -214,6 +228,168 @@ def say_types(message, model=None):
     return error_hints.get_advice(ValueError(message), model or LogisticRegression(), None)
 
 
+def score_words(X, membership, seed=0, **fields):
+    found = blind.score_words(Records(X, np.zeros(len(X)), **fields), array(membership), seed)
+    return [(rows.tolist(), len(scores)) for rows, scores in found]
+
+
+def why_no_shadows(reads=("proba",), keeps=("auto",), kept=(), trainable=True, **withheld):
+    need = needs.Needs(reads=frozenset(reads), keeps=frozenset(keeps))
+    kept = None if kept is None else frozenset(kept)
+    offer = NS(keeps=kept, trainable=trainable, withheld=withheld, kind="proba")
+    return needs._why_no_shadows(need, offer)
+
+
+class Voter(BaseEstimator):
+    """A model of several classes that knows none by itself."""
+
+    def __init__(self, answers=None, classes=None):
+        self.answers, self.classes = answers, classes
+
+    def fit(self, X=None, y=None):
+        self.fitted_ = True
+        if self.classes is not None:
+            self.classes_ = self.classes
+        return self
+
+    def predict(self, X):
+        return array(self.answers)
+
+
+def ask_labels(answers, classes=None):
+    found = query._query_scores(Voter(answers, classes).fit(), np.zeros((len(answers), 1)))
+    return found.values, found.classes, found.kind
+
+
+def check_name(column, names):
+    return tell_refusal(lambda: records.check_column_name(pd.DataFrame(columns=names), column))
+
+
+def reach_net(estimator, X=None):
+    """Tell whether a net is found, and rows as they reach it."""
+    X = array([[1.0], [3.0]]) if X is None else X
+    with mock.patch.object(targets, "_is_net_part", lambda part: isinstance(part, Net)):
+        found = targets._reach_net(estimator, X, array([0, 1]))
+    return found and (type(found[0]).__name__, found[1].tolist(), found[2].tolist())
+
+
+class Net(BaseEstimator):
+    def fit(self, X, y=None):
+        return self
+
+
+class Failing(BaseEstimator):
+    def fit(self, X, y=None):
+        raise ValueError
+
+    def transform(self, X):
+        return X
+
+
+def read_token_row(row):
+    return tell_refusal(lambda: tokens._read_row(row, 3, "token_log_probas"))
+
+
+def hold_variable():
+    """Return cells of a function: with a value, with None, and of what is not defined yet."""
+
+    def use():
+        return value, nothing, later
+
+    value, nothing = 3, None
+    found = [trained_modules._is_filled(cell) for cell in use.__closure__]
+    names = use.__code__.co_freevars
+    later = None
+    return dict(zip(names, found, strict=True))
+
+
+def give_weights(make, owner=None):
+    owner = NS(get_params_for=lambda name: {"size": 2}) if owner is None else owner
+    return trained_modules._gives_one_module(make, "module", owner)
+
+
+class Weights:
+    def __init__(self, size, parts=None):
+        self.parts = [object() for _ in range(size)] if parts is None else parts
+
+    def parameters(self):
+        return iter(self.parts)
+
+
+ONE_MODULE = Weights(2)
+
+
+class Continued:
+    """Something that has learned what cannot be copied, and what it shares with its parameters."""
+
+    def __init__(self, given=None):
+        self.given = given
+
+
+def copy_learned(**learned):
+    model = Continued(given=[1])
+    vars(model).update(learned)
+    found = transactions._copy_learned(model)
+    return {name: value is learned[name] for name, value in found.items()}
+
+
+def take_over(error=None):
+    """Return what an estimator is after a fit, and after one that is interrupted at its end."""
+
+    class Copied:
+        @property
+        def __dict__(self):
+            if error is not None:
+                raise error
+            return {"a_": 2}
+
+    model = Continued()
+    try:
+        found = transactions._take_over(model, Copied(), "result")
+    except KeyboardInterrupt as interruption:
+        found = type(interruption).__name__
+    return vars(model), found
+
+
+def change_callbacks(*kinds):
+    told = []
+    callbacks = [type(name, (), {})() for name in kinds]
+    kept = writers._change_list(callbacks, told)
+    return [type(one).__name__ for one in kept], told
+
+
+class Folder:
+    """Something of a user with attributes in place of parameters."""
+
+    def __init__(self):
+        self.path = "a"
+
+
+def net_of_shape(shape):
+    """Return a net that answers all with outputs of a shape."""
+    torch = pytest.importorskip("torch")
+    net = NS(evaluation_step=lambda batch, training: torch.ones(shape))
+    net.get_dataset = lambda X, y: [(one, 0) for one in X]
+    net.get_iterator = lambda data, training: NS(dataset=data, collate_fn=lambda rows: (rows, None))
+    return net
+
+
+def fake_torch(is_available, is_initialized):
+    cuda = NS(
+        is_available=lambda: is_available,
+        is_initialized=lambda: is_initialized,
+        device_count=lambda: 2,
+    )
+    return NS(cuda=cuda, random=NS(fork_rng=lambda devices: [*devices]))
+
+
+def fork_torch(modules):
+    with mock.patch.object(randomness, "sys", NS(modules=modules)):
+        found = randomness._fork_torch()
+    return found if isinstance(found, list) else type(found).__name__
+
+
+WORDS = array([[f"one {word} and many other words of it"] for word in "abcdefgh"], dtype=object)
 LONG = np.longdouble(2) ** 63 + 1  # one more than a float holds, where it is longer than that
 logits = Outputs(array([[0.0, np.log(3.0)], [0.0, -100.0]]), ["a", "b"], "logits")
 matrix = array([[1, 2], [3, 4], [5, 6]])
@@ -221,6 +397,173 @@ least = float(np.log(np.finfo(float).eps))
 
 # Of each module: calls and answers. Whatever may be equal differs, and each branch decides once.
 ANSWERS = {
+    blind: [
+        # Only of words, on both sides of both halves.
+        (lambda: score_words(np.zeros((8, 2)), [1, 0] * 4), []),
+        (lambda: score_words(np.zeros((8, 0)), [1, 0] * 4), []),
+        (lambda: score_words(WORDS[:2], [1, 0]), []),
+        (lambda: score_words(WORDS, [1, 0] * 4, group_by=[7] * 8), []),
+        (
+            lambda: [len(rows) == n for rows, n in score_words(WORDS, [1, 0] * 4)],
+            [True] * blind._N_SPLITS,
+        ),
+    ],
+    needs: [
+        (lambda: why_no_shadows(keeps=()), None),
+        (
+            lambda: why_no_shadows(trainable=False),
+            "it needs shadow models, and there are none",
+        ),
+        (
+            lambda: why_no_shadows(trainable=False, shadows="which nobody trains"),
+            "it needs shadow models, which nobody trains",
+        ),
+        (
+            lambda: why_no_shadows(kept=[needs.LABELS])[-36:],
+            ", and the shadow models return labels"[-36:],
+        ),
+        (lambda: why_no_shadows(("proba", "label"), kept=[needs.LABELS, "auto"]), None),
+        (lambda: why_no_shadows(kept=None), None),
+        (
+            lambda: why_no_shadows(kept=None, keeps=["gradients"], gradients="which are secret"),
+            "it needs the gradients of the shadow models, which are secret",
+        ),
+        (
+            lambda: why_no_shadows(kept=["models"], keeps=["gradients"], gradients="x"),
+            "it needs the gradients of the shadow models, which skmia cannot read",
+        ),
+    ],
+    query._query_scores: [
+        (lambda: query.has_tags(object()), False),
+        (lambda: query.has_tags(Voter()), True),
+        (lambda: ask_labels([2, 0, 2]), ([2, 0, 2], [0, 2], "label")),
+        (lambda: ask_labels(["b", "a"], ["a", "b", "c"]), (["b", "a"], ["a", "b", "c"], "label")),
+        (lambda: ask_labels([[1], [0]])[1], [0, 1]),
+        (
+            lambda: tell_refusal(lambda: ask_labels([[1, 0], [0, 1]]))[:33],
+            "The model must return one label p",
+        ),
+        (lambda: tell_refusal(lambda: ask_labels([0.5, 1.0]))[:21], "Voter predicts number"),
+        (lambda: ask_labels([2.0, 1.0])[1], [1.0, 2.0]),
+    ],
+    records.check_column_name: [
+        (lambda: check_name("a", ["a", "b"]), None),
+        (lambda: check_name("c", ["a", "b"]), "Unknown column 'c'; the columns are a, b."),
+        (lambda: check_name(["a"], ["a"]), "Unknown column ['a']; the columns are a."),
+        (
+            lambda: check_name("z", [*"abcdefghijklmnopqrst"])[:40],
+            "Unknown column 'z'; the columns are a, b",
+        ),
+        (
+            lambda: [
+                check_name("z", [f"c{k}" for k in range(n)]).endswith(", ...")
+                or check_name("z", [f"c{k}" for k in range(n)]).endswith(", ....")
+                for n in (records._MOST_NAMES, records._MOST_NAMES + 1)
+            ],
+            [False, True],
+        ),
+    ],
+    targets._reach_net: [
+        (lambda: reach_net(Net()), ("Net", [[1.0], [3.0]], [0, 1])),
+        (lambda: reach_net(make_pipeline(Net())), ("Net", [[1.0], [3.0]], [0, 1])),
+        (lambda: reach_net(make_pipeline(MinMaxScaler(), Net())), ("Net", [[0.0], [1.0]], [0, 1])),
+        (lambda: reach_net(make_pipeline(Failing(), Net())), None),
+        (lambda: reach_net(FrozenEstimator(Net())), None),
+        (lambda: reach_net(LogisticRegression()), None),
+        (
+            lambda: reach_net(TransformedTargetRegressor(Net())),
+            ("Net", [[1.0], [3.0]], [0, 1]),
+        ),
+        (
+            lambda: reach_net(BaggingClassifier(make_pipeline(MinMaxScaler(), Net())))[1:2],
+            ([[0.0], [1.0]],),
+        ),
+        (lambda: targets._takes_flat(LogisticRegression()), True),
+        (lambda: targets._takes_flat(NS()), True),
+        (
+            lambda: tell_refusal(
+                lambda: targets._ask_net(net_of_shape((3, 1)), array([[1.0]] * 2), array([0, 1]))
+            ),
+            "outputs are not one for each record",
+        ),
+    ],
+    tokens: [
+        (lambda: read_token_row([0.5, None]), None),
+        (
+            lambda: read_token_row([[0.5], [1.0]])[:75],
+            "token_log_probas must be a matrix; got [[0.5], [1.0]] for record 3. "
+            + tokens._WAY[:7],
+        ),
+    ],
+    trained_modules: [
+        (lambda: hold_variable(), {"value": True, "nothing": False, "later": False}),
+        (lambda: give_weights(Weights), False),
+        (lambda: give_weights(lambda size: ONE_MODULE), True),
+        (lambda: give_weights(lambda size, parts=[1, 2]: Weights(2, [*parts, object()])), True),
+        (lambda: give_weights(lambda other: Weights(2)), None),
+        (lambda: give_weights(Weights, NS()), None),
+    ],
+    transactions: [
+        (lambda: copy_learned(a_=[1], b_=[2]), {"a_": False, "b_": False}),
+        (
+            lambda: tell_refusal(lambda: copy_learned(lock_=Lock())),
+            "Continued cannot be trained further: it works on a copy, so that an interruption "
+            "leaves it as it was, and what it has learned cannot be copied (TypeError). Train it "
+            "anew by fit on all rows.",
+        ),
+        (lambda: take_over(), ({"a_": 2}, "result")),
+        (lambda: take_over(KeyboardInterrupt()), ({"given": None}, "KeyboardInterrupt")),
+    ],
+    writers: [
+        # What prints goes without a word, what writes with one, and the rest stays.
+        (lambda: change_callbacks("EvaluationMonitor", "Own"), (["Own"], [])),
+        (
+            lambda: change_callbacks(
+                "Own", "TrainingCheckPoint", "_LogEvaluationCallback", "Other"
+            ),
+            (
+                ["Own", "Other"],
+                [
+                    "The callback TrainingCheckPoint, which writes files or logs, is left out of "
+                    "the shadow models."
+                ],
+            ),
+        ),
+        (lambda: writers._read_parameters(Folder()), {"path": "a"}),
+        (lambda: writers._read_parameters(3), {}),
+        (lambda: writers._read_parameters(Small(3)), {"value": 3}),
+        (lambda: writers._read_parameters(Sampler(4)), {"drawn": 4}),
+    ],
+    validation: [
+        (
+            lambda: tell_refusal(
+                lambda: validation.check_records(Records(np.zeros((2, 1)), np.zeros((2, 3))))
+            )[:64],
+            "This takes records with one task label, and y has 3 columns. LiRA, "[:64],
+        ),
+        (
+            lambda: len(
+                validation.check_records(Records(np.zeros((2, 1)), np.zeros((2, 3))), targets=True)
+            ),
+            2,
+        ),
+        (lambda: len(validation.check_records(Records(np.zeros((2, 1)), [0, 1]))), 2),
+        (lambda: len(validation.check_records(Records(np.zeros((2, 1))), labels=False)), 2),
+        (
+            lambda: tell_refusal(lambda: validation.check_records(Records(np.zeros((2, 1)))))[:33],
+            "The records carry no task labels;",
+        ),
+        (
+            lambda: tell_refusal(lambda: validation.check_records(Records(np.zeros((2, 1)))[:0])),
+            "Expected at least 1 record; got 0.",
+        ),
+    ],
+    randomness: [
+        (lambda: fork_torch({}), "nullcontext"),
+        (lambda: fork_torch({"torch": fake_torch(True, True)}), [0, 1]),
+        (lambda: fork_torch({"torch": fake_torch(True, False)}), []),
+        (lambda: fork_torch({"torch": fake_torch(False, True)}), []),
+    ],
     hashing: [
         (lambda: encode("a"), b"text a"),
         (lambda: encode(b"a"), b"bytes a"),
