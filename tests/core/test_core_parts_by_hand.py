@@ -333,22 +333,24 @@ def copy_learned(**learned):
     return {name: value is learned[name] for name, value in found.items()}
 
 
-def take_over(error=None):
-    """Return what an estimator is after a fit, and after one that is interrupted at its end."""
+class Interrupted(Continued):
+    """An estimator during whose last step an interruption comes."""
 
-    class Copied:
-        @property
-        def __dict__(self):
-            if error is not None:
-                raise error
-            return {"a_": 2}
+    def __setattr__(self, name, value):
+        super().__setattr__(name, value)
+        if "a_" in vars(self):
+            raise KeyboardInterrupt
 
-    model = Continued()
+
+def take_over(estimator):
+    """Return what an estimator is after a fit, and what the fit returned."""
+    copied = Continued()
+    copied.a_ = 2
     try:
-        found = transactions._take_over(model, Copied(), "result")
+        found = transactions._take_over(estimator, copied, "result")
     except KeyboardInterrupt as interruption:
         found = type(interruption).__name__
-    return vars(model), found
+    return vars(estimator), found
 
 
 def change_callbacks(*kinds):
@@ -511,8 +513,8 @@ ANSWERS = {
             "leaves it as it was, and what it has learned cannot be copied (TypeError). Train it "
             "anew by fit on all rows.",
         ),
-        (lambda: take_over(), ({"a_": 2}, "result")),
-        (lambda: take_over(KeyboardInterrupt()), ({"given": None}, "KeyboardInterrupt")),
+        (lambda: take_over(Continued(7)), ({"given": None, "a_": 2}, "result")),
+        (lambda: take_over(Interrupted(7)), ({"given": 7}, "KeyboardInterrupt")),
     ],
     writers: [
         # What prints goes without a word, what writes with one, and the rest stays.
