@@ -285,6 +285,7 @@ class CopyTest(TablesEstimator):
         numbers : dict of str to float
             The numbers of a row of ``result_``.
         """
+        check_is_fitted(self)
         return self._summarize(np.flatnonzero(is_match), (self.n_train_, self.n_test_), 1.0)
 
     def summary(self) -> str:

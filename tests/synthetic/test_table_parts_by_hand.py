@@ -132,6 +132,15 @@ def read_people(group_by, holdout=True):
     return found, people
 
 
+halves, fourths = np.arange(40) // 20, np.arange(40) % 4
+
+
+def grow_split(*columns):
+    """Grow from the first of some columns of forty rows, of which half are in each table."""
+    codes = dict(zip("abc", columns, strict=False))
+    return _people._grow_split(codes, halves == 0, "a")
+
+
 def leave_out_shared(fewest):
     tables, people = read_people("p")
     tables["synthetic"] = pd.DataFrame({"a": [6, 7, 8]})
@@ -607,6 +616,11 @@ ANSWERS = {
             (3 - 3 * 0.4 / 0.6) / 6**0.5,
         ),
         (lambda: _people._score_key(array([0, 1]), array([True, False])), 0.0),
+        # A column joins the first where both split the rows more clearly, until none is left.
+        (lambda: grow_split(fourths, halves), ["a", "b"]),
+        (lambda: grow_split(fourths, halves * 0, halves), ["a", "c"]),
+        (lambda: grow_split(halves, fourths), ["a"]),
+        (lambda: grow_split(halves), ["a"]),
         (
             lambda: _people._join_codes([array([0, 1, 0, 1]), array([0, 2, 2, 0])]),
             [0, 1, 2, 3],
