@@ -33,7 +33,9 @@ def validate_matrix(estimator, X, *args, **checks):
     try:
         checked = validate_data(estimator, X, *args, **checks)
     except (ValueError, TypeError, OverflowError) as error:
-        raise _explain(X, "X", error) from None
+        # Cells that are not checked are not what is wrong.
+        is_of_cells = not checks.get("skip_check_array")
+        raise (_explain(X, "X", error) if is_of_cells else error) from None
     if not checks.get("skip_check_array"):
         _refuse_others(checked[0] if args else checked, X, "X", checks)
     return checked

@@ -154,7 +154,7 @@ def leave_out_model(moments, values, chosen=True):
     return Moments(count, mean, np.maximum(squares, 0, out=squares))
 
 
-def compare_left_out(compare, shadows, inside, models, others, *, online=True):
+def compare_left_out(compare, shadows, inside, models, others, *, online):
     """Compute scores with each of some models treated as the victim.
 
     The pool is not read again for each of them: the models that leave are subtracted from the

@@ -46,18 +46,19 @@ def seed_everything(seed):
         torch.default_generator.manual_seed(seed)
 
 
-def check_seed(seed, name="random_state"):
+def check_seed(seed):
     """Check a seed that must be an integer, and return it."""
-    return check_count(seed, name, 0, 2**32 - 1)
+    return check_count(seed, "random_state", 0, 2**32 - 1)
 
 
-def check_random_state(seed, name="random_state"):
+def check_random_state(seed):
     """Return a generator for a seed, like :func:`sklearn.utils.check_random_state`."""
     try:
         return sklearn.utils.check_random_state(seed)
     except (ValueError, TypeError, OverflowError):
         raise ValueError(
-            f"{name} must be an int from 0 to 2**32 - 1, a RandomState or None; got {show(seed)}."
+            "random_state must be an int from 0 to 2**32 - 1, a RandomState or None; got "
+            f"{show(seed)}."
         ) from None
 
 

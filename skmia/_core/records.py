@@ -599,7 +599,7 @@ class Records:
             object.__setattr__(self, name, value)
 
     @classmethod
-    def _from_checked(cls, rows, y, fields, digests=None, column=False, origin=None):
+    def _from_checked(cls, rows, y, fields, digests, column=False, origin=None):
         records = cls.__new__(cls)
         records._assign(rows, y, fields, digests, column, origin)
         return records
@@ -890,7 +890,7 @@ def get_origin(records):
     return records._get_origin()
 
 
-def make_once(records, key, make, waiting=nullcontext):
+def make_once(records, key, make, waiting):
     """Return what ``make`` returns, which a table keeps by a key as long as it is there itself.
 
     waiting: makes the context in which a thread waits for another one that makes it.

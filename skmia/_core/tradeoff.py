@@ -62,7 +62,7 @@ def threshold(fpr, shift):
     return np.where(certain, 0.0, spread - shift**2 / 2)
 
 
-def advantage_of_shift(shift, inclusion=1.0):
+def advantage_of_shift(shift, inclusion):
     """Return largest TPR - FPR over all thresholds, 2 Phi(|shift| / 2) - 1 without sub-sampling."""
     return inclusion * erf(np.abs(shift) / np.sqrt(8))
 

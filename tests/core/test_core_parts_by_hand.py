@@ -1,7 +1,10 @@
 """Parts of the core that few other tests reach, with answers by hand or from other formulas."""
 
+import pickle
 from dataclasses import dataclass
+from threading import Lock
 from types import SimpleNamespace as NS
+from unittest import mock
 
 import numpy as np
 import pandas as pd
@@ -11,26 +14,49 @@ from numpy import array, nan
 from scipy.optimize import brentq
 from scipy.stats import multivariate_normal, t
 from sklearn.base import BaseEstimator
+from sklearn.compose import TransformedTargetRegressor
+from sklearn.ensemble import BaggingClassifier
+from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import MinMaxScaler
 
 from skmia import Outputs, Records
 from skmia._core import (
+    accountant,
+    blind,
     brief,
+    copies,
     drawing,
+    error_hints,
     filed_array,
+    files,
     foreign_words,
     groups,
+    guesses,
+    hashing,
+    needs,
     normal_law,
+    optional,
+    outputs,
     probabilities,
     pvalues,
     query,
+    randomness,
     records,
     searches,
     skorch_nets,
     splits,
     targets,
     text,
+    tokens,
+    trained_modules,
+    transactions,
+    validation,
+    writers,
 )
+from skmia._core import matrix as matrix_checks
+from skmia._core.pages import curves
 
 
 @dataclass
@@ -130,12 +156,675 @@ def mark(**scores):
     return marked, str(caught[0].message)
 
 
+def encode(cell):
+    """Return how a cell of a column of objects is written down before it is hashed."""
+    return hashing._encode_cell(cell)
+
+
+def join(*parts, kind="label", classes=None):
+    n_records = sum(len(values) for values in parts)
+    classes = [sorted({*values}) for values in parts] if classes is None else classes
+    given = [Outputs(array(one), own, kind) for one, own in zip(parts, classes, strict=True)]
+    joined = outputs.join_outputs(iter(given), n_records)
+    return joined.values, joined.classes, joined.kind
+
+
+def ask_prv(steps, error=None):
+    """Return the epsilon of steps, whose accounting says 7 or fails."""
+
+    def ask(name, steps, delta, **settings):
+        if error is not None:
+            raise error
+        return (7.0, name, delta, settings["eps_error"])
+
+    with mock.patch.object(accountant, "_ask_accountant", ask):
+        return accountant._ask_prv(steps, 1e-5, 0.01)
+
+
+def write_to(error):
+    """Return the error in which writing to a file ends."""
+    with mock.patch.object(files, "write_atomically", side_effect=error):
+        found = raise_from(lambda: files.write_bytes("folder/name", b"a"))
+    return type(found).__name__, str(found), found.filename
+
+
+def import_optional(error):
+    with mock.patch.object(optional, "import_module", side_effect=error):
+        found = raise_from(lambda: optional.import_optional("torch.nn", "torch"))
+    return type(found).__name__, str(found)
+
+
+def count_memory(error):
+    with mock.patch.object(splits.os, "sysconf", side_effect=error, create=True):
+        return splits._count_bytes_of_memory()
+
+
+def find_cure(name, offered=(), module="skmia", places=()):
+    with mock.patch.object(guesses, "list_public_names", lambda: dict(places)):
+        return guesses._find_cure(module, name, offered)
+
+
+def draw_curves(*curves_given, point=None):
+    return curves.draw_roc([CURVE | one for one in curves_given], point)
+
+
+CURVE = {"name": "LiRA", "level": "clear", "dashed": False, "from": 0.0}
+CURVE |= {"fpr": [0.01, 0.1, 1.0], "tpr": [0.1, 1.0, 1.0]}
+CURVE |= {"low": [0.01, 0.1, 1.0], "high": [1.0, 1.0, 1.0]}
+
+
+class Opaque(BaseEstimator):
+    """An estimator that does not tell its parameters."""
+
+    def get_params(self, deep=True):
+        raise ZeroDivisionError
+
+
+class NoInit:
+    pass
+
+
+def say_types(message, model=None):
+    return error_hints.get_advice(ValueError(message), model or LogisticRegression(), None)
+
+
+def score_words(X, membership, seed=0, **fields):
+    found = blind.score_words(Records(X, np.zeros(len(X)), **fields), array(membership), seed)
+    return [(rows.tolist(), len(scores)) for rows, scores in found]
+
+
+def why_no_shadows(reads=("proba",), keeps=("auto",), kept=(), trainable=True, **withheld):
+    need = needs.Needs(reads=frozenset(reads), keeps=frozenset(keeps))
+    kept = None if kept is None else frozenset(kept)
+    offer = NS(keeps=kept, trainable=trainable, withheld=withheld, kind="proba")
+    return needs._why_no_shadows(need, offer)
+
+
+class Voter(BaseEstimator):
+    """A model of several classes that knows none by itself."""
+
+    def __init__(self, answers=None, classes=None):
+        self.answers, self.classes = answers, classes
+
+    def fit(self, X=None, y=None):
+        self.fitted_ = True
+        if self.classes is not None:
+            self.classes_ = self.classes
+        return self
+
+    def predict(self, X):
+        return array(self.answers)
+
+
+def ask_labels(answers, classes=None):
+    found = query._query_scores(Voter(answers, classes).fit(), np.zeros((len(answers), 1)))
+    return found.values, found.classes, found.kind
+
+
+def check_name(column, names):
+    return tell_refusal(lambda: records.check_column_name(pd.DataFrame(columns=names), column))
+
+
+def reach_net(estimator, X=None):
+    """Tell whether a net is found, and rows as they reach it."""
+    X = array([[1.0], [3.0]]) if X is None else X
+    with mock.patch.object(targets, "_is_net_part", lambda part: isinstance(part, Net)):
+        found = targets._reach_net(estimator, X, array([0, 1]))
+    return found and (type(found[0]).__name__, found[1].tolist(), found[2].tolist())
+
+
+class Net(BaseEstimator):
+    def fit(self, X, y=None):
+        return self
+
+
+class Failing(BaseEstimator):
+    def fit(self, X, y=None):
+        raise ValueError
+
+    def transform(self, X):
+        return X
+
+
+def read_token_row(row):
+    return tell_refusal(lambda: tokens._read_row(row, 3, "token_log_probas"))
+
+
+def hold_variable():
+    """Return cells of a function: with a value, with None, and of what is not defined yet."""
+
+    def use():
+        return value, nothing, later
+
+    value, nothing = 3, None
+    found = [trained_modules._is_filled(cell) for cell in use.__closure__]
+    names = use.__code__.co_freevars
+    later = None
+    return dict(zip(names, found, strict=True))
+
+
+def give_weights(make, owner=None):
+    owner = NS(get_params_for=lambda name: {"size": 2}) if owner is None else owner
+    return trained_modules._gives_one_module(make, "module", owner)
+
+
+class Weights:
+    def __init__(self, size, parts=None):
+        self.parts = [object() for _ in range(size)] if parts is None else parts
+
+    def parameters(self):
+        return iter(self.parts)
+
+
+ONE_MODULE = Weights(2)
+
+
+class Continued:
+    """Something that has learned what cannot be copied, and what it shares with its parameters."""
+
+    def __init__(self, given=None):
+        self.given = given
+
+
+def copy_learned(**learned):
+    model = Continued(given=[1])
+    vars(model).update(learned)
+    found = transactions._copy_learned(model)
+    return {name: value is learned[name] for name, value in found.items()}
+
+
+class Interrupted(Continued):
+    """An estimator during whose last step an interruption comes."""
+
+    def __setattr__(self, name, value):
+        super().__setattr__(name, value)
+        if "a_" in vars(self):
+            raise KeyboardInterrupt
+
+
+def take_over(estimator):
+    """Return what an estimator is after a fit, and what the fit returned."""
+    copied = Continued()
+    copied.a_ = 2
+    try:
+        found = transactions._take_over(estimator, copied, "result")
+    except KeyboardInterrupt as interruption:
+        found = type(interruption).__name__
+    return vars(estimator), found
+
+
+def change_callbacks(*kinds):
+    told = []
+    callbacks = [type(name, (), {})() for name in kinds]
+    kept = writers._change_list(callbacks, told)
+    return [type(one).__name__ for one in kept], told
+
+
+class Folder:
+    """Something of a user with attributes in place of parameters."""
+
+    def __init__(self):
+        self.path = "a"
+
+
+def net_of_shape(shape):
+    """Return a net that answers all with outputs of a shape."""
+    torch = pytest.importorskip("torch")
+    net = NS(evaluation_step=lambda batch, training: torch.ones(shape))
+    net.get_dataset = lambda X, y: [(one, 0) for one in X]
+    net.get_iterator = lambda data, training: NS(dataset=data, collate_fn=lambda rows: (rows, None))
+    return net
+
+
+def fake_torch(is_available, is_initialized):
+    cuda = NS(
+        is_available=lambda: is_available,
+        is_initialized=lambda: is_initialized,
+        device_count=lambda: 2,
+    )
+    return NS(cuda=cuda, random=NS(fork_rng=lambda devices: [*devices]))
+
+
+def fork_torch(modules):
+    with mock.patch.object(randomness, "sys", NS(modules=modules)):
+        found = randomness._fork_torch()
+    return found if isinstance(found, list) else type(found).__name__
+
+
+WORDS = array([[f"one {word} and many other words of it"] for word in "abcdefgh"], dtype=object)
+LONG = np.longdouble(2) ** 63 + 1  # one more than a float holds, where it is longer than that
 logits = Outputs(array([[0.0, np.log(3.0)], [0.0, -100.0]]), ["a", "b"], "logits")
 matrix = array([[1, 2], [3, 4], [5, 6]])
 least = float(np.log(np.finfo(float).eps))
 
 # Of each module: calls and answers. Whatever may be equal differs, and each branch decides once.
 ANSWERS = {
+    blind: [
+        # Only of words, on both sides of both halves.
+        (lambda: score_words(np.zeros((8, 2)), [1, 0] * 4), []),
+        (lambda: score_words(np.zeros((8, 0)), [1, 0] * 4), []),
+        (lambda: score_words(WORDS[:2], [1, 0]), []),
+        (lambda: score_words(WORDS, [1, 0] * 4, group_by=[7] * 8), []),
+        (
+            lambda: [len(rows) == n for rows, n in score_words(WORDS, [1, 0] * 4)],
+            [True] * blind._N_SPLITS,
+        ),
+    ],
+    needs: [
+        (lambda: why_no_shadows(keeps=()), None),
+        (
+            lambda: why_no_shadows(trainable=False),
+            "it needs shadow models, and there are none",
+        ),
+        (
+            lambda: why_no_shadows(trainable=False, shadows="which nobody trains"),
+            "it needs shadow models, which nobody trains",
+        ),
+        (
+            lambda: why_no_shadows(kept=[needs.LABELS])[-36:],
+            ", and the shadow models return labels"[-36:],
+        ),
+        (lambda: why_no_shadows(("proba", "label"), kept=[needs.LABELS, "auto"]), None),
+        (lambda: why_no_shadows(kept=None), None),
+        (
+            lambda: why_no_shadows(kept=None, keeps=["gradients"], gradients="which are secret"),
+            "it needs the gradients of the shadow models, which are secret",
+        ),
+        (
+            lambda: why_no_shadows(kept=["models"], keeps=["gradients"], gradients="x"),
+            "it needs the gradients of the shadow models, which skmia cannot read",
+        ),
+    ],
+    query._query_scores: [
+        (lambda: query.has_tags(object()), False),
+        (lambda: query.has_tags(Voter()), True),
+        (lambda: ask_labels([2, 0, 2]), ([2, 0, 2], [0, 2], "label")),
+        (lambda: ask_labels(["b", "a"], ["a", "b", "c"]), (["b", "a"], ["a", "b", "c"], "label")),
+        (lambda: ask_labels([[1], [0]])[1], [0, 1]),
+        (
+            lambda: tell_refusal(lambda: ask_labels([[1, 0], [0, 1]]))[:33],
+            "The model must return one label p",
+        ),
+        (lambda: tell_refusal(lambda: ask_labels([0.5, 1.0]))[:21], "Voter predicts number"),
+        (lambda: ask_labels([2.0, 1.0])[1], [1.0, 2.0]),
+    ],
+    records.check_column_name: [
+        (lambda: check_name("a", ["a", "b"]), None),
+        (lambda: check_name("c", ["a", "b"]), "Unknown column 'c'; the columns are a, b."),
+        (lambda: check_name(["a"], ["a"]), "Unknown column ['a']; the columns are a."),
+        (
+            lambda: check_name("z", [*"abcdefghijklmnopqrst"])[:40],
+            "Unknown column 'z'; the columns are a, b",
+        ),
+        (
+            lambda: [
+                check_name("z", [f"c{k}" for k in range(n)]).endswith(", ...")
+                or check_name("z", [f"c{k}" for k in range(n)]).endswith(", ....")
+                for n in (records._MOST_NAMES, records._MOST_NAMES + 1)
+            ],
+            [False, True],
+        ),
+    ],
+    targets._reach_net: [
+        (lambda: reach_net(Net()), ("Net", [[1.0], [3.0]], [0, 1])),
+        (lambda: reach_net(make_pipeline(Net())), ("Net", [[1.0], [3.0]], [0, 1])),
+        (lambda: reach_net(make_pipeline(MinMaxScaler(), Net())), ("Net", [[0.0], [1.0]], [0, 1])),
+        (lambda: reach_net(make_pipeline(Failing(), Net())), None),
+        (lambda: reach_net(FrozenEstimator(Net())), None),
+        (lambda: reach_net(LogisticRegression()), None),
+        (
+            lambda: reach_net(TransformedTargetRegressor(Net())),
+            ("Net", [[1.0], [3.0]], [0, 1]),
+        ),
+        (
+            lambda: reach_net(BaggingClassifier(make_pipeline(MinMaxScaler(), Net())))[1:2],
+            ([[0.0], [1.0]],),
+        ),
+        (lambda: targets._takes_flat(LogisticRegression()), True),
+        (lambda: targets._takes_flat(NS()), True),
+        (
+            lambda: tell_refusal(
+                lambda: targets._ask_net(net_of_shape((3, 1)), array([[1.0]] * 2), array([0, 1]))
+            ),
+            "outputs are not one for each record",
+        ),
+    ],
+    tokens: [
+        (lambda: read_token_row([0.5, None]), None),
+        (
+            lambda: read_token_row([[0.5], [1.0]])[:75],
+            "token_log_probas must be a matrix; got [[0.5], [1.0]] for record 3. "
+            + tokens._WAY[:7],
+        ),
+    ],
+    trained_modules: [
+        (lambda: hold_variable(), {"value": True, "nothing": False, "later": False}),
+        (lambda: give_weights(Weights), False),
+        (lambda: give_weights(lambda size: ONE_MODULE), True),
+        (lambda: give_weights(lambda size, parts=[1, 2]: Weights(2, [*parts, object()])), True),
+        (lambda: give_weights(lambda other: Weights(2)), None),
+        (lambda: give_weights(Weights, NS()), None),
+    ],
+    transactions: [
+        (lambda: copy_learned(a_=[1], b_=[2]), {"a_": False, "b_": False}),
+        (
+            lambda: tell_refusal(lambda: copy_learned(lock_=Lock())),
+            "Continued cannot be trained further: it works on a copy, so that an interruption "
+            "leaves it as it was, and what it has learned cannot be copied (TypeError). Train it "
+            "anew by fit on all rows.",
+        ),
+        (lambda: take_over(Continued(7)), ({"given": None, "a_": 2}, "result")),
+        (lambda: take_over(Interrupted(7)), ({"given": 7}, "KeyboardInterrupt")),
+    ],
+    writers: [
+        # What prints goes without a word, what writes with one, and the rest stays.
+        (lambda: change_callbacks("EvaluationMonitor", "Own"), (["Own"], [])),
+        (
+            lambda: change_callbacks(
+                "Own", "TrainingCheckPoint", "_LogEvaluationCallback", "Other"
+            ),
+            (
+                ["Own", "Other"],
+                [
+                    "The callback TrainingCheckPoint, which writes files or logs, is left out of "
+                    "the shadow models."
+                ],
+            ),
+        ),
+        (lambda: writers._read_parameters(Folder()), {"path": "a"}),
+        (lambda: writers._read_parameters(3), {}),
+        (lambda: writers._read_parameters(Small(3)), {"value": 3}),
+        (lambda: writers._read_parameters(Sampler(4)), {"drawn": 4}),
+    ],
+    validation: [
+        (
+            lambda: tell_refusal(
+                lambda: validation.check_records(Records(np.zeros((2, 1)), np.zeros((2, 3))))
+            )[:64],
+            "This takes records with one task label, and y has 3 columns. LiRA, "[:64],
+        ),
+        (
+            lambda: len(
+                validation.check_records(Records(np.zeros((2, 1)), np.zeros((2, 3))), targets=True)
+            ),
+            2,
+        ),
+        (lambda: len(validation.check_records(Records(np.zeros((2, 1)), [0, 1]))), 2),
+        (lambda: len(validation.check_records(Records(np.zeros((2, 1))), labels=False)), 2),
+        (
+            lambda: tell_refusal(lambda: validation.check_records(Records(np.zeros((2, 1)))))[:33],
+            "The records carry no task labels;",
+        ),
+        (
+            lambda: tell_refusal(lambda: validation.check_records(Records(np.zeros((2, 1)))[:0])),
+            "Expected at least 1 record; got 0.",
+        ),
+    ],
+    randomness: [
+        (lambda: fork_torch({}), "nullcontext"),
+        (lambda: fork_torch({"torch": fake_torch(True, True)}), [0, 1]),
+        (lambda: fork_torch({"torch": fake_torch(True, False)}), []),
+        (lambda: fork_torch({"torch": fake_torch(False, True)}), []),
+    ],
+    hashing: [
+        (lambda: encode("a"), b"text a"),
+        (lambda: encode(b"a"), b"bytes a"),
+        (lambda: encode("\ud800"), b"text \xed\xa0\x80"),
+        (lambda: [encode(one) for one in (26, 26.0, np.int8(26))], [b"number 1a"] * 3),
+        (lambda: [encode(one) for one in (True, 1, np.True_)], [b"number 1"] * 3),
+        (lambda: [encode(one) for one in (None, nan, pd.NaT, pd.NA)], [b"missing"] * 4),
+        (lambda: encode(0.5), b"number 0x1.0000000000000p-1"),
+        # What a float of Python does not hold is another number than what it holds.
+        (
+            lambda: encode(LONG),
+            f"long {LONG!r}".encode() if float(LONG) != LONG else b"number 8000000000000000",
+        ),
+        (lambda: encode((1, 2)) == encode((1, 2)) != encode((1, 3)), True),
+        (
+            lambda: tell_refusal(lambda: encode(k for k in "a"))[:43],
+            "A cell holds a generator, whose content can",
+        ),
+    ],
+    outputs: [
+        (
+            lambda: join(["b", "a"], ["a", "later"]),
+            (["b", "a", "a", "later"], ["a", "b", "later"], "label"),
+        ),
+        (
+            lambda: join([[0.5, 0.5]], [[0.25, 0.75]], kind="proba", classes=[[0, 1]] * 2)[0].shape,
+            (2, 2),
+        ),
+        (
+            lambda: tell_refusal(
+                lambda: join([[0.5, 0.5]], [[0.5, 0.5]], kind="proba", classes=[[0, 1], [0, 2]])
+            )[:45],
+            "Answers can be joined when they are of one ki",
+        ),
+        (
+            lambda: tell_refusal(lambda: Outputs(array([1.0]), kind="value").as_labels()),
+            "Answers of kind 'value' hold no predicted classes.",
+        ),
+        (
+            lambda: tell_refusal(lambda: Outputs(array([1.0]), kind="log_odds").as_labels()),
+            "Answers of kind 'log_odds' hold no predicted classes.",
+        ),
+        (lambda: Outputs(array(["b"]), ["a", "b"], "label").as_labels().values, ["b"]),
+        (
+            lambda: (lambda one: (one.values, one.classes, one.kind))(
+                Outputs(array(["b"]), ["a", "b"], "label").aligned_to(array(["a", "b", "c"]))
+            ),
+            (["b"], ["a", "b", "c"], "label"),
+        ),
+        (
+            lambda: Outputs([[0.25, 0.75]], ["a", "c"]).aligned_to(array(["a", "b", "c"])).values,
+            [[0.25, 0.0, 0.75]],
+        ),
+        (
+            lambda: tell_refusal(
+                lambda: Outputs([[0.25, 0.75]], ["a", "c"]).aligned_to(array(["a"]))
+            ),
+            "The model knows the class 'c', which is none of ['a'].",
+        ),
+        (lambda: Outputs(array([2.5]), kind="log_odds")._get_log_odds(1), [2.5]),
+        (
+            lambda: tell_refusal(lambda: Outputs(array([2.5]), kind="log_odds")._get_log_odds(2)),
+            "Log odds cannot be converted to another temperature without the class probabilities; "
+            "got temperature=2.",
+        ),
+    ],
+    accountant: [
+        (lambda: ask_prv([(1.0, 0.1, 10**6)]), (7.0, "prv", 1e-5, 0.01)),
+        (lambda: ask_prv([(1.0, 0.1, 10**6), (1.0, 0.1, 1)]), np.inf),
+        *(
+            (lambda error=error: ask_prv([(1.0, 0.1, 1)], error), np.inf)
+            for error in (MemoryError(), RuntimeError(), ValueError())
+        ),
+        (lambda: tell_refusal(lambda: ask_prv([(1.0, 0.1, 1)], TypeError("a"))), "a"),
+        # With so many releases the distance of the laws takes all of delta.
+        (
+            lambda: (
+                accountant.total_epsilon([], [(1e9, 10**12)], [], 1e-12, "prv")
+                == accountant.spent_epsilon([(1e9, 1, 10**12)], 1e-12, "rdp", [])
+            ),
+            True,
+        ),
+    ],
+    files: [
+        (
+            lambda: write_to(OSError(28, "No space left", "folder/name.half")),
+            ("OSError", "[Errno 28] No space left: 'folder/name'", "folder/name"),
+        ),
+        (lambda: write_to(OSError("full")), ("OSError", "full", None)),
+        (
+            lambda: write_to(PermissionError(13, "Permission denied", "folder/name.half"))[:2],
+            ("PermissionError", "[Errno 13] Permission denied: 'folder/name'"),
+        ),
+    ],
+    optional: [
+        (
+            lambda: import_optional(ModuleNotFoundError("no", name="torch.nn")),
+            ("ImportError", 'torch is not installed; pip install "skmia[torch]" brings it.'),
+        ),
+        # What a package lacks itself is another fault.
+        (
+            lambda: import_optional(ModuleNotFoundError("no", name="other.part")),
+            ("ModuleNotFoundError", "no"),
+        ),
+        (lambda: import_optional(ModuleNotFoundError("no")), ("ModuleNotFoundError", "no")),
+    ],
+    splits: [
+        (lambda: count_memory(lambda name: {"SC_PHYS_PAGES": 3, "SC_PAGE_SIZE": 5}[name]), 15),
+        *(
+            (lambda error=error: count_memory(error), np.inf)
+            for error in (AttributeError, OSError, ValueError)
+        ),
+    ],
+    guesses: [
+        (lambda: guesses._list_known_names("no folder"), []),
+        (lambda: find_cure("Outputs", (), places={"Outputs": "skmia.x"}), "it is skmia.x.Outputs"),
+        (lambda: find_cure("outputs", ["Outputs"]), "did you mean 'Outputs'?"),
+        (
+            lambda: find_cure("otputs", [], places={"Outputs": "skmia.x"}),
+            "did you mean 'skmia.x.Outputs'?",
+        ),
+        (
+            lambda: find_cure("GoldenShadows", ["ShadowPool"], places={"ShadowsOf": "skmia.x"}),
+            "did you mean 'skmia.x.ShadowsOf'?",
+        ),
+        (lambda: find_cure("zqx", ["Outputs"], places={"Records": "skmia"}), None),
+        (
+            lambda: pickle.loads(pickle.dumps(guesses.MissingName("no a", lambda: "it is b"))).args,
+            ("no a: it is b",),
+        ),
+        (lambda: str(guesses.MissingName("no a", lambda: None)), "no a"),
+        # Constructors of others are not changed.
+        (lambda: guesses.name_keywords_of_class(NoInit), None),
+        (lambda: vars(NoInit).get("__init__"), None),
+    ],
+    curves: [
+        (lambda: draw_curves({"from": 1.5})["lines"], []),
+        (
+            lambda: draw_curves({}, {"from": 2.0}, {"name": "RMIA", "from": 0.1, "dashed": True})[
+                "lines"
+            ],
+            [
+                {
+                    "name": "LiRA",
+                    "level": "clear",
+                    "dashed": False,
+                    "points": "154.7,93.3 265.3,24 376,24 376,24",
+                    "band": "154.7,24 265.3,24 376,24 376,24 376,24 376,24 265.3,93.3 154.7,162.7",
+                    "point": None,
+                    "label": [145.7, 97.3, "end"],
+                },
+                {
+                    "name": "RMIA",
+                    "level": "clear",
+                    "dashed": True,
+                    "points": "265.3,24 376,24 376,24",
+                    "band": "265.3,24 376,24 376,24 376,24 376,24 265.3,93.3",
+                    "point": None,
+                    "label": [256.3, 28.0, "end"],
+                },
+            ],
+        ),
+        (
+            lambda: [
+                draw_curves({"at": (0.1, 0.1)}, point=0.1)[name] for name in ("mark", "guessing")
+            ],
+            [265.3, [274.1, 104.1]],
+        ),
+        (lambda: draw_curves({"at": (0.1, 0.1)})["lines"][0]["point"], (265.3, 93.3)),
+        (lambda: draw_curves({})["mark"], None),
+        (
+            lambda: draw_curves({})["ticks"],
+            [("0.1%", 44, 232), ("1%", 154.7, 162.7), ("10%", 265.3, 93.3), ("100%", 376, 24)],
+        ),
+        # Of a hundred points at most 48 are drawn, with the last one.
+        (
+            lambda: len(
+                draw_curves({name: [0.5] * 100 for name in ("fpr", "tpr", "low", "high")})["lines"][
+                    0
+                ]["points"].split()
+            ),
+            35,
+        ),
+        # Guessing is named where no curve is, and if all places are taken in the last one.
+        (lambda: curves._place_guessing([[274.1, 104.1]]), [163.4, 173.4]),
+        (lambda: curves._place_guessing([[344.1, 104.1]]), [163.4, 173.4]),
+        (lambda: curves._place_guessing([[344.2, 104.1]]), [274.1, 104.1]),
+        (lambda: curves._place_guessing([[274.1, 119.1]]), [163.4, 173.4]),
+        (lambda: curves._place_guessing([[274.1, 119.2]]), [274.1, 104.1]),
+        (lambda: curves._place_guessing([[274.1, 104.1], [163.4, 173.4]]), [163.4, 173.4]),
+    ],
+    error_hints: [
+        (
+            lambda: say_types(
+                "DataFrame.dtypes for data must be int. Invalid columns:a: object, b: str, "
+                "c: datetime64[ns], d: str"
+            ),
+            "LogisticRegression takes numbers and categories, and these columns of X hold text or "
+            "dates: a, b, c. Give them the type that they had when the model was trained, or leave "
+            "them out.",
+        ),
+        (
+            lambda: say_types("pandas dtypes must be int. Fields with bad pandas dtypes: a: str")[
+                61:91
+            ],
+            "lumns of X hold text or dates:",
+        ),
+        (lambda: say_types("no advice"), None),
+        (lambda: error_hints._is_low(raise_from(lambda: np.vander([[1]]))), True),
+        (lambda: error_hints._is_low(ValueError("about the records")), False),
+        (lambda: error_hints._is_low(ValueError("could not convert it")), True),
+        (lambda: error_hints._is_low(RuntimeError("shapes")), True),
+        (lambda: error_hints._is_low(RuntimeError("out of memory")), False),
+        (lambda: error_hints._is_low(KeyError("a")), True),
+        (lambda: error_hints._text_columns(np.zeros((2, 2))), []),
+        (lambda: error_hints._text_columns(array(["a"], dtype=object)), []),
+        (
+            lambda: error_hints._text_columns(array([["a", 1]], dtype=object)),
+            [(0, ["a"]), (1, [1])],
+        ),
+        (lambda: error_hints._text_columns([["a", 1]]), []),
+        (
+            lambda: error_hints._text_columns(pd.DataFrame({"n": [1], "w": ["a"]})),
+            [("n", [1]), ("w", ["a"])],
+        ),
+    ],
+    copies: [
+        # What cannot be copied by its parameters fails as it does for scikit-learn.
+        (lambda: type(raise_from(lambda: copies.copy_parameters(3))).__name__, "TypeError"),
+        (
+            lambda: type(raise_from(lambda: copies.copy_parameters(LogisticRegression))).__name__,
+            "TypeError",
+        ),
+        (lambda: copies._describe(Opaque()), None),
+        (lambda: copies._describe(LogisticRegression(C=2)) is None, False),
+        (lambda: copies._keep_settings(None, [1, 2], None), [1, 2]),
+        (
+            lambda: tell_refusal(lambda: copies._copy_whole(NS(), "a"))[:66],
+            "SimpleNamespace cannot be trained again: its constructor does not ",
+        ),
+    ],
+    matrix_checks: [
+        (lambda: matrix_checks.check_class_column([1, 2], "y"), [1, 2]),
+        (
+            lambda: tell_refusal(lambda: matrix_checks.check_class_column([[1], [2, 3]], "y")),
+            "y must hold one class for each row; got [[1], [2, 3]].",
+        ),
+        (
+            lambda: tell_refusal(lambda: matrix_checks.check_class_column(3, "y"))[:43],
+            "y should be a 1d array, got an array of sha",
+        ),
+        (lambda: matrix_checks._get_foreign([[1, 2], [3]]), (None, [1, 2])),
+        (lambda: matrix_checks._get_foreign([np.zeros((2, 2)), np.zeros((2, 3))]), None),
+        (lambda: matrix_checks._get_foreign(np.zeros((1, 1, 1))), None),
+        (lambda: matrix_checks._get_foreign([[1, 2], [3, "a"]]), (1, "a")),
+        (lambda: matrix_checks._get_foreign([1, "a"]), (None, "a")),
+        (lambda: matrix_checks._get_foreign([[1, None], [1j, 2]]), None),
+        (lambda: matrix_checks._get_foreign(pd.DataFrame({"a": [1], "b": [[1]]})), ("b", [1])),
+    ],
     brief: [
         (lambda: brief._show_field(np.zeros((3, 2))), "<ndarray of shape (3, 2)>"),
         (lambda: brief._show_field(np.float64(0.5)), "np.float64(0.5)"),

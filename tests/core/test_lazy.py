@@ -220,3 +220,46 @@ def test_categories_unknown_to_dask_are_refused():
     X = dd.from_pandas(frame, npartitions=2).astype({"place": "category"})
     with pytest.raises(ValueError, match=r"categories that dask does not know; .*categorize"):
         Records(X)
+
+
+class Blocks(containers.TableRows):
+    """Rows of blocks, of which each has some tables."""
+
+    def __init__(self, *blocks):
+        lengths = [sum(map(len, tables)) for tables in blocks]
+        super().__init__(pd.DataFrame(), list(blocks), lengths, ["a"])
+        self.read = []
+
+    def _list_tables(self, block):
+        for table in block:
+            self.read.append(len(table))
+            yield pd.DataFrame({"a": table})
+
+
+def test_of_tables_within_blocks_no_more_are_read_than_are_needed():
+    rows = Blocks([[1, 2], [3], [4, 5, 6]], [[7], [8, 9]])
+    assert repr(rows) == "LazyRows(pandas.DataFrame(9, 1))"
+    for key, values, read in (
+        (slice(2, 4), [3, 4], [2, 1, 3]),
+        (slice(0, 2), [1, 2], [2]),
+        ([8, 2, 2], [9, 3, 3], [2, 1, 1, 2]),
+        ([-1], [9], [1, 2]),
+        (slice(0, 0), [], [2]),
+        (np.arange(9) == 6, [7], [1]),
+    ):
+        rows.read.clear()
+        assert rows[key]["a"].tolist() == values
+        assert rows.read == read, key
+    with pytest.raises(ValueError, match=r"X is a pandas.DataFrame without rows\."):
+        Blocks()
+
+
+def test_paths_that_are_no_tables_say_why(tmp_path):
+    pytest.importorskip("pyarrow")
+    with pytest.raises(ValueError, match="path of parquet; .*gone is none, and no file either"):
+        containers.as_lazy(tmp_path / "gone")
+    path = tmp_path / "damaged.parquet"
+    path.write_bytes(b"no\nparquet")
+    with pytest.raises(ValueError, match=r"damaged.parquet is none \(.{20,100}\)\.$") as caught:
+        containers.as_lazy(str(path))
+    assert "\n" not in str(caught.value)

@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from refusals import check_refusal, parametrize_refusals
+from sklearn.utils._testing import ignore_warnings
 
 from skmia import Records
 from skmia.leakage import (
@@ -15,6 +16,7 @@ from skmia.leakage import (
     total_variation,
 )
 from skmia.metrics import RankingTest, membership_roc_curve, precision_at_prior
+from skmia.synthetic import GowerEncoder
 
 MEMBERSHIP = np.arange(6) % 2
 FITS = {
@@ -39,6 +41,18 @@ def test_text_is_named_by_its_column(fit):
         fit(frame)
     with pytest.raises(ValueError, match=r"X must hold numbers; got 'Bern' in column 1"):
         fit(frame.to_numpy())
+
+
+def test_wrong_columns_are_not_said_to_hold_text_where_text_may_be():
+    table = pd.DataFrame({"age": NUMBERS[:, 0], "city": list("abcabc")})
+    encoder = GowerEncoder().fit(table)
+    for other, words in (
+        (table.rename(columns={"city": "town"}), "The feature names should match those"),
+        (table[["age"]], "The feature names should match those"),
+        (table.to_numpy()[:, :1].astype(float), "X has 1 features, but GowerEncoder is expecting"),
+    ):
+        with pytest.raises(ValueError, match=words), ignore_warnings(category=UserWarning):
+            encoder.transform(other)
 
 
 @pytest.mark.parametrize(

@@ -100,6 +100,9 @@ def test_tables_in_which_copies_could_not_be_found():
     report = audit_table(real, made, holdout, random_state=0)
     assert report.evidence == "unknown" and "copies of all training rows" in report.verdict
     assert report.checks["duplicates"]["status"] == "warning"
+    # Of two columns no row is rare without one: what nothing can find is no number to correct for.
+    assert report.copies.loc["copies but one cell", "share_counted"] == 0
+    assert [*report.results.index[:3]] == ["rare copies", "near copies", "privacy loss"]
 
 
 def read_strip(report):

@@ -5,6 +5,7 @@ import pickle
 import numpy as np
 import pandas as pd
 import pytest
+from by_hand import tell_refusal
 from numpy.testing import assert_array_equal
 from sklearn.base import clone
 
@@ -190,6 +191,20 @@ def test_errors_quote_no_value():
 def test_what_cannot_be_is_refused(settings, message):
     with pytest.raises(ValueError, match=message):
         DPWassersteinGAN(**{**SETTINGS, "noise_multiplier": 1.0, **settings}).fit(TABLE)
+
+
+def test_a_place_behind_the_columns_of_an_array_is_refused():
+    X = np.arange(40.0).reshape(20, 2) // 2 % 2
+    for place, is_refused in ((1, False), (2, True)):
+        gan = DPWassersteinGAN(columns={place: [0, 1]}, privacy=None, **QUICK)
+        words = tell_refusal(lambda gan=gan: gan.set_params(upper=2).fit(X))
+        assert words == ("columns has 2, which is not a column of X." if is_refused else None)
+    # A generator that has left the finite numbers draws no rows.
+    gan = DPWassersteinGAN(privacy=None, upper=2, **QUICK).fit(X)
+    for value in (np.nan, np.inf):
+        gan.generator_ = lambda latent, value=value: latent.new_full((len(latent), 2), value)
+        words = tell_refusal(gan.sample)
+        assert words == "The generator draws no finite numbers; train it in smaller steps."
 
 
 def test_a_column_of_one_value_is_constant():

@@ -1,5 +1,8 @@
 """Generators of other packages as estimators, and shadow generators."""
 
+import sys
+from types import SimpleNamespace as NS
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -63,6 +66,78 @@ def test_a_mixed_table_comes_back_with_its_types(name):
     assert made.equals(generator.sample(200, random_state=0))
     assert not made.equals(generator.sample(200, random_state=1))
     assert not generator.sample(200).equals(generator.sample(200))
+
+
+class Synthesizer:
+    """A synthesizer as those of SDV: it keeps what it is given, and draws numbers of its columns.
+
+    Both its training and its draws follow the global generator of numpy.
+    """
+
+    def __init__(self, metadata, **settings):
+        self.metadata, self.settings = metadata, settings
+
+    def fit(self, given):
+        self.given = given
+        self.level = np.random.random_sample()  # noqa: NPY002
+
+    def _set_random_state(self, seed):
+        self.seed = seed
+
+    def sample(self, num_rows):
+        table = self.given["table"] if isinstance(self.given, dict) else self.given
+        rows = np.random.randint(len(table), size=num_rows)  # noqa: NPY002
+        drawn = table.iloc[rows]
+        return {"table": drawn} if isinstance(self.given, dict) else drawn
+
+
+class Metadata:
+    @staticmethod
+    def load_from_dict(given):
+        return given
+
+
+@pytest.mark.parametrize(
+    ("version", "kinds"),
+    [
+        ("1.0", {"SingleTableMetadata": Metadata}),
+        ("1.17", {"SingleTableMetadata": Metadata, "Metadata": Metadata}),
+        ("2", {"Metadata": Metadata}),
+    ],
+)
+def test_what_each_version_of_sdv_is_given(version, kinds, monkeypatch):
+    monkeypatch.setitem(sys.modules, "sdv", NS())
+    tables = NS(CTGANSynthesizer=Synthesizer)
+    monkeypatch.setitem(sys.modules, "sdv.single_table", tables)
+    monkeypatch.setitem(sys.modules, "sdv.metadata", NS(**kinds))
+    table = TABLE.set_axis(range(5), axis=1)
+    generator = SDVGenerator("ctgan", settings={"epochs": 9}, random_state=0).fit(table)
+    made = generator.synthesizer_
+    types = ["categorical", "numerical", "numerical", "boolean", "categorical"]
+    names = [*"01234"]
+    columns = {"columns": {name: {"sdtype": kind} for name, kind in zip(names, types, strict=True)}}
+    tables = {"tables": {"table": columns}, "relationships": []}
+    assert made.metadata == (columns if version == "1.0" else tables)
+    assert made.settings == {"epochs": 9} and isinstance(made.given, dict) == (version == "2")
+    given = made.given["table"] if version == "2" else made.given
+    assert list(given.columns) == names
+    assert_array_equal(given.dtypes, [object, "int32", float, bool, object])
+    assert_array_equal(given.to_numpy(), table.to_numpy())
+    # Training and draws repeat with a seed, and leave the global generator as it was.
+    state = np.random.get_state()[1].tolist()  # noqa: NPY002
+    levels = [
+        SDVGenerator("ctgan", random_state=seed).fit(table).synthesizer_.level
+        for seed in (0, 1, None, None)
+    ]
+    assert levels[0] == made.level and len({*levels}) == 4
+    drawn = generator.sample(30, random_state=0)
+    assert np.random.get_state()[1].tolist() == state  # noqa: NPY002
+    assert list(drawn.columns) == list(table.columns) and len(drawn) == 30
+    assert_array_equal(drawn.dtypes, table.dtypes)
+    seed = made.seed
+    assert drawn.equals(generator.sample(30, random_state=0)) and made.seed == seed
+    assert not drawn.equals(generator.sample(30, random_state=1)) and made.seed != seed
+    assert SDVGenerator("ctgan").fit(table).synthesizer_.settings == {}
 
 
 @pytest.mark.parametrize("name", ["bootstrap", "smote", "sdv"])

@@ -48,6 +48,15 @@ def test_a_row_is_a_person_with_a_summary_of_the_rows_of_others():
     pd.testing.assert_frame_equal(found, expected, check_dtype=False)
 
 
+def test_a_column_that_the_synthetic_tables_lack_is_left_to_the_comparison():
+    made = {"patients": PATIENTS, "visits": VISITS.drop(columns="cost")}
+    data = {"real": {"patients": PATIENTS, "visits": VISITS}, "synthetic": made}
+    found = join_tables_of_persons(data, KEYS).tables
+    lacking = [name for name in found["real"] if name not in found["synthetic"]]
+    assert lacking == [f"visits: cost, {word}" for word in ("mean", "smallest", "largest")]
+    assert found["synthetic"].equals(found["real"].drop(columns=lacking))
+
+
 def test_the_order_of_rows_changes_nothing():
     order = [4, 2, 0, 3, 1]
     found = join(visits=VISITS.iloc[order]).tables["real"]
@@ -108,6 +117,14 @@ def test_a_column_of_two_tables_of_persons_is_refused():
     data = {"real": {"a": PATIENTS, "b": PATIENTS}}
     with pytest.raises(ValueError, match="the column 'age'; rename one"):
         join_tables_of_persons(data, "id")
+
+
+def test_data_sets_have_the_same_tables():
+    data = {"real": {"a": PATIENTS, "b": VISITS}, "synthetic": {"a": PATIENTS, "c": VISITS}}
+    with pytest.raises(
+        ValueError, match="^synthetic has the tables 'a', 'c', and .* have 'a', 'b';"
+    ):
+        join_tables_of_persons(data, KEYS)
 
 
 def draw_people(rng, n, n_visits, start):

@@ -165,6 +165,20 @@ def test_equal_rows_are_counted():
     assert SinglingOutRisk("univariate").fit(twice, more, synthetic).result_["control"].max() == 0
 
 
+def test_of_the_larger_side_as_many_persons_are_drawn_at_random():
+    train, test = (
+        pd.DataFrame({"a": [f"{side}{k}" for k in range(n)]}) for side, n in (("t", 4), ("c", 8))
+    )
+    for last, name in ((train, "attack"), (test, "control")):
+        made = pd.concat([last[-1:], pd.DataFrame({"a": ["x", "x"]})])
+        risks = [SinglingOutRisk("univariate", n_permutations=0, random_state=k) for k in range(5)]
+        found = [one.fit(train, test, made).result_.loc["a"] for one in risks]
+        assert {(row["n_attacks"], row["n_controls"]) for row in found} == {(1, 1)}
+        # Of the smaller side all take part; of the larger one half, whichever that is.
+        assert {row[name] for row in found} == ({1.0} if name == "attack" else {0.0, 1.0})
+        assert {row["attack"] + row["control"] for row in found} == {row[name] for row in found}
+
+
 def test_shared_columns_are_refused_and_determined_ones_named():
     rng = np.random.default_rng(3)
     table = make_table(rng, 30)

@@ -1,6 +1,9 @@
 """Neighbors, guesses and predicates of the attacks on tables, each decision by hand."""
 
+import re
+import warnings
 from types import SimpleNamespace as NS
+from unittest import mock
 
 import numpy as np
 import pandas as pd
@@ -8,7 +11,7 @@ import pytest
 from by_hand import expect_answers, tell_refusal
 from numpy import array, nan
 from scipy import sparse
-from scipy.stats import norm
+from scipy.stats import multivariate_normal, norm
 from sklearn.linear_model import LinearRegression
 from sklearn.metrics.pairwise import manhattan_distances
 
@@ -104,6 +107,26 @@ def find_columns(wanted):
         return _risks.find_columns(wanted, ["a", "b", "c"], "known")
     except ValueError as error:
         return str(error)
+
+
+def split_columns(halves=None, columns=("n", "w", "x")):
+    attack, table = NS(columns=halves), NS(columns=list(columns))
+    try:
+        return [[*part] for part in _risks.LinkabilityRisk._split(attack, table)]
+    except ValueError as error:
+        return str(error)
+
+
+def determine(*columns, known=None):
+    """List the pairs that are warned of; if not said, each column infers all later ones."""
+    table = NS(columns=["n", "w", "x"], tables=[None, [array(one) for one in columns]])
+    known = known or {place: [*range(place)] for place in range(1, len(columns))}
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        _risks._warn_of_determined(table, known)
+    told = [str(one.message).partition(": ") for one in caught]
+    told = [words.removeprefix("In the synthetic table, ") for words, _, _ in told]
+    return re.split(", (?=')", told[0]) if told else []
 
 
 def split_sides(y, needed=(1, 0, -1)):
@@ -319,6 +342,63 @@ def rare_copies(points, scale=1.0):
     return _generator_attack.RareCopies(space)(scale * array(points))
 
 
+def score_by_classifier(shares, n_made=2, n_known=6):
+    """Score points in which a share of the trees says synthetic, and what the trees learned."""
+    learned = []
+
+    class Forest(NS):
+        def fit(self, rows, made):
+            learned.extend([rows.tolist(), made.tolist()])
+            return self
+
+        def predict_proba(self, points):
+            return np.column_stack([1 - array(points), points])
+
+    space = NS(
+        synthetic=np.arange(n_made)[:, None],
+        reference=10 + np.arange(n_known)[:, None],
+        random_state=NS(randint=lambda most: 7),
+    )
+    make = lambda n_trees, **given: Forest()  # noqa: E731
+    with mock.patch.object(_generator_attack, "RandomForestClassifier", make):
+        return _generator_attack.ClassifierScore(space)(array(shares)), *learned
+
+
+def score_by_copula(made, known, points, is_categorical=False):
+    tables = array(made, dtype=float), array(known, dtype=float)
+    space = NS(is_categorical=is_categorical, tables=tables, reference=tables[1])
+    return _generator_attack.CopulaScore(space)(array(points, dtype=float))
+
+
+def log_copula(rows, points, widths):
+    """Return the log density of a Gaussian copula and of normal kernels, by what scipy has."""
+    rows, points = array(rows, dtype=float), array(points, dtype=float)
+    ranks = lambda values, column: norm.ppf(  # noqa: E731
+        [((column < v).sum() + (column <= v).sum() + 1) / 2 / (len(column) + 1) for v in values]
+    )
+    columns = list(zip(rows.T, points.T, strict=True))
+    own = array([ranks(column, column) for column, _ in columns])
+    given = array([ranks(values, column) for column, values in columns]).T
+    correlation = 0.95 * np.corrcoef(own) + 0.05 * np.eye(len(own))
+    joint = multivariate_normal(np.zeros(len(own)), correlation).logpdf(given)
+    copula = joint - norm.logpdf(given).sum(axis=1)
+    kernels = [
+        [norm.pdf((v - column) / width).mean() for v in values]
+        for (column, values), width in zip(columns, widths, strict=True)
+    ]
+    return copula + np.log(kernels).sum(axis=0)
+
+
+def compare_copula():
+    rng = np.random.default_rng(0)
+    made, known, points = rng.normal(size=(9, 2)), rng.normal(size=(7, 2)), rng.normal(size=(4, 2))
+    made[:, 1] += made[:, 0]
+    made[3] = made[4]
+    widths = [_generator_attack._choose_width(column) for column in known.T]
+    expected = log_copula(made, points, widths) - log_copula(known, points, widths)
+    return score_by_copula(made, known, points) - expected
+
+
 def validate_generated(X, named=()):
     call = lambda: _dp_wgan._validate(LinearRegression(), X, named)  # noqa: E731
     return (tell_refusal(call) or "")[:59]
@@ -492,6 +572,23 @@ ANSWERS = {
         (lambda: choose(["w"]), {1: [0, 2]}),
         (lambda: choose(["w"], ["x"]), {1: [2]}),
         (lambda: tell_refusal(lambda: choose(["w"], ["x", "w"]))[:24], "known has the secret 'w'"),
+        # The first half has one more of an odd number of columns.
+        (lambda: split_columns(), [[0, 1], [2]]),
+        (lambda: split_columns([["x"], ["w", "n"]]), [[2], [1, 0]]),
+        (lambda: split_columns(columns=["n"]), "Linkability needs at least 2 columns; got 1."),
+        (lambda: split_columns(["n"])[:28], "columns must be a pair; got "),
+        (lambda: split_columns(["n", "w", "x"])[:28], "columns must be a pair; got "),
+        (lambda: split_columns(["w", "w"])[:36], "The two parts of columns share 'w', "),
+        # One value of a secret follows from anything; a column with a value a row, from itself.
+        (lambda: determine([0, 0, 1, 1], [5, 5, 6, 6]), ["'n' determines 'w'"]),
+        (lambda: determine([0, 0, 1, 1], [5, 5, 6, 7]), []),
+        (lambda: determine([0, 0, 1, 1], [5, 5, 5, 5]), []),
+        (lambda: determine([0, 0, 1, 2], [5, 5, 6, 6]), []),
+        (lambda: determine([0, 0, 1, 1], [5, 5, 5, 5], [7, 7, 8, 8]), ["'n' determines 'x'"]),
+        (
+            lambda: determine(*[[0, 0, 1, 1]] * 3, known={0: [1, 2], 1: [0, 2]}),
+            ["'w' determines 'n'", "'x' determines 'n'", "'n' determines 'w', and 1 more pair"],
+        ),
         (
             lambda: tell_refusal(lambda: choose(columns=["n"])),
             "Inference needs at least 2 columns; got 1.",
@@ -765,6 +862,23 @@ ANSWERS = {
         (
             lambda: summarize_risk(risk=nan, n_attacks=0)[1][:50],
             "name: risk cannot be said: no attack could be made"[:50],
+        ),
+    ],
+    _generator_attack.ClassifierScore: [
+        # Of a hundred trees, with half a tree more on either side, less the log of 2 / 6 rows.
+        (
+            lambda: score_by_classifier([0.0, 0.25, 1.0]),
+            (
+                [np.log(odds) + np.log(3) for odds in (0.5 / 100.5, 25.5 / 75.5, 100.5 / 0.5)],
+                [[0], [1], [10], [11], [12], [13], [14], [15]],
+                [True, True] + [False] * 6,
+            ),
+        ),
+        (lambda: score_by_classifier([0.5], 3, 3)[0], [0.0]),
+        (lambda: compare_copula(), np.zeros(4)),
+        (
+            lambda: (tell_refusal(lambda: score_by_copula([[1]], [[1]], [[1]], True)) or "")[:43],
+            "statistic='copula' needs columns of numbers",
         ),
     ],
     _generator_attack.RareCopies: [

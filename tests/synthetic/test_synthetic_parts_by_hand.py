@@ -1,5 +1,6 @@
 """Parts of the attacks on tables, with answers by hand, from all pairs or from other formulas."""
 
+import inspect
 from types import SimpleNamespace as NS
 
 import numpy as np
@@ -7,10 +8,25 @@ import pandas as pd
 import pytest
 from by_hand import expect_answers, tell_refusal
 from numpy import array, inf, nan
-from scipy.stats import binom, poisson
+from scipy.stats import binom, norm, poisson
 from sklearn.base import BaseEstimator
+from sklearn.exceptions import NotFittedError
 
-from skmia.synthetic import _cells, _copy_test, _generator_attack, _singling_out
+from skmia import Records, synthetic
+from skmia.base import BaseAttack
+from skmia.synthetic import (
+    CopyTest,
+    InferenceRisk,
+    LinkabilityRisk,
+    PrivacyLoss,
+    SinglingOutRisk,
+    _cells,
+    _copy_test,
+    _generator_attack,
+    _risks,
+    _singling_out,
+    excess_risk,
+)
 from skmia.synthetic._table import _audit, _cost, _measure
 
 # Numbers with a range of 8 in the last table, words of which one is not there, and what is missing.
@@ -345,3 +361,86 @@ def test_scores_with_a_reference_are_their_formulas_of_all_pairs(statistic):
             for a, b in zip(apart["made"], apart["known"], strict=True)
         ]
     np.testing.assert_allclose(found, wanted, atol=1e-9)
+
+
+def list_methods_after_fit():
+    for name in synthetic.__all__:
+        kind = getattr(synthetic, name)
+        for method, function in inspect.getmembers(kind, inspect.isfunction):
+            is_further = not method.startswith(("_", "fit", "set_", "needs"))
+            if hasattr(kind, "fit") and is_further and not hasattr(BaseEstimator, method):
+                yield kind, method, function
+
+
+def find_required(function):
+    taken = inspect.signature(function).parameters.values()
+    return [
+        one for one in taken if one.default is one.empty and one.kind is one.POSITIONAL_OR_KEYWORD
+    ]
+
+
+def test_what_is_asked_after_fit_needs_fit():
+    asked, rows = set(), np.zeros((4, 2))
+    for kind, method, function in list_methods_after_fit():
+        made = kind(*(Drawer(rows) for _ in find_required(kind.__init__)[1:]))
+        given = Records(rows, np.zeros(4)) if issubclass(kind, BaseAttack) else rows
+        with pytest.raises(NotFittedError):
+            getattr(made, method)(*(given for _ in find_required(function)[1:]))
+        asked.add((kind.__name__, method))
+    assert {("CopyTest", "summarize_matches"), ("BootstrapGenerator", "sample")} <= asked
+    assert len(asked) > 25
+
+
+def draw_three(n=24):
+    """Draw training, held-out and synthetic rows, of which a quarter are training rows."""
+    rng = np.random.default_rng(0)
+    train, test, made = (
+        pd.DataFrame(
+            {"a": rng.normal(size=n), "b": rng.normal(size=n), "w": rng.choice([*"xyz"], n)}
+        )
+        for _ in range(3)
+    )
+    made[: n // 4] = train[: n // 4].to_numpy()
+    return train, test, made.astype({"a": float, "b": float})
+
+
+def test_intervals_have_the_confidence_level_that_was_asked():
+    level = 0.6
+    tables, settings = draw_three(), {"confidence_level": level, "random_state": 0}
+    for row in CopyTest(**settings).fit(*tables).result_.to_dict("records"):
+        counts = [int(row[name]) for name in ("train", "n_train", "test", "n_test")]
+        expected = excess_risk(*counts, confidence_level=level)
+        assert (row["share"], row["low"], row["high"]) == pytest.approx(expected)
+        smallest = _copy_test.compute_smallest_share(row, row["share_counted"], 1 - level)
+        assert row["smallest_share"] == pytest.approx(smallest)
+    settings["n_permutations"] = 0
+    for risk in (SinglingOutRisk("univariate"), LinkabilityRisk(), InferenceRisk("w")):
+        risk.set_params(**settings).fit(*tables)
+        assert risk.summary().startswith(f"intervals at {level:.0%}\n")
+        for row in risk.result_.to_dict("records"):
+            counts = [
+                part
+                for side in ("attack", "control")
+                for part in (row[side] * row[f"n_{side}s"], int(row[f"n_{side}s"]))
+            ]
+            expected = excess_risk(*counts, confidence_level=level)
+            assert (row["risk"], row["low"], row["high"]) == pytest.approx(expected)
+            for side, (k, n) in (("attack", counts[:2]), ("control", counts[2:])):
+                expected = _risks.wilson(k, n, level)
+                assert (row[f"{side}_low"], row[f"{side}_high"]) == pytest.approx(expected)
+    # Of a normal law, these are in one ratio to the standard error, which no level changes.
+    numbers = [table[["a", "b"]] for table in tables]
+    loss = PrivacyLoss(**settings).fit(*numbers)
+    usual = PrivacyLoss(n_permutations=0, random_state=0).fit(*numbers)
+    reach, at_95 = norm.ppf((1 + level) / 2), norm.ppf(0.975)
+    for one, other in ((loss.result_, usual.result_), (measure_use(level), measure_use(0.95))):
+        np.testing.assert_allclose(one["estimate"], other["estimate"])
+        np.testing.assert_allclose(
+            (one["estimate"] - one["low"]) / reach, (other["estimate"] - other["low"]) / at_95
+        )
+    assert np.diff(loss.interval_) / reach == pytest.approx(np.diff(usual.interval_) / at_95)
+
+
+def measure_use(level):
+    train, test, made = draw_three()
+    return _measure.measure_utility(made, train, test, level, np.random.RandomState(0))[0]

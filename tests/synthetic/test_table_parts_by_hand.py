@@ -68,6 +68,31 @@ def read_date(*texts):
     return None if found is None else [None if pd.isna(one) else str(one.date()) for one in found]
 
 
+def read_dates(real, made):
+    parts = {"real": pd.Series(real, dtype=object), "synthetic": pd.Series(made, dtype=object)}
+    found = _columns._read_dates(parts, [*parts])
+    if found is None:
+        return None
+    dates = [[None if pd.isna(one) else str(one.date()) for one in found[0][k]] for k in parts]
+    return dates, found[1]
+
+
+def recognize_text(form):
+    """Tell what identifiers 24 texts of ordered times are, in a form."""
+    times = pd.date_range("2020-01-01", periods=24, freq="61h").strftime(form)
+    return _columns._recognize(pd.Series(times, dtype=object), "a")
+
+
+def as_text_column(values):
+    found = _columns._as_text_column(pd.Series(values, dtype="category"))
+    return found.dtype == object, [None if pd.isna(one) else one for one in found]
+
+
+def count_copied(real, made, other="a"):
+    tables = {"real": pd.DataFrame({"a": real}), "synthetic": pd.DataFrame({other: made})}
+    return _columns.count_copied_identifiers(tables, "a")
+
+
 def spell(real, made):
     parts = {"real": pd.Series(real, dtype=object), "synthetic": pd.Series(made, dtype=object)}
     found, words = _columns._spell_alike(parts)
@@ -105,6 +130,15 @@ def read_people(group_by, holdout=True):
     tables = tables if holdout else {"real": tables["real"]}
     found, people = _people.read_people(tables, group_by)
     return found, people
+
+
+halves, fourths = np.arange(40) // 20, np.arange(40) % 4
+
+
+def grow_split(*columns):
+    """Grow from the first of some columns of forty rows, of which half are in each table."""
+    codes = dict(zip("abc", columns, strict=False))
+    return _people._grow_split(codes, halves == 0, "a")
 
 
 def leave_out_shared(fewest):
@@ -150,6 +184,7 @@ def leads(unchanged=1, evidence=_report.LEAK, leak=True):
 
 
 UNITS = NS(many="rows", one="row")
+first = pd.DataFrame({"a": [1.0, 2.0, 4.0]})
 COUNTS = {"train": 1200, "n_train": 5000, "test": None, "n_test": None, "alone": 7}
 
 
@@ -161,6 +196,45 @@ def people(**given):
 def check_people(units=None, **given):
     found = _audit._check_people(people(**given), units)
     return found["status"], found["text"][:31]
+
+
+def check_values(changed=(), unfit=(), left_out=()):
+    fit = _columns.ColumnsFit(changed=changed, unfit=unfit, left_out=left_out)
+    return tuple(_audit._check_real_values(NS(fit=fit)).values())
+
+
+def look_for_persons(found, columns=("id", "zip", "age"), target=None, secrets=None):
+    """List the columns that are compared of tables whose persons are found by some."""
+    table = pd.DataFrame(1, index=range(2), columns=list(columns))
+    wanted = {"target": target, "secrets": secrets}
+    with mock.patch.object(_audit, "find_repeated_persons", lambda *_: people(columns=found)):
+        tables, _ = _audit._look_for_persons({"real": table, "holdout": table}, wanted, 0)
+    assert [*tables["real"]] == [*tables["holdout"]]
+    return [*tables["real"]]
+
+
+def measure_privacy(matches=None, kept=None, holdout=True, left_out=("b",), secrets=None):
+    """Return what an audit compares: columns of each table, and rows with a copied identifier."""
+    tables = {name: pd.DataFrame({"a": [1, 2], "b": [3, 4]}) for name in ("synthetic", "real")}
+    tables |= {"holdout": pd.DataFrame({"a": [5], "b": [6]})} if holdout else {}
+    seen = []
+
+    def measure(compared, settings, secrets, clock, groups, matches):
+        seen.extend([[[*table] for table in compared], list(map(len, compared)), matches])
+        return "results", "copies", "resemblance"
+
+    columns = NS(fit=NS(left_out=left_out), matches=None if matches is None else array(matches))
+    with (
+        mock.patch.object(_audit, "measure_synthetic_table", measure),
+        mock.patch.object(_audit, "measure_shift", lambda *given: [[*one] for one in given[:2]]),
+        mock.patch.object(_audit, "make_checks", lambda tables, shift, *_: shift),
+    ):
+        clock = mock.MagicMock()
+        given = tables, {"random_state": 0}, secrets, clock, columns, people(kept=kept), UNITS
+        found, resemblance = _audit._measure_privacy(*given)
+    results = found.pop("results")
+    found["results"] = [*results] if isinstance(results, pd.DataFrame) else results
+    return seen, found, resemblance
 
 
 def list_doubts(rows, evidence="leak", shift=None):
@@ -258,6 +332,58 @@ def correlate_at(scale, weights=(1, 1, 1)):
     return _measure._correlate(matrix, array(weights, dtype=float))
 
 
+def document_of(*names, level="clear", evidence="leak", recommendation=None, **numbers):
+    """Write what a document says of some numbers, all alike but for what is given by name."""
+    number = {"attack": 0.5, "control": 0.25, "naive": None, "leak": True}
+    number |= {"estimate": 0.3, "low": 0.1, "high": 0.4} | numbers
+    groups = [{"number": one, "name": level, "numbers": {"excess": number}} for one in names]
+    return {
+        "data": {"n_real": 50, "n_synthetic": 50, "n_holdout": 50},
+        "evidence": evidence,
+        "level": {"name": level, "groups": groups},
+        "results": [{"name": one} | number for one in names],
+        "copies": [{"name": name} | counts for name, counts in COPIED.items()],
+        "recommendation": recommendation,
+    }
+
+
+COPIED = {
+    "all copies": {"train": 1200.0, "n_train": 5000.0, "test": 3.0, "n_test": 2000.0},
+    "rare copies": {"train": 7.0, "smallest_share_corrected": 0.02},
+    "copies but one cell": {"train": 1500.0, "test": 11.0},
+    "near copies": {"train": 1000.0, "n_train": 4000.0, "test": 1.0, "n_test": 400.0},
+}
+ALL = "1,200 of 5,000 training rows and 3 of 2,000 rows never seen. "
+CHANGED = "Copies that differ in at most one cell: 1,500 rare ones, and 11 of rows never seen. "
+SMALLEST = "Copies of 2% of the training rows would have been found with a probability of 80%."
+
+
+def describe_risks(*names, **numbers):
+    found = _report._describe_risks(document_of(*names, **numbers))
+    return {one["heading"]: (one["what"], one.get("bars")) for one in found}
+
+
+NOT_MEASURED = ("It could not be measured.", None)
+BARS = [("training rows", 0.5, "50%"), ("rows never seen", 0.25, "25%"), ("guesses", None, "-")]
+
+
+def describe_copies(*left_out, names=(), person=None, **numbers):
+    document = document_of(*names, **numbers)
+    document["copies"] = [one for one in document["copies"] if one["name"] not in left_out]
+    document["data"] |= {} if person is None else {"n_persons_real": person}
+    return _report._describe_copies(document)
+
+
+def advise(*names, result=None, reason=None, evidence="leak", **numbers):
+    found = result and {"result": result, "policy": {"name": "p"}, "reasons": [reason]}
+    document = document_of(*names, evidence=evidence, recommendation=found, **numbers)
+    found = found and found.update(limits=[])
+    return [(step.imperative, step.why) for step in _report.advise_on_table(document)]
+
+
+AGAIN = ("Audit the new table.", "Each draw of a generator can leak more or less.")
+
+
 # Of each module: calls and answers. Whatever may be equal differs, and each branch decides once.
 ANSWERS = {
     _measure: [
@@ -320,6 +446,8 @@ ANSWERS = {
             np.zeros((2, 2)),
         ),
         (lambda: _measure._correlate(array([[1.0, 5], [2, 5]]), np.ones(2))[0], [1.0, nan]),
+        # Of one row on a side no model learns.
+        (lambda: _measure.measure_shift(first, first[:1], 0), None),
         (lambda: bin_numbers([0, 1], [1, 1], False), ([0, 1], [1, 1])),
         (
             lambda: bin_numbers([0.0, 10.0, nan], [-5.0, 1.0, 0.99, 99.0]),
@@ -388,6 +516,21 @@ ANSWERS = {
             "dates are text in the training table; compared as dates",
         ),
         (lambda: convert(["a"], pd.to_timedelta([1])), None),
+        # Dates of one form in each table, which all are dates and one form alone reads.
+        (
+            lambda: read_dates(["2020-01-02", None], ["03.01.2020"]),
+            ([["2020-01-02", None], ["2020-01-03"]], "texts of dates are compared as dates"),
+        ),
+        (lambda: read_dates(["2020-01-02"], ["02/03/2020"]), None),
+        (lambda: read_dates(["2020-01-02"], ["late"]), None),
+        (lambda: read_dates(["2020-01-02"], [None, "2020-13-02"]), None),
+        (lambda: recognize_text("%Y-%m-%d %H:%M"), "times of creation"),
+        (lambda: recognize_text("%Y-%m-%d"), None),
+        (lambda: as_text_column(["a", None, "a"]), (True, ["a", None, "a"])),
+        (lambda: as_text_column([1, 2]), (False, [1, 2])),
+        (lambda: as_text_column(["a", 2]), (False, ["a", 2])),
+        (lambda: count_copied(["a", "b"], ["b", None]), {"real": [False, True]}),
+        (lambda: count_copied(["a", "b"], ["b"], other="b"), None),
         (lambda: read_date("2020-03-01", None), ["2020-03-01", None]),
         (lambda: read_date("13/02/2020", "01/03/2020"), ["2020-02-13", "2020-03-01"]),
         (lambda: read_date("02/03/2020"), None),
@@ -473,6 +616,11 @@ ANSWERS = {
             (3 - 3 * 0.4 / 0.6) / 6**0.5,
         ),
         (lambda: _people._score_key(array([0, 1]), array([True, False])), 0.0),
+        # A column joins the first where both split the rows more clearly, until none is left.
+        (lambda: grow_split(fourths, halves), ["a", "b"]),
+        (lambda: grow_split(fourths, halves * 0, halves), ["a", "c"]),
+        (lambda: grow_split(halves, fourths), ["a"]),
+        (lambda: grow_split(halves), ["a"]),
         (
             lambda: _people._join_codes([array([0, 1, 0, 1]), array([0, 2, 2, 0])]),
             [0, 1, 2, 3],
@@ -513,6 +661,12 @@ ANSWERS = {
             "group_by='q' is not a column of real;",
         ),
         (
+            lambda: tell_refusal(
+                lambda: _people.read_people({"real": pd.DataFrame({"p": [1, 2]})}, "p")
+            ),
+            "group_by='p' must not be the only column.",
+        ),
+        (
             lambda: tell_refusal(lambda: read_people(([7, 8, 9],)))[:30],
             "group_by must be the name of a",
         ),
@@ -539,6 +693,51 @@ ANSWERS = {
         ),
     ],
     _audit: [
+        (
+            lambda: check_values(),
+            (
+                "passed",
+                "Values of the synthetic columns are of the kinds and ranges of real rows.",
+            ),
+        ),
+        # A column of which nothing fits hides copies, but a shift is one of all columns.
+        (
+            lambda: measure_privacy(),
+            (
+                [[["a"], ["a"], ["a"]], [2, 1, 2], None],
+                {"copies": "copies", "checks": [["a", "b"], ["a", "b"]], "results": "results"},
+                "resemblance",
+            ),
+        ),
+        (lambda: measure_privacy(secrets=["b"])[0][0], [["a", "b"]] * 3),
+        (
+            lambda: measure_privacy(holdout=False),
+            ([], {"copies": None, "checks": None, "results": _measure.COLUMNS}, None),
+        ),
+        (lambda: measure_privacy([True, False, True])[0][2], [True, False, True]),
+        (lambda: measure_privacy(None, {"real": array([True, False])})[0][2], None),
+        # Of persons who are in both tables, no identifier counts.
+        (
+            lambda: measure_privacy(
+                [True, False, True, False],
+                {"real": array([False, True]), "holdout": array([True, False])},
+            )[0][2],
+            [False, True],
+        ),
+        (lambda: check_values(changed=["a: x", "b: y"]), ("passed", "A: x; b: y.")),
+        (lambda: check_values(unfit=["a: x"]), ("warning", "A: x.")),
+        (
+            lambda: check_values(["b: y"], ["a: x"], ["a"]),
+            (
+                "warning",
+                "A: x. A column without a common value is compared by similarity alone. B: y.",
+            ),
+        ),
+        # Names of persons are left out, unless they are asked for or there is nothing else.
+        (lambda: look_for_persons(["id", "zip"]), ["zip", "age"]),
+        (lambda: look_for_persons(["id", "zip"], target="id"), ["id", "zip", "age"]),
+        (lambda: look_for_persons(["id", "zip"], secrets=["id"]), ["id", "zip", "age"]),
+        (lambda: look_for_persons(["id"], columns=["id"]), ["id"]),
         (
             lambda: _audit._divide_gain(1.0, 0.0, None, 0.9),
             dict.fromkeys(("estimate", "low", "high"), nan),
@@ -674,6 +873,145 @@ ANSWERS = {
                 )
             ],
             ["a 3", "a 2", "a 1"],
+        ),
+    ],
+    _report._describe_risks: [
+        (
+            lambda: describe_risks(),
+            dict.fromkeys(("Singling out", "Linkability", "Inference"), NOT_MEASURED),
+        ),
+        (
+            lambda: describe_risks("inference of age", "singling out"),
+            {
+                "Singling out": ("Values of a synthetic row identify one real row.", BARS),
+                "Linkability": NOT_MEASURED,
+                "Inference": ("A missing value is inferred; worst column: age.", BARS),
+            },
+        ),
+        (
+            lambda: describe_risks("singling out, one column", "linkability", naive=0.125),
+            {
+                "Singling out": (
+                    "A single value of a synthetic row identifies one real row.",
+                    [*BARS[:2], ("guesses", 0.125, "12%")],
+                ),
+                "Linkability": (
+                    "Two halves of a real row are linked.",
+                    [*BARS[:2], ("guesses", 0.125, "12%")],
+                ),
+                "Inference": NOT_MEASURED,
+            },
+        ),
+        (
+            lambda: describe_risks("singling out, rare texts")["Singling out"][0],
+            "A text that only one real row has is in the table.",
+        ),
+    ],
+    _report._describe_copies: [
+        (
+            lambda: describe_copies(),
+            {
+                "sides": [
+                    {
+                        "number": "25",
+                        "base": 100,
+                        "filled": 25,
+                        "text": "training rows have a near copy",
+                        "level": None,
+                    },
+                    {
+                        "number": "< 1",
+                        "base": 100,
+                        "filled": 0,
+                        "text": "rows never seen have one",
+                        "level": None,
+                    },
+                ],
+                "exact": f"{ALL}7 of the copies are rare. {CHANGED}{SMALLEST}",
+                "nearness": None,
+            },
+        ),
+        (
+            lambda: [one["level"] for one in describe_copies(names=["near copies"])["sides"]],
+            ["clear", None],
+        ),
+        (
+            lambda: describe_copies("all copies")["exact"],
+            f"7 of the copies are rare. {CHANGED}{SMALLEST}",
+        ),
+        (
+            lambda: describe_copies("copies but one cell")["exact"],
+            f"{ALL}7 of the copies are rare. {SMALLEST}",
+        ),
+        (
+            lambda: describe_copies(person=9)["exact"].partition(".")[0],
+            "1,200 of 5,000 training persons and 3 of 2,000 persons never seen",
+        ),
+        (
+            lambda: describe_copies(names=["privacy loss"], low=0.126)["nearness"],
+            "How much nearer synthetic rows are to training rows than to rows never seen: 30 of 50 "
+            "points (13 to 40). A table of copies has 50, and a table that is equally far from "
+            "both has 0 (privacy loss).",
+        ),
+        (lambda: describe_copies(names=["privacy loss"], estimate=None)["nearness"], None),
+    ],
+    _report.advise_on_table: [
+        (
+            lambda: advise("near copies"),
+            [
+                (
+                    "Do not publish the table.",
+                    "1,000 of 4,000 training rows have a near copy in it.",
+                ),
+                _report._CHANGE[:2],
+                AGAIN,
+            ],
+        ),
+        (
+            lambda: advise("near copies", level="slight")[0],
+            (
+                "Do not treat the table as anonymous.",
+                "1,000 of 4,000 training rows have a near copy in it.",
+            ),
+        ),
+        # Of near copies that are not beyond chance, nothing is said.
+        (
+            lambda: advise("near copies", level="none")[0],
+            (
+                "Do not publish the table.",
+                "For the people in the training data, it is personal data.",
+            ),
+        ),
+        (
+            lambda: advise(result="do not release"),
+            [
+                ("Do not publish the table.", "By the policy p: do not release."),
+                _report._CHANGE[:2],
+                AGAIN,
+            ],
+        ),
+        (
+            lambda: advise(result="cannot be said", reason="It is so. Ask again."),
+            [
+                (
+                    "Do not publish the table yet.",
+                    "By the policy p: cannot be said. Ask again.",
+                ),
+                _report._CHANGE[:2],
+                AGAIN,
+            ],
+        ),
+        (
+            lambda: advise(result="release", reason="It is so. Ask again.", evidence="none")[:2],
+            [
+                ("The table may be published.", "By the policy p: release."),
+                _report._STEPS["none"][0][:2],
+            ],
+        ),
+        # Without a verdict, the steps say what is to be done.
+        (
+            lambda: advise(result="cannot be said", reason="It is so.", evidence="shift")[0][1],
+            "By the policy p: cannot be said.",
         ),
     ],
     _report._list_table_doubts: [

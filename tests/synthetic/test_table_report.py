@@ -13,12 +13,19 @@ from scipy.special import ndtri
 from sklearn.neighbors import KernelDensity
 
 from skmia._core.levels import LEAK, NONE
+from skmia._core.text import wrap, wrap_lines
+from skmia.report import recommend_release
 from skmia.report._document import check_table_document
 from skmia.synthetic import TableGrounds, audit_table, measure_table_level
 from skmia.synthetic._copy_test import compute_smallest_share
 from skmia.synthetic._table import save_table
 from skmia.synthetic._table._evidence import COPIES, share_significance
-from skmia.synthetic._table._report import render_table
+from skmia.synthetic._table._report import (
+    format_short_table,
+    format_table_markdown,
+    format_table_summary,
+    render_table,
+)
 
 pytestmark = pytest.mark.usefixtures("quick_tables")
 
@@ -158,6 +165,49 @@ def test_files(report, tmp_path, monkeypatch):
     assert [path.name for path in saved.paths] == ["table.json"]
     assert "report.html could not be made" in json.loads(saved.paths[0].read_text())["notes"][0]
     assert report._repr_html_().startswith("<pre ")
+
+
+def test_texts_end_with_the_reasons_of_a_policy_and_notes(report, document):
+    found = recommend_release(report, policy="cautious").to_dict()
+    assert found["result"] == "do not release" and found["reasons"]
+    bare = format_table_summary(document)
+    assert bare.endswith(f"\n\n{wrap(document['verdict'])}") and "Note: " not in bare
+    assert "## Notes" not in format_table_markdown(document, "T")
+    decided = document | {"recommendation": found, "notes": ["One.", "a|b."]}
+    text = format_table_summary(decided)
+    reasons = "\n".join(wrap_lines(f"  {one}" for one in found["reasons"]))
+    assert text.endswith(f"{wrap(document['verdict'])}\n\n{reasons}")
+    assert "\nNote: One.\nNote: a|b.\n" in text
+    page = format_table_markdown(decided, "a|b")
+    assert page.startswith("# a\\|b\n\n**") and page.endswith("\n\n## Notes\n\n* One.\n* a\\|b.\n")
+    assert page.count("policy: cautious") == 1
+    assert "By the policy cautious: do not release." in " ".join(page.split())
+
+
+@pytest.mark.parametrize("evidence", ["leak", "none"])
+def test_the_parts_of_a_short_summary_are_aligned(report, document, evidence):
+    found = recommend_release(report, policy="cautious").to_dict()
+    document |= {"evidence": evidence, "recommendation": found}
+    if evidence == "none":
+        document["level"] |= {"name": "none", "at_least": False}
+    for check in document["checks"][1:]:  # so that each part has several lines
+        check["status"] = "warning"
+    document["checks"] += [{"name": "further " * 30, "status": "not run"}]
+    document["columns"] = [{"name": "of a long name " * 3, "estimate": k / 4} for k in range(4)]
+    lines = format_short_table(document)
+    # The first sentence of a leak counts the copies itself.
+    named = ["Copies"] * (evidence == "none") + ["Trust", "Use", "Next", "Policy", "Table"]
+    first = next(k for k, line in enumerate(lines) if line.startswith(f"  {named[0]}  "))
+    heads = [line for line in lines[first:] if line[:10].strip()]
+    assert [line[:10].strip() for line in heads] == named
+    assert all(line[9] == " " != line[10] for line in heads)
+    # The second lines of steps stand behind their number.
+    others = {len(line) - len(line.lstrip()) for line in {*lines[first:]} - {*heads, ""}}
+    assert others == {10, 13} and max(map(len, lines)) <= 80
+    text = " ".join(" ".join(lines).split())
+    assert ("such as a mirrored one" in text) == (evidence == "none")
+    assert "Not run: further further" in text and "As a table, by the policy cautious" in text
+    assert "Least alike: of a long name of a long name of a long name (0)," in text
 
 
 def test_a_report_without_holdout():

@@ -209,7 +209,7 @@ def measure_utility(synthetic, real, holdout, confidence_level, rng, people=None
     return found.iloc[:3].set_axis(["columns", "pairs", "quality"]), by_column, by_pair
 
 
-def _estimate_similarity(similarity, n_rows, confidence_level, rng, persons=None):
+def _estimate_similarity(similarity, n_rows, confidence_level, rng, persons):
     """Return the similarity of columns and of pairs, on average and single, with intervals."""
     columns, pairs = similarity.compare()
     n_columns, estimate = len(columns), _average_similarity(columns, pairs)
@@ -265,7 +265,7 @@ def count_table_permutations(n_numbers, alpha):
     return max(999, int(np.ceil(5 * n_numbers / alpha)))
 
 
-def measure_synthetic_table(tables, settings, secrets, clock, people=None, identifiers=None):
+def measure_synthetic_table(tables, settings, secrets, clock, people, identifiers):
     """Return the numbers with their p-values, the copies, and the resemblance.
 
     people: numbers of the persons of "real" and "holdout"; identifiers: which rows of both have an
