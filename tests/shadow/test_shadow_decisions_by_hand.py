@@ -1,15 +1,20 @@
 """Designs, domains and imports of shadow models, each decision with an answer by hand."""
 
+from functools import partial
+from threading import Lock
 from types import SimpleNamespace as NS
 
 import numpy as np
 import pytest
 from by_hand import expect_answers, tell_refusal
 from numpy import array, inf, nan
+from sklearn.base import BaseEstimator
+from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LinearRegression, LogisticRegression
 
 from skmia import Records
-from skmia.shadow import _imported, _job, _stored, _synthesis
+from skmia.exceptions import CheckpointError
+from skmia.shadow import _fit_once, _imported, _job, _record_columns, _stored, _synthesis
 
 
 def choose_features(n_chosen, n_features=4):
@@ -149,6 +154,121 @@ def gather(on_disk=False, outputs=True):
     )
 
 
+def find_homes(*columns, relatives=True):
+    """Find the homes of five records, of which three have relatives."""
+    related = (array([3, 7, 9]), array([5, 0, 2])) if relatives else None
+    records = NS(fingerprint=array([7, 3, 4, 99, 9]))
+    known = _record_columns.RecordColumns(None, "", None, related)
+    return known.find_homes(records, array(columns))
+
+
+def take_columns(*columns):
+    return _record_columns.take_columns(array([[0, 1, 2, 3], [4, 5, 6, 7]]), array(columns))
+
+
+def draw_sets(max_samples, n_records, design="balanced", on_disk=False, n_models=8):
+    """Draw training sets; return their kind, how many, and how many records each has."""
+    pool = NS(
+        max_samples=max_samples,
+        design=design,
+        estimator=LogisticRegression(),
+        n_estimators=n_models,
+        on_disk=on_disk,
+    )
+    records = Records(np.arange(n_records)[:, None], np.arange(n_records) % 2)
+    try:
+        sets = _job.draw_training_sets(pool, records, np.random.SeedSequence(0))
+    except ValueError as error:
+        return str(error)[-4:]
+    return type(sets).__name__, len(sets), {int(np.sum(sets[k])) for k in range(len(sets))}
+
+
+def list_drawn(key):
+    """Return models of three pairs that are drawn when they are asked for."""
+    drawn = _job.DrawnSets(
+        lambda seed: [array([seed, 0, 1]) > 0, array([0, seed, 0]) > 0], [0, 1, 1], 2
+    )
+    found = drawn[key]
+    return (
+        [one.tolist() for one in map(found.__getitem__, range(len(found)))]
+        if isinstance(key, list)
+        else found
+    )
+
+
+def scale_margins(margins, inside, most=100_000):
+    """Return the scale of margins, of which so many may be read."""
+    before, _stored._MOST_MARGINS = _stored._MOST_MARGINS, most
+    try:
+        found = _stored._estimate_margin_scale(array(margins), array(inside, dtype=bool))
+        return round(found, 4)
+    finally:
+        _stored._MOST_MARGINS = before
+
+
+def scale_residuals(n_targets):
+    joint, nobody = NS(weights=np.ones((1, n_targets))), array([[False, False]])
+    return _stored._estimate_scale(-np.log([[1.0, 2.0]]), nobody, joint)
+
+
+def describe(value):
+    """Describe a value and its equal; tell whether both descriptions are equal."""
+    return _fit_once._describe_value(value()) == _fit_once._describe_value(value())
+
+
+def find_table(*tables):
+    """Return the tables that a worker knows after these, as numbers."""
+    before = _fit_once.parent_process, dict(_fit_once._table_of_worker)
+    _fit_once.parent_process = lambda: "parent"
+    try:
+        _fit_once._table_of_worker.clear()
+        found = [_fit_once._find_table(table) for table in tables]
+    finally:
+        _fit_once.parent_process = before[0]
+        _fit_once._table_of_worker.clear()
+        _fit_once._table_of_worker.update(before[1])
+    return [next(k for k, one in enumerate(found) if one is table) for table in found]
+
+
+class OnceRefused(BaseEstimator):
+    """A pool whose folder is another one's at first."""
+
+    def __init__(self, random_state=None):
+        self.random_state = random_state
+
+    def fit(self, table):
+        TRIED.append(table)
+        if len(TRIED) < 2:
+            raise CheckpointError("of another pool")
+        return self
+
+
+TRIED = []
+
+
+def fit_clone(random_state):
+    TRIED.clear()
+    told = tell_refusal(lambda: _fit_once._fit_clone(OnceRefused(random_state), "table"))
+    return told, TRIED[:]
+
+
+class Holder:
+    def __init__(self, held):
+        self.held = held
+
+    def method(self):
+        return self.held
+
+
+def hold(first, second=1):
+    def inner(third=second):
+        return first
+
+    return inner
+
+
+HELD, LOCK = array([1.0, 2.0]), Lock()
+
 TWO_OF_FIVE = [[1, 1, 1, 0, 0, 1], [1, 0, 0, 1, 0, 1], [0, 1, 0, 1, 1, 1], [0, 0, 1, 0, 1, 1]]
 TWO_OF_FIVE += [[0, 0, 0, 0, 0, 1]]
 PAIRS = [[1, 0, 0], [0, 1, 1], [0, 1, 0], [1, 0, 1]]
@@ -156,6 +276,87 @@ APART = [[1, 0, 0], [0, 1, 0], [0, 1, 1], [1, 0, 1]]
 
 # Of each module: calls and answers. Whatever may be equal differs, and each branch decides once.
 ANSWERS = {
+    _record_columns: [
+        (lambda: find_homes(-1, -1, -1, -1, 8), [0, 5, -1, -1, 8]),
+        (lambda: find_homes(4, -1, -1, 6, -1), [4, 5, -1, 6, 2]),
+        (lambda: find_homes(-1, -1, -1, -1, 8, relatives=False), [-1, -1, -1, -1, 8]),
+        (lambda: take_columns(1, 2), [[1, 2], [5, 6]]),
+        (lambda: take_columns(0), [[0], [4]]),
+        (lambda: take_columns(-1, 0), [[3, 0], [7, 4]]),
+        (lambda: take_columns(3, 2, 1), [[3, 2, 1], [7, 6, 5]]),
+        (lambda: take_columns(2, 2), [[2, 2], [6, 6]]),
+    ],
+    _fit_once: [
+        *(
+            (lambda value=value: describe(value), True)
+            for value in (
+                lambda: [1, (2.5, "a", b"b", None, True, int)],
+                lambda: {"a": {1, 2}, "b": frozenset({3})},
+                lambda: nan,
+                lambda: np.random.RandomState(3),
+                lambda: LogisticRegression(C=2.0),
+                lambda: Holder(3).method,
+                lambda: partial(hold, 2, second=3),
+                lambda: hold(2),
+                lambda: HELD.copy(),
+                lambda: find_homes,
+            )
+        ),
+        *(
+            (lambda pair=pair: len({*map(_fit_once._describe_value, pair)}), 2)
+            for pair in (
+                (1, True),
+                (1, 1.0),
+                ([1], (1,)),
+                ([1, 2], [2, 1]),
+                ({"a": 1}, {"a": 2}),
+                ({"a": 1}, {"b": 1}),
+                ({1}, frozenset({1})),
+                (np.random.RandomState(3), np.random.RandomState(4)),
+                (LogisticRegression(C=2.0), LogisticRegression(C=1.0)),
+                (Holder(3).method, Holder(4).method),
+                (Holder(3).method, Holder(3).__init__),
+                (partial(hold, 2), partial(hold, 3)),
+                (partial(hold, 2), partial(hold, 2, second=1)),
+                (partial(hold, 2), partial(Holder, 2)),
+                (hold(2), hold(3)),
+                (hold(2), hold(2, second=5)),
+                (HELD, HELD + 1),
+                (find_homes, take_columns),
+                (FrozenEstimator(LogisticRegression()), FrozenEstimator(LogisticRegression(C=2.0))),
+                (Holder(open), Holder(print)),
+                (iter([1]), (one for one in [1])),
+            )
+        ),
+        # What cannot be pickled is equal to itself alone.
+        (lambda: len({_fit_once._describe_value(one) for one in [LOCK, LOCK, Lock()]}), 2),
+        (lambda: _fit_once._UniqueValue(LOCK) == LOCK, False),
+        (lambda: find_table(Records(HELD[:, None]), Records(HELD[:, None])), [0, 0]),
+        (
+            lambda: find_table(*(Records(HELD[:, None] + k) for k in (0, 1, 1, 0))),
+            [0, 1, 1, 3],
+        ),
+        (lambda: fit_clone(None), (None, ["table", "table"])),
+        (lambda: fit_clone(3), ("of another pool", ["table"])),
+    ],
+    _stored: [
+        # Three of four margins are right: their log odds of one are log(3).
+        (lambda: scale_margins([[2.0, 2, 2, -2]], [[0, 0, 0, 0]]), 1.8205),
+        (lambda: scale_margins([[2.0, 9, 2], [2, -2, -9]], [[0, 1, 0], [0, 0, 1]]), 1.8205),
+        (lambda: scale_margins([[0.0, 9, 0]], [[0, 1, 0]]), 1.0),
+        # Every second one of all models, whatever the others are.
+        (
+            lambda: scale_margins(
+                [[2.0, 9, 2], [9, 2, 9], [-2, 9, -9]], [[0] * 3, [0] * 3, [0, 0, 1]], 4
+            ),
+            1.8205,
+        ),
+        # Of one sign, they could have any scale.
+        (lambda: scale_margins([[2.0, 3.0]], [[0, 0]]) > 0.002, True),
+        # The mean square is 2.5, of half as many targets as there are, at least of one.
+        (lambda: scale_residuals(4), 1.25**0.5),
+        (lambda: scale_residuals(1), 2.5**0.5),
+    ],
     _synthesis: [
         (lambda: choose_features([0, 1, 3, 4, 9, 3]), [0, 1, 3, 4, 4, 3]),
         # A real feature from 1 to 4, and one of 2, 4 and 6.
@@ -179,6 +380,31 @@ ANSWERS = {
     ],
     _job: [
         (lambda: augment(2, 2), 3),
+        (lambda: draw_sets(2, 5), ("ndarray", 8, {2, 3})),
+        (lambda: draw_sets(3, 5)[:2], ("ndarray", 8)),
+        (lambda: draw_sets(0.5, 5)[:2], ("ndarray", 8)),
+        (lambda: draw_sets(0.5, 6, n_models=16), ("ndarray", 16, {3})),
+        (lambda: draw_sets(1, 5), "t 1."),
+        (lambda: draw_sets(4, 5), "t 4."),
+        (lambda: draw_sets(0.3, 6), " 0.3."[-4:]),
+        (lambda: draw_sets(0.3, 10, "paired", True), ("DrawnSets", 8, {3})),
+        (lambda: draw_sets(0.31, 10, "paired"), ("ndarray", 8, {4})),
+        (lambda: draw_sets(3, 10, "independent", n_models=5), ("ndarray", 5, {3})),
+        (lambda: list_drawn(0), [False, False, True]),
+        (lambda: list_drawn(3), [False, True, False]),
+        (
+            lambda: list_drawn([2, 0, 5]),
+            [[True, False, True], [False, False, True], [False, True, False]],
+        ),
+        *(
+            (
+                lambda key=key: tell_refusal(lambda: list_drawn(key)),
+                f"there are 6 training sets, none of number {key}",
+            )
+            for key in (-1, 6)
+        ),
+        (lambda: _job.PackedSets(array(PAIRS) > 0)[[2, 0]][0], [False, True, False]),
+        (lambda: len(_job.PackedSets(array(PAIRS) > 0)[[2, 0]]), 2),
         (lambda: augment(2, alone=True), 2),
         (
             lambda: augment(2, 3),
@@ -249,6 +475,14 @@ ANSWERS = {
         (lambda: draw_entropy(None, 0), "drawn"),
     ],
     _imported: [
+        (lambda: _imported._p_value_below_zero(array([-3.0])), 1.0),
+        # The mean -2 of three numbers has the standard error 1: t = -2 with two degrees of freedom.
+        (
+            lambda: _imported._p_value_below_zero(array([-2.0, -2 - 3**0.5, -2 + 3**0.5])),
+            0.0917517,
+        ),
+        (lambda: _imported._p_value_below_zero(array([1.0, 1.0])), 1.0),
+        (lambda: _imported._p_value_below_zero(array([-1.0, -1.0])), 0.0),
         (lambda: check_scores([[1.0, 2.0]], [[1, 0]]), None),
         (lambda: check_scores([[1.0, 2.0]], [[1, 0]], 2, 0.0), None),
         (
