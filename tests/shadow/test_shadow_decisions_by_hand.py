@@ -1,5 +1,6 @@
 """Designs, domains and imports of shadow models, each decision with an answer by hand."""
 
+from dataclasses import fields
 from functools import partial
 from threading import Lock
 from types import SimpleNamespace as NS
@@ -12,9 +13,19 @@ from sklearn.base import BaseEstimator
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LinearRegression, LogisticRegression
 
-from skmia import Records
+from skmia import Outputs, Records
 from skmia.exceptions import CheckpointError
-from skmia.shadow import _fit_once, _imported, _job, _record_columns, _stored, _synthesis
+from skmia.shadow import _answers, _fit_once, _imported, _job, _record_columns, _stored, _synthesis
+from skmia.signals import (
+    Correctness,
+    Entropy,
+    GradientNorm,
+    Hinge,
+    LogResidual,
+    Loss,
+    ScaledLogit,
+    get_signal,
+)
 
 
 def choose_features(n_chosen, n_features=4):
@@ -154,6 +165,114 @@ def gather(on_disk=False, outputs=True):
     )
 
 
+def make_answers(stored, kind="proba", signal="scaled_logit", **given):
+    """Make the answers of a pool of which only some parts are there."""
+    names = [one.name for one in fields(_answers.PoolAnswers) if one.init]
+    return _answers.PoolAnswers(
+        **dict.fromkeys(names) | {"stored": stored, "kind": kind, "signal": signal} | given
+    )
+
+
+LOG_ODDS = make_answers([ScaledLogit(1.0), ScaledLogit(2.0), Entropy()])
+MARGINS = make_answers([Hinge()], "decision", "hinge")
+BITS = make_answers([Correctness()], "label", "correctness")
+RESIDUALS = make_answers([LogResidual()], "value", "log_residual")
+
+
+def locate(signal, answers=LOG_ODDS):
+    """Return the place of a signal, and what it makes of log odds of 0."""
+    try:
+        place, derive, found = answers.locate_signal(signal)
+    except ValueError as error:
+        return str(error)
+    return place, found.name, None if derive is None else float(derive(np.zeros(1))[0])
+
+
+def correlate(partners):
+    """Correlate a victim with two pairs of models, whose rank correlation is 0.6."""
+    first, second = [1.0, 2, 3, 4], [20.0, 10, 40, 30]
+    models = array([first, first, second, second])
+    return _answers._correlate(array(first) ** 3, models, array(partners))
+
+
+def find_victim(own, columns=None, n_models=3):
+    """Return which of some models answers as a victim: each counts from its number on."""
+    n = len(own)
+    given = np.arange(n) if columns is None else array(columns)
+    answers = make_answers(
+        [ScaledLogit(1.0)],
+        signals=array([np.arange(1200.0) + k for k in range(n_models)])[None, None],
+        columns=NS(locate=lambda records: given[: len(records)]),
+    )
+    return answers.find_victim(array([own]), range(n))
+
+
+def change(values, places, to=-5.0):
+    values = array(values, dtype=float)
+    values[places] = to
+    return values
+
+
+def get_stored(n_queries, **fields):
+    records = Records(HELD[:, None], [0, 1], **fields)
+    answers = make_answers([], signals=np.empty((1, n_queries, 1, 1)))
+    try:
+        found = answers._get_stored(records)
+    except ValueError as error:
+        return str(error)
+    return [int(one.fields["outputs"].values[0, 1]) for one in found]
+
+
+def give(*values):
+    """Return outputs as fields, which are known by a number."""
+    names = ["outputs", "outputs_1", "outputs_2"]
+    outputs = [Outputs([[0.0, value], [1, 2]], [0, 1], "logits") for value in values]
+    return dict(zip(names, outputs, strict=False))
+
+
+def count_augmented(n_queries, augment=None):
+    answers = make_answers([], signals=np.empty((1, n_queries, 1, 1)), augment=augment)
+    try:
+        return len(answers._augment(Records(HELD[:, None], [0, 1])))
+    except ValueError as error:
+        return str(error)[:70]
+
+
+def join(*parts, joint=None, signal="log_residual"):
+    answers = make_answers([], joint_residual=joint)
+    return answers._join(get_signal(signal), array(parts))
+
+
+def check_kind(answers, kind):
+    told = tell_refusal(lambda: answers._check_kind(kind, answers.stored[0]))
+    return told and told[told.index("of the shadow") :]
+
+
+def reduce(answers, outputs):
+    return answers._reduce(outputs).kind
+
+
+def tell_single(n_classes, kind="logits"):
+    """Return what else is told of outputs with one number for each of six records."""
+    records = Records.from_ids(np.arange(6), np.arange(6) % n_classes)
+    told = tell_refusal(lambda: _imported.GivenOutputs(np.ones((2, 6)), records, None, kind))
+    return told and told.partition("; got (2, 6).")[2]
+
+
+def of_model(values, kind, classes=None, k=1):
+    """Return what a model answered for each query, on three records of the labels 0, 1 and 1."""
+    records = Records.from_ids([5, 6, 7], [0, 1, 1])
+    given = _imported.GivenOutputs(array(values), records, classes, kind)
+    assert given.n_models == len(values)
+    found = given.of_model(k)
+    return given.n_queries, [(one.values, one.classes) for one in found]
+
+
+def list_unanswerable(kind="proba", store="signals", temperatures=(1.0,), signals=("auto",)):
+    pool = NS(store=store, temperatures=temperatures, signals=signals)
+    return [one[:31] for one in _imported.list_unanswerable(pool, kind)]
+
+
 def find_homes(*columns, relatives=True):
     """Find the homes of five records, of which three have relatives."""
     related = (array([3, 7, 9]), array([5, 0, 2])) if relatives else None
@@ -267,6 +386,15 @@ def hold(first, second=1):
     return inner
 
 
+ONE_HOT = Outputs([[0.3, 0.7]], [0, 1], "proba")
+
+
+class Total(NS):
+    def __call__(self, parts):
+        return parts.sum(axis=0)
+
+
+JOINT = Total(weights=np.ones((1, 2)))
 HELD, LOCK = array([1.0, 2.0]), Lock()
 
 TWO_OF_FIVE = [[1, 1, 1, 0, 0, 1], [1, 0, 0, 1, 0, 1], [0, 1, 0, 1, 1, 1], [0, 0, 1, 0, 1, 1]]
@@ -276,6 +404,98 @@ APART = [[1, 0, 0], [0, 1, 0], [0, 1, 1], [1, 0, 1]]
 
 # Of each module: calls and answers. Whatever may be equal differs, and each branch decides once.
 ANSWERS = {
+    _answers: [
+        (lambda: LOG_ODDS.temperatures, (1.0, 2.0)),
+        (lambda: MARGINS.temperatures, (1.0,)),
+        (lambda: locate("auto"), (0, "scaled_logit", None)),
+        (lambda: locate(("auto", 2.0)), (1, "scaled_logit", None)),
+        (lambda: locate(ScaledLogit(2.0)), (1, "scaled_logit", None)),
+        (lambda: locate("entropy"), (2, "entropy", None)),
+        (lambda: locate("confidence"), (0, "confidence", 0.5)),
+        *(
+            (
+                lambda signal=signal: locate(signal),
+                "The shadow pool stores the temperatures (1.0, 2.0), not 3.0; fit it with "
+                "temperatures including 3.0.",
+            )
+            for signal in (("auto", 3.0), ScaledLogit(3.0))
+        ),
+        (
+            lambda: locate(Entropy(), make_answers([ScaledLogit(1.0), ScaledLogit(2.0), Loss()])),
+            "The shadow pool stores the signals 'scaled_logit', 'loss', not 'entropy'; fit it with "
+            'signals=("auto", Entropy()).',
+        ),
+        (
+            lambda: locate("entropy", MARGINS)[:78],
+            "The signal 'entropy' reads 'proba' or 'logits'; the models of the shadow pool "[:78],
+        ),
+        (lambda: locate(("auto", 7.0), MARGINS), (0, "hinge", None)),
+        (lambda: _answers._tells_little(np.arange(20)), False),
+        (lambda: _answers._tells_little(np.arange(19)), True),
+        (lambda: _answers._tells_little(np.arange(20) % 5), False),
+        (lambda: _answers._tells_little(np.arange(20) % 4), True),
+        # The mean rank of two pairs, and of the other pair or all other models.
+        (lambda: correlate([1, 0, 3, 2]), (1.6 / 3.2**0.5, 0.6)),
+        (lambda: correlate([-1] * 4), (1.6 / 3.2**0.5, 2.2 / 7.4**0.5)),
+        (lambda: find_victim(np.arange(20.0) + 2), 2),
+        (lambda: find_victim(np.arange(19.0) + 2), None),
+        (lambda: find_victim(np.arange(20.0) + 9), None),
+        (lambda: find_victim(np.arange(20.0) + 2 + 1e-6), 2),
+        (lambda: find_victim(change(np.arange(20), 7)), None),
+        (lambda: find_victim(change(np.arange(21), 7), [*range(7), -1, *range(8, 21)]), 0),
+        (lambda: find_victim(np.arange(20.0)[::-1] + 1, range(20)[::-1]), 1),
+        # Every second one of 250, and of the first thousand every tenth.
+        (lambda: find_victim(change(np.arange(250), [1, 249])), 0),
+        (lambda: find_victim(change(np.arange(250), [248])), None),
+        (lambda: find_victim(change(np.arange(1100), slice(1000, None))), 0),
+        (lambda: find_victim(change(np.arange(1100), [990])), None),
+        (lambda: find_victim(np.arange(20.0), n_models=1), 0),
+        (lambda: get_stored(1, **give(7)), [7]),
+        (lambda: get_stored(3, **give(7, 8, 9)), [7, 8, 9]),
+        (
+            lambda: get_stored(3, **give(7, 8)),
+            "The shadow pool has 2 augmentations, for which the outputs of the victim must be "
+            "known too: as fields of the records (outputs_2 missing), or pass the victim instead "
+            "of stored outputs.",
+        ),
+        (lambda: count_augmented(1), 1),
+        (lambda: count_augmented(3, lambda records: [records, records]), 3),
+        (
+            lambda: count_augmented(3),
+            "The shadow pool has signals of 3 queries for each record, and the vict"[:70],
+        ),
+        (lambda: join([1.0, np.e, 1 / np.e]), [0.0, -1.0, 1.0]),
+        (lambda: join([1.0, 2.0], signal="loss"), [1.0, 2.0]),
+        (lambda: join([1.0], [5.0], joint=JOINT), [6.0]),
+        *(
+            (
+                lambda parts=parts, joint=joint: tell_refusal(lambda: join(*parts, joint=joint)),
+                f"The victim answers with {len(parts)} numbers for each record, and the shadow "
+                f"models with {n}.",
+            )
+            for parts, joint, n in (
+                ([[1.0], [2.0], [3.0]], JOINT, 2),
+                ([[1.0], [2.0]], None, 1),
+            )
+        ),
+        (
+            lambda: [check_kind(LOG_ODDS, kind) for kind in ("proba", "logits", "log_odds")],
+            [None] * 3,
+        ),
+        (
+            lambda: check_kind(LOG_ODDS, "decision"),
+            "of the shadow models it must return 'proba' or 'logits' or 'log_odds'.",
+        ),
+        (
+            lambda: check_kind(LOG_ODDS, "label")[-43:],
+            '. Or fit the pool with output_kind="label".',
+        ),
+        (lambda: [check_kind(BITS, kind) for kind in ("label", "proba", "decision")], [None] * 3),
+        (lambda: check_kind(BITS, "value")[:29], "of the shadow models it must "),
+        (lambda: check_kind(RESIDUALS, "value"), None),
+        (lambda: [reduce(BITS, ONE_HOT), reduce(LOG_ODDS, ONE_HOT)], ["label", "proba"]),
+        (lambda: reduce(BITS, Outputs([1.0], kind="value")), "value"),
+    ],
     _record_columns: [
         (lambda: find_homes(-1, -1, -1, -1, 8), [0, 5, -1, -1, 8]),
         (lambda: find_homes(4, -1, -1, 6, -1), [4, 5, -1, 6, 2]),
@@ -475,6 +695,47 @@ ANSWERS = {
         (lambda: draw_entropy(None, 0), "drawn"),
     ],
     _imported: [
+        (lambda: tell_single(3), " Log odds of the label are kind='log_odds'."),
+        (lambda: tell_single(2)[-42:], "Log odds of the label are kind='log_odds'."),
+        (lambda: len(tell_single(2)) > 60, True),
+        (lambda: tell_single(3, "values"), ""),
+        (
+            lambda: of_model([[1.0, 2, 3], [4, 5, 6]], "log_odds"),
+            (1, [([4.0, 5.0, 6.0], None)]),
+        ),
+        (
+            lambda: of_model([[[1.0, 2, 3], [4, 5, 6]], [[7, 8, 9], [10, 11, 12]]], "value"),
+            (2, [([7.0, 8.0, 9.0], None), ([10.0, 11.0, 12.0], None)]),
+        ),
+        (lambda: of_model([[0, 1, 2], [0, 0, 3]], "label"), (1, [([0, 0, 3], [0, 1, 2, 3])])),
+        # A label that no model knows has a column of its own.
+        (
+            lambda: of_model([[[0.2, 0.8]] * 3, [[0.7, 0.3]] * 3], "proba", [0, 2]),
+            (1, [([[0.7, 0.0, 0.3]] * 3, [0, 1, 2])]),
+        ),
+        (
+            lambda: [*_imported._list_tables([1, [2, 3], (4,)])],
+            [1, 2, 3, 4],
+        ),
+        (lambda: [*_imported._list_tables(HELD)], []),
+        (lambda: list_unanswerable(), []),
+        (lambda: list_unanswerable(store="outputs"), []),
+        (
+            lambda: list_unanswerable(store="models"),
+            ['store="models" keeps models, wh'],
+        ),
+        (lambda: list_unanswerable("log_odds", "outputs"), ['store="outputs" keeps class pro']),
+        (lambda: list_unanswerable("log_odds"), []),
+        (lambda: list_unanswerable("proba", temperatures=(1.0, 2.0)), []),
+        (
+            lambda: list_unanswerable("log_odds", temperatures=(1.0, 2.0)),
+            ["Log odds cannot be converted to"],
+        ),
+        (lambda: list_unanswerable(signals=("auto", "loss")), []),
+        (
+            lambda: list_unanswerable(signals=("auto", "loss", GradientNorm())),
+            ["Signal 'gradient_norm_w' needs t"[:31]],
+        ),
         (lambda: _imported._p_value_below_zero(array([-3.0])), 1.0),
         # The mean -2 of three numbers has the standard error 1: t = -2 with two degrees of freedom.
         (
