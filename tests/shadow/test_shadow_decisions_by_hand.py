@@ -1,11 +1,13 @@
 """Designs, domains and imports of shadow models, each decision with an answer by hand."""
 
+import warnings
 from dataclasses import fields
 from functools import partial
 from threading import Lock
 from types import SimpleNamespace as NS
 
 import numpy as np
+import pandas as pd
 import pytest
 from by_hand import expect_answers, tell_refusal
 from numpy import array, inf, nan
@@ -26,6 +28,7 @@ from skmia.signals import (
     ScaledLogit,
     get_signal,
 )
+from skmia.victims import CallableVictim
 
 
 def choose_features(n_chosen, n_features=4):
@@ -69,6 +72,84 @@ def choose_targets(running, wanted, made, failed, max_failures=2, batch_size=5):
 
 def count_wanted(shares, n):
     return _synthesis.ModelBasedSynthesizer._count_wanted(NS(_shares=array(shares)), n)
+
+
+def step(own, best=0.3, n_iter=0, other=0.1, luck=0.0):
+    """Step one search for class 1; return how many were found or ended, and what goes on."""
+    settings = NS(min_confidence=0.2, max_changes=4, min_changes=1, max_rejections=3, max_iter=5)
+    table = NS(n_features=2, redraw=lambda codes, n_changes, rng: codes + n_changes[:, None])
+    proba = array([[other, own]])
+    climb = _synthesis.HillClimb(table, lambda codes: proba, settings, NS(random=lambda n: luck))
+    climb.target, climb._n_iter = array([1]), array([n_iter])
+    climb._proposal, climb._best = array([[7.0, 8.0]]), array([[1.0, 2.0]])
+    climb._best_proba, climb._n_changes = array([best]), array([3])
+    climb._n_rejections = array([0])
+    made, found, ended = climb.step()
+    return made.tolist(), found.tolist(), ended.tolist(), climb._proposal.tolist()
+
+
+def redraw(codes, n_changes):
+    """Redraw features that can be 9 alone; return how many of each row are."""
+    table = _synthesis.TableCodes(np.full((2, 4), 9.0))
+    codes = array(codes)
+    found = table.redraw(codes, array(n_changes), np.random.default_rng(0))
+    assert (found[found != 9] == codes[found != 9]).all()
+    return (found == 9).sum(axis=1), table.draw(2, np.random.default_rng(0))
+
+
+def settle(n_features=5, **settings):
+    """Return the first and the least number of changes of a search, and its shares."""
+    victim = CallableVictim(lambda X: np.full((len(X), 2), 0.5), ["a", "b"])
+    records = Records(np.arange(2.0 * n_features).reshape(2, -1))
+    made = _synthesis.ModelBasedSynthesizer(victim, **settings)
+    told = tell_refusal(lambda: made.fit(records))
+    if told is not None:
+        return told[: told.index(";")]
+    first = made._settings.max_changes, made._settings.min_changes
+    return *first, made.n_queries_, made._shares.tolist()
+
+
+def ask_proba(values, kind):
+    outputs = Outputs(values, [0, 1], kind)
+    made = NS(_ask=lambda codes: outputs)
+    return _synthesis.ModelBasedSynthesizer._ask_proba(made, None)
+
+
+def draw_and_ask(values, kind, classes=(5, 6)):
+    """Return the labels that a victim gives to what was drawn."""
+    outputs = Outputs(values, None if kind == "value" else list(classes), kind)
+    made = NS(
+        _table=NS(codes=np.zeros((3, 2)), decode=lambda codes: codes),
+        _draw=lambda rows, n: np.zeros((n, len(rows))),
+        _ask=lambda codes: outputs,
+    )
+    records, classes = _synthesis.MarginalSynthesizer._draw_and_ask(made, len(values))
+    return records.y, classes, records.X.shape
+
+
+def report(y, classes, victim=None):
+    made = NS(victim=victim)
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        _synthesis.MarginalSynthesizer._report(made, NS(y=array(y)), classes)
+    said = [str(one.message).partition(", because none was drawn: ")[::2] for one in told]
+    return said, None if made.report_ is None else made.report_.to_numpy().tolist()
+
+
+def warn_short(n_classes, n_short):
+    made = np.where(np.arange(n_classes) < n_short, 1, 2)
+    table = pd.DataFrame({"n_wanted": 2, "n_made": made})
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        _synthesis.warn_short(table, "why")
+    return [str(one.message) for one in told]
+
+
+def change_values(values, columns):
+    """Change values of a table of a bit, a constant and a number, whose third row is drawn."""
+    table = _synthesis.TableCodes(array([[0.0, 5, 1], [1, 5, 2], [1, 5, 4]]))
+    made = NS(_table=table, _rng=NS(integers=lambda n, size: np.full(size, n - 1)))
+    return _synthesis.NoisyRecords._change(made, array(values), array(columns))
 
 
 def augment(*lengths, alone=False):
@@ -578,6 +659,68 @@ ANSWERS = {
         (lambda: scale_residuals(1), 2.5**0.5),
     ],
     _synthesis: [
+        # Sure of the class and lucky; sure, but not lucky; at the least confidence; another class.
+        (lambda: step(0.5, luck=0.4), ([[7.0, 8.0]], [1], [], [])),
+        (lambda: step(0.5, luck=0.5), ([], [], [], [[10.0, 11.0]])),
+        (lambda: step(0.2, best=0.1), ([], [], [], [[10.0, 11.0]])),
+        (lambda: step(0.45, other=0.55), ([], [], [], [[10.0, 11.0]])),
+        # As good as before, and worse.
+        (lambda: step(0.3, best=0.3, luck=0.9), ([], [], [], [[10.0, 11.0]])),
+        (lambda: step(0.29, best=0.3), ([], [], [], [[4.0, 5.0]])),
+        (lambda: step(0.1, n_iter=4), ([], [], [1], [])),
+        (lambda: step(0.1, n_iter=3)[2], []),
+        (lambda: step(0.5, n_iter=4)[1:3], ([1], [])),
+        (
+            lambda: redraw([[1.0, 2, 3, 4]] * 4, [0, 1, 3, 9]),
+            ([0, 1, 3, 4], [[9.0] * 4] * 2),
+        ),
+        (lambda: settle(), (2, 1, 1, [0.5, 0.5])),
+        (lambda: settle(4)[0], 1),
+        (lambda: settle(max_changes=5, min_changes=5)[:2], (5, 5)),
+        (lambda: settle(max_changes=1)[:2], (1, 1)),
+        (lambda: settle(2, min_changes=9, max_changes=2)[:2], (2, 2)),
+        *(
+            (lambda given=given: settle(**given), "max_changes must be between " + limits)
+            for given, limits in (
+                ({"max_changes": 6}, "min_changes=1 and the 5 features"),
+                ({"max_changes": 2, "min_changes": 3}, "min_changes=3 and the 5 features"),
+                ({"min_changes": 3}, "min_changes=3 and the 5 features"),
+            )
+        ),
+        (lambda: settle(class_prior=[0.0, 1.0])[3], [0.0, 1.0]),
+        *(
+            (
+                lambda prior=prior: settle(class_prior=prior),
+                "class_prior needs a share for each of 2 classes, with sum 1",
+            )
+            for prior in ([0.5, 0.4], [-0.5, 1.5], [1.0], [[0.5, 0.5]])
+        ),
+        (lambda: ask_proba([[0.25, 0.75]], "proba"), [[0.25, 0.75]]),
+        (lambda: ask_proba(np.log([[1.0, 3.0]]), "logits"), [[0.25, 0.75]]),
+        (lambda: draw_and_ask([[0.2, 0.8], [0.7, 0.3]], "proba"), ([6, 5], [5, 6], (2, 3))),
+        (lambda: draw_and_ask([6, 6, 5], "label"), ([6, 6, 5], [5, 6], (3, 3))),
+        (lambda: draw_and_ask([1.5, 2.5], "value")[:2], ([1.5, 2.5], None)),
+        (lambda: report([5, 5, 6], [5, 6]), ([], [[2, 2, 0], [1, 1, 0]])),
+        (lambda: report([5, 5, 6], [5, 6], "victim"), ([], [[2, 2, 2], [1, 1, 1]])),
+        (
+            lambda: report([5], [5, 6]),
+            (
+                [("1 of 2 classes have fewer records than requested", "6; see report_.")],
+                [[1, 1, 0], [1, 0, 0]],
+            ),
+        ),
+        (lambda: report([5], None), ([], None)),
+        (lambda: warn_short(3, 0), []),
+        (
+            lambda: warn_short(12, 10)[0][-45:],
+            "why: 0, 1, 2, 3, 4, 5, 6, 7, 8, 9; see report_."[-45:],
+        ),
+        (
+            lambda: warn_short(12, 11)[0],
+            "11 of 12 classes have fewer records than requested, why: 0, 1, 2, 3, 4, 5, 6, 7, 8, "
+            "9, ...; see report_.",
+        ),
+        (lambda: change_values([0.0, 1, 5, 2, 4], [0, 0, 1, 2, 2]), [1.0, 0.0, 5.0, 4.0, 4.0]),
         (lambda: choose_features([0, 1, 3, 4, 9, 3]), [0, 1, 3, 4, 4, 3]),
         # A real feature from 1 to 4, and one of 2, 4 and 6.
         (lambda: from_uniform([[0.0, 0.0], [0.5, 0.5], [0.9, 0.99]]), [[1, 2], [2.5, 4], [3.7, 6]]),
