@@ -14,8 +14,10 @@ from numpy import array, inf, nan
 from sklearn.base import BaseEstimator
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LinearRegression, LogisticRegression
+from sklearn.preprocessing import FunctionTransformer
+from sklearn.tree import DecisionTreeClassifier
 
-from skmia import Outputs, Records
+from skmia import Outputs, Records, ShadowPool
 from skmia.exceptions import CheckpointError
 from skmia.shadow import _answers, _fit_once, _imported, _job, _record_columns, _stored, _synthesis
 from skmia.signals import (
@@ -460,6 +462,24 @@ class Holder:
         return self.held
 
 
+def count_pools(*settings):
+    """Count pools that differ in what they train."""
+    pools = [ShadowPool(LogisticRegression(), **given) for given in settings]
+    return len({*map(_fit_once._describe_pool_settings, pools)})
+
+
+def close_over(first):
+    return lambda: first
+
+
+def default_to(second):
+    return lambda first=second: first
+
+
+def name_by_word(third):
+    return lambda *, first=third: first
+
+
 def hold(first, second=1):
     def inner(third=second):
         return first
@@ -476,6 +496,9 @@ class Total(NS):
 
 
 JOINT = Total(weights=np.ones((1, 2)))
+TREE, OTHER_TREE = (DecisionTreeClassifier().fit([[0.0], [1.0]], y) for y in ([0, 1], [1, 0]))
+ENDLESS = {}
+ENDLESS["itself"] = ENDLESS
 HELD, LOCK = array([1.0, 2.0]), Lock()
 
 TWO_OF_FIVE = [[1, 1, 1, 0, 0, 1], [1, 0, 0, 1, 0, 1], [0, 1, 0, 1, 1, 1], [0, 0, 1, 0, 1, 1]]
@@ -601,6 +624,11 @@ ANSWERS = {
                 lambda: hold(2),
                 lambda: HELD.copy(),
                 lambda: find_homes,
+                # What cannot be pickled is described by its code, wherever it is.
+                lambda: [hold(2)],
+                lambda: {"a": hold(2)},
+                lambda: partial(hold(2), 3),
+                lambda: FunctionTransformer(hold(2)),
             )
         ),
         *(
@@ -622,6 +650,10 @@ ANSWERS = {
                 (partial(hold, 2), partial(Holder, 2)),
                 (hold(2), hold(3)),
                 (hold(2), hold(2, second=5)),
+                (close_over(2), close_over(3)),
+                (default_to(2), default_to(3)),
+                (name_by_word(2), name_by_word(3)),
+                (FrozenEstimator(TREE), FrozenEstimator(OTHER_TREE)),
                 (HELD, HELD + 1),
                 (find_homes, take_columns),
                 (FrozenEstimator(LogisticRegression()), FrozenEstimator(LogisticRegression(C=2.0))),
@@ -632,6 +664,12 @@ ANSWERS = {
         # What cannot be pickled is equal to itself alone.
         (lambda: len({_fit_once._describe_value(one) for one in [LOCK, LOCK, Lock()]}), 2),
         (lambda: _fit_once._UniqueValue(LOCK) == LOCK, False),
+        (lambda: _fit_once._UniqueValue(LOCK) == _fit_once._UniqueValue(Lock()), False),
+        (lambda: _fit_once._UniqueValue(LOCK) == _fit_once._UniqueValue(LOCK), True),
+        # Of pools: number of workers and bars are no settings of what is trained.
+        (lambda: count_pools({}, {"n_jobs": 2}, {"verbose": 1}), 1),
+        (lambda: count_pools({}, {"n_estimators": 4}, {"random_state": 1}, {"store": "models"}), 4),
+        (lambda: count_pools({"fit_params": ENDLESS}, {"fit_params": ENDLESS}), 2),
         (lambda: find_table(Records(HELD[:, None]), Records(HELD[:, None])), [0, 0]),
         (
             lambda: find_table(*(Records(HELD[:, None] + k) for k in (0, 1, 1, 0))),
