@@ -10,10 +10,19 @@ from defaults import compare_defaults_of
 from numpy import array, nan
 from sklearn.linear_model import LinearRegression, LogisticRegression
 
-from skmia import Outputs, Records
+from skmia import Outputs, Records, ShadowPool
 from skmia._training.identity import identify_values
-from skmia.shadow import _answers, _fit_once, _job, _layouts, _record_columns, _stored, _synthesis
-from skmia.signals import Entropy, Loss
+from skmia.shadow import (
+    _answers,
+    _fit_once,
+    _job,
+    _layouts,
+    _pool,
+    _record_columns,
+    _stored,
+    _synthesis,
+)
+from skmia.signals import Entropy, Loss, Signal
 
 
 def name_kept(signals=(), temperatures=(), kind="proba", has_outputs=False, model=None):
@@ -120,6 +129,42 @@ def start_searches(targets):
     return climb.target, climb._best_proba, climb._n_changes, climb._n_iter
 
 
+def list_kept(**settings):
+    kept = ShadowPool(LogisticRegression(), **settings).keeps
+    return sorted(map(str, (one for one in kept if not isinstance(one, Signal))))
+
+
+def start(y, **settings):
+    """Return for how many models, records and signals room is needed, if it is asked."""
+    asked = []
+    before, _pool.check_room = _pool.check_room, lambda *given: asked.append(given)
+    try:
+        pool = ShadowPool(LogisticRegression(), **settings)
+        checkpoint, _ = pool._start(Records(np.zeros((len(y), 1)), y))
+    finally:
+        _pool.check_room = before
+    return asked, type(checkpoint).__name__
+
+
+def remember(warm_start):
+    """Return what a pool holds for a larger one, when it is asked twice."""
+    pool = ShadowPool(LogisticRegression(), warm_start=warm_start)
+    first = pool._get_checkpoint()
+    assert pool._get_checkpoint() is first
+    copied = pool._copy_continued("fit").get("_memory")
+    assert copied is None or copied is not first
+    pool.warm_start = False
+    return type(first), type(copied), pool._get_checkpoint()
+
+
+def share(outputs):
+    shared = []
+    pool = NS(signals_=np.empty((1, 2, 3, 4)), outputs_=outputs)
+    ShadowPool._share(pool, NS(share=lambda name, values: shared.append((name, values.shape))))
+    return shared
+
+
+AND_LOSS = "auto", "loss"
 single, several = array([0, 1]), array([[0, 1], [1, 0]])
 
 # Of each module: calls and answers. Whatever may be equal differs, and each branch decides once.
@@ -211,6 +256,31 @@ ANSWERS = {
             lambda: tell_refusal(lambda: _layouts._log_odds_of(make_layout_pool())),
             "The layout holds probabilities, and the models of the pool have none.",
         ),
+    ],
+    _pool: [
+        (lambda: list_kept(), ["('auto', 2.0)", "auto"]),
+        (lambda: list_kept(temperatures=(1.0,)), ["auto"]),
+        (lambda: list_kept(store="outputs"), ["('auto', 2.0)", "auto", "outputs"]),
+        (
+            lambda: list_kept(store="models"),
+            ["('auto', 2.0)", "auto", "gradients", "models", "outputs"],
+        ),
+        (lambda: list_kept(output_kind="label")[2:], [_answers.LABELS]),
+        (
+            lambda: tell_refusal(lambda: ShadowPool().signals_),
+            "ShadowPool is not fitted, so it has no signals.",
+        ),
+        (lambda: start([0, 1, 1]), ([(64, 3, 2)], "NoneType")),
+        (
+            lambda: start([[0, 1]] * 2, n_estimators=4, temperatures=(1.0,), signals=AND_LOSS),
+            ([(4, 2, 3)], "NoneType"),
+        ),
+        (lambda: start([0, 1], on_disk=True, warm_start=True), ([], "MemoryCheckpoint")),
+        (lambda: remember(True), (_pool.MemoryCheckpoint, _pool.MemoryCheckpoint, None)),
+        (lambda: remember(False), (type(None), type(None), None)),
+        (lambda: share(None), [("raw", (3, 1, 2, 4))]),
+        (lambda: share(np.empty((3, 4, 5))), [("raw", (3, 1, 2, 4)), ("outputs", (3, 4, 5))]),
+        (lambda: ShadowPool._copy_continued(NS(), "fit"), {}),
     ],
     _record_columns: [
         (
