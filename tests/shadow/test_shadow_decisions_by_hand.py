@@ -248,18 +248,106 @@ def gather(on_disk=False, outputs=True):
     )
 
 
-def make_answers(stored, kind="proba", signal="scaled_logit", **given):
+def make_answers(stored, kind="proba", signal="scaled_logit", of=_answers.PoolAnswers, **given):
     """Make the answers of a pool of which only some parts are there."""
     names = [one.name for one in fields(_answers.PoolAnswers) if one.init]
-    return _answers.PoolAnswers(
-        **dict.fromkeys(names) | {"stored": stored, "kind": kind, "signal": signal} | given
-    )
+    return of(**dict.fromkeys(names) | {"stored": stored, "kind": kind, "signal": signal} | given)
 
 
 LOG_ODDS = make_answers([ScaledLogit(1.0), ScaledLogit(2.0), Entropy()])
-MARGINS = make_answers([Hinge()], "decision", "hinge")
+MARGINS = make_answers([Hinge(), Correctness()], "decision", "hinge")
 BITS = make_answers([Correctness()], "label", "correctness")
 RESIDUALS = make_answers([LogResidual()], "value", "log_residual")
+
+
+class Stepped(_answers.PoolAnswers):
+    """Answers whose values say where they are stored, by which step, and how they were asked."""
+
+    def _evaluate(self, place, model, records, step, ask):
+        return np.array([place, step, len(records), model is not None], dtype=float)
+
+    def answers(self, records):
+        return np.full((2, len(records), 2), 7.0)
+
+
+def ask_victim(steps, victim=None, signal="auto"):
+    answers = make_answers(
+        LOG_ODDS.stored, of=Stepped, signals=np.empty((3, 1, 3, 9)), steps=array(steps)
+    )
+    return answers.victim_values(victim, Records(HELD[:, None], [0, 1]), signal)
+
+
+def follow(derive):
+    reading = NS(place=2, derive=derive)
+    found = _answers.InUnit("auto", 4.0).follow(reading)
+    return found.place, found.derive(array([8.0])), found.signal == _answers.InUnit("auto", 4.0)
+
+
+def choose_unit(values, kind="value", has_unit=True):
+    """Return the unit of values of records, and what is read of them."""
+    values = array(values, dtype=float)
+    answers = make_answers(
+        [NS(has_unit_of_target=has_unit)],
+        kind,
+        "other",
+        signals=values[None, None, None],
+        columns=NS(digests=np.empty((2, len(values)))),
+    )
+    read = answers.in_unit("auto")
+    return answers.choose_unit("auto"), read if isinstance(read, str) else read.unit
+
+
+def leave(what, n_stored=3, **given):
+    """Return what remains of a pool without something: signals, outputs and models."""
+    given = {"outputs": np.zeros((2, 9, 2)), "estimators": ["model"] * 2} | given
+    answers = make_answers(
+        LOG_ODDS.stored[:n_stored],
+        of=Stepped,
+        signals=np.arange(3.0)[:n_stored, None],
+        smoothings=[*"abc"[:n_stored]],
+        classes=array([0, 1]),
+        columns=NS(locate=lambda records: array([1, 0])),
+        **given,
+    )
+    found = answers.without(what, Records(HELD[:, None], [0, 1]))
+    if found is None:
+        return None
+    outputs = None if found.outputs is None else found.outputs.shape
+    return "".join(found.smoothings), found.signals[:, 0], outputs, found.estimators
+
+
+def take_first(n):
+    answers = make_answers(
+        [],
+        signals=np.empty((1, 2, 3, 4)),
+        design=_job.drawn_design(4, "paired"),
+        membership=[1, 2, 3, 4],
+        steps=[5, 6, 7, 8],
+    ).first(n)
+    shape = answers.signals.shape
+    return answers.membership, answers.steps, answers.outputs, answers.design.partners, shape
+
+
+def warn_of_victim(own, n_models=4):
+    """Warn of a victim of models with much in common; return the beginnings of the warnings."""
+    common = np.arange(100.0)
+    noise = np.random.default_rng(0).normal(size=(n_models, 100))
+    answers = make_answers(
+        [ScaledLogit(1.0)],
+        signals=array([common + noise, noise])[None],
+        membership=np.zeros((n_models, 100)),
+        design=_job.drawn_design(n_models, "independent"),
+        **dict.fromkeys(("outputs", "estimators"), None),
+        steps=np.zeros(n_models),
+        columns=NS(locate=lambda records: np.arange(len(records))),
+    )
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        answers.warn_of_victim(array([own(common, noise), common]), range(100), "auto")
+    return [str(one.message)[:44] for one in told]
+
+
+HALVED = _answers.InUnit("confidence", 2.0)
 
 
 def locate(signal, answers=LOG_ODDS):
@@ -272,22 +360,24 @@ def locate(signal, answers=LOG_ODDS):
 
 
 def correlate(partners):
-    """Correlate a victim with two pairs of models, whose rank correlation is 0.6."""
-    first, second = [1.0, 2, 3, 4], [20.0, 10, 40, 30]
+    """Correlate a victim with two models, 0.8 and 0.3, each of them twice, of which one is 0.8."""
+    first, second = [1.0, 2, 3, 4, 9], [20.0, 10, 40, 30, 90]
     models = array([first, first, second, second])
-    return _answers._correlate(array(first) ** 3, models, array(partners))
+    return _answers._correlate(array([1.0, 4, 2, 9, 5]), models, array(partners))
 
 
 def find_victim(own, columns=None, n_models=3):
     """Return which of some models answers as a victim: each counts from its number on."""
     n = len(own)
     given = np.arange(n) if columns is None else array(columns)
+    numbers = np.arange(n_models)[:, None] + np.arange(1200.0)
+    models = array([numbers, numbers + 90])  # of two queries, of which the first one counts
     answers = make_answers(
         [ScaledLogit(1.0)],
-        signals=array([np.arange(1200.0) + k for k in range(n_models)])[None, None],
+        signals=models[None],
         columns=NS(locate=lambda records: given[: len(records)]),
     )
-    return answers.find_victim(array([own]), range(n))
+    return answers.find_victim(array([own, own + 5]), range(n))
 
 
 def change(values, places, to=-5.0):
@@ -534,13 +624,59 @@ ANSWERS = {
             "The signal 'entropy' reads 'proba' or 'logits'; the models of the shadow pool "[:78],
         ),
         (lambda: locate(("auto", 7.0), MARGINS), (0, "hinge", None)),
+        (lambda: locate(ScaledLogit(3.0), MARGINS)[:24], "The signal 'scaled_logit"),
+        (lambda: LOG_ODDS.locate_signal(HALVED).derive(np.zeros(1)), [0.25]),
+        # The median of the steps that are not 0, for one record after the other.
+        (lambda: ask_victim([0.0, 0.25, 0.75], 5), [[0.0, 0.5, 2.0, 1.0]]),
+        (lambda: ask_victim([0.0, 0.0, 0.0], 5, "entropy"), [[2.0, 0.0, 2.0, 1.0]]),
+        (lambda: ask_victim([0.0, 0.0, 0.5]), [[0.0, 0.5, 2.0, 0.0]]),
+        (lambda: follow(None), (2, [2.0], True)),
+        (lambda: follow(lambda values: values + 4), (2, [3.0], True)),
+        (lambda: choose_unit([8.0] * 5), (8.0, 8.0)),
+        (lambda: choose_unit([1.0] * 5), (1.0, "auto")),
+        (lambda: choose_unit([8.0] * 5, "values")[0], 8.0),
+        (lambda: choose_unit([8.0] * 5, "proba"), (1.0, "auto")),
+        (lambda: choose_unit([8.0] * 5, has_unit=False), (1.0, "auto")),
+        (lambda: choose_unit([8.0, 1024] * 2500)[0], 8.0),
+        (lambda: choose_unit([8.0, 1024] * 2048)[0], 512.0),
+        (lambda: [leave("gradients"), leave(_answers.LABELS)], [None, None]),
+        (lambda: leave("outputs"), ("abc", [0.0, 1.0, 2.0], None, None)),
+        (lambda: leave("models"), ("abc", [0.0, 1.0, 2.0], (2, 9, 2), None)),
+        (lambda: leave("models", outputs=None)[2:], ((2, 2, 2), None)),
+        (lambda: leave("models", outputs=None, estimators=None)[2:], (None, None)),
+        (lambda: leave(("auto", 2.0)), ("ac", [0.0, 2.0], (2, 9, 2), ["model"] * 2)),
+        (lambda: leave("auto")[0], "bc"),
+        (lambda: leave("auto", n_stored=1), None),
+        (lambda: take_first(3), ([1, 2, 3], [5, 6, 7], None, [1, 0, -1], (1, 2, 3, 4))),
+        (lambda: take_first(2)[3:], ([1, 0], (1, 2, 2, 4))),
+        (lambda: warn_of_victim(lambda common, noise: common), []),
+        (
+            lambda: warn_of_victim(lambda common, noise: noise[0]),
+            ["The signals of the victim do not go with tho"],
+        ),
+        (lambda: warn_of_victim(lambda common, noise: noise[0], n_models=3), []),
+        (
+            lambda: warn_of_victim(lambda common, noise: common + noise[2]),
+            ["The victim answers exactly as shadow model 2"],
+        ),
+        (lambda: warn_of_victim(lambda common, noise: 0 * common), []),
+        (lambda: LOG_ODDS.get_law("auto"), _answers.LabelLaw(ScaledLogit(1.0), None)),
+        (
+            lambda: tell_refusal(lambda: LOG_ODDS.get_law("entropy"))[-34:],
+            ' compares; take signal="auto" or "loss".'[-34:],
+        ),
+        (
+            lambda: tell_refusal(lambda: BITS.get_law())[-40:],
+            "s; LiRA and CalibratedAttack compare labels."[-40:],
+        ),
         (lambda: _answers._tells_little(np.arange(20)), False),
         (lambda: _answers._tells_little(np.arange(19)), True),
         (lambda: _answers._tells_little(np.arange(20) % 5), False),
         (lambda: _answers._tells_little(np.arange(20) % 4), True),
         # The mean rank of two pairs, and of the other pair or all other models.
-        (lambda: correlate([1, 0, 3, 2]), (1.6 / 3.2**0.5, 0.6)),
-        (lambda: correlate([-1] * 4), (1.6 / 3.2**0.5, 2.2 / 7.4**0.5)),
+        (lambda: correlate([1, 0, 3, 2]), (1.1 / 3.6**0.5, 0.8)),
+        (lambda: correlate([-1] * 4), (1.1 / 3.6**0.5, 2.6 / 8.2**0.5)),
+        (lambda: correlate([1, 0, -1, -1])[1], 0.4 + 1.3 / 8.2**0.5),
         (lambda: find_victim(np.arange(20.0) + 2), 2),
         (lambda: find_victim(np.arange(19.0) + 2), None),
         (lambda: find_victim(np.arange(20.0) + 9), None),
@@ -562,6 +698,7 @@ ANSWERS = {
             "known too: as fields of the records (outputs_2 missing), or pass the victim instead "
             "of stored outputs.",
         ),
+        (lambda: "(outputs_1, outputs_2 missing)" in get_stored(3, **give(7)), True),
         (lambda: count_augmented(1), 1),
         (lambda: count_augmented(3, lambda records: [records, records]), 3),
         (
