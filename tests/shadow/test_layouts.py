@@ -1,5 +1,9 @@
 """Shadow models in the files of other programs."""
 
+import os
+import pickle
+import re
+
 import numpy as np
 import pytest
 from scipy.special import log_softmax, softmax
@@ -163,8 +167,45 @@ def test_decision_values_are_not_saved_as_logits(tmp_path, layout):
         save_shadows(pool, tmp_path / "new", layout, records.y)
 
 
+class Trap:
+    """Makes a folder when it is read from a pickle."""
+
+    def __init__(self, folder):
+        self.folder = folder
+
+    def __reduce__(self):
+        return os.mkdir, (str(self.folder),)
+
+
 def test_pickles_are_not_read(tmp_path):
-    folder = write_leakpro(tmp_path)
-    np.save(folder / "sm_8_logits.npy", np.array([{}], dtype=object), allow_pickle=True)
+    folder, sprung = write_leakpro(tmp_path), tmp_path / "sprung"
+    trap = np.array([Trap(sprung)], dtype=object)
+    np.save(folder / "sm_8_logits.npy", trap, allow_pickle=True)
     with pytest.raises(ValueError, match="does not hold an array of numbers"):
         load_shadows(folder, "leakpro", membership=INSIDE)
+    (folder / "sm_8_logits.npy").write_bytes(pickle.dumps(trap[0]))  # no array at all
+    with pytest.raises(ValueError, match="does not hold an array of numbers"):
+        load_shadows(folder, "leakpro", membership=INSIDE)
+    np.savez(folder / "shadows.npz", outputs=trap, membership=INSIDE)
+    with pytest.raises(ValueError, match="allow_pickle=False"):
+        load_shadows(folder, "npz")
+    assert not sprung.exists()
+
+
+def test_outputs_of_another_shape_than_the_layout_has_are_refused(tmp_path):
+    np.save(write_privacy_meter(tmp_path) / "signals" / "rmia_signals.npy", np.ones(5))
+    with pytest.raises(ValueError, match=r"shape \(5,\), not \(n, n_estimators\)"):
+        load_shadows(tmp_path, "privacy_meter")
+    write_carlini(tmp_path)
+    for kind, part, shape in (("logits", "logits", (N, Q, C)), ("log_odds", "scores", (N, 1, Q))):
+        for k in range(K):
+            np.save(tmp_path / f"experiment-{k}_{K}" / part / "0000000012.npy", np.ones(shape))
+        with pytest.raises(ValueError, match=re.escape(f"The {part} have the shape {shape} for")):
+            load_shadows(tmp_path, "carlini2022", kind=kind)
+
+
+def test_labels_are_in_the_files_if_they_are_given(tmp_path, trained):
+    for k, y in enumerate((None, trained[1].y)):
+        save_shadows(trained[0], tmp_path / str(k), "carlini2022", y)
+    assert load_shadows(tmp_path / "0", "carlini2022").y is None
+    np.testing.assert_array_equal(load_shadows(tmp_path / "1", "carlini2022").y, trained[1].y)

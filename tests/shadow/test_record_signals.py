@@ -62,6 +62,21 @@ def test_panels_show_the_models_and_the_victim():
     assert len(display.figure_.axes) == 4
 
 
+@pytest.mark.parametrize(("n", "rows", "columns"), [(1, 1, 1), (4, 2, 3)])
+def test_panels_without_a_victim_stand_in_rows_of_three(n, rows, columns):
+    pytest.importorskip("matplotlib").use("agg")
+    display = RecordSignalsDisplay.from_pool(POOL, RECORDS[:n], names=[*"abcdefg"[:n]])
+    assert {*display.frame()["group"]} == {"in", "out"}
+    assert len(display.frame()) == n * K
+    assert [ax.get_title(loc="left") for ax in display.axes_] == [*"abcdefg"[:n]]
+    assert not any(ax.lines for ax in display.axes_)
+    places = [ax.get_subplotspec().rowspan.start for ax in display.axes_]
+    assert display.axes_[0].get_gridspec().get_geometry() == (rows, columns)
+    assert [ax.get_legend() is not None for ax in display.axes_] == [
+        k == places.index(rows - 1) for k in range(n)
+    ]
+
+
 def test_what_cannot_be_shown_is_said():
     pytest.importorskip("matplotlib").use("agg")
     with pytest.raises(ValueError, match="shows 1 to 24 records; got 50. Select some"):

@@ -10,10 +10,19 @@ from defaults import compare_defaults_of
 from numpy import array, nan
 from sklearn.linear_model import LinearRegression, LogisticRegression
 
-from skmia import Records
+from skmia import Outputs, Records, ShadowPool
 from skmia._training.identity import identify_values
-from skmia.shadow import _answers, _fit_once, _job, _layouts, _record_columns, _stored, _synthesis
-from skmia.signals import Entropy, Loss
+from skmia.shadow import (
+    _answers,
+    _fit_once,
+    _job,
+    _layouts,
+    _pool,
+    _record_columns,
+    _stored,
+    _synthesis,
+)
+from skmia.signals import Entropy, Loss, Signal
 
 
 def name_kept(signals=(), temperatures=(), kind="proba", has_outputs=False, model=None):
@@ -120,6 +129,42 @@ def start_searches(targets):
     return climb.target, climb._best_proba, climb._n_changes, climb._n_iter
 
 
+def list_kept(**settings):
+    kept = ShadowPool(LogisticRegression(), **settings).keeps
+    return sorted(map(str, (one for one in kept if not isinstance(one, Signal))))
+
+
+def start(y, **settings):
+    """Return for how many models, records and signals room is needed, if it is asked."""
+    asked = []
+    before, _pool.check_room = _pool.check_room, lambda *given: asked.append(given)
+    try:
+        pool = ShadowPool(LogisticRegression(), **settings)
+        checkpoint, _ = pool._start(Records(np.zeros((len(y), 1)), y))
+    finally:
+        _pool.check_room = before
+    return asked, type(checkpoint).__name__
+
+
+def remember(warm_start):
+    """Return what a pool holds for a larger one, when it is asked twice."""
+    pool = ShadowPool(LogisticRegression(), warm_start=warm_start)
+    first = pool._get_checkpoint()
+    assert pool._get_checkpoint() is first
+    copied = pool._copy_continued("fit").get("_memory")
+    assert copied is None or copied is not first
+    pool.warm_start = False
+    return type(first), type(copied), pool._get_checkpoint()
+
+
+def share(outputs):
+    shared = []
+    pool = NS(signals_=np.empty((1, 2, 3, 4)), outputs_=outputs)
+    ShadowPool._share(pool, NS(share=lambda name, values: shared.append((name, values.shape))))
+    return shared
+
+
+AND_LOSS = "auto", "loss"
 single, several = array([0, 1]), array([[0, 1], [1, 0]])
 
 # Of each module: calls and answers. Whatever may be equal differs, and each branch decides once.
@@ -212,6 +257,31 @@ ANSWERS = {
             "The layout holds probabilities, and the models of the pool have none.",
         ),
     ],
+    _pool: [
+        (lambda: list_kept(), ["('auto', 2.0)", "auto"]),
+        (lambda: list_kept(temperatures=(1.0,)), ["auto"]),
+        (lambda: list_kept(store="outputs"), ["('auto', 2.0)", "auto", "outputs"]),
+        (
+            lambda: list_kept(store="models"),
+            ["('auto', 2.0)", "auto", "gradients", "models", "outputs"],
+        ),
+        (lambda: list_kept(output_kind="label")[2:], [_answers.LABELS]),
+        (
+            lambda: tell_refusal(lambda: ShadowPool().signals_),
+            "ShadowPool is not fitted, so it has no signals.",
+        ),
+        (lambda: start([0, 1, 1]), ([(64, 3, 2)], "NoneType")),
+        (
+            lambda: start([[0, 1]] * 2, n_estimators=4, temperatures=(1.0,), signals=AND_LOSS),
+            ([(4, 2, 3)], "NoneType"),
+        ),
+        (lambda: start([0, 1], on_disk=True, warm_start=True), ([], "MemoryCheckpoint")),
+        (lambda: remember(True), (_pool.MemoryCheckpoint, _pool.MemoryCheckpoint, None)),
+        (lambda: remember(False), (type(None), type(None), None)),
+        (lambda: share(None), [("raw", (3, 1, 2, 4))]),
+        (lambda: share(np.empty((3, 4, 5))), [("raw", (3, 1, 2, 4)), ("outputs", (3, 4, 5))]),
+        (lambda: ShadowPool._copy_continued(NS(), "fit"), {}),
+    ],
     _record_columns: [
         (
             lambda: _record_columns.find_smallest_hashes(
@@ -267,6 +337,85 @@ ANSWERS = {
 @pytest.mark.parametrize("module", ANSWERS, ids=lambda module: module.__name__)
 def test_answers_by_hand(module):
     expect_answers(ANSWERS[module])
+
+
+PROBABILITIES = array([[0.25, 0.75], [0, 1], [0.5, 0.5], [0.125, 0.875], [1, 0]])
+MARGINS = array([1.0, -2, 0.5, 3, -1])
+
+
+def make_trained(kind, is_asked):
+    """Return a model with outputs for five records and an augmentation, in reverse order."""
+    classes = None if kind == "values" else [0, 1]
+    values = np.column_stack([0 * MARGINS, MARGINS]) if kind == "decision" else PROBABILITIES
+    if kind == "logits":
+        values = np.log(values + 1e-3)
+    answers = [
+        Outputs(values[order], classes, kind) for order in (slice(None), slice(None, None, -1))
+    ]
+    y = array([1, 1, 0, 1, 0])
+    trained = NS(is_asked=is_asked, model="the model", data=NS(y=y, tables=["X", "X reversed"]))
+    if kind == "values":
+        trained.data.y = np.column_stack([y, y])
+    if is_asked:
+        trained.answers = answers
+
+    def ask_in_blocks():
+        for number, outputs in enumerate(answers):
+            for rows in (slice(0, 2), slice(2, 4), slice(4, 5)):
+                yield number, rows, outputs[rows]
+
+    trained.ask_in_blocks = ask_in_blocks
+    return trained
+
+
+def keep_trained(kind, signals=("auto",), temperatures=(1.0, 2.0), resolution="auto", **settings):
+    """Return what is kept of a model at once; fail if it is another thing block by block."""
+    settings = {"store": "signals"} | settings
+    keeper = _job.PoolKeeper(signals, temperatures, resolution, **settings)
+    known = keeper(make_trained(kind, is_asked=True))
+    if settings["store"] != "outputs":
+        blocks = keeper(make_trained(kind, is_asked=False))
+        assert blocks.facts == known.facts
+        assert blocks.arrays.keys() == known.arrays.keys()
+        for name, array_ in known.arrays.items():
+            assert blocks.arrays[name].dtype == array_.dtype
+            np.testing.assert_array_equal(blocks.arrays[name], array_)
+        assert blocks.model == known.model
+    return known
+
+
+def test_signals_of_a_model_are_those_of_its_answers_at_once_or_block_by_block(monkeypatch):
+    monkeypatch.setattr(_job, "CHUNK", 4)
+    kept = keep_trained("proba", ("auto", "entropy"))
+    raw, own = kept.arrays["raw"], PROBABILITIES[range(5), [1, 1, 0, 1, 0]]
+    assert raw.shape == (3, 2, 5)
+    assert raw.dtype == np.float32
+    inner = [0, 2, 3]  # without probabilities of 0 and 1
+    log_odds = np.log(own[inner] / (1 - own[inner]))
+    np.testing.assert_allclose(raw[0, 0, inner], log_odds, rtol=1e-5)
+    smooth = (own + 0.125 / 2) / (1 + 0.125)  # by the smallest probability that is not 0
+    np.testing.assert_allclose(raw[1, 0], np.log(smooth / (1 - smooth)) / 2, rtol=1e-5)
+    np.testing.assert_array_equal(raw[0, 0, [1, 4]], [np.inf, np.inf])
+    reverse = PROBABILITIES[::-1][range(5), [1, 1, 0, 1, 0]]
+    np.testing.assert_allclose(raw[0, 1, 2], np.log(reverse[2] / (1 - reverse[2])), atol=1e-6)
+    assert kept.facts == {"signal": "scaled_logit", "step": 0.125, "dtype": "<f8", "kind": "proba"}
+    assert kept.arrays["classes"].tolist() == [0, 1]
+    assert kept.model is None
+    assert keep_trained("proba", resolution=0.5).facts["step"] == 0.5
+    assert keep_trained("proba", store="models").model == "the model"
+    outputs = keep_trained("proba", store="outputs").arrays["outputs"]
+    np.testing.assert_array_equal(outputs, PROBABILITIES.astype(np.float32))
+    assert keep_trained("logits", ("auto", "entropy")).facts["step"] == 0
+    margins = keep_trained("decision").arrays["raw"][0, 0]
+    np.testing.assert_array_equal(margins, MARGINS * [1, 1, -1, 1, -1])
+    labels = keep_trained("proba", output_kind="label")
+    assert labels.facts["kind"] == "label"
+    np.testing.assert_array_equal(labels.arrays["raw"][0, 0], [1, 1, 1, 1, 1])
+    residuals = keep_trained("values").arrays
+    assert residuals["raw"].shape == (2, 2, 5)
+    assert "classes" not in residuals
+    truth = array([1, 1, 0, 1, 0])[:, None]
+    np.testing.assert_allclose(residuals["raw"][:, 0].T, truth - PROBABILITIES)
 
 
 def test_defaults_are_those_of_the_docstrings():

@@ -293,6 +293,7 @@ def test_noisy_records_are_drawn_without_replacement_as_far_as_they_go():
     records = Records(np.arange(40.0)[:, None], np.zeros(40, dtype=int))
     synthesizer = NoisyRecords(0.0, random_state=0).fit(records)
     assert len(np.unique(synthesizer.sample(30).X)) == 30
+    assert len(np.unique(synthesizer.sample(40).X)) == 40
     assert len(synthesizer.sample(100)) == 100
 
 
