@@ -17,6 +17,7 @@ from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 from skmia import Records, ShadowPool, audit
+from skmia._training import frozen
 from skmia._training.frozen import thaw
 from skmia.attacks import LiRA, ThresholdAttack
 from skmia.exceptions import CheckpointError, TrainingError

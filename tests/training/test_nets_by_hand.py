@@ -1,0 +1,323 @@
+"""Small decisions about nets that are trained together, with answers by hand."""
+
+import threading
+import time
+from functools import partial
+from types import SimpleNamespace as NS
+from unittest import mock
+
+import numpy as np
+import pandas as pd
+import pytest
+from by_hand import expect_answers, tell_refusal
+from numpy import array
+from scipy import sparse
+
+torch = pytest.importorskip("torch")
+pytest.importorskip("skorch")
+
+from nets import make_net  # noqa: E402
+from skorch.callbacks import EarlyStopping, EpochScoring, EpochTimer  # noqa: E402
+from torch import nn, tensor  # noqa: E402
+
+from skmia._training.backends.torch_nets import (  # noqa: E402
+    callbacks,
+    cuda_graphs,
+    equality,
+    optimizers,
+    plan,
+    prepare,
+    timing,
+)
+
+
+def why_not_callbacks(*given, train_split=True, valid=(), **settings):
+    made = NS(callbacks=list(given), train_split=train_split, use_caching="auto")
+    made.get_params_for = lambda name: {"iterator_valid": dict(valid)}[name]
+    vars(made).update(settings)
+    return callbacks.why_not_callbacks(made)
+
+
+def why_not_followed(monitor, step_every="epoch", train_split=True, valid=()):
+    made = NS(train_split=train_split, get_params_for=lambda name: dict(valid))
+    return callbacks._why_not_followed(NS(monitor=monitor, step_every=step_every), made)
+
+
+def why_not_optimizer(kind="SGD", lr=0.1, **settings):
+    kind = getattr(torch.optim, kind) if isinstance(kind, str) else kind
+    made = NS(optimizer=kind, lr=lr, get_params_for=lambda name: settings)
+    return optimizers.why_not_optimizer(made)
+
+
+OwnSGD = type("SGD", (torch.optim.SGD,), {})
+
+
+def are_equal(usual, replayed, rounding=1e-3):
+    pair = [[tensor(one, dtype=torch.float32) for one in side] for side in (usual, replayed)]
+    return cuda_graphs._are_equal_tensors(*pair, rounding)
+
+
+def are_equal_modules(change, scale, buffer=0.0):
+    """Compare two normalizations, of which one has another weight and another running mean."""
+    modules = [nn.BatchNorm1d(2) for _ in range(2)]
+    for module, step in zip(modules, (0.0, 1.0), strict=True):
+        module.weight.data[:] = tensor([scale, -scale - step * change])
+        module.running_mean[:] = step * buffer
+    return equality._are_equal_modules(*modules, 1e-3)
+
+
+def time_steps(*seconds):
+    """Time steps of so many seconds, of which the first one is not counted."""
+    ends = np.cumsum([0, *seconds])
+    clock = iter(np.column_stack([ends[:-1], ends[1:]]).ravel())
+    return timing._time(iter(seconds), lambda: next(clock))
+
+
+def choose_clock(device="cpu", n_jobs=None, n_threads=2):
+    with mock.patch.object(timing.torch, "get_num_threads", lambda: n_threads):
+        return timing._choose_clock(NS(estimator=make_net(device=device), n_jobs=n_jobs))
+
+
+def claim_again(folder, n_devices):
+    """Claim as many devices as there are, one more, and one after all are free again."""
+    claim = partial(timing._claim_device, folder, n_devices)
+    with claim() as first, claim() as second:
+        found = [first, second]
+        with claim() as third:
+            found.append(third)
+    with claim() as again:
+        return [*found, again]
+
+
+# Of each module: calls and answers. Whatever may be equal differs, and each branch decides once.
+ANSWERS = {
+    callbacks: [
+        (lambda: callbacks.why_not_callbacks(NS(callbacks="disable")), None),
+        (lambda: callbacks.why_not_callbacks(NS(callbacks=None)), None),
+        (lambda: why_not_callbacks(EpochTimer(), ("named", EarlyStopping)), None),
+        (
+            lambda: why_not_callbacks(EarlyStopping(), train_split=None),
+            "EarlyStopping needs a validation set, and train_split is None.",
+        ),
+        (
+            lambda: why_not_callbacks(EarlyStopping(), valid={"drop_last": True}),
+            "EarlyStopping needs the losses that iterator_valid__drop_last leaves out.",
+        ),
+        (lambda: why_not_callbacks(EarlyStopping(), valid={"drop_last": False}), None),
+        (
+            lambda: why_not_callbacks(EpochTimer(), ("other", OwnSGD)),
+            "The callback SGD may change the training.",
+        ),
+        (lambda: why_not_callbacks(EpochScoring("accuracy")), None),
+        (
+            lambda: why_not_callbacks(
+                EpochScoring("accuracy", use_caching=False), use_caching=True
+            ),
+            None,
+        ),
+        (
+            lambda: why_not_callbacks(callbacks__own__patience=3, callbacks__a=None),
+            "The parameter callbacks__own__patience may change the training.",
+        ),
+        (lambda: why_not_followed("train_loss", train_split=None), None),
+        (lambda: why_not_followed("valid_loss"), None),
+        (lambda: why_not_followed("valid_loss", valid={"drop_last": False}), None),
+        (
+            lambda: why_not_followed("valid_loss", train_split=None),
+            "ReduceLROnPlateau follows 'valid_loss', and train_split is None.",
+        ),
+        (
+            lambda: why_not_followed("valid_loss", valid={"drop_last": True}),
+            "ReduceLROnPlateau follows losses that iterator_valid__drop_last leaves out.",
+        ),
+        (
+            lambda: why_not_followed("valid_loss", "batch"),
+            "ReduceLROnPlateau follows 'valid_loss'; for many nets it can follow a loss after each "
+            "epoch.",
+        ),
+        (
+            lambda: why_not_followed("valid_acc"),
+            "ReduceLROnPlateau follows 'valid_acc'; for many nets it can follow a loss after each "
+            "epoch.",
+        ),
+    ],
+    optimizers: [
+        *((lambda kind=kind: why_not_optimizer(kind), None) for kind in optimizers.RULES),
+        (lambda: why_not_optimizer("Adamax")[:41], "The optimizer Adamax of the net is none o"),
+        (lambda: why_not_optimizer(OwnSGD)[:38], "The optimizer SGD of the net is none o"),
+        (lambda: why_not_optimizer(max)[:38], "The optimizer max of the net is none o"),
+        (lambda: why_not_optimizer(momentum=0.5, foreach=True, fused=False), None),
+        (
+            lambda: why_not_optimizer(foreach=True, maximize=True),
+            "optimizer__maximize is not reproduced for many nets at once.",
+        ),
+        (
+            lambda: why_not_optimizer("Adagrad", momentum=0.5),
+            "optimizer__momentum is not reproduced for many nets at once.",
+        ),
+        (
+            lambda: why_not_optimizer(lr=tensor(0.1)),
+            "optimizer__lr is a tensor, which may change during training.",
+        ),
+        (
+            lambda: why_not_optimizer(param_groups=[("a", {"lr": 0.2}), ("b", {"momentum": 0.1})]),
+            None,
+        ),
+        (
+            lambda: why_not_optimizer(param_groups=[("a", {"lr": 0.2}), ("b", {"betas": 0.1})]),
+            "optimizer__betas is not reproduced for many nets at once.",
+        ),
+        (
+            lambda: optimizers._runs([1, 1, 2, 2, 1], slice(0, 5)),
+            [slice(0, 2), slice(2, 4), slice(4, 5)],
+        ),
+        (lambda: optimizers._runs([1, 1, 2, 2, 1], slice(1, 3)), [slice(0, 1), slice(1, 2)]),
+        (lambda: optimizers._runs([1, 1, 2, 2, 1], slice(2, 2)), []),
+        (lambda: optimizers._runs([3, 3], slice(0, 2)), [slice(0, 2)]),
+    ],
+    cuda_graphs: [
+        (lambda: cuda_graphs.can_record(NS(repeats=True), torch.device("cuda")), True),
+        (lambda: cuda_graphs.can_record(NS(repeats=False), torch.device("cuda")), False),
+        (lambda: cuda_graphs.can_record(NS(repeats=True), torch.device("cpu")), False),
+        # Up to a thousandth of the largest number of each tensor.
+        (lambda: are_equal([[1.0, -8.0]], [[1.007, -8.0]]), True),
+        (lambda: are_equal([[1.0, -8.0]], [[1.009, -8.0]]), False),
+        (lambda: are_equal([[9.0], [1.0]], [[9.0], [1.002]]), False),
+        (lambda: are_equal([[]], [[]]), True),
+        (lambda: are_equal([[np.nan, 1.0]], [[np.nan, 1.0]]), True),
+        (lambda: are_equal([[np.nan, 1.0]], [[0.0, 1.0]]), False),
+        (lambda: tell_refusal(lambda: are_equal([[1.0]], [[1.0], [2.0]])) is None, False),
+    ],
+    equality: [
+        (lambda: are_equal_modules(0.0005, 0.5), True),
+        (lambda: are_equal_modules(0.002, 0.5), False),
+        (lambda: are_equal_modules(0.007, 8.0), True),
+        (lambda: are_equal_modules(0.009, 8.0), False),
+        (lambda: are_equal_modules(0.0, 1.0, 0.002), False),
+        (lambda: equality.why_not_at_once(NS(module_=nn.Linear(1, 1))), None),
+        (
+            lambda: equality.why_not_at_once(NS(module_=nn.Sequential(nn.GRU(1, 1)))),
+            "torch does not vectorize GRU",
+        ),
+    ],
+    prepare: [
+        (
+            lambda: list(prepare.plan_batches([2, 3, 5], 2, False)),
+            [
+                [(slice(0, 3), slice(0, 2))],
+                [(slice(1, 2), slice(2, 3)), (slice(2, 3), slice(2, 4))],
+                [(slice(2, 3), slice(4, 5))],
+            ],
+        ),
+        (
+            lambda: list(prepare.plan_batches([2, 3, 5], 2, True)),
+            [[(slice(0, 3), slice(0, 2))], [(slice(2, 3), slice(2, 4))], []],
+        ),
+        (
+            lambda: list(prepare.plan_batches([2, 3, 3], -1, True)),
+            [[(slice(0, 1), slice(0, 2)), (slice(1, 3), slice(0, 3))]],
+        ),
+    ],
+    plan: [
+        (lambda: plan.why_not_rows(np.zeros((2, 3))), None),
+        (lambda: plan.why_not_rows(array([True])), None),
+        (lambda: plan.why_not_rows(tensor([1])), None),
+        (
+            lambda: plan.why_not_rows([[1.0]]),
+            "The net is given a list, not an array or a tensor.",
+        ),
+        (
+            lambda: plan.why_not_rows(pd.DataFrame([[1.0]])),
+            "The net is given a DataFrame, not an array or a tensor.",
+        ),
+        (
+            lambda: plan.why_not_rows(sparse.csr_array([[1.0]])),
+            "The net is given a csr_array, not an array or a tensor.",
+        ),
+        (
+            lambda: plan.why_not_rows(array(["a"])),
+            "The net is given an array of <U1, not of numbers.",
+        ),
+        (lambda: plan.why_not_rows({"a": np.zeros(2), "b": tensor([1])}), None),
+        (
+            lambda: plan.why_not_rows({"a": np.zeros(2), "b": [1]}),
+            "Of 'b': The net is given a list, not an array or a tensor.",
+        ),
+    ],
+    timing: [
+        (lambda: timing.StepTimes(1.0, 2.0, 5.0).best, "at_once"),
+        (lambda: timing.StepTimes(3.0, 2.0, 5.0).best, "in_turn"),
+        (lambda: timing.StepTimes(3.0, 2.0, 5.0, 1.0).best, "in_series"),
+        (lambda: timing.StepTimes(None, 1.09, 1.0).best, "in_turn"),
+        (lambda: timing.StepTimes(None, 1.11, 1.0).best, "alone"),
+        (
+            lambda: timing.StepTimes(None, 3.0, 2.0).why_alone,
+            "one after another: steps of nets on one thread were 1.5x slower in a probe of 3 steps",
+        ),
+        (
+            lambda: timing.StepTimes(3.0, 1.0, 9.0).why_in_turn,
+            "grouped convolutions were 3.0x slower in a probe of 3 steps",
+        ),
+        (
+            lambda: timing.StepTimes(5.0, 9.0, 9.0, 2.0).why_in_series,
+            "grouped convolutions were 2.5x slower in a probe of 3 steps",
+        ),
+        (lambda: time_steps(1, 5, 3, 4), 3.0),
+        (lambda: choose_clock() is time.perf_counter, True),
+        (lambda: choose_clock(n_jobs=1) is time.thread_time, True),
+        (lambda: choose_clock(n_threads=1) is time.thread_time, True),
+        (lambda: choose_clock("meta")() > 0, True),
+        (lambda: timing.records_steps(NS(estimator=make_net(device="cpu"))), False),
+        (lambda: timing.records_steps(NS(estimator=make_net(device="cuda"))), True),
+    ],
+}
+
+
+@pytest.mark.parametrize("module", ANSWERS, ids=lambda module: module.__name__)
+def test_answers_by_hand(module):
+    expect_answers(ANSWERS[module])
+
+
+def test_each_group_has_a_device_of_its_own_and_gives_it_back(tmp_path):
+    assert claim_again(tmp_path, 3) == [0, 1, 2, 0]
+    with pytest.raises(RuntimeError, match="More than 2 groups of nets are trained at a time"):
+        claim_again(tmp_path, 2)
+    assert not list(tmp_path.iterdir())
+
+
+def make_orders(ahead, has_valid=True):
+    generators = [torch.Generator().manual_seed(k) for k in range(2)]
+    rows = [torch.arange(10, 15), torch.arange(20, 23)]
+    parts = zip(generators, rows, (True, False), strict=True)
+    orders = [prepare.BatchOrder(one, len(own), mixes, has_valid) for one, own, mixes in parts]
+    made, threads, draw = prepare.EpochOrders(orders, rows, ahead), [], prepare._permute_rows
+
+    def note(n, seed):
+        threads.append(threading.current_thread())
+        return draw(n, seed)
+
+    return made, threads, note
+
+
+@pytest.mark.parametrize("has_valid", [True, False])
+def test_orders_that_are_drawn_ahead_are_those_of_each_epoch(has_valid, monkeypatch):
+    found = []
+    for ahead in (False, True):
+        made, threads, note = make_orders(ahead, has_valid)
+        monkeypatch.setattr(prepare, "_permute_rows", note)
+        found.append([])
+        for epoch in range(4):
+            found[-1].append(made.begin_epoch().tolist())
+            made.end_epoch()
+            if epoch == 2:  # what nobody could foresee
+                made._orders[0]._draw_seed()
+        if ahead:
+            made._thread.shutdown()
+            is_here = [one is threading.current_thread() for one in threads]
+            # The orders of the first epoch, and of the one that was drawn in vain, are drawn here.
+            assert is_here.count(True) == 2 and is_here[0]
+    assert found[0] == found[1]
+    assert len({str(order) for order in found[0]}) == 4
+    for first, second in found[0]:
+        assert sorted(first) == [10, 11, 12, 13, 14]
+        assert second == [20, 21, 22, 0, 0]  # in order, and padded
