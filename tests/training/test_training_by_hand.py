@@ -177,6 +177,13 @@ def digest_members(body):
     return tuple(walker.parts.items())
 
 
+def name_packages(value):
+    """Return the parts of a value, and the packages that it is from."""
+    walker = digests.DigestWalker()
+    walker.add("it", value)
+    return [*walker.parts], sorted(walker.packages)
+
+
 def add_parts(*values):
     walker = digests.DigestWalker()
     for value in values:
@@ -275,6 +282,21 @@ ANSWERS = {
             ],
             [],
         ),
+        *(
+            (lambda value=value: name_packages(value), (["it"], [package]))
+            for value, package in (
+                (np.median, "numpy"),
+                (Ridge, "scikit-learn"),
+                (Ridge(), "scikit-learn"),
+                (Ridge.fit, "scikit-learn"),
+                (json, "python"),
+                (json.dumps, "python"),
+                (math.exp, "python"),
+                (OrderedDict, "python"),
+            )
+        ),
+        (lambda: name_packages(Ridge(array([1.0]))), (["it"], ["scikit-learn"])),
+        (lambda: name_packages([np.median, Ridge]), (["it"], ["numpy", "scikit-learn"])),
         (lambda: len({*map(digest_members, MEMBERS)}), len(MEMBERS)),
         (lambda: [one for one in MEMBERS if digest_members(one) != digest_members(one)], []),
         (lambda: digest_members("'a text'") == digest_members("pass"), True),
