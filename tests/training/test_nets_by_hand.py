@@ -17,8 +17,14 @@ torch = pytest.importorskip("torch")
 pytest.importorskip("skorch")
 
 from nets import make_net  # noqa: E402
-from skorch.callbacks import EarlyStopping, EpochScoring, EpochTimer  # noqa: E402
+from skorch.callbacks import (  # noqa: E402
+    EarlyStopping,
+    EpochScoring,
+    EpochTimer,
+    LRScheduler,
+)
 from torch import nn, tensor  # noqa: E402
+from torch.optim.lr_scheduler import OneCycleLR  # noqa: E402
 
 from skmia._training.backends.torch_nets import (  # noqa: E402
     callbacks,
@@ -28,6 +34,7 @@ from skmia._training.backends.torch_nets import (  # noqa: E402
     plan,
     prepare,
     timing,
+    train,
 )
 
 
@@ -321,3 +328,93 @@ def test_orders_that_are_drawn_ahead_are_those_of_each_epoch(has_valid, monkeypa
     for first, second in found[0]:
         assert sorted(first) == [10, 11, 12, 13, 14]
         assert second == [20, 21, 22, 0, 0]  # in order, and padded
+
+
+def make_schedules(n_batches, *schedulers):
+    """Make the schedules of nets with a rate of 1."""
+    named = [(f"rate{k}", one) for k, one in enumerate(schedulers)]
+    net = make_net(callbacks=named, lr=1.0, optimizer__momentum=0.5).initialize()
+    return train.OptimizerSchedules(net, n_batches)
+
+
+def test_nets_with_as_many_batches_share_a_schedule():
+    schedules = make_schedules([3, 2, 3], LRScheduler("StepLR", step_size=1, gamma=0.5))
+    assert (schedules.numbers, schedules.monitored) == ([0, 1, 0], set())
+    schedules.end_batch(0)
+    assert schedules.list_rates() == [[1.0], [1.0]]
+    schedules.end_epoch()
+    assert schedules.list_rates() == [[0.5], [0.5]]
+    assert schedules.change_rates_alone() and not schedules.changed_others
+    assert make_schedules([3, 2, 3]).numbers == [0, 0, 0]
+
+
+def test_a_schedule_of_batches_is_that_of_the_batches_of_each_net():
+    by_batch = LRScheduler("StepLR", step_size=1, gamma=0.5, step_every="batch")
+    schedules = make_schedules([3, 2, 3], by_batch)
+    for i in range(3):
+        schedules.end_batch(i)
+    assert schedules.list_rates() == [[1 / 8], [1 / 4]]
+    assert [schedules[k][0]["lr"] for k in range(3)] == [1 / 8, 1 / 4, 1 / 8]
+    again = make_schedules([3, 2, 3], by_batch)
+    again.skip(2)
+    assert again.list_rates() == [[1 / 64], [1 / 16]]
+
+
+def test_a_schedule_that_changes_the_momentum_is_noticed():
+    one_cycle = {"max_lr": 1.0, "total_steps": 20, "step_every": "batch"}
+    schedules = make_schedules([3, 2], LRScheduler(OneCycleLR, **one_cycle))
+    assert not schedules.change_rates_alone()
+    assert not schedules.changed_others  # the trial was another one
+    schedules.end_batch(0)
+    assert schedules.changed_others
+
+
+def test_a_schedule_follows_the_mean_loss_of_each_net():
+    plateau = {"patience": 0, "factor": 0.5}
+    of_train = LRScheduler("ReduceLROnPlateau", monitor="train_loss", **plateau)
+    schedules = make_schedules([2, 2, 2], of_train)
+    assert (schedules.numbers, schedules.monitored) == ([0, 1, 2], {"train_loss"})
+    assert schedules.change_rates_alone()
+    schedules.note(slice(0, 3), tensor([9.0, 9.0, 9.0]), 4)
+    schedules.end_epoch(is_whole=False)  # of this one nothing counts
+    for second in (5.0, 2.0):
+        schedules.note(slice(0, 2), tensor([1.0, 3.0]), 4)
+        schedules.note(slice(1, 3), tensor([second, 7.0]), 2)
+        schedules.end_epoch()
+    means = [[1.0, (4 * 3 + 2 * second) / 6, 7.0] for second in (5, 2)]
+    np.testing.assert_allclose([one[:, 0] for one in schedules.losses], means)
+    assert np.isnan([one[:, 1] for one in schedules.losses]).all()
+    assert schedules.list_rates() == [[0.5], [1.0], [0.5]]
+    again = make_schedules([2, 2, 2], of_train)
+    again.skip(2, schedules.losses)
+    assert again.list_rates() == schedules.list_rates()
+    of_valid = make_schedules(
+        [2, 2], LRScheduler("ReduceLROnPlateau", monitor="valid_loss", **plateau)
+    )
+    of_valid.note(slice(0, 2), tensor([1.0, 1.0]), 4)
+    for losses in ([4.0, 4.0], [5.0, 3.0]):
+        of_valid.end_epoch(losses)
+    np.testing.assert_array_equal(of_valid.losses[1], [[np.nan, 5.0], [np.nan, 3.0]])
+    assert of_valid.list_rates() == [[0.5], [1.0]]
+
+
+@pytest.mark.parametrize("load_best", [True, False])
+def test_each_net_keeps_the_weights_with_which_it_stops(load_best):
+    stopper = EarlyStopping(patience=2, threshold=0.0, load_best=load_best, sink=print)
+    net = make_net(callbacks=[stopper]).initialize()
+    joint = train.JointStopping([net] * 3)
+    losses = [[5.0, 5.0, 5.0], [4.0, 6.0, 4.0], [6.0, 7.0, 3.0], [7.0, 1.0, 2.0]]
+    for epoch, of_epoch in enumerate(losses):
+        assert joint.are_over == [False, epoch > 2, False]
+        weights = {"a": torch.full((3, 2), float(epoch))}
+        joint.end_epoch(weights, of_epoch)
+    assert joint.are_over == [True, True, False] and not joint.is_over
+    # The best epochs were 1 and 0; without them, the nets stopped after the epochs 3 and 2. The
+    # last one has not stopped, and has been best in the last epoch.
+    kept = [1.0, 0.0, 3.0] if load_best else [3.0, 2.0, 9.0]
+    last = {"a": torch.full((3, 2), 9.0)}
+    assert joint.restore(last)["a"].tolist() == [[one, one] for one in kept]
+    assert last["a"].tolist() == [[9.0, 9.0]] * 3
+    again = train.JointStopping([net] * 3)
+    again.replay(losses)
+    assert again.are_over == joint.are_over and again.losses == joint.losses == losses
