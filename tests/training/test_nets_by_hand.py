@@ -17,6 +17,11 @@ torch = pytest.importorskip("torch")
 pytest.importorskip("skorch")
 
 from nets import make_net  # noqa: E402
+from skorch import (  # noqa: E402
+    NeuralNetBinaryClassifier,
+    NeuralNetClassifier,
+    NeuralNetRegressor,
+)
 from skorch.callbacks import (  # noqa: E402
     EarlyStopping,
     EpochScoring,
@@ -29,6 +34,7 @@ from torch.optim.lr_scheduler import OneCycleLR  # noqa: E402
 from skmia._training.backends.torch_nets import (  # noqa: E402
     callbacks,
     cuda_graphs,
+    engine,
     equality,
     optimizers,
     plan,
@@ -173,6 +179,15 @@ ANSWERS = {
         (
             lambda: why_not_optimizer(param_groups=[("a", {"lr": 0.2}), ("b", {"betas": 0.1})]),
             "optimizer__betas is not reproduced for many nets at once.",
+        ),
+        (lambda: optimizers.AdamW({"amsgrad": False}).decoupled, True),
+        (lambda: optimizers.AdamRule({"amsgrad": False}).decoupled, False),
+        (lambda: optimizers.AdamRule({"amsgrad": False}).state, ("mean", "square")),
+        (
+            lambda: vars(
+                optimizers.AdamRule({"amsgrad": True, "decoupled_weight_decay": True})
+            ).get("decoupled"),
+            True,
         ),
         (
             lambda: optimizers._runs([1, 1, 2, 2, 1], slice(0, 5)),
@@ -418,3 +433,65 @@ def test_each_net_keeps_the_weights_with_which_it_stops(load_best):
     again = train.JointStopping([net] * 3)
     again.replay(losses)
     assert again.are_over == joint.are_over and again.losses == joint.losses == losses
+
+
+# Kinds of nets, losses, shapes of outputs and labels of two models, and whether it is a mean.
+WHOLE, REAL = torch.arange(8).reshape(2, 4) % 3, torch.linspace(-1, 1, 8).reshape(2, 4)
+LOSSES = {
+    "labels": (NeuralNetClassifier, nn.CrossEntropyLoss(), (2, 4, 3), WHOLE, True),
+    "a label is ignored": (
+        NeuralNetClassifier,
+        nn.CrossEntropyLoss(ignore_index=1),
+        (2, 4, 3),
+        WHOLE,
+        False,
+    ),
+    "some labels weigh more": (
+        NeuralNetClassifier,
+        nn.CrossEntropyLoss(weight=tensor([1.0, 2.0, 5.0])),
+        (2, 4, 3),
+        WHOLE,
+        False,
+    ),
+    "a sum": (NeuralNetClassifier, nn.CrossEntropyLoss(reduction="sum"), (2, 4, 3), WHOLE, False),
+    "shares of labels": (
+        NeuralNetClassifier,
+        nn.CrossEntropyLoss(),
+        (2, 4, 3),
+        torch.rand(2, 4, 3),
+        False,
+    ),
+    "places in images": (
+        NeuralNetClassifier,
+        nn.CrossEntropyLoss(),
+        (2, 4, 3, 2),
+        torch.stack([WHOLE, WHOLE], dim=2),
+        False,
+    ),
+    "numbers": (NeuralNetRegressor, nn.MSELoss(), (2, 4), REAL, True),
+    "columns": (NeuralNetRegressor, nn.L1Loss(), (2, 4, 1), REAL[:, :, None], True),
+    "a column against a row": (NeuralNetRegressor, nn.MSELoss(), (2, 4, 1), REAL, True),
+    "a loss of others": (NeuralNetRegressor, nn.PoissonNLLLoss(), (2, 4), REAL, False),
+    "two classes": (
+        NeuralNetBinaryClassifier,
+        nn.BCEWithLogitsLoss(),
+        (2, 4, 1),
+        (REAL > 0).float(),
+        True,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", LOSSES)
+@pytest.mark.filterwarnings("ignore:Using a target size")
+def test_a_loss_of_many_models_is_the_sum_of_their_losses(name):
+    kind, criterion, shape, y, is_mean = LOSSES[name]
+    net = kind(nn.Linear, criterion=type(criterion), module__in_features=1, module__out_features=1)
+    net.initialize().criterion_ = criterion
+    out = torch.randn(shape, generator=torch.Generator().manual_seed(0))
+    total = engine.TotalLoss(net, y.flatten(0, 1))
+    assert total.is_mean == is_mean
+    outputs = out[:, :, 0] if kind is NeuralNetBinaryClassifier else out
+    alone = [criterion(*pair) for pair in zip(outputs, y, strict=True)]
+    torch.testing.assert_close(total.each(out, y), torch.stack(alone))
+    torch.testing.assert_close(total(out, y), sum(alone))
