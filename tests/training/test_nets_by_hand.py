@@ -32,13 +32,17 @@ from torch import nn, tensor  # noqa: E402
 from torch.optim.lr_scheduler import OneCycleLR  # noqa: E402
 
 from skmia._training.backends.torch_nets import (  # noqa: E402
+    batches,
     callbacks,
     cuda_graphs,
     engine,
     equality,
     optimizers,
     plan,
+    precision,
     prepare,
+    stack,
+    step,
     timing,
     train,
 )
@@ -73,9 +77,9 @@ def are_equal(usual, replayed, rounding=1e-3):
 def are_equal_modules(change, scale, buffer=0.0):
     """Compare two normalizations, of which one has another weight and another running mean."""
     modules = [nn.BatchNorm1d(2) for _ in range(2)]
-    for module, step in zip(modules, (0.0, 1.0), strict=True):
-        module.weight.data[:] = tensor([scale, -scale - step * change])
-        module.running_mean[:] = step * buffer
+    for module, share in zip(modules, (0.0, 1.0), strict=True):
+        module.weight.data[:] = tensor([scale, -scale - share * change])
+        module.running_mean[:] = share * buffer
     return equality._are_equal_modules(*modules, 1e-3)
 
 
@@ -100,6 +104,82 @@ def claim_again(folder, n_devices):
             found.append(third)
     with claim() as again:
         return [*found, again]
+
+
+def clip(largest, order, *gradients):
+    made = [tensor(one, dtype=torch.float64) for one in gradients]
+    return [one.tolist() for one in step.clip(made, largest, order)]
+
+
+def make_rows(n_binary=16, most_ones=3, n_others=2):
+    """Make rows whose binary columns stand between others; the last row has no ones."""
+    X = torch.zeros(3, n_binary + n_others)
+    X[:, 1:n_others] = 0.5
+    X[:, -1] = tensor([1.0, 7.0, 0.0])
+    X[0, n_others : n_others + most_ones] = 1
+    X[1, n_others + 1] = 1
+    return X
+
+
+def store_rows(*given, dtype=torch.float32, **settings):
+    X = make_rows(*given, **settings).to(dtype)
+    stored = batches.without_zeros(X)
+    return stored and (torch.equal(stored[0].to_dense(stored[1]), X), len(stored[1].binary))
+
+
+def join_two():
+    """Join tables of rows with three ones at most, and with one."""
+    X = make_rows()
+    (first, columns), (second, _) = batches.without_zeros(X), batches.without_zeros(X[1:])
+    joined = batches.join_rows([first, second], columns)
+    return torch.equal(joined.to_dense(columns), torch.cat([X, X[1:]]))
+
+
+def count_steps(n_rows, **settings):
+    given = NS(net=make_net(max_epochs=4, **settings), rows=range(n_rows))
+    return prepare.count_training_steps(NS(n_models=3), given)
+
+
+def find_positions(kind):
+    X = np.zeros((5, 1))
+    whole = NS(X=X)
+    made = {
+        "whole": type("Whole", (), {"X": X, "__len__": lambda self: 5})(),
+        "part": torch.utils.data.Subset(whole, [3, 1]),
+        "part of others": torch.utils.data.Subset(NS(X=X.copy()), [3, 1]),
+        "others": type("Others", (), {"X": X.copy(), "__len__": lambda self: 5})(),
+        "none": None,
+    }[kind]
+    return prepare._positions(made, X)
+
+
+class OwnNet(NeuralNetClassifier):
+    """A net that changes a part of skorch, and has others."""
+
+    def get_loss(self, *given, **settings):
+        return super().get_loss(*given, **settings)
+
+    def of_its_own(self):
+        return 1
+
+
+def multiply(precise):
+    """Return the precision inside and after a context of another one."""
+    before = torch.get_float32_matmul_precision()
+    with precision.multiplying(precise):
+        inside = torch.get_float32_matmul_precision()
+    return inside == before, torch.get_float32_matmul_precision() == before
+
+
+def pad(n_columns):
+    rows = torch.arange(2.0 * n_columns).reshape(2, n_columns)
+    memory, values = stack.in_whole_registers(rows)
+    memory[:, 0] = 99.0  # what is held is the same memory
+    same = torch.equal(values[:, 1:], rows[:, 1:]) and (values[:, 0] == 99).all().item()
+    return memory.shape[1], same, float(memory[:, n_columns:].sum())
+
+
+ROWS, BATCH = torch.arange(6).reshape(2, 3), {"a": torch.ones(2, 3), "b": torch.zeros(2, 3)}
 
 
 # Of each module: calls and answers. Whatever may be equal differs, and each branch decides once.
@@ -236,11 +316,94 @@ ANSWERS = {
             [[(slice(0, 3), slice(0, 2))], [(slice(2, 3), slice(2, 4))], []],
         ),
         (
+            lambda: prepare.count_batches(prepare.plan_batches([2, 3, 5], 2, False), 3),
+            [1, 2, 3],
+        ),
+        (lambda: count_steps(16), 3 * 4 * 2),
+        (lambda: count_steps(17), 3 * 4 * 3),
+        (lambda: count_steps(17, batch_size=-1), 3 * 4),
+        (lambda: count_steps(17, iterator_train__batch_size=5), 3 * 4 * 4),
+        (lambda: find_positions("whole").tolist(), [0, 1, 2, 3, 4]),
+        (lambda: find_positions("part").tolist(), [3, 1]),
+        *((lambda kind=kind: find_positions(kind), None) for kind in ("others", "none")),
+        (lambda: find_positions("part of others"), None),
+        (
             lambda: list(prepare.plan_batches([2, 3, 3], -1, True)),
             [[(slice(0, 1), slice(0, 2)), (slice(1, 3), slice(0, 3))]],
         ),
     ],
+    step: [
+        (lambda: clip(1.0, 2.0), []),
+        # The norms of the models are 5 and 13, or 4 and 12.
+        (
+            lambda: clip(6.5, 2.0, [[3.0], [5.0]], [[[4.0]], [[-12.0]]]),
+            [[[3.0], [2.5]], [[[4.0]], [[-6.0]]]],
+        ),
+        (
+            lambda: clip(6.0, np.inf, [[3.0], [5.0]], [[[4.0]], [[-12.0]]]),
+            [[[3.0], [2.5]], [[[4.0]], [[-6.0]]]],
+        ),
+        (lambda: step.StepInputs(ROWS).n_rows, 3),
+        (lambda: step.StepInputs(None, BATCH, torch.ones(2, 4)).n_rows, 4),
+        (lambda: len(step.StepInputs(None, BATCH, ROWS).tensors), 3),
+        (lambda: step.StepInputs(ROWS).tensors[0] is ROWS, True),
+        (lambda: step.StepInputs(ROWS).copy().rows is ROWS, False),
+        (lambda: torch.equal(step.StepInputs(ROWS).copy().rows, ROWS), True),
+        (lambda: step.StepInputs(None, BATCH).copy().x["a"] is BATCH["a"], False),
+    ],
+    batches: [
+        (lambda: store_rows(), (True, 16)),
+        (lambda: store_rows(n_others=5), (True, 16)),
+        (lambda: store_rows(16, 4), None),
+        (lambda: store_rows(20, 4), (True, 20)),
+        (lambda: store_rows(15, 3), None),
+        (lambda: store_rows(dtype=torch.int64), None),
+        (lambda: batches.without_zeros(torch.zeros(2, 15)), None),
+        (lambda: batches.without_zeros(torch.zeros(2, 20, 3)), None),
+        (lambda: batches.without_zeros(torch.zeros(2, 16))[0].ones.tolist(), [[16], [16]]),
+        (join_two, True),
+        (lambda: batches.as_precise(ROWS, torch.float64) is ROWS, True),
+        (lambda: batches.as_precise(torch.ones(1), torch.float64).dtype == torch.float64, True),
+        (lambda: batches.as_precise(torch.ones(1), None).dtype == torch.float32, True),
+        (
+            lambda: [
+                one.tolist() for one in batches.take_model({"a": ROWS, "b": -ROWS}, 1).values()
+            ],
+            [[3, 4, 5], [-3, -4, -5]],
+        ),
+    ],
+    stack: [
+        (lambda: pad(33), (64, True, 0.0)),
+        (lambda: pad(32), (32, True, 0.0)),
+        (lambda: pad(3), (32, True, 0.0)),
+        (lambda: stack.rows_in_whole_registers(5, 8), 8),
+        (lambda: stack.rows_in_whole_registers(4, 8), 4),
+        (lambda: stack.rows_in_whole_registers(3, 1), 32),
+        (lambda: stack.is_active(nn.Dropout(0.5)), True),
+        (lambda: [stack.is_active(one) for one in (nn.Dropout(0.0), nn.Dropout(1.0))], [False] * 2),
+        (lambda: stack.is_active(nn.AlphaDropout(0.5)), False),
+    ],
+    precision: [
+        *(
+            (
+                lambda given=given: precision.ProductPrecision(*given[:2]).rounds_factors(given[2]),
+                told,
+            )
+            for given, told in (
+                (("highest", False, True), False),
+                (("highest", True, True), True),
+                (("highest", None, True), True),
+                (("highest", True, False), False),
+                (("high", False, False), True),
+            )
+        ),
+        (lambda: multiply(None), (True, True)),
+        (lambda: multiply(precision.read_precision()), (True, True)),
+        (lambda: multiply(precision.ProductPrecision("medium", None)), (False, True)),
+    ],
     plan: [
+        (lambda: plan.overridden(make_net()), []),
+        (lambda: plan.overridden(OwnNet(nn.Linear)), ["get_loss"]),
         (lambda: plan.why_not_rows(np.zeros((2, 3))), None),
         (lambda: plan.why_not_rows(array([True])), None),
         (lambda: plan.why_not_rows(tensor([1])), None),

@@ -769,3 +769,14 @@ class MLPClassifierWithout(LinearRegression):
 @pytest.mark.parametrize("module", ANSWERS, ids=lambda module: module.__name__)
 def test_answers_by_hand(module):
     expect_answers(ANSWERS[module])
+
+
+@pytest.mark.parametrize("kind", ["polars", "torch"])
+def test_tables_of_other_libraries_are_left_to_each_model(kind):
+    library = pytest.importorskip(kind)
+    told = "X is a polars.DataFrame, which each model reads itself"
+    made = library.DataFrame({"a": [0.0, 1.0]}) if kind == "polars" else library.ones(2, 1)
+    told = told if kind == "polars" else "X is a torch tensor"
+    assert design.why_not_features(made) == why_not_records(made) == told
+    in_pipeline = why_not_records(made, estimator=make_pipeline(StandardScaler(), MLPClassifier()))
+    assert in_pipeline == (None if kind == "polars" else told)
