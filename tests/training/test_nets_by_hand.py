@@ -37,6 +37,7 @@ from skmia._training.backends.torch_nets import (  # noqa: E402
     cuda_graphs,
     engine,
     equality,
+    group,
     optimizers,
     plan,
     precision,
@@ -658,3 +659,20 @@ def test_a_loss_of_many_models_is_the_sum_of_their_losses(name):
     alone = [criterion(*pair) for pair in zip(outputs, y, strict=True)]
     torch.testing.assert_close(total.each(out, y), torch.stack(alone))
     torch.testing.assert_close(total(out, y), sum(alone))
+
+
+def test_rows_of_a_job_are_moved_once_while_there_is_room():
+    X = np.arange(12.0).reshape(4, 3)
+    rows = group.DeviceRows([X, "not an array"], torch.device("cpu"), 4 * 12 + 4 * 6)
+    whole = rows.get(X, torch.float32)
+    assert whole.dtype == torch.float32 and whole.tolist() == X.tolist()
+    assert rows.get(X[:], torch.float32) is whole  # a view of the same
+    half = rows.get(X[::2], torch.float32)
+    assert half.tolist() == X[::2].tolist() and rows.get(X[::2], torch.float32) is half
+    # There is no room left, and copies of users may change.
+    for other in (X[1:], X.copy()):
+        found = [rows.get(other, torch.float32) for _ in range(2)]
+        assert found[0] is not found[1]
+        assert found[0].tolist() == found[1].tolist() == other.tolist()
+    other_type = [rows.get(X, torch.float64) for _ in range(2)]
+    assert other_type[0].dtype == torch.float64 and other_type[0] is not other_type[1]
