@@ -420,6 +420,30 @@ def run_kept(kept, has_progress=True):
     return log
 
 
+def run_groups(models, results, n_together=2, most_together=None, has_states=True):
+    """Run groups of four models; return what is yielded, the parts and the states that go."""
+    parts, dropped = [], []
+
+    def run(train, given, own):
+        parts.extend(own)
+        yield from results
+
+    states = NS(groups=list, drop=dropped.append) if has_states else None
+    given = NS(part=list, most_together=most_together, states=states, n_models=4, n_jobs=1)
+    found = list(
+        groups.run_groups(given, models, NS(run=run), lambda part: n_together * len(part), None)
+    )
+    return found, parts, dropped
+
+
+def interrupt(checkpoint):
+    try:
+        with plan.saying_what_is_kept(checkpoint, 4):
+            raise KeyboardInterrupt
+    except KeyboardInterrupt as error:
+        return getattr(error, "__notes__", [])
+
+
 EXPORTED = [("0/a", 0), ("0/b", 0), ("1/a", 1), ("1/b", -1)]
 
 
@@ -577,6 +601,23 @@ ANSWERS = {
             [{"a": 5}, {"a": 6, "b": 8}, (0, 2), EXPORTED, (2, 3), EXPORTED, "kept"],
         ),
         (lambda: run_kept(None, False), [None, EXPORTED, None, EXPORTED, "kept"]),
+        (
+            lambda: run_groups([0, 1, 2, 3], [[(2, "c"), (3, "d")], [(0, "a"), (1, "b")]]),
+            (
+                [(2, "c"), (3, "d"), (0, "a"), (1, "b")],
+                [[0, 1], [2, 3]],
+                [[2], [3], [0], [1]],
+            ),
+        ),
+        # A group that was kept may hold models that nobody asks for.
+        (
+            lambda: run_groups([3, 0], [[(2, "c"), (3, "d")]]),
+            ([(3, "d")], [[0], [3]], [[2], [3]]),
+        ),
+        (lambda: run_groups([0, 1], [], most_together=1)[1], [[0], [1]]),
+        (lambda: run_groups([0, 1], [], n_together=1, most_together=3)[1], [[0], [1]]),
+        (lambda: run_groups([0, 1], [[(0, "a")]], has_states=False)[::2], ([(0, "a")], [])),
+        (lambda: run_groups([], [[(0, "a")]]), ([], [], [])),
         (lambda: groups.StateKeeper(None, [0]).load(), None),
         (lambda: groups.StateKeeper(None, [0]).keep(None), None),
         (lambda: groups.StateKeeper(NS(load=str), [0, 1]).load(), "[0, 1]"),
@@ -841,6 +882,12 @@ ANSWERS = {
         (
             lambda: job.note_failures([(JointTrainingWarning, "a"), (UserWarning, "b")], 3),
             ["1 of 3 shadow models were trained one by one: a."],
+        ),
+        (lambda: interrupt(None), []),
+        (lambda: interrupt(NS(describe_kept=lambda n_models: None)), []),
+        (
+            lambda: interrupt(NS(describe_kept=lambda n_models: f"kept of {n_models}")),
+            ["kept of 4"],
         ),
         (lambda: why_not_together(), "asked"),
         (lambda: why_not_together(fit=1), "The models are not trained by their own "),
