@@ -29,6 +29,7 @@ from skorch.callbacks import (  # noqa: E402
     LRScheduler,
 )
 from torch import nn, tensor  # noqa: E402
+from torch.nn import functional as F  # noqa: E402
 from torch.optim.lr_scheduler import OneCycleLR  # noqa: E402
 
 from skmia._training.backends.torch_nets import (  # noqa: E402
@@ -38,6 +39,7 @@ from skmia._training.backends.torch_nets import (  # noqa: E402
     engine,
     equality,
     group,
+    mlp,
     optimizers,
     plan,
     precision,
@@ -179,6 +181,46 @@ def pad(n_columns):
     same = torch.equal(values[:, 1:], rows[:, 1:]) and (values[:, 0] == 99).all().item()
     return memory.shape[1], same, float(memory[:, n_columns:].sum())
 
+
+class Written(nn.Module):
+    """A module of two Linears whose forward pass is a function of it and of its input."""
+
+    def __init__(self, forward, **more):
+        super().__init__()
+        self.a, self.b, self._run = nn.Linear(6, 5), nn.Linear(5, 3), forward
+        for name, one in more.items():
+            setattr(self, name, one)
+
+    def forward(self, x):
+        return self._run(self, x)
+
+
+def read_chain(*parts):
+    """Return the input, the layers and the length of the tail of a chain."""
+    module = parts[0] if isinstance(parts[0], Written) else nn.Sequential(*parts)
+    found = mlp.as_chain(module)
+    if found is None:
+        return None
+    return found.flatten, found.dropout, [tuple(one) for one in found.layers], len(found.tail)
+
+
+def read_written(forward, **more):
+    found = read_chain(Written(forward, **more))
+    return found and (found[0], [one[2] for one in found[2]], found[3])
+
+
+def freeze(layer):
+    layer.weight.requires_grad_(False)
+    return layer
+
+
+def watch(layer):
+    layer.register_forward_hook(lambda *_: None)
+    return layer
+
+
+FIRST, LAST = nn.Linear(6, 5), nn.Linear(5, 3)
+RELU = [("activation", "relu")]
 
 ROWS, BATCH = torch.arange(6).reshape(2, 3), {"a": torch.ones(2, 3), "b": torch.zeros(2, 3)}
 
@@ -351,6 +393,65 @@ ANSWERS = {
         (lambda: step.StepInputs(ROWS).copy().rows is ROWS, False),
         (lambda: torch.equal(step.StepInputs(ROWS).copy().rows, ROWS), True),
         (lambda: step.StepInputs(None, BATCH).copy().x["a"] is BATCH["a"], False),
+    ],
+    mlp: [
+        (
+            lambda: read_chain(FIRST, nn.Tanh(), nn.Dropout(0.5), LAST),
+            (
+                *(False, 0.0),
+                [
+                    ("0.weight", "0.bias", [("activation", "tanh"), ("dropout", 0.5)]),
+                    ("3.weight", "3.bias", []),
+                ],
+                0,
+            ),
+        ),
+        (
+            lambda: read_chain(nn.Flatten(), nn.Dropout(0.2), nn.Linear(6, 3, bias=False)),
+            (True, 0.2, [("2.weight", None, [])], 0),
+        ),
+        (
+            lambda: read_chain(nn.Identity(), FIRST, nn.Dropout(0.0), nn.Softmax(1), nn.Tanh()),
+            (False, 0.0, [("1.weight", "1.bias", [])], 2),
+        ),
+        (
+            lambda: read_chain(FIRST, nn.Sigmoid(), nn.ReLU(), LAST, nn.ReLU())[2:],
+            (
+                [
+                    ("0.weight", "0.bias", [("activation", "sigmoid"), *RELU]),
+                    ("3.weight", "3.bias", []),
+                ],
+                1,
+            ),
+        ),
+        (lambda: read_chain(nn.Flatten(0), FIRST), None),
+        (lambda: read_chain(nn.Flatten(1, 2), FIRST), None),
+        (lambda: read_chain(nn.Dropout(0.2), nn.Flatten(), FIRST), None),
+        (lambda: read_chain(nn.Tanh(), FIRST), None),
+        (lambda: read_chain(nn.Tanh()), None),
+        (lambda: read_chain(FIRST, nn.Dropout(0.5)), None),
+        (lambda: read_chain(FIRST, nn.GELU(), LAST), None),
+        (lambda: read_chain(FIRST, nn.LayerNorm(5), LAST), None),
+        (lambda: read_chain(FIRST, nn.BatchNorm1d(5, affine=False)), None),
+        (lambda: read_chain(freeze(nn.Linear(6, 5)), nn.Tanh(), LAST), None),
+        (lambda: read_chain(watch(nn.Linear(6, 5)), nn.Tanh(), LAST), None),
+        (lambda: read_chain(*[nn.Linear(3, 3)] * 2), None),
+        (lambda: read_written(lambda m, x: m.b(torch.relu(m.a(x)))), (False, [RELU, []], 0)),
+        (
+            lambda: read_written(lambda m, x: m.b(m.a(torch.flatten(x, 1)).relu()).exp()),
+            (True, [RELU, []], 1),
+        ),
+        (
+            lambda: read_written(lambda m, x: m.b(F.relu(m.a(x), inplace=False))),
+            (False, [RELU, []], 0),
+        ),
+        (lambda: read_written(lambda m, x: m.b(F.relu(m.a(x), inplace=True))), None),
+        (lambda: read_written(lambda m, x: m.b(torch.flatten(m.a(x), 1))), None),
+        (lambda: read_written(lambda m, x: m.b(m.a(torch.flatten(x, 2)))), None),
+        (lambda: read_written(lambda m, x: m.b(m.a(x)) + x[:, :3]), None),
+        (lambda: read_written(lambda m, x: m.b(m.a(x) if x.sum() > 0 else x)), None),
+        (lambda: read_written(lambda m, x: m.b(m.a(x)), more=nn.Linear(1, 1)), None),
+        (lambda: read_written(lambda m, x: m.a(x)), None),
     ],
     batches: [
         (lambda: store_rows(), (True, 16)),
@@ -676,3 +777,63 @@ def test_rows_of_a_job_are_moved_once_while_there_is_room():
         assert found[0].tolist() == found[1].tolist() == other.tolist()
     other_type = [rows.get(X, torch.float64) for _ in range(2)]
     assert other_type[0].dtype == torch.float64 and other_type[0] is not other_type[1]
+
+
+def apply(module, x, masks):
+    """Apply a module as if its dropouts had drawn some masks."""
+    masks = iter(masks)
+    for part in module:
+        x = x * next(masks).reshape(x.shape) if isinstance(part, nn.Dropout) else part(x)
+    return x
+
+
+CHAINS = {
+    "all steps": (
+        NeuralNetClassifier,
+        lambda: [
+            *(nn.Flatten(), nn.Dropout(0.2), nn.Linear(6, 5), nn.Tanh(), nn.Dropout(0.5)),
+            *(nn.Linear(5, 4, bias=False), nn.Sigmoid(), nn.ReLU(), nn.Linear(4, 3)),
+        ],
+        nn.CrossEntropyLoss,
+    ),
+    "a tail": (
+        NeuralNetClassifier,
+        lambda: [nn.Flatten(), nn.Linear(6, 5), nn.ReLU(), nn.Linear(5, 3), nn.Tanh()],
+        nn.CrossEntropyLoss,
+    ),
+    "numbers": (
+        NeuralNetRegressor,
+        lambda: [nn.Flatten(), nn.Linear(6, 4), nn.Tanh(), nn.Tanh(), nn.Linear(4, 3)],
+        nn.MSELoss,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CHAINS)
+def test_gradients_of_perceptrons_are_those_of_torch(name):
+    kind, make_parts, criterion = CHAINS[name]
+    torch_draws = torch.Generator().manual_seed(0)
+    nets = []
+    for _ in range(3):
+        module = nn.Sequential(*make_parts()).double()
+        for one in module.parameters():
+            one.data = torch.randn(one.shape, generator=torch_draws, dtype=torch.float64)
+        nets.append(kind(module, criterion=criterion, train_split=None).initialize())
+    x = torch.randn(2, 7, 2, 3, generator=torch_draws, dtype=torch.float64)
+    y = torch.randn(2, 7, 3, generator=torch_draws, dtype=torch.float64)
+    y = y.argmax(2) if kind is NeuralNetClassifier else y
+    chain = mlp.as_chain(nets[0].module_)
+    made = mlp.MLPEngine(nets, chain, y.flatten(0, 1))
+    assert made.is_softmax == (name == "all steps")
+    # As if every second number were dropped.
+    masks = [
+        (torch.arange(2 * int(np.prod(shape))).reshape(2, *shape) % 2 / (1 - p)).double()
+        for p, shape in made.sites(x[0])
+    ]
+    assert len(masks) == 2 * (name == "all steps")
+    found = made.gradients(slice(1, 3), x, y, masks)
+    for k, net in enumerate(nets[1:]):
+        out = apply(net.module_, x[k], [one[k] for one in masks])
+        wanted = torch.autograd.grad(net.criterion_(out, y[k]), list(net.module_.parameters()))
+        for one, other in zip(found, wanted, strict=True):
+            torch.testing.assert_close(one[k], other)
