@@ -220,7 +220,7 @@ class _BoundarySearch:
         lines = _unit(rng.normal(size=(_LINES, n_features)))
         rays = np.concatenate([lines, -lines])
         todo = np.arange(len(self.origin))
-        todo = todo[~self.is_wrong(np.zeros((len(todo), 1, n_features)), todo)[:, 0]]
+        todo = todo[~self.is_wrong(np.zeros((len(todo), 1, n_features)), todo).ravel()]
         found = []
         for radius in np.sqrt(n_features) * _RADII:
             wrong = self.is_wrong(np.broadcast_to(radius * rays, (len(todo), *rays.shape)), todo)
@@ -256,11 +256,9 @@ class _BoundarySearch:
         steps, todo = self.step[rows].copy(), np.arange(len(rows))
         for _ in range(_BACKTRACKS):
             further = self.step[rows[todo]] + length[todo, None] * gradient[todo]
-            wrong = self.is_wrong(further[:, None], rows[todo])[:, 0]
+            wrong = self.is_wrong(further[:, None], rows[todo]).ravel()
             steps[todo[wrong]] = further[wrong]
             todo = todo[~wrong]
-            if not len(todo):
-                break
             length = length / 2
         return steps
 

@@ -51,6 +51,19 @@ def test_the_unit_of_a_target_does_not_matter():
     np.testing.assert_allclose(*values, rtol=1e-6, atol=1e-6)
 
 
+@pytest.mark.parametrize(("inside", "weight"), [(0.5, 4 / 5), (0.2, 25 / 26), (1e-3, 100 / 101)])
+def test_weights_are_inverse_to_the_ratio_of_variances_by_hand(inside, weight):
+    # The first target is memorized, down to a share of its residual, and the second one is not.
+    # The last two records are in all training sets.
+    membership = np.array([[1, 1, 0, 0, 1, 1], [0, 0, 1, 1, 1, 1]], dtype=bool)
+    first = np.where(membership, inside, 1.0)
+    second = 3.0 * np.where(np.arange(6) % 2, -1.0, 1.0) * np.ones((2, 1))
+    joint = JointResidual.from_residuals(np.array([first, second]), membership)
+    lengths = np.exp(-joint(np.array([[1.0, 0.0, 0.0, 2.0], [0.0, 3.0, -6.0, 0.0]])))
+    one, other = np.sqrt([weight, 1 - weight])
+    np.testing.assert_allclose(lengths, [one, other, 2 * other, 2 * one], rtol=1e-6)
+
+
 def test_equal_targets_and_targets_without_residuals():
     residuals, _ = draw([0.3, 0.5, 0.9])
     residuals[1], residuals[2] = residuals[0], 0.0

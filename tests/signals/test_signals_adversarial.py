@@ -137,6 +137,8 @@ def test_it_needs_gradients_and_classes():
 def test_settings_are_checked(settings):
     with pytest.raises(ValueError, match=next(iter(settings))):
         AdversarialDistance(**settings)
+    smallest = AdversarialDistance(eps=1e-300, bounds=(0, 1e-9), n_steps=1, n_rounds=1)
+    assert (smallest.eps, smallest.n_steps, smallest.n_rounds) == (1e-300, 1, 1)
 
 
 @pytest.fixture(scope="module")

@@ -189,11 +189,19 @@ def test_what_it_cannot_work_on_is_refused(call, words, error):
 
 
 @pytest.mark.parametrize(
-    "settings", [{"scale": 0.0}, {"scale": (1.0, -1.0)}, {"max_queries": 100}, {"max_queries": 2e3}]
+    "settings",
+    [
+        {"scale": 0.0},
+        {"scale": (1.0, -1.0)},
+        {"max_queries": 149},
+        {"max_queries": 2e3},
+        {"random_state": -1},
+    ],
 )
 def test_settings_are_checked(settings):
     with pytest.raises(ValueError, match=f"{next(iter(settings))} must be"):
         BoundaryDistance(**settings)
+    assert BoundaryDistance(scale=(1e-9, 2.0), max_queries=150, random_state=0).max_queries == 150
 
 
 @parametrize_refusals(

@@ -1,6 +1,7 @@
 """Steps, roundings and tokens of signals, each decision with an answer by hand."""
 
 from types import SimpleNamespace as NS
+from unittest import mock
 
 import numpy as np
 import pandas as pd
@@ -92,6 +93,73 @@ def find_nearest_classes(slopes):
         array([[slopes[int(k)], 0.0] for k in other]),
     )
     return _boundary._DecisionBoundary.find_nearest_classes(boundary, array([0]), "l2")
+
+
+def make_search(edges, steps=None):
+    """Make a search of records of two features that are wrong beyond an edge of the first one."""
+    search = object.__new__(_boundary._BoundarySearch)
+    search.origin = np.zeros((len(edges), 2))
+    search.step = np.zeros((len(edges), 2)) if steps is None else array(steps, dtype=float)
+    search.is_wrong = lambda steps, rows: steps[..., 0] > array(edges)[rows, None]
+    return search
+
+
+def start_search():
+    """Search along two lines; the third record is wrong, and no point near the last one is."""
+    search = make_search([2.0, 0.1, -1.0, 99.0])
+    lines = array([[3.0, -4.0], [-5.0, 0.0]])
+    found = search.start(NS(normal=lambda size: lines))
+    return found, search.step / 2**0.5
+
+
+def search_smallest(edge, n_rounds=4):
+    """Search a point at nine tenths of each radius beyond an edge; return radii and objectives."""
+    asked = []
+
+    def ascend(boundary, climb, rows, radius, norm, n_steps):
+        asked.append((float(radius[0]), getattr(climb, "keywords", None)))
+        return np.column_stack([0.9 * radius, np.zeros(1)]), radius >= edge
+
+    boundary = NS(origin=np.zeros((3, 2)), margin=lambda points, rows, other=None: None)
+    boundary.find_nearest_classes = lambda rows, norm: [5]
+    boundary.approach = lambda wrong, rows: wrong
+    signal = AdversarialDistance("l2", n_rounds=n_rounds)
+    with mock.patch.object(_boundary, "ascend", ascend):
+        found = signal._find_smallest(boundary, array([2]), 8.0)
+    return found, asked
+
+
+def list_ascent(n_steps):
+    log = []
+
+    class Ascent:
+        adversarial, found = "points", "found"
+
+        def __init__(self, *given):
+            pass
+
+        def step(self, is_first):
+            log.append(is_first)
+
+        def reconsider(self, n):
+            log.append(n)
+
+    with mock.patch.object(_boundary, "_BoundaryAscent", Ascent):
+        found = _boundary.ascend(None, None, None, None, "l2", n_steps)
+    return found, log
+
+
+def reconsider_sparsity(n_nonzero):
+    """Return how many of ten features change next if so many differ at the best point."""
+    best = np.where(np.arange(10) < n_nonzero, 1.0, 0.0)[None]
+    one = array([1.0])
+    state = NS(norm="l1", origin=np.zeros((1, 10)), best=best, n_changed=array([5]), n_raised=one)
+    for name in ("eta", "eta_before", "best_loss", "loss_before", "loss"):
+        setattr(state, name, one)
+    for name in ("points", "last", "gradient", "best_gradient"):
+        setattr(state, name, best)
+    _boundary._BoundaryAscent.reconsider(state, 1)
+    return state.n_changed
 
 
 def list_fields(checkpoint, **fields):
@@ -267,6 +335,21 @@ ANSWERS = {
         (lambda: _registry.what_to_keep("auto"), "auto"),
         (lambda: _registry.threshold_signal_of("proba"), Loss()),
         (lambda: _registry.threshold_signal_of("label"), Correctness()),
+        (lambda: _registry.threshold_signal_of("decision"), Hinge()),
+        (lambda: _registry.kinds_of("oriented_prediction"), ("value",)),
+        (lambda: _registry.kinds_of("scaled_logit"), ("proba", "logits", "log_odds")),
+        (lambda: _registry.kinds_of("log_residual"), ("value", "values")),
+        (lambda: _registry.kinds_of("entropy"), ()),
+        (
+            lambda: [one in _registry.COMPARED for one in ("label", "values", "value")],
+            [False, False, True],
+        ),
+        (lambda: _registry.COMPARED_JOINTLY - _registry.COMPARED, {"values"}),
+        (lambda: _registry.POOLED - _registry.COMPARED_JOINTLY, {"label"}),
+        (lambda: _registry.names_that_read("label"), ["correctness"]),
+        (lambda: _registry.names_that_read("decision"), ["correctness", "hinge"]),
+        (lambda: _registry.names_that_read("log_odds"), ["confidence", "loss", "scaled_logit"]),
+        (lambda: _registry.names_that_read("values"), ["log_residual", "loss", "squared_error"]),
         (lambda: "loss" in _registry.names_that_read("proba"), True),
         (lambda: "hinge" in _registry.names_that_read("value"), False),
     ],
@@ -309,6 +392,61 @@ ANSWERS = {
         ),
         (lambda: 0 <= approach(0.3) - 0.3 < 2.0**-_boundary._HALVINGS, True),
         (lambda: approach(1.0), 1.0),
+        # Three halvings of the way end at a multiple of an eighth, just beyond the edge.
+        (
+            lambda: make_search([1.0, 0.0, 2.5]).shorten(
+                array([[8.0, 16.0], [4.0, 0.0]]), array([2, 0]), 3
+            ),
+            [[3.0, 6.0], [1.5, 0.0]],
+        ),
+        (lambda: make_search([1.0]).shorten(array([[8.0, 2.0]]), array([0]), 0), [[8.0, 2.0]]),
+        # Of the lengths 4, 2, 1, 1/2 and 1/4, the first one that stays beyond the edge.
+        (
+            lambda: make_search([0.7, -9.0, 0.2, 0.2], [[1.0, 0.0]] * 4).advance(
+                array([0, 1, 2]), array([[-1.0, 0.0], [-1.0, 2.0], [-1.0, 0.0]]), array([4.0] * 3)
+            ),
+            [[0.75, 0.0], [-3.0, 8.0], [0.5, 0.0]],
+        ),
+        (
+            lambda: make_search([0.8], [[1.0, 0.0]]).advance(
+                array([0]), array([[-1.0, 0.0]]), array([4.0])
+            ),
+            [[1.0, 0.0]],
+        ),
+        # At half of the distance around a point on the edge, one of four probes is wrong; and at a
+        # point far beyond it all are.
+        (
+            lambda: make_search([1.0, 0.0], [[1.0, 0.0], [9.0, 0.0]]).estimate_gradient(
+                array([0, 1]), array([[1.0, 0.0], [-1.0, 0.0], [0.0, 1.0], [0.6, 0.8]])
+            ),
+            # Signs 1, -1, -1 and 1; and the sum of the probes.
+            array([[2.6, -0.2], [0.6, 1.8]]) / np.hypot([2.6, 0.6], [-0.2, 1.8])[:, None],
+        ),
+        # Radii are powers of two from an eighth to 64, times the root of the number of features.
+        (
+            start_search,
+            (
+                [0, 1],
+                [
+                    [2.0, 0.0],
+                    [0.125 * 0.6, -0.125 * 0.8],
+                    [0.0, 0.0],
+                    [64 * 0.6, -64 * 0.8],
+                ],
+            ),
+        ),
+        (
+            lambda: search_smallest(3.0),
+            ([3.24], [(8.0, {"other": [5]}), (3.6, None), (1.62, {"other": [5]}), (2.43, None)]),
+        ),
+        (lambda: search_smallest(9.0, 2), ([8.0], [(8.0, {"other": [5]}), (8.0, None)])),
+        (
+            lambda: list_ascent(6),
+            (("points", "found"), [True, False, 2, False, 1, False, 1, False, 1, False]),
+        ),
+        (lambda: reconsider_sparsity(6), [4]),
+        (lambda: reconsider_sparsity(9), [5]),
+        (lambda: reconsider_sparsity(0), [1]),
         (lambda: find_nearest_classes([0, 1.0, 1.0, 1.0]), [3]),
         (lambda: find_nearest_classes([0, 9.0, 1.0, 1.0]), [1]),
         (lambda: find_nearest_classes([0, 1.0, 9.0, 1.0]), [2]),

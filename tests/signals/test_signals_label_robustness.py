@@ -193,8 +193,16 @@ def test_victims_that_have_no_labels_are_refused():
     (lambda: LabelRobustness(magnitudes=[[0.1]]), r"magnitudes must be .* got \[\[0.1\]\]"),
     (lambda: LabelRobustness(magnitudes=(0.5, 0.0)), "magnitudes must be"),
     (lambda: LabelRobustness(change="flip", magnitudes=(1.5,)), "magnitudes must be"),
+    (lambda: LabelRobustness(magnitudes=(np.nan,)), "magnitudes must be"),
+    (lambda: LabelRobustness(random_state=-1), "random_state must be"),
     (lambda: LabelRobustness(change="swap"), "population must be"),
+    (lambda: LabelRobustness(change="flip", population=Records(X, Y)), "population must be"),
     (lambda: LabelRobustness(population=Records(X, Y)), "population must be"),
 )
 def test_settings_are_checked(call, words, error):
     check_refusal(call, words, error)
+
+
+def test_settings_at_the_ends_of_their_ranges_are_taken():
+    assert LabelRobustness(n_changes=1, magnitudes=(1e-9, 50.0)).n_changes == 1
+    assert LabelRobustness(change="flip", magnitudes=[1]).magnitudes == (1,)

@@ -94,7 +94,18 @@ def test_it_stands_beside_signals_of_answers():
     np.testing.assert_array_equal(columns[1], Loss().of(VICTIM, Records(X, Y)))
 
 
-@pytest.mark.parametrize("settings", [{"n_changes": 0}, {"n_changes": 1.5}, {"scale": 0.0}])
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"n_changes": 0},
+        {"n_changes": 1.5},
+        {"n_changes": 1_000_001},
+        {"scale": 0.0},
+        {"random_state": -1},
+    ],
+)
 def test_settings_are_checked(settings):
     with pytest.raises(ValueError, match=f"{next(iter(settings))} must be"):
         Merlin(**settings)
+    for n_changes in (1, 1_000_000):
+        assert Merlin(n_changes, scale=1e-300, random_state=0).n_changes == n_changes

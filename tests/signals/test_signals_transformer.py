@@ -82,6 +82,10 @@ def test_signals_are_a_sequence(audit, signals):
     ),
     (lambda audit: Signals(audit[0]).fit(Records(audit[1].X)), "carry no task labels"),
     (
+        lambda audit: Signals(audit[0]).fit(audit[1]).transform(Records(audit[1].X)),
+        "carry no task labels",
+    ),
+    (
         lambda audit: Signals(audit[0]).fit(audit[1].X),
         "Expected skmia.Records, got ndarray",
         TypeError,

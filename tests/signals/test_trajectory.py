@@ -162,6 +162,16 @@ def test_a_pool_stores_the_signal_of_each_model():
     assert np.isfinite(attack.fit(RECORDS).score_samples(RECORDS)).all()
 
 
+def test_records_without_labels_are_refused():
+    model = GradientBoostingClassifier(n_estimators=2).fit(X, Y)
+    columns = Trajectories(model, 2).fit(RECORDS)
+    for ask in (columns.transform, columns.fit, lambda records: Trajectory(2).of(model, records)):
+        with pytest.raises(ValueError, match="carry no task labels"):
+            ask(Records(X))
+        with pytest.raises(TypeError, match=r"Expected skmia\.Records, got ndarray"):
+            ask(X)
+
+
 def test_what_they_need():
     assert needs_of(Trajectories()).access == {"file"}
     assert needs_of(Trajectories(checkpoints=("epoch1",))).access == frozenset()

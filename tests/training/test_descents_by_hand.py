@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 from by_hand import expect_answers
 from numpy import array, inf, nan
+from scipy.special import logsumexp
+from sklearn.linear_model import LogisticRegression
 
-from skmia._training.backends.linear import logistic
+from skmia._training.backends.linear import design, logistic
 
 CENTERS = array([[0.0], [10.0], [20.0]])
 
@@ -219,3 +221,139 @@ def test_history_multiplies_by_the_inverse_of_its_last_steps(n_steps):
                 inverse = update_inverse(inverse, step[k], change[k])
         wanted.append(inverse @ gradient[k - 1])
     assert history.solve(gradient, start * gradient) == pytest.approx(array(wanted))
+
+
+def make_losses(n_classes, n=150):
+    """Make the losses of two models, of which the second lacks one of three classes."""
+    rng = np.random.default_rng(0)
+    codes = np.arange(n) % n_classes
+    weights = rng.uniform(size=(2, n))
+    weights[:, :9] = 0
+    if n_classes > 2:
+        weights[1, codes == 1] = 0
+    columns, penalty = rng.normal(size=(n, 3)), rng.uniform(0.1, 1.0, size=(2, 3))
+    losses = logistic.CrossEntropies(columns, codes, weights, penalty)
+
+    def compute(point, model):
+        """Return the mean loss of a model, written out."""
+        vectors = point.reshape(losses.n_vectors, 3)
+        logits = columns @ vectors.T
+        if n_classes == 2:
+            logits = np.column_stack([np.zeros(n), logits])
+        logits[:, ~losses.present[model]] = -inf
+        used = weights[model] > 0
+        each = logsumexp(logits[used], axis=1) - logits[used, codes[used]]
+        mean = np.average(each, weights=weights[model][used])
+        return mean + 0.5 * np.sum(penalty[model] * vectors**2)
+
+    return losses, compute, 0.5 * rng.normal(size=(2, losses.size))
+
+
+def differentiate(function, point, step=1e-5):
+    """Return the derivative along each coordinate, from both sides."""
+    steps = step * np.eye(len(point))
+    return array([(function(point + one) - function(point - one)) / (2 * step) for one in steps])
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("block", [1, 2**17])
+def test_derivatives_are_those_of_the_losses(n_classes, block, monkeypatch):
+    monkeypatch.setattr(logistic, "_BLOCK", block)  # three blocks of records, or one
+    losses, compute, points = make_losses(n_classes)
+    wanted = array([differentiate(lambda p, k=k: compute(p, k), points[k]) for k in (0, 1)])
+    np.testing.assert_allclose(losses.gradient(points, [0, 1], False), wanted, atol=1e-8)
+    np.testing.assert_allclose(losses.gradient(points, [0, 1], True), wanted, atol=1e-5)
+    np.testing.assert_allclose(losses.gradient(points[1:], [1], False), wanted[1:], atol=1e-8)
+    own = [
+        differentiate(lambda p, k=k: losses.gradient(p[None], [k], False)[0], points[k])
+        for k in (0, 1)
+    ]
+    hessian = np.mean(own, axis=0)
+    if n_classes > 2:  # and what makes it positive where all classes rise together
+        level = losses.columns.T @ losses.columns / (150 * 9)
+        hessian += np.kron(np.ones((3, 3)), level)
+    (found,) = losses.curvature(points, [0, 1])
+    lower = np.kron(np.tril(np.ones((losses.n_vectors,) * 2)), np.ones((3, 3)))
+    np.testing.assert_allclose(found.reshape(losses.size, -1) * lower, hessian * lower, atol=1e-8)
+    monkeypatch.setattr(logistic, "_FULL", losses.size - 1)
+    blocks = losses.curvature(points, [0, 1])
+    assert len(blocks) == losses.n_vectors
+    for c, block in enumerate(blocks):
+        place = slice(3 * c, 3 * c + 3)
+        wanted = np.mean(own, axis=0)[place, place]
+        np.testing.assert_allclose(block.reshape(3, 3), wanted, atol=1e-8)
+    bounds = losses.bound(1)
+    weighted = losses.columns.T * losses.weights[1] @ losses.columns
+    wanted = weighted / (4 if n_classes == 2 else 2) + np.diag(losses.penalty[1])
+    assert len(bounds) == losses.n_vectors
+    np.testing.assert_allclose(bounds[-1].reshape(3, 3), wanted)
+    excess = np.kron(np.eye(losses.n_vectors), wanted) - own[1]
+    assert np.linalg.eigvalsh(excess).min() > 0
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_a_preconditioner_solves_where_the_coefficients_sum_to_zero(n_classes):
+    losses, _, points = make_losses(n_classes)
+    projected = losses.project(points, [0, 1])
+    if n_classes == 2:
+        assert projected is points
+    else:
+        parts = projected.reshape(2, 3, 3)
+        np.testing.assert_allclose(parts.sum(axis=1), 0, atol=1e-12)
+        np.testing.assert_allclose(
+            parts[0], points[0].reshape(3, 3) - points[0].reshape(3, 3).mean(0)
+        )
+        np.testing.assert_array_equal(parts[1, 1], 0)  # the class that it lacks
+        difference = parts[1, 2] - parts[1, 0]
+        np.testing.assert_allclose(difference, points[1, 6:] - points[1, :3])
+    hessians = losses.curvature(points, [0, 1])
+    curve = logistic.BlockPreconditioner(losses, hessians)
+    matrix = np.tril(hessians[0].reshape(losses.size, -1))
+    matrix += np.tril(matrix, -1).T
+    wanted = np.linalg.solve(matrix, projected.T).T
+    np.testing.assert_allclose(
+        curve(points, [0, 1], losses), losses.project(wanted, [0, 1]), rtol=1e-6
+    )
+
+
+def weigh(class_weight, inside):
+    solver = object.__new__(logistic.LogisticSolver)
+    solver._model = LogisticRegression(class_weight=class_weight)
+    solver._plan = NS(y=array(["a", "a", "b", "a", "b"]))
+    return solver._weigh(array(inside, dtype=bool))
+
+
+def test_records_have_the_weights_of_their_classes_in_each_training_set():
+    inside = [[1, 1, 1, 1, 0], [0, 1, 1, 0, 1]]
+    np.testing.assert_array_equal(weigh(None, inside), inside)
+    np.testing.assert_array_equal(
+        weigh({"a": 0.5, "b": 3.0}, inside), [[0.5, 0.5, 3.0, 0.5, 0.0], [0, 0.5, 3.0, 0, 3.0]]
+    )
+    np.testing.assert_allclose(
+        weigh("balanced", inside), [[2 / 3, 2 / 3, 2, 2 / 3, 0], [0, 1.5, 0.75, 0, 0.75]]
+    )
+
+
+@pytest.mark.parametrize("shape", [(20, 3), (4, 7)])
+@pytest.mark.parametrize("fit_intercept", [True, False])
+@pytest.mark.parametrize("uniform", [True, False])
+def test_a_design_changes_coordinates_and_no_penalty(shape, fit_intercept, uniform):
+    rng = np.random.default_rng(0)
+    X = 5.0 + rng.normal(size=shape) * np.arange(1, shape[1] + 1)
+    X[:, 1] = 3.0 if fit_intercept else 0.0  # a constant feature
+    made = design.LinearDesign(X, fit_intercept, uniform)
+    is_rotated = uniform and shape[1] > shape[0]
+    assert (made.rotation is not None) == is_rotated
+    points = rng.normal(size=(2, made.columns.shape[1]))
+    coef, intercept = made.to_features(points)
+    assert coef.shape == (2, shape[1])
+    np.testing.assert_allclose(points @ made.columns.T, coef @ X.T + intercept[:, None])
+    assert fit_intercept or not intercept.any()
+    strength = array([0.5, 2.0])
+    spread = None if is_rotated else rng.uniform(1, 2, size=(2, shape[1]))
+    own = coef**2 if spread is None else (coef * spread) ** 2
+    found = (made.penalty(strength, spread) * points**2).sum(axis=1)
+    np.testing.assert_allclose(found, strength * own.sum(axis=1))
+    if not is_rotated:  # so that all columns are alike, but for the constant one
+        spreads = np.sqrt(np.mean(made.columns[:, : shape[1]] ** 2, axis=0))
+        np.testing.assert_allclose(spreads, np.where(np.arange(shape[1]) == 1, 0.0, 1.0))

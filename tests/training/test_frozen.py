@@ -17,6 +17,7 @@ from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 from skmia import Records, ShadowPool, audit
+from skmia._training import frozen
 from skmia._training.frozen import thaw
 from skmia.attacks import LiRA, ThresholdAttack
 from skmia.exceptions import CheckpointError, TrainingError
@@ -202,6 +203,21 @@ def test_parts_and_the_estimator_around_them_are_trained_with_weights(fit_params
         expected = train_with(weigh(X), rows).predict_proba(X)
         np.testing.assert_allclose(model.predict_proba(X), expected)
         assert not np.allclose(other.predict_proba(X), expected, atol=1e-3)
+
+
+def test_an_estimator_whose_parts_are_fitted_first_stands_for_the_estimator():
+    made = frozen.FitPartsFirst(LogisticRegression(C=3.0), ())
+    assert made.C == 3.0 and made._trained_as.C == 3.0
+    assert not any(hasattr(made, name) for name in ("fit_predict", "fit_transform", "coef_"))
+    assert not made.__sklearn_is_fitted__()
+    weights = np.arange(len(Y))
+    expected = LogisticRegression(C=3.0).fit(X, Y, sample_weight=weights)
+    found = made.fit(X, Y, weights)
+    assert found is made and made.__sklearn_is_fitted__()
+    np.testing.assert_array_equal(made.coef_, expected.coef_)
+    assert not hasattr(made.estimator, "coef_")
+    with pytest.raises(AttributeError, match="FitPartsFirst has no attribute 'fit_predict'"):
+        made.fit_predict(X)
 
 
 def test_messages_name_the_estimator_around_frozen_parts():

@@ -6,13 +6,15 @@ import math
 import weakref
 from collections import OrderedDict
 from functools import cache, cached_property, partial
+from pathlib import Path
 from types import CellType, ModuleType
 from types import SimpleNamespace as NS
+from unittest import mock
 
 import numpy as np
 import pandas as pd
 import pytest
-from by_hand import expect_answers
+from by_hand import expect_answers, tell_refusal
 from numpy import array, inf, nan
 from scipy import sparse
 from sklearn.decomposition import PCA
@@ -177,6 +179,13 @@ def digest_members(body):
     return tuple(walker.parts.items())
 
 
+def name_packages(value):
+    """Return the parts of a value, and the packages that it is from."""
+    walker = digests.DigestWalker()
+    walker.add("it", value)
+    return [*walker.parts], sorted(walker.packages)
+
+
 def add_parts(*values):
     walker = digests.DigestWalker()
     for value in values:
@@ -188,6 +197,22 @@ def make_module(**content):
     module = ModuleType("of_the_program")
     vars(module).update(content)
     return module
+
+
+def digest_in_blocks(values):
+    """Compare the digest of an array that is read in blocks of few rows with that of a copy."""
+    with mock.patch.object(digests, "_BLOCK_BYTES", 40):
+        return digests.digest_table(values) == digests.digest_table(values.copy())
+
+
+def nest(depth):
+    """Return a list that holds itself below some others."""
+    inner = []
+    outer = inner
+    for _ in range(depth):
+        outer = [outer]
+    inner.append(outer)
+    return inner
 
 
 def why_not_net(memory=None, transform_input=None):
@@ -275,6 +300,64 @@ ANSWERS = {
             ],
             [],
         ),
+        *(
+            (lambda value=value: name_packages(value), (["it"], [package]))
+            for value, package in (
+                (np.median, "numpy"),
+                (Ridge, "scikit-learn"),
+                (Ridge(), "scikit-learn"),
+                (Ridge.fit, "scikit-learn"),
+                (json, "python"),
+                (json.dumps, "python"),
+                (math.exp, "python"),
+                (OrderedDict, "python"),
+            )
+        ),
+        (lambda: name_packages(Ridge(array([1.0]))), (["it"], ["scikit-learn"])),
+        (lambda: name_packages([np.median, Ridge]), (["it"], ["numpy", "scikit-learn"])),
+        (
+            lambda: tell_refusal(lambda: add_parts(make_module())),
+            "a holds a module, whose content cannot be told (AttributeError: module "
+            "'of_the_program' has no attribute '__file__')",
+        ),
+        (
+            lambda: tell_refusal(lambda: digests.DigestWalker().digest(property(len)))[:49],
+            "it holds a property, whose content cannot be told",
+        ),
+        (
+            lambda: (
+                digests.DigestWalker().digest(make_module(__file__=__file__))
+                == digests.digest_text("module", Path(__file__).read_bytes().hex())
+            ),
+            True,
+        ),
+        (lambda: digests._import("json.decoder", 0, {}).__name__, "json.decoder"),
+        (lambda: digests._import("decoder", 1, {"__package__": "json"}).__name__, "json.decoder"),
+        (lambda: digests._import("", 1, {"__package__": "json"}).__name__, "json"),
+        (lambda: digests._import("decoder", 2, {"__package__": "json"}), None),
+        (lambda: digests._import("decoder", 1, {}), None),
+        (lambda: digests._import("no_such_module", 0, {}), None),
+        (lambda: digest_in_blocks(np.arange(60.0).reshape(10, 6)[:, ::2]), True),
+        (lambda: digest_in_blocks(np.arange(60.0).reshape(10, 6).T), True),
+        (lambda: digest_in_blocks(np.arange(60.0)[::3]), True),
+        (lambda: digest_in_blocks(np.zeros((0, 6))[:, ::2]), True),
+        (lambda: digests.digest_table(array(1.0)) == digests.digest_table(array([1.0])), False),
+        (
+            lambda: (
+                digests.digest_arrays({"a": array([1]), "b": array([2])})
+                == digests.digest_arrays({"b": array([2]), "a": array([1])})
+            ),
+            True,
+        ),
+        (
+            lambda: (
+                digests.digest_arrays({"a": array([1]), "b": array([2])})
+                == digests.digest_arrays({"a": array([2]), "b": array([1])})
+            ),
+            False,
+        ),
+        (lambda: len({digests.DigestWalker().digest(nest(depth)) for depth in range(4)}), 4),
+        (lambda: len({digests.DigestWalker().digest(nest(2)) for _ in range(2)}), 1),
         (lambda: len({*map(digest_members, MEMBERS)}), len(MEMBERS)),
         (lambda: [one for one in MEMBERS if digest_members(one) != digest_members(one)], []),
         (lambda: digest_members("'a text'") == digest_members("pass"), True),

@@ -27,7 +27,7 @@ from sklearn.preprocessing import (
 import skmia
 from skmia import Records
 from skmia._core import progress
-from skmia._training import checkpoint, digests, groups, job, manifest, plan, workers
+from skmia._training import checkpoint, digests, groups, identity, job, manifest, plan, workers
 from skmia._training.backends.linear import design, logistic, ridge
 from skmia._training.backends.perceptron import backend, train
 from skmia.exceptions import JointTrainingWarning, ResolutionWarning
@@ -359,6 +359,122 @@ def warn_of_weights(estimator, weights=True):
     return [one[:62] for one in found], len(caught)
 
 
+def warn_once(*caught, **settings):
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always")
+        job.warn_once(caught, 3, **settings)
+    return [(one.category.__name__, str(one.message)) for one in found]
+
+
+def record(*said):
+    with job.recorded_warnings() as found:
+        for category, text in said:
+            warnings.warn(text, category, stacklevel=1)
+    return [(category.__name__, text) for category, text in found]
+
+
+def make_parts(seeds):
+    """Return the numbers, seeds and subsets of a part, and those of a part of it."""
+    whole = job.Job(None, None, np.arange(4)[:, None], seeds, None)
+    part = whole.part([1, 3])
+    inner = part.part([1])
+    return [
+        (one.numbers, one.seeds, one.subsets.ravel().tolist(), one.number(0), one.n_models)
+        for one in (part, inner)
+    ], whole.number(2)
+
+
+def show_progress(
+    passed, show=lambda progress: progress.show(1.5, "epoch", 3, 10), mininterval=0.1
+):
+    """Return the count, texts and redraws of a bar after some seconds."""
+    texts, redrawn = [], []
+    bar = NS(n=0, total=4, mininterval=mininterval, refresh=lambda: redrawn.append(1))
+    bar.set_postfix_str = lambda text, refresh: texts.append(text)
+    with mock.patch.object(job, "monotonic", lambda: 100.0):
+        progress = job.JobProgress(bar)
+    with mock.patch.object(job, "monotonic", lambda: 100.0 + passed):
+        show(progress)
+    return bar.n, texts, len(redrawn)
+
+
+def run_kept(kept, has_progress=True):
+    """Run two trainings of two and three models; tell what is imported, shown and kept."""
+    log = []
+
+    def make(k):
+        return NS(
+            n_models=2 + k,
+            export_state=lambda: {"a": k, "b": -k},
+            import_state=log.append,
+            run_to_end=lambda after_epoch, show: (log.append(show), after_epoch()),
+        )
+
+    keeper = NS(
+        load=lambda: kept,
+        offer=lambda export: log.append(sorted(export().items())),
+        keep=lambda export: log.append("kept" if export() else None),
+    )
+    progress = NS(part=lambda first, n_models: (first, n_models)) if has_progress else None
+    groups.run_from_kept([make(0), make(1)], keeper, progress)
+    return log
+
+
+def run_groups(models, results, n_together=2, most_together=None, has_states=True):
+    """Run groups of four models; return what is yielded, the parts and the states that go."""
+    parts, dropped = [], []
+
+    def run(train, given, own):
+        parts.extend(own)
+        yield from results
+
+    states = NS(groups=list, drop=dropped.append) if has_states else None
+    given = NS(part=list, most_together=most_together, states=states, n_models=4, n_jobs=1)
+    found = list(
+        groups.run_groups(given, models, NS(run=run), lambda part: n_together * len(part), None)
+    )
+    return found, parts, dropped
+
+
+def interrupt(checkpoint):
+    try:
+        with plan.saying_what_is_kept(checkpoint, 4):
+            raise KeyboardInterrupt
+    except KeyboardInterrupt as error:
+        return getattr(error, "__notes__", [])
+
+
+EXPORTED = [("0/a", 0), ("0/b", 0), ("1/a", 1), ("1/b", -1)]
+
+
+def fill_window(*steps):
+    """Fill a window of tasks; a negative number takes as many tasks out."""
+    window, found = workers.TaskWindow(lambda part: part, range(50)), []
+    for step in steps:
+        if step < 0:
+            del window.tasks[:-step]
+        else:
+            found.append(len(window.fill(step)))
+    return found, len(window.tasks)
+
+
+def run_in_rounds(n_tasks, size):
+    class Parallel(list):
+        def __enter__(self):
+            return self
+
+        def __exit__(self, *_):
+            self.append("closed")
+
+        def __call__(self, some):
+            self.append(len(some))
+            return some
+
+    parallel = Parallel()
+    found = list(workers._run_in_rounds(parallel, iter(range(n_tasks)), size))
+    return found == list(range(n_tasks)), list(parallel)
+
+
 def solve_one_by_one():
     """Solve for two classes, of which each has its own precision."""
     rows = array([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]])
@@ -480,10 +596,42 @@ ANSWERS = {
             ([(0, "trained"), (1, "trained")], [[0, 1], [0], [1]]),
         ),
         (lambda: tell_refusal(lambda: train_or_halve(2, finish_error=ValueError("x"))), "x"),
+        (
+            lambda: run_kept({"0/a": 5, "1/a": 6, "10/a": 7, "1/b": 8}),
+            [{"a": 5}, {"a": 6, "b": 8}, (0, 2), EXPORTED, (2, 3), EXPORTED, "kept"],
+        ),
+        (lambda: run_kept(None, False), [None, EXPORTED, None, EXPORTED, "kept"]),
+        (
+            lambda: run_groups([0, 1, 2, 3], [[(2, "c"), (3, "d")], [(0, "a"), (1, "b")]]),
+            (
+                [(2, "c"), (3, "d"), (0, "a"), (1, "b")],
+                [[0, 1], [2, 3]],
+                [[2], [3], [0], [1]],
+            ),
+        ),
+        # A group that was kept may hold models that nobody asks for.
+        (
+            lambda: run_groups([3, 0], [[(2, "c"), (3, "d")]]),
+            ([(3, "d")], [[0], [3]], [[2], [3]]),
+        ),
+        (lambda: run_groups([0, 1], [], most_together=1)[1], [[0], [1]]),
+        (lambda: run_groups([0, 1], [], n_together=1, most_together=3)[1], [[0], [1]]),
+        (lambda: run_groups([0, 1], [[(0, "a")]], has_states=False)[::2], ([(0, "a")], [])),
+        (lambda: run_groups([], [[(0, "a")]]), ([], [], [])),
+        (lambda: groups.StateKeeper(None, [0]).load(), None),
+        (lambda: groups.StateKeeper(None, [0]).keep(None), None),
+        (lambda: groups.StateKeeper(NS(load=str), [0, 1]).load(), "[0, 1]"),
         (lambda: offer(59.9), []),
         (lambda: offer(60.0), ["arrays"]),
     ],
     workers: [
+        # Sixteen tasks at least, or two for each processor.
+        (lambda: fill_window(0, 1, 8, 9), ([16, 0, 0, 2], 18)),
+        (lambda: fill_window(1, -3, 1), ([16, 3], 16)),
+        (lambda: fill_window(20, 20, -1, 25), ([40, 0, 10], 49)),
+        (lambda: fill_window(20, 1), ([40, 0], 40)),
+        (lambda: run_in_rounds(7, 3), (True, [3, 3, 1, "closed"])),
+        (lambda: run_in_rounds(6, 3), (True, [3, 3, "closed"])),
         (lambda: send_result(divmod, 7, 2), ((3, 1), None)),
         (lambda: send_result(int, "11", base=2), (3, None)),
         (lambda: send_result(int, "x", base=2)[0], None),
@@ -589,6 +737,15 @@ ANSWERS = {
         (lambda: tell_refusal(lambda: ask_broken(KeyError("x"))), "'x'"),
         (lambda: progress._NullStream().write("abc"), 3),
     ],
+    identity: [
+        (
+            lambda: [*identity._list_versions({"scikit-learn": "7", "mine": "8"})],
+            ["mine", "numpy", "python", "scikit-learn", "scipy"],
+        ),
+        (lambda: [*identity._list_versions({})], ["numpy", "python"]),
+        (lambda: identity._list_versions({"numpy": "1", "mine": "8"})["numpy"], "1"),
+        (lambda: identity._list_versions({})["numpy"], np.__version__),
+    ],
     logistic: [
         (
             lambda: weigh_softmax(LOGITS),
@@ -683,10 +840,54 @@ ANSWERS = {
             ("joint", "why; 1 of 3 models were trained one by one: a"),
         ),
         (lambda: describe_training("a", "b", "a"), ("alone", "a; b")),
+        (
+            lambda: warn_once((UserWarning, "a"), (UserWarning, "b"), (UserWarning, "a")),
+            [
+                ("UserWarning", "2 of 3 shadow models: a"),
+                ("UserWarning", "1 of 3 shadow models: b"),
+            ],
+        ),
+        (
+            lambda: warn_once((FutureWarning, "a"), what="victims"),
+            [("FutureWarning", "1 of 3 victims: a")],
+        ),
+        (lambda: warn_once(), []),
+        (
+            lambda: record((UserWarning, "a"), (FutureWarning, "a"), (UserWarning, "a")),
+            [("UserWarning", "a"), ("FutureWarning", "a")],
+        ),
+        (
+            lambda: make_parts([5, 6, 7, 8]),
+            ([([1, 3], [6, 8], [1, 3], 1, 2), ([3], [8], [3], 3, 1)], 2),
+        ),
+        (lambda: make_parts(None)[0][1], ([3], None, [3], 3, 1)),
+        (lambda: show_progress(0.99), (0, [], 0)),
+        (lambda: show_progress(1.0), (1.5, ["epoch 3 of 10"], 1)),
+        (lambda: show_progress(4.9, mininterval=5.0), (0, [], 0)),
+        (lambda: show_progress(5.0, mininterval=5.0), (1.5, ["epoch 3 of 10"], 1)),
+        (lambda: show_progress(9.0, lambda one: one.show(9, "a", 1, 2)), (4, ["a 1 of 2"], 1)),
+        (lambda: show_progress(0.0, lambda one: one.finish(3)), (1, [""], 0)),
+        (
+            lambda: show_progress(9.0, lambda one: (one.finish(3), one.part(2, 3)(0.5, "a", 1, 2))),
+            (1, [""], 1),
+        ),
+        (lambda: show_progress(9.0, lambda one: one.part(1, 3)(0.5, "a", 1, 2))[0], 2.5),
+        (
+            lambda: show_progress(9.0, lambda one: (one.finish(1), one.finish(1), one.finish(2)))[
+                0
+            ],
+            2,
+        ),
         (lambda: job.note_failures([(UserWarning, "a")], 3), []),
         (
             lambda: job.note_failures([(JointTrainingWarning, "a"), (UserWarning, "b")], 3),
             ["1 of 3 shadow models were trained one by one: a."],
+        ),
+        (lambda: interrupt(None), []),
+        (lambda: interrupt(NS(describe_kept=lambda n_models: None)), []),
+        (
+            lambda: interrupt(NS(describe_kept=lambda n_models: f"kept of {n_models}")),
+            ["kept of 4"],
         ),
         (lambda: why_not_together(), "asked"),
         (lambda: why_not_together(fit=1), "The models are not trained by their own "),
@@ -769,3 +970,14 @@ class MLPClassifierWithout(LinearRegression):
 @pytest.mark.parametrize("module", ANSWERS, ids=lambda module: module.__name__)
 def test_answers_by_hand(module):
     expect_answers(ANSWERS[module])
+
+
+@pytest.mark.parametrize("kind", ["polars", "torch"])
+def test_tables_of_other_libraries_are_left_to_each_model(kind):
+    library = pytest.importorskip(kind)
+    told = "X is a polars.DataFrame, which each model reads itself"
+    made = library.DataFrame({"a": [0.0, 1.0]}) if kind == "polars" else library.ones(2, 1)
+    told = told if kind == "polars" else "X is a torch tensor"
+    assert design.why_not_features(made) == why_not_records(made) == told
+    in_pipeline = why_not_records(made, estimator=make_pipeline(StandardScaler(), MLPClassifier()))
+    assert in_pipeline == (None if kind == "polars" else told)

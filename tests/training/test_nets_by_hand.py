@@ -1,0 +1,839 @@
+"""Small decisions about nets that are trained together, with answers by hand."""
+
+import threading
+import time
+from functools import partial
+from types import SimpleNamespace as NS
+from unittest import mock
+
+import numpy as np
+import pandas as pd
+import pytest
+from by_hand import expect_answers, tell_refusal
+from numpy import array
+from scipy import sparse
+
+torch = pytest.importorskip("torch")
+pytest.importorskip("skorch")
+
+from nets import make_net  # noqa: E402
+from skorch import (  # noqa: E402
+    NeuralNetBinaryClassifier,
+    NeuralNetClassifier,
+    NeuralNetRegressor,
+)
+from skorch.callbacks import (  # noqa: E402
+    EarlyStopping,
+    EpochScoring,
+    EpochTimer,
+    LRScheduler,
+)
+from torch import nn, tensor  # noqa: E402
+from torch.nn import functional as F  # noqa: E402
+from torch.optim.lr_scheduler import OneCycleLR  # noqa: E402
+
+from skmia._training.backends.torch_nets import (  # noqa: E402
+    batches,
+    callbacks,
+    cuda_graphs,
+    engine,
+    equality,
+    group,
+    mlp,
+    optimizers,
+    plan,
+    precision,
+    prepare,
+    stack,
+    step,
+    timing,
+    train,
+)
+
+
+def why_not_callbacks(*given, train_split=True, valid=(), **settings):
+    made = NS(callbacks=list(given), train_split=train_split, use_caching="auto")
+    made.get_params_for = lambda name: {"iterator_valid": dict(valid)}[name]
+    vars(made).update(settings)
+    return callbacks.why_not_callbacks(made)
+
+
+def why_not_followed(monitor, step_every="epoch", train_split=True, valid=()):
+    made = NS(train_split=train_split, get_params_for=lambda name: dict(valid))
+    return callbacks._why_not_followed(NS(monitor=monitor, step_every=step_every), made)
+
+
+def why_not_optimizer(kind="SGD", lr=0.1, **settings):
+    kind = getattr(torch.optim, kind) if isinstance(kind, str) else kind
+    made = NS(optimizer=kind, lr=lr, get_params_for=lambda name: settings)
+    return optimizers.why_not_optimizer(made)
+
+
+OwnSGD = type("SGD", (torch.optim.SGD,), {})
+
+
+def are_equal(usual, replayed, rounding=1e-3):
+    pair = [[tensor(one, dtype=torch.float32) for one in side] for side in (usual, replayed)]
+    return cuda_graphs._are_equal_tensors(*pair, rounding)
+
+
+def are_equal_modules(change, scale, buffer=0.0):
+    """Compare two normalizations, of which one has another weight and another running mean."""
+    modules = [nn.BatchNorm1d(2) for _ in range(2)]
+    for module, share in zip(modules, (0.0, 1.0), strict=True):
+        module.weight.data[:] = tensor([scale, -scale - share * change])
+        module.running_mean[:] = share * buffer
+    return equality._are_equal_modules(*modules, 1e-3)
+
+
+def time_steps(*seconds):
+    """Time steps of so many seconds, of which the first one is not counted."""
+    ends = np.cumsum([0, *seconds])
+    clock = iter(np.column_stack([ends[:-1], ends[1:]]).ravel())
+    return timing._time(iter(seconds), lambda: next(clock))
+
+
+def choose_clock(device="cpu", n_jobs=None, n_threads=2):
+    with mock.patch.object(timing.torch, "get_num_threads", lambda: n_threads):
+        return timing._choose_clock(NS(estimator=make_net(device=device), n_jobs=n_jobs))
+
+
+def claim_again(folder, n_devices):
+    """Claim as many devices as there are, one more, and one after all are free again."""
+    claim = partial(timing._claim_device, folder, n_devices)
+    with claim() as first, claim() as second:
+        found = [first, second]
+        with claim() as third:
+            found.append(third)
+    with claim() as again:
+        return [*found, again]
+
+
+def clip(largest, order, *gradients):
+    made = [tensor(one, dtype=torch.float64) for one in gradients]
+    return [one.tolist() for one in step.clip(made, largest, order)]
+
+
+def make_rows(n_binary=16, most_ones=3, n_others=2):
+    """Make rows whose binary columns stand between others; the last row has no ones."""
+    X = torch.zeros(3, n_binary + n_others)
+    X[:, 1:n_others] = 0.5
+    X[:, -1] = tensor([1.0, 7.0, 0.0])
+    X[0, n_others : n_others + most_ones] = 1
+    X[1, n_others + 1] = 1
+    return X
+
+
+def store_rows(*given, dtype=torch.float32, **settings):
+    X = make_rows(*given, **settings).to(dtype)
+    stored = batches.without_zeros(X)
+    return stored and (torch.equal(stored[0].to_dense(stored[1]), X), len(stored[1].binary))
+
+
+def join_two():
+    """Join tables of rows with three ones at most, and with one."""
+    X = make_rows()
+    (first, columns), (second, _) = batches.without_zeros(X), batches.without_zeros(X[1:])
+    joined = batches.join_rows([first, second], columns)
+    return torch.equal(joined.to_dense(columns), torch.cat([X, X[1:]]))
+
+
+def count_steps(n_rows, **settings):
+    given = NS(net=make_net(max_epochs=4, **settings), rows=range(n_rows))
+    return prepare.count_training_steps(NS(n_models=3), given)
+
+
+def find_positions(kind):
+    X = np.zeros((5, 1))
+    whole = NS(X=X)
+    made = {
+        "whole": type("Whole", (), {"X": X, "__len__": lambda self: 5})(),
+        "part": torch.utils.data.Subset(whole, [3, 1]),
+        "part of others": torch.utils.data.Subset(NS(X=X.copy()), [3, 1]),
+        "others": type("Others", (), {"X": X.copy(), "__len__": lambda self: 5})(),
+        "none": None,
+    }[kind]
+    return prepare._positions(made, X)
+
+
+class OwnNet(NeuralNetClassifier):
+    """A net that changes a part of skorch, and has others."""
+
+    def get_loss(self, *given, **settings):
+        return super().get_loss(*given, **settings)
+
+    def of_its_own(self):
+        return 1
+
+
+def multiply(precise):
+    """Return the precision inside and after a context of another one."""
+    before = torch.get_float32_matmul_precision()
+    with precision.multiplying(precise):
+        inside = torch.get_float32_matmul_precision()
+    return inside == before, torch.get_float32_matmul_precision() == before
+
+
+def pad(n_columns):
+    rows = torch.arange(2.0 * n_columns).reshape(2, n_columns)
+    memory, values = stack.in_whole_registers(rows)
+    memory[:, 0] = 99.0  # what is held is the same memory
+    same = torch.equal(values[:, 1:], rows[:, 1:]) and (values[:, 0] == 99).all().item()
+    return memory.shape[1], same, float(memory[:, n_columns:].sum())
+
+
+class Written(nn.Module):
+    """A module of two Linears whose forward pass is a function of it and of its input."""
+
+    def __init__(self, forward, **more):
+        super().__init__()
+        self.a, self.b, self._run = nn.Linear(6, 5), nn.Linear(5, 3), forward
+        for name, one in more.items():
+            setattr(self, name, one)
+
+    def forward(self, x):
+        return self._run(self, x)
+
+
+def read_chain(*parts):
+    """Return the input, the layers and the length of the tail of a chain."""
+    module = parts[0] if isinstance(parts[0], Written) else nn.Sequential(*parts)
+    found = mlp.as_chain(module)
+    if found is None:
+        return None
+    return found.flatten, found.dropout, [tuple(one) for one in found.layers], len(found.tail)
+
+
+def read_written(forward, **more):
+    found = read_chain(Written(forward, **more))
+    return found and (found[0], [one[2] for one in found[2]], found[3])
+
+
+def freeze(layer):
+    layer.weight.requires_grad_(False)
+    return layer
+
+
+def watch(layer):
+    layer.register_forward_hook(lambda *_: None)
+    return layer
+
+
+FIRST, LAST = nn.Linear(6, 5), nn.Linear(5, 3)
+RELU = [("activation", "relu")]
+
+ROWS, BATCH = torch.arange(6).reshape(2, 3), {"a": torch.ones(2, 3), "b": torch.zeros(2, 3)}
+
+
+# Of each module: calls and answers. Whatever may be equal differs, and each branch decides once.
+ANSWERS = {
+    callbacks: [
+        (lambda: callbacks.why_not_callbacks(NS(callbacks="disable")), None),
+        (lambda: callbacks.why_not_callbacks(NS(callbacks=None)), None),
+        (lambda: why_not_callbacks(EpochTimer(), ("named", EarlyStopping)), None),
+        (
+            lambda: why_not_callbacks(EarlyStopping(), train_split=None),
+            "EarlyStopping needs a validation set, and train_split is None.",
+        ),
+        (
+            lambda: why_not_callbacks(EarlyStopping(), valid={"drop_last": True}),
+            "EarlyStopping needs the losses that iterator_valid__drop_last leaves out.",
+        ),
+        (lambda: why_not_callbacks(EarlyStopping(), valid={"drop_last": False}), None),
+        (
+            lambda: why_not_callbacks(EpochTimer(), ("other", OwnSGD)),
+            "The callback SGD may change the training.",
+        ),
+        (lambda: why_not_callbacks(EpochScoring("accuracy")), None),
+        (
+            lambda: why_not_callbacks(
+                EpochScoring("accuracy", use_caching=False), use_caching=True
+            ),
+            None,
+        ),
+        (
+            lambda: why_not_callbacks(callbacks__own__patience=3, callbacks__a=None),
+            "The parameter callbacks__own__patience may change the training.",
+        ),
+        (lambda: why_not_followed("train_loss", train_split=None), None),
+        (lambda: why_not_followed("valid_loss"), None),
+        (lambda: why_not_followed("valid_loss", valid={"drop_last": False}), None),
+        (
+            lambda: why_not_followed("valid_loss", train_split=None),
+            "ReduceLROnPlateau follows 'valid_loss', and train_split is None.",
+        ),
+        (
+            lambda: why_not_followed("valid_loss", valid={"drop_last": True}),
+            "ReduceLROnPlateau follows losses that iterator_valid__drop_last leaves out.",
+        ),
+        (
+            lambda: why_not_followed("valid_loss", "batch"),
+            "ReduceLROnPlateau follows 'valid_loss'; for many nets it can follow a loss after each "
+            "epoch.",
+        ),
+        (
+            lambda: why_not_followed("valid_acc"),
+            "ReduceLROnPlateau follows 'valid_acc'; for many nets it can follow a loss after each "
+            "epoch.",
+        ),
+    ],
+    optimizers: [
+        *((lambda kind=kind: why_not_optimizer(kind), None) for kind in optimizers.RULES),
+        (lambda: why_not_optimizer("Adamax")[:41], "The optimizer Adamax of the net is none o"),
+        (lambda: why_not_optimizer(OwnSGD)[:38], "The optimizer SGD of the net is none o"),
+        (lambda: why_not_optimizer(max)[:38], "The optimizer max of the net is none o"),
+        (lambda: why_not_optimizer(momentum=0.5, foreach=True, fused=False), None),
+        (
+            lambda: why_not_optimizer(foreach=True, maximize=True),
+            "optimizer__maximize is not reproduced for many nets at once.",
+        ),
+        (
+            lambda: why_not_optimizer("Adagrad", momentum=0.5),
+            "optimizer__momentum is not reproduced for many nets at once.",
+        ),
+        (
+            lambda: why_not_optimizer(lr=tensor(0.1)),
+            "optimizer__lr is a tensor, which may change during training.",
+        ),
+        (
+            lambda: why_not_optimizer(param_groups=[("a", {"lr": 0.2}), ("b", {"momentum": 0.1})]),
+            None,
+        ),
+        (
+            lambda: why_not_optimizer(param_groups=[("a", {"lr": 0.2}), ("b", {"betas": 0.1})]),
+            "optimizer__betas is not reproduced for many nets at once.",
+        ),
+        (lambda: optimizers.AdamW({"amsgrad": False}).decoupled, True),
+        (lambda: optimizers.AdamRule({"amsgrad": False}).decoupled, False),
+        (lambda: optimizers.AdamRule({"amsgrad": False}).state, ("mean", "square")),
+        (
+            lambda: vars(
+                optimizers.AdamRule({"amsgrad": True, "decoupled_weight_decay": True})
+            ).get("decoupled"),
+            True,
+        ),
+        (
+            lambda: optimizers._runs([1, 1, 2, 2, 1], slice(0, 5)),
+            [slice(0, 2), slice(2, 4), slice(4, 5)],
+        ),
+        (lambda: optimizers._runs([1, 1, 2, 2, 1], slice(1, 3)), [slice(0, 1), slice(1, 2)]),
+        (lambda: optimizers._runs([1, 1, 2, 2, 1], slice(2, 2)), []),
+        (lambda: optimizers._runs([3, 3], slice(0, 2)), [slice(0, 2)]),
+    ],
+    cuda_graphs: [
+        (lambda: cuda_graphs.can_record(NS(repeats=True), torch.device("cuda")), True),
+        (lambda: cuda_graphs.can_record(NS(repeats=False), torch.device("cuda")), False),
+        (lambda: cuda_graphs.can_record(NS(repeats=True), torch.device("cpu")), False),
+        # Up to a thousandth of the largest number of each tensor.
+        (lambda: are_equal([[1.0, -8.0]], [[1.007, -8.0]]), True),
+        (lambda: are_equal([[1.0, -8.0]], [[1.009, -8.0]]), False),
+        (lambda: are_equal([[9.0], [1.0]], [[9.0], [1.002]]), False),
+        (lambda: are_equal([[]], [[]]), True),
+        (lambda: are_equal([[np.nan, 1.0]], [[np.nan, 1.0]]), True),
+        (lambda: are_equal([[np.nan, 1.0]], [[0.0, 1.0]]), False),
+        (lambda: tell_refusal(lambda: are_equal([[1.0]], [[1.0], [2.0]])) is None, False),
+    ],
+    equality: [
+        (lambda: are_equal_modules(0.0005, 0.5), True),
+        (lambda: are_equal_modules(0.002, 0.5), False),
+        (lambda: are_equal_modules(0.007, 8.0), True),
+        (lambda: are_equal_modules(0.009, 8.0), False),
+        (lambda: are_equal_modules(0.0, 1.0, 0.002), False),
+        (lambda: equality.why_not_at_once(NS(module_=nn.Linear(1, 1))), None),
+        (
+            lambda: equality.why_not_at_once(NS(module_=nn.Sequential(nn.GRU(1, 1)))),
+            "torch does not vectorize GRU",
+        ),
+    ],
+    prepare: [
+        (
+            lambda: list(prepare.plan_batches([2, 3, 5], 2, False)),
+            [
+                [(slice(0, 3), slice(0, 2))],
+                [(slice(1, 2), slice(2, 3)), (slice(2, 3), slice(2, 4))],
+                [(slice(2, 3), slice(4, 5))],
+            ],
+        ),
+        (
+            lambda: list(prepare.plan_batches([2, 3, 5], 2, True)),
+            [[(slice(0, 3), slice(0, 2))], [(slice(2, 3), slice(2, 4))], []],
+        ),
+        (
+            lambda: prepare.count_batches(prepare.plan_batches([2, 3, 5], 2, False), 3),
+            [1, 2, 3],
+        ),
+        (lambda: count_steps(16), 3 * 4 * 2),
+        (lambda: count_steps(17), 3 * 4 * 3),
+        (lambda: count_steps(17, batch_size=-1), 3 * 4),
+        (lambda: count_steps(17, iterator_train__batch_size=5), 3 * 4 * 4),
+        (lambda: find_positions("whole").tolist(), [0, 1, 2, 3, 4]),
+        (lambda: find_positions("part").tolist(), [3, 1]),
+        *((lambda kind=kind: find_positions(kind), None) for kind in ("others", "none")),
+        (lambda: find_positions("part of others"), None),
+        (
+            lambda: list(prepare.plan_batches([2, 3, 3], -1, True)),
+            [[(slice(0, 1), slice(0, 2)), (slice(1, 3), slice(0, 3))]],
+        ),
+    ],
+    step: [
+        (lambda: clip(1.0, 2.0), []),
+        # The norms of the models are 5 and 13, or 4 and 12.
+        (
+            lambda: clip(6.5, 2.0, [[3.0], [5.0]], [[[4.0]], [[-12.0]]]),
+            [[[3.0], [2.5]], [[[4.0]], [[-6.0]]]],
+        ),
+        (
+            lambda: clip(6.0, np.inf, [[3.0], [5.0]], [[[4.0]], [[-12.0]]]),
+            [[[3.0], [2.5]], [[[4.0]], [[-6.0]]]],
+        ),
+        (lambda: step.StepInputs(ROWS).n_rows, 3),
+        (lambda: step.StepInputs(None, BATCH, torch.ones(2, 4)).n_rows, 4),
+        (lambda: len(step.StepInputs(None, BATCH, ROWS).tensors), 3),
+        (lambda: step.StepInputs(ROWS).tensors[0] is ROWS, True),
+        (lambda: step.StepInputs(ROWS).copy().rows is ROWS, False),
+        (lambda: torch.equal(step.StepInputs(ROWS).copy().rows, ROWS), True),
+        (lambda: step.StepInputs(None, BATCH).copy().x["a"] is BATCH["a"], False),
+    ],
+    mlp: [
+        (
+            lambda: read_chain(FIRST, nn.Tanh(), nn.Dropout(0.5), LAST),
+            (
+                *(False, 0.0),
+                [
+                    ("0.weight", "0.bias", [("activation", "tanh"), ("dropout", 0.5)]),
+                    ("3.weight", "3.bias", []),
+                ],
+                0,
+            ),
+        ),
+        (
+            lambda: read_chain(nn.Flatten(), nn.Dropout(0.2), nn.Linear(6, 3, bias=False)),
+            (True, 0.2, [("2.weight", None, [])], 0),
+        ),
+        (
+            lambda: read_chain(nn.Identity(), FIRST, nn.Dropout(0.0), nn.Softmax(1), nn.Tanh()),
+            (False, 0.0, [("1.weight", "1.bias", [])], 2),
+        ),
+        (
+            lambda: read_chain(FIRST, nn.Sigmoid(), nn.ReLU(), LAST, nn.ReLU())[2:],
+            (
+                [
+                    ("0.weight", "0.bias", [("activation", "sigmoid"), *RELU]),
+                    ("3.weight", "3.bias", []),
+                ],
+                1,
+            ),
+        ),
+        (lambda: read_chain(nn.Flatten(0), FIRST), None),
+        (lambda: read_chain(nn.Flatten(1, 2), FIRST), None),
+        (lambda: read_chain(nn.Dropout(0.2), nn.Flatten(), FIRST), None),
+        (lambda: read_chain(nn.Tanh(), FIRST), None),
+        (lambda: read_chain(nn.Tanh()), None),
+        (lambda: read_chain(FIRST, nn.Dropout(0.5)), None),
+        (lambda: read_chain(FIRST, nn.GELU(), LAST), None),
+        (lambda: read_chain(FIRST, nn.LayerNorm(5), LAST), None),
+        (lambda: read_chain(FIRST, nn.BatchNorm1d(5, affine=False)), None),
+        (lambda: read_chain(freeze(nn.Linear(6, 5)), nn.Tanh(), LAST), None),
+        (lambda: read_chain(watch(nn.Linear(6, 5)), nn.Tanh(), LAST), None),
+        (lambda: read_chain(*[nn.Linear(3, 3)] * 2), None),
+        (lambda: read_written(lambda m, x: m.b(torch.relu(m.a(x)))), (False, [RELU, []], 0)),
+        (
+            lambda: read_written(lambda m, x: m.b(m.a(torch.flatten(x, 1)).relu()).exp()),
+            (True, [RELU, []], 1),
+        ),
+        (
+            lambda: read_written(lambda m, x: m.b(F.relu(m.a(x), inplace=False))),
+            (False, [RELU, []], 0),
+        ),
+        (lambda: read_written(lambda m, x: m.b(F.relu(m.a(x), inplace=True))), None),
+        (lambda: read_written(lambda m, x: m.b(torch.flatten(m.a(x), 1))), None),
+        (lambda: read_written(lambda m, x: m.b(m.a(torch.flatten(x, 2)))), None),
+        (lambda: read_written(lambda m, x: m.b(m.a(x)) + x[:, :3]), None),
+        (lambda: read_written(lambda m, x: m.b(m.a(x) if x.sum() > 0 else x)), None),
+        (lambda: read_written(lambda m, x: m.b(m.a(x)), more=nn.Linear(1, 1)), None),
+        (lambda: read_written(lambda m, x: m.a(x)), None),
+    ],
+    batches: [
+        (lambda: store_rows(), (True, 16)),
+        (lambda: store_rows(n_others=5), (True, 16)),
+        (lambda: store_rows(16, 4), None),
+        (lambda: store_rows(20, 4), (True, 20)),
+        (lambda: store_rows(15, 3), None),
+        (lambda: store_rows(dtype=torch.int64), None),
+        (lambda: batches.without_zeros(torch.zeros(2, 15)), None),
+        (lambda: batches.without_zeros(torch.zeros(2, 20, 3)), None),
+        (lambda: batches.without_zeros(torch.zeros(2, 16))[0].ones.tolist(), [[16], [16]]),
+        (join_two, True),
+        (lambda: batches.as_precise(ROWS, torch.float64) is ROWS, True),
+        (lambda: batches.as_precise(torch.ones(1), torch.float64).dtype == torch.float64, True),
+        (lambda: batches.as_precise(torch.ones(1), None).dtype == torch.float32, True),
+        (
+            lambda: [
+                one.tolist() for one in batches.take_model({"a": ROWS, "b": -ROWS}, 1).values()
+            ],
+            [[3, 4, 5], [-3, -4, -5]],
+        ),
+    ],
+    stack: [
+        (lambda: pad(33), (64, True, 0.0)),
+        (lambda: pad(32), (32, True, 0.0)),
+        (lambda: pad(3), (32, True, 0.0)),
+        (lambda: stack.rows_in_whole_registers(5, 8), 8),
+        (lambda: stack.rows_in_whole_registers(4, 8), 4),
+        (lambda: stack.rows_in_whole_registers(3, 1), 32),
+        (lambda: stack.is_active(nn.Dropout(0.5)), True),
+        (lambda: [stack.is_active(one) for one in (nn.Dropout(0.0), nn.Dropout(1.0))], [False] * 2),
+        (lambda: stack.is_active(nn.AlphaDropout(0.5)), False),
+    ],
+    precision: [
+        *(
+            (
+                lambda given=given: precision.ProductPrecision(*given[:2]).rounds_factors(given[2]),
+                told,
+            )
+            for given, told in (
+                (("highest", False, True), False),
+                (("highest", True, True), True),
+                (("highest", None, True), True),
+                (("highest", True, False), False),
+                (("high", False, False), True),
+            )
+        ),
+        (lambda: multiply(None), (True, True)),
+        (lambda: multiply(precision.read_precision()), (True, True)),
+        (lambda: multiply(precision.ProductPrecision("medium", None)), (False, True)),
+    ],
+    plan: [
+        (lambda: plan.overridden(make_net()), []),
+        (lambda: plan.overridden(OwnNet(nn.Linear)), ["get_loss"]),
+        (lambda: plan.why_not_rows(np.zeros((2, 3))), None),
+        (lambda: plan.why_not_rows(array([True])), None),
+        (lambda: plan.why_not_rows(tensor([1])), None),
+        (
+            lambda: plan.why_not_rows([[1.0]]),
+            "The net is given a list, not an array or a tensor.",
+        ),
+        (
+            lambda: plan.why_not_rows(pd.DataFrame([[1.0]])),
+            "The net is given a DataFrame, not an array or a tensor.",
+        ),
+        (
+            lambda: plan.why_not_rows(sparse.csr_array([[1.0]])),
+            "The net is given a csr_array, not an array or a tensor.",
+        ),
+        (
+            lambda: plan.why_not_rows(array(["a"])),
+            "The net is given an array of <U1, not of numbers.",
+        ),
+        (lambda: plan.why_not_rows({"a": np.zeros(2), "b": tensor([1])}), None),
+        (
+            lambda: plan.why_not_rows({"a": np.zeros(2), "b": [1]}),
+            "Of 'b': The net is given a list, not an array or a tensor.",
+        ),
+    ],
+    timing: [
+        (lambda: timing.StepTimes(1.0, 2.0, 5.0).best, "at_once"),
+        (lambda: timing.StepTimes(3.0, 2.0, 5.0).best, "in_turn"),
+        (lambda: timing.StepTimes(3.0, 2.0, 5.0, 1.0).best, "in_series"),
+        (lambda: timing.StepTimes(None, 1.09, 1.0).best, "in_turn"),
+        (lambda: timing.StepTimes(None, 1.11, 1.0).best, "alone"),
+        (
+            lambda: timing.StepTimes(None, 3.0, 2.0).why_alone,
+            "one after another: steps of nets on one thread were 1.5x slower in a probe of 3 steps",
+        ),
+        (
+            lambda: timing.StepTimes(3.0, 1.0, 9.0).why_in_turn,
+            "grouped convolutions were 3.0x slower in a probe of 3 steps",
+        ),
+        (
+            lambda: timing.StepTimes(5.0, 9.0, 9.0, 2.0).why_in_series,
+            "grouped convolutions were 2.5x slower in a probe of 3 steps",
+        ),
+        (lambda: time_steps(1, 5, 3, 4), 3.0),
+        (lambda: choose_clock() is time.perf_counter, True),
+        (lambda: choose_clock(n_jobs=1) is time.thread_time, True),
+        (lambda: choose_clock(n_threads=1) is time.thread_time, True),
+        (lambda: choose_clock("meta")() > 0, True),
+        (lambda: timing.records_steps(NS(estimator=make_net(device="cpu"))), False),
+        (lambda: timing.records_steps(NS(estimator=make_net(device="cuda"))), True),
+    ],
+}
+
+
+@pytest.mark.parametrize("module", ANSWERS, ids=lambda module: module.__name__)
+def test_answers_by_hand(module):
+    expect_answers(ANSWERS[module])
+
+
+def test_each_group_has_a_device_of_its_own_and_gives_it_back(tmp_path):
+    assert claim_again(tmp_path, 3) == [0, 1, 2, 0]
+    with pytest.raises(RuntimeError, match="More than 2 groups of nets are trained at a time"):
+        claim_again(tmp_path, 2)
+    assert not list(tmp_path.iterdir())
+
+
+def make_orders(ahead, has_valid=True):
+    generators = [torch.Generator().manual_seed(k) for k in range(2)]
+    rows = [torch.arange(10, 15), torch.arange(20, 23)]
+    parts = zip(generators, rows, (True, False), strict=True)
+    orders = [prepare.BatchOrder(one, len(own), mixes, has_valid) for one, own, mixes in parts]
+    made, threads, draw = prepare.EpochOrders(orders, rows, ahead), [], prepare._permute_rows
+
+    def note(n, seed):
+        threads.append(threading.current_thread())
+        return draw(n, seed)
+
+    return made, threads, note
+
+
+@pytest.mark.parametrize("has_valid", [True, False])
+def test_orders_that_are_drawn_ahead_are_those_of_each_epoch(has_valid, monkeypatch):
+    found = []
+    for ahead in (False, True):
+        made, threads, note = make_orders(ahead, has_valid)
+        monkeypatch.setattr(prepare, "_permute_rows", note)
+        found.append([])
+        for epoch in range(4):
+            found[-1].append(made.begin_epoch().tolist())
+            made.end_epoch()
+            if epoch == 2:  # what nobody could foresee
+                made._orders[0]._draw_seed()
+        if ahead:
+            made._thread.shutdown()
+            is_here = [one is threading.current_thread() for one in threads]
+            # The orders of the first epoch, and of the one that was drawn in vain, are drawn here.
+            assert is_here.count(True) == 2 and is_here[0]
+    assert found[0] == found[1]
+    assert len({str(order) for order in found[0]}) == 4
+    for first, second in found[0]:
+        assert sorted(first) == [10, 11, 12, 13, 14]
+        assert second == [20, 21, 22, 0, 0]  # in order, and padded
+
+
+def make_schedules(n_batches, *schedulers):
+    """Make the schedules of nets with a rate of 1."""
+    named = [(f"rate{k}", one) for k, one in enumerate(schedulers)]
+    net = make_net(callbacks=named, lr=1.0, optimizer__momentum=0.5).initialize()
+    return train.OptimizerSchedules(net, n_batches)
+
+
+def test_nets_with_as_many_batches_share_a_schedule():
+    schedules = make_schedules([3, 2, 3], LRScheduler("StepLR", step_size=1, gamma=0.5))
+    assert (schedules.numbers, schedules.monitored) == ([0, 1, 0], set())
+    schedules.end_batch(0)
+    assert schedules.list_rates() == [[1.0], [1.0]]
+    schedules.end_epoch()
+    assert schedules.list_rates() == [[0.5], [0.5]]
+    assert schedules.change_rates_alone() and not schedules.changed_others
+    assert make_schedules([3, 2, 3]).numbers == [0, 0, 0]
+
+
+def test_a_schedule_of_batches_is_that_of_the_batches_of_each_net():
+    by_batch = LRScheduler("StepLR", step_size=1, gamma=0.5, step_every="batch")
+    schedules = make_schedules([3, 2, 3], by_batch)
+    for i in range(3):
+        schedules.end_batch(i)
+    assert schedules.list_rates() == [[1 / 8], [1 / 4]]
+    assert [schedules[k][0]["lr"] for k in range(3)] == [1 / 8, 1 / 4, 1 / 8]
+    again = make_schedules([3, 2, 3], by_batch)
+    again.skip(2)
+    assert again.list_rates() == [[1 / 64], [1 / 16]]
+
+
+def test_a_schedule_that_changes_the_momentum_is_noticed():
+    one_cycle = {"max_lr": 1.0, "total_steps": 20, "step_every": "batch"}
+    schedules = make_schedules([3, 2], LRScheduler(OneCycleLR, **one_cycle))
+    assert not schedules.change_rates_alone()
+    assert not schedules.changed_others  # the trial was another one
+    schedules.end_batch(0)
+    assert schedules.changed_others
+
+
+def test_a_schedule_follows_the_mean_loss_of_each_net():
+    plateau = {"patience": 0, "factor": 0.5}
+    of_train = LRScheduler("ReduceLROnPlateau", monitor="train_loss", **plateau)
+    schedules = make_schedules([2, 2, 2], of_train)
+    assert (schedules.numbers, schedules.monitored) == ([0, 1, 2], {"train_loss"})
+    assert schedules.change_rates_alone()
+    schedules.note(slice(0, 3), tensor([9.0, 9.0, 9.0]), 4)
+    schedules.end_epoch(is_whole=False)  # of this one nothing counts
+    for second in (5.0, 2.0):
+        schedules.note(slice(0, 2), tensor([1.0, 3.0]), 4)
+        schedules.note(slice(1, 3), tensor([second, 7.0]), 2)
+        schedules.end_epoch()
+    means = [[1.0, (4 * 3 + 2 * second) / 6, 7.0] for second in (5, 2)]
+    np.testing.assert_allclose([one[:, 0] for one in schedules.losses], means)
+    assert np.isnan([one[:, 1] for one in schedules.losses]).all()
+    assert schedules.list_rates() == [[0.5], [1.0], [0.5]]
+    again = make_schedules([2, 2, 2], of_train)
+    again.skip(2, schedules.losses)
+    assert again.list_rates() == schedules.list_rates()
+    of_valid = make_schedules(
+        [2, 2], LRScheduler("ReduceLROnPlateau", monitor="valid_loss", **plateau)
+    )
+    of_valid.note(slice(0, 2), tensor([1.0, 1.0]), 4)
+    for losses in ([4.0, 4.0], [5.0, 3.0]):
+        of_valid.end_epoch(losses)
+    np.testing.assert_array_equal(of_valid.losses[1], [[np.nan, 5.0], [np.nan, 3.0]])
+    assert of_valid.list_rates() == [[0.5], [1.0]]
+
+
+@pytest.mark.parametrize("load_best", [True, False])
+def test_each_net_keeps_the_weights_with_which_it_stops(load_best):
+    stopper = EarlyStopping(patience=2, threshold=0.0, load_best=load_best, sink=print)
+    net = make_net(callbacks=[stopper]).initialize()
+    joint = train.JointStopping([net] * 3)
+    losses = [[5.0, 5.0, 5.0], [4.0, 6.0, 4.0], [6.0, 7.0, 3.0], [7.0, 1.0, 2.0]]
+    for epoch, of_epoch in enumerate(losses):
+        assert joint.are_over == [False, epoch > 2, False]
+        weights = {"a": torch.full((3, 2), float(epoch))}
+        joint.end_epoch(weights, of_epoch)
+    assert joint.are_over == [True, True, False] and not joint.is_over
+    # The best epochs were 1 and 0; without them, the nets stopped after the epochs 3 and 2. The
+    # last one has not stopped, and has been best in the last epoch.
+    kept = [1.0, 0.0, 3.0] if load_best else [3.0, 2.0, 9.0]
+    last = {"a": torch.full((3, 2), 9.0)}
+    assert joint.restore(last)["a"].tolist() == [[one, one] for one in kept]
+    assert last["a"].tolist() == [[9.0, 9.0]] * 3
+    again = train.JointStopping([net] * 3)
+    again.replay(losses)
+    assert again.are_over == joint.are_over and again.losses == joint.losses == losses
+
+
+# Kinds of nets, losses, shapes of outputs and labels of two models, and whether it is a mean.
+WHOLE, REAL = torch.arange(8).reshape(2, 4) % 3, torch.linspace(-1, 1, 8).reshape(2, 4)
+LOSSES = {
+    "labels": (NeuralNetClassifier, nn.CrossEntropyLoss(), (2, 4, 3), WHOLE, True),
+    "a label is ignored": (
+        NeuralNetClassifier,
+        nn.CrossEntropyLoss(ignore_index=1),
+        (2, 4, 3),
+        WHOLE,
+        False,
+    ),
+    "some labels weigh more": (
+        NeuralNetClassifier,
+        nn.CrossEntropyLoss(weight=tensor([1.0, 2.0, 5.0])),
+        (2, 4, 3),
+        WHOLE,
+        False,
+    ),
+    "a sum": (NeuralNetClassifier, nn.CrossEntropyLoss(reduction="sum"), (2, 4, 3), WHOLE, False),
+    "shares of labels": (
+        NeuralNetClassifier,
+        nn.CrossEntropyLoss(),
+        (2, 4, 3),
+        torch.rand(2, 4, 3),
+        False,
+    ),
+    "places in images": (
+        NeuralNetClassifier,
+        nn.CrossEntropyLoss(),
+        (2, 4, 3, 2),
+        torch.stack([WHOLE, WHOLE], dim=2),
+        False,
+    ),
+    "numbers": (NeuralNetRegressor, nn.MSELoss(), (2, 4), REAL, True),
+    "columns": (NeuralNetRegressor, nn.L1Loss(), (2, 4, 1), REAL[:, :, None], True),
+    "a column against a row": (NeuralNetRegressor, nn.MSELoss(), (2, 4, 1), REAL, True),
+    "a loss of others": (NeuralNetRegressor, nn.PoissonNLLLoss(), (2, 4), REAL, False),
+    "two classes": (
+        NeuralNetBinaryClassifier,
+        nn.BCEWithLogitsLoss(),
+        (2, 4, 1),
+        (REAL > 0).float(),
+        True,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", LOSSES)
+@pytest.mark.filterwarnings("ignore:Using a target size")
+def test_a_loss_of_many_models_is_the_sum_of_their_losses(name):
+    kind, criterion, shape, y, is_mean = LOSSES[name]
+    net = kind(nn.Linear, criterion=type(criterion), module__in_features=1, module__out_features=1)
+    net.initialize().criterion_ = criterion
+    out = torch.randn(shape, generator=torch.Generator().manual_seed(0))
+    total = engine.TotalLoss(net, y.flatten(0, 1))
+    assert total.is_mean == is_mean
+    outputs = out[:, :, 0] if kind is NeuralNetBinaryClassifier else out
+    alone = [criterion(*pair) for pair in zip(outputs, y, strict=True)]
+    torch.testing.assert_close(total.each(out, y), torch.stack(alone))
+    torch.testing.assert_close(total(out, y), sum(alone))
+
+
+def test_rows_of_a_job_are_moved_once_while_there_is_room():
+    X = np.arange(12.0).reshape(4, 3)
+    rows = group.DeviceRows([X, "not an array"], torch.device("cpu"), 4 * 12 + 4 * 6)
+    whole = rows.get(X, torch.float32)
+    assert whole.dtype == torch.float32 and whole.tolist() == X.tolist()
+    assert rows.get(X[:], torch.float32) is whole  # a view of the same
+    half = rows.get(X[::2], torch.float32)
+    assert half.tolist() == X[::2].tolist() and rows.get(X[::2], torch.float32) is half
+    # There is no room left, and copies of users may change.
+    for other in (X[1:], X.copy()):
+        found = [rows.get(other, torch.float32) for _ in range(2)]
+        assert found[0] is not found[1]
+        assert found[0].tolist() == found[1].tolist() == other.tolist()
+    other_type = [rows.get(X, torch.float64) for _ in range(2)]
+    assert other_type[0].dtype == torch.float64 and other_type[0] is not other_type[1]
+
+
+def apply(module, x, masks):
+    """Apply a module as if its dropouts had drawn some masks."""
+    masks = iter(masks)
+    for part in module:
+        x = x * next(masks).reshape(x.shape) if isinstance(part, nn.Dropout) else part(x)
+    return x
+
+
+CHAINS = {
+    "all steps": (
+        NeuralNetClassifier,
+        lambda: [
+            *(nn.Flatten(), nn.Dropout(0.2), nn.Linear(6, 5), nn.Tanh(), nn.Dropout(0.5)),
+            *(nn.Linear(5, 4, bias=False), nn.Sigmoid(), nn.ReLU(), nn.Linear(4, 3)),
+        ],
+        nn.CrossEntropyLoss,
+    ),
+    "a tail": (
+        NeuralNetClassifier,
+        lambda: [nn.Flatten(), nn.Linear(6, 5), nn.ReLU(), nn.Linear(5, 3), nn.Tanh()],
+        nn.CrossEntropyLoss,
+    ),
+    "numbers": (
+        NeuralNetRegressor,
+        lambda: [nn.Flatten(), nn.Linear(6, 4), nn.Tanh(), nn.Tanh(), nn.Linear(4, 3)],
+        nn.MSELoss,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CHAINS)
+def test_gradients_of_perceptrons_are_those_of_torch(name):
+    kind, make_parts, criterion = CHAINS[name]
+    torch_draws = torch.Generator().manual_seed(0)
+    nets = []
+    for _ in range(3):
+        module = nn.Sequential(*make_parts()).double()
+        for one in module.parameters():
+            one.data = torch.randn(one.shape, generator=torch_draws, dtype=torch.float64)
+        nets.append(kind(module, criterion=criterion, train_split=None).initialize())
+    x = torch.randn(2, 7, 2, 3, generator=torch_draws, dtype=torch.float64)
+    y = torch.randn(2, 7, 3, generator=torch_draws, dtype=torch.float64)
+    y = y.argmax(2) if kind is NeuralNetClassifier else y
+    chain = mlp.as_chain(nets[0].module_)
+    made = mlp.MLPEngine(nets, chain, y.flatten(0, 1))
+    assert made.is_softmax == (name == "all steps")
+    # As if every second number were dropped.
+    masks = [
+        (torch.arange(2 * int(np.prod(shape))).reshape(2, *shape) % 2 / (1 - p)).double()
+        for p, shape in made.sites(x[0])
+    ]
+    assert len(masks) == 2 * (name == "all steps")
+    found = made.gradients(slice(1, 3), x, y, masks)
+    for k, net in enumerate(nets[1:]):
+        out = apply(net.module_, x[k], [one[k] for one in masks])
+        wanted = torch.autograd.grad(net.criterion_(out, y[k]), list(net.module_.parameters()))
+        for one, other in zip(found, wanted, strict=True):
+            torch.testing.assert_close(one[k], other)
