@@ -241,10 +241,19 @@ def test_boosters_give_values_in_single_precision():
     assert share_found(values, OTHERS["height"].astype(np.float32)) == 0
 
 
-def test_boosters_of_other_methods_are_left_out():
+def test_boosters_of_other_methods_and_splits_on_categories_are_left_out():
     xgboost = pytest.importorskip("xgboost")
     model = xgboost.XGBRegressor(n_estimators=3, tree_method="exact", n_jobs=1)
     assert rebuild(model.fit(MEMBERS[NUMBERS], TARGETS[:N])).empty
+    table = MEMBERS[["age", "city"]].astype({"city": "category"})
+    codes = MEMBERS["city"].astype("category").cat.codes
+    model = xgboost.XGBRegressor(n_estimators=3, enable_categorical=True, n_jobs=1)
+    assert rebuild(model.fit(table, codes % 3 == 1)).empty
+
+
+def test_leaves_of_several_targets_give_none():
+    model = DecisionTreeRegressor().fit(MEMBERS[NUMBERS], np.column_stack([TARGETS[:N]] * 2))
+    assert rebuild(model).empty
 
 
 def test_categories_are_exact_unless_they_were_given():
