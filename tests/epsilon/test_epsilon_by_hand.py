@@ -340,6 +340,7 @@ ANSWERS = {
             "mu must be finite and 0 or more; got -0.5.",
         ),
         (lambda: bounds.upper_limits(3, 0.025), [0.707598226, 0.905700676, 0.991596241, 1.0]),
+        (lambda: bounds.upper_limits(3, 0.025).flags.writeable, False),  # as it is kept
         (lambda: bounds.describe_threshold("split"), "chosen on half of the runs"),
         (lambda: bounds.describe_threshold(0.5), "given in advance"),
         (lambda: bounds.mu_of_rates(0.1, 0.3), 1.80595208),
