@@ -1,5 +1,7 @@
 """Encoding of records as a matrix of numbers."""
 
+from collections import UserList
+
 import numpy as np
 import pandas as pd
 from scipy import sparse
@@ -32,6 +34,22 @@ class _FeatureColumn:
         if self._known is None:
             return values.to_numpy(dtype=np.float32, na_value=np.nan)
         return self._known.get_indexer(values.astype(object)).astype(np.float32)
+
+
+def list_chosen_places(chosen, names, n_columns):
+    """Return the places of columns that are given by name, place, mask or slice of either."""
+    if isinstance(chosen, slice) and isinstance(chosen.start or chosen.stop, str):
+        first = 0 if chosen.start is None else names.index(chosen.start)
+        last = n_columns if chosen.stop is None else names.index(chosen.stop) + 1
+        return list(range(first, last))
+    if not isinstance(chosen, slice):
+        # scikit-learn before 1.7 warns when the items of its own list are read.
+        chosen = chosen.data if isinstance(chosen, UserList) else chosen
+        chosen = list(np.atleast_1d(np.asarray(chosen, dtype=object)))
+        if chosen and isinstance(chosen[0], str):
+            return [names.index(name) for name in chosen]
+        chosen = np.array(chosen) if chosen else []
+    return np.arange(n_columns)[chosen].tolist() if isinstance(chosen, slice) or len(chosen) else []
 
 
 def code_cells(column):

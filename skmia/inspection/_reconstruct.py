@@ -29,6 +29,7 @@ from sklearn.preprocessing import (
 )
 
 from .._core.escaping import SummaryMixin, visible
+from .._core.features import list_chosen_places
 from .._core.kinds import is_regressor
 from .._core.query import unwrap
 from .._core.sample_weights import name_parameter
@@ -133,13 +134,11 @@ def _choose_part_columns(columns, chosen):
     """Columns that a ColumnTransformer hands to a part, by names, numbers, a mask or a slice."""
     if columns is None or callable(chosen):
         return None
-    if isinstance(chosen, slice) and not isinstance(chosen.start or chosen.stop, str):
-        return columns[chosen]
-    chosen = [chosen] if isinstance(chosen, str | int) else list(chosen)
-    if len(chosen) and isinstance(chosen[0], str):
-        places = {one.name: one for one in columns}
-        return [places[name] for name in chosen] if places.keys() >= set(chosen) else None
-    return [columns[k] for k in np.arange(len(columns))[chosen]]
+    try:
+        places = list_chosen_places(chosen, [one.name for one in columns], len(columns))
+    except ValueError:  # a name that the columns do not have
+        return None
+    return [columns[place] for place in places]
 
 
 def _pass(part, columns):

@@ -1,7 +1,5 @@
 """Fitted models inside a model, each with the rows, columns and labels that it was fitted on."""
 
-from collections import UserList
-from numbers import Integral
 from typing import NamedTuple
 
 import numpy as np
@@ -33,6 +31,7 @@ from sklearn.semi_supervised import SelfTrainingClassifier
 from sklearn.tree import BaseDecisionTree
 
 from .._core.containers import in_memory, is_frame, take_rows
+from .._core.features import list_chosen_places
 from .._core.query import transform_rows, unwrap
 from ._model_features import BAGS
 from ._multioutput import OneOutput
@@ -387,13 +386,8 @@ _RULES = (
 
 def take_chosen_columns(X, chosen):
     """Return columns of a table, by name, position, mask or slice; None of what has no columns."""
-    if isinstance(chosen, str | Integral):
-        chosen = [chosen]
-    if isinstance(chosen, UserList):  # scikit-learn before 1.7 warns when its items are read
-        chosen = chosen.data
     X = in_memory(X)
     if is_frame(X):
-        by_name = not isinstance(chosen, slice) and len(chosen)
-        by_name = by_name and isinstance(np.ravel(chosen)[0], str)
-        return X[list(chosen)] if by_name else X.iloc[:, chosen]
-    return X[:, chosen] if isinstance(X, np.ndarray) or sparse.issparse(X) else None
+        return X.iloc[:, list_chosen_places(chosen, [*X.columns], X.shape[1])]
+    is_matrix = isinstance(X, np.ndarray) or sparse.issparse(X)
+    return X[:, list_chosen_places(chosen, [], X.shape[1])] if is_matrix else None

@@ -1,6 +1,6 @@
 """Which kinds and values of its columns a fitted model knows, and which values of a table not."""
 
-from collections import Counter, UserList
+from collections import Counter
 from contextlib import suppress
 from itertools import chain
 from typing import NamedTuple
@@ -17,6 +17,7 @@ from sklearn.utils import get_tags
 
 from .._core.containers import as_table, choose_columns, in_memory, is_frame
 from .._core.escaping import join_names
+from .._core.features import list_chosen_places
 from .._core.optional import is_of_package
 from .._core.query import unwrap
 from .._core.sklearn import list_fitted_estimators, read_known_categories_of_boosting
@@ -475,7 +476,7 @@ def _read_column_transformer(transformer, columns, said):
     for name, part, chosen in transformer.transformers_:
         if isinstance(part, str) and part == "drop":
             continue
-        some = [columns[place] for place in _choose_places(chosen, names, len(columns))]
+        some = [columns[place] for place in list_chosen_places(chosen, names, len(columns))]
         out, place = _know_part(part, some, said), ends.get(name, slice(0, 0))
         if out is not None and len(out) == place.stop - place.start:
             leaving[place] = out
@@ -487,25 +488,9 @@ def _add_choices(transformer, names, columns, said):
         return
     for given, fitted in zip(transformer.transformers, transformer.transformers_, strict=False):
         if callable(given[2]):
-            chosen = _choose_places(fitted[2], names, len(columns))
+            chosen = list_chosen_places(fitted[2], names, len(columns))
             chosen = frozenset(columns[place] for place in chosen)
             said.choices.append(ColumnChoice(given[2], tuple(columns), chosen))
-
-
-def _choose_places(chosen, names, n_columns):
-    """Return the places of columns that are given by name, place, mask or slice."""
-    if isinstance(chosen, slice) and isinstance(chosen.start or chosen.stop, str):
-        first = 0 if chosen.start is None else names.index(chosen.start)
-        last = n_columns if chosen.stop is None else names.index(chosen.stop) + 1
-        return list(range(first, last))
-    if not isinstance(chosen, slice):
-        # scikit-learn before 1.7 warns when the items of its own list are read.
-        chosen = chosen.data if isinstance(chosen, UserList) else chosen
-        chosen = list(np.atleast_1d(np.asarray(chosen, dtype=object)))
-        if chosen and isinstance(chosen[0], str):
-            return [names.index(name) for name in chosen]
-        chosen = np.array(chosen) if chosen else []
-    return list(np.arange(n_columns)[chosen]) if len(np.shape(chosen)) == 0 or len(chosen) else []
 
 
 def _read_union(union, columns, said):

@@ -1,5 +1,6 @@
 """Small functions of the ground at the limits of their branches, with answers by hand."""
 
+from collections import UserList
 from pathlib import Path
 from types import SimpleNamespace as NS
 
@@ -62,6 +63,10 @@ COLUMNS = [
     [[True, False], [0.5, nan]],
     [[True, False], ["a", "b"]],
 ]
+
+
+def list_places(chosen):
+    return features.list_chosen_places(chosen, ["a", "b", "c"], 3)
 
 
 def name_types(*columns):
@@ -658,6 +663,16 @@ ANSWERS = {
         (lambda: error_hints._holds(pd.Series(["a", 3]), "b"), False),
     ],
     features: [
+        (lambda: list_places(["c", "a"]), [2, 0]),
+        (lambda: list_places("b"), [1]),
+        (lambda: list_places([2, -3]), [2, 0]),
+        (lambda: list_places([True, False, True]), [0, 2]),
+        (lambda: list_places(slice(1, None)), [1, 2]),
+        (lambda: list_places(slice("a", "b")), [0, 1]),
+        (lambda: list_places(slice("b", None)), [1, 2]),
+        (lambda: list_places(slice(None, "b")), [0, 1]),
+        (lambda: list_places([]), []),
+        (lambda: list_places(UserList(["b"])), [1]),
         (lambda: features._sort_categories(pd.Series([3, 1, 2, 1])), [1, 2, 3]),
         (lambda: features._sort_categories(pd.Series([3, "a", 2])), [2, 3, "a"]),
         (lambda: features.split_columns(np.zeros((2, 2))), None),

@@ -410,6 +410,10 @@ def test_the_summary_says_what_the_number_rests_on():
         (epsilon_lower_bound, {"confidence_level": 95}, "confidence_level"),
         (gaussian_bound, {"delta": 0}, "no finite epsilon at delta=0"),
         (bayesian_epsilon_interval, {"threshold": "bonferroni"}, "'split' with at least 2"),
+        (bayesian_epsilon_interval, {"n_copies": 0}, "n_copies must be an integer from 1"),
+        (bayesian_epsilon_interval, {"delta": 1}, "delta must be 0 or more and below 1"),
+        (bayesian_epsilon_interval, {"confidence_level": 95}, "confidence_level"),
+        (bayesian_epsilon_interval, {"threshold": np.inf}, "threshold must be finite"),
     ],
 )
 def test_bad_settings_are_refused(audit, settings, message):

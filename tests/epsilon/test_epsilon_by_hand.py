@@ -3,6 +3,7 @@
 import math
 import re
 from types import SimpleNamespace as NS
+from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -123,6 +124,18 @@ def train_in_parts(claims, step):
     return [(len(told), start) for _, told, start in parts]
 
 
+def start(kept, random_state=None):
+    """Return the seed that a folder keeps, and the first number that is drawn."""
+    folder = NS(read_entropy=lambda: kept)
+    with patch.object(_epsilon_audit, "FolderCheckpoint", lambda path, owner: folder):
+        checkpoint, rng, entropy = _epsilon_audit.start("path", random_state)
+    return checkpoint is folder, entropy, rng.randint(2**31)
+
+
+def draw_first(seed):
+    return np.random.RandomState(seed).randint(2**31)
+
+
 def summarize(**settings):
     bound = _result.EpsilonBound(1.23456, 0.95, 1e-5, "by hand", "none", {"n_runs": 3}, **settings)
     return bound.summary().splitlines()
@@ -154,6 +167,22 @@ ANSWERS = {
             lambda: EpsilonAudit(None, n_trials=7, sequential=True)._describe_design(),
             {"sequential": True, "neighbors": "add", "n_copies": 1},
         ),
+        (lambda: start([7, 1]), (True, [7], draw_first(7))),
+        (lambda: start([0]), (True, [0], draw_first(0))),
+        (lambda: start([2**31 - 2]), (True, [2**31 - 2], draw_first(2**31 - 2))),
+        (lambda: start([7, 1], 3), (True, [], draw_first(3))),
+        *(
+            (
+                lambda kept=kept: [
+                    0 <= seed < 2**31 - 1 and (seed, first) != (7, draw_first(7))
+                    for _, (seed,), first in [start(kept)]
+                ],
+                [True],
+            )
+            for kept in (None, [], ["7"], [-1], [2**31 - 1], 7)
+        ),
+        (lambda: _epsilon_audit.start(None, 3)[::2], (None, [])),
+        (lambda: _epsilon_audit.start(None, 3)[1].randint(2**31), draw_first(3)),
         # The fee is 0.01 / e; a bet that is lost leaves at least twice this share.
         (
             lambda: follow_wealth(1.0, 0.01, [1, 1, 1, 0, 0, 1], [0.0, 2.0, -2.0, 0.5, 1.0, 50.0]),
@@ -339,7 +368,15 @@ ANSWERS = {
             lambda: tell_refusal(lambda: bounds.gaussian_epsilon(-0.5, 0.1)),
             "mu must be finite and 0 or more; got -0.5.",
         ),
+        *(
+            (
+                lambda delta=delta: tell_refusal(lambda: bounds.gaussian_epsilon(0.5, delta)),
+                f"delta must be 0 or more and below 1; got {delta}.",
+            )
+            for delta in (-0.1, 1.0)
+        ),
         (lambda: bounds.upper_limits(3, 0.025), [0.707598226, 0.905700676, 0.991596241, 1.0]),
+        (lambda: bounds.upper_limits(3, 0.025).flags.writeable, False),  # as it is kept
         (lambda: bounds.describe_threshold("split"), "chosen on half of the runs"),
         (lambda: bounds.describe_threshold(0.5), "given in advance"),
         (lambda: bounds.mu_of_rates(0.1, 0.3), 1.80595208),

@@ -9,10 +9,57 @@ from defaults import compare_defaults_of
 from numpy import array, nan
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression, Ridge
-from sklearn.pipeline import make_pipeline
+from sklearn.pipeline import FeatureUnion, make_pipeline
 from sklearn.tree import DecisionTreeRegressor
 
 from skmia.inspection import _families, _inspect, _reconstruct
+
+
+def make_places(*rows):
+    names = ["place", "view", "n_rows", "expected_rows", "n_values", "expected_values"]
+    return pd.DataFrame([dict(zip(names, row, strict=True)) for row in rows], columns=names)
+
+
+# Three standard deviations beyond 4 are 10, and beyond 1 they are 4.
+NEAR, FAR = ("near", "whole", 10, 4.0, 4, 1.0), ("far", "after a", 11, 4.0, 4, 1.0)
+VALUES, MANY = ("values", "whole", 0, 4.0, 5, 1.0), ("many", "whole", 1234, 0.0, 0, 1.0)
+HEAD = ["", "Places with more hits of candidates than chance explains"]
+COLUMNS = "      rows  by chance   values  by chance  place"
+
+
+def list_hits(*rows):
+    return _inspect._list_hits(make_places(*rows))["place"].tolist()
+
+
+def write_hits(*rows):
+    return _inspect._write_hits(NS(places=make_places(*rows)))
+
+
+def write_stored(n_places):
+    frame = pd.DataFrame(
+        {
+            "kind": "values",
+            "shape": [None, (), (3, 4), *[(5,)] * 20],
+            "n_arrays": range(1, 24),
+            "bytes": range(1000, 24_000, 1000),
+            "path": [f"p{k}" for k in range(23)],
+        }
+    )
+    return _inspect._write_stored(frame.iloc[:n_places])
+
+
+def list_inner(model):
+    return [
+        (type(part).__name__, None if chosen is None else list(chosen))
+        for part, chosen in _reconstruct._list_inner_estimators(model)
+    ]
+
+
+def choose_columns(chosen):
+    columns = _reconstruct.name_columns(NS(feature_names_in_=["a", "b", "c"]))
+    found = _reconstruct._choose_part_columns(columns, chosen)
+    return None if found is None else [one.name for one in found]
+
 
 # Of each module: calls and answers. Whatever may be equal differs, and each branch decides once.
 ANSWERS = {
@@ -45,6 +92,53 @@ ANSWERS = {
             "Pipeline(SimpleImputer, Ridge)",
         ),
         (lambda: _inspect._describe_pipeline(Ridge()), "Ridge"),
+        (
+            lambda: _inspect._tell_candidates(None, ()),
+            [("Not given", "No candidate records were given, so none was looked for.")],
+        ),
+        (
+            lambda: _inspect._tell_candidates(None, ["a.b", "c"])[1:],
+            [("Not read", "2 objects, such as a.b.")],
+        ),
+        (lambda: write_stored(0), []),
+        (
+            lambda: write_stored(3),
+            [
+                "stored               shape  arrays       bytes  place",
+                "values             various       1       1,000  p0",
+                "values                   1       2       2,000  p1",
+                "values               3 x 4       3       3,000  p2",
+            ],
+        ),
+        (lambda: len(write_stored(12)), 13),
+        # The thirteenth and the fourteenth.
+        (
+            lambda: write_stored(14)[13:],
+            ["more                            27      27,000  2 places"],
+        ),
+        (lambda: _inspect._write_rebuilt(pd.DataFrame()), []),
+        (lambda: list_hits(NEAR, FAR, VALUES, MANY), ["many", "far", "values"]),
+        (lambda: list_hits(NEAR), []),
+        (
+            lambda: write_hits(NEAR),
+            [*HEAD, "  in one more place, about as many as expected by chance"],
+        ),
+        (
+            lambda: write_hits(NEAR, MANY, NEAR),
+            [
+                *HEAD,
+                COLUMNS,
+                "     1,234        0.0        0        1.0  many (whole)",
+                "  in 2 more places, about as many as expected by chance",
+            ],
+        ),
+        (
+            lambda: write_hits(FAR)[2:],
+            [
+                COLUMNS,
+                "        11        4.0        4        1.0  far (after a)",
+            ],
+        ),
     ],
     _reconstruct: [
         (
@@ -58,6 +152,19 @@ ANSWERS = {
             ["b", "a"],
         ),
         (lambda: [one.name for one in _reconstruct.name_columns(NS())], []),
+        (
+            lambda: list_inner(FeatureUnion([("a", Ridge()), ("b", SimpleImputer())])),
+            [("Ridge", None), ("SimpleImputer", None)],
+        ),
+        (lambda: choose_columns(["c", "a"]), ["c", "a"]),
+        (lambda: choose_columns(["c", "d"]), None),
+        (lambda: choose_columns(slice("a", "b")), ["a", "b"]),
+        (lambda: choose_columns(slice("b", "d")), None),
+        (lambda: choose_columns(len), None),
+        (lambda: _reconstruct._choose_part_columns(None, [0]), None),
+        (lambda: _reconstruct._pass("passthrough", ["column"]), ["column"]),
+        (lambda: _reconstruct._pass(None, ["column"]), ["column"]),
+        (lambda: _reconstruct.rebuild_values(array([0.5])), None),
         (lambda: _reconstruct.snap(array([1.2500001, 3.0]), 1e-4), [1.25, 3.0]),
         (lambda: _reconstruct.snap(array([1 / 3]), 1e-12), [0.333333333]),
         (lambda: _reconstruct._count_rounded_decimals(array([1.25, 3.0])), 2),

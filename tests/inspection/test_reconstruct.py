@@ -28,7 +28,7 @@ from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.model_selection import GridSearchCV
 from sklearn.multioutput import RegressorChain
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
-from sklearn.pipeline import make_pipeline
+from sklearn.pipeline import FeatureUnion, make_pipeline
 from sklearn.preprocessing import (
     FunctionTransformer,
     KBinsDiscretizer,
@@ -241,10 +241,19 @@ def test_boosters_give_values_in_single_precision():
     assert share_found(values, OTHERS["height"].astype(np.float32)) == 0
 
 
-def test_boosters_of_other_methods_are_left_out():
+def test_boosters_of_other_methods_and_splits_on_categories_are_left_out():
     xgboost = pytest.importorskip("xgboost")
     model = xgboost.XGBRegressor(n_estimators=3, tree_method="exact", n_jobs=1)
     assert rebuild(model.fit(MEMBERS[NUMBERS], TARGETS[:N])).empty
+    table = MEMBERS[["age", "city"]].astype({"city": "category"})
+    codes = MEMBERS["city"].astype("category").cat.codes
+    model = xgboost.XGBRegressor(n_estimators=3, enable_categorical=True, n_jobs=1)
+    assert rebuild(model.fit(table, codes % 3 == 1)).empty
+
+
+def test_leaves_of_several_targets_give_none():
+    model = DecisionTreeRegressor().fit(MEMBERS[NUMBERS], np.column_stack([TARGETS[:N]] * 2))
+    assert rebuild(model).empty
 
 
 def test_categories_are_exact_unless_they_were_given():
@@ -404,6 +413,24 @@ def test_passthrough_and_dropped_columns_keep_the_order():
     known = frame.loc[frame["column"] == "age", "value"].astype(float)
     assert set(known.round(9)) == set(MEMBERS["age"])
     assert "height" not in set(frame["column"])
+
+
+@pytest.mark.parametrize(
+    "chosen",
+    [slice("age", "grade"), slice("age", None), slice(1, None), [False, True, True], [-2, 2]],
+    ids=str,
+)
+def test_columns_are_chosen_as_scikit_learn_takes_them(chosen):
+    model = ColumnTransformer([("kept", MinMaxScaler(), chosen)]).fit(MEMBERS[NUMBERS])
+    assert set(rebuild(model)["column"]) == {"age", "grade"}
+    assert "MinMaxScaler" in inspect_model(model).summary()
+
+
+def test_parts_of_a_union_get_all_columns():
+    encoders = FeatureUnion([("codes", OrdinalEncoder()), ("bits", OneHotEncoder())])
+    frame = rebuild(encoders.fit(MEMBERS[["city", "grade"]]))
+    assert set(frame["column"]) == {"city", "grade"}
+    assert set(frame.loc[frame["column"] == "city", "value"]) == {"Rome", "Oslo", "Lima"}
 
 
 def test_models_that_keep_no_value_give_an_empty_frame():

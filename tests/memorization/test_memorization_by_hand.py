@@ -11,6 +11,7 @@ from numpy import array, inf, nan
 from skmia.memorization import _exposure, _format, _model, _texts, _torch, _victims
 
 PAIRS, PAIR = _format.CanaryFormat("##", "ab", alphabet="ab"), array([[1, 2]])
+NOT_WHOLE = "a whole number of 0 and above, or one for each of 2 canaries; got "
 untrained = _victims.FunctionSequenceVictim(len)
 listed = _exposure.CandidateList([[3, 4], [1, 2], [3, 4], [3, -1]])
 
@@ -133,6 +134,26 @@ ANSWERS = {
         (
             lambda: tell_refusal(lambda: _format.insert_canaries(["a"], 5)),
             "canaries must be a sequence of sequences; got 5.",
+        ),
+        *(
+            (
+                lambda n=n: tell_refusal(lambda: _format.insert_canaries(["a"], ["b", "c"], n)),
+                f"n_insertions must be {words}.",
+            )
+            for n, words in (
+                (-1, NOT_WHOLE + "-1"),
+                (0.5, NOT_WHOLE + "0.5"),
+                ([1, 2, 3], NOT_WHOLE + "[1, 2, 3]"),
+                ([[1, 2]], NOT_WHOLE + "[[1, 2]]"),
+            )
+        ),
+        (
+            lambda: tell_refusal(lambda: _format.insert_canaries(["a"], ["b", "c"], 60_000_000)),
+            "n_insertions must add up to at most 100,000,000; got 120,000,000.",
+        ),
+        (
+            lambda: sorted(_format.insert_canaries(["a"], ["b", "c"], [0, 2], random_state=0)),
+            ["a", "c", "c"],
         ),
     ],
     _victims: [

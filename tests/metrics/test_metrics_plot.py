@@ -92,6 +92,8 @@ def test_a_very_long_curve_keeps_points_that_are_close_together(evaluation, show
     points, kept = (list(zip(*one.curves["strong"])) for one in (whole, display))
     assert set(kept) < set(points) and len(kept) <= 400
     assert kept[:100] == points[:100] and kept[-1] == points[-1]
+    monkeypatch.setattr(_plot_roc, "_MOST_POINTS", len(points))
+    assert len(_plot_roc._thin_curve(whole.curves["strong"])[0]) == len(points)
     pairs = zip(legend_texts(display), legend_texts(whole), strict=True)
     assert all(text[:15] == other[:15] for text, other in pairs)  # the AUC with two decimals
     rates = [point[0] for point in kept]
@@ -230,7 +232,8 @@ def test_one_figure_holds_several_attacks(evaluation):
         tpr = tpr_at_fpr_score(membership, score, max_fpr=0.02)
         assert text.startswith(f"{name}: AUC 0.")
         assert text.endswith(f"TPR {tpr:.3g} at FPR ≤ 0.02")
-    assert set(display.frame()["name"]) == {"LiRA", "loss"}
+    frame = display.frame()
+    assert set(frame["name"]) == {"LiRA", "loss"} and frame.index.tolist() == [*range(len(frame))]
 
 
 def test_estimators_plot_what_they_answer(fitted):
@@ -265,6 +268,19 @@ class JudgesSome(LogisticRegression):
 
     def can_judge(self, X):
         return X[:, 0] > 0
+
+
+def test_people_of_records_that_an_attack_cannot_judge_are_left_out(evaluation, undrawn):
+    membership, strong, weak = (one[::8] for one in evaluation)
+    people, judged = np.arange(len(strong)) // 3, np.arange(len(strong)) % 4 > 0
+    scores, every = {"all": strong, "some": weak}, np.ones(len(strong), dtype=bool)
+    draw = MembershipRocDisplay.from_predictions
+    shown = draw(membership, scores, groups=people, judged={"all": every, "some": judged})
+    expected = draw(membership[judged], weak[judged], groups=people[judged], name="some")
+    assert shown.counts["some"] == expected.counts["some"]
+    frame = shown.frame()
+    found = frame[frame["name"] == "some"].reset_index(drop=True)
+    pd.testing.assert_frame_equal(found, expected.frame())
 
 
 @pytest.mark.parametrize("display", [MembershipRocDisplay, ScoreDistributionDisplay])
@@ -323,6 +339,16 @@ def test_wrong_settings_are_refused(call, words, error):
     check_refusal(call, words, error, partial(MembershipRocDisplay.from_predictions, [1, 0]))
 
 
+@pytest.mark.parametrize("settings", [{"max_fpr": 1.5}, {"confidence_level": 95}], ids=str)
+def test_axes_are_left_alone_by_settings_that_are_refused(settings):
+    from matplotlib.figure import Figure
+
+    ax = Figure().subplots()
+    with pytest.raises(ValueError, match="must be a fraction"):
+        MembershipRocDisplay.from_predictions([1, 0], [0.6, 0.4], ax=ax, **settings)
+    assert not ax.lines and ax.get_xscale() == "linear"
+
+
 def test_unresolvable_rates_are_not_drawn_but_named(evaluation):
     membership, strong, _ = evaluation
     display = MembershipRocDisplay.from_predictions(membership, strong, max_fpr=0.001)
@@ -348,6 +374,7 @@ def test_axes_begin_at_what_records_resolve_or_at_a_tenth(n_members, n_nonmember
     ax = display.plot(confidence_level=None).ax_
     assert ax.get_xticks() == pytest.approx(ticks) and ax.get_yticks() == pytest.approx(others)
     assert (ax.get_xlim(), ax.get_ylim()) == ((ax.get_xticks()[0], 1), (ax.get_yticks()[0], 1))
+    assert ax.xaxis.get_minor_formatter()(0.2) == ax.yaxis.get_minor_formatter()(0.2) == ""
     # The point of the legend is where the curve begins if its own rate is lower.
     points = [line.get_xydata().tolist() for line in ax.lines if line.get_marker() == "o"]
     assert points == ([[[max(0.004, 10 / n_nonmembers), 0.5]]] if n_nonmembers > 20 else [])
@@ -381,11 +408,12 @@ def test_records_of_other_numbers_take_the_counts_out_of_the_title(evaluation):
     _, ax = plt.subplots()
     settings = {"ax": ax, "confidence_level": None}
     MembershipRocDisplay.from_predictions(membership, strong, **settings)
+    MembershipRocDisplay.from_predictions(membership, -strong, **settings)
     assert ax.get_title() == "ROC of membership inference\n400 members, 1,200 non-members"
     few = np.r_[np.flatnonzero(membership), np.flatnonzero(~membership.astype(bool))[:200]]
     MembershipRocDisplay.from_predictions(membership[few], strong[few], **settings)
     assert ax.get_title() == "ROC of membership inference"
-    assert ax.get_xlim() == (10 / 1200, 1)
+    assert ax.get_xlim() == ax.get_ylim() == (10 / 1200, 1)
 
 
 def test_a_color_is_the_one_that_the_lines_of_others_use_least():

@@ -574,6 +574,12 @@ QUESTIONS = [
         ),
         "y lacks 'b'",
     ),
+    (
+        lambda: other_columns(
+            columns(("x", "p", slice("a", "b"))), columns(("x", "p", slice("b", "c")))
+        ),
+        "x lacks 'a' and x also takes 'c'",
+    ),
     (lambda: other_columns(columns(("x", "drop", ["a"])), columns(("x", "drop", ["b"]))), ""),
     (lambda: other_columns(columns(("x", "p", ["a", "b"])), columns(("x", "p", ["b", "a"]))), ""),
     (lambda: other_columns(columns(("x", "p", ["a"])), Ridge()), ""),

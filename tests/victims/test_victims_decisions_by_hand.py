@@ -62,10 +62,6 @@ def compare_column(values, known):
     return found.share, *counts, found.unknown, found.known[:1]
 
 
-def choose_places(chosen, names=("a", "b", "c")):
-    return [int(one) for one in _known_values._choose_places(chosen, list(names), 3)]
-
-
 def assign_lists(sizes, ranges, n_categories=None):
     n_categories = [0] * len(ranges) if n_categories is None else n_categories
     text = NS(ranges=np.reshape(ranges, (-1, 2)), n_categories=array(n_categories))
@@ -525,16 +521,6 @@ ANSWERS = {
         (lambda: compare_column(["A", "b"], ["b", "a"]), (0.5, 1, 0, 2, ("A",), ("a",))),
         (lambda: compare_column(["a", None], ["a", "b"]), None),
         (lambda: len(compare_column([*"uvwxyz"], ["a"])[4]), 5),
-        (lambda: choose_places(["c", "a"]), [2, 0]),
-        (lambda: choose_places("b"), [1]),
-        (lambda: choose_places([2, -3]), [2, 0]),
-        (lambda: choose_places([True, False, True]), [0, 2]),
-        (lambda: choose_places(slice(1, None)), [1, 2]),
-        (lambda: choose_places(slice("a", "b")), [0, 1]),
-        (lambda: choose_places(slice("b", None)), [1, 2]),
-        (lambda: choose_places(slice(None, "b")), [0, 1]),
-        (lambda: choose_places([]), []),
-        (lambda: choose_places(UserList(["b"])), [1]),
         (lambda: assign_lists([3], [[0, 2], [0.5, 2], [0, 3]]), [0]),
         (lambda: assign_lists([3], [[0, 2], [1, 1]]), None),
         (lambda: assign_lists([2, 3], [[0, 1], [0, 2]]), [0, 1]),
@@ -783,6 +769,7 @@ ANSWERS = {
         (lambda: take(1), [[3], [4]]),
         (lambda: take([True, False, True]), [[1, 5], [2, 6]]),
         (lambda: take(slice(1, None)), [[3, 5], [4, 6]]),
+        (lambda: take(slice("a", "b")), [[1, 3], [2, 4]]),
         (lambda: take([]), [[], []]),
         (lambda: take(UserList(["b"])), [[3], [4]]),
         (lambda: take(1, FRAME.to_numpy()), [[3], [4]]),

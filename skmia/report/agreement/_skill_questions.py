@@ -1,10 +1,10 @@
 """Whether the model is as good on its training rows as clones are on rows new to them."""
 
-import numpy as np
 from sklearn.compose import ColumnTransformer
 from sklearn.pipeline import FeatureUnion, Pipeline
 
 from ..._core.escaping import visible
+from ..._core.features import list_chosen_places
 from ..._core.query import unwrap
 from .._words import join_names
 from ._base import AgreementQuestion
@@ -175,9 +175,6 @@ def _list_model_steps(model):
 
 def _list_chosen(part, chosen):
     """Return the columns that a part selects, by their names or positions."""
-    names = getattr(part, "feature_names_in_", None)
-    every = np.arange(part.n_features_in_) if names is None else np.asarray(names)
-    chosen = [chosen] if isinstance(chosen, str | int) else chosen
-    if isinstance(chosen, slice) or (len(chosen) and not isinstance(np.ravel(chosen)[0], str)):
-        return every[chosen if isinstance(chosen, slice) else np.asarray(chosen)].tolist()
-    return list(chosen)
+    names = [str(name) for name in getattr(part, "feature_names_in_", ())]
+    places = list_chosen_places(chosen, names, len(names) or part.n_features_in_)
+    return [names[place] for place in places] if names else places
