@@ -160,7 +160,8 @@ def measure_noise(weights):
 
 
 def shake_list():
-    return unlearning.WeightNoise(0)._shake([array([1.0, 3.0]), array([[2.0]])], np.random.default_rng(0))
+    weights = [array([1.0, 3.0]), array([[2.0]])]
+    return unlearning.WeightNoise(0)._shake(weights, np.random.default_rng(0))
 
 
 def refuse_noise(estimator):
@@ -299,7 +300,7 @@ ANSWERS = {
         ),
         (lambda: _unlearning_game.name(unlearning.SISA(3)), "SISA(n_shards=3)"),
         (lambda: _unlearning_game.name(make_rows), "make_rows"),
-        (lambda: _unlearning_game.name(FrozenEstimator(LogisticRegression())), "LogisticRegression"),
+        (lambda: _unlearning_game.name(FrozenEstimator(GaussianNB())), "GaussianNB"),
         (describe_play, DESCRIBED),
     ],
     _density_attack: [
