@@ -13,6 +13,7 @@ from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 from skmia._core.gaussians import DiagonalMoments
 from skmia.leakage import (
     _gaussian,
+    _mahalanobis,
     _mean_attacks,
     _mean_glir,
     _refits,
@@ -76,6 +77,20 @@ def learn_on_a_grid(scale):
 
 HELD = _mean_attacks.HeldOut(array([1.0, 2.0, 4.0, 5.0]), array([2.0, 4.0, 6.0, 8.0]), 0.5)
 PULLED = HELD._replace(pull=-0.5)
+
+
+def describe_target(*given):
+    found = _mahalanobis.MisspecifiedTarget(*map(array, given))
+    return found.effective_score, found.advantage, found.loss, found.naive_advantage
+
+
+ONE_SHIFT = 2 * norm.cdf(1) - 1
+TARGETS = (
+    [4.0, 4.0, 0.0],
+    [ONE_SHIFT, ONE_SHIFT, 0.0],
+    [0.0, 0.0, ONE_SHIFT],
+    [ONE_SHIFT, norm.cdf(-2.5) - norm.cdf(-0.5), 0.0],
+)
 
 
 def hold_out():
@@ -199,6 +214,20 @@ ANSWERS = {
                 np.log(array([[1.0, 4.0]])), array([[0.0, np.sqrt(8 * np.log(2))]]), 2.0
             ),
             [np.log(2.0)],
+        ),
+    ],
+    _mahalanobis: [
+        # Shifts of 2, of 2 in the wrong direction, and none of an assumed target that is the mean.
+        (lambda: describe_target([4.0, 4.0, 4.0], [4.0, 1.0, 0.0], [4.0, -2.0, 0.0]), TARGETS),
+        # The shift 2 * 2 of a mean of a quarter of the rows, and of the true target 4 * 2.
+        (
+            lambda: describe_target([16.0], [4.0], [4.0], 0.25, 4.0),
+            (
+                [4.0],
+                [0.25 * (2 * norm.cdf(2) - 1)],
+                [0.5 * (norm.cdf(4) - norm.cdf(2))],
+                [0.25 * (norm.cdf(2) - norm.cdf(-2))],
+            ),
         ),
     ],
     _mean_attacks: [
