@@ -49,11 +49,14 @@ def join_samples(members, nonmembers, dtype):
             "members and nonmembers must have the same features; got "
             f"{sides[0].shape[1]} and {sides[1].shape[1]}."
         )
-    try:
-        joined = np.concatenate(sides)
-    except TypeError:
-        kinds = " and ".join(str(side.dtype) for side in sides)
-        raise ValueError(f"members and nonmembers must be of one type; got {kinds}.") from None
+    # numpy would make text of numbers, so that "1" equals 1.
+    kinds = ["text" if side.dtype.kind in "US" else side.dtype.name for side in sides]
+    if "text" in kinds and not {*kinds} <= {"text", "object"}:
+        raise ValueError(
+            "members and nonmembers must be of one type, such as all text or all numbers; got "
+            f"{' and '.join(kinds)}."
+        )
+    joined = np.concatenate(sides)
     if joined.dtype == object:
         for j, column in enumerate(joined.T):
             sorted_values(column, f"Column {j} of members and nonmembers")

@@ -302,8 +302,8 @@ class GridKernelWitness(_KernelWitness):
         return bandwidths, _DensityGrid(values, bandwidths)
 
     def learn(self, X, members, rng):
-        bandwidths, grid = self._prepare(X[:, 0], members[None])
-        inside, outside = grid.densities(members, bandwidths[0])
+        (bandwidths,), grid = self._prepare(X[:, 0], members[None])
+        inside, outside = grid.densities(members, bandwidths)
         self._nodes, self._posterior = grid.nodes, balanced_posterior(inside, outside)
         total = inside + outside
         self._posterior[total < _ROUNDING * total.max()] = 0.5
@@ -313,8 +313,8 @@ class GridKernelWitness(_KernelWitness):
         return np.interp(X[:, 0], self._nodes, self._posterior, left=0.5, right=0.5)
 
     def weigh(self, X, members, rng):
-        bandwidths, grid = self._prepare(X[:, 0], members[None])
-        inside, outside = grid.densities(members, bandwidths[0])
+        (bandwidths,), grid = self._prepare(X[:, 0], members[None])
+        inside, outside = grid.densities(members, bandwidths)
         return (inside + outside) * grid.step / 2, log_ratio(inside, outside)
 
     def estimate(self, X, labelings, rng):

@@ -300,6 +300,8 @@ def test_prediction_is_the_mean_of_the_group():
         test.predict(["g0", "g9"])
     with pytest.raises(ValueError, match="group='group' is not a field of the records, nor a col"):
         test.predict([["g0", "g1"]])
+    with pytest.raises(ValueError, match=r"one group for each; got an array of shape \(\)\."):
+        test.predict("g0")
 
 
 def test_columns_of_an_array_are_numbered():

@@ -68,6 +68,28 @@ def compare_pairs():
     return columns
 
 
+SUMS = array([[4.0, 3.0], [10.0, 9.0]])
+PARTS = _permutation.PartExposures(
+    array([[1.0, 0.0, 8.0, 3.0, 0.0, 3.0], [1.0, 0.0, 64.0, 9.0, 0.0, 9.0]]),
+    array([0, 2, 1, 0, 2, 2]),
+    array([True, True, False, True, True, False]),
+    1,
+    0.0,
+    1.0,
+)
+
+
+def sum_parts(*given):
+    columns, *rest = _permutation.sum_parts(*map(array, given))
+    return (columns.astype(int), *rest)
+
+
+def estimate_variance(sums, counts, weight):
+    sums, counts = array(sums, dtype=float), array(counts)
+    unpacked = _permutation._unpack_sums(sums, counts)
+    return _permutation._estimate_variance(unpacked, counts, weight)
+
+
 def refuse(table):
     return tell_refusal(lambda: _test.check_table(table))
 
@@ -90,6 +112,40 @@ ANSWERS = {
                 array([0.0, 1.0, 2.0]), array([0.0, 0.0, 4.0]), 3
             ),
             [0.0, inf, 0.5],
+        ),
+        (
+            lambda: sum_parts([1.0, 3.0, nan, 1.0, 3.0], [0, 0, 1, 1, 1], [0, 0, 1, 2, 0]),
+            (
+                [[0, -1, 1], [0, 1, 1], [2, 1, 1], [0, -1, 1], [4, 1, 1]],
+                [0, 1, 1],
+                [False, True, False],
+                1,
+                2.0,
+                1.0,
+            ),
+        ),
+        (
+            lambda: sum_parts([0.0, 4.0, 4.0, 0.0], [1, 0, 1, 2], [7, 0, 3, 4]),
+            ([[-1, 1, 1, -1], [1, 1, 1, 1]], [1, 0, 1, 2], [True] * 4, 0, 2.0, 2.0),
+        ),
+        (
+            lambda: sum_parts([0.1 + 0.2, 0.3], [0, 1], [0, 1])[:1],
+            ([[0, 0], [0, 0]],),
+        ),
+        # Parts of one record: 1 and 3 in a group, 0, 0 and 3 in the other.
+        (lambda: estimate_variance(SUMS, [2, 3], 1), [7 / 6, 26 / 27]),
+        (lambda: estimate_variance(SUMS, [2, 3], 10), [43 / 33, 49 / 54]),
+        # Of one record with 1 and two with 3 together, whose mean is 4/3.
+        (lambda: estimate_variance([[4], [10], [3], [7], [5]], [2], 0), [4 / 81]),
+        (lambda: estimate_variance([[4], [16]], [1], 1), [0.0]),
+        (lambda: _permutation.compare_means(SUMS, array([2, 3])), 1 / (43 / 33 + 49 / 54)),
+        (
+            lambda: _permutation._estimate_pair(PARTS, (0, 2)),
+            (7 / 6 + 26 / 27, (7 / 6 + 26 / 27) ** 2 / ((7 / 6) ** 2 / 2 + (26 / 27) ** 2 / 3)),
+        ),
+        (
+            lambda: tuple(_permutation._take_pair(PARTS, (0, 2)))[:3],
+            ([[1, 0, 3, 0, 3], [1, 0, 9, 0, 9]], [0, 1, 0, 1, 1], [True] * 4 + [False]),
         ),
     ],
     _test: [

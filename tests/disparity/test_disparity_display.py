@@ -97,6 +97,17 @@ def test_settings_reach_matplotlib(table):
     assert np.ptp(corners) == pytest.approx(0.2)
 
 
+def test_the_level_of_a_coin_is_a_line_that_can_be_left_out(table):
+    def list_labels(**settings):
+        ax = DisparityDisplay.from_table(table, **settings).ax_
+        return [text.get_text() for text in ax.get_legend().get_texts()]
+
+    mean = "mean and its 90% interval over rounds"
+    assert list_labels(confidence_level=0.9) == ["no better than a coin", mean]
+    assert list_labels(confidence_level=0.9, plot_chance_level=False) == [mean]
+    assert list_labels(chance_level_kw={"label": "chance"})[0] == "chance"
+
+
 @pytest.mark.parametrize("kind", ["box", "violin"])
 def test_constant_groups_are_drawn(kind):
     display = DisparityDisplay.from_table([[0.1, 0.2], [0.1, 0.2], [0.1, 0.2]], kind=kind)

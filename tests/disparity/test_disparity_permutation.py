@@ -325,6 +325,10 @@ ONE_SHAPE = "guesses and membership must be arrays of one shape .n_rounds, n., w
     (lambda: read([0, 1], [0, 1]), ONE_SHAPE),
     (lambda: read([[0, 1]], [[0, 1], [0, 1]]), ONE_SHAPE),
     (lambda: read(np.empty((0, 2)), np.empty((0, 2))), ONE_SHAPE),
+    (
+        lambda: DisparityTest().fit(GroupGuesses([[0, 1]], [[0, 1]], [0, 1]), [0, 1]),
+        "GroupGuesses hold the membership of each record; leave y out",
+    ),
 )
 def test_guesses_of_no_game_are_refused(call, words, error):
     check_refusal(call, words, error)

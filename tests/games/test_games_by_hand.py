@@ -9,7 +9,7 @@ from by_hand import expect_answers, tell_refusal
 from defaults import compare_defaults_of
 from numpy import array
 from scipy import stats
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, clone
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
@@ -27,6 +27,7 @@ from skmia.games import (
     _unlearning_result,
     unlearning,
 )
+from skmia.leakage import MeanScalarProductAttack
 from skmia.metrics import advantage_interval, auc_interval, operating_point
 
 table = array([[1.0, 2.0], [3.0, 4.0], [1.0, 2.0], [1.0, 4.0]])
@@ -80,6 +81,16 @@ def assemble(scores, guesses):
 def aim(**settings):
     attack = _mechanism.aim(FixedAttack(**settings), 7, 5)
     return attack.target, attack.n_samples
+
+
+def compare_seeds():
+    """Return whether an attack is fitted with new seeds, each time with the same ones."""
+    attack, rows = MeanScalarProductAttack(random_state=5), np.arange(20.0).reshape(10, 2) % 7
+    first, again, other = (
+        _mechanism.fit_attack(clone(attack), rows, np.random.SeedSequence(seed)).random_state
+        for seed in (0, 0, 1)
+    )
+    return len({5, first, other}) == 3, first == again, first == other
 
 
 separation = NS(
@@ -160,7 +171,8 @@ def measure_noise(weights):
 
 
 def shake_list():
-    return unlearning.WeightNoise(0)._shake([array([1.0, 3.0]), array([[2.0]])], np.random.default_rng(0))
+    weights = [array([1.0, 3.0]), array([[2.0]])]
+    return unlearning.WeightNoise(0)._shake(weights, np.random.default_rng(0))
 
 
 def refuse_noise(estimator):
@@ -244,6 +256,7 @@ ANSWERS = {
                 "auc": 0.875,
             },
         ),
+        (compare_seeds, (True, True, False)),
         (
             lambda: _mechanism.fit_attack(FixedAttack(), table, np.random.SeedSequence(0)).rows_,
             table,
@@ -299,7 +312,7 @@ ANSWERS = {
         ),
         (lambda: _unlearning_game.name(unlearning.SISA(3)), "SISA(n_shards=3)"),
         (lambda: _unlearning_game.name(make_rows), "make_rows"),
-        (lambda: _unlearning_game.name(FrozenEstimator(LogisticRegression())), "LogisticRegression"),
+        (lambda: _unlearning_game.name(FrozenEstimator(GaussianNB())), "GaussianNB"),
         (describe_play, DESCRIBED),
     ],
     _density_attack: [

@@ -141,6 +141,68 @@ def check_attacks(attacks):
         return str(error)[:32]
 
 
+SIDES = array([[FORGOTTEN, RETAINED, NEVER, NEVER], [NEVER, FORGOTTEN, RETAINED, NEVER]])
+BEFORE = array([[5.0, 9.0, 1.0, 2.0], [1.0, 6.0, 9.0, 3.0]])
+AFTER = array([[0.0, 9.0, 1.0, 2.0], [1.0, 2.0, 9.0, 3.0]])
+
+
+def measure(attacks=("population",), both=True):
+    states = {"before": NS(values=BEFORE), "after": NS(values=AFTER), "retrained": NS(values=AFTER)}
+    given = states, SIDES, np.arange(4), 0, list(attacks), both
+    return _unlearning_game.measure_unlearning(*given)
+
+
+def list_aucs(measured):
+    return [
+        {state: {name: each.aucs for name, each in found.items()} for state, found in part.items()}
+        for part in (measured.forgotten, {"retained": measured.retained})
+    ]
+
+
+def judge():
+    judged = _unlearning_result.judge_unlearning(measure(), 0.5, 0.9)
+    assert judged["attacks"].index.tolist() == ["population", BOTH]
+    aucs = judged["aucs"]
+    return [*aucs.columns], aucs.to_numpy(), aucs.index.name, judged["n_unjudged"]
+
+
+def measure_unjudged():
+    """Measure U-LiRA, where three shadow models leave a record that none of them forgot."""
+    sides = np.vstack([[[2, 2, 0, 1], [0, 0, 2, 0], [1, 1, 1, 0]], SIDES]).astype(np.int8)
+    values = np.vstack([BEFORE * 2, BEFORE[:1], BEFORE])
+    states = dict.fromkeys(("before", "after", "retrained"), NS(values=values))
+    given = states, sides, np.arange(4), 3, ["population", "ulira"], False
+    measured = _unlearning_game.measure_unlearning(*given)
+    judged = [each.judged.tolist() for each in measured.forgotten["after"].values()]
+    return judged, measured.n_unjudged
+
+
+def find_sides(places=None):
+    rounds = _membership.GameRounds(array([[1, 2, 0, 3, 1], [3, 3, 1, 2, 0]]), None, None)
+    rounds = rounds if places is None else rounds.spread(array(places) > 0)
+    return [
+        [rounds.find(k, side).tolist() for side in ("train", "test", "reference")] for k in (0, 1)
+    ]
+
+
+def assemble(names=None, **further):
+    outcomes = [
+        {
+            **dict.fromkeys(_membership._NUMBERS, 0.5),
+            "tpr": 0.75 - k / 4,
+            "fpr": 0.25 + k / 2,
+            "group_tpr": array([1.0, 0.5]),
+            "group_fpr": array([0.25, 0.5 * k]),
+            "group_gap": array([0.0, k]),
+            **{name: value + k for name, value in further.items()},
+        }
+        for k in (0, 1)
+    ]
+    return _membership._assemble(outcomes, names)
+
+
+GUESSES = ("guesses", [3, 4])
+STATES = "before", "after", "retrained"
 NAMES = [*_unlearning_game.ATTACKS]
 LEVEL = max(0.5, _unlearning_result.CONTROL_LEVEL)
 EDGE = (1 - LEVEL) / 2
@@ -212,6 +274,19 @@ ANSWERS = {
         (lambda: number_units([5, 7, 5]), [0, 1, 0]),
         (lambda: number_units([5, 7, 9], ["a", "b", "b"]), [0, 1, 1]),
         (lambda: _membership._read_groups(None, [1, 2]), ([None], [0, 0])),
+        (find_sides, [[[0, 4], [1], [3]], [[2], [3], [0, 1]]]),
+        (lambda: find_sides([0, 1, 1, 0, 1, 1, 0, 1]), [[[1, 7], [2], [5]], [[4], [5], [1, 2]]]),
+        (
+            lambda: _membership._scatter_values(array([1, 0]), array([3, 1]), NS(records=[0] * 5)),
+            [-1, 0, -1, 1, -1],
+        ),
+        (lambda: assemble()["vulnerability"], [0.5, -0.25]),
+        (lambda: [*assemble()], _membership._NUMBERS),
+        (lambda: assemble(["a", "b"])["group_vulnerability"], {"a": [0.75, 0.75], "b": [0.5, 0.0]}),
+        (lambda: assemble(["a", "b"])["group_gap"], {"a": [0.0, 0.0], "b": [0, 1]}),
+        (lambda: assemble(["a", "b"])["group_tpr"].columns.name, "group"),
+        (lambda: assemble(["a", "b"])["group_fpr"].index.name, "round"),
+        (lambda: [*assemble(None, guesses=3, attack=5).items()][9:], [("attack", [5, 6]), GUESSES]),
     ],
     _mechanism: [
         (
@@ -291,6 +366,31 @@ ANSWERS = {
         (lambda: choose_evidence(["leak", "none"], [True, True], [False, True]), "leak"),
     ],
     _unlearning_game: [
+        (
+            lambda: list_aucs(measure()),
+            [
+                {
+                    "before": {"population": [1.0, 1.0], BOTH: [0.5, 0.5]},
+                    "after": {"population": [0.0, 0.5], BOTH: [1.0, 1.0]},
+                    "retrained": {"population": [0.0, 0.5], BOTH: [1.0, 1.0]},
+                },
+                {"retained": {"before": [1.0, 1.0], "after": [1.0, 1.0]}},
+            ],
+        ),
+        (lambda: [*measure(both=False).forgotten["after"]], ["population"]),
+        (
+            judge,
+            (
+                [
+                    *((state, name) for state in STATES for name in ("population", BOTH)),
+                    *((state, "retained") for state in STATES[:2]),
+                ],
+                [[1, 0.5, 0, 1, 0, 1, 1, 1], [1, 0.5, 0.5, 1, 0.5, 1, 1, 1]],
+                "target",
+                0,
+            ),
+        ),
+        (measure_unjudged, ([[True] * 4, [True, True, True, False]], 1)),
         (lambda: check_attacks(NAMES[0]), NAMES[:1]),
         (lambda: check_attacks([NAMES[1], NAMES[0], NAMES[1]]), [NAMES[1], NAMES[0]]),
         (lambda: check_attacks([]), "attacks must name one or more of"),

@@ -274,6 +274,10 @@ def test_attacks_are_tested_together_by_holms_correction():
     np.testing.assert_allclose(table["pvalue"], list(wanted.values()))
     np.testing.assert_allclose(table["pvalue_adjusted"], [0.06, 0.06, 0.04])
     assert table["evidence"].tolist() == ["none", "none", "leak"]
+    assert table.columns.tolist() == [
+        *("auc", "auc_low", "auc_high", "pvalue", "pvalue_adjusted"),
+        *("tpr", "tpr_low", "tpr_high", "evidence"),
+    ]
 
 
 # How it is measured

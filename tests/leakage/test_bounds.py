@@ -200,6 +200,9 @@ def test_arrays_give_what_numbers_give():
                 one = bound(float(gap), float(unit), baseline=0.6)
                 assert type(one) is float
                 assert one == pytest.approx(got[row, column], abs=1e-14)
+    for bound in TAILED:
+        found = bound(0.5, cutoff=[3, 4.5])
+        assert found.tolist() == [bound(0.5, cutoff=one) for one in (3.0, 4.5)]
     baselines = np.array([0.5, 0.7, 0.9])
     np.testing.assert_array_equal(
         mutual_information_success_bound(0.1, baseline=baselines),
@@ -332,6 +335,9 @@ def test_printed_bound_is_vacuous_from_log_two_on():
     (lambda: bounded_loss_success_bound(0.1, baseline=0.4), r"in \[0.5, 1\); got 0.4"),
     (lambda: bounded_loss_success_bound(0.1, baseline=1), r"in \[0.5, 1\); got 1"),
     (lambda: subgaussian_loss_success_bound(0.1, -1), "proxy_variance must be positive"),
+    (lambda: subgaussian_loss_success_bound(0.1, cutoff=np.nan), "cutoff must be positive and"),
+    (lambda: subgaussian_loss_success_bound([1, 2], cutoff=[3, 4, 5]), "gap, .*, cutoff must be"),
+    (lambda: subgaussian_loss_success_bound([1, 2], [3, 4, 5]), "gap, .*, baseline must"),
     (lambda: subgaussian_loss_success_bound(0.1, 4, cutoff=2), "at least 2.35482.*got 2"),
     (lambda: subexponential_loss_success_bound(0.1, cutoff=1), "at least 1.38629.*got 1"),
     (lambda: subexponential_loss_success_bound(1e6), "a loss with such tails can have"),

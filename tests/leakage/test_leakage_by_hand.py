@@ -4,11 +4,25 @@ from types import SimpleNamespace as NS
 
 import numpy as np
 import pytest
-from by_hand import expect_answers
+from by_hand import expect_answers, tell_refusal
 from defaults import compare_defaults_of
 from numpy import array, inf, nan
+from scipy.stats import norm
+from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 
-from skmia.leakage import _gaussian, _mean_glir, _refits, _total_variation, _witness, bounds, gaps
+from skmia._core.gaussians import DiagonalMoments
+from skmia.leakage import (
+    _gaussian,
+    _mahalanobis,
+    _mean_attacks,
+    _mean_glir,
+    _refits,
+    _total_variation,
+    _witness,
+    _worst_case,
+    bounds,
+    gaps,
+)
 
 
 def compare_neighbors(n, n_neighbors, n_features):
@@ -61,6 +75,125 @@ def learn_on_a_grid(scale):
     return witness.posterior(asked).round(9)
 
 
+HELD = _mean_attacks.HeldOut(array([1.0, 2.0, 4.0, 5.0]), array([2.0, 4.0, 6.0, 8.0]), 0.5)
+PULLED = HELD._replace(pull=-0.5)
+
+
+def describe_target(*given):
+    found = _mahalanobis.MisspecifiedTarget(*map(array, given))
+    return found.effective_score, found.advantage, found.loss, found.naive_advantage
+
+
+ONE_SHIFT = 2 * norm.cdf(1) - 1
+TARGETS = (
+    [4.0, 4.0, 0.0],
+    [ONE_SHIFT, ONE_SHIFT, 0.0],
+    [0.0, 0.0, ONE_SHIFT],
+    [ONE_SHIFT, norm.cdf(-2.5) - norm.cdf(-0.5), 0.0],
+)
+
+
+def hold_out():
+    """Hold out each of three rows, on the mean of the others as the direction."""
+    return _mean_attacks.hold_out(
+        array([[0.0], [1.0], [5.0]]),
+        lambda rows: DiagonalMoments(rows.mean(axis=0), rows.var(axis=0, ddof=1)),
+        lambda moments: moments.mean,
+    )
+
+
+def count_held_out(n):
+    sizes = []
+
+    def compute_moments(rows):
+        sizes.append(len(rows))
+        return DiagonalMoments(rows.mean(axis=0), rows.var(axis=0))
+
+    _mean_attacks.hold_out(np.arange(n)[:, None] * 1.0, compute_moments, lambda moments: [1.0])
+    return sizes
+
+
+def estimate_law(held):
+    X = array([[1.0, 2.0], [3.0, 4.0], [2.0, 0.0], [2.0, 6.0]])
+    return _mean_attacks.estimate_law(X, array([1.0, 2.0]), held, array([0.5, 0.25]))
+
+
+def estimate_distances(from_mean=3.0, variance=6.5, held=HELD):
+    law = _mean_attacks.ProjectionLaw(0.0, variance, 0.25, 3.0)
+    return _mean_attacks.estimate_distances(from_mean, held, law, 2.0, 4, 10)
+
+
+QUADRATIC = (10 / 3) ** 0.5
+CURVED = 2 * (((QUADRATIC + 1) / 10) ** 2 + (QUADRATIC / 4) ** 2)
+
+
+def in_chunks(module, size, call):
+    """Return the answer of a call where arrays have at most so many numbers at once."""
+    before, module._CHUNK = module._CHUNK, size
+    try:
+        return call()
+    finally:
+        module._CHUNK = before
+
+
+def compare_kernels(size):
+    """Return whether the density of product kernels is a mean of normal ones."""
+    rows = array([[0.0, 5.0], [1.0, 9.0], [4.0, 6.0], [2.0, 1.0], [7.0, 3.0]])
+    asked = array([[1.0, 5.0], [3.0, -2.0], [40.0, 0.0]])
+    kernels = _witness._ProductKernels(rows, array([1e-9, 1e-9]), 1.5)
+    widths = 1.5 * (4 / (4 * 5)) ** (1 / 6) * _witness.measure_robust_spread(rows)
+    expected = np.log(norm.pdf(asked[:, None], rows, widths).prod(axis=2).mean(axis=1))
+    found = in_chunks(_witness, size, lambda: kernels.log_density(asked))
+    return np.allclose(kernels.bandwidths, widths) and np.allclose(found, expected)
+
+
+def weigh(witness):
+    """Return the sum of the weights of an integral, and the total variation that it gives."""
+    X, members = array([0.0, 1.0, 3.0, 4.0, 6.0, 9.0])[:, None], np.arange(6) % 2 > 0
+    weights, ratios = witness.weigh(X, members, np.random.default_rng(0))
+    return round(weights.sum(), 6), round(weights @ np.tanh(np.abs(ratios) / 2), 1), len(weights)
+
+
+PLUGIN = array([0.0, 0.0, 1.0, 1.0, 2.0])[:, None], array([1, 1, 1, 0, 0]) > 0
+
+
+def learn_plugin(asked):
+    return _witness.PluginWitness().learn(*PLUGIN, None).posterior(array(asked)[:, None])
+
+
+def choose_method(column, members=None, groups=None):
+    X = np.column_stack([column]) if np.ndim(column[0]) == 0 else array(column)
+    members = np.arange(len(X)) % 2 if members is None else array(members)
+    groups = np.zeros(len(X), int) if groups is None else array(groups)
+    return _witness.choose_method(X, members > 0, groups)
+
+
+GROUPS = [0, 0, 0, 0, 1, 1, 1]
+
+
+def refuse_spread(X):
+    members = array([True, True, False, False])
+    told = tell_refusal(lambda: _witness.check_side_spread(array(X), members)) or ""
+    return told.partition("differ, and ")[2].partition(";")[0]
+
+
+def vote(kind, weights):
+    distances, neighbors = array([[0.0, 1.0], [1.0, 3.0]]), array([[0, 1], [1, 0]])
+    y = array([0, 1]) if kind is KNeighborsClassifier else array([10.0, 20.0])
+    return _refits._vote(kind(weights=weights), distances, neighbors, y)
+
+
+MATRIX = array([[1.0, 2.0, 3.0], [4.0, 5.0, nan]])
+
+
+def drop_column(column, X=MATRIX):
+    try:
+        rest, values = _worst_case.drop_column(X, column, "group_column")
+    except ValueError as error:
+        return str(error)
+    return rest.to_numpy(), values
+
+
 # Of each module: calls and answers. Whatever may be equal differs, and each branch decides once.
 ANSWERS = {
     _gaussian: [
@@ -71,6 +204,66 @@ ANSWERS = {
             [[0.0, 0.5], [0.25, 0.0]],
         ),
         (lambda: _gaussian._compute_whitening(array([[1.0, 1.0], [1.0, 1.0]])).shape, (2, 1)),
+        (
+            lambda: _gaussian._log_likelihood_ratio(array([0.5, 1.0]), 2.0, array([1.0, 0.0]), 2.0),
+            [0.25 - np.log(0.5) / 2, 0.5 - np.log(1e-12) / 2],
+        ),
+        # Of weights 2/3 and 1/3.
+        (
+            lambda: _gaussian._mix(
+                np.log(array([[1.0, 4.0]])), array([[0.0, np.sqrt(8 * np.log(2))]]), 2.0
+            ),
+            [np.log(2.0)],
+        ),
+    ],
+    _mahalanobis: [
+        # Shifts of 2, of 2 in the wrong direction, and none of an assumed target that is the mean.
+        (lambda: describe_target([4.0, 4.0, 4.0], [4.0, 1.0, 0.0], [4.0, -2.0, 0.0]), TARGETS),
+        # The shift 2 * 2 of a mean of a quarter of the rows, and of the true target 4 * 2.
+        (
+            lambda: describe_target([16.0], [4.0], [4.0], 0.25, 4.0),
+            (
+                [4.0],
+                [0.25 * (2 * norm.cdf(2) - 1)],
+                [0.5 * (norm.cdf(4) - norm.cdf(2))],
+                [0.25 * (norm.cdf(2) - norm.cdf(-2))],
+            ),
+        ),
+    ],
+    _mean_attacks: [
+        # A quartile of Student's law with 1 degree of freedom is 1.
+        (lambda: _mean_attacks.ProjectionLaw(1.0, 4.0, 0.75, 1.0).threshold(0.25, 16), 2.0),
+        (lambda: _mean_attacks.ProjectionLaw(1.0, 4.0).threshold(0.1, 16), 1.64077578),
+        (lambda: _mean_attacks.DistanceLaw(0.0, 0.0, 5.0, 4.0, 1.0).threshold(0.25), 3.0),
+        (hold_out, ([-9.0, -3.75, 2.25], [0.75, 0.12, 27.0], -7 / 3)),
+        (lambda: count_held_out(12), [10, 10, *[11] * 8]),
+        (lambda: count_held_out(4), [3, 3, 3, 3]),
+        (lambda: estimate_law(HELD), (8.5, 10 / 3 + 1.5, (10 / 3 + 0.5) / 4, 3.0)),
+        (lambda: estimate_law(PULLED), (7.5, 10 / 3 + 1.5, 10 / 3 / 4, 3.0)),
+        (estimate_distances, (3.25, 7.0, 3.95, 4 * (0.6 + 0.25) + CURVED, 3.0)),
+        (
+            lambda: estimate_distances(0.0, 0.25, HELD._replace(pull=2.0)),
+            (0.0, 7.0, -2.75 + 0.7, 4 * 0.25 + CURVED, 3.0),
+        ),
+    ],
+    _worst_case: [
+        (lambda: drop_column(0), ([[2.0, 3.0], [5.0, nan]], [1.0, 4.0])),
+        (lambda: drop_column(-2), ([[1.0, 3.0], [4.0, nan]], [2.0, 5.0])),
+        (lambda: drop_column(-3), ([[2.0, 3.0], [5.0, nan]], [1.0, 4.0])),
+        (
+            lambda: drop_column(2),
+            "The column group_column=2 lacks 1 of 2 values, first at position 1.",
+        ),
+        (lambda: drop_column(3), "group_column=3 is not a column of X, which has 3 columns."),
+        (lambda: drop_column(-4), "group_column=-4 is not a column of X, which has 3 columns."),
+        (
+            lambda: drop_column("age"),
+            "group_column='age' is not a column of X; its columns are 0, 1, 2.",
+        ),
+        (
+            lambda: drop_column(0, MATRIX[:, :1]),
+            "X has no feature other than the column group_column=0.",
+        ),
     ],
     _mean_glir: [
         (lambda: _mean_glir._saddlepoint(3.0, 4.0, 2.0), (-0.920058195, -0.744852194)),
@@ -174,6 +367,10 @@ ANSWERS = {
             lambda: _refits._invert_scatter(array([[4.0, 4.0], [4.0, 4.0]])),
             [[0.0625, 0.0625], [0.0625, 0.0625]],
         ),
+        (lambda: vote(KNeighborsRegressor, "distance"), [10.0, 17.5]),
+        (lambda: vote(KNeighborsRegressor, "uniform"), [15.0, 15.0]),
+        (lambda: vote(KNeighborsClassifier, "distance"), [1.0, 0.75]),
+        (lambda: vote(KNeighborsClassifier, None), [0.5, 0.5]),
         (lambda: _refits._log_odds(np.log(array([[1.0, 2.0, 5.0]])), array([2])), [0.510825624]),
     ],
     _total_variation: [
@@ -190,7 +387,79 @@ ANSWERS = {
             (lambda scale=scale: learn_on_a_grid(scale), [1.0, 0.5, 0.5, 0.0, 0.5, 0.5])
             for scale in (1e-6, 1.0, 1e6)
         ),
-        (lambda: compare_neighbors(20, 3, 2), (True, True)),
+        (
+            lambda: _witness.measure_robust_spread(
+                np.column_stack([np.arange(5.0), [0, 0, 0, 0, 10.0], np.full(5, 7.1)])
+            ),
+            [2 / 1.34, 20**0.5, 0.0],
+        ),
+        (lambda: _witness.measure_robust_spread(array([0.0, 1.0, 2.0, 3.0, 40.0])), 2 / 1.34),
+        (lambda: _witness.measure_robust_spread(array([[3.0, 4.0]])), [0.0, 0.0]),
+        (lambda: _witness._bandwidth(np.arange(5.0), 0.1, 2.0), 1.8 * 2 / 1.34 * 5**-0.2),
+        (lambda: _witness.split_classes(["b", "a", "b"]), (["a", "b"], [1, 0, 1])),
+        (
+            lambda: tell_refusal(lambda: _witness.split_classes([1, 1])),
+            "Membership holds one class only: y must hold two values, one for members and one for "
+            "non-members; got 1 class.",
+        ),
+        (
+            lambda: tell_refusal(lambda: _witness.split_classes([1, 2, 3])),
+            "Only binary classification is supported: y must hold two values, one for members and "
+            "one for non-members; got 3 classes.",
+        ),
+        (lambda: refuse_spread([[1.0], [2.0], [1.0], [2.0]]), ""),
+        (
+            lambda: refuse_spread([[1.0, 3.0], [2.0, 3.0], [3.0, 3.0], [4.0, 5.0]]),
+            "feature 1 has one value for all 2 members",
+        ),
+        (
+            lambda: refuse_spread([[1.0], [2.0], [3.0], [3.0]]),
+            "feature 0 has one value for all 2 non-members",
+        ),
+        (
+            lambda: _witness.number_distinct_rows(array([[2, 1], [1, 5], [2, 1], [1, 3], [0, 9]])),
+            [3, 2, 3, 1, 0],
+        ),
+        (lambda: learn_plugin([0.0, 1.0, 2.0, 7.0, -1.0]), [1.0, 0.4, 0.0, 0.5, 0.5]),
+        (
+            lambda: _witness.PluginWitness().weigh(*PLUGIN, None),
+            ([1 / 3, 5 / 12, 0.25], [inf, np.log(2 / 3), -inf]),
+        ),
+        (
+            lambda: _witness.PluginWitness().estimate(
+                PLUGIN[0], array([[1, 1, 1, 0, 0], [1, 0, 1, 0, 1]]) > 0, None
+            ),
+            [2 / 3, 1 / 3],
+        ),
+        (lambda: weigh(_witness.GridKernelWitness(1.0)), (1.0, 0.2, 2048)),
+        (lambda: weigh(_witness.ExactKernelWitness()), (1.0, 0.2, 256)),
+        (lambda: weigh(_witness.SampledKernelWitness(2000)), (1.0, 0.2, 4000)),
+        (lambda: compare_kernels(2**22), True),
+        (lambda: compare_kernels(1), True),
+        (lambda: compare_kernels(10), True),
+        # Few values are counted, up to two or the square root of the number of rows.
+        (lambda: choose_method([0.0, 1.0, 1.0]), "plugin"),
+        (lambda: choose_method([0.0, 1.0, 2.0] * 3), "plugin"),
+        (lambda: choose_method([0.0, 1.0, 2.0, 3.0] + [0.0] * 5), "kde"),
+        (lambda: choose_method([0.0, 5.0, 0.0, 6.0, 0.0, 7.0]), "neighbors"),
+        (lambda: choose_method([5.0, 0.0, 6.0, 0.0, 7.0, 0.0]), "neighbors"),
+        (lambda: choose_method([[float(k), 1.0 - k] for k in range(4)]), "neighbors"),
+        # A group of members alone needs no spread, and one with both sides does.
+        (lambda: choose_method(range(7), [1, 0, 1, 0, 1, 1, 1], GROUPS), "kde"),
+        (lambda: choose_method(range(7), [1, 0, 1, 0, 1, 1, 0], GROUPS), "neighbors"),
+        (
+            lambda: _witness.GroupedWitness._list_parts(
+                array([1, 0, 1, 1, 0, 0, 1]) > 0, array([0, 0, 1, 1, 2, 3, 3])
+            ),
+            {0: [0, 1], 3: [5, 6]},
+        ),
+        *(
+            (
+                lambda size=size: in_chunks(_witness, size, lambda: compare_neighbors(20, 3, 2)),
+                (True, True),
+            )
+            for size in (2**22, 1, 9)
+        ),
         (lambda: compare_neighbors(21, None, 1), (True, True)),
         (lambda: compare_neighbors(20, 5, 7), (True, True)),
         (lambda: compare_votes_beside(1.0), True),
@@ -238,9 +507,18 @@ ANSWERS = {
             lambda: gaps._energy(array([[0.0, 0.0], [2.0, 0.0]]), array([[0.0, 0.0], [2.0, 0.0]])),
             0.0,
         ),
-        (
-            lambda: gaps._mean_distance(array([[0.0], [2.0], [4.0]]), array([[1.0], [5.0]])),
-            2.33333333,
+        *(
+            (
+                lambda size=size: in_chunks(
+                    gaps,
+                    size,
+                    lambda: gaps._mean_distance(
+                        array([[0.0], [2.0], [4.0]]), array([[1.0], [5.0]])
+                    ),
+                ),
+                2.33333333,
+            )
+            for size in (2**22, 1, 4)
         ),
     ],
 }

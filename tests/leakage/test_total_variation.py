@@ -139,6 +139,10 @@ def test_bias_of_kernel_densities(n, bias):
     (lambda: total_variation([], [1.0], method="kde"), "0 sample"),
     (lambda: total_variation([1.0, 2.0], [[1.0, 2.0]], method="kde"), "same features; got 1 and 2"),
     (lambda: total_variation([1.0, np.nan], [1.0, 2.0], method="kde"), "members contains NaN"),
+    (lambda: total_variation(["1", "2"], [1.0, 2.0]), "of one type, .* got text and float64"),
+    (lambda: total_variation([1, 2], [b"1", b"2"]), "of one type, .* got int.* and text"),
+    (lambda: total_variation(np.array(["1"], object), [1]), "of one type, .* got int, str"),
+    (lambda: total_variation(["a"], np.array(["a", None])), "nonmembers contains NaN"),
     (lambda: total_variation([1.0, 1.0], [1.0, 2.0], method="kde"), "one value for all 2 members"),
     (
         lambda: total_variation([1.0, 2.0], [1.0, 2.0], n_draws=0, method="kde"),
@@ -147,6 +151,12 @@ def test_bias_of_kernel_densities(n, bias):
 )
 def test_wrong_arguments_are_refused(call, words, error):
     check_refusal(call, words, error)
+
+
+@pytest.mark.parametrize("members", [["a", "b"], np.array(["a", "b"], object), [b"a", b"b"]])
+def test_text_of_any_type_is_compared(members):
+    assert total_variation(members, ["b", "b"]) == 0.5
+    assert total_variation(["b", "b"], members) == 0.5
 
 
 def test_what_a_method_does_not_take_is_refused():

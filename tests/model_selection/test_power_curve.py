@@ -262,7 +262,7 @@ def test_models_that_do_not_exist_are_refused(world, pool, arguments, message):
         leave_one_model_out(LiRA(shadows=pool), world[0], **arguments)
 
 
-@pytest.mark.parametrize("size", [3, 2, 66])
+@pytest.mark.parametrize("size", [3, 2, 5, 66])
 def test_sizes_that_do_not_exist_are_refused(world, pool, size):
     with pytest.raises(ValueError, match="even numbers from 4 to 64"):
         power_curve(LiRA(shadows=pool), world[0], n_estimators=[size])

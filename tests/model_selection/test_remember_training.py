@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from scipy import sparse
 from sklearn import config_context
-from sklearn.base import clone, is_classifier, is_regressor
+from sklearn.base import BaseEstimator, ClassifierMixin, clone, is_classifier, is_regressor
 from sklearn.datasets import load_digits
 from sklearn.decomposition import PCA
 from sklearn.exceptions import NotFittedError
@@ -70,6 +70,22 @@ def test_it_is_the_model_that_it_wraps():
         REMEMBERING.decision_function(X)
     rows = pickle.loads(pickle.dumps(model)).training_rows_
     np.testing.assert_array_equal(rows, np.unique(RECORDS[:300].fingerprint))
+
+
+def test_rows_that_cannot_be_remembered_are_refused_though_the_model_takes_them():
+    class Deaf(ClassifierMixin, BaseEstimator):
+        def fit(self, X, y=None):
+            return self
+
+        def predict(self, X):
+            return np.zeros(len(X))
+
+    model = RememberTraining(Deaf())
+    with pytest.raises(TypeError, match="X must be an array, .* got dict"):
+        model.fit({"a": [1, 2]}, [0, 1])
+    with pytest.raises(ValueError, match="X has 2 records and y has 1 labels"):
+        model.fit([[1], [2]], [0])
+    assert not hasattr(model, "training_rows_")
 
 
 def test_rows_are_those_of_the_last_fit_and_of_each_partial_fit():

@@ -286,6 +286,57 @@ def test_learning_curves_and_halving_end_in_the_cure():
     assert trees.fit(X, Y).best_params_["min_samples_leaf"] == 20
 
 
+class Licensed(GaussianNB):
+    """A model that states no number of rows, and that trains so many times."""
+
+    n_fits = 0
+
+    def fit(self, X, y):
+        Licensed.n_fits -= 1
+        if Licensed.n_fits < 0:
+            raise RuntimeError("no license\nfor this")
+        super().fit(X, y)
+        self.class_count_ = np.ones(10)
+        return self
+
+
+def test_a_clone_that_cannot_be_trained_ends_in_the_cure(monkeypatch):
+    monkeypatch.setattr(Licensed, "n_fits", 1)
+    model = Licensed().fit(X[:100], Y[:100])
+    reason = "a clone of it cannot be trained \\(no license for this\\)"
+    with pytest.raises(ValueError, match=f"trained on: {reason}\\. Search over"):
+        float(SCORER(model, X[100:], Y[100:]))
+
+
+def test_a_clone_on_the_scored_fold_is_tried_if_the_other_one_cannot_be_trained(monkeypatch):
+    fit = DecisionTreeClassifier.fit
+
+    def refuse_many(self, X, y):
+        if len(X) > 50:
+            raise ValueError("too many rows")
+        return fit(self, X, y)
+
+    class Small(DecisionTreeClassifier):
+        fit = refuse_many
+
+    model = Small(random_state=0).fit(X[100:], Y[100:])
+    score = float(SCORER(model, X[100:], Y[100:]))
+    assert score == float(SCORER(RememberTraining(TREE).fit(X[100:], Y[100:]), X[100:], Y[100:]))
+
+
+def test_a_model_whose_state_cannot_be_read_is_known_by_its_predictions(monkeypatch):
+    def refuse(model):
+        raise RuntimeError("a part of it is not here")
+
+    monkeypatch.setattr(_find_training, "count_stated_rows", refuse)
+    scores = [
+        cross_val_score(one, X, Y, cv=2, scoring=SCORER) for one in (TREE, RememberTraining(TREE))
+    ]
+    np.testing.assert_array_equal(*scores)
+    with pytest.raises(RuntimeError, match=CURE.format("a clone .* predicts otherwise")):
+        cross_val_score(DecisionTreeClassifier(max_features=1), X, Y, cv=2, scoring=SCORER)
+
+
 def test_two_folds_of_random_models_end_in_the_cure():
     reason = "a clone .* without further parameters of fit and with random_state=None, predicts"
     with pytest.raises(RuntimeError, match=CURE.format(reason)):
