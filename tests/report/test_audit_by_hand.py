@@ -6,6 +6,7 @@ from types import SimpleNamespace as NS
 from unittest import mock
 
 import numpy as np
+import pandas as pd
 from by_hand import expect_answers, tell_refusal
 from numpy import array, inf, nan
 from scipy import sparse
@@ -30,7 +31,7 @@ from skmia.report import (
     _run,
     _unknown_labels,
 )
-from skmia.report._case import AttackPlan
+from skmia.report._case import AttackPlan, StoredAnswers
 from skmia.report._pace import ModelPace
 
 # -- the control of an attack on a file
@@ -1132,7 +1133,106 @@ class FakeRecords(dict):
 PLAIN = Records(np.zeros((2, 1)), array([0, 1]))
 SHARES = Outputs(array([[0.25, 0.75]] * 2), [0, 1])
 SIDE = (array([[1.0]]), array([0]))
+
+
+def describe_state(stores=(), changes=(), error=None):
+    """Return what a file stores and what would change it, of an inspection that may fail."""
+
+    class Case:
+        @property
+        def inspection(self):
+            if error is not None:
+                raise error
+            pairs = zip(stores, changes, strict=True)
+            return NS(findings=[NS(stores=one, changes=other) for one, other in pairs])
+
+    with mock.patch.object(_file, "_describe_service", lambda case: "service"):
+        return [*_file._describe_state(Case()).values()]
+
+
+def describe_service(n_answers, why=None):
+    parts = {
+        "count_coefficients": lambda request, queried: (n_answers, None),
+        "why_no_densities": lambda model: why,
+    }
+    with mock.patch.multiple(_file, **parts):
+        return _file._describe_service(NS(request=NS(model="m"), queried="q")).partition(", ")[2]
+
+
+def find_left_out(unknown=None, weightless=None):
+    """Find the records that are left out of three members and three others."""
+    seen = []
+
+    def find(victim, queried, membership, lost):
+        seen.append(lost if isinstance(lost, slice) else lost.tolist())
+        return weightless
+
+    membership = np.arange(6) < 3
+    parts = {"_find_unknown": lambda queried, membership: unknown, "find_weightless": find}
+    with mock.patch.multiple(_left_out, **parts):
+        call = lambda: _left_out.find_left_out("victim", "queried", membership)  # noqa: E731
+        refusal = tell_refusal(call)
+        found = refusal or call()
+    return (tuple(found) if found and found is not refusal else found), seen[-1]
+
+
+def left(*kept, fitted=(), name="a"):
+    found = NS(kept=array(kept), fitted=array(fitted, dtype=int))
+    found.describe, found.count = (lambda: [f"note {name}"]), (lambda: {name: 6 - len(kept)})
+    return found
+
+
+def leave_out_columns():
+    """Leave out the column that a model was not trained on, and say so."""
+    X = pd.DataFrame({"a": [0.0, 1.0], "b": [1.0, 0.0], "c": [1.0, 2.0]})
+    kept, told = _case.leave_out_columns(Ridge().fit(X[["c", "a"]], [0, 1]), Records(X, [0, 1]))
+    return sorted(kept.X.columns), told
+
+
+FIRST_REASON, SECOND_REASON = _left_out._REASONS
+STORED = StoredAnswers("proba")
 GIVEN = [
+    (
+        leave_out_columns,
+        (["a", "c"], ["Columns on which the model was not trained are left out: 'b'."]),
+    ),
+    (lambda: tell_refusal(lambda: STORED.fit(1))[:33], "Stored answers cannot be trained;"),
+    (lambda: tell_refusal(lambda: STORED.predict(1))[:28], "Stored answers cannot answer"),
+    (
+        lambda: describe_state(["rows", "sums", "rows"], [["a", "b"], [], ["b", "c"]]),
+        [["rows", "sums"], ["a", "b", "c", "service", *_file._ALWAYS]],
+    ),
+    (lambda: describe_state(error=OSError()), [[], ["service", *_file._ALWAYS]]),
+    (lambda: describe_service(0), "the model only reveals its answers."),
+    (lambda: describe_service(1200, "odd")[:46], "1,200 exact answers give the coefficients of t"),
+    (lambda: describe_service(1200)[:44], "all answers together give the coefficients o"),
+    # Records of unknown classes are left out, and those of weight 0, which are not counted twice.
+    (find_left_out, (None, slice(0))),
+    (
+        lambda: find_left_out(left(0, 1, 2, 3, fitted=[4])),
+        (([0, 1, 2, 3], [4], ["note a"], {FIRST_REASON: {"a": 2}}), [4, 5]),
+    ),
+    (
+        lambda: find_left_out(None, left(1, 2, 3, 4, 5, fitted=[0])),
+        (([1, 2, 3, 4, 5], [0], ["note a"], {SECOND_REASON: {"a": 1}}), slice(0)),
+    ),
+    (
+        lambda: find_left_out(
+            left(0, 1, 2, 3, 4, fitted=[1]), left(1, 2, 3, 4, 5, fitted=[0], name="b")
+        )[0],
+        (
+            *([1, 2, 3, 4], [0], ["note a", "note b"]),
+            {FIRST_REASON: {"a": 1}, SECOND_REASON: {"b": 1}},
+        ),
+    ),
+    *(
+        (
+            lambda one=one, other=other: find_left_out(left(*one), left(*other))[0],
+            "Of the classes that the model knows, no members or no non-members have a sample "
+            "weight above 0.",
+        )
+        for one, other in (((0, 3, 4), (1, 2, 3, 4)), ((0, 1, 3), (0, 4, 5)))
+    ),
     (lambda: [request().has_own_recipe, request(victim=Ridge()).has_own_recipe], [False, True]),
     (lambda: request(estimator=Ridge()).has_own_recipe, True),
     (lambda: request(victim=Ridge(), estimator=Ridge()).has_own_recipe, True),
