@@ -1189,9 +1189,97 @@ def leave_out_columns():
     return sorted(kept.X.columns), told
 
 
+def ask_victim(error=None):
+    """Query a victim for all records, for which memory may not suffice."""
+
+    class Some(Records):
+        def with_outputs(self, victim):
+            if error is not None:
+                raise error
+            return f"answers of {victim}"
+
+    return _case._query_victim("victim", Some(np.zeros((1200, 1))))
+
+
+def replace_idle(*idle):
+    """Return the attacks of another case, in place of which its own run where some cannot."""
+    parts = {"_make_offer": lambda request: "offer"}
+    parts["why_not"] = lambda attack, offer: f"{offer} lacks it" if attack in idle else None
+    with mock.patch.multiple(_case, **parts):
+        case = NS(request="request", attacks={"own": 9, "a": 8})
+        return _case.replace_idle_attacks({"a": 1, "b": 2}, case)
+
+
+def refuse_own_pool(found, n_signals=1):
+    """Return the refusal of a pool in which the victim is the model of this number."""
+    answers = NS(signals=np.zeros((4, n_signals, 3)))
+    answers.victim_values = lambda victim, queried: f"values of {queried}"
+    answers.find_victim = lambda values, queried: found if values == "values of q" else None
+    refusal = tell_refusal(lambda: _run._refuse_own_pool(NS(queried="q"), answers))
+    return refusal and refusal[:56]
+
+
+def run_file_attack(error=None, ledger=("a", "b"), access="proba"):
+    """Attack a file; return the facts, notes and scores that are found."""
+
+    def fit(case):
+        warnings.warn("It  is\nslow.", stacklevel=1)
+        warnings.warn("It is slow.", stacklevel=1)
+        if error is not None:
+            raise error
+        return attack, "scores", {"n_rows": 7, "outsiders": 0.5}
+
+    frame = pd.DataFrame({"part": ledger})
+    attack = NS(ledger_=frame, expected_auc_=0.7, left_out_="left")
+    parts = {
+        "needs_of": lambda attack: NS(access={access}),
+        "_describe_state": lambda case: {"stores": ["rows"], "changes": []},
+        "fit_file_attack": fit,
+        "_measure_file_attack": lambda *given: NS(numbers=given[2], permutation="permutation"),
+        "_list_part_results": lambda case, attack: ["source"],
+        "find_obstacle": lambda case, attack, severe, seconds: f"severe: {severe}",
+        "is_severe": lambda numbers: numbers == "scores",
+        "_list_unread_parts": lambda left: [f"note on {left}"],
+        "_OF_A_SERVICE": {"proba"},
+    }
+    case = NS(records=range(9), membership=np.arange(9) < 4, attacks={"x": 1, "y": 2})
+    with mock.patch.multiple(_file, **parts):
+        found = _file._run_file_attack(case)
+    return found.facts, found.notes, found.scores, found.attack is attack, len(found.results)
+
+
+FACTS = {"n_records": 9, "n_members": 4, "answers_only": True, "n_rows": 7, "outsiders": 0.5}
+FACTS |= {"reason": None, "expected_auc": 0.7, "sources": ["source"], "stores": ["rows"]}
+FACTS |= {"ledger": [{"part": "a"}, {"part": "b"}], "changes": [], "obstacle": "severe: True"}
+NO_FACTS = {"n_rows": None, "outsiders": None, "expected_auc": None, "sources": [], "ledger": []}
 FIRST_REASON, SECOND_REASON = _left_out._REASONS
 STORED = StoredAnswers("proba")
 GIVEN = [
+    (ask_victim, "answers of victim"),
+    (
+        lambda: tell_refusal(lambda: ask_victim(MemoryError())),
+        "The model could not answer for all 1,200 records: memory did not suffice. Audit a random "
+        "sample of the records of both sides.",
+    ),
+    (lambda: tell_refusal(lambda: ask_victim(KeyError("odd"))), "'odd'"),
+    (replace_idle, {"a": 1, "b": 2}),
+    (lambda: replace_idle(2), {"own": 9, "a": 1}),
+    (lambda: replace_idle(1, 2), {"own": 9, "a": 8}),
+    (lambda: refuse_own_pool(None), None),
+    (lambda: refuse_own_pool(0), "shadows: shadow model 0 of the pool is the model to audit"[:56]),
+    (lambda: refuse_own_pool(3, n_signals=2), None),
+    (
+        run_file_attack,
+        (FACTS, ["It is slow.", "note on left"], "scores", True, len("scores")),
+    ),
+    (lambda: run_file_attack(access="file")[0]["answers_only"], False),
+    (
+        lambda: run_file_attack(ValueError("It is odd.")),
+        (
+            FACTS | NO_FACTS | dict.fromkeys(("reason", "obstacle"), "It is odd."),
+            *([], None, False, 0),
+        ),
+    ),
     (
         leave_out_columns,
         (["a", "c"], ["Columns on which the model was not trained are left out: 'b'."]),

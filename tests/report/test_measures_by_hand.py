@@ -1908,6 +1908,29 @@ def sort_by_reads(**reads):
     return "".join(check.name for check in _examine.sort_by_reads(checks))
 
 
+def chooses_epoch(*kinds, **given):
+    """Return whether a callback of these kinds chooses an epoch by validation rows."""
+    bases = tuple(type(name, (), {}) for name in kinds)
+    callback = type("Own", bases, {})()
+    vars(callback).update(given)
+    return _validation_rows._chooses_epoch(("name", callback))
+
+
+def stop_net(data, *chooses, keywords="valid_ds"):
+    """Return what rows of a net are compared, which some callbacks stop."""
+    split = NS(keywords={keywords: data})
+    net = NS(train_split=split, callbacks_=[("name", one) for one in chooses])
+    seen = []
+    parts = {
+        "open_steps": lambda model: ([], net),
+        "_chooses_epoch": lambda entry: entry[1],
+        "_are_among": lambda case, pairs: seen.append(pairs) or True,
+    }
+    with mock.patch.multiple(_validation_rows, **parts):
+        found = _validation_rows._are_of_net(NS(victim="victim"))
+    return found, seen
+
+
 SHARE_OF_TEN = "It read 2 of 10 records, drawn at random."
 # -- numbers of attacks, and the parts of the records that they are of
 
@@ -2221,6 +2244,22 @@ PEOPLE = [
 
 
 STOPPED = [
+    (lambda: chooses_epoch("EarlyStopping"), True),
+    (lambda: chooses_epoch("EarlyStopping", monitor="valid_loss"), True),
+    (lambda: chooses_epoch("EarlyStopping", monitor="train_loss"), False),
+    (lambda: chooses_epoch("EarlyStopping", monitor=len), True),
+    (lambda: chooses_epoch("Checkpoint"), False),
+    (lambda: chooses_epoch("Checkpoint", load_best=True), True),
+    (lambda: chooses_epoch("Checkpoint", load_best=True, monitor="train_loss_best"), False),
+    (lambda: chooses_epoch("Other", load_best=True), False),
+    # Tensors, or features and labels, of a fixed set of rows by which an epoch is chosen.
+    (lambda: stop_net(NS(tensors=("X", "y")), False, True), (True, [[("X", "y")]])),
+    (lambda: stop_net(NS(X="X", y="y"), True), (True, [[("X", "y")]])),
+    (lambda: stop_net(NS(tensors=("X", "y", "w")), True), (False, [])),
+    (lambda: stop_net(NS(X="X", y="y"), False), (False, [])),
+    (lambda: stop_net(NS(X="X", y="y")), (False, [])),
+    (lambda: stop_net(None, True), (False, [])),
+    (lambda: stop_net(NS(X="X", y="y"), True, keywords="other"), (False, [])),
     # As many records as a check may read are read as they are.
     (lambda: within_budget(n=5), ("Told.", [("check", True, "run", "found")])),
     (
