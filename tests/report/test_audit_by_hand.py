@@ -1248,6 +1248,11 @@ def run_file_attack(error=None, ledger=("a", "b"), access="proba"):
     return found.facts, found.notes, found.scores, found.attack is attack, len(found.results)
 
 
+def refuse_attacks(attacks):
+    return tell_refusal(lambda: _case.choose_attacks(attacks, None))
+
+
+CLASS_OF_ATTACKS = "The attack LiRA is a class, not an instance: write LiRA(...)."
 FACTS = {"n_records": 9, "n_members": 4, "answers_only": True, "n_rows": 7, "outsiders": 0.5}
 FACTS |= {"reason": None, "expected_auc": 0.7, "sources": ["source"], "stores": ["rows"]}
 FACTS |= {"ledger": [{"part": "a"}, {"part": "b"}], "changes": [], "obstacle": "severe: True"}
@@ -1255,6 +1260,15 @@ NO_FACTS = {"n_rows": None, "outsiders": None, "expected_auc": None, "sources": 
 FIRST_REASON, SECOND_REASON = _left_out._REASONS
 STORED = StoredAnswers("proba")
 GIVEN = [
+    (lambda: refuse_attacks(LiRA), CLASS_OF_ATTACKS),
+    (
+        lambda: refuse_attacks(3)[-60:],
+        'must be "default" or map names to unfitted attacks; got int.',
+    ),
+    (lambda: refuse_attacks({"a": LiRA}), CLASS_OF_ATTACKS),
+    (lambda: refuse_attacks({"a": Ridge()})[-31:], "; got Ridge under the name 'a'."),
+    (lambda: refuse_attacks({"a": LiRA(variance="odd")})[:24], "The 'variance' parameter"),
+    (lambda: sorted(_case.choose_attacks({"a": LiRA(), 3: ThresholdAttack()}, None)), ["3", "a"]),
     (ask_victim, "answers of victim"),
     (
         lambda: tell_refusal(lambda: ask_victim(MemoryError())),
