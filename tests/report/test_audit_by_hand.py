@@ -33,6 +33,7 @@ from skmia.report import (
 )
 from skmia.report._case import AttackPlan, StoredAnswers
 from skmia.report._pace import ModelPace
+from skmia.report._pool_size import SIZES
 
 # -- the control of an attack on a file
 
@@ -1248,6 +1249,23 @@ def run_file_attack(error=None, ledger=("a", "b"), access="proba"):
     return found.facts, found.notes, found.scores, found.attack is attack, len(found.results)
 
 
+def make_pool(shadows="auto", kind="proba", checkpoint=None):
+    """Return with which parameters a pool is trained for an audit."""
+    names = "model", "batched", "n_jobs", "shadow_seed", "verbose", "fit_params"
+    request = NS(**dict(zip(names, names, strict=True)), shadows=shadows, checkpoint=checkpoint)
+    request.chooses_size, request.outputs = shadows == "auto", NS(kind=kind)
+    parts = {
+        "ShadowPool": lambda model, **settings: (model, settings),
+        "settings_of_pool": lambda keeps: {"store": keeps},
+    }
+    with mock.patch.multiple(_case, **parts):
+        model, settings = _case.make_pool(request, "keeps")
+    same = [settings.pop(name) for name in ("batched", "n_jobs", "verbose", "fit_params")]
+    assert (model, same) == ("model", ["batched", "n_jobs", "verbose", "fit_params"])
+    assert (settings.pop("random_state"), settings.pop("store")) == ("shadow_seed", "keeps")
+    return [*settings.values()]
+
+
 def refuse_attacks(attacks):
     return tell_refusal(lambda: _case.choose_attacks(attacks, None))
 
@@ -1260,6 +1278,11 @@ NO_FACTS = {"n_rows": None, "outsiders": None, "expected_auc": None, "sources": 
 FIRST_REASON, SECOND_REASON = _left_out._REASONS
 STORED = StoredAnswers("proba")
 GIVEN = [
+    # A pool that grows keeps its models, unless they are kept in a folder.
+    (make_pool, [SIZES[0], "auto", None, True]),
+    (lambda: make_pool(16), [16, "auto", None, False]),
+    (lambda: make_pool(checkpoint="f"), [SIZES[0], "auto", "f", False]),
+    (lambda: make_pool(kind="label")[1], "label"),
     (lambda: refuse_attacks(LiRA), CLASS_OF_ATTACKS),
     (
         lambda: refuse_attacks(3)[-60:],

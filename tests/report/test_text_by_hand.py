@@ -577,6 +577,22 @@ def shorten(n_notes=0, *, level="clear", people=None, policy=None, caution="Caut
         return _text.format_short(result, screen)
 
 
+def list_policy(*tried, conditions=()):
+    """Return the lines on what a policy recommends, of the width of a terminal."""
+    found = NS(release="file", result="release", policy=NS(name="house"), conditions=conditions)
+    found.tried = [NS(name=name, helps=helps) for name, helps in tried]
+    found.to_dict = lambda: "found"
+    told = lambda found: [f"Told of {found} {'long ' * 15}end."]  # noqa: E731
+    with mock.patch.object(_text, "summarize_policy", told):
+        return _text._list_policy(found)
+
+
+LONG = "x" * 70
+POLICY = [
+    "  Policy  As a file, by the policy house: release.",
+    f"{'':10s}Told of found {'long ' * 10}long",
+    f"{'':10s}long long long long end.",
+]
 MODEL = ["", f"  Model   {'S' * 37}...: sizes"]
 TABLE = ["table of ('routes', 0.01, 0.9)", "  Caution."]
 PAGES = [
@@ -585,6 +601,17 @@ PAGES = [
     (lambda: shorten(level="unknown"), ["head", "", "Plain.", "", "trust", "", "steps", *MODEL]),
     (lambda: shorten(level="none")[4], TABLE[0]),
     (lambda: shorten(people="Ten.")[6:9], ["", "  People  Ten.", "trust"]),
+    (list_policy, POLICY),
+    (
+        lambda: list_policy(("a", True), (LONG, False), conditions=["b"]),
+        [
+            *POLICY,
+            f"{'':10s}Condition: b.",
+            f"{'':10s}a: suffices.",
+            f"{'':10s}{LONG[:68]}",
+            f"{'':12s}xx: does not suffice.",
+        ],
+    ),
     (lambda: shorten(policy="policy")[-5:], ["steps", "", "policy", *MODEL]),
     # Of more than four notes three are told, and the others counted.
     (
