@@ -291,7 +291,7 @@ def _expect_file_stage(size, pace):
         "file": StageStep(file, _READING),
         # It is asked unless the leak is severe, as that of trees mostly is.
         CONTROL_OF_FILE: StageStep(
-            file * min(1.0, n_of_control / size.n_records) + pace.fit_on(size.n_records / 2),
+            file * n_of_control / size.n_records + pace.fit_on(size.n_records / 2),
             _READING,
             is_certain=not _has_trees(size.model),
         ),

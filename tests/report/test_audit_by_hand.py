@@ -6,6 +6,7 @@ from types import SimpleNamespace as NS
 from unittest import mock
 
 import numpy as np
+import pandas as pd
 from by_hand import expect_answers, tell_refusal
 from numpy import array, inf, nan
 from scipy import sparse
@@ -30,8 +31,9 @@ from skmia.report import (
     _run,
     _unknown_labels,
 )
-from skmia.report._case import AttackPlan
+from skmia.report._case import AttackPlan, StoredAnswers
 from skmia.report._pace import ModelPace
+from skmia.report._pool_size import SIZES
 
 # -- the control of an attack on a file
 
@@ -1132,7 +1134,230 @@ class FakeRecords(dict):
 PLAIN = Records(np.zeros((2, 1)), array([0, 1]))
 SHARES = Outputs(array([[0.25, 0.75]] * 2), [0, 1])
 SIDE = (array([[1.0]]), array([0]))
+
+
+def describe_state(stores=(), changes=(), error=None):
+    """Return what a file stores and what would change it, of an inspection that may fail."""
+
+    class Case:
+        @property
+        def inspection(self):
+            if error is not None:
+                raise error
+            pairs = zip(stores, changes, strict=True)
+            return NS(findings=[NS(stores=one, changes=other) for one, other in pairs])
+
+    with mock.patch.object(_file, "_describe_service", lambda case: "service"):
+        return [*_file._describe_state(Case()).values()]
+
+
+def describe_service(n_answers, why=None):
+    parts = {
+        "count_coefficients": lambda request, queried: (n_answers, None),
+        "why_no_densities": lambda model: why,
+    }
+    with mock.patch.multiple(_file, **parts):
+        return _file._describe_service(NS(request=NS(model="m"), queried="q")).partition(", ")[2]
+
+
+def find_left_out(unknown=None, weightless=None):
+    """Find the records that are left out of three members and three others."""
+    seen = []
+
+    def find(victim, queried, membership, lost):
+        seen.append(lost if isinstance(lost, slice) else lost.tolist())
+        return weightless
+
+    membership = np.arange(6) < 3
+    parts = {"_find_unknown": lambda queried, membership: unknown, "find_weightless": find}
+    with mock.patch.multiple(_left_out, **parts):
+        call = lambda: _left_out.find_left_out("victim", "queried", membership)  # noqa: E731
+        refusal = tell_refusal(call)
+        found = refusal or call()
+    return (tuple(found) if found and found is not refusal else found), seen[-1]
+
+
+def left(*kept, fitted=(), name="a"):
+    found = NS(kept=array(kept), fitted=array(fitted, dtype=int))
+    found.describe, found.count = (lambda: [f"note {name}"]), (lambda: {name: 6 - len(kept)})
+    return found
+
+
+def leave_out_columns():
+    """Leave out the column that a model was not trained on, and say so."""
+    X = pd.DataFrame({"a": [0.0, 1.0], "b": [1.0, 0.0], "c": [1.0, 2.0]})
+    kept, told = _case.leave_out_columns(Ridge().fit(X[["c", "a"]], [0, 1]), Records(X, [0, 1]))
+    return sorted(kept.X.columns), told
+
+
+def ask_victim(error=None):
+    """Query a victim for all records, for which memory may not suffice."""
+
+    class Some(Records):
+        def with_outputs(self, victim):
+            if error is not None:
+                raise error
+            return f"answers of {victim}"
+
+    return _case._query_victim("victim", Some(np.zeros((1200, 1))))
+
+
+def replace_idle(*idle):
+    """Return the attacks of another case, in place of which its own run where some cannot."""
+    parts = {"_make_offer": lambda request: "offer"}
+    parts["why_not"] = lambda attack, offer: f"{offer} lacks it" if attack in idle else None
+    with mock.patch.multiple(_case, **parts):
+        case = NS(request="request", attacks={"own": 9, "a": 8})
+        return _case.replace_idle_attacks({"a": 1, "b": 2}, case)
+
+
+def refuse_own_pool(found, n_signals=1):
+    """Return the refusal of a pool in which the victim is the model of this number."""
+    answers = NS(signals=np.zeros((4, n_signals, 3)))
+    answers.victim_values = lambda victim, queried: f"values of {queried}"
+    answers.find_victim = lambda values, queried: found if values == "values of q" else None
+    refusal = tell_refusal(lambda: _run._refuse_own_pool(NS(queried="q"), answers))
+    return refusal and refusal[:56]
+
+
+def run_file_attack(error=None, ledger=("a", "b"), access="proba"):
+    """Attack a file; return the facts, notes and scores that are found."""
+
+    def fit(case):
+        warnings.warn("It  is\nslow.", stacklevel=1)
+        warnings.warn("It is slow.", stacklevel=1)
+        if error is not None:
+            raise error
+        return attack, "scores", {"n_rows": 7, "outsiders": 0.5}
+
+    frame = pd.DataFrame({"part": ledger})
+    attack = NS(ledger_=frame, expected_auc_=0.7, left_out_="left")
+    parts = {
+        "needs_of": lambda attack: NS(access={access}),
+        "_describe_state": lambda case: {"stores": ["rows"], "changes": []},
+        "fit_file_attack": fit,
+        "_measure_file_attack": lambda *given: NS(numbers=given[2], permutation="permutation"),
+        "_list_part_results": lambda case, attack: ["source"],
+        "find_obstacle": lambda case, attack, severe, seconds: f"severe: {severe}",
+        "is_severe": lambda numbers: numbers == "scores",
+        "_list_unread_parts": lambda left: [f"note on {left}"],
+        "_OF_A_SERVICE": {"proba"},
+    }
+    case = NS(records=range(9), membership=np.arange(9) < 4, attacks={"x": 1, "y": 2})
+    with mock.patch.multiple(_file, **parts):
+        found = _file._run_file_attack(case)
+    return found.facts, found.notes, found.scores, found.attack is attack, len(found.results)
+
+
+def make_pool(shadows="auto", kind="proba", checkpoint=None):
+    """Return with which parameters a pool is trained for an audit."""
+    names = "model", "batched", "n_jobs", "shadow_seed", "verbose", "fit_params"
+    request = NS(**dict(zip(names, names, strict=True)), shadows=shadows, checkpoint=checkpoint)
+    request.chooses_size, request.outputs = shadows == "auto", NS(kind=kind)
+    parts = {
+        "ShadowPool": lambda model, **settings: (model, settings),
+        "settings_of_pool": lambda keeps: {"store": keeps},
+    }
+    with mock.patch.multiple(_case, **parts):
+        model, settings = _case.make_pool(request, "keeps")
+    same = [settings.pop(name) for name in ("batched", "n_jobs", "verbose", "fit_params")]
+    assert (model, same) == ("model", ["batched", "n_jobs", "verbose", "fit_params"])
+    assert (settings.pop("random_state"), settings.pop("store")) == ("shadow_seed", "keeps")
+    return [*settings.values()]
+
+
+def refuse_attacks(attacks):
+    return tell_refusal(lambda: _case.choose_attacks(attacks, None))
+
+
+CLASS_OF_ATTACKS = "The attack LiRA is a class, not an instance: write LiRA(...)."
+FACTS = {"n_records": 9, "n_members": 4, "answers_only": True, "n_rows": 7, "outsiders": 0.5}
+FACTS |= {"reason": None, "expected_auc": 0.7, "sources": ["source"], "stores": ["rows"]}
+FACTS |= {"ledger": [{"part": "a"}, {"part": "b"}], "changes": [], "obstacle": "severe: True"}
+NO_FACTS = {"n_rows": None, "outsiders": None, "expected_auc": None, "sources": [], "ledger": []}
+FIRST_REASON, SECOND_REASON = _left_out._REASONS
+STORED = StoredAnswers("proba")
 GIVEN = [
+    # A pool that grows keeps its models, unless they are kept in a folder.
+    (make_pool, [SIZES[0], "auto", None, True]),
+    (lambda: make_pool(16), [16, "auto", None, False]),
+    (lambda: make_pool(checkpoint="f"), [SIZES[0], "auto", "f", False]),
+    (lambda: make_pool(kind="label")[1], "label"),
+    (lambda: refuse_attacks(LiRA), CLASS_OF_ATTACKS),
+    (
+        lambda: refuse_attacks(3)[-60:],
+        'must be "default" or map names to unfitted attacks; got int.',
+    ),
+    (lambda: refuse_attacks({"a": LiRA}), CLASS_OF_ATTACKS),
+    (lambda: refuse_attacks({"a": Ridge()})[-31:], "; got Ridge under the name 'a'."),
+    (lambda: refuse_attacks({"a": LiRA(variance="odd")})[:24], "The 'variance' parameter"),
+    (lambda: sorted(_case.choose_attacks({"a": LiRA(), 3: ThresholdAttack()}, None)), ["3", "a"]),
+    (ask_victim, "answers of victim"),
+    (
+        lambda: tell_refusal(lambda: ask_victim(MemoryError())),
+        "The model could not answer for all 1,200 records: memory did not suffice. Audit a random "
+        "sample of the records of both sides.",
+    ),
+    (lambda: tell_refusal(lambda: ask_victim(KeyError("odd"))), "'odd'"),
+    (replace_idle, {"a": 1, "b": 2}),
+    (lambda: replace_idle(2), {"own": 9, "a": 1}),
+    (lambda: replace_idle(1, 2), {"own": 9, "a": 8}),
+    (lambda: refuse_own_pool(None), None),
+    (lambda: refuse_own_pool(0), "shadows: shadow model 0 of the pool is the model to audit"[:56]),
+    (lambda: refuse_own_pool(3, n_signals=2), None),
+    (
+        run_file_attack,
+        (FACTS, ["It is slow.", "note on left"], "scores", True, len("scores")),
+    ),
+    (lambda: run_file_attack(access="file")[0]["answers_only"], False),
+    (
+        lambda: run_file_attack(ValueError("It is odd.")),
+        (
+            FACTS | NO_FACTS | dict.fromkeys(("reason", "obstacle"), "It is odd."),
+            *([], None, False, 0),
+        ),
+    ),
+    (
+        leave_out_columns,
+        (["a", "c"], ["Columns on which the model was not trained are left out: 'b'."]),
+    ),
+    (lambda: tell_refusal(lambda: STORED.fit(1))[:33], "Stored answers cannot be trained;"),
+    (lambda: tell_refusal(lambda: STORED.predict(1))[:28], "Stored answers cannot answer"),
+    (
+        lambda: describe_state(["rows", "sums", "rows"], [["a", "b"], [], ["b", "c"]]),
+        [["rows", "sums"], ["a", "b", "c", "service", *_file._ALWAYS]],
+    ),
+    (lambda: describe_state(error=OSError()), [[], ["service", *_file._ALWAYS]]),
+    (lambda: describe_service(0), "the model only reveals its answers."),
+    (lambda: describe_service(1200, "odd")[:46], "1,200 exact answers give the coefficients of t"),
+    (lambda: describe_service(1200)[:44], "all answers together give the coefficients o"),
+    # Records of unknown classes are left out, and those of weight 0, which are not counted twice.
+    (find_left_out, (None, slice(0))),
+    (
+        lambda: find_left_out(left(0, 1, 2, 3, fitted=[4])),
+        (([0, 1, 2, 3], [4], ["note a"], {FIRST_REASON: {"a": 2}}), [4, 5]),
+    ),
+    (
+        lambda: find_left_out(None, left(1, 2, 3, 4, 5, fitted=[0])),
+        (([1, 2, 3, 4, 5], [0], ["note a"], {SECOND_REASON: {"a": 1}}), slice(0)),
+    ),
+    (
+        lambda: find_left_out(
+            left(0, 1, 2, 3, 4, fitted=[1]), left(1, 2, 3, 4, 5, fitted=[0], name="b")
+        )[0],
+        (
+            *([1, 2, 3, 4], [0], ["note a", "note b"]),
+            {FIRST_REASON: {"a": 1}, SECOND_REASON: {"b": 1}},
+        ),
+    ),
+    *(
+        (
+            lambda one=one, other=other: find_left_out(left(*one), left(*other))[0],
+            "Of the classes that the model knows, no members or no non-members have a sample "
+            "weight above 0.",
+        )
+        for one, other in (((0, 3, 4), (1, 2, 3, 4)), ((0, 1, 3), (0, 4, 5)))
+    ),
     (lambda: [request().has_own_recipe, request(victim=Ridge()).has_own_recipe], [False, True]),
     (lambda: request(estimator=Ridge()).has_own_recipe, True),
     (lambda: request(victim=Ridge(), estimator=Ridge()).has_own_recipe, True),

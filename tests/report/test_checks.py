@@ -96,6 +96,35 @@ def test_names_are_told_apart_and_read_names_are_there():
     assert {name for check in checks.CHECKS for name in check.reads} <= set(names)
 
 
+def test_a_warning_means_for_the_verdict_what_the_role_of_its_check_says():
+    by_role = {}
+    for check in checks.CHECKS:
+        by_role.setdefault(check.role, set()).add(check.name)
+    # What stands in each role; the others inform a reader.
+    assert by_role | {"note": None} == {
+        "known": {"model and table"},
+        "sides": {"sides"},
+        "unlisted": {"training rows"},
+        "difference": {"blind baseline", "difficulty", "drift", "formats", "negative control"},
+        "blind": {"duplicates", "positive control"},
+        "rates": {"resolution"},
+        "chance": {"permuted membership"},
+        "persons": {"person level"},
+        "recipe": {"shadow models"},
+        "small": {"small groups"},
+        "beyond": {"beyond the shift"},
+        "beyond of file": {"beyond the shift, of the file"},
+        "note": None,
+    }
+    # The file has no shadow models, and checks of the numbers of a service say nothing of it.
+    of_file = {check.name: check.of_file for check in checks.CHECKS if check.of_file != "kept"}
+    assert of_file == {
+        **dict.fromkeys(("person level", "small groups", "rates of single records"), "dropped"),
+        **{"beyond the shift": "dropped"},
+        **dict.fromkeys(("shadow models", "positive control"), "left out"),
+    }
+
+
 def test_the_table_of_the_guide_names_every_check():
     page = Path(__file__).parents[2] / "doc" / "user_guide" / "verdicts.md"
     table = (

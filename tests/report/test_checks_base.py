@@ -54,6 +54,12 @@ def test_each_state_has_its_statement(status, given, statement):
     assert say(status, *given) == statement
 
 
+def test_a_check_with_no_words_for_a_warning_says_what_it_asked():
+    check = ToldCheck()
+    check.passed, check.warned = "Each is compared", ""
+    assert check.state(Check("told check", "warning", "")) == "Each is compared"
+
+
 def test_the_checks_of_a_difference_warn_as_often_together_as_the_guide_says():
     left = 1 - 0.95  # by the usual level of an audit
     errors = {

@@ -19,6 +19,7 @@ from sklearn.pipeline import make_pipeline
 
 from skmia import Outputs, Records
 from skmia.attacks import ThresholdAttack
+from skmia.base import TooFewModelsError
 from skmia.metrics import Interval, operating_point
 from skmia.report import _beyond_shift, _row_count, positive_control
 from skmia.report._beyond_shift import AucExcess, BeyondShift, UnseenMembers
@@ -32,8 +33,10 @@ from skmia.report.checks import (
     _results,
     _sides,
     _units,
+    get_check,
 )
 from skmia.report.checks import _beyond_shift as shift_checks
+from skmia.report.checks._model_and_table import ModelAndTableCheck
 from skmia.victims import CallableVictim
 
 SIDES = np.arange(10) < 6  # members first
@@ -439,6 +442,56 @@ def ask_resolution(n_others, people=None, rows=()):
     return told.text, told.finding
 
 
+def ask_groups(*leaking, is_failure=False, n_groups=2):
+    """Ask about small groups, of which some leak on shadow models by an advantage."""
+    groups = [
+        NS(scope="sex", group=f"g{k}", n_records=1200 + k, advantage=0.0, leaks=False)
+        for k in range(n_groups)
+    ]
+    for one, advantage in zip(groups, leaking, strict=False):
+        one.advantage, one.leaks = advantage, True
+    run = NS(repetitions=NS(is_failure=is_failure, obstacle="No memory.", rounds="rounds"))
+    findings = NS(permutation=NS(frame="null"), numbers="numbers")
+    parts = {"list_small_groups": lambda *given: groups if given[1:] == OF_GROUPS else None}
+    with mock.patch.multiple(_results, **parts):
+        found = _results.SmallGroupsCheck().ask("case", run, findings)
+    return found and (found.status, found.text)
+
+
+OF_GROUPS = "numbers", "null", "rounds"
+
+
+def measure_rates(error=None):
+    """Return what is counted of records that are mistaken by several models."""
+
+    def score(attack, records, models):
+        if error is not None:
+            raise error
+        return np.zeros((2, 3)), array([[True, False, False]] * 2), array([[True, True, False]] * 2)
+
+    parts = {
+        "draw_sample": lambda *given: given[:2],
+        "take_sampled_records": lambda records, rows: rows,
+        "score_pseudo_victims": score,
+        "flag_by_model": lambda scores, is_out, rate: rate,
+        "measure_repeated_alarms": lambda flagged, is_out, level, rng: (flagged, is_out, level),
+    }
+    case = NS(records=range(3), subsets="parts", seeds={"checks": 3}, level=0.9)
+    run = NS(pool=NS(membership_=np.zeros((2, 3))))
+    with mock.patch.multiple(_record_rates, **parts):
+        return _record_rates._measure_rates(case, run, "attack", 0.1)
+
+
+def ask_table(found):
+    case = NS(agreement=found)
+    answer = ModelAndTableCheck().ask(case, None, None)
+    return answer.status, answer.text, answer.finding
+
+
+def agree(status, cause=None, notes=(), asked=("rows",)):
+    return NS(status=status, cause=cause, text="Told.", notes=notes, asked=asked)
+
+
 def ask_shadows(estimate=0.75, status="ok", power=0.7, is_failure=True):
     row = {"attack": "a", "scope": "overall", "metric": "auc", "status": status}
     row |= {"estimate": estimate, "low": estimate - 0.01, "high": estimate + 0.01}
@@ -809,6 +862,38 @@ ROWS = [
     (lambda: count_of_clone(SEARCHED, ValueError("odd"))[0], None),
     (lambda: count_of_clone(CallableVictim(len, [0, 1])), (None, [])),
     (take_recipe, ("Pipeline", 3.0, False)),
+    (
+        lambda: ask_groups(),
+        (
+            "stated",
+            "Too few records to judge sex=g0 and sex=g1: there, not even a perfect attack could be "
+            "distinguished from chance.",
+        ),
+    ),
+    (
+        lambda: ask_groups(0.25, 0.5),
+        (
+            "warning",
+            "In sex=g1, the advantage of an attack on shadow models treated as victims is 50%, but "
+            "its 1,201 records are too few to distinguish any attack on this model from chance. "
+            "The same holds for 1 more group.",
+        ),
+    ),
+    (lambda: ask_groups(0.25, n_groups=3)[1][-7:], "chance."),
+    (lambda: ask_groups(0.25, is_failure=True), ("error", "No memory.")),
+    (lambda: ask_groups(n_groups=0), None),
+    (measure_rates, (0.1, [[False, True, False]] * 2, 0.9)),
+    (lambda: measure_rates(TooFewModelsError("few")), None),
+    (lambda: tell_refusal(lambda: measure_rates(ValueError("odd"))), "odd"),
+    (lambda: ask_table(None), ("not run", "Model and table were not compared.", None)),
+    (lambda: ask_table(agree("pass", asked=())), ("not run", "Told.", None)),
+    (lambda: ask_table(agree("pass", notes=["One."])), ("passed", "Told. One.", "pass")),
+    (lambda: ask_table(agree("stop"))[::2], ("warning", "stop")),
+    (lambda: ask_table(agree("cannot tell"))[::2], ("stated", "cannot tell")),
+    (lambda: ask_table(agree("warn", "rows"))[::2], ("warning", "warn")),
+    (lambda: ask_table(agree("warn", "repeats"))[::2], ("warning", "noise")),
+    (lambda: ask_table(agree("stop", "repeats"))[::2], ("warning", "stop")),
+    (lambda: get_check("of another version").ask(None, None, None), None),
     (lambda: count_rows(None), None),
     (lambda: count_rows(120, victim=Ridge()), None),
     (lambda: count_rows(100), (100, 60, 60, False, 100, False, False)),

@@ -727,6 +727,7 @@ def describe_null(*numbers):
     return _permutation._describe_null(array(numbers)).T
 
 
+NOBODY = np.zeros((2, 300), dtype=bool)
 HUNDREDTHS = np.arange(101) / 100
 BOTH_RATES = [0.5, 0.9]
 TIED = RNG.integers(6, size=60).astype(float)
@@ -792,6 +793,11 @@ PERMUTED = [
     (lambda: count_top(RNG.normal(size=300), [0.01, 0.02, 0.4], most_kept=4), True),
     (lambda: count_top(RNG.normal(size=300), [0.2], _MOST_COUNTS=150), True),
     (lambda: count_top(TIED, [0.0, 0.3]), True),
+    # Members take the first two hundred places, of which at first only a part is counted.
+    (
+        lambda: count_top(-np.arange(300.0), [0.05], turned=np.arange(300) < 200, labels=NOBODY),
+        True,
+    ),
     (lambda: count_top(-np.ones(60), [0.3, 1.0]), True),
     (lambda: count_top(TIED, [0.3], labels=np.zeros((2, 60), dtype=bool)), True),
     (lambda: count_top(TIED, [0.3], labels=np.ones((2, 60), dtype=bool)), True),
@@ -1902,7 +1908,184 @@ def sort_by_reads(**reads):
     return "".join(check.name for check in _examine.sort_by_reads(checks))
 
 
+def chooses_epoch(*kinds, **given):
+    """Return whether a callback of these kinds chooses an epoch by validation rows."""
+    bases = tuple(type(name, (), {}) for name in kinds)
+    callback = type("Own", bases, {})()
+    vars(callback).update(given)
+    return _validation_rows._chooses_epoch(("name", callback))
+
+
+def stop_net(data, *chooses, keywords="valid_ds"):
+    """Return what rows of a net are compared, which some callbacks stop."""
+    split = NS(keywords={keywords: data})
+    net = NS(train_split=split, callbacks_=[("name", one) for one in chooses])
+    seen = []
+    parts = {
+        "open_steps": lambda model: ([], net),
+        "_chooses_epoch": lambda entry: entry[1],
+        "_are_among": lambda case, pairs: seen.append(pairs) or True,
+    }
+    with mock.patch.multiple(_validation_rows, **parts):
+        found = _validation_rows._are_of_net(NS(victim="victim"))
+    return found, seen
+
+
 SHARE_OF_TEN = "It read 2 of 10 records, drawn at random."
+# -- numbers of attacks, and the parts of the records that they are of
+
+
+def measure_attack(n_others=3, people="aabbccdd", fprs=(0.1, 0.2)):
+    """Measure an attack on all of eight records and on those with one to so many others."""
+    seen, masks = [], [np.ones(8, bool), np.r_[np.zeros(3, bool), np.arange(5) <= n_others]]
+    case = NS(records=NS(fields={"group_by": array(list(people))} if people else {}), fprs=fprs)
+    case.subsets = [("overall", "all", masks[0]), ("sex", "f", masks[1])]
+    case.membership, case.level = np.arange(8) < 4, 0.9
+
+    def measure(scores, guesses, truth, fprs, settings):
+        people = settings.pop("groups")
+        seen.append((scores.tolist(), guesses.tolist(), truth.sum(), fprs, settings))
+        seen[-1] += (people if people is None else "".join(people),)
+        return [{"metric": "auc", "n": len(truth)}]
+
+    with mock.patch.object(_measure, "_measure_subset", measure):
+        found = _measure.measure_attack("a", np.arange(8), -np.arange(8), case)
+    return [tuple(one.values()) for one in found], seen
+
+
+def measure_subset(resolvable=True, n_others=20, fprs=(0.5,)):
+    """Measure a part of the records, with a number at the rates that can be resolved."""
+    truth, seen = np.r_[np.ones(4), np.zeros(n_others)], []
+    point = NS(resolvable=resolvable, tpr=0.5, tpr_low=0.4, tpr_high=0.6)
+    point.fpr, point.fpr_low, point.fpr_high = 0.25, 0.125, 0.375
+
+    def operate(given, scores, rate, *, on_unresolvable, **settings):
+        assert given is truth and on_unresolvable == "ignore"
+        seen.append((scores, rate, settings))
+        return point
+
+    parts = {
+        "auc_interval": lambda truth, scores, **settings: (0.75, 0.7, 0.8),
+        "advantage_interval": lambda truth, guesses, **settings: (len(guesses), -0.25, 0.25),
+        "operating_point": operate,
+    }
+    with mock.patch.multiple(_measure, **parts):
+        found = _measure._measure_subset("scores", "guess", truth, fprs, {"level": 0.9})
+    return [tuple(one.values()) for one in found], seen
+
+
+def list_subsets(group, classes=False, most=20, **fields):
+    """Return the names and the records of each part of four records of three classes."""
+    records = Records(np.zeros((4, 1)), array([0, 2, 1, 2]), **fields)
+    with mock.patch.multiple(_measure, _MOST_CLASSES=most, _MOST_GROUPS=most):
+        found = [*_measure.list_subsets(records, group, classes=classes)]
+    assert found[0][:2] == ("overall", "all") and found[0][2].all()
+    assert len(_measure.list_subsets(records, group, classes=classes and most > 2)) == len(found)
+    return [(scope, name, np.flatnonzero(mask).tolist()) for scope, name, mask in found[1:]]
+
+
+def refuse_group(group):
+    return (tell_refusal(lambda: list_subsets(group, **SEXES)) or "")[:32]
+
+
+def number(metric, rate=nan, values=(nan,) * 3, rates=(nan,) * 3, status="ok"):
+    return metric, rate, *values, *rates, status
+
+
+ALL_OF_IT = ([*range(8)], [-k for k in range(8)], 4, (0.1, 0.2), {"confidence_level": 0.9})
+SEXES = {"sex": array(["f", "m", "f", "f"]), "age": array([1.0, nan, 2.5, 1.0])}
+OF_SEX = [("sex", "f", [0, 2, 3]), ("sex", "m", [1])]
+OF_CLASS = [("class", "0", [0]), ("class", "1", [2]), ("class", "2", [1, 3])]
+WHOLE_ROW = "a", "overall", "all", 4, 4, "auc", 8
+TOO_FEW_ROWS = [("auc", nan), ("advantage", nan), ("tpr", 0.1), ("tpr", 0.2)]
+MEASURED = [
+    # One member is too few, and two are not.
+    (
+        measure_attack,
+        (
+            [
+                WHOLE_ROW,
+                *(
+                    ("a", "sex", "f", 1, 3, *number(*one, status="too few records"))
+                    for one in TOO_FEW_ROWS
+                ),
+            ],
+            [(*ALL_OF_IT, "aabbccdd")],
+        ),
+    ),
+    (lambda: measure_attack(people=None)[1], [(*ALL_OF_IT, None)]),
+    (lambda: measure_attack(fprs=())[0][1:][-1][5], "advantage"),
+    (
+        measure_subset,
+        (
+            [
+                number("auc", values=(0.75, 0.7, 0.8)),
+                number("advantage", values=(5, -0.25, 0.25)),
+                number("tpr", 0.5, (0.5, 0.4, 0.6), (0.25, 0.125, 0.375)),
+            ],
+            [("scores", 0.5, {"level": 0.9})],
+        ),
+    ),
+    (
+        lambda: [one[2:] for one in (measure_subset(False)[0][2], measure_subset()[0][2])],
+        [
+            number("", values=(nan,) * 3, status="not resolvable")[2:],
+            (0.5, 0.4, 0.6, 0.25, 0.125, 0.375, "ok"),
+        ],
+    ),
+    # Rates at which 19 others allow fewer than ten are not asked.
+    (
+        lambda: [one[-1] for one in measure_subset(n_others=19, fprs=(0.5, 0.6))[0][2:]],
+        ["not resolvable", "ok"],
+    ),
+    (lambda: len(measure_subset(n_others=19, fprs=(0.5, 0.6))[1]), 1),
+    (lambda: list_subsets(None), []),
+    (lambda: list_subsets("sex", **SEXES), OF_SEX),
+    # Numbers of a column with missing values are whole again.
+    (
+        lambda: list_subsets(["age", "sex", "age"], **SEXES),
+        [("age", _measure.MISSING, [1]), ("age", "1", [0, 3]), ("age", "2.5", [2]), *OF_SEX],
+    ),
+    (lambda: list_subsets("sex", classes=True, **SEXES), [*OF_SEX, *OF_CLASS]),
+    (lambda: list_subsets(None, classes=True), OF_CLASS),
+    (lambda: list_subsets(None, classes=True, most=3), OF_CLASS),
+    (lambda: list_subsets(None, classes=True, most=2), []),
+    (lambda: list_subsets(("class",), classes=True, **{"class": SEXES["sex"]})[0][1], "f"),
+    # Classes have the words of the user, of which several may be one class.
+    (
+        lambda: list_subsets(
+            None, classes=True, **{_measure.CLASS_NAME: array(["no", "yes", "b", "a"])}
+        ),
+        [("class", "a or yes", [1, 3]), ("class", "b", [2]), ("class", "no", [0])],
+    ),
+    (lambda: len(list_subsets("sex", most=2, **SEXES)), 2),
+    (
+        lambda: tell_refusal(lambda: list_subsets("sex", most=1, **SEXES)),
+        "The field 'sex' has 2 values; at most 1 groups are reported, so put the values into "
+        "bands.",
+    ),
+    (
+        lambda: tell_refusal(lambda: list_subsets("no", no=array([nan] * 4))),
+        "The field 'no' has no value for any record.",
+    ),
+    (
+        lambda: tell_refusal(lambda: list_subsets(["overall"]))[:33],
+        "group must not name a field 'over",
+    ),
+    (lambda: tell_refusal(lambda: list_subsets([3]))[:34], "group must name a field of the rec"),
+    (
+        lambda: tell_refusal(lambda: list_subsets({"sex"}))[:34],
+        "group must name a field of the rec",
+    ),
+    (
+        lambda: _measure.find_equal(
+            pd.DataFrame({"a": list("xyx"), "b": list("uuv")}), a="x", b="u"
+        ),
+        [True, False, False],
+    ),
+]
+
+
 # -- people
 
 
@@ -2061,6 +2244,22 @@ PEOPLE = [
 
 
 STOPPED = [
+    (lambda: chooses_epoch("EarlyStopping"), True),
+    (lambda: chooses_epoch("EarlyStopping", monitor="valid_loss"), True),
+    (lambda: chooses_epoch("EarlyStopping", monitor="train_loss"), False),
+    (lambda: chooses_epoch("EarlyStopping", monitor=len), True),
+    (lambda: chooses_epoch("Checkpoint"), False),
+    (lambda: chooses_epoch("Checkpoint", load_best=True), True),
+    (lambda: chooses_epoch("Checkpoint", load_best=True, monitor="train_loss_best"), False),
+    (lambda: chooses_epoch("Other", load_best=True), False),
+    # Tensors, or features and labels, of a fixed set of rows by which an epoch is chosen.
+    (lambda: stop_net(NS(tensors=("X", "y")), False, True), (True, [[("X", "y")]])),
+    (lambda: stop_net(NS(X="X", y="y"), True), (True, [[("X", "y")]])),
+    (lambda: stop_net(NS(tensors=("X", "y", "w")), True), (False, [])),
+    (lambda: stop_net(NS(X="X", y="y"), False), (False, [])),
+    (lambda: stop_net(NS(X="X", y="y")), (False, [])),
+    (lambda: stop_net(None, True), (False, [])),
+    (lambda: stop_net(NS(X="X", y="y"), True, keywords="other"), (False, [])),
     # As many records as a check may read are read as they are.
     (lambda: within_budget(n=5), ("Told.", [("check", True, "run", "found")])),
     (
@@ -2180,6 +2379,10 @@ def test_forms_of_values_by_hand():
 
 def test_curves_and_used_rows_by_hand():
     expect_answers(CURVES)
+
+
+def test_numbers_of_attacks_by_hand():
+    expect_answers(MEASURED)
 
 
 def test_people_by_hand():

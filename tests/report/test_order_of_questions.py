@@ -18,6 +18,20 @@ KINDS = {
 }
 
 
+def test_questions_are_asked_in_the_order_of_causes_and_say_what_they_need():
+    def name(what):
+        return [one.name for one in _ask.QUESTIONS if getattr(one, what)]
+
+    of_clones = ["repairs", "constant answers", "rows", "units", "skill", "recipe"]
+    of_file = ["known values", "own numbers"]
+    assert [one.name for one in _ask.QUESTIONS] == [
+        *of_file,
+        *("repairs", "labels", "constant answers", "rows", "units", "skill", "recipe", "repeats"),
+    ]
+    assert name("needs_clones") == of_clones and name("is_of_file") == of_file
+    assert name("is_early") == ["repairs"] and name("is_of_noise") == ["rows", "skill"]
+
+
 @pytest.fixture
 def asked_of(monkeypatch):
     """What each question was asked of, in the order in which they were asked."""

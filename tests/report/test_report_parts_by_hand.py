@@ -135,6 +135,24 @@ def size_up(model=None, shape=(4, 2), **changed):
     return _pace.size_up(model, Records(np.zeros(shape), [0, 1, 0, 1]), **(usual | changed))
 
 
+def size_up_case(victim="victim", classes=("a", "b"), file=True, holds_file=True):
+    """Return what the size of an audit is computed of."""
+    plan = NS(attacks="able")
+    parts = {
+        "leave_out_costly": lambda case, made, pace: plan if (made, pace) == ("plan", 3) else None,
+        "make_plan": lambda *given: "plan" if given == ("all", request, "records") else None,
+        "size_up": lambda *given, **settings: (*given, settings),
+        "is_recipe": lambda victim: victim == "recipe",
+        "has_file": lambda victim: holds_file,
+        "expect_alone": lambda attacks, case: f"costs of {attacks}",
+    }
+    outputs = NS(classes=classes) if classes else None
+    request = NS(model="m", outputs=outputs, shadows=8, n_jobs=2, victim=victim)
+    case = NS(request=request, attacks="all", records="records", file=file, time_budget=60)
+    with mock.patch.multiple(_pace, **parts):
+        return _pace._size_up_case(case, 3)
+
+
 def expect_pooled(divisor):
     """Return the seconds that an attack says it takes, or cannot say."""
     attack = NS(needs=None, expect_cost=lambda records: NS(seconds=records / divisor))
@@ -650,6 +668,20 @@ ANSWERS = {
         (lambda: [size_up(shadows=k, n_jobs=2).n_workers for k in (1, 6)], [1, 2]),
         (lambda: size_up(shadows=6, n_jobs=8).n_workers, 6),
         (lambda: size_up(shadows=object(), n_jobs=8).n_workers, 1),
+        (
+            size_up_case,
+            (
+                *("m", "records"),
+                {
+                    **{"n_classes": 2, "shadows": 8, "n_jobs": 2, "file": True, "time_budget": 60},
+                    **{"attacks": "able", "costs": "costs of able"},
+                },
+            ),
+        ),
+        (lambda: size_up_case(classes=None)[2]["n_classes"], 1),
+        (lambda: size_up_case(victim="recipe")[2]["file"], False),
+        (lambda: size_up_case(file=False)[2]["file"], False),
+        (lambda: size_up_case(holds_file=False)[2]["file"], False),
         (lambda: expect_pooled(0.0), 0.0),
         (lambda: expect_pooled(2.0), 1.5),
         (lambda: _pace._expect_pooled(NS(needs=None), 3.0), 0.0),

@@ -1,5 +1,6 @@
 """How an audit grows its pool, runs and repeats attacks, and measures conditions, by hand."""
 
+from collections import namedtuple
 from contextlib import nullcontext
 from types import SimpleNamespace as NS
 from unittest import mock
@@ -492,6 +493,50 @@ def measure_changes(
     return found, made[-2:]
 
 
+AUDITED = NS(with_fields=lambda **fields: f"records of {fields['outputs'].values.tolist()}")
+
+
+def measure_change(
+    release="service", evidence="none", kind="proba", attacks="default", holds=False
+):
+    """Return the condition of a change, how a pool is made for it, and what is audited."""
+    made = []
+
+    class Pool:
+        @staticmethod
+        def from_outputs(values, membership, records, **settings):
+            made.append((values.tolist(), membership, records, settings))
+            return "theirs"
+
+    class Case(namedtuple("Case", "report records decimals")):
+        def describe(self, name, **settings):
+            return name, self.report.evidence, self.records, self.decimals, settings
+
+    given = array([[0.25, 0.75]])
+    pool = NS(classes_=[0, 1], output_kind_="proba", membership_="inside", outputs_=[given, given])
+
+    def audit(recipe, records, membership, **settings):
+        made.append((recipe, records, membership, settings))
+        return NS(evidence=evidence)
+
+    parts = {
+        "ShadowPool": Pool,
+        "_repeat_settings": lambda report: {"n": 1},
+        "_choose_attacks_again": lambda report, recipe, records, **settings: (
+            attacks if settings == {"n": 1, "shadows": "theirs", "file": False} else None
+        ),
+        "audit": audit,
+        "_measure_cost": lambda outputs, changed: 0.25 if outputs is own else None,
+        "_holds_answers": lambda attack: holds,
+    }
+    own = Outputs(given, [0, 1])
+    change = lambda outputs: NS(values=np.round(outputs.values, 1), kind=kind)  # noqa: E731
+    case = Case(NS(membership="members"), AUDITED, 3)
+    with mock.patch.multiple(_release, **parts):
+        found = _release._measure_change(case, "recipe", "name", change, 1, own, pool, release)
+    return found, made
+
+
 def list_changes(kind="proba", classes=(0, 1, 2), decimals=None):
     outputs = NS(kind=kind) if classes is None else NS(kind=kind, classes=classes)
     return [
@@ -583,7 +628,46 @@ def recommend_table(evidence="none"):
 NORMAL = norm.isf(0.005) / norm.isf(0.025)
 ORIGIN = {"created": "today", "versions": "b 1, c 2", "a": "7", "d": "3"}
 POOLED = {"n_jobs": 2, "store": "outputs", "random_state": 9, "n_estimators": 4}
+ROUNDED = "records of [[0.2, 0.8]]"
+SETTINGS = {"cost": 0.25, "release": "service", "adapted": True}
 RELEASES = [
+    # Shadow models change their answers as the model does, and are attacked anew.
+    (
+        measure_change,
+        (
+            ("name", "none", ROUNDED, 1, SETTINGS),
+            [
+                (
+                    [[[0.2, 0.8]]] * 2,
+                    "inside",
+                    AUDITED,
+                    {
+                        **{"classes": [0, 1], "kind": "proba", "estimator": "recipe"},
+                        "store": "outputs",
+                    },
+                ),
+                (
+                    *("recipe", ROUNDED, "members"),
+                    {"n": 1, "shadows": "theirs", "file": False, "attacks": "default"},
+                ),
+            ],
+        ),
+    ),
+    (lambda: measure_change(evidence="leak")[0][1], "leak"),
+    (lambda: measure_change(evidence="unknown")[0], None),
+    (lambda: measure_change(kind="label")[1][0][3]["store"], "signals"),
+    (
+        lambda: [one for one in measure_change("file")[0] if one != ROUNDED],
+        [
+            f"{_release._AS_A_SERVICE}, name",
+            *("none", 1),
+            SETTINGS | {"cost": 0.25 + _release._COST_OF_NO_FILE},
+        ],
+    ),
+    # Attacks with answers of their own do not know of the change.
+    (lambda: measure_change(attacks={"a": 1}, holds=True)[0][4]["adapted"], False),
+    (lambda: measure_change(attacks={"a": 1})[0][4]["adapted"], True),
+    (lambda: measure_change(holds=True)[0][4]["adapted"], True),
     (lambda: measure_table(), (True, 40, ((0.9,), [0.25, 0.5], 0.95))),
     (lambda: bound_largest(0.25), ((0.25, 1.6, 3.4), [0.9, 0.9])),
     (lambda: bound_largest(0.25, 0.5), ((0.5, 5 - 0.95, 5.9), [0.9, 0.9, 0.95, 0.95])),

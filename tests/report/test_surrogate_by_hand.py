@@ -19,7 +19,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 from skmia import Outputs, Records
-from skmia.attacks import LiRA, ThresholdAttack
+from skmia.attacks import AnalyticLiRA, LiRA, ThresholdAttack
 from skmia.report import _surrogate
 from skmia.report._surrogate import CHOSEN, GIVEN, OWN, RECIPE
 from skmia.victims import CallableVictim
@@ -178,7 +178,81 @@ REMEDY = (
 )
 GAP = {"z": 2.34, "victim": 0.5, "mean": 0.25}
 
+
+def describe_reference(*, recipe=GIVEN, stand_in=None, pool=True, estimator="E"):
+    """Say what a model was compared with: two attacks with reference models, and one without."""
+    lira, analytic, threshold = LiRA(), AnalyticLiRA(), ThresholdAttack()
+    run = NS(attacks={"a": lira, "b": analytic, "c": threshold}, left_out=("d was left out: x",))
+    run.judged = {name: array([1, 1, 1, 0]) > 0 for name in "abc"}
+    run.pool = NS(estimator="P") if pool else None
+    case = NS(request=NS(stand_in=stand_in, estimator=estimator))
+    parts = {
+        "_find_recipe": lambda case, pool: recipe,
+        "_count_models": lambda attack, pool: 8 if attack is lira else None,
+        "name_model": lambda model: f"model {model}",
+        "measure_gaps": lambda case, pool: "gap",
+    }
+    with mock.patch.multiple(_surrogate, **parts):
+        return _surrogate.describe_reference(case, run)
+
+
+def explain_alike(finding="passed", **reference):
+    """Explain why models of a stand-in do not suffice, where the check of them found something."""
+    status = finding if finding in ("passed", "stated") else "warning"
+    check = None if finding is None else NS(status=status, finding=finding)
+    with mock.patch.object(_surrogate, "find_outcome", lambda checks, role: check):
+        return explain(reference)
+
+
+TO_STATE = (
+    f"If Ridge() is the recipe of the model, state it in provenance, as {RECIPE!r} (--recipe)."
+)
+NOT_TREATED = "Models of the stand-in could not be tr"
 ROWS = [
+    (
+        describe_reference,
+        {
+            **{"recipe": GIVEN, "estimator": "model P", "distances": [], "obstacle": None},
+            "attacks": [
+                {"attack": "a", "share": 0.75, "n_models": 8},
+                {"attack": "b", "share": 0.75, "n_models": None},
+            ],
+            **{"left_out": ["d was left out: x"], "gap": "gap"},
+        },
+    ),
+    (
+        lambda: [describe_reference(pool=False)[name] for name in ("estimator", "gap")],
+        ["model E", None],
+    ),
+    (lambda: describe_reference(pool=False, estimator=None)["estimator"], None),
+    (lambda: describe_reference(recipe=OWN)["estimator"], None),
+    (
+        lambda: [
+            describe_reference(stand_in=NS(distances=[3], obstacle="Odd."))[name]
+            for name in ("distances", "obstacle")
+        ],
+        [[3], "Odd."],
+    ),
+    # A stand-in that leaks as the model does, and whose gap is as large, suffices.
+    *(
+        (
+            lambda finding=finding: explain_alike(finding, recipe=GIVEN),
+            f"The model leaks {word} than models of the stand-in Ridge(), so it is of another "
+            f"kind. {TO_STATE}",
+        )
+        for finding, word in (("above", "more"), ("below", "less"))
+    ),
+    (lambda: [explain_alike(one)[:38] for one in (None, "stated")], [NOT_TREATED] * 2),
+    (
+        lambda: explain_alike(gap=None),
+        f"The gap of the models of the stand-in Ridge() could not be measured. {REMEDY}",
+    ),
+    (explain_alike, None),
+    (
+        lambda: explain_alike(gap={"z": 99.0, "victim": 0.4, "mean": 0.1}),
+        "The model fits its members better than other records by 0.400, and models of the "
+        f"stand-in Ridge() fit theirs by 0.100 (z 99.0), so it is of another kind. {REMEDY}",
+    ),
     # The nearest in the mean of both fits, of those that can be fitted.
     (
         lambda: choose({2: (2.0, 4.0), 3: (1.0, 3.5), 4: (ValueError("a"), 0.0), 5: (nan, 0.0)}),

@@ -8,7 +8,7 @@ from by_hand import expect_answers
 from numpy import nan
 
 from skmia._core.levels import Level
-from skmia.report import _captions, _pool_size, _text
+from skmia.report import _captions, _pool_size, _report, _text
 from skmia.report._evidence import FILE, SERVICE, ReleaseRoute
 from skmia.report.checks._results import MeasurableRates
 
@@ -577,6 +577,22 @@ def shorten(n_notes=0, *, level="clear", people=None, policy=None, caution="Caut
         return _text.format_short(result, screen)
 
 
+def list_policy(*tried, conditions=()):
+    """Return the lines on what a policy recommends, of the width of a terminal."""
+    found = NS(release="file", result="release", policy=NS(name="house"), conditions=conditions)
+    found.tried = [NS(name=name, helps=helps) for name, helps in tried]
+    found.to_dict = lambda: "found"
+    told = lambda found: [f"Told of {found} {'long ' * 15}end."]  # noqa: E731
+    with mock.patch.object(_text, "summarize_policy", told):
+        return _text._list_policy(found)
+
+
+LONG = "x" * 70
+POLICY = [
+    "  Policy  As a file, by the policy house: release.",
+    f"{'':10s}Told of found {'long ' * 10}long",
+    f"{'':10s}long long long long end.",
+]
 MODEL = ["", f"  Model   {'S' * 37}...: sizes"]
 TABLE = ["table of ('routes', 0.01, 0.9)", "  Caution."]
 PAGES = [
@@ -585,6 +601,17 @@ PAGES = [
     (lambda: shorten(level="unknown"), ["head", "", "Plain.", "", "trust", "", "steps", *MODEL]),
     (lambda: shorten(level="none")[4], TABLE[0]),
     (lambda: shorten(people="Ten.")[6:9], ["", "  People  Ten.", "trust"]),
+    (list_policy, POLICY),
+    (
+        lambda: list_policy(("a", True), (LONG, False), conditions=["b"]),
+        [
+            *POLICY,
+            f"{'':10s}Condition: b.",
+            f"{'':10s}a: suffices.",
+            f"{'':10s}{LONG[:68]}",
+            f"{'':12s}xx: does not suffice.",
+        ],
+    ),
     (lambda: shorten(policy="policy")[-5:], ["steps", "", "policy", *MODEL]),
     # Of more than four notes three are told, and the others counted.
     (
@@ -621,3 +648,101 @@ PAGES = [
 
 def test_first_pages_by_hand():
     expect_answers(PAGES)
+
+
+def write_markdown(*, found=None, people=None, sections=()):
+    """Return the lines of an audit in Markdown, whose parts are named by what they hold."""
+    report = NS(settings={"n_shadows": 8, "confidence_level": 0.9}, victim_name="a*b", results="r")
+    report.data = {"n_records": 2500, "n_members": 1200, "n_nonmembers": 1300}
+    report.versions, report.created, report.performance = {"skmia": "1"}, "today", "fit"
+    report.recommendation = found and NS(to_dict=lambda: found)
+    parts = {
+        "show_report": lambda report: NS(people=people),
+        "format_decision": lambda found: [f"decision {found}"],
+        "write_as_markdown": lambda screen: ["screen"],
+        "write_steps_as_markdown": lambda screen: ["steps"],
+        "_list_verdicts": lambda report: ["verdict"],
+        "describe_performance": lambda performance: performance,
+        "_list_report_tables": lambda results: [["table 1", "row"], ["table 2"]],
+        "_list_people_sections": lambda people: [f"people {people}"],
+        "_list_sections": lambda report: dict(sections),
+    }
+    with mock.patch.multiple(_report, **parts):
+        return _report.format_audit_markdown(report, "A <b>").split("\n")
+
+
+def list_verdicts(file=None):
+    report = NS(evidence="leak", verdict="a*b", file=file)
+    return _report._list_verdicts(report)
+
+
+def list_people_sections(*exposed, more=""):
+    return _report._list_people_sections(NS(text="Ten.", exposed=exposed, more=more))
+
+
+def list_sections(file=None, growth=None):
+    checks = {"drift": NS(status="warning", text="a*b"), "other": NS(status="odd", text="c")}
+    report = NS(checks=checks, growth=growth, notes=["n*"], disparity="d", file=file)
+    parts = {
+        "describe_growth": lambda growth: f"grown {growth}",
+        "describe_disparity": lambda disparity: [f"{disparity}*"],
+        "describe_sources": lambda facts: ["source"],
+        "describe_reading": lambda facts: ["read"],
+    }
+    with mock.patch.multiple(_report, **parts):
+        return _report._list_sections(report)
+
+
+HEADING = r"# A \<b\>"
+AUDITED = [
+    r"* Model: a\*b",
+    "* Records: 2,500, 1,200 of them members",
+    "* Shadow models: 8",
+    "* fit",
+    "* Made by skmia 1, today",
+]
+TABLES = ["", "table 1", "row", "", "table 2", "", "Brackets: 90% intervals, pointwise."]
+A_FILE = NS(evidence="none", verdict="none.", facts={"answers_only": True, "changes": ["c*"]})
+A_FILE.notes = ["note"]
+ANN = {"person": "ann", "n_records": 1200, "score": 0.123456, "n_above": 1500, "pvalue": 0.0123}
+ROW_OF_ANN = "| ann | 1,200 | 0.1235 | 1,500 | 0.012 |"
+MARKDOWN = [
+    (
+        write_markdown,
+        [HEADING, "", "screen", "steps", "verdict", "", *AUDITED, *TABLES, ""],
+    ),
+    (lambda: write_markdown(found="f")[:4], [HEADING, "", "decision f", "screen"]),
+    (lambda: write_markdown(people="p")[-3:], [TABLES[-1], "people p", ""]),
+    (
+        lambda: write_markdown(sections=[("A", ["x", "y"]), ("B", [])])[-6:],
+        ["", "## A", "", "* x", "* y", ""],
+    ),
+    (list_verdicts, [r"**leak**: a\*b"]),
+    (
+        lambda: list_verdicts(A_FILE),
+        [r"**As a service: leak**. a\*b", "", "**As a file: none**. none."],
+    ),
+    (list_people_sections, ["", "## People", "", "Ten."]),
+    (lambda: list_people_sections(ANN)[-1], ROW_OF_ANN),
+    (lambda: list_people_sections(ANN, more="More.")[-3:], [ROW_OF_ANN, "", "More."]),
+    (
+        list_sections,
+        {
+            "Groups": [r"d\*"],
+            "The file": [],
+            "Checks": [
+                rf"drift ({_report._STATUS.get('warning', 'warning')}): a\*b",
+                "other (odd): c",
+            ],
+            "Notes": [r"n\*"],
+        },
+    ),
+    (
+        lambda: list(list_sections(A_FILE, growth="g").values())[1::2],
+        [["source", "read", r"c\*", "note"], ["grown g", r"n\*"]],
+    ),
+]
+
+
+def test_markdown_by_hand():
+    expect_answers(MARKDOWN)

@@ -5,7 +5,7 @@ from unittest import mock
 
 import pandas as pd
 from by_hand import expect_answers
-from numpy import nan
+from numpy import array, nan
 
 from skmia.report import _evidence, _verdict
 
@@ -92,6 +92,25 @@ def find_cause(evidence, *rows, stopped=False):
         return _verdict.find_cause(grounds(*rows), evidence)
 
 
+def get_cause(cause, *rows, warns=True, has_check=True):
+    """Return what is wrong with the two sides, where attacks find the rows to be beyond chance."""
+    check = NS(is_warning=warns) if has_check else None
+    parts = {"find_outcome": lambda checks, role: check, "name_cause": lambda check: cause}
+    with mock.patch.multiple(_evidence, **parts):
+        return _evidence.get_cause(grounds(*rows))
+
+
+def get_excess(low, *rows, differs="drift", finding=True):
+    """Return what training adds to a difference of the two sides."""
+    check = NS(finding=array([0.1, low, 0.3]) if finding else None)
+    parts = {
+        "find_outcome": lambda checks, role: None if finding is None else check,
+        "get_difference": lambda checks: differs,
+    }
+    with mock.patch.multiple(_evidence, **parts):
+        return _evidence.get_excess(grounds(*rows))
+
+
 def read_texts():
     """Return the types of texts and numbers of a frame, after they are objects and before."""
     frame = pd.DataFrame({"a": pd.Series(["x", "y"], dtype="string"), "b": [1.0, 2.0]})
@@ -128,6 +147,20 @@ ROWS = [
     (lambda: [find_cause(one, row()) for one in ("leak", "none", "shift")], [None] * 3),
     (lambda: find_cause("unknown", row(), stopped=True), None),
     (lambda: find_cause("unknown", part(), rate()), None),
+    # A leak stands in spite of some rows that are in the model, and of nothing else.
+    (lambda: get_cause("swapped", row()), "swapped"),
+    (lambda: get_cause(_evidence.IN_PART, row()), None),
+    (lambda: get_cause(_evidence.IN_PART, row(**WEAK)), _evidence.IN_PART),
+    (lambda: get_cause("swapped", row(), warns=False), None),
+    (lambda: get_cause("swapped", row(), has_check=False), None),
+    # Above 0, where all records are beyond chance.
+    (lambda: get_excess(0.01, row()), (0.1, 0.01, 0.3)),
+    (lambda: get_excess(0.0, row()), None),
+    (lambda: get_excess(0.01, row(**WEAK)), None),
+    (lambda: get_excess(0.01, row(**WEAK), part()), None),
+    (lambda: get_excess(0.01, row(), differs=None), None),
+    (lambda: get_excess(0.01, row(), finding=False), None),
+    (lambda: get_excess(0.01, row(), finding=None), None),
     (read_texts, ([["object", "float64"], ["string", "float64"]], ["x", "y"])),
     # Each side has half of the 5%.
     (lambda: leaks(a=0.025, b=0.0251, c=0.001), [["a", "c"], ["a", "c"]]),
