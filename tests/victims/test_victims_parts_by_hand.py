@@ -15,7 +15,13 @@ from sklearn.ensemble import (
     HistGradientBoostingRegressor,
     StackingClassifier,
 )
-from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
+from sklearn.linear_model import (
+    LinearRegression,
+    LogisticRegression,
+    QuantileRegressor,
+    Ridge,
+    RidgeCV,
+)
 from sklearn.model_selection import GridSearchCV
 from sklearn.naive_bayes import BernoulliNB, GaussianNB, MultinomialNB
 from sklearn.pipeline import make_pipeline
@@ -478,6 +484,17 @@ ANSWERS = {
         (
             lambda: tell_refusal(lambda: _recovered._solve_together(None, None, None, True)),
             "With several classes, answers do not reveal which coefficients are 0.",
+        ),
+        (lambda: _recovered.why_not_recovered(Ridge()), None),
+        (lambda: _recovered.why_not_recovered(QuantileRegressor()), None),
+        (
+            lambda: _recovered.why_not_recovered(tree),
+            "the answers of a DecisionTreeClassifier do not follow from few coefficients in a "
+            "known way",
+        ),
+        (
+            lambda: _recovered.why_not_recovered(make_pipeline(StandardScaler(), RidgeCV())),
+            "a RidgeCV chooses its penalty or scale by the training rows",
         ),
         (lambda: _recovered.count_coefficients_of_answers(LogisticRegression(), 5, 4), 18),
         (lambda: _recovered.count_coefficients_of_answers(LinearRegression(), 5, 4), 6),
