@@ -33,8 +33,10 @@ from skmia import Outputs, Records, ShadowPool
 from skmia.attacks import (
     RMIA,
     AnalyticLiRA,
+    AttributeInferenceAttack,
     CalibratedAttack,
     DiversityAttack,
+    LabelInferenceAttack,
     LiRA,
     MomentsAttack,
     MorganAttack,
@@ -456,6 +458,26 @@ def test_every_public_attack_is_checked():
     assert len(find_attacks()) > 0
     missing = {attack.__name__ for attack in find_attacks() - set(RECIPES) - WHITE_BOX}
     assert not missing, f"RECIPES says not how to make {missing}, so that no check runs on them."
+
+
+# Methods that every estimator has, and those that make plans for fit.
+BEFORE_FIT = {"fit", "fit_predict", "get_params", "set_params", "get_metadata_routing"}
+BEFORE_FIT |= {"needs", "expect_cost", "fit_pool", "set_score_request"}
+
+
+def test_each_method_of_an_attack_needs_fit():
+    records, n_tried = Records(np.arange(12.0).reshape(6, 2), [0, 1] * 3), 0
+    others = {AttributeInferenceAttack, LabelInferenceAttack}
+    for kind in sorted(find_attacks() | others, key=lambda kind: kind.__name__):
+        for name, method in inspect.getmembers(kind, inspect.isfunction):
+            if name.startswith("_") or name in BEFORE_FIT:
+                continue
+            taken = [*inspect.signature(method).parameters.values()][1:]
+            needed = [records for one in taken if one.default is one.empty]
+            with pytest.raises(NotFittedError, match=f"This {kind.__name__} instance is not"):
+                next(iter(getattr(kind(), name)(*needed)))  # also of a generator
+            n_tried += 1
+    assert n_tried > 150
 
 
 def find_failures_of_file_attacks(attack):

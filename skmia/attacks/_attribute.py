@@ -14,7 +14,6 @@ from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OrdinalEncoder
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted
 
 from .._core.callers import level_of_user
 from .._core.containers import (
@@ -517,7 +516,7 @@ class AttributeInferenceAttack(CandidateScores):
             If the baseline was fitted on some of the records, whose attribute it then knows. Equal
             records of different people are no sign of it.
         """
-        check_is_fitted(self)
+        guesses, truth = self.predict(records), self._attribute.read(records.X)
         n_known = find_known(self._digests, records)[1].sum()
         # Of twins by chance, no more are apart than are on the same side.
         n_twins = self._n_twins + _count_twins(sort_distinct(records)[2])
@@ -529,7 +528,6 @@ class AttributeInferenceAttack(CandidateScores):
                 UserWarning,
                 stacklevel=level_of_user(),
             )
-        guesses, truth = self.predict(records), self._attribute.read(records.X)
         right = _are_equal(guesses, truth)
         with on_one_thread(self.baseline is None):
             codes = predict_flat(self.baseline_, self._known_columns(records))

@@ -10,7 +10,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import gen_batches
 
 from .._core.outputs import Outputs
-from .._core.query import check_victim, log_label_scores, query_aligned, query_victim
+from .._core.query import log_label_scores, query_aligned, query_victim
 from .._core.records import Records
 from .._core.types import Frozen
 from .._core.validation import check_features, check_records, set_features
@@ -125,7 +125,6 @@ class LabelInferenceAttack(CandidateScores):
             Fitted estimator.
         """
         records = check_records(X)
-        check_victim(self.victim)
         outputs = query_victim(self.victim, records.X[:1])
         log_label_scores(outputs)  # refuses a regressor
         # Of a victim that returns only labels, one output does not show all classes.

@@ -168,6 +168,18 @@ def get_without(fold, other, members, kept=None):
     return _stack_models.StackCandidates._get_without(stacks, fold, other), stacks._pairs
 
 
+ONE_OF_FOUR, HERE = np.tile([True, False, False, False], 2), np.ones((3, 2))
+
+
+def learn_stack(kind, *rng):
+    """Learn that three quarters of the records above 0 are members, and one in ten below."""
+    features = np.repeat([1.0, -1.0], [400, 1000])[:, None]
+    is_member = np.concatenate([np.tile([1, 1, 1, 0], 100), np.tile([1] + [0] * 9, 100)]) > 0
+    found = kind(features, is_member, *rng).log_odds(array([[1.0], [-1.0]]))
+    even = LOG(400 / 1000)  # log odds of a member
+    return np.abs(found - [LOG(3) - even, -LOG(9) - even]) < 0.05
+
+
 def sum_weights():
     """Sum the weights of four explanations of two thresholds, with two and three values each."""
     group = NS(
@@ -914,6 +926,25 @@ ANSWERS = {
             "sampler must return one point for each record; it returned 3 for 2.",
         ),
         (lambda: can_judge([True, True, False], [True, False, False]), [True, False, False]),
+    ],
+    # Log odds of 0 stand for equal shares; what is learned of nothing says nothing.
+    _stack_models.LogisticStack: [
+        (
+            lambda: (
+                _stack_models.LogisticStack(np.zeros((8, 1)), ONE_OF_FOUR).log_odds(HERE).round(5)
+            ),
+            [0.0] * 3,
+        ),
+        (lambda: learn_stack(_stack_models.LogisticStack), [True, True]),
+    ],
+    _stack_models.BoostedStack: [
+        (lambda: learn_stack(_stack_models.BoostedStack, np.random.RandomState(0)), [True, True]),
+        (
+            lambda: _stack_models.BoostedStack(
+                np.zeros((8, 1)), ONE_OF_FOUR, np.random.RandomState(0)
+            ).log_odds(HERE[:, :1]),
+            [0.0] * 3,
+        ),
     ],
     _stack_models.StackCandidates: [
         (score_folds, [11.0, 2.0, 13.0]),

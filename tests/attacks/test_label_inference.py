@@ -67,6 +67,7 @@ def test_weights_maximize_the_posterior_density():
     best = _fit_choice(features, chosen)
     for step in ([0.01, 0], [-0.01, 0], [0, 0.01], [0, -0.01]):
         assert density(best) > density(best + step)
+        assert abs(density(best + step) - density(best - step)) < 1e-5  # a slope of 0.0005
 
 
 def test_labels_serve_only_to_find_the_shadow_models_without_the_record():

@@ -23,7 +23,7 @@ from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import GridSearchCV
 from sklearn.naive_bayes import MultinomialNB
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor, NearestNeighbors
-from sklearn.pipeline import make_pipeline
+from sklearn.pipeline import make_pipeline, make_union
 from sklearn.preprocessing import (
     OneHotEncoder,
     OrdinalEncoder,
@@ -422,6 +422,14 @@ def test_a_vocabulary_of_other_texts_tells_nothing():
     scores = StoredValuesAttack(FrozenEstimator(model)).fit(Records(texts, y))
     scores = scores.score_samples(Records(texts, y))
     assert abs(roc_auc_score(member, scores) - 0.5) < 3 * np.sqrt(161 / (12 * 80 * 80))
+
+
+def test_a_text_that_two_lists_have_is_found_once():
+    texts = np.array(["one two", "one three", "four five", "six seven"], dtype=object)
+    both = make_union(CountVectorizer(), CountVectorizer(ngram_range=(1, 2)))
+    model = make_pipeline(both, MultinomialNB()).fit(texts[:2], [0, 1])
+    attack = StoredValuesAttack(FrozenEstimator(model)).fit(Records(texts, [0, 1, 0, 1]))
+    assert attack.found_.index.tolist() == [0, 1]
 
 
 @pytest.mark.parametrize("settings", [{"max_features": 50}, {"vocabulary": ["w1", "w2"]}])

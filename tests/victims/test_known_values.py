@@ -24,6 +24,7 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline, make_union
 from sklearn.preprocessing import (
     FunctionTransformer,
+    LabelEncoder,
     OneHotEncoder,
     OrdinalEncoder,
     StandardScaler,
@@ -121,6 +122,11 @@ def test_other_columns_are_refused_unless_the_model_chooses_among_them(names, me
     chooser = make_column_transformer(("passthrough", ["age"]))
     chooser = make_pipeline(chooser, LogisticRegression()).fit(FRAME[["age", "income"]], Y)
     assert order_columns(chooser, FRAME[names]).columns.tolist() == names
+    searched = GridSearchCV(chooser, {}, cv=2).fit(FRAME[["age", "income"]], Y)
+    assert order_columns(searched, FRAME[names]).columns.tolist() == names
+    searched = GridSearchCV(LogisticRegression(), {}, cv=2).fit(FRAME[["age", "income"]], Y)
+    with pytest.raises(ValueError, match="X must have the columns"):
+        order_columns(searched, FRAME[names])
     function = FunctionTransformer(lambda X: X[["age"]])
     chooser = make_pipeline(function, LogisticRegression()).fit(FRAME[["age", "income"]], Y)
     assert order_columns(chooser, FRAME[names]).columns.tolist() == names
@@ -413,6 +419,30 @@ def test_an_array_is_compared_by_position():
     model = make_pipeline(OrdinalEncoder(), FOREST).fit(FRAME[TEXTS].to_numpy(), Y)
     (found,) = list_unknown_values(model, FRAME[TEXTS[::-1]].to_numpy()[:, [0, 0]])
     assert found.column == 0 and found.unknown == ("yes", "no")
+
+
+def test_one_column_is_compared_and_what_has_no_columns_is_not():
+    model = make_pipeline(OrdinalEncoder(), FOREST).fit(FRAME[["smoker"]], Y)
+    column = pd.Series(["maybe", "yes", "maybe", None, "no"], name="smoker")
+    found, missing = list_unknown_values(model, column)
+    assert (found.column, found.unknown, found.n_unknown) == ("smoker", ("maybe",), 2)
+    assert (found.share, found.n_missing, found.n_distinct) == (0.5, 1, 3)
+    assert (missing.is_missing, missing.share, missing.n_unknown) == (True, 0.2, 1)
+    (found,) = list_unknown_values(model, np.array(["maybe", "no"], dtype=object))
+    assert (found.column, found.unknown) == (0, ("maybe",))
+    model = make_pipeline(OneHotEncoder(), FOREST).fit(np.zeros((60, 2)), Y)
+    assert len(list_unknown_values(model, np.ones((3, 2)))) == 2
+    assert list_unknown_values(model, sparse.csr_array(np.ones((3, 2)))) == []
+    assert list_unknown_values(model, np.ones((3, 2, 2))) == []
+
+
+def test_an_encoder_of_labels_knows_its_column():
+    assert summarize(LabelEncoder().fit(["b", "a"])) == {0: ("text", ["a", "b"])}
+    assert summarize(LabelEncoder().fit([3, 1, 2])) == {0: ("number", [1, 2, 3])}
+    behind = make_pipeline(FunctionTransformer(np.ravel), LabelEncoder())
+    behind.steps[1][1].fit(["b", "a"])
+    assert summarize(behind, ["a"]) == {}
+    assert summarize(behind, ["a", "b"]) == {}
 
 
 def test_texts_without_any_known_word_are_counted():

@@ -860,6 +860,10 @@ ANSWERS = {
     _recovered: [
         (lambda: _recovered._is_sparse(NS(penalty="l1")), True),
         (lambda: _recovered._is_sparse(NS(penalty="l2")), False),
+        (lambda: _recovered._is_sparse(LogisticRegression(penalty="l1")), True),
+        (lambda: _recovered._is_sparse(LogisticRegression(penalty="elasticnet")), True),
+        (lambda: _recovered._is_sparse(LogisticRegression(l1_ratio=0.5)), True),
+        (lambda: _recovered._is_sparse(LogisticRegression()), False),
         (lambda: _recovered._is_sparse(Lasso()), True),
         (lambda: _recovered._is_sparse(ElasticNet()), True),
         (lambda: _recovered._is_sparse(Ridge()), False),

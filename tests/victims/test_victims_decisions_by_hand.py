@@ -17,10 +17,10 @@ from sklearn.ensemble import (
     GradientBoostingClassifier,
     RandomForestClassifier,
 )
-from sklearn.linear_model import LinearRegression, RidgeCV
+from sklearn.linear_model import LinearRegression, QuantileRegressor, RidgeCV
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, RobustScaler, StandardScaler
-from sklearn.svm import SVC
+from sklearn.svm import SVC, LinearSVC, LinearSVR
 from sklearn.tree import DecisionTreeClassifier
 
 from skmia.victims import (
@@ -207,6 +207,11 @@ def margins_of_pairs():
             margins.append(pair.decision_function(row[None])[0])
         wanted.append(min(margins))
     return np.allclose(found, wanted, atol=1e-2)
+
+
+def find_distances(model, y):
+    model.coef_, model.intercept_, model.classes_ = array([2.0]), array([1.0]), array([0, 1])
+    return _stationarity._find_distances(model, array([[0.0], [1.0], [-1.0]]), array(y))
 
 
 def factor(matrix):
@@ -685,6 +690,19 @@ ANSWERS = {
         ),
     ],
     _stationarity: [
+        # Outputs 1, 3 and -1, of labels and targets at, beyond and within their edges.
+        (lambda: find_distances(LinearSVC(tol=0.2), [1, 1, 0]), ([0.0, 2.0, 0.0], 0.2)),
+        (
+            lambda: find_distances(LinearSVR(epsilon=0.5, tol=0.1), [1.0, 4.0, -3.0]),
+            ([0.5, 0.5, 1.5], 3 * 0.1 * 8 / 3),
+        ),
+        (lambda: find_distances(QuantileRegressor(), [1.0, 4.0, -3.0]), ([0.0, 1.0, 2.0], 4e-7)),
+        (lambda: _stationarity.has_edge(LinearSVC(loss="hinge")), True),
+        (lambda: _stationarity.has_edge(LinearSVC()), False),
+        (lambda: _stationarity.has_edge(LinearSVR()), True),
+        (lambda: _stationarity.has_edge(LinearSVR(loss="squared_epsilon_insensitive")), False),
+        (lambda: _stationarity.has_edge(QuantileRegressor()), True),
+        (lambda: _stationarity.has_edge(SVC()), False),
         (
             lambda: smallest_margin(
                 SVC(kernel="linear", C=1e6), [[0.0], [2.0], [3.0]], ["a", "b", "b"]

@@ -15,7 +15,13 @@ from sklearn.ensemble import (
     HistGradientBoostingRegressor,
     StackingClassifier,
 )
-from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
+from sklearn.linear_model import (
+    LinearRegression,
+    LogisticRegression,
+    QuantileRegressor,
+    Ridge,
+    RidgeCV,
+)
 from sklearn.model_selection import GridSearchCV
 from sklearn.naive_bayes import BernoulliNB, GaussianNB, MultinomialNB
 from sklearn.pipeline import make_pipeline
@@ -23,6 +29,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
+from skmia import Outputs, Records
 from skmia.victims import (
     CallableVictim,
     _boosters,
@@ -477,6 +484,17 @@ ANSWERS = {
         (
             lambda: tell_refusal(lambda: _recovered._solve_together(None, None, None, True)),
             "With several classes, answers do not reveal which coefficients are 0.",
+        ),
+        (lambda: _recovered.why_not_recovered(Ridge()), None),
+        (lambda: _recovered.why_not_recovered(QuantileRegressor()), None),
+        (
+            lambda: _recovered.why_not_recovered(tree),
+            "the answers of a DecisionTreeClassifier do not follow from few coefficients in a "
+            "known way",
+        ),
+        (
+            lambda: _recovered.why_not_recovered(make_pipeline(StandardScaler(), RidgeCV())),
+            "a RidgeCV chooses its penalty or scale by the training rows",
         ),
         (lambda: _recovered.count_coefficients_of_answers(LogisticRegression(), 5, 4), 18),
         (lambda: _recovered.count_coefficients_of_answers(LinearRegression(), 5, 4), 6),
@@ -969,3 +987,103 @@ def test_a_singular_covariance_has_no_inverse():
     for least in (1e-12, 2e-12, 0.0):
         with pytest.raises(ValueError, match="The covariance of a class is singular"):
             _class_densities._invert_covariance(array([[2.0, 0.0], [0.0, least]]))
+
+
+@pytest.mark.parametrize("noise", [0.0, 5.0])
+def test_coefficients_of_all_classes_are_those_with_a_number_of_each_record(noise):
+    rng = np.random.default_rng(0)
+    n, n_classes, width = 12, 3, 3
+    rows = rng.normal(size=(n, width))
+    rows[:, 2] = 0  # no answer tells the coefficients of this column
+    coef = rng.normal(size=(n_classes, width))
+    precision = rng.uniform(1, 4, size=(n, n_classes))
+    precision[0, 1] = precision[1, :2] = (
+        0  # two answers about a record, and one, which is of no use
+    )
+    values = rows @ coef.T + rng.normal(size=(n, 1)) + noise * rng.normal(size=(n, n_classes))
+    answers = _recovered._Answers(values, precision, True)
+    found = _recovered._solve_together(rows, answers, np.ones(width), False)
+
+    # By least squares with one more unknown number for each record.
+    design = np.zeros((n, n_classes, n_classes * width + n))
+    for c in range(n_classes):
+        design[:, c, c * width : (c + 1) * width] = rows
+        design[:, c, n_classes * width :] = np.eye(n)
+    design = (np.sqrt(precision)[:, :, None] * design).reshape(n * n_classes, -1)
+    targets = (np.sqrt(precision) * values).ravel()
+    solved, *_ = np.linalg.lstsq(design, targets, rcond=1e-10)
+    center = np.kron(np.eye(n_classes) - 1 / n_classes, np.eye(width))
+    wanted = center @ solved[: n_classes * width]
+    np.testing.assert_allclose(found[0].ravel(), wanted, atol=1e-10)
+    # Of 36 answers three are of no use, and 12 numbers of records and 4 coefficients are solved.
+    error = np.linalg.norm(targets - design @ solved) / np.sqrt(33 - 12 - 4)
+    assert found[3] == pytest.approx(error, abs=1e-6)
+    assert error > 1 if noise else error < 1e-6
+    covariance = np.linalg.pinv(design.T @ design, rcond=1e-10)[: n_classes * width]
+    covariance = center @ covariance[:, : n_classes * width] @ center * max(error, 1) ** 2
+    np.testing.assert_allclose(found[1] @ found[1].T, covariance, atol=1e-9)
+    spread = np.linalg.eigvalsh(covariance)[-4:]
+    assert found[2] == pytest.approx(np.sqrt(spread[-1] / spread[0]))
+    few = _recovered._Answers(values[:4], precision[:4], True)
+    with pytest.raises(ValueError, match="6 coefficients do not follow from 5 answers"):
+        _recovered._solve_together(rows[:4], few, np.ones(width), False)
+
+
+@pytest.mark.parametrize("noise", [0.0, 0.006, 0.02])
+@pytest.mark.parametrize("has_intercept", [True, False])
+def test_of_coefficients_with_the_same_answers_the_smallest_are_found(has_intercept, noise):
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=40)
+    # The second column is twice the first, the third is as good as an intercept, the last is 0.
+    rows = np.column_stack([x, 2 * x, np.full(40, 4.0), np.zeros(40)])
+    answers = (1.5 * x + 0.7 + noise * rng.normal(size=40)).round(2)
+    model = Ridge(fit_intercept=has_intercept).fit(rows, x)
+    records = Records(rows, answers)
+    outputs = Outputs(answers, kind="value")
+    if noise > 0.01:
+        with pytest.raises(ValueError, match="A service that adds noise, or has another model, is"):
+            _recovered.recover_model(model, records, outputs)
+        return
+    found = _recovered.recover_model(model, records, outputs)
+    assert found.model is not model and model.coef_ is not found.model.coef_
+    # A slope and a level follow from the answers, which are rounded to hundredths.
+    design = np.column_stack([x, np.ones(40)])
+    (slope, level), rest, *_ = np.linalg.lstsq(design, answers, rcond=None)
+    error = np.sqrt(12 * rest[0] / 0.01**2 / 38)
+    assert found.error == pytest.approx(error) and (error > 1.5) == (noise > 0)
+    spread = np.array([[0.2, 0], [0.4, 0], [0, 0], [0, 0], [0, 1]])
+    if not has_intercept:
+        spread = np.array([[0.2, 0], [0.4, 0], [0, 0.25], [0, 0]])
+        assert not found.model.intercept_
+    wanted = spread @ [slope, level]
+    np.testing.assert_allclose(found.model.coef_, wanted[:4], atol=1e-12)
+    np.testing.assert_allclose(found.model.predict(rows), design @ [slope, level])
+    covariance = np.linalg.inv(design.T @ design) * 0.01**2 / 12 * max(error, 1) ** 2
+    covariance = spread @ covariance @ spread.T
+    np.testing.assert_allclose(found.root @ found.root.T, covariance, atol=1e-12)
+
+
+@pytest.mark.parametrize("has_steps", [False, True])
+def test_errors_of_coefficients_spread_the_gradients(has_steps):
+    labels, root = array([0, 1, 0, 1, 1, 0, 1]), array([[0.1], [-0.2], [0.3]])
+    model = LogisticRegression().fit(X, labels)
+    whole = make_pipeline(StandardScaler(with_mean=False).fit(X + 0), model) if has_steps else model
+    if has_steps:
+        whole[0].scale_ = array([1.0, 1.0])
+    records, rng = Records(X, labels), NS(normal=lambda size: np.ones(size))
+    recovered = _recovered.Recovered(whole, root, 1.0, 1.0)
+    found = _recovered.spread_gradients(recovered, records, 4, 0.0, rng)
+    moved = LogisticRegression().fit(X, labels)
+    moved.coef_, moved.intercept_ = model.coef_ + [0.1, -0.2], model.intercept_ + 0.3
+    # Four of the seven candidates are members: so much of each gradient, against the penalty.
+    change = expit(X @ moved.coef_[0] + moved.intercept_) - expit(
+        X @ model.coef_[0] + model.intercept_
+    )
+    inputs = np.column_stack([X, np.ones(7)])
+    wanted = 4 / 7 * inputs.T @ change
+    wanted[:2] += moved.coef_[0] - model.coef_[0]
+    wanted = wanted**2
+    if has_steps:
+        wanted[:2] += 2 / 4 * model.coef_[0] ** 2
+    np.testing.assert_allclose(found[:3], wanted, rtol=1e-6)
+    assert found[-1] == 0 and len(found) == 4
