@@ -9,7 +9,7 @@ import pytest
 from by_hand import expect_answers, tell_refusal
 from numpy import array, nan
 
-from skmia.cli import _dialect
+from skmia.cli import _dialect, _reading
 from skmia.cli._columns import ColumnWords, settle_column
 from skmia.cli._dialect import recognize_dialect
 from skmia.cli._options import parse_reading
@@ -604,6 +604,85 @@ def list_rows(read):
     ]
 
 
-@pytest.mark.parametrize("list_cases", [list_names, list_rows])
+AS_VALUES = "--read keep_default_na=false reads such words as values."
+ZEROS = (
+    "column {0!r} holds numbers that begin with a zero; --read dtype.{0}=str reads them as text."
+)
+
+
+def list_values(read):
+    """Values as numbers or texts, the words for missing ones, and numbers that can be two."""
+    return [
+        (
+            lambda: read("a,b,c,d\n1,x,true,NA\n2.5,,False,", "na_values=x"),
+            (
+                {"a": [1.0, 2.5], "b": [nan, nan], "c": [True, False], "d": [nan, nan]},
+                [f"taken as missing: 'x' (1) in 'b' and 'NA' (1) in 'd'; {AS_VALUES}"],
+            ),
+        ),
+        (
+            lambda: read("a,b\n1,x\n2,NA\n3,None\n4,NA"),
+            (
+                {"a": [1, 2, 3, 4], "b": ["x", nan, nan, nan]},
+                [f"taken as missing: 'NA' (2), 'None' (1) in 'b'; {AS_VALUES}"],
+            ),
+        ),
+        (lambda: read("a,b\n1,x\n2,NA", "keep_default_na=false")[0]["b"], ["x", "NA"]),
+        (lambda: read("a,b\n1,?\n2,?")[0]["b"], ["?", "?"]),
+        (lambda: read("a;b\n1,5;x\n2;y")[0], {"a": [1.5, 2.0], "b": ["x", "y"]}),
+        (lambda: read('a,b\n"1,000",x\n"2,500.5",y')[0]["a"], [1000.0, 2500.5]),
+        (lambda: read("a,zip\n1,01\n2,2"), ({"a": [1, 2], "zip": [1, 2]}, [ZEROS.format("zip")])),
+        (lambda: read("a,zip\n1,0\n2,10")[1], []),
+        (lambda: read("a,zip\n1,01\n2,2", known={"zip": Known("number")})[1], []),
+        (lambda: read("a,zip\n1,01\n2,2", known={"zip": Known()})[1], [ZEROS.format("zip")]),
+        (
+            lambda: read("a,zip\n1,01\n2,2", "dtype.zip=str"),
+            ({"a": [1, 2], "zip": ["01", "2"]}, []),
+        ),
+        (lambda: len(read(f"{'a,' * 6}b\n{'01,' * 6}x")[1]), 1 + _reading._MOST_NAMES),
+        (
+            lambda: read("a,b\n1,2", "dtype.aa=str"),
+            "--read dtype: column 'aa' not found; did you mean 'a'?",
+        ),
+        (lambda: read("a,b\n1,2", "train.dtype.aa=str")[0], {"a": [1], "b": [2]}),
+        (
+            lambda: read("a,b\n1,2", "data.na_values.aa=x")[:42],
+            "--read na_values: column 'aa' not found; d",
+        ),
+        (lambda: read("a,b\n1,2", "dtype.aa=str", option="--answers")[0], {"a": [1], "b": [2]}),
+        # A point in a file that commas do not divide is the sign of one of the two.
+        (
+            lambda: read("a;b\n1.234;x\n22.345;y"),
+            "has '1.234' in column 'a', which can be 1234 or 1.234: --read decimal=,,thousands=. "
+            "reads the former, --read decimal=. the latter",
+        ),
+        (lambda: read("a;b\n1.234;x\n22.345;y", "decimal=.")[0]["a"], [1.234, 22.345]),
+        (lambda: read("a;b\n1.234;x\n2.5;y")[0]["a"], [1.234, 2.5]),
+        (lambda: read("a,b\n1.234,x\n22.345,y")[0]["a"], [1.234, 22.345]),
+        (lambda: read("a;b\n1.234;x\n22.345;y", left_out=["a"])[0]["a"], [1.234, 22.345]),
+        (lambda: read("a,b\n1,x\n2,y", "dtype.b=category")[0]["b"], ["x", "y"]),
+    ]
+
+
+@pytest.mark.parametrize("list_cases", [list_names, list_rows, list_values])
 def test_tables_are_read_by_hand(read, list_cases):
     expect_answers(list_cases(read))
+
+
+def test_notes_on_many_columns_are_cut(tmp_path):
+    path = tmp_path / "t.csv"
+    for n_columns, last in ((12, "column 'c11'"), (13, "The same holds for 1 other columns.")):
+        names = ",".join(f"c{k}" for k in range(n_columns))
+        path.write_text(f"{names}\n{'1,' * (n_columns - 1)}1\n{'?,' * (n_columns - 1)}?\n")
+        notes = read_table(path).notes
+        assert len(notes) == n_columns and notes[-1].startswith(last)
+
+
+def test_a_row_that_is_cut_off_far_down_is_found(tmp_path, monkeypatch):
+    monkeypatch.setattr(_dialect, "_ROWS", 2)
+    path = tmp_path / "t.csv"
+    for cut, row in (("3", 4), ('"x,y"', 4), ("", None)):
+        path.write_text(f"a,b\n1,x\n1,x\n1,x\n{cut}\n5,\n")
+        told = tell_refusal(lambda: read_table(path))
+        assert (told is None) == (row is None)
+        assert row is None or "has 1 field in row 4 and 2 names" in told
