@@ -12,7 +12,7 @@ from numpy import array, nan
 from skmia.cli import _dialect, _reading
 from skmia.cli._columns import ColumnWords, settle_column
 from skmia.cli._dialect import recognize_dialect
-from skmia.cli._options import parse_reading
+from skmia.cli._options import CommandError, parse_reading
 from skmia.cli._reading import TableReading, read_table
 
 
@@ -39,8 +39,10 @@ class Written:
 
 def refuse(call):
     """Return what a call returns, or the words in which it is refused, without the file."""
-    told = tell_refusal(call)
-    return call() if told is None else told.removeprefix("--data: t.csv ")
+    try:
+        return call()
+    except CommandError as error:
+        return str(error).removeprefix("--data: t.csv ")
 
 
 # -- the dialect of a file
