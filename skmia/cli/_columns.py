@@ -119,7 +119,7 @@ def _read_plain(columns, words):
             text, count = texts[place], int((codes == place).sum())
             if text in MISSING or text in missing:
                 continue
-            if len(marks) > _MOST_OTHERS or not is_mark(text):
+            if not is_mark(text):
                 return None
             marks[text] += count
             n_values += count
@@ -130,7 +130,7 @@ def _read_plain(columns, words):
         is_whole = is_number.any() and pd.to_numeric(texts[is_number]).dtype.kind == "i"
         has_all = is_whole and not numbers.isna().any()
         read.append(numbers.astype("int64") if has_all else numbers)
-    if n_values == marks.total() and (words.known is None or words.known.kind != "number"):
+    if n_values == marks.total():  # whether they are numbers depends on who asks for them
         return None
     notes = [_tell_marks(words.name, n_values, marks)] if marks else []
     return SettledColumn(read, notes, [None] * len(columns))

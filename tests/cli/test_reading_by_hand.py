@@ -327,6 +327,8 @@ COLUMNS = [
         for points in (True, False)
     ),
     (lambda: values(["?", "-"], points=False), [["?", "-"]]),
+    (lambda: values(["1", "NA", "zz"], missing=[{"zz"}], points=False), [[1.0, nan, nan]]),
+    (lambda: values(["NA", None], known=NUMBER), [[nan, nan]]),
     # Half of the different values have to be numbers in some form for a second look.
     (
         lambda: settle(["1", "x"]),
@@ -342,6 +344,7 @@ COLUMNS = [
     (lambda: settle([*MANY, "x"])[:51], "--data: column 'a': 30 of 31 values are numbers; no"),
     (lambda: settle([1, *range(2, 31)], ["1", "x"])[:28], "--data: column 'a': 31 of 32"),
     (lambda: settle([*MANY, "x", "00"])[1][0][-19:], "It is read as text."),
+    (lambda: settle([*MANY, "0.5", "x"])[:6], "--data"),
     (lambda: settle([*MANY[:20], "x"])[1][0][:8], "20 of 21"),
     (lambda: settle([*MANY[:20], "1.0", " 2 ", "x"])[1][0][:8], "22 of 23"),
     (lambda: settle([*MANY[:20], "20", "x"])[:20], "--data: column 'a': "),
@@ -372,6 +375,12 @@ COLUMNS = [
         ([[1234, 22345, 1]], ["'22,345' is read as 22345."], [None]),
     ),
     (lambda: settle([1.5], ["1,000", "2"], thousands=[None, ","])[0], [[1.5], [1000, 2]]),
+    (lambda: values(["1.234", "2"], thousands=["."]), [[1234, 2]]),
+    (lambda: values(["1.234"], ["2"], thousands=[None, "."]), [[1234], [2]]),
+    (
+        lambda: settle(["22,345", "22,345", "1,234"], thousands=[","])[1],
+        ["'22,345' is read as 22345."],
+    ),
     (lambda: settle(["1'000", "2'000,5"])[1], ["'2'000,5' is read as 2000.5."]),
     (lambda: values(["1e3", "2"], points=False), [[1000.0, 2.0]]),
     (lambda: type(settle(["1e3"], points=False)[0][0][0]), float),
@@ -402,6 +411,8 @@ COLUMNS = [
         lambda: settle(["x", "y"], ["NA", "x", "", "x"], missing=[{"NA"}, {"NA", ""}]),
         ([["x", "y"], [nan, "x", nan, "x"]], [], [None, {"NA": 1}]),
     ),
+    (lambda: values(["x", "y"], known=Known()), [["x", "y"]]),
+    (lambda: values(["1", "2"], wanted="int", known=stored("1", "2")), [[1, 2]]),
     # Values that a model stores: as they are, without blanks, or as the number or bool they mean.
     (
         lambda: settle(
