@@ -327,6 +327,12 @@ COLUMNS = [
         for points in (True, False)
     ),
     (lambda: values(["?", "-"], points=False), [["?", "-"]]),
+    (lambda: settle([1, 2], ["?"], points=False)[0], [[1, 2], [nan]]),
+    (lambda: values(["x", "?"], known=NUMBER), [["x", "?"]]),
+    (
+        lambda: settle(["x", "y"], wanted="float")[:50],
+        "--data: column 'a' holds 'x' (1) and 'y' (1), and",
+    ),
     (lambda: values(["1", "NA", "zz"], missing=[{"zz"}], points=False), [[1.0, nan, nan]]),
     (lambda: values(["NA", None], known=NUMBER), [[nan, nan]]),
     # Half of the different values have to be numbers in some form for a second look.
@@ -375,6 +381,13 @@ COLUMNS = [
         ([[1234, 22345, 1]], ["'22,345' is read as 22345."], [None]),
     ),
     (lambda: settle([1.5], ["1,000", "2"], thousands=[None, ","])[0], [[1.5], [1000, 2]]),
+    (
+        lambda: settle(["$1.5", "$1,5", "2.5"])[1],
+        ["2 of 3 values are numbers; not: '$1,5' (1). It is read as text."],
+    ),
+    (lambda: settle(["1'000", "2"], thousands=["."])[1][0][:25], "1 of 2 values are numbers"),
+    (lambda: values(["1.5"], ["2"], thousands=[",", "."]), [[1.5], [2]]),
+    (lambda: settle(["1.234", "2", "3 CHF"])[0], [[1.234, 2.0, 3.0]]),
     (lambda: values(["1.234", "2"], thousands=["."]), [[1234, 2]]),
     (lambda: values(["1.234"], ["2"], thousands=[None, "."]), [[1234], [2]]),
     (
@@ -386,6 +399,7 @@ COLUMNS = [
     (lambda: type(settle(["1e3"], points=False)[0][0][0]), float),
     (lambda: type(settle([str(2**53 - 1)], points=False)[0][0][0]), int),
     (lambda: type(settle([str(2**53)], points=False)[0][0][0]), float),
+    (lambda: type(settle(["1", str(2**53)], points=False)[0][0][0]), float),
     (lambda: type(settle([str(-(2**53))], points=False)[0][0][0]), float),
     # Signs of money, and percent, which is parts of 100 where nothing else is.
     (lambda: settle(["1%", "12%"]), ([[1, 12]], ["'12%' is read as 12."], [None])),
@@ -439,6 +453,9 @@ COLUMNS = [
         ([["x", "?", nan]], [], [{"NA": 1}]),
     ),
     (lambda: values(["2.0", "1"], known=stored(1, 2)), [[2.0, 1.0]]),
+    (lambda: type(values(["2.0", "1"], known=stored(1, 2))[0][0]), float),
+    (lambda: type(values(["1", "2.5"], known=stored(1, 2.5))[0][0]), float),
+    (lambda: values(["x"], known=stored("x", dtype=pd.CategoricalDtype(["x"]))), [["x"]]),
     (lambda: values([2.0, 1], known=stored("1", "1.0", "2")), [["2", "1"]]),
     (lambda: values(["TRUE", "False"], known=stored(False, True)), [[True, False]]),
     (lambda: values([True, False], known=stored(1, 0)), [[True, False]]),
