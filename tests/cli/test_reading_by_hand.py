@@ -330,8 +330,8 @@ COLUMNS = [
     (lambda: settle([1, 2], ["?"], points=False)[0], [[1, 2], [nan]]),
     (lambda: values(["x", "?"], known=NUMBER), [["x", "?"]]),
     (
-        lambda: settle(["x", "y"], wanted="float")[:50],
-        "--data: column 'a' holds 'x' (1) and 'y' (1), and",
+        lambda: settle(["x", "y"], wanted="float")[:52],
+        "--data: column 'a' holds 'x' (1) and 'y' (1), and --",
     ),
     (lambda: values(["1", "NA", "zz"], missing=[{"zz"}], points=False), [[1.0, nan, nan]]),
     (lambda: values(["NA", None], known=NUMBER), [[nan, nan]]),
