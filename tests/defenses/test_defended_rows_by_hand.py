@@ -14,12 +14,18 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression, Perceptron
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
+from sklearn.tree import DecisionTreeClassifier
+from sklearn.utils import get_tags
 
 from skmia import Records
 from skmia.defenses import (
     DPSGDClassifier,
+    LabelOnlyDefense,
     PATEDefense,
+    RoundingDefense,
     StudentDefense,
+    TemperatureDefense,
+    TopKDefense,
     _cross_fit,
     _evaluation,
     _meta,
@@ -368,6 +374,62 @@ OTHERS = [
     (lambda: list_conflicts(max_grad_norm=inf, noise_multiplier=0), []),
 ]
 
+# -- answers that are changed, and what a classifier takes
+
+
+class Learner(Partial):
+    """A classifier that counts its calls, and keeps what it is given."""
+
+    def fit(self, X, y):
+        self.calls_, self.classes_ = ["fit"], np.unique(y)
+        return self
+
+    def partial_fit(self, X, y, classes=None):
+        self.calls_ = [*getattr(self, "calls_", []), None if classes is None else [*classes]]
+        self.classes_ = array([0, 1])
+        return self
+
+    def predict(self, X):
+        return X
+
+
+def continue_fit(*classes, first=False):
+    defended = LabelOnlyDefense(Learner())
+    if first:
+        defended.fit([[1.0], [2.0]], [0, 1])
+    for one in classes:
+        defended.partial_fit([[1.0]], [0], classes=one)
+    return defended.estimator_.calls_, defended.classes_
+
+
+def describe_tags(defended):
+    tags = get_tags(defended)
+    return tags.classifier_tags.multi_label, tags.target_tags.multi_output
+
+
+SEVERAL, ONE = DecisionTreeClassifier(), LogisticRegression()
+OUTPUTS = [
+    (lambda: TopKDefense(ONE, k=1).change_proba([[0.4, 0.4, 0.2]]), [[0.4, 0.0, 0.0]]),
+    (lambda: TopKDefense(ONE, k=2).change_proba([[0.2, 0.5, 0.3]]), [[0.0, 0.5, 0.3]]),
+    (
+        lambda: TopKDefense(ONE, k=2, renormalize=True).change_proba([[0.2, 0.5, 0.3]]),
+        [[0.0, 0.625, 0.375]],
+    ),
+    (lambda: RoundingDefense(ONE, decimals=1).change_proba([[0.34, 0.66]]), [[0.3, 0.7]]),
+    (lambda: RoundingDefense(ONE, decimals=0).change_proba([[0.5, 0.5]]), [[0.5, 0.5]]),
+    (
+        lambda: RoundingDefense(ONE, decimals=0, renormalize=False).change_proba([[0.5, 0.5]]),
+        [[0.0, 0.0]],
+    ),
+    (lambda: TemperatureDefense(ONE, temperature=2.0).change_proba([[0.8, 0.2]]), [[2 / 3, 1 / 3]]),
+    (lambda: describe_tags(LabelOnlyDefense(SEVERAL)), (True, True)),
+    (lambda: describe_tags(LabelOnlyDefense(ONE)), (False, False)),
+    (lambda: describe_tags(RoundingDefense(SEVERAL)), (False, False)),
+    (lambda: continue_fit([0, 1], None), ([[0, 1], None], [0, 1])),
+    (lambda: continue_fit(None, first=True)[0], ["fit", None]),
+    (lambda: hasattr(LabelOnlyDefense(FrozenEstimator(Learner())), "partial_fit"), False),
+]
+
 # -- noise on columns
 
 
@@ -454,6 +516,10 @@ def test_rows_that_are_left_out_by_hand():
 
 def test_students_and_searches_by_hand():
     expect_answers(OTHERS)
+
+
+def test_answers_of_a_defense_by_hand():
+    expect_answers(OUTPUTS)
 
 
 def test_noise_on_columns_by_hand():
