@@ -119,7 +119,7 @@ def _read_plain(columns, words):
             text, count = texts[place], int((codes == place).sum())
             if text in MISSING or text in missing:
                 continue
-            if len(marks) > _MOST_OTHERS or not is_mark(text):
+            if not is_mark(text):
                 return None
             marks[text] += count
             n_values += count
@@ -130,7 +130,7 @@ def _read_plain(columns, words):
         is_whole = is_number.any() and pd.to_numeric(texts[is_number]).dtype.kind == "i"
         has_all = is_whole and not numbers.isna().any()
         read.append(numbers.astype("int64") if has_all else numbers)
-    if n_values == marks.total() and (words.known is None or words.known.kind != "number"):
+    if n_values == marks.total():  # whether they are numbers depends on who asks for them
         return None
     notes = [_tell_marks(words.name, n_values, marks)] if marks else []
     return SettledColumn(read, notes, [None] * len(columns))
@@ -208,6 +208,8 @@ def _judge_column(found, words, of_model, options):
         forms[list_formats(stripped.text)] += found.others[text]
     notes = [_tell_marks(name, found.n_values, found.marks)] if found.marks else []
     if not forms and not found.n_read:
+        if words.wanted is not None and found.others:
+            return _judge_left(found, words, found.others, of_model, options)
         is_number = of_model and not found.others
         return _ColumnVerdict(PLAIN, {}, notes) if is_number else _ColumnVerdict(None, {}, [])
     form, ambiguous = _choose_number_format(
@@ -355,8 +357,8 @@ def _parse_numbers(column, verdict):
             values[text] = read_number(number, verdict.form)
     numbers = pd.to_numeric(column.astype(object).map(values)).astype(float)
     signs = {verdict.form.decimal, "e", "E"}
-    is_whole = not numbers.isna().any() and not any(signs & set(text) for text in texts)
-    if is_whole and (numbers.abs() < 2**53).all():
+    is_whole = not any(signs & set(text) for text in texts)
+    if is_whole and (numbers.abs() < 2**53).all():  # and none is missing
         return numbers.astype("int64")
     return numbers
 
@@ -439,7 +441,7 @@ class _ValueLookup:
 
 def _mean(value):
     """Return a number or a bool in any writing, as a key; None for another text."""
-    if isinstance(value, bool | np.bool_) or str(value).strip().lower() in ("true", "false"):
+    if str(value).strip().lower() in ("true", "false"):
         return str(value).strip().lower()
     try:
         return float(value)

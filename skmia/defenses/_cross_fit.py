@@ -133,7 +133,9 @@ def number_equal_rows(data):
     try:
         return number_units(hash_records(data.X, data.y))
     except TypeError:
-        return np.arange(len(data.y))  # rows such as dicts have no hash, and count as different
+        return np.arange(
+            len(data.y)
+        )  # of a cell whose content cannot be told; all count as different
 
 
 def check_numbers_of_models(defense):

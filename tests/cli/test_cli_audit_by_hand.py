@@ -432,6 +432,10 @@ def refuse_to_query():
 OPENED = [("shares", "of stages"), "begins", _audit.OPENING, "plan"]
 RECORDS_ASKED = ("v", True)
 COMMAND = {"s": 1, "command": {"seed": 6, "repeat": "again"}}
+ASKED_OF_BOTH = {"time_budget": 3, "max_bytes": 4, "estimator": "recipe", "fit_params": "f"}
+ASKED_OF_BOTH |= {"n_jobs": 5, "random_state": 6}
+ASKED_OF_AUDIT = ASKED_OF_BOTH | {"group": ["_a"], "controls": "c", "fprs": "fprs"}
+ASKED_OF_AUDIT |= {"batched": "auto", "checkpoint": "kept", "verbose": 1}
 STEPS = [
     (lambda: take_steps("open")[:2], (None, OPENED)),
     (lambda: take_steps("open_first", query=list)[:2], (None, [*OPENED, RECORDS_ASKED])),
@@ -452,29 +456,16 @@ STEPS = [
     ),
     *(
         (
-            lambda quick=quick, shadows=shadows: {
-                name: take_steps("estimate", quick=quick)[0][1][name]
-                for name in ("shadows", "file", "time_budget", "max_bytes", "n_jobs")
-            },
-            {"shadows": shadows, "file": not quick, "time_budget": 3, "max_bytes": 4, "n_jobs": 5},
+            lambda quick=quick: take_steps("estimate", quick=quick)[0][1],
+            ASKED_OF_BOTH | {"shadows": shadows, "file": not quick},
         )
         for quick, shadows in ((False, 6), (True, 8))
     ),
     (lambda: take_steps("estimate")[0][0][::2], ("v", "m")),
     *(
         (
-            lambda quick=quick, shadows=shadows: {
-                name: take_steps("open", "audit", quick=quick)[2][1][2][name]
-                for name in ("shadows", "file", "group", "batched", "fprs", "checkpoint")
-            },
-            {
-                "shadows": shadows,
-                "file": not quick,
-                "group": ["_a"],
-                "batched": "auto",
-                "fprs": "fprs",
-                "checkpoint": "kept",
-            },
+            lambda quick=quick: take_steps("open", "audit", quick=quick)[2][1][2],
+            ASKED_OF_AUDIT | {"shadows": shadows, "file": not quick},
         )
         for quick, shadows in ((False, 6), (True, 8))
     ),

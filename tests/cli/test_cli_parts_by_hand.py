@@ -1266,6 +1266,52 @@ def test_one_folder_inside_of_another_is_asked_for(tmp_path):
     assert "holds neither audit.json nor table.json; did you mean" in told
 
 
+def test_documents_of_a_command_have_to_be_there(tmp_path):
+    """Without reading them, which takes packages."""
+    (tmp_path / "a.json").write_text("{}")
+    there, gone = tmp_path / "a.json", tmp_path / "b.json"
+
+    def require(command, **given):
+        usual = {"result": there, "first": there, "second": there, "results": [there]}
+        arguments = NS(command=command, **usual | given)
+        return tell_refusal(lambda: _stored_documents.require_documents(arguments))
+
+    for command in ("report", "decide", "compare", "evidence", "audit"):
+        assert require(command) is None
+    told = f"{gone}: No such file or directory"
+    for command, name in (("report", "result"), ("decide", "result"), ("compare", "first")):
+        assert require(command, **{name: gone}).startswith(told)
+    assert require("compare", second=gone).startswith(told)
+    assert require("evidence", results=[there, gone]).startswith(told)
+    assert require("audit", result=gone, first=gone) is None
+
+
+@pytest.mark.parametrize("out", [None, "out", "out/page.html"])
+def test_an_audit_with_a_decision_is_not_written_over(tmp_path, monkeypatch, out):
+    monkeypatch.chdir(tmp_path)
+    Path("out").mkdir()
+
+    def keep(command="audit", dry_run=False):
+        arguments = NS(command=command, out=out and Path(out), dry_run=dry_run)
+        return tell_refusal(lambda: _stored_documents.keep_decision(arguments))
+
+    assert keep() is None
+    for name in ("audit.json", "table.json"):
+        path = Path(
+            "out/page.json" if out == "out/page.html" and name == "audit.json" else f"out/{name}"
+        )
+        path.write_text('{"recommendation": {"decision": {"decision": "release"}}}')
+        refused = out is not None and not (out == "out/page.html" and name == "table.json")
+        assert (keep() is None, keep("table") is None) == (not refused, not refused)
+        assert not refused or keep().startswith(
+            f"--out: {path} has the decision 'release' recorded; "
+        )
+        assert keep(dry_run=True) is None and keep("inspect") is None
+        path.write_text('{"recommendation": null}')
+        assert keep() is None
+        path.unlink()
+
+
 @pytest.mark.parametrize("name", ["a.html", "a.HTM", "a.png", "a.txt"])
 def test_a_page_is_refused_beside_its_numbers_alone(name, tmp_path):
     path = tmp_path / name

@@ -66,6 +66,7 @@ def suggest_cure(unknown, *known, is_text=False):
     return _model_input._suggest_cure(one)[:24]
 
 
+LETTERED = pd.DataFrame({"a": [1.0, 2, 3], "b": [4, 5, 6]})
 NULLABLE = pd.DataFrame({"a": [1, 2], "b": pd.array([1, None], dtype="Int64")})
 
 
@@ -141,8 +142,68 @@ def suggest_columns(absent, columns):
     return _model_input._suggest_columns(absent, columns)
 
 
+def know(names, features=None, matched=None):
+    parts = {
+        "list_feature_names": lambda model: names,
+        "list_known_columns": lambda model, features: {"a": 1},
+        "match_features": lambda model, features: matched,
+        "KnownColumn": lambda: 0,
+    }
+    with mock.patch.multiple(_model_input, **parts):
+        return _model_input._know("m", features)
+
+
+def choose_form(answered, X=LETTERED, given=None):
+    """Return whether the table is given, where these kinds of rows are answered."""
+    given = X.to_numpy() if given is None else given
+    asked = []
+
+    def can_answer(model, rows):
+        asked.append((type(rows).__name__, len(rows)))
+        return type(rows).__name__ in answered
+
+    with mock.patch.multiple(_model_input, _can_answer=can_answer, _FEW_ASKED=2):
+        found, notes = _model_input._choose_form("m", X, given, ["n"])
+    return found is X, notes[1:], asked
+
+
+def choose_precision(answered, given):
+    """Return the types of what is given, where rows of this type are answered."""
+    asked = []
+
+    def can_answer(model, rows):
+        asked.append(len(rows))
+        return str(rows.dtypes.iloc[0] if hasattr(rows, "columns") else rows.dtype) in answered
+
+    with mock.patch.multiple(_model_input, _can_answer=can_answer, _FEW_ASKED=2):
+        found, notes = _model_input._choose_precision("m", given)
+    types = [str(one) for one in found.dtypes] if hasattr(found, "columns") else str(found.dtype)
+    return types, len(notes), asked
+
+
+def fill(values, known, knows_missing=False, unseen=()):
+    column = KnownColumn(values=None if known is None else array(known, dtype=object), part="Enc")
+    column = column._replace(knows_missing=knows_missing, unseen=unseen)
+    X, notes = _model_input._fill_columns(pd.DataFrame({"c": values}), {"c": column})
+    return X["c"].tolist(), notes
+
+
+def list_types(values):
+    return [str(one.dtype) for one in _model_input._iter_types(pd.Series(values))]
+
+
+def check_choice(selector, chosen):
+    choice = Choice((0, 1), chosen, selector)
+    table = pd.DataFrame({"a": [1.0], "b": [2], "c": [3.0]})
+    told = tell_refusal(lambda: _model_input._check_choice(choice, table))
+    return told and told.partition("would choose ")[2][:5]
+
+
 NO_NAMES = "The model has no names of its features; it gets the table's columns in their order: "
 LETTERS = list("abcdefghijkl")
+READ_AS = "Column 'c' has no value in 1 of 2 rows, which are read as '?', as the model (Enc) knows "
+READ_AS += "them by this word."
+TABLE = "The model gets a table with the names of its columns, as it takes no array."
 MODELS = [
     (lambda: choose(["a", "b"]), (["a", "b"], [])),
     (
@@ -180,6 +241,41 @@ MODELS = [
     (lambda: cast([True, 2.0], categories=[1, 2, 3]), ("category", [1, 2])),
     (lambda: cast([7, 2], categories=[1, 2])[1], [nan, 2]),
     (lambda: cast(["b", "a"], categories=["x"], is_listed=False), ("category", ["b", "a"])),
+    (lambda: cast(pd.Categorical(["x", "y"]), categories=["x"], is_listed=False)[1], ["x", "y"]),
+    (lambda: cast([1.0, 2.0], known=[1.0])[0], "object"),
+    # What is known of columns, by their names in the table, or in the model.
+    (lambda: know(["a", "b"]), {"a": 1, "b": 0}),
+    (lambda: know(["a", "b"], ["x", "y"], ["x", "y"]), {"x": 1, "y": 0}),
+    (lambda: know(None, ["a", "b"]), {"a": 1, "b": 0}),
+    (lambda: know(None), {}),
+    # An array, unless a model answers for a table alone; single precision if for no other.
+    (lambda: choose_form(["ndarray", "DataFrame"]), (False, [], [("ndarray", 2)])),
+    (lambda: choose_form(["DataFrame"]), (True, [TABLE], [("ndarray", 2), ("DataFrame", 2)])),
+    (lambda: choose_form([])[:2], (False, [])),
+    (lambda: choose_form(["DataFrame"], given=array(["x", "y", "z"])), (False, [], [])),
+    (lambda: choose_precision(["float64"], array([1.0, 2.0, 3.0])), ("float64", 0, [2])),
+    (lambda: choose_precision(["float32"], array([1.0, 2.0, 3.0])), ("float32", 1, [2, 2])),
+    (lambda: choose_precision([], array([1.0, 2.0, 3.0])), ("float64", 0, [2, 2])),
+    (lambda: choose_precision([], array([1, 2, 3])), ("int64", 0, [])),
+    (lambda: choose_precision(["float32"], LETTERED), (["float32", "int64"], 1, [2, 2])),
+    (lambda: choose_precision([], LETTERED[["b"]]), (["int64"], 0, [])),
+    # The word that stood for missing values, if one alone can.
+    (lambda: fill(["x", None], ["x", "?"]), (["x", "?"], [READ_AS])),
+    (lambda: fill(["x", None], ["x", "?"], True)[1], []),
+    (lambda: fill(["x", "y"], ["x", "?"])[1], []),
+    (lambda: fill(["x", None], None)[1], []),
+    (lambda: fill(["x", None], ["x", "y", 3])[1], []),
+    (lambda: fill(["-", None], ["x", "?", "-"]), (["-", "?"], [READ_AS])),
+    (lambda: fill(["x", None], ["x", "?", "-"])[1], []),
+    (lambda: fill(["x", None], ["x", "?", "-"], unseen=["-"])[1], [READ_AS]),
+    (lambda: fill(["?", None], ["x", "?"])[0], ["?", "?"]),
+    (lambda: fill(["?", None], ["x", "?"], None)[1], []),
+    (lambda: list_types([1, 0, 1]), ["category", "object", "float64", "int64", "bool", "Int64"]),
+    (lambda: list_types([1.5, nan])[:3], ["category", "object", "float64"]),
+    (lambda: "int64" in list_types([1.0, nan]) or "int64" in list_types([1.5]), False),
+    (lambda: check_choice(select_numbers, [0]), None),
+    (lambda: check_choice(select_numbers, [0, 1]), "'b' o"),
+    (lambda: check_choice(lambda X: 1 / 0, [0, 1]), None),
     # Values that are not known to the model are told; refused if hardly any are.
     (
         lambda: note_unknown(),

@@ -15,8 +15,10 @@ from skmia.cli._options import CommandError
 
 def refuse(call):
     """Return what a call returns, or the words in which it is refused."""
-    told = tell_refusal(call)
-    return call() if told is None else told
+    try:
+        return call()
+    except CommandError as error:
+        return str(error)
 
 
 # -- files of a call

@@ -9,10 +9,10 @@ import pytest
 from by_hand import expect_answers, tell_refusal
 from numpy import array, nan
 
-from skmia.cli import _dialect
+from skmia.cli import _dialect, _reading
 from skmia.cli._columns import ColumnWords, settle_column
 from skmia.cli._dialect import recognize_dialect
-from skmia.cli._options import parse_reading
+from skmia.cli._options import CommandError, parse_reading
 from skmia.cli._reading import TableReading, read_table
 
 
@@ -39,8 +39,10 @@ class Written:
 
 def refuse(call):
     """Return what a call returns, or the words in which it is refused, without the file."""
-    told = tell_refusal(call)
-    return call() if told is None else told.removeprefix("--data: t.csv ")
+    try:
+        return call()
+    except CommandError as error:
+        return str(error).removeprefix("--data: t.csv ")
 
 
 # -- the dialect of a file
@@ -325,6 +327,14 @@ COLUMNS = [
         for points in (True, False)
     ),
     (lambda: values(["?", "-"], points=False), [["?", "-"]]),
+    (lambda: settle([1, 2], ["?"], points=False)[0], [[1, 2], [nan]]),
+    (lambda: values(["x", "?"], known=NUMBER), [["x", "?"]]),
+    (
+        lambda: settle(["x", "y"], wanted="float")[:52],
+        "--data: column 'a' holds 'x' (1) and 'y' (1), and --",
+    ),
+    (lambda: values(["1", "NA", "zz"], missing=[{"zz"}], points=False), [[1.0, nan, nan]]),
+    (lambda: values(["NA", None], known=NUMBER), [[nan, nan]]),
     # Half of the different values have to be numbers in some form for a second look.
     (
         lambda: settle(["1", "x"]),
@@ -340,6 +350,7 @@ COLUMNS = [
     (lambda: settle([*MANY, "x"])[:51], "--data: column 'a': 30 of 31 values are numbers; no"),
     (lambda: settle([1, *range(2, 31)], ["1", "x"])[:28], "--data: column 'a': 31 of 32"),
     (lambda: settle([*MANY, "x", "00"])[1][0][-19:], "It is read as text."),
+    (lambda: settle([*MANY, "0.5", "x"])[:6], "--data"),
     (lambda: settle([*MANY[:20], "x"])[1][0][:8], "20 of 21"),
     (lambda: settle([*MANY[:20], "1.0", " 2 ", "x"])[1][0][:8], "22 of 23"),
     (lambda: settle([*MANY[:20], "20", "x"])[:20], "--data: column 'a': "),
@@ -370,11 +381,25 @@ COLUMNS = [
         ([[1234, 22345, 1]], ["'22,345' is read as 22345."], [None]),
     ),
     (lambda: settle([1.5], ["1,000", "2"], thousands=[None, ","])[0], [[1.5], [1000, 2]]),
+    (
+        lambda: settle(["$1.5", "$1,5", "2.5"])[1],
+        ["2 of 3 values are numbers; not: '$1,5' (1). It is read as text."],
+    ),
+    (lambda: settle(["1'000", "2"], thousands=["."])[1][0][:25], "1 of 2 values are numbers"),
+    (lambda: values(["1.5"], ["2"], thousands=[",", "."]), [[1.5], [2]]),
+    (lambda: settle(["1.234", "2", "3 CHF"])[0], [[1.234, 2.0, 3.0]]),
+    (lambda: values(["1.234", "2"], thousands=["."]), [[1234, 2]]),
+    (lambda: values(["1.234"], ["2"], thousands=[None, "."]), [[1234], [2]]),
+    (
+        lambda: settle(["22,345", "22,345", "1,234"], thousands=[","])[1],
+        ["'22,345' is read as 22345."],
+    ),
     (lambda: settle(["1'000", "2'000,5"])[1], ["'2'000,5' is read as 2000.5."]),
     (lambda: values(["1e3", "2"], points=False), [[1000.0, 2.0]]),
     (lambda: type(settle(["1e3"], points=False)[0][0][0]), float),
     (lambda: type(settle([str(2**53 - 1)], points=False)[0][0][0]), int),
     (lambda: type(settle([str(2**53)], points=False)[0][0][0]), float),
+    (lambda: type(settle(["1", str(2**53)], points=False)[0][0][0]), float),
     (lambda: type(settle([str(-(2**53))], points=False)[0][0][0]), float),
     # Signs of money, and percent, which is parts of 100 where nothing else is.
     (lambda: settle(["1%", "12%"]), ([[1, 12]], ["'12%' is read as 12."], [None])),
@@ -400,6 +425,8 @@ COLUMNS = [
         lambda: settle(["x", "y"], ["NA", "x", "", "x"], missing=[{"NA"}, {"NA", ""}]),
         ([["x", "y"], [nan, "x", nan, "x"]], [], [None, {"NA": 1}]),
     ),
+    (lambda: values(["x", "y"], known=Known()), [["x", "y"]]),
+    (lambda: values(["1", "2"], wanted="int", known=stored("1", "2")), [[1, 2]]),
     # Values that a model stores: as they are, without blanks, or as the number or bool they mean.
     (
         lambda: settle(
@@ -426,6 +453,9 @@ COLUMNS = [
         ([["x", "?", nan]], [], [{"NA": 1}]),
     ),
     (lambda: values(["2.0", "1"], known=stored(1, 2)), [[2.0, 1.0]]),
+    (lambda: type(values(["2.0", "1"], known=stored(1, 2))[0][0]), float),
+    (lambda: type(values(["1", "2.5"], known=stored(1, 2.5))[0][0]), float),
+    (lambda: values(["x"], known=stored("x", dtype=pd.CategoricalDtype(["x"]))), [["x"]]),
     (lambda: values([2.0, 1], known=stored("1", "1.0", "2")), [["2", "1"]]),
     (lambda: values(["TRUE", "False"], known=stored(False, True)), [[True, False]]),
     (lambda: values([True, False], known=stored(1, 0)), [[True, False]]),
@@ -604,6 +634,85 @@ def list_rows(read):
     ]
 
 
-@pytest.mark.parametrize("list_cases", [list_names, list_rows])
+AS_VALUES = "--read keep_default_na=false reads such words as values."
+ZEROS = (
+    "column {0!r} holds numbers that begin with a zero; --read dtype.{0}=str reads them as text."
+)
+
+
+def list_values(read):
+    """Values as numbers or texts, the words for missing ones, and numbers that can be two."""
+    return [
+        (
+            lambda: read("a,b,c,d\n1,x,true,NA\n2.5,,False,", "na_values=x"),
+            (
+                {"a": [1.0, 2.5], "b": [nan, nan], "c": [True, False], "d": [nan, nan]},
+                [f"taken as missing: 'x' (1) in 'b' and 'NA' (1) in 'd'; {AS_VALUES}"],
+            ),
+        ),
+        (
+            lambda: read("a,b\n1,x\n2,NA\n3,None\n4,NA"),
+            (
+                {"a": [1, 2, 3, 4], "b": ["x", nan, nan, nan]},
+                [f"taken as missing: 'NA' (2), 'None' (1) in 'b'; {AS_VALUES}"],
+            ),
+        ),
+        (lambda: read("a,b\n1,x\n2,NA", "keep_default_na=false")[0]["b"], ["x", "NA"]),
+        (lambda: read("a,b\n1,?\n2,?")[0]["b"], ["?", "?"]),
+        (lambda: read("a;b\n1,5;x\n2;y")[0], {"a": [1.5, 2.0], "b": ["x", "y"]}),
+        (lambda: read('a,b\n"1,000",x\n"2,500.5",y')[0]["a"], [1000.0, 2500.5]),
+        (lambda: read("a,zip\n1,01\n2,2"), ({"a": [1, 2], "zip": [1, 2]}, [ZEROS.format("zip")])),
+        (lambda: read("a,zip\n1,0\n2,10")[1], []),
+        (lambda: read("a,zip\n1,01\n2,2", known={"zip": Known("number")})[1], []),
+        (lambda: read("a,zip\n1,01\n2,2", known={"zip": Known()})[1], [ZEROS.format("zip")]),
+        (
+            lambda: read("a,zip\n1,01\n2,2", "dtype.zip=str"),
+            ({"a": [1, 2], "zip": ["01", "2"]}, []),
+        ),
+        (lambda: len(read(f"{'a,' * 6}b\n{'01,' * 6}x")[1]), 1 + _reading._MOST_NAMES),
+        (
+            lambda: read("a,b\n1,2", "dtype.aa=str"),
+            "--read dtype: column 'aa' not found; did you mean 'a'?",
+        ),
+        (lambda: read("a,b\n1,2", "train.dtype.aa=str")[0], {"a": [1], "b": [2]}),
+        (
+            lambda: read("a,b\n1,2", "data.na_values.aa=x")[:42],
+            "--read na_values: column 'aa' not found; d",
+        ),
+        (lambda: read("a,b\n1,2", "dtype.aa=str", option="--answers")[0], {"a": [1], "b": [2]}),
+        # A point in a file that commas do not divide is the sign of one of the two.
+        (
+            lambda: read("a;b\n1.234;x\n22.345;y"),
+            "has '1.234' in column 'a', which can be 1234 or 1.234: --read decimal=,,thousands=. "
+            "reads the former, --read decimal=. the latter",
+        ),
+        (lambda: read("a;b\n1.234;x\n22.345;y", "decimal=.")[0]["a"], [1.234, 22.345]),
+        (lambda: read("a;b\n1.234;x\n2.5;y")[0]["a"], [1.234, 2.5]),
+        (lambda: read("a,b\n1.234,x\n22.345,y")[0]["a"], [1.234, 22.345]),
+        (lambda: read("a;b\n1.234;x\n22.345;y", left_out=["a"])[0]["a"], [1.234, 22.345]),
+        (lambda: read("a,b\n1,x\n2,y", "dtype.b=category")[0]["b"], ["x", "y"]),
+    ]
+
+
+@pytest.mark.parametrize("list_cases", [list_names, list_rows, list_values])
 def test_tables_are_read_by_hand(read, list_cases):
     expect_answers(list_cases(read))
+
+
+def test_notes_on_many_columns_are_cut(tmp_path):
+    path = tmp_path / "t.csv"
+    for n_columns, last in ((12, "column 'c11'"), (13, "The same holds for 1 other columns.")):
+        names = ",".join(f"c{k}" for k in range(n_columns))
+        path.write_text(f"{names}\n{'1,' * (n_columns - 1)}1\n{'?,' * (n_columns - 1)}?\n")
+        notes = read_table(path).notes
+        assert len(notes) == n_columns and notes[-1].startswith(last)
+
+
+def test_a_row_that_is_cut_off_far_down_is_found(tmp_path, monkeypatch):
+    monkeypatch.setattr(_dialect, "_ROWS", 2)
+    path = tmp_path / "t.csv"
+    for cut, row in (("3", 4), ('"x,y"', 4), ("", None)):
+        path.write_text(f"a,b\n1,x\n1,x\n1,x\n{cut}\n5,\n")
+        told = tell_refusal(lambda: read_table(path))
+        assert (told is None) == (row is None)
+        assert row is None or "has 1 field in row 4 and 2 names" in told
