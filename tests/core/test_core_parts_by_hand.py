@@ -18,7 +18,7 @@ from sklearn.compose import TransformedTargetRegressor
 from sklearn.ensemble import BaggingClassifier
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
-from sklearn.pipeline import make_pipeline
+from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import MinMaxScaler
 
 from skmia import Outputs, Records
@@ -391,6 +391,19 @@ def fork_torch(modules):
     return found if isinstance(found, list) else type(found).__name__
 
 
+def are_close(whole, part):
+    """Compare outputs of all rows with those of the first of them, as lists of numbers."""
+    torch = pytest.importorskip("torch")
+
+    def read(one):
+        return tuple(map(read, one)) if isinstance(one, tuple) else torch.tensor(one)
+
+    return bool(skorch_nets._are_close_tensors(read(whole), read(part)))
+
+
+EMPTY, PLAIN = Pipeline([]), make_pipeline(MinMaxScaler(), LogisticRegression())
+
+
 WORDS = array([[f"one {word} and many other words of it"] for word in "abcdefgh"], dtype=object)
 LONG = np.longdouble(2) ** 63 + 1  # one more than a float holds, where it is longer than that
 logits = Outputs(array([[0.0, np.log(3.0)], [0.0, -100.0]]), ["a", "b"], "logits")
@@ -488,6 +501,32 @@ ANSWERS = {
             ),
             "outputs are not one for each record",
         ),
+    ],
+    skorch_nets._are_close_tensors: [
+        # Rounding is of the largest output, whichever that is.
+        (lambda: are_close([100.0, 0.0], [100.0, 99 * skorch_nets._ROUNDING]), True),
+        (lambda: are_close([100.0, 0.0], [100.0, 101 * skorch_nets._ROUNDING]), False),
+        (lambda: are_close([-100.0, 0.0, 7.0], [-100.0, 99 * skorch_nets._ROUNDING]), True),
+        (lambda: are_close([[1.0], [2.0]], [[1.0]]), True),
+        (lambda: are_close([[1.0], [2.0]], [[2.0]]), False),
+        (lambda: are_close([[1.0]], [[1.0], [2.0]]), False),
+        (lambda: are_close([[1.0]], [1.0]), False),
+        (lambda: are_close([nan, 1.0], [nan, 1.0]), True),
+        (lambda: are_close([nan, 1.0], [0.0, 1.0]), False),
+        (lambda: are_close([np.inf, 1.0], [np.inf, 1.0]), True),
+        (lambda: are_close([np.inf, 1.0], [np.inf, 1.1]), False),
+        (lambda: are_close([3, 4], [3]), True),
+        (lambda: are_close([3, 4], [4]), False),
+        (lambda: are_close([0.0], [0.0]), True),
+        (lambda: are_close([1.0], [[]][0]), True),
+        (lambda: are_close(([1.0, 2.0], [3.0, 4.0]), ([1.0], [3.0])), True),
+        (lambda: are_close(([1.0, 2.0], [3.0, 4.0]), ([1.0], [4.0])), False),
+        (lambda: are_close(([1.0], [3.0]), ([1.0],)), False),
+        (lambda: skorch_nets._are_close_tensors("a", "a"), False),
+    ],
+    query._split_pipeline: [
+        (lambda: query._split_pipeline(EMPTY) == ([], EMPTY), True),
+        (lambda: query._split_pipeline(PLAIN) == ([], PLAIN), True),
     ],
     tokens: [
         (lambda: read_token_row([0.5, None]), None),
