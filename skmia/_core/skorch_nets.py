@@ -85,7 +85,8 @@ def _are_close_tensors(whole, part):
             and len(whole) == len(part)
             and all(map(_are_close_tensors, whole, part))
         )
-    scale = float(part.abs().max()) if part.numel() and part.dtype.is_floating_point else 1.0
+    known = part[torch.isfinite(part)] if part.dtype.is_floating_point else part[:0]
+    scale = float(known.abs().max()) if known.numel() else 1.0
     first = whole[: len(part)]
     return first.shape == part.shape and torch.allclose(
         first, part, rtol=0, atol=_ROUNDING * max(scale, 1e-30), equal_nan=True

@@ -18,7 +18,8 @@ from sklearn.compose import TransformedTargetRegressor
 from sklearn.ensemble import BaggingClassifier
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
-from sklearn.pipeline import make_pipeline
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import MinMaxScaler
 
 from skmia import Outputs, Records
@@ -44,6 +45,7 @@ from skmia._core import (
     query,
     randomness,
     records,
+    sample_weights,
     searches,
     skorch_nets,
     splits,
@@ -391,6 +393,81 @@ def fork_torch(modules):
     return found if isinstance(found, list) else type(found).__name__
 
 
+def are_close(whole, part):
+    """Compare outputs of all rows with those of the first of them, as lists of numbers."""
+    torch = pytest.importorskip("torch")
+
+    def read(one):
+        return tuple(map(read, one)) if isinstance(one, tuple) else torch.tensor(one)
+
+    return bool(skorch_nets._are_close_tensors(read(whole), read(part)))
+
+
+def mark_trained(*weights, estimator=None):
+    """Tell which of some records are trained on, of which the first two are equal."""
+    X = np.arange(len(weights))[:, None].clip(1)
+    fields = {"sample_weight": array(weights)} if None not in weights else {}
+    found = sample_weights.mark_trained(
+        estimator or LogisticRegression(), Records(X, np.zeros(len(X)), **fields)
+    )
+    return found if found is None else found.tolist()
+
+
+def arrange(log_proba, inside, counts=None, **moments):
+    """Lay token outputs out by places that hold tokens, which all count if nothing is said."""
+    inside = array(inside, dtype=bool)
+    counts = inside if counts is None else array(counts, dtype=bool)
+    given = tokens.TokenOutputs(array(log_proba, dtype=float), **moments)
+    found = tokens.arrange_outputs(given, inside, counts)
+    return [one if one is None else one.tolist() for one in (found.log_proba, found.mean)]
+
+
+def draw_rows(n_wanted, n_fewest=0, seed=0, **settings):
+    """Draw of twenty records, of which the first and the last three are groups."""
+    groups = [np.arange(20) < 3, np.arange(20) >= 17]
+    found = splits.draw_rows(20, n_wanted, seed, groups, n_fewest, **settings)
+    in_order = (np.diff(found) > 0).all()
+    return len(found), [min(int(one[found].sum()), n_fewest) for one in groups], bool(in_order)
+
+
+def unreachable(epsilon, name):
+    return accountant._say_unreachable(epsilon, 1e-5, 0.01, 1000, name)
+
+
+def join_needs(**given):
+    one = needs.Needs(
+        reads=frozenset({"proba", "label"}),
+        access=frozenset({"queries"}),
+        keeps=frozenset({"auto"}),
+        known=needs.KNOWN[1],
+        lacks=("b", "a"),
+        uses=frozenset({"x"}),
+    )
+    other = needs.Needs(
+        reads=frozenset({"proba", "logits"}),
+        access=frozenset({"file"}),
+        keeps=frozenset({"loss"}),
+        known=needs.KNOWN[0],
+        lacks=("a", "c"),
+        uses=frozenset({"y"}),
+    )
+    both = one & other
+    return [sorted(part) for part in (both.reads, both.access, both.keeps, both.uses)] + [
+        both.lacks,
+        (both.known, (other & one).known) == (needs.KNOWN[1],) * 2,
+    ]
+
+
+FRAME = pd.DataFrame({"n": [1.0, 2.0], "city": ["Bern", "Basel"], "job": ["cook", "Bern"]})
+
+
+def advise_on_unknown(said):
+    return error_hints._advise_on_unknown(said, FRAME).partition(", which were")[0]
+
+
+EMPTY, PLAIN = Pipeline([]), make_pipeline(MinMaxScaler(), LogisticRegression())
+
+
 WORDS = array([[f"one {word} and many other words of it"] for word in "abcdefgh"], dtype=object)
 LONG = np.longdouble(2) ** 63 + 1  # one more than a float holds, where it is longer than that
 logits = Outputs(array([[0.0, np.log(3.0)], [0.0, -100.0]]), ["a", "b"], "logits")
@@ -488,6 +565,189 @@ ANSWERS = {
             ),
             "outputs are not one for each record",
         ),
+    ],
+    skorch_nets._are_close_tensors: [
+        # Rounding is of the largest output, whichever that is.
+        (lambda: are_close([100.0, 0.0], [100.0, 99 * skorch_nets._ROUNDING]), True),
+        (lambda: are_close([100.0, 0.0], [100.0, 101 * skorch_nets._ROUNDING]), False),
+        (lambda: are_close([-100.0, 0.0, 7.0], [-100.0, 99 * skorch_nets._ROUNDING]), True),
+        (lambda: are_close([[1.0], [2.0]], [[1.0]]), True),
+        (lambda: are_close([[1.0], [2.0]], [[2.0]]), False),
+        (lambda: are_close([[1.0]], [[1.0], [2.0]]), False),
+        (lambda: are_close([[1.0]], [1.0]), False),
+        (lambda: are_close([nan, 1.0], [nan, 1.0]), True),
+        (lambda: are_close([nan, 1.0], [0.0, 1.0]), False),
+        (lambda: are_close([np.inf, 1.0], [np.inf, 1.0]), True),
+        (lambda: are_close([np.inf, 1.0], [np.inf, 1.1]), False),
+        (lambda: are_close([3, 4], [3]), True),
+        (lambda: are_close([3, 4], [4]), False),
+        (lambda: are_close([0.0], [0.0]), True),
+        (lambda: are_close([1.0], [[]][0]), True),
+        (lambda: are_close(([1.0, 2.0], [3.0, 4.0]), ([1.0], [3.0])), True),
+        (lambda: are_close(([1.0, 2.0], [3.0, 4.0]), ([1.0], [4.0])), False),
+        (lambda: are_close(([1.0], [3.0]), ([1.0],)), False),
+        (lambda: skorch_nets._are_close_tensors("a", "a"), False),
+    ],
+    sample_weights: [
+        (lambda: mark_trained(None, None, None), None),
+        (lambda: mark_trained(1.0, 0.5, 2.0), None),
+        # Who equals a record that is trained on is trained on as well.
+        (lambda: mark_trained(0.0, 0.5, 0.0), [True, True, False]),
+        (lambda: mark_trained(0.0, 0.5, 0.0, estimator=KNeighborsClassifier()), None),
+        (
+            lambda: tell_refusal(lambda: mark_trained(0.0, 0.0, 0.0)),
+            "sample_weight must be above 0 for some records, which models are trained on; all 3 "
+            "are 0.",
+        ),
+    ],
+    tokens.arrange_outputs: [
+        # Texts that begin behind their padding, with a first token that does not count.
+        (
+            lambda: arrange([[nan, -1, -2], [-3, -4, -5]], [[0, 1, 1], [1, 1, 1]]),
+            [[[-1, -2, nan], [-3, -4, -5]], None],
+        ),
+        (
+            lambda: arrange(
+                [[nan, -1, -2], [-3, -4, -5]], [[0, 1, 1], [1, 1, 1]], [[0, 0, 1], [0, 1, 1]]
+            )[0],
+            [[nan, -2, nan], [nan, -4, -5]],
+        ),
+        # Outputs that begin in the first column stay there.
+        (
+            lambda: arrange(
+                [[-1, -2, nan], [-3, -4, -5]], [[0, 1, 1], [1, 1, 1]], [[0, 0, 1], [0, 1, 1]]
+            )[0],
+            [[nan, -2, nan], [nan, -4, -5]],
+        ),
+        # Of first tokens nothing may be known.
+        (
+            lambda: arrange([[-2, nan], [-4, -5]], [[0, 1, 1], [1, 1, 1]])[0],
+            [[nan, -2, nan], [nan, -4, -5]],
+        ),
+        (
+            lambda: arrange([[nan, -2], [-4, -5]], [[0, 1, 1], [1, 1, 1]])[0],
+            [[nan, -2, nan], [nan, -4, -5]],
+        ),
+        (
+            lambda: arrange(
+                [[nan, -1], [nan, -4]],
+                [[0, 1], [0, 1]],
+                mean=[[nan, 0.5], [nan, 0.25]],
+                std=[[nan, 1], [nan, 1]],
+            ),
+            [[[-1], [-4]], [[0.5], [0.25]]],
+        ),
+        (
+            lambda: (tell_refusal(lambda: arrange([[-1, -2]], [[1, 1]] * 2)) or "")[:48],
+            "outputs must have a row for each of 2 texts and ",
+        ),
+        (
+            lambda: (tell_refusal(lambda: arrange([[-1, -2]], [[1, 1, 1, 1]])) or "")[49:74],
+            " column for each of their",
+        ),
+        (
+            lambda: (
+                tokens.BagOfTokens(array([[1, 2, 2], [3, -1, -1]]))
+                .encode(array([[2, 2, 9], [3, -1, -1], [0, 1, 5]]))
+                .toarray()
+            ),
+            [[0, 2, 0, 3], [0, 0, 1, 1], [1, 0, 0, 3]],
+        ),
+        (
+            lambda: repr(tokens.TokenOutputs([[None, -1, None, -2], [-1, -2, None, None]])),
+            "TokenOutputs(2 sequences of up to 4 tokens, 1 inside without a number)",
+        ),
+        (
+            lambda: repr(tokens.TokenOutputs([[-1.0]], [[0.5]], [[1.0]])[0:1]),
+            "TokenOutputs(1 sequences of up to 1 tokens, with mean and std)",
+        ),
+    ],
+    splits.draw_rows: [
+        (lambda: draw_rows(5), (5, [0, 0], True)),
+        (lambda: draw_rows(20), (20, [0, 0], True)),
+        (lambda: draw_rows(99), (20, [0, 0], True)),
+        (lambda: draw_rows(0), (0, [0, 0], True)),
+        # Of small groups more, or all, without a change of the others.
+        (lambda: draw_rows(0, 2), (4, [2, 2], True)),
+        (lambda: draw_rows(0, 3), (6, [3, 3], True)),
+        (lambda: draw_rows(0, 9)[0], 6),
+        (lambda: draw_rows(5, 2)[1], [2, 2]),
+        (
+            lambda: {*splits.draw_rows(20, 5, 0)} <= {*splits.draw_rows(20, 9, 0)},
+            True,
+        ),
+        (lambda: [*splits.draw_rows(20, 5, 0)] == [*splits.draw_rows(20, 5, 1)], False),
+        # Records of a unit are drawn together.
+        (
+            lambda: (
+                {*np.bincount(splits.draw_rows(20, 6, 0, units=np.arange(20) // 2) // 2)[:9]}
+                <= {0, 2}
+            ),
+            True,
+        ),
+    ],
+    accountant._say_unreachable: [
+        (
+            lambda: unreachable(8, "rdp")[:36],
+            "Rényi accounting does not show targe",
+        ),
+        (
+            lambda: unreachable(8, "prv"),
+            "Neither accountant shows target_epsilon=8 at delta=1e-05 for 1000 steps at a sampling "
+            f"rate of 0.01 with a noise multiplier of up to {accountant._MOST_NOISE:g}; allow "
+            "more, or train for less.",
+        ),
+        (lambda: unreachable(1e-9, "prv")[-13:], "; allow more."),
+        (lambda: unreachable(1e-9, "rdp")[-38:], '; allow more, or try accountant="prv".'),
+        (lambda: "with any noise, as Rényi accounting does" in unreachable(1e-9, "rdp"), True),
+    ],
+    needs.Needs: [
+        (
+            lambda: join_needs(),
+            [["proba"], ["file", "queries"], ["auto", "loss"], ["x", "y"], ("b", "a", "c"), True],
+        ),
+        (
+            lambda: outputs.tell_columns("proba"),
+            " If they are those of the second class, stack 1 - p and p as two columns.",
+        ),
+        (lambda: outputs.tell_columns("logits")[45:], " 0 and z as two columns."),
+        (lambda: pvalues.count_least_rejected(10, 0.01, 0.05), 2),
+        (lambda: pvalues.count_least_rejected(10, 0.0101, 0.05), 3),
+        (lambda: pvalues.count_least_rejected(10, 0.001, 0.05), 1),
+        (lambda: pvalues.count_least_rejected(10, 0.2, 0.05), 40),
+    ],
+    error_hints._advise_on_unknown: [
+        # An encoder counts the columns that it was given, so text tells which one it is.
+        (
+            lambda: advise_on_unknown("Found unknown categories ['Basel'] in column 0 during"),
+            "The model does not know the categories 'Basel' in column 'city'",
+        ),
+        (
+            lambda: advise_on_unknown("Found unknown categories ['Bern'] in column 1 during"),
+            "The model does not know the categories 'Bern' in column 1",
+        ),
+        (
+            lambda: advise_on_unknown(
+                "category not in the training set for the 2nd column: `Bern`"
+            ),
+            "The model does not know the categories 'Bern' in column 'job'",
+        ),
+        (
+            lambda: advise_on_unknown(
+                "category not in the training set for the 1st column: `cook`"
+            ),
+            "The model does not know the categories 'cook' in column 'job'",
+        ),
+        (lambda: advise_on_unknown("unknown category"), "The model does not know the categories"),
+        (
+            lambda: error_hints._advise_on_categories(LogisticRegression(), "cook", FRAME)[:107],
+            "LogisticRegression takes the columns ['city', 'job'] of X for numbers, and they hold "
+            "text such as 'cook'. N",
+        ),
+    ],
+    query._split_pipeline: [
+        (lambda: query._split_pipeline(EMPTY) == ([], EMPTY), True),
+        (lambda: query._split_pipeline(PLAIN) == ([], PLAIN), True),
     ],
     tokens: [
         (lambda: read_token_row([0.5, None]), None),

@@ -7,6 +7,7 @@ import sys
 
 import pytest
 
+from skmia._core import files
 from skmia._core.files import remove_leftovers, write_atomically, write_bytes
 
 
@@ -105,3 +106,29 @@ def test_half_written_files_of_dead_processes_are_removed(tmp_path):
     remove_leftovers(tmp_path, all_done=True)
     assert not elsewhere.exists()
     assert (tmp_path / names[os.getpid()]).exists()
+
+
+def test_a_lock_is_held_alone_or_with_other_readers_and_ends(tmp_path, monkeypatch):
+    path = tmp_path / "file"
+    path.touch()
+    monkeypatch.setattr(files, "_PATIENCE", 0)
+
+    def try_lock(alone):
+        with open(path, "rb+") as file:
+            try:
+                with files.locked(file.fileno(), alone=alone):
+                    return True
+            except TimeoutError as error:
+                assert str(error).endswith("another process has kept it locked for 0 seconds")
+                return False
+
+    # Another opening of a file is as another process.
+    with open(path, "rb+") as file:
+        for alone, readers_too in ((True, False), (False, sys.platform != "win32")):
+            with files.locked(file.fileno(), alone=alone):
+                assert [try_lock(True), try_lock(False)] == [False, readers_too]
+            # It ends before the file is closed, which a child process may have inherited.
+            assert try_lock(True)
+        with pytest.raises(ZeroDivisionError), files.locked(file.fileno(), alone=True):
+            raise ZeroDivisionError
+        assert try_lock(True)

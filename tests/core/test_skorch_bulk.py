@@ -80,6 +80,17 @@ def test_answers_that_depend_on_the_batch_come_from_the_batches_of_the_net(kind)
         np.testing.assert_allclose(got.values, answers(net, X), rtol=1e-6)
 
 
+def test_answers_that_are_no_numbers_are_refused_as_of_small_batches():
+    net, X = fit_net()
+    with torch.no_grad():
+        net.module_.linear.weight[0, 0] = torch.inf
+    X[5, 0] = 0  # of which infinity is no number
+    for rows in (X, X[:16]):
+        words = f"returned NaN for 1 of {len(rows)} records, first at position 5"
+        with pytest.raises(ValueError, match=words):
+            query_victim(net, rows)
+
+
 @pytest.mark.parametrize(
     "settings",
     [
