@@ -390,7 +390,7 @@ class ShardedModel(TransactionMixin, CopiesParameters, BaseEstimator):
         """
         check_is_fitted(self, "models_")
         models = list(self.models_.values())
-        if is_regressor(self.estimator):
+        if is_regressor(models[0]):
             values = [query_victim(model, X).values for model in models]
             return Outputs(np.mean(values, axis=0), kind="value")
         answers = [query_aligned(model, X, self.classes_) for model in models]
