@@ -435,6 +435,19 @@ ANSWERS = {
             [("shadows", 4, "LogisticRegression")],
         ),
         (lambda: list_own_pools(part(shadows=None, n=4)), []),
+        (lambda: list_own_pools(plain(pool=UNFITTED)), [("pool", 64, "NoneType")]),
+        *(
+            (
+                lambda call=call: tell_refusal(call).rpartition("write ")[0],
+                f"{told} is a class, not an instance: ",
+            )
+            for call, told in (
+                (lambda: _connect.open_pool(NS(shadows=ShadowPool), TABLE), "The pool ShadowPool"),
+                (lambda: _connect.open_pool(Records, TABLE), "The attack Records"),
+                (lambda: _connect.parts_of(NS), "The attack SimpleNamespace"),
+                (lambda: _connect.needs_of(NS), "The attack SimpleNamespace"),
+            )
+        ),
         (
             lambda: list_own_pools(plain(part(shadows=UNFITTED), part(pool=UNFITTED))),
             [("shadows", 64, "NoneType"), ("pool", 64, "NoneType")],

@@ -11,8 +11,15 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
 
 from skmia import Outputs, Records, ShadowPool
+from skmia.attacks import StackedAttack
 from skmia.base import Comparison, Needs, PoolAttack, _pool_attack
-from skmia.base._pool_attack import PoolReader, TooFewModelsError, compare_with, get_neutral
+from skmia.base._pool_attack import (
+    PoolReader,
+    TooFewModelsError,
+    compare_with,
+    get_neutral,
+    list_repeatable,
+)
 from skmia.shadow import PoolAnswers
 from skmia.signals import COMPARED, Entropy
 from skmia.victims import CallableVictim
@@ -119,6 +126,9 @@ def test_a_comparison_judges_every_record_unless_it_says_otherwise():
     assert attack.can_judge(RECORDS).all()
     assert attack.score_samples(RECORDS).tolist() == [6, 0, -2, 9, 3, 10, 5]
     assert get_neutral(attack) == 0.0
+    wide = NS(signals=np.broadcast_to(0, (1, 2, 4, 9)))
+    assert PoolReader(wide, Comparison(), "It").count_rows() == 1 << 17
+    assert [*list_repeatable({"stack": StackedAttack(), "gap": attack})] == ["gap"]
     refusal = tell_refusal(lambda: make_attack(Comparison()).fit(RECORDS))
     assert refusal == "Comparison implements no score."
 
@@ -212,7 +222,7 @@ def test_a_rate_is_not_promised_of_a_victim_unlike_all_models():
 
 @pytest.mark.parametrize(
     ("parts", "most", "wanted", "in_part"),
-    [(True, 6, [6, 1], 7), (True, 6, [3, 3, 1], 2), (True, 7, [], 2), (False, 6, [], 2)],
+    [(True, 6, [6, 1], 7), (True, 6, [3, 3, 1], 2), (True, 7, [], 2), (None, 6, [], 2)],
 )
 def test_many_records_are_scored_in_parts_of_whole_blocks(
     parts, most, wanted, in_part, monkeypatch
@@ -231,7 +241,8 @@ def test_many_records_are_scored_in_parts_of_whole_blocks(
     monkeypatch.setattr(_pool_attack, "_MOST_AT_ONCE", most)
     monkeypatch.setattr(_pool_attack, "_N_IN_PART", in_part)
     monkeypatch.setattr(_pool_attack, "get_workers", lambda: NS(map=score_each))
-    comparison = type("InParts", (Highest,), {"parts": parts, "reader": Threes})()
+    own = {} if parts is None else {"parts": parts}
+    comparison = type("InParts", (Highest,), {"reader": Threes} | own)()
     attack = make_attack(comparison).fit(RECORDS)
     assert attack.score_samples(RECORDS).tolist() == [6, 0, -2, 9, 3, 10, 5]
     assert sizes == wanted

@@ -1,6 +1,7 @@
 """Pools of models that were trained elsewhere."""
 
 import warnings
+from contextlib import nullcontext
 
 import numpy as np
 import pandas as pd
@@ -297,6 +298,17 @@ def test_pools_of_which_training_changes_nothing_are_not_pointed_out(draw):
         with warnings.catch_warnings():
             warnings.simplefilter("error")
             ShadowPool.from_scores(scores, left_out != np.arange(len(scores))[:, None], records)
+
+
+@pytest.mark.parametrize(("lower", "is_told"), [(0.20, False), (0.22, True)])
+def test_signals_that_training_lowers_are_pointed_out_from_six_standard_errors_on(lower, is_told):
+    # Half of 8 normal signals are lower: 5.8 and 6.3 standard errors of 400 records.
+    rng, half = np.random.default_rng(1), np.repeat([[True, False]], 4, axis=1)
+    inside = rng.permuted(np.repeat(half, 400, axis=0), axis=1).T
+    scores = rng.normal(size=(8, 400)) - lower * inside
+    told = pytest.warns(UserWarning, match=_PASSED) if is_told else nullcontext()
+    with told:
+        ShadowPool.from_scores(scores, inside, Records.from_ids(np.arange(400), [0] * 400))
 
 
 def test_pools_of_models_and_outputs_point_out_an_inverted_membership(records):

@@ -65,7 +65,11 @@ def test_panels_show_the_models_and_the_victim():
 @pytest.mark.parametrize(("n", "rows", "columns"), [(1, 1, 1), (4, 2, 3)])
 def test_panels_without_a_victim_stand_in_rows_of_three(n, rows, columns):
     pytest.importorskip("matplotlib").use("agg")
-    display = RecordSignalsDisplay.from_pool(POOL, RECORDS[:n], names=[*"abcdefg"[:n]])
+    style = {"curve_kwargs": {"linewidth": 3}, "alpha": 0.25, "despine": n < 4}
+    display = RecordSignalsDisplay.from_pool(POOL, RECORDS[:n], names=[*"abcdefg"[:n]], **style)
+    bar = display.axes_[0].patches[0]
+    assert (bar.get_alpha(), bar.get_linewidth()) == (0.25, 3)
+    assert display.axes_[0].spines["top"].get_visible() == (n >= 4)
     assert {*display.frame()["group"]} == {"in", "out"}
     assert len(display.frame()) == n * K
     assert [ax.get_title(loc="left") for ax in display.axes_] == [*"abcdefg"[:n]]
@@ -103,8 +107,14 @@ def test_histograms_of_the_separation_by_group():
     for patch, rows in zip(display.ax_.patches, (groups == "few", groups == "many"), strict=True):
         heights, edges, _ = patch.get_data()
         np.testing.assert_allclose(heights, np.histogram(away[rows], edges)[0] / rows.sum())
-    alone = RecordSeparationDisplay.from_pool(POOL, RECORDS, ax=display.ax_)
+    assert not display.ax_.spines["top"].get_visible()
+    style = {"curve_kwargs": {"linestyle": ":"}, "linewidth": 3, "despine": False}
+    alone = RecordSeparationDisplay.from_pool(POOL, RECORDS, ax=display.ax_, **style)
     assert alone.frame()["group"].unique().tolist() == ["all"]
+    assert alone.ax_ is display.ax_
+    line = alone.ax_.patches[-1]
+    assert (line.get_linestyle(), line.get_linewidth()) == (":", 3)
+    assert line.get_label() == "all (50 records)"
     with pytest.raises(ValueError, match="one value for each of 50 records"):
         RecordSeparationDisplay.from_pool(POOL, RECORDS, groups[:-1])
 

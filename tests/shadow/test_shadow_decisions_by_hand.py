@@ -498,6 +498,37 @@ def scale_margins(margins, inside, most=100_000):
         _stored._MOST_MARGINS = before
 
 
+def read_rows(kind, numbers, *given):
+    """Read two columns of rows, of which those in files tell their number and columns."""
+    rows = NS(n_columns=9, dtype="f4", rows_per_model=6, lead=(2, 3))
+    rows.read = lambda number, start, stop: 100 * number + np.arange(start, stop)
+    made = kind(rows, *given)
+    assert (made.n_columns, made.dtype) == (9, "f4")
+    found = [made.read(number, 4, 6).tolist() for number in numbers]
+    return found, getattr(made, "rows_per_model", None), getattr(made, "lead", None)
+
+
+def smooth(values, resolution, of_models=lambda row: row):
+    """Smooth two models' values, and return them, or why that is refused."""
+    raw = array([[values, values]], dtype=float)
+    signal = NS(name="it", fit_smoothing=lambda *given: NS(of_models=of_models, given=given[2:]))
+    try:
+        return _stored._smooth(signal, raw, None, "f4", resolution).given, raw[0, 1]
+    except ValueError as error:
+        return str(error)
+
+
+def change_signals(*changes):
+    return _stored._change_signals(array([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]), changes)
+
+
+def put_first():
+    """Put predictions before residuals of two queries and two models, and another signal."""
+    signals = np.arange(24.0).reshape(2, 2, 2, 3)
+    found = _stored._put_predictions_first(signals, lambda outputs, y: outputs.values * y, HELD3)
+    return found.shape, found[0, 1, 0], found[1:].tolist() == signals.tolist()
+
+
 def scale_residuals(n_targets):
     joint, nobody = NS(weights=np.ones((1, n_targets))), array([[False, False]])
     return _stored._estimate_scale(-np.log([[1.0, 2.0]]), nobody, joint)
@@ -589,6 +620,7 @@ JOINT = Total(weights=np.ones((1, 2)))
 TREE, OTHER_TREE = (DecisionTreeClassifier().fit([[0.0], [1.0]], y) for y in ([0, 1], [1, 0]))
 ENDLESS = {}
 ENDLESS["itself"] = ENDLESS
+HELD3 = array([1.0, 2.0, 3.0])
 HELD, LOCK = array([1.0, 2.0]), Lock()
 
 TWO_OF_FIVE = [[1, 1, 1, 0, 0, 1], [1, 0, 0, 1, 0, 1], [0, 1, 0, 1, 1, 1], [0, 0, 1, 0, 1, 1]]
@@ -829,6 +861,42 @@ ANSWERS = {
         ),
         # Of one sign, they could have any scale.
         (lambda: scale_margins([[2.0, 3.0]], [[0, 0]]) > 0.002, True),
+        # Columns 4 and 5 of a row of bits, of which 4 is of no model.
+        (lambda: read_rows(_stored.TrainedRows, [0], np.arange(9) == 5)[0], [[0, 1]]),
+        # Of two signals and three queries, the second one is changed.
+        (
+            lambda: read_rows(
+                _stored.ChangedRows, [2, 3, 8, 11], [lambda row: row, lambda row: -row]
+            ),
+            ([[204, 205], [-304, -305], [804, 805], [-1104, -1105]], 6, (2, 3)),
+        ),
+        # Before the six rows of a model, three of its residuals are predictions.
+        (
+            lambda: read_rows(
+                _stored.OrientedRows, [0, 2, 3, 8, 9, 12], lambda row, y: row * y, np.arange(9)
+            ),
+            (
+                [[16, 25], [816, 1025], [4, 5], [504, 505], [2416, 3025], [604, 605]],
+                9,
+                (3, 3),
+            ),
+        ),
+        (lambda: _stored.leave_untrained_out("all", None), "all"),
+        (
+            lambda: _stored.leave_untrained_out(array(PAIRS) > 0, array([True, False, True]))[1],
+            [False, False, True],
+        ),
+        (lambda: smooth([1.0, 2.0], 0.5), (("f4", 0.5), [1.0, 2.0])),
+        (lambda: smooth([1.0, inf], "auto", lambda row: row.clip(max=9))[1], [1.0, 9.0]),
+        (lambda: smooth([1.0, inf], 0)[:46], "resolution=0 leaves 2 signals of shadow models"),
+        (
+            lambda: smooth([nan, inf], "auto"),
+            "4 answers of the shadow models are NaN or infinite, by the signal 'it'.",
+        ),
+        (lambda: change_signals(np.negative), [[-1, -2], [3, 4], [5, 6]]),
+        (lambda: change_signals(np.sqrt, np.negative)[1:], [[-3, -4], [5, 6]]),
+        # y less the residuals 6, 7 and 8 of the second query, times y.
+        (put_first, ((3, 2, 2, 3), [-5.0, -10.0, -15.0], True)),
         # The mean square is 2.5, of half as many targets as there are, at least of one.
         (lambda: scale_residuals(4), 1.25**0.5),
         (lambda: scale_residuals(1), 2.5**0.5),
