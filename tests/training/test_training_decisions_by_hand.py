@@ -294,6 +294,13 @@ def wrong_setting(**settings):
     return found and found[:28]
 
 
+def compute_memory(n_classes):
+    solver = object.__new__(logistic.LogisticSolver)
+    solver._classes, solver._codes = range(n_classes), range(10)
+    solver._design, solver._plan = NS(columns=np.zeros((10, 4))), NS(X=np.zeros((10, 3)))
+    return solver.memory()
+
+
 def wrong_size(shape, y, scaler=None):
     return logistic._wrong_size(NS(y=array(y), X=NS(shape=shape), scaler=scaler))
 
@@ -774,6 +781,8 @@ ANSWERS = {
             lambda: logistic._compute_reach(array([[1.0, 2.0]]), [np.eye(2), np.diag([1.0, 3.0])]),
             13**0.5,
         ),
+        # A model of three classes has three vectors, one of two classes has one.
+        (lambda: compute_memory(3) - 24 * 10, 3 * (compute_memory(2) - 24 * 10)),
         (lambda: wrong_setting(), None),
         (lambda: wrong_setting(solver="saga"), "solver='saga' is none of lbf"),
         (lambda: wrong_setting(class_weight={0: 0.0, 1: 1.0}), "class_weight leaves out a cl"),
