@@ -30,7 +30,7 @@ from skorch.callbacks import (  # noqa: E402
 )
 from torch import nn, tensor  # noqa: E402
 from torch.nn import functional as F  # noqa: E402
-from torch.optim.lr_scheduler import OneCycleLR  # noqa: E402
+from torch.optim.lr_scheduler import OneCycleLR, ReduceLROnPlateau  # noqa: E402
 
 from skmia._training.backends.torch_nets import (  # noqa: E402
     batches,
@@ -254,6 +254,16 @@ ANSWERS = {
         (
             lambda: why_not_callbacks(callbacks__own__patience=3, callbacks__a=None),
             "The parameter callbacks__own__patience may change the training.",
+        ),
+        (lambda: why_not_callbacks(LRScheduler("StepLR", monitor="valid_acc")), None),
+        (lambda: why_not_callbacks(LRScheduler("ReduceLROnPlateau", monitor="train_loss")), None),
+        *(
+            (
+                lambda policy=policy: why_not_callbacks(LRScheduler(policy, monitor="valid_acc")),
+                "ReduceLROnPlateau follows 'valid_acc'; for many nets it can follow a loss after "
+                "each epoch.",
+            )
+            for policy in ("ReduceLROnPlateau", ReduceLROnPlateau)
         ),
         (lambda: why_not_followed("train_loss", train_split=None), None),
         (lambda: why_not_followed("valid_loss"), None),
@@ -536,6 +546,7 @@ ANSWERS = {
         (lambda: timing.StepTimes(3.0, 2.0, 5.0).best, "in_turn"),
         (lambda: timing.StepTimes(3.0, 2.0, 5.0, 1.0).best, "in_series"),
         (lambda: timing.StepTimes(None, 1.09, 1.0).best, "in_turn"),
+        (lambda: timing.StepTimes(None, 1.1, 1.0).best, "in_turn"),
         (lambda: timing.StepTimes(None, 1.11, 1.0).best, "alone"),
         (
             lambda: timing.StepTimes(None, 3.0, 2.0).why_alone,
