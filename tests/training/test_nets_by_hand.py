@@ -32,6 +32,7 @@ from torch import nn, tensor  # noqa: E402
 from torch.nn import functional as F  # noqa: E402
 from torch.optim.lr_scheduler import OneCycleLR, ReduceLROnPlateau  # noqa: E402
 
+from skmia._core.augmentation import Augmentation  # noqa: E402
 from skmia._training.backends.torch_nets import (  # noqa: E402
     batches,
     callbacks,
@@ -143,17 +144,55 @@ def count_steps(n_rows, **settings):
     return prepare.count_training_steps(NS(n_models=3), given)
 
 
-def find_positions(kind):
-    X = np.zeros((5, 1))
+def make_data_set(kind, X):
     whole = NS(X=X)
-    made = {
+    return {
         "whole": type("Whole", (), {"X": X, "__len__": lambda self: 5})(),
         "part": torch.utils.data.Subset(whole, [3, 1]),
         "part of others": torch.utils.data.Subset(NS(X=X.copy()), [3, 1]),
         "others": type("Others", (), {"X": X.copy(), "__len__": lambda self: 5})(),
         "none": None,
     }[kind]
-    return prepare._positions(made, X)
+
+
+def find_positions(kind):
+    X = np.zeros((5, 1))
+    return prepare._positions(make_data_set(kind, X), X)
+
+
+def split_validation(train_kind, valid_kind, *callbacks):
+    X = np.zeros((5, 1))
+    sets = make_data_set(train_kind, X), make_data_set(valid_kind, X)
+    made = NS(
+        callbacks_=[("one", each) for each in callbacks], get_split_datasets=lambda X, y: sets
+    )
+    try:
+        train_rows, valid_rows, is_validated = prepare._split_validation(made, X, None)
+    except prepare.CannotBatchError as error:
+        return str(error)
+    return (
+        train_rows.tolist(),
+        valid_rows if valid_rows is None else valid_rows.tolist(),
+        is_validated,
+    )
+
+
+def check_training(*prepared, error=None):
+    def prepare_two(given):
+        if error is not None:
+            raise error
+        return None, prepared
+
+    with mock.patch.object(equality, "_prepare_two", prepare_two):
+        return equality.check_training(None).reason
+
+
+def make_ready(signature, module=None):
+    return NS(signature=signature, net=NS(module_=module or nn.Linear(1, 1)))
+
+
+def change_nothing(x, generator):
+    return x
 
 
 class OwnNet(NeuralNetClassifier):
@@ -349,6 +388,22 @@ ANSWERS = {
         (lambda: are_equal_modules(0.007, 8.0), True),
         (lambda: are_equal_modules(0.009, 8.0), False),
         (lambda: are_equal_modules(0.0, 1.0, 0.002), False),
+        (
+            lambda: check_training(error=prepare.CannotBatchError("It has a reason.")),
+            "It has a reason.",
+        ),
+        (
+            lambda: check_training(error=ValueError("no\nmore")),
+            "The net cannot be prepared for training (ValueError: no).",
+        ),
+        (
+            lambda: check_training(make_ready(1), make_ready(2)),
+            "The parameters of the shadow models differ in shape.",
+        ),
+        (
+            lambda: check_training(make_ready(1, nn.Sequential(nn.LazyLinear(1))), make_ready(1)),
+            "The net has a lazy layer ('0.weight'), whose shape is known after its first batch.",
+        ),
         (lambda: equality.why_not_at_once(NS(module_=nn.Linear(1, 1))), None),
         (
             lambda: equality.why_not_at_once(NS(module_=nn.Sequential(nn.GRU(1, 1)))),
@@ -380,6 +435,25 @@ ANSWERS = {
         (lambda: find_positions("part").tolist(), [3, 1]),
         *((lambda kind=kind: find_positions(kind), None) for kind in ("others", "none")),
         (lambda: find_positions("part of others"), None),
+        (lambda: split_validation("part", "none"), ([3, 1], None, False)),
+        (lambda: split_validation("whole", "part"), ([0, 1, 2, 3, 4], [3, 1], True)),
+        (lambda: split_validation("whole", "others"), ([0, 1, 2, 3, 4], None, True)),
+        (
+            lambda: split_validation("others", "part"),
+            "The train_split of the net returns its own data set.",
+        ),
+        *(
+            (
+                lambda one=one: split_validation("part", "others", one),
+                "EarlyStopping needs a validation set that is a part of X.",
+            )
+            for one in (EarlyStopping(), LRScheduler("ReduceLROnPlateau", monitor="valid_loss"))
+        ),
+        (lambda: split_validation("part", "part", EarlyStopping()), ([3, 1], [3, 1], True)),
+        (
+            lambda: split_validation("part", "others", LRScheduler("StepLR", step_size=1)),
+            ([3, 1], None, True),
+        ),
         (
             lambda: list(prepare.plan_batches([2, 3, 3], -1, True)),
             [[(slice(0, 1), slice(0, 2)), (slice(1, 3), slice(0, 3))]],
@@ -514,6 +588,63 @@ ANSWERS = {
         (lambda: multiply(precision.ProductPrecision("medium", None)), (False, True)),
     ],
     plan: [
+        *(
+            (lambda given=given: plan.why_not_estimator(make_net(**given)), told)
+            for given, told in (
+                ({}, None),
+                (
+                    {"warm_start": True},
+                    "warm_start=True continues from the weights of the last fit.",
+                ),
+                (
+                    {"use_caching": False},
+                    "use_caching=False makes the scoring callbacks draw random numbers.",
+                ),
+                ({"device": None}, "device=None does not say where the net is trained."),
+                ({"max_epochs": 2.5}, "max_epochs is 2.5, not an integer."),
+                ({"iterator_valid": list}, "iterator_valid is not the DataLoader of torch."),
+                (
+                    {"iterator_valid__shuffle": True},
+                    "iterator_valid__shuffle is not reproduced for many nets at once.",
+                ),
+                ({"iterator_valid__shuffle": False, "iterator_train__sampler": None}, None),
+                (
+                    {"iterator_train__sampler": 0},
+                    "iterator_train__sampler is not reproduced for many nets at once.",
+                ),
+                (
+                    {"iterator_train__num_workers": 2},
+                    "iterator_train__num_workers=2 loads the data in other processes.",
+                ),
+                ({"iterator_train__num_workers": 0, "iterator_train__pin_memory": True}, None),
+                (
+                    {"iterator_valid__batch_size": 2.5},
+                    "The batch size of iterator_valid is 2.5, not an integer.",
+                ),
+                (
+                    {"batch_size": "all"},
+                    "The batch size of iterator_train is 'all', not an integer.",
+                ),
+                ({"iterator_train__collate_fn": Augmentation(change_nothing)}, None),
+                (
+                    {
+                        "iterator_train__collate_fn": Augmentation(change_nothing),
+                        "iterator_train__timeout": 3,
+                    },
+                    "iterator_train__timeout is not reproduced for many nets at once.",
+                ),
+                (
+                    {"iterator_valid__collate_fn": Augmentation(change_nothing)},
+                    "iterator_valid changes its batches at random.",
+                ),
+                (
+                    {"iterator_train__collate_fn": change_nothing},
+                    "iterator_train__collate_fn is not reproduced for many nets at once.",
+                ),
+                ({"dataset": list}, "The net has its own dataset."),
+                ({"dataset__length": 5}, "The net has its own dataset."),
+            )
+        ),
         (lambda: plan.overridden(make_net()), []),
         (lambda: plan.overridden(OwnNet(nn.Linear)), ["get_loss"]),
         (lambda: plan.why_not_rows(np.zeros((2, 3))), None),
