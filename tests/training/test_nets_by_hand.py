@@ -12,6 +12,8 @@ import pytest
 from by_hand import expect_answers, tell_refusal
 from numpy import array
 from scipy import sparse
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 torch = pytest.importorskip("torch")
 pytest.importorskip("skorch")
@@ -33,6 +35,7 @@ from torch.nn import functional as F  # noqa: E402
 from torch.optim.lr_scheduler import OneCycleLR, ReduceLROnPlateau  # noqa: E402
 
 from skmia._core.augmentation import Augmentation  # noqa: E402
+from skmia._training import identity  # noqa: E402
 from skmia._training.backends.torch_nets import (  # noqa: E402
     batches,
     callbacks,
@@ -189,6 +192,33 @@ def check_training(*prepared, error=None):
 
 def make_ready(signature, module=None):
     return NS(signature=signature, net=NS(module_=module or nn.Linear(1, 1)))
+
+
+def prepare_or_say(error=None, has_progress=True):
+    """Prepare the third of four models; return what comes of it, and what is shown."""
+    shown = []
+
+    def prepare_net(job, i, table):
+        if error is not None:
+            raise error
+        return i, table
+
+    bar = NS(show=lambda *given: shown.append(given)) if has_progress else None
+    with mock.patch.object(group, "prepare_net", prepare_net):
+        return group._prepare_or_say(NS(progress=bar, n_models=4), 2, "table"), shown
+
+
+def finish_net(prepared):
+    """Finish a net that could not be trained with others."""
+    with mock.patch.object(group, "train_alone", lambda *given: given):
+        return group._finish_net(group._NetGroup([None, prepared], None), "job", 1, 5.0)
+
+
+class Refusing(nn.Linear):
+    """A module that cannot be made before it is known what it is fitted on."""
+
+    def __init__(self):
+        raise LookupError("not yet")
 
 
 def change_nothing(x, generator):
@@ -477,6 +507,39 @@ ANSWERS = {
         (lambda: step.StepInputs(ROWS).copy().rows is ROWS, False),
         (lambda: torch.equal(step.StepInputs(ROWS).copy().rows, ROWS), True),
         (lambda: step.StepInputs(None, BATCH).copy().x["a"] is BATCH["a"], False),
+    ],
+    group: [
+        (lambda: prepare_or_say(), ((2, "table"), [(0, "preparation of model", 3, 4)])),
+        (lambda: prepare_or_say(has_progress=False), ((2, "table"), [])),
+        (lambda: prepare_or_say(ValueError("no"))[0], "ValueError: no"),
+        (lambda: tell_refusal(lambda: prepare_or_say(MemoryError("short"))), "short"),
+        (lambda: finish_net("It has a reason."), ("job", 1, "It has a reason.")),
+    ],
+    identity: [
+        (lambda: [name for name, _ in identity._iter_nets(make_net())], [""]),
+        (
+            lambda: [
+                name for name, _ in identity._iter_nets(make_pipeline(StandardScaler(), make_net()))
+            ],
+            ["neuralnetclassifier__"],
+        ),
+        (
+            lambda: sorted(identity._initial_state(make_net(criterion__weight=torch.ones(3)))),
+            [
+                "criterion.weight",
+                *(f"module.{k}.{name}" for k in (0, 3) for name in ("bias", "weight")),
+            ],
+        ),
+        (
+            lambda: identity._initial_state(make_net(Refusing)),
+            {"parameters": "not known before fit (LookupError)"},
+        ),
+        (
+            lambda: sorted(
+                identity._initial_state(make_net(nn.LazyLinear, module__out_features=1))
+            ),
+            [],
+        ),
     ],
     mlp: [
         (

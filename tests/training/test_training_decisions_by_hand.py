@@ -1,6 +1,7 @@
 """Layers, curvatures, groups and notes of the training of models, each decision by hand."""
 
 import io
+import sys
 import types
 import warnings
 from pathlib import Path
@@ -27,7 +28,17 @@ from sklearn.preprocessing import (
 import skmia
 from skmia import Records
 from skmia._core import progress
-from skmia._training import checkpoint, digests, groups, identity, job, manifest, plan, workers
+from skmia._training import (
+    checkpoint,
+    digests,
+    frozen,
+    groups,
+    identity,
+    job,
+    manifest,
+    plan,
+    workers,
+)
 from skmia._training.backends.linear import design, logistic, ridge
 from skmia._training.backends.perceptron import backend, train
 from skmia.exceptions import JointTrainingWarning, ResolutionWarning
@@ -443,6 +454,13 @@ def run_groups(models, results, n_together=2, most_together=None, has_states=Tru
     return found, parts, dropped
 
 
+def call_without(name, function, *given):
+    """Call a function as if nobody had imported a module."""
+    with mock.patch.dict(sys.modules):
+        sys.modules.pop(name, None)
+        return function(*given)
+
+
 def interrupt(checkpoint):
     try:
         with plan.saying_what_is_kept(checkpoint, 4):
@@ -744,7 +762,13 @@ ANSWERS = {
         (lambda: tell_refusal(lambda: ask_broken(KeyError("x"))), "'x'"),
         (lambda: progress._NullStream().write("abc"), 3),
     ],
+    frozen: [
+        (lambda: call_without("torch", frozen.name_frozen_modules, Ridge()), []),
+        (lambda: frozen.name_frozen_modules(Ridge()), []),
+    ],
     identity: [
+        (lambda: list(call_without("skorch", identity._iter_nets, Ridge())), []),
+        (lambda: call_without("torch", groups._release_memory), None),
         (
             lambda: [*identity._list_versions({"scikit-learn": "7", "mine": "8"})],
             ["mine", "numpy", "python", "scikit-learn", "scipy"],
