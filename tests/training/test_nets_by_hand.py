@@ -1,5 +1,6 @@
 """Small decisions about nets that are trained together, with answers by hand."""
 
+import math
 import threading
 import time
 from functools import partial
@@ -1014,31 +1015,70 @@ CHAINS = {
 }
 
 
-@pytest.mark.parametrize("name", CHAINS)
-def test_gradients_of_perceptrons_are_those_of_torch(name):
+def make_chain_nets(name):
+    """Make three nets, and a batch of two of them."""
     kind, make_parts, criterion = CHAINS[name]
-    torch_draws = torch.Generator().manual_seed(0)
+    draws = torch.Generator().manual_seed(0)
     nets = []
     for _ in range(3):
         module = nn.Sequential(*make_parts()).double()
         for one in module.parameters():
-            one.data = torch.randn(one.shape, generator=torch_draws, dtype=torch.float64)
+            one.data = torch.randn(one.shape, generator=draws, dtype=torch.float64)
         nets.append(kind(module, criterion=criterion, train_split=None).initialize())
-    x = torch.randn(2, 7, 2, 3, generator=torch_draws, dtype=torch.float64)
-    y = torch.randn(2, 7, 3, generator=torch_draws, dtype=torch.float64)
-    y = y.argmax(2) if kind is NeuralNetClassifier else y
-    chain = mlp.as_chain(nets[0].module_)
-    made = mlp.MLPEngine(nets, chain, y.flatten(0, 1))
-    assert made.is_softmax == (name == "all steps")
+    x = torch.randn(2, 7, 2, 3, generator=draws, dtype=torch.float64)
+    y = torch.randn(2, 7, 3, generator=draws, dtype=torch.float64)
+    return nets, x, y.argmax(2) if kind is NeuralNetClassifier else y
+
+
+def compare_with_torch(made, nets, x, y, masks):
+    """Check the gradients of the last two nets; return the losses of torch."""
+    found, losses = made.gradients(slice(1, 3), x, y, masks), []
+    for k, net in enumerate(nets[1:]):
+        loss = net.criterion_(apply(net.module_, x[k], [one[k] for one in masks]), y[k])
+        wanted = torch.autograd.grad(loss, list(net.module_.parameters()))
+        for one, other in zip(found, wanted, strict=True):
+            torch.testing.assert_close(one[k], other)
+        losses.append(float(loss.detach()))
+    return losses
+
+
+@pytest.mark.parametrize("name", CHAINS)
+@pytest.mark.parametrize("kind", ["MLPEngine", "GenericEngine", "SeriesEngine"])
+def test_gradients_are_those_of_torch(kind, name):
+    nets, x, y = make_chain_nets(name)
+    if kind == "MLPEngine":
+        made = mlp.MLPEngine(nets, mlp.as_chain(nets[0].module_), y.flatten(0, 1))
+        assert made.is_softmax == (name == "all steps")
+    else:
+        made = getattr(engine, kind)(nets, y.flatten(0, 1))
     # As if every second number were dropped.
     masks = [
-        (torch.arange(2 * int(np.prod(shape))).reshape(2, *shape) % 2 / (1 - p)).double()
+        (torch.arange(2 * math.prod(shape)).reshape(2, *shape) % 2 / (1 - p)).double()
         for p, shape in made.sites(x[0])
     ]
     assert len(masks) == 2 * (name == "all steps")
-    found = made.gradients(slice(1, 3), x, y, masks)
-    for k, net in enumerate(nets[1:]):
-        out = apply(net.module_, x[k], [one[k] for one in masks])
-        wanted = torch.autograd.grad(net.criterion_(out, y[k]), list(net.module_.parameters()))
-        for one, other in zip(found, wanted, strict=True):
-            torch.testing.assert_close(one[k], other)
+    losses = compare_with_torch(made, nets, x, y, masks)
+    assert made.losses is None
+    if kind != "MLPEngine":
+        made.keeps_losses = True
+        made.gradients(slice(1, 3), x, y, masks)
+        np.testing.assert_allclose(made.losses, losses)
+
+
+@pytest.mark.parametrize("name", ["a tail", "numbers"])
+def test_gradients_of_nets_in_turn_are_those_of_torch(name):
+    nets, x, y = make_chain_nets(name)
+    streams = [prepare.NetRandomness(torch.device("cpu")) for _ in nets]
+    made = engine.TurnsEngine(nets, y.flatten(0, 1), streams)
+    made.begin()
+    made.stack.trained["1.bias"] += 1.0  # of what the modules share
+    losses = compare_with_torch(made, nets, x, y, [])
+    assert made.sites(x[0]) == [] and made.losses is None
+    made.keeps_losses = True
+    made.gradients(slice(1, 3), x, y, [])
+    np.testing.assert_allclose(made.losses, losses)
+    made.end()
+    before = nets[0].module_[1].bias.tolist()
+    made.stack.trained["1.bias"] += 1.0
+    assert nets[0].module_[1].bias.tolist() == before
+    assert all(one.grad is None for net in nets for one in net.module_.parameters())

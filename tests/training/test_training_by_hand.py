@@ -290,6 +290,10 @@ ANSWERS = {
             [("e", 2, ("g",))],
         ),
         (lambda: len({digests.digest_table(one) for one in TABLES}), len(TABLES)),
+        (
+            lambda: digests.digest_table(TABLES[-3].tocoo()) == digests.digest_table(TABLES[-3]),
+            True,
+        ),
         (lambda: digests.digest_text("a", "bc") == digests.digest_text("ab", "c"), False),
         (
             lambda: len({digests.DigestWalker().digest(one) for one in make_values()}),
