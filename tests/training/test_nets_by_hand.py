@@ -3,6 +3,7 @@
 import math
 import threading
 import time
+import warnings
 from functools import partial
 from types import SimpleNamespace as NS
 from unittest import mock
@@ -37,6 +38,7 @@ from torch.optim.lr_scheduler import OneCycleLR, ReduceLROnPlateau  # noqa: E402
 
 from skmia._core.augmentation import Augmentation  # noqa: E402
 from skmia._training import identity  # noqa: E402
+from skmia._training import plan as training_plan  # noqa: E402
 from skmia._training.backends.torch_nets import (  # noqa: E402
     batches,
     callbacks,
@@ -215,6 +217,41 @@ def finish_net(prepared):
         return group._finish_net(group._NetGroup([None, prepared], None), "job", 1, 5.0)
 
 
+def check_loader(n_rows, fit=None):
+    """Check a net of batches of eight rows, whose loader leaves out what does not fill one."""
+    made = make_net(iterator_train__drop_last=True)
+    job = NS(fit=fit, estimator=made, subsets=np.ones((1, n_rows), dtype=bool))
+    return (tell_refusal(lambda: training_plan._check_loader(job)) or "")[:30]
+
+
+def warn_quietly():
+    with warnings.catch_warnings(record=True, action="always") as caught:
+        with callbacks.quietly():
+            warnings.warn("inside", UserWarning, stacklevel=1)
+        warnings.warn("outside", UserWarning, stacklevel=1)
+    return [str(one.message) for one in caught]
+
+
+def read_averages(error=None):
+    """Average the weights of the first of two nets over two steps; read them, and the weights."""
+    memory = {"a": tensor([[1.0, 2.0], [3.0, 4.0]])}
+    averages = step.StackedAverages(0.75, memory)
+    averages.update(slice(0, 1), True)
+    memory["a"][0] = tensor([5.0, 10.0])
+    averages.update(slice(0, 1), False)
+
+    def restore():
+        if error is not None:
+            raise error
+        return memory
+
+    try:
+        found = averages.read(restore)["a"].tolist()
+    except ValueError as caught:
+        found = str(caught)
+    return found, memory["a"].tolist()
+
+
 class Refusing(nn.Linear):
     """A module that cannot be made before it is known what it is fitted on."""
 
@@ -299,6 +336,7 @@ ROWS, BATCH = torch.arange(6).reshape(2, 3), {"a": torch.ones(2, 3), "b": torch.
 ANSWERS = {
     callbacks: [
         (lambda: callbacks.why_not_callbacks(NS(callbacks="disable")), None),
+        (warn_quietly, ["outside"]),
         (lambda: callbacks.why_not_callbacks(NS(callbacks=None)), None),
         (lambda: why_not_callbacks(EpochTimer(), ("named", EarlyStopping)), None),
         (
@@ -501,6 +539,8 @@ ANSWERS = {
             lambda: clip(6.0, np.inf, [[3.0], [5.0]], [[[4.0]], [[-12.0]]]),
             [[[3.0], [2.5]], [[[4.0]], [[-6.0]]]],
         ),
+        (lambda: read_averages(), ([[2.0, 4.0], [0.0, 0.0]], [[5.0, 10.0], [3.0, 4.0]])),
+        (lambda: read_averages(ValueError("no")), ("no", [[5.0, 10.0], [3.0, 4.0]])),
         (lambda: step.StepInputs(ROWS).n_rows, 3),
         (lambda: step.StepInputs(None, BATCH, torch.ones(2, 4)).n_rows, 4),
         (lambda: len(step.StepInputs(None, BATCH, ROWS).tensors), 3),
@@ -709,6 +749,9 @@ ANSWERS = {
                 ({"dataset__length": 5}, "The net has its own dataset."),
             )
         ),
+        (lambda: check_loader(8), ""),
+        (lambda: check_loader(7), "The net would be trained on 7 "),
+        (lambda: check_loader(7, fit=len), ""),
         (lambda: plan.overridden(make_net()), []),
         (lambda: plan.overridden(OwnNet(nn.Linear)), ["get_loss"]),
         (lambda: plan.why_not_rows(np.zeros((2, 3))), None),
