@@ -55,6 +55,7 @@ from skmia._training.backends.torch_nets import (  # noqa: E402
     step,
     timing,
     train,
+    validation,
 )
 
 
@@ -252,6 +253,34 @@ def read_averages(error=None):
     return found, memory["a"].tolist()
 
 
+def validate(chosen, is_mean=False, batch_size=2, valid_size=None):
+    """Validate two nets, whose losses of a batch are the means of its rows."""
+    sizes, criterion = [], nn.MSELoss()
+    settings = {} if valid_size is None else {"batch_size": valid_size}
+
+    def measure(batch):
+        sizes.append((len(batch[0]), criterion.training))
+        return {"loss": batch[0].mean()}
+
+    nets = [
+        NS(
+            module_=nn.Linear(1, 1),
+            criterion_=criterion,
+            batch_size=batch_size,
+            get_params_for=lambda name: settings if name == "iterator_valid" else None,
+            validation_step=measure,
+        )
+        for _ in range(2)
+    ]
+    table = NS(take_dense=lambda rows: rows.double(), y=torch.zeros(10))
+    rows = [tensor([1, 2, 6]), tensor([3, 5, 7, 9, 0])]
+    kind = validation.ValidLosses(NS(total_loss=NS(is_mean=is_mean)), nets, rows, table)
+    stacked = {"bias": tensor([[1.0], [2.0]])}
+    found = kind.compute(stacked, chosen)
+    assert [net.module_.bias.item() for net in nets] == [1.0, 2.0] and criterion.training
+    return found, [size for size, _ in sizes], any(training for _, training in sizes)
+
+
 class Refusing(nn.Linear):
     """A module that cannot be made before it is known what it is fitted on."""
 
@@ -421,6 +450,7 @@ ANSWERS = {
             lambda: why_not_optimizer(param_groups=[("a", {"lr": 0.2}), ("b", {"betas": 0.1})]),
             "optimizer__betas is not reproduced for many nets at once.",
         ),
+        (lambda: optimizers.StackedOptimizer.step(None, slice(0, 2), []), None),
         (lambda: optimizers.AdamW({"amsgrad": False}).decoupled, True),
         (lambda: optimizers.AdamRule({"amsgrad": False}).decoupled, False),
         (lambda: optimizers.AdamRule({"amsgrad": False}).state, ("mean", "square")),
@@ -640,6 +670,14 @@ ANSWERS = {
         (lambda: read_written(lambda m, x: m.b(m.a(x) if x.sum() > 0 else x)), None),
         (lambda: read_written(lambda m, x: m.b(m.a(x)), more=nn.Linear(1, 1)), None),
         (lambda: read_written(lambda m, x: m.a(x)), None),
+    ],
+    validation: [
+        (lambda: validate([True, True]), ([3.0, 4.8], [2, 1, 2, 2, 1], False)),
+        (lambda: validate([False, True]), ([np.nan, 4.8], [2, 2, 1], False)),
+        (lambda: validate([True, True], is_mean=True), ([3.0, 4.8], [3, 5], False)),
+        (lambda: validate([True, False], batch_size=-1), ([3.0, np.nan], [3], False)),
+        (lambda: validate([True, True], valid_size=3), ([3.0, 4.8], [3, 3, 2], False)),
+        (lambda: validate([True, True], valid_size=-1), ([3.0, 4.8], [3, 5], False)),
     ],
     batches: [
         (lambda: store_rows(), (True, 16)),
