@@ -40,6 +40,7 @@ from skmia._core.augmentation import Augmentation  # noqa: E402
 from skmia._training import identity  # noqa: E402
 from skmia._training import plan as training_plan  # noqa: E402
 from skmia._training.backends.torch_nets import (  # noqa: E402
+    backend,
     batches,
     callbacks,
     cuda_graphs,
@@ -279,6 +280,28 @@ def validate(chosen, is_mean=False, batch_size=2, valid_size=None):
     found = kind.compute(stacked, chosen)
     assert [net.module_.bias.item() for net in nets] == [1.0, 2.0] and criterion.training
     return found, [size for size, _ in sizes], any(training for _, training in sizes)
+
+
+def choose(at_once=None, convolutions=False, times=None, too_short=None, records=False, **given):
+    """Choose a way for nets of which a check has found something; tell it and what is timed."""
+    way, timed = backend.TorchNetsWay(), []
+    way._checked, way._in_turn = equality.EqualityCheck(None, at_once, convolutions), bool(at_once)
+
+    def measure_ways(job, at_once):
+        timed.append(at_once)
+        return timing.StepTimes(*times)
+
+    with (
+        mock.patch.object(timing, "measure_ways", measure_ways),
+        mock.patch.object(timing, "records_steps", lambda job: records),
+        mock.patch.object(backend.TorchNetsWay, "_why_too_short", lambda way, job: too_short),
+    ):
+        found = way.chosen(None, **given)
+    assert way.note == "" and way.slower is None  # which stays as it is
+    return found.numbers, found.note, found.slower, found._in_series, timed
+
+
+TURNS = "in each step one net after the other, because"
 
 
 class Refusing(nn.Linear):
@@ -578,6 +601,54 @@ ANSWERS = {
         (lambda: step.StepInputs(ROWS).copy().rows is ROWS, False),
         (lambda: torch.equal(step.StepInputs(ROWS).copy().rows, ROWS), True),
         (lambda: step.StepInputs(None, BATCH).copy().x["a"] is BATCH["a"], False),
+    ],
+    backend: [
+        (lambda: backend.TorchNetsWay().chosen(None).numbers, "torch"),
+        (lambda: choose(), ("torch", "", None, False, [])),
+        (lambda: choose(known="one_by_one"), ("torch", "", None, False, [])),
+        (lambda: choose("x", forced=True), ("torch, in turn", f"{TURNS} x", None, False, [])),
+        # What earlier models of a pool were trained by.
+        (lambda: choose("x", known="torch"), ("torch, in turn", "x", None, False, [])),
+        (lambda: choose(convolutions=True, known="torch"), ("torch", "", None, False, [])),
+        (
+            lambda: choose(convolutions=True, known="torch, in turn"),
+            ("torch, in turn", "", None, False, []),
+        ),
+        (
+            lambda: choose(convolutions=True, known="one_by_one")[2],
+            "one after another, like the earlier models of this pool",
+        ),
+        # Else the fastest way is that of a probe.
+        (
+            lambda: choose("x", times=(None, 1.0, 2.0)),
+            ("torch, in turn", f"{TURNS} x", None, False, [False]),
+        ),
+        (
+            lambda: choose(convolutions=True, times=(1.0, 2.0, 3.0)),
+            ("torch", "", None, False, [True]),
+        ),
+        (
+            lambda: choose("x", times=(None, 3.0, 2.0))[2],
+            "one after another: steps of nets on one thread were 1.5x slower in a probe of 3 steps",
+        ),
+        (lambda: choose("x", too_short="too short")[2:], ("too short", False, [])),
+        # Recorded steps of one net after the other, of convolutions alone.
+        (
+            lambda: choose(None, True, (3.0, 9.0, 9.0, 2.0), records=True, forced=True),
+            (
+                "torch",
+                f"{TURNS} grouped convolutions were 1.5x slower in a probe of 3 steps",
+                *(None, True, [True]),
+            ),
+        ),
+        (
+            lambda: choose(None, True, (2.0, 9.0, 9.0, 2.0), records=True, forced=True),
+            ("torch", "", None, False, [True]),
+        ),
+        (lambda: choose(None, True, too_short="x", records=True, forced=True)[3:], (False, [])),
+        (lambda: choose(None, True, forced=True)[3:], (False, [])),
+        (lambda: choose(None, False, records=True, forced=True)[3:], (False, [])),
+        (lambda: choose("x", True, records=True, forced=True)[3:], (False, [])),
     ],
     group: [
         (lambda: prepare_or_say(), ((2, "table"), [(0, "preparation of model", 3, 4)])),
@@ -1047,23 +1118,6 @@ def test_a_loss_of_many_models_is_the_sum_of_their_losses(name):
     alone = [criterion(*pair) for pair in zip(outputs, y, strict=True)]
     torch.testing.assert_close(total.each(out, y), torch.stack(alone))
     torch.testing.assert_close(total(out, y), sum(alone))
-
-
-def test_rows_of_a_job_are_moved_once_while_there_is_room():
-    X = np.arange(12.0).reshape(4, 3)
-    rows = group.DeviceRows([X, "not an array"], torch.device("cpu"), 4 * 12 + 4 * 6)
-    whole = rows.get(X, torch.float32)
-    assert whole.dtype == torch.float32 and whole.tolist() == X.tolist()
-    assert rows.get(X[:], torch.float32) is whole  # a view of the same
-    half = rows.get(X[::2], torch.float32)
-    assert half.tolist() == X[::2].tolist() and rows.get(X[::2], torch.float32) is half
-    # There is no room left, and copies of users may change.
-    for other in (X[1:], X.copy()):
-        found = [rows.get(other, torch.float32) for _ in range(2)]
-        assert found[0] is not found[1]
-        assert found[0].tolist() == found[1].tolist() == other.tolist()
-    other_type = [rows.get(X, torch.float64) for _ in range(2)]
-    assert other_type[0].dtype == torch.float64 and other_type[0] is not other_type[1]
 
 
 def apply(module, x, masks):
