@@ -472,6 +472,27 @@ def interrupt(checkpoint):
 EXPORTED = [("0/a", 0), ("0/b", 0), ("1/a", 1), ("1/b", -1)]
 
 
+def split_job(**given):
+    """Split a job; return what is shared, what is left in a part, and what a worker gets."""
+    X = np.zeros((2, 1))
+    settings = {"fit": "fit", "progress": "bar", **given}
+    whole = job.Job(
+        LogisticRegression(n_jobs=3),
+        job.JobData([X], [0, 1]),
+        "subsets",
+        "seeds",
+        "keep",
+        **settings,
+    )
+    shared, take_rest = workers.split_job(whole)
+    rest = take_rest(whole)
+    held = [shared[name] for name in ("keep", "fit", "progress")]
+    left = [name for name in whole._fields if getattr(rest, name) is not None]
+    back = workers.train_rest(lambda one: one, shared, rest)
+    same = back.data.tables[0] is X and back.data.y == [0, 1]
+    return held, back.estimator.n_jobs, whole.estimator.n_jobs, left, same
+
+
 def fill_window(*steps):
     """Fill a window of tasks; a negative number takes as many tasks out."""
     window, found = workers.TaskWindow(lambda part: part, range(50)), []
@@ -650,6 +671,8 @@ ANSWERS = {
         (lambda: offer(60.0), ["arrays"]),
     ],
     workers: [
+        (lambda: split_job(), (["keep", "fit", None], 1, 3, ["subsets", "seeds"], True)),
+        (lambda: split_job(write="write")[3:], (["subsets", "seeds", "write"], True)),
         # Sixteen tasks at least, or two for each processor.
         (lambda: fill_window(0, 1, 8, 9), ([16, 0, 0, 2], 18)),
         (lambda: fill_window(1, -3, 1), ([16, 3], 16)),
