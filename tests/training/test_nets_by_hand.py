@@ -58,6 +58,7 @@ from skmia._training.backends.torch_nets import (  # noqa: E402
     train,
     validation,
 )
+from skmia._training.job import JobData  # noqa: E402
 
 
 def why_not_callbacks(*given, train_split=True, valid=(), **settings):
@@ -224,6 +225,45 @@ def check_loader(n_rows, fit=None):
     made = make_net(iterator_train__drop_last=True)
     job = NS(fit=fit, estimator=made, subsets=np.ones((1, n_rows), dtype=bool))
     return (tell_refusal(lambda: training_plan._check_loader(job)) or "")[:30]
+
+
+def differentiate_unused():
+    used, unused = (torch.ones(1, requires_grad=True) for _ in range(2))
+    found = engine._differentiate((2 * used).sum(), {"used": used, "unused": unused})
+    return [one.tolist() for one in found]
+
+
+class OwnAnswers(NeuralNetClassifier):
+    def predict_proba(self, X):
+        return super().predict_proba(X)
+
+
+def check_first_answers(estimator, refusal=None, error=None):
+    """Check the first answers of models; return what is asked, and the refusal."""
+    asked = []
+
+    def initialize(job, rows, y):
+        if error is not None:
+            raise error
+        return "model", "net", (rows.ravel().tolist(), y.tolist())
+
+    def why_no_outputs(*given):
+        asked.append((*given[:3], given[3].ravel().tolist()))
+        return refusal
+
+    data = JobData([np.arange(4.0)[:, None]], np.arange(10, 14))
+    inside = np.array([[True, False, True, True]])
+    job = NS(estimator=estimator, subsets=inside, data=data, seeds=[np.random.SeedSequence(0)])
+    with (
+        mock.patch.object(training_plan, "_initialize_job_net", initialize),
+        mock.patch.object(training_plan, "_why_no_outputs", why_no_outputs),
+    ):
+        told = tell_refusal(lambda: training_plan.check_first_answers(job))
+    return asked, told
+
+
+IN_PIPELINE = make_pipeline(StandardScaler(), make_net())
+ASKED = ("model", "net", ([0.0, 2.0, 3.0], [10, 12, 13]), [0.0, 2.0, 3.0])
 
 
 def warn_quietly():
@@ -650,6 +690,7 @@ ANSWERS = {
         (lambda: choose(None, False, records=True, forced=True)[3:], (False, [])),
         (lambda: choose("x", True, records=True, forced=True)[3:], (False, [])),
     ],
+    engine: [(differentiate_unused, [[2.0], [0.0]])],
     group: [
         (lambda: prepare_or_say(), ((2, "table"), [(0, "preparation of model", 3, 4)])),
         (lambda: prepare_or_say(has_progress=False), ((2, "table"), [])),
@@ -858,6 +899,11 @@ ANSWERS = {
                 ({"dataset__length": 5}, "The net has its own dataset."),
             )
         ),
+        (lambda: check_first_answers(IN_PIPELINE), ([ASKED], None)),
+        (lambda: check_first_answers(make_net(), "It is why."), ([ASKED], "It is why.")),
+        (lambda: check_first_answers(make_net(), "It is why.", ValueError("no")), ([], None)),
+        (lambda: check_first_answers(OwnAnswers(nn.Linear), "It is why."), ([], None)),
+        (lambda: check_first_answers(StandardScaler(), "It is why."), ([], None)),
         (lambda: check_loader(8), ""),
         (lambda: check_loader(7), "The net would be trained on 7 "),
         (lambda: check_loader(7, fit=len), ""),
