@@ -62,3 +62,6 @@ def test_a_victim_without_gradients_is_told_what_would_work():
 def test_what_the_gradient_is_taken_of():
     with pytest.raises(ValueError, match="wrt must be one of .*'inputs'.*; got 'weights'"):
         GradientNorm("weights")
+    with pytest.raises(ValueError, match="'wrt' parameter of GradientStatistics must be"):
+        GradientStatistics(VICTIM, wrt="weights").fit(Records(X, Y))
+    assert GradientNorm().has_unit_of_target

@@ -6,7 +6,7 @@ from sklearn.ensemble import RandomForestRegressor
 from sklearn.metrics import roc_auc_score
 
 from skmia import Outputs
-from skmia.signals._registry import get_signal
+from skmia.signals._registry import get_signal, names_that_read
 
 RESIDUAL_SIGNALS = {"squared_error": [-4.0, -0.25, 0.0]}
 
@@ -41,3 +41,13 @@ def test_members_of_an_overfit_regressor_score_higher(name, dtype):
 def test_residual_needs_a_regressor(name):
     with pytest.raises(ValueError, match="needs a regressor's predict; .* only predict_proba"):
         get_signal(name)(Outputs([[0.5, 0.5]], [0, 1]), [0])
+
+
+@pytest.mark.parametrize("name", names_that_read("value"))
+def test_signals_that_change_with_the_unit_of_the_target_say_so(name):
+    signal, y = get_signal(name), np.array([3.0, 2.0, -4.0])
+    one, other = (
+        signal(Outputs(unit * np.array([1.0, 2.5, -3.0]), kind="value"), unit * y)
+        for unit in (1.0, 8.0)
+    )
+    assert (np.ptp(other - one) > 1e-9) == signal.has_unit_of_target

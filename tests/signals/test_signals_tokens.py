@@ -133,7 +133,7 @@ def vote(gains, widths):
     return WindowVotes(Stored(own - gains), widths=widths).of(None, records)
 
 
-def test_windows_are_of_the_tokens_that_count_and_a_tie_is_no_vote():
+def test_windows_are_of_the_tokens_that_count_and_a_tie_is_not_a_vote():
     gains = np.array([[NAN, 2.0, NAN, -2.0, 1.0], [3.0, -1.0, 2.0, -4.0, 1.0]])
     # Pairs gain 0 and -1, and 2, 1, -2 and -3; all three tokens 1, and three of five 4, -3 and -1.
     assert_allclose(vote(gains, (2,)), [0.0, 2 / 4])

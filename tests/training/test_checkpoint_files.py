@@ -527,7 +527,7 @@ def test_the_numbers_of_a_pool_are_known_from_its_first_fit(opened, tmp_path):
         assert (one.read_entropy(), one.read_numbers()) == ([7], "alone")
 
 
-def test_a_manifest_that_is_no_mapping_is_refused(opened, monkeypatch):
+def test_a_manifest_that_is_not_a_mapping_is_refused(opened, monkeypatch):
     monkeypatch.setattr(checkpoint, "_SECONDS_OF_WRITING", 0.0)
     (opened.folder / "manifest.json").write_text("[1]")
     with pytest.raises(CheckpointError, match=r"cannot be read \(it is not a mapping\), so"):

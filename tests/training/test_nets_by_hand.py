@@ -1,7 +1,9 @@
 """Small decisions about nets that are trained together, with answers by hand."""
 
+import math
 import threading
 import time
+import warnings
 from functools import partial
 from types import SimpleNamespace as NS
 from unittest import mock
@@ -12,6 +14,8 @@ import pytest
 from by_hand import expect_answers, tell_refusal
 from numpy import array
 from scipy import sparse
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 torch = pytest.importorskip("torch")
 pytest.importorskip("skorch")
@@ -30,9 +34,13 @@ from skorch.callbacks import (  # noqa: E402
 )
 from torch import nn, tensor  # noqa: E402
 from torch.nn import functional as F  # noqa: E402
-from torch.optim.lr_scheduler import OneCycleLR  # noqa: E402
+from torch.optim.lr_scheduler import OneCycleLR, ReduceLROnPlateau  # noqa: E402
 
+from skmia._core.augmentation import Augmentation  # noqa: E402
+from skmia._training import identity  # noqa: E402
+from skmia._training import plan as training_plan  # noqa: E402
 from skmia._training.backends.torch_nets import (  # noqa: E402
+    backend,
     batches,
     callbacks,
     cuda_graphs,
@@ -48,7 +56,9 @@ from skmia._training.backends.torch_nets import (  # noqa: E402
     step,
     timing,
     train,
+    validation,
 )
+from skmia._training.job import JobData  # noqa: E402
 
 
 def why_not_callbacks(*given, train_split=True, valid=(), **settings):
@@ -143,17 +153,206 @@ def count_steps(n_rows, **settings):
     return prepare.count_training_steps(NS(n_models=3), given)
 
 
-def find_positions(kind):
-    X = np.zeros((5, 1))
+def make_data_set(kind, X):
     whole = NS(X=X)
-    made = {
+    return {
         "whole": type("Whole", (), {"X": X, "__len__": lambda self: 5})(),
         "part": torch.utils.data.Subset(whole, [3, 1]),
         "part of others": torch.utils.data.Subset(NS(X=X.copy()), [3, 1]),
         "others": type("Others", (), {"X": X.copy(), "__len__": lambda self: 5})(),
         "none": None,
     }[kind]
-    return prepare._positions(made, X)
+
+
+def find_positions(kind):
+    X = np.zeros((5, 1))
+    return prepare._positions(make_data_set(kind, X), X)
+
+
+def split_validation(train_kind, valid_kind, *callbacks):
+    X = np.zeros((5, 1))
+    sets = make_data_set(train_kind, X), make_data_set(valid_kind, X)
+    made = NS(
+        callbacks_=[("one", each) for each in callbacks], get_split_datasets=lambda X, y: sets
+    )
+    try:
+        train_rows, valid_rows, is_validated = prepare._split_validation(made, X, None)
+    except prepare.CannotBatchError as error:
+        return str(error)
+    return (
+        train_rows.tolist(),
+        valid_rows if valid_rows is None else valid_rows.tolist(),
+        is_validated,
+    )
+
+
+def check_training(*prepared, error=None):
+    def prepare_two(given):
+        if error is not None:
+            raise error
+        return None, prepared
+
+    with mock.patch.object(equality, "_prepare_two", prepare_two):
+        return equality.check_training(None).reason
+
+
+def make_ready(signature, module=None):
+    return NS(signature=signature, net=NS(module_=module or nn.Linear(1, 1)))
+
+
+def prepare_or_say(error=None, has_progress=True):
+    """Prepare the third of four models; return what comes of it, and what is shown."""
+    shown = []
+
+    def prepare_net(job, i, table):
+        if error is not None:
+            raise error
+        return i, table
+
+    bar = NS(show=lambda *given: shown.append(given)) if has_progress else None
+    with mock.patch.object(group, "prepare_net", prepare_net):
+        return group._prepare_or_say(NS(progress=bar, n_models=4), 2, "table"), shown
+
+
+def finish_net(prepared):
+    """Finish a net that could not be trained with others."""
+    with mock.patch.object(group, "train_alone", lambda *given: given):
+        return group._finish_net(group._NetGroup([None, prepared], None), "job", 1, 5.0)
+
+
+def check_loader(n_rows, fit=None):
+    """Check a net of batches of eight rows, whose loader leaves out what does not fill one."""
+    made = make_net(iterator_train__drop_last=True)
+    job = NS(fit=fit, estimator=made, subsets=np.ones((1, n_rows), dtype=bool))
+    return (tell_refusal(lambda: training_plan._check_loader(job)) or "")[:30]
+
+
+def differentiate_unused():
+    used, unused = (torch.ones(1, requires_grad=True) for _ in range(2))
+    found = engine._differentiate((2 * used).sum(), {"used": used, "unused": unused})
+    return [one.tolist() for one in found]
+
+
+class OwnAnswers(NeuralNetClassifier):
+    def predict_proba(self, X):
+        return super().predict_proba(X)
+
+
+def check_first_answers(estimator, refusal=None, error=None):
+    """Check the first answers of models; return what is asked, and the refusal."""
+    asked = []
+
+    def initialize(job, rows, y):
+        if error is not None:
+            raise error
+        return "model", "net", (rows.ravel().tolist(), y.tolist())
+
+    def why_no_outputs(*given):
+        asked.append((*given[:3], given[3].ravel().tolist()))
+        return refusal
+
+    data = JobData([np.arange(4.0)[:, None]], np.arange(10, 14))
+    inside = np.array([[True, False, True, True]])
+    job = NS(estimator=estimator, subsets=inside, data=data, seeds=[np.random.SeedSequence(0)])
+    with (
+        mock.patch.object(training_plan, "_initialize_job_net", initialize),
+        mock.patch.object(training_plan, "_why_no_outputs", why_no_outputs),
+    ):
+        told = tell_refusal(lambda: training_plan.check_first_answers(job))
+    return asked, told
+
+
+IN_PIPELINE = make_pipeline(StandardScaler(), make_net())
+ASKED = ("model", "net", ([0.0, 2.0, 3.0], [10, 12, 13]), [0.0, 2.0, 3.0])
+
+
+def warn_quietly():
+    with warnings.catch_warnings(record=True, action="always") as caught:
+        with callbacks.quietly():
+            warnings.warn("inside", UserWarning, stacklevel=1)
+        warnings.warn("outside", UserWarning, stacklevel=1)
+    return [str(one.message) for one in caught]
+
+
+def read_averages(error=None):
+    """Average the weights of the first of two nets over two steps; read them, and the weights."""
+    memory = {"a": tensor([[1.0, 2.0], [3.0, 4.0]])}
+    averages = step.StackedAverages(0.75, memory)
+    averages.update(slice(0, 1), True)
+    memory["a"][0] = tensor([5.0, 10.0])
+    averages.update(slice(0, 1), False)
+
+    def restore():
+        if error is not None:
+            raise error
+        return memory
+
+    try:
+        found = averages.read(restore)["a"].tolist()
+    except ValueError as caught:
+        found = str(caught)
+    return found, memory["a"].tolist()
+
+
+def validate(chosen, is_mean=False, batch_size=2, valid_size=None):
+    """Validate two nets, whose losses of a batch are the means of its rows."""
+    sizes, criterion = [], nn.MSELoss()
+    settings = {} if valid_size is None else {"batch_size": valid_size}
+
+    def measure(batch):
+        sizes.append((len(batch[0]), criterion.training))
+        return {"loss": batch[0].mean()}
+
+    nets = [
+        NS(
+            module_=nn.Linear(1, 1),
+            criterion_=criterion,
+            batch_size=batch_size,
+            get_params_for=lambda name: settings if name == "iterator_valid" else None,
+            validation_step=measure,
+        )
+        for _ in range(2)
+    ]
+    table = NS(take_dense=lambda rows: rows.double(), y=torch.zeros(10))
+    rows = [tensor([1, 2, 6]), tensor([3, 5, 7, 9, 0])]
+    kind = validation.ValidLosses(NS(total_loss=NS(is_mean=is_mean)), nets, rows, table)
+    stacked = {"bias": tensor([[1.0], [2.0]])}
+    found = kind.compute(stacked, chosen)
+    assert [net.module_.bias.item() for net in nets] == [1.0, 2.0] and criterion.training
+    return found, [size for size, _ in sizes], any(training for _, training in sizes)
+
+
+def choose(at_once=None, convolutions=False, times=None, too_short=None, records=False, **given):
+    """Choose a way for nets of which a check has found something; tell it and what is timed."""
+    way, timed = backend.TorchNetsWay(), []
+    way._checked, way._in_turn = equality.EqualityCheck(None, at_once, convolutions), bool(at_once)
+
+    def measure_ways(job, at_once):
+        timed.append(at_once)
+        return timing.StepTimes(*times)
+
+    with (
+        mock.patch.object(timing, "measure_ways", measure_ways),
+        mock.patch.object(timing, "records_steps", lambda job: records),
+        mock.patch.object(backend.TorchNetsWay, "_why_too_short", lambda way, job: too_short),
+    ):
+        found = way.chosen(None, **given)
+    assert way.note == "" and way.slower is None  # which stays as it is
+    return found.numbers, found.note, found.slower, found._in_series, timed
+
+
+TURNS = "in each step one net after the other, because"
+
+
+class Refusing(nn.Linear):
+    """A module that cannot be made before it is known what it is fitted on."""
+
+    def __init__(self):
+        raise LookupError("not yet")
+
+
+def change_nothing(x, generator):
+    return x
 
 
 class OwnNet(NeuralNetClassifier):
@@ -229,6 +428,7 @@ ROWS, BATCH = torch.arange(6).reshape(2, 3), {"a": torch.ones(2, 3), "b": torch.
 ANSWERS = {
     callbacks: [
         (lambda: callbacks.why_not_callbacks(NS(callbacks="disable")), None),
+        (warn_quietly, ["outside"]),
         (lambda: callbacks.why_not_callbacks(NS(callbacks=None)), None),
         (lambda: why_not_callbacks(EpochTimer(), ("named", EarlyStopping)), None),
         (
@@ -254,6 +454,16 @@ ANSWERS = {
         (
             lambda: why_not_callbacks(callbacks__own__patience=3, callbacks__a=None),
             "The parameter callbacks__own__patience may change the training.",
+        ),
+        (lambda: why_not_callbacks(LRScheduler("StepLR", monitor="valid_acc")), None),
+        (lambda: why_not_callbacks(LRScheduler("ReduceLROnPlateau", monitor="train_loss")), None),
+        *(
+            (
+                lambda policy=policy: why_not_callbacks(LRScheduler(policy, monitor="valid_acc")),
+                "ReduceLROnPlateau follows 'valid_acc'; for many nets it can follow a loss after "
+                "each epoch.",
+            )
+            for policy in ("ReduceLROnPlateau", ReduceLROnPlateau)
         ),
         (lambda: why_not_followed("train_loss", train_split=None), None),
         (lambda: why_not_followed("valid_loss"), None),
@@ -303,6 +513,7 @@ ANSWERS = {
             lambda: why_not_optimizer(param_groups=[("a", {"lr": 0.2}), ("b", {"betas": 0.1})]),
             "optimizer__betas is not reproduced for many nets at once.",
         ),
+        (lambda: optimizers.StackedOptimizer.step(None, slice(0, 2), []), None),
         (lambda: optimizers.AdamW({"amsgrad": False}).decoupled, True),
         (lambda: optimizers.AdamRule({"amsgrad": False}).decoupled, False),
         (lambda: optimizers.AdamRule({"amsgrad": False}).state, ("mean", "square")),
@@ -339,6 +550,22 @@ ANSWERS = {
         (lambda: are_equal_modules(0.007, 8.0), True),
         (lambda: are_equal_modules(0.009, 8.0), False),
         (lambda: are_equal_modules(0.0, 1.0, 0.002), False),
+        (
+            lambda: check_training(error=prepare.CannotBatchError("It has a reason.")),
+            "It has a reason.",
+        ),
+        (
+            lambda: check_training(error=ValueError("no\nmore")),
+            "The net cannot be prepared for training (ValueError: no).",
+        ),
+        (
+            lambda: check_training(make_ready(1), make_ready(2)),
+            "The parameters of the shadow models differ in shape.",
+        ),
+        (
+            lambda: check_training(make_ready(1, nn.Sequential(nn.LazyLinear(1))), make_ready(1)),
+            "The net has a lazy layer ('0.weight'), whose shape is known after its first batch.",
+        ),
         (lambda: equality.why_not_at_once(NS(module_=nn.Linear(1, 1))), None),
         (
             lambda: equality.why_not_at_once(NS(module_=nn.Sequential(nn.GRU(1, 1)))),
@@ -370,6 +597,25 @@ ANSWERS = {
         (lambda: find_positions("part").tolist(), [3, 1]),
         *((lambda kind=kind: find_positions(kind), None) for kind in ("others", "none")),
         (lambda: find_positions("part of others"), None),
+        (lambda: split_validation("part", "none"), ([3, 1], None, False)),
+        (lambda: split_validation("whole", "part"), ([0, 1, 2, 3, 4], [3, 1], True)),
+        (lambda: split_validation("whole", "others"), ([0, 1, 2, 3, 4], None, True)),
+        (
+            lambda: split_validation("others", "part"),
+            "The train_split of the net returns its own data set.",
+        ),
+        *(
+            (
+                lambda one=one: split_validation("part", "others", one),
+                "EarlyStopping needs a validation set that is a part of X.",
+            )
+            for one in (EarlyStopping(), LRScheduler("ReduceLROnPlateau", monitor="valid_loss"))
+        ),
+        (lambda: split_validation("part", "part", EarlyStopping()), ([3, 1], [3, 1], True)),
+        (
+            lambda: split_validation("part", "others", LRScheduler("StepLR", step_size=1)),
+            ([3, 1], None, True),
+        ),
         (
             lambda: list(prepare.plan_batches([2, 3, 3], -1, True)),
             [[(slice(0, 1), slice(0, 2)), (slice(1, 3), slice(0, 3))]],
@@ -386,6 +632,8 @@ ANSWERS = {
             lambda: clip(6.0, np.inf, [[3.0], [5.0]], [[[4.0]], [[-12.0]]]),
             [[[3.0], [2.5]], [[[4.0]], [[-6.0]]]],
         ),
+        (lambda: read_averages(), ([[2.0, 4.0], [0.0, 0.0]], [[5.0, 10.0], [3.0, 4.0]])),
+        (lambda: read_averages(ValueError("no")), ("no", [[5.0, 10.0], [3.0, 4.0]])),
         (lambda: step.StepInputs(ROWS).n_rows, 3),
         (lambda: step.StepInputs(None, BATCH, torch.ones(2, 4)).n_rows, 4),
         (lambda: len(step.StepInputs(None, BATCH, ROWS).tensors), 3),
@@ -393,6 +641,88 @@ ANSWERS = {
         (lambda: step.StepInputs(ROWS).copy().rows is ROWS, False),
         (lambda: torch.equal(step.StepInputs(ROWS).copy().rows, ROWS), True),
         (lambda: step.StepInputs(None, BATCH).copy().x["a"] is BATCH["a"], False),
+    ],
+    backend: [
+        (lambda: backend.TorchNetsWay().chosen(None).numbers, "torch"),
+        (lambda: choose(), ("torch", "", None, False, [])),
+        (lambda: choose(known="one_by_one"), ("torch", "", None, False, [])),
+        (lambda: choose("x", forced=True), ("torch, in turn", f"{TURNS} x", None, False, [])),
+        # What earlier models of a pool were trained by.
+        (lambda: choose("x", known="torch"), ("torch, in turn", "x", None, False, [])),
+        (lambda: choose(convolutions=True, known="torch"), ("torch", "", None, False, [])),
+        (
+            lambda: choose(convolutions=True, known="torch, in turn"),
+            ("torch, in turn", "", None, False, []),
+        ),
+        (
+            lambda: choose(convolutions=True, known="one_by_one")[2],
+            "one after another, like the earlier models of this pool",
+        ),
+        # Else the fastest way is that of a probe.
+        (
+            lambda: choose("x", times=(None, 1.0, 2.0)),
+            ("torch, in turn", f"{TURNS} x", None, False, [False]),
+        ),
+        (
+            lambda: choose(convolutions=True, times=(1.0, 2.0, 3.0)),
+            ("torch", "", None, False, [True]),
+        ),
+        (
+            lambda: choose("x", times=(None, 3.0, 2.0))[2],
+            "one after another: steps of nets on one thread were 1.5x slower in a probe of 3 steps",
+        ),
+        (lambda: choose("x", too_short="too short")[2:], ("too short", False, [])),
+        # Recorded steps of one net after the other, of convolutions alone.
+        (
+            lambda: choose(None, True, (3.0, 9.0, 9.0, 2.0), records=True, forced=True),
+            (
+                "torch",
+                f"{TURNS} grouped convolutions were 1.5x slower in a probe of 3 steps",
+                *(None, True, [True]),
+            ),
+        ),
+        (
+            lambda: choose(None, True, (2.0, 9.0, 9.0, 2.0), records=True, forced=True),
+            ("torch", "", None, False, [True]),
+        ),
+        (lambda: choose(None, True, too_short="x", records=True, forced=True)[3:], (False, [])),
+        (lambda: choose(None, True, forced=True)[3:], (False, [])),
+        (lambda: choose(None, False, records=True, forced=True)[3:], (False, [])),
+        (lambda: choose("x", True, records=True, forced=True)[3:], (False, [])),
+    ],
+    engine: [(differentiate_unused, [[2.0], [0.0]])],
+    group: [
+        (lambda: prepare_or_say(), ((2, "table"), [(0, "preparation of model", 3, 4)])),
+        (lambda: prepare_or_say(has_progress=False), ((2, "table"), [])),
+        (lambda: prepare_or_say(ValueError("no"))[0], "ValueError: no"),
+        (lambda: tell_refusal(lambda: prepare_or_say(MemoryError("short"))), "short"),
+        (lambda: finish_net("It has a reason."), ("job", 1, "It has a reason.")),
+    ],
+    identity: [
+        (lambda: [name for name, _ in identity._iter_nets(make_net())], [""]),
+        (
+            lambda: [
+                name for name, _ in identity._iter_nets(make_pipeline(StandardScaler(), make_net()))
+            ],
+            ["neuralnetclassifier__"],
+        ),
+        (
+            lambda: sorted(identity._initial_state(make_net(criterion__weight=torch.ones(3)))),
+            [
+                "criterion.weight",
+                *(f"module.{k}.{name}" for k in (0, 3) for name in ("bias", "weight")),
+            ],
+        ),
+        (
+            lambda: identity._initial_state(make_net(Refusing)),
+            {"parameters": "not known before fit (LookupError)"},
+        ),
+        (
+            lambda: sorted(
+                identity._initial_state(make_net(nn.LazyLinear, module__out_features=1))
+            ),
+            [],
+        ),
     ],
     mlp: [
         (
@@ -453,6 +783,14 @@ ANSWERS = {
         (lambda: read_written(lambda m, x: m.b(m.a(x)), more=nn.Linear(1, 1)), None),
         (lambda: read_written(lambda m, x: m.a(x)), None),
     ],
+    validation: [
+        (lambda: validate([True, True]), ([3.0, 4.8], [2, 1, 2, 2, 1], False)),
+        (lambda: validate([False, True]), ([np.nan, 4.8], [2, 2, 1], False)),
+        (lambda: validate([True, True], is_mean=True), ([3.0, 4.8], [3, 5], False)),
+        (lambda: validate([True, False], batch_size=-1), ([3.0, np.nan], [3], False)),
+        (lambda: validate([True, True], valid_size=3), ([3.0, 4.8], [3, 3, 2], False)),
+        (lambda: validate([True, True], valid_size=-1), ([3.0, 4.8], [3, 5], False)),
+    ],
     batches: [
         (lambda: store_rows(), (True, 16)),
         (lambda: store_rows(n_others=5), (True, 16)),
@@ -504,6 +842,71 @@ ANSWERS = {
         (lambda: multiply(precision.ProductPrecision("medium", None)), (False, True)),
     ],
     plan: [
+        *(
+            (lambda given=given: plan.why_not_estimator(make_net(**given)), told)
+            for given, told in (
+                ({}, None),
+                (
+                    {"warm_start": True},
+                    "warm_start=True continues from the weights of the last fit.",
+                ),
+                (
+                    {"use_caching": False},
+                    "use_caching=False makes the scoring callbacks draw random numbers.",
+                ),
+                ({"device": None}, "device=None does not say where the net is trained."),
+                ({"max_epochs": 2.5}, "max_epochs is 2.5, not an integer."),
+                ({"iterator_valid": list}, "iterator_valid is not the DataLoader of torch."),
+                (
+                    {"iterator_valid__shuffle": True},
+                    "iterator_valid__shuffle is not reproduced for many nets at once.",
+                ),
+                ({"iterator_valid__shuffle": False, "iterator_train__sampler": None}, None),
+                (
+                    {"iterator_train__sampler": 0},
+                    "iterator_train__sampler is not reproduced for many nets at once.",
+                ),
+                (
+                    {"iterator_train__num_workers": 2},
+                    "iterator_train__num_workers=2 loads the data in other processes.",
+                ),
+                ({"iterator_train__num_workers": 0, "iterator_train__pin_memory": True}, None),
+                (
+                    {"iterator_valid__batch_size": 2.5},
+                    "The batch size of iterator_valid is 2.5, not an integer.",
+                ),
+                (
+                    {"batch_size": "all"},
+                    "The batch size of iterator_train is 'all', not an integer.",
+                ),
+                ({"iterator_train__collate_fn": Augmentation(change_nothing)}, None),
+                (
+                    {
+                        "iterator_train__collate_fn": Augmentation(change_nothing),
+                        "iterator_train__timeout": 3,
+                    },
+                    "iterator_train__timeout is not reproduced for many nets at once.",
+                ),
+                (
+                    {"iterator_valid__collate_fn": Augmentation(change_nothing)},
+                    "iterator_valid changes its batches at random.",
+                ),
+                (
+                    {"iterator_train__collate_fn": change_nothing},
+                    "iterator_train__collate_fn is not reproduced for many nets at once.",
+                ),
+                ({"dataset": list}, "The net has its own dataset."),
+                ({"dataset__length": 5}, "The net has its own dataset."),
+            )
+        ),
+        (lambda: check_first_answers(IN_PIPELINE), ([ASKED], None)),
+        (lambda: check_first_answers(make_net(), "It is why."), ([ASKED], "It is why.")),
+        (lambda: check_first_answers(make_net(), "It is why.", ValueError("no")), ([], None)),
+        (lambda: check_first_answers(OwnAnswers(nn.Linear), "It is why."), ([], None)),
+        (lambda: check_first_answers(StandardScaler(), "It is why."), ([], None)),
+        (lambda: check_loader(8), ""),
+        (lambda: check_loader(7), "The net would be trained on 7 "),
+        (lambda: check_loader(7, fit=len), ""),
         (lambda: plan.overridden(make_net()), []),
         (lambda: plan.overridden(OwnNet(nn.Linear)), ["get_loss"]),
         (lambda: plan.why_not_rows(np.zeros((2, 3))), None),
@@ -536,6 +939,7 @@ ANSWERS = {
         (lambda: timing.StepTimes(3.0, 2.0, 5.0).best, "in_turn"),
         (lambda: timing.StepTimes(3.0, 2.0, 5.0, 1.0).best, "in_series"),
         (lambda: timing.StepTimes(None, 1.09, 1.0).best, "in_turn"),
+        (lambda: timing.StepTimes(None, 1.1, 1.0).best, "in_turn"),
         (lambda: timing.StepTimes(None, 1.11, 1.0).best, "alone"),
         (
             lambda: timing.StepTimes(None, 3.0, 2.0).why_alone,
@@ -560,6 +964,7 @@ ANSWERS = {
 }
 
 
+@pytest.mark.filterwarnings("ignore:Lazy modules are a new feature:UserWarning")
 @pytest.mark.parametrize("module", ANSWERS, ids=lambda module: module.__name__)
 def test_answers_by_hand(module):
     expect_answers(ANSWERS[module])
@@ -762,23 +1167,6 @@ def test_a_loss_of_many_models_is_the_sum_of_their_losses(name):
     torch.testing.assert_close(total(out, y), sum(alone))
 
 
-def test_rows_of_a_job_are_moved_once_while_there_is_room():
-    X = np.arange(12.0).reshape(4, 3)
-    rows = group.DeviceRows([X, "not an array"], torch.device("cpu"), 4 * 12 + 4 * 6)
-    whole = rows.get(X, torch.float32)
-    assert whole.dtype == torch.float32 and whole.tolist() == X.tolist()
-    assert rows.get(X[:], torch.float32) is whole  # a view of the same
-    half = rows.get(X[::2], torch.float32)
-    assert half.tolist() == X[::2].tolist() and rows.get(X[::2], torch.float32) is half
-    # There is no room left, and copies of users may change.
-    for other in (X[1:], X.copy()):
-        found = [rows.get(other, torch.float32) for _ in range(2)]
-        assert found[0] is not found[1]
-        assert found[0].tolist() == found[1].tolist() == other.tolist()
-    other_type = [rows.get(X, torch.float64) for _ in range(2)]
-    assert other_type[0].dtype == torch.float64 and other_type[0] is not other_type[1]
-
-
 def apply(module, x, masks):
     """Apply a module as if its dropouts had drawn some masks."""
     masks = iter(masks)
@@ -809,31 +1197,70 @@ CHAINS = {
 }
 
 
-@pytest.mark.parametrize("name", CHAINS)
-def test_gradients_of_perceptrons_are_those_of_torch(name):
+def make_chain_nets(name):
+    """Make three nets, and a batch of two of them."""
     kind, make_parts, criterion = CHAINS[name]
-    torch_draws = torch.Generator().manual_seed(0)
+    draws = torch.Generator().manual_seed(0)
     nets = []
     for _ in range(3):
         module = nn.Sequential(*make_parts()).double()
         for one in module.parameters():
-            one.data = torch.randn(one.shape, generator=torch_draws, dtype=torch.float64)
+            one.data = torch.randn(one.shape, generator=draws, dtype=torch.float64)
         nets.append(kind(module, criterion=criterion, train_split=None).initialize())
-    x = torch.randn(2, 7, 2, 3, generator=torch_draws, dtype=torch.float64)
-    y = torch.randn(2, 7, 3, generator=torch_draws, dtype=torch.float64)
-    y = y.argmax(2) if kind is NeuralNetClassifier else y
-    chain = mlp.as_chain(nets[0].module_)
-    made = mlp.MLPEngine(nets, chain, y.flatten(0, 1))
-    assert made.is_softmax == (name == "all steps")
+    x = torch.randn(2, 7, 2, 3, generator=draws, dtype=torch.float64)
+    y = torch.randn(2, 7, 3, generator=draws, dtype=torch.float64)
+    return nets, x, y.argmax(2) if kind is NeuralNetClassifier else y
+
+
+def compare_with_torch(made, nets, x, y, masks):
+    """Check the gradients of the last two nets; return the losses of torch."""
+    found, losses = made.gradients(slice(1, 3), x, y, masks), []
+    for k, net in enumerate(nets[1:]):
+        loss = net.criterion_(apply(net.module_, x[k], [one[k] for one in masks]), y[k])
+        wanted = torch.autograd.grad(loss, list(net.module_.parameters()))
+        for one, other in zip(found, wanted, strict=True):
+            torch.testing.assert_close(one[k], other)
+        losses.append(float(loss.detach()))
+    return losses
+
+
+@pytest.mark.parametrize("name", CHAINS)
+@pytest.mark.parametrize("kind", ["MLPEngine", "GenericEngine", "SeriesEngine"])
+def test_gradients_are_those_of_torch(kind, name):
+    nets, x, y = make_chain_nets(name)
+    if kind == "MLPEngine":
+        made = mlp.MLPEngine(nets, mlp.as_chain(nets[0].module_), y.flatten(0, 1))
+        assert made.is_softmax == (name == "all steps")
+    else:
+        made = getattr(engine, kind)(nets, y.flatten(0, 1))
     # As if every second number were dropped.
     masks = [
-        (torch.arange(2 * int(np.prod(shape))).reshape(2, *shape) % 2 / (1 - p)).double()
+        (torch.arange(2 * math.prod(shape)).reshape(2, *shape) % 2 / (1 - p)).double()
         for p, shape in made.sites(x[0])
     ]
     assert len(masks) == 2 * (name == "all steps")
-    found = made.gradients(slice(1, 3), x, y, masks)
-    for k, net in enumerate(nets[1:]):
-        out = apply(net.module_, x[k], [one[k] for one in masks])
-        wanted = torch.autograd.grad(net.criterion_(out, y[k]), list(net.module_.parameters()))
-        for one, other in zip(found, wanted, strict=True):
-            torch.testing.assert_close(one[k], other)
+    losses = compare_with_torch(made, nets, x, y, masks)
+    assert made.losses is None
+    if kind != "MLPEngine":
+        made.keeps_losses = True
+        made.gradients(slice(1, 3), x, y, masks)
+        np.testing.assert_allclose(made.losses, losses)
+
+
+@pytest.mark.parametrize("name", ["a tail", "numbers"])
+def test_gradients_of_nets_in_turn_are_those_of_torch(name):
+    nets, x, y = make_chain_nets(name)
+    streams = [prepare.NetRandomness(torch.device("cpu")) for _ in nets]
+    made = engine.TurnsEngine(nets, y.flatten(0, 1), streams)
+    made.begin()
+    made.stack.trained["1.bias"] += 1.0  # of what the modules share
+    losses = compare_with_torch(made, nets, x, y, [])
+    assert made.sites(x[0]) == [] and made.losses is None
+    made.keeps_losses = True
+    made.gradients(slice(1, 3), x, y, [])
+    np.testing.assert_allclose(made.losses, losses)
+    made.end()
+    before = nets[0].module_[1].bias.tolist()
+    made.stack.trained["1.bias"] += 1.0
+    assert nets[0].module_[1].bias.tolist() == before
+    assert all(one.grad is None for net in nets for one in net.module_.parameters())

@@ -1,6 +1,7 @@
 """Layers, curvatures, groups and notes of the training of models, each decision by hand."""
 
 import io
+import sys
 import types
 import warnings
 from pathlib import Path
@@ -27,7 +28,17 @@ from sklearn.preprocessing import (
 import skmia
 from skmia import Records
 from skmia._core import progress
-from skmia._training import checkpoint, digests, groups, identity, job, manifest, plan, workers
+from skmia._training import (
+    checkpoint,
+    digests,
+    frozen,
+    groups,
+    identity,
+    job,
+    manifest,
+    plan,
+    workers,
+)
 from skmia._training.backends.linear import design, logistic, ridge
 from skmia._training.backends.perceptron import backend, train
 from skmia.exceptions import JointTrainingWarning, ResolutionWarning
@@ -294,6 +305,13 @@ def wrong_setting(**settings):
     return found and found[:28]
 
 
+def compute_memory(n_classes):
+    solver = object.__new__(logistic.LogisticSolver)
+    solver._classes, solver._codes = range(n_classes), range(10)
+    solver._design, solver._plan = NS(columns=np.zeros((10, 4))), NS(X=np.zeros((10, 3)))
+    return solver.memory()
+
+
 def wrong_size(shape, y, scaler=None):
     return logistic._wrong_size(NS(y=array(y), X=NS(shape=shape), scaler=scaler))
 
@@ -436,6 +454,13 @@ def run_groups(models, results, n_together=2, most_together=None, has_states=Tru
     return found, parts, dropped
 
 
+def call_without(name, function, *given):
+    """Call a function as if nobody had imported a module."""
+    with mock.patch.dict(sys.modules):
+        sys.modules.pop(name, None)
+        return function(*given)
+
+
 def interrupt(checkpoint):
     try:
         with plan.saying_what_is_kept(checkpoint, 4):
@@ -445,6 +470,27 @@ def interrupt(checkpoint):
 
 
 EXPORTED = [("0/a", 0), ("0/b", 0), ("1/a", 1), ("1/b", -1)]
+
+
+def split_job(**given):
+    """Split a job; return what is shared, what is left in a part, and what a worker gets."""
+    X = np.zeros((2, 1))
+    settings = {"fit": "fit", "progress": "bar", **given}
+    whole = job.Job(
+        LogisticRegression(n_jobs=3),
+        job.JobData([X], [0, 1]),
+        "subsets",
+        "seeds",
+        "keep",
+        **settings,
+    )
+    shared, take_rest = workers.split_job(whole)
+    rest = take_rest(whole)
+    held = [shared[name] for name in ("keep", "fit", "progress")]
+    left = [name for name in whole._fields if getattr(rest, name) is not None]
+    back = workers.train_rest(lambda one: one, shared, rest)
+    same = back.data.tables[0] is X and back.data.y == [0, 1]
+    return held, back.estimator.n_jobs, whole.estimator.n_jobs, left, same
 
 
 def fill_window(*steps):
@@ -625,6 +671,8 @@ ANSWERS = {
         (lambda: offer(60.0), ["arrays"]),
     ],
     workers: [
+        (lambda: split_job(), (["keep", "fit", None], 1, 3, ["subsets", "seeds"], True)),
+        (lambda: split_job(write="write")[3:], (["subsets", "seeds", "write"], True)),
         # Sixteen tasks at least, or two for each processor.
         (lambda: fill_window(0, 1, 8, 9), ([16, 0, 0, 2], 18)),
         (lambda: fill_window(1, -3, 1), ([16, 3], 16)),
@@ -737,7 +785,13 @@ ANSWERS = {
         (lambda: tell_refusal(lambda: ask_broken(KeyError("x"))), "'x'"),
         (lambda: progress._NullStream().write("abc"), 3),
     ],
+    frozen: [
+        (lambda: call_without("torch", frozen.name_frozen_modules, Ridge()), []),
+        (lambda: frozen.name_frozen_modules(Ridge()), []),
+    ],
     identity: [
+        (lambda: list(call_without("skorch", identity._iter_nets, Ridge())), []),
+        (lambda: call_without("torch", groups._release_memory), None),
         (
             lambda: [*identity._list_versions({"scikit-learn": "7", "mine": "8"})],
             ["mine", "numpy", "python", "scikit-learn", "scipy"],
@@ -774,6 +828,8 @@ ANSWERS = {
             lambda: logistic._compute_reach(array([[1.0, 2.0]]), [np.eye(2), np.diag([1.0, 3.0])]),
             13**0.5,
         ),
+        # A model of three classes has three vectors, one of two classes has one.
+        (lambda: compute_memory(3) - 24 * 10, 3 * (compute_memory(2) - 24 * 10)),
         (lambda: wrong_setting(), None),
         (lambda: wrong_setting(solver="saga"), "solver='saga' is none of lbf"),
         (lambda: wrong_setting(class_weight={0: 0.0, 1: 1.0}), "class_weight leaves out a cl"),
