@@ -143,6 +143,8 @@ def test_predictions_use_earlier_trainings_alone():
     changed[30:] ^= True
     again = predict_coins(changed, scores)
     assert (log_odds[:31] == again[:31]).all()
+    later = np.append(scores[:30], 1e6 * rng.normal(size=20))
+    assert (log_odds[:30] == predict_coins(changed, later)[:30]).all()
     assert (log_odds != again).any()
 
 
