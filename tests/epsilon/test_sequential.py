@@ -292,6 +292,28 @@ def test_an_audit_that_is_killed_goes_on_to_the_same_numbers(tmp_path):
     assert_same(make_audit(folder, SlowTree()).fit(X, y), undisturbed)
 
 
+class InterruptedTree(DecisionTreeClassifier):
+    """A tree whose user loses patience."""
+
+    n_left = 5
+
+    def fit(self, X, y):
+        if not InterruptedTree.n_left:
+            raise KeyboardInterrupt
+        InterruptedTree.n_left -= 1
+        return super().fit(X, y)
+
+
+def test_an_audit_that_is_interrupted_says_what_is_kept(tmp_path):
+    settings = {"claimed_epsilon": 5.0, "n_trials": 4}
+    with pytest.raises(KeyboardInterrupt) as stop:
+        make_audit(tmp_path, InterruptedTree(), **settings).fit(X, y)
+    n_kept = len(list(tmp_path.glob("shadow-*.npz")))
+    assert 0 < n_kept <= 5
+    told = f"{n_kept} of 8 trainings are kept in {tmp_path}; running it again continues from there."
+    assert stop.value.__notes__ == [told]
+
+
 def count_fits(monkeypatch):
     fits, original = [], DecisionTreeClassifier.fit
 
