@@ -118,6 +118,14 @@ def test_the_result_is_that_of_the_bound():
     assert audit.membership_.sum() == 30 and audit.scores_.shape == (60,)
 
 
+@pytest.mark.parametrize("method", ["clopper_pearson", "gaussian", "bayesian"])
+def test_the_threshold_is_chosen_on_half_of_the_runs_or_averaged_over_splits(method):
+    audit = EpsilonAudit(TREE, "random_label", n_trials=6, method=method, random_state=0).fit(X, y)
+    assert audit.result_.counts["n_members"] == (6 if method == "bayesian" else 3)
+    assert (audit.result_.threshold is None) == (method == "bayesian")
+    assert method == "bayesian" or audit.result_.method.endswith("chosen on half of the runs")
+
+
 @pytest.mark.parametrize(
     "settings, without, with_canary",
     [

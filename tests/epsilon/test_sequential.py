@@ -203,6 +203,8 @@ def test_an_audit_stops_when_the_claim_is_refuted():
     assert (parallel.scores_ == audit.scores_).all() and parallel.epsilon_ == audit.epsilon_
     budget = EpsilonAudit(TREE, claimed_epsilon=5.0, n_trials=8, **settings).fit(X, y)
     assert budget.stopped_ == "budget" and len(budget.scores_) == 16
+    # Fair coins, which are not one of each kind in turn, decide who has the canary.
+    assert (np.diff(budget.membership_) == 0).any() and 0 < budget.membership_.sum() < 16
     silent = EpsilonAudit(TREE, n_trials=8, **settings).fit(X, y)
     assert silent.stopped_ == "budget" and not len(silent.wealth_)
 
