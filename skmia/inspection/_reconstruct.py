@@ -178,6 +178,8 @@ def _get_scaling(part, n_columns):
     for kind, name in centers.items():
         if isinstance(part, kind):
             scale, center = (getattr(part, one, None) for one in ("scale_", name))
+            # StandardScaler has means also if it does not subtract them.
+            center = center if getattr(part, "with_mean", True) else None
             scale = ones if scale is None else 1 / scale
             return np.column_stack([scale, -scale * (zeros if center is None else center)])
     return None

@@ -118,6 +118,14 @@ def test_the_result_is_that_of_the_bound():
     assert audit.membership_.sum() == 30 and audit.scores_.shape == (60,)
 
 
+@pytest.mark.parametrize("method", ["clopper_pearson", "gaussian", "bayesian"])
+def test_the_threshold_is_chosen_on_half_of_the_runs_or_averaged_over_splits(method):
+    audit = EpsilonAudit(TREE, "random_label", n_trials=6, method=method, random_state=0).fit(X, y)
+    assert audit.result_.counts["n_members"] == (6 if method == "bayesian" else 3)
+    assert (audit.result_.threshold is None) == (method == "bayesian")
+    assert method == "bayesian" or audit.result_.method.endswith("chosen on half of the runs")
+
+
 @pytest.mark.parametrize(
     "settings, without, with_canary",
     [
@@ -555,7 +563,7 @@ def test_a_claim_is_not_compared_with_a_bound_at_a_smaller_delta(audit, estimato
     told = f"bound is at delta=1e-06 and the claim of the model at the larger delta={larger}"
     with pytest.warns(PrivacyWarning, match=told) as caught:
         audit.set_params(delta=1e-6).fit(X, y)
-    assert caught[0].filename == __file__
+    assert caught[0].filename == __file__ and len(caught) == 1
     assert audit.epsilon_ > 0.3 and audit.claimed_epsilon_ == np.inf
     assert audit.predict(X[:2]).tolist() == [0, 0]
     # At a larger delta the claim promises the same epsilon, and twice that where a label changes.

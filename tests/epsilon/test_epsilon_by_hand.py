@@ -13,7 +13,16 @@ from numpy import array, inf
 from scipy import stats
 from scipy.special import ndtr
 
-from skmia.epsilon import EpsilonAudit, _base, _epsilon_audit, _one_run, _result, bounds, canaries
+from skmia.epsilon import (
+    EpsilonAudit,
+    _base,
+    _epsilon_audit,
+    _one_run,
+    _one_run_audit,
+    _result,
+    bounds,
+    canaries,
+)
 
 
 def bound_pvalue(epsilon, n_correct, n_guesses, n_canaries, delta):
@@ -134,6 +143,18 @@ def start(kept, random_state=None):
 
 def draw_first(seed):
     return np.random.RandomState(seed).randint(2**31)
+
+
+def guess_best(family, parameter):
+    """Return the error of the best guess about a coin, and the mass of the surest answers."""
+    error, mass = family.law(parameter)
+    return float(error @ mass / mass.sum()), float(mass[-1] / mass.sum())
+
+
+def tell_bounds(*is_found, **settings):
+    bound = _result.EpsilonBound(1.23456, 0.95, 1e-5, "", "", {"n_correct": 7, "n_guesses": 9})
+    found = [bound if one else None for one in is_found]
+    return _one_run_audit.OneRunBounds(*found, **settings).summary().splitlines()
 
 
 def summarize(**settings):
@@ -306,6 +327,29 @@ ANSWERS = {
         (lambda: _one_run.split_guesses(2, [4, 5]), [2, 2]),
         (lambda: _one_run.split_guesses(4, [4, 5]), [4, 4]),
         (lambda: _one_run.split_guesses(0, [4, 5]), [0, 0]),
+        # The error is one half of what the total variation leaves.
+        (lambda: guess_best(_one_run.GaussianNoiseLaw(), 2.0), (ndtr(-1), 0.0)),
+        (lambda: guess_best(_one_run.GaussianNoiseLaw(0.5), 2.0), (0.25 + ndtr(-1) / 2, 0.0)),
+        (
+            lambda: guess_best(_one_run.LaplaceNoiseLaw(), 2.0),
+            (math.exp(-1) / 2, (1 + math.exp(-2)) / 2),
+        ),
+        (lambda: guess_best(_one_run.EpsilonDelta(0.1), 1.0), (0.9 / (1 + math.e), 0.1)),
+        (lambda: _one_run.LaplaceNoiseLaw().epsilon(1.0, 0.0), 1.0),
+        (lambda: _one_run.LaplaceNoiseLaw().epsilon(1.0, 0.1), 1 + 2 * math.log(0.9)),
+        (lambda: _one_run.LaplaceNoiseLaw().epsilon(1.0, 0.5), 0.0),
+        (lambda: _one_run.EpsilonDelta(0.1).epsilon(2, 0.5), 2.0),
+        (
+            lambda: [_one_run.GaussianNoiseLaw(rate).name for rate in (1.0, 0.99)],
+            ["a Gaussian mechanism", "a sub-sampled Gaussian mechanism"],
+        ),
+        # Of masses of a quarter, a quarter and a half the errors are 0.5, 0.3 and 0.1.
+        (
+            lambda: _one_run._GuessErrors(
+                array([0.1, 0.5, 0.3]), array([2.0, 1.0, 1.0])
+            ).mean_above(array([0.0, 0.25, 0.375, 0.5, 0.75])),
+            [0.25, 0.125 / 0.75, 0.0875 / 0.625, 0.1, 0.1],
+        ),
         (lambda: _one_run._surest_tenth(30), 30),
         (lambda: _one_run._surest_tenth(50), 50),
         (lambda: _one_run._surest_tenth(499), 50),
@@ -324,6 +368,30 @@ ANSWERS = {
         ),
         (lambda: _one_run.one_run_mu(19, 20, 20, 0.05), 0.775899231),
         (lambda: _one_run.one_run_mu(15, 20, 30, 0.05), 0.0956498981),
+    ],
+    _one_run_audit: [
+        (
+            lambda: tell_bounds(True, True, True),
+            [
+                "epsilon >= 1.235 if canaries are answered independently by a Gaussian mechanism "
+                "(7 of 9 guesses right)",
+                "epsilon >= 1.235 if the trade-off curve is one of Gaussian differential privacy "
+                "(7 of 9 guesses right)",
+                "epsilon >= 1.235 for any mechanism (7 of 9 guesses right)",
+                "Each at confidence 0.95, delta = 1e-05.",
+            ],
+        ),
+        (lambda: len(tell_bounds(False, True, False)), 2),
+        (
+            lambda: tell_bounds(False, False, True, family="laplace")[0].partition(" by ")[2][:19],
+            "a Laplace mechanism",
+        ),
+        (
+            lambda: tell_bounds(False, False, True, family="epsilon_delta")[0].partition(" by ")[2][
+                :19
+            ],
+            "randomized response",
+        ),
     ],
     _result: [
         (lambda: _result.choose_audited_delta(None, True), 1e-05),

@@ -250,6 +250,8 @@ def test_several_numbers_of_guesses_share_the_error():
     ]
     assert together.epsilon == pytest.approx(max(alone))
     assert together.counts["numbers_of_guesses_tried"] == 3
+    twice = one_run_epsilon_lower_bound(coins, scores, n_guesses=[400, 100, 50, 100])
+    assert twice == together
 
 
 @pytest.mark.parametrize("bound, m, r", [("any", 400, 50), ("gdp", 400, 50), ("any", 30, 30)])

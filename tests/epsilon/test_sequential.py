@@ -143,6 +143,8 @@ def test_predictions_use_earlier_trainings_alone():
     changed[30:] ^= True
     again = predict_coins(changed, scores)
     assert (log_odds[:31] == again[:31]).all()
+    later = np.append(scores[:30], 1e6 * rng.normal(size=20))
+    assert (log_odds[:30] == predict_coins(changed, later)[:30]).all()
     assert (log_odds != again).any()
 
 
@@ -201,6 +203,8 @@ def test_an_audit_stops_when_the_claim_is_refuted():
     assert (parallel.scores_ == audit.scores_).all() and parallel.epsilon_ == audit.epsilon_
     budget = EpsilonAudit(TREE, claimed_epsilon=5.0, n_trials=8, **settings).fit(X, y)
     assert budget.stopped_ == "budget" and len(budget.scores_) == 16
+    # Fair coins, which are not one of each kind in turn, decide who has the canary.
+    assert (np.diff(budget.membership_) == 0).any() and 0 < budget.membership_.sum() < 16
     silent = EpsilonAudit(TREE, n_trials=8, **settings).fit(X, y)
     assert silent.stopped_ == "budget" and not len(silent.wealth_)
 
@@ -288,6 +292,28 @@ def test_an_audit_that_is_killed_goes_on_to_the_same_numbers(tmp_path):
         n_kept.append(len(list(folder.glob("shadow-*.npz"))))
     assert 0 < n_kept[0] < n_kept[1] < len(undisturbed.scores_)
     assert_same(make_audit(folder, SlowTree()).fit(X, y), undisturbed)
+
+
+class InterruptedTree(DecisionTreeClassifier):
+    """A tree whose user loses patience."""
+
+    n_left = 5
+
+    def fit(self, X, y):
+        if not InterruptedTree.n_left:
+            raise KeyboardInterrupt
+        InterruptedTree.n_left -= 1
+        return super().fit(X, y)
+
+
+def test_an_audit_that_is_interrupted_says_what_is_kept(tmp_path):
+    settings = {"claimed_epsilon": 5.0, "n_trials": 4}
+    with pytest.raises(KeyboardInterrupt) as stop:
+        make_audit(tmp_path, InterruptedTree(), **settings).fit(X, y)
+    n_kept = len(list(tmp_path.glob("shadow-*.npz")))
+    assert 0 < n_kept <= 5
+    told = f"{n_kept} of 8 trainings are kept in {tmp_path}; running it again continues from there."
+    assert stop.value.__notes__ == [told]
 
 
 def count_fits(monkeypatch):

@@ -48,6 +48,29 @@ def write_stored(n_places):
     return _inspect._write_stored(frame.iloc[:n_places])
 
 
+def expect(n_rows=100, n_candidates=None, repeats=False, **numbers):
+    """Return level, heading and ground that the numbers of a file let expect."""
+    structure = dict.fromkeys(["n_numbers", "n_nodes", "n_alone", "n_edges"], 0) | numbers
+    found = None if n_candidates is None else {"n_candidates": n_candidates}
+    document = {"structure": structure, "n_rows": n_rows, "candidates": found}
+    level, *texts = _inspect._expect_by_structure(document | {"n_rows_may_repeat": repeats})
+    return level.name, *texts
+
+
+def grade(**numbers):
+    level, _, ground = expect(**numbers)
+    return level, " ".join(ground.split()[:4])
+
+
+def write_sentence(level, is_stored, ground="", **found):
+    found = dict.fromkeys(_inspect._STRENGTHS) | found if found else None
+    return _inspect._write_sentence({"candidates": found, "level": level}, is_stored, ground)
+
+
+def advise(is_severe, found):
+    return [step.imperative for step in _inspect._advise(is_severe, found)]
+
+
 def list_inner(model):
     return [
         (type(part).__name__, None if chosen is None else list(chosen))
@@ -92,6 +115,98 @@ ANSWERS = {
             "Pipeline(SimpleImputer, Ridge)",
         ),
         (lambda: _inspect._describe_pipeline(Ridge()), "Ridge"),
+        # From one node for each row on, or a tenth; of leaves of one row a fifth, or a fiftieth.
+        (lambda: grade(n_nodes=100), ("severe", "Its trees have 100")),
+        (lambda: grade(n_nodes=99), ("clear", "Its trees have 99")),
+        (lambda: grade(n_nodes=10), ("clear", "Its trees have 10")),
+        (lambda: grade(n_nodes=9), ("slight", "Its trees have 9")),
+        (lambda: grade(n_nodes=50, n_alone=20), ("severe", "20 leaves hold a")),
+        (lambda: grade(n_nodes=50, n_alone=19), ("clear", "19 leaves hold a")),
+        (lambda: grade(n_nodes=9, n_alone=2), ("clear", "2 leaves hold a")),
+        (lambda: grade(n_nodes=9, n_alone=1), ("slight", "Its trees have 9")),
+        (lambda: grade(n_nodes=50, n_alone=20, n_edges=80), ("severe", "Its bins have 80")),
+        (lambda: grade(n_nodes=50, n_alone=20, n_edges=79), ("severe", "20 leaves hold a")),
+        (lambda: grade(n_nodes=9, n_edges=10), ("clear", "Its bins have 10")),
+        (lambda: grade(n_nodes=9, n_edges=9), ("slight", "Its trees have 9")),
+        (lambda: grade(n_nodes=9, n_numbers=100), ("slight", "Its trees have 9")),
+        (lambda: grade(n_numbers=9), ("slight", "It holds 9 numbers")),
+        (lambda: grade(n_numbers=10), ("clear", "It holds 10 numbers")),
+        (lambda: grade(n_numbers=99), ("clear", "It holds 99 numbers")),
+        (
+            lambda: expect(n_numbers=100),
+            (
+                "unknown",
+                "Leakage unknown without data",
+                "It holds 100 numbers of 100 training rows.",
+            ),
+        ),
+        (lambda: expect(n_numbers=100, n_candidates=9)[1], "Leakage unknown"),
+        (
+            lambda: expect(n_nodes=2000, n_rows=1500, repeats=True),
+            (
+                "severe",
+                "Severe leakage is likely",
+                "Its trees have 2,000 nodes for 1,500 training rows, if none was weighted or "
+                "repeated.",
+            ),
+        ),
+        (
+            lambda: expect(None, n_numbers=100),
+            (
+                "slight",
+                "Little leakage is likely with more than 1,000 rows",
+                "It holds 100 numbers, which reveal little about more than 1,000 rows.",
+            ),
+        ),
+        (
+            lambda: expect(None, n_numbers=101),
+            (
+                "unknown",
+                "Leakage unknown without data",
+                "It does not state how many training rows there were.",
+            ),
+        ),
+        (
+            lambda: expect(None, n_numbers=100, n_candidates=1000)[:2],
+            ("unknown", "Leakage unknown"),
+        ),
+        (lambda: expect(None, n_numbers=100, n_candidates=1001)[0], "slight"),
+        (lambda: expect(None, n_numbers=50, n_nodes=1)[0], "unknown"),
+        (lambda: expect(n_numbers=0)[0], "unknown"),
+        (
+            lambda: write_sentence("counts", False),
+            "The file holds counts or sums of the training rows in each node or group. This file "
+            "was not attacked, only read.",
+        ),
+        (
+            lambda: write_sentence("rows", True, "Why.", n_rows=1234, n_candidates=5000),
+            "The file holds training rows. **1,234** of 5,000 candidates are stored in it. Why. "
+            "This file was not attacked, only read.",
+        ),
+        (
+            lambda: write_sentence(
+                None,
+                False,
+                n_rows=0,
+                n_candidates=5000,
+                equations={"expected_auc": 0.7},
+                optimum={"expected_auc": 0.81},
+            ),
+            "No array that is known to come from training rows was found in the file. By the "
+            "strongest part alone, an attacker with these candidates is expected to rank a member "
+            "above a non-member **81** of 100 times. This file was not attacked, only read.",
+        ),
+        (
+            lambda: "81" in write_sentence(None, True, n_rows=0, optimum={"expected_auc": 0.81}),
+            False,
+        ),
+        (
+            lambda: advise(True, None),
+            ["Do not release the file.", "Look for candidates.", "Store less."],
+        ),
+        (lambda: advise(False, None), ["Look for candidates.", "Store less.", "Then audit."]),
+        (lambda: advise(True, {}), ["Do not release the file.", "Store less.", "Then audit."]),
+        (lambda: advise(False, {}), ["Store less.", "Then audit."]),
         (
             lambda: _inspect._tell_candidates(None, ()),
             [("Not given", "No candidate records were given, so none was looked for.")],

@@ -32,6 +32,7 @@ from sklearn.pipeline import FeatureUnion, make_pipeline
 from sklearn.preprocessing import (
     FunctionTransformer,
     KBinsDiscretizer,
+    MaxAbsScaler,
     MinMaxScaler,
     OneHotEncoder,
     OrdinalEncoder,
@@ -166,6 +167,30 @@ def test_names_and_values_come_through_pipelines_and_columns():
         near = np.sort(np.unique(MEMBERS[name]))
         np.testing.assert_allclose(np.sort(found), near, rtol=1e-9)
     assert set(select(frame, "city", "exact")["value"]) == {"Rome", "Oslo", "Lima"}
+
+
+@pytest.mark.parametrize(
+    "scaler",
+    [
+        StandardScaler(),
+        StandardScaler(with_mean=False),
+        StandardScaler(with_std=False),
+        StandardScaler(with_mean=False, with_std=False),
+        RobustScaler(),
+        RobustScaler(with_centering=False),
+        RobustScaler(with_scaling=False),
+        MaxAbsScaler(),
+        MinMaxScaler(feature_range=(1, 3)),
+        FunctionTransformer(),
+    ],
+    ids=str,
+)
+def test_scaled_values_are_those_of_the_table(scaler):
+    table = np.array([[0.5, 1.0], [2.0, 5.0], [7.0, 3.0], [9.0, -3.0]])
+    frame = rebuild(make_pipeline(scaler, KNeighborsClassifier(1)).fit(table, [0, 1, 0, 1]))
+    for k in range(2):
+        found = frame.loc[(frame["column"] == f"x{k}") & (frame["how"] != "edge"), "value"]
+        assert set(found.astype(float)) == set(table[:, k])
 
 
 def test_records_with_a_value_are_counted():

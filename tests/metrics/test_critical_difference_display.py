@@ -2,6 +2,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from skmia._core.drawing import COLORS
 from skmia.metrics import CriticalDifferenceDisplay, RankingTest
 
 plt = pytest.importorskip("matplotlib.pyplot")
@@ -56,11 +57,16 @@ def test_the_axis_counts_the_ranks_and_the_bars_have_the_color(n_methods, ticks)
     ax = CriticalDifferenceDisplay(average_ranks=ranks, cliques=[names]).plot(color="red").ax_
     assert ax.get_xlim() == pytest.approx((0.6, n_methods + 0.4))
     assert ax.get_xticks().tolist() == ticks and not len(ax.get_yticks())
+    # It is the upper edge, and the rest of the frame is left out.
+    assert ax.xaxis.get_ticks_position() == ax.xaxis.get_label_position() == "top"
+    assert [name for name, spine in ax.spines.items() if spine.get_visible()] == ["top"]
     # The names of either half have a row each, from below the bars on.
     rows = sorted({text.xy[1] for text in ax.texts})
     assert rows == pytest.approx(rows[0] + np.arange(n_methods // 2))
     (bar,) = [line for line in ax.lines if line.get_linewidth() == 4]
     assert bar.get_color() == "red" and 0 < bar.get_ydata()[0] < rows[0]
+    usual = CriticalDifferenceDisplay(average_ranks=ranks, cliques=[names]).plot().ax_
+    assert [line.get_color() for line in usual.lines if line.get_linewidth() == 4] == [COLORS[0]]
     (marks,) = [line for line in ax.lines if line.get_marker() == "o"]
     assert marks.get_xydata().tolist() == [[rank, 0] for rank in ranks]
     places = {text.get_ha(): text.get_position()[0] for text in ax.texts}

@@ -590,6 +590,36 @@ def test_histograms_share_bins_and_count_everybody(evaluation):
         np.testing.assert_array_equal(part["count"], expected)
 
 
+@pytest.mark.parametrize("name", [None, "LiRA"])
+def test_histograms_by_hand(name):
+    display = ScoreDistributionDisplay.from_predictions(
+        [1, 1, 0, 1], [2.0, 1.0, 0.0, 0.5], bins=2, threshold=1.0, name=name
+    )
+    frame, ax = display.frame(), display.ax_
+    assert frame.columns.tolist() == ["group", "bin_left", "bin_right", "count", "fraction"]
+    assert frame.to_numpy().tolist() == [
+        ["member", 0.0, 1.0, 1, 1 / 3],
+        ["member", 1.0, 2.0, 2, 2 / 3],
+        ["non-member", 0.0, 1.0, 1, 1.0],
+        ["non-member", 1.0, 2.0, 0, 0.0],
+    ]
+    texts = ["members (n = 3), TPR 0.667", "non-members (n = 1), FPR 0", "threshold 1"]
+    assert legend_texts(display) == texts
+    assert ax.get_title() == ("" if name is None else "LiRA\n") + "Member and non-member scores"
+    assert (ax.get_xlabel(), ax.get_ylabel()) == (
+        "Score (higher = member)",
+        "Fraction of the group",
+    )
+    assert ax.get_yscale() == "linear" and not ax.spines["top"].get_visible()
+    # Each histogram has an outline, of another color and other dashes than the other one's.
+    outlines = [patch for patch in ax.patches if not patch.get_fill()]
+    assert len(outlines) == 2 and len(ax.patches) == 4
+    assert len({patch.get_edgecolor() for patch in outlines}) == 2
+    assert [patch.get_linestyle() for patch in outlines] == ["-", "--"]
+    with pytest.raises(ValueError, match="Scores from 0 to 1 cannot be divided into bins='many':"):
+        ScoreDistributionDisplay.from_predictions([1, 0], [1.0, 0.0], bins="many")
+
+
 def test_threshold_is_drawn_with_the_rates_it_realizes(evaluation):
     membership, strong, _ = evaluation
     display = ScoreDistributionDisplay.from_predictions(membership, strong, threshold=1.0)
