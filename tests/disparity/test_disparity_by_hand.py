@@ -250,6 +250,11 @@ ANSWERS = {
             },
         ),
         (
+            lambda: [*describe_pairs()],
+            "group other difference low high pvalue pvalue_adjusted reject t_statistic t_df "
+            "t_pvalue t_pvalue_adjusted effect_size".split(),
+        ),
+        (
             lambda: [*describe_pairs()[["pvalue", "pvalue_adjusted", "reject"]].to_numpy().ravel()],
             [nan, nan, False] * 3,
         ),
