@@ -78,7 +78,7 @@ def test_incomplete_rounds_are_not_drawn(table):
 
 
 def test_long_names_are_turned(table):
-    for name, rotation, side in (("ten letter", 0, "center"), ("more than it", 30, "right")):
+    for name, rotation, side in (("ten letter", 0, "center"), ("eleven char", 30, "right")):
         display = DisparityDisplay.from_table(table.rename(columns={"old": name}))
         label = display.ax_.get_xticklabels()[0]
         assert (label.get_rotation(), label.get_ha()) == (rotation, side)
