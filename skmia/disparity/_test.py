@@ -282,10 +282,10 @@ def count_permutations(n_pairs, correction, alpha, n_permutations):
     pvalues = np.ones(n_pairs)
     while True:
         pvalues[0] = 1 / (count + 1)  # the smallest, of the identity alone
-        reject, adjusted = adjust(pvalues, correction, alpha)
-        if reject[0] and adjusted[0] <= alpha:
+        adjusted = adjust(pvalues, correction, alpha)[1][0]
+        if adjusted <= alpha:
             return count
-        count = int(np.ceil(count * max(adjusted[0] / alpha, 1.01)))
+        count = int(np.ceil(count * max(adjusted / alpha, 1.01)))
 
 
 def describe_pairs(table, found, *, confidence_level, correction):

@@ -143,13 +143,15 @@ def test_diabetes130_keeps_the_stays_of_a_person_together(shared_data, tmp_path,
 def test_law_school_has_its_groups(tmp_path, cache):
     head = "decile1b,ugpa,race,male,pass_bar\n"
     (cache / "law_school_clean.csv").write_text(
-        head + "10.0,3.5,White,0.0,1.0\n5.0,2.9,Non-White,1.0,0.0\n"
+        head + "10.0,3.5,White,0.0,1.0\n5.0,2.9,Non-White,1.0,0.0\n4.0, 3.1,?,1.0,0.0\n"
     )
     records = datasets.fetch_law_school(data_home=tmp_path)
     assert records.X.columns.tolist() == ["decile1b", "ugpa", "race", "male"]
-    assert_array_equal(records.y, [1, 0])
-    assert_array_equal(records["race"], ["White", "Non-White"])
-    assert_array_equal(records["male"], [0, 1])
+    assert_array_equal(records.y, [1, 0, 0])
+    assert_array_equal(records["race"], ["White", "Non-White", "?"])
+    assert records.X["race"].isna().tolist() == [False, False, True]
+    assert records.X["race"].dtype == "category" and records.X["ugpa"].dtype == np.float64
+    assert_array_equal(records["male"], [0, 1, 1])
 
 
 def test_another_law_school_is_refused(tmp_path, cache):

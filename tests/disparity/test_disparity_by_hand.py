@@ -90,6 +90,20 @@ def estimate_variance(sums, counts, weight):
     return _permutation._estimate_variance(unpacked, counts, weight)
 
 
+def permute(n_permutations, n_enough):
+    """Permute groups in blocks of four, of which six reach the statistic: 1, 4, 6, 7, 9 and 12."""
+    reached = [[1.0, 0, 0, 1 - 1e-12], [0, 2.0, 1, 0], [1, 0, 1 - 1e-6, 1]]
+    found = iter([1.0, *map(array, reached)])
+    before = {name: vars(_permutation)[name] for name in ("compare_means", "_draw_group_sums")}
+    size, _permutation._BLOCK = _permutation._BLOCK, 4
+    _permutation.compare_means = lambda sums, counts: next(found)
+    _permutation._draw_group_sums = lambda *given: 0.0
+    try:
+        return _permutation._permute_exposures(PARTS, n_permutations, n_enough, None)
+    finally:
+        vars(_permutation).update(before, _BLOCK=size)
+
+
 def refuse(table):
     return tell_refusal(lambda: _test.check_table(table))
 
@@ -138,6 +152,14 @@ ANSWERS = {
         # Of one record with 1 and two with 3 together, whose mean is 4/3.
         (lambda: estimate_variance([[4], [10], [3], [7], [5]], [2], 0), [4 / 81]),
         (lambda: estimate_variance([[4], [16]], [1], 1), [0.0]),
+        (lambda: permute(4, None), (1.0, 3 / 5)),
+        (lambda: permute(12, None), (1.0, 7 / 13)),
+        (lambda: permute(12, 1), (1.0, 1 / 1)),
+        (lambda: permute(12, 2), (1.0, 2 / 4)),
+        (lambda: permute(12, 3), (1.0, 3 / 6)),
+        (lambda: permute(12, 5), (1.0, 5 / 9)),
+        (lambda: permute(12, 6), (1.0, 6 / 12)),
+        (lambda: permute(12, 7), (1.0, 7 / 13)),
         (lambda: _permutation.compare_means(SUMS, array([2, 3])), 1 / (43 / 33 + 49 / 54)),
         (
             lambda: _permutation._estimate_pair(PARTS, (0, 2)),
@@ -226,6 +248,11 @@ ANSWERS = {
                     0.25 + reach(0.9, 5, 0.3),
                 ],
             },
+        ),
+        (
+            lambda: [*describe_pairs()],
+            "group other difference low high pvalue pvalue_adjusted reject t_statistic t_df "
+            "t_pvalue t_pvalue_adjusted effect_size".split(),
         ),
         (
             lambda: [*describe_pairs()[["pvalue", "pvalue_adjusted", "reject"]].to_numpy().ravel()],

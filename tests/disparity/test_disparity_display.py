@@ -78,9 +78,10 @@ def test_incomplete_rounds_are_not_drawn(table):
 
 
 def test_long_names_are_turned(table):
-    display = DisparityDisplay.from_table(table.rename(columns={"old": "very old indeed"}))
-    assert display.ax_.get_xticklabels()[0].get_rotation() == 30
-    assert DisparityDisplay.from_table(table).ax_.get_xticklabels()[0].get_rotation() == 0
+    for name, rotation, side in (("ten letter", 0, "center"), ("eleven char", 30, "right")):
+        display = DisparityDisplay.from_table(table.rename(columns={"old": name}))
+        label = display.ax_.get_xticklabels()[0]
+        assert (label.get_rotation(), label.get_ha()) == (rotation, side)
 
 
 def test_names_are_no_formulas(table):

@@ -339,6 +339,26 @@ def test_skorch_nets_trained_together_play_the_game_of_nets_trained_alone(monkey
     assert_same_game(game, alone, rtol=2 / 96)
 
 
+def test_players_start_no_workers_where_rounds_are_played_in_parallel():
+    class Jobs(Rememberer):
+        def __init__(self, share=0.5, random_state=None, n_jobs=None):
+            super().__init__(share, random_state)
+            self.n_jobs = n_jobs
+
+    class Judge(Recorder):
+        def __init__(self, victim=None, n_jobs=None):
+            super().__init__(victim)
+            self.n_jobs = n_jobs
+
+    given = Jobs(n_jobs=3), Judge(n_jobs=3), make_population(60)
+    for n_jobs, expected in ((None, 3), (2, 1)):
+        with parallel_config("threading"):
+            game = membership_game(*given, n_rounds=2, n_jobs=n_jobs, return_estimator=True)
+        players = [*game["estimator"], *game["attack"]]
+        assert [one.n_jobs for one in players] == [expected] * 4
+    assert given[0].n_jobs == given[1].n_jobs == 3
+
+
 def test_the_first_rounds_are_the_same_for_every_number_of_rounds():
     records = make_population()
     few, many = (

@@ -182,6 +182,25 @@ def test_with_refit_the_attack_learns_from_all_labels_but_two():
     assert result.accuracy == 0.0  # the members are the lower ones
 
 
+def test_attacks_start_no_workers_where_rounds_are_played_in_parallel():
+    seen = set()
+
+    class Parallel(ByColumn):
+        def __init__(self, n_jobs=None):
+            self.n_jobs = n_jobs
+
+        def fit(self, records, membership=None):
+            seen.add(self.n_jobs)
+            return super().fit(records, membership)
+
+    given = Parallel(n_jobs=3), scored(np.arange(6)), np.arange(6) % 2
+    with parallel_config("threading"):
+        leave_two_unlabeled(*given, refit=True, n_rounds=2)
+        assert seen == {3}
+        leave_two_unlabeled(*given, refit=True, n_rounds=2, n_jobs=2)
+    assert seen == {1, 3} and given[0].n_jobs == 3
+
+
 def test_labels_help_an_attack_that_learns_from_them():
     class Nearest(ByColumn):
         def fit(self, records, membership=None):

@@ -410,6 +410,26 @@ def test_numbers_are_the_same_again_and_for_every_n_jobs():
     assert str(other) != str(first)
 
 
+def test_models_start_no_workers_where_they_are_trained_in_parallel():
+    class Jobs(Memory):
+        def __init__(self, noise=0.5, random_state=None, n_jobs=None):
+            super().__init__(noise, random_state)
+            self.n_jobs = n_jobs
+
+    seen = []
+
+    def unlearn(model, records, keep, forget, rng):
+        seen.append(model.n_jobs)
+        return model
+
+    records = make_memory_records(60)
+    for n_jobs, expected in ((None, 3), (2, 1)):
+        seen.clear()
+        with joblib.parallel_config(backend="threading"):
+            unlearning_game(Jobs(n_jobs=3), unlearn, records, n_jobs=n_jobs, **TINY)
+        assert seen == [expected] * 7
+
+
 def test_more_targets_leave_the_first_ones_as_they_are():
     records = make_memory_records(100)
     few, many = (

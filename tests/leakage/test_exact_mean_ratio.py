@@ -64,6 +64,8 @@ BITS = {"family": "bernoulli", "covariance": None, "mean": [0.5, 0.5], "target":
         ({"family": "bernoulli"}, "covariance is not used"),
         ({"covariance": [1.0, 0.0]}, "variances above 0"),
         ({"target": [1.0]}, r"target must be one row of 2 features.*got shape \(1,\)"),
+        ({"mean": [1.0, 2.0, 3.0]}, r"mean must be one row of 2 features.*got shape \(3,\)"),
+        ({"family": "poisson"}, "family must be one of 'normal', 'bernoulli'; got 'poisson'"),
         ({"n_samples": 1}, "n_samples must be an integer from 2"),
         ({"family": "bernoulli", "covariance": None, "mean": [0.5, 1]}, "probabilities in"),
         ({"family": "bernoulli", "covariance": None, "target": [0.5, 1]}, "must hold 0 and 1"),

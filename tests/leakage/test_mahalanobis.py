@@ -342,6 +342,8 @@ def test_privacy_budgets_at_the_ends():
     assert half.privacy_budget([[1.0]], 0.0, direction="out/in")[0] == pytest.approx(np.log(2))
     with pytest.raises(ValueError, match="direction must be one of 'both', 'in/out'"):
         leakage.privacy_budget([[1.0]], 0.1, direction="in")
+    with pytest.raises(ValueError, match="direction must be one of 'both', 'in/out'"):
+        leakage.privacy_profile([[1.0]], 0.1, direction="in")
     with pytest.raises(ValueError, match="delta must be 0 or more and below 1"):
         leakage.privacy_budget([[1.0]], 1.0)
 

@@ -7,11 +7,13 @@ import pytest
 from by_hand import expect_answers, tell_refusal
 from defaults import compare_defaults_of
 from numpy import array, nan
+from sklearn.ensemble import BaggingClassifier
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression, SGDClassifier
 from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from sklearn.tree import DecisionTreeClassifier
 
 from skmia import Outputs, Records
 from skmia.model_selection import (
@@ -69,6 +71,21 @@ def divide(scored):
 
 def describe_difference(model, *counts):
     return _find_training._describe_difference(model, 7, *counts)
+
+
+def compare_leaves(*trees, kind=DecisionTreeClassifier):
+    """Compare trees, each with the leaves of five records and the rows that its leaves state."""
+    leaves = [NS(places=array(places), counts=counts and array(counts)) for places, counts in trees]
+    before = _find_training.iter_leaves
+    _find_training.iter_leaves = lambda model, X: (leaves[k] for k in range(len(leaves)))
+    try:
+        side = _find_training._FoldSide(array([0, 1, 2, 4]), True)
+        return _find_training._compare_leaves(kind(), table, side)
+    finally:
+        _find_training.iter_leaves = before
+
+
+HALVES = [0, 1, 1, 1, 0]  # of the records 0, 1, 2 and 4 two are in each leaf
 
 
 def list_rows(labels, fit_params, order=slice(None)):
@@ -204,6 +221,22 @@ ANSWERS = {
         (lambda: RememberTraining(LogisticRegression(C=3)).C, 3),
     ],
     _find_training: [
+        # More in a leaf than there are rows cannot be; fewer may have been trained on.
+        (lambda: compare_leaves((HALVES, [2, 2])), "equal"),
+        (lambda: compare_leaves((HALVES, [2, 1])), "fewer"),
+        (lambda: compare_leaves((HALVES, [1, 2])), "fewer"),
+        (lambda: compare_leaves((HALVES, [3, 1])), "contradicts"),
+        (lambda: compare_leaves((HALVES, [2, 3])), "contradicts"),
+        (lambda: compare_leaves((HALVES, [2, 2]), (HALVES, [1, 2])), "fewer"),
+        (lambda: compare_leaves((HALVES, [1, 2]), (HALVES, [2, 2])), "fewer"),
+        (lambda: compare_leaves((HALVES, [1, 2]), (HALVES, [2, 3])), "contradicts"),
+        # A tree without counts, or without a split, says nothing.
+        (lambda: compare_leaves((HALVES, None)), None),
+        (lambda: compare_leaves((HALVES, None), (HALVES, [2, 2])), "equal"),
+        (lambda: compare_leaves(([0, 0, 0, 1, 0], [9, 9])), None),
+        (lambda: compare_leaves(([9, 1, 1, 1, 0], [2, 2])), None),  # there is no such leaf
+        (lambda: compare_leaves((HALVES, [2, 2]), kind=LogisticRegression), None),
+        (lambda: compare_leaves((HALVES, [2, 2]), kind=BaggingClassifier), None),
         # Of two equal records, one is scored: the first, and the other side is the larger one.
         (lambda: divide([1, 4]), [(array([0, 2, 3]), True), (array([1, 4]), False)]),
         (lambda: divide([0, 1, 2]), [(array([3, 4]), False), (array([0, 1, 2]), True)]),

@@ -75,12 +75,16 @@ def test_it_is_the_model_that_it_wraps():
 def test_rows_that_cannot_be_remembered_are_refused_though_the_model_takes_them():
     class Deaf(ClassifierMixin, BaseEstimator):
         def fit(self, X, y=None):
+            if X == "rows":
+                raise TypeError(f"no {X} of {y}")
             return self
 
         def predict(self, X):
             return np.zeros(len(X))
 
     model = RememberTraining(Deaf())
+    with pytest.raises(TypeError, match="^no rows of labels$"):  # in the words of the estimator
+        model.fit("rows", "labels")
     with pytest.raises(TypeError, match="X must be an array, .* got dict"):
         model.fit({"a": [1, 2]}, [0, 1])
     with pytest.raises(ValueError, match="X has 2 records and y has 1 labels"):

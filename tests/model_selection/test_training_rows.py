@@ -18,6 +18,7 @@ from sklearn.ensemble import (
     RandomForestClassifier,
     StackingClassifier,
 )
+from sklearn.exceptions import NotFittedError
 from sklearn.experimental import enable_halving_search_cv  # noqa: F401
 from sklearn.feature_selection import RFECV
 from sklearn.frozen import FrozenEstimator
@@ -377,6 +378,20 @@ def test_weights_are_not_forgotten():
             RememberTraining(routed), X, Y, cv=3, scoring=SCORER, params={"sample_weight": weights}
         )
     assert (found["test_score"] < 0).all()
+
+
+@pytest.mark.parametrize("scoring", [SCORER, {"accuracy": "accuracy", "leakage": SCORER}])
+@pytest.mark.filterwarnings("ignore:.*does not support sample_weight")
+def test_weights_of_0_end_in_the_cure(scoring):
+    search = GridSearchCV(TREE, {}, cv=2, scoring=scoring, refit=False)
+    reason = "rows with a sample weight of 0 are not trained on"
+    with pytest.raises(RuntimeError, match=CURE.format(reason)):
+        search.fit(X, Y, sample_weight=np.arange(len(X)) % 7)
+
+
+def test_a_model_that_remembers_is_measured_after_its_fit():
+    with pytest.raises(NotFittedError, match="This RememberTraining instance is not fitted yet"):
+        float(SCORER(RememberTraining(TREE), X, Y))
 
 
 def train_twice(model, rows):
